@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tools and scrapers ask: calls of proto/cachew/v1/admin.proto, and metrics. This is the face
- * of admin/.
+/* What tools and scrapers ask for: the calls of proto/cachew/v1/admin.proto, and metrics. This is
+ * the face of admin/.
  *
  *   svc_common.c     what all calls have in common: unpacking, finding the job, replying
  *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
- *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: decisions that were made
- *   svc_explain.c    a job's decisions, and what its policies would say now
- *   measured_rows.c  what was measured of jobs and workers, as messages
+ *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: recorded decisions
+ *   svc_explain.c    a job's decisions, and what its policies would decide now
+ *   measured_rows.c  measurements of jobs and workers as messages
  *   metrics.c        metrics as text, from the rows of metric_items.h
- *   metrics_serve.c  metrics for those who ask, by call and by HTTP
+ *   metrics_serve.c  serves metrics by call and by HTTP
  *   backup.c         a copy of the state, as a stream */
 #ifndef CW_DISPATCHER_ADMIN_ADMIN_H
 #define CW_DISPATCHER_ADMIN_ADMIN_H
@@ -16,7 +16,7 @@
 #include "dispatcher/admin/metrics.h"
 #include "dispatcher/model/model.h"
 
-/* Each adds its methods to the server (cw_svc_metrics_add is in metrics.h). */
+/* Each of these functions adds its methods to the server. (cw_svc_metrics_add is in metrics.h.) */
 /* ---- svc_admin.c ---- */
 void cw_svc_admin_add(struct cw_dispatcher *d);
 /* ---- svc_cache.c ---- */
@@ -29,6 +29,6 @@ void cw_svc_explain_add(struct cw_dispatcher *d);
 void cw_svc_tenants_add(struct cw_dispatcher *d);
 /* ---- backup.c ---- */
 void cw_backup_add(struct cw_dispatcher *d);
-void cw_backup_close(struct cw_dispatcher *d); /* waits for its thread, which is told to stop */
+void cw_backup_close(struct cw_dispatcher *d); /* Tells the thread to stop, and waits for it. */
 
 #endif

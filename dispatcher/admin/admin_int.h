@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the services for tools share. */
+/* Declarations that the services for tools share. */
 #ifndef CW_DISPATCHER_ADMIN_ADMIN_INT_H
 #define CW_DISPATCHER_ADMIN_ADMIN_INT_H
 
@@ -9,26 +9,27 @@
 
 /* ---- svc_common.c ---- */
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
-/* The same when all that was written so far is stored (cw_when_stored); if it cannot be
- * now, the call fails and says so. */
+/* Replies when everything that was written so far is stored (cw_when_stored). If it cannot be
+ * stored now, the call fails with an error that says so. */
 void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
                          const ProtobufCMessage *message);
-/* Calls fn when state.db has all that was written so far, or the first attempt to write it has
- * failed: so that what is read there is what was decided before. Takes the message. */
+/* Calls fn when state.db contains everything that was written so far, or the first attempt to store
+ * it has failed. So a call that reads state.db sees what was decided before it. Takes the
+ * message. */
 typedef void cw_svc_read_fn(struct cw_dispatcher *d, struct cw_call *call,
                             const ProtobufCMessage *message);
 void cw_svc_when_readable(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
                           cw_svc_read_fn *fn);
-/* The unpacked request, or NULL after the call was failed. */
+/* Returns the unpacked request, or NULL after failing the call. */
 ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call,
                                 struct cw_rpc_msg *request);
-/* By id or name, or NULL after the call was failed. */
+/* Finds a job by id or name. Returns NULL after failing the call. */
 struct cw_job *cw_svc_find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name);
 
 /* ---- svc_admin.c ---- */
-/* "preparing", "running", "waiting", "finished", "failed" */
+/* Returns "preparing", "running", "waiting", "finished" or "failed". */
 char *cw_svc_job_state(const struct cw_job *job);
-struct cw_svc_job_row { /* borrows from the job */
+struct cw_svc_job_row { /* The row of a job. It borrows from the job. */
     Cachew__V1__JobRow row;
     Cachew__V1__Usage usage;
     Cachew__V1__TrainerWindow window;
@@ -40,29 +41,29 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
 void cw_svc_usage(const struct cw_usage *usage, Cachew__V1__Usage *ret_row);
 
 /* ---- svc_decisions.c ---- */
-/* Decisions as messages, oldest first. */
+/* Decisions as messages, the oldest first. */
 struct cw_svc_decisions {
     Cachew__V1__Decision **v;
     size_t n, cap, bytes;
-    bool brief; /* set before: without candidates and inputs */
-    bool more;  /* there would be others; of what is asked by after_id only */
+    bool brief; /* Set by the caller: candidates and inputs are left out. */
+    bool more;  /* There are more decisions than these. It is set only for queries with after_id. */
 };
 int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query,
                           struct cw_svc_decisions *ret_list, struct cw_err *err);
 void cw_svc_decisions_fini(struct cw_svc_decisions *list);
-/* The candidates of a decision: lines. */
+/* Splits the candidates of a decision into lines. */
 void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n);
 void cw_svc_lines_free(char **lines, size_t n);
 
 /* ---- measured_rows.c ---- */
 void cw_svc_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);
-/* Fields of JobRow from 30 on; borrows from the job. */
+/* Fills in the fields of JobRow from number 30 on. They borrow from the job. */
 void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
                           Cachew__V1__JobRow *row);
-/* Fields of WorkerRow from 15 on; row->jobs is freed by the caller. */
+/* Fills in the fields of WorkerRow from number 15 on. The caller frees row->jobs. */
 void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
-/* What a job's policies about workers would say of its last window, as list of `*ret_n`; freed
- * by cw_svc_answers_free. */
+/* Asks the job's policies about workers what they would decide for its last window. Returns a list
+ * of *ret_n answers, which cw_svc_answers_free frees. */
 Cachew__V1__Decision **cw_svc_ask_policies(const struct cw_job *job, size_t *ret_n);
 void cw_svc_answers_free(Cachew__V1__Decision **says, size_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admin.Backup: a consistent copy of the state, as a stream of parts. A thread makes the copy
- * and reads it, part by part; the loop sends, and asks for the next part when the peer has taken
- * the last. One at a time. */
+/* Admin.Backup: a consistent copy of the state, as a stream of parts. A thread makes the copy and
+ * reads it part by part; the loop sends a part, and asks for the next one when the peer has taken
+ * it. Only one backup is made at a time. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -14,19 +14,19 @@
 
 struct cw_backup {
     struct cw_dispatcher *d;
-    struct cw_stream *stream; /* loop; NULL: nobody wants it any more */
-    bool begun;               /* loop: there is a thread, or will be */
-    bool over;                /* loop: nothing more is sent: the stream ends */
+    struct cw_stream *stream; /* NULL once nobody wants the copy any more. Loop thread. */
+    bool begun;               /* There is a thread, or there will be one. Loop thread. */
+    bool over;                /* Nothing more is sent, and the stream is ending. Loop thread. */
     struct cw_thread thread;
     atomic_int stop;
-    struct cw_mutex mutex; /* guards what follows */
+    struct cw_mutex mutex; /* It guards the fields below. */
     struct cw_cond cond;
-    bool wanted; /* the next part */
+    bool wanted; /* The next part is wanted. */
 };
 struct part {
     struct cw_backup *backup;
-    struct cw_buf *buf; /* NULL: the thread has ended */
-    uint64_t size;      /* of all, when it is known: after the last part */
+    struct cw_buf *buf; /* NULL: the thread has ended. */
+    uint64_t size;      /* The size of the whole copy, which is known after the last part. */
     struct cw_hash hash;
     struct cw_err err;
 };
@@ -70,7 +70,7 @@ static void send_part(struct cw_backup *backup, const struct part *part)
     cw_wire_send(backup->stream, &message.base);
 }
 
-/* ---- on the loop ---- */
+/* ---- on the loop thread ---- */
 
 static void on_part(void *arg)
 {
@@ -96,7 +96,7 @@ static void on_part(void *arg)
         backup_free(backup);
 }
 
-/* ---- on the thread ---- */
+/* ---- on the backup thread ---- */
 
 static bool wait_wanted(struct cw_backup *backup)
 {
@@ -184,11 +184,12 @@ static void begin(void *arg, const struct cw_err *err)
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_backup *backup = arg;
-    (void)msg; /* there is nothing to choose */
+    (void)msg; /* The request has no options. */
     if (backup->begun || backup->over)
         return;
     backup->begun = true;
-    cw_when_stored(backup->d, begin, backup); /* what was answered before is in the copy */
+    /* The copy then contains everything that was answered before. */
+    cw_when_stored(backup->d, begin, backup);
 }
 
 static void open_backup(void *dispatcher, struct cw_stream *stream)
@@ -224,5 +225,6 @@ void cw_backup_close(struct cw_dispatcher *d)
     if (!d->backup || !d->backup->begun)
         return;
     abandon(d->backup);
-    cw_thread_join(&d->backup->thread); /* what it has posted runs before the loop is freed */
+    /* Calls that the thread has posted run before the loop is freed. */
+    cw_thread_join(&d->backup->thread);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was measured, as messages for tools. */
+/* Measurements as messages for tools. */
 #include <math.h>
 
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/scaling/scaling.h"
 
-static char *text(const char *s) /* protobuf-c's strings are not const */
+static char *text(const char *s) /* The strings of protobuf-c messages are not const. */
 {
     return (char *)(uintptr_t)(s ? s : "");
 }
@@ -104,7 +104,7 @@ void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__
     }
 }
 
-/* ---- what policies would say now ---- */
+/* ---- what policies would decide now ---- */
 
 static Cachew__V1__Decision *ask(const struct cw_job *job, const struct cw_scale_window *window)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every metric: METRIC(subject, name, type, help, value). The value is C in which `s` is one of
- * the subject (struct cw_metric_of, metrics.c); NO_VALUE = there is none. Names end in the unit
- * (_seconds, _bytes, _ratio of 0 to 1), counters in _total. Those of one subject stand together;
- * docs/metrics.md is made of this. */
+/* Every metric, as METRIC(subject, name, type, help, value). The value is C in which `s` is the
+ * subject (struct cw_metric_of in metrics.c); NO_VALUE means that there is none. Names end in the
+ * unit (_seconds, _bytes, _ratio for 0 to 1), and those of counters in _total. Metrics of one
+ * subject are neighbours. docs/metrics.md is generated from this file. */
 METRIC(INFO, "cachew_info", GAUGE, "1; the label is the dispatcher's version.", 1)
 METRIC(ONE, "cachew_dispatcher_generation", GAUGE,
        "Generation of the dispatcher: higher with each start.", (double)s->d->generation)

@@ -26,11 +26,12 @@ enum type { COUNTER, GAUGE };
 #define NO_VALUE ((double)NAN)
 struct cw_metric_of {
     struct cw_dispatcher *d;
-    const char *word; /* of WORKER_STATE, JOB_STATE, DECISION_KIND */
+    /* The state or kind that WORKER_STATE, JOB_STATE and DECISION_KIND are about. */
+    const char *word;
     size_t index;
     const struct cw_tenant *tenant;
     struct cw_job *job;
-    const Cachew__V1__JobRow *row; /* of JOB */
+    const Cachew__V1__JobRow *row; /* Set for JOB. */
     const struct cw_node_sums *node;
     const struct cw_worker *worker;
     const Cachew__V1__SourceTier *tier;
@@ -182,7 +183,7 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
 
 struct page {
     struct cw_str *out;
-    const struct cw_svc_job_row *rows; /* in the order of the dispatcher's jobs */
+    const struct cw_svc_job_row *rows; /* In the order of the dispatcher's jobs. */
     const struct metric *metric;
     bool headed;
 };
@@ -204,7 +205,7 @@ static void add_sample(struct page *page, const struct cw_metric_of *s)
     cw_str_add_char(page->out, '\n');
 }
 
-/* ---- all of a subject ---- */
+/* ---- all objects of a subject ---- */
 
 static void each_word(struct page *page, struct cw_dispatcher *d, const char *const *words,
                       size_t n)

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dispatcher counts, and what workers and trainers told it, as text for Prometheus
- * (exposition format 0.0.4); metric_items.h has the rows. Series are bounded by what the
- * dispatcher keeps: jobs by --max-jobs; operators are told of jobs at work only. Loop thread. */
+/* Metrics as text for Prometheus (exposition format 0.0.4): what the dispatcher counts, and what
+ * workers and trainers reported to it. metric_items.h has the rows. The number of series is limited
+ * by what the dispatcher keeps: jobs by --max-jobs; operators are shown only of running jobs. Loop
+ * thread. */
 #ifndef CW_DISPATCHER_ADMIN_METRICS_H
 #define CW_DISPATCHER_ADMIN_METRICS_H
 
 #include "base/str.h"
 #include "dispatcher/model/model.h"
 
-#define CW_METRICS_NODES_MAX 64 /* operators of a job */
+#define CW_METRICS_NODES_MAX 64 /* At most so many operators of a job are shown. */
 
 void cw_metrics_print(struct cw_dispatcher *d, struct cw_str *out);
-/* A label's value: backslashes, quotes and newlines escaped; other control characters are '?'. */
+/* Adds the value of a label, in which backslashes, quotes and newlines are escaped, and other
+ * control characters become '?'. */
 void cw_metrics_add_value(struct cw_str *out, const char *text);
-void cw_metrics_markdown(struct cw_str *out); /* docs/metrics.md */
+void cw_metrics_markdown(struct cw_str *out); /* Prints docs/metrics.md. */
 
-/* --metrics-listen: /metrics and /healthz by HTTP. Nothing when it is not asked for. */
+/* Serves /metrics and /healthz by HTTP, if --metrics-listen was given. */
 int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err);
 void cw_metrics_close(struct cw_dispatcher *d);
 void cw_svc_metrics_add(struct cw_dispatcher *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics for those who ask: Admin.GetMetrics, and by HTTP. */
+/* Serves metrics, by the call Admin.GetMetrics and by HTTP. */
 #include "daemon/http.h"
 #include "dispatcher/admin/admin_int.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tools ask: unary calls of proto/cachew/v1/admin.proto. */
+/* The service for tools: unary calls of proto/cachew/v1/admin.proto about the dispatcher, jobs and
+ * workers. */
 #include "base/version.h"
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/message/message.h"
@@ -193,7 +194,7 @@ static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_m
 
 #define REMOVED_IDS_MAX 4096
 
-/* (The map copies its keys; the values say only that they are there.) */
+/* The map copies its keys. Its values have no meaning. */
 static void note_removed(const struct cw_job *job)
 {
     struct cw_strmap *ids = &job->d->removed_ids;

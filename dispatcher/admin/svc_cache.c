@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tools ask of the cache. Evictions and listings answer when the store has done it. */
+/* What tools ask about the cache. Evictions and listings are answered when the store has done
+ * them. */
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/cache/cache.h"
 
 #include <stddef.h>
 #include <string.h>
 
-struct cache_call { /* whose answer waits for the store */
+struct cache_call { /* A call that is answered when the store is done. */
     struct cw_cache_waiter waiter;
     struct cw_call *call;
 };
@@ -26,12 +27,12 @@ static struct cache_call *cache_call_new(struct cw_call *call,
     return waiting;
 }
 
-/* The cache, or NULL after the call was failed. */
+/* Returns the cache, or NULL after failing the call. */
 static struct cw_cache_service *get_caching(struct cw_dispatcher *d, struct cw_call *call)
 {
     if (!d->cache)
         cw_call_fail(call, CW_E_STATE, "the dispatcher has no cache: start it with --cache-store");
-    else if (d->stopping) /* it would wait for an answer that is owed */
+    else if (d->stopping) /* The call would wait for an answer that never comes. */
         cw_call_fail(call, CW_E_UNAVAILABLE, "the dispatcher is stopping");
     return d->stopping ? NULL : d->cache;
 }
@@ -42,7 +43,7 @@ static bool fits(const struct cw_catalogue_key *key, const char *prefix, const c
            (tenant[0] == '\0' || strcmp(tenant, key->tenant->name) == 0);
 }
 
-/* The one key that begins so; NULL after the call was failed. */
+/* Returns the only key that begins with the prefix; NULL after failing the call. */
 static struct cw_catalogue_key *find_key(struct cw_cache_service *cache, struct cw_call *call,
                                          const char *prefix, const char *tenant)
 {
@@ -223,8 +224,8 @@ static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
     if (!cache)
         return;
     struct cw_cache_waiter *waiter = &cache_call_new(call, on_listed)->waiter;
-    /* A listing under way may have passed by what the caller has just changed: it waits for the
-     * next. */
+    /* A listing that is going on may have passed what the caller has just changed, so the call
+     * waits for the next one. */
     waiter->scan = cache->catalogue->scan + 1;
     waiter->next = cache->scan_waiters;
     cache->scan_waiters = waiter;
@@ -254,7 +255,9 @@ static void evict(struct cw_cache_service *cache, struct cw_call *call,
     struct cw_catalogue_chunk **chunks;
     cw_cache_count_readers(cache);
     size_t n = cw_catalogue_pick(cache->catalogue, pick, &chunks);
-    waiter->left += n; /* one more than deletions, while they are begun */
+    /* The count is one too high until all deletions have begun, so that the waiter does not end
+     * before that. */
+    waiter->left += n;
     for (size_t i = 0; i < n; i++) {
         waiter->chunks++;
         waiter->bytes += chunks[i]->bytes;
@@ -262,7 +265,7 @@ static void evict(struct cw_cache_service *cache, struct cw_call *call,
         cw_cache_delete_chunk(cache, chunks[i], waiter);
     }
     cw_mem_free(chunks);
-    cache->due.quotas = true; /* there may be room again */
+    cache->due.quotas = true; /* There may be space again. */
     cache->quota_ms = 0;
     cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) are evicted on request", n,
                 (unsigned long long)waiter->bytes);
@@ -312,7 +315,7 @@ static void pin(struct cw_cache_service *cache, struct cw_call *call, struct cw_
     cw_cache_store_key(cache, key);
     cache->due.quotas = true;
     cache->quota_ms = 0;
-    cw_catalogue_mark_dirty(key); /* nothing may be left of it */
+    cw_catalogue_mark_dirty(key); /* The row is then dropped if nothing is left of the key. */
     Cachew__V1__CachePinReply answer = CACHEW__V1__CACHE_PIN_REPLY__INIT;
     answer.keys = 1;
     cw_svc_reply_stored(cache->d, call, &answer.base);

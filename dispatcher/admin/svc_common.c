@@ -48,7 +48,7 @@ void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
 static void on_readable(void *arg, const struct cw_err *err)
 {
     struct read_call *read = arg;
-    (void)err; /* then it reads what is there */
+    (void)err; /* After an error the call reads what is there. */
     read->fn(read->d, read->call, read->message);
     protobuf_c_message_free_unpacked(read->message, NULL);
     cw_mem_free(read);

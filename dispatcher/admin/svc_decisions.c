@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admin.ListDecisions: what was decided, from state.db. */
+/* Admin.ListDecisions: the recorded decisions, from state.db. */
 #include "dispatcher/admin/admin_int.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decisio
     return 0;
 }
 
-/* The id of the job that is asked for. */
+/* Finds the id of the job that the request names. */
 static int find_job(struct cw_dispatcher *d, const char *name, struct cw_str *ret_id,
                     bool *ret_over, struct cw_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admin.Explain: a job's decisions, and what its policies would say now. */
+/* Admin.Explain: a job's decisions, and what its policies would decide now. */
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/autocache/autocache.h"
 
@@ -8,7 +8,7 @@
 static char empty[] = "";
 static char kind[] = "autocache";
 
-struct now { /* what the policy would say */
+struct now { /* What the policy would decide now. */
     Cachew__V1__Decision decision;
     bool decided;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admin.ListTenants. */
+/* Admin.ListTenants: the tenants with their limits and their use. */
 #include <stdlib.h>
 #include <string.h>
 

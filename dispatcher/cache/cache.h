@@ -67,8 +67,8 @@ struct cw_cache_service {
     /* Name -> struct pending_delete. An entry stays until the file is deleted and a listing that
      * may still contain it has ended. */
     struct cw_strmap pending_deletes;
-    struct cw_catalogue_names
-        unsent_deletes; /* Those of them whose deletion begins at the end of the loop iteration. */
+    /* Those of them whose deletion begins at the end of the loop iteration. */
+    struct cw_catalogue_names unsent_deletes;
     size_t pending_deletes_n; /* The number of files that are not deleted yet. */
     bool full;                /* The cache is full: no worker may write. */
     int64_t quota_ms; /* If little could be evicted, quotas are checked again at this time. */

@@ -101,14 +101,14 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         job->rate_ms = now;
     }
     for (uint32_t c = 0; job->layout.mode == CW_MODE_SHARED && c < job->layout.consumers; c++) {
-        struct cw_consumer *place = &job->consumers[c];
+        struct cw_consumer *slot = &job->consumers[c];
         int64_t since =
-            place->gone_ms > 0 ? place->gone_ms : job->d->started_ms + job->d->options.grace_ms;
-        if (!place->client && place->client_id != 0 &&
+            slot->gone_ms > 0 ? slot->gone_ms : job->d->started_ms + job->d->options.grace_ms;
+        if (!slot->client && slot->client_id != 0 &&
             now - since >= job->d->options.client_grace_ms) {
             cw_job_release_consumer(job, c);
-            place->client_id = 0;
-            place->position_dirty = true;
+            slot->client_id = 0;
+            slot->position_dirty = true;
         }
     }
     if (job->no_client_ms == 0) {

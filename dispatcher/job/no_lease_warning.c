@@ -25,9 +25,9 @@ static bool somebody_waits(const struct cw_job *job)
     return false;
 }
 
-static bool has_all(const struct cw_job *job, const struct cw_consumer *place)
+static bool has_all(const struct cw_job *job, const struct cw_consumer *consumer)
 {
-    return job->epochs_n > 0 && place->position.epoch >= job->epochs_n;
+    return job->epochs_n > 0 && consumer->position.epoch >= job->epochs_n;
 }
 
 static void add_reason(struct cw_job *job, struct cw_str *out)
@@ -40,15 +40,15 @@ static void add_reason(struct cw_job *job, struct cw_str *out)
                 (unsigned long long)cw_job_window_end(job), (unsigned long long)job->first_epoch,
                 (unsigned long long)(first ? cw_epoch_lowest_unconsumed(first) : 0));
     for (uint32_t c = 0; c < job->layout.consumers && named < NAMED_MAX; c++) {
-        const struct cw_consumer *place = &job->consumers[c];
-        if (has_all(job, place) || (place->client && place->ready == 0))
+        const struct cw_consumer *consumer = &job->consumers[c];
+        if (has_all(job, consumer) || (consumer->client && consumer->ready == 0))
             continue;
         named++;
-        if (!place->client)
+        if (!consumer->client)
             cw_str_addf(out, "; consumer %u is away", c);
         else
             cw_str_addf(out, "; the trainer of consumer %u does not take what it has (%llu)", c,
-                        (unsigned long long)place->ready);
+                        (unsigned long long)consumer->ready);
     }
 }
 

@@ -140,10 +140,10 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     if (!token)
         return;
     cw_lease_free_job(job);
-    struct cw_consumer *place = &job->consumers[consumer];
-    place->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows,
-                                                 token->batches};
-    place->position_dirty = true;
+    struct cw_consumer *slot = &job->consumers[consumer];
+    slot->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows,
+                                                token->batches};
+    slot->position_dirty = true;
     bool others = false;
     for (uint32_t c = 0; c < job->layout.consumers; c++)
         others = others || (c != consumer && job->consumers[c].client_id != 0);

@@ -41,8 +41,8 @@ void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, 
 void cw_node_counters_set_base(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
                                const Cachew__V1__NodeCounts *counts);
 bool cw_node_counters_has(const struct cw_node_counters *measure, uint64_t worker_id, size_t node);
-void cw_node_counters_halve(
-    struct cw_node_counters *measure); /* Halves the weight of what was measured so far. */
+/* Halves the weight of what was measured so far. */
+void cw_node_counters_halve(struct cw_node_counters *measure);
 /* Starts from what another job of the same pipeline has measured. `snapshot` has as many nodes. */
 void cw_node_counters_set_prior(struct cw_node_counters *measure,
                                 const struct cw_autocache_snapshot *snapshot);

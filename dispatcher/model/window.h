@@ -28,7 +28,7 @@ struct cw_window_consumer {
     uint64_t ready;
     /* Its position: the epoch, and the number of its next batch, counted over all consumers. */
     uint64_t epoch, batches;
-    bool here; /* A client holds the consumer slot. */
+    bool present; /* A client holds the consumer slot. */
 };
 
 /* Returns the end of the window of a sparse job. It is a window beyond the lowest unconsumed item.
@@ -37,7 +37,7 @@ struct cw_window_consumer {
  * than a window beyond what the absent one has received. It is not moved while one consumer has
  * many batches waiting. */
 uint64_t cw_window_end(uint64_t unconsumed, uint64_t window,
-                       const struct cw_window_consumer *places, size_t n);
+                       const struct cw_window_consumer *consumers, size_t n);
 /* Returns the end of the window of any job, from its sets. */
 uint64_t cw_job_window_end(struct cw_job *job);
 

@@ -12,11 +12,11 @@
 
 /* A consumer that is away holds the others back: they may get a step of all consumers and a window
  * more than it has. */
-static bool is_ahead(const struct cw_window_consumer *place, const struct cw_window_consumer *away,
-                     size_t n)
+static bool is_ahead(const struct cw_window_consumer *consumer,
+                     const struct cw_window_consumer *away, size_t n)
 {
-    return place->epoch != away->epoch ? place->epoch > away->epoch
-                                       : place->batches >= away->batches + n;
+    return consumer->epoch != away->epoch ? consumer->epoch > away->epoch
+                                          : consumer->batches >= away->batches + n;
 }
 
 static bool is_before(const struct cw_window_consumer *a, const struct cw_window_consumer *b)
@@ -25,25 +25,25 @@ static bool is_before(const struct cw_window_consumer *a, const struct cw_window
 }
 
 uint64_t cw_window_end(uint64_t unconsumed, uint64_t window,
-                       const struct cw_window_consumer *places, size_t n)
+                       const struct cw_window_consumer *consumers, size_t n)
 {
     uint64_t end = unconsumed + window, cap = UINT64_MAX;
     const struct cw_window_consumer *away = NULL; /* The absent consumer that is furthest behind. */
     for (size_t i = 0; i < n; i++) {
-        if (places[i].here && places[i].ready > READY_MAX)
+        if (consumers[i].present && consumers[i].ready > READY_MAX)
             return end;
-        if (places[i].here)
+        if (consumers[i].present)
             continue;
-        cap = CW_MIN(cap, places[i].received);
-        if (!away || is_before(&places[i], away))
-            away = &places[i];
+        cap = CW_MIN(cap, consumers[i].received);
+        if (!away || is_before(&consumers[i], away))
+            away = &consumers[i];
     }
     for (size_t i = 0; i < n; i++) {
-        const struct cw_window_consumer *place = &places[i];
-        if (!place->here || place->ready > 0)
+        const struct cw_window_consumer *consumer = &consumers[i];
+        if (!consumer->present || consumer->ready > 0)
             continue;
-        bool capped = away && is_ahead(place, away, n);
-        end = CW_MAX(end, (capped ? CW_MIN(place->received, cap) : place->received) + window);
+        bool capped = away && is_ahead(consumer, away, n);
+        end = CW_MAX(end, (capped ? CW_MIN(consumer->received, cap) : consumer->received) + window);
     }
     return end;
 }
@@ -70,15 +70,15 @@ uint64_t cw_job_window_end(struct cw_job *job)
     uint64_t unconsumed = first ? cw_epoch_lowest_unconsumed(first) : 0;
     if (!job->info->sparse)
         return unconsumed + job->window;
-    struct cw_window_consumer *places =
+    struct cw_window_consumer *consumers =
         CW_NEW_ARRAY(struct cw_window_consumer, job->layout.consumers);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
-        const struct cw_consumer *place = &job->consumers[c];
-        places[c] = (struct cw_window_consumer){first_unreceived(job, c), place->ready,
-                                                place->position.epoch, place->position.batches,
-                                                place->client != NULL};
+        const struct cw_consumer *slot = &job->consumers[c];
+        consumers[c] =
+            (struct cw_window_consumer){first_unreceived(job, c), slot->ready, slot->position.epoch,
+                                        slot->position.batches, slot->client != NULL};
     }
-    uint64_t end = cw_window_end(unconsumed, job->window, places, job->layout.consumers);
-    cw_mem_free(places);
+    uint64_t end = cw_window_end(unconsumed, job->window, consumers, job->layout.consumers);
+    cw_mem_free(consumers);
     return end;
 }

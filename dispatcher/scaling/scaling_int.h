@@ -21,8 +21,8 @@ void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision 
 double cw_fair_shares_make(struct cw_dispatcher *d);
 
 /* ---- time_slices.c ---- */
-void cw_time_slices_make(
-    struct cw_dispatcher *d); /* Sets worker_time and slice of each share, and tells the workers. */
+/* Sets worker_time and slice of each share, and tells the workers. */
+void cw_time_slices_make(struct cw_dispatcher *d);
 /* Returns how much of the worker's time its jobs' shares need; if less than 1, some is left. */
 double cw_time_slices_of_worker(const struct cw_worker *w);
 /* Returns how much time the job has on all its workers; less than `granted` means that they have no

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a client's hello to its welcome: which job, which place in it, and from where it goes on. */
+/* From a client's hello to its welcome: which job it belongs to, which consumer slot it gets, and
+ * from where it goes on. */
 #include "base/name.h"
 #include "base/rng.h"
 #include "base/version.h"
@@ -69,7 +70,7 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
     return 0;
 }
 
-/* A named job is joined only when it gives the same data. */
+/* A client may join a named job only if its options give the same data. */
 static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o, uint32_t identity,
                       struct cw_hash fingerprint, struct cw_err *err)
 {
@@ -208,7 +209,7 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     return rc;
 }
 
-/* The token is of another function: what of it is other. */
+/* The token belongs to another function: the error says what is different. */
 static int other_function(const struct cw_job *job, const struct cw_token *token,
                           struct cw_err *err)
 {
@@ -264,8 +265,8 @@ static int read_token(const struct cw_job *job, const Cachew__V1__ClientHello *h
     return rc;
 }
 
-/* The same process is back: what it has counts, whatever was noted of it. */
-static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello)
+/* The same process is back: what it says it has counts, whatever the dispatcher had recorded. */
+static void merge_acks(struct cw_client *client, const Cachew__V1__ClientHello *hello)
 {
     struct cw_job *job = client->job;
     uint64_t first = UINT64_MAX;
@@ -292,17 +293,17 @@ static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello
     }
 }
 
-/* What an earlier client could not reach, this one may. */
-static void open_shares(struct cw_job *job)
+/* The new client may reach workers that an earlier one could not. */
+static void clear_unreachable(struct cw_job *job)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         share->unreachable_until_ms = 0;
 }
 
-/* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4):
- * what is leased and not received is free again. Workers are not told: what they hold they still
- * send, and it comes twice at worst. Of shared jobs two consumers could get it then; there the
- * workers' hand-backs must do. */
+/* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4). So
+ * items that are leased and not received are freed. Workers are not told: they still send what they
+ * hold, and at worst an output arrives twice. In a shared job two consumers could then get the same
+ * output, so there the hand-backs of workers must do. */
 static void free_leased(struct cw_job *job)
 {
     for (struct cw_share *share = job->shares; share && job->layout.mode != CW_MODE_SHARED;
@@ -310,24 +311,24 @@ static void free_leased(struct cw_job *job)
         cw_lease_free_all(share, false);
 }
 
-static int take_place(struct cw_client *client, struct cw_err *err)
+static int take_slot(struct cw_client *client, struct cw_err *err)
 {
     struct cw_job *job = client->job;
-    struct cw_consumer *place = &job->consumers[client->consumer];
+    struct cw_consumer *slot = &job->consumers[client->consumer];
     const Cachew__V1__ClientHello *hello = client->hello->hello;
-    bool same = place->client_id == client->id;
+    bool same = slot->client_id == client->id;
     if (!same && hello->job_id[0] != '\0' && job->layout.mode == CW_MODE_SHARED)
         return cw_err_set(err, CW_E_STATE,
                           "consumer %u of job %s was away for too long: its batches went to others",
                           client->consumer, job->id);
-    if (!same && hello->job_id[0] != '\0' && place->client_id != 0)
+    if (!same && hello->job_id[0] != '\0' && slot->client_id != 0)
         return cw_err_set(err, CW_E_STATE,
                           "another client has taken the place of consumer %u of job %s",
                           client->consumer, job->id);
-    open_shares(job);
+    clear_unreachable(job);
     client->hello_epoch = hello->position ? hello->position->epoch : job->first_epoch;
     if (same || hello->job_id[0] != '\0') {
-        merge(client, hello);
+        merge_acks(client, hello);
         free_leased(job);
     } else if (hello->token.len > 0) {
         struct cw_token token = {0};
@@ -335,33 +336,35 @@ static int take_place(struct cw_client *client, struct cw_err *err)
         if (rc != 0)
             return rc;
         cw_job_resume_at(job, client->consumer, &token);
-        /* of those that end at once, by what is skipped in them, it is told */
+        /* Epochs may end at once because of their skipped items; the client must be told of
+         * these. */
         client->hello_epoch = CW_MAX(token.epoch, job->first_epoch);
         cw_token_fini(&token);
-    } else if (place->client_id != 0) {
+    } else if (slot->client_id != 0) {
         cw_job_resume_at(job, client->consumer, NULL);
     }
-    place->client = client;
-    place->client_id = client->id;
-    place->expected = place->bye = false;
-    place->ready = 0;
-    place->position_dirty = job->due.progress = true;
+    slot->client = client;
+    slot->client_id = client->id;
+    slot->expected = slot->bye = false;
+    slot->ready = 0;
+    slot->position_dirty = job->due.progress = true;
     cw_job_advance(job);
     cw_job_flush(job);
     return 0;
 }
 
-/* Another wants its place. If its host has crashed it will never say that it is gone; but a message
- * to it, whatever it says, is answered by that host when it is up again. */
-static void probe(struct cw_client *holder)
+/* Sends `holder`, whose slot another client wants, a message. If its host has crashed, the holder
+ * will never say that it is gone; but that host answers any message with a reset once it is up
+ * again. */
+static void solicit_answer(struct cw_client *holder)
 {
     if (holder->welcomed)
         cw_client_send_workers(holder, true);
 }
 
-/* Of those that wait for a place the latest is the process that lives. One before it may have died
- * with its host, which nobody has seen yet: it must not get the place when the other's stream breaks
- * for a moment. (d->clients has the latest first.) */
+/* Refuses every other client that waits for the slot of `client`. The latest of them is the process
+ * that lives. An earlier one may have died with its host, which nobody has seen yet: it must not get
+ * the slot when the stream of `client` breaks for a moment. d->clients has the latest first. */
 static void refuse_earlier(const struct cw_client *client)
 {
     for (struct cw_client *other = client->next; other; other = other->next)
@@ -381,25 +384,26 @@ void cw_client_admit(struct cw_client *client)
         cw_client_fail(client, err.code, err.msg);
         return;
     }
-    struct cw_consumer *place = &job->consumers[client->consumer];
-    if (place->client && place->client->id == client->id) {
-        cw_client_replace(place->client);
-    } else if (place->client) {
+    struct cw_consumer *slot = &job->consumers[client->consumer];
+    if (slot->client && slot->client->id == client->id) {
+        cw_client_replace(slot->client);
+    } else if (slot->client) {
         int64_t now = cw_clock_ms();
         if (client->place_wait_ms == 0)
-            probe(place->client);
+            solicit_answer(slot->client);
         client->place_wait_ms = client->place_wait_ms > 0 ? client->place_wait_ms : now;
         if (now - client->place_wait_ms < job->d->options.takeover_ms)
             return;
         cw_err_set(&err, CW_E_EXISTS, "consumer %u of job \"%s\" is held by another client (%s)",
-                   client->consumer, job->name, cw_stream_peer(place->client->stream));
+                   client->consumer, job->name, cw_stream_peer(slot->client->stream));
         cw_client_fail(client, err.code, err.msg);
         return;
     }
     client->place_wait_ms = 0;
-    /* It was welcomed before, and its place has been its own since: nothing new is promised. */
-    bool known = place->client_id == client->id && client->hello->hello->job_id[0] != '\0';
-    if (take_place(client, &err) != 0) {
+    /* The client was welcomed before and has kept its slot since, so nothing new has to be
+     * stored. */
+    bool known = slot->client_id == client->id && client->hello->hello->job_id[0] != '\0';
+    if (take_slot(client, &err) != 0) {
         cw_client_fail(client, err.code, err.msg);
         return;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the stream of a client ends, and its place in the job becomes free. */
+/* How a client's stream ends, and how its consumer slot becomes free. */
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/session/session.h"
@@ -9,9 +9,9 @@ void cw_client_detach(struct cw_client *client)
     struct cw_job *job = client->job;
     if (!job)
         return;
-    struct cw_consumer *place = &job->consumers[client->consumer];
-    if (place->client == client)
-        place->client = NULL, place->gone_ms = cw_clock_ms();
+    struct cw_consumer *slot = &job->consumers[client->consumer];
+    if (slot->client == client)
+        slot->client = NULL, slot->gone_ms = cw_clock_ms();
     client->job = NULL;
     client->admitted = client->welcomed = client->due.welcome = false;
     cw_job_clients_changed(job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Consumers' streams: what arrives, in what order it may, and how a stream ends. client_admission.c gives a
- * client its place. */
+/* The streams of clients: which messages may arrive and in which order, and how a stream ends.
+ * client_admission.c gives a client its consumer slot. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
@@ -9,9 +9,9 @@
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000
-/* the client says so again, each time that it fails to reach the worker: attempt (10 s) and
- * pause (2 s) are shorter */
-#define SHUT_MS 20000
+/* Nothing is leased for so long to a worker that a client could not reach. The client reports it
+ * again at each further failure; an attempt (10 s) and the pause (2 s) are shorter than this. */
+#define UNREACHABLE_MS 20000
 
 static void client_free(struct cw_client *client)
 {
@@ -35,21 +35,20 @@ static void client_free(struct cw_client *client)
 static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
 {
     struct cw_job *job = client->job;
-    struct cw_consumer *place = &job->consumers[client->consumer];
+    struct cw_consumer *slot = &job->consumers[client->consumer];
     cw_job_ack(job, client->consumer, ack->received, ack->n_received, false);
     cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true);
-    place->wait_share = ack->wait_share;
-    place->ready = ack->ready;
-    /* what one consumer received, or took from its queue, moves the window */
+    slot->wait_share = ack->wait_share;
+    slot->ready = ack->ready;
+    /* The window depends on what one consumer has received or taken from its queue. */
     job->due.leases |= job->info->sparse;
     cw_autocache_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
     cw_telemetry_measured(job, ack);
     if (ack->position) {
         const Cachew__V1__Position *p = ack->position;
-        place->position =
-            (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
-        place->position_dirty = job->due.progress = true;
+        slot->position = (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
+        slot->position_dirty = job->due.progress = true;
     }
     cw_job_advance(job);
     cw_fault_point("dispatcher.ack");
@@ -62,7 +61,7 @@ static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, con
         if (share->worker->id != worker_id)
             continue;
         bool known = share->unreachable_until_ms > cw_clock_ms();
-        share->unreachable_until_ms = lost ? cw_clock_ms() + SHUT_MS : 0;
+        share->unreachable_until_ms = lost ? cw_clock_ms() + UNREACHABLE_MS : 0;
         if (lost && !known)
             cw_log_warn(CW_LOG_MOD, "job=%s worker=%s: its client lost the stream to it: %s",
                         client->job->id, share->worker->address, error);
@@ -83,9 +82,9 @@ static void handle_local_failed(struct cw_client *client, const char *error)
 void cw_client_leave(struct cw_client *client)
 {
     struct cw_job *job = client->job;
-    struct cw_consumer *place = &job->consumers[client->consumer];
-    if (place->client == client) {
-        place->bye = true;
+    struct cw_consumer *slot = &job->consumers[client->consumer];
+    if (slot->client == client) {
+        slot->bye = true;
         if (job->layout.mode == CW_MODE_SHARED)
             cw_job_release_consumer(job, client->consumer);
         cw_job_flush(job);
@@ -112,7 +111,8 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
     client->hello = message;
     struct cw_err err = {0};
     int rc = 0;
-    /* retryable: it comes again, maybe to one that is above */
+    /* The code is one after which the client tries again, perhaps at the dispatcher with the higher
+     * generation. */
     if (message->generation > client->d->generation) {
         rc = cw_err_set(&err, CW_E_UNAVAILABLE,
                         "the dispatcher has generation %llu, and this trainer has seen %llu: "
@@ -137,7 +137,7 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
     cw_fault_point("dispatcher.client_hello");
 }
 
-/* Returns whether the message was kept. */
+/* Returns whether the message was kept, so that the caller does not free it. */
 static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
 {
     bool is_hello = message->kind_case == CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
@@ -155,7 +155,7 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
         return false;
     }
     if (!client->admitted && message->kind_case != CACHEW__V1__CLIENT_MESSAGE__KIND_BYE)
-        return false; /* it has no place yet: there is nothing that it could say */
+        return false; /* The client has no slot yet, so no other message of it can mean anything. */
     switch (message->kind_case) {
     case CACHEW__V1__CLIENT_MESSAGE__KIND_ACK:
         handle_ack(client, message->ack);
@@ -174,7 +174,7 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
     case CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED:
     case CACHEW__V1__CLIENT_MESSAGE__KIND__NOT_SET:
     default:
-        break; /* of a newer client: nothing that an older dispatcher must know */
+        break; /* A newer client may send messages that an older dispatcher need not know. */
     }
     return false;
 }

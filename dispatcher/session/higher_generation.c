@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peers that have seen a higher generation than this dispatcher has. */
+/* Peers that have seen a higher generation than this dispatcher's. */
 #include "dispatcher/session/session.h"
 #include "dispatcher/state/state.h"
 

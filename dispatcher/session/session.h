@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams of workers and of clients: what may arrive, in which order, and how a stream ends.
- * This is the face of session/.
+/* The streams of workers and clients: which messages may arrive and in which order, and how a
+ * stream ends. This is the face of session/.
  *
- *   worker_session.c     a worker's stream: its reports, and how it is lost
- *   client_session.c     a client's stream: what arrives, and in which order it may
- *   client_admission.c   from a client's hello to its welcome: its job, its place, where it goes on
- *   client_end.c         how its stream ends, and its place becomes free
+ *   worker_session.c     a worker's stream: its reports, and how a worker is lost
+ *   client_session.c     a client's stream: which messages arrive, and in which order they may
+ *   client_admission.c   from a client's hello to its welcome: its job, its slot, its position
+ *   client_end.c         how a client's stream ends and its slot becomes free
  *   higher_generation.c  peers that have seen a higher generation than this dispatcher's */
 #ifndef CW_DISPATCHER_SESSION_SESSION_H
 #define CW_DISPATCHER_SESSION_SESSION_H
@@ -14,40 +14,43 @@
 
 /* ---- worker_session.c ---- */
 void cw_worker_session_open(void *dispatcher,
-                            struct cw_stream *stream); /* method /cachew.v1.Fleet/Attach */
+                            /* It handles the method /cachew.v1.Fleet/Attach. */
+                            struct cw_stream *stream);
 void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now);
 void cw_worker_sessions_close(struct cw_dispatcher *d);
 
 /* ---- client_session.c ---- */
-/* method /cachew.v1.Jobs/Attach */
+/* It handles the method /cachew.v1.Jobs/Attach. */
 void cw_client_session_open(void *dispatcher, struct cw_stream *stream);
 void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now);
 void cw_client_sessions_close(struct cw_dispatcher *d);
-/* It does not come back: its place is free, and with it whatever of a shared job was only its
- * own. One that had no place gives up none. */
+/* The client will not come back: its slot becomes free, and in a shared job the items that it
+ * owned, too. A client without a slot gives up nothing. */
 void cw_client_leave(struct cw_client *client);
 
 /* ---- client_admission.c ---- */
-/* client->hello is there: find or make its job */
+/* Finds or creates the job that client->hello asks for. */
 int cw_client_hello(struct cw_client *client, struct cw_err *err);
-/* give it its place, if it is free */
+/* Gives the client its consumer slot, if that is free. */
 void cw_client_admit(struct cw_client *client);
-/* The job is prepared: those that wait for that are given their places. */
+/* The job is prepared: clients that wait for that are admitted. */
 void cw_clients_job_changed(struct cw_job *job);
 
 /* ---- client_end.c ---- */
-/* tells, and ends the stream */
+/* Sends the error to the client and ends its stream. */
 void cw_client_fail(struct cw_client *client, int code, const char *msg);
-/* its place, if it has one, is free for others; the job goes on without it */
+/* Frees the client's slot, if it has one. The job goes on without it. */
 void cw_client_detach(struct cw_client *client);
-/* The job is removed: its clients are failed, and then it is (cw_job_remove). */
+/* Fails the clients of the job and removes it (cw_job_remove). */
 void cw_clients_end_job(struct cw_job *job, const char *reason);
-/* Fails the clients of jobs that have failed since the last call. */
+/* Fails the clients of all jobs that have failed since the last call. */
 void cw_clients_notify_failed(struct cw_dispatcher *d);
-void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
+/* Ends the client's old stream, since its own next connection takes the slot. */
+void cw_client_replace(struct cw_client *old);
 
 /* ---- higher_generation.c ---- */
-/* A peer has seen a higher generation than this dispatcher's: says so in the log, once for each. */
+/* Logs that a peer has seen a higher generation than this dispatcher's, once for each
+ * generation. */
 void cw_session_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
                                 const char *address);
 

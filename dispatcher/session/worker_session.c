@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers: their streams, what they report, and how one is lost. */
+/* The streams of workers: what they report, and how a worker is lost. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
@@ -13,17 +13,17 @@
 
 #define HELLO_LIMIT_MS 10000
 #define WORKERS_MAX 20000
-#define PAST_EPOCHS 8 /* of which a worker may still have outputs on their way */
+#define PAST_EPOCHS 8 /* A worker may still have outputs of so many past epochs on their way. */
 
-static void jobs_want_fill(struct cw_dispatcher *d)
+static void mark_leases_due(struct cw_dispatcher *d)
 {
     d->due.assignment = true;
     for (struct cw_job *job = d->jobs; job; job = job->next)
         job->due.leases = true;
 }
 
-/* at_most_once: what the lost worker held is left out, not computed again. But a job whose trainer
- * has not joined yet loses nothing: nobody can have received it, and nobody would be told. */
+/* at_most_once: what a lost worker held is skipped and not computed again. A job without a client
+ * so far skips nothing: nobody can have received the items, and nobody would be told. */
 static void skip_held(struct cw_share *share)
 {
     while (share->leases) {
@@ -38,8 +38,8 @@ static void skip_held(struct cw_share *share)
     }
 }
 
-/* Everything it held is free again. died: it went without a word, so what it was computing is
- * noted. */
+/* Frees everything that the worker held. `died`: its stream broke without a goodbye, so the items
+ * that it was computing are blamed. */
 static void release(struct cw_worker *worker, bool died)
 {
     struct cw_dispatcher *d = worker->d;
@@ -65,7 +65,7 @@ static void release(struct cw_worker *worker, bool died)
         cw_share_remove(share);
     }
     if (worker->said_hello) {
-        if (!d->stopping) /* else the next dispatcher waits for it */
+        if (!d->stopping) /* If the dispatcher stops, the next one waits for this worker. */
             cw_state_remove_worker(d->state, worker->id);
         d->workers_n--;
         d->counts.workers_lost += died;
@@ -74,7 +74,7 @@ static void release(struct cw_worker *worker, bool died)
     worker->said_hello = false;
     cw_cache_worker_gone(worker);
     cw_autocache_worker_gone(worker);
-    jobs_want_fill(d);
+    mark_leases_due(d);
 }
 
 static void worker_free(struct cw_worker *worker)
@@ -155,7 +155,7 @@ static void set_text(char **text, const char *s)
     *text = cw_mem_strdup(s);
 }
 
-/* It holds work of a job that was removed while it was away. */
+/* The worker holds items of a job that was removed while it was away. */
 static void forget_unknown(struct cw_worker *worker, const char *job_id)
 {
     if (!cw_strmap_get(&worker->d->jobs_by_id, job_id))
@@ -169,7 +169,8 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     if (!check_hello(worker, message))
         return;
     struct cw_worker *old = find_other(worker, hello->worker_id);
-    if (old) /* the same process has connected again before the old stream was seen to be broken */
+    /* The same process has connected again before its old stream was found to be broken. */
+    if (old)
         fail(old, CW_E_STATE, "the same worker has connected again", false);
     worker->id = hello->worker_id;
     set_text(&worker->address, hello->address);
@@ -210,11 +211,11 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
         cw_lease_adopt(worker, hello->held[i]);
     }
     struct cw_job *only = cw_strmap_get(&d->jobs_by_id, worker->only_job);
-    if (only) /* a job that is scaled is filled by its shares */
+    if (only) /* A scaled job is filled by its shares, so the worker needs one. */
         (void)cw_share_get(only, worker);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         cw_job_prepare(job);
-    jobs_want_fill(d);
+    mark_leases_due(d);
     cw_fault_point("dispatcher.worker_hello");
 }
 
@@ -235,8 +236,8 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     if (progress->n_source > 0)
         cw_worker_set_source_tiers(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
-        /* Also of a job that is over: its trainer may have consumed the last items before their
-         * worker tells of them. */
+        /* This includes jobs that are over: a trainer may consume the last items before their
+         * worker reports them. */
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->done[i]->job_id);
         struct cw_share *share = job ? cw_share_find(job, worker) : NULL;
         if (share)
@@ -275,21 +276,21 @@ static void handle_hand_back(struct cw_worker *worker, const Cachew__V1__HandBac
     cw_fault_point("dispatcher.hand_back");
 }
 
-/* A worker that drains waits until what it has sent is received: all that is not leased to it
- * any more it need not wait for. */
-static void tell_settled(struct cw_share *share)
+/* A draining worker waits until its outputs are received. It need not wait for items that are not
+ * leased to it any more, so these are revoked. */
+static void revoke_unleased(struct cw_share *share)
 {
     struct cw_job *job = share->job;
     uint64_t first = job->first_epoch > PAST_EPOCHS ? job->first_epoch - PAST_EPOCHS : 0;
     for (uint64_t n = first; job->items > 0 && n < job->first_epoch + job->epochs_open; n++) {
-        struct cw_set settled = {0};
-        cw_set_add(&settled, 0, job->items);
+        struct cw_set unleased = {0};
+        cw_set_add(&unleased, 0, job->items);
         for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
             for (size_t i = 0; lease->epoch == n && i < lease->items.n; i++)
-                cw_set_remove(&settled, lease->items.v[i].lo, lease->items.v[i].hi);
+                cw_set_remove(&unleased, lease->items.v[i].lo, lease->items.v[i].hi);
         }
-        cw_lease_revoke(share->worker, job, n, &settled);
-        cw_set_fini(&settled);
+        cw_lease_revoke(share->worker, job, n, &unleased);
+        cw_set_fini(&unleased);
     }
 }
 
@@ -297,7 +298,7 @@ static void handle_draining(struct cw_worker *worker)
 {
     worker->draining = true;
     for (struct cw_share *share = worker->shares; share; share = share->next_of_worker)
-        tell_settled(share);
+        revoke_unleased(share);
     cw_log_info(CW_LOG_MOD, "worker=%s is draining", worker->address);
     for (struct cw_job *job = worker->d->jobs; job; job = job->next) {
         if (job->preparing == worker) {
@@ -305,7 +306,7 @@ static void handle_draining(struct cw_worker *worker)
             cw_job_prepare(job);
         }
     }
-    jobs_want_fill(worker->d);
+    mark_leases_due(worker->d);
     cw_fault_point("dispatcher.draining");
 }
 
@@ -313,7 +314,7 @@ static void prepared(struct cw_job *job, const Cachew__V1__Prepared *message)
 {
     cw_job_prepared(job, message);
     cw_clients_job_changed(job);
-    /* what another job has cached is read from the first element on */
+    /* If another job has cached a node, this job reads it from the first element on. */
     if (job->status != CW_JOB_FAILED)
         cw_job_decide_cache(job, cw_clock_ms());
     cw_fault_point("dispatcher.prepared");
@@ -351,7 +352,7 @@ static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *me
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND__NOT_SET:
     default:
-        break; /* of a newer worker: nothing that an older dispatcher must know */
+        break; /* A newer worker may send messages that an older dispatcher need not know. */
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A decision is written into the log and into state.db, and counted by its kind. */
+/* Records a decision: it is logged, written to state.db, and counted by its kind. */
 #include "dispatcher/state/state.h"
 
 #include <string.h>
@@ -23,6 +23,6 @@ void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job,
                     row.policy, choice, row.reason);
     else
         cw_log_info(CW_LOG_MOD, "%s %s: %s: %s", row.kind, row.policy, choice, row.reason);
-    if (d->state) /* there is none where parts of a dispatcher are tested */
+    if (d->state) /* There is no state where a test uses parts of a dispatcher. */
         cw_state_put_decision(d->state, &row, CW_DECISIONS_KEPT, CW_DECISIONS_IN_ALL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of SQLite as those of the dispatcher, and statements without results. */
+/* Converts SQLite's errors to the dispatcher's, and runs statements without results. */
 #include "dispatcher/state/state_int.h"
 
 int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw_err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes. Each becomes an operation in memory that waits for the next transaction
- * (state_queue.c, state_writer.c). */
+/* Writes. Each becomes an operation in memory that waits for the next transaction (state_queue.c,
+ * state_writer.c). */
 #include <string.h>
 #include "base/mem.h"
 #include "dispatcher/state/state_int.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A consistent copy of what is stored, made by a connection of its own while the dispatcher goes
- * on: for a thread that may wait. */
+/* Makes a consistent copy of what is stored, with a connection of its own, while the dispatcher
+ * goes on. It is for a thread that may wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "dispatcher/state/state_int.h"
 
-#define STEPS 1000 /* of SQLite, between two looks whether it is to stop */
+#define STEPS 1000 /* SQLite checks after so many of its steps whether the copy is to stop. */
 
 static int is_stopped(void *arg)
 {
@@ -36,7 +36,8 @@ int cw_state_backup(const char *dir, atomic_int *stop, int *ret_fd, struct cw_er
 {
     cw_autofree char *path = cw_mem_printf("%s/state.db", dir), *copy = cw_state_backup_path(dir);
     (void)unlink(copy);
-    int fd = open(copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* private, as the state is */
+    /* The copy is private, as the state is. */
+    int fd = open(copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return cw_err_errno(err, errno, "cannot make %s", copy);
     sqlite3 *db = NULL;
@@ -48,7 +49,7 @@ int cw_state_backup(const char *dir, atomic_int *stop, int *ret_fd, struct cw_er
     if (rc == 0)
         rc = copy_into(db, dir, copy, err);
     sqlite3_close(db);
-    (void)unlink(copy); /* it goes with its descriptor */
+    (void)unlink(copy); /* The file disappears when its descriptor is closed. */
     if (rc != 0)
         close(fd);
     else

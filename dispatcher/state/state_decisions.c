@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions of all kinds, and what was measured of pipelines. Decisions outlive their job: what
- * is kept is bounded by number. */
+/* Decisions of all kinds, and profiles of pipelines. Decisions outlive their job, so their number
+ * is limited. */
 #include "dispatcher/state/state_int.h"
 
-#define DROP_EVERY 64 /* decisions; the limit over all is obeyed so often */
+#define DROP_EVERY 64 /* The limit for all decisions is enforced once for so many of them. */
 #define COLUMNS                                                                                    \
     "id, time_ms, epoch, predicted_ns, job, name, kind, policy, choice, reason, candidates, "      \
     "inputs, remote, local"
@@ -26,7 +26,7 @@ static void drop_old(struct cw_state *state, const struct cw_state_decision *row
 void cw_state_put_decision(struct cw_state *state, const struct cw_state_decision *row,
                            uint64_t kept, uint64_t kept_in_all)
 {
-    /* the disk fails: what may be lost makes room for what may not */
+    /* While the disk fails, what may be lost makes way for what may not. */
     if (cw_state_is_overloaded(state))
         return;
     struct cw_state_op *op = cw_state_op_new(CW_STATE_PUT_DECISION, "storing a decision");
@@ -113,7 +113,8 @@ static int on_profile(sqlite3_stmt *stmt, const struct target *target, struct cw
     return target->profile(target->arg, text_at(stmt, 0), text_at(stmt, 1), text_at(stmt, 2), err);
 }
 
-/* All rows of a statement that is ready; frees it. A callback that returns more than 0 ends it. */
+/* Reads all rows of a statement that is ready, and frees it. A callback that returns more than 0
+ * ends the reading. */
 static int read_rows(struct cw_state *state, sqlite3_stmt *stmt,
                      int (*fn)(sqlite3_stmt *, const struct target *, struct cw_err *),
                      const struct target *target, struct cw_err *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress of an epoch as rows: what is consumed, of whom, and whose items are. */
+/* The progress of an epoch as rows: what is consumed, by which consumer, and who owns which
+ * items. */
 #include "dispatcher/state/state_int.h"
 
 void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of state/. */
+/* Declarations that the files of state/ share. */
 #ifndef CW_DISPATCHER_STATE_STATE_INT_H
 #define CW_DISPATCHER_STATE_STATE_INT_H
 
@@ -39,26 +39,27 @@ enum cw_state_statement {
 };
 struct cw_state_sql {
     const char *text;
-    /* with the first key_n values it names what is written; a later write of the same takes its
-     * place. 0 = nothing does */
+    /* The letter of the table; with the first key_n values it names the row that is written. A
+     * later write of the same row replaces an earlier one that still waits. 0: nothing replaces
+     * it. */
     char row;
     int key_n;
 };
 extern const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N];
 
-/* ---- state_queue.c: writes that wait ---- */
+/* ---- state_queue.c: writes that wait for their transaction ---- */
 #define CW_STATE_VALUES_MAX 14
 enum cw_state_type { CW_STATE_INT, CW_STATE_REAL, CW_STATE_TEXT, CW_STATE_BLOB };
 struct cw_state_value {
     enum cw_state_type type;
     uint64_t number;
     double real;
-    size_t at, n; /* of texts and blobs: where they are in the operation's bytes */
+    size_t at, n; /* The place of a text or blob in the operation's bytes. */
 };
 struct cw_state_op {
     struct cw_state_op *prev, *next;
     enum cw_state_statement which;
-    const char *doing; /* static: for messages */
+    const char *doing; /* A constant text for error messages. */
     char *key;
     struct cw_str bytes;
     int n;
@@ -69,60 +70,64 @@ struct cw_state_queue {
     size_t n, bytes;
     struct cw_strmap by_key;
 };
-/* An operation is made, given its values in the order of the statement's parameters, and added. */
+/* An operation is created, given its values in the order of the statement's parameters, and added
+ * to a queue. */
 struct cw_state_op *cw_state_op_new(enum cw_state_statement which, const char *doing);
 void cw_state_op_free(struct cw_state_op *op);
 void cw_state_add_u64(struct cw_state_op *op, uint64_t v);
 void cw_state_add_f64(struct cw_state_op *op, double v);
-void cw_state_add_text(struct cw_state_op *op, const char *s); /* NULL = "" */
+void cw_state_add_text(struct cw_state_op *op, const char *s); /* NULL counts as "". */
 void cw_state_add_blob(struct cw_state_op *op, const void *p, size_t n);
 void cw_state_add_set(struct cw_state_op *op, const struct cw_set *set);
-void cw_state_queue_add(struct cw_state_queue *queue, struct cw_state_op *op); /* takes it */
-/* What came before all of the queue, but for what later writes have taken the place of; leaves
- * `older` empty. */
+/* Takes the operation. */
+void cw_state_queue_add(struct cw_state_queue *queue, struct cw_state_op *op);
+/* Puts the operations of `older` before those of `queue`, except those that a later write has
+ * replaced. `older` is empty afterwards. */
 void cw_state_queue_prepend(struct cw_state_queue *queue, struct cw_state_queue *older);
 void cw_state_queue_clear(struct cw_state_queue *queue);
 
-/* ---- state_writer.c: the thread ---- */
+/* ---- state_writer.c: the thread that runs transactions ---- */
 #define CW_STATE_OVERLOAD_BYTES ((size_t)64 << 20)
 enum cw_state_phase { CW_STATE_IDLE, CW_STATE_HANDED, CW_STATE_RAN };
 struct cw_state_writer {
     struct cw_thread thread;
-    /* guards the rest, but for the batch while it is handed over: that is the thread's then */
+    /* It guards the other fields. But while a batch is handed over, the batch belongs to the
+     * thread. */
     struct cw_mutex mutex;
     struct cw_cond cond;
     enum cw_state_phase phase;
     bool stop;
     struct cw_state_queue batch;
-    struct cw_err err; /* of the batch that ran */
+    struct cw_err err; /* The error of the last batch. */
     cw_state_notify_fn *notify;
     void *notify_arg;
 };
 void cw_state_writer_start(struct cw_state *state);
-void cw_state_writer_stop(struct cw_state *state); /* accepts one that was never started */
+void cw_state_writer_stop(struct cw_state *state); /* It accepts a writer that was never started. */
 
 struct cw_state {
     char *dir;
     int lock_fd;
-    sqlite3 *db;     /* the writer's once that is started */
-    sqlite3 *reader; /* the loop's: sees what is committed */
+    sqlite3 *db;     /* Once the writer is started, the connection belongs to it. */
+    sqlite3 *reader; /* This connection belongs to the loop thread, and sees what is committed. */
     uint64_t generation;
     uint64_t decisions_put;
-    struct cw_state_queue pending; /* written by the loop, not handed to the thread yet */
-    bool busy;                     /* the thread has a batch */
-    /* counts writes: all, up to the end of the batch, and those that are committed */
+    struct cw_state_queue pending; /* Operations that are not handed to the thread yet. */
+    bool busy;                     /* The thread has a batch. */
+    /* Numbers of writes: all of them, those up to the end of the batch, and those that are
+     * committed. */
     uint64_t seq, batch_seq, stored_seq;
     size_t batch_bytes;
     struct cw_state_writer writer;
-    sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N]; /* the writer's; prepared when first used */
+    /* They belong to the writer, and are prepared when first used. */
+    sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N];
 };
 
 /* ---- state.c: writes ---- */
-void cw_state_add(struct cw_state *state, struct cw_state_op *op); /* takes it */
+void cw_state_add(struct cw_state *state, struct cw_state_op *op); /* Takes the operation. */
 
 /* ---- state_schema.c ---- */
-/* Brings an open database to the present schema. used: the directory was in use
- * before. */
+/* Brings an open database to the present schema. `used`: the directory was in use before. */
 int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err);
 
 /* ---- sql.c ---- */
@@ -131,16 +136,18 @@ int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doi
                   struct cw_err *err);
 
 /* ---- state_usage.c ---- */
-struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt); /* of a row that begins with a name */
-/* Reads counts as they are stored, little-endian 64-bit numbers; returns how many there are. */
+struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt); /* Reads a row that begins with a name. */
+/* Reads counters as they are stored, as little-endian 64-bit numbers. Returns how many there
+ * are. */
 size_t cw_state_counts_read(const void *p, size_t n, uint64_t *ret_counts, size_t max);
 
 /* ---- state_backup.c ---- */
-/* Where a copy is made. What is found there was left by a dispatcher that died. */
+/* Returns the path at which a copy is made. A file that is found there was left by a dispatcher
+ * that died. */
 char *cw_state_backup_path(const char *dir);
 
 /* ---- statements.c ---- */
-/* Sets of numbers as stored: pairs of little-endian 64-bit numbers. */
+/* Converts sets of numbers to and from their stored form: pairs of little-endian 64-bit numbers. */
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out);
 int cw_state_set_read(const void *p, size_t n, struct cw_set *set, struct cw_err *err);
 

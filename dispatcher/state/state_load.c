@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading everything back at start. */
+/* Reads everything back when the dispatcher starts. */
 #include "dispatcher/state/state_int.h"
 
 typedef int row_fn(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,

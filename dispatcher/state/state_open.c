@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening the state directory: lock, database, checks, next generation. */
+/* Opens the state directory: its lock, its database, the checks, and the next generation. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,9 +27,9 @@ static int make_dirs(const char *dir, struct cw_err *err)
     return 0;
 }
 
-/* The lock file holds "generation N" once the directory has been in use: so a state.db that has
- * vanished is noticed, and one that was replaced by an older copy. *ret_locked: that generation;
- * 0 = the directory is new. */
+/* Once the directory has been in use, the lock file contains "generation N". So it is noticed if
+ * state.db has vanished or was replaced by an older copy. *ret_locked is that generation; 0 if the
+ * directory is new. */
 static int take_lock(struct cw_state *state, uint64_t *ret_locked, struct cw_err *err)
 {
     cw_autofree char *path = cw_mem_printf("%s/lock", state->dir);
@@ -146,7 +146,7 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &state->db, flags, NULL) != SQLITE_OK)
         return cw_state_db_error(state->db, state->dir, "opening it", err);
-    sqlite3_busy_timeout(state->db, 2000); /* somebody looks at it with sqlite3(1) */
+    sqlite3_busy_timeout(state->db, 2000); /* Somebody may be looking at it with sqlite3(1). */
     static const char setup[] =
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
     rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes that wait for their transaction, in order. A later write of the same row takes the
- * place of an earlier one, so what waits while the disk is slow or fails is bounded by what
- * there is, and not by how long it lasts. */
+/* Writes that wait for their transaction, in order. A later write of a row replaces an earlier one.
+ * So while the disk is slow or fails, the size of the queue depends on how many rows there are, and
+ * not on how long it lasts. */
 #include <string.h>
 #include "base/mem.h"
 #include "dispatcher/state/state_int.h"
@@ -73,8 +73,8 @@ static size_t cost(const struct cw_state_op *op)
     return sizeof(*op) + op->bytes.len;
 }
 
-/* Which row the write is about: the table's letter and the values that name the row. NULL:
- * nothing takes its place. */
+/* Returns which row the write is about: the letter of the table and the values that name the row.
+ * NULL: nothing replaces it. */
 static char *make_key(const struct cw_state_op *op)
 {
     const struct cw_state_sql *sql = &cw_state_sql[op->which];
@@ -102,8 +102,8 @@ static void unlink_op(struct cw_state_queue *queue, struct cw_state_op *op)
         (void)cw_strmap_remove(&queue->by_key, op->key);
 }
 
-/* A row that is made stays where it is: what follows it in the queue may belong to it. Only its
- * removal takes its place. */
+/* An operation that creates a row stays where it is in the queue, since later ones may need the
+ * row. Only the removal of the row replaces it. */
 static bool replaces(const struct cw_state_op *op, const struct cw_state_op *before)
 {
     return before->which != CW_STATE_PUT_JOB || op->which == CW_STATE_REMOVE_JOB;
@@ -127,8 +127,6 @@ void cw_state_queue_add(struct cw_state_queue *queue, struct cw_state_op *op)
         (void)cw_strmap_set(&queue->by_key, op->key, op);
 }
 
-/* The writes of `older`, which come before all of `queue`'s; but those whose place one of these
- * has taken are dropped. */
 void cw_state_queue_prepend(struct cw_state_queue *queue, struct cw_state_queue *older)
 {
     while (older->last) {

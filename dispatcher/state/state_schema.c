@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables, and how an older state.db becomes a present one. A step is never changed once
- * released; a new one is appended. */
+/* The tables, and how an older state.db is brought up to date. A step is never changed once it was
+ * released; new ones are appended. */
 #include "dispatcher/state/state_int.h"
 
 static const char *const steps[] = {
-    /* 1 */
+    /* Step 1. */
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('generation', CAST(strftime('%s', 'now') AS INTEGER));"
     "CREATE TABLE jobs(id TEXT PRIMARY KEY, name TEXT NOT NULL, status INTEGER NOT NULL, options "
@@ -24,11 +24,11 @@ static const char *const steps[] = {
     "batches INTEGER NOT NULL,"
     " PRIMARY KEY(job, consumer)) WITHOUT ROWID;"
     "CREATE TABLE workers(id INTEGER PRIMARY KEY, address TEXT NOT NULL);",
-    /* 2 */
+    /* Step 2. */
     "CREATE TABLE left_out(job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, epoch INTEGER "
     "NOT NULL, items BLOB NOT NULL,"
     " PRIMARY KEY(job, epoch)) WITHOUT ROWID;",
-    /* 3 */
+    /* Step 3. */
     "CREATE TABLE cache_keys(tenant TEXT NOT NULL, key TEXT NOT NULL, pipeline TEXT NOT NULL, node "
     "TEXT NOT NULL, op TEXT NOT NULL,"
     " ids INTEGER NOT NULL, hits INTEGER NOT NULL, misses INTEGER NOT NULL, saved_ns INTEGER NOT "
@@ -36,7 +36,7 @@ static const char *const steps[] = {
     " cost_records INTEGER NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, pinned "
     "INTEGER NOT NULL,"
     " PRIMARY KEY(tenant, key)) WITHOUT ROWID;",
-    /* 4 */
+    /* Step 4. */
     "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON "
     "DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
     " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT NULL, "
@@ -45,7 +45,7 @@ static const char *const steps[] = {
     "CREATE INDEX decisions_of_job ON decisions(job, id);"
     "CREATE TABLE profiles(key TEXT PRIMARY KEY, job TEXT NOT NULL, time_ms INTEGER NOT NULL, "
     "inputs TEXT NOT NULL) WITHOUT ROWID;",
-    /* 5: decisions about the fleet, and about jobs that are gone */
+    /* Step 5 keeps decisions about the fleet, and about jobs that were removed. */
     "CREATE TABLE decided(id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, name TEXT NOT "
     "NULL, kind TEXT NOT NULL, policy TEXT NOT NULL,"
     " choice TEXT NOT NULL, reason TEXT NOT NULL, time_ms INTEGER NOT NULL, epoch INTEGER NOT "
@@ -57,7 +57,7 @@ static const char *const steps[] = {
     "DROP TABLE decisions;"
     "ALTER TABLE decided RENAME TO decisions;"
     "CREATE INDEX decisions_of_job ON decisions(job, kind, id);",
-    /* 6: what was used */
+    /* Step 6 adds what was used. */
     "CREATE TABLE usage(job TEXT PRIMARY KEY REFERENCES jobs(id) ON DELETE CASCADE, elements "
     "INTEGER NOT NULL, bytes INTEGER NOT NULL,"
     " cpu_ns INTEGER NOT NULL, remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT "
@@ -66,11 +66,11 @@ static const char *const steps[] = {
     "NULL, cpu_ns INTEGER NOT NULL,"
     " remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT NULL, cost REAL NOT NULL) "
     "WITHOUT ROWID;",
-    /* 7: what was counted of a job, for people */
+    /* Step 7 adds counters of a job that are shown to people. */
     "CREATE TABLE counts(job TEXT PRIMARY KEY REFERENCES jobs(id) ON DELETE CASCADE, numbers BLOB "
     "NOT NULL) WITHOUT ROWID;",
-    /* 8: how many workers were decided on, until now to be read from the words only: "2
-     * workers", "2 remote, 1 local" */
+    /* Step 8 stores the numbers of workers that were decided, which until now were only part of the
+     * text: "2 workers", "2 remote, 1 local". */
     "ALTER TABLE decisions ADD COLUMN remote REAL NOT NULL DEFAULT 0;"
     "ALTER TABLE decisions ADD COLUMN local REAL NOT NULL DEFAULT 0;"
     "UPDATE decisions SET remote = CAST(choice AS REAL) WHERE kind IN ('autoscale', 'autoplace');"

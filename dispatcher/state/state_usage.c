@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jobs have used, and tenants by jobs that are no more. */
+/* What jobs have used, and what the removed jobs of tenants have used. */
 #include "dispatcher/state/state_int.h"
 
 static void put(struct cw_state *state, enum cw_state_statement which, const char *name,

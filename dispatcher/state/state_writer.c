@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that writes. It alone uses the connection of the state once that is open: it is
- * handed a batch of writes, carries it out in one transaction, and says how that went. The loop
- * never waits for the disk. */
+/* The thread that writes. It alone uses the connection once the state is open: it is handed a batch
+ * of operations, runs them in one transaction, and reports the result. The loop never waits for the
+ * disk. */
 #include "base/mem.h"
 #include "dispatcher/state/state_int.h"
 
@@ -76,7 +76,8 @@ static void writer(void *arg)
         void *notify_arg = w->notify_arg;
         cw_cond_broadcast(&w->cond);
         if (notify)
-            notify(notify_arg); /* under the lock: nobody closes the state meanwhile */
+            /* The call is made under the lock, so nobody closes the state meanwhile. */
+            notify(notify_arg);
     }
     cw_mutex_unlock(&w->mutex);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statements of all writes, and sets of numbers as they are stored. */
+/* The SQL of all writes, and the stored form of sets of numbers. */
 #include "dispatcher/state/state_int.h"
 
-/* Text; the letter of the table whose row it is about, and how many values name that row
- * (state_queue.c). */
+/* Each entry is the SQL, the letter of the table whose row it writes, and how many values name that
+ * row (state_queue.c). */
 const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
     [CW_STATE_PUT_JOB] =
         {"INSERT INTO jobs VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who waits until what was written so far is stored. */
+/* Callers that wait until what was written so far is stored. */
 #include "dispatcher/state/state.h"
 
 struct cw_stored_waiter {
@@ -11,7 +11,7 @@ struct cw_stored_waiter {
 
 void cw_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg)
 {
-    if (d->stopping) { /* nobody would answer */
+    if (d->stopping) { /* Nobody would answer any more. */
         struct cw_err err = {0};
         cw_err_set(&err, CW_E_UNAVAILABLE, "the dispatcher is stopping");
         fn(arg, &err);

@@ -521,12 +521,12 @@ static void a_chosen_window_is_enough(void **state)
 static void the_end_of_the_window(void **state)
 {
     (void)state;
-    struct cw_window_consumer one = {.received = 10, .here = true};
+    struct cw_window_consumer one = {.received = 10, .present = true};
     assert_int_equal(cw_window_end(4, 3, &one, 1), 13);
     one.ready = 1; /* its trainer has what it needs: only what it consumes counts */
     assert_int_equal(cw_window_end(4, 3, &one, 1), 7);
-    struct cw_window_consumer two[] = {{.received = 10, .ready = 1, .here = true},
-                                       {.received = 6, .here = true}};
+    struct cw_window_consumer two[] = {{.received = 10, .ready = 1, .present = true},
+                                       {.received = 6, .present = true}};
     assert_int_equal(cw_window_end(4, 3, two, 2), 9);
     two[0].ready = 0; /* in its trainer's hands */
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
