@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew_connect and cachew_disconnect: the client's loop thread, the private cluster of
- * "local:", and the first question to the dispatcher. */
+/* cachew_connect and cachew_disconnect: they start and end the client's loop thread and the private
+ * cluster of "local:", and ask the dispatcher whether it is there. */
 #include "client/model/client.h"
 
 #include <stdatomic.h>
@@ -26,22 +26,24 @@
 #define LOCAL_TIMEOUT_MS 30000
 #define PROBE_MS 2000
 #define PROBE_PAUSE_MAX_MS 500
-/* How much longer than the deadline the last answer, which says why, is waited for. */
+/* The last answer says why the dispatcher cannot be reached, so it is waited for so much longer
+ * than the deadline. */
 #define PROBE_LATE_MS 1000
-#define WATCH_MS 250            /* "local:": how often to look whether the children are alive */
-#define KEEP_BYTES (256u << 20) /* how much idle memory for received batches to keep */
+/* "local:": so often the loop thread checks whether the child processes are alive. */
+#define WATCH_MS 250
+#define KEEP_BYTES (256u << 20) /* At most so much idle memory for received batches is kept. */
 
 /* ---- the first question to the dispatcher ---- */
 
-/* Asks the dispatcher for its version until it answers or the deadline has passed;
- * cachew_connect waits for the answer. The loop thread writes it. */
+/* Asks the dispatcher for its version until it answers or the deadline has passed. cachew_connect
+ * waits for the answer, which the loop thread writes. */
 struct cw_connect_probe {
     struct cachew_client *client;
-    struct cw_timer *again;
+    struct cw_timer *retry;
     int64_t deadline_ms, pause_ms;
     struct cw_mutex mutex;
     struct cw_cond cond;
-    bool done; /* lock: mutex */
+    bool done; /* It is guarded by `mutex`. */
     struct cw_err err;
 };
 
@@ -74,8 +76,8 @@ static void check_info(struct cw_connect_probe *probe, struct cw_rpc_msg *reply)
     protobuf_c_message_free_unpacked(base, NULL);
 }
 
-/* The system's reason without the words that gRPC puts around it: "ADDRESS: failed to connect to
- * all addresses; last error: ... : Connection refused". */
+/* Returns the system's reason without the words that gRPC puts around it: "ADDRESS: failed to
+ * connect to all addresses; last error: ... : Connection refused". */
 static const char *short_reason(const char *address, const char *msg)
 {
     size_t n = strlen(address);
@@ -92,12 +94,14 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
     struct cw_connect_probe *probe = arg;
     const char *address = probe->client->address;
     if (reply) {
-        probe->err = (struct cw_err){0}; /* forget the errors of earlier attempts */
+        /* The errors of earlier attempts do not matter any more. */
+        probe->err = (struct cw_err){0};
         check_info(probe, reply);
         probe_end(probe);
         return;
     }
-    if (code == CW_E_STATE) { /* a forked child that has no relay */
+    /* This process was forked from one that used gRPC, and it has no relay. */
+    if (code == CW_E_STATE) {
         cw_err_set(&probe->err, code, "%s", msg);
         probe_end(probe);
         return;
@@ -117,7 +121,7 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
         probe_end(probe);
         return;
     }
-    cw_timer_start(probe->again, probe->pause_ms, 0);
+    cw_timer_start(probe->retry, probe->pause_ms, 0);
     probe->pause_ms = CW_MIN(2 * probe->pause_ms, PROBE_PAUSE_MAX_MS);
 }
 
@@ -127,9 +131,9 @@ static void probe_send(void *arg)
     Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
     struct cw_buf *buf = cw_wire_pack(&request.base);
     int64_t left = CW_MAX(probe->deadline_ms - cw_clock_ms(), 1);
-    if (!probe->again)
-        /* owned by the loop, which frees it */
-        probe->again = cw_timer_new(probe->client->loop, probe_send, probe);
+    if (!probe->retry)
+        /* The loop owns the timer and frees it. */
+        probe->retry = cw_timer_new(probe->client->loop, probe_send, probe);
     cw_channel_unary(probe->client->channel, "/cachew.v1.Admin/Info", buf, CW_MIN(left, PROBE_MS),
                      on_info, probe);
     cw_buf_unref(buf);
@@ -228,7 +232,8 @@ void cachew_disconnect(struct cachew_client *client)
 {
     if (!client || cw_client_check(client, NULL) != 0)
         return;
-    /* The client's thread still serves them: it is better to leak the client than to free it. */
+    /* The client's thread still serves these jobs, so it is better to leak the client than to free
+     * it. */
     if (atomic_load(&client->jobs) != 0) {
         cw_log_error("client", "cachew_disconnect: %d jobs are still open",
                      atomic_load(&client->jobs));

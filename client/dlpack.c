@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tensor of a batch as a DLManagedTensor: the structs of DLPack 0.8, which are its ABI, under
- * our own names. */
+/* Exports a tensor of a batch as a DLManagedTensor. The structs are those of DLPack 0.8, which are
+ * its ABI, under our own names. */
 #include <stdatomic.h>
 #include "base/mem.h"
 #include "client/model/trainer_batch.h"
@@ -28,7 +28,8 @@ struct DLManagedTensor {
 };
 struct export
 {
-    struct DLManagedTensor managed; /* first: the deleter frees from here */
+    /* It must be the first member, since the deleter frees the struct by its address. */
+    struct DLManagedTensor managed;
     int64_t shape[CW_RANK_MAX];
     struct cachew_batch *batch;
 };

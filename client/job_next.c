@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trainer's side of a job: cachew_job_next, and what it notes about each batch that it gives
+/* The trainer's side of a job: cachew_job_next, and what it records about each batch that it gives
  * out. */
 #include "client/model/client_job.h"
 
@@ -42,8 +42,8 @@ static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
     atomic_fetch_add_explicit(&counts->skipped, batch->data->skipped, memory_order_relaxed);
     atomic_fetch_add_explicit(&counts->bytes, bytes, memory_order_relaxed);
     job->unkicked_bytes += bytes;
-    /* A sparse job that has given out its last finished batch: from now on the dispatcher may
-     * count the window from what was received, so it must be told. */
+    /* A sparse job has given out its last finished batch. The dispatcher may now count the window
+     * from what was received, so it must be told. */
     if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) ||
         (job->sparse && nothing_waits(job)) ||
         job->unkicked_bytes >= atomic_load_explicit(&job->kick_bytes, memory_order_relaxed)) {
@@ -87,7 +87,7 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
         cw_client_job_kick(job);
     if (!job->taken && cw_client_job_take(job, timeout_ms, &err) != 0)
         return cw_public_fail(error, &err);
-    if (!job->taken) /* woken by cachew_job_cancel */
+    if (!job->taken) /* cachew_job_cancel has woken this thread. */
         return cw_public_set(error, CW_E_CANCELLED, "the job was cancelled");
     struct cachew_batch *batch = job->taken;
     job->taken = batch->next;
@@ -116,7 +116,7 @@ void cachew_job_cancel(struct cachew_job *job)
     cw_mutex_lock(&job->mutex);
     atomic_store_explicit(&job->cancelled, 1, memory_order_relaxed);
     job->waiting = false;
-    /* under the lock: the trainer may close the job as soon as it is awake */
+    /* The lock is held, because the trainer may close the job as soon as it is awake. */
     cw_cond_broadcast(&job->cond);
     cw_mutex_unlock(&job->mutex);
 }

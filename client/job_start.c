@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew_job_start and cachew_job_close: they check the options, and make and end the session on
+/* cachew_job_start and cachew_job_close: they check the options, and start and end the session on
  * the loop thread. */
 #include <stdatomic.h>
 #include <string.h>
@@ -120,7 +120,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     }
     conf.graph = cw_graph_ref(cw_pipeline_graph(pipeline));
     conf.identity = conf.graph->identity;
-    if (o->identity) /* check_options has checked it */
+    if (o->identity) /* check_options has checked it already. */
         (void)!cw_identity_parse(o->identity, "", &conf.identity, NULL);
     conf.name = dup_given(o->name);
     conf.autocache = dup_given(o->autocache);
@@ -169,7 +169,7 @@ static void on_closed(void *arg)
     job->session = NULL;
     cw_mutex_lock(&job->mutex);
     job->closed = true;
-    cw_cond_broadcast(&job->cond); /* under the lock: the waiter frees the job */
+    cw_cond_broadcast(&job->cond); /* The lock is held, because the waiting thread frees the job. */
     cw_mutex_unlock(&job->mutex);
 }
 
@@ -179,8 +179,8 @@ static void close_on_loop(void *arg)
     cw_session_close(job->session, on_closed, job);
 }
 
-/* The job has a node for wake-ups of the loop, which may be posted still. Posted calls run in
- * order, so once this one has run the node may be freed. */
+/* A wake-up of the loop may still be posted with the job's node. Posted calls run in order, so once
+ * this one has run the node may be freed. */
 static void last_on_loop(void *arg)
 {
     on_closed(arg);
@@ -226,7 +226,7 @@ void cachew_job_close(struct cachew_job *job)
     cw_mem_free(job);
 }
 
-static int start_late(const struct cachew_job *job, struct cw_err *err)
+static int fail_start(const struct cachew_job *job, struct cw_err *err)
 {
     return cw_err_set(
         err, CW_E_UNAVAILABLE, "the job did not start: nothing moved for %lld ms: %s%s%s",
@@ -245,7 +245,7 @@ static int wait_started(struct cachew_job *job, const struct cachew_cancel *canc
         if (cw_cancel_is_set(cancel))
             rc = cw_err_set(err, CW_E_CANCELLED, "the start of the job was cancelled");
         else if (cw_clock_ns() >= job->start_by_ns)
-            rc = start_late(job, err);
+            rc = fail_start(job, err);
         else
             cw_cancel_wait(cancel, &job->cond, &job->mutex, job->start_by_ns);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew_job_token: the position of the trainer, from which a job can be resumed. */
+/* cachew_job_token: writes the trainer's position, from which a job can be resumed. */
 #include "client/model/client_job.h"
 #include "client/model/public.h"
 #include "wire/token.h"

@@ -10,14 +10,14 @@
 
 struct cachew_builder {
     struct cw_graph_builder *graph;
-    struct cw_node node; /* the node that is being described */
-    bool open;           /* a node is being described */
-    bool source;         /* the node has no inputs */
+    struct cw_node node; /* The node that is being described. */
+    bool open;           /* A node is being described. */
+    bool source;         /* The node has no inputs. */
     char **inputs;
     size_t inputs_n, inputs_cap;
     size_t fields_cap, depends_cap;
     size_t nodes_n;
-    struct cw_err err; /* the first error; code 0 = none */
+    struct cw_err err; /* The first error; its code is 0 if there was none. */
 };
 
 /* cachew_pipeline is a cw_graph under another name: both are refcounted and immutable. */
@@ -107,8 +107,8 @@ static void flush_node(struct cachew_builder *builder)
     builder->open = builder->source = false;
 }
 
-/* Checks that a node is being described and that the text is not NULL; else notes the error,
- * unless there was one before. */
+/* Returns whether a node is being described and the text is not NULL. Otherwise it records the
+ * error, unless there was one before. */
 static bool is_usable(struct cachew_builder *builder, const char *call, const void *given)
 {
     if (builder->err.code != 0)
@@ -180,7 +180,7 @@ void cachew_add_depends_on(struct cachew_builder *builder, const char *name)
     builder->node.depends_on[builder->node.depends_n++] = cw_mem_strdup(name);
 }
 
-/* The value of the option, to be set; NULL after an error. */
+/* Returns the value of the option, which the caller sets; NULL after an error. */
 static struct cw_value *option(struct cachew_builder *builder, const char *call, const char *name,
                                const void *given)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew-relay: gRPC must not be used in a process that was forked from one with gRPC. So
- * libcachew starts this program there, and talks to it over standard input and output; it speaks
- * gRPC in its stead, and ends when that process does. Not to be run by hand. */
+/* cachew-relay: a process that was forked from one with gRPC must not use gRPC. So libcachew starts
+ * this program there, and talks to it over standard input and output. The program speaks gRPC for
+ * that process and ends when the process does. It is not to be run by hand. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "client/delivery/epoch_sets.h"
 #include "wire/wire.h"
 
-/* Local numbers to items. A run of this consumer's items is sent as one interval, which also
- * covers those of other consumers between them; the dispatcher takes only this consumer's
+/* Converts local numbers to items. A run of this consumer's items is sent as one interval, which
+ * also covers the items of other consumers between them. The dispatcher uses only this consumer's
  * (job.proto). */
 static void to_items(const struct cw_reorder_conf *conf, const struct cw_set *local,
                      struct cw_set *ret_items)
@@ -90,7 +90,7 @@ void cw_ack_sets_fini(struct cw_ack_sets *sets)
 void cw_ack_sets_position(const struct cw_ledger *ledger, Cachew__V1__Position *ret_position)
 {
     struct cw_pos pos = ledger->pos;
-    if (ledger->reorder.conf.unordered) { /* the first item not consumed */
+    if (ledger->reorder.conf.unordered) { /* The position is the first item that is not consumed. */
         const struct cw_set *consumed = cw_map_get(&ledger->all_consumed, pos.epoch);
         uint64_t local = consumed ? cw_set_first_absent(consumed, 0) : 0;
         pos.item = local >= ledger->reorder.mine ? ledger->reorder.conf.items

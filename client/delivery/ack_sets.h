@@ -7,18 +7,20 @@
 #include "cachew/v1/job.pb-c.h"
 #include "client/delivery/ledger.h"
 
-struct cw_ack_sets { /* one message an epoch; owned */
+struct cw_ack_sets { /* It owns one message for each epoch. */
     Cachew__V1__EpochSet **received, **consumed;
     size_t received_n, consumed_n;
 };
-/* What is new since the last call. The ledger forgets it: the message that has it must be sent,
- * or the connection be lost, after which cw_ack_sets_all is sent. `sets` is zeroed before. */
+/* Fills in what is new since the last call; `sets` must be zeroed before. The ledger forgets what
+ * it hands out here. So the message with the sets must be sent, or else the connection is lost and
+ * cw_ack_sets_all is sent on the next. */
 void cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger);
-/* All that this consumer has: for the hello of a new connection. Nothing is new afterwards. */
+/* Fills in everything that this consumer has, for the hello of a new connection. Nothing is new
+ * afterwards. */
 void cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger);
 void cw_ack_sets_fini(struct cw_ack_sets *sets);
-/* The position up to which the trainer has consumed; of an unordered job, its first item that was
- * not consumed. */
+/* Returns the position up to which the trainer has consumed; in an unordered job, its first item
+ * that is not consumed. */
 void cw_ack_sets_position(const struct cw_ledger *ledger, Cachew__V1__Position *ret_position);
 
 #endif

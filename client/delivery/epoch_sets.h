@@ -6,10 +6,11 @@
 #include "base/interval.h"
 #include "base/map.h"
 
-/* The set of an epoch, made if there is none. Valid until it is removed. */
+/* Returns the set of an epoch, which is created if there is none. It is valid until it is
+ * removed. */
 struct cw_set *cw_epoch_sets_get(struct cw_map *sets, uint64_t epoch);
 void cw_epoch_sets_remove(struct cw_map *sets, uint64_t epoch);
-/* Removes all. */
+/* Removes all sets. */
 void cw_epoch_sets_clear(struct cw_map *sets);
 
 #endif

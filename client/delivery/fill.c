@@ -7,9 +7,9 @@
 #define BYTES_MAX ((size_t)1 << 40)
 #define STRINGS_SPARE ((size_t)4 << 10)
 
-/* A growing tensor of strings: the end of each string, and the bytes of all. */
+/* A growing tensor of strings: the end offset of each string, and the bytes of all. */
 struct cw_fill_strings {
-    void *ends; /* int64_t */
+    void *ends; /* An array of int64_t. */
     size_t ends_cap;
     void *bytes;
     size_t n, cap;
@@ -33,8 +33,8 @@ void cw_fill_clear(struct cw_fill *fill)
 
 /* ---- memory ---- */
 
-/* Sets the offsets of all tensors for `rows` rows: first those of fixed size, then the strings
- * with as many bytes as they have now. */
+/* Sets the offsets of all tensors for `rows` rows: first those of fixed size, then the strings with
+ * the bytes that they have now. */
 static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, size_t *ret_bytes,
                    struct cw_err *err)
 {
@@ -61,7 +61,7 @@ static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, siz
     return 0;
 }
 
-/* Moves the rows that are there from their places in `from` to those that the batch has now. */
+/* Moves the rows from their places in `from` to those that the batch has now. */
 static void move_rows(const struct cw_fill *fill, const struct cw_buf *from, const size_t *at,
                       const size_t *row_bytes, struct cw_buf *to)
 {
@@ -71,8 +71,9 @@ static void move_rows(const struct cw_fill *fill, const struct cw_buf *from, con
                     (const char *)from->data + at[i], row_bytes[i] * (size_t)fill->rows);
 }
 
-/* Gives the batch memory for `rows` rows and `spare` bytes behind them. For fewer rows than before
- * the memory is kept, and rows close up. Without memory the batch stays as it was. */
+/* Gives the batch memory for `rows` rows and `spare` bytes behind them. If there are fewer rows
+ * than before, the memory is kept and the rows close up. If there is no memory, the batch stays as
+ * it was. */
 static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_err *err)
 {
     struct cw_batch *batch = fill->batch;
@@ -80,12 +81,12 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     size_t at[CW_FIELDS_MAX], row_bytes[CW_FIELDS_MAX], fixed = 0, bytes = 0;
     for (size_t i = 0; i < batch->n; i++) {
         at[i] = batch->tensors[i].offset;
-        row_bytes[i] = is_strings(&batch->tensors[i]) || fill->room == 0
+        row_bytes[i] = is_strings(&batch->tensors[i]) || fill->rows_cap == 0
                            ? 0
-                           : batch->tensors[i].bytes / (size_t)fill->room;
+                           : batch->tensors[i].bytes / (size_t)fill->rows_cap;
     }
     int rc = lay_out(batch, rows, &fixed, &bytes, err);
-    if (rc == 0 && bytes + spare > 0 && (!old || rows > fill->room || bytes > old->cap)) {
+    if (rc == 0 && bytes + spare > 0 && (!old || rows > fill->rows_cap || bytes > old->cap)) {
         buf = fill->alloc(fill->arg, bytes + spare);
         if (!buf)
             rc = cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes + spare);
@@ -95,7 +96,7 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
             batch->tensors[i].offset = at[i];
             batch->tensors[i].bytes = is_strings(&batch->tensors[i])
                                           ? batch->tensors[i].bytes
-                                          : row_bytes[i] * (size_t)fill->room;
+                                          : row_bytes[i] * (size_t)fill->rows_cap;
         }
         return rc;
     }
@@ -103,22 +104,22 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     if (buf != old)
         cw_buf_unref(old);
     batch->buf = buf;
-    fill->room = rows;
+    fill->rows_cap = rows;
     if (buf)
         buf->len = bytes;
     return 0;
 }
 
-/* Reserves memory for all rows of the batch, so that none has to be moved; if there is not so
- * much memory, the batch grows with its rows. */
-static int make_room(struct cw_fill *fill, uint64_t rows, uint64_t most, struct cw_err *err)
+/* Reserves memory for all rows of the batch, so that none has to be moved. If there is not so much
+ * memory, the batch grows with its rows. */
+static int reserve(struct cw_fill *fill, uint64_t rows, uint64_t most, struct cw_err *err)
 {
     struct cw_err none = {0};
-    if (rows <= fill->room)
+    if (rows <= fill->rows_cap)
         return 0;
-    if (fill->room == 0 && resize(fill, most, fill->strings_room, &none) == 0)
+    if (fill->rows_cap == 0 && resize(fill, most, fill->strings_reserved, &none) == 0)
         return 0;
-    if (resize(fill, CW_MAX(rows, CW_MIN(2 * fill->room, most)), 0, &none) == 0)
+    if (resize(fill, CW_MAX(rows, CW_MIN(2 * fill->rows_cap, most)), 0, &none) == 0)
         return 0;
     return resize(fill, rows, 0, err);
 }
@@ -138,7 +139,7 @@ static int grow(void **p, size_t *cap, size_t need, struct cw_err *err)
 
 /* ---- rows in ---- */
 
-/* The first row has come: the batch takes its shapes. */
+/* The first row has come, and gives the batch its shapes. */
 static void begin(struct cw_fill *fill, const struct cw_batch *head, uint64_t most)
 {
     double bytes = 0;
@@ -152,10 +153,10 @@ static void begin(struct cw_fill *fill, const struct cw_batch *head, uint64_t mo
         if (!fill->strings)
             fill->strings = CW_NEW_ARRAY(struct cw_fill_strings, head->n);
     }
-    /* A quarter more than strings of this length take. Only if that is not enough, tensors are
-     * moved when the batch is finished. */
+    /* A quarter more than strings of this length need. Only if that is not enough are tensors moved
+     * when the batch is finished. */
     if (bytes > 0 && bytes < (double)BYTES_MAX / 2)
-        fill->strings_room = (size_t)(bytes * 1.25) + STRINGS_SPARE;
+        fill->strings_reserved = (size_t)(bytes * 1.25) + STRINGS_SPARE;
 }
 
 static int check_like(const struct cw_fill *fill, const struct cw_batch *head, struct cw_err *err)
@@ -231,9 +232,9 @@ int cw_fill_add(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t 
 {
     if (!fill->batch)
         begin(fill, rows->head, most);
-    if (fill->misfit.code != 0 || check_like(fill, rows->head, &fill->misfit) != 0)
+    if (fill->shape_err.code != 0 || check_like(fill, rows->head, &fill->shape_err) != 0)
         return 0;
-    int rc = make_room(fill, fill->rows + hi - lo, most, err);
+    int rc = reserve(fill, fill->rows + hi - lo, most, err);
     for (size_t i = 0; rc == 0 && i < rows->head->n; i++) {
         if (is_strings(&rows->head->tensors[i]))
             rc = add_strings(fill, i, rows, lo, hi, err);
@@ -245,7 +246,7 @@ int cw_fill_add(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t 
     return rc;
 }
 
-/* ---- the batch ---- */
+/* ---- the finished batch ---- */
 
 static void put_strings(struct cw_fill *fill, size_t i)
 {
@@ -265,8 +266,8 @@ int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_bat
                    struct cw_err *err)
 {
     struct cw_batch *batch = fill->batch;
-    if (fill->misfit.code != 0) {
-        *err = fill->misfit;
+    if (fill->shape_err.code != 0) {
+        *err = fill->shape_err;
         return err->code;
     }
     for (size_t i = 0; fill->strings && i < batch->n; i++)

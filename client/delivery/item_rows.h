@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse pipelines: the rows of one item as a worker sent them. Their head is a batch without
- * bytes; the bytes lie in one buffer (shared memory), or still in the received message, from
- * which each row is copied once, into the batch that is being filled. One thread. */
+ * bytes. The bytes are in one buffer (shared memory), or still in the received message; each row is
+ * copied once, into the batch that is being filled. One thread. */
 #ifndef CW_CLIENT_DELIVERY_ITEM_ROWS_H
 #define CW_CLIENT_DELIVERY_ITEM_ROWS_H
 
@@ -10,20 +10,22 @@
 struct cw_rpc_msg;
 
 struct cw_item_rows {
-    struct cw_batch *head;  /* one ref; its buf is set when the bytes are in one buffer */
-    struct cw_rpc_msg *msg; /* one ref; NULL when the bytes are in head->buf */
-    size_t offset;          /* where the bytes begin in msg */
+    /* It holds one reference. Its buf is set if the bytes are in one buffer. */
+    struct cw_batch *head;
+    struct cw_rpc_msg *msg; /* It holds one reference; NULL if the bytes are in head->buf. */
+    size_t offset;          /* The bytes begin at this offset of msg. */
     uint64_t item;
 };
-/* Takes the reference to head; makes one to msg, unless it is NULL. */
+/* Takes the reference to head, and makes one to msg unless it is NULL. */
 struct cw_item_rows *cw_item_rows_new(struct cw_batch *head, struct cw_rpc_msg *msg,
                                       size_t offset) CW_MUST_CHECK;
-void cw_item_rows_free(struct cw_item_rows *rows); /* accepts NULL */
-/* Copies n bytes of tensor i, from its byte `at` on; CORRUPT out of bounds. */
+void cw_item_rows_free(struct cw_item_rows *rows); /* It accepts NULL. */
+/* Copies n bytes of tensor i from byte `at` on. CORRUPT: they are out of bounds. */
 int cw_item_rows_read(const struct cw_item_rows *rows, size_t i, size_t at, void *dst, size_t n,
                       struct cw_err *err);
-/* STR tensors: the offset of the strings of row r behind those of row 0; r = number of rows: the
- * length of all. CORRUPT if the worker's offsets are not rising or out of bounds. */
+/* For a tensor of strings: returns the offset of row r's string from that of row 0; if r is the
+ * number of rows, the length of all. CORRUPT: the worker's offsets do not rise, or are out of
+ * bounds. */
 int cw_item_rows_str_at(const struct cw_item_rows *rows, size_t i, uint64_t r, int64_t *ret_at,
                         struct cw_err *err);
 

@@ -6,18 +6,20 @@
 #include "client/delivery/epoch_sets.h"
 #include "client/transport/recvpool.h"
 
-#define ENDS_OPEN_MAX 16 /* so that endless empty epochs do not fill the queue */
+/* At most so many ends of epochs are in the queue, so that endless empty epochs do not fill it. */
+#define ENDS_OPEN_MAX 16
 
 struct cw_ledger_record {
-    uint64_t serial;         /* of the entry with which it is settled */
-    uint64_t epoch, lo, hi;  /* local numbers of the items that the entry finishes; may be none */
-    struct cw_pos after;     /* the position behind the entry, if has_pos */
-    bool has_pos, end;       /* end: the entry is the end of the epoch */
-    struct cw_charge charge; /* returned when the entry is given out */
-    uint64_t bytes;          /* sparse: of the batch, whose memory is this client's own */
+    uint64_t serial; /* The serial number of the entry with which the record is settled. */
+    /* The local numbers of the items that the entry completes; there may be none. */
+    uint64_t epoch, lo, hi;
+    struct cw_pos after;     /* The position behind the entry, if has_pos is set. */
+    bool has_pos, end;       /* end: the entry is the end of the epoch. */
+    struct cw_charge charge; /* It is returned when the entry is given out. */
+    uint64_t bytes; /* Sparse jobs: the bytes of the batch, whose memory is this client's own. */
 };
 
-/* Frees an output that was put in, and returns its credit: its memory is not used any more. */
+/* Frees an output that was put in and returns its credit, since its memory is not used any more. */
 static void drop(void *arg, void *entry)
 {
     struct cw_ledger *ledger = arg;
@@ -123,7 +125,7 @@ static struct cachew_batch *new_entry(struct cw_ledger *ledger, struct cw_batch 
     return entry;
 }
 
-static void give_item(struct cw_ledger *ledger, const struct cw_reorder_out *out)
+static void push_item(struct cw_ledger *ledger, const struct cw_reorder_out *out)
 {
     struct cw_received *item = out->entry;
     const struct cw_reorder_conf *conf = &ledger->reorder.conf;
@@ -146,9 +148,9 @@ static void give_item(struct cw_ledger *ledger, const struct cw_reorder_out *out
     cw_received_free(item);
 }
 
-/* Dense ordered jobs: an item that will not come is passed over, and counts as consumed together
+/* Dense ordered jobs: an item that will not come is passed over. It counts as consumed together
  * with the entry before it. */
-static void pass_gone(struct cw_ledger *ledger, const struct cw_reorder_out *out)
+static void pass_missing(struct cw_ledger *ledger, const struct cw_reorder_out *out)
 {
     struct cw_ledger_record *record = record_add(ledger);
     record->epoch = out->epoch;
@@ -156,14 +158,14 @@ static void pass_gone(struct cw_ledger *ledger, const struct cw_reorder_out *out
     record->hi = record->lo + 1;
 }
 
-static void give_end(struct cw_ledger *ledger, const struct cw_reorder_out *out)
+static void push_end(struct cw_ledger *ledger, const struct cw_reorder_out *out)
 {
     struct cachew_batch *entry = new_entry(ledger, NULL, out->epoch, 0);
     entry->end = true;
     entry->after = (struct cw_pos){.epoch = out->epoch + 1};
     struct cw_ledger_record *record = record_add(ledger);
     record->epoch = out->epoch;
-    /* Shared consumers report only what they have had themselves. */
+    /* A shared consumer reports only items that it has received itself. */
     record->hi = ledger->job->mode == CW_MODE_SHARED ? 0 : ledger->reorder.mine;
     record->after = entry->after;
     record->has_pos = record->end = true;
@@ -171,9 +173,9 @@ static void give_end(struct cw_ledger *ledger, const struct cw_reorder_out *out)
     ledger->done = ledger->base = 0;
 }
 
-/* ---- sparse ---- */
+/* ---- sparse jobs ---- */
 
-static void on_join_batch(void *arg, struct cw_batch *batch, const struct cw_pos *after)
+static void on_batch_cut(void *arg, struct cw_batch *batch, const struct cw_pos *after)
 {
     struct cw_ledger *ledger = arg;
     struct cachew_batch *entry = new_entry(ledger, batch, batch->epoch, batch->item);
@@ -193,13 +195,14 @@ static void on_join_batch(void *arg, struct cw_batch *batch, const struct cw_pos
     atomic_fetch_add_explicit(&ledger->job->counts.copies, 1, memory_order_relaxed);
 }
 
-static struct cw_buf *on_join_alloc(void *arg, size_t bytes)
+static struct cw_buf *on_batch_alloc(void *arg, size_t bytes)
 {
     struct cw_ledger *ledger = arg;
     return cw_recvpool_get(ledger->job->client->pool, bytes);
 }
 
-static int join_item(struct cw_ledger *ledger, const struct cw_reorder_out *out, struct cw_err *err)
+static int rebatch_item(struct cw_ledger *ledger, const struct cw_reorder_out *out,
+                        struct cw_err *err)
 {
     struct cw_received *item = out->entry;
     struct cw_item_rows *rows = NULL;
@@ -209,10 +212,10 @@ static int join_item(struct cw_ledger *ledger, const struct cw_reorder_out *out,
     }
     int rc = cw_rebatch_item(&ledger->rebatch, rows, err);
     cw_item_rows_free(rows);
-    drop(ledger, item); /* returns its credit at once: its rows were copied */
+    drop(ledger, item); /* This returns the item's credit at once, since its rows were copied. */
     if (rc == 0 && cw_rebatch_is_full(&ledger->rebatch)) {
         cw_set_add(cw_epoch_sets_get(&ledger->received, out->epoch), 0, ledger->reorder.mine);
-        cw_reorder_cut(&ledger->reorder, drop, ledger);
+        cw_reorder_end_epoch(&ledger->reorder, drop, ledger);
     }
     return rc;
 }
@@ -238,13 +241,13 @@ void cw_ledger_init(struct cw_ledger *ledger, struct cachew_job *job,
         cw_set_copy(cw_epoch_sets_get(&ledger->all_consumed, from->epoch), before);
     if (!job->sparse)
         return;
-    struct cw_rebatch_conf join = {.rules = *rules, .consumers = 1};
+    struct cw_rebatch_conf rebatch = {.rules = *rules, .consumers = 1};
     if (job->mode == CW_MODE_COORDINATED) {
-        join.consumers = job->consumers;
-        join.consumer = job->consumer;
+        rebatch.consumers = job->consumers;
+        rebatch.consumer = job->consumer;
     }
     ledger->done = from->item;
-    cw_rebatch_init(&ledger->rebatch, &join, from, from->floor, on_join_batch, on_join_alloc,
+    cw_rebatch_init(&ledger->rebatch, &rebatch, from, from->floor, on_batch_cut, on_batch_alloc,
                     ledger);
 }
 
@@ -305,13 +308,13 @@ int cw_ledger_drain(struct cw_ledger *ledger, struct cw_err *err)
         if (out.kind == CW_REORDER_END) {
             if (ledger->job->sparse)
                 rc = cw_rebatch_end(&ledger->rebatch, err);
-            give_end(ledger, &out);
+            push_end(ledger, &out);
         } else if (ledger->job->sparse) {
-            rc = join_item(ledger, &out, err);
+            rc = rebatch_item(ledger, &out, err);
         } else if (out.kind == CW_REORDER_ITEM) {
-            give_item(ledger, &out);
+            push_item(ledger, &out);
         } else {
-            pass_gone(ledger, &out);
+            pass_missing(ledger, &out);
         }
     }
     if (rc != 0)

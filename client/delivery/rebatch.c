@@ -3,14 +3,14 @@
 
 #include "base/mem.h"
 
-void cw_rebatch_init(struct cw_rebatch *join, const struct cw_rebatch_conf *conf,
+void cw_rebatch_init(struct cw_rebatch *rebatch, const struct cw_rebatch_conf *conf,
                      const struct cw_pos *from, uint64_t floor, cw_rebatch_emit_fn *emit,
                      cw_fill_alloc_fn *alloc, void *arg)
 {
-    *join =
+    *rebatch =
         (struct cw_rebatch){.conf = *conf, .emit = emit, .arg = arg, .at = *from, .floor = floor};
-    join->filling.alloc = alloc;
-    join->filling.arg = arg;
+    rebatch->filling.alloc = alloc;
+    rebatch->filling.arg = arg;
 }
 
 static void free_set(struct cw_set *set)
@@ -20,52 +20,53 @@ static void free_set(struct cw_set *set)
     cw_mem_free(set);
 }
 
-void cw_rebatch_fini(struct cw_rebatch *join)
+void cw_rebatch_fini(struct cw_rebatch *rebatch)
 {
     uint64_t epoch;
     void *set;
-    cw_fill_clear(&join->filling);
-    for (size_t i = 0; cw_map_next(&join->skips, &i, &epoch, &set);)
+    cw_fill_clear(&rebatch->filling);
+    for (size_t i = 0; cw_map_next(&rebatch->skips, &i, &epoch, &set);)
         free_set(set);
-    cw_map_fini(&join->skips);
-    *join = (struct cw_rebatch){0};
+    cw_map_fini(&rebatch->skips);
+    *rebatch = (struct cw_rebatch){0};
 }
 
-static uint64_t row_limit(const struct cw_rebatch *join)
+static uint64_t row_limit(const struct cw_rebatch *rebatch)
 {
-    const struct cw_plan_join *rules = &join->conf.rules;
+    const struct cw_plan_join *rules = &rebatch->conf.rules;
     return rules->take < 0 ? UINT64_MAX : (uint64_t)rules->skip + (uint64_t)rules->take;
 }
 
-bool cw_rebatch_is_full(const struct cw_rebatch *join)
+bool cw_rebatch_is_full(const struct cw_rebatch *rebatch)
 {
-    return join->at.rows >= row_limit(join);
+    return rebatch->at.rows >= row_limit(rebatch);
 }
 
-static bool is_mine(const struct cw_rebatch *join)
+static bool is_mine(const struct cw_rebatch *rebatch)
 {
-    return join->at.batches >= join->floor &&
-           join->at.batches % join->conf.consumers == join->conf.consumer;
+    return rebatch->at.batches >= rebatch->floor &&
+           rebatch->at.batches % rebatch->conf.consumers == rebatch->conf.consumer;
 }
 
-static bool is_skipped(const struct cw_rebatch *join)
+static bool is_skipped(const struct cw_rebatch *rebatch)
 {
-    const struct cw_set *set = join->skips.n > 0 ? cw_map_get(&join->skips, join->at.epoch) : NULL;
-    return set && cw_set_has(set, join->at.batches);
+    const struct cw_set *set =
+        rebatch->skips.n > 0 ? cw_map_get(&rebatch->skips, rebatch->at.epoch) : NULL;
+    return set && cw_set_has(set, rebatch->at.batches);
 }
 
-void cw_rebatch_skip(struct cw_rebatch *join, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
-    if (epoch < join->at.epoch)
+    if (epoch < rebatch->at.epoch)
         return;
-    struct cw_set *set = cw_map_get(&join->skips, epoch);
+    struct cw_set *set = cw_map_get(&rebatch->skips, epoch);
     if (!set) {
         set = CW_NEW(struct cw_set);
-        cw_map_set(&join->skips, epoch, set);
+        cw_map_set(&rebatch->skips, epoch, set);
     }
     cw_set_add(set, lo, hi);
-    if (is_skipped(join))
-        cw_fill_clear(&join->filling);
+    if (is_skipped(rebatch))
+        cw_fill_clear(&rebatch->filling);
 }
 
 /* Checks the header that a worker has sent: the sizes by which rows are copied must agree. */
@@ -86,97 +87,98 @@ static int check_rows(const struct cw_batch *head, struct cw_err *err)
     return 0;
 }
 
-/* Finishes the batch being filled, and gives it out; join->at is the position behind it. */
-static int finish_batch(struct cw_rebatch *join, struct cw_err *err)
+/* Finishes the batch that is being filled, and gives it out. rebatch->at is then the position behind
+ * it. */
+static int finish_batch(struct cw_rebatch *rebatch, struct cw_err *err)
 {
     struct cw_batch *batch = NULL;
-    if (is_mine(join) && is_skipped(join)) {
-        join->left_out++;
-    } else if (is_mine(join)) {
-        int rc = cw_fill_finish(&join->filling, join->conf.rules.batch == 0, &batch, err);
+    if (is_mine(rebatch) && is_skipped(rebatch)) {
+        rebatch->left_out++;
+    } else if (is_mine(rebatch)) {
+        int rc = cw_fill_finish(&rebatch->filling, rebatch->conf.rules.batch == 0, &batch, err);
         if (rc != 0)
             return rc;
-        batch->epoch = join->at.epoch;
-        batch->item = join->at.batches;
-        batch->skipped = join->skipped;
-        join->skipped = 0;
+        batch->epoch = rebatch->at.epoch;
+        batch->item = rebatch->at.batches;
+        batch->skipped = rebatch->skipped;
+        rebatch->skipped = 0;
     }
-    join->fill = 0;
-    join->at.batches++;
+    rebatch->fill = 0;
+    rebatch->at.batches++;
     if (batch)
-        join->emit(join->arg, batch, &join->at);
+        rebatch->emit(rebatch->arg, batch, &rebatch->at);
     return 0;
 }
 
 /* ---- rows in ---- */
 
-/* Takes rows into the batch being filled, which is full after `left` more. Rows of batches that
- * are not given out here are only counted. */
-static int add_rows(struct cw_rebatch *join, const struct cw_item_rows *rows, uint64_t row,
+/* Takes rows into the batch that is being filled, which is full after `left` more. Rows of batches
+ * that are not given out here are only counted. */
+static int add_rows(struct cw_rebatch *rebatch, const struct cw_item_rows *rows, uint64_t row,
                     uint64_t n, uint64_t left, struct cw_err *err)
 {
-    int rc = is_mine(join) && !is_skipped(join)
-                 ? cw_fill_add(&join->filling, rows, row, row + n, join->fill + left, err)
+    int rc = is_mine(rebatch) && !is_skipped(rebatch)
+                 ? cw_fill_add(&rebatch->filling, rows, row, row + n, rebatch->fill + left, err)
                  : 0;
-    join->fill += n;
+    rebatch->fill += n;
     return rc;
 }
 
-static void step(struct cw_rebatch *join, uint64_t n, uint64_t item_rows)
+static void step(struct cw_rebatch *rebatch, uint64_t n, uint64_t item_rows)
 {
-    join->at.rows += n;
-    join->at.row += n;
-    if (join->at.row >= item_rows) {
-        join->at.row = 0;
-        join->at.item++;
+    rebatch->at.rows += n;
+    rebatch->at.row += n;
+    if (rebatch->at.row >= item_rows) {
+        rebatch->at.row = 0;
+        rebatch->at.item++;
     }
 }
 
-int cw_rebatch_item(struct cw_rebatch *join, struct cw_item_rows *rows, struct cw_err *err)
+int cw_rebatch_item(struct cw_rebatch *rebatch, struct cw_item_rows *rows, struct cw_err *err)
 {
-    uint64_t n = rows ? rows->head->elements : 0, item = join->at.item;
-    uint64_t skip = (uint64_t)join->conf.rules.skip, limit = row_limit(join);
-    uint64_t size = join->conf.rules.batch > 0 ? (uint64_t)join->conf.rules.batch : 1;
+    uint64_t n = rows ? rows->head->elements : 0, item = rebatch->at.item;
+    uint64_t skip = (uint64_t)rebatch->conf.rules.skip, limit = row_limit(rebatch);
+    uint64_t size = rebatch->conf.rules.batch > 0 ? (uint64_t)rebatch->conf.rules.batch : 1;
     if (rows)
-        join->skipped += rows->head->skipped;
+        rebatch->skipped += rows->head->skipped;
     int checked = rows && n > 0 ? check_rows(rows->head, err) : 0;
     if (checked != 0)
         return checked;
-    if (join->at.row >= n) { /* the item has no rows, or none that were not taken before */
-        join->at.row = 0;
-        join->at.item++;
+    if (rebatch->at.row >= n) { /* The item has no rows, or none that were not taken before. */
+        rebatch->at.row = 0;
+        rebatch->at.item++;
         return 0;
     }
-    while (join->at.item == item && join->at.rows < limit) {
-        uint64_t row = join->at.row, left = n - row;
-        if (join->at.rows < skip) {
-            step(join, CW_MIN(left, skip - join->at.rows), n);
+    while (rebatch->at.item == item && rebatch->at.rows < limit) {
+        uint64_t row = rebatch->at.row, left = n - row;
+        if (rebatch->at.rows < skip) {
+            step(rebatch, CW_MIN(left, skip - rebatch->at.rows), n);
             continue;
         }
-        uint64_t lacks = CW_MIN(size - join->fill, limit - join->at.rows),
+        uint64_t lacks = CW_MIN(size - rebatch->fill, limit - rebatch->at.rows),
                  run = CW_MIN(left, lacks);
-        int rc = add_rows(join, rows, row, run, lacks, err);
-        step(join, run, n);
-        if (rc == 0 && join->fill == size)
-            rc = finish_batch(join, err);
+        int rc = add_rows(rebatch, rows, row, run, lacks, err);
+        step(rebatch, run, n);
+        if (rc == 0 && rebatch->fill == size)
+            rc = finish_batch(rebatch, err);
         if (rc != 0)
             return rc;
     }
     return 0;
 }
 
-int cw_rebatch_end(struct cw_rebatch *join, struct cw_err *err)
+int cw_rebatch_end(struct cw_rebatch *rebatch, struct cw_err *err)
 {
-    struct cw_pos next = {.epoch = join->at.epoch + 1};
-    uint64_t over = join->at.epoch;
+    struct cw_pos next = {.epoch = rebatch->at.epoch + 1};
+    uint64_t over = rebatch->at.epoch;
     int rc = 0;
-    if (join->fill > 0 && !join->conf.rules.drop_remainder)
-        rc = finish_batch(join, err);
-    cw_fill_clear(&join->filling);
-    join->fill = 0;
-    join->skipped = 0;
-    join->floor = 0;
-    join->at = next;
-    free_set(cw_map_remove(&join->skips, over));
+    if (rebatch->fill > 0 && !rebatch->conf.rules.drop_remainder)
+        rc = finish_batch(rebatch, err);
+    cw_fill_clear(&rebatch->filling);
+    rebatch->fill = 0;
+    rebatch->skipped = 0;
+    rebatch->floor = 0;
+    rebatch->at = next;
+    free_set(cw_map_remove(&rebatch->skips, over));
     return rc;
 }

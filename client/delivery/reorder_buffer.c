@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 
-/* a window never reaches further, so a peer that sends such an item is wrong */
+/* No window reaches further, so a peer that sends such an item is in error. */
 #define EPOCHS_AHEAD_MAX (1u << 20)
 
 struct waiting {
@@ -11,11 +11,12 @@ struct waiting {
     void *entry;
 };
 struct cw_reorder_epoch {
-    struct cw_set got; /* has come, or will not come, or was consumed before */
+    /* The items that have come, that will not come, or that were consumed before. */
+    struct cw_set got;
     uint64_t got_n;
-    struct cw_set gone;   /* those of `got` that will not come */
-    struct cw_map held;   /* ordered: local number -> entry */
-    struct waiting *fifo; /* unordered: entries in order of arrival */
+    struct cw_set gone;   /* Those of `got` that will not come. */
+    struct cw_map held;   /* Ordered jobs: local number -> entry. */
+    struct waiting *fifo; /* Unordered jobs: entries in the order of their arrival. */
     size_t fifo_first, fifo_n, fifo_cap;
     bool cut;
 };
@@ -42,7 +43,7 @@ static struct cw_reorder_epoch *epoch_get(struct cw_reorder_buffer *order, uint6
     return state;
 }
 
-/* Marks local numbers [lo, hi); returns how many were new. */
+/* Marks local numbers [lo, hi) as got. Returns how many were new. */
 static uint64_t mark(struct cw_reorder_epoch *state, uint64_t lo, uint64_t hi)
 {
     uint64_t fresh = hi - lo;
@@ -73,8 +74,8 @@ void cw_reorder_init(struct cw_reorder_buffer *order, const struct cw_reorder_co
         if (lo < hi)
             mark(state, lo, hi);
     }
-    /* What was consumed before is not given out again: an ordered job passes it over like an item
-     * that will not come, but without a GONE. */
+    /* Items that were consumed before are not given out again. An ordered job passes over them like
+     * items that will not come, but without a GONE. */
     if (!order->conf.unordered)
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
 }
@@ -159,7 +160,7 @@ uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch, uint64
     uint64_t to = CW_MIN(cw_reorder_local(&order->conf, hi), order->mine);
     uint64_t skipped = 0;
     struct cw_reorder_epoch *state = epoch_get(order, epoch);
-    /* Only items that have not come are left out. */
+    /* Only items that have not come are skipped. */
     for (uint64_t at = from; at < to;) {
         uint64_t begin = cw_set_first_absent(&state->got, at), end = to;
         if (begin >= to)
@@ -207,7 +208,8 @@ static struct cw_reorder_out take_ordered(struct cw_reorder_buffer *order,
         order->held--;
     } else if (cw_set_has(&state->gone, order->next)) {
         out.kind = CW_REORDER_GONE;
-    } else if (cw_set_has(&state->got, order->next)) { /* consumed before this session began */
+    } else if (cw_set_has(&state->got, order->next)) {
+        /* It was consumed before this session began. */
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
         return cw_reorder_take(order);
     } else {
@@ -229,7 +231,8 @@ struct cw_reorder_out cw_reorder_take(struct cw_reorder_buffer *order)
     return order->conf.unordered ? take_unordered(order, state) : take_ordered(order, state);
 }
 
-void cw_reorder_cut(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry, void *arg)
+void cw_reorder_end_epoch(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry,
+                          void *arg)
 {
     if (cw_reorder_is_over(order))
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reorder buffer: items of a job are put in as they arrive, from any worker and any number of
- * times, and are taken out once each, epoch after epoch, in order of their numbers (or, for
- * unordered jobs, in order of arrival). It knows what has come, what is still missing, and what
- * is next; it knows no network, no bytes and no threads.
+/* The reorder buffer. Items of a job are put in as they arrive, from any worker and any number of
+ * times. Each is taken out once, epoch after epoch, in the order of their numbers (or, in unordered
+ * jobs, of their arrival). The buffer knows which items have come, which are missing, and which is
+ * next. There is no network, no bytes and no threads in it.
  *
  * Inside, items are counted by local numbers, which leave out those of other consumers: local
  * number l is item l * consumers + consumer. */
@@ -15,57 +15,61 @@
 #include "base/map.h"
 
 struct cw_reorder_conf {
-    uint64_t items;  /* of an epoch, of all consumers together */
-    uint64_t epochs; /* 0 = without end */
+    uint64_t items;  /* The number of items of an epoch, of all consumers together. */
+    uint64_t epochs; /* It is 0 if the job has no last epoch. */
     uint64_t consumers, consumer;
     bool unordered;
 };
 struct cw_reorder_epoch;
 struct cw_reorder_buffer {
     struct cw_reorder_conf conf;
-    uint64_t mine;        /* how many items of an epoch belong to this consumer */
-    uint64_t epoch;       /* the epoch that is given out now */
-    uint64_t next;        /* ordered: the local number to give out next */
-    uint64_t held;        /* entries put in and not yet taken */
-    struct cw_map epochs; /* number -> struct cw_reorder_epoch *, owned */
+    uint64_t mine;        /* How many items of an epoch belong to this consumer. */
+    uint64_t epoch;       /* The epoch that is given out now. */
+    uint64_t next;        /* Ordered jobs: the local number that is given out next. */
+    uint64_t held;        /* The entries that were put in and not yet taken. */
+    struct cw_map epochs; /* Number -> struct cw_reorder_epoch *, which the buffer owns. */
 };
 enum cw_reorder_kind {
-    CW_REORDER_NONE, /* the next item has not come, or all epochs are over */
+    CW_REORDER_NONE, /* The next item has not come, or all epochs are over. */
     CW_REORDER_ITEM,
-    CW_REORDER_GONE, /* this item will not come (ordered only) */
-    CW_REORDER_END   /* the epoch is over */
+    CW_REORDER_GONE, /* This item will not come (ordered jobs only). */
+    CW_REORDER_END   /* The epoch is over. */
 };
 struct cw_reorder_out {
     enum cw_reorder_kind kind;
     uint64_t epoch, item;
-    void *entry; /* of an ITEM: the caller's */
+    void *entry; /* With ITEM: the entry, which the caller takes. */
 };
 typedef void cw_reorder_free_fn(void *arg, void *entry);
 
-/* Starts at `item` of `epoch`. What lies below it, and what is in `consumed` (items of the whole
- * epoch; may be NULL), counts as given out. */
+/* Starts at `item` of `epoch`. Items below it, and those in `consumed` (items of the whole epoch;
+ * may be NULL), count as given out. */
 void cw_reorder_init(struct cw_reorder_buffer *order, const struct cw_reorder_conf *conf,
                      uint64_t epoch, uint64_t item, const struct cw_set *consumed);
-/* Calls free_entry(arg, entry) for all that is held. */
+/* Calls free_entry(arg, entry) for everything that is held. */
 void cw_reorder_fini(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry, void *arg);
-/* 1 = taken; 0 = the item is there, or was given out, already (the entry stays the caller's);
- * CORRUPT = the job has no such item. */
+/* Puts in an entry. Returns 1 if it was taken, 0 if the item has come or was given out already, and
+ * CORRUPT if the job has no such item. In the last two cases the entry still belongs to the
+ * caller. */
 int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item, void *entry,
                    struct cw_err *err);
-/* Items [lo, hi) of the epoch will not come, unless they have. Returns how many of this
- * consumer's that leaves out. */
+/* Items [lo, hi) of the epoch will not come, unless they have. Returns how many items of this
+ * consumer are skipped by that. */
 uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t lo, uint64_t hi);
 struct cw_reorder_out cw_reorder_take(struct cw_reorder_buffer *order);
 /* Nothing more of the present epoch is wanted: frees what is held of it as cw_reorder_fini does.
  * The next take gives its END. */
-void cw_reorder_cut(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry, void *arg);
-bool cw_reorder_is_over(const struct cw_reorder_buffer *order); /* all epochs were given out */
-/* The first item that has not come, in local numbers counted over all epochs in a row. */
+void cw_reorder_end_epoch(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry,
+                          void *arg);
+/* Returns whether all epochs were given out. */
+bool cw_reorder_is_over(const struct cw_reorder_buffer *order);
+/* Returns the first item that has not come, in local numbers counted over all epochs in a row. */
 uint64_t cw_reorder_first_missing(const struct cw_reorder_buffer *order);
-/* What has come of an epoch, in local numbers; NULL when nothing has. Borrowed. */
+/* Returns what has come of an epoch, in local numbers; NULL if nothing has. The caller borrows
+ * it. */
 const struct cw_set *cw_reorder_received(const struct cw_reorder_buffer *order, uint64_t epoch);
 
-/* The local number of the first item of this consumer that is at or above `item`. */
+/* Returns the local number of the first item of this consumer at or above `item`. */
 uint64_t cw_reorder_local(const struct cw_reorder_conf *conf, uint64_t item);
 uint64_t cw_reorder_item(const struct cw_reorder_conf *conf, uint64_t local);
 

@@ -22,28 +22,29 @@
 #include "loop/child.h"
 
 #define PATH_BYTES 4096
-#define SOCKET_PATH_MAX 100 /* sun_path has 108 */
+#define SOCKET_PATH_MAX 100 /* The system's limit (sun_path) is 108. */
 #define WORKERS_MAX 64
 #define STOP_MS 5000
-#define AGAIN_MS 1000  /* a daemon that dies is restarted no sooner after its last start */
-#define FLUSH_MS 15000 /* for workers to write to the store what waits for it */
+/* A daemon that dies is restarted no sooner than this after its last start. */
+#define RESTART_MS 1000
+#define FLUSH_MS 15000 /* Workers get so much time to write what waits for the store. */
 #define ARGS_MAX 12
 
 struct daemon {
     struct cw_child child;
     const char *program;
-    char name[32]; /* of its log file, without ".log" */
+    char name[32]; /* The name of its log file, without ".log". */
     char *args[ARGS_MAX];
     int64_t started_ms;
 };
 struct cw_embedded_cluster {
-    char *dir;              /* mode 0700, removed at the end */
-    int lock_fd;            /* held as long as this process lives */
-    char *address;          /* of the dispatcher */
-    struct daemon *daemons; /* the dispatcher is the first */
+    char *dir;              /* The directory has mode 0700 and is removed at the end. */
+    int lock_fd;            /* The lock is held as long as this process lives. */
+    char *address;          /* The address of the dispatcher. */
+    struct daemon *daemons; /* The first one is the dispatcher. */
     size_t daemons_n;
     bool caching;
-    /* used only while the daemons start */
+    /* It is used only while the daemons start. */
     int64_t deadline_ms;
     const struct cachew_cancel *cancel;
 };
@@ -62,7 +63,7 @@ static void remove_dir(const char *path)
     (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Removes a directory that a killed process has left behind: nobody holds its lock. */
+/* Removes a directory that a killed process has left behind, so that nobody holds its lock. */
 static void remove_if_left(const char *base, const char *name)
 {
     struct stat info;
@@ -88,8 +89,8 @@ static void remove_left(const char *base)
         closedir(list);
 }
 
-/* The file gets the name of a lock only once it is locked, so that no other process takes the
- * directory for one that was left behind. */
+/* The lock file gets its name only once it is locked. So no other process takes the directory for
+ * one that was left behind. */
 static int take_lock(struct cw_embedded_cluster *cluster, struct cw_err *err)
 {
     cw_autofree char *fresh = cw_mem_printf("%s/lock.new", cluster->dir);
@@ -104,7 +105,8 @@ static int take_lock(struct cw_embedded_cluster *cluster, struct cw_err *err)
 static int make_dir(struct cw_embedded_cluster *cluster, struct cw_err *err)
 {
     const char *base = getenv("TMPDIR");
-    if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40) /* a socket's path is too long */
+    /* The path of a socket in it would be too long. */
+    if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40)
         base = "/tmp";
     remove_left(base);
     char *dir = cw_mem_printf("%s/cachew-XXXXXX", base);
@@ -117,7 +119,7 @@ static int make_dir(struct cw_embedded_cluster *cluster, struct cw_err *err)
     return take_lock(cluster, err);
 }
 
-/* The last line of a log, for the message that says why a child did not start. */
+/* Reads the last line of a log, for the message that says why a child did not start. */
 static void last_line(const char *path, char *ret_line, size_t cap)
 {
     FILE *file = fopen(path, "re");
@@ -238,10 +240,11 @@ void cw_embedded_cluster_watch(struct cw_embedded_cluster *cluster)
     struct cw_err err = {0};
     for (size_t i = 0; i < cluster->daemons_n; i++) {
         struct daemon *daemon = &cluster->daemons[i];
-        if (cw_clock_ms() - daemon->started_ms < AGAIN_MS ||
+        if (cw_clock_ms() - daemon->started_ms < RESTART_MS ||
             (daemon->child.pid && cw_child_is_alive(&daemon->child)))
             continue;
-        (void)cw_child_stop(&daemon->child, STOP_MS); /* dead already: this closes its pipes */
+        /* The child is dead already; this closes its pipes. */
+        (void)cw_child_stop(&daemon->child, STOP_MS);
         if (spawn(cluster, daemon, &err) != 0)
             cw_log_debug("client", "%s cannot be started again: %s", daemon->program, err.msg);
     }
@@ -294,11 +297,11 @@ void cw_embedded_cluster_stop(struct cw_embedded_cluster *cluster)
 {
     if (!cluster)
         return;
-    /* Workers are not drained, since nobody is left to receive. Those that have a cache write what
-     * waits for it, and report that to the dispatcher, before they end. */
+    /* Workers are not drained, since nobody is left to receive their outputs. Those that have a
+     * cache write what waits for it, and report that to the dispatcher, before they end. */
     for (size_t i = 1; cluster->caching && i < cluster->daemons_n; i++)
         (void)cw_child_stop(&cluster->daemons[i].child, FLUSH_MS);
-    /* All get their signal before any is waited for. */
+    /* All children get their signal before any is waited for. */
     for (size_t i = 0; i < cluster->daemons_n; i++)
         if (cluster->daemons[i].child.pid)
             cw_child_kill(&cluster->daemons[i].child, i == 0 ? SIGTERM : SIGKILL);

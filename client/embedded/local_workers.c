@@ -19,9 +19,9 @@
 #include "loop/child.h"
 
 #define TICK_MS 100
-#define END_MS 15000    /* for a worker to write to the store what waits for it */
-#define LASTED_MS 10000 /* a process that ran so long has not failed to start */
-#define FAILURES_MAX 5  /* failed starts in a row, after which no more are tried */
+#define END_MS 15000    /* A worker gets so much time to write what waits for the store. */
+#define LASTED_MS 10000 /* A process that ran for so long has not failed to start. */
+#define FAILURES_MAX 5  /* After so many failed starts in a row no more are tried. */
 #define AGAIN_MAX_MS 2000
 #define BUDGET_LEAST (256ull << 20)
 
@@ -31,7 +31,7 @@ struct process {
 };
 struct cw_local_workers {
     struct cachew_client *client;
-    struct cw_local_workers *next; /* of client->ending */
+    struct cw_local_workers *next; /* The next one in client->ending. */
     struct cw_local_workers_conf conf;
     char *job_id;
     char program[PATH_MAX];
@@ -53,8 +53,8 @@ static void give_up(struct cw_local_workers *w, const struct cw_err *err)
     w->failed(w->arg, err);
 }
 
-/* Memory budget of each process in bytes: its share of what the job allows, or of a quarter of the
- * host's memory. */
+/* Returns the memory budget of each process in bytes: its part of what the job allows, or of a
+ * quarter of the host's memory. */
 static uint64_t budget(const struct cw_local_workers *w)
 {
     if (w->conf.memory > 0)
@@ -141,7 +141,7 @@ static void reap(struct cw_local_workers *w)
             continue;
         }
         struct process process = w->v[i];
-        (void)cw_child_stop(&process.child, 0); /* closes its pipes */
+        (void)cw_child_stop(&process.child, 0); /* This closes its pipes. */
         w->v[i] = w->v[--w->n];
         note_end(w, &process);
     }
@@ -172,8 +172,8 @@ static void free_all(struct cw_local_workers *w)
     cw_mem_free(w);
 }
 
-/* Frees those of closed jobs whose processes have all ended. */
-static void sweep(struct cachew_client *client)
+/* Frees the local workers of closed jobs whose processes have all ended. */
+static void free_ended(struct cachew_client *client)
 {
     for (struct cw_local_workers **at = &client->ending; *at;) {
         struct cw_local_workers *w = *at;
@@ -192,7 +192,7 @@ struct cw_local_workers *cw_local_workers_new(struct cachew_client *client, cons
                                               cw_local_workers_failed_fn *failed, void *arg)
 {
     struct cw_local_workers *w = CW_NEW(struct cw_local_workers);
-    sweep(client);
+    free_ended(client);
     w->client = client;
     w->job_id = cw_mem_strdup(job_id);
     w->conf = *conf;
@@ -227,7 +227,7 @@ void cw_local_workers_end(struct cw_local_workers *w)
         cw_child_close_stdin(&w->v[i].child);
     w->next = w->client->ending;
     w->client->ending = w;
-    sweep(w->client);
+    free_ended(w->client);
 }
 
 void cw_local_workers_finish(struct cachew_client *client)

@@ -13,13 +13,14 @@
 
 struct cw_local_workers;
 struct cw_local_workers_conf {
-    uint32_t max, threads; /* threads: of each; 0 = one a CPU */
-    int nice_level;        /* added to that of this process */
-    double cpus;           /* 0 = no limit */
-    uint64_t memory;       /* bytes, of `max` of them together; 0 = a quarter of the host's */
-    bool everywhere;       /* clients on other hosts fetch from them too */
+    uint32_t max, threads; /* threads: the threads of each worker; 0 means one per CPU. */
+    int nice_level;        /* It is added to the nice level of this process. */
+    double cpus; /* The CPU time that each may use per second, in seconds; 0 for no limit. */
+    /* The bytes that `max` of them may use together; 0 means a quarter of the host's memory. */
+    uint64_t memory;
+    bool everywhere; /* Clients on other hosts fetch from them, too. */
 };
-/* They cannot be started: err says why. None are from then on. */
+/* Is called when local workers cannot be started; err says why. None are started from then on. */
 typedef void cw_local_workers_failed_fn(void *arg, const struct cw_err *err);
 
 struct cw_local_workers *cw_local_workers_new(struct cachew_client *client, const char *job_id,
@@ -28,10 +29,10 @@ struct cw_local_workers *cw_local_workers_new(struct cachew_client *client, cons
                                               void *arg) CW_MUST_CHECK;
 void cw_local_workers_set(struct cw_local_workers *workers, uint32_t n);
 uint32_t cw_local_workers_wanted(const struct cw_local_workers *workers);
-/* Ends them. They still write to the cache store what waits for it; only
- * cw_local_workers_finish waits for that. Accepts NULL. */
+/* Ends the processes. They still write what waits for the cache's store; only
+ * cw_local_workers_finish waits for that. It accepts NULL. */
 void cw_local_workers_end(struct cw_local_workers *workers);
-/* Waits until all processes that were ended are gone. Called after the loop has stopped. */
+/* Waits until all processes that were ended are gone. It is called after the loop has stopped. */
 void cw_local_workers_finish(struct cachew_client *client);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cancelling of calls that wait. A signal handler may set a struct cachew_cancel, and cannot wake
- * a thread, so calls that wait look at it now and then. */
+/* Cancelling of calls that wait. A signal handler may set a struct cachew_cancel, but it cannot
+ * wake a thread; so calls that wait look at it at intervals. */
 #ifndef CW_CLIENT_MODEL_CANCEL_H
 #define CW_CLIENT_MODEL_CANCEL_H
 
@@ -8,9 +8,9 @@
 #include "client/model/public.h"
 
 #define CW_CANCEL_LOOK_MS 50
-bool cw_cancel_is_set(const struct cachew_cancel *cancel); /* NULL: never */
-/* Waits for the condition until the deadline (cw_clock_ns), or until it is time to look at
- * `cancel` (NULL = none). The caller then checks again what it waits for. */
+bool cw_cancel_is_set(const struct cachew_cancel *cancel); /* It returns false for NULL. */
+/* Waits for the condition until the deadline (cw_clock_ns), or until `cancel` (may be NULL) should
+ * be looked at again. The caller then checks once more what it waits for. */
 void cw_cancel_wait(const struct cachew_cancel *cancel, struct cw_cond *cond,
                     struct cw_mutex *mutex, int64_t deadline_ns);
 

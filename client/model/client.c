@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a handle may be used by this process. */
+/* Checks whether this process may use a client or a job. */
 #include "client/model/client.h"
 
 #include <unistd.h>

@@ -17,27 +17,29 @@ struct cw_recvpool;
 struct cw_local_workers;
 struct cachew_client {
     uint32_t magic;
-    pid_t pid;          /* of the process that connected: in a forked child it differs */
-    char *address;      /* of the dispatcher */
-    int64_t timeout_ms; /* of cachew_connect and cachew_job_start */
-    bool shm;           /* shared memory may be used with workers of this host */
-    char host_id[CW_CLIENT_HOST_ID_BYTES]; /* "" = unknown */
+    pid_t pid;          /* The process that connected. In a forked child the number differs. */
+    char *address;      /* The address of the dispatcher. */
+    int64_t timeout_ms; /* The time limit of cachew_connect and cachew_job_start. */
+    bool shm;           /* Shared memory may be used with workers of this host. */
+    char host_id[CW_CLIENT_HOST_ID_BYTES]; /* It is "" if the host cannot be identified. */
     struct cw_thread thread;
-    struct cw_loop *loop; /* all below belongs to the loop thread unless another is named */
+    /* This and everything below belongs to the loop thread unless another is named. */
+    struct cw_loop *loop;
     struct cw_rpc *rpc;
-    struct cw_channel *channel; /* to the dispatcher */
-    struct cw_recvpool *pool;   /* any thread */
-    /* Local workers of jobs that were closed, which are still ending; once the loop thread has
-     * ended, the caller's of cachew_disconnect. */
+    struct cw_channel *channel; /* The connection to the dispatcher. */
+    struct cw_recvpool *pool;   /* Any thread may use it. */
+    /* Local workers of closed jobs that have not ended yet. Once the loop thread has ended, they
+     * belong to the caller of cachew_disconnect. */
     struct cw_local_workers *ending;
-    /* The question by which cachew_connect finds the dispatcher; NULL when none was asked. Kept
+    /* The question by which cachew_connect finds the dispatcher; NULL if none was asked. It is kept
      * to the end, since the loop may still use it after cachew_connect has given up. */
     struct cw_connect_probe *probe;
-    /* The private cluster of "local:", else NULL. The caller's while there is no loop thread. */
+    /* The private cluster of "local:"; NULL for other addresses. It belongs to the caller while
+     * there is no loop thread. */
     struct cw_embedded_cluster *cluster;
-    atomic_int jobs; /* open jobs; any thread */
+    atomic_int jobs; /* The number of open jobs. Any thread may use it. */
 };
-/* 0, or STATE with a message: not an open client, or one of a parent process. */
+/* Returns 0, or STATE with a message if this is not an open client, or one of a parent process. */
 int cw_client_check(const struct cachew_client *client, struct cw_err *err);
 int cw_client_check_pid(pid_t pid, struct cw_err *err);
 

@@ -29,7 +29,7 @@
 #include "loop/loop.h"
 
 #define CW_JOB_MAGIC 0x63774a4fu
-/* enum cachew_consumer_mode, ConsumerMode of job.proto */
+/* The values are those of enum cachew_consumer_mode and of ConsumerMode in job.proto. */
 #define CW_MODE_COORDINATED 1
 #define CW_MODE_SHARED 2
 
@@ -38,79 +38,85 @@ struct cw_session;
 /* Counters for cachew_job_stats. Any thread may read them; the loop thread writes them unless the
  * trainer is named. */
 struct cw_job_counts {
-    /* Trainer. epoch_batches: given out of the present epoch. */
+    /* The trainer writes these. epoch_batches: the batches of the present epoch that were given
+     * out. */
     _Atomic uint64_t batches, elements, bytes, skipped, epoch, epoch_batches, wait_ns;
     _Atomic uint64_t duplicates, shm_batches, grpc_batches, copies, buffered_bytes, lost_items,
         reconnects;
-    _Atomic uint64_t pushed;     /* serial of the last entry of the queue */
-    _Atomic uint64_t done_items; /* trainer: items of its present epoch that are consumed */
-    _Atomic uint32_t workers;    /* that are connected */
+    _Atomic uint64_t pushed; /* The serial number of the last entry of the queue. */
+    /* The trainer writes it: the items of its present epoch that are consumed. */
+    _Atomic uint64_t done_items;
+    _Atomic uint32_t workers; /* The number of workers that are connected. */
 };
 struct cachew_job {
     uint32_t magic;
-    pid_t pid; /* of the process that started it: a forked child must not use it */
+    pid_t pid; /* The process that started the job. A forked child must not use it. */
     struct cachew_client *client;
-    struct cw_session *session; /* loop thread */
+    struct cw_session *session; /* It belongs to the loop thread. */
 
-    /* What the job is: set before cachew_job_start returns, and constant from then on. */
-    char *_Atomic id; /* but for this: a job that the dispatcher lost gets another one */
-    char **old_ids;   /* loop thread; earlier ids, kept because callers may still read them */
+    /* ---- What the job is: set before cachew_job_start returns, and then constant ---- */
+    char *_Atomic id; /* Only the id may change: a job that the dispatcher lost gets another one. */
+    /* Earlier ids, which are kept because callers may still read them. Loop thread. */
+    char **old_ids;
     size_t old_ids_n;
     struct cw_hash fingerprint;
-    uint64_t pipeline_sum, files_sum; /* parts of the fingerprint */
-    uint32_t identity;                /* enum cw_identity of the source files */
+    uint64_t pipeline_sum, files_sum; /* Parts of the fingerprint. */
+    uint32_t identity; /* It is an enum cw_identity: how source files are told from others. */
     uint64_t seed;
-    uint64_t epochs; /* 0 = without end */
-    uint64_t items;  /* of an epoch */
-    uint64_t mine;   /* how many of them belong to this consumer */
+    uint64_t epochs; /* It is 0 if the job has no last epoch. */
+    uint64_t items;  /* The number of items of an epoch. */
+    uint64_t mine;   /* How many of them belong to this consumer. */
     int64_t elements;
     bool sparse, unordered;
     uint32_t mode, consumers, consumer;
 
-    /* The trainer's thread: whichever calls cachew_job_next. */
-    struct cachew_batch *taken;          /* entries taken from the queue and not yet given out */
-    uint64_t serial;                     /* of the entry given out last */
-    bool last_pending;                   /* that entry is a batch that is not consumed yet */
-    struct cw_pos pos;                   /* the position behind what is consumed */
-    struct cw_pos last_pos;              /* the position behind what was given out last */
-    struct cw_set used;                  /* unordered: items of epoch pos.epoch that are consumed */
-    uint64_t last_item;                  /* of the batch given out last */
-    _Atomic bool over;                   /* all epochs are consumed */
-    uint64_t unkicked_n, unkicked_bytes; /* given out since the loop was last woken */
+    /* ---- The trainer's thread (whichever calls cachew_job_next) owns these. ---- */
+    /* Entries that were taken from the queue and are not given out yet. */
+    struct cachew_batch *taken;
+    uint64_t serial;        /* The serial number of the entry that was given out last. */
+    bool last_pending;      /* That entry is a batch that is not consumed yet. */
+    struct cw_pos pos;      /* The position behind what is consumed. */
+    struct cw_pos last_pos; /* The position behind what was given out last. */
+    struct cw_set used;     /* Unordered jobs: the consumed items of epoch pos.epoch. */
+    uint64_t last_item;     /* The item of the batch that was given out last. */
+    _Atomic bool over;      /* All epochs are consumed. */
+    uint64_t unkicked_n, unkicked_bytes; /* What was given out since the loop was last woken. */
 
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cachew_batch *head, *tail; /* lock: mutex; the queue */
-    bool waiting;                     /* lock: mutex; the trainer sleeps on cond */
-    bool started, closed;             /* lock: mutex */
-    int64_t start_by_ns;              /* lock: mutex; when cachew_job_start gives up */
-    struct cw_err err;                /* lock: mutex; why the job failed; the first error stays */
-    char reason[256];                 /* lock: mutex; what the job waits for, for messages */
+    struct cachew_batch *head, *tail; /* The queue. `mutex` guards it. */
+    bool waiting;                     /* The trainer sleeps on cond. `mutex` guards it. */
+    bool started, closed;             /* `mutex` guards them. */
+    int64_t start_by_ns; /* The time at which cachew_job_start gives up. `mutex` guards it. */
+    struct cw_err err;   /* Why the job failed; the first error stays. `mutex` guards it. */
+    char reason[256];    /* What the job waits for, for error messages. `mutex` guards it. */
 
-    _Atomic uint64_t given, consumed; /* serials, published by the trainer: see above */
+    _Atomic uint64_t given, consumed; /* Serial numbers that the trainer publishes (see above). */
     /* The trainer wakes the loop after so many batches or bytes; written by the loop. */
     _Atomic uint64_t kick_n, kick_bytes;
-    _Atomic int kicked; /* a wake-up is posted and has not run */
+    _Atomic int kicked; /* A wake-up is posted and has not run yet. */
     _Atomic int cancelled;
     struct cw_loop_node kick_node;
     struct cw_job_counts counts;
-    struct cw_trainer_measure measure; /* written by the trainer, read by the loop */
+    struct cw_trainer_measure measure; /* The trainer writes it and the loop reads it. */
 };
 
-/* Loop thread. Appends a list of entries to the queue, which takes them, and wakes the trainer if
- * it sleeps. */
+/* Appends a list of entries to the queue, which takes them, and wakes the trainer if it sleeps.
+ * Loop thread. */
 void cw_client_job_push(struct cachew_job *job, struct cachew_batch *head,
                         struct cachew_batch *tail);
-/* Trainer. Waits until the queue has something, and moves all of it to job->taken. 0, or an error:
- * TIMEOUT, or why the job failed. 0 with nothing taken: the job was cancelled. */
+/* Waits until the queue has an entry, and moves all entries to job->taken. Returns 0 or an error:
+ * TIMEOUT, or why the job failed. If it returns 0 and nothing was taken, the job was cancelled.
+ * Trainer's thread. */
 int cw_client_job_take(struct cachew_job *job, int64_t timeout_ms,
                        struct cw_err *err) CW_MUST_CHECK;
-void cw_client_job_set_id(struct cachew_job *job, const char *id); /* loop thread */
-/* Ends the job with an error; the first one stays. Any thread. */
+void cw_client_job_set_id(struct cachew_job *job, const char *id); /* It is for the loop thread. */
+/* Fails the job; the first error stays. Any thread may call it. */
 void cw_client_job_fail(struct cachew_job *job, const struct cw_err *err);
-/* 0, or STATE: not an open job, or one of a parent process. */
+/* Returns 0, or STATE if this is not an open job, or one of a parent process. */
 int cw_client_job_check(const struct cachew_job *job, struct cw_err *err);
-/* Wakes the loop, which then reads `given` and `consumed`. Any thread; only posts. */
+/* Wakes the loop, which then reads `given` and `consumed`. Any thread may call it; it only
+ * posts. */
 void cw_client_job_kick(struct cachew_job *job);
 
 #endif

@@ -10,9 +10,9 @@
 
 #include "base/err.h"
 
-/* Copies an error into the caller's struct (may be NULL); returns its code. */
+/* Copies an error into the caller's struct (may be NULL), and returns its code. */
 int cw_public_fail(struct cachew_error *error, const struct cw_err *err);
-/* Writes an error into the caller's struct (may be NULL); returns `code`. */
+/* Writes an error into the caller's struct (may be NULL), and returns `code`. */
 int cw_public_set(struct cachew_error *error, int code, const char *fmt, ...) CW_PRINTF(3, 4);
 
 #endif

@@ -28,7 +28,7 @@ void cachew_batch_release(struct cachew_batch *batch)
     if (atomic_fetch_sub_explicit(&batch->refs, 1, memory_order_acq_rel) > 1)
         return;
     if (batch->pid != getpid())
-        return; /* in a forked child: buffers, slots and locks belong to the parent */
+        return; /* In a forked child, buffers, slots and locks belong to the parent. */
     cw_batch_unref(batch->data);
     batch->magic = 0;
     cw_mem_free(batch);

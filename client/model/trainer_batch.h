@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch as the trainer holds it; on its way there, an entry of the job's queue. */
+/* A batch as the trainer holds it. On its way to the trainer it is an entry of the job's queue. */
 #ifndef CW_CLIENT_MODEL_TRAINER_BATCH_H
 #define CW_CLIENT_MODEL_TRAINER_BATCH_H
 
@@ -9,21 +9,22 @@
 
 struct cachew_batch {
     uint32_t magic;
-    _Atomic int refs;      /* the trainer's, and one for each DLPack tensor */
-    pid_t pid;             /* of the process that received it: a forked child must not free it */
-    bool end;              /* not a batch, but the end of an epoch */
-    struct cw_batch *data; /* one ref; NULL for an end */
+    _Atomic int refs; /* References: one of the trainer, and one of each DLPack tensor. */
+    pid_t pid;        /* The process that received the batch. A forked child must not free it. */
+    bool end;         /* The entry is not a batch, but the end of an epoch. */
+    struct cw_batch *data; /* It holds one reference; NULL for the end of an epoch. */
     uint64_t epoch, number, seed;
-    uint64_t item; /* dense pipelines: the item that it is */
-    uint64_t lost; /* items left out just before it */
+    uint64_t item; /* In a dense pipeline, the item that the batch is. */
+    uint64_t lost; /* The number of items that were skipped just before it. */
     struct cw_hash fingerprint;
-    struct cw_pos after;       /* the position behind it */
-    struct cachew_batch *next; /* in the queue */
+    struct cw_pos after;       /* The position behind the batch. */
+    struct cachew_batch *next; /* The next entry of the queue. */
 };
-struct cachew_batch *cw_public_batch_new(void) CW_MUST_CHECK; /* zeroed, with one ref */
+/* Returns a zeroed batch with one reference. */
+struct cachew_batch *cw_public_batch_new(void) CW_MUST_CHECK;
 
-/* The recipe of a batch: all that is needed to compute it again (cachew replay). */
-/* "cachew1:<fingerprint>:<seed>:<epoch>:<number>" */
+/* The recipe of a batch: everything that is needed to compute it again (cachew replay). */
+/* The longest text "cachew1:<fingerprint>:<seed>:<epoch>:<number>". */
 #define CW_RECIPE_BYTES 160
 int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number,
                     char *ret_text, size_t cap);

@@ -20,7 +20,8 @@ void cw_trainer_measure_given(struct cw_trainer_measure *m, int64_t now_ns)
 {
     uint64_t n = atomic_load_explicit(&m->written, memory_order_relaxed);
     struct cw_trainer_step *record = &m->ring[n % CW_TRAINER_MEASURE_RING];
-    /* A reader could mix the step of one record with the wait of another only beyond the margin. */
+    /* A reader that is too slow by more than the margin could mix the step of one record with the
+     * wait of another. */
     atomic_store_explicit(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1,
                           memory_order_relaxed);
     atomic_store_explicit(&record->wait_ns, now_ns - m->asked_ns, memory_order_relaxed);

@@ -3,9 +3,11 @@
 
 #include "base/compiler.h"
 
-#define ACK_NS 200000000    /* acknowledge at least so often while there is news */
-#define ALIVE_NS 2000000000 /* and so often while there is none */
-#define GAP_NS 5000000      /* and at most 200 times a second, unless the window is tiny */
+/* While there is something new, an acknowledgement is sent at least this often. */
+#define ACK_NS 200000000
+/* While there is nothing new, an empty acknowledgement is sent this often. */
+#define ALIVE_NS 2000000000
+#define GAP_NS 5000000 /* At most 200 are sent a second, unless the window is tiny. */
 #define TINY_WINDOW 64
 
 bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack)
@@ -26,7 +28,7 @@ bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack)
     uint64_t end = ack->sent.unconsumed + window;
     if (ack->sent.starving)
         end = CW_MAX(end, ack->sent.first_missing + window);
-    /* At the end of the window the workers have nothing to compute. So acknowledge a quarter of
-     * it earlier. */
+    /* At the end of the window the workers would have nothing to compute. So the acknowledgement is
+     * sent a quarter of the window earlier. */
     return ack->first_missing >= end || (soon && ack->first_missing + (window - quarter) >= end);
 }

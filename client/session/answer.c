@@ -3,9 +3,9 @@
 
 #include "base/err.h"
 
-#define STILL_MS_MAX (24 * 3600 * 1000) /* as much as timeout_ms may be */
+#define STILL_MS_MAX (24 * 3600 * 1000) /* It is as much as timeout_ms may be. */
 
-/* Another attempt would get the same answer. */
+/* Returns whether another attempt would get the same answer. */
 static bool is_final(int code)
 {
     return code == CW_E_INVALID || code == CW_E_DENIED || code == CW_E_UNSUPPORTED ||
@@ -20,7 +20,8 @@ enum cw_answer cw_answer_to_close(int code, bool begun)
 
 enum cw_answer cw_answer_to_error(int code, bool can_restart)
 {
-    if (cw_err_is_retryable(code)) /* the dispatcher stops, or cannot now; the stream ends */
+    /* The dispatcher stops, or cannot do it now; it ends the stream. */
+    if (cw_err_is_retryable(code))
         return CW_ANSWER_RETRY;
     return code == CW_E_NOT_FOUND && can_restart ? CW_ANSWER_RESTART : CW_ANSWER_FAIL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session of a job with the dispatcher (docs/protocol.md): one stream, opened again and again,
- * on which the client reports what it has received and consumed, and the dispatcher lists the
- * workers to fetch from. The session owns the ledger and the streams to workers. Loop thread. */
+/* The session of a job with the dispatcher (docs/protocol.md): one stream, which is opened again
+ * and again. On it the client reports what it has received and consumed, and the dispatcher lists
+ * the workers to fetch from. The session owns the ledger and the streams to workers. Loop
+ * thread. */
 #ifndef CW_CLIENT_SESSION_SESSION_H
 #define CW_CLIENT_SESSION_SESSION_H
 
@@ -12,28 +13,29 @@
 
 /* The options of a job, and the pipeline. */
 struct cw_session_conf {
-    struct cw_graph *graph;    /* one ref, taken */
-    enum cw_identity identity; /* of its source files */
-    char *name;                /* taken; NULL = anonymous */
+    struct cw_graph *graph;    /* One reference, which the session takes. */
+    enum cw_identity identity; /* How its source files are told from others. */
+    char *name;                /* The session takes it; NULL if the job is anonymous. */
     uint64_t seed, epochs, buffer_bytes, lease_items;
     uint32_t window, mode, consumers, consumer;
-    char *autocache, *tenant, *autoscale, *autoplace; /* taken; NULL = the dispatcher's */
+    /* The session takes them; NULL: as the dispatcher decides. */
+    char *autocache, *tenant, *autoscale, *autoplace;
     uint32_t min_workers, max_workers;
     struct cw_local_workers_conf local;
     int priority;
     double weight, max_stall, client_price;
     bool unordered, skip_bad, at_most_once;
-    void *token_bytes; /* taken; NULL = none */
+    void *token_bytes; /* The session takes it; NULL if there is none. */
     size_t token_n;
-    struct cw_token token; /* the same, decoded */
+    struct cw_token token; /* The same token, decoded. */
 };
 /* Takes what conf owns, and connects. */
 struct cw_session *cw_session_new(struct cachew_job *job,
                                   struct cw_session_conf *conf) CW_MUST_CHECK;
-/* Sends the last acknowledgement and a goodbye, and frees the session; calls done(arg) when they
- * are sent, or a second has passed. */
+/* Sends the last acknowledgement and a goodbye, and frees the session. Calls done(arg) when they
+ * are sent, or when a second has passed. */
 void cw_session_close(struct cw_session *session, cw_loop_fn *done, void *arg);
-/* The trainer has woken the loop (cw_client_job_kick): settles the ledger, grants credit,
+/* The trainer has woken the loop (cw_client_job_kick): settles the ledger, grants credit, and
  * acknowledges. */
 void cw_session_kicked(struct cw_session *session);
 

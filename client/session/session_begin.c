@@ -4,8 +4,9 @@
 #include "client/session/session_int.h"
 #include "wire/wire.h"
 
-/* The position that the dispatcher has kept. It is as exact as a token, unless items were left out
- * by hand since; then the step is taken to begin at a multiple of the number of consumers. */
+/* Reads the position that the dispatcher has stored. It is as exact as a token, unless items were
+ * skipped by request since; then the step is assumed to begin at a multiple of the number of
+ * consumers. */
 static void kept_position(const struct cachew_job *job, const Cachew__V1__ClientWelcome *welcome,
                           struct cw_pos *ret_pos)
 {
@@ -38,7 +39,7 @@ static int start_position(struct cw_session *session, const Cachew__V1__ClientWe
         return 0;
     }
     *ret_pos = (struct cw_pos){0};
-    if (job->items > 0) /* without items, the ends of all epochs are given out again */
+    if (job->items > 0) /* Without items, the ends of all epochs are given out again. */
         kept_position(job, welcome, ret_pos);
     for (size_t i = 0; i < welcome->n_consumed; i++)
         if (welcome->consumed[i]->epoch == ret_pos->epoch &&
@@ -65,7 +66,7 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
         (info.join.take > 0 && info.join.skip > INT64_MAX - info.join.take))
         return cw_err_set(err, CW_E_CORRUPT,
                           "the dispatcher's welcome has an impossible row count");
-    cw_mem_free(job->id); /* set by an earlier welcome that was refused */
+    cw_mem_free(job->id); /* An earlier welcome, which was refused, has set it. */
     job->id = cw_mem_strdup(welcome->job_id);
     job->seed = welcome->seed;
     job->epochs = welcome->epochs;

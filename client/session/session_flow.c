@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flow of a job: from what has come to the trainer's queue, and from what the trainer has
+/* The flow of a job: from what has arrived to the trainer's queue; and from what the trainer has
  * consumed back to credit for workers and acknowledgements for the dispatcher. */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ void cw_session_advance(struct cw_session *session, bool all)
     cw_ledger_settle(&session->ledger);
     if (session->ledger.err.code == 0 && cw_ledger_drain(&session->ledger, &err) != 0)
         cw_client_job_fail(session->job, &err);
-    /* A failed job stays until it is closed. Nothing that comes is given out any more, so workers
-     * get no more credit. */
+    /* A failed job stays until it is closed. What arrives is not given out any more, so workers get
+     * no more credit. */
     uint64_t held = session->ledger.rebatched / CW_MAX(session->streams_n, 1);
     for (size_t i = 0; session->ledger.err.code == 0 && i < session->streams_n; i++)
         cw_worker_stream_flush(session->streams[i], held, all);
@@ -29,10 +29,10 @@ void cw_session_kicked(struct cw_session *session)
     cw_session_advance(session, false);
 }
 
-/* The trainer has no batch, nothing has come for a while, and later items are in the reorder
- * buffer. If these took all credit, the item that is missing could never be sent. Workers send
- * items that come before the last one that they sent without credit, so this is a last resort. It
- * acts slowly, so that a long computation does not fill the memory. */
+/* The trainer has no batch, nothing has arrived for a while, and later items are in the reorder
+ * buffer. If these used up all credit, the missing item could never be sent. Workers send items
+ * that come before the last one that they sent without credit, so this is a last resort. It acts
+ * slowly, so that a long computation does not fill the memory. */
 void cw_session_help_starving(struct cw_session *session)
 {
     struct cachew_job *job = session->job;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the session. Its files, each of which calls only those before it:
+/* The inside of the session. Each of its files calls only those before it:
  *   session_send.c     messages to the dispatcher
- *   session_flow.c     from what has come to the trainer, and back to credit and acknowledgements
+ *   session_flow.c     from what has arrived to the trainer, and back to credit and
+ *                      acknowledgements
  *   session_workers.c  the streams to workers, and what they report
  *   session_begin.c    the first welcome: what the job is, and where it begins
- *   session_restart.c  a job that the dispatcher has lost is begun again
+ *   session_restart.c  begins again a job that the dispatcher has lost
  *   session_recv.c     messages from the dispatcher
  *   session.c          the life of the session and of its stream
  * ack_schedule.c and answer.c are pure decisions that these ask. Loop thread. */
@@ -23,80 +24,89 @@
 struct cw_session {
     struct cachew_job *job;
     struct cw_session_conf conf;
-    uint64_t client_id;       /* drawn at random; the same on every connection */
-    uint64_t generation;      /* of the dispatcher: messages of an older one are ignored */
-    struct cw_stream *stream; /* to the dispatcher; NULL between two attempts */
-    bool welcome;             /* the dispatcher has answered on this stream */
-    bool begun;               /* it has answered once, on any stream */
-    /* The job was lost: the next hello starts it anew, by a token of this epoch. */
+    uint64_t client_id; /* A random number; it is the same on every connection. */
+    /* The generation of the dispatcher. Messages of an older one are ignored. */
+    uint64_t generation;
+    struct cw_stream *stream; /* The stream to the dispatcher; NULL between two attempts. */
+    bool welcome;             /* The dispatcher has answered on this stream. */
+    bool begun;               /* The dispatcher has answered once, on any stream. */
+    /* The dispatcher has lost the job: the next hello starts it anew, with a token of this
+     * epoch. */
     bool restarting;
     uint64_t restart_epoch;
-    bool over; /* the dispatcher does not know the job any more, and all of it has come */
+    bool over; /* The dispatcher does not know the job any more, and everything of it has come. */
     struct cw_timer *retry, *tick, *bye;
     int64_t backoff_ms;
     struct cw_ledger ledger;
-    struct cw_worker_stream **streams; /* owned */
+    struct cw_worker_stream **streams; /* The session owns them. */
     size_t streams_n, streams_cap;
-    struct cw_local_workers *local; /* NULL until the dispatcher asks for some */
-    struct cw_ack_schedule ack;     /* what decides when to acknowledge next */
-    int64_t acked_ns;               /* when the last acknowledgement was sent; 0 = never */
-    int64_t said_ns;                /* when anything was sent to the dispatcher */
-    uint64_t acked_wait_ns, acked_bytes, acked_copies; /* the counters that it had reported */
-    /* Messages with outputs: all so far, and how many there were when the trainer began to
-     * starve. */
+    struct cw_local_workers *local; /* NULL until the dispatcher asks for some. */
+    struct cw_ack_schedule ack;     /* It decides when to acknowledge next. */
+    int64_t acked_ns;               /* The time of the last acknowledgement; 0 if there was none. */
+    int64_t said_ns;                /* The time of the last message to the dispatcher. */
+    /* The counters that the last acknowledgement reported. */
+    uint64_t acked_wait_ns, acked_bytes, acked_copies;
+    /* The number of messages with outputs: all so far, and how many there were when the trainer
+     * began to starve. */
     uint64_t messages, starved_messages;
     int starved_ticks;
-    cw_loop_fn *closed; /* set once the session is being closed */
+    cw_loop_fn *closed; /* It is set once the session is being closed. */
     void *closed_arg;
 };
 
 /* ---- session_send.c ---- */
 void cw_session_send_hello(struct cw_session *session);
 void cw_session_send_bye(struct cw_session *session);
-void cw_session_send_ack(struct cw_session *session); /* nothing if there is no news */
-/* false: there is no dispatcher to tell. */
+void cw_session_send_ack(struct cw_session *session); /* Sends nothing if there is nothing new. */
+/* Returns false if no dispatcher is connected. */
 bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
 void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id);
 void cw_session_send_local_failed(struct cw_session *session, const char *error);
+/* Sends an acknowledgement if one is due: an empty one if there is nothing new. */
 void cw_session_send_ack_when_due(struct cw_session *session);
-/* To a dispatcher that has not answered yet: it may be gone without a word. */
+/* Sends an empty acknowledgement now and then to a dispatcher that has not sent its welcome yet:
+ * its host may have lost its power, which shows only when something is sent. */
 void cw_session_send_alive(struct cw_session *session);
-/* The dispatcher knows all that has come, or is about to be sent it. */
+/* The dispatcher knows everything that has come, or is about to be sent it. */
 void cw_session_note_acked(struct cw_session *session, bool starving);
 
 /* ---- session_flow.c ---- */
 /* Settles the ledger, pushes what is next in order to the trainer, grants credit to the workers
- * (small amounts too when `all`), and acknowledges when it is time. */
+ * (with `all` small amounts, too), and acknowledges when it is time. */
 void cw_session_advance(struct cw_session *session, bool all);
-void cw_session_set_window(struct cw_session *session, uint64_t items); /* 0 = unchanged */
-/* How much the trainer consumes between two wake-ups of the loop. */
+/* With 0 the window stays as it is. */
+void cw_session_set_window(struct cw_session *session, uint64_t items);
+/* Sets how much the trainer consumes between two wake-ups of the loop. */
 void cw_session_set_kicks(struct cw_session *session);
-/* Why the trainer waits, for its error messages, and for how long nothing has moved. Whenever
- * something moves, the time limit of cachew_job_start begins anew; CW_SESSION_STUCK: nothing has
+/* Sets why the trainer waits, for its error messages, and for how long nothing has moved. Whenever
+ * something moves, the time limit of cachew_job_start begins anew. CW_SESSION_STUCK: nothing has
  * moved since the last call. */
 void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms);
-/* Once a tick: grants credit beyond the limit when the trainer starves for want of it. */
+/* Is called at each tick: grants credit beyond the limit if the trainer starves for want of it. */
 void cw_session_help_starving(struct cw_session *session);
 
 /* ---- session_workers.c ---- */
 void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list);
-void cw_session_count_workers(struct cw_session *session); /* sets the counter of the job */
-void cw_session_drop_streams(struct cw_session *session);  /* closes those that are over */
+/* Sets the job's counter of connected workers. */
+void cw_session_count_workers(struct cw_session *session);
+void cw_session_drop_streams(struct cw_session *session); /* Closes the streams that are over. */
 
 /* ---- session_begin.c ---- */
 int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
                      struct cw_err *err);
 
 /* ---- session_restart.c ---- */
-/* Whether the job can go on although the dispatcher answers a hello with "no such job". */
+/* Returns whether the job can go on although the dispatcher answers a hello with "no such job". */
 bool cw_session_can_restart(const struct cw_session *session);
-/* The dispatcher has lost the job: prepares the hello that starts it anew, unless all has come. */
+/* The dispatcher has lost the job: prepares the hello that starts it anew, unless everything has
+ * come. */
 int cw_session_forget_job(struct cw_session *session, const char *why, struct cw_err *err);
-/* The welcome that answers that hello. */
+/* Handles the welcome that answers that hello. */
 int cw_session_restart(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
                        struct cw_err *err);
 
 /* ---- session_recv.c ---- */
-void cw_session_recv(void *session, struct cw_rpc_msg *msg); /* on_message of the stream */
+/* It is the callback on_message of the stream. */
+void cw_session_recv(void *session, struct cw_rpc_msg *msg);
 
 #endif

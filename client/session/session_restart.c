@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Restarts an anonymous job that the dispatcher does not know any more, because the trainer was
- * away for longer than jobs are kept (in a debugger, on a laptop asleep), or because the state was
- * lost. The client starts the job anew with a token of its own position. What it has received
+ * away for longer than jobs are kept (in a debugger, on a sleeping laptop), or because the state
+ * was lost. The client starts the job anew with a token of its own position. What it has received
  * stays, and is reported as after a reconnect; duplicates are dropped as always. So each batch is
  * given out once, and the trainer notices nothing. */
 #include "client/session/session_int.h"
@@ -67,7 +67,7 @@ int cw_session_forget_job(struct cw_session *session, const char *why, struct cw
     cw_local_workers_end(session->local);
     session->local = NULL;
     cw_ledger_settle(&session->ledger);
-    /* all items have come: nothing is left to ask for */
+    /* All items have come, so nothing is left to ask for. */
     session->over = cw_reorder_is_over(&session->ledger.reorder);
     session->restarting = !session->over;
     session->restart_epoch = session->ledger.pos.epoch;
@@ -92,9 +92,9 @@ static void copy_set(struct cw_map *sets, uint64_t epoch, const struct cw_set *s
         cw_set_add(cw_epoch_sets_get(sets, epoch), set->v[i].lo, set->v[i].hi);
 }
 
-/* The new job knows nothing of what this consumer has received and consumed since its token, so
- * all of that counts as new. */
-static void tell_all(struct cw_session *session)
+/* The new job knows nothing of what this consumer has received and consumed since its token, so all
+ * of that counts as new. */
+static void mark_all_new(struct cw_session *session)
 {
     struct cw_ledger *ledger = &session->ledger;
     const struct cw_reorder_buffer *order = &ledger->reorder;
@@ -130,6 +130,6 @@ int cw_session_restart(struct cw_session *session, const Cachew__V1__ClientWelco
                           job->id);
     session->restarting = false;
     cw_client_job_set_id(job, welcome->job_id);
-    tell_all(session);
+    mark_all_new(session);
     return 0;
 }

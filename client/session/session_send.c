@@ -91,10 +91,10 @@ static double wait_share(struct cw_session *session, int64_t now)
     return CW_MIN(share, 1.0);
 }
 
-static uint64_t since(const _Atomic uint64_t *counter, uint64_t *told)
+static uint64_t since(const _Atomic uint64_t *counter, uint64_t *reported)
 {
-    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed), more = now - *told;
-    *told = now;
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed), more = now - *reported;
+    *reported = now;
     return more;
 }
 
@@ -117,7 +117,7 @@ static bool is_starving(const struct cw_session *session)
                atomic_load_explicit(&session->job->given, memory_order_relaxed);
 }
 
-static bool has_news(const struct cw_session *session)
+static bool has_new_acks(const struct cw_session *session)
 {
     return session->ledger.received.n > 0 || session->ledger.consumed.n > 0 ||
            session->ledger.consumed_n > 0 || (is_starving(session) && !session->ack.sent.starving);
@@ -142,7 +142,7 @@ static void send_ack(struct cw_session *session, bool news)
     struct cw_ack_sets report = {0};
     take_measure(session, &measure);
     ack.measure = &measure;
-    /* The ledger forgets them: if the stream breaks now, the next hello reports all. */
+    /* The ledger forgets them. If the stream breaks now, the next hello reports everything. */
     cw_ack_sets_take_new(&report, ledger);
     cw_ack_sets_position(ledger, &position);
     ack.received = report.received;
@@ -164,15 +164,16 @@ static void send_ack(struct cw_session *session, bool news)
 
 void cw_session_send_ack(struct cw_session *session)
 {
-    if (session->welcome && has_news(session))
+    if (session->welcome && has_new_acks(session))
         send_ack(session, true);
 }
 
+/* The dispatcher does not read an acknowledgement that comes before its welcome. */
 void cw_session_send_alive(struct cw_session *session)
 {
     struct cw_ack_schedule nothing = {.age_ns = cw_clock_ns() - session->said_ns};
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
-    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT; /* which it does not look at before its welcome */
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
     if (!session->stream || session->welcome || !cw_ack_schedule_is_due(&nothing))
         return;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
@@ -183,7 +184,7 @@ void cw_session_send_alive(struct cw_session *session)
 static bool is_due(struct cw_session *session)
 {
     struct cw_ack_schedule *ack = &session->ack;
-    ack->news = has_news(session);
+    ack->news = has_new_acks(session);
     ack->age_ns = cw_clock_ns() - session->acked_ns;
     ack->consumed_n = session->ledger.consumed_n;
     ack->starving = is_starving(session);
@@ -205,7 +206,7 @@ bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
     if (!session->welcome)
         return false;
     cw_ledger_settle(&session->ledger);
-    cw_session_send_ack(session); /* first report what has come from that worker */
+    cw_session_send_ack(session); /* What has come from that worker is reported first. */
     lost.worker_id = worker_id;
     lost.error = (char *)(uintptr_t)why;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST;
@@ -232,7 +233,7 @@ void cw_session_send_local_failed(struct cw_session *session, const char *error)
     Cachew__V1__LocalFailed failed = CACHEW__V1__LOCAL_FAILED__INIT;
     cw_autofree char *text = cw_mem_strdup(error);
     if (!session->stream)
-        return; /* the next hello says that this client starts none */
+        return; /* The next hello says that this client starts no local workers. */
     failed.error = text;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED;
     message.local_failed = &failed;

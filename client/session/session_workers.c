@@ -5,8 +5,8 @@
 #include "client/session/session_int.h"
 
 #define STREAM_BYTES_MIN (64ull << 10)
-/* Memory that an output takes besides its bytes and the batch of the trainer's queue: the head of
- * its buffer, its place in the reorder buffer, its record in the ledger. */
+/* The memory that an output needs besides its bytes and the batch of the trainer's queue: the head
+ * of its buffer, its entry in the reorder buffer, and its record in the ledger. */
 #define ENTRY_BYTES 256
 
 static uint64_t stream_share(const struct cw_session *session)
@@ -35,7 +35,7 @@ static bool list_has(const Cachew__V1__Workers *list, const struct cw_worker_str
 void cw_session_drop_streams(struct cw_session *session)
 {
     size_t kept = 0, n = session->streams_n;
-    session->streams_n = 0; /* nothing may walk a list that is half changed */
+    session->streams_n = 0; /* Nothing may go through a list that is only half changed. */
     for (size_t i = 0; i < n; i++)
         if (cw_worker_stream_is_over(session->streams[i]))
             cw_worker_stream_close(session->streams[i]);
@@ -44,7 +44,7 @@ void cw_session_drop_streams(struct cw_session *session)
     session->streams_n = kept;
 }
 
-/* ---- what the streams report ---- */
+/* ---- what the streams to workers report ---- */
 
 static int on_output(void *arg, struct cw_received *received, struct cw_err *err)
 {
@@ -59,7 +59,7 @@ static int on_output(void *arg, struct cw_received *received, struct cw_err *err
                                   memory_order_relaxed);
         return 0;
     }
-    cw_received_free(received); /* a duplicate, or of another job */
+    cw_received_free(received); /* The output is a duplicate, or belongs to another job. */
     return rc;
 }
 
@@ -94,7 +94,7 @@ static void on_no_memory(void *arg, const struct cw_err *err)
 static void on_released(void *arg)
 {
     const struct cw_session *session = arg;
-    cw_client_job_kick(session->job); /* the job outlives its streams */
+    cw_client_job_kick(session->job); /* The job lives longer than its streams. */
 }
 
 /* ---- the list of workers ---- */

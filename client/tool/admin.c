@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One unary call to the Admin service: a loop and a channel of its own, run until the answer is
- * there. */
+/* Makes one unary call to the Admin service, with a loop and a channel of its own, which run until
+ * the answer has come. */
 #include <string.h>
 
 #include "client/tool/tool.h"
@@ -65,7 +65,7 @@ int tool_admin_call_within(const char *address, const char *method, int64_t time
     cw_loop_free(loop);
     if (call.rc == CW_E_UNAVAILABLE || call.rc == CW_E_TIMEOUT)
         return cw_err_wrap(err, "cannot ask the dispatcher at %s", address);
-    if (call.rc < 0) /* its answer, which begins with its address */
+    if (call.rc < 0) /* The answer's text begins with the address already. */
         return call.rc;
     *ret_reply = call.reply;
     return 0;

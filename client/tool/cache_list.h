@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every subcommand of `cachew cache`: TOOL(name, summary), the function tool_cache_NAME, in the
- * order of `cachew cache --help`. */
+/* Every subcommand of `cachew cache`, as TOOL(name, summary), in the order of `cachew cache
+ * --help`. The function is tool_cache_NAME. */
 TOOL(ls, "list what the cache holds")
 TOOL(evict, "delete what a key has, all, or as much as is needed")
 TOOL(pin, "keep what a key has")

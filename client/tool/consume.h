@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests of delivered batches: what `cachew run --json` prints as "hash". Tests compare them, so
+/* Digests of delivered batches: `cachew run --json` prints them as "hash". Tests compare them, so
  * they must not change. */
 #ifndef CW_CLIENT_TOOL_CONSUME_H
 #define CW_CLIENT_TOOL_CONSUME_H
@@ -9,20 +9,20 @@
 #include "base/hash.h"
 #include "cachew/cachew.h"
 
-/* The digest of a batch: of names, dtypes, shapes and bytes of its tensors. */
+/* Returns the digest of a batch: of the names, dtypes, shapes and bytes of its tensors. */
 struct cw_hash tool_batch_digest(struct cw_hasher *hasher, const struct cachew_batch *batch);
 
 struct tool_epoch_sum {
     uint64_t epoch, batches, elements, bytes, skipped;
     bool unordered;
-    struct cw_hasher *hasher; /* ordered jobs: hashes the digests of the batches */
-    struct cw_hash sum;       /* unordered jobs: the 128-bit sum of the digests */
-    struct cw_hasher *one;    /* for the digest of one batch */
+    struct cw_hasher *hasher; /* Ordered jobs: it hashes the digests of the batches. */
+    struct cw_hash sum;       /* Unordered jobs: the 128-bit sum of the digests. */
+    struct cw_hasher *one;    /* It hashes the bytes of one batch. */
 };
 void tool_epoch_sum_init(struct tool_epoch_sum *sum, bool unordered);
 void tool_epoch_sum_fini(struct tool_epoch_sum *sum);
 void tool_epoch_sum_begin(struct tool_epoch_sum *sum, uint64_t epoch);
-/* Counts a batch; if `hash`, also adds its digest, and returns it. */
+/* Counts a batch. With `hash` it also adds the batch's digest, and returns it. */
 struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch,
                                   bool hash);
 struct cw_hash tool_epoch_sum_get(const struct tool_epoch_sum *sum);

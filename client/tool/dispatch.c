@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `cachew COMMAND` and `cachew cache COMMAND`: which command it is. */
+/* `cachew COMMAND` and `cachew cache COMMAND`: finds the command and runs it. */
 #include <string.h>
 
 #include "base/mem.h"

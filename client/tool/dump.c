@@ -16,17 +16,17 @@ struct dump {
     const char *dir;
     const struct tool_rebuilt *rebuilt;
     struct tool_dump_sum sum;
-    struct cw_str index; /* the list of files as JSON */
-    int64_t element;     /* being written; -2 = none yet */
-    size_t step;         /* results written of it */
+    struct cw_str index; /* The list of files as JSON. */
+    int64_t element;     /* The element that is being written; -2 if there is none yet. */
+    size_t step;         /* The number of its results that were written. */
 };
-/* Where a file's data come from: for its name, and for the index. */
+/* Where a file's data come from, for its name and for the index. */
 struct tensor {
-    int64_t element;       /* -1 = of the batch */
-    const char *node, *op; /* NULL = the batch itself */
+    int64_t element;       /* It is -1 if the data are those of the whole batch. */
+    const char *node, *op; /* NULL if the data are the batch itself. */
     const struct cw_field *field;
     const struct cw_view *view;
-    const char *stem; /* path below dir without extension */
+    const char *stem; /* The path below dir, without the extension. */
 };
 
 static void note_file(struct dump *dump, const struct tensor *tensor, const char *ext,
@@ -97,7 +97,7 @@ static int make_dir(const char *path, struct cw_err *err)
     return mkdir(path, 0777) < 0 && errno != EEXIST ? cw_err_errno(err, errno, "%s", path) : 0;
 }
 
-/* Replaces characters of a node's name that a file's name should not have. */
+/* Adds a node's name, with characters replaced that a file's name should not have. */
 static void add_name(struct cw_str *out, const char *name)
 {
     for (; *name; name++)
@@ -138,7 +138,7 @@ static int on_result(void *arg, int64_t i, const struct cw_node *node, const str
     return rc;
 }
 
-/* The tensors of the batch as they are delivered. */
+/* Writes the tensors of the batch as they are delivered. */
 static int write_batch(struct dump *dump, struct cw_err *err)
 {
     const struct cw_batch *batch = dump->rebuilt->batch->data;

@@ -10,9 +10,9 @@
 
 struct tool_dump_sum {
     uint64_t files;
-    bool scaled; /* an image of floats is among them */
+    bool scaled; /* One of the files is an image of floats. */
 };
-/* dir must not exist, or be empty. recipe and digest are for index.json. */
+/* dir must not exist, or must be empty. recipe and digest are written to index.json. */
 int tool_dump(const char *dir, struct cw_plan *plan, const struct tool_rebuilt *rebuilt,
               const char *recipe, const char *digest, struct tool_dump_sum *ret_sum,
               struct cw_err *err);

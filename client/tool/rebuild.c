@@ -37,15 +37,17 @@ static int no_such_batch(uint64_t epoch, uint64_t number, uint64_t n, struct cw_
 struct survivors {
     struct tool_rebuilt *rebuilt;
     const struct cw_plan *plan;
-    bool *is_top; /* by node: a row that was shown behind it is whole */
+    /* By node: it is the last node that is shown of a row, so the row is then complete. */
+    bool *is_top;
     uint64_t item;
-    int64_t skip, left; /* survivors to pass over, and then to take */
-    int64_t row;        /* being shown; -1 = none */
+    /* The surviving rows that are still to be skipped, and then still to be taken. */
+    int64_t skip, left;
+    int64_t row; /* The row that is shown; -1 if there is none. */
     bool whole;
     struct cw_str source;
 };
 
-/* Nodes that are shown last: below index operators, which compute nothing. */
+/* Finds the nodes that are shown last: those below index operators, which compute nothing. */
 static bool *find_tops(const struct cw_plan *plan, uint64_t epoch, uint64_t item)
 {
     bool *marks = CW_NEW_ARRAY(bool, plan->n);
@@ -95,7 +97,7 @@ static int on_row(void *arg, int64_t row, const struct cw_node *node, const stru
     return 0;
 }
 
-/* Adds survivors [lo, hi) of the item to the batch's rows. */
+/* Adds the surviving rows [lo, hi) of the item to the batch's rows. */
 static int add_rows(struct tool_rebuilt *rebuilt, struct cw_plan *plan, uint64_t epoch,
                     uint64_t item, int64_t lo, int64_t hi, struct cw_err *err)
 {
@@ -109,13 +111,14 @@ static int add_rows(struct tool_rebuilt *rebuilt, struct cw_plan *plan, uint64_t
     return rc;
 }
 
-/* ---- sparse: items from the beginning of the epoch, cut into batches as a client does ---- */
+/* ---- sparse pipelines: items from the beginning of the epoch, cut into batches as a client does
+ * ---- */
 
 struct wanted {
-    struct cw_batch *batch; /* NULL until it is found */
+    struct cw_batch *batch; /* NULL until it is found. */
     uint64_t number;
-    uint64_t begin, end; /* its rows, counted in the epoch */
-    uint64_t *ends;      /* of each item joined: rows of the epoch up to its end */
+    uint64_t begin, end; /* The first and the end of its rows, counted in the epoch. */
+    uint64_t *ends; /* For each item that was rebatched: the rows of the epoch up to its end. */
     size_t items, ends_cap;
 };
 
@@ -167,7 +170,7 @@ static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, u
     struct cw_rebatch_conf conf = {.rules = info->join, .consumers = 1};
     struct cw_pos from = {.epoch = epoch};
     struct cw_rebatch join;
-    /* The batch before it is made too, so that its bad elements are not counted in this one. */
+    /* The batch before it is made, too, so that its bad elements are not counted in this one. */
     cw_rebatch_init(&join, &conf, &from, number > 0 ? number - 1 : 0, on_batch, on_alloc, &wanted);
     int rc = join_items(plan, epoch, &join, &wanted, err);
     uint64_t batches = join.at.batches + (join.fill > 0 && !info->join.drop_remainder);
@@ -215,11 +218,11 @@ int tool_rebuild(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t n
     return rc;
 }
 
-/* ---- each operator's results ---- */
+/* ---- the results of each operator ---- */
 
 struct tracing {
     const struct tool_rebuilt *rebuilt;
-    size_t lo, hi; /* the batch's rows that lie in the item being traced */
+    size_t lo, hi; /* The batch's rows that belong to the item that is being traced. */
     size_t at;
     tool_trace_fn *fn;
     void *arg;

@@ -183,7 +183,7 @@ static int find_tenant(struct scenario *s, const char *name, size_t *ret, struct
             *ret = t;
             return 0;
         }
-    *ret = f->tenants_n; /* the one that needs no entry */
+    *ret = f->tenants_n; /* The tenant "default" needs no entry in the file. */
     return strcmp(name, "default") == 0
                ? 0
                : cw_err_set(err, CW_E_INVALID, "tenant \"%s\" is not in the list of tenants", name);

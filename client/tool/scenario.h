@@ -8,9 +8,9 @@
 
 struct scenario {
     char *name;
-    struct cw_str_list policies; /* "auto", "place:pecan", ... */
+    struct cw_str_list policies; /* For example "auto" or "place:pecan". */
     struct cw_sim_scenario sim;
-    /* memory that sim points into */
+    /* The memory that sim points into. */
     struct scenario_file *file;
     struct cw_sim_job_spec *jobs;
     struct cw_share_tenant *tenants;
@@ -19,10 +19,10 @@ struct scenario {
 };
 int scenario_load(const char *path, struct scenario **ret_scenario, struct cw_err *err);
 void scenario_free(struct scenario *scenario);
-/* Sets sim.policy: an autoscale policy by its name, or an autoplace one as "place:NAME". */
+/* Sets sim.policy: an autoscale policy by its name, or an autoplace policy as "place:NAME". */
 int scenario_use(struct scenario *scenario, const char *policy, struct cw_err *err);
 
-/* Workers over time, one panel a policy, one line a job (the first ten). */
+/* Plots workers over time: one panel for each policy, one line for each job (the first ten). */
 struct scenario_plot {
     const char *title;
     struct scenario_panel *panels;

@@ -8,7 +8,7 @@
 
 #define STEP_MAX_MS 3600000
 
-/* "100@20s"; the first has no time. */
+/* Parses one step, for example "100@20s"; the first has no time. */
 static bool parse_one(char *text, bool first, int64_t *ret_at_ns, int64_t *ret_step_ns)
 {
     int64_t ms, at_ms = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long the steps of an emulated trainer take, in milliseconds: "200", or, if it changes,
+/* The steps of an emulated trainer, in milliseconds: "200"; or, if they change, for example
  * "200,100@20s,200@60s": 100 from 20 seconds after the first batch on, and so on. */
 #ifndef CW_CLIENT_TOOL_STEPS_H
 #define CW_CLIENT_TOOL_STEPS_H
@@ -13,6 +13,7 @@ struct tool_steps {
     size_t n;
 };
 int tool_steps_parse(const char *text, struct tool_steps *ret_steps, struct cw_err *err);
-int64_t tool_steps_at(const struct tool_steps *steps, int64_t since_first_ns); /* ns; none: 0 */
+/* Returns the length of the step in ns; 0 if there are no steps. */
+int64_t tool_steps_at(const struct tool_steps *steps, int64_t since_first_ns);
 
 #endif

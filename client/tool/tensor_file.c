@@ -22,7 +22,7 @@ bool tool_is_image(const struct cw_view *view)
     return dtype && channels && is_side(view->dims[0]) && is_side(view->dims[1]);
 }
 
-/* Views of sources may lie anywhere. */
+/* The view of a source may have any alignment. */
 static float float_at(const struct cw_view *view, size_t i)
 {
     float v;
@@ -109,7 +109,7 @@ void tool_npy_head(const struct cw_view *view, struct cw_str *out)
         cw_str_addf(&text, "%s%lld%s", d ? ", " : "", (long long)view->dims[d],
                     view->rank == 1 ? "," : "");
     cw_str_add(&text, "), }");
-    /* Magic, version and length are 10 bytes; data begin at a multiple of 64. */
+    /* The magic, the version and the length are 10 bytes; the data begin at a multiple of 64. */
     while ((10 + text.len + 1) % 64)
         cw_str_add_char(&text, ' ');
     cw_str_add_char(&text, '\n');

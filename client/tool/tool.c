@@ -61,14 +61,15 @@ int tool_fail_err(const struct cw_err *err)
     return tool_fail("%s", err->msg);
 }
 
-/* `timeout` and shells send a signal to a process and to its group: both count as one */
-#define AGAIN_NS 1000000000
+/* `timeout` and shells send a signal to a process and to its group. Two signals within this time
+ * count as one. */
+#define SAME_SIGNAL_NS 1000000000
 
 static volatile sig_atomic_t interrupted;
 static _Atomic int64_t interrupted_ns;
 static struct cachew_cancel *cancel;
 
-/* A call may have failed because of the signal: the exit status says so. */
+/* If the call failed because of a signal, the exit status says so. */
 int tool_fail_cachew(const struct cachew_error *error)
 {
     if (interrupted && error->code == CACHEW_E_CANCELLED)
@@ -81,9 +82,9 @@ static void on_interrupt(int signum)
 {
     const struct sigaction end = {.sa_handler = SIG_DFL};
     int64_t now = cw_clock_ns();
-    if (interrupted && now - interrupted_ns >= AGAIN_NS) {
+    if (interrupted && now - interrupted_ns >= SAME_SIGNAL_NS) {
         sigaction(signum, &end, NULL);
-        raise(signum); /* delivered when this handler has returned */
+        raise(signum); /* The signal is delivered when this handler has returned. */
     }
     if (!interrupted)
         interrupted_ns = now;

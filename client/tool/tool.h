@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The `cachew` program: one file a command, one line each in tool_list.h. */
+/* What the commands of the program `cachew` share. Each command is one file, and one line in
+ * tool_list.h. */
 #ifndef CW_CLIENT_TOOL_TOOL_H
 #define CW_CLIENT_TOOL_TOOL_H
 
@@ -11,35 +12,35 @@
 #include "base/str.h"
 #include "conf/value.h"
 
-/* Exit codes: what a script may rely on. */
+/* Exit codes, on which scripts may rely. */
 enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_INTERRUPTED = 130 };
 
 struct tool_command {
     const char *name;
     const char *summary;
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name. Returns the exit code. */
 };
 
-/* int tool_cmd_NAME(int argc, char **argv) of every command in tool_list.h. */
+/* Declares int tool_cmd_NAME(int argc, char **argv) of every command in tool_list.h. */
 #define TOOL(name, summary) int tool_cmd_##name(int argc, char **argv);
 #include "client/tool/tool_list.h"
 #undef TOOL
-/* int tool_cache_NAME(int argc, char **argv) of every subcommand in cache_list.h. */
+/* Declares int tool_cache_NAME(int argc, char **argv) of every subcommand in cache_list.h. */
 #define TOOL(name, summary) int tool_cache_##name(int argc, char **argv);
 #include "client/tool/cache_list.h"
 #undef TOOL
 
-/* A program, or a command, that has commands: finds the one that argv[1] names and runs it;
+/* A program or a command that has commands: finds the one that argv[1] names and runs it, and
  * answers --help. */
 struct tool_commands {
-    const char *program; /* "cachew cache" */
+    const char *program; /* For example "cachew cache". */
     const char *about, *tail;
     const struct tool_command *v;
     size_t n;
 };
 int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
 
-/* Rows that many commands have. */
+/* Option rows that many commands have. */
 #define TOOL_ROW_DISPATCHER(target)                                                                \
     {                                                                                              \
         "dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS",                                        \
@@ -59,19 +60,19 @@ int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
         "quiet", 'q', CW_ARG_FLAG, (target), NULL, (help), 0, 0                                    \
     }
 
-/* Parses the command's arguments by its table. Returns true when the command should run; else
- * *ret_exit is set (help was printed, or an error was). */
+/* Parses the command's arguments by its table. Returns true if the command should run. Otherwise it
+ * sets *ret_exit; it has printed the help or an error. */
 bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional,
                 size_t max, size_t *ret_n, int *ret_exit);
-/* The same for a command that takes n words, no more and no fewer; question says what is
- * missing: "which file?". */
+/* Does the same for a command that takes exactly n words. `question` asks for what is missing, for
+ * example "which file?". */
 bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question,
                       const char **ret_words, size_t n, int *ret_exit);
-/* "cachew: <message>" on stderr; returns TOOL_FAILED. */
+/* Prints "cachew: <message>" to stderr, and returns TOOL_FAILED. */
 int tool_fail(const char *fmt, ...) CW_PRINTF(1, 2);
 int tool_fail_err(const struct cw_err *err);
 struct cachew_error;
-/* Prints nothing when a signal has ended the call. */
+/* Does the same, but prints nothing if a signal has ended the call. */
 int tool_fail_cachew(const struct cachew_error *error);
 
 /* From now on SIGINT and SIGTERM set tool_is_interrupted and cancel calls that wait, so that the
@@ -79,43 +80,44 @@ int tool_fail_cachew(const struct cachew_error *error);
  * once. */
 void tool_catch_signals(void);
 struct cachew_cancel;
-/* Pass this to cachew_connect and cachew_job_start. NULL before tool_catch_signals. */
+/* Returns what to pass to cachew_connect and cachew_job_start; NULL before tool_catch_signals. */
 const struct cachew_cancel *tool_cancel(void);
 bool tool_is_interrupted(void);
 
-/* Default of --dispatcher: $CACHEW_DISPATCHER or "local:". */
+/* Returns the default of --dispatcher: $CACHEW_DISPATCHER or "local:". */
 const char *tool_dispatcher(void);
 
-/* A live line on a terminal: rewritten in place, at most the terminal's width, erased by
- * tool_line_clear. */
+/* A live line on a terminal: it is rewritten in place, is at most as wide as the terminal, and is
+ * erased by tool_line_clear. */
 bool tool_line_wanted(void);
 void tool_line_show(const char *text);
 void tool_line_clear(void);
-/* "1.2M", "345", "6.7 GB", "1:02:03". */
+/* These print, for example, "1.2M", "345", "6.7 GB" and "1:02:03". */
 void tool_print_count(double n, struct cw_str *out);
 void tool_print_bytes(double n, struct cw_str *out);
 void tool_print_time(double seconds, struct cw_str *out);
 
-double tool_seconds_since(int64_t start_ns); /* of cw_clock_ns */
+double tool_seconds_since(int64_t start_ns); /* start_ns is a time of cw_clock_ns. */
 
-/* A member of a JSON object that begins with "{" in out: after a comma, unless it is the first. */
+/* These add a member to a JSON object that begins with "{" in out: after a comma, unless it is the
+ * first. */
 void tool_json_text(struct cw_str *out, const char *key, const char *text);
 void tool_json_real(struct cw_str *out, const char *key, double number);
 void tool_json_number(struct cw_str *out, const char *key, uint64_t number);
 
-/* Rows with aligned columns: the first row is the head. */
+/* Rows with aligned columns; the first row is the head. */
 struct tool_table {
     size_t columns;
     char **cells;
     size_t cells_n, cap;
 };
 void tool_table_init(struct tool_table *table, size_t columns, const char *const *heads);
-/* Appends a cell: row by row. */
+/* Appends a cell. Cells are added row by row. */
 void tool_table_add(struct tool_table *table, const char *fmt, ...) CW_PRINTF(2, 3);
 void tool_table_print(struct tool_table *table, FILE *out);
 void tool_table_fini(struct tool_table *table);
 
-/* How to print a reply that is a list: as a table, or one JSON object a line. */
+/* How a reply that is a list is printed: as a table, or as one JSON object per line. */
 struct tool_listing {
     const char *const *heads;
     size_t columns;
@@ -132,13 +134,13 @@ struct ProtobufCMessageDescriptor;
 int tool_admin_call(const char *address, const char *method, const struct ProtobufCMessage *request,
                     const struct ProtobufCMessageDescriptor *reply_type,
                     struct ProtobufCMessage **ret_reply, struct cw_err *err);
-/* The same for changes, which the dispatcher answers once they are stored: waits longer, since the
- * disk may be slow. */
+/* Does the same for a change. The dispatcher answers it once it is stored, so the call waits
+ * longer: the disk may be slow. */
 int tool_admin_change(const char *address, const char *method,
                       const struct ProtobufCMessage *request,
                       const struct ProtobufCMessageDescriptor *reply_type,
                       struct ProtobufCMessage **ret_reply, struct cw_err *err);
-/* The same with another time limit. */
+/* Does the same with another time limit. */
 int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms,
                            const struct ProtobufCMessage *request,
                            const struct ProtobufCMessageDescriptor *reply_type,

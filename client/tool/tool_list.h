@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every command: TOOL(name, summary), in the order of `cachew --help`. */
+/* Every command, as TOOL(name, summary), in the order of `cachew --help`. The function is
+ * tool_cmd_NAME. */
 TOOL(run, "run a pipeline and consume its batches")
 TOOL(check, "check a pipeline: operators, options, shapes")
 TOOL(ops, "list the operators, or describe one")

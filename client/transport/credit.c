@@ -4,15 +4,15 @@
 #include "base/mem.h"
 
 #define FIRST_BYTES ((uint64_t)64 << 10)
-#define WEIGHT 16 /* of the average so far, against 1 of the newest output */
+#define WEIGHT 16 /* The average so far weighs so much, and the newest output 1. */
 
-/* How much memory outputs of so many bytes take. */
+/* Returns how much memory outputs of so many bytes need. */
 static double memory_of(const struct cw_credit *credit, double bytes)
 {
     return bytes * (1 + credit->more / CW_MAX(credit->bytes, 1.0));
 }
 
-/* How many bytes of outputs fit into so much memory; at least 1. */
+/* Returns how many bytes of outputs fit into so much memory; at least 1. */
 static uint64_t bytes_in(const struct cw_credit *credit, double memory)
 {
     return CW_MAX((uint64_t)(memory / memory_of(credit, 1)), (uint64_t)1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The credit of one worker: how many bytes of outputs it may still send to this client. Credit is
- * granted in bytes of outputs, but what is limited is memory, of which small outputs take much
- * more than their bytes. So the object also measures what an output costs. Each output that has
- * come holds a charge, which it returns when its memory is free again or belongs to the trainer;
- * the charge keeps the credit object alive, also after the stream to the worker was closed.
- * Loop thread. */
+ * granted in bytes of outputs, but memory is what is limited, and small outputs need much more
+ * memory than their bytes. So the object also measures what an output costs. Each output that has
+ * come holds a charge. It returns the charge when its memory is free again or belongs to the
+ * trainer. The charge keeps the credit object alive, even after the stream to the worker was
+ * closed. Loop thread. */
 #ifndef CW_CLIENT_TRANSPORT_CREDIT_H
 #define CW_CLIENT_TRANSPORT_CREDIT_H
 
@@ -14,36 +14,37 @@
 
 struct cw_credit {
     int refs;
-    uint32_t conn;  /* number of the connection: charges of earlier ones are void */
-    uint64_t limit; /* bytes of memory that outputs of this worker may take */
-    int64_t out;    /* bytes that the worker may still send; negative after an output that was
-                     * larger than the credit that was left */
-    uint64_t held;  /* bytes of memory of the outputs that have come and are charged */
-    double bytes;   /* moving average of an output: its bytes */
-    double more;    /* and the memory that it takes besides */
+    uint32_t conn;  /* The number of the connection. Charges of earlier connections are void. */
+    uint64_t limit; /* The bytes of memory that outputs of this worker may need. */
+    /* The bytes that the worker may still send. The number is negative after an output that was
+     * larger than the credit that was left. */
+    int64_t out;
+    uint64_t held; /* The bytes of memory of the outputs that have come and are charged. */
+    double bytes;  /* The moving average of the bytes of an output ... */
+    double more;   /* ... and of the memory that it needs in addition. */
 };
-/* What one output has cost. {0}: nothing. */
+/* What one output has cost; {0} if nothing. */
 struct cw_charge {
-    struct cw_credit *credit; /* one ref, or NULL */
+    struct cw_credit *credit; /* It holds one reference, or is NULL. */
     uint32_t conn;
-    uint64_t cost; /* bytes of memory */
+    uint64_t cost; /* The cost in bytes of memory. */
 };
 
-struct cw_credit *cw_credit_new(uint64_t limit) CW_MUST_CHECK; /* one ref */
-void cw_credit_unref(struct cw_credit *credit);                /* accepts NULL */
-/* A new connection: nothing is charged any more. Returns the first credit, in bytes of outputs:
- * little while nothing is known of this worker's outputs. */
+struct cw_credit *cw_credit_new(uint64_t limit) CW_MUST_CHECK; /* Returns one reference. */
+void cw_credit_unref(struct cw_credit *credit);                /* It accepts NULL. */
+/* Begins a new connection: nothing is charged any more. Returns the first credit, in bytes of
+ * outputs. It is small while nothing is known of this worker's outputs. */
 uint64_t cw_credit_begin(struct cw_credit *credit);
-/* An output of so many bytes has come, which takes `cost` bytes of memory in all. The charge is
- * the caller's, to be returned. */
+/* Charges an output of so many bytes, which needs `cost` bytes of memory in all. The caller must
+ * return the charge. */
 struct cw_charge cw_credit_charge(struct cw_credit *credit, uint64_t bytes,
                                   uint64_t cost) CW_MUST_CHECK;
 /* Gives the memory of an output back, drops the reference, and clears the charge. */
 void cw_charge_return(struct cw_charge *charge);
-/* Bytes of outputs to grant now. `elsewhere`: how much of the limit is in use otherwise. Less
- * than a quarter of the limit is kept back unless `all`; 0 = nothing to grant. */
+/* Returns how many bytes of outputs to grant now; 0 if none. `elsewhere` bytes of the limit are
+ * used otherwise. Less than a quarter of the limit is not granted, except with `all`. */
 uint64_t cw_credit_grant(struct cw_credit *credit, uint64_t elsewhere, bool all);
-/* Grants a quarter of the limit beyond it; returns its bytes of outputs. */
+/* Grants a quarter of the limit beyond it. Returns that in bytes of outputs. */
 uint64_t cw_credit_overdraw(struct cw_credit *credit);
 
 #endif

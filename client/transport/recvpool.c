@@ -4,26 +4,26 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define SMALL_BYTES (16u << 10) /* smaller buffers are not kept: malloc is as good */
-#define CLASSES 128             /* four to each power of two */
+#define SMALL_BYTES (16u << 10) /* Smaller buffers are not kept, since malloc is as good. */
+#define CLASSES 128             /* There are four classes for each power of two. */
 
-struct piece { /* a header at the start of idle memory */
+struct piece { /* A header at the start of a piece of idle memory. */
     struct piece *next;
 };
 struct cw_recvpool {
     struct cw_mutex mutex;
     struct piece *idle[CLASSES];
     size_t idle_bytes, keep_bytes;
-    uint64_t refs; /* of the owner, and of each buffer in use */
+    uint64_t refs; /* One reference of the owner, and one of each buffer in use. */
 };
 
-/* The size class for `bytes`, and its size. */
+/* Returns the size class for `bytes`, and the size of its buffers. */
 static size_t class_of(size_t bytes, size_t *ret_size)
 {
     size_t log2 = 63 - (size_t)__builtin_clzll((unsigned long long)bytes - 1);
     size_t quarter = (size_t)1 << (log2 - 2);
     size_t size = CW_ALIGN_UP(bytes, quarter);
-    size_t step = (size - ((size_t)1 << log2)) / quarter; /* 1 to 4 */
+    size_t step = (size - ((size_t)1 << log2)) / quarter; /* It is 1 to 4. */
     *ret_size = size;
     return log2 * 4 + step - 1 - 13 * 4;
 }
@@ -37,7 +37,8 @@ struct cw_recvpool *cw_recvpool_new(size_t keep_bytes)
     return pool;
 }
 
-/* With the last reference: takes all idle memory under the lock, and frees it outside. */
+/* Drops a reference, and unlocks the mutex. With the last reference it frees all idle memory, which
+ * it takes under the lock. */
 static void unref_locked(struct cw_recvpool *pool)
 {
     bool last = --pool->refs == 0;

@@ -7,11 +7,11 @@
 #include "base/buf.h"
 
 struct cw_recvpool;
-/* keep_bytes: how much idle memory is kept at most. */
+/* keep_bytes: at most so much idle memory is kept. */
 struct cw_recvpool *cw_recvpool_new(size_t keep_bytes) CW_MUST_CHECK;
-/* Buffers in use stay valid. Accepts NULL. */
+/* Buffers in use stay valid. It accepts NULL. */
 void cw_recvpool_free(struct cw_recvpool *pool);
-/* One ref; NULL when there is no memory. */
+/* Returns one reference; NULL if there is no memory. */
 struct cw_buf *cw_recvpool_get(struct cw_recvpool *pool, size_t bytes) CW_MUST_CHECK;
 
 #endif

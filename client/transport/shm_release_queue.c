@@ -5,16 +5,16 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define BULK 32 /* so many slots are worth a message */
+#define BULK 32 /* So many slots are worth a message. */
 
 struct cw_shm_release_queue {
     _Atomic int refs;
     struct cw_mutex mutex;
-    cw_shm_release_wake_fn *wake; /* lock: mutex; NULL = the connection is over */
-    void *arg;                    /* of wake */
-    uint64_t *slots;              /* lock: mutex; released, not yet taken */
-    size_t slots_n, slots_cap;    /* lock: mutex */
-    size_t enough;                /* lock: mutex; the loop is woken for so many */
+    cw_shm_release_wake_fn *wake; /* NULL once the connection is over. `mutex` guards it. */
+    void *arg;                    /* The argument of wake. */
+    uint64_t *slots; /* Slots that were released and not yet taken. `mutex` guards them. */
+    size_t slots_n, slots_cap; /* `mutex` guards them. */
+    size_t enough; /* The loop is woken when so many slots have gathered. `mutex` guards it. */
 };
 
 struct cw_shm_release_queue *cw_shm_release_queue_new(cw_shm_release_wake_fn *wake, void *arg)
@@ -50,7 +50,7 @@ void cw_shm_release_queue_add(void *arg, uint64_t slot)
     if (queue->wake) {
         CW_GROW(queue->slots, queue->slots_n, queue->slots_cap);
         queue->slots[queue->slots_n++] = slot;
-        /* Under the lock, so that the connection's end waits for it. */
+        /* The lock is held, so that the end of the connection waits for this call. */
         if (queue->slots_n >= queue->enough)
             queue->wake(queue->arg);
     }

@@ -69,7 +69,7 @@ void cw_worker_stream_flush(struct cw_worker_stream *stream, uint64_t held, bool
     bool enough = bytes > 0;
     if (enough)
         send_credit(stream, bytes);
-    if (stream->released) /* memory that is free here is so in the worker's slots as well */
+    if (stream->released) /* Memory that is free here is free in the worker's slots as well. */
         send_slots(stream, all || enough);
 }
 
@@ -168,7 +168,7 @@ static void on_close(void *arg, int code, const char *msg)
     stream_down(stream, msg && *msg ? msg : cw_err_text(code));
 }
 
-/* The worker sent what makes no sense: closes the connection. */
+/* Closes the connection, because the worker has sent something invalid. */
 static void stream_fail(struct cw_worker_stream *stream, const struct cw_err *err)
 {
     cw_log_warn("client", "worker %s: %s", stream->address, err->msg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data stream from one worker. It is opened again and again for as long as the dispatcher
- * lists the worker, is bounded by credit, and goes through shared memory when both ends are on
- * one host. What it finds is reported by the callbacks that it was made with; it knows neither
- * the session nor the ledger. Loop thread, except that buffers may be released in any thread. */
+/* The data stream from one worker. It is opened again and again as long as the dispatcher lists the
+ * worker. Credit limits it, and it uses shared memory if both ends are on one host. What it finds
+ * is reported by the callbacks that it was created with; it knows neither the session nor the
+ * ledger. It is for the loop thread, except that buffers may be released in any thread. */
 #ifndef CW_CLIENT_TRANSPORT_WORKER_STREAM_H
 #define CW_CLIENT_TRANSPORT_WORKER_STREAM_H
 
@@ -17,22 +17,24 @@ struct cw_recvpool;
 struct cw_rpc;
 struct cw_worker_stream;
 
-/* All are called in the loop thread, with `arg` of the configuration. None may close the stream. */
+/* All of these are called in the loop thread, with `arg` of the configuration. None may close the
+ * stream. */
 struct cw_worker_stream_events {
-    /* An output has come; it is the callee's now. An error ends this connection: the worker sent
-     * what makes no sense. */
+    /* An output has arrived; the callback takes it. An error ends this connection, since the worker
+     * has sent something invalid. */
     int (*output)(void *arg, struct cw_received *received, struct cw_err *err);
-    void (*message)(void *arg); /* all outputs of a message were handed over */
-    /* The connection broke, or could not be made (each failed attempt is reported, so that the
-     * worker gets no leases for as long as it cannot be reached). false: the dispatcher cannot
-     * be told now; cw_worker_stream_report tries again. */
+    void (*message)(void *arg); /* All outputs of a message were passed to `output`. */
+    /* The connection broke or could not be made. Each failed attempt is reported, so that the
+     * worker gets no leases while it cannot be reached. The callback returns false if the
+     * dispatcher cannot be told now; cw_worker_stream_report then tries again. */
     bool (*lost)(void *arg, uint64_t worker_id, const char *why);
-    void (*found)(void *arg, uint64_t worker_id); /* a lost worker has answered */
-    void (*changed)(void *arg);                   /* cw_worker_stream_is_up may differ */
+    void (*found)(void *arg, uint64_t worker_id); /* A lost worker has answered. */
+    void (*changed)(void *arg); /* The result of cw_worker_stream_is_up may have changed. */
     void (*no_memory)(void *arg,
-                      const struct cw_err *err); /* for an output: the job cannot go on */
-    /* Slots of shared memory wait to be sent back: call cw_worker_stream_flush soon. Any thread,
-     * under a lock: it may only post to the loop. */
+                      /* There is no memory for an output, so the job cannot go on. */
+                      const struct cw_err *err);
+    /* Slots of shared memory wait to be sent back, so cw_worker_stream_flush should be called soon.
+     * This is called in any thread, under a lock, so it may only post to the loop. */
     void (*released)(void *arg);
 };
 struct cw_worker_stream_conf {
@@ -40,43 +42,44 @@ struct cw_worker_stream_conf {
     void *arg;
     struct cw_loop *loop;
     struct cw_rpc *rpc;
-    struct cw_recvpool *pool; /* memory for outputs that come by gRPC */
-    const char *host_id;      /* of this host; "" = unknown */
+    struct cw_recvpool *pool; /* Memory for outputs that arrive over gRPC. */
+    const char *host_id;      /* The id of this host; "" if it is not known. */
     const char *job_id;
     uint64_t client_id;
     uint32_t consumer;
-    bool shm;      /* shared memory may be used */
-    bool keep_msg; /* sparse pipelines: bytes stay in the received message (struct cw_received) */
+    bool shm;      /* Shared memory may be used. */
+    bool keep_msg; /* Sparse pipelines: bytes stay in the received message (struct cw_received). */
     uint64_t worker_id;
     const char *worker_address, *worker_host_id;
-    /* Bytes of memory that the callee of events->output keeps with each output. */
+    /* The bytes of memory that the callback `output` keeps with each output. */
     size_t entry_bytes;
-    uint64_t limit; /* bytes of memory: see cw_worker_stream_set_limit */
+    uint64_t limit; /* The limit in bytes of memory (cw_worker_stream_set_limit). */
 };
 
-/* Copies what it needs of conf, but for host_id, and connects. */
+/* Connects. It copies what it needs of conf, except host_id. */
 struct cw_worker_stream *
 cw_worker_stream_new(const struct cw_worker_stream_conf *conf) CW_MUST_CHECK;
-/* No more callbacks; buffers that the trainer holds stay valid. Frees the stream. */
+/* Frees the stream. No more callbacks are made; buffers that the trainer holds stay valid. */
 void cw_worker_stream_close(struct cw_worker_stream *stream);
 uint64_t cw_worker_stream_worker(const struct cw_worker_stream *stream);
 const char *cw_worker_stream_address(const struct cw_worker_stream *stream);
 bool cw_worker_stream_is_up(const struct cw_worker_stream *stream);
-/* Whether the dispatcher lists the worker. One that is not listed (by a dispatcher that has just
- * started, or because the worker drains) is listened to for as long as the connection lasts, and
- * is not connected to again. */
+/* Says whether the dispatcher lists the worker. A worker may be unlisted because the dispatcher has
+ * just started, or because the worker drains. Its connection is used as long as it lasts, and is
+ * not made again. */
 void cw_worker_stream_set_listed(struct cw_worker_stream *stream, bool listed);
-bool cw_worker_stream_is_over(const struct cw_worker_stream *stream); /* not listed, not up */
-/* Bytes of memory that outputs of this worker may take: on the way, or buffered here. */
+/* Returns whether the stream is neither listed nor connected. */
+bool cw_worker_stream_is_over(const struct cw_worker_stream *stream);
+/* Sets the bytes of memory that outputs of this worker may need, on the way or buffered here. */
 void cw_worker_stream_set_limit(struct cw_worker_stream *stream, uint64_t bytes);
-/* Sends the credit and the slots that have gathered; little is kept back unless `all`. `held`
- * bytes of the limit are in use otherwise. */
+/* Sends the credit and the slots that have gathered. A small amount is kept back except with `all`.
+ * `held` bytes of the limit are used otherwise. */
 void cw_worker_stream_flush(struct cw_worker_stream *stream, uint64_t held, bool all);
-/* The dispatcher is connected again: reports the loss of this worker if it could not be reported,
+/* The dispatcher is connected again: reports the loss of this worker if that could not be reported,
  * or if the worker is still lost. */
 void cw_worker_stream_report(struct cw_worker_stream *stream);
-/* The trainer starves while the buffer is full of later outputs: grants a little beyond the
- * limit, so that what it waits for can come. */
+/* The trainer starves while the buffer is full of later outputs: grants a little beyond the limit,
+ * so that the missing output can come. */
 void cw_worker_stream_overdraw(struct cw_worker_stream *stream);
 
 #endif

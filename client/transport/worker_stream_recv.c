@@ -11,7 +11,8 @@
 #include "rpc/rpc.h"
 #include "shm/shm.h"
 
-/* Slots of this size and more are sent back at once: they hold much of the worker's memory. */
+/* Slots of this size and more are sent back at once, because they hold much of the worker's
+ * memory. */
 #define PROMPT_SLOT_BYTES (256u << 10)
 
 /* ---- shared memory ---- */
@@ -57,8 +58,8 @@ void cw_worker_stream_shm_start(struct cw_worker_stream *stream,
     send_ready(stream, ok);
 }
 
-/* Maps the slots whose descriptors have come. A slot's descriptor is sent before the output that
- * names it, so it is there by then. */
+/* Maps the slots whose descriptors have come. The descriptor of a slot is sent before the output
+ * that names it, so it is always there in time. */
 static int shm_take_fds(struct cw_worker_stream *stream, struct cw_err *err)
 {
     for (;;) {
@@ -100,8 +101,8 @@ static int shm_buf(struct cw_worker_stream *stream, uint64_t slot, size_t bytes,
 
 /* ---- outputs ---- */
 
-/* The bytes of an output by gRPC: copied once, into aligned memory, or left in the message
- * (conf.keep_msg: rows are copied from there). */
+/* Takes the bytes of an output that came over gRPC. They are copied once, into aligned memory, or
+ * stay in the message (conf.keep_msg), from which rows are copied later. */
 static int take_payload(struct cw_worker_stream *stream, struct cw_received *received,
                         struct cw_worker_stream_payload *payload, size_t bytes, struct cw_err *err)
 {
@@ -126,7 +127,8 @@ static int take_payload(struct cw_worker_stream *stream, struct cw_received *rec
     return cw_rpc_msg_copy(payload->msg, at, received->batch->buf->data, bytes);
 }
 
-/* Bytes of memory that an output takes until the trainer has it, its payload among them. */
+/* Returns the bytes of memory that an output needs until the trainer has it, including its
+ * payload. */
 static uint64_t cost_of(const struct cw_worker_stream *stream, const struct cw_received *received,
                         uint64_t payload_bytes)
 {

@@ -7,7 +7,7 @@
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
 
-#define LONG_MS 600000 /* the dispatcher asks the store first, which may take long */
+#define LONG_MS 600000 /* The dispatcher asks the store before it answers, which may take long. */
 
 #define ROW_TENANT(target)                                                                         \
     {                                                                                              \

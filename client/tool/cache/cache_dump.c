@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache dump: what is in a chunk. */
+/* cachew cache dump: prints what is in a chunk. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +31,8 @@ static uint64_t left_out(const struct cw_chunk_index *index)
 /* ---- a whole chunk ---- */
 
 struct totals {
-    uint64_t plain, stored, packed; /* bytes, bytes, frames */
+    /* plain and stored are bytes; packed counts the compressed frames. */
+    uint64_t plain, stored, packed;
 };
 static struct totals total_of(const struct cw_chunk_index *index)
 {
@@ -182,7 +183,7 @@ static int dump_record(const struct dump *d, uint64_t id, struct cw_err *err)
     return rc;
 }
 
-/* ---- the place of a chunk ---- */
+/* ---- the store and the name of a chunk ---- */
 
 static int dump_it(struct dump *d, const uint64_t *record, struct cw_err *err)
 {
@@ -219,8 +220,8 @@ static int read_store(void *arg, uint64_t offset, void *dst, size_t n, struct cw
     return cw_store_file_read(arg, offset, dst, n, err);
 }
 
-/* URL/TENANT/KEY/FILE: the store is what stands before the name's three parts; or URL/FILE, of
- * what was materialised. */
+/* Splits URL/TENANT/KEY/FILE into the store's URL and the name, which are the last three parts; or
+ * URL/FILE, if the chunk was materialized. */
 static bool split_url(const char *text, char **ret_url, const char **ret_name)
 {
     const char *name = text + strlen(text);

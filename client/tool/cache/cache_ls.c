@@ -9,9 +9,10 @@
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
 
-#define KEY_SHOWN 12 /* digits of a key in the table */
+#define KEY_SHOWN 12 /* So many digits of a key are shown in the table. */
 
-/* "3 s", "12 min", "5 h", "8 d" ago; "-" = never. */
+/* Prints how long ago the time was, for example "3 s", "12 min", "5 h" or "8 d"; "-" means
+ * never. */
 static void print_ago(int64_t wall_ms, struct cw_str *out)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job of the operator source_blocks, added up; and what the workers tell of their source
- * caches. */
+/* Runs a job of the operator source_blocks and adds up its output; and adds up what workers report
+ * of their source caches. */
 #include "client/tool/cache/cache_source.h"
 
 #include <inttypes.h>
@@ -38,8 +38,9 @@ static void add_patterns(struct tool_sources *sources, const struct cw_value *pa
             add_source(sources, pattern->items[i].s);
 }
 
-/* Files that read_file reads are found by their times of change, whatever the identity; the
- * others by their sums, where it has some. */
+/* Returns by which identity the blocks of a source are found. Files that read_file reads are found
+ * by their modification times, whatever the identity; others by their checksums, if the identity
+ * has some. */
 static enum cw_identity identity_of(const struct cw_graph *graph, const struct cw_op *op)
 {
     return (op->traits & CW_OP_PATHS) || !cw_identity_reads(graph->identity) ? CW_IDENTITY_MTIME
@@ -170,8 +171,8 @@ static int consume(const struct tool_source_run *run, struct cachew_job *job,
         cachew_batch_release(batch);
         if (tool_is_interrupted())
             code = TOOL_INTERRUPTED;
-        if (code == TOOL_OK && run->news)
-            code = run->news(run->news_arg, sum);
+        if (code == TOOL_OK && run->on_report)
+            code = run->on_report(run->report_arg, sum);
     }
     return code;
 }
@@ -213,7 +214,7 @@ static void add_tier(struct tool_source_fleet *fleet, const Cachew__V1__SourceTi
         struct tool_source_tier *sum = &fleet->tiers[i];
         if (strcmp(t->tier, tier_names[i]) != 0)
             continue;
-        bool shared = i == 2; /* all workers report the same store */
+        bool shared = i == 2; /* All workers report the same store. */
         bool adds = i != 1 || first_of_host;
         sum->bytes = shared ? CW_MAX(sum->bytes, t->bytes) : sum->bytes + (adds ? t->bytes : 0);
         sum->capacity =
@@ -231,7 +232,7 @@ static bool has_dir(const Cachew__V1__WorkerRow *w)
     return false;
 }
 
-/* Assumes that the workers of a host share their directory, as they should. */
+/* It assumes that the workers of a host share their directory, as they should. */
 static bool is_first_of_host(const Cachew__V1__ListWorkersReply *reply, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of source files, loaded or looked up by the workers: what `cachew cache warm` and
- * `cachew cache status` share. */
+/* Blocks of source files, loaded or looked up by the workers. `cachew cache warm` and `cachew cache
+ * status` share this. */
 #ifndef CW_CLIENT_TOOL_CACHE_CACHE_SOURCE_H
 #define CW_CLIENT_TOOL_CACHE_CACHE_SOURCE_H
 
@@ -12,11 +12,11 @@
 struct tool_sources {
     char **v;
     size_t n, cap;
-    enum cw_identity identity; /* by which their blocks are found */
+    enum cw_identity identity; /* The blocks are found by this identity. */
 };
 void tool_sources_fini(struct tool_sources *sources);
 
-/* What the commands take: [SOURCE...], --pipeline, --dispatcher. */
+/* The arguments that both commands take: [SOURCE...], --pipeline, --dispatcher. */
 struct tool_source_args {
     const char *dispatcher;
     struct cw_arg_list pipelines;
@@ -26,48 +26,49 @@ struct tool_source_args {
         "pipeline", 'p', CW_ARG_LIST, (target), "FILE",                                            \
             "a pipeline: the files that its sources read; may stand several times", 0, 0           \
     }
-/* args is the target of the table's rows. On true, *ret_sources is to be freed; errors are
- * printed. */
+/* args is the target of the table's rows. If it returns true, the caller frees *ret_sources. Errors
+ * are printed. */
 bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv,
                        const struct tool_source_args *args, struct tool_sources *ret_sources,
                        int *ret_exit);
 
 struct tool_source_sum {
     uint64_t blocks, bytes;
-    uint64_t cached, memory, dir, store; /* bytes: in the tier that counts; in each */
-    uint64_t read;                       /* from the files, to load them */
+    /* The bytes that are in the tier that counts, and in each tier. */
+    uint64_t cached, memory, dir, store;
+    uint64_t read; /* The bytes that were read from the files in order to load them. */
 };
-/* Called for each report of a worker; a result other than 0 ends the run. */
-typedef int tool_source_news_fn(void *arg, const struct tool_source_sum *sum);
+/* Is called for each report of a worker. A result other than 0 ends the run. */
+typedef int tool_source_report_fn(void *arg, const struct tool_source_sum *sum);
 struct tool_source_run {
     const char *dispatcher;
     const struct tool_sources *sources;
-    unsigned counts; /* the tier that counts, a bit of format/source_file.h */
+    unsigned counts; /* The tier that counts, as a bit of format/source_file.h. */
     bool load;
-    tool_source_news_fn *news; /* may be NULL */
-    void *news_arg;
+    tool_source_report_fn *on_report; /* It may be NULL. */
+    void *report_arg;
 };
-/* TOOL_OK, or what the program should exit with; errors are printed. */
+/* Returns TOOL_OK, or the exit code of the program. Errors are printed. */
 int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *ret_sum);
 
-/* The fleet's source caches, all workers together. */
+/* One tier of the source caches of all workers together. */
 struct tool_source_tier {
     uint64_t bytes, capacity, pending;
-    size_t workers; /* that have it */
+    size_t workers; /* The number of workers that have the tier. */
 };
 enum { TOOL_TIERS = 4 };
 struct tool_source_fleet {
-    struct tool_source_tier tiers[TOOL_TIERS]; /* memory, dir, store, source */
-    /* all workers, with a source cache or without */
+    struct tool_source_tier tiers[TOOL_TIERS]; /* The tiers memory, dir, store and source. */
+    /* The number of all workers, with or without a source cache. */
     size_t workers;
-    size_t hosts; /* of those with a directory */
+    size_t hosts; /* The number of hosts whose workers have a directory. */
     Cachew__V1__ListWorkersReply *reply;
 };
 int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret_fleet,
                       struct cw_err *err);
 void tool_source_fleet_fini(struct tool_source_fleet *fleet);
-/* The tier that decides whether a block is cached: the store, else the directory, else memory.
- * 0: no worker has a source cache. */
+/* Returns the tier that decides whether a block counts as cached: the store, or else the directory,
+ * or else memory. 0: no worker has a source cache. */
 unsigned tool_source_counts(const struct tool_source_fleet *fleet);
 const char *tool_source_counts_name(unsigned tier);
 double tool_source_percent(uint64_t part, uint64_t whole);

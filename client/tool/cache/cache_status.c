@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache status [SOURCE...]: the tiers of the source cache, and how much of source files
- * is in them. */
+/* cachew cache status [SOURCE...]: prints the tiers of the source cache, and how much of the source
+ * files is in them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

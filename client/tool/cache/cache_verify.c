@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache verify: every chunk of a store, read from end to end. */
+/* cachew cache verify: reads every chunk of a store from end to end. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@ struct verify {
     bool json, remove, quiet;
     char **names;
     size_t names_n, names_cap;
-    uint64_t bytes_all; /* of all chunks */
+    uint64_t bytes_all; /* The bytes of all chunks. */
     uint64_t chunks, records, bytes, damaged, gone, removed, others;
-    struct cw_str list; /* of damaged ones, JSON */
+    struct cw_str list; /* The damaged chunks, as JSON. */
     int64_t start_ns, line_ns;
 };
 
@@ -55,8 +55,8 @@ static void show_progress(struct verify *v, size_t i)
 static int note_damaged(struct verify *v, const char *name, const struct cw_err *why,
                         struct cw_err *err)
 {
-    /* What cannot be read is worth as little as what is damaged; what may not be read may be
-     * well. */
+    /* A chunk that cannot be read is worth as little as a damaged one. One that may not be read
+     * (permissions) may be intact. */
     bool remove = v->remove && (why->code == CW_E_CORRUPT || why->code == CW_E_IO);
     int rc = remove ? cw_store_remove(v->store, name, err) : 0;
     cw_str_add(&v->list, v->damaged++ ? ",{\"name\":" : "{\"name\":");
@@ -71,7 +71,8 @@ static int note_damaged(struct verify *v, const char *name, const struct cw_err 
     return rc;
 }
 
-/* A store that does not answer ends the command. A chunk that was evicted meanwhile is skipped. */
+/* Verifies one chunk. A store that does not answer ends the command. A chunk that was evicted
+ * meanwhile is skipped. */
 static int verify_one(struct verify *v, const char *name, struct cw_err *err)
 {
     struct cw_chunk_index *index = NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache warm SOURCE...: brings source files into the source cache, ahead of the jobs that
- * will read them. */
+/* cachew cache warm SOURCE...: loads source files into the source cache before the jobs that will
+ * read them. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "client/tool/cache/cache_source.h"
 
-#define SETTLE_MS 8000     /* after so long without a report of a worker, no more will come */
-#define FIRST_WORD_MS 3000 /* a worker that has just connected reports its cache within this time */
+#define SETTLE_MS 8000 /* If no worker reports for so long, none will any more. */
+/* A worker that has just connected reports its cache within this time. */
+#define FIRST_REPORT_MS 3000
 #define LINE_NS ((int64_t)100 * 1000000)
 #define JSON_NS ((int64_t)1000 * 1000000)
 
@@ -44,7 +45,7 @@ static void show_line(const struct warm *w, const struct tool_source_sum *sum, d
     tool_line_show(cw_str_text(&line));
 }
 
-static int on_news(void *arg, const struct tool_source_sum *sum)
+static int on_report(void *arg, const struct tool_source_sum *sum)
 {
     struct warm *w = arg;
     int64_t now = cw_clock_ns();
@@ -69,9 +70,9 @@ static int look(struct warm *w, struct tool_source_sum *ret_sum)
     return tool_source_run(&run, ret_sum);
 }
 
-/* What was loaded is still being written behind: looks until all is there, or nothing changes
- * any more. */
-static int look_when_settled(struct warm *w, struct tool_source_sum *ret_sum)
+/* What was loaded is still being written to slower tiers: looks until everything is there, or
+ * nothing changes any more. */
+static int wait_written(struct warm *w, struct tool_source_sum *ret_sum)
 {
     int64_t changed_ms = cw_clock_ms();
     uint64_t cached = 0;
@@ -134,7 +135,7 @@ static int find_tier(struct warm *w)
     struct tool_source_fleet fleet = {0};
     struct cw_err err = {0};
     size_t workers = 0;
-    for (int64_t end_ms = cw_clock_ms() + FIRST_WORD_MS; !w->counts;) {
+    for (int64_t end_ms = cw_clock_ms() + FIRST_REPORT_MS; !w->counts;) {
         if (tool_source_fleet(w->args.dispatcher, &fleet, &err) < 0)
             return tool_fail_err(&err);
         w->counts = tool_source_counts(&fleet);
@@ -165,11 +166,11 @@ static int warm_all(struct warm *w)
     w->cached_before = before.cached;
     w->start_ns = cw_clock_ns();
     const struct tool_source_run run = {
-        w->args.dispatcher, &w->sources, w->counts, true, on_news, w};
+        w->args.dispatcher, &w->sources, w->counts, true, on_report, w};
     code = tool_source_run(&run, &loaded);
     double seconds = tool_seconds_since(w->start_ns);
     if (code == TOOL_OK)
-        code = look_when_settled(w, &after);
+        code = wait_written(w, &after);
     if (code == TOOL_OK)
         print_result(w, &after, &loaded, seconds);
     tool_line_clear();

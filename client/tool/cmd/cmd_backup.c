@@ -14,12 +14,12 @@
 #include "rpc/rpc.h"
 #include "wire/wire.h"
 
-#define SILENCE_MS 60000 /* the dispatcher copies a large state before it sends the first part */
+#define SILENCE_MS 60000 /* The dispatcher copies a large state before it sends the first part. */
 
 struct backup {
     struct cw_loop *loop;
     struct cw_timer *timer;
-    const char *path; /* that is written */
+    const char *path; /* The path of the file that is written. */
     int fd;
     uint64_t size;
     struct cw_hasher *hasher;
@@ -132,7 +132,7 @@ static int sync_folder(const char *file, struct cw_err *err)
     return rc;
 }
 
-/* Afterwards FILE is complete, or as it was before. */
+/* Afterwards FILE is complete, or it is as it was before. */
 static int copy_to(const char *file, const char *address, uint64_t *ret_size, struct cw_err *err)
 {
     cw_autofree char *tmp = cw_mem_printf("%s.tmp", file);

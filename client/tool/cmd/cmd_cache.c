@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache SUBCOMMAND. */
+/* cachew cache SUBCOMMAND: runs a subcommand of cache_list.h. */
 #include "client/tool/tool.h"
 
 static const struct tool_command list[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew decisions: what was decided, about a job or all of them and the fleet, as it is
- * decided. */
+/* cachew decisions: prints the decisions about a job, or about all jobs and the fleet; with
+ * --follow also those to come. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -49,8 +49,8 @@ static void print_new(const Cachew__V1__ListDecisionsReply *reply, bool json, ui
     fflush(stdout);
 }
 
-/* Everything that is asked for; with --follow what comes after it, until the job is over. A
- * dispatcher that is away comes back. */
+/* Prints the decisions that are asked for; with --follow also those that come later, until the job
+ * is over. While the dispatcher is away it waits. */
 static int show(const struct asked *asked)
 {
     uint64_t last = 0;
@@ -60,7 +60,7 @@ static int show(const struct asked *asked)
         Cachew__V1__ListDecisionsReply *reply = NULL;
         int rc = get(asked, last, &reply, &err);
         if (rc == CW_E_NOT_FOUND && !first)
-            return TOOL_OK; /* the job is over, and nothing was decided */
+            return TOOL_OK; /* The job is over, and nothing was decided about it. */
         if (rc < 0 && (first || (rc != CW_E_UNAVAILABLE && rc != CW_E_TIMEOUT)))
             return tool_fail_err(&err);
         if (rc < 0 && !lost)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew explain: what is known of a job's nodes, what caching each would cost and bring, what
- * was decided and why. */
+/* cachew explain: prints what is known of a job's nodes, what caching each would cost and save, and
+ * what was decided and why. */
 #include <string.h>
 
 #include "client/tool/view/decision.h"
@@ -124,7 +124,7 @@ static void print_decisions(const Cachew__V1__ExplainReply *reply)
         printf("  none yet\n");
 }
 
-/* What the policies say now; the one about caching weighs candidates. */
+/* Prints what the policies would decide now. The autocache policy weighs candidates. */
 static void print_now(const Cachew__V1__ExplainReply *reply)
 {
     printf("\nNow:\n");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew materialize FILE OUT: runs a pipeline once and writes its elements. What was written of
- * shards is there for good: a run that is killed goes on behind the last one. A shard ends with
- * the batch that makes it long enough, so what is in each follows from pipeline, seed and
- * options alone. */
+/* cachew materialize FILE OUT: runs a pipeline once and writes its elements. Finished shards are
+ * kept: a run that is killed continues behind the last one. A shard ends with the batch that makes
+ * it long enough, so its contents depend only on the pipeline, the seed and the options. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -27,9 +26,9 @@ struct materialize {
     struct tool_output output;
     struct tool_output_state state;
     struct tool_shard_options shard_options;
-    struct tool_shard *shard; /* being filled; NULL = none */
+    struct tool_shard *shard; /* The shard that is being filled; NULL if there is none. */
     uint64_t shard_elements;
-    uint64_t resumed; /* elements written by an earlier run */
+    uint64_t resumed; /* The elements that an earlier run has written. */
     uint64_t skipped;
     struct cachew_client *client;
     struct cachew_job *job;
@@ -43,7 +42,8 @@ static int from_cachew(struct cw_err *err, const struct cachew_error *error)
 
 /* ---- the identity of the output ---- */
 
-/* A hash of all that the output depends on, but for the source files, which the token covers. */
+/* Returns a hash of everything that the output depends on, except the source files, which the token
+ * covers. */
 static struct cw_hash id_of(const struct materialize *m, const struct cachew_pipeline *pipeline)
 {
     struct cw_hasher *hasher = cw_hasher_new();
@@ -62,8 +62,8 @@ static struct cw_hash id_of(const struct materialize *m, const struct cachew_pip
     return id;
 }
 
-/* Looks what is there already: nothing, a part of the same output, or something else. */
-static int look_at_output(struct materialize *m, struct cw_err *err)
+/* Finds out what exists already: nothing, a part of the same output, or something else. */
+static int inspect_output(struct materialize *m, struct cw_err *err)
 {
     const struct cw_hash id = m->shard_options.id;
     struct tool_output_state *state = &m->state;
@@ -138,13 +138,13 @@ static int finish_shard(struct materialize *m, bool done, struct cw_err *err)
     return rc < 0 ? rc : tool_output_save(&m->output, &m->state, err);
 }
 
-/* Takes the spec from the first batch, when the pipeline did not say what its elements are. */
+/* Takes the spec from the first batch, if the pipeline did not say what its elements are. */
 static int check_elements(struct materialize *m, const struct cachew_batch *batch,
                           struct cw_err *err)
 {
     if (m->rows.known)
         return 0;
-    int rc = tool_rows_learn(&m->rows, batch, err);
+    int rc = tool_rows_take_spec(&m->rows, batch, err);
     m->shard_options.spec = m->rows.spec;
     return rc < 0 ? rc : m->output.format->check(&m->shard_options, err);
 }
@@ -266,7 +266,7 @@ static int prepare(struct materialize *m, const struct cachew_pipeline *pipeline
     m->shard_options.id = id_of(m, pipeline);
     if (m->rows.known)
         rc = m->output.format->check(&m->shard_options, err);
-    return rc < 0 ? rc : look_at_output(m, err);
+    return rc < 0 ? rc : inspect_output(m, err);
 }
 
 static int materialize(struct materialize *m, struct cw_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew ops [NAME]: the operators, from their tables. */
+/* cachew ops [NAME]: prints the operators from their tables. */
 #include <string.h>
 
 #include "client/tool/tool.h"

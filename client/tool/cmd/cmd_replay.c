@@ -17,9 +17,9 @@ struct replay_options {
 };
 struct replay {
     struct replay_options opt;
-    struct cw_recipe recipe; /* what is asked for */
-    bool known;              /* the fingerprint is known: the batch that is computed must have it */
-    struct tool_job job;     /* from the dispatcher, or with the file's graph alone */
+    struct cw_recipe recipe; /* The batch that is asked for. */
+    bool known; /* The fingerprint is known, and the batch that is computed must have it. */
+    struct tool_job job; /* It comes from the dispatcher, or contains only the graph of the file. */
     struct cw_plan *plan;
     struct tool_rebuilt rebuilt;
     struct tool_dump_sum dumped;
@@ -218,8 +218,8 @@ static int run_replay(struct replay *r)
     return tool_fail_err(&err);
 }
 
-/* What stands on the command line must say which batch it is, in one way. NULL, or what is
- * wrong. */
+/* Returns NULL if the command line says in exactly one way which batch it is; otherwise what is
+ * wrong with it. */
 static const char *check_options(struct replay *r, const char *const *words, size_t n)
 {
     struct replay_options *o = &r->opt;

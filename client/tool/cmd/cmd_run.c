@@ -13,7 +13,7 @@
 #include "client/tool/steps.h"
 #include "client/tool/tool.h"
 
-#define STEP_LOOK_NS 100000000 /* how often an emulated step looks for a signal */
+#define STEP_LOOK_NS 100000000 /* An emulated step looks for a signal this often. */
 
 struct run {
     struct tool_run_options opt;
@@ -21,9 +21,9 @@ struct run {
     struct cachew_job *job;
     struct tool_epoch_sum sum;
     FILE *batches;
-    int64_t epoch_start_ns, line_ns, first_ns; /* first_ns: when the first batch came */
+    int64_t epoch_start_ns, line_ns, first_ns; /* first_ns: the time when the first batch came. */
     struct tool_steps steps;
-    int64_t late_ns; /* how much too late the last step ended */
+    int64_t late_ns; /* The last step ended so much too late. */
     uint64_t given;
 };
 
@@ -107,7 +107,8 @@ static void print_stats(const struct run *run)
 
 /* ---- tokens ---- */
 
-/* Written to another file and renamed, so that a kill leaves the old token or the new one. */
+/* The token is written to another file, which is then renamed. So after a kill there is the old
+ * token or the new one. */
 static int save_token(struct run *run)
 {
     unsigned char token[65536];
@@ -139,8 +140,8 @@ static int load_token(const char *path, void **ret_token, size_t *ret_n)
 
 /* ---- consuming ---- */
 
-/* A busy host wakes us late: the next step is shorter by that, so that they take on the average
- * what was asked for. */
+/* A busy host wakes the process late. The next step is shorter by that, so that steps have the
+ * requested length on average. */
 static void emulate_step(struct run *run, int64_t now)
 {
     int64_t step = tool_steps_at(&run->steps, now - run->first_ns),
@@ -179,7 +180,7 @@ static int take_batch(struct run *run, struct cachew_batch *batch)
     return TOOL_OK;
 }
 
-/* Consumes one epoch to its end. *ret_over: it was the last. */
+/* Consumes one epoch to its end. *ret_over says whether it was the last one. */
 static int consume_epoch(struct run *run, bool *ret_over)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
@@ -288,12 +289,12 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     return TOOL_OK;
 }
 
-/* Warns of changes of source files that their identity cannot notice. */
+/* Warns of changes of source files that their identity does not notice. */
 static void warn_of_identity(const struct run *run, const struct cachew_pipeline *pipeline)
 {
     enum cw_identity identity = cw_pipeline_graph(pipeline)->identity;
     if (run->opt.identity && cw_identity_parse(run->opt.identity, "", &identity, NULL) != 0)
-        return; /* cachew_job_start will report it */
+        return; /* cachew_job_start will report the error. */
     if (cw_identity_blind(identity) && !run->opt.quiet)
         fprintf(stderr, "cachew: %s\n", cw_identity_blind(identity));
 }

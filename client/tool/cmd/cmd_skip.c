@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew skip JOB RANGE: leaves batches of a job out. */
+/* cachew skip JOB RANGE: skips batches of a job. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "client/tool/job.h"
 #include "client/tool/tool.h"
 
-/* "7" or "10-20", both ends included, as [lo, hi). */
+/* Parses "7" or "10-20", both ends included, to [lo, hi). */
 static bool parse_range(const char *text, uint64_t *ret_lo, uint64_t *ret_hi)
 {
     cw_autofree char *first = cw_mem_strdup(text);

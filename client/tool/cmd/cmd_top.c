@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew top: a live view of a dispatcher. One loop: a timer asks, answers are shown, keys and
- * signals are heard. */
+/* cachew top: a live view of a dispatcher. There is one loop: a timer asks, and answers, keys and
+ * signals are handled as they come. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum { INFO, JOBS, WORKERS, DECISIONS, ASKED_N };
 struct view;
 struct asked {
     struct view *view;
-    ProtobufCMessage *now, *next; /* shown; of the round under way */
+    ProtobufCMessage *now, *next; /* The replies that are shown, and those of the present round. */
 };
 struct view {
     const char *address;
@@ -28,14 +28,14 @@ struct view {
     bool once, json, screen;
     struct cw_loop *loop;
     struct cw_rpc *rpc;
-    struct cw_channel *channel; /* NULL: to be opened again */
+    struct cw_channel *channel; /* NULL if it must be opened again. */
     struct cw_timer *timer;
     struct cw_poll *keys;
     struct asked asked[ASKED_N];
-    unsigned waiting; /* answers of the round under way */
+    unsigned waiting; /* The answers of the present round that have not come. */
     int64_t time_ms;
-    struct cw_err failed; /* of the round under way */
-    struct cw_err lost;   /* of the last round */
+    struct cw_err failed; /* The error of the present round. */
+    struct cw_err lost;   /* The error of the last round. */
     int code;
 };
 
@@ -69,12 +69,12 @@ static void show(struct view *v)
     }
     if (v->json)
         tool_top_json(&top, &out);
-    else if (top.lost) /* earlier output stays above */
+    else if (top.lost) /* Earlier output stays above. */
         cw_str_addf(&out, "connection lost, trying again: %s\n", top.lost);
     else
         tool_top_text(&top, TOOL_TOP_WIDE, 0, false, &out);
     puts(cw_str_text(&out));
-    if (fflush(stdout) != 0) /* the reader of the pipe is gone */
+    if (fflush(stdout) != 0) /* The reader of the pipe is gone. */
         cw_loop_stop(v->loop);
 }
 
@@ -136,7 +136,7 @@ static void ask(struct view *v, int which, const char *method, const ProtobufCMe
 static void on_timer(void *arg)
 {
     struct view *v = arg;
-    /* Reopen the channel: the old one would sit out gRPC's reconnect backoff. */
+    /* The channel is opened again, since the old one would wait for gRPC's reconnect backoff. */
     if (v->lost.code != 0) {
         cw_channel_close(v->channel);
         v->channel = NULL;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* By the names of the options; strings are borrowed from argv, NULL = not given. */
+/* The fields have the names of the options. Strings are borrowed from argv; NULL if not given. */
 struct tool_run_options {
     const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store,
         *autocache, *tenant, *autoscale, *autoplace, *step_ms, *identity;
@@ -17,8 +17,8 @@ struct tool_run_options {
     bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes;
 };
 
-/* Parses the command line. True when the command should run, with the pipeline's file; else
- * *ret_exit is the exit code, and help or an error was printed. */
+/* Parses the command line. Returns true if the command should run; the pipeline's file is set then.
+ * Otherwise *ret_exit is the exit code, and the help or an error was printed. */
 bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
                             const char **ret_file, int *ret_exit);
 

@@ -16,9 +16,9 @@
 
 #define STATE_MAX ((size_t)64 << 10)
 
-/* ---- OUT ---- */
+/* ---- the argument OUT ---- */
 
-/* The parents too. */
+/* Makes the directory and its parents. */
 static int make_dirs(char *path, struct cw_err *err)
 {
     for (char *p = path + 1;; p++) {
@@ -56,7 +56,7 @@ static bool ends_with(const char *s, const char *end)
     return n > end_n && strcmp(s + n - end_n, end) == 0;
 }
 
-/* One file a shard: NAME of "/where/NAME.tar". */
+/* Opens an output with one file per shard: NAME of "/where/NAME.tar". */
 static int open_named(struct tool_output *output, const char *out, struct cw_err *err)
 {
     const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
@@ -138,7 +138,8 @@ static int on_file(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms
     return 0;
 }
 
-/* A store's list goes down into all directories; one of a user may have many. */
+/* The list of a store contains all directories below. A directory of the user may have many, so it
+ * is listed here. */
 static int list_shards(struct listing *l, struct cw_err *err)
 {
     const struct tool_output *output = l->output;
@@ -178,13 +179,13 @@ int tool_output_clear(struct tool_output *output, struct cw_err *err)
     for (size_t i = 0; i < l.n && rc == 0; i++)
         rc = cw_store_remove(output->store, l.names[i], err);
     if (rc == 0)
-        /* last: what is left of a clear that was cut off still has a state */
+        /* The state is removed last, so that after an interrupted clear there is still one. */
         rc = cw_store_remove(output->store, state, err);
     listing_fini(&l);
     return rc;
 }
 
-/* ---- state ---- */
+/* ---- the state ---- */
 
 int tool_output_save(struct tool_output *output, const struct tool_output_state *state,
                      struct cw_err *err)

@@ -17,7 +17,7 @@ static bool has_group(const struct cw_graph *graph)
     return false;
 }
 
-/* Without the batch's dimension. */
+/* Removes the dimension of the batch. */
 static void drop_dim(struct cw_field *field)
 {
     if (field->rank == 0)
@@ -35,8 +35,8 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
     if (rc < 0)
         return rc;
     *rows = (struct tool_rows){.unbatch = !keep && has_group(graph)};
-    /* An error here is no error of the command. The dispatcher reports it, and may see more
-     * files than this process. */
+    /* An error here does not fail the command. The dispatcher reports it, and it may see more files
+     * than this process. */
     rows->known = cw_graph_check(graph, &checked, &ignored) == 0;
     if (rows->known)
         rows->spec = checked->nodes[graph->n - 1].out;
@@ -47,7 +47,8 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
     return 0;
 }
 
-int tool_rows_learn(struct tool_rows *rows, const struct cachew_batch *batch, struct cw_err *err)
+int tool_rows_take_spec(struct tool_rows *rows, const struct cachew_batch *batch,
+                        struct cw_err *err)
 {
     for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
         struct cachew_tensor tensor;
@@ -69,7 +70,7 @@ uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *ba
     return rows->unbatch ? cachew_batch_elements(batch) : 1;
 }
 
-/* All strings of a tensor: offsets from 0, then bytes. */
+/* Joins all strings of a tensor: offsets from 0, then the bytes. */
 static int join_strings(const struct cachew_tensor *tensor, size_t n, struct cw_view *view,
                         void **scratch, struct cw_err *err)
 {

@@ -6,20 +6,21 @@
 #include "cachew/cachew.h"
 #include "data/element.h"
 
-/* What the elements of a pipeline's output are, as far as is known without running it. */
+/* What is known of the elements of a pipeline's output without running it. */
 struct tool_rows {
-    bool unbatch; /* an element is a row of each tensor */
-    bool known;   /* spec is what the pipeline says; else the first batch decides */
+    bool unbatch; /* An element is a row of each tensor. */
+    bool known;   /* `spec` comes from the pipeline. Otherwise the first batch decides. */
     struct cw_spec spec;
 };
-/* Looks at the pipeline in a file; keep: batches are the elements. */
+/* Reads the pipeline from a file. keep: the batches are the elements. */
 int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct cw_err *err);
-/* Takes the spec from a batch, when the pipeline did not give it (because its source cannot be
- * read here). */
-int tool_rows_learn(struct tool_rows *rows, const struct cachew_batch *batch, struct cw_err *err);
+/* Takes the spec from a batch, if the pipeline did not give it because its source cannot be read
+ * here. */
+int tool_rows_take_spec(struct tool_rows *rows, const struct cachew_batch *batch,
+                        struct cw_err *err);
 uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *batch);
-/* Element i: views of the batch. Lists of strings are given in the layout of data/batch.h, in
- * *scratch (of the caller, freed with cw_mem_free). */
+/* Returns element i as views of the batch. Lists of strings get the layout of data/batch.h, in
+ * *scratch, which the caller frees with cw_mem_free. */
 int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i,
                   struct cw_element *ret_element, void **scratch, struct cw_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats of files that `cachew materialize` writes: one source file each, and a line in
- * shard.c. A shard is put together in memory, and written as a whole. */
+/* The file formats that `cachew materialize` writes: one source file each, and a line in shard.c. A
+ * shard is put together in memory and written as a whole. */
 #ifndef CW_CLIENT_TOOL_SHARD_SHARD_H
 #define CW_CLIENT_TOOL_SHARD_SHARD_H
 
@@ -12,36 +12,38 @@
 #include "data/element.h"
 
 struct tool_shard_options {
-    struct cw_spec spec;    /* of the elements */
-    struct cw_hash id;      /* of what is written: pipeline, seed, options */
-    int level;              /* chunks: compression (format/chunk.h) */
-    struct cw_arg_list ext; /* tar: FIELD=EXT */
+    struct cw_spec spec;    /* The spec of the elements. */
+    struct cw_hash id;      /* The hash of what is written: pipeline, seed and options. */
+    int level;              /* Chunks only: the compression (format/chunk.h). */
+    struct cw_arg_list ext; /* Tar only: FIELD=EXT. */
 };
-struct tool_shard; /* the format's own */
+struct tool_shard; /* Each format defines its own. */
 struct tool_shard_format {
-    const char *name; /* "tfrecord": also the extension of files; chunks have "chunk" */
+    /* It is also the extension of the files, for example "tfrecord"; that of chunks is "chunk". */
+    const char *name;
     const char *ext;
-    /* INVALID when such elements cannot be written in this format. */
+    /* INVALID: such elements cannot be written in this format. */
     int (*check)(const struct tool_shard_options *options, struct cw_err *err);
-    struct tool_shard *(*begin)(const struct tool_shard_options *options); /* options must stay */
-    /* number: of the element in all of the output, from 0. */
+    /* The options must stay until the shard is discarded. */
+    struct tool_shard *(*begin)(const struct tool_shard_options *options);
+    /* number: the number of the element in the whole output, from 0. */
     int (*add)(struct tool_shard *shard, uint64_t number, const struct cw_element *element,
                struct cw_err *err);
-    uint64_t (*bytes)(const struct tool_shard *shard); /* so far */
-    /* The parts of the file, valid until discard. */
+    uint64_t (*bytes)(const struct tool_shard *shard); /* Returns the bytes of the shard so far. */
+    /* Returns the parts of the file. They are valid until discard. */
     int (*finish)(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n,
                   struct cw_err *err);
-    void (*discard)(struct tool_shard *shard); /* accepts NULL */
+    void (*discard)(struct tool_shard *shard); /* It accepts NULL. */
 };
 extern const struct tool_shard_format tool_shard_chunks, tool_shard_tfrecord, tool_shard_tar;
 
-/* A growing array of bytes whose size depends on data. Zero-initialise. */
+/* A growing array of bytes whose size depends on data. It starts zeroed. */
 struct tool_bytes {
     char *p;
     size_t n, cap;
 };
 void tool_bytes_fini(struct tool_bytes *bytes);
-/* Appends n bytes; p = NULL: zeros. NOMEM. */
+/* Appends n bytes, or zeros if p is NULL. NOMEM: there is no memory. */
 int tool_bytes_add(struct tool_bytes *bytes, const void *p, size_t n, struct cw_err *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shards as chunks (docs/cache-format.md): ids are the elements' numbers. Read back by the
- * operator `chunks`. */
+/* Writes shards as chunks (docs/cache-format.md), in which the ids are the elements' numbers. The
+ * operator `chunks` reads them. */
 #include "base/mem.h"
 #include "client/tool/shard/shard.h"
 #include "format/chunk.h"
 #include "format/record.h"
 
-/* Records of a frame are encoded where the writer borrows them. */
+/* The records of a frame are encoded here, and the writer borrows them. */
 struct frame {
     struct frame *before;
     size_t n, cap;
@@ -15,8 +15,8 @@ struct frame {
 struct tool_shard {
     const struct tool_shard_options *options;
     struct cw_chunk_writer *writer;
-    struct frame *frame;             /* the newest; added to the writer when it is full */
-    struct cw_chunk_record *records; /* of it */
+    struct frame *frame; /* The newest frame, which is added to the writer when it is full. */
+    struct cw_chunk_record *records; /* The records of that frame. */
     size_t records_n, records_cap;
     uint64_t bytes;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shards as tar files in WebDataset's form: the members of an element are KEY.FIELD.EXT, KEY its
- * number. Tensors are npy (NumPy format 1.0), strings bin, or what --ext says; the extension cls
- * of an integer scalar is its decimal digits. ustar, with nothing in it that depends on time or
- * user. */
+/* Writes shards as tar files in WebDataset's form: the members of an element are KEY.FIELD.EXT,
+ * where KEY is its number. Tensors become npy (NumPy format 1.0), strings bin, or what --ext says.
+ * The extension cls of an integer scalar means its decimal digits. The format is ustar, and nothing
+ * in it depends on the time or the user. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct tool_shard {
     struct iovec part;
 };
 
-/* What --ext says of a field, or NULL. */
+/* Returns the extension that --ext gives the field, or NULL. */
 static const char *ext_given(const struct tool_shard_options *options, const char *field)
 {
     size_t n = strlen(field);
@@ -78,7 +78,7 @@ static struct tool_shard *begin(const struct tool_shard_options *options)
     return shard;
 }
 
-/* Digits in octal, with a NUL behind them. */
+/* Writes octal digits and a NUL. */
 static void put_octal(char *at, size_t n, uint64_t v)
 {
     at[--n] = '\0';
@@ -98,7 +98,7 @@ static void fill_header(char header[BLOCK_BYTES], const char *name, uint64_t byt
     put_octal(header + 116, 8, 0);
     put_octal(header + 124, 12, bytes);
     put_octal(header + 136, 12, 0);
-    memset(header + 148, ' ', 8); /* the sum is made with blanks in its place */
+    memset(header + 148, ' ', 8); /* The checksum is computed with blanks in its own place. */
     header[156] = '0';
     memcpy(header + 257,
            "ustar\0"
@@ -109,7 +109,7 @@ static void fill_header(char header[BLOCK_BYTES], const char *name, uint64_t byt
     put_octal(header + 148, 7, sum);
 }
 
-/* head, then data, as one member. */
+/* Writes head and data as one member. */
 static int put_member(struct tool_shard *shard, const char *name, const void *head, size_t head_n,
                       const void *data, size_t n, struct cw_err *err)
 {

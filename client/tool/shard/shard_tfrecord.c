@@ -53,14 +53,14 @@ static int put_varint(struct tool_bytes *out, uint64_t v, struct cw_err *err)
     return tool_bytes_add(out, bytes, n, err);
 }
 
-/* The begin of a field of n bytes that follow. */
+/* Begins a field of n bytes, which follow. */
 static int put_begin(struct tool_bytes *out, unsigned number, size_t n, struct cw_err *err)
 {
     int rc = put_varint(out, number << 3 | 2, err);
     return rc < 0 ? rc : put_varint(out, n, err);
 }
 
-/* Field `number` of bytes. */
+/* Writes field `number` with these bytes. */
 static int put_field(struct tool_bytes *out, unsigned number, const void *p, size_t n,
                      struct cw_err *err)
 {
@@ -76,7 +76,7 @@ static size_t field_bytes(size_t n)
     return 1 + length_n + n;
 }
 
-/* One entry of the map, of a list that is in shard->list. */
+/* Writes one entry of the map, whose list is in shard->list. */
 static int put_feature(struct tool_shard *shard, const char *name, unsigned kind,
                        struct cw_err *err)
 {
@@ -103,7 +103,7 @@ static int list_bytes(struct tool_shard *shard, const struct cw_view *view, stru
 {
     if (view->dtype != CW_DTYPE_STR || view->rank == 0)
         return put_field(&shard->list, 1, view->data, view->bytes, err);
-    const int64_t *offsets = view->data; /* Arrow's layout (data/batch.h) */
+    const int64_t *offsets = view->data; /* The layout is Arrow's (data/batch.h). */
     size_t n = count_of(view);
     const char *bytes = (const char *)(offsets + n + 1);
     int rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How decisions of a dispatcher are fetched and printed: shared by `cachew explain`,
- * `cachew decisions` and `cachew top`. */
+/* Fetches and prints decisions of a dispatcher. `cachew explain`, `cachew decisions` and `cachew
+ * top` share this. */
 #ifndef CW_CLIENT_TOOL_VIEW_DECISION_H
 #define CW_CLIENT_TOOL_VIEW_DECISION_H
 
@@ -8,15 +8,15 @@
 #include "base/str.h"
 #include "cachew/v1/admin.pb-c.h"
 
-/* Freed with tool_explain_free. */
+/* The reply is freed with tool_explain_free. */
 int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply,
                      struct cw_err *err);
-void tool_explain_free(Cachew__V1__ExplainReply *reply); /* accepts NULL */
-/* One JSON object, as `cachew decisions --json` prints it. */
+void tool_explain_free(Cachew__V1__ExplainReply *reply); /* It accepts NULL. */
+/* Prints one JSON object, as in `cachew decisions --json`. */
 void tool_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out);
-/* One line: when, which job, who decided what, and why. */
+/* Prints one line: the time, the job, the policy, the choice and the reason. */
 void tool_decision_text(const Cachew__V1__Decision *decision, struct cw_str *out);
-/* "2026-11-22 21:40:03", local time. */
+/* Prints local time, for example "2026-11-22 21:40:03". */
 void tool_print_moment(int64_t wall_ms, struct cw_str *out);
 
 #endif

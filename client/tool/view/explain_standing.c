@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a job stands, as `cachew explain` shows it: its workers, what its trainers measured, its
+/* The state of a job as `cachew explain` shows it: its workers, what its trainers measured, and its
  * operators. */
 #include "client/tool/view/explain.h"
 

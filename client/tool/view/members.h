@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs and workers as members of JSON objects: the same in `cachew jobs`, `cachew workers`,
- * `cachew explain` and `cachew top`. */
+/* Jobs and workers as members of JSON objects. They are the same in `cachew jobs`, `cachew
+ * workers`, `cachew explain` and `cachew top`. */
 #ifndef CW_CLIENT_TOOL_VIEW_MEMBERS_H
 #define CW_CLIENT_TOOL_VIEW_MEMBERS_H
 

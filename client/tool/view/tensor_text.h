@@ -5,13 +5,14 @@
 
 #include "data/element.h"
 
-/* "x: f32[2,3] = 0.5 1.5 ...": at most `most` values. */
+/* Prints for example "x: f32[2,3] = 0.5 1.5 ...", with at most `most` values. */
 void tool_tensor_print(const struct cw_field *field, const struct cw_view *view, size_t most,
                        struct cw_str *out);
-/* {"field":"x","dtype":"f32","shape":[2,3],"values":[0.5,...]}: all values; what JSON cannot say
- * (NaN, infinity) is null. A string is "value"; invalid UTF-8 in it becomes U+FFFD. */
+/* Prints {"field":"x","dtype":"f32","shape":[2,3],"values":[0.5,...]} with all values; those that
+ * JSON lacks (NaN, infinity) become null. The key of a string is "value"; invalid UTF-8 in it
+ * becomes U+FFFD. */
 void tool_tensor_json(const struct cw_field *field, const struct cw_view *view, struct cw_str *out);
-/* A spec as [{"field":"x","dtype":"f32","shape":[-1,3]},...]. */
+/* Prints a spec, for example [{"field":"x","dtype":"f32","shape":[-1,3]},...]. */
 void tool_spec_json(const struct cw_spec *spec, struct cw_str *out);
 
 #endif

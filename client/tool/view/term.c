@@ -18,7 +18,7 @@ static void put(const char *text, size_t n)
     while (n > 0) {
         ssize_t done = write(STDOUT_FILENO, text, n);
         if (done < 0 && errno != EINTR)
-            return; /* the terminal is gone */
+            return; /* The terminal is gone. */
         text += done > 0 ? done : 0;
         n -= done > 0 ? (size_t)done : 0;
     }
@@ -34,7 +34,7 @@ int tool_term_open(void)
 {
     static const char enter[] = "\033[?1049h\033[?25l";
     if (keys < 0)
-        /* stdin's own flags are shared with the shell */
+        /* The flags of stdin are shared with the shell, so the terminal is opened again. */
         keys = open("/dev/tty", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (keys >= 0 && tcgetattr(keys, &before) == 0) {
         struct termios raw = before;
@@ -73,7 +73,8 @@ void tool_term_show(const char *lines, char head)
     for (bool first = true; *lines; first = false) {
         size_t n = strcspn(lines, "\n");
         bool is_head = *lines == head;
-        cw_str_add(&out, first ? "" : "\r\n"); /* none behind the last: the screen would move up */
+        /* There is no newline behind the last line, since the screen would move up. */
+        cw_str_add(&out, first ? "" : "\r\n");
         cw_str_add(&out, is_head ? "\033[1m" : "");
         cw_str_add_bytes(&out, lines + is_head, n - is_head);
         cw_str_add(&out, is_head ? "\033[0m\033[K" : "\033[K");

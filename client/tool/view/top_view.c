@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The screen: fleet, jobs, workers, decisions. Jobs that run come first; what has no room is
- * counted. */
+/* The screen of `cachew top`: the fleet, jobs, workers, decisions. Running jobs come first; rows
+ * that do not fit are counted. */
 #include "client/tool/view/top.h"
 
 #include <inttypes.h>
@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "client/tool/tool.h"
 
-#define FIXED_LINES 9 /* two of the fleet, three heads, three empty ones, one of the state */
+/* These are two lines of the fleet, three heads, three empty lines, and one of the state. */
+#define FIXED_LINES 9
 
 struct screen {
     struct cw_str *out;
@@ -20,13 +21,14 @@ struct screen {
 };
 struct column {
     const char *head;
-    size_t width; /* 0: what is left */
+    size_t width; /* 0: the column gets what is left. */
     bool right;
 };
 
 /* ---- lines ---- */
 
-/* Characters, not bytes; control characters would move the cursor. Returns how many there are. */
+/* Adds characters (not bytes) without control characters, which would move the cursor. Returns
+ * their number. */
 static size_t add_clean(struct cw_str *out, const char *text, size_t most)
 {
     size_t n = 0;
@@ -94,7 +96,7 @@ static void add_heads(const struct screen *s, const struct column *columns, size
     end_line(s);
 }
 
-/* Cells are texts with '\t' between. */
+/* Cells are separated by '\t' in the text. */
 static void add_cells(const struct screen *s, const struct column *columns, size_t n,
                       struct cw_str *cells)
 {
@@ -162,7 +164,7 @@ static void add_fleet(const struct screen *s, const struct tool_top *top)
 
 /* ---- jobs ---- */
 
-#define JOB_LEAST 11 /* so that all of a job is in 80 columns */
+#define JOB_LEAST 11 /* With this width all of a job fits into 80 columns. */
 #define JOB_MOST 20
 #define JOB_COLUMNS 11
 static const struct column job_columns[JOB_COLUMNS] = {
@@ -194,7 +196,8 @@ static void add_step(struct cw_str *out, const Cachew__V1__TrainerWindow *w)
         cw_str_addf(out, ms < 10 ? "%.2f ms" : ms < 1000 ? "%.0f ms" : "%.0fms", ms);
 }
 
-/* Of all its epochs; without end, of this one. */
+/* Returns the consumed fraction of all its epochs; of the present one, if there is no last
+ * epoch. */
 static double done_of(const Cachew__V1__JobRow *job)
 {
     if (!works(job) && job->error[0] == '\0')
@@ -251,7 +254,8 @@ static void add_jobs(const struct screen *s, const Cachew__V1__ListJobsReply *re
     memcpy(columns, job_columns, sizeof(columns));
     columns[0].width = s->columns > 80 ? CW_MIN(JOB_LEAST + s->columns - 80, JOB_MOST) : JOB_LEAST;
     add_heads(s, columns, JOB_COLUMNS);
-    for (int pass = 0; pass < 2; pass++) { /* at work; then the others, the youngest first */
+    /* Running jobs come first, then the others, the youngest first. */
+    for (int pass = 0; pass < 2; pass++) {
         for (size_t k = 0; k < reply->n_jobs && shown < most; k++) {
             const Cachew__V1__JobRow *job = reply->jobs[pass == 0 ? k : reply->n_jobs - 1 - k];
             if (works(job) != (pass == 0))
@@ -283,7 +287,7 @@ static void add_worker(const struct screen *s, const Cachew__V1__WorkerRow *w,
                        const Cachew__V1__ListJobsReply *jobs)
 {
     CW_STR_AUTO cells = {0};
-    /* the end tells more of a long one */
+    /* The end of a long address says more than its beginning. */
     size_t n = strlen(w->address),
            cut = n > worker_columns[0].width ? n - worker_columns[0].width : 0;
     cw_str_addf(&cells, "%s\t%s\t%u\t%.0f%%\t", w->address + cut, w->state, w->threads,
@@ -329,9 +333,10 @@ static void add_decisions(const struct screen *s, const Cachew__V1__ListDecision
     }
 }
 
-/* ---- all ---- */
+/* ---- the whole screen ---- */
 
-/* Each gets what it needs up to a third; what one leaves goes to the others. */
+/* Divides the rows: each part gets what it needs, up to a third, and what it does not need goes to
+ * the others. */
 static void divide(const size_t need[3], size_t rows, size_t ret_room[3])
 {
     size_t left = rows;

@@ -181,7 +181,7 @@ static void test_skip_and_bounds(void **arg)
             entry_free(NULL, out.entry);
     }
     put(&order, 3, 8, 1);
-    cw_reorder_cut(&order, entry_free, NULL);
+    cw_reorder_end_epoch(&order, entry_free, NULL);
     assert_int_equal(cw_reorder_take(&order).kind, CW_REORDER_END);
     assert_int_equal(order.epoch, 4);
     put(&order, 4, 0, 1);
