@@ -105,13 +105,16 @@ def is_up(path, other):
 
 
 def check_named(root):
-    """Each module that is a folder is named in docs/architecture.md."""
+    """Each module that is a folder, and each file of the dispatcher, is named in docs/architecture.md."""
     text = (root / "docs/architecture.md").read_text()
     for folder, levels in MODULES.items():
         for module in (module for level in levels for module in level):
             path = f"{folder}/{module}"
             if module != "." and (root / path).is_dir() and not re.search(r"`%s`" % re.escape(path), text):
                 yield f"docs/architecture.md: does not name the module {path}"
+    for path in sorted((root / "dispatcher").rglob("*.c")):
+        if not re.search(r"`([\w/]+/)?%s`" % re.escape(path.name), text):
+            yield f"docs/architecture.md: does not say what {path.relative_to(root)} is for"
 
 
 def check_module_names(texts):
