@@ -43,7 +43,7 @@ struct cw_connect_probe {
     int64_t deadline_ms, pause_ms;
     struct cw_mutex mutex;
     struct cw_cond cond;
-    bool done; /* It is guarded by `mutex`. */
+    bool done; /* `mutex` guards this field. */
     struct cw_err err;
 };
 

@@ -28,7 +28,7 @@ struct DLManagedTensor {
 };
 struct export
 {
-    /* It must be the first member, since the deleter frees the struct by its address. */
+    /* This member must be the first, since the deleter frees the struct by its address. */
     struct DLManagedTensor managed;
     int64_t shape[CW_RANK_MAX];
     struct cachew_batch *batch;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew-dispatcher: it opens the state, serves, and ends on SIGTERM. */
+/* cachew-dispatcher: the program opens the state, serves, and ends on SIGTERM. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

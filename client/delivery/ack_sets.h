@@ -7,7 +7,7 @@
 #include "cachew/v1/job.pb-c.h"
 #include "client/delivery/ledger.h"
 
-struct cw_ack_sets { /* It owns one message for each epoch. */
+struct cw_ack_sets { /* The sets own one message for each epoch. */
     Cachew__V1__EpochSet **received, **consumed;
     size_t received_n, consumed_n;
 };

@@ -21,7 +21,7 @@ struct cw_fill {
     struct cw_fill_strings *strings; /* One entry per tensor; NULL if there are no strings. */
     size_t strings_reserved; /* The bytes that are reserved for strings behind the other tensors. */
     size_t bytes;            /* The bytes of all rows in the batch. */
-    struct cw_err shape_err; /* It is set when a row has another shape than the first one. */
+    struct cw_err shape_err; /* The error is set when a row has another shape than the first one. */
 };
 
 void cw_fill_clear(struct cw_fill *fill);

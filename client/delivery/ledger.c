@@ -15,7 +15,7 @@ struct cw_ledger_record {
     uint64_t epoch, lo, hi;
     struct cw_pos after;     /* The position behind the entry, if has_pos is set. */
     bool has_pos, end;       /* end: the entry is the end of the epoch. */
-    struct cw_charge charge; /* It is returned when the entry is given out. */
+    struct cw_charge charge; /* The charge is returned when the entry is given out. */
     uint64_t bytes; /* Sparse jobs: the bytes of the batch, whose memory is this client's own. */
 };
 
@@ -212,7 +212,8 @@ static int rebatch_item(struct cw_ledger *ledger, const struct cw_reorder_out *o
     }
     int rc = cw_rebatch_item(&ledger->rebatch, rows, err);
     cw_item_rows_free(rows);
-    drop(ledger, item); /* This returns the item's credit at once, since its rows were copied. */
+    /* Dropping the item returns its credit at once, since its rows were copied. */
+    drop(ledger, item);
     if (rc == 0 && cw_rebatch_is_full(&ledger->rebatch)) {
         cw_set_add(cw_epoch_sets_get(&ledger->received, out->epoch), 0, ledger->reorder.mine);
         cw_reorder_end_epoch(&ledger->reorder, drop, ledger);

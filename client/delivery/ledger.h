@@ -17,7 +17,7 @@ struct cw_ledger_record;
 struct cw_ledger {
     struct cachew_job *job; /* The ledger borrows it; NULL before cw_ledger_init. */
     struct cw_reorder_buffer reorder;
-    struct cw_rebatch rebatch;        /* It is used by sparse jobs only. */
+    struct cw_rebatch rebatch;        /* Only sparse jobs use it to cut rows into batches. */
     struct cw_ledger_record *records; /* A ring, in the order of rising serial numbers. */
     /* The first records_given records from records_first on were given out and are not consumed;
      * records_n is the number of all. */
@@ -37,8 +37,9 @@ struct cw_ledger {
     /* The items that were received and consumed since the last acknowledgement: sets of local
      * numbers (client/delivery/reorder_buffer.h), by epoch. */
     struct cw_map received, consumed;
-    struct cw_map all_consumed; /* Likewise, all consumed items of epochs that have not ended. */
-    struct cw_pos pos;          /* The position behind what is consumed (ordered jobs). */
+    /* All consumed items of epochs that have not ended: sets of local numbers, by epoch. */
+    struct cw_map all_consumed;
+    struct cw_pos pos;   /* The position behind what is consumed (ordered jobs). */
     uint64_t consumed_n; /* The entries that were consumed since the session last set it to 0. */
 };
 /* Starts at the position `from`. `consumed`: items of epoch from->epoch that were consumed before.
@@ -46,7 +47,7 @@ struct cw_ledger {
 void cw_ledger_init(struct cw_ledger *ledger, struct cachew_job *job,
                     const struct cw_plan_join *rules, const struct cw_pos *from,
                     const struct cw_set *consumed);
-void cw_ledger_fini(struct cw_ledger *ledger); /* It accepts a ledger that is all zero. */
+void cw_ledger_fini(struct cw_ledger *ledger); /* A ledger that is all zero is accepted. */
 /* Takes an output unless its item has come already. Returns 1 if it was taken, 0 if it is a
  * duplicate, and CORRUPT if the job has no such item. In the last two cases the output still
  * belongs to the caller. */

@@ -27,8 +27,9 @@ struct cw_rebatch {
     uint64_t floor;   /* After a resume: batches below this number are not given out. */
     /* The rows of the batch that is being filled, whether or not it is this consumer's. */
     uint64_t fill;
-    struct cw_fill filling; /* These rows, if the batch is this consumer's. */
-    struct cw_map skips;    /* Epoch -> struct cw_set *: numbers of batches to skip. */
+    /* The rows of the batch that is being filled, if the batch is this consumer's. */
+    struct cw_fill filling;
+    struct cw_map skips; /* Epoch -> struct cw_set *: numbers of batches to skip. */
     /* Batches of this consumer that were skipped. The ledger resets the number. */
     uint64_t left_out;
     uint64_t skipped; /* Bad elements since the last batch. */

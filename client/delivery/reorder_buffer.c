@@ -14,7 +14,7 @@ struct cw_reorder_epoch {
     /* The items that have come, that will not come, or that were consumed before. */
     struct cw_set got;
     uint64_t got_n;
-    struct cw_set gone;   /* Those of `got` that will not come. */
+    struct cw_set gone;   /* The items of `got` that will not come. */
     struct cw_map held;   /* Ordered jobs: local number -> entry. */
     struct waiting *fifo; /* Unordered jobs: entries in the order of their arrival. */
     size_t fifo_first, fifo_n, fifo_cap;
@@ -209,7 +209,7 @@ static struct cw_reorder_out take_ordered(struct cw_reorder_buffer *order,
     } else if (cw_set_has(&state->gone, order->next)) {
         out.kind = CW_REORDER_GONE;
     } else if (cw_set_has(&state->got, order->next)) {
-        /* It was consumed before this session began. */
+        /* The item was consumed before this session began. */
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
         return cw_reorder_take(order);
     } else {

@@ -16,7 +16,7 @@
 
 struct cw_reorder_conf {
     uint64_t items;  /* The number of items of an epoch, of all consumers together. */
-    uint64_t epochs; /* It is 0 if the job has no last epoch. */
+    uint64_t epochs; /* The number is 0 if the job has no last epoch. */
     uint64_t consumers, consumer;
     bool unordered;
 };
@@ -32,7 +32,7 @@ struct cw_reorder_buffer {
 enum cw_reorder_kind {
     CW_REORDER_NONE, /* The next item has not come, or all epochs are over. */
     CW_REORDER_ITEM,
-    CW_REORDER_GONE, /* This item will not come (ordered jobs only). */
+    CW_REORDER_GONE, /* The item will not come (ordered jobs only). */
     CW_REORDER_END   /* The epoch is over. */
 };
 struct cw_reorder_out {

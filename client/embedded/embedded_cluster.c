@@ -44,7 +44,7 @@ struct cw_embedded_cluster {
     struct daemon *daemons; /* The first one is the dispatcher. */
     size_t daemons_n;
     bool caching;
-    /* It is used only while the daemons start. */
+    /* The deadline is used only while the daemons start. */
     int64_t deadline_ms;
     const struct cachew_cancel *cancel;
 };

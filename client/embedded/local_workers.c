@@ -141,7 +141,8 @@ static void reap(struct cw_local_workers *w)
             continue;
         }
         struct process process = w->v[i];
-        (void)cw_child_stop(&process.child, 0); /* This closes its pipes. */
+        /* The process has ended; this call closes its pipes. */
+        (void)cw_child_stop(&process.child, 0);
         w->v[i] = w->v[--w->n];
         note_end(w, &process);
     }

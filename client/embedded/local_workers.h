@@ -14,7 +14,7 @@
 struct cw_local_workers;
 struct cw_local_workers_conf {
     uint32_t max, threads; /* threads: the threads of each worker; 0 means one per CPU. */
-    int nice_level;        /* It is added to the nice level of this process. */
+    int nice_level;        /* The number is added to the nice level of this process. */
     double cpus; /* The CPU time that each may use per second, in seconds; 0 for no limit. */
     /* The bytes that `max` of them may use together; 0 means a quarter of the host's memory. */
     uint64_t memory;

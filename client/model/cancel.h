@@ -8,7 +8,8 @@
 #include "client/model/public.h"
 
 #define CW_CANCEL_LOOK_MS 50
-bool cw_cancel_is_set(const struct cachew_cancel *cancel); /* It returns false for NULL. */
+/* NULL counts as a switch that is never set. */
+bool cw_cancel_is_set(const struct cachew_cancel *cancel);
 /* Waits for the condition until the deadline (cw_clock_ns), or until `cancel` (may be NULL) should
  * be looked at again. The caller then checks once more what it waits for. */
 void cw_cancel_wait(const struct cachew_cancel *cancel, struct cw_cond *cond,

@@ -21,9 +21,9 @@ struct cachew_client {
     char *address;      /* The address of the dispatcher. */
     int64_t timeout_ms; /* The time limit of cachew_connect and cachew_job_start. */
     bool shm;           /* Shared memory may be used with workers of this host. */
-    char host_id[CW_CLIENT_HOST_ID_BYTES]; /* It is "" if the host cannot be identified. */
+    char host_id[CW_CLIENT_HOST_ID_BYTES]; /* The text is "" if the host cannot be identified. */
     struct cw_thread thread;
-    /* This and everything below belongs to the loop thread unless another is named. */
+    /* The loop and all fields below belong to the loop thread unless another is named. */
     struct cw_loop *loop;
     struct cw_rpc *rpc;
     struct cw_channel *channel; /* The connection to the dispatcher. */

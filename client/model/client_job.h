@@ -52,7 +52,7 @@ struct cachew_job {
     uint32_t magic;
     pid_t pid; /* The process that started the job. A forked child must not use it. */
     struct cachew_client *client;
-    struct cw_session *session; /* It belongs to the loop thread. */
+    struct cw_session *session; /* The session belongs to the loop thread. */
 
     /* ---- What the job is: set before cachew_job_start returns, and then constant ---- */
     char *_Atomic id; /* Only the id may change: a job that the dispatcher lost gets another one. */
@@ -61,9 +61,9 @@ struct cachew_job {
     size_t old_ids_n;
     struct cw_hash fingerprint;
     uint64_t pipeline_sum, files_sum; /* Parts of the fingerprint. */
-    uint32_t identity; /* It is an enum cw_identity: how source files are told from others. */
+    uint32_t identity; /* An enum cw_identity: how source files are told from others. */
     uint64_t seed;
-    uint64_t epochs; /* It is 0 if the job has no last epoch. */
+    uint64_t epochs; /* The number is 0 if the job has no last epoch. */
     uint64_t items;  /* The number of items of an epoch. */
     uint64_t mine;   /* How many of them belong to this consumer. */
     int64_t elements;
@@ -86,7 +86,7 @@ struct cachew_job {
     struct cw_cond cond;
     struct cachew_batch *head, *tail; /* The queue. `mutex` guards it. */
     bool waiting;                     /* The trainer sleeps on cond. `mutex` guards it. */
-    bool started, closed;             /* `mutex` guards them. */
+    bool started, closed;             /* `mutex` guards these fields. */
     int64_t start_by_ns; /* The time at which cachew_job_start gives up. `mutex` guards it. */
     struct cw_err err;   /* Why the job failed; the first error stays. `mutex` guards it. */
     char reason[256];    /* What the job waits for, for error messages. `mutex` guards it. */
@@ -110,7 +110,8 @@ void cw_client_job_push(struct cachew_job *job, struct cachew_batch *head,
  * Trainer's thread. */
 int cw_client_job_take(struct cachew_job *job, int64_t timeout_ms,
                        struct cw_err *err) CW_MUST_CHECK;
-void cw_client_job_set_id(struct cachew_job *job, const char *id); /* It is for the loop thread. */
+/* Changes the id of the job. Loop thread. */
+void cw_client_job_set_id(struct cachew_job *job, const char *id);
 /* Fails the job; the first error stays. Any thread may call it. */
 void cw_client_job_fail(struct cachew_job *job, const struct cw_err *err);
 /* Returns 0, or STATE if this is not an open job, or one of a parent process. */

@@ -12,7 +12,7 @@ struct cachew_batch {
     _Atomic int refs; /* References: one of the trainer, and one of each DLPack tensor. */
     pid_t pid;        /* The process that received the batch. A forked child must not free it. */
     bool end;         /* The entry is not a batch, but the end of an epoch. */
-    struct cw_batch *data; /* It holds one reference; NULL for the end of an epoch. */
+    struct cw_batch *data; /* This pointer holds one reference; NULL for the end of an epoch. */
     uint64_t epoch, number, seed;
     uint64_t item; /* In a dense pipeline, the item that the batch is. */
     uint64_t lost; /* The number of items that were skipped just before it. */

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 
-#define STILL_MS_MAX (24 * 3600 * 1000) /* It is as much as timeout_ms may be. */
+#define STILL_MS_MAX (24 * 3600 * 1000) /* The limit is as high as that of timeout_ms. */
 
 /* Returns whether another attempt would get the same answer. */
 static bool is_final(int code)

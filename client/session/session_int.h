@@ -41,7 +41,7 @@ struct cw_session {
     struct cw_worker_stream **streams; /* The session owns them. */
     size_t streams_n, streams_cap;
     struct cw_local_workers *local; /* NULL until the dispatcher asks for some. */
-    struct cw_ack_schedule ack;     /* It decides when to acknowledge next. */
+    struct cw_ack_schedule ack;     /* The schedule decides when to acknowledge next. */
     int64_t acked_ns;               /* The time of the last acknowledgement; 0 if there was none. */
     int64_t said_ns;                /* The time of the last message to the dispatcher. */
     /* The counters that the last acknowledgement reported. */
@@ -50,7 +50,7 @@ struct cw_session {
      * began to starve. */
     uint64_t messages, starved_messages;
     int starved_ticks;
-    cw_loop_fn *closed; /* It is set once the session is being closed. */
+    cw_loop_fn *closed; /* The function is set once the session is being closed. */
     void *closed_arg;
 };
 
@@ -106,7 +106,7 @@ int cw_session_restart(struct cw_session *session, const Cachew__V1__ClientWelco
                        struct cw_err *err);
 
 /* ---- session_recv.c ---- */
-/* It is the callback on_message of the stream. */
+/* This function is the callback on_message of the stream. */
 void cw_session_recv(void *session, struct cw_rpc_msg *msg);
 
 #endif

@@ -131,7 +131,7 @@ void cw_session_recv(void *arg, struct cw_rpc_msg *msg)
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND__NOT_SET:
         default:
-            break; /* It is a message of a later version. */
+            break; /* A later version may send messages that this one does not know. */
         }
     }
     protobuf_c_message_free_unpacked(base, NULL);

@@ -17,7 +17,7 @@ struct tool_epoch_sum {
     bool unordered;
     struct cw_hasher *hasher; /* Ordered jobs: it hashes the digests of the batches. */
     struct cw_hash sum;       /* Unordered jobs: the 128-bit sum of the digests. */
-    struct cw_hasher *one;    /* It hashes the bytes of one batch. */
+    struct cw_hasher *one;    /* This hasher computes the digest of one batch. */
 };
 void tool_epoch_sum_init(struct tool_epoch_sum *sum, bool unordered);
 void tool_epoch_sum_fini(struct tool_epoch_sum *sum);

@@ -64,15 +64,15 @@ int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
  * sets *ret_exit; it has printed the help or an error. */
 bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional,
                 size_t max, size_t *ret_n, int *ret_exit);
-/* Does the same for a command that takes exactly n words. `question` asks for what is missing, for
- * example "which file?". */
+/* Parses the arguments of a command that takes exactly n words, as tool_parse does. `question` asks
+ * for what is missing, for example "which file?". */
 bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question,
                       const char **ret_words, size_t n, int *ret_exit);
 /* Prints "cachew: <message>" to stderr, and returns TOOL_FAILED. */
 int tool_fail(const char *fmt, ...) CW_PRINTF(1, 2);
 int tool_fail_err(const struct cw_err *err);
 struct cachew_error;
-/* Does the same, but prints nothing if a signal has ended the call. */
+/* Prints the message as tool_fail does, but nothing if a signal has ended the call. */
 int tool_fail_cachew(const struct cachew_error *error);
 
 /* From now on SIGINT and SIGTERM set tool_is_interrupted and cancel calls that wait, so that the
@@ -92,15 +92,15 @@ const char *tool_dispatcher(void);
 bool tool_line_wanted(void);
 void tool_line_show(const char *text);
 void tool_line_clear(void);
-/* These print, for example, "1.2M", "345", "6.7 GB" and "1:02:03". */
+/* The functions print, for example, "1.2M", "345", "6.7 GB" and "1:02:03". */
 void tool_print_count(double n, struct cw_str *out);
 void tool_print_bytes(double n, struct cw_str *out);
 void tool_print_time(double seconds, struct cw_str *out);
 
 double tool_seconds_since(int64_t start_ns); /* start_ns is a time of cw_clock_ns. */
 
-/* These add a member to a JSON object that begins with "{" in out: after a comma, unless it is the
- * first. */
+/* The functions add a member to a JSON object that begins with "{" in out: after a comma, unless it
+ * is the first. */
 void tool_json_text(struct cw_str *out, const char *key, const char *text);
 void tool_json_real(struct cw_str *out, const char *key, double number);
 void tool_json_number(struct cw_str *out, const char *key, uint64_t number);
@@ -134,13 +134,13 @@ struct ProtobufCMessageDescriptor;
 int tool_admin_call(const char *address, const char *method, const struct ProtobufCMessage *request,
                     const struct ProtobufCMessageDescriptor *reply_type,
                     struct ProtobufCMessage **ret_reply, struct cw_err *err);
-/* Does the same for a change. The dispatcher answers it once it is stored, so the call waits
- * longer: the disk may be slow. */
+/* Makes a call that changes something. The dispatcher answers it once the change is stored, so the
+ * call waits longer: the disk may be slow. */
 int tool_admin_change(const char *address, const char *method,
                       const struct ProtobufCMessage *request,
                       const struct ProtobufCMessageDescriptor *reply_type,
                       struct ProtobufCMessage **ret_reply, struct cw_err *err);
-/* Does the same with another time limit. */
+/* Makes a call with a time limit of its own. */
 int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms,
                            const struct ProtobufCMessage *request,
                            const struct ProtobufCMessageDescriptor *reply_type,

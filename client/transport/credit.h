@@ -25,13 +25,13 @@ struct cw_credit {
 };
 /* What one output has cost; {0} if nothing. */
 struct cw_charge {
-    struct cw_credit *credit; /* It holds one reference, or is NULL. */
+    struct cw_credit *credit; /* This pointer holds one reference, or is NULL. */
     uint32_t conn;
     uint64_t cost; /* The cost in bytes of memory. */
 };
 
 struct cw_credit *cw_credit_new(uint64_t limit) CW_MUST_CHECK; /* Returns one reference. */
-void cw_credit_unref(struct cw_credit *credit);                /* It accepts NULL. */
+void cw_credit_unref(struct cw_credit *credit);                /* NULL is accepted. */
 /* Begins a new connection: nothing is charged any more. Returns the first credit, in bytes of
  * outputs. It is small while nothing is known of this worker's outputs. */
 uint64_t cw_credit_begin(struct cw_credit *credit);

@@ -12,8 +12,8 @@ struct cw_batch;
 struct cw_rpc_msg;
 
 struct cw_received {
-    /* It holds one reference, and has the epoch, the item and the tensors. Its buf is set unless
-     * msg is. */
+    /* This pointer holds one reference, and has the epoch, the item and the tensors. Its buf is set
+     * unless msg is. */
     struct cw_batch *batch;
     /* Sparse pipelines over gRPC: the message that contains the bytes (one reference), from
      * `offset` on; NULL otherwise. */

@@ -23,7 +23,7 @@ static size_t class_of(size_t bytes, size_t *ret_size)
     size_t log2 = 63 - (size_t)__builtin_clzll((unsigned long long)bytes - 1);
     size_t quarter = (size_t)1 << (log2 - 2);
     size_t size = CW_ALIGN_UP(bytes, quarter);
-    size_t step = (size - ((size_t)1 << log2)) / quarter; /* It is 1 to 4. */
+    size_t step = (size - ((size_t)1 << log2)) / quarter; /* The step is 1 to 4. */
     *ret_size = size;
     return log2 * 4 + step - 1 - 13 * 4;
 }

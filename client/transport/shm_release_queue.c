@@ -13,7 +13,7 @@ struct cw_shm_release_queue {
     cw_shm_release_wake_fn *wake; /* NULL once the connection is over. `mutex` guards it. */
     void *arg;                    /* The argument of wake. */
     uint64_t *slots; /* Slots that were released and not yet taken. `mutex` guards them. */
-    size_t slots_n, slots_cap; /* `mutex` guards them. */
+    size_t slots_n, slots_cap; /* `mutex` guards these fields. */
     size_t enough; /* The loop is woken when so many slots have gathered. `mutex` guards it. */
 };
 

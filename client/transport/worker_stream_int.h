@@ -20,7 +20,7 @@ struct cw_worker_stream {
     bool was_lost;            /* The connection broke, and the worker has not answered since. */
     bool listed;              /* The dispatcher lists the worker. */
     bool unreported;          /* The dispatcher could not be told that the worker was lost. */
-    struct cw_credit *credit; /* It holds one reference. */
+    struct cw_credit *credit; /* The credit of the worker. This pointer holds one reference. */
     /* The shared memory of this connection; NULL and -1 if there is none. */
     struct cw_shm_view *view;
     int shm_fd;

@@ -19,7 +19,7 @@ struct cw_backup {
     bool over;                /* Nothing more is sent, and the stream is ending. Loop thread. */
     struct cw_thread thread;
     atomic_int stop;
-    struct cw_mutex mutex; /* It guards the fields below. */
+    struct cw_mutex mutex; /* The mutex guards the fields below. */
     struct cw_cond cond;
     bool wanted; /* The next part is wanted. */
 };

@@ -195,7 +195,7 @@ static int ask_policy(struct cw_autocache_job *decider, int64_t now, struct cw_e
     else if (decision.decided && is_new_decision(decider, &decision))
         carry_out(decider, &view, &decision);
     else if (decision.decided && decider->predicted_ns <= 0)
-        /* It is the prediction for the present workers. */
+        /* The new prediction is for the present workers. */
         decider->predicted_ns = decision.epoch_ns;
     decider->ask_due = rc == 0 && !decision.decided;
     cw_autocache_decision_fini(&decision);

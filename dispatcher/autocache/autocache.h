@@ -59,11 +59,12 @@ struct cw_autocache_service { /* The service of the dispatcher. */
 };
 
 /* ---- autocache.c ---- */
-/* It is called before the state is loaded, and does nothing without a store. */
+/* Creates the service. The function is called before the state is loaded, and does nothing without
+ * a store. */
 void cw_autocache_open(struct cw_dispatcher *d);
 void cw_autocache_start(struct cw_dispatcher *d);
 void cw_autocache_close(struct cw_dispatcher *d);
-/* It is called after the jobs are restored. */
+/* Restores decisions and profiles. The function is called after the jobs are restored. */
 int cw_autocache_restore(struct cw_dispatcher *d, struct cw_err *err);
 void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_autocache_worker_gone(struct cw_worker *worker);

@@ -90,7 +90,7 @@ static bool detect_other_workers(struct cw_autocache_job *decider)
     decider->epoch_ns = decider->compute_ns = 0;
     for (size_t i = 0; i < decider->measure.n; i++)
         decider->node_ns[i] = 0;
-    decider->predicted_ns = 0; /* It was a prediction for other workers. */
+    decider->predicted_ns = 0; /* The old prediction was for other workers. */
     return true;
 }
 

@@ -14,8 +14,8 @@
 #define FILE_BYTES ((size_t)4 << 20)
 #define PIECE_BYTES ((size_t)1 << 20) /* Several reads of this size go on at once. */
 #define PIECES (FILE_BYTES / PIECE_BYTES)
-#define READS_MAX 16                  /* At most so many reads are timed for each size. */
-#define SIZE_NS ((int64_t)1000000000) /* And they take no longer than this. */
+#define READS_MAX 16                  /* At most so many reads are timed for each size ... */
+#define SIZE_NS ((int64_t)1000000000) /* ... and the reads of one size take no longer than this. */
 
 static const size_t sizes[CW_BENCHMARK_POINTS] = {(size_t)4 << 10, (size_t)64 << 10,
                                                   (size_t)512 << 10, (size_t)2 << 20};
@@ -24,13 +24,14 @@ struct cw_store_benchmark {
     char *url;
     struct cw_thread thread;
     _Atomic bool done;
-    struct cw_store_benchmark_result result; /* It belongs to the thread until `done` is set. */
+    /* The result belongs to the thread until `done` is set. */
+    struct cw_store_benchmark_result result;
 };
 struct pieces { /* The reads that have begun and not ended. */
     struct cw_mutex mutex;
     struct cw_cond cond;
-    size_t left; /* It is guarded by `mutex`. */
-    int rc;      /* It is guarded by `mutex`. */
+    size_t left; /* `mutex` guards this field. */
+    int rc;      /* `mutex` guards this field. */
 };
 
 static int time_reads(struct cw_store_file *file, char *buffer, size_t bytes,

@@ -12,7 +12,7 @@
 struct cw_store_benchmark;
 struct cw_store_benchmark_result {
     struct cw_autocache_point points[CW_BENCHMARK_POINTS];
-    size_t points_n;     /* It is 0 if the store could not be measured. */
+    size_t points_n;     /* The number is 0 if the store could not be measured. */
     double read_bytes_s; /* The rate of several reads at once. */
     struct cw_err err;
 };

@@ -19,12 +19,12 @@
 #include "dispatcher/cache/catalogue.h"
 #include "dispatcher/model/model.h"
 
-struct cw_cache_io; /* It is defined in cache_store_io.c. */
+struct cw_cache_io; /* The struct is defined in cache_store_io.c. */
 
-/* How the names begin of files by which a dispatcher measures its store. */
+/* The names of the files by which a dispatcher measures its store begin so. */
 #define CW_CACHE_PROBE "probe-"
 
-/* It is embedded by whoever waits for a listing or for deletions. `done` is called on the loop
+/* Whoever waits for a listing or for deletions embeds this struct. `done` is called on the loop
  * thread, once. */
 struct cw_cache_waiter {
     struct cw_cache_waiter *next; /* The next one of those that wait for a listing. */
@@ -46,7 +46,8 @@ struct cw_cache_service {
     struct cw_catalogue *catalogue;
     struct cw_cache_due due;
     struct cw_timer *timer;
-    int64_t tidy_ms, space_ms; /* The next time of each of these. */
+    /* The next time to forget silent workers, and to ask for the free space. */
+    int64_t tidy_ms, space_ms;
     int64_t rows_ms;
     /* ---- the store, as the dispatcher sees it ---- */
     struct cw_cache_io *store;
@@ -67,7 +68,7 @@ struct cw_cache_service {
     /* Name -> struct pending_delete. An entry stays until the file is deleted and a listing that
      * may still contain it has ended. */
     struct cw_strmap pending_deletes;
-    /* Those of them whose deletion begins at the end of the loop iteration. */
+    /* The names of pending deletes that begin at the end of the loop iteration. */
     struct cw_catalogue_names unsent_deletes;
     size_t pending_deletes_n; /* The number of files that are not deleted yet. */
     bool full;                /* The cache is full: no worker may write. */
@@ -86,8 +87,8 @@ void cw_cache_service_start(struct cw_dispatcher *d);
 void cw_cache_service_stop(
     /* Answers everybody who waits. It is called before the server stops. */
     struct cw_dispatcher *d);
-/* close ends the threads; free is called when the loop is gone. Both accept that there is no
- * cache. */
+/* cw_cache_service_close ends the threads; cw_cache_service_free is called when the loop is gone.
+ * Both accept that there is no cache. */
 void cw_cache_service_close(struct cw_dispatcher *d);
 void cw_cache_service_free(struct cw_dispatcher *d);
 /* Returns whether the job must wait for the first listing. Right after the start it is not known
@@ -118,7 +119,8 @@ void cw_cache_count_readers(struct cw_cache_service *cache); /* Computes `reader
 void cw_cache_subscribe(struct cw_share *share);
 /* Stops notifying the worker of keys that none of its jobs reads any more. */
 void cw_cache_unsubscribe(struct cw_worker *worker);
-void cw_cache_worker_gone(struct cw_worker *worker); /* It may be called when there is no cache. */
+/* Forgets a worker that is gone. There need not be a cache. */
+void cw_cache_worker_gone(struct cw_worker *worker);
 
 /* ---- cache_reports.c ---- */
 void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *progress);

@@ -6,7 +6,8 @@
 #include "dispatcher/cache/cache.h"
 
 /* ---- cache_plans.c ---- */
-void cw_cache_jobs_changed(struct cw_cache_service *cache); /* Does the same for all jobs. */
+/* Recomputes the use of the cache by all jobs, as cw_job_cache_changed does for one. */
+void cw_cache_jobs_changed(struct cw_cache_service *cache);
 
 /* ---- cache_notify.c ---- */
 /* Notifies workers of the chunks that were added or removed in this loop iteration. */
@@ -46,12 +47,13 @@ struct cw_cache_io_result {
     struct cw_cache_io_file files[CW_CACHE_IO_BATCH];
     size_t files_n;
 };
-/* It is called on the loop thread with each result, which is freed afterwards. */
+/* The function is called on the loop thread with each result, which is freed afterwards. */
 typedef void cw_cache_io_fn(void *arg, const struct cw_cache_io_result *result);
 struct cw_cache_io *cw_cache_io_open(struct cw_loop *loop, const char *url,
                                      cw_cache_io_fn *on_result, void *arg);
 void cw_cache_io_close(struct cw_cache_io *store); /* Waits for the operations that have begun. */
-void cw_cache_io_free(struct cw_cache_io *store);  /* It is called when the loop is gone. */
+/* Frees the object when the loop is gone. */
+void cw_cache_io_free(struct cw_cache_io *store);
 void cw_cache_io_list(struct cw_cache_io *store);
 void cw_cache_io_space(struct cw_cache_io *store);
 void cw_cache_io_remove(struct cw_cache_io *store, const char *name);

@@ -21,15 +21,16 @@ struct lane {
     struct cw_cache_io *store;
     struct cw_thread thread;
     struct cw_cond cond;
-    struct task *first, *last; /* These are guarded by `mutex`. */
+    struct task *first, *last; /* `mutex` guards these fields. */
 };
 struct cw_cache_io {
-    cw_cache_io_fn *on_result; /* It is called on the loop thread. */
+    cw_cache_io_fn *on_result; /* The function is called on the loop thread. */
     void *arg;
     struct cw_loop *loop;
     char *url;
     struct cw_mutex mutex, opening;
-    struct cw_store *store; /* It is guarded by `opening` until it is opened. */
+    /* The store is opened under the lock `opening`, and constant from then on. */
+    struct cw_store *store;
     struct lane lanes[LANES_N];
     atomic_bool stop;
     bool closed;      /* Results that are posted after this are dropped. Loop thread. */

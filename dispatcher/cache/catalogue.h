@@ -29,7 +29,7 @@ struct cw_catalogue_chunk {
     /* Chunks of the key, in the order in which they became known. */
     struct cw_catalogue_chunk *prev, *next;
     uint64_t records, bytes;
-    int64_t created_ms; /* This is wall time. */
+    int64_t created_ms; /* The time is wall time. */
     /* The number of the last listing that contained the chunk, or that began before it was
      * written. */
     uint64_t seen_by;
@@ -63,7 +63,7 @@ struct cw_catalogue_key {
     /* The CPU time of the records whose cost was reported, and their number. */
     uint64_t cost_ns, cost_records;
     uint64_t hits, misses, saved_ns;
-    int64_t created_ms, used_ms; /* These are wall times; used_ms is 0 if the key was never used. */
+    int64_t created_ms, used_ms; /* Both are wall times; used_ms is 0 if the key was never used. */
     bool pinned;
     /* The number of running jobs that read the key. cw_cache_count_readers computes it. */
     uint64_t readers;
@@ -97,7 +97,7 @@ struct cw_catalogue {
 
 struct cw_catalogue *cw_catalogue_new(const struct cw_evict_policy *evict,
                                       uint64_t quota) CW_MUST_CHECK;
-void cw_catalogue_free(struct cw_catalogue *catalogue); /* It accepts NULL. */
+void cw_catalogue_free(struct cw_catalogue *catalogue); /* NULL is accepted. */
 
 /* Returns the tenant, which is created if it is new. The name must be valid (base/name.h); "" means
  * "default". */

@@ -29,8 +29,8 @@
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
                           Cachew__V1__Graph *graph);
 void cw_job_free(struct cw_job *job);
-int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* It is taken on success. */,
-                    struct cw_err *err);
+/* The info is taken on success. */
+int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_err *err);
 void cw_job_clients_changed(struct cw_job *job);
 
 /* ---- job_tick.c ---- */
@@ -81,9 +81,9 @@ void cw_job_store_options(struct cw_job *job); /* Writes the options, which have
 /* Writes the use of the job, and its telemetry with it, if the last time was long enough ago. With
  * `all` they are written if they have changed at all. */
 void cw_job_store_usage(struct cw_job *job, int64_t now, bool all);
-/* They have changed since they were written. */
+/* Returns whether use or telemetry have changed since they were written. */
 bool cw_job_usage_is_unstored(const struct cw_job *job);
-/* They have changed and were not written for long. */
+/* Returns whether use or telemetry have changed and were not written for long. */
 bool cw_job_usage_is_due(const struct cw_job *job, int64_t now);
 
 /* ---- progress.c ---- */

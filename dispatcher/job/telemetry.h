@@ -39,7 +39,7 @@ void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_telemetry_tick(struct cw_job *job, int64_t now);
 void cw_telemetry_free(struct cw_job *job);
-/* It is defined in share_alerts.c, and needs the telemetry to exist. */
+/* Records alerts about the job's share (share_alerts.c). The job must have telemetry. */
 void cw_share_alerts_tick(struct cw_job *job, int64_t now);
 /* Returns window i of those that are kept, 0 being the oldest; NULL after the last. */
 const struct cw_scale_window *cw_telemetry_window(const struct cw_job *job, size_t i);

@@ -141,7 +141,8 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     size_t workers_n = CW_MAX(share->job->workers_n, 1);
     if (share->unreachable_until_ms > fill->now)
         return false;
-    /* These are the conditions of the code below, tested without a search for each share. */
+    /* The code below has the same conditions; here they are tested without a search for each
+     * share. */
     if (!fill->free || (share->fill_allowance == 0 && (share->fill_extended || !fill->hole))) {
         share->fill_complete = fill->free;
         return false;

@@ -25,7 +25,7 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
  * Revoke. cw_lease_free_all takes everything that the share holds. */
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell);
 void cw_lease_free_all(struct cw_share *share, bool tell);
-/* Does the same with all shares of the job, and tells their workers. */
+/* Frees the leases of all shares of the job, and tells their workers. */
 void cw_lease_free_job(struct cw_job *job);
 void cw_lease_adopt(struct cw_worker *worker, const Cachew__V1__HeldLease *held);
 void cw_share_remove(struct cw_share *share);

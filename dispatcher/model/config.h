@@ -22,7 +22,7 @@
 
 struct cw_dispatcher;
 struct cw_worker;
-struct cw_evict_policy; /* It is defined in policies/policy.h. */
+struct cw_evict_policy; /* The struct is defined in policies/policy.h. */
 
 /* A provisioner starts and ends workers. One provisioner is in use (scaling/provisioner.c). */
 struct cw_provisioner {
@@ -80,7 +80,7 @@ struct cw_options {
     /* The HTTP address of the metrics; NULL if they are not served by HTTP. */
     const char *metrics_listen;
     int64_t scale_in_ms; /* A worker that no job needs is kept so long before it is drained. */
-    struct cw_arg_list worker_args; /* These arguments are passed to each worker that is started. */
+    struct cw_arg_list worker_args; /* The arguments are passed to each worker that is started. */
     bool standby, exit_with_stdin;
 };
 

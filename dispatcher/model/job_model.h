@@ -12,14 +12,14 @@
 #include "dispatcher/model/item_faults.h"
 #include "dispatcher/model/usage.h"
 
-struct cw_catalogue_key; /* It is defined in cache/catalogue.h. */
+struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_client;
-struct cw_autocache_job; /* It is defined in autocache/autocache.h. */
+struct cw_autocache_job; /* The struct is defined in autocache/autocache.h. */
 struct cw_dispatcher;
-struct cw_scaling; /* It is defined in scaling/scaling.h. */
+struct cw_scaling; /* The struct is defined in scaling/scaling.h. */
 struct cw_share;
 struct cw_tenant;
-struct cw_telemetry; /* It is defined in job/telemetry.h. */
+struct cw_telemetry; /* The struct is defined in job/telemetry.h. */
 struct cw_worker;
 
 /* The states of a job. The numbers are stored in state.db, so they never change. */
@@ -144,7 +144,7 @@ struct cw_job {
     struct cw_usage usage, usage_stored;
     int64_t usage_stored_ms;
     int64_t rate_ms;
-    int64_t created_ms;   /* This is wall time. */
+    int64_t created_ms;   /* The time is wall time. */
     int64_t no_client_ms; /* The time since which the job has no client; 0 if it has one. */
     int64_t no_worker_ms; /* The time since which the job waits for a worker; 0 if it does not. */
     int64_t waiting_sent_ms;

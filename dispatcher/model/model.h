@@ -54,13 +54,13 @@
 #include "wire/token.h"
 #include "wire/wire.h"
 
-struct cw_backup;            /* It is defined in admin/backup.c. */
-struct cw_cache_service;     /* It is defined in cache/cache.h. */
-struct cw_autocache_service; /* It is defined in autocache/autocache.h. */
-struct cw_http;              /* It is defined in src/daemon. */
-struct cw_parent_watch;      /* It is defined in src/loop. */
-struct cw_state;             /* It is defined in state/state_int.h. */
-struct cw_stored_waiter;     /* It is defined in state/when_stored.c. */
+struct cw_backup;            /* The struct is defined in admin/backup.c. */
+struct cw_cache_service;     /* The struct is defined in cache/cache.h. */
+struct cw_autocache_service; /* The struct is defined in autocache/autocache.h. */
+struct cw_http;              /* The struct is defined in src/daemon. */
+struct cw_parent_watch;      /* The struct is defined in src/loop. */
+struct cw_state;             /* The struct is defined in state/state_int.h. */
+struct cw_stored_waiter;     /* The struct is defined in state/when_stored.c. */
 
 struct cw_provision { /* The provisioner in use (scaling/provisioner.c). */
     const struct cw_provisioner *kind;

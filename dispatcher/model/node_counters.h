@@ -32,7 +32,7 @@ struct cw_node_counters {
     struct cw_map workers; /* Worker id -> the totals that the worker sent last (struct seen). */
 };
 void cw_node_counters_init(struct cw_node_counters *measure, size_t nodes_n);
-void cw_node_counters_fini(struct cw_node_counters *measure); /* It accepts a zeroed struct. */
+void cw_node_counters_fini(struct cw_node_counters *measure); /* A zeroed struct is accepted. */
 /* Adds the counts that one worker sent of one node. */
 void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
                           const Cachew__V1__NodeCounts *counts);

@@ -53,7 +53,7 @@ static struct cw_files_view look(struct cw_job *job, int64_t now)
 {
     struct cw_files_view view = {.grace_ms = job->d->options.grace_ms};
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        /* This also holds for a worker that is tried again, until it has computed something. */
+        /* A worker that is tried again counts as barred until it has computed something. */
         bool barred = share->other_files && cw_worker_is_usable(share->worker);
         view.barred = view.barred || barred;
         view.preparer = view.preparer || (barred && share->worker->id == job->prepared_by);

@@ -16,7 +16,7 @@ struct cw_lease {
     uint64_t counter;
     uint64_t epoch;
     struct cw_set items; /* The items that are neither received nor handed back. */
-    struct cw_set todo;  /* Those of the items that were not reported as computed. */
+    struct cw_set todo;  /* The items of the lease that were not reported as computed. */
     int64_t given_ms;
     bool hedge;        /* The items are leased to another worker as well. */
     bool full;         /* No more items join the lease. */

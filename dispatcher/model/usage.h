@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct cw_usage {
-    uint64_t elements, bytes, cpu_ns; /* These were computed by workers. */
+    uint64_t elements, bytes, cpu_ns; /* What workers computed for the job, and the CPU time. */
     double remote_s, local_s; /* The time of workers, on other hosts and on the trainers' hosts. */
     double client_s;          /* The time of attached trainers. */
     double cost;              /* The cost by the prices that were valid at the time. */

@@ -7,7 +7,7 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "dispatcher/model/config.h"
 
-struct cw_catalogue_key; /* It is defined in cache/catalogue.h. */
+struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_dispatcher;
 struct cw_job;
 struct cw_share;

@@ -44,7 +44,7 @@ struct cw_scaling { /* The scaling of one job. */
  * no such policy. */
 int cw_scaling_check(const char *policy, struct cw_err *err);
 int cw_placement_check(const char *policy, struct cw_err *err);
-void cw_scaling_begin(struct cw_job *job); /* It is called when the job is created. */
+void cw_scaling_begin(struct cw_job *job); /* Chooses the policy of a job that was just created. */
 /* Changes the policy of a running job by request: for the number of its workers or, with `place`,
  * for where they run. INVALID: there is no such policy. */
 int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct cw_err *err);

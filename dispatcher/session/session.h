@@ -14,13 +14,13 @@
 
 /* ---- worker_session.c ---- */
 void cw_worker_session_open(void *dispatcher,
-                            /* It handles the method /cachew.v1.Fleet/Attach. */
+                            /* This function handles the method /cachew.v1.Fleet/Attach. */
                             struct cw_stream *stream);
 void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now);
 void cw_worker_sessions_close(struct cw_dispatcher *d);
 
 /* ---- client_session.c ---- */
-/* It handles the method /cachew.v1.Jobs/Attach. */
+/* This function handles the method /cachew.v1.Jobs/Attach. */
 void cw_client_session_open(void *dispatcher, struct cw_stream *stream);
 void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now);
 void cw_client_sessions_close(struct cw_dispatcher *d);

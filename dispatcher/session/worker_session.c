@@ -236,8 +236,8 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     if (progress->n_source > 0)
         cw_worker_set_source_tiers(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
-        /* This includes jobs that are over: a trainer may consume the last items before their
-         * worker reports them. */
+        /* The job may be over: a trainer may consume the last items before their worker reports
+         * them. */
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->done[i]->job_id);
         struct cw_share *share = job ? cw_share_find(job, worker) : NULL;
         if (share)

@@ -60,7 +60,7 @@ struct cw_state_job {
     uint64_t first_epoch; /* All epochs below it are consumed. */
     int error_code;
     const char *error;
-    int64_t created_ms; /* This is wall time. */
+    int64_t created_ms; /* The time is wall time. */
 };
 void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job);
 void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status,
@@ -91,7 +91,7 @@ struct cw_state_cache_key {
     const char *tenant, *key; /* The key is in hexadecimal. */
     const char *pipeline, *node, *op;
     uint64_t ids, hits, misses, saved_ns, cost_ns, cost_records;
-    int64_t created_ms, used_ms; /* These are wall times. */
+    int64_t created_ms, used_ms; /* Both are wall times. */
     bool pinned;
 };
 void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row);
@@ -110,7 +110,7 @@ void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw
  * here, too: what was measured of a pipeline, by key, the latest `kept` of them. */
 struct cw_state_decision {
     uint64_t id; /* Ids rise and are never used again. The id is set when the decision is stored. */
-    int64_t time_ms; /* This is wall time. */
+    int64_t time_ms; /* The time is wall time. */
     uint64_t epoch;
     double predicted_ns;    /* Autocache only: the predicted time of an epoch. */
     double remote, local;   /* Autoscale and autoplace only: numbers of workers. */
@@ -215,8 +215,8 @@ int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, 
  * be waited for, fn is called at once. */
 typedef void cw_stored_fn(void *arg, const struct cw_err *err);
 void cw_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
-/* Calls those whose writes are stored by now. With err it calls all of them, since what they wait
- * for is not stored and may not be for long. */
+/* Calls the waiters whose writes are stored by now. With err it calls all waiters, since their
+ * writes are not stored and may not be for long. */
 void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err);
 
 /* ---- decision_record.c ---- */

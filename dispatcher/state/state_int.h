@@ -91,7 +91,7 @@ void cw_state_queue_clear(struct cw_state_queue *queue);
 enum cw_state_phase { CW_STATE_IDLE, CW_STATE_HANDED, CW_STATE_RAN };
 struct cw_state_writer {
     struct cw_thread thread;
-    /* It guards the other fields. But while a batch is handed over, the batch belongs to the
+    /* The mutex guards the other fields. But while a batch is handed over, the batch belongs to the
      * thread. */
     struct cw_mutex mutex;
     struct cw_cond cond;
@@ -103,7 +103,8 @@ struct cw_state_writer {
     void *notify_arg;
 };
 void cw_state_writer_start(struct cw_state *state);
-void cw_state_writer_stop(struct cw_state *state); /* It accepts a writer that was never started. */
+/* A writer that was never started is accepted. */
+void cw_state_writer_stop(struct cw_state *state);
 
 struct cw_state {
     char *dir;
@@ -119,7 +120,7 @@ struct cw_state {
     uint64_t seq, batch_seq, stored_seq;
     size_t batch_bytes;
     struct cw_state_writer writer;
-    /* They belong to the writer, and are prepared when first used. */
+    /* The prepared statements belong to the writer, and are prepared when first used. */
     sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N];
 };
 
@@ -136,7 +137,8 @@ int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doi
                   struct cw_err *err);
 
 /* ---- state_usage.c ---- */
-struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt); /* Reads a row that begins with a name. */
+/* Reads the use from a row whose first column is a name. */
+struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt);
 /* Reads counters as they are stored, as little-endian 64-bit numbers. Returns how many there
  * are. */
 size_t cw_state_counts_read(const void *p, size_t n, uint64_t *ret_counts, size_t max);

@@ -232,7 +232,8 @@ static bool has_dir(const Cachew__V1__WorkerRow *w)
     return false;
 }
 
-/* It assumes that the workers of a host share their directory, as they should. */
+/* Returns whether the worker is the first of its host. The workers of a host are assumed to share
+ * their directory, as they should. */
 static bool is_first_of_host(const Cachew__V1__ListWorkersReply *reply, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -45,7 +45,7 @@ struct tool_source_run {
     const struct tool_sources *sources;
     unsigned counts; /* The tier that counts, as a bit of format/source_file.h. */
     bool load;
-    tool_source_report_fn *on_report; /* It may be NULL. */
+    tool_source_report_fn *on_report; /* The function may be NULL. */
     void *report_arg;
 };
 /* Returns TOOL_OK, or the exit code of the program. Errors are printed. */

@@ -19,7 +19,8 @@ struct replay {
     struct replay_options opt;
     struct cw_recipe recipe; /* The batch that is asked for. */
     bool known; /* The fingerprint is known, and the batch that is computed must have it. */
-    struct tool_job job; /* It comes from the dispatcher, or contains only the graph of the file. */
+    /* The job as the dispatcher describes it, or with only the graph of the file. */
+    struct tool_job job;
     struct cw_plan *plan;
     struct tool_rebuilt rebuilt;
     struct tool_dump_sum dumped;

@@ -27,7 +27,7 @@ struct tool_output {
 };
 /* Opens "chunks:URL", "chunks:DIR", "DIR", "NAME.tfrecord" or "NAME.tar". It makes directories. */
 int tool_output_open(struct tool_output *output, const char *out, struct cw_err *err);
-void tool_output_close(struct tool_output *output); /* It accepts a zeroed struct. */
+void tool_output_close(struct tool_output *output); /* A zeroed struct is accepted. */
 /* Reads the progress. EXISTS: there are shards without a state, so something else wrote them. */
 int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state,
                      struct cw_err *err);

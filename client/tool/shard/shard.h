@@ -19,7 +19,8 @@ struct tool_shard_options {
 };
 struct tool_shard; /* Each format defines its own. */
 struct tool_shard_format {
-    /* It is also the extension of the files, for example "tfrecord"; that of chunks is "chunk". */
+    /* The format's name is also the extension of its files, for example "tfrecord"; the extension
+     * of chunks is "chunk". */
     const char *name;
     const char *ext;
     /* INVALID: such elements cannot be written in this format. */
@@ -33,7 +34,7 @@ struct tool_shard_format {
     /* Returns the parts of the file. They are valid until discard. */
     int (*finish)(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n,
                   struct cw_err *err);
-    void (*discard)(struct tool_shard *shard); /* It accepts NULL. */
+    void (*discard)(struct tool_shard *shard); /* NULL is accepted. */
 };
 extern const struct tool_shard_format tool_shard_chunks, tool_shard_tfrecord, tool_shard_tar;
 

@@ -11,7 +11,7 @@
 /* The reply is freed with tool_explain_free. */
 int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply,
                      struct cw_err *err);
-void tool_explain_free(Cachew__V1__ExplainReply *reply); /* It accepts NULL. */
+void tool_explain_free(Cachew__V1__ExplainReply *reply); /* NULL is accepted. */
 /* Prints one JSON object, as in `cachew decisions --json`. */
 void tool_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out);
 /* Prints one line: the time, the job, the policy, the choice and the reason. */

@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "client/tool/tool.h"
 
-/* These are two lines of the fleet, three heads, three empty lines, and one of the state. */
+/* The screen always has two lines of the fleet, three heads, three empty lines, and one line of the
+ * state. */
 #define FIXED_LINES 9
 
 struct screen {
