@@ -22,8 +22,9 @@ struct cw_ledger {
     /* The first records_given records from records_first on were given out and are not consumed;
      * records_n is the number of all. */
     size_t records_first, records_given, records_n, records_cap;
-    uint64_t serial;    /* The serial number of the last entry that was pushed; the first is 1. */
-    uint64_t done;      /* Sparse jobs: all items of this epoch below it are in records. */
+    uint64_t serial; /* The serial number of the last entry that was pushed; the first is 1. */
+    /* Sparse jobs: all items of the present epoch below this number are in records. */
+    uint64_t done;
     uint64_t lost;      /* The number of items that were skipped since the last entry. */
     uint64_t base;      /* Coordinated jobs: the first batch of the first step of this epoch. */
     uint64_t ends_open; /* The ends of epochs that were pushed and are not consumed. */

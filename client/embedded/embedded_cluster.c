@@ -33,7 +33,7 @@
 struct daemon {
     struct cw_child child;
     const char *program;
-    char name[32]; /* The name of its log file, without ".log". */
+    char name[32]; /* The name of the daemon's log file, without ".log". */
     char *args[ARGS_MAX];
     int64_t started_ms;
 };
@@ -105,7 +105,7 @@ static int take_lock(struct cw_embedded_cluster *cluster, struct cw_err *err)
 static int make_dir(struct cw_embedded_cluster *cluster, struct cw_err *err)
 {
     const char *base = getenv("TMPDIR");
-    /* The path of a socket in it would be too long. */
+    /* The path of a socket in the directory would be too long. */
     if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40)
         base = "/tmp";
     remove_left(base);

@@ -18,7 +18,7 @@ struct cw_local_workers_conf {
     double cpus; /* The CPU time that each may use per second, in seconds; 0 for no limit. */
     /* The bytes that `max` of them may use together; 0 means a quarter of the host's memory. */
     uint64_t memory;
-    bool everywhere; /* Clients on other hosts fetch from them, too. */
+    bool everywhere; /* Clients on other hosts fetch from the local workers, too. */
 };
 /* Is called when local workers cannot be started; err says why. None are started from then on. */
 typedef void cw_local_workers_failed_fn(void *arg, const struct cw_err *err);

@@ -27,7 +27,7 @@ struct cachew_client {
     struct cw_loop *loop;
     struct cw_rpc *rpc;
     struct cw_channel *channel; /* The connection to the dispatcher. */
-    struct cw_recvpool *pool;   /* Any thread may use it. */
+    struct cw_recvpool *pool;   /* Memory for received batches. Any thread may use it. */
     /* Local workers of closed jobs that have not ended yet. Once the loop thread has ended, they
      * belong to the caller of cachew_disconnect. */
     struct cw_local_workers *ending;

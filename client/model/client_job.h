@@ -65,7 +65,7 @@ struct cachew_job {
     uint64_t seed;
     uint64_t epochs; /* The number is 0 if the job has no last epoch. */
     uint64_t items;  /* The number of items of an epoch. */
-    uint64_t mine;   /* How many of them belong to this consumer. */
+    uint64_t mine;   /* How many items of an epoch belong to this consumer. */
     int64_t elements;
     bool sparse, unordered;
     uint32_t mode, consumers, consumer;
@@ -98,7 +98,8 @@ struct cachew_job {
     _Atomic int cancelled;
     struct cw_loop_node kick_node;
     struct cw_job_counts counts;
-    struct cw_trainer_measure measure; /* The trainer writes it and the loop reads it. */
+    /* The trainer writes its measurements here, and the loop reads them. */
+    struct cw_trainer_measure measure;
 };
 
 /* Appends a list of entries to the queue, which takes them, and wakes the trainer if it sleeps.

@@ -18,7 +18,8 @@ struct cw_trainer_step {
     _Atomic int64_t wait_ns; /* The time from asking for this batch to getting it. */
 };
 struct cw_trainer_measure {
-    int64_t asked_ns, given_ns; /* The last time of each. The trainer owns them. */
+    /* The times when the trainer last asked, and was last given a batch. The trainer owns them. */
+    int64_t asked_ns, given_ns;
     bool has_given; /* given_ns is set, and the next step counts from it. The trainer owns it. */
     bool asking; /* The trainer asked at asked_ns and has got nothing yet. The trainer owns it. */
     struct cw_trainer_step ring[CW_TRAINER_MEASURE_RING];

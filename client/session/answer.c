@@ -20,7 +20,7 @@ enum cw_answer cw_answer_to_close(int code, bool begun)
 
 enum cw_answer cw_answer_to_error(int code, bool can_restart)
 {
-    /* The dispatcher stops, or cannot do it now; it ends the stream. */
+    /* The dispatcher stops, or cannot serve the job now; it ends the stream. */
     if (cw_err_is_retryable(code))
         return CW_ANSWER_RETRY;
     return code == CW_E_NOT_FOUND && can_restart ? CW_ANSWER_RESTART : CW_ANSWER_FAIL;

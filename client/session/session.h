@@ -14,18 +14,18 @@
 /* The options of a job, and the pipeline. */
 struct cw_session_conf {
     struct cw_graph *graph;    /* One reference, which the session takes. */
-    enum cw_identity identity; /* How its source files are told from others. */
-    char *name;                /* The session takes it; NULL if the job is anonymous. */
+    enum cw_identity identity; /* The identity by which source files are told from others. */
+    char *name; /* The name, which the session takes; NULL if the job is anonymous. */
     uint64_t seed, epochs, buffer_bytes, lease_items;
     uint32_t window, mode, consumers, consumer;
-    /* The session takes them; NULL: as the dispatcher decides. */
+    /* The session takes these texts; NULL stands for the dispatcher's own choice. */
     char *autocache, *tenant, *autoscale, *autoplace;
     uint32_t min_workers, max_workers;
     struct cw_local_workers_conf local;
     int priority;
     double weight, max_stall, client_price;
     bool unordered, skip_bad, at_most_once;
-    void *token_bytes; /* The session takes it; NULL if there is none. */
+    void *token_bytes; /* The token, which the session takes; NULL if there is none. */
     size_t token_n;
     struct cw_token token; /* The same token, decoded. */
 };

@@ -34,11 +34,12 @@ struct cw_session {
      * epoch. */
     bool restarting;
     uint64_t restart_epoch;
-    bool over; /* The dispatcher does not know the job any more, and everything of it has come. */
+    /* The dispatcher does not know the job any more, and all items of the job have come. */
+    bool over;
     struct cw_timer *retry, *tick, *bye;
     int64_t backoff_ms;
     struct cw_ledger ledger;
-    struct cw_worker_stream **streams; /* The session owns them. */
+    struct cw_worker_stream **streams; /* The streams to workers, which the session owns. */
     size_t streams_n, streams_cap;
     struct cw_local_workers *local; /* NULL until the dispatcher asks for some. */
     struct cw_ack_schedule ack;     /* The schedule decides when to acknowledge next. */
@@ -74,7 +75,7 @@ void cw_session_note_acked(struct cw_session *session, bool starving);
 /* Settles the ledger, pushes what is next in order to the trainer, grants credit to the workers
  * (with `all` small amounts, too), and acknowledges when it is time. */
 void cw_session_advance(struct cw_session *session, bool all);
-/* With 0 the window stays as it is. */
+/* Sets the window; with 0 it stays as it is. */
 void cw_session_set_window(struct cw_session *session, uint64_t items);
 /* Sets how much the trainer consumes between two wake-ups of the loop. */
 void cw_session_set_kicks(struct cw_session *session);

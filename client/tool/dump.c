@@ -18,7 +18,7 @@ struct dump {
     struct tool_dump_sum sum;
     struct cw_str index; /* The list of files as JSON. */
     int64_t element;     /* The element that is being written; -2 if there is none yet. */
-    size_t step;         /* The number of its results that were written. */
+    size_t step;         /* The number of the element's results that were written. */
 };
 /* Where a file's data come from, for its name and for the index. */
 struct tensor {

@@ -115,9 +115,10 @@ static int add_rows(struct tool_rebuilt *rebuilt, struct cw_plan *plan, uint64_t
  * ---- */
 
 struct wanted {
-    struct cw_batch *batch; /* NULL until it is found. */
+    struct cw_batch *batch; /* The batch that is wanted; NULL until it is found. */
     uint64_t number;
-    uint64_t begin, end; /* The first and the end of its rows, counted in the epoch. */
+    /* The first row of the batch, and the one behind its last, counted in the epoch. */
+    uint64_t begin, end;
     uint64_t *ends; /* For each item that was rebatched: the rows of the epoch up to its end. */
     size_t items, ends_cap;
 };

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 
 #define FIRST_BYTES ((uint64_t)64 << 10)
-#define WEIGHT 16 /* The average so far weighs so much, and the newest output 1. */
+/* In a moving average the average so far weighs so much, and the newest output 1. */
+#define WEIGHT 16
 
 /* Returns how much memory outputs of so many bytes need. */
 static double memory_of(const struct cw_credit *credit, double bytes)

@@ -27,7 +27,7 @@ struct key_totals {
 struct worker_rate {
     struct cw_cache_rate rate;
     int64_t since_ms;
-    double read_bytes, write_bytes, wait_ns, lost; /* Sums since then. */
+    double read_bytes, write_bytes, wait_ns, lost; /* Sums of the worker's counts since since_ms. */
 };
 
 void cw_cache_rates_fini(struct cw_cache_rates *cache)

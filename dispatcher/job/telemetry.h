@@ -28,7 +28,8 @@ struct cw_telemetry {
     /* The number of workers that the last alert gave, if that was less than the job wants; 0
      * otherwise. */
     double alerted_share;
-    int64_t differs_since_ms; /* The time since which this has been different; 0 if it is not. */
+    /* The time since which the job's share differs from the last alert; 0 if it does not. */
+    int64_t differs_since_ms;
     struct cw_scale_window windows[CW_WINDOWS_KEPT];
     /* The number of windows ever; window i is at index i modulo the array's length. */
     unsigned windows_n;

@@ -105,7 +105,8 @@ struct cw_job {
     struct cw_epoch **epochs;
     size_t epochs_open, epochs_cap;
     uint64_t first_epoch;
-    struct cw_consumer *consumers; /* There are layout.consumers of them. */
+    /* The consumers of the job; there are layout.consumers of them. */
+    struct cw_consumer *consumers;
     struct cw_share *shares;
     struct cw_tenant *tenant;
     double granted; /* The job's fair share, as a number of workers. */

@@ -20,9 +20,11 @@ struct cw_worker;
 struct cw_files_view { /* What the verdict about a job depends on. */
     bool others;       /* The job is served by a worker that was not found to see other files. */
     bool barred;       /* At least one worker of the job was found to see other files. */
-    /* One of these prepared the job, so the files themselves have changed. */
+    /* One of the workers that see other files prepared the job, so the files themselves have
+     * changed. */
     bool preparer;
-    int64_t none_ms;  /* The time that has passed since `others` was true last. */
+    /* The time that has passed since the job last had a worker that sees its files. */
+    int64_t none_ms;
     int64_t grace_ms; /* The time that the job waits for another worker. */
 };
 enum cw_files_verdict { CW_FILES_GO_ON, CW_FILES_WAIT, CW_FILES_FAIL };

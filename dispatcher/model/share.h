@@ -61,8 +61,9 @@ struct cw_share {
     /* The worker sees other files than the job was prepared with, so nothing is leased to it
      * (model/other_files.h). */
     bool barred;
-    char *other_files; /* The worker's last message about such files; NULL if there is none. */
-    int64_t barred_ms; /* The time since which it is barred. */
+    /* The worker's last message about the other files that it sees; NULL if there is none. */
+    char *other_files;
+    int64_t barred_ms; /* The time since which the worker is barred. */
     uint64_t done_n;
     struct cw_lease_history history[CW_HISTORY_EPOCHS]; /* The latest epochs. */
 };

@@ -7,9 +7,10 @@
 
 struct cw_usage {
     uint64_t elements, bytes, cpu_ns; /* What workers computed for the job, and the CPU time. */
-    double remote_s, local_s; /* The time of workers, on other hosts and on the trainers' hosts. */
-    double client_s;          /* The time of attached trainers. */
-    double cost;              /* The cost by the prices that were valid at the time. */
+    /* The time of the workers that the job used, on other hosts and on the trainers' hosts. */
+    double remote_s, local_s;
+    double client_s; /* The time of attached trainers. */
+    double cost;     /* The cost by the prices that were valid at the time. */
 };
 
 #endif

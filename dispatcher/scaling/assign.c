@@ -8,7 +8,7 @@
 
 #include "dispatcher/scaling/scaling_int.h"
 
-#define LITTLE 0.05 /* Such a part of a worker's time is not worth another worker. */
+#define LITTLE 0.05 /* A part of a worker's time that is not worth another worker. */
 
 /* Returns how much of the worker's time the jobs need that it is assigned to. */
 static double load_of(const struct cw_worker *w)

@@ -13,7 +13,7 @@
 #include "loop/child.h"
 
 #define CHILDREN_MAX 1024
-#define START_LIMIT_MS 30000 /* A process that has not attached by then is ended. */
+#define START_LIMIT_MS 30000 /* A process that has not attached after this time is ended. */
 #define BACKOFF_MIN_MS 500
 #define BACKOFF_MAX_MS 30000
 #define STOP_MS 2000

@@ -33,7 +33,7 @@ struct cw_scaling { /* The scaling of one job. */
     /* When everything below this is consumed, nothing of it was leased under the old number of
      * workers any more. It counts epoch * items + item. */
     uint64_t settle_at;
-    unsigned settling; /* The number of such rounds that are still to come. */
+    unsigned settling; /* The number of rounds (see settle_at) that are still to come. */
     /* ---- the present demand window ---- */
     int64_t begin_ms;
     struct cw_demand_sums sums;

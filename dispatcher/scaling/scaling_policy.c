@@ -56,7 +56,7 @@ static struct cw_scale_options make_options(const struct cw_job *job)
 {
     const struct cw_options *o = &job->d->options;
     const Cachew__V1__JobOptions *own = job->options;
-    /* The fleet is then as large as the number of workers that have come. */
+    /* Without a provisioner the fleet is as large as the number of workers that have come. */
     bool fixed = o->provisioner && o->provisioner->fixed;
     return (struct cw_scale_options){
         .min_workers = CW_MAX(own->min_workers, 1u),
@@ -280,7 +280,7 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     cw_autofree char *before =
         cw_mem_strdup(placed ? cw_placement_policy(job) : wanted_policy(job));
     set_text(place ? &job->options->autoplace : &job->options->autoscale, policy);
-    if (!place) /* Otherwise a placement policy would take precedence over it. */
+    if (!place) /* A placement policy would take precedence over the new policy. */
         set_text(&job->options->autoplace, "off");
     begin(job, true);
     if (job->scaling)

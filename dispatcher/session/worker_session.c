@@ -211,7 +211,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
         cw_lease_adopt(worker, hello->held[i]);
     }
     struct cw_job *only = cw_strmap_get(&d->jobs_by_id, worker->only_job);
-    if (only) /* A scaled job is filled by its shares, so the worker needs one. */
+    if (only) /* A scaled job is filled by its shares, so the worker needs a share. */
         (void)cw_share_get(only, worker);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         cw_job_prepare(job);

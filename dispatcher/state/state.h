@@ -57,7 +57,7 @@ struct cw_state_job {
     enum cw_job_status status;
     /* Packed messages of proto/cachew/v1; the options are without the graph. */
     struct cw_state_blob options, graph, manifest, info;
-    uint64_t first_epoch; /* All epochs below it are consumed. */
+    uint64_t first_epoch; /* All epochs below this one are consumed. */
     int error_code;
     const char *error;
     int64_t created_ms; /* The time is wall time. */

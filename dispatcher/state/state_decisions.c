@@ -3,7 +3,8 @@
  * is limited. */
 #include "dispatcher/state/state_int.h"
 
-#define DROP_EVERY 64 /* The limit for all decisions is enforced once for so many of them. */
+/* The limit for all decisions together is enforced once for so many new ones. */
+#define DROP_EVERY 64
 #define COLUMNS                                                                                    \
     "id, time_ms, epoch, predicted_ns, job, name, kind, policy, choice, reason, candidates, "      \
     "inputs, remote, local"

@@ -109,7 +109,7 @@ void cw_state_writer_stop(struct cw_state *state);
 struct cw_state {
     char *dir;
     int lock_fd;
-    sqlite3 *db;     /* Once the writer is started, the connection belongs to it. */
+    sqlite3 *db;     /* The connection of the writer, which owns it from its start on. */
     sqlite3 *reader; /* This connection belongs to the loop thread, and sees what is committed. */
     uint64_t generation;
     uint64_t decisions_put;

@@ -146,7 +146,8 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &state->db, flags, NULL) != SQLITE_OK)
         return cw_state_db_error(state->db, state->dir, "opening it", err);
-    sqlite3_busy_timeout(state->db, 2000); /* Somebody may be looking at it with sqlite3(1). */
+    /* Somebody may be looking at the database with sqlite3(1). */
+    sqlite3_busy_timeout(state->db, 2000);
     static const char setup[] =
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
     rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);

@@ -28,7 +28,8 @@ struct view {
     bool once, json, screen;
     struct cw_loop *loop;
     struct cw_rpc *rpc;
-    struct cw_channel *channel; /* NULL if it must be opened again. */
+    /* The channel to the dispatcher; NULL if it must be opened again. */
+    struct cw_channel *channel;
     struct cw_timer *timer;
     struct cw_poll *keys;
     struct asked asked[ASKED_N];

@@ -17,7 +17,7 @@ struct tool_shard_options {
     int level;              /* Chunks only: the compression (format/chunk.h). */
     struct cw_arg_list ext; /* Tar only: FIELD=EXT. */
 };
-struct tool_shard; /* Each format defines its own. */
+struct tool_shard; /* Each format defines this struct for itself. */
 struct tool_shard_format {
     /* The format's name is also the extension of its files, for example "tfrecord"; the extension
      * of chunks is "chunk". */
