@@ -31,7 +31,8 @@
 #define PROBE_LATE_MS 1000
 /* "local:": so often the loop thread checks whether the child processes are alive. */
 #define WATCH_MS 250
-#define KEEP_BYTES (256u << 20) /* At most so much idle memory for received batches is kept. */
+/* The largest amount of idle memory for received batches that is kept. */
+#define KEEP_BYTES (256u << 20)
 
 /* ---- the first question to the dispatcher ---- */
 
@@ -43,7 +44,7 @@ struct cw_connect_probe {
     int64_t deadline_ms, pause_ms;
     struct cw_mutex mutex;
     struct cw_cond cond;
-    bool done; /* `mutex` guards this field. */
+    bool done; /* The attempts are over. `mutex` guards it. */
     struct cw_err err;
 };
 
@@ -94,13 +95,14 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
     struct cw_connect_probe *probe = arg;
     const char *address = probe->client->address;
     if (reply) {
-        /* The errors of earlier attempts do not matter any more. */
+        /* An attempt has succeeded, so the errors of earlier ones do not matter. */
         probe->err = (struct cw_err){0};
         check_info(probe, reply);
         probe_end(probe);
         return;
     }
-    /* This process was forked from one that used gRPC, and it has no relay. */
+    /* The code means that this process was forked from one that used gRPC, and that it has no
+     * relay. */
     if (code == CW_E_STATE) {
         cw_err_set(&probe->err, code, "%s", msg);
         probe_end(probe);

@@ -87,7 +87,7 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
         cw_client_job_kick(job);
     if (!job->taken && cw_client_job_take(job, timeout_ms, &err) != 0)
         return cw_public_fail(error, &err);
-    if (!job->taken) /* cachew_job_cancel has woken this thread. */
+    if (!job->taken) /* No batch came: cachew_job_cancel has woken this thread. */
         return cw_public_set(error, CW_E_CANCELLED, "the job was cancelled");
     struct cachew_batch *batch = job->taken;
     job->taken = batch->next;

@@ -120,7 +120,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     }
     conf.graph = cw_graph_ref(cw_pipeline_graph(pipeline));
     conf.identity = conf.graph->identity;
-    if (o->identity) /* check_options has checked it already. */
+    if (o->identity) /* The name is valid: check_options has checked it. */
         (void)!cw_identity_parse(o->identity, "", &conf.identity, NULL);
     conf.name = dup_given(o->name);
     conf.autocache = dup_given(o->autocache);

@@ -11,7 +11,7 @@
 struct cachew_builder {
     struct cw_graph_builder *graph;
     struct cw_node node; /* The node that is being described. */
-    bool open;           /* A node is being described. */
+    bool open;           /* A node is being described, so `node` is valid. */
     bool source;         /* The node has no inputs. */
     char **inputs;
     size_t inputs_n, inputs_cap;

@@ -26,7 +26,7 @@
 
 static void on_retry(void *arg)
 {
-    (void)arg; /* The timer only causes a loop iteration, whose end tries again. */
+    (void)arg; /* The timer only wakes the loop: the end of the iteration tries again. */
 }
 
 static void wake_at_retry(struct cw_dispatcher *d)

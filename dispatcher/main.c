@@ -52,7 +52,7 @@ static void on_signal(void *arg, int signum)
 static void on_parent_gone(void *arg)
 {
     struct cw_dispatcher *d = arg;
-    if (!d->server && !d->stopping) /* The dispatcher is a standby. */
+    if (!d->server && !d->stopping) /* Without a server the dispatcher is still a standby. */
         _exit(0);
     if (!d->stopping)
         stop(d);

@@ -7,7 +7,8 @@
 #include "cachew/v1/job.pb-c.h"
 #include "client/delivery/ledger.h"
 
-struct cw_ack_sets { /* The sets own one message for each epoch. */
+/* Sets of items in the form of an acknowledgement: one message for each epoch, which they own. */
+struct cw_ack_sets {
     Cachew__V1__EpochSet **received, **consumed;
     size_t received_n, consumed_n;
 };

@@ -10,7 +10,7 @@
  * removed. */
 struct cw_set *cw_epoch_sets_get(struct cw_map *sets, uint64_t epoch);
 void cw_epoch_sets_remove(struct cw_map *sets, uint64_t epoch);
-/* Removes all sets. */
+/* Removes the sets of all epochs. */
 void cw_epoch_sets_clear(struct cw_map *sets);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* A growing tensor of strings: the end offset of each string, and the bytes of all. */
 struct cw_fill_strings {
-    void *ends; /* An array of int64_t. */
+    void *ends; /* The end offset of each string: an array of int64_t. */
     size_t ends_cap;
     void *bytes;
     size_t n, cap;

@@ -13,14 +13,16 @@ typedef struct cw_buf *cw_fill_alloc_fn(void *arg, size_t bytes);
 struct cw_fill_strings;
 struct cw_fill {
     cw_fill_alloc_fn *alloc;
-    void *arg;              /* The argument of alloc. */
-    struct cw_batch *batch; /* NULL until the first row has come. */
-    uint64_t rows;          /* The rows in the batch. */
-    uint64_t rows_cap;      /* The batch has memory for so many rows. */
+    void *arg;              /* The argument of the function alloc. */
+    struct cw_batch *batch; /* The batch that is being filled; NULL until the first row has come. */
+    uint64_t rows;          /* The number of rows that are in the batch. */
+    uint64_t rows_cap;      /* The number of rows that the batch has memory for. */
     uint64_t first_item;    /* The item of the first row, which gave the batch its shapes. */
-    struct cw_fill_strings *strings; /* One entry per tensor; NULL if there are no strings. */
-    size_t strings_reserved; /* The bytes that are reserved for strings behind the other tensors. */
-    size_t bytes;            /* The bytes of all rows in the batch. */
+    /* The strings of each tensor; NULL if no tensor has strings. */
+    struct cw_fill_strings *strings;
+    /* The bytes that are reserved for strings behind the tensors of fixed size. */
+    size_t strings_reserved;
+    size_t bytes;            /* The bytes of all rows that are in the batch. */
     struct cw_err shape_err; /* The error is set when a row has another shape than the first one. */
 };
 

@@ -12,15 +12,17 @@ struct cw_rpc_msg;
 struct cw_item_rows {
     /* This pointer holds one reference. Its buf is set if the bytes are in one buffer. */
     struct cw_batch *head;
-    /* This pointer holds one reference; NULL if the bytes are in head->buf. */
+    /* The message that contains the rows (one reference); NULL if their bytes are in head->buf. */
     struct cw_rpc_msg *msg;
-    size_t offset; /* The bytes begin at this offset of msg. */
+    size_t offset; /* The offset in msg at which the bytes of the rows begin. */
     uint64_t item;
 };
-/* Takes the reference to head, and makes one to msg unless it is NULL. */
+/* Makes the rows of an item. It takes the reference to head, and makes one to msg unless it is
+ * NULL. */
 struct cw_item_rows *cw_item_rows_new(struct cw_batch *head, struct cw_rpc_msg *msg,
                                       size_t offset) CW_MUST_CHECK;
-void cw_item_rows_free(struct cw_item_rows *rows); /* NULL is accepted. */
+/* Frees the rows and drops their references. NULL is accepted. */
+void cw_item_rows_free(struct cw_item_rows *rows);
 /* Copies n bytes of tensor i from byte `at` on. CORRUPT: they are out of bounds. */
 int cw_item_rows_read(const struct cw_item_rows *rows, size_t i, size_t at, void *dst, size_t n,
                       struct cw_err *err);

@@ -16,7 +16,8 @@ struct cw_ledger_record {
     struct cw_pos after;     /* The position behind the entry, if has_pos is set. */
     bool has_pos, end;       /* end: the entry is the end of the epoch. */
     struct cw_charge charge; /* The charge is returned when the entry is given out. */
-    uint64_t bytes; /* Sparse jobs: the bytes of the batch, whose memory is this client's own. */
+    /* Sparse jobs: the bytes of the batch, which is a copy in the client's own memory. */
+    uint64_t bytes;
 };
 
 /* Frees an output that was put in and returns its credit, since its memory is not used any more. */

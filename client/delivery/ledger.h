@@ -34,7 +34,9 @@ struct cw_ledger {
     uint64_t rebatched; /* Sparse jobs: the bytes of finished batches that are not given out. */
     /* Entries that the present call of cw_ledger_drain has made. */
     struct cachew_batch *out_head, *out_tail;
-    struct cw_err err; /* Sparse jobs: cutting failed, and nothing is pushed any more. */
+    /* Sparse jobs: the error of cutting rows into batches. After it no batch is given to the
+     * trainer. */
+    struct cw_err err;
     /* The items that were received and consumed since the last acknowledgement: sets of local
      * numbers (client/delivery/reorder_buffer.h), by epoch. */
     struct cw_map received, consumed;

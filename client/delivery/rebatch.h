@@ -23,7 +23,7 @@ struct cw_rebatch {
     struct cw_rebatch_conf conf;
     cw_rebatch_emit_fn *emit;
     void *arg;        /* The argument of emit, and of the allocator. */
-    struct cw_pos at; /* The next row that comes in. */
+    struct cw_pos at; /* The position of the next row that comes in. */
     uint64_t floor;   /* After a resume: batches below this number are not given out. */
     /* The rows of the batch that is being filled, whether or not it is this consumer's. */
     uint64_t fill;
@@ -32,7 +32,7 @@ struct cw_rebatch {
     struct cw_map skips; /* Epoch -> struct cw_set *: numbers of batches to skip. */
     /* Batches of this consumer that were skipped. The ledger resets the number. */
     uint64_t left_out;
-    uint64_t skipped; /* Bad elements since the last batch. */
+    uint64_t skipped; /* The number of bad elements that were skipped since the last batch. */
 };
 void cw_rebatch_init(struct cw_rebatch *rebatch, const struct cw_rebatch_conf *conf,
                      const struct cw_pos *from, uint64_t floor, cw_rebatch_emit_fn *emit,
@@ -47,7 +47,7 @@ bool cw_rebatch_is_full(const struct cw_rebatch *rebatch);
 /* Batches [lo, hi) of the epoch are still cut and keep their numbers, but are not given out, unless
  * they were already. */
 void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, uint64_t lo, uint64_t hi);
-/* The epoch is over: gives out the rest, and begins the next epoch. */
+/* Ends the epoch: gives out the rows that are left as a batch, and begins the next epoch. */
 int cw_rebatch_end(struct cw_rebatch *rebatch, struct cw_err *err);
 
 #endif

@@ -14,8 +14,9 @@ struct cw_reorder_epoch {
     /* The items that have come, that will not come, or that were consumed before. */
     struct cw_set got;
     uint64_t got_n;
-    struct cw_set gone;   /* The items of `got` that will not come. */
-    struct cw_map held;   /* Ordered jobs: local number -> entry. */
+    struct cw_set gone; /* The items of `got` that will not come. */
+    /* Ordered jobs: the entries that wait for earlier ones, by local item number. */
+    struct cw_map held;
     struct waiting *fifo; /* Unordered jobs: entries in the order of their arrival. */
     size_t fifo_first, fifo_n, fifo_cap;
     bool cut;

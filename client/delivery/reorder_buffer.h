@@ -24,7 +24,7 @@ struct cw_reorder_epoch;
 struct cw_reorder_buffer {
     struct cw_reorder_conf conf;
     uint64_t mine;        /* How many items of an epoch belong to this consumer. */
-    uint64_t epoch;       /* The epoch that is given out now. */
+    uint64_t epoch;       /* The number of the epoch that is given out now. */
     uint64_t next;        /* Ordered jobs: the local number that is given out next. */
     uint64_t held;        /* The entries that were put in and not yet taken. */
     struct cw_map epochs; /* Number -> struct cw_reorder_epoch *, which the buffer owns. */

@@ -22,12 +22,13 @@
 #include "loop/child.h"
 
 #define PATH_BYTES 4096
-#define SOCKET_PATH_MAX 100 /* The system's limit (sun_path) is 108. */
+/* The longest path of a socket; the system's limit (sun_path) is 108. */
+#define SOCKET_PATH_MAX 100
 #define WORKERS_MAX 64
 #define STOP_MS 5000
 /* A daemon that dies is restarted no sooner than this after its last start. */
 #define RESTART_MS 1000
-#define FLUSH_MS 15000 /* Workers get so much time to write what waits for the store. */
+#define FLUSH_MS 15000 /* The time that workers get to write what waits for the store. */
 #define ARGS_MAX 12
 
 struct daemon {
@@ -41,7 +42,7 @@ struct cw_embedded_cluster {
     char *dir;              /* The directory has mode 0700 and is removed at the end. */
     int lock_fd;            /* The lock is held as long as this process lives. */
     char *address;          /* The address of the dispatcher. */
-    struct daemon *daemons; /* The first one is the dispatcher. */
+    struct daemon *daemons; /* The processes. The first one is the dispatcher. */
     size_t daemons_n;
     bool caching;
     /* The deadline is used only while the daemons start. */

@@ -19,9 +19,9 @@
 #include "loop/child.h"
 
 #define TICK_MS 100
-#define END_MS 15000    /* A worker gets so much time to write what waits for the store. */
-#define LASTED_MS 10000 /* A process that ran for so long has not failed to start. */
-#define FAILURES_MAX 5  /* After so many failed starts in a row no more are tried. */
+#define END_MS 15000    /* The time that a worker gets to write what waits for the store. */
+#define LASTED_MS 10000 /* A process that ran for this long has not failed to start. */
+#define FAILURES_MAX 5  /* After this many failed starts in a row no more are tried. */
 #define AGAIN_MAX_MS 2000
 #define BUDGET_LEAST (256ull << 20)
 
@@ -31,7 +31,7 @@ struct process {
 };
 struct cw_local_workers {
     struct cachew_client *client;
-    struct cw_local_workers *next; /* The next one in client->ending. */
+    struct cw_local_workers *next; /* The next one in the list client->ending. */
     struct cw_local_workers_conf conf;
     char *job_id;
     char program[PATH_MAX];

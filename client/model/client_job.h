@@ -60,7 +60,9 @@ struct cachew_job {
     char **old_ids;
     size_t old_ids_n;
     struct cw_hash fingerprint;
-    uint64_t pipeline_sum, files_sum; /* Parts of the fingerprint. */
+    /* The fingerprints of the pipeline and of the source files; both are parts of the job's
+     * fingerprint. */
+    uint64_t pipeline_sum, files_sum;
     uint32_t identity; /* An enum cw_identity: how source files are told from others. */
     uint64_t seed;
     uint64_t epochs; /* The number is 0 if the job has no last epoch. */
@@ -79,12 +81,12 @@ struct cachew_job {
     struct cw_pos last_pos; /* The position behind what was given out last. */
     struct cw_set used;     /* Unordered jobs: the consumed items of epoch pos.epoch. */
     uint64_t last_item;     /* The item of the batch that was given out last. */
-    _Atomic bool over;      /* All epochs are consumed. */
+    _Atomic bool over;      /* All epochs are consumed, so the job is over. */
     uint64_t unkicked_n, unkicked_bytes; /* What was given out since the loop was last woken. */
 
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cachew_batch *head, *tail; /* The queue. `mutex` guards it. */
+    struct cachew_batch *head, *tail; /* The queue of batches for the trainer. `mutex` guards it. */
     bool waiting;                     /* The trainer sleeps on cond. `mutex` guards it. */
     bool started, closed;             /* `mutex` guards these fields. */
     int64_t start_by_ns; /* The time at which cachew_job_start gives up. `mutex` guards it. */
@@ -94,7 +96,7 @@ struct cachew_job {
     _Atomic uint64_t given, consumed; /* Serial numbers that the trainer publishes (see above). */
     /* The trainer wakes the loop after so many batches or bytes; written by the loop. */
     _Atomic uint64_t kick_n, kick_bytes;
-    _Atomic int kicked; /* A wake-up is posted and has not run yet. */
+    _Atomic int kicked; /* A wake-up of the loop is posted and has not run yet. */
     _Atomic int cancelled;
     struct cw_loop_node kick_node;
     struct cw_job_counts counts;

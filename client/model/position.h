@@ -8,8 +8,8 @@
 /* In a dense pipeline a batch is an item, and only epoch, item and batches are used. */
 struct cw_pos {
     uint64_t epoch, item;
-    uint64_t row;     /* The row within that item. */
-    uint64_t rows;    /* The rows of the epoch before that row. */
+    uint64_t row;     /* The number of the row within that item. */
+    uint64_t rows;    /* The number of rows of the epoch that are before that row. */
     uint64_t batches; /* The number of the next batch in its epoch. */
     /* Several consumers: the number of the first batch of the next step. All batches below it are
      * given out, to one consumer or another. */

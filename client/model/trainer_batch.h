@@ -9,15 +9,16 @@
 
 struct cachew_batch {
     uint32_t magic;
-    _Atomic int refs; /* References: one of the trainer, and one of each DLPack tensor. */
-    pid_t pid;        /* The process that received the batch. A forked child must not free it. */
-    bool end;         /* The entry is not a batch, but the end of an epoch. */
-    struct cw_batch *data; /* This pointer holds one reference; NULL for the end of an epoch. */
+    /* The number of references: one of the trainer, and one of each DLPack tensor. */
+    _Atomic int refs;
+    pid_t pid; /* The process that received the batch. A forked child must not free it. */
+    bool end;  /* The entry is not a batch, but the end of an epoch. */
+    struct cw_batch *data; /* The batch's data, by one reference; NULL for the end of an epoch. */
     uint64_t epoch, number, seed;
     uint64_t item; /* In a dense pipeline, the item that the batch is. */
     uint64_t lost; /* The number of items that were skipped just before it. */
     struct cw_hash fingerprint;
-    struct cw_pos after;       /* The position behind the batch. */
+    struct cw_pos after;       /* The position in the job behind the batch. */
     struct cachew_batch *next; /* The next entry of the queue. */
 };
 /* Returns a zeroed batch with one reference. */

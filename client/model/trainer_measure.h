@@ -30,7 +30,7 @@ struct cw_trainer_measure {
 struct cw_trainer_measure_sum {
     uint64_t batches;
     int64_t ns, wait_ns; /* The time of all steps and waits together, and of the waits alone. */
-    int64_t step_ns;     /* The median step; 0 if it is not known. */
+    int64_t step_ns;     /* The duration of the median step; 0 if it is not known. */
 };
 
 /* The trainer asks for a batch. Repeated calls, after a timeout, count as one wait. Trainer's

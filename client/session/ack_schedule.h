@@ -21,12 +21,13 @@ struct cw_ack_schedule {
     struct { /* What the last acknowledgement said. */
         bool starving;
         uint64_t first_missing;
-        uint64_t unconsumed; /* The first item that is not consumed, counted likewise. */
+        /* The first item that is not consumed, counted over all epochs in a row. */
+        uint64_t unconsumed;
     } sent;
 };
-/* Returns whether to send an acknowledgement now. While there is nothing new it is an empty one, and
- * rare: a connection whose other end is gone without a word (its host lost its power) breaks only
- * when something is sent on it. */
+/* Returns whether to send an acknowledgement now. While there is nothing new it is an empty one,
+ * and rare: a connection whose other end is gone without a word (its host lost its power) breaks
+ * only when something is sent on it. */
 bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack);
 
 #endif

@@ -21,7 +21,7 @@ enum cw_answer cw_answer_to_error(int code, bool can_restart);
 /* Returns the code of a JobError; INTERNAL if this version does not know it. */
 int cw_answer_code(int code);
 
-/* Nothing has moved. */
+/* This value says that the trainer's position has not moved. */
 #define CW_SESSION_STUCK UINT64_MAX
 /* Returns the time at which cachew_job_start gives up (in ns, as cw_clock_ns): timeout_ms after
  * something last moved, which was still_ms ago. It is never earlier than `start_by_ns`, the time

@@ -13,7 +13,7 @@
 
 /* The options of a job, and the pipeline. */
 struct cw_session_conf {
-    struct cw_graph *graph;    /* One reference, which the session takes. */
+    struct cw_graph *graph;    /* The pipeline's graph. The session takes this reference. */
     enum cw_identity identity; /* The identity by which source files are told from others. */
     char *name; /* The name, which the session takes; NULL if the job is anonymous. */
     uint64_t seed, epochs, buffer_bytes, lease_items;
@@ -27,9 +27,9 @@ struct cw_session_conf {
     bool unordered, skip_bad, at_most_once;
     void *token_bytes; /* The token, which the session takes; NULL if there is none. */
     size_t token_n;
-    struct cw_token token; /* The same token, decoded. */
+    struct cw_token token; /* The token of token_bytes, decoded. */
 };
-/* Takes what conf owns, and connects. */
+/* Makes a session and connects it. It takes what conf owns. */
 struct cw_session *cw_session_new(struct cachew_job *job,
                                   struct cw_session_conf *conf) CW_MUST_CHECK;
 /* Sends the last acknowledgement and a goodbye, and frees the session. Calls done(arg) when they

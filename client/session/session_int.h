@@ -24,7 +24,8 @@
 struct cw_session {
     struct cachew_job *job;
     struct cw_session_conf conf;
-    uint64_t client_id; /* A random number; it is the same on every connection. */
+    /* A random number that names this client; it is the same on every connection. */
+    uint64_t client_id;
     /* The generation of the dispatcher. Messages of an older one are ignored. */
     uint64_t generation;
     struct cw_stream *stream; /* The stream to the dispatcher; NULL between two attempts. */
@@ -41,10 +42,11 @@ struct cw_session {
     struct cw_ledger ledger;
     struct cw_worker_stream **streams; /* The streams to workers, which the session owns. */
     size_t streams_n, streams_cap;
-    struct cw_local_workers *local; /* NULL until the dispatcher asks for some. */
-    struct cw_ack_schedule ack;     /* The schedule decides when to acknowledge next. */
-    int64_t acked_ns;               /* The time of the last acknowledgement; 0 if there was none. */
-    int64_t said_ns;                /* The time of the last message to the dispatcher. */
+    /* The local workers; NULL until the dispatcher asks for some. */
+    struct cw_local_workers *local;
+    struct cw_ack_schedule ack; /* The schedule decides when to acknowledge next. */
+    int64_t acked_ns;           /* The time of the last acknowledgement; 0 if there was none. */
+    int64_t said_ns;            /* The time of the last message to the dispatcher. */
     /* The counters that the last acknowledgement reported. */
     uint64_t acked_wait_ns, acked_bytes, acked_copies;
     /* The number of messages with outputs: all so far, and how many there were when the trainer
@@ -58,7 +60,8 @@ struct cw_session {
 /* ---- session_send.c ---- */
 void cw_session_send_hello(struct cw_session *session);
 void cw_session_send_bye(struct cw_session *session);
-void cw_session_send_ack(struct cw_session *session); /* Sends nothing if there is nothing new. */
+/* Sends an acknowledgement, unless there is nothing new. */
+void cw_session_send_ack(struct cw_session *session);
 /* Returns false if no dispatcher is connected. */
 bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
 void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id);
@@ -90,7 +93,8 @@ void cw_session_help_starving(struct cw_session *session);
 void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list);
 /* Sets the job's counter of connected workers. */
 void cw_session_count_workers(struct cw_session *session);
-void cw_session_drop_streams(struct cw_session *session); /* Closes the streams that are over. */
+/* Closes the streams to workers that have ended. */
+void cw_session_drop_streams(struct cw_session *session);
 
 /* ---- session_begin.c ---- */
 int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,

@@ -94,7 +94,8 @@ static void on_no_memory(void *arg, const struct cw_err *err)
 static void on_released(void *arg)
 {
     const struct cw_session *session = arg;
-    cw_client_job_kick(session->job); /* The job lives longer than its streams. */
+    /* The stream may use the job, which lives longer than its streams. */
+    cw_client_job_kick(session->job);
 }
 
 /* ---- the list of workers ---- */

@@ -23,7 +23,7 @@ struct dump {
 /* Where a file's data come from, for its name and for the index. */
 struct tensor {
     int64_t element; /* The number of the element; -1 if the data are those of the whole batch. */
-    const char *node, *op; /* NULL if the data are the batch itself. */
+    const char *node, *op; /* The node and its operator; NULL if the data are the batch itself. */
     const struct cw_field *field;
     const struct cw_view *view;
     const char *stem; /* The path below dir, without the extension. */

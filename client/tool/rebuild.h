@@ -11,7 +11,7 @@
 struct tool_row {
     uint64_t item;
     int64_t row;
-    char *source; /* For example "/data/a.tfrecord record 17". */
+    char *source; /* Where the row comes from, for example "/data/a.tfrecord record 17". */
 };
 struct tool_rebuilt {
     struct cachew_batch *batch;

@@ -8,9 +8,9 @@
 
 struct scenario {
     char *name;
-    struct cw_str_list policies; /* For example "auto" or "place:pecan". */
+    struct cw_str_list policies; /* The names of policies, for example "auto" or "place:pecan". */
     struct cw_sim_scenario sim;
-    /* The memory that sim points into. */
+    /* Owns the memory that sim points into. */
     struct scenario_file *file;
     struct cw_sim_job_spec *jobs;
     struct cw_share_tenant *tenants;

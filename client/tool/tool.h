@@ -33,14 +33,14 @@ struct tool_command {
 /* A program or a command that has commands: finds the one that argv[1] names and runs it, and
  * answers --help. */
 struct tool_commands {
-    const char *program; /* For example "cachew cache". */
+    const char *program; /* The name of the program in help texts, for example "cachew cache". */
     const char *about, *tail;
     const struct tool_command *v;
     size_t n;
 };
 int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
 
-/* Option rows that many commands have. */
+/* A row for the option that names the dispatcher, which many commands have. */
 #define TOOL_ROW_DISPATCHER(target)                                                                \
     {                                                                                              \
         "dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS",                                        \
@@ -97,7 +97,8 @@ void tool_print_count(double n, struct cw_str *out);
 void tool_print_bytes(double n, struct cw_str *out);
 void tool_print_time(double seconds, struct cw_str *out);
 
-double tool_seconds_since(int64_t start_ns); /* start_ns is a time of cw_clock_ns. */
+/* Returns the seconds since start_ns, a time of cw_clock_ns. */
+double tool_seconds_since(int64_t start_ns);
 
 /* The functions add a member to a JSON object that begins with "{" in out: after a comma, unless it
  * is the first. */

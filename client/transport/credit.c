@@ -7,13 +7,13 @@
 /* In a moving average the average so far weighs so much, and the newest output 1. */
 #define WEIGHT 16
 
-/* Returns how much memory outputs of so many bytes need. */
+/* Returns how much memory is needed for outputs of this many bytes. */
 static double memory_of(const struct cw_credit *credit, double bytes)
 {
     return bytes * (1 + credit->more / CW_MAX(credit->bytes, 1.0));
 }
 
-/* Returns how many bytes of outputs fit into so much memory; at least 1. */
+/* Returns how many bytes of outputs fit into this much memory; at least 1. */
 static uint64_t bytes_in(const struct cw_credit *credit, double memory)
 {
     return CW_MAX((uint64_t)(memory / memory_of(credit, 1)), (uint64_t)1);

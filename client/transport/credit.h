@@ -21,17 +21,18 @@ struct cw_credit {
     int64_t out;
     uint64_t held; /* The bytes of memory of the outputs that have come and are charged. */
     double bytes;  /* The moving average of the bytes of an output ... */
-    double more;   /* ... and of the memory that it needs in addition. */
+    double more;   /* The average memory that an output needs in addition to its bytes. */
 };
-/* What one output has cost; {0} if nothing. */
+/* What one output has cost of its worker's credit; {0} if nothing. */
 struct cw_charge {
-    struct cw_credit *credit; /* This pointer holds one reference, or is NULL. */
+    struct cw_credit *credit; /* The credit that was charged (one reference), or NULL. */
     uint32_t conn;
     uint64_t cost; /* The cost in bytes of memory. */
 };
 
-struct cw_credit *cw_credit_new(uint64_t limit) CW_MUST_CHECK; /* Returns one reference. */
-void cw_credit_unref(struct cw_credit *credit);                /* NULL is accepted. */
+/* Returns a new credit of `limit` bytes, with one reference. */
+struct cw_credit *cw_credit_new(uint64_t limit) CW_MUST_CHECK;
+void cw_credit_unref(struct cw_credit *credit); /* Drops a reference. NULL is accepted. */
 /* Begins a new connection: nothing is charged any more. Returns the first credit, in bytes of
  * outputs. It is small while nothing is known of this worker's outputs. */
 uint64_t cw_credit_begin(struct cw_credit *credit);

@@ -19,10 +19,10 @@ struct cw_received {
      * `offset` on; NULL otherwise. */
     struct cw_rpc_msg *msg;
     size_t offset;
-    bool shm; /* The bytes are in shared memory. */
+    bool shm; /* The bytes of the output are in shared memory. */
     struct cw_charge charge;
 };
-/* Returns the charge. It accepts NULL. */
+/* Frees the output and gives its charge back to the worker's credit. NULL is accepted. */
 void cw_received_free(struct cw_received *received);
 
 #endif

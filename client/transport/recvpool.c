@@ -14,7 +14,7 @@ struct cw_recvpool {
     struct cw_mutex mutex;
     struct piece *idle[CLASSES];
     size_t idle_bytes, keep_bytes;
-    uint64_t refs; /* One reference of the owner, and one of each buffer in use. */
+    uint64_t refs; /* The number of references: one of the owner, and one of each buffer in use. */
 };
 
 /* Returns the size class for `bytes`, and the size of its buffers. */
@@ -23,7 +23,7 @@ static size_t class_of(size_t bytes, size_t *ret_size)
     size_t log2 = 63 - (size_t)__builtin_clzll((unsigned long long)bytes - 1);
     size_t quarter = (size_t)1 << (log2 - 2);
     size_t size = CW_ALIGN_UP(bytes, quarter);
-    size_t step = (size - ((size_t)1 << log2)) / quarter; /* The step is 1 to 4. */
+    size_t step = (size - ((size_t)1 << log2)) / quarter; /* `step` becomes 1 to 4. */
     *ret_size = size;
     return log2 * 4 + step - 1 - 13 * 4;
 }

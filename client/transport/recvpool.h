@@ -7,11 +7,11 @@
 #include "base/buf.h"
 
 struct cw_recvpool;
-/* keep_bytes: at most so much idle memory is kept. */
+/* Makes a pool that keeps at most keep_bytes of idle memory. */
 struct cw_recvpool *cw_recvpool_new(size_t keep_bytes) CW_MUST_CHECK;
 /* Buffers in use stay valid. It accepts NULL. */
 void cw_recvpool_free(struct cw_recvpool *pool);
-/* Returns one reference; NULL if there is no memory. */
+/* Returns a buffer with one reference; NULL if there is no memory. */
 struct cw_buf *cw_recvpool_get(struct cw_recvpool *pool, size_t bytes) CW_MUST_CHECK;
 
 #endif

@@ -5,16 +5,16 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define BULK 32 /* So many slots are worth a message. */
+#define BULK 32 /* With this many slots a message is sent without waiting for more. */
 
 struct cw_shm_release_queue {
     _Atomic int refs;
     struct cw_mutex mutex;
     cw_shm_release_wake_fn *wake; /* NULL once the connection is over. `mutex` guards it. */
-    void *arg;                    /* The argument of wake. */
+    void *arg;                    /* The argument of the function wake. */
     uint64_t *slots; /* Slots that were released and not yet taken. `mutex` guards them. */
-    size_t slots_n, slots_cap; /* `mutex` guards these fields. */
-    size_t enough; /* The loop is woken when so many slots have gathered. `mutex` guards it. */
+    size_t slots_n, slots_cap; /* The slots that wait. `mutex` guards these fields. */
+    size_t enough; /* The number of waiting slots at which the loop is woken. `mutex` guards it. */
 };
 
 struct cw_shm_release_queue *cw_shm_release_queue_new(cw_shm_release_wake_fn *wake, void *arg)

@@ -16,7 +16,8 @@ typedef void cw_shm_release_wake_fn(void *arg);
 struct cw_shm_release_queue *cw_shm_release_queue_new(cw_shm_release_wake_fn *wake,
                                                       void *arg) CW_MUST_CHECK;
 struct cw_shm_release_queue *cw_shm_release_queue_ref(struct cw_shm_release_queue *queue);
-void cw_shm_release_queue_unref(struct cw_shm_release_queue *queue); /* NULL is accepted. */
+/* Drops a reference. NULL is accepted. */
+void cw_shm_release_queue_unref(struct cw_shm_release_queue *queue);
 /* Returns a slot that is free again. It is the callback of a buffer in shared memory
  * (cw_shm_released_fn), and drops the buffer's reference to the queue. Any thread may call it. */
 void cw_shm_release_queue_add(void *queue, uint64_t slot);

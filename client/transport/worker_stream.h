@@ -23,16 +23,17 @@ struct cw_worker_stream_events {
     /* An output has arrived; the callback takes it. An error ends this connection, since the worker
      * has sent something invalid. */
     int (*output)(void *arg, struct cw_received *received, struct cw_err *err);
-    void (*message)(void *arg); /* All outputs of a message were passed to `output`. */
+    /* It is called when all outputs of a message were passed to `output`. */
+    void (*message)(void *arg);
     /* The connection broke or could not be made. Each failed attempt is reported, so that the
      * worker gets no leases while it cannot be reached. The callback returns false if the
      * dispatcher cannot be told now; cw_worker_stream_report then tries again. */
     bool (*lost)(void *arg, uint64_t worker_id, const char *why);
-    void (*found)(void *arg, uint64_t worker_id); /* A lost worker has answered. */
+    /* It is called when a worker that counted as lost has answered. */
+    void (*found)(void *arg, uint64_t worker_id);
     void (*changed)(void *arg); /* The result of cw_worker_stream_is_up may have changed. */
-    void (*no_memory)(void *arg,
-                      /* There is no memory for an output, so the job cannot go on. */
-                      const struct cw_err *err);
+    /* There is no memory for an output, so the job cannot go on. */
+    void (*no_memory)(void *arg, const struct cw_err *err);
     /* Slots of shared memory wait to be sent back, so cw_worker_stream_flush should be called soon.
      * This is called in any thread, under a lock, so it may only post to the loop. */
     void (*released)(void *arg);
@@ -42,12 +43,12 @@ struct cw_worker_stream_conf {
     void *arg;
     struct cw_loop *loop;
     struct cw_rpc *rpc;
-    struct cw_recvpool *pool; /* Memory for outputs that arrive over gRPC. */
+    struct cw_recvpool *pool; /* The pool of memory for outputs that arrive over gRPC. */
     const char *host_id;      /* The id of this host; "" if it is not known. */
     const char *job_id;
     uint64_t client_id;
     uint32_t consumer;
-    bool shm;      /* Shared memory may be used. */
+    bool shm;      /* The stream may use shared memory. */
     bool keep_msg; /* Sparse pipelines: bytes stay in the received message (struct cw_received). */
     uint64_t worker_id;
     const char *worker_address, *worker_host_id;

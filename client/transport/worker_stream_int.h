@@ -9,18 +9,19 @@
 #include "wire/wire.h"
 
 struct cw_worker_stream {
-    struct cw_worker_stream_conf conf; /* worker_host_id is not kept. */
-    char *address, *job_id;            /* Copies of the texts of conf, which the stream owns. */
-    bool want_shm;                     /* Both ends are on one host and may use shared memory. */
+    /* The stream's options, except worker_host_id, which is not kept. */
+    struct cw_worker_stream_conf conf;
+    char *address, *job_id; /* Copies of the texts of conf, which the stream owns. */
+    bool want_shm;          /* Both ends are on one host and may use shared memory. */
     struct cw_channel *channel;
     struct cw_stream *stream;
     struct cw_timer *retry;
     int64_t backoff_ms;
     bool up;                  /* The worker has answered on this connection. */
     bool was_lost;            /* The connection broke, and the worker has not answered since. */
-    bool listed;              /* The dispatcher lists the worker. */
+    bool listed;              /* The dispatcher's last list of workers contains this worker. */
     bool unreported;          /* The dispatcher could not be told that the worker was lost. */
-    struct cw_credit *credit; /* The credit of the worker. This pointer holds one reference. */
+    struct cw_credit *credit; /* The memory credit of the worker (one reference). */
     /* The shared memory of this connection; NULL and -1 if there is none. */
     struct cw_shm_view *view;
     int shm_fd;

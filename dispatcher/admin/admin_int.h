@@ -41,7 +41,7 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
 void cw_svc_usage(const struct cw_usage *usage, Cachew__V1__Usage *ret_row);
 
 /* ---- svc_decisions.c ---- */
-/* Decisions as messages, the oldest first. */
+/* Rows of decisions as messages of the admin service, the oldest first. */
 struct cw_svc_decisions {
     Cachew__V1__Decision **v;
     size_t n, cap, bytes;

@@ -14,18 +14,19 @@
 
 struct cw_backup {
     struct cw_dispatcher *d;
-    struct cw_stream *stream; /* NULL once nobody wants the copy any more. Loop thread. */
-    bool begun;               /* There is a thread, or there will be one. Loop thread. */
-    bool over;                /* Nothing more is sent, and the stream is ending. Loop thread. */
+    /* The caller's stream; NULL once the caller does not want the copy any more. Loop thread. */
+    struct cw_stream *stream;
+    bool begun; /* The thread that copies was started, or is about to be. Loop thread. */
+    bool over;  /* No more parts are sent, and the stream is ending. Loop thread. */
     struct cw_thread thread;
     atomic_int stop;
     struct cw_mutex mutex; /* The mutex guards the fields below. */
     struct cw_cond cond;
-    bool wanted; /* The next part is wanted. */
+    bool wanted; /* The loop has sent the last part and wants the next one. */
 };
 struct part {
     struct cw_backup *backup;
-    struct cw_buf *buf; /* NULL: the thread has ended. */
+    struct cw_buf *buf; /* The next part of the copy; NULL if the thread has ended. */
     uint64_t size;      /* The size of the whole copy, which is known after the last part. */
     struct cw_hash hash;
     struct cw_err err;
@@ -184,7 +185,7 @@ static void begin(void *arg, const struct cw_err *err)
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_backup *backup = arg;
-    (void)msg; /* The request has no options. */
+    (void)msg; /* A backup request has no options. */
     if (backup->begun || backup->over)
         return;
     backup->begun = true;

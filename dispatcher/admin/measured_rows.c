@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measurements as messages for tools. */
+/* Turns the measurements of a job's nodes into messages for tools. */
 #include <math.h>
 
 #include "dispatcher/admin/admin_int.h"

@@ -31,7 +31,7 @@ struct cw_metric_of {
     size_t index;
     const struct cw_tenant *tenant;
     struct cw_job *job;
-    const Cachew__V1__JobRow *row; /* Set for JOB. */
+    const Cachew__V1__JobRow *row; /* The job's row; set if the subject is JOB. */
     const struct cw_node_sums *node;
     const struct cw_worker *worker;
     const Cachew__V1__SourceTier *tier;
@@ -183,7 +183,7 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
 
 struct page {
     struct cw_str *out;
-    const struct cw_svc_job_row *rows; /* In the order of the dispatcher's jobs. */
+    const struct cw_svc_job_row *rows; /* The rows are in the order of the dispatcher's jobs. */
     const struct metric *metric;
     bool headed;
 };

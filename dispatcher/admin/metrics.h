@@ -9,13 +9,14 @@
 #include "base/str.h"
 #include "dispatcher/model/model.h"
 
-#define CW_METRICS_NODES_MAX 64 /* At most so many operators of a job are shown. */
+/* The largest number of operators of a job that metrics are shown for. */
+#define CW_METRICS_NODES_MAX 64
 
 void cw_metrics_print(struct cw_dispatcher *d, struct cw_str *out);
 /* Adds the value of a label, in which backslashes, quotes and newlines are escaped, and other
  * control characters become '?'. */
 void cw_metrics_add_value(struct cw_str *out, const char *text);
-void cw_metrics_markdown(struct cw_str *out); /* Prints docs/metrics.md. */
+void cw_metrics_markdown(struct cw_str *out); /* Writes the text of docs/metrics.md to `out`. */
 
 /* Serves /metrics and /healthz by HTTP, if --metrics-listen was given. */
 int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err);

@@ -265,7 +265,7 @@ static void evict(struct cw_cache_service *cache, struct cw_call *call,
         cw_cache_delete_chunk(cache, chunks[i], waiter);
     }
     cw_mem_free(chunks);
-    cache->due.quotas = true; /* There may be space again. */
+    cache->due.quotas = true; /* The change may have made space, so quotas are checked again. */
     cache->quota_ms = 0;
     cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) are evicted on request", n,
                 (unsigned long long)waiter->bytes);

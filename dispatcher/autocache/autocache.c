@@ -4,9 +4,10 @@
 #include <string.h>
 
 #define UNDECIDED_MS 250
-/* A benchmark of the store that failed is tried again after this time. */
+/* The time after which a failed benchmark of the store is tried again. */
 #define BENCHMARK_RETRY_MS 30000
-#define BENCHMARK_WAIT_MS 15000 /* Decisions wait at most so long for the benchmark of the store. */
+/* The longest time that decisions wait for the benchmark of the store. */
+#define BENCHMARK_WAIT_MS 15000
 
 /* ---- the service of the dispatcher ---- */
 
@@ -216,7 +217,7 @@ int cw_autocache_tick(struct cw_job *job, int64_t now, struct cw_err *err)
     return 0;
 }
 
-/* After a restart the last decision holds, if the same policy made it. */
+/* After a restart the last decision in state.db holds, if the same policy made it. */
 static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
 {
     (void)err;

@@ -17,13 +17,14 @@
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/model/model.h"
 
-struct cw_autocache_job { /* The controller of one job. */
+/* The automatic caching of one job: what it has measured, and its last decision. */
+struct cw_autocache_job {
     struct cw_job *job;
     const struct cw_autocache_policy *policy;
-    const char *argument; /* A part of the text of the option. */
+    const char *argument; /* The part of the option's text that follows the policy's name. */
     const char *option;
     bool failed;  /* The policy cannot decide for this job, so it is not asked again. */
-    bool ask_due; /* The policy is asked at the next tick. */
+    bool ask_due; /* The policy is to be asked at the next tick. */
     int64_t last_asked_ms;
     struct cw_node_counters measure;
     /* The job whose measurements this one began with; NULL if there is none, or once a decision has
@@ -34,14 +35,14 @@ struct cw_autocache_job { /* The controller of one job. */
     size_t current;
     double predicted_ns;
     /* ---- epochs ---- */
-    uint64_t epoch; /* The epoch that began at began_ms. */
+    uint64_t epoch; /* The number of the epoch that began at began_ms. */
     int64_t began_ms;
     /* The epoch is measured from its beginning, and nothing has changed since then. */
     bool epoch_is_steady;
     /* The fraction of the records of the cached node that were in the cache when the epoch
      * began. */
     double cached_at_begin;
-    double threads; /* The threads of all workers of the job, as counted last. */
+    double threads; /* The number of threads of all workers of the job, at the last count. */
     /* The time of the last epoch that shows what the last decision is worth; 0 if there is none. */
     double epoch_ns;
     double compute_ns;
@@ -51,11 +52,12 @@ struct cw_autocache_job { /* The controller of one job. */
     double trainer_ns, trainer_batches;
 };
 
-struct cw_autocache_service { /* The service of the dispatcher. */
+struct cw_autocache_service { /* The automatic caching of all jobs of a dispatcher. */
     struct cw_cache_rates cache;
     struct cw_store_benchmark *benchmark;
     int64_t benchmark_ms;
-    struct cw_strmap profiles; /* TENANT/FINGERPRINT -> struct cw_profile. */
+    /* The profiles of pipelines: TENANT/FINGERPRINT -> struct cw_profile. */
+    struct cw_strmap profiles;
 };
 
 /* ---- autocache.c ---- */
@@ -76,7 +78,7 @@ struct cw_autocache_job *cw_autocache_of(struct cw_job *job);
 void cw_autocache_free(struct cw_job *job);
 
 /* ---- epoch_timing.c ---- */
-/* measure may be NULL. */
+/* Takes in the trainer's measurement from an acknowledgement; `measure` may be NULL. */
 void cw_autocache_ack(struct cw_job *job, const Cachew__V1__Measure *measure);
 /* The job's first_epoch was `before` and has changed. */
 void cw_autocache_epochs_moved(struct cw_job *job, uint64_t before);

@@ -15,7 +15,7 @@
 #define WRITE_BYTE_NS 1.0 /* A byte is copied, checksummed and handed to the store. */
 /* The store is the limit if threads wait for it for this fraction of their time. */
 #define LIMITED_SHARE 0.7
-#define WINDOW_MS 300 /* Shorter times give no useful rate. */
+#define WINDOW_MS 300 /* The shortest time that a rate is computed over. */
 #define RATE_KEPT_MS 5000
 #define HITS_MIN 64.0
 #define SUMS_MAX 1e6 /* Above this number of hits, older ones count half. */
@@ -27,7 +27,8 @@ struct key_totals {
 struct worker_rate {
     struct cw_cache_rate rate;
     int64_t since_ms;
-    double read_bytes, write_bytes, wait_ns, lost; /* Sums of the worker's counts since since_ms. */
+    /* The sums of the worker's counts since the time since_ms. */
+    double read_bytes, write_bytes, wait_ns, lost;
 };
 
 void cw_cache_rates_fini(struct cw_cache_rates *cache)

@@ -6,14 +6,16 @@
 
 #include "dispatcher/model/node_counters.h"
 
-struct cw_cache_rate { /* The rates of one worker in its last second with the cache. */
+/* The rates at which one worker used the cache, during its last second of use. */
+struct cw_cache_rate {
     double read_bytes_s, write_bytes_s;
     /* Threads waited for the store; or records were lost because it was too slow. */
     bool read_limited, write_limited;
     int64_t at_ms;
 };
 struct cw_cache_rates {
-    double hits, hit_bytes, get_ns; /* Sums; get_ns is without waiting. */
+    /* Sums over all workers; get_ns is the time of reads without the time of waiting. */
+    double hits, hit_bytes, get_ns;
     /* The rates of all workers together while the store was the limit; 0 if it never was. */
     double read_bytes_s, write_bytes_s;
     /* The highest rates that were seen, whether or not the store was the limit. */
@@ -26,7 +28,7 @@ void cw_cache_rates_fini(struct cw_cache_rates *cache);
 /* Adds what a worker has reported of its caches. threads: the number of its threads. */
 void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t worker_id, uint32_t threads,
                         const Cachew__V1__Progress *progress, int64_t now_ms);
-/* The worker is gone. */
+/* Forgets the rates of a worker that is gone. */
 void cw_cache_rates_forget(struct cw_cache_rates *cache, uint64_t worker_id);
 /* Fills in the thread time of reading, as measured or assumed, and the bandwidths. `assumed` is set
  * to a constant text. probe_bytes_s is the result of store_benchmark.h. */

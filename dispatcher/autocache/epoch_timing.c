@@ -6,7 +6,7 @@
 
 /* An epoch was read from the cache if this fraction of the records was there when it began. */
 #define FULL_SHARE 0.95
-#define CONTRADICTION 1.5 /* The same factor as in the policy. */
+#define CONTRADICTION 1.5 /* The policy uses the same factor. */
 /* The difference must not be less than this, since short epochs differ for other reasons. */
 #define CONTRADICTION_NS 0.1e9
 #define TRAINER_BATCHES 1000.0 /* Above this number of batches, older ones count half. */
@@ -90,7 +90,7 @@ static bool detect_other_workers(struct cw_autocache_job *decider)
     decider->epoch_ns = decider->compute_ns = 0;
     for (size_t i = 0; i < decider->measure.n; i++)
         decider->node_ns[i] = 0;
-    decider->predicted_ns = 0; /* The old prediction was for other workers. */
+    decider->predicted_ns = 0; /* The last prediction was made for another number of workers. */
     return true;
 }
 

@@ -7,7 +7,7 @@
 #define PROFILES_MAX 1000
 
 struct cw_profile {
-    char *job, *inputs; /* The job that measured, and the snapshot. */
+    char *job, *inputs; /* The id of the job that measured, and the snapshot of its inputs. */
 };
 
 static void profile_free(struct cw_profile *profile)

@@ -14,8 +14,8 @@
 #define FILE_BYTES ((size_t)4 << 20)
 #define PIECE_BYTES ((size_t)1 << 20) /* Several reads of this size go on at once. */
 #define PIECES (FILE_BYTES / PIECE_BYTES)
-#define READS_MAX 16                  /* At most so many reads are timed for each size ... */
-#define SIZE_NS ((int64_t)1000000000) /* ... and the reads of one size take no longer than this. */
+#define READS_MAX 16 /* The largest number of reads that are timed for each size. */
+#define SIZE_NS ((int64_t)1000000000) /* The longest time that the reads of one size take. */
 
 static const size_t sizes[CW_BENCHMARK_POINTS] = {(size_t)4 << 10, (size_t)64 << 10,
                                                   (size_t)512 << 10, (size_t)2 << 20};
@@ -27,11 +27,11 @@ struct cw_store_benchmark {
     /* The result belongs to the thread until `done` is set. */
     struct cw_store_benchmark_result result;
 };
-struct pieces { /* The reads that have begun and not ended. */
+struct pieces { /* Counts the reads that have begun and not ended. */
     struct cw_mutex mutex;
     struct cw_cond cond;
-    size_t left; /* `mutex` guards this field. */
-    int rc;      /* `mutex` guards this field. */
+    size_t left; /* The number of reads that have not ended. `mutex` guards it. */
+    int rc;      /* The code of a read that failed, or 0. `mutex` guards it. */
 };
 
 static int time_reads(struct cw_store_file *file, char *buffer, size_t bytes,

@@ -13,14 +13,14 @@ struct cw_store_benchmark;
 struct cw_store_benchmark_result {
     struct cw_autocache_point points[CW_BENCHMARK_POINTS];
     size_t points_n;     /* The number is 0 if the store could not be measured. */
-    double read_bytes_s; /* The rate of several reads at once. */
+    double read_bytes_s; /* The bytes that several reads at once give in a second. */
     struct cw_err err;
 };
 struct cw_store_benchmark *cw_store_benchmark_start(const char *url) CW_MUST_CHECK;
 /* Returns NULL while it is not done. It accepts NULL. */
 const struct cw_store_benchmark_result *
 cw_store_benchmark_result(const struct cw_store_benchmark *probe);
-/* Waits for the thread. It accepts NULL. */
+/* Waits for the benchmark's thread, and frees the benchmark. NULL is accepted. */
 void cw_store_benchmark_free(struct cw_store_benchmark *probe);
 
 #endif

@@ -27,13 +27,13 @@ struct cw_cache_io; /* The struct is defined in cache_store_io.c. */
 /* Whoever waits for a listing or for deletions embeds this struct. `done` is called on the loop
  * thread, once. */
 struct cw_cache_waiter {
-    struct cw_cache_waiter *next; /* The next one of those that wait for a listing. */
+    struct cw_cache_waiter *next; /* The next one in the list of those that wait for a listing. */
     uint64_t scan;                /* The number of the listing that is waited for. */
     uint64_t left;                /* The number of results that are still to come. */
     uint64_t chunks, bytes;       /* What was deleted; or what the listing found. */
     /* The chunks that the listing found to be new, and those that it did not find any more. */
     uint64_t added, removed;
-    int rc; /* The code of the first failure. */
+    int rc; /* The code of the first operation that failed. */
     char why[256];
     void (*done)(struct cw_cache_waiter *waiter);
 };
@@ -53,7 +53,8 @@ struct cw_cache_service {
     struct cw_cache_io *store;
     bool unavailable;
     char unavailable_why[256];
-    uint64_t store_total, store_free; /* The total is 0 if it is not known. */
+    /* The bytes that the store has in all, and that are free. The total is 0 if it is not known. */
+    uint64_t store_total, store_free;
     /* ---- listings ---- */
     bool scanning;
     bool listed; /* The first listing has ended, with or without success. */
@@ -72,7 +73,7 @@ struct cw_cache_service {
     struct cw_catalogue_names unsent_deletes;
     size_t pending_deletes_n; /* The number of files that are not deleted yet. */
     bool full;                /* The cache is full: no worker may write. */
-    int64_t quota_ms; /* If little could be evicted, quotas are checked again at this time. */
+    int64_t quota_ms; /* If little could be evicted, the time at which quotas are checked again. */
     /* ---- records that workers lost ---- */
     uint64_t lost, lost_logged;
     char lost_why[200];
@@ -84,9 +85,8 @@ struct cw_cache_service {
 void cw_cache_service_open(struct cw_dispatcher *d);
 /* Begins listing and the timer. It is called after the state is loaded. */
 void cw_cache_service_start(struct cw_dispatcher *d);
-void cw_cache_service_stop(
-    /* Answers everybody who waits. It is called before the server stops. */
-    struct cw_dispatcher *d);
+/* Answers every request that waits for the cache. It is called before the server stops. */
+void cw_cache_service_stop(struct cw_dispatcher *d);
 /* cw_cache_service_close ends the threads; cw_cache_service_free is called when the loop is gone.
  * Both accept that there is no cache. */
 void cw_cache_service_close(struct cw_dispatcher *d);
@@ -98,7 +98,8 @@ bool cw_cache_awaits_listing(const struct cw_job *job, int64_t now_ms);
  * commit. */
 void cw_cache_cycle_end(struct cw_dispatcher *d);
 void cw_cache_store_key(struct cw_cache_service *cache, const struct cw_catalogue_key *key);
-void cw_cache_list(struct cw_cache_service *cache); /* Starts a listing unless one is going on. */
+/* Starts a listing of the store unless one is going on. */
+void cw_cache_list(struct cw_cache_service *cache);
 
 /* ---- cache_plans.c ---- */
 /* From now on the job's elements are cached at this node, and at each operator `cache`. NULL: at no
@@ -111,7 +112,8 @@ void cw_job_cache_fini(struct cw_job *job);
 /* Returns the job's use of the cache for a message. Pointers, uses and keys are in one allocation,
  * which cw_mem_free frees. */
 Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n) CW_MUST_CHECK;
-void cw_cache_count_readers(struct cw_cache_service *cache); /* Computes `readers` of each key. */
+/* Computes the member `readers` of each key of the catalogue. */
+void cw_cache_count_readers(struct cw_cache_service *cache);
 
 /* ---- cache_notify.c ---- */
 /* Sends the worker the chunks of the keys that the job reads. It is called before the worker is
@@ -126,7 +128,7 @@ void cw_cache_worker_gone(struct cw_worker *worker);
 void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 
 /* ---- cache_evict.c ---- */
-/* Hands one result to the waiter. The last one calls waiter->done. */
+/* Hands one result to the waiter. The last result makes it call waiter->done. */
 void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *why);
 /* Removes the chunk from the catalogue at once. Its file is deleted when workers have been
  * notified. The waiter (may be NULL) gets the result. */

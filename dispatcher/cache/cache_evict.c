@@ -52,7 +52,7 @@ void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
     struct pending_delete *pending = CW_NEW(struct pending_delete);
     pending->waiter = waiter;
     struct pending_delete *old = cw_strmap_set(&cache->pending_deletes, name, pending);
-    cw_mem_free(old); /* The old entry is one whose file is deleted already. */
+    cw_mem_free(old); /* The file of the old entry is deleted already. */
     cache->pending_deletes_n++;
     cw_catalogue_names_add(&cache->unsent_deletes, name);
 }

@@ -14,22 +14,21 @@ void cw_cache_jobs_changed(struct cw_cache_service *cache);
 void cw_cache_notify_all(struct cw_cache_service *cache);
 
 /* ---- cache_evict.c ---- */
-void cw_cache_enforce_quotas(
-    /* Evicts what exceeds a quota. It is called at the end of a loop iteration. */
-    struct cw_cache_service *cache);
+/* Evicts what exceeds a quota. It is called at the end of a loop iteration. */
+void cw_cache_enforce_quotas(struct cw_cache_service *cache);
 void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
                           struct cw_cache_waiter *waiter);
 /* `written`: a worker reported that it has written the file again. */
 bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written);
 void cw_cache_send_deletes(struct cw_cache_service *cache);
 void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, const char *why);
-/* Answers everybody who waits for deletions. */
+/* Answers every request that waits for deletions. */
 void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why);
 /* A listing has ended, so deletions that are done can be forgotten. */
 void cw_cache_forget_deletes(struct cw_cache_service *cache);
 
 /* ---- cache_store_io.c ---- */
-#define CW_CACHE_IO_BATCH 256 /* A listing is delivered in batches of so many names. */
+#define CW_CACHE_IO_BATCH 256 /* The number of names in one batch of a listing. */
 enum cw_cache_io_kind { CW_CACHE_IO_LIST, CW_CACHE_IO_SPACE, CW_CACHE_IO_REMOVE };
 struct cw_cache_io_file {
     char *name;
@@ -39,7 +38,7 @@ struct cw_cache_io_file {
 struct cw_cache_io_result {
     struct cw_cache_io *store;
     enum cw_cache_io_kind kind;
-    bool more; /* Further batches of the listing will come. */
+    bool more; /* More batches of the listing will come. */
     int rc;
     struct cw_err err;
     char *name; /* The name of the file that was to be removed. */
@@ -51,8 +50,9 @@ struct cw_cache_io_result {
 typedef void cw_cache_io_fn(void *arg, const struct cw_cache_io_result *result);
 struct cw_cache_io *cw_cache_io_open(struct cw_loop *loop, const char *url,
                                      cw_cache_io_fn *on_result, void *arg);
-void cw_cache_io_close(struct cw_cache_io *store); /* Waits for the operations that have begun. */
-/* Frees the object when the loop is gone. */
+/* Waits for the operations that have begun; no others are started. */
+void cw_cache_io_close(struct cw_cache_io *store);
+/* Frees the object. It is called when the loop is gone. */
 void cw_cache_io_free(struct cw_cache_io *store);
 void cw_cache_io_list(struct cw_cache_io *store);
 void cw_cache_io_space(struct cw_cache_io *store);

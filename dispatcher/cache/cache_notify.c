@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define NAMES_AT_ONCE 20000 /* One message contains at most so many names, which are about 2 MB. */
+#define NAMES_AT_ONCE 20000 /* The largest number of names in one message, which are about 2 MB. */
 
 static void send_names(struct cw_worker *worker, const struct cw_catalogue_key *key,
                        Cachew__V1__CacheChunks *chunks)

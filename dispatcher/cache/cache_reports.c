@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GONE_FEW 16 /* If more chunks than this are reported gone, the store is listed again. */
+#define GONE_FEW 16 /* If more chunks than this are reported missing, the store is listed again. */
 #define LOST_LOG_MS 10000
 
 static const Cachew__V1__Cacheable *find_node(const struct cw_job *job, const char *node)

@@ -74,7 +74,7 @@ static void store_rows(struct cw_cache_service *cache, int64_t now)
     struct cw_catalogue *catalogue = cache->catalogue;
     if (!catalogue->row_first || now < cache->rows_ms)
         return;
-    /* At the end all rows are written, whatever the time. */
+    /* When the dispatcher stops, all rows are written, whatever the time. */
     cache->rows_ms = now < INT64_MAX - ROWS_MS ? now + ROWS_MS : now;
     while (catalogue->row_first) {
         struct cw_catalogue_key *key = catalogue->row_first;
@@ -196,7 +196,7 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
     }
     cw_cache_forget_deletes(cache);
     answer_listed(cache, result->rc, result->err.msg, removed, false);
-    if (cache->scan_waiters) /* These asked for a listing while this one was going on. */
+    if (cache->scan_waiters) /* These requests for a listing came while this one was going on. */
         cw_cache_list(cache);
     cache->due.quotas = true;
 }
@@ -214,7 +214,8 @@ static void on_result(void *arg, const struct cw_cache_io_result *result)
         break;
     case CW_CACHE_IO_SPACE:
         if (result->rc == 0 || !is_unavailable(result->rc)) {
-            cache->store_total = result->total; /* It is 0 if the store does not know. */
+            /* The total is 0 if the store does not know its size. */
+            cache->store_total = result->total;
             cache->store_free = result->free;
         }
         cache->due.quotas = true;

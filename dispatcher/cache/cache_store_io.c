@@ -21,7 +21,7 @@ struct lane {
     struct cw_cache_io *store;
     struct cw_thread thread;
     struct cw_cond cond;
-    struct task *first, *last; /* `mutex` guards these fields. */
+    struct task *first, *last; /* The queue of tasks. `mutex` guards it. */
 };
 struct cw_cache_io {
     cw_cache_io_fn *on_result; /* The function is called on the loop thread. */
@@ -33,8 +33,9 @@ struct cw_cache_io {
     struct cw_store *store;
     struct lane lanes[LANES_N];
     atomic_bool stop;
-    bool closed;      /* Results that are posted after this are dropped. Loop thread. */
-    bool space_asked; /* The free space was asked for, and the answer has not come. Loop thread. */
+    bool closed; /* Results that are posted after this are dropped. Loop thread. */
+    /* The store was asked for its free space and has not answered. Loop thread. */
+    bool space_asked;
 };
 
 /* ---- on the loop thread ---- */

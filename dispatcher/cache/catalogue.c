@@ -184,7 +184,8 @@ static void note_change(struct cw_catalogue_key *key, const char *name, bool add
 
 static void add_sums(struct cw_catalogue_key *key, const struct cw_catalogue_chunk *chunk, int sign)
 {
-    uint64_t one = sign < 0 ? UINT64_MAX : 1; /* In arithmetic modulo 2^64 this is minus one. */
+    /* UINT64_MAX is minus one in arithmetic modulo 2^64. */
+    uint64_t one = sign < 0 ? UINT64_MAX : 1;
     key->chunks_n += one;
     key->records += one * chunk->records;
     key->bytes += one * chunk->bytes;

@@ -29,13 +29,13 @@ struct cw_catalogue_chunk {
     /* Chunks of the key, in the order in which they became known. */
     struct cw_catalogue_chunk *prev, *next;
     uint64_t records, bytes;
-    int64_t created_ms; /* The time is wall time. */
+    int64_t created_ms; /* The wall time at which the chunk was written. */
     /* The number of the last listing that contained the chunk, or that began before it was
      * written. */
     uint64_t seen_by;
     char name[]; /* The name of the chunk's file, with tenant and key. */
 };
-struct cw_catalogue_names { /* A list of names that it owns. */
+struct cw_catalogue_names { /* A list of chunk names. It owns the names. */
     char **v;
     size_t n, cap;
 };
@@ -60,10 +60,12 @@ struct cw_catalogue_key {
     uint64_t ids; /* The number of ids of the whole node; 0 if it is not known. */
     struct cw_catalogue_chunk *first, *last;
     uint64_t chunks_n, records, bytes;
-    /* The CPU time of the records whose cost was reported, and their number. */
+    /* The CPU time of those records whose cost was reported, and the number of these records. */
     uint64_t cost_ns, cost_records;
     uint64_t hits, misses, saved_ns;
-    int64_t created_ms, used_ms; /* Both are wall times; used_ms is 0 if the key was never used. */
+    /* The wall times of the first chunk and of the last use; used_ms is 0 if the key was never
+     * used. */
+    int64_t created_ms, used_ms;
     bool pinned;
     /* The number of running jobs that read the key. cw_cache_count_readers computes it. */
     uint64_t readers;
@@ -80,11 +82,11 @@ struct cw_catalogue_key {
 };
 
 struct cw_catalogue {
-    struct cw_strmap tenants; /* Name -> tenant. */
-    struct cw_strmap keys;    /* TENANT/KEY -> key. */
-    struct cw_strmap chunks;  /* Name -> chunk. */
+    struct cw_strmap tenants; /* All tenants: name -> tenant. */
+    struct cw_strmap keys;    /* All keys: TENANT/KEY -> key. */
+    struct cw_strmap chunks;  /* All chunks: name -> chunk. */
     const struct cw_evict_policy *evict;
-    uint64_t quota; /* The quota of all together; 0 if only the store's size limits it. */
+    uint64_t quota; /* The quota of the whole cache; 0 if only the store's size limits it. */
     /* Returns the quota of a new tenant; NULL if no tenant has one. */
     uint64_t (*tenant_quota)(void *arg, const char *name);
     void *tenant_quota_arg;
@@ -97,12 +99,13 @@ struct cw_catalogue {
 
 struct cw_catalogue *cw_catalogue_new(const struct cw_evict_policy *evict,
                                       uint64_t quota) CW_MUST_CHECK;
-void cw_catalogue_free(struct cw_catalogue *catalogue); /* NULL is accepted. */
+/* Frees the catalogue and all that is in it. NULL is accepted. */
+void cw_catalogue_free(struct cw_catalogue *catalogue);
 
 /* Returns the tenant, which is created if it is new. The name must be valid (base/name.h); "" means
  * "default". */
 struct cw_catalogue_tenant *cw_catalogue_tenant(struct cw_catalogue *catalogue, const char *name);
-/* Returns the key, or NULL. */
+/* Returns the key of the tenant, or NULL if the catalogue has none. */
 struct cw_catalogue_key *cw_catalogue_find(const struct cw_catalogue *catalogue, const char *tenant,
                                            struct cw_hash key);
 /* Returns the key, which is created if it is new. */
@@ -148,9 +151,9 @@ struct cw_catalogue_pick {
     const struct cw_catalogue_tenant *tenant;
     /* The key whose chunks are picked, all of them and whatever their worth; NULL for all keys. */
     const struct cw_catalogue_key *key;
-    uint64_t bytes;  /* At least so many bytes are picked, in the order of the policy. */
-    bool all;        /* Everything is picked except pinned keys. */
-    bool young;      /* Chunks that were just written may be picked, too. */
+    uint64_t bytes;  /* The number of bytes to pick at least, in the order of the policy. */
+    bool all;        /* If set, everything is picked except pinned keys. */
+    bool young;      /* If set, chunks that were just written may be picked as well. */
     int64_t wall_ms; /* The present wall time. */
 };
 /* Picks the chunks to be evicted, those of the least worth first; the caller frees the array.

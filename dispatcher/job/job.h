@@ -25,11 +25,11 @@
 #include "dispatcher/state/state.h"
 
 /* ---- job_new.c ---- */
-/* Takes options and graph. */
+/* Makes a job. It takes the options and the graph from the caller. */
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
                           Cachew__V1__Graph *graph);
 void cw_job_free(struct cw_job *job);
-/* The info is taken on success. */
+/* Sets what the preparation found out. It takes the info from the caller if it succeeds. */
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_err *err);
 void cw_job_clients_changed(struct cw_job *job);
 
@@ -50,7 +50,7 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg);
 
 /* ---- job_prepare.c ---- */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);
-/* Looks for a worker to prepare the job. */
+/* Looks for a worker that can prepare the job. */
 void cw_job_prepare(struct cw_job *job);
 /* Records how far the worker is with the jobs that it prepares. */
 void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress,
@@ -64,7 +64,7 @@ void cw_job_blame_items(struct cw_share *share);
 /* An item failed on a worker: it is retried elsewhere, a few times. */
 void cw_job_item_failed(struct cw_job *job, const struct cw_worker *worker,
                         const Cachew__V1__ItemFailed *failed);
-/* The worker sees other files than the job was prepared with. */
+/* Notes that a worker sees other source files than those that the job was prepared with. */
 void cw_job_other_files_seen(struct cw_share *share, const char *error, int64_t now);
 /* Fails the job if no worker is left that sees its files. */
 void cw_job_judge_files(struct cw_job *job, int64_t now);
@@ -76,8 +76,9 @@ int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
 int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err);
 
 /* ---- persist.c ---- */
-void cw_job_store(struct cw_job *job);         /* Writes the job's row. */
-void cw_job_store_options(struct cw_job *job); /* Writes the options, which have changed. */
+void cw_job_store(struct cw_job *job); /* Writes the job's row to state.db. */
+/* Writes the job's options, which have changed, to state.db. */
+void cw_job_store_options(struct cw_job *job);
 /* Writes the use of the job, and its telemetry with it, if the last time was long enough ago. With
  * `all` they are written if they have changed at all. */
 void cw_job_store_usage(struct cw_job *job, int64_t now, bool all);
@@ -91,7 +92,8 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
                 bool consumed);
 /* Ends the epochs whose items are all consumed, and finishes the job after the last one. */
 void cw_job_advance(struct cw_job *job);
-void cw_job_flush(struct cw_job *job); /* Writes what has changed (state/state.h). */
+/* Writes what has changed in the job to state.db (state/state.h). */
+void cw_job_flush(struct cw_job *job);
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token);
 /* The client that held the consumer slot will not come back: items that it received and did not
  * consume go to others, or to the next client of the slot. */

@@ -113,7 +113,8 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     if (job->no_client_ms == 0) {
         send_waiting(job, now);
-        job->due.leases = true; /* There may be late items, and workers that can be tried again. */
+        /* Items may be late by now, and there may be workers that can be tried again. */
+        job->due.leases = true;
         cw_job_warn_no_lease(job, now);
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)

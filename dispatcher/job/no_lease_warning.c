@@ -72,7 +72,7 @@ void cw_job_warn_no_lease(struct cw_job *job, int64_t now)
         cw_log_warn(CW_LOG_MOD,
                     "job=%s name=%s nothing was leased for %d s, although it has %zu workers: %s",
                     job->id, job->name, NO_LEASE_MS / 1000, job->workers_n, reason.s);
-        job->no_lease_ms = INT64_MAX; /* The warning was given. */
+        job->no_lease_ms = INT64_MAX; /* This value says that the warning was given. */
     }
     cw_str_fini(&reason);
 }

@@ -6,7 +6,7 @@
 
 /* If other progress is written as well, the use is written at most this often. */
 #define STORE_MS 1000
-/* If no other progress is written, the use is written at most this often. */
+/* If no other progress is written, the job's use is written at most this often. */
 #define STORE_ALONE_MS 10000
 
 static struct cw_state_blob blob_of(const struct cw_buf *buf)

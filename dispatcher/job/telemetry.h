@@ -9,14 +9,14 @@
 #include "dispatcher/model/model.h"
 #include "policies/scale.h"
 
-#define CW_WINDOWS_KEPT 64 /* So many demand windows of a job are kept. */
+#define CW_WINDOWS_KEPT 64 /* The number of demand windows that are kept for each job. */
 
 struct cw_telemetry {
     /* Sums by node, which are never halved; n is 0 until the job is prepared. */
     struct cw_node_counters nodes;
     /* Sums since the job began, except what was not stored when a dispatcher died. */
     struct cw_demand_sums all;
-    bool restored;  /* The sums include counts of an earlier dispatcher. */
+    bool restored;  /* The sums include counts from before the dispatcher's restart. */
     bool is_stored; /* Counts were stored; `stored` is the hash of them. */
     struct cw_hash stored;
     /* The present window. It is as long as one for a policy, and its workers do not change; unlike
@@ -44,7 +44,7 @@ void cw_telemetry_free(struct cw_job *job);
 void cw_share_alerts_tick(struct cw_job *job, int64_t now);
 /* Returns window i of those that are kept, 0 being the oldest; NULL after the last. */
 const struct cw_scale_window *cw_telemetry_window(const struct cw_job *job, size_t i);
-/* Returns NULL if there is none. */
+/* Returns the last complete demand window; NULL if there is none. */
 const struct cw_scale_window *cw_telemetry_last_window(const struct cw_job *job);
 /* Returns the node with the most hits, or NULL. */
 const struct cw_node_sums *cw_telemetry_most_hits(const struct cw_job *job);

@@ -20,9 +20,10 @@ enum {
     WAIT_NS,
     FIXED_N = 16
 };
-#define OF_NODE 5 /* Each node has so many numbers: elements, hits, CPU time, wall time, bytes. */
+/* The count of numbers that are stored per node: elements, hits, CPU time, wall time, bytes. */
+#define OF_NODE 5
 
-/* Fills in counts, which are all 0 before, and returns their number. */
+/* Writes the job's numbers to `counts`, which is zeroed, and returns how many there are. */
 static size_t gather(const struct cw_job *job, uint64_t *counts)
 {
     counts[RECOMPUTED] = job->recomputed;

@@ -4,7 +4,7 @@
 
 #define HEDGE_FACTOR 3.0
 #define HEDGE_MIN_MS 1000
-#define HEDGE_SHARE 20 /* At most one item in so many is hedged. */
+#define HEDGE_SHARE 20 /* At most one of this many items is hedged. */
 
 /* Returns the lease's uncomputed items that no other lease contains. */
 static void only_in_lease(const struct cw_job *job, const struct cw_lease *lease,

@@ -146,7 +146,7 @@ void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struc
             send_batches(client, epoch, batches, CW_SKIPPED_BY_REQUEST);
 }
 
-/* The caller frees the list. */
+/* Lists the job's workers. The caller frees the list. */
 static struct cw_worker **list_workers(const struct cw_job *job, size_t *ret_n)
 {
     struct cw_worker **serving = CW_NEW_ARRAY(struct cw_worker *, job->d->workers_n + 1);

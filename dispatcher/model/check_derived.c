@@ -6,7 +6,7 @@
 
 #ifdef CW_FAULTS
 
-#define EVERY 16 /* The check runs in one of so many loop iterations. */
+#define EVERY 16 /* The check runs in one of this many loop iterations. */
 
 static void check_share(const struct cw_share *share)
 {

@@ -10,13 +10,13 @@
 #include "base/err.h"
 
 #define CW_LOG_MOD "dispatcher"
-#define CW_EPOCHS_AHEAD 64 /* A job has at most so many epochs open at a time. */
+#define CW_EPOCHS_AHEAD 64 /* The largest number of epochs of a job that are open at a time. */
 #define CW_CONSUMERS_MAX 4096
 #define CW_HISTORY_EPOCHS                                                                          \
     2 /* A share remembers for so many recent epochs which items were leased to its worker. */
 #define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* The buffer size of a client that gives none. */
 #define CW_LEASE_MAX 1024 /* No items join a lease that has reached this number of items. */
-#define CW_ATTEMPTS_MAX 3 /* A job fails when one of its items has failed so often. */
+#define CW_ATTEMPTS_MAX 3 /* A job fails when one of its items has failed this often. */
 #define CW_WORKER_TAG 0x574b5231u
 #define CW_CLIENT_TAG 0x434c5431u
 
@@ -32,7 +32,7 @@ struct cw_provisioner {
     bool fixed; /* The fleet consists of the workers that register themselves. */
     int (*open)(struct cw_dispatcher *d, void **ret_state, struct cw_err *err);
     void (*close)(void *state); /* Ends the workers that the provisioner has started. */
-    /* Starts up to n workers more, and returns how many it started. */
+    /* Starts up to n more workers, and returns how many it started. */
     size_t (*start)(void *state, size_t n);
     /* Returns the number of workers that were started and are not attached yet. */
     size_t (*starting)(void *state);
@@ -46,12 +46,13 @@ struct cw_options {
     const char *listen, *state_dir;
     /* The generation becomes higher than this number, whatever the state directory says. */
     uint64_t generation_above;
-    int64_t silence_ms; /* A worker that sends nothing for so long counts as lost. */
+    int64_t silence_ms; /* A worker that sends nothing for this long counts as lost. */
     /* After a start the dispatcher waits so long for workers and clients that it knew. */
     int64_t grace_ms;
-    int64_t client_grace_ms; /* An anonymous job without its client is kept so long. */
-    int64_t job_idle_ms; /* A job that is over, or a named job without clients, is kept so long. */
-    int64_t lease_ms;    /* A worker is leased about as much work as it can do in this time. */
+    int64_t client_grace_ms; /* An anonymous job without its client is kept for this long. */
+    /* A job that is over, or a named job without clients, is kept for this long. */
+    int64_t job_idle_ms;
+    int64_t lease_ms; /* A worker is leased about as much work as it can do in this time. */
     /* A client that wants a consumer slot which another client holds waits so long for it. */
     int64_t takeover_ms;
     uint64_t max_jobs;
@@ -72,14 +73,15 @@ struct cw_options {
     /* The autoplace policy of jobs that name none and whose clients can start local workers. With
      * "off" no client is asked to start any. */
     const char *autoplace;
-    double worker_price, client_price; /* The prices are per hour. */
+    double worker_price, client_price; /* The prices of one worker and of one client for an hour. */
     const struct cw_provisioner *provisioner;
     uint64_t min_workers, max_workers;
     double max_stall;        /* The fraction of its time that a trainer may wait. */
-    int64_t scale_window_ms; /* The shortest demand window. */
+    int64_t scale_window_ms; /* The length of the shortest demand window. */
     /* The HTTP address of the metrics; NULL if they are not served by HTTP. */
     const char *metrics_listen;
-    int64_t scale_in_ms; /* A worker that no job needs is kept so long before it is drained. */
+    /* A worker that no job needs is kept for this long before it is drained. */
+    int64_t scale_in_ms;
     struct cw_arg_list worker_args; /* The arguments are passed to each worker that is started. */
     bool standby, exit_with_stdin;
 };

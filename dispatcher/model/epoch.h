@@ -34,7 +34,7 @@ struct cw_epoch {
     uint64_t items;
     struct cw_layout layout;
     struct cw_set consumed, received, leased, skipped;
-    /* Of the skipped items, those that clients were not told of yet. */
+    /* The skipped items that clients were not told of yet. */
     struct cw_set skipped_unsent;
     uint64_t none_free_below; /* No item below this number is free, so a search may begin here. */
     /* Jobs with to_all and shared jobs have one entry per consumer; NULL for other jobs. */
@@ -89,7 +89,7 @@ void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi);
 bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,
                        struct cw_interval *ret_run);
 
-/* Leaves in a only what is in b, too. */
+/* Removes from the set `a` whatever is not in the set `b`. */
 void cw_set_intersect(struct cw_set *a, const struct cw_set *b);
 
 #endif

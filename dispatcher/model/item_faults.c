@@ -25,7 +25,7 @@ static void forgive(struct cw_deaths *deaths, uint64_t worker_id)
             deaths->v[i] = deaths->v[--deaths->n];
 }
 
-/* The last fault takes the place of the removed one. */
+/* Removes one fault. The last fault takes its place. */
 static void drop(struct cw_job *job, size_t i)
 {
     cw_mem_free(job->faults[i].dead.v);
@@ -54,7 +54,7 @@ static struct cw_item_fault *note(struct cw_job *job, uint64_t epoch, uint64_t i
     struct cw_item_fault *fault = cw_item_faults_find(job, epoch, item);
     if (fault)
         return fault;
-    if (job->faults_n >= FAULTS_MAX) { /* The oldest fault is dropped. */
+    if (job->faults_n >= FAULTS_MAX) { /* The list is full, so the oldest fault is dropped. */
         cw_mem_free(job->faults[0].dead.v);
         memmove(job->faults, job->faults + 1, --job->faults_n * sizeof(*job->faults));
     }
@@ -192,7 +192,8 @@ int cw_item_faults_died(struct cw_share *share, char **ret_why)
                 const struct cw_item_fault *t = cw_item_faults_find(job, lease->epoch, item);
                 if (suspects_only && !(t && is_suspect(job, t))) {
                     if (lease->todo.v[i].hi - item > 64)
-                        break; /* A suspect is leased alone, so it is not in a long run of items. */
+                        /* A suspect item is leased alone, so a long run of items contains none. */
+                        break;
                     continue;
                 }
                 left--;

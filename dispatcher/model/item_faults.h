@@ -25,7 +25,7 @@ struct cw_deaths {
 struct cw_item_fault { /* What is known of an item that failed or at which workers died. */
     uint64_t epoch, item;
     uint32_t failures;
-    uint64_t worker_id; /* The worker on which the item failed last. */
+    uint64_t worker_id; /* The id of the worker on which the item failed last. */
     /* There are fewer entries than options.deaths_max, since the job fails at that number. */
     struct cw_deaths dead;
 };

@@ -6,7 +6,8 @@
 
 #include "dispatcher/model/model.h"
 
-#define ENDLESS_EPOCHS 10.0 /* A job without a last epoch is expected to run for so many more. */
+/* A job without a last epoch is expected to run for this many more epochs. */
+#define ENDLESS_EPOCHS 10.0
 
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name)
 {

@@ -76,7 +76,8 @@ struct cw_job {
     enum cw_job_status status;
     bool row_written; /* The row of the job was written, but is not necessarily stored yet. */
     bool stored;      /* The row of the job is stored, so peers may be told of the job. */
-    uint64_t row_seq; /* The row is stored when all writes up to this number are (cw_state_seq). */
+    /* The job's row is stored when all writes up to this number are stored (cw_state_seq). */
+    uint64_t row_seq;
     /* ---- what the client asked for ---- */
     Cachew__V1__JobOptions *options; /* The options as they were received, without the graph. */
     Cachew__V1__Graph *graph;
@@ -92,7 +93,8 @@ struct cw_job {
     /* The worker that prepares the job reports how far it is. (Older workers do not.) */
     bool preparing_reports;
     uint64_t preparing_steps; /* The number of steps that the worker has reported. */
-    int64_t preparing_ms;     /* The time when that number grew last. */
+    /* The time when the number of reported steps last grew. */
+    int64_t preparing_ms;
     struct cw_deaths prepare_dead;
     uint64_t prepared_by; /* The id of the worker that prepared the job; 0 if it is not known. */
     uint32_t barred_n;    /* The number of shares that are barred (model/other_files.h). */
@@ -122,7 +124,7 @@ struct cw_job {
     struct cw_job *next_same_function;
     struct cw_item_fault *faults;
     size_t faults_n, faults_cap;
-    /* The items that were skipped by request, also of epochs that are not open. */
+    /* The items that were skipped by request; also those of epochs that are not open. */
     struct cw_job_skip *skips;
     size_t skips_n, skips_cap;
     uint64_t window, window_sent;
@@ -145,7 +147,7 @@ struct cw_job {
     struct cw_usage usage, usage_stored;
     int64_t usage_stored_ms;
     int64_t rate_ms;
-    int64_t created_ms;   /* The time is wall time. */
+    int64_t created_ms;   /* The wall time at which the job was made. */
     int64_t no_client_ms; /* The time since which the job has no client; 0 if it has one. */
     int64_t no_worker_ms; /* The time since which the job waits for a worker; 0 if it does not. */
     int64_t waiting_sent_ms;
@@ -180,7 +182,7 @@ uint64_t cw_job_max_workers(const struct cw_job *job);
 /* Returns whether neither a policy nor a limit decides about the job's workers: it uses a part of
  * the time of each. */
 bool cw_job_uses_all_workers(const struct cw_job *job);
-/* Returns whether the worker is one of the job's. */
+/* Returns whether the worker is one of those that the job uses. */
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
 /* Returns the most workers that there could be. */
 double cw_workers_possible(const struct cw_dispatcher *d);

@@ -82,7 +82,7 @@ struct cw_counts { /* Counters since this dispatcher was started. */
  * cw_cache_due). */
 struct cw_due {
     bool failed_jobs; /* Jobs have failed: their clients must be sent the error. */
-    bool left_out;    /* Epochs have skipped items that clients must be told of. */
+    bool left_out;    /* Some epochs have skipped items that clients must be told of. */
     bool assignment;  /* The assignment of workers to jobs may have changed. */
     bool slices;      /* The time slices of workers may have changed. */
     bool
@@ -105,15 +105,15 @@ struct cw_dispatcher {
      * not start them again. */
     struct cw_strmap removed_ids;
     struct cw_strmap tenants; /* The tenants by name. */
-    int64_t charged_ms;       /* The time up to which the use of workers was charged to jobs. */
-    /* Workers that sent a valid hello; all clients; all jobs. */
+    int64_t charged_ms;       /* The time up to which jobs were charged for their workers. */
+    /* The number of workers that sent a valid hello, of all clients, and of all jobs. */
     size_t workers_n, clients_n, jobs_n;
     /* Workers that were attached before a restart and may come back, by id. */
     struct cw_map expected_workers;
     struct cw_provision provision;
     struct cw_parent_watch *parent_watch;
-    struct cw_cache_service *cache;         /* NULL if there is no cache. */
-    struct cw_autocache_service *autocache; /* NULL if there is no cache. */
+    struct cw_cache_service *cache;         /* The cache's service; NULL if there is no cache. */
+    struct cw_autocache_service *autocache; /* The automatic caching; NULL if there is no cache. */
     struct cw_timer *tick;
     int64_t tick_ms;      /* The present period of the tick; 0 while it is stopped. */
     int64_t last_tick_ms; /* The time of the last tick, or of the timer's start. */
@@ -121,7 +121,7 @@ struct cw_dispatcher {
     /* After a failed transaction: the time before which none is begun, and the pause until then. */
     int64_t commit_retry_ms, commit_pause_ms;
     struct cw_timer *retry; /* The timer that ends that pause. */
-    bool unwritten;         /* The last transaction failed. */
+    bool unwritten;         /* The last transaction failed, so its changes are not in state.db. */
     char unwritten_why[256];
     /* Sorted by the write that they wait for, the lowest first. */
     struct cw_stored_waiter *waiters, **waiters_end;
@@ -129,7 +129,7 @@ struct cw_dispatcher {
     /* The highest generation that a peer has seen, if it is above this dispatcher's own. */
     uint64_t generation_seen;
     struct cw_counts counts;
-    struct cw_http *http; /* NULL if metrics are not served by HTTP. */
+    struct cw_http *http; /* The server for metrics; NULL if metrics are not served by HTTP. */
     struct cw_due due;
     bool stopping, exited;
     unsigned signals; /* The number of signals to stop that have come. */

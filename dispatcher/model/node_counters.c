@@ -4,12 +4,13 @@
 #include <string.h>
 #include "base/mem.h"
 
-#define PRIOR_SAMPLES 64 /* The measurements of another job count like at most so many elements. */
+/* Measurements that come from another job count at most like this many elements. */
+#define PRIOR_SAMPLES 64
 
 struct totals {
     uint64_t elements, hits, cpu_ns, wall_ns, bytes;
 };
-struct seen { /* The totals that a worker sent last. */
+struct seen { /* The totals that a worker sent last; the next ones are compared with them. */
     size_t n;
     struct totals nodes[];
 };

@@ -27,12 +27,14 @@ struct cw_node_counters {
     /* The outputs that were computed meanwhile; both together say how many elements an output
      * needs. */
     double outputs;
-    double all_outputs; /* All outputs, computed or read from a cache. They are never halved. */
+    /* The number of all outputs, computed or read from a cache; it is never halved. */
+    double all_outputs;
     double all_hits; /* The elements that came from a cache, at any node. They are never halved. */
     struct cw_map workers; /* Worker id -> the totals that the worker sent last (struct seen). */
 };
 void cw_node_counters_init(struct cw_node_counters *measure, size_t nodes_n);
-void cw_node_counters_fini(struct cw_node_counters *measure); /* A zeroed struct is accepted. */
+/* Frees what the counters own. A zeroed struct is accepted. */
+void cw_node_counters_fini(struct cw_node_counters *measure);
 /* Adds the counts that one worker sent of one node. */
 void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
                           const Cachew__V1__NodeCounts *counts);

@@ -17,9 +17,11 @@ struct cw_worker;
 /* A barred worker is tried again after this time, since its files may have been repaired. */
 #define CW_OTHER_FILES_RETRY_MS 30000
 
-struct cw_files_view { /* What the verdict about a job depends on. */
-    bool others;       /* The job is served by a worker that was not found to see other files. */
-    bool barred;       /* At least one worker of the job was found to see other files. */
+/* What is known of the workers of a job that see other source files; the verdict depends on it. */
+struct cw_files_view {
+    /* The job has a worker that was not found to see other files than the job was prepared with. */
+    bool others;
+    bool barred; /* The job has a worker that was found to see other files. */
     /* One of the workers that see other files prepared the job, so the files themselves have
      * changed. */
     bool preparer;
@@ -44,6 +46,6 @@ bool cw_other_files_is_barred(const struct cw_job *job, const struct cw_worker *
 /* Returns "worker ADDRESS: ..." of the first worker that sees other files, and their number; NULL
  * if there is none. */
 const char *cw_other_files_text(const struct cw_job *job, uint32_t *ret_n);
-void cw_other_files_forget(struct cw_share *share); /* The share is being removed. */
+void cw_other_files_forget(struct cw_share *share); /* Forgets the share, which is being removed. */
 
 #endif

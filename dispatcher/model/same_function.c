@@ -7,7 +7,7 @@
 
 /* Of many jobs of one function, so many are asked. That is enough to find who has an item. */
 #define SIBLINGS_ASKED 8
-#define RUNS_MAX 256 /* A share remembers at most so many runs of items of an epoch. */
+#define RUNS_MAX 256 /* The largest number of runs of items that a share remembers of an epoch. */
 
 static bool is_same_function(const struct cw_job *a, const struct cw_job *b)
 {

@@ -19,7 +19,7 @@ struct cw_lease {
     struct cw_set todo;  /* The items of the lease that were not reported as computed. */
     int64_t given_ms;
     bool hedge;        /* The items are leased to another worker as well. */
-    bool full;         /* No more items join the lease. */
+    bool full;         /* The lease has CW_LEASE_MAX items, so no more join it. */
     uint32_t consumer; /* Shared jobs: the consumer that owns the items. */
     /* Shared jobs: the lease is sent when all writes up to this number are stored; 0 if it was
      * sent. */
@@ -39,14 +39,15 @@ struct cw_share {
     struct cw_worker *worker;
     struct cw_lease *leases;
     bool spec_sent;
-    uint64_t todo_n;         /* The number of items still to be computed, over all leases. */
+    /* The number of items that are not computed yet, over all leases of the share. */
+    uint64_t todo_n;
     uint64_t target;         /* The number of items that the worker should have to compute. */
     uint64_t fill_allowance; /* During a fill: how many items the share may still get. */
     /* During a fill: the allowance was extended, so that lost items are computed again at once. */
     bool fill_extended;
     /* During a fill: the lease that items join, which is not sent yet. */
     struct cw_lease *fill_lease;
-    bool fill_complete; /* The last fill gave the share all that it was allowed. */
+    bool fill_complete; /* The last fill gave the share as many items as it was allowed. */
     bool assigned;      /* The worker is assigned to the job (scaling/assign.c). */
     double worker_time; /* The part of the worker's time that the job's fair share needs. */
     /* The fraction of the worker's threads and memory that the job gets while other jobs want them;
@@ -65,14 +66,15 @@ struct cw_share {
     char *other_files;
     int64_t barred_ms; /* The time since which the worker is barred. */
     uint64_t done_n;
-    struct cw_lease_history history[CW_HISTORY_EPOCHS]; /* The latest epochs. */
+    /* What was leased in each of the latest epochs. */
+    struct cw_lease_history history[CW_HISTORY_EPOCHS];
 };
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker);
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker);
 /* Returns whether the worker may get leases of the job. */
 bool cw_share_serves(const struct cw_share *share);
-/* Returns the same, if the job wants workers now. */
+/* Returns whether the worker may get leases and the job wants workers now. */
 bool cw_share_is_used(const struct cw_share *share);
 double cw_share_slice(const struct cw_share *share);
 /* Returns the number of items that the worker should have to compute, in the part of its time that

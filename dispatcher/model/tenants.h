@@ -19,12 +19,13 @@ struct cw_job;
 
 struct cw_tenant_limits {
     double weight; /* The weight of the tenant in the fair division of the fleet. */
-    uint64_t max_workers, max_jobs, max_memory, cache_quota; /* CW_NO_LIMIT if there is no limit. */
+    /* The limits of the tenant; CW_NO_LIMIT if there is none. */
+    uint64_t max_workers, max_jobs, max_memory, cache_quota;
 };
 struct cw_tenant {
     char *name;
     struct cw_tenant_limits limits;
-    struct cw_usage past; /* The use of jobs that were removed. */
+    struct cw_usage past; /* What those jobs of the tenant used that were removed since. */
     bool dirty;           /* `past` must be written to state.db. */
     size_t index; /* The tenant's index while fair shares are computed (scaling/fair_share.c). */
 };

@@ -5,7 +5,7 @@
 
 /* So many bytes are computed ahead while the rate of consumption is not known. */
 #define AHEAD_BYTES (64u << 20)
-#define AHEAD_S 2.0 /* So many seconds of consumption are computed ahead. */
+#define AHEAD_S 2.0 /* The window contains what is consumed in this many seconds. */
 #define WINDOW_MAX (1u << 20)
 #define TARGET_MAX 8192
 #define GROWTH 8
@@ -76,7 +76,8 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
         job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
     if (done->busy_ns > 0 && computed_n > 0)
         job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);
-    if (job->item_ns <= 0) /* Another job of the same function computes all items. */
+    /* Another job of the same function computes all items, so nothing was measured. */
+    if (job->item_ns <= 0)
         job->item_ns = job->next_same_function->item_ns;
     /* The rate is the one that was observed while the worker was busy, or what the time of one item
      * promises, if that is more. */

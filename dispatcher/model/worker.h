@@ -19,7 +19,7 @@ struct cw_worker {
     struct cw_worker *next;
     struct cw_stream *stream;
     bool said_hello; /* A valid hello was received. The fields below are unset without it. */
-    bool failed;     /* The stream of the worker is being ended. */
+    bool failed;     /* The dispatcher is ending the worker's stream. */
     bool draining;
     bool retiring; /* The dispatcher has told the worker to drain, because no job needs it. */
     uint64_t id;
@@ -38,7 +38,8 @@ struct cw_worker {
     /* ---- cache ---- */
     /* Its counters of the cache include counts that an earlier dispatcher has seen already. */
     bool counted_before;
-    struct cw_catalogue_key **cache_keys; /* The keys whose chunks the worker is notified of. */
+    /* The keys of the cache whose chunks the worker is notified of. */
+    struct cw_catalogue_key **cache_keys;
     size_t cache_keys_n, cache_keys_cap;
     /* What the worker last reported of the cache's store; NULL if it has not. */
     Cachew__V1__StoreState *store_state;

@@ -8,7 +8,7 @@
 
 #define WHOLE 1e-6 /* A share this close to a whole number of workers is rounded to it. */
 
-/* Returns what the job asks for. `all` is what a job without a policy wants. */
+/* Returns how many workers the job asks for. `all` is what a job without a policy asks for. */
 static struct cw_share_job wish_of(const struct cw_job *job, double all)
 {
     double most = (double)cw_job_max_workers(job),

@@ -132,7 +132,7 @@ void cw_placement_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
     bool places = job->scaling && job->scaling->policy->places;
     if (!places && cw_placement_max_local(job) == 0)
         return;
-    share_out(job, wanted); /* The number is 0 if the job is not placed any more. */
+    share_out(job, wanted); /* The job is not placed any more, so this asks for 0 workers. */
     drain_surplus(job);
     if (places)
         count_local_workers(job, now);

@@ -17,7 +17,7 @@
 
 #include "dispatcher/model/model.h"
 
-struct cw_scaling { /* The scaling of one job. */
+struct cw_scaling { /* The scaling of one job: its policy, its windows and its last decision. */
     const struct cw_scale_policy *policy;
     const char *argument;
     struct cw_scale_options options;
@@ -37,7 +37,7 @@ struct cw_scaling { /* The scaling of one job. */
     /* ---- the present demand window ---- */
     int64_t begin_ms;
     struct cw_demand_sums sums;
-    struct cw_scale_window last; /* The last complete window. */
+    struct cw_scale_window last; /* The last complete demand window. */
 };
 
 /* Checks a policy's name and argument. "" stands for the dispatcher's own policy. INVALID: there is
@@ -64,7 +64,7 @@ void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *w
                        struct cw_scale_inputs *ret_inputs);
 char *cw_scaling_choice(const struct cw_job *job,
                         const struct cw_scale_decision *decision) CW_MUST_CHECK;
-/* Returns how many remote workers the job is to have, whatever others want. */
+/* Returns how many remote workers the job is to have, whatever other jobs want. */
 double cw_scaling_wants(const struct cw_job *job);
 /* Gives complete windows to their policies, and turns what they want into assigned workers. */
 void cw_scaling_tick(struct cw_dispatcher *d, int64_t now);

@@ -8,7 +8,7 @@
 #include "dispatcher/scaling/scaling_int.h"
 #include "dispatcher/state/state.h"
 
-#define LITTLE 0.05 /* The same part of a worker's time as in assign.c. */
+#define LITTLE 0.05 /* assign.c uses the same part of a worker's time. */
 
 static const char *wanted_policy(const struct cw_job *job)
 {

@@ -5,7 +5,8 @@
 /* After a change, everything that is leased must be consumed so often before the effect can be
  * seen. */
 #define SETTLE_ROUNDS 2
-#define SETTLE_LEASES 8 /* The effect is not waited for longer than so many leases take. */
+/* The effect of a change is waited for no longer than this many leases take. */
+#define SETTLE_LEASES 8
 
 static uint64_t consumed_to(const struct cw_job *job)
 {

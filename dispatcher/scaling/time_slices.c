@@ -16,7 +16,7 @@
 /* A job that has lost the worker gets this part for what the worker still holds of it, since the
  * job's trainer may be waiting for just that. */
 #define LEAVING 0.5
-#define CHANGE_SENT 0.02 /* A smaller change is not worth a message. */
+#define CHANGE_SENT 0.02 /* A change of a worker's part of time that is smaller is not sent. */
 
 static bool is_divided(const struct cw_share *share)
 {

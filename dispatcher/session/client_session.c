@@ -155,7 +155,7 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
         return false;
     }
     if (!client->admitted && message->kind_case != CACHEW__V1__CLIENT_MESSAGE__KIND_BYE)
-        return false; /* The client has no slot yet, so no other message of it can mean anything. */
+        return false; /* A client without a consumer slot may only say goodbye. */
     switch (message->kind_case) {
     case CACHEW__V1__CLIENT_MESSAGE__KIND_ACK:
         handle_ack(client, message->ack);

@@ -13,7 +13,7 @@
 
 #define HELLO_LIMIT_MS 10000
 #define WORKERS_MAX 20000
-#define PAST_EPOCHS 8 /* A worker may still have outputs of so many past epochs on their way. */
+#define PAST_EPOCHS 8 /* The number of past epochs whose outputs a worker may still be sending. */
 
 static void mark_leases_due(struct cw_dispatcher *d)
 {
@@ -65,7 +65,8 @@ static void release(struct cw_worker *worker, bool died)
         cw_share_remove(share);
     }
     if (worker->said_hello) {
-        if (!d->stopping) /* If the dispatcher stops, the next one waits for this worker. */
+        /* If the dispatcher stops, the worker's row stays: the next dispatcher waits for it. */
+        if (!d->stopping)
             cw_state_remove_worker(d->state, worker->id);
         d->workers_n--;
         d->counts.workers_lost += died;

@@ -53,14 +53,14 @@ struct cw_state_blob {
     size_t n;
 };
 struct cw_state_job {
-    const char *id, *name; /* The name is "" if the job is anonymous. */
+    const char *id, *name; /* The job's name is "" if the job is anonymous. */
     enum cw_job_status status;
     /* Packed messages of proto/cachew/v1; the options are without the graph. */
     struct cw_state_blob options, graph, manifest, info;
-    uint64_t first_epoch; /* All epochs below this one are consumed. */
+    uint64_t first_epoch; /* All epochs below this one are consumed completely. */
     int error_code;
     const char *error;
-    int64_t created_ms; /* The time is wall time. */
+    int64_t created_ms; /* The wall time at which the job was made. */
 };
 void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job);
 void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status,
@@ -88,10 +88,10 @@ void cw_state_put_worker(struct cw_state *state, uint64_t worker_id, const char 
 void cw_state_remove_worker(struct cw_state *state, uint64_t worker_id);
 /* What is remembered of a key of the cache. The store itself says which chunks exist. */
 struct cw_state_cache_key {
-    const char *tenant, *key; /* The key is in hexadecimal. */
+    const char *tenant, *key; /* The tenant and the key, which is in hexadecimal. */
     const char *pipeline, *node, *op;
     uint64_t ids, hits, misses, saved_ns, cost_ns, cost_records;
-    int64_t created_ms, used_ms; /* Both are wall times. */
+    int64_t created_ms, used_ms; /* The wall times of the first chunk and of the last use. */
     bool pinned;
 };
 void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row);
@@ -110,7 +110,7 @@ void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw
  * here, too: what was measured of a pipeline, by key, the latest `kept` of them. */
 struct cw_state_decision {
     uint64_t id; /* Ids rise and are never used again. The id is set when the decision is stored. */
-    int64_t time_ms; /* The time is wall time. */
+    int64_t time_ms; /* The wall time of the decision. */
     uint64_t epoch;
     double predicted_ns;    /* Autocache only: the predicted time of an epoch. */
     double remote, local;   /* Autoscale and autoplace only: numbers of workers. */
@@ -132,7 +132,7 @@ typedef int cw_state_profile_fn(void *arg, const char *key, const char *job, con
 int cw_state_load_decisions(struct cw_state *state, const char *kind, cw_state_profile_fn *profile,
                             cw_state_decision_fn *decision, void *arg, struct cw_err *err);
 struct cw_state_decision_query {
-    const char *job, *kind; /* The job's id; NULL for any. */
+    const char *job, *kind; /* Only decisions of this job and kind are wanted; NULL means any. */
     /* 0: the newest decisions, newest first; otherwise those after it, oldest first. */
     uint64_t after_id;
     uint64_t limit;
@@ -157,13 +157,13 @@ void cw_state_put_counts(struct cw_state *state, const char *id, const uint64_t 
 /* ---- state_writer.c: storing what was written ---- */
 /* Returns whether something waits or is being stored. */
 bool cw_state_is_dirty(const struct cw_state *state);
-/* Returns the number of writes that wait. */
+/* Returns the number of writes that have not reached the disk. */
 size_t cw_state_waiting_n(const struct cw_state *state);
 /* Returns whether something waits; false for NULL. */
 bool cw_state_is_waiting(const struct cw_state *state);
 /* Returns the number of the latest write; 0 for NULL. */
 uint64_t cw_state_seq(const struct cw_state *state);
-/* Returns whether all writes up to seq are stored; true for NULL. */
+/* Returns whether all writes up to seq are stored. A NULL state counts as stored. */
 bool cw_state_is_stored(const struct cw_state *state, uint64_t seq);
 /* Returns whether so much waits that nothing large should be added, because the disk has failed for
  * long. Decisions and profiles are then dropped. */
@@ -232,10 +232,12 @@ void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err)
  *
  * Giving a lease is no decision: there are thousands a second, and only speed depends on them. Loop
  * thread. */
-#define CW_DECISIONS_KEPT 100 /* So many decisions are kept for each job (or the fleet) and kind. */
+/* The number of decisions that are kept for each job (or the fleet) and kind. */
+#define CW_DECISIONS_KEPT 100
 /* About so many are kept in all, including the last one of each kind of each existing job. */
 #define CW_DECISIONS_IN_ALL 5000
-#define CW_DECISIONS_BYTES ((size_t)2 << 20) /* The most bytes in one answer. */
+/* The largest number of bytes of decisions in one answer. */
+#define CW_DECISIONS_BYTES ((size_t)2 << 20)
 
 #define CW_DECISION_KINDS 6
 extern const char *const cw_decision_kinds[CW_DECISION_KINDS];

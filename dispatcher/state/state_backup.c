@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "dispatcher/state/state_int.h"
 
-#define STEPS 1000 /* SQLite checks after so many of its steps whether the copy is to stop. */
+/* The number of SQLite's steps after which it checks whether the copy is to stop. */
+#define STEPS 1000
 
 static int is_stopped(void *arg)
 {
@@ -36,7 +37,7 @@ int cw_state_backup(const char *dir, atomic_int *stop, int *ret_fd, struct cw_er
 {
     cw_autofree char *path = cw_mem_printf("%s/state.db", dir), *copy = cw_state_backup_path(dir);
     (void)unlink(copy);
-    /* The copy is private, as the state is. */
+    /* Only the owner may read the copy, as it is with state.db. */
     int fd = open(copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return cw_err_errno(err, errno, "cannot make %s", copy);

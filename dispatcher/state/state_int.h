@@ -59,7 +59,7 @@ struct cw_state_value {
 struct cw_state_op {
     struct cw_state_op *prev, *next;
     enum cw_state_statement which;
-    const char *doing; /* A constant text for error messages. */
+    const char *doing; /* A constant text that says in error messages what was being done. */
     char *key;
     struct cw_str bytes;
     int n;
@@ -76,10 +76,11 @@ struct cw_state_op *cw_state_op_new(enum cw_state_statement which, const char *d
 void cw_state_op_free(struct cw_state_op *op);
 void cw_state_add_u64(struct cw_state_op *op, uint64_t v);
 void cw_state_add_f64(struct cw_state_op *op, double v);
-void cw_state_add_text(struct cw_state_op *op, const char *s); /* NULL counts as "". */
+/* Adds a text to the operation's values. NULL counts as "". */
+void cw_state_add_text(struct cw_state_op *op, const char *s);
 void cw_state_add_blob(struct cw_state_op *op, const void *p, size_t n);
 void cw_state_add_set(struct cw_state_op *op, const struct cw_set *set);
-/* Takes the operation. */
+/* Adds the operation to the queue. It takes the operation from the caller. */
 void cw_state_queue_add(struct cw_state_queue *queue, struct cw_state_op *op);
 /* Puts the operations of `older` before those of `queue`, except those that a later write has
  * replaced. `older` is empty afterwards. */
@@ -98,7 +99,7 @@ struct cw_state_writer {
     enum cw_state_phase phase;
     bool stop;
     struct cw_state_queue batch;
-    struct cw_err err; /* The error of the last batch. */
+    struct cw_err err; /* The error of the last batch of operations. */
     cw_state_notify_fn *notify;
     void *notify_arg;
 };
@@ -114,7 +115,7 @@ struct cw_state {
     uint64_t generation;
     uint64_t decisions_put;
     struct cw_state_queue pending; /* Operations that are not handed to the thread yet. */
-    bool busy;                     /* The thread has a batch. */
+    bool busy; /* The thread has a batch of operations that it has not finished. */
     /* Numbers of writes: all of them, those up to the end of the batch, and those that are
      * committed. */
     uint64_t seq, batch_seq, stored_seq;
@@ -125,7 +126,8 @@ struct cw_state {
 };
 
 /* ---- state.c: writes ---- */
-void cw_state_add(struct cw_state *state, struct cw_state_op *op); /* Takes the operation. */
+/* Queues the operation for the thread. It takes the operation from the caller. */
+void cw_state_add(struct cw_state *state, struct cw_state_op *op);
 
 /* ---- state_schema.c ---- */
 /* Brings an open database to the present schema. `used`: the directory was in use before. */
@@ -137,7 +139,7 @@ int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doi
                   struct cw_err *err);
 
 /* ---- state_usage.c ---- */
-/* Reads the use from a row whose first column is a name. */
+/* Reads the counters of use from a row whose first column is a name. */
 struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt);
 /* Reads counters as they are stored, as little-endian 64-bit numbers. Returns how many there
  * are. */

@@ -121,7 +121,7 @@ static int raise_generation(struct cw_state *state, uint64_t locked, uint64_t ab
     return cw_state_exec(state->db, state->dir, cw_str_text(&sql), "raising the generation", err);
 }
 
-/* SQLite gives its other files the permissions of this one. */
+/* SQLite gives its other files the permissions of this file. */
 static int make_private(const char *path, struct cw_err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -4,7 +4,7 @@
 #include "dispatcher/state/state_int.h"
 
 static const char *const steps[] = {
-    /* Step 1. */
+    /* Step 1 makes the first tables. */
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('generation', CAST(strftime('%s', 'now') AS INTEGER));"
     "CREATE TABLE jobs(id TEXT PRIMARY KEY, name TEXT NOT NULL, status INTEGER NOT NULL, options "
@@ -24,11 +24,11 @@ static const char *const steps[] = {
     "batches INTEGER NOT NULL,"
     " PRIMARY KEY(job, consumer)) WITHOUT ROWID;"
     "CREATE TABLE workers(id INTEGER PRIMARY KEY, address TEXT NOT NULL);",
-    /* Step 2. */
+    /* Step 2 adds the skipped items. */
     "CREATE TABLE left_out(job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, epoch INTEGER "
     "NOT NULL, items BLOB NOT NULL,"
     " PRIMARY KEY(job, epoch)) WITHOUT ROWID;",
-    /* Step 3. */
+    /* Step 3 adds the keys of the cache. */
     "CREATE TABLE cache_keys(tenant TEXT NOT NULL, key TEXT NOT NULL, pipeline TEXT NOT NULL, node "
     "TEXT NOT NULL, op TEXT NOT NULL,"
     " ids INTEGER NOT NULL, hits INTEGER NOT NULL, misses INTEGER NOT NULL, saved_ns INTEGER NOT "
@@ -36,7 +36,7 @@ static const char *const steps[] = {
     " cost_records INTEGER NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, pinned "
     "INTEGER NOT NULL,"
     " PRIMARY KEY(tenant, key)) WITHOUT ROWID;",
-    /* Step 4. */
+    /* Step 4 adds the decisions of policies. */
     "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON "
     "DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
     " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT NULL, "
@@ -57,7 +57,7 @@ static const char *const steps[] = {
     "DROP TABLE decisions;"
     "ALTER TABLE decided RENAME TO decisions;"
     "CREATE INDEX decisions_of_job ON decisions(job, kind, id);",
-    /* Step 6 adds what was used. */
+    /* Step 6 adds what jobs and tenants have used. */
     "CREATE TABLE usage(job TEXT PRIMARY KEY REFERENCES jobs(id) ON DELETE CASCADE, elements "
     "INTEGER NOT NULL, bytes INTEGER NOT NULL,"
     " cpu_ns INTEGER NOT NULL, remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT "

@@ -11,7 +11,7 @@ struct cw_stored_waiter {
 
 void cw_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg)
 {
-    if (d->stopping) { /* Nobody would answer any more. */
+    if (d->stopping) { /* The dispatcher stops, so nobody would answer later. */
         struct cw_err err = {0};
         cw_err_set(&err, CW_E_UNAVAILABLE, "the dispatcher is stopping");
         fn(arg, &err);

@@ -9,7 +9,7 @@
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
 
-#define KEY_SHOWN 12 /* So many digits of a key are shown in the table. */
+#define KEY_SHOWN 12 /* The number of digits of a key that are shown in the table. */
 
 /* Prints how long ago the time was, for example "3 s", "12 min", "5 h" or "8 d"; "-" means
  * never. */

@@ -12,7 +12,7 @@
 struct tool_sources {
     char **v;
     size_t n, cap;
-    enum cw_identity identity; /* The blocks are found by this identity. */
+    enum cw_identity identity; /* The identity of source files by which blocks are found. */
 };
 void tool_sources_fini(struct tool_sources *sources);
 
@@ -45,7 +45,7 @@ struct tool_source_run {
     const struct tool_sources *sources;
     unsigned counts; /* The tier that counts, as a bit of format/source_file.h. */
     bool load;
-    tool_source_report_fn *on_report; /* The function may be NULL. */
+    tool_source_report_fn *on_report; /* The function that gets each report; it may be NULL. */
     void *report_arg;
 };
 /* Returns TOOL_OK, or the exit code of the program. Errors are printed. */

@@ -14,9 +14,9 @@ struct verify {
     bool json, remove, quiet;
     char **names;
     size_t names_n, names_cap;
-    uint64_t bytes_all; /* The bytes of all chunks. */
+    uint64_t bytes_all; /* The bytes of all chunks that the listing found. */
     uint64_t chunks, records, bytes, damaged, gone, removed, others;
-    struct cw_str list; /* The damaged chunks, as JSON. */
+    struct cw_str list; /* The list of damaged chunks, as JSON. */
     int64_t start_ns, line_ns;
 };
 

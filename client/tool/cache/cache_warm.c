@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "client/tool/cache/cache_source.h"
 
-#define SETTLE_MS 8000 /* If no worker reports for so long, none will any more. */
+#define SETTLE_MS 8000 /* If no worker reports for this long, no more reports are expected. */
 /* A worker that has just connected reports its cache within this time. */
 #define FIRST_REPORT_MS 3000
 #define LINE_NS ((int64_t)100 * 1000000)

@@ -29,7 +29,8 @@ static void add_cells(struct tool_table *table, const void *reply, size_t i)
     tool_table_add(table, "%s", cw_str_text(&bytes));
     tool_table_add(table, "%u", job->clients);
     tool_table_add(table, "%.0f%%", 100 * job->wait_share);
-    if (job->hits > 0 || *job->autocache) /* Otherwise nothing is cached. */
+    /* A job without hits and without automatic caching has nothing to show here. */
+    if (job->hits > 0 || *job->autocache)
         tool_table_add(table, "%.0f%%", 100 * job->hit_share);
     else
         tool_table_add(table, "-");

@@ -17,7 +17,7 @@ struct replay_options {
 };
 struct replay {
     struct replay_options opt;
-    struct cw_recipe recipe; /* The batch that is asked for. */
+    struct cw_recipe recipe; /* The recipe of the batch that is asked for. */
     bool known; /* The fingerprint is known, and the batch that is computed must have it. */
     /* The job as the dispatcher describes it, or with only the graph of the file. */
     struct tool_job job;

@@ -23,7 +23,7 @@ struct run {
     FILE *batches;
     int64_t epoch_start_ns, line_ns, first_ns; /* first_ns: the time when the first batch came. */
     struct tool_steps steps;
-    int64_t late_ns; /* The last step ended so much too late. */
+    int64_t late_ns; /* The time by which the last step ended too late. */
     uint64_t given;
 };
 
@@ -294,7 +294,7 @@ static void warn_of_identity(const struct run *run, const struct cachew_pipeline
 {
     enum cw_identity identity = cw_pipeline_graph(pipeline)->identity;
     if (run->opt.identity && cw_identity_parse(run->opt.identity, "", &identity, NULL) != 0)
-        return; /* cachew_job_start will report the error. */
+        return; /* The identity is invalid, which cachew_job_start will report. */
     if (cw_identity_blind(identity) && !run->opt.quiet)
         fprintf(stderr, "cachew: %s\n", cw_identity_blind(identity));
 }

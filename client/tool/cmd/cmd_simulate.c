@@ -8,7 +8,7 @@
 #include "client/tool/scenario.h"
 #include "client/tool/tool.h"
 
-struct total { /* The sums of one policy. */
+struct total { /* The sums of one policy over all jobs. */
     double done, wait_share, remote_s, local_s, decisions, cost, mean_epoch_s;
 };
 

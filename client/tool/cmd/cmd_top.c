@@ -35,8 +35,8 @@ struct view {
     struct asked asked[ASKED_N];
     unsigned waiting; /* The answers of the present round that have not come. */
     int64_t time_ms;
-    struct cw_err failed; /* The error of the present round. */
-    struct cw_err lost;   /* The error of the last round. */
+    struct cw_err failed; /* The error of the present round of requests. */
+    struct cw_err lost;   /* The error of the last round of requests. */
     int code;
 };
 

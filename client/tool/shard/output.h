@@ -27,11 +27,12 @@ struct tool_output {
 };
 /* Opens "chunks:URL", "chunks:DIR", "DIR", "NAME.tfrecord" or "NAME.tar". It makes directories. */
 int tool_output_open(struct tool_output *output, const char *out, struct cw_err *err);
-void tool_output_close(struct tool_output *output); /* A zeroed struct is accepted. */
+/* Closes the output. A zeroed struct is accepted. */
+void tool_output_close(struct tool_output *output);
 /* Reads the progress. EXISTS: there are shards without a state, so something else wrote them. */
 int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state,
                      struct cw_err *err);
-/* Removes the state and the shards. */
+/* Removes the state file and the shards of the output. */
 int tool_output_clear(struct tool_output *output, struct cw_err *err);
 int tool_output_put(struct tool_output *output, uint64_t shard, const struct iovec *parts,
                     size_t parts_n, struct cw_err *err);

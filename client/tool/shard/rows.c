@@ -17,7 +17,7 @@ static bool has_group(const struct cw_graph *graph)
     return false;
 }
 
-/* Removes the dimension of the batch. */
+/* Removes the first dimension, which counts the elements of a batch. */
 static void drop_dim(struct cw_field *field)
 {
     if (field->rank == 0)
@@ -70,7 +70,7 @@ uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *ba
     return rows->unbatch ? cachew_batch_elements(batch) : 1;
 }
 
-/* Joins all strings of a tensor: offsets from 0, then the bytes. */
+/* Joins all strings of a tensor into one value: offsets from 0, then the bytes. */
 static int join_strings(const struct cachew_tensor *tensor, size_t n, struct cw_view *view,
                         void **scratch, struct cw_err *err)
 {

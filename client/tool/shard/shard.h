@@ -34,11 +34,12 @@ struct tool_shard_format {
     /* Returns the parts of the file. They are valid until discard. */
     int (*finish)(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n,
                   struct cw_err *err);
-    void (*discard)(struct tool_shard *shard); /* NULL is accepted. */
+    /* Frees a shard, finished or not. NULL is accepted. */
+    void (*discard)(struct tool_shard *shard);
 };
 extern const struct tool_shard_format tool_shard_chunks, tool_shard_tfrecord, tool_shard_tar;
 
-/* A growing array of bytes whose size depends on data. It starts zeroed. */
+/* A growing array of bytes, for formats whose size is not known before. It starts zeroed. */
 struct tool_bytes {
     char *p;
     size_t n, cap;

@@ -53,14 +53,14 @@ static int put_varint(struct tool_bytes *out, uint64_t v, struct cw_err *err)
     return tool_bytes_add(out, bytes, n, err);
 }
 
-/* Begins a field of n bytes, which follow. */
+/* Begins a protobuf field of n bytes, which the caller writes. */
 static int put_begin(struct tool_bytes *out, unsigned number, size_t n, struct cw_err *err)
 {
     int rc = put_varint(out, number << 3 | 2, err);
     return rc < 0 ? rc : put_varint(out, n, err);
 }
 
-/* Writes field `number` with these bytes. */
+/* Writes the protobuf field `number` with these bytes. */
 static int put_field(struct tool_bytes *out, unsigned number, const void *p, size_t n,
                      struct cw_err *err)
 {
@@ -76,7 +76,7 @@ static size_t field_bytes(size_t n)
     return 1 + length_n + n;
 }
 
-/* Writes one entry of the map, whose list is in shard->list. */
+/* Writes one entry of an Example's map, whose list of values is in shard->list. */
 static int put_feature(struct tool_shard *shard, const char *name, unsigned kind,
                        struct cw_err *err)
 {

@@ -12,7 +12,8 @@
 
 struct tool_top {
     const char *address;
-    const Cachew__V1__InfoReply *info; /* Either all four are set, or none is. */
+    /* The four replies of the last round: either all are set, or none is. */
+    const Cachew__V1__InfoReply *info;
     const Cachew__V1__ListJobsReply *jobs;
     const Cachew__V1__ListWorkersReply *workers;
     const Cachew__V1__ListDecisionsReply *decisions;

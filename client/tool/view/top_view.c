@@ -22,7 +22,7 @@ struct screen {
 };
 struct column {
     const char *head;
-    size_t width; /* 0: the column gets what is left. */
+    size_t width; /* The width in columns; 0 means whatever is left of the line. */
     bool right;
 };
 
@@ -165,7 +165,7 @@ static void add_fleet(const struct screen *s, const struct tool_top *top)
 
 /* ---- jobs ---- */
 
-#define JOB_LEAST 11 /* With this width all of a job fits into 80 columns. */
+#define JOB_LEAST 11 /* The least width of the column JOB. With it a row fits into 80 columns. */
 #define JOB_MOST 20
 #define JOB_COLUMNS 11
 static const struct column job_columns[JOB_COLUMNS] = {

@@ -9,7 +9,7 @@
 
 #define TOOL_USAGE_HEADS "CPU", "WORKER TIME", "COST"
 void tool_usage_cells(struct tool_table *table, const Cachew__V1__Usage *usage);
-/* There is a comma before each member. */
+/* Appends the counters of use as JSON members, with a comma before each. */
 void tool_usage_members(struct cw_str *out, const Cachew__V1__Usage *usage);
 
 #endif
