@@ -26,10 +26,10 @@
 #define LOCAL_TIMEOUT_MS 30000
 #define PROBE_MS 2000
 #define PROBE_PAUSE_MAX_MS 500
-/* The last answer says why the dispatcher cannot be reached, so it is waited for so much longer
- * than the deadline. */
+/* The time that cachew_connect waits longer than its deadline for the last answer, which says why
+ * the dispatcher cannot be reached. */
 #define PROBE_LATE_MS 1000
-/* "local:": so often the loop thread checks whether the child processes are alive. */
+/* "local:": the period at which the loop thread checks whether the child processes are alive. */
 #define WATCH_MS 250
 /* The largest amount of idle memory for received batches that is kept. */
 #define KEEP_BYTES (256u << 20)

@@ -12,8 +12,7 @@
 
 #include <stdio.h>
 
-/* After a failed transaction the dispatcher waits so long; the pause doubles with each further
- * failure. */
+/* The pause after a failed transaction. It doubles with each further failure. */
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 2000
 #define TICK_BUSY_MS 250

@@ -110,8 +110,8 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     return 0;
 }
 
-/* Reserves memory for all rows of the batch, so that none has to be moved. If there is not so much
- * memory, the batch grows with its rows. */
+/* Reserves memory for all rows of the batch, so that none has to be moved. If memory for all of
+ * them is not to be had, the batch grows with its rows. */
 static int reserve(struct cw_fill *fill, uint64_t rows, uint64_t most, struct cw_err *err)
 {
     struct cw_err none = {0};

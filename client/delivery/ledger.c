@@ -6,7 +6,8 @@
 #include "client/delivery/epoch_sets.h"
 #include "client/transport/recvpool.h"
 
-/* At most so many ends of epochs are in the queue, so that endless empty epochs do not fill it. */
+/* The largest number of ends of epochs that are in the queue, so that endless empty epochs do not
+ * fill it. */
 #define ENDS_OPEN_MAX 16
 
 struct cw_ledger_record {

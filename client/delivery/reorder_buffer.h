@@ -57,8 +57,8 @@ int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t ite
  * consumer are skipped by that. */
 uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t lo, uint64_t hi);
 struct cw_reorder_out cw_reorder_take(struct cw_reorder_buffer *order);
-/* Nothing more of the present epoch is wanted: frees what is held of it as cw_reorder_fini does.
- * The next take gives its END. */
+/* Ends the present epoch, of which nothing more is wanted: frees its entries as cw_reorder_fini
+ * does. The next take returns CW_REORDER_END for it. */
 void cw_reorder_end_epoch(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry,
                           void *arg);
 /* Returns whether all epochs were given out. */

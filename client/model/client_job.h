@@ -94,7 +94,8 @@ struct cachew_job {
     char reason[256];    /* What the job waits for, for error messages. `mutex` guards it. */
 
     _Atomic uint64_t given, consumed; /* Serial numbers that the trainer publishes (see above). */
-    /* The trainer wakes the loop after so many batches or bytes; written by the loop. */
+    /* The trainer wakes the loop after this number of batches or bytes. The loop writes both
+     * fields. */
     _Atomic uint64_t kick_n, kick_bytes;
     _Atomic int kicked; /* A wake-up of the loop is posted and has not run yet. */
     _Atomic int cancelled;

@@ -75,8 +75,8 @@ void cw_session_send_alive(struct cw_session *session);
 void cw_session_note_acked(struct cw_session *session, bool starving);
 
 /* ---- session_flow.c ---- */
-/* Settles the ledger, pushes what is next in order to the trainer, grants credit to the workers
- * (with `all` small amounts, too), and acknowledges when it is time. */
+/* Does what may be due: settles the ledger, pushes the next entries in order to the trainer, grants
+ * credit to the workers (small amounts only with `all`), and acknowledges when it is time. */
 void cw_session_advance(struct cw_session *session, bool all);
 /* Sets the window; with 0 it stays as it is. */
 void cw_session_set_window(struct cw_session *session, uint64_t items);

@@ -171,7 +171,7 @@ static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, u
     struct cw_rebatch_conf conf = {.rules = info->join, .consumers = 1};
     struct cw_pos from = {.epoch = epoch};
     struct cw_rebatch join;
-    /* The batch before it is made, too, so that its bad elements are not counted in this one. */
+    /* The preceding batch is made as well, so that its bad elements are not counted in this one. */
     cw_rebatch_init(&join, &conf, &from, number > 0 ? number - 1 : 0, on_batch, on_alloc, &wanted);
     int rc = join_items(plan, epoch, &join, &wanted, err);
     uint64_t batches = join.at.batches + (join.fill > 0 && !info->join.drop_remainder);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 
 #define FIRST_BYTES ((uint64_t)64 << 10)
-/* In a moving average the average so far weighs so much, and the newest output 1. */
+/* A new output contributes one part in this many to a moving average. */
 #define WEIGHT 16
 
 /* Returns how much memory is needed for outputs of this many bytes. */

@@ -20,7 +20,7 @@ struct cw_credit {
      * larger than the credit that was left. */
     int64_t out;
     uint64_t held; /* The bytes of memory of the outputs that have come and are charged. */
-    double bytes;  /* The moving average of the bytes of an output ... */
+    double bytes;  /* The moving average of the bytes of one output. */
     double more;   /* The average memory that an output needs in addition to its bytes. */
 };
 /* What one output has cost of its worker's credit; {0} if nothing. */
@@ -36,7 +36,7 @@ void cw_credit_unref(struct cw_credit *credit); /* Drops a reference. NULL is ac
 /* Begins a new connection: nothing is charged any more. Returns the first credit, in bytes of
  * outputs. It is small while nothing is known of this worker's outputs. */
 uint64_t cw_credit_begin(struct cw_credit *credit);
-/* Charges an output of so many bytes, which needs `cost` bytes of memory in all. The caller must
+/* Charges an output of `bytes` bytes, which needs `cost` bytes of memory in all. The caller must
  * return the charge. */
 struct cw_charge cw_credit_charge(struct cw_credit *credit, uint64_t bytes,
                                   uint64_t cost) CW_MUST_CHECK;

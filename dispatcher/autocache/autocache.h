@@ -47,8 +47,8 @@ struct cw_autocache_job {
     double epoch_ns;
     double compute_ns;
     double *node_ns; /* For each node, the time of an epoch that reads the node from the cache. */
-    /* The time that trainers needed for so many batches without waiting. Older batches weigh
-     * less. */
+    /* The number of batches that trainers consumed without waiting, and the time that these took.
+     * Older batches weigh less. */
     double trainer_ns, trainer_batches;
 };
 

@@ -7,12 +7,15 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* Assumed before anything was read: the thread time to read a record from memory ... */
+/* The thread time of reading a record from memory that is assumed before anything was read (ns). */
 #define READ_NS 2000.0
-/* ... and for each of its bytes, which are checksummed and touched for the first time. */
+/* The thread time of reading one byte that is assumed before anything was read (ns): it is
+ * checksummed and touched for the first time. */
 #define READ_BYTE_NS 0.15
 #define WRITE_NS 5000.0
-#define WRITE_BYTE_NS 1.0 /* A byte is copied, checksummed and handed to the store. */
+/* The assumed thread time of writing one byte (ns): it is copied, checksummed and handed to the
+ * store. */
+#define WRITE_BYTE_NS 1.0
 /* The store is the limit if threads wait for it for this fraction of their time. */
 #define LIMITED_SHARE 0.7
 #define WINDOW_MS 300 /* The shortest time that a rate is computed over. */

@@ -6,7 +6,7 @@
 #include "dispatcher/cache/cache.h"
 
 /* ---- cache_plans.c ---- */
-/* Recomputes the use of the cache by all jobs, as cw_job_cache_changed does for one. */
+/* Recomputes how all jobs use the cache, as cw_job_cache_changed does for one job. */
 void cw_cache_jobs_changed(struct cw_cache_service *cache);
 
 /* ---- cache_notify.c ---- */

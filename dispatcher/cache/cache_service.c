@@ -8,7 +8,7 @@
 #define FIRST_LIST_MS 2000
 #define ROWS_MS 1000 /* Rows of keys are written at most this often. */
 #define TIDY_MS 60000
-/* The totals of a worker that has reported nothing of a key for so long are forgotten. */
+/* The totals of a worker that has reported nothing of a key for this long are forgotten. */
 #define SILENT_MS 600000
 #define SPACE_MS 5000
 #define RETRY_AWAY_MS 1000 /* The store itself limits how often it really tries. */

@@ -161,8 +161,8 @@ struct cw_catalogue_pick {
 size_t cw_catalogue_pick(struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick,
                          struct cw_catalogue_chunk ***ret_chunks);
 
-/* Watermarks: returns how many bytes must go when `bytes` of `limit` are used. That is 0 below 95
- * %, and otherwise so many that 85 % remain. */
+/* Watermarks: returns how many bytes must be evicted when `bytes` of `limit` are used. That is 0
+ * below 95 %, and otherwise the number that leaves 85 %. */
 uint64_t cw_catalogue_excess(uint64_t bytes, uint64_t limit);
 
 #endif

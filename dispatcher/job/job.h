@@ -79,8 +79,8 @@ int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, stru
 void cw_job_store(struct cw_job *job); /* Writes the job's row to state.db. */
 /* Writes the job's options, which have changed, to state.db. */
 void cw_job_store_options(struct cw_job *job);
-/* Writes the use of the job, and its telemetry with it, if the last time was long enough ago. With
- * `all` they are written if they have changed at all. */
+/* Writes the job's use of resources, and its telemetry with it, if they were written long enough
+ * ago. With `all` they are written if they have changed at all. */
 void cw_job_store_usage(struct cw_job *job, int64_t now, bool all);
 /* Returns whether use or telemetry have changed since they were written. */
 bool cw_job_usage_is_unstored(const struct cw_job *job);

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-/* If other progress is written as well, the use is written at most this often. */
+/* If other progress is written as well, the job's use of resources is written at most this
+ * often. */
 #define STORE_MS 1000
-/* If no other progress is written, the job's use is written at most this often. */
+/* If no other progress is written, the job's use of resources is written at most this often. */
 #define STORE_ALONE_MS 10000
 
 static struct cw_state_blob blob_of(const struct cw_buf *buf)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A window that is so many times as long as usual ends with whatever was measured. */
+/* A demand window that is this many times as long as usual ends with whatever was measured. */
 #define LONG_WINDOWS 5
 
 struct cw_telemetry *cw_telemetry_of(struct cw_job *job)

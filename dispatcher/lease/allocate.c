@@ -4,7 +4,7 @@
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/lease/lease_int.h"
 
-/* What a worker gets in one fill is cut into so many pieces, which alternate with those of other
+/* The number of pieces that the items of one fill are cut into. They alternate with pieces of other
  * workers. */
 #define PIECES 16
 

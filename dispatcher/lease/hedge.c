@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hedges: while a worker is idle, items that are late on another worker are leased to it, too. */
+/* Hedges: while a worker is idle, items that are late on another worker are leased to it as
+ * well. */
 #include "dispatcher/lease/lease_int.h"
 
 #define HEDGE_FACTOR 3.0

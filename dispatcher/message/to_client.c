@@ -7,8 +7,8 @@
 #include "base/hash.h"
 
 #define LEFT_OUT_BEFORE "left out before"
-/* A client that comes back is told of at most so many epochs that have ended meanwhile; that is far
- * more than can be open when it leaves. */
+/* The largest number of ended epochs that a client is told of when it comes back. That is far more
+ * than can be open when it leaves. */
 #define OVER_MAX 4096
 
 /* Returns the first item of the consumer at or above `item`, where coordinated consumers take items
@@ -191,9 +191,9 @@ void cw_client_send_workers(struct cw_client *client, bool again)
     cw_mem_free(serving);
 }
 
-/* Nothing comes any more of epochs that are over. A client that was away, or whose stream broke,
- * may not know why: the items that it lacks of them were skipped, or (in a shared job) others have
- * them. */
+/* Tells a client of the epochs that are over, since no more of their items will come. A client that
+ * was away, or whose stream broke, may not know why: the items that it lacks of them were skipped,
+ * or (in a shared job) other clients have them. */
 static void send_over(struct cw_client *client)
 {
     const struct cw_job *job = client->job;

@@ -13,7 +13,8 @@ struct cw_job;
 struct cw_stream;
 
 struct cw_client_due {
-    /* Its welcome is to be sent as soon as everything that the welcome relies on is stored. */
+    /* The client's welcome is to be sent as soon as everything that the welcome relies on is
+     * stored. */
     bool welcome;
     /* The consumer slot that the client waits for has become free: its admission is tried again. */
     bool admission;

@@ -12,8 +12,8 @@
 #define CW_LOG_MOD "dispatcher"
 #define CW_EPOCHS_AHEAD 64 /* The largest number of epochs of a job that are open at a time. */
 #define CW_CONSUMERS_MAX 4096
-#define CW_HISTORY_EPOCHS                                                                          \
-    2 /* A share remembers for so many recent epochs which items were leased to its worker. */
+/* The number of recent epochs for which a share remembers which items were leased to its worker. */
+#define CW_HISTORY_EPOCHS 2
 #define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* The buffer size of a client that gives none. */
 #define CW_LEASE_MAX 1024 /* No items join a lease that has reached this number of items. */
 #define CW_ATTEMPTS_MAX 3 /* A job fails when one of its items has failed this often. */
@@ -47,17 +47,17 @@ struct cw_options {
     /* The generation becomes higher than this number, whatever the state directory says. */
     uint64_t generation_above;
     int64_t silence_ms; /* A worker that sends nothing for this long counts as lost. */
-    /* After a start the dispatcher waits so long for workers and clients that it knew. */
+    /* The time that the dispatcher waits after a start for workers and clients that it knew. */
     int64_t grace_ms;
     int64_t client_grace_ms; /* An anonymous job without its client is kept for this long. */
     /* A job that is over, or a named job without clients, is kept for this long. */
     int64_t job_idle_ms;
     int64_t lease_ms; /* A worker is leased about as much work as it can do in this time. */
-    /* A client that wants a consumer slot which another client holds waits so long for it. */
+    /* The time that a client waits for a consumer slot which another client holds. */
     int64_t takeover_ms;
     uint64_t max_jobs;
     struct cw_arg_list tenants; /* Each is a rule "NAME:KEY=VALUE,..." (model/tenants.h). */
-    /* A job fails when so many workers died while they computed one of its items. */
+    /* A job fails when this many workers have died while they computed one of its items. */
     uint64_t deaths_max;
     const char *cache_store; /* The URL of the cache's store; NULL if there is no cache. */
     /* The most bytes that the cache may hold; 0 if only the store's size limits it. */

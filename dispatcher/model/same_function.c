@@ -5,7 +5,8 @@
  * same. */
 #include "dispatcher/model/model.h"
 
-/* Of many jobs of one function, so many are asked. That is enough to find who has an item. */
+/* The number of jobs of one function that are asked who has an item. There may be more, but these
+ * are enough to find it. */
 #define SIBLINGS_ASKED 8
 #define RUNS_MAX 256 /* The largest number of runs of items that a share remembers of an epoch. */
 

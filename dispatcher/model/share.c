@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares: one is created when a job first needs the worker. How much more of the job the worker may
- * get is decided here. */
+/* Shares: one is created when a job first needs the worker. This file also decides how much more of
+ * the job the worker may get. */
 #include "dispatcher/model/model.h"
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)

@@ -3,7 +3,7 @@
  * of a share). Both follow from measurements, and neither influences the data. */
 #include "dispatcher/model/model.h"
 
-/* So many bytes are computed ahead while the rate of consumption is not known. */
+/* The number of bytes that are computed ahead while the rate of consumption is not known. */
 #define AHEAD_BYTES (64u << 20)
 #define AHEAD_S 2.0 /* The window contains what is consumed in this many seconds. */
 #define WINDOW_MAX (1u << 20)

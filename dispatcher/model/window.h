@@ -26,7 +26,8 @@ struct cw_window_consumer {
     /* The number of finished batches that wait for its trainer, as reported last; 0 if it is not
      * known. */
     uint64_t ready;
-    /* Its position: the epoch, and the number of its next batch, counted over all consumers. */
+    /* The consumer's position: the epoch, and the number of the next batch in it, counted over all
+     * consumers. */
     uint64_t epoch, batches;
     bool present; /* A client holds the consumer slot. */
 };

@@ -36,7 +36,8 @@ struct cw_worker {
     int64_t last_heard_ms, since_ms;
     struct cw_share *shares;
     /* ---- cache ---- */
-    /* Its counters of the cache include counts that an earlier dispatcher has seen already. */
+    /* The worker's counters of the cache include counts that an earlier dispatcher has seen
+     * already. */
     bool counted_before;
     /* The keys of the cache whose chunks the worker is notified of. */
     struct cw_catalogue_key **cache_keys;

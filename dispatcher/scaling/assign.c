@@ -143,7 +143,7 @@ static void take(struct cw_job *job, uint32_t due, int64_t now)
 }
 
 /* Replaces a worker that has too much to do by one that has time. At most one is replaced in a
- * call, because other jobs may move, too. */
+ * call, because other jobs may replace theirs as well. */
 static void rebalance(struct cw_job *job, int64_t now)
 {
     struct cw_worker *from = pick_worker_to_drop(job);

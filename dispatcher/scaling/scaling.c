@@ -2,7 +2,8 @@
 #include "dispatcher/scaling/scaling_int.h"
 
 #define LEAST_BATCHES 10
-/* A window that is so many times as long as usual is used even if it has only two batches. */
+/* A demand window that is this many times as long as usual is used even if it has only two
+ * batches. */
 #define LONG_WINDOWS 5
 
 static void begin_window(struct cw_scaling *s, int64_t now)

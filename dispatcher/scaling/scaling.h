@@ -93,7 +93,7 @@ void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *work
  * several jobs is charged to them by their time slices; one that serves none is charged to nobody.
  * Local workers run on the trainer's host, which is charged as a client. */
 void cw_usage_add(struct cw_usage *to, const struct cw_usage *more);
-/* Charges the time that has passed since the last call. */
+/* Charges the jobs for their workers and clients in the time since the last call. */
 void cw_accounting_tick(struct cw_dispatcher *d, int64_t now);
 /* The job is removed: its use is added to its tenant's. */
 void cw_accounting_retire(struct cw_job *job);

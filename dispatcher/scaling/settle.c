@@ -2,8 +2,8 @@
 /* After the workers of a job have changed: how long it takes until measurements show it. */
 #include "dispatcher/scaling/scaling_int.h"
 
-/* After a change, everything that is leased must be consumed so often before the effect can be
- * seen. */
+/* The number of times that everything that is leased must be consumed after a change before its
+ * effect can be seen. */
 #define SETTLE_ROUNDS 2
 /* The effect of a change is waited for no longer than this many leases take. */
 #define SETTLE_LEASES 8

@@ -9,7 +9,7 @@
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000
-/* Nothing is leased for so long to a worker that a client could not reach. The client reports it
+/* The time that nothing is leased to a worker which a client could not reach. The client reports it
  * again at each further failure; an attempt (10 s) and the pause (2 s) are shorter than this. */
 #define UNREACHABLE_MS 20000
 

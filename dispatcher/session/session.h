@@ -24,8 +24,8 @@ void cw_worker_sessions_close(struct cw_dispatcher *d);
 void cw_client_session_open(void *dispatcher, struct cw_stream *stream);
 void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now);
 void cw_client_sessions_close(struct cw_dispatcher *d);
-/* The client will not come back: its slot becomes free, and in a shared job the items that it
- * owned, too. A client without a slot gives up nothing. */
+/* The client will not come back: its slot becomes free, and so do, in a shared job, the items that
+ * it owned. A client without a slot gives up nothing. */
 void cw_client_leave(struct cw_client *client);
 
 /* ---- client_admission.c ---- */

@@ -22,8 +22,9 @@ static void mark_leases_due(struct cw_dispatcher *d)
         job->due.leases = true;
 }
 
-/* at_most_once: what a lost worker held is skipped and not computed again. A job without a client
- * so far skips nothing: nobody can have received the items, and nobody would be told. */
+/* For the guarantee at_most_once: items that a lost worker held are skipped and not computed again.
+ * A job that has had no client skips nothing: nobody can have received the items, and nobody would
+ * be told. */
 static void skip_held(struct cw_share *share)
 {
     while (share->leases) {

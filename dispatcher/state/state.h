@@ -106,8 +106,8 @@ void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const
 void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch);
 
 /* ---- state_decisions.c ---- */
-/* A decision (decision_record.c), which may be about a job that was removed. Profiles are stored
- * here, too: what was measured of a pipeline, by key, the latest `kept` of them. */
+/* A decision (decision_record.c), which may be about a job that was removed. Profiles are stored in
+ * the same way: what was measured of a pipeline, by key, the latest `kept` of them. */
 struct cw_state_decision {
     uint64_t id; /* Ids rise and are never used again. The id is set when the decision is stored. */
     int64_t time_ms; /* The wall time of the decision. */
@@ -165,8 +165,8 @@ bool cw_state_is_waiting(const struct cw_state *state);
 uint64_t cw_state_seq(const struct cw_state *state);
 /* Returns whether all writes up to seq are stored. A NULL state counts as stored. */
 bool cw_state_is_stored(const struct cw_state *state, uint64_t seq);
-/* Returns whether so much waits that nothing large should be added, because the disk has failed for
- * long. Decisions and profiles are then dropped. */
+/* Returns whether so many writes wait, because the disk has failed for a long time, that nothing
+ * large should be added. Decisions and profiles are then dropped. */
 bool cw_state_is_overloaded(const struct cw_state *state);
 /* Hands what waits to the thread, unless the thread is busy. Returns whether it did. */
 bool cw_state_submit(struct cw_state *state);
@@ -234,7 +234,8 @@ void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err)
  * thread. */
 /* The number of decisions that are kept for each job (or the fleet) and kind. */
 #define CW_DECISIONS_KEPT 100
-/* About so many are kept in all, including the last one of each kind of each existing job. */
+/* The approximate number of decisions that are kept in all, including the last one of each kind of
+ * each existing job. */
 #define CW_DECISIONS_IN_ALL 5000
 /* The largest number of bytes of decisions in one answer. */
 #define CW_DECISIONS_BYTES ((size_t)2 << 20)

@@ -3,7 +3,7 @@
  * is limited. */
 #include "dispatcher/state/state_int.h"
 
-/* The limit for all decisions together is enforced once for so many new ones. */
+/* The limit for all decisions together is enforced once per this number of new decisions. */
 #define DROP_EVERY 64
 #define COLUMNS                                                                                    \
     "id, time_ms, epoch, predicted_ns, job, name, kind, policy, choice, reason, candidates, "      \

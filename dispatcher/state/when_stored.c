@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callers that wait until what was written so far is stored. */
+/* Lists the callers that wait until everything that was written so far is stored. */
 #include "dispatcher/state/state.h"
 
 struct cw_stored_waiter {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where `cachew materialize` writes: the shards NAME-00000.EXT and, beside them, the state
- * NAME.EXT.materialize, in a store (cache/store/store.h). A directory is a store, too. */
+ * NAME.EXT.materialize, in a store (cache/store/store.h). A directory is a kind of store. */
 #ifndef CW_CLIENT_TOOL_SHARD_OUTPUT_H
 #define CW_CLIENT_TOOL_SHARD_OUTPUT_H
 

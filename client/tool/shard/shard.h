@@ -30,7 +30,8 @@ struct tool_shard_format {
     /* number: the number of the element in the whole output, from 0. */
     int (*add)(struct tool_shard *shard, uint64_t number, const struct cw_element *element,
                struct cw_err *err);
-    uint64_t (*bytes)(const struct tool_shard *shard); /* Returns the bytes of the shard so far. */
+    /* Returns the number of bytes that were added to the shard so far. */
+    uint64_t (*bytes)(const struct tool_shard *shard);
     /* Returns the parts of the file. They are valid until discard. */
     int (*finish)(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n,
                   struct cw_err *err);
