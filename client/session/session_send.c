@@ -142,7 +142,8 @@ static void send_ack(struct cw_session *session, bool news)
     struct cw_ack_sets report = {0};
     take_measure(session, &measure);
     ack.measure = &measure;
-    /* The ledger forgets them. If the stream breaks now, the next hello reports everything. */
+    /* The ledger forgets the items that it reports. If the stream breaks now, the next hello reports
+     * everything. */
     cw_ack_sets_take_new(&report, ledger);
     cw_ack_sets_position(ledger, &position);
     ack.received = report.received;

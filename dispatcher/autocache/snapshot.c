@@ -38,7 +38,8 @@ double cw_autocache_cached_records(const struct cw_job *job, size_t node)
 
 /* ---- numbers of elements ---- */
 
-/* In a dense pipeline a node has rows before the batch, and batches behind it. */
+/* In a dense pipeline the elements of a node are rows if it comes before the node that makes
+ * batches, and batches if it comes behind it. */
 static double dense_elements(const struct cw_job *job, size_t node)
 {
     return job->info->cacheable[node]->whole ? (double)job->items

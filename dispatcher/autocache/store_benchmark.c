@@ -110,7 +110,7 @@ static int measure_store(const char *url, struct cw_store_benchmark_result *resu
     char host[64] = "", name[CW_STORE_NAME_MAX];
     (void)gethostname(host, sizeof(host) - 1);
     /* The name has no directory, since stores do not remove directories. */
-    snprintf(name, sizeof(name), CW_CACHE_PROBE "%s-%d", host, (int)getpid());
+    snprintf(name, sizeof(name), CW_BENCHMARK_FILE_PREFIX "%s-%d", host, (int)getpid());
     /* The name of a host may contain characters that the name of a file may not. */
     for (char *p = name; *p; p++) {
         bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||

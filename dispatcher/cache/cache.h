@@ -21,8 +21,9 @@
 
 struct cw_cache_io; /* The struct is defined in cache_store_io.c. */
 
-/* The names of the files by which a dispatcher measures its store begin so. */
-#define CW_CACHE_PROBE "probe-"
+/* A dispatcher writes a file into the store, reads it to measure the store, and removes it. The
+ * names of these files begin with this text. */
+#define CW_BENCHMARK_FILE_PREFIX "probe-"
 
 /* Whoever waits for a listing or for deletions embeds this struct. `done` is called on the loop
  * thread, once. */

@@ -11,9 +11,12 @@
 /* The totals of a worker that has reported nothing of a key for this long are forgotten. */
 #define SILENT_MS 600000
 #define SPACE_MS 5000
-#define RETRY_AWAY_MS 1000 /* The store itself limits how often it really tries. */
+/* The pause before an unavailable store is tried again. The store itself limits how often it really
+ * tries. */
+#define RETRY_AWAY_MS 1000
 #define RETRY_FAILED_MS 10000
-#define OLD_PROBE_MS 3600000
+/* A file of a store benchmark that is older than this is removed. */
+#define OLD_BENCHMARK_FILE_MS 3600000
 
 static uint64_t tenant_quota(void *dispatcher, const char *name)
 {
@@ -142,11 +145,12 @@ static void set_unavailable(struct cw_cache_service *cache, bool unavailable, co
     cw_cache_jobs_changed(cache);
 }
 
-/* The dispatcher that made it died before it could remove it, or the store was away by then. */
-static bool is_old_probe(const struct cw_cache_io_file *file)
+/* Returns whether a store benchmark that ended long ago left the file. The dispatcher that made it
+ * died before it could remove it, or the store was not available by then. */
+static bool is_old_benchmark_file(const struct cw_cache_io_file *file)
 {
-    return cw_str_starts(file->name, CW_CACHE_PROBE) &&
-           cw_clock_wall_ms() - file->mtime_ms > OLD_PROBE_MS;
+    return cw_str_starts(file->name, CW_BENCHMARK_FILE_PREFIX) &&
+           cw_clock_wall_ms() - file->mtime_ms > OLD_BENCHMARK_FILE_MS;
 }
 
 static void take_files(struct cw_cache_service *cache, const struct cw_cache_io_result *result)
@@ -156,7 +160,7 @@ static void take_files(struct cw_cache_service *cache, const struct cw_cache_io_
         const struct cw_cache_io_file *file = &result->files[i];
         if (cw_cache_is_pending_delete(cache, file->name, false))
             continue;
-        if (is_old_probe(file)) {
+        if (is_old_benchmark_file(file)) {
             cw_cache_delete_name(cache, file->name, NULL);
             continue;
         }
