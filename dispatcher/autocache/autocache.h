@@ -3,12 +3,12 @@
  * carries out what they say, and remembers it. This is the face of autocache/. Without a store
  * nothing is to be decided, and none of this exists.
  *
- *   autocache.c        when a policy is asked, and what happens with its answer
- *   snapshot.c         what a policy is shown of the job and of the catalogue
- *   cache_rates.c      how fast workers read and write the cache
- *   store_benchmark.c  how fast the store is, measured once
- *   epoch_timing.c     how long epochs take
- *   profiles.c         measurements of a pipeline, for its next job */
+ *   autocache.c          when a policy is asked, and what happens with its answer
+ *   snapshot.c           what a policy is shown of the job and of the catalogue
+ *   cache_rates.c        how fast workers read and write the cache
+ *   store_benchmark.c    how fast the store is, measured once
+ *   epoch_timing.c       how long epochs take
+ *   pipeline_profiles.c  measurements of a pipeline, for its next job */
 #ifndef CW_DISPATCHER_AUTOCACHE_AUTOCACHE_H
 #define CW_DISPATCHER_AUTOCACHE_AUTOCACHE_H
 

@@ -14,7 +14,7 @@ bool cw_autocache_detect_changes(struct cw_autocache_job *decider, int64_t now);
 /* Returns how many records of the node are in the cache. */
 double cw_autocache_cached_records(const struct cw_job *job, size_t node);
 
-/* ---- profiles.c ---- */
+/* ---- pipeline_profiles.c ---- */
 /* Starts from what another job of the pipeline measured, if there was one. */
 void cw_profile_begin(struct cw_autocache_job *decider);
 void cw_profile_put(struct cw_autocache_job *decider);

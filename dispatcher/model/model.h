@@ -13,10 +13,10 @@
  *   tenants.h        tenants, their limits and their use
  *   demand_window.h  what trainers measured · node_counters.h: what workers measured
  *
- *   who_serves.c     which worker serves which job
- *   window_end.c     up to which item a job is leased (window.h)
- *   worker_source.c  what workers report of their source caches (worker.h)
- *   check_derived.c  compares what is kept twice for speed with its source
+ *   who_serves.c          which worker serves which job
+ *   window_end.c          up to which item a job is leased (window.h)
+ *   source_cache_tiers.c  what workers report of their source caches (worker.h)
+ *   check_derived.c       compares what is kept twice for speed with its source
  *
  * One loop thread owns all of it, so there are no locks. Handlers of messages change the model,
  * write what must outlive the process (state/state.h), and mark what is due. The end of the loop
