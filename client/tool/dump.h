@@ -10,7 +10,8 @@
 
 struct tool_dump_sum {
     uint64_t files;
-    bool scaled; /* One of the files is an image of floats. */
+    /* One of the files is an image whose floats were scaled to the range of its pixels. */
+    bool scaled;
 };
 /* dir must not exist, or must be empty. recipe and digest are written to index.json. */
 int tool_dump(const char *dir, struct cw_plan *plan, const struct tool_rebuilt *rebuilt,

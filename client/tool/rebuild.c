@@ -37,7 +37,8 @@ static int no_such_batch(uint64_t epoch, uint64_t number, uint64_t n, struct cw_
 struct survivors {
     struct tool_rebuilt *rebuilt;
     const struct cw_plan *plan;
-    /* By node: it is the last node that is shown of a row, so the row is then complete. */
+    /* One entry for each node: whether on_row is called for no later node of a row, so that the row
+     * is complete with it. */
     bool *is_top;
     uint64_t item;
     /* The surviving rows that are still to be skipped, and then still to be taken. */

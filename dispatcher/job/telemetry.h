@@ -50,7 +50,7 @@ const struct cw_scale_window *cw_telemetry_last_window(const struct cw_job *job)
 const struct cw_node_sums *cw_telemetry_most_hits(const struct cw_job *job);
 
 /* ---- telemetry_store.c ---- */
-/* Returns whether it has changed since it was stored. */
+/* Returns whether the job's telemetry has changed since it was stored. */
 bool cw_telemetry_is_changed(const struct cw_job *job);
 void cw_telemetry_store(struct cw_job *job);
 void cw_telemetry_restore(struct cw_job *job, const uint64_t *counts, size_t n);

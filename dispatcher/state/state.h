@@ -67,7 +67,7 @@ void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status
                       uint64_t first_epoch, int error_code, const char *error);
 void cw_state_set_options(struct cw_state *state, const char *id,
                           const struct cw_state_blob *options);
-/* Removes the job and everything that belongs to it. */
+/* Removes the job, and everything that belongs to the job, from state.db. */
 void cw_state_remove_job(struct cw_state *state, const char *id);
 /* Writes the consumed items of an epoch: those of one consumer, or of all together (consumer -1).
  * cw_state_set_job drops epochs below the job's first_epoch. */

@@ -43,7 +43,7 @@ typedef int tool_source_report_fn(void *arg, const struct tool_source_sum *sum);
 struct tool_source_run {
     const char *dispatcher;
     const struct tool_sources *sources;
-    unsigned counts; /* The tier that counts, as a bit of format/source_file.h. */
+    unsigned counts; /* The tier whose bytes are counted, as a bit of format/source_file.h. */
     bool load;
     tool_source_report_fn *on_report; /* The function that gets each report; it may be NULL. */
     void *report_arg;

@@ -17,7 +17,7 @@ struct tool_top {
     const Cachew__V1__ListJobsReply *jobs;
     const Cachew__V1__ListWorkersReply *workers;
     const Cachew__V1__ListDecisionsReply *decisions;
-    int64_t time_ms;  /* The wall time at which they were received. */
+    int64_t time_ms;  /* The wall time at which the replies were received. */
     const char *lost; /* Why no reply has come since time_ms; NULL if one has. */
 };
 /* Prints lines, each ended by '\n' and at most `columns` wide. With `heads`, heads begin with
