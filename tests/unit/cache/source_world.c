@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "support/soon.h"
 
 void write_source(struct world *w, uint64_t seed, int64_t age_s)
 {
@@ -93,11 +93,7 @@ uint64_t origin_reads(struct cw_source_cache *c)
 
 void wait_written(struct cw_source_cache *c)
 {
-    int64_t deadline = cw_clock_ms() + 120000;
-    while (counts_of(c, CW_SOURCE_DIR).pending + counts_of(c, CW_SOURCE_STORE).pending > 0) {
-        assert_true(cw_clock_ms() < deadline);
-        usleep(2000);
-    }
+    soon(counts_of(c, CW_SOURCE_DIR).pending + counts_of(c, CW_SOURCE_STORE).pending == 0);
 }
 
 void read_range(struct world *w, struct cw_source_cache *c, uint64_t offset, size_t n)
@@ -130,12 +126,8 @@ unsigned tiers_of(struct world *w, struct cw_source_cache *c, uint64_t block, bo
 
 void wait_found(struct world *w, struct cw_source_cache *c, unsigned tier)
 {
-    int64_t deadline = cw_clock_ms() + 120000;
     for (uint64_t i = 0; i < BLOCKS; i++)
-        while (!(tiers_of(w, c, i, false) & tier)) {
-            assert_true(cw_clock_ms() < deadline);
-            usleep(2000);
-        }
+        soon(tiers_of(w, c, i, false) & tier);
 }
 
 /* ---- files under a directory ---- */

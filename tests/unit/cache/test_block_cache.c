@@ -101,8 +101,7 @@ static void quota_of_the_directory(void **state)
     cw_source_cache_free(c);
     /* what is idle makes room */
     c = new_cache(
-        &(struct cw_source_cache_options){.dir = w->dir, .dir_bytes = quota, .idle_ms = 1});
-    usleep(5000);
+        &(struct cw_source_cache_options){.dir = w->dir, .dir_bytes = quota, .idle_ms = -1});
     write_source(w, 5, 3600);
     open_source(w);
     read_all(w, c);
@@ -131,9 +130,8 @@ static void quota_of_the_store(void **state)
     assert_in_range(bytes_under(path), 0, 2 * BLOCK);
     assert_true(counts_of(c, CW_SOURCE_STORE).refused > 0);
     cw_source_cache_free(c);
-    c = new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20, .idle_ms = 1});
+    c = new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20, .idle_ms = -1});
     cw_source_cache_set_store(c, w->store, 3 * BLOCK);
-    usleep(5000);
     write_source(w, 6, 3600);
     open_source(w);
     read_all(w, c);

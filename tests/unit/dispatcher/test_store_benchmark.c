@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "dispatcher/autocache/autocache.h"
 #include "support/cm.h"
+#include "support/soon.h"
 
 static const struct cw_store_benchmark_result *wait_for(const struct cw_store_benchmark *probe)
 {
     const struct cw_store_benchmark_result *result = NULL;
-    for (int64_t deadline = cw_clock_ms() + 120000;
-         !(result = cw_store_benchmark_result(probe)) && cw_clock_ms() < deadline;)
-        usleep(2000);
+    soon((result = cw_store_benchmark_result(probe)) != NULL);
     if (!result)
         abort(); /* (not cmocka's: the compiler must see that it does not return) */
     return result;
