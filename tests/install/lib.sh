@@ -4,6 +4,7 @@
 # Environment: SOURCE_DIR, BUILD_DIR, CC, CMAKE, CMAKE_GENERATOR, SANITIZE.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/says.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../support/waiting.sh"
 : "${SOURCE_DIR:?is not set: run these through ctest}"
 
 fail() {
@@ -16,12 +17,11 @@ done
 
 work=$(mktemp -d)
 prefix=$work/prefix
-is_running() { # whether a program of the prefix still runs
+none_runs() { # of the programs of the prefix
     local exe
     for exe in /proc/[0-9]*/exe; do
-        case "$(readlink "$exe" 2>/dev/null || true)" in "$prefix"/*) return 0 ;; esac
+        case "$(readlink "$exe" 2>/dev/null || true)" in "$prefix"/*) return 1 ;; esac
     done
-    return 1
 }
 finish() {
     local status=$?

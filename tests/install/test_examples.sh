@@ -37,9 +37,5 @@ TEXT
 timeout 300 "$prefix/bin/cachew" run photos.json --json >run.json || fail "cachew run"
 grep -q '"batches":2,"elements":3,' run.json || { cat run.json; fail "cachew run says something else"; }
 
-deadline=$((SECONDS + 120))
-while is_running; do
-    [ $SECONDS -lt $deadline ] || fail "programs of the service are left running"
-    sleep 0.1
-done
+ask_until "no program of the service is left running" none_runs
 echo "$lines lines; $(cat run.json)"

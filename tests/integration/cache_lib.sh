@@ -29,13 +29,24 @@ print(sum(int(row[sys.argv[2]]) for row in rows if "key" in row and all(str(row.
 PY
 }
 has_cached() { [ "$(cached "$1" "${@:3}")" -ge "$2" ]; } # FIELD N [KEY=VALUE...]
-wait_cached() { wait_until 120 "$1 of the cache come to $2: $(cached "$1" "${@:3}")" has_cached "$@"; }
-soon_cached() { # the same, within 5 s: counts come once a second
-    local deadline=$((SECONDS + 5))
-    until has_cached "$@"; do
-        [ $SECONDS -lt $deadline ] || return 1
-        sleep 0.1
-    done
+wait_cached() { ask_until "$1 of the cache come to $2: $(cached "$1" "${@:3}")" has_cached "$@"; }
+# finds OP N HASH FILE ARGS...: runs it until a run finds N elements in the cache: a worker begins with what it knows of the cache, so a short job
+# may compute what it has not heard of yet. OP computes whatever is not found.
+finds() {
+    local runs=0
+    ask_until "a run finds $2 elements in the cache" has_found "$@"
+}
+has_found() {
+    local name=finds$((++runs))
+    run $name "$4" --name $name "${@:5}"
+    same "hash from the cache" "$3" "$(hashes $name)"
+    ask_until "what $name has done is told" is_told $name "$1" "$2"
+    [ "$(operators $name hits)" -ge "$2" ]
+}
+is_told() { [ "$(($(operators "$1" hits) + $(operators "$1" elements "$2")))" -ge "$3" ]; } # both come at once, some time after the batches
+operators() { # JOB FIELD [OP]: the sum over its operators
+    "$cachew" explain "$1" --json --dispatcher "$DISPATCHER" | /usr/bin/python3 -c 'import json, sys
+print(int(sum(row[sys.argv[1]] for row in json.load(sys.stdin)["operators"] if row["op"] in (sys.argv[2:] or row["op"]))))' "${@:2}"
 }
 chunks_of() { find "$1" -name '*.chunk' | sort; } # DIRECTORY
 
@@ -55,5 +66,5 @@ spoil_photos() {
 }
 # from_cache NAME FILE ARGS...: as `run`, when nothing but the cache can give what is needed: while a worker has not heard of all that is in it, it computes,
 # and the run fails. So until one does not.
-from_cache() { wait_until 120 "$1: all comes from the cache" try_run "$@"; }
+from_cache() { ask_until "$1: all comes from the cache" try_run "$@"; }
 try_run() { timeout 300 "$cachew" run "$2" --json --dispatcher "${DISPATCHER:-local:}" --timeout 120s "${@:3}" >"$work/$1.out" 2>"$work/$1.log"; }

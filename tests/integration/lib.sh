@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
-# What integration tests share: real daemons as children on an address of their own, a temporary directory, waiting with deadlines.
+# What integration tests share: real daemons as children on an address of their own, a temporary directory, pipelines on real data.
 # A test is a script that sources this file, defines case_NAME functions and ends with `run_case "$@"`.
 # Environment: CACHEW_BIN (directory of the programs), CACHEW_TESTS (of test programs).
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/says.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../support/waiting.sh"
 
 : "${CACHEW_BIN:?is not set: run these through ctest}"
 cachew=$CACHEW_BIN/cachew
@@ -14,7 +15,6 @@ work=$(mktemp -d)
 own_host=127.$((64 + ($$ >> 16 & 63))).$(($$ >> 8 & 255)).$(($$ & 255 ? $$ & 255 : 1))
 # Sanitizers write into files of their own, which are found also when nobody keeps what the program says. (Undefined behaviour they tell on standard error.)
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:log_path=$work/sanitizer" TSAN_OPTIONS="${TSAN_OPTIONS-}:log_path=$work/sanitizer"
-declare -A pid_of=()
 DISPATCHER=
 case_name=
 
@@ -33,6 +33,7 @@ finish() {
         kill -CONT "${pid_of[$name]}" 2>/dev/null
         kill -9 "${pid_of[$name]}" 2>/dev/null
     done
+    if [ $status -ne 0 ] && [ $status -ne 77 ]; then tail -n 20 "${gluster_dir:-/nowhere}"/log/*.log >&2 2>/dev/null; fi
     if declare -F gluster_end >/dev/null; then gluster_end; fi
     wait 2>/dev/null
     # (It also warns of what libraries do, which says nothing.)
@@ -52,17 +53,13 @@ finish() {
 trap finish EXIT
 trap 'exit 1' TERM INT
 
-# wait_until SECONDS WHAT COMMAND...: polls; fails the test at the deadline.
-wait_until() {
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt "$deadline" ] || fail "waited in vain: $what"
-        sleep 0.05
-    done
-}
 is_ready() { grep -q '^ready ' "$work/$1.out"; }
-is_gone() { ! kill -0 "${pid_of[$1]}" 2>/dev/null; }
+has_ended() { # PID: nobody has waited for it yet, perhaps
+    local state
+    state=$(ps -o state= -p "$1" 2>/dev/null) || return 0
+    [ "$state" = Z ] || [ -z "$state" ]
+}
+is_gone() { has_ended "${pid_of[$1]}"; }
 is_ready_or_gone() { is_ready "$1" || is_gone "$1"; }
 
 # begin NAME COMMAND...: in the background; output in NAME.out, NAME.log.
@@ -76,7 +73,7 @@ begin() {
 # begin_dispatcher [ARGS...]: sets DISPATCHER. `listen` and `state` may be set before.
 begin_dispatcher() {
     begin dispatcher "$CACHEW_BIN/cachew-dispatcher" --listen "${listen:-$own_host:0}" --state-dir "${state:-$work/state}" "$@"
-    wait_until 60 "dispatcher ready" is_ready_or_gone dispatcher
+    wait_until "dispatcher ready" is_ready_or_gone dispatcher
     is_ready dispatcher || fail "the dispatcher ended"
     DISPATCHER=$(sed -n 's/^ready //p' "$work/dispatcher.out")
 }
@@ -85,7 +82,7 @@ begin_worker() {
     local name=$1
     shift
     begin "$name" "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1 "$@"
-    wait_until 60 "worker $name ready" is_ready_or_gone "$name"
+    wait_until "worker $name ready" is_ready_or_gone "$name"
     is_ready "$name" || fail "worker $name ended"
 }
 # end NAME [SIGNAL]: sends it (TERM) and waits; prints nothing. Returns the exit status.
@@ -93,18 +90,24 @@ end() {
     kill "-${2:-TERM}" "${pid_of[$1]}" 2>/dev/null
     wait_for "$1"
 }
-wait_for() { # NAME [SECONDS]
+wait_for() { # NAME
     local status
-    wait_until "${2:-120}" "$1 ends" is_gone_or_zombie "$1"
+    wait_until "$1 ends" is_gone "$1"
     wait "${pid_of[$1]}" 2>/dev/null
     status=$?
     unset "pid_of[$1]"
     return $status
 }
-is_gone_or_zombie() {
-    local state
-    state=$(ps -o state= -p "${pid_of[$1]}" 2>/dev/null) || return 0
-    [ "$state" = Z ] || [ -z "$state" ]
+
+# none_left WHAT REGEX: waits until no process is left whose command line matches.
+none_left() {
+    local others
+    mapfile -t others < <(pgrep -f -- "$2")
+    wait_until "$1" none_runs "$2"
+}
+none_runs() {
+    pgrep -f -- "$1" >/dev/null
+    [ $? -eq 1 ] # and not an error
 }
 
 # run NAME FILE ARGS...: `cachew run` to its end on $DISPATCHER; the JSON lines are in NAME.out.
@@ -195,11 +198,12 @@ hold() { # NAME: it has begun
     [ -n "$tight_fd" ] || exec {tight_fd}<>"$work/$1.fifo" # so that opening it waits for nobody
     exec {held_fd}<"$work/$1.fifo"
     : >"$work/$1.batches"
-    wait_until 240 "$1 gives a batch" has_line_or_gone "$1"
+    local others=("fd:$held_fd")
+    wait_until "$1 gives a batch" has_line_or_gone "$1"
     exec {tight_fd}>&-
     tight_fd=
 }
-has_line_or_gone() { is_gone_or_zombie "$1" || read -r -t 0 -u "$held_fd"; }
+has_line_or_gone() { is_gone "$1" || read -r -t 0 -u "$held_fd"; }
 # tight_pipe NAME: before begin_held: a pipe of one page, which is full after a hundred batches.
 tight_fd=
 tight_pipe() {
@@ -219,20 +223,16 @@ read_batches() {
 release() {
     timeout 600 cat <&"$held_fd" >>"$work/$1.batches" || fail "$1 does not end: $(cat "$work/$1.log")"
     exec {held_fd}<&-
-    wait_for "$1" 120 || fail "$1 failed: $(cat "$work/$1.log")"
+    wait_for "$1" || fail "$1 failed: $(cat "$work/$1.log")"
 }
 # read_while_alive NAME N: the next N lines of the list of job, or fewer when the process NAME is gone. What does not come while it is gone is
 # read later.
 read_while_alive() {
-    local line n=0 deadline=$((SECONDS + 240))
-    while [ "$n" -lt "$2" ] && ! is_gone_or_zombie "$1"; do
-        [ $SECONDS -lt $deadline ] || fail "no batch comes"
-        if read -r -t 0.2 -u "$held_fd" line; then
-            echo "$line" >>"$work/job.batches"
-            n=$((n + 1))
-        else
-            printf '%s' "$line" >>"$work/job.batches" # its beginning
-        fi
+    local i others=("fd:$held_fd")
+    for ((i = 0; i < $2; i++)); do
+        wait_until "a batch, or the end of $1" has_line_or_gone "$1"
+        if is_gone "$1"; then return; fi
+        read_batches job 1
     done
 }
 # The batches of job are those of reference.
@@ -250,11 +250,8 @@ write_long_pipelines() {
 
 # For trap: a test that has mounted something at $work/disk.
 unmount_disk() {
-    local status=$? i
-    for ((i = 0; i < 100; i++)); do
-        umount -l "$work/disk" 2>/dev/null && break
-        sleep 0.05
-    done
+    local status=$?
+    umount -l "$work/disk" 2>/dev/null
     (exit $status)
     finish
 }

@@ -116,7 +116,7 @@ case_full() {
     begin_worker w1
     printf '%s' "$(chain '{"op": "range", "stop": 10000}, {"op": "sleep", "ms": 50}, {"op": "batch", "size": 1}')" >"$work/long.json"
     begin job "$cachew" run "$work/long.json" --json --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
-    wait_until 60 "batches come" test -s "$work/batches.txt"
+    wait_until "batches come" test -s "$work/batches.txt"
     bad full 'max-jobs|full' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "size": 5}')"
 }
 case_changing_file() {
@@ -125,11 +125,11 @@ case_changing_file() {
     begin_worker w1
     printf '%s' "$(chain "{\"op\": \"files\", \"pattern\": \"$work/photos/**/*.jpg\"}, {\"op\": \"read_file\"}, {\"op\": \"sleep\", \"ms\": 300}, {\"op\": \"decode_image\"}, {\"op\": \"resize\", \"size\": [8, 8]}, {\"op\": \"batch\", \"size\": 1}")" >"$work/slow.json"
     begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
-    wait_until 60 "batches come" test -s "$work/batches.txt"
+    wait_until "batches come" test -s "$work/batches.txt"
     local file
     file=$(find "$work/photos" -name '*.jpg' | sort | sed -n 5p)
     echo more >>"$file"
-    wait_for job 120 && fail "a job over a changing file succeeded"
+    wait_for job && fail "a job over a changing file succeeded"
     grep -q "$(basename "$file")" "$work/job.log" || fail "the message does not name the file: $(cat "$work/job.log")"
 }
 run_case "$@"; exit

@@ -19,14 +19,19 @@ case_small_outputs() {
     base=$(rss_kib w1)
     : >"$work/job.batches"
     begin job "$cachew" run "$work/ones.json" --json --no-hash --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/job.batches"
-    wait_until 120 "the job gives batches" has_batches job
+    wait_until "the job gives batches" has_batches job
     kill -STOP "${pid_of[job]}"
-    wait_until 240 "its outputs fill the budget" fills_budget
+    ask_until "its outputs fill the budget" fills_budget
     held=$(($(rss_kib w1) - base))
     [ $held -le $((budget_mib * 1024 * 5 / 4 + 8192)) ] || fail "with $budget_mib MiB of budget the worker holds $held KiB"
 }
 
-fills_budget_or_more_than() { [ "$(rss_kib job)" -gt "$1" ] || fills_budget; }
+# On a busy machine the worker's budget is full now and then while the trainer still receives: not before it has used LEAST of its buffer.
+both_are_full() { # LEAST MOST
+    local held
+    held=$(rss_kib job)
+    [ "$held" -gt "$2" ] || { [ "$held" -ge "$1" ] && fills_budget; }
+}
 # The same, but the trainer's process goes on receiving until its buffer is full, and then the worker's is.
 case_small_outputs_received() {
     local budget_mib=8 buffer_mib=32 held most
@@ -36,9 +41,8 @@ case_small_outputs_received() {
     begin_worker w1 --budget ${budget_mib}M
     tight_pipe job
     begin_held job "$work/ones.json" --no-hash --buffer ${buffer_mib}M
-    wait_until 240 "the worker's outputs fill its budget" fills_budget_or_more_than "$most"
+    ask_until "the trainer's buffer is used, and the worker's outputs fill its budget" both_are_full $((buffer_mib * 1024 / 2)) "$most"
     held=$(rss_kib job)
-    [ "$held" -ge $((buffer_mib * 1024 / 2)) ] || fail "of $buffer_mib MiB of buffer the trainer uses $held KiB"
     [ "$held" -le "$most" ] || fail "with $buffer_mib MiB of buffer the trainer holds $held KiB"
 }
 
@@ -57,16 +61,16 @@ case_memory_is_short() {
     begin_dispatcher
     begin_worker w1 --budget 1G --threads 2 --no-shm
     write_large
-    wait_until 60 "nothing is in hand" is_idle
+    ask_until "nothing is in hand" is_idle
     pid=${pid_of[w1]}
     prlimit --pid "$pid" --as=$((($(virtual_kib w1) + 96 * 1024) * 1024)) || skip "prlimit cannot set a limit"
     : >"$work/job.batches"
     begin job "$cachew" run "$work/large.json" --json --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/job.batches" --buffer 16M --window 40
-    wait_until 120 "the job gives a batch" test -s "$work/job.batches"
+    wait_until "the job gives a batch" test -s "$work/job.batches"
     kill -STOP "${pid_of[job]}"
-    wait_until 120 "memory is short" says_short
+    wait_until "memory is short" says_short
     kill -CONT "${pid_of[job]}"
-    wait_for job 240 || fail "the job failed: $(cat "$work/job.log")"
+    wait_for job || fail "the job failed: $(cat "$work/job.log")"
     same "hash" "$large_hash" "$(field hash "$work/job.out")"
     kill -0 "$pid" || fail "the worker ended"
 }
@@ -74,10 +78,10 @@ case_memory_is_short() {
 case_budget_above_limit() {
     begin_dispatcher
     begin w1 bash -c "ulimit -v 1200000; exec $CACHEW_BIN/cachew-worker --dispatcher $DISPATCHER --listen $own_host:0 --threads 1 --budget 2G"
-    wait_until 60 "worker ready" is_ready_or_gone w1
+    wait_until "worker ready" is_ready_or_gone w1
     is_ready w1 || fail "the worker ended"
     grep -q 'a budget of 2147483648 bytes is more than this process may hold' "$work/w1.log" || fail "it says nothing"
-    wait_until 60 "the dispatcher knows it" of_worker budget_bytes
+    ask_until "the dispatcher knows it" of_worker budget_bytes
     [ "$(of_worker budget_bytes)" -lt $((900000 * 1024)) ] || fail "its budget is $(of_worker budget_bytes)"
     write_large
     [ -n "$large_hash" ] || fail "the job failed"

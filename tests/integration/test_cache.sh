@@ -12,20 +12,14 @@ begin_cluster() {
 }
 # filled PIPELINE RECORDS [ARGS]: one job of two epochs fills; then another one, of another seed, finds all of it there.
 filled() {
-    local file=$1 records=$2 hits
+    local file=$1 records=$2 op=zip
     run first "$work/cached.json" --epochs 2 --seed 3
     same "hash while the cache fills" "$(hashes reference)" "$(hashes first)"
     wait_cached records "$records" # some more: where both workers computed the same
     DISPATCHER='' run other "$file" --epochs 1 --seed 4
-    # A worker begins with what it knows of the cache, so on a busy machine a short job may compute what it has not heard of yet. And
-    # behind a filter with `take` the last items may be done without.
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        hits=$(cached hits)
-        run second "$work/cached.json" --epochs 1 --seed 4
-        same "hash of another seed from the cache" "$(hashes other)" "$(hashes second)"
-        if soon_cached hits $((hits + records * 4 / 5)); then return; fi
-    done
-    fail "no run has found most of $records records in the cache: the last had $(($(cached hits) - hits)) hits"
+    [ "$records" -eq 10000 ] || op=read_file
+    # Behind a filter with `take` the last items may be done without.
+    finds "$op" $((records * 4 / 5)) "$(hashes other)" "$work/cached.json" --epochs 1 --seed 4
 }
 # through OP PIPELINE RECORDS: cached behind this operator.
 through() {
@@ -124,7 +118,7 @@ case_second_epoch() {
     wait_cached hits 4000
     same "hits" 4000 "$(cached hits)"
     same "records" 2000 "$(cached records)"
-    wait_until 60 "the job's hits are told" eval '"$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"hit_share\":0.666"'
+    ask_until "the job's hits are told" eval '"$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"hit_share\":0.666"'
     "$cachew" jobs -d "$DISPATCHER" >"$work/jobs.txt" || fail "cachew jobs"
     grep -qE '^JOB .* HITS ' "$work/jobs.txt" || fail "no column of hits: $(cat "$work/jobs.txt")"
     grep -qE ' thrice .* 67% ' "$work/jobs.txt" || fail "two epochs of three came from the cache: $(cat "$work/jobs.txt")"
@@ -157,8 +151,8 @@ case_two_jobs() {
     begin_cluster
     begin job3 timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 2 --seed 3
     begin job4 timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 2 --seed 4
-    wait_for job3 600 || fail "job 3: $(cat "$work/job3.log")"
-    wait_for job4 600 || fail "job 4: $(cat "$work/job4.log")"
+    wait_for job3 || fail "job 3: $(cat "$work/job3.log")"
+    wait_for job4 || fail "job 4: $(cat "$work/job4.log")"
     same "hash of job 3" "$(hashes reference3)" "$(hashes job3)"
     same "hash of job 4" "$(hashes reference4)" "$(hashes job4)"
     wait_cached records 10000
@@ -193,7 +187,7 @@ case_no_access() {
     cached_at cast "$work/fashion.json" "$work/cached.json"
     begin_dispatcher --cache-store "dir:$work/cache/store" --autocache off
     begin blind unshare -m sh -c "mount -t tmpfs -o ro none '$work/cache' && exec '$CACHEW_BIN/cachew-worker' --dispatcher '$DISPATCHER' --listen '$own_host:0' --threads 1"
-    wait_until 60 "the worker is ready" is_ready_or_gone blind
+    wait_until "the worker is ready" is_ready_or_gone blind
     is_ready blind || skip "mounting is not permitted"
     run alone "$work/cached.json" --epochs 2 --seed 3
     same "hash without access" "$(hashes reference)" "$(hashes alone)"

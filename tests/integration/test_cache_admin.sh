@@ -48,8 +48,8 @@ case_listing() {
     touch "$store/probe-new-1"
     touch -d '2 hours ago' "$store/probe-old-1" # its dispatcher was killed
     begin_dispatcher --cache-store "dir:$store"
-    wait_until 60 "the store is listed" ls_is "l['chunks'] == 6 and not l['scanning']"
-    wait_until 60 "an old file of measuring is removed" test ! -e "$store/probe-old-1"
+    ask_until "the store is listed" ls_is "l['chunks'] == 6 and not l['scanning']"
+    wait_until "an old file of measuring is removed" test ! -e "$store/probe-old-1"
     same "bytes" 4070 "$(ls_get "l['bytes']")"
     same "records" "[('default', 30), ('team-a', 20)]" "$(ls_get "sorted((r['tenant'], r['records']) for r in $(row $key1))")"
     same "names" 6 "$(ls_get "len([c for r in l['rows'] for c in r['chunk'] if c['name'].startswith(r['tenant'] + '/' + r['key'])])")"
@@ -76,7 +76,7 @@ case_evict_and_pin() {
     chunks team-a $key1 2 500
     chunk team-a $key3 0 5
     begin_dispatcher --cache-store "dir:$store" --cache-evict lru
-    wait_until 60 "the store is listed" ls_is "l['chunks'] == 9"
+    ask_until "the store is listed" ls_is "l['chunks'] == 9"
     expect_error ambiguous '4 keys begin with' "$cachew" cache evict 0000 -d "$DISPATCHER"
     expect_error tenants '2 keys begin with' "$cachew" cache pin $key1 -d "$DISPATCHER"
     expect_error unknown 'no key that begins with "77"' "$cachew" cache evict 77 -d "$DISPATCHER"
@@ -94,7 +94,7 @@ case_evict_and_pin() {
     # Pins outlive the dispatcher; what was deleted does not come back.
     end dispatcher KILL
     begin_dispatcher --cache-store "dir:$store"
-    wait_until 60 "the store is listed" ls_is "l['chunks'] == 3"
+    ask_until "the store is listed" ls_is "l['chunks'] == 3"
     same "pinned" True "$(ls_get "l['rows'][0]['pinned']")"
     tool evict --all >/dev/null
     same "files" 3 "$(files)"
@@ -109,14 +109,14 @@ case_quota() {
     chunks default $key2 10 100000 90 # older
     chunks team-a $key3 10 100000 40 # younger
     begin_dispatcher --cache-store "dir:$store"
-    wait_until 60 "the store is listed" ls_is "l['chunks'] == 30"
+    ask_until "the store is listed" ls_is "l['chunks'] == 30"
     tool pin $key2 >/dev/null
     end dispatcher
     begin_dispatcher --cache-store "dir:$store" --cache-quota 1950000 --tenant team-a:cache-quota=500000 --cache-evict lru
     # The tenant comes first: of 10 chunks 4 stay. Then all: of 24 chunks 16, and the pinned ones among them, though they are older.
-    wait_until 60 "the quota is kept" ls_is "l['chunks'] == 16"
+    ask_until "the quota is kept" ls_is "l['chunks'] == 16"
     files_are() { [ "$(files team-a) $(files default/$key1) $(files default/$key2)" = "$1" ]; } # they leave a little after the catalogue
-    wait_until 60 "files of the tenant, of the younger key, of the pinned key" files_are "4 2 10"
+    wait_until "files of the tenant, of the younger key, of the pinned key" files_are "4 2 10"
     same "the tenant's share" "[(400000, 500000)]" "$(ls_get "[(t['bytes'], t['quota']) for t in l['tenants'] if t['tenant'] == 'team-a']")"
     same "evicted" 14 "$(ls_get "l['evicted']")"
     "$cachew" decisions --dispatcher "$DISPATCHER" --kind evict --json >"$work/decided"
@@ -125,11 +125,11 @@ case_quota() {
     # More comes than may be: everything else leaves, and then it is full.
     chunks default $key2 30 100000
     tool scan >/dev/null
-    wait_until 60 "it is full" ls_is "l['full']"
+    ask_until "it is full" ls_is "l['full']"
     same "chunks of the pinned key alone" 30 "$(ls_get "l['chunks']")"
-    wait_until 60 "files of the pinned key alone" files_are "0 0 30"
+    wait_until "files of the pinned key alone" files_are "0 0 30"
     tool unpin $key2 >/dev/null
-    wait_until 60 "the quota is kept" ls_is "not l['full'] and l['bytes'] <= 1950000 * 0.85"
+    ask_until "the quota is kept" ls_is "not l['full'] and l['bytes'] <= 1950000 * 0.85"
     expect_error usage 'cache-quota: "much" is not bytes' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store "dir:$store" --tenant team:cache-quota=much
     expect_error policy 'neither|no policy: benefit or lru' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-evict best
     expect_error quota 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-quota 1G
@@ -156,7 +156,7 @@ for k in range(50):
         open(f"{folder}/{n}-1-{n:016x}.chunk", "w").write("x")
 PY
     begin_dispatcher --cache-store "dir:$store" --cache-quota 1G
-    wait_until 120 "the store is listed" ls_is "l['chunks'] == 5000"
+    ask_until "the store is listed" ls_is "l['chunks'] == 5000"
     tool evict --bytes 2000 >/dev/null
     same "files" 3000 "$(files)"
     tool scan >"$work/scan"
@@ -177,7 +177,7 @@ case_while_jobs_run() {
     begin large timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 4 --seed 3 --tenant large
     begin small timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 4 --seed 3 --tenant small
     local key='' turn=0
-    until is_gone_or_zombie large && is_gone_or_zombie small; do
+    until is_gone large && is_gone small; do
         [ -n "$key" ] || key=$(ls_get "next((r['key'] for r in l['rows'] if r['tenant'] == 'large'), '')")
         case $((turn++ % 4)) in
         0) tool scan >/dev/null ;;
@@ -190,13 +190,13 @@ case_while_jobs_run() {
     wait_for small || fail "$(cat "$work/small.log")"
     same "hash of the large one" "$(hashes reference)" "$(hashes large)"
     same "hash of the small one" "$(hashes reference)" "$(hashes small)"
-    wait_until 60 "the share is kept" ls_is "[t['bytes'] <= 4 << 20 for t in l['tenants'] if t['tenant'] == 'small'] == [True]"
+    ask_until "the share is kept" ls_is "[t['bytes'] <= 4 << 20 for t in l['tenants'] if t['tenant'] == 'small'] == [True]"
     local tenant
     for tenant in small large; do
         run again "$work/cached.json" --epochs 2 --seed 3 --tenant $tenant
         same "hash" "$(hashes reference | cut -d' ' -f1-2)" "$(hashes again)"
     done
-    wait_until 60 "hits of both" ls_is "all(any(r['hits'] > 0 and r['saved_ns'] > 0 for r in l['rows'] if r['tenant'] == t) for t in ('large', 'small'))"
+    ask_until "hits of both" ls_is "all(any(r['hits'] > 0 and r['saved_ns'] > 0 for r in l['rows'] if r['tenant'] == t) for t in ('large', 'small'))"
     same "builder" "{'fashion'}" "$(ls_get "{r['pipeline'] for r in l['rows']}")"
     same "ids" "{10000}" "$(ls_get "{r['ids'] for r in l['rows']}")"
 }
@@ -209,16 +209,16 @@ case_away() {
     : >"$work/mnt" # a file where a directory should be
     begin_dispatcher --cache-store "dir:$work/mnt/cache?timeout=2s" --autocache off
     begin_worker w1
-    wait_until 60 "it is away" ls_is "l['away']"
+    ask_until "it is away" ls_is "l['away']"
     run first "$work/cached.json" --epochs 2 --seed 3
     same "hash without its store" "$(hashes reference)" "$(hashes first)"
     expect_error away 'away' "$cachew" cache evict --all -d "$DISPATCHER"
     expect_error away 'mnt' "$cachew" cache scan -d "$DISPATCHER"
     rm "$work/mnt"
-    wait_until 120 "it is there" ls_is "not l['away']"
+    ask_until "it is there" ls_is "not l['away']"
     # The worker's own view of the store comes back in its own time, too.
     run_until_cached() { run second "$work/cached.json" --epochs 2 --seed 3 && has_cached records 40; }
-    wait_until 240 "all is cached" run_until_cached
+    ask_until "all is cached" run_until_cached
     same "hash" "$(hashes reference)" "$(hashes second)"
     # Another dispatcher that knows nothing.
     end w1

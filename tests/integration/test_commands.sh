@@ -98,7 +98,7 @@ ask_around() {
     done
     is_alive || fail "the dispatcher is gone"
 }
-is_alive() { ! is_gone_or_zombie dispatcher; }
+is_alive() { ! is_gone dispatcher; }
 check_json() {
     /usr/bin/python3 -c 'import json, sys
 n = 0
@@ -128,7 +128,7 @@ case_table() {
 
     # No worker has come yet.
     begin_named waiting dense
-    wait_until 60 "a job waits" holds "[j['state'] for j in jobs] == ['waiting'] or [j['state'] for j in jobs] == ['preparing']"
+    ask_until "a job waits" holds "[j['state'] for j in jobs] == ['waiting'] or [j['state'] for j in jobs] == ['preparing']"
     ask_all live waiting
 
     begin_worker w1
@@ -144,7 +144,7 @@ case_table() {
     begin_named coordinated dense --consumers 2
     begin_named shared dense --consumers 2 --mode shared
     begin_named cached cached
-    wait_until 120 "all jobs run" holds "len(jobs) == 17 and sum(j['state'] == 'running' for j in jobs) == 15"
+    ask_until "all jobs run" holds "len(jobs) == 17 and sum(j['state'] == 'running' for j in jobs) == 15"
     same "over" "['failed', 'finished']" "$(listed "sorted(j['state'] for j in jobs if j['state'] != 'running')")"
     live[0]=$(listed "[j['id'] for j in jobs if not j['name']][0]")
     ask_all live "${live[@]}" waiting
@@ -154,7 +154,7 @@ case_table() {
     # A worker that prepares a job, and does not come to an end; and then none any more.
     kill -STOP "${pid_of[w1]}"
     begin_named preparing dense
-    wait_until 60 "a job is being prepared" holds "[j['state'] for j in jobs if j['name'] == 'preparing'] == ['preparing']"
+    ask_until "a job is being prepared" holds "[j['state'] for j in jobs if j['name'] == 'preparing'] == ['preparing']"
     ask_all live preparing
     end w1 KILL
     ask_all live preparing none sparse
@@ -169,7 +169,7 @@ case_table() {
         fail "not all are scaled by what was said last: $id"
     end dispatcher KILL
     begin_dispatcher --cache-store "dir:$work/cache" --max-jobs 100
-    wait_until 60 "the same policies as before: $id" holds "$policies == $id"
+    ask_until "the same policies as before: $id" holds "$policies == $id"
     ask_all live sparse place_pecan
     ask_all over failed
 

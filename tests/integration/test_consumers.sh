@@ -52,7 +52,7 @@ end_consumers() { # N: waits for all that are not held
     local i
     for ((i = 0; i < $1; i++)); do
         [ -n "${pid_of[c$i]:-}" ] || continue
-        wait_for "c$i" 120 || fail "consumer $i failed: $(cat "$work/c$i.log")"
+        wait_for "c$i" || fail "consumer $i failed: $(cat "$work/c$i.log")"
     done
     for ((i = 0; i < $1; i++)); do gather "$i"; done
 }
@@ -76,7 +76,7 @@ together() { # PIPELINE N KILLED...: consumer 0 is held, so that the others cann
     for ((i = 1; i < n; i++)); do begin_consumer "$i" "$n"; done
     read_batches c0 20
     for i in "$@"; do
-        wait_until 120 "consumer $i has begun" has_batches "$i" 5
+        wait_until "consumer $i has begun" has_batches "$i" 5
         resume_consumer "$i" "$n"
         read_batches c0 10
     done
@@ -125,7 +125,7 @@ case_dispatcher_dies() {
     begin_held_consumer 0 4
     for i in 1 2 3; do begin_consumer "$i" 4; done
     read_batches c0 20
-    wait_until 120 "consumer 2 has begun" has_batches 2 5
+    wait_until "consumer 2 has begun" has_batches 2 5
     end dispatcher KILL
     end c2 KILL
     begin_dispatcher
@@ -145,14 +145,14 @@ shared_begin() { # ARGS of the dispatcher...: three, of which consumer 0 is held
     begin_consumer 1 3
     begin_consumer 2 3
     read_batches c0 20
-    wait_until 120 "consumer 1 has begun" has_batches 1 5
+    wait_until "consumer 1 has begun" has_batches 1 5
 }
 # shared_end KILLED...: every batch came; once, but for what somebody who was killed had not acknowledged yet.
 shared_end() {
     local i
     release c0
     for i in 1 2; do
-        [ -z "${pid_of[c$i]:-}" ] || wait_for "c$i" 120 || fail "consumer $i failed: $(cat "$work/c$i.log")"
+        [ -z "${pid_of[c$i]:-}" ] || wait_for "c$i" || fail "consumer $i failed: $(cat "$work/c$i.log")"
     done
     sort -u "$work"/c[012].batches "$@" | sort -s -n -k1,1 -k2,2 | diff "$work/reference.batches" - >"$work/difference" ||
         fail "lost or other batches: $(head -n 5 "$work/difference")"
@@ -190,7 +190,7 @@ case_shared_place_is_held() {
     shared_begin --takeover 600s
     arguments 0 3
     expect_error intruder 'did not start: nothing moved' "$cachew" run "${args[@]}" --dispatcher "$DISPATCHER" --timeout 1s
-    wait_until 60 "the intruder is gone" grep -q 'consumer=0: client .* does not wait any longer' "$work/dispatcher.log"
+    wait_until "the intruder is gone" grep -q 'consumer=0: client .* does not wait any longer' "$work/dispatcher.log"
     shared_end
 }
 run_case "$@"; exit

@@ -23,10 +23,7 @@ has_workers_between() {
     [ "$n" -ge "$1" ] && [ "$n" -le "$2" ]
 }
 decided() { grep -q "autoscale auto: $1 workers" "$work/dispatcher.log"; }
-no_processes() {
-    pgrep -f -- "--dispatcher $DISPATCHER --exit-with-stdin" >/dev/null
-    [ $? -eq 1 ] # and not an error
-}
+no_worker_is_left() { none_left "no worker is left" "--dispatcher $DISPATCHER --exit-with-stdin"; }
 
 # Nobody asks: no workers. Such a trainer: one, then two, and no more decisions are needed.
 case_quick_start() {
@@ -35,16 +32,16 @@ case_quick_start() {
     [ "$(workers_n)" -eq 0 ] || fail "workers without a job"
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --step-ms 240
     by_decision() { has_workers 2 && decided 2; }
-    wait_until 240 "two workers, by a decision" by_decision
+    ask_until "two workers, by a decision" by_decision
 }
 # The same with times divided by 10, and a trainer that becomes twice as fast, and slow again: two workers, four, two.
 case_quick_start_follows() {
     printf '%s' '{"pipeline": [{"op": "range", "stop": 100000}, {"op": "sleep", "ms": 40}, {"op": "batch", "size": 1}]}' >"$work/sleepy.json"
     begin_elastic --scale-window 500ms --scale-in 500ms
     begin job "$cachew" run "$work/sleepy.json" --name follows --dispatcher "$DISPATCHER" --timeout 120s --step-ms 24,12@60s,24@150s
-    wait_until 60 "two workers" has_workers_between 2 3
-    wait_until 180 "four, for a trainer twice as fast" has_workers_between 4 5
-    wait_until 240 "two again" has_workers_between 2 3
+    ask_until "two workers" has_workers_between 2 3
+    ask_until "four, for a trainer twice as fast" has_workers_between 4 5
+    ask_until "two again" has_workers_between 2 3
     end job TERM
     "$cachew" decisions follows --dispatcher "$DISPATCHER" --kind autoscale | says 'hardly waits' || fail "fewer, but not for the reason that there is"
 }
@@ -52,13 +49,13 @@ case_quick_start_follows() {
 case_scale_in() {
     write_sleepy
     begin_elastic --scale-window 1s --scale-in 1s --min-workers 1
-    wait_until 60 "the minimum" has_workers 1
+    ask_until "the minimum" has_workers 1
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s
-    wait_until 120 "all that there may be, for a trainer that does nothing else" has_workers 6
+    ask_until "all that there may be, for a trainer that does nothing else" has_workers 6
     end job TERM
-    wait_until 120 "down to the minimum" has_workers 1
+    ask_until "down to the minimum" has_workers 1
     end dispatcher TERM || fail "the dispatcher did not end well"
-    wait_until 60 "no process is left" no_processes
+    no_worker_is_left
 }
 # What is delivered does not depend on workers that come and go in the middle.
 case_hash() {
@@ -69,7 +66,7 @@ case_hash() {
     same "hash" "$(hashes reference)" "$(hashes first)"
     begin held "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 3 --seed 4 --step-ms 1
     run second "$work/fashion.json" --epochs 3 --seed 4 --step-ms 2
-    wait_for held 300 || fail "$(cat "$work/held.log")"
+    wait_for held || fail "$(cat "$work/held.log")"
     same "hash of one of two" "$(hashes reference)" "$(hashes held)"
     same "hash of the other" "$(hashes reference)" "$(hashes second)"
 }
@@ -85,7 +82,7 @@ case_hundred_changes() {
     for ((i = 0; i < 100; i++)); do
         n=$((1 + i * 3 % 5))
         "$cachew" scale changing "fixed:$n" --dispatcher "$DISPATCHER" >/dev/null || fail "scale"
-        wait_until 120 "$n workers" has_assigned "$n"
+        ask_until "$n workers" has_assigned "$n"
         read_batches job 25
     done
     "$cachew" jobs --json --dispatcher "$DISPATCHER" | says '"epoch":0,' || fail "not within one epoch"
@@ -109,7 +106,7 @@ case_changing_places() {
     for ((i = 0; i < 20; i++)); do
         read -r remote here <<<"$(sed -n "$((i % 4 + 1))p" <<<$'1 1\n2 0\n0 2\n3 1')"
         "$cachew" scale placed --place "fixed:$remote,$here" --dispatcher "$DISPATCHER" >/dev/null || fail "scale"
-        wait_until 120 "$remote remote and $here local workers" runs_at "$remote" "$here"
+        ask_until "$remote remote and $here local workers" runs_at "$remote" "$here"
         read_batches job 25
     done
     release job
@@ -125,7 +122,7 @@ case_killed() {
     begin_held job "$work/fashion.json" --epochs 4 --seed 4 --window 40
     read_batches job 100
     end dispatcher KILL
-    wait_until 60 "no worker is left behind" no_processes
+    no_worker_is_left
     begin_elastic --scale-window 200ms --grace 1s
     release job
     cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
@@ -137,15 +134,15 @@ case_restarted() {
     listen=unix:$work/dispatcher.sock
     begin_elastic --scale-window 500ms
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --step-ms 100 --name kept
-    wait_until 240 "more than one worker" decided '[2-6]'
+    wait_until "more than one worker" decided '[2-6]'
     # It is stored at the end of the turn in which it is said: before a second request is answered.
     for _ in 1 2; do "$cachew" jobs --dispatcher "$DISPATCHER" >/dev/null || fail "cachew jobs"; done
     end dispatcher KILL
-    wait_until 60 "no worker is left behind" no_processes
+    no_worker_is_left
     wanted=$(sed -n 's/.*autoscale auto: \([0-9]*\) workers.*/\1/p' "$work/dispatcher.log" | tail -1)
     : >"$work/dispatcher.log"
     begin_elastic --scale-window 1h --grace 1s
-    wait_until 60 "$wanted workers at once" has_workers "$wanted"
+    ask_until "$wanted workers at once" has_workers "$wanted"
     grep -q "autoscale auto" "$work/dispatcher.log" && fail "decided anew"
     return 0
 }
@@ -154,7 +151,7 @@ case_bad_worker() {
     write_sleepy
     begin_dispatcher --provisioner process --max-workers 1 --worker-arg=--nonsense
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 60s
-    wait_until 120 "it is tried again" eval '[ "$(grep -c "ended before it attached" "$work/dispatcher.log")" -ge 3 ]'
+    wait_until "it is tried again" eval '[ "$(grep -c "ended before it attached" "$work/dispatcher.log")" -ge 3 ]'
     grep -q -- '--nonsense' "$work/dispatcher.log" || fail "the worker's own message is not there"
     [ "$(grep -c 'worker process .* is started' "$work/dispatcher.log")" -lt 50 ] || fail "started without a pause"
 }
@@ -165,14 +162,14 @@ case_external() {
     begin_dispatcher --provisioner external --max-workers 3 --scale-window 500ms
     begin_worker w1
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --max-stall 0.9 --autoscale fixed:2
-    wait_until 60 "two are wanted" eval '"$cachew" metrics --dispatcher "$DISPATCHER" | says "^cachew_workers_wanted 2"'
+    ask_until "two are wanted" eval '"$cachew" metrics --dispatcher "$DISPATCHER" | says "^cachew_workers_wanted 2"'
     "$cachew" decisions --dispatcher "$DISPATCHER" --kind provision | says "2 workers" || fail "no decision"
     begin_worker w2
-    wait_until 60 "it takes part" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"jobs\":\[\"j")" -eq 2 ]'
+    ask_until "it takes part" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"jobs\":\[\"j")" -eq 2 ]'
     address=$(sed -n 's/^ready //p' "$work/w1.out")
     "$cachew" drain "$address" --wait --dispatcher "$DISPATCHER" >"$work/drain.out" || fail "drain failed"
     grep -q 'has left' "$work/drain.out" || fail "$(cat "$work/drain.out")"
-    wait_for w1 60 || fail "the drained worker did not end well"
+    wait_for w1 || fail "the drained worker did not end well"
     expect_error none 'there is no worker "elsewhere:1"' "$cachew" drain elsewhere:1 --dispatcher "$DISPATCHER"
 }
 # What cannot be is said at once.
@@ -198,7 +195,7 @@ case_own_policy() {
     write_sleepy
     begin_elastic --scale-window 500ms
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --autoscale fixed:5 --max-workers 3
-    wait_until 60 "as many as it may have" has_workers 3
+    ask_until "as many as it may have" has_workers 3
     grep -q "autoscale fixed:5: 3 workers" "$work/dispatcher.log" || fail "not by its policy: $(grep autoscale "$work/dispatcher.log")"
 }
 run_case "$@"; exit

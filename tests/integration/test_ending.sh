@@ -29,7 +29,7 @@ small_job_runs() {
     same "the small job" "$(hashes reference)" "$(hashes small)"
 }
 leaves() { # NAME REGEX: by itself, although something in it does not end; its log says so
-    wait_for "$1" 120 || fail "$1 left with status $?"
+    wait_for "$1" || fail "$1 left with status $?"
     says -E "$2" <"$work/$1.log" || fail "$1 does not say why it left"
 }
 
@@ -42,17 +42,17 @@ case_preparations() {
     begin_dispatcher
     begin_worker_far DIRS w1 --drain-limit 100ms
     for ((i = 0; i < 6; i++)); do begin "far$i" "$cachew" run "$work/far.json" --name "far$i" --dispatcher "$DISPATCHER"; done
-    wait_until 60 "six preparations hang" calls 6
+    wait_until "six preparations hang" calls 6
     small_job_runs
     for ((i = 0; i < 6; i++)); do end_job "far$i"; done
     small_job_runs
     # The worker was told so, too: when they come back at last nobody hears of it.
     rm "$work/hangs"
-    wait_until 60 "they come to their end" opens_nothing w1
+    ask_until "they come to their end" opens_nothing w1
     grep 'cannot be prepared' "$work/w1.log" && fail "it still prepares what nobody wants"
     touch "$work/hangs"
     begin far "$cachew" run "$work/far.json" --dispatcher "$DISPATCHER"
-    wait_until 60 "one more hangs" calls 7
+    wait_until "one more hangs" calls 7
     kill -TERM "${pid_of[w1]}"
     leaves w1 'drained'
 }
@@ -82,7 +82,7 @@ case_reads() {
     begin_dispatcher
     begin_worker_far READS w1 --threads 2 --drain-limit 100ms
     begin job "$cachew" run "$work/read.json" --seed 3 --json --dispatcher "$DISPATCHER" --timeout 120s
-    wait_until 60 "two reads hang" calls 2
+    wait_until "two reads hang" calls 2
     begin_worker w2
     kill -TERM "${pid_of[w1]}"
     leaves w1 'drain-limit.*handed back'
@@ -101,7 +101,7 @@ case_elements() {
     for op in sleep burn; do
         printf '{"pipeline": [{"op": "range", "stop": 100000}, {"op": "%s", "ms": 60000}, {"op": "batch", "size": 1000}]}' $op >"$work/$op.json"
         begin $op "$cachew" run "$work/$op.json" --name $op --dispatcher "$DISPATCHER"
-        wait_until 60 "an element is begun" begun $op
+        ask_until "an element is begun" begun $op
         if [ $op = sleep ]; then
             end_job $op
             small_job_runs
@@ -122,11 +122,11 @@ case_store_away() {
     begin_dispatcher --cache-store "dir:$work/cache?timeout=1s" --autocache off
     FAILING_DISK=$work/cache FAILING_DISK_DOES=$work/does LD_PRELOAD=$failing begin_worker w1 --drain-limit 1h
     run before "$work/cached.json" --seed 3
-    wait_until 60 "a chunk is written" eval '[ -n "$(find "$work/cache" -name "*.chunk")" ]'
+    wait_until "a chunk is written" eval '[ -n "$(find "$work/cache" -name "*.chunk")" ]'
     sed 's/x \* 2/x * 3/' "$work/cached.json" >"$work/other.json"
     echo hold >"$work/does"
     run other "$work/other.json" --seed 3
-    wait_until 60 "the store is away" grep -qs "is away:" "$work/w1.log"
+    wait_until "the store is away" grep -qs "is away:" "$work/w1.log"
     kill -TERM "${pid_of[w1]}"
     leaves w1 "store at dir:$work/cache.* is lost, which is away"
 }

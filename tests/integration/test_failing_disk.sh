@@ -6,14 +6,13 @@
 . "$(dirname "$0")/cache_lib.sh"
 
 # What stands at $work/files is seen at $work/disk, where parts of it fail as $work/bad says.
-is_mounted() { mountpoint -q "$work/disk" || is_gone disk; }
 mount_disk() {
     mkdir "$work/files" "$work/disk"
     : >"$work/bad"
     /usr/bin/python3 -c 'import fusepy' 2>/dev/null || skip "the package python3-fusepy is not here"
     trap unmount_disk EXIT
     begin disk /usr/bin/python3 "$(dirname "$0")/../support/failing_fs.py" "$work/files" "$work/disk" "$work/bad"
-    wait_until 60 "the file system is mounted" is_mounted
+    wait_until "the file system is mounted" is_ready_or_gone disk
     mountpoint -q "$work/disk" || skip "FUSE cannot be used here: $(cat "$work/disk.log")"
 }
 # spoil FILE: the page in its middle cannot be read any more.
@@ -24,7 +23,7 @@ spoil() {
 spoil_each() { while read -r file; do spoil "$file"; done; }
 all_live() {
     local name
-    for name in "$@"; do ! is_gone_or_zombie "$name" || fail "$name died"; done
+    for name in "$@"; do ! is_gone "$name" || fail "$name died"; done
 }
 
 # cache PARAMETERS REASON: chunks that were written while the disk was well are read by workers that are new.
@@ -48,7 +47,7 @@ cache() {
     all_live w2 w3
     # Each is given up by name and with the reason, is removed, and what it held is written anew.
     cat "$work/w2.log" "$work/w3.log" | says -E "\.chunk.*$2.*Input/output error" || fail "no worker names a chunk and why it is given up"
-    wait_until 60 "unreadable chunks are removed" bad_are_gone
+    wait_until "unreadable chunks are removed" bad_are_gone
     wait_cached records 10000
 }
 bad_are_gone() {

@@ -20,15 +20,14 @@ compare() {
 }
 try_dispatcher() { # FAULT: it may be dead when this returns
     CACHEW_FAULT=$1 begin dispatcher "$CACHEW_BIN/cachew-dispatcher" --listen "$listen" --state-dir "$work/state" --poison-deaths 1000
-    wait_until 60 "dispatcher ready" is_ready_or_dead dispatcher
+    wait_until "dispatcher ready" is_ready_or_gone dispatcher
 }
-is_ready_or_dead() { is_ready "$1" || is_gone_or_zombie "$1"; }
 
 # ---- a standby ----
 
 begin_standby() { # NAME
     begin "$1" "$CACHEW_BIN/cachew-dispatcher" --listen "$listen" --state-dir "$work/state" --standby
-    wait_until 60 "$1 stands by" grep -qs 'standing by' "$work/$1.log"
+    wait_until "$1 stands by" grep -qs 'standing by' "$work/$1.log"
 }
 standby() {
     reference fashion
@@ -41,12 +40,12 @@ standby() {
     trainer
     read_batches job 100
     end dispatcher KILL
-    wait_until 60 "the standby serves" is_ready standby1
+    wait_until "the standby serves" is_ready standby1
     read_batches job 400
     begin_standby standby2
     end w1 KILL
     end standby1 KILL
-    wait_until 60 "the next standby serves" is_ready standby2
+    wait_until "the next standby serves" is_ready standby2
     begin_worker w3
     compare
     local before
@@ -69,10 +68,10 @@ case_standby_alone() {
     mkfifo "$work/stdin"
     exec {fd}<>"$work/stdin"
     begin standby bash -c "exec $fd>&-; exec '$CACHEW_BIN/cachew-dispatcher' --listen unix:$work/other.sock --state-dir '$work/state' --standby --exit-with-stdin <'$work/stdin'"
-    wait_until 60 "it stands by" grep -qs 'standing by' "$work/standby.log"
-    is_gone_or_zombie standby && fail "the standby is gone before its parent"
+    wait_until "it stands by" grep -qs 'standing by' "$work/standby.log"
+    is_gone standby && fail "the standby is gone before its parent"
     exec {fd}>&-
-    wait_for standby 60 || fail "a standby whose parent is gone: status $?"
+    wait_for standby || fail "a standby whose parent is gone: status $?"
     begin_standby other
     end other
     same "status of a standby that is told to stop" 0 $?
@@ -93,7 +92,7 @@ dispatcher_points() { # PIPELINE POINT...: "any:N" is the N-th of all that it pa
     for fault in "${@:2}"; do
         try_dispatcher "$fault"
         read_while_alive dispatcher 60
-        case $fault in any:*) ;; *) wait_until 60 "the dispatcher dies at $fault" is_gone_or_zombie dispatcher ;; esac
+        case $fault in any:*) ;; *) wait_until "the dispatcher dies at $fault" is_gone dispatcher ;; esac
         end dispatcher KILL
     done
     try_dispatcher ''
@@ -113,14 +112,14 @@ dies_at() { # POINT:N COMMAND...: killed there, when the command brings it about
     end dispatcher KILL
     try_dispatcher "$1"
     "${@:2}"
-    wait_until 60 "the dispatcher dies at $1" is_gone_or_zombie dispatcher
+    wait_until "the dispatcher dies at $1" is_gone dispatcher
     end dispatcher KILL
     try_dispatcher ''
 }
 has_leases() { "$cachew" workers --json --dispatcher "$DISPATCHER" | says "\"pid\":${pid_of[$1]},.*\"leased\":[0-9]*[1-9][0-9]"; }
-has_leases_or_dead() { is_gone_or_zombie dispatcher || has_leases "$1"; }
+has_leases_or_dead() { is_gone dispatcher || has_leases "$1"; }
 drain() { # NAME: when it has more to do than it has begun. (Another one that drains may bring it about before.)
-    wait_until 60 "$1 has leases" has_leases_or_dead "$1"
+    ask_until "$1 has leases" has_leases_or_dead "$1"
     kill "${pid_of[$1]}"
 }
 begin_bad() { begin bad "$cachew" run "$work/bad.json" --dispatcher "$DISPATCHER" --timeout 60s; }
@@ -149,14 +148,14 @@ case_dispatcher_points_by_name() {
 
 # ---- the dispatcher dies while a job begins ----
 
-knows_two_or_dead() { is_gone_or_zombie dispatcher || [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" 2>/dev/null | grep -c '"state":"ready"')" -eq 2 ]; }
+knows_two_or_dead() { is_gone dispatcher || [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" 2>/dev/null | grep -c '"state":"ready"')" -eq 2 ]; }
 revive() {
-    is_gone_or_zombie dispatcher || return 0
+    is_gone dispatcher || return 0
     died=$fault
     end dispatcher KILL
     try_dispatcher ''
 }
-ended_or_dead() { is_gone_or_zombie dispatcher || is_gone_or_zombie job; }
+ended_or_dead() { is_gone dispatcher || is_gone job; }
 begin_job() {
     rm -f "$work/job.batches"
     begin job "$cachew" run "$file" --json --dispatcher "$DISPATCHER" --seed 3 --timeout 60s --batches "$work/job.batches"
@@ -175,16 +174,16 @@ case_job_begins() {
         try_dispatcher "$fault"
         begin_worker w1
         begin_worker w2
-        wait_until 60 "the workers are known" knows_two_or_dead
+        ask_until "the workers are known" knows_two_or_dead
         revive
         begin_job
-        wait_until 120 "the job ends or the dispatcher dies" ended_or_dead
+        wait_until "the job ends or the dispatcher dies" ended_or_dead
         revive
-        if ! wait_for job 120; then
+        if ! wait_for job; then
             # It came just when nobody was there.
             grep -q 'is cachew-dispatcher running' "$work/job.log" || fail "$fault: $(cat "$work/job.log")"
             begin_job
-            wait_for job 120 || fail "$fault: $(cat "$work/job.log")"
+            wait_for job || fail "$fault: $(cat "$work/job.log")"
         fi
         cmp "$work/reference.batches" "$work/job.batches" || fail "$fault: lost, repeated or other batches"
         revive # the trainer does not wait for the answer to its last word
@@ -197,7 +196,7 @@ case_job_begins() {
 
 # ---- workers die at point N ----
 
-is_known_or_dead() { is_gone_or_zombie "$1" || "$cachew" workers --json --dispatcher "$DISPATCHER" 2>/dev/null | says "\"pid\":${pid_of[$1]},"; }
+is_known_or_dead() { is_gone "$1" || "$cachew" workers --json --dispatcher "$DISPATCHER" 2>/dev/null | says "\"pid\":${pid_of[$1]},"; }
 worker_points() { # PIPELINE POINT...
     local fault
     reference "$1"
@@ -210,15 +209,15 @@ worker_points() { # PIPELINE POINT...
         case $fault in
         any:*) read_while_alive faulty 60 ;;
         *)
-            wait_until 60 "it attaches or dies" is_known_or_dead faulty
+            ask_until "it attaches or dies" is_known_or_dead faulty
             read_while_alive faulty 300
-            wait_until 60 "a worker dies at $fault" is_gone_or_zombie faulty
+            wait_until "a worker dies at $fault" is_gone faulty
             ;;
         esac
         end faulty KILL
     done
     CACHEW_FAULT=worker.drained:1 begin_worker faulty
-    wait_until 60 "it attaches" is_known_or_dead faulty
+    ask_until "it attaches" is_known_or_dead faulty
     end faulty
     same "exit status of one that dies when it has drained" 137 $?
     compare

@@ -27,16 +27,16 @@ ask() { # sets `state` to its answer, which is its last line
     local lines
     lines=$(wc -l <"$work/load.out")
     echo state >&$load_fd
-    wait_until 120 "store_load answers" has_more_lines "$lines"
+    wait_until "store_load answers" has_more_lines "$lines"
     state=$(tail -n 1 "$work/load.out")
 }
-has_more_lines() { is_gone_or_zombie load || [ "$(wc -l <"$work/load.out")" -gt "$1" ]; }
+has_more_lines() { is_gone load || [ "$(wc -l <"$work/load.out")" -gt "$1" ]; }
 value() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" <<<"$state"; }
 has_come_to() { # KEY N
     ask
     [ "$(value "$1")" -ge "$2" ]
 }
-comes_to() { wait_until 240 "$1 comes to $2" has_come_to "$@"; }
+comes_to() { ask_until "$1 comes to $2" has_come_to "$@"; }
 gets_on() { # N more files are written and read
     ask
     local puts reads
@@ -54,7 +54,7 @@ no_errors() {
 }
 end_load() {
     echo quit >&$load_fd
-    wait_for load 240 || fail "lost: $(tail -n 2 "$work/load.out")"
+    wait_for load || fail "lost: $(tail -n 2 "$work/load.out")"
     grep -q '"wrong":0,.*"away":0' "$work/load.out" || fail "wrong bytes: $(tail -n 2 "$work/load.out")"
     grep -q '"lost":0' "$work/load.out" || fail "lost: $(tail -n 2 "$work/load.out")"
 }
@@ -70,7 +70,7 @@ case_one_of_three_dies() {
     gluster_volume r3 3
     begin_load "$(gluster_url r3)/x?timeout=60s"
     gets_on 5
-    wait_until 120 "a connection to each brick" is_connected_to 3
+    ask_until "a connection to each brick" is_connected_to 3
     gluster_kill_brick r3 0
     gets_on 60
     no_errors
@@ -89,9 +89,9 @@ all_die() { # VOLUME BRICKS
     gluster_kill_all "$1"
     comes_to puts_failed 5
     comes_to reads_failed 5
-    wait_until 120 "away" is_away 1
+    ask_until "away" is_away 1
     gluster_restart "$1"
-    wait_until 240 "back" is_away 0
+    ask_until "back" is_away 0
     gets_on 20
     [ "$(value worst_ms)" -lt 100000 ] || fail "an operation waited for long: $state"
     end_load
@@ -109,10 +109,10 @@ case_hangs() {
     gluster_freeze_brick one 0
     comes_to puts_failed 5
     comes_to reads_failed 5
-    wait_until 60 "away" is_away 1
+    ask_until "away" is_away 1
     grep -q TIMEOUT "$work/load.out" || grep -q 'no answer within' "$work/load.out" || fail "no timeout: $state"
     gluster_thaw_brick one 0
-    wait_until 240 "back" is_away 0
+    ask_until "back" is_away 0
     gets_on 20
     end_load
 }

@@ -20,7 +20,7 @@ JSON
 # begin_worker_with NAME DIRECTORY: it sees that directory in the place of the data.
 begin_worker_with() {
     begin "$1" unshare -m sh -c "mount --bind '$2' '$work/data' && exec '$CACHEW_BIN/cachew-worker' --dispatcher '$DISPATCHER' --listen '$own_host:0' --threads 1"
-    wait_until 60 "worker $1 is ready" is_ready_or_gone "$1"
+    wait_until "worker $1 is ready" is_ready_or_gone "$1"
     is_ready "$1" || skip "mounting is not permitted"
 }
 address_of() { sed -n 's/^ready //p' "$work/$1.out"; }
@@ -54,7 +54,7 @@ case_other_times() {
         before=$(worker_done w2)
         run "$word" "$work/data.json" --seed 3 --name "$word" --identity "$word"
         same "hash by $word" "$(hashes reference)" "$(hashes "$word")"
-        wait_until 60 "the other worker computes by $word" eval "[ \"\$(worker_done w2)\" -gt $before ]"
+        ask_until "the other worker computes by $word" eval "[ \"\$(worker_done w2)\" -gt $before ]"
         job_row "$word" | says '"other_files_workers":0' || fail "$word: it is said to see other files"
     done
     grep -q 'identity size does not notice' "$work/size.log" || fail "size does not say what it cannot notice"
@@ -126,7 +126,7 @@ begin_with_other_copy() {
     begin_worker_with w2 "$work/copy"
     tight_pipe job
     begin_held job "$work/long.json" --name job --window 20
-    wait_until 60 "the other worker is shown" says_other_files w2 "time of change"
+    ask_until "the other worker is shown" says_other_files w2 "time of change"
     end w1 KILL
 }
 make_copy() {
@@ -138,7 +138,7 @@ make_copy() {
 case_waits() {
     make_copy
     begin_with_other_copy 600s
-    wait_until 60 "the job waits" job_is waiting
+    ask_until "the job waits" job_is waiting
     begin_worker w1
     release job
     same "batches" 1200 "$(sort -u "$work/job.batches" | wc -l)"

@@ -10,9 +10,8 @@ begin_fleet() { # ARGS...: a dispatcher that starts remote workers itself
     begin_dispatcher --provisioner process --max-workers 4 --worker-arg=--threads=1 "--worker-arg=--listen=$own_host:0" --scale-window 400ms --scale-in 500ms "$@"
 }
 local_pids() { pgrep -f -- "--dispatcher $DISPATCHER --only-job"; }
-locals_n() { local_pids | wc -l; }
-has_some_locals() { [ "$(locals_n)" -gt 0 ]; }
-has_locals() { [ "$(locals_n)" -eq "$1" ]; }
+has_some_locals() { [ -n "$(local_pids)" ]; }
+no_local_is_left() { none_left "no local worker is left" "--dispatcher $DISPATCHER --only-job"; }
 listed_locals() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"only_job":"j'; }
 lists_locals() { [ "$(listed_locals)" -eq "$1" ]; }
 remotes_n() { # -1 = it cannot be asked
@@ -29,12 +28,12 @@ case_decided() {
     write_sleepy
     begin_fleet
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --step-ms 20 --local-workers 3 --local-threads 1 --max-stall 0.9
-    wait_until 240 "a local worker" has_some_locals
+    ask_until "a local worker" has_some_locals
     [ "$(line_of 'worker process .* is started')" -lt "$(line_of 'is asked for [1-9]')" ] || fail "no remote worker first"
-    wait_until 240 "no remote worker" has_remotes 0
+    ask_until "no remote worker" has_remotes 0
     "$cachew" decisions --dispatcher "$DISPATCHER" --kind autoplace | says ' local' || fail "not by decisions"
     end job TERM
-    wait_until 60 "none is left" has_locals 0
+    no_local_is_left
 }
 # What is delivered does not depend on where it is computed, nor on changes in the middle of an epoch.
 case_hash() {
@@ -54,9 +53,9 @@ case_killed_trainer() {
     write_sleepy
     begin_fleet
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --autoplace fixed:1,3 --local-workers 3
-    wait_until 60 "three beside the trainer" lists_locals 3
+    ask_until "three beside the trainer" lists_locals 3
     end job KILL
-    wait_until 60 "none is left behind" has_locals 0
+    no_local_is_left
 }
 # It is begun again, and nothing is lost or repeated.
 case_killed_worker() {
@@ -67,12 +66,13 @@ case_killed_worker() {
     tight_pipe job
     begin_held job "$work/fashion.json" --epochs 4 --seed 4 --window 40 --autoplace fixed:0,2 --local-workers 2
     read_batches job 100
-    wait_until 60 "two beside the trainer" lists_locals 2
+    ask_until "two beside the trainer" lists_locals 2
     victim=$(local_pids | head -1)
     kill -9 "$victim"
-    wait_until 60 "it is gone" eval "! kill -0 $victim 2>/dev/null"
+    local others=("$victim")
+    wait_until "it is gone" has_ended "$victim"
     renewed() { lists_locals 2 && [ "$(local_pids | grep -cvx "$victim")" -eq 2 ]; }
-    wait_until 60 "another one" renewed
+    ask_until "another one" renewed
     release job
     cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
 }
@@ -86,11 +86,11 @@ case_killed_dispatcher() {
     tight_pipe job
     begin_held job "$work/fashion.json" --epochs 4 --seed 4 --window 40 --autoplace fixed:0,2 --local-workers 2
     read_batches job 100
-    wait_until 60 "two beside the trainer" lists_locals 2
+    ask_until "two beside the trainer" lists_locals 2
     before=$(local_pids | sort)
     end dispatcher KILL
     begin_dispatcher --grace 2s
-    wait_until 60 "both are back" lists_locals 2
+    ask_until "both are back" lists_locals 2
     same "the processes" "$before" "$(local_pids | sort)"
     release job
     cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
@@ -100,11 +100,11 @@ case_not_placed_any_more() {
     write_sleepy
     begin_fleet
     begin job "$cachew" run "$work/sleepy.json" --name placed --dispatcher "$DISPATCHER" --timeout 120s --autoplace fixed:1,2 --local-workers 2
-    wait_until 60 "two beside the trainer" lists_locals 2
+    ask_until "two beside the trainer" lists_locals 2
     "$cachew" scale placed --place off --dispatcher "$DISPATCHER" >/dev/null || fail "scale --place off"
     "$cachew" scale placed fixed:2 --dispatcher "$DISPATCHER" >/dev/null || fail "scale"
-    wait_until 60 "none beside the trainer" has_locals 0
-    wait_until 60 "two elsewhere" has_remotes 2
+    no_local_is_left
+    ask_until "two elsewhere" has_remotes 2
 }
 # A fleet without a worker: a local one looks at the sources, and computes.
 case_no_remote() {
@@ -113,7 +113,7 @@ case_no_remote() {
     begin_dispatcher
     run job "$work/photos.json" --epochs 2 --local-workers 2
     same "hash" "$(hashes reference)" "$(hashes job)"
-    wait_until 60 "none is left" has_locals 0
+    no_local_is_left
 }
 # There is no program to start: it is said, and the job goes on with the workers that there are.
 case_cannot_start() {
@@ -133,7 +133,7 @@ case_limits() {
     write_sleepy
     begin_fleet
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --autoplace fixed:1,1 --local-workers 1 --local-nice 5 --local-cpus 0.5 --local-threads 2 --local-memory 100M
-    wait_until 60 "one beside the trainer" lists_locals 1
+    ask_until "one beside the trainer" lists_locals 1
     pid=$(local_pids | head -1)
     own=$(ps -o ni= -p "${pid_of[job]}" | tr -d ' ')
     same "nice level" "$((own + 5 > 19 ? 19 : own + 5))" "$(ps -o ni= -p "$pid" | tr -d ' ')"
@@ -153,8 +153,8 @@ case_two_consumers() {
         begin "c$i" "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 8 --name both --consumers 2 --consumer $i \
             --autoplace fixed:0,4 --local-workers 2 --batches "$work/c$i.fifo"
     done
-    wait_until 120 "each is asked for two" each_is_asked
-    wait_until 120 "two beside each trainer" lists_locals 4
+    wait_until "each is asked for two" each_is_asked
+    ask_until "two beside each trainer" lists_locals 4
     for i in 0 1; do
         exec {held_fd}<"$work/c$i.fifo"
         fd=${own_fds[i]}
@@ -164,8 +164,8 @@ case_two_consumers() {
         exec {held_fd}<&-
     done
     tight_fd=
-    wait_for c0 300 || fail "$(cat "$work/c0.log")"
-    wait_for c1 300 || fail "$(cat "$work/c1.log")"
+    wait_for c0 || fail "$(cat "$work/c0.log")"
+    wait_for c1 || fail "$(cat "$work/c1.log")"
     for i in 0 1; do
         wait "${readers[i]}" || fail "c$i: its list does not end"
     done

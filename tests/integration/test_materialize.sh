@@ -65,7 +65,7 @@ case_killed_any_time() {
     materialize whole "$work/slow.json" "$work/whole" --shard-bytes 100K
     for signal in KILL TERM; do
         begin materialize "$cachew" materialize "$work/slow.json" "$work/cut" --shard-bytes 100K --quiet --threads 1
-        wait_until 120 "a second shard" has_second_shard
+        wait_until "a second shard" has_second_shard
         if end materialize $signal; then # it was faster than this script
             echo "$signal came too late"
         else

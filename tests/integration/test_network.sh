@@ -17,7 +17,7 @@ reference() { # PIPELINE: sets file
 # begin_proxy NAME TARGET ARGS...: sets address.
 begin_proxy() {
     begin "$1" "$(dirname "$0")/proxy.py" --listen "$own_host:0" --target "$2" "${@:3}"
-    wait_until 60 "proxy $1 ready" is_ready_or_gone "$1"
+    wait_until "proxy $1 ready" is_ready_or_gone "$1"
     is_ready "$1" || fail "proxy $1 ended"
     address=$(sed -n 's/^ready //p' "$work/$1.out")
 }
@@ -93,7 +93,7 @@ netns_job() { # WORKERS
     netns_begin
     reference fashion
     begin dispatcher ip netns exec "${ns}d" "$CACHEW_BIN/cachew-dispatcher" --listen 0.0.0.0:7070 --state-dir "$work/state"
-    wait_until 60 "dispatcher ready" is_ready_or_gone dispatcher
+    wait_until "dispatcher ready" is_ready_or_gone dispatcher
     is_ready dispatcher || fail "the dispatcher ended"
     netns_worker w1 w 10.99.1.1:7070 10.99.3.2:0
     [ "$1" -lt 2 ] || netns_worker w2 d 10.99.2.1:7070 10.99.2.1:0
@@ -105,18 +105,17 @@ netns_job() { # WORKERS
 }
 netns_worker() { # NAME WHERE DISPATCHER LISTEN
     begin "$1" ip netns exec "$ns$2" "$CACHEW_BIN/cachew-worker" --dispatcher "$3" --listen "$4" --threads 1
-    wait_until 60 "worker $1 ready" is_ready_or_gone "$1"
+    wait_until "worker $1 ready" is_ready_or_gone "$1"
     is_ready "$1" || fail "worker $1 ended"
 }
-# partition LINK: cut while a trainer runs, for longer than the heartbeat limit, healed, and once more for a moment.
+# partition LINK REGEX: cut while a trainer runs, until the dispatcher says that it has noticed, healed, and once more for a moment.
 partition() {
     netns_job 1
     sever "$1"
-    take_for 6
+    wait_until "it is noticed" grep -qE "$2" "$work/dispatcher.log"
     heal "$1"
     read_batches job 300
     sever "$1"
-    take_for 1
     heal "$1"
     release job
     same_batches
@@ -128,20 +127,9 @@ partition_stays() {
     release job
     same_batches
 }
-take_for() { # SECONDS: what comes in this time
-    local line end=$((SECONDS + $1))
-    while [ $SECONDS -lt $end ]; do
-        if read -r -t 0.2 -u "$held_fd" line; then
-            echo "$line" >>"$work/job.batches"
-            sleep 0.02
-        else
-            printf '%s' "$line" >>"$work/job.batches" # its beginning
-        fi
-    done
-}
-case_partition_worker_dispatcher() { partition dw; }
-case_partition_client_dispatcher() { partition dc; }
-case_partition_client_worker() { partition cw; }
+case_partition_worker_dispatcher() { partition dw "worker=.* is (disconnected|gone)"; }
+case_partition_client_dispatcher() { partition dc "client .* is gone"; }
+case_partition_client_worker() { partition cw "its client lost the stream"; }
 case_partition_stays_worker_dispatcher() { partition_stays dw; }
 case_partition_stays_client_worker() { partition_stays cw; }
 run_case "$@"; exit

@@ -76,7 +76,7 @@ stop_and_continue() {
     timeout 300 cat <&"$held_fd" >>"$work/job.batches" &
     local reader=$!
     lost() { [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"')" -eq 1 ]; }
-    wait_until 120 "the silent worker is given up" lost
+    ask_until "the silent worker is given up" lost
     kill -CONT "${pid_of[w1]}"
     wait "$reader" || fail "the job stands still"
 }
@@ -162,20 +162,25 @@ case_unreachable_worker() {
     run job "$work/job.json" --epochs 2
     same "elements" "2000 2000" "$(field elements "$work/job.out" | paste -sd' ')"
 }
-# Who starts before the dispatcher waits for it.
+# Who starts before the dispatcher waits for it. (Somebody else has its address until both have tried.)
 case_early_birds() {
     write_pipelines
     DISPATCHER='' run reference "$work/fashion.json"
-    listen=unix:$work/dispatcher.sock
+    begin silent /usr/bin/python3 "$(dirname "$0")/silent.py" "$own_host"
+    wait_until "the silent server is ready" is_ready silent
+    listen=$(sed -n 's/^ready //p' "$work/silent.out")
     DISPATCHER=$listen
     begin_worker w1
-    begin job timeout 300 "$cachew" run "$work/fashion.json" --json --dispatcher "$listen" --timeout 240s
-    sleep 1
-    [ -d "/proc/${pid_of[job]}" ] || fail "the trainer did not wait"
+    wait_until "the worker has tried" came 1
+    begin job "$cachew" run "$work/fashion.json" --json --dispatcher "$listen" --timeout 240s
+    wait_until "the trainer has tried" came 2
+    end silent KILL
+    is_gone job && fail "the trainer did not wait"
     begin_dispatcher
-    wait_for job 240 || fail "the trainer failed: $(cat "$work/job.log")"
+    wait_for job || fail "the trainer failed: $(cat "$work/job.log")"
     same "hash" "$(hashes reference)" "$(hashes job)"
 }
+came() { [ "$(grep -c came "$work/silent.out")" -ge "$1" ]; } # N connections
 
 # The two cases of the thesis that need a cache: a worker dies while it writes one (putfail), and while it reads one (getfail).
 with_cache() { # BODY: two epochs, of which the first fills the cache and the second reads it

@@ -152,7 +152,7 @@ case_skip_sparse_back() {
     run whole "$work/sparse.json" --seed 7 --epochs 2 --batches "$work/whole.txt"
     run first "$work/sparse.json" --seed 7 --epochs 2 --name back --stop-after 40 --save-token "$work/checkpoint"
     run second "$work/sparse.json" --seed 7 --epochs 2 --name back --resume "$work/checkpoint" --stop-after 75
-    wait_until 60 "the first epoch is known to be consumed" is_in_epoch back 1
+    ask_until "the first epoch is known to be consumed" is_in_epoch back 1
     timeout 60 "$cachew" skip back 60-69 --epoch 0 --dispatcher "$DISPATCHER" >"$work/skip.txt" || fail "skip"
     timeout 60 "$cachew" skip back 50 --epoch 1 --dispatcher "$DISPATCHER" >>"$work/skip.txt" || fail "skip of one"
     grep -q '^the trainer has consumed 10 of them' "$work/skip.txt" || fail "skip says: $(cat "$work/skip.txt")"
@@ -165,7 +165,7 @@ case_skip_sparse_back() {
         begin "two$c" "$cachew" run "$work/sparse.json" --json --seed 7 --epochs 2 --name two --consumers 2 --consumer "$c" --stop-after 3 --save-token "$work/two$c.token" \
             --dispatcher "$DISPATCHER" --timeout 120s
     done
-    for c in 0 1; do wait_for "two$c" 120 || fail "consumer $c failed: $(cat "$work/two$c.log")"; done
+    for c in 0 1; do wait_for "two$c" || fail "consumer $c failed: $(cat "$work/two$c.log")"; done
     timeout 60 "$cachew" skip two 60-69 --epoch 0 --dispatcher "$DISPATCHER" >/dev/null || fail "skip"
     timeout 60 "$cachew" skip two 50 --epoch 1 --dispatcher "$DISPATCHER" >/dev/null || fail "skip of one"
     for c in 0 1; do
@@ -173,7 +173,7 @@ case_skip_sparse_back() {
             --batches "$work/two$c.txt" --dispatcher "$DISPATCHER" --timeout 120s
     done
     for c in 0 1; do
-        wait_for "two$c" 120 || fail "consumer $c failed: $(cat "$work/two$c.log")"
+        wait_for "two$c" || fail "consumer $c failed: $(cat "$work/two$c.log")"
         awk -v c="$c" '$2 % 2 == c && ($1 > 0 || $2 >= 6)' "$work/expected.txt" | cmp - "$work/two$c.txt" || fail "consumer $c: other batches came"
     done
 }
@@ -188,7 +188,7 @@ case_skip_back() {
     run first "$work/fashion.json" --seed 7 --epochs 2 --name back --stop-after 40 --save-token "$work/checkpoint"
     run second "$work/fashion.json" --seed 7 --epochs 2 --name back --resume "$work/checkpoint" --stop-after 75 --batches "$work/second.txt"
     sed -n 41,115p "$work/whole.txt" | cmp - "$work/second.txt" || fail "it did not go on behind the checkpoint"
-    wait_until 60 "the first epoch is known to be consumed" is_in_epoch back 1
+    ask_until "the first epoch is known to be consumed" is_in_epoch back 1
     timeout 60 "$cachew" skip back 60-69 --epoch 0 --dispatcher "$DISPATCHER" >"$work/skip.txt" || fail "skip"
     timeout 60 "$cachew" skip back 100 --epoch 1 --dispatcher "$DISPATCHER" >>"$work/skip.txt" || fail "skip of one"
     grep -q '^the trainer has consumed 10 of them' "$work/skip.txt" || fail "skip says: $(cat "$work/skip.txt")"

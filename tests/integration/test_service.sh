@@ -5,8 +5,6 @@
 
 cpu_ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/${pid_of[$1]}/stat"; }
 state_of() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep "\"name\":\"$1\"" | sed 's/.*"state":"\([a-z]*\)".*/\1/'; }
-done_items() { "$cachew" workers --json --dispatcher "$DISPATCHER" | sed 's/.*"done":\([0-9]*\).*/\1/' | paste -sd+ | bc_sum; }
-bc_sum() { awk -F+ '{ for (i = 1; i <= NF; i++) n += $i } END { print n + 0 }'; }
 
 slow_pipeline() { # ITEMS MS
     cat >"$work/slow.json" <<JSON
@@ -56,9 +54,9 @@ case_drain() {
     begin_worker w2
     DISPATCHER='' run expected "$work/slow.json" --threads 4
     begin job timeout 300 "$cachew" run "$work/slow.json" --json --stats --name drained --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
-    wait_until 60 "batches come" test -s "$work/batches.txt"
+    wait_until "batches come" test -s "$work/batches.txt"
     end w1 || fail "the drained worker's exit status is not 0"
-    wait_for job 300 || fail "the job failed: $(cat "$work/job.log")"
+    wait_for job || fail "the job failed: $(cat "$work/job.log")"
     same "hash" "$(hashes expected)" "$(field hash "$work/job.out")"
     "$cachew" jobs --json --dispatcher "$DISPATCHER" >"$work/jobs.out"
     hedged=$(field hedged "$work/jobs.out")
@@ -73,24 +71,30 @@ JSON
     begin_worker w1 --budget 64M
     # 4000 batches of 1 MiB; the trainer takes one an hour.
     begin job "$cachew" run "$work/large.json" --json --dispatcher "$DISPATCHER" --timeout 120s --buffer 16M --step-ms 3600000
-    local before after=-1 rss
-    steady() { before=$after; after=$(done_items); [ "$after" -gt 0 ] && [ "$before" = "$after" ]; }
-    slowly_steady() { sleep 1; steady; }
-    wait_until 120 "the worker stops" slowly_steady
-    [ "$after" -lt 400 ] || fail "$after of 4000 batches were computed for a trainer that took one"
+    local items=0 since=0 rss
+    ask_until "the worker stops" stands_for_2_s
+    [ "$items" -lt 400 ] || fail "$items of 4000 batches were computed for a trainer that took one"
     for name in w1 job; do
         rss=$(awk '/^VmRSS/ { print $2 }' "/proc/${pid_of[$name]}/status")
         [ "$rss" -lt 700000 ] || fail "$name holds $rss kB"
     done
 }
+metric() { sed -n "s/^cachew_$1\({.*}\)\{0,1\} \([0-9]*\).*/\2/p" "$work/metrics.now"; }
+# Sets items: nothing more was computed within 2 s by the dispatcher's clock. (`since`: when it was as many for the first time.)
+stands_for_2_s() {
+    local now computed
+    "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics.now" || return 1
+    now=$(metric dispatcher_uptime_seconds) computed=$(metric worker_items_total)
+    if [ "$computed" != "$items" ]; then items=$computed since=$now; fi
+    [ "$items" -gt 0 ] && [ $((now - since)) -gt 2 ]
+}
 case_idle() {
     begin_dispatcher
     begin_worker w1 --threads 2
-    sleep 1
     local d w
     for _ in 1 2 3 4 5; do # at first they may have something to do yet
         d=$(cpu_ticks dispatcher) w=$(cpu_ticks w1)
-        sleep 4
+        sleep 4 # what an idle program does with a time that passes
         d=$(($(cpu_ticks dispatcher) - d)) w=$(($(cpu_ticks w1) - w))
         # 400 ticks have passed; a loop that polls would show as dozens, each time.
         if [ $d -le 8 ] && [ $w -le 8 ]; then return; fi
@@ -123,14 +127,16 @@ case_standard_grpc() {
 case_nothing_left() {
     slow_pipeline 4000 20
     begin job env TMPDIR="$work" "$cachew" run "$work/slow.json" --json --batches "$work/batches.txt"
-    wait_until 60 "batches come" test -s "$work/batches.txt"
+    wait_until "batches come" test -s "$work/batches.txt"
     children() { pgrep -P "${pid_of[job]}"; }
     local pids
     pids=$(children)
     [ "$(wc -w <<<"$pids")" -eq 2 ] || fail "expected a dispatcher and a worker, found: $pids"
     kill -9 "${pid_of[job]}"
-    gone() { local p; for p in $pids; do [ -d "/proc/$p" ] && return 1; done; return 0; }
-    wait_until 60 "the private service ends" gone
+    local others
+    mapfile -t others <<<"$pids"
+    gone() { local p; for p in $pids; do has_ended "$p" || return 1; done; }
+    wait_until "the private service ends" gone
 }
 case_unix_socket() {
     write_pipelines
@@ -154,13 +160,13 @@ case_sharing() {
     one first --seed 7
     one second --seed 7
     both_wait() { [ -n "$(state_of first)" ] && [ -n "$(state_of second)" ]; }
-    wait_until 60 "both jobs wait for a worker" both_wait
+    ask_until "both jobs wait for a worker" both_wait
     begin_worker w1
     begin_worker w2
-    wait_for first 300 || fail "the first job failed: $(cat "$work/first.log")"
-    wait_for second 300 || fail "the second job failed: $(cat "$work/second.log")"
+    wait_for first || fail "the first job failed: $(cat "$work/first.log")"
+    wait_for second || fail "the second job failed: $(cat "$work/second.log")"
     one other --seed 8
-    wait_for other 300 || fail "the third job failed: $(cat "$work/other.log")"
+    wait_for other || fail "the third job failed: $(cat "$work/other.log")"
     same "first" "$(hashes expected)" "$(hashes first)"
     same "second" "$(hashes expected)" "$(hashes second)"
     same "other" "$(hashes expected_other)" "$(hashes other)"
@@ -180,11 +186,11 @@ case_sharing_killed() {
     for name in first second; do
         begin $name timeout 300 "$cachew" run "$work/slow.json" --json --seed 7 --name $name --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/$name.batches"
     done
-    wait_until 60 "batches come" test -s "$work/first.batches"
-    wait_until 60 "batches come" test -s "$work/second.batches"
+    wait_until "batches come" test -s "$work/first.batches"
+    wait_until "batches come" test -s "$work/second.batches"
     end w1 KILL
     for name in first second; do
-        wait_for $name 300 || fail "job $name failed: $(cat "$work/$name.log")"
+        wait_for $name || fail "job $name failed: $(cat "$work/$name.log")"
         same $name "$(hashes expected)" "$(hashes $name)"
     done
 }

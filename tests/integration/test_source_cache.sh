@@ -40,7 +40,7 @@ is_attached() { "$cachew" workers --json --dispatcher "$DISPATCHER" | says '"sta
 warm() { # NAME ARGS...
     local name=$1
     shift
-    wait_until 60 "a worker tells of its cache" tells_tier
+    ask_until "a worker tells of its cache" tells_tier
     timeout 300 "$cachew" cache warm "$work/source/*.idx" --json -d "$DISPATCHER" "$@" >"$work/$name.out" 2>"$work/$name.log" ||
         fail "cache warm: $(cat "$work/$name.log")"
 }
@@ -62,7 +62,7 @@ compare() {
         begin_worker b ${arguments#*:}
         run "r$n" "$file" --epochs 2 --seed 5
         same "tiers \"$arguments\"" "$expected" "$(hashes "r$n")"
-        wait_until 60 "reads are reported" has_read 1
+        ask_until "reads are reported" has_read 1
         end_all
     done
     [ "$(dir_bytes "$work/d2")" -le 3145728 ] || fail "the directory is larger than its quota"
@@ -98,10 +98,10 @@ case_warm() {
     end a
     end b
     begin_worker c
-    wait_until 60 "the third worker knows what is cached" is_cached
+    ask_until "the third worker knows what is cached" is_cached
     run cached "$work/records.json" --seed 3
     same "warmed" "$(hashes local)" "$(hashes cached)"
-    wait_until 60 "reads are reported" eval 'status; [ "$(total store hits)" -gt 0 ]'
+    ask_until "reads are reported" eval 'status; [ "$(total store hits)" -gt 0 ]'
     same "reads of the source" 0 "$(total source hits)"
     "$cachew" cache status "$work/source/*.idx" -d "$DISPATCHER" >"$work/text.out" || fail "cache status"
     grep -q 'source 17.2 MB, cached 17.2 MB (100%, store), capacity 1.1 GB' "$work/text.out" || fail "the text: $(cat "$work/text.out")"
@@ -112,11 +112,11 @@ case_warm_interrupted() {
     make_source
     begin_dispatcher --cache-store "dir:$work/store" --autocache off
     CACHEW_FAULT=source.dir_rename:8 begin_worker dies --source-cache-dir "$work/dir"
-    wait_until 60 "the worker tells of its cache" tells_tier
+    ask_until "the worker tells of its cache" tells_tier
     begin warm "$cachew" cache warm "$work/source/*.idx" --json -d "$DISPATCHER"
-    wait_for dies 120
+    wait_for dies
     kill -INT "${pid_of[warm]}"
-    wait_for warm 60
+    wait_for warm
     same "exit status" 130 $?
     [ "$(find "$work/dir" -type f -path '*/??/*' | wc -l)" -eq 7 ] || fail "not seven blocks: $(ls -R "$work/dir")"
     begin_worker lives --source-cache-dir "$work/dir"
@@ -137,16 +137,16 @@ case_killed() {
         rm -rf "$work/dir" "$work/store/_source"
         CACHEW_FAULT=$point begin_worker dies --source-cache-dir "$work/dir"
         begin job "$cachew" run "$work/records.json" --json --seed 3 --dispatcher "$DISPATCHER" --timeout 120s
-        wait_for dies 120
+        wait_for dies
         begin_worker lives --source-cache-dir "$work/dir"
-        wait_for job 240 || fail "$point: $(cat "$work/job.log")"
+        wait_for job || fail "$point: $(cat "$work/job.log")"
         same "$point" "$expected" "$(hashes job)"
         end lives
     done
     # while room is made, which a smaller quota needs as soon as the worker starts
     [ "$(dir_bytes "$work/dir")" -gt 4194304 ] || fail "there is nothing to remove"
     CACHEW_FAULT=source.evict:2 begin dies "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --source-cache-dir "$work/dir" --source-cache-dir-bytes 3M
-    wait_for dies 120
+    wait_for dies
     begin_worker lives --source-cache-dir "$work/dir" --source-cache-dir-bytes 3M
     run evicted "$work/records.json" --seed 3
     same "evicting" "$expected" "$(hashes evicted)"
@@ -176,8 +176,8 @@ PY
     begin_worker b --source-cache-dir "$work/dir"
     run damaged "$work/records.json" --seed 3
     same "damaged" "$(hashes local)" "$(hashes damaged)"
-    wait_until 60 "damage is reported" eval 'status; [ "$(total dir damaged)" -gt 0 ]'
-    wait_until 60 "something is read from the source" has_read 1
+    ask_until "damage is reported" eval 'status; [ "$(total dir damaged)" -gt 0 ]'
+    ask_until "something is read from the source" has_read 1
 }
 
 # A file that changes between epochs is found just as without a cache.
@@ -197,10 +197,10 @@ JSON
         begin_worker w $tiers
         : >"$work/batches.txt"
         begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
-        wait_until 120 "a whole epoch" eval '[ "$(wc -l <"$work/batches.txt")" -gt 14 ]'
+        wait_until "a whole epoch" eval '[ "$(wc -l <"$work/batches.txt")" -gt 14 ]'
         tr 'a-z' 'b-za' <"$work/before" >"$work/after" # the same size, another time
         mv "$work/after" "$file"
-        wait_for job 240 && fail "a job over a changed file succeeded"
+        wait_for job && fail "a job over a changed file succeeded"
         grep -o "$(basename "$file"): not the file that.*" "$work/job.log" | sed 's/by +[0-9.]* s//' >>"$work/messages" || fail "no message: $(cat "$work/job.log")"
         grep -q 'its time of change is another one' "$work/messages" || fail "it does not say what differs: $(cat "$work/messages")"
         cp -p "$work/before" "$file"
@@ -214,14 +214,14 @@ case_refused() {
     begin_dispatcher
     expect_error no_workers 'has no workers' "$cachew" cache warm "$work/source/*.idx" -d "$DISPATCHER"
     begin_worker plain
-    wait_until 60 "the worker is attached" is_attached
+    ask_until "the worker is attached" is_attached
     expect_error no_cache 'no worker has a source cache' "$cachew" cache warm "$work/source/*.idx" -d "$DISPATCHER"
     expect_error no_source 'which files' "$cachew" cache warm -d "$DISPATCHER"
     expect_error no_dir 'no/such/place' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --source-cache-dir "$work/no/such/place"
     expect_error bytes_alone 'source-cache-dir-bytes: goes with' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --source-cache-dir-bytes 1G
     expect_error quota_alone 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --source-cache-quota 1G
     begin_worker w --source-cache-dir "$work/dir"
-    wait_until 60 "a worker tells of its cache" tells_tier
+    ask_until "a worker tells of its cache" tells_tier
     end plain
     expect_error no_match 'no files match' "$cachew" cache warm "$work/source/*.nothing" -d "$DISPATCHER"
     status "$work/source/*.idx"

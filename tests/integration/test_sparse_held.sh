@@ -31,14 +31,14 @@ case_memory() {
     begin_dispatcher
     begin_worker w1
     trainer "$work/small.json"
-    wait_until 60 "the small job is computed" has_computed 1
+    ask_until "the small job is computed" has_computed 1
     local base_worker base_trainer worker trainer slots items used
     base_worker=$(own w1) base_trainer=$(own job)
     end job KILL
     end w1
     begin_worker w1
     trainer "$work/large.json"
-    wait_until 120 "the window is computed" has_computed 120
+    ask_until "the window is computed" has_computed 120
     worker=$(own w1) trainer=$(own job) slots=$(slots w1) items=$(worker_row | number 'done') used=$(worker_row | number budget_used)
     echo "worker $worker (without data $base_worker), trainer $trainer ($base_trainer), slots $slots, $items items; the worker says $used"
     [ "$trainer" -le $((base_trainer + (2 * 32 + 2) * row + (32 << 20))) ] || fail "the trainer holds $trainer bytes"

@@ -16,7 +16,7 @@ ends_by() {
 }
 begin_silent() {
     begin silent /usr/bin/python3 "$(dirname "$0")/silent.py" "$own_host"
-    wait_until 60 "the silent server is ready" is_ready silent
+    wait_until "the silent server is ready" is_ready silent
     SILENT=$(sed -n 's/^ready //p' "$work/silent.out")
 }
 came() { [ "$(grep -c came "$work/silent.out")" -ge "$1" ]; }
@@ -27,7 +27,7 @@ case_interrupted_while_connecting() {
     begin_silent
     for signal in INT TERM; do
         begin run "$cachew" run "$work/small.json" --dispatcher "$SILENT" --timeout 600s
-        wait_until 60 "run connects" came $((++seen))
+        wait_until "run connects" came $((++seen))
         ends_by run $signal
         seen=$(grep -c came "$work/silent.out")
     done
@@ -45,16 +45,24 @@ case_interrupted_while_no_worker() {
     begin_dispatcher
     for signal in INT TERM; do
         begin run "$cachew" run "$work/small.json" --dispatcher "$DISPATCHER" --timeout 600s
-        wait_until 60 "the job waits for a worker" job_waits
+        ask_until "the job waits for a worker" job_waits
         ends_by run $signal
-        wait_until 60 "the job is gone" nobody_waits
+        ask_until "the job is gone" nobody_waits
     done
 }
 # A directory of programs with a dispatcher that is never ready, and ends at the latest when the test removes it.
-# $1: what it does about SIGTERM.
+# $1: what it does about SIGTERM, and when its input ends.
 never_ready() {
     mkdir "$work/bin"
-    printf '#!/bin/sh\ntrap "%s" TERM\necho began >%s\nwhile [ -e "$0" ]; do sleep 0.05; done\n' "$1" "$work/began" >"$work/bin/cachew-dispatcher"
+    cat >"$work/bin/cachew-dispatcher" <<SH
+#!/bin/bash
+told() { $1; }
+trap told TERM
+echo began >>"$work/began"
+read -r
+told
+while [ -e "\$0" ]; do read -r; done < <(exec "$CACHEW_TESTS/changes" "$work/bin")
+SH
     chmod +x "$work/bin/cachew-dispatcher"
 }
 case_interrupted_while_local_starts() {
@@ -64,23 +72,23 @@ case_interrupted_while_local_starts() {
     for signal in INT TERM; do
         rm -f "$work/began"
         begin run env CACHEW_BIN_DIR="$work/bin" "$cachew" run "$work/small.json" --dispatcher local: --timeout 600s
-        wait_until 60 "the dispatcher begins" test -s "$work/began"
+        wait_until "the dispatcher begins" test -s "$work/began"
         ends_by run $signal
     done
     expect_error late 'local: cachew-dispatcher did not start' env CACHEW_BIN_DIR="$work/bin" \
         "$cachew" run "$work/small.json" --dispatcher local: --timeout 300ms
 }
-kill_again() {
-    is_gone_or_zombie run || kill -TERM "${pid_of[run]}"
-    is_gone_or_zombie run
+kill_again() { # two signals at the same time count as one
+    is_gone run || kill -TERM "${pid_of[run]}"
+    is_gone run
 }
 case_second_signal() {
     local status
     write_small
-    never_ready '' # so that it takes some seconds to end it
+    never_ready : # so that it takes some seconds to end it
     begin run env CACHEW_BIN_DIR="$work/bin" "$cachew" run "$work/small.json" --dispatcher local: --timeout 600s
-    wait_until 60 "the dispatcher begins" test -s "$work/began"
-    wait_until 60 "a second signal ends it" kill_again
+    wait_until "the dispatcher begins" test -s "$work/began"
+    ask_until "a second signal ends it" kill_again
     wait_for run
     status=$?
     [ $status -eq 143 ] || fail "status $status: $(cat "$work/run.log")"
@@ -90,7 +98,7 @@ case_interrupted_in_a_step() {
     begin_dispatcher
     begin_worker w1
     begin run "$cachew" run "$work/small.json" --dispatcher "$DISPATCHER" --timeout 600s --step-ms 600000 --batches "$work/batches"
-    wait_until 60 "a batch comes" test -s "$work/batches"
+    wait_until "a batch comes" test -s "$work/batches"
     ends_by run INT
 }
 # ---- a trainer that was away for too long ----
@@ -100,7 +108,7 @@ write_many() {
 }
 begin_way() { # a proxy to the dispatcher, at $1 (HOST:PORT)
     begin way "$(dirname "$0")/proxy.py" --listen "$1" --target "$direct"
-    wait_until 60 "the proxy is ready" is_ready_or_gone way
+    wait_until "the proxy is ready" is_ready_or_gone way
     is_ready way || fail "the proxy ended"
 }
 has_job() { "$cachew" jobs --dispatcher "$direct" --json 2>/dev/null | says running; }
@@ -125,10 +133,10 @@ away() {
         read_batches job 150
         kill -STOP "${pid_of[job]}"
         end way KILL
-        wait_until 60 "its job is removed" no_jobs
+        ask_until "its job is removed" no_jobs
         begin_way "$address"
         kill -CONT "${pid_of[job]}"
-        wait_until 60 "it begins again" has_job
+        ask_until "it begins again" has_job
     done
     release job
     [ "$(field reconnects "$work/job.out" | tail -1)" -ge "$times" ] || fail "it was not away: $(cat "$work/job.out")"

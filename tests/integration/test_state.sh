@@ -36,10 +36,10 @@ case_disk_full() {
     read_batches job 300
     fill || fail "the disk cannot be filled"
     read_batches job 1200
-    wait_until 60 "the full disk is reported" is_full_logged 0
+    wait_until "the full disk is reported" is_full_logged 0
     # Nothing is promised that cannot be kept: a new job waits until it can be stored, the one that runs goes on.
     begin other "$cachew" run "$work/sparse.json" --name other --dispatcher "$DISPATCHER" --timeout 120s
-    wait_until 60 "the new job waits" job_is other waiting
+    ask_until "the new job waits" job_is other waiting
     read_batches job 1200
     # It dies now: what it could not store it learns again from its clients.
     end dispatcher KILL
@@ -96,7 +96,7 @@ case_clock_jumps() {
     local jump=$CACHEW_TESTS/libclock_jump.so
     [ -e "$jump" ] || skip "$jump is not built"
     grep -qE '__(asan|tsan)_init' "$CACHEW_BIN/cachew-worker" && skip "sanitizers must be loaded first"
-    wait_until 60 "the clock jumps" has_jumped
+    ask_until "the clock jumps" has_jumped
     listen=unix:$work/dispatcher.sock
     reference fashion
     LD_PRELOAD=$jump begin_dispatcher
@@ -110,7 +110,7 @@ case_clock_jumps() {
     LD_PRELOAD=$jump begin_dispatcher
     LD_PRELOAD=$jump begin_worker w3
     compare
-    wait_until 60 "two workers, of which none is taken for lost" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"state\":\"ready\"")" -eq 2 ]'
+    ask_until "two workers, of which none is taken for lost" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"state\":\"ready\"")" -eq 2 ]'
 }
 # ---- a disk that fails on command, or stands ----
 
@@ -145,10 +145,10 @@ change() {
     disk "$mode"
     if [ "$mode" = hold ]; then
         begin command "$cachew" "$@" --dispatcher "$DISPATCHER"
-        wait_until 60 "$*: a sync is held" has_synced "$before"
+        wait_until "$*: a sync is held" has_synced "$before"
         # The loop goes on: who asks what rests on no commit has an answer, and so would this command, if it were to get one now.
         "$cachew" workers --dispatcher "$DISPATCHER" >"$work/workers" || fail "$mode: cachew workers has no answer"
-        is_gone_or_zombie command && fail "$mode, $*: answered before it is stored"
+        is_gone command && fail "$mode, $*: answered before it is stored"
         says_sql "$query" "$value" && fail "$mode, $*: it is stored: the test holds nothing"
         disk well
         wait_for command || fail "$mode, $*: $(cat "$work/command.log")"
@@ -156,7 +156,7 @@ change() {
     else
         expect_error command 'not stored yet' "$cachew" "$@" --dispatcher "$DISPATCHER"
         disk well
-        wait_until 60 "$mode, $*: it is stored" says_sql "$query" "$value"
+        wait_until "$mode, $*: it is stored" says_sql "$query" "$value"
     fi
 }
 # answered MODE COMMAND...: it rests on nothing that is to be stored, so it succeeds whatever the disk does.
@@ -197,8 +197,8 @@ case_commands() {
         answered "$mode" drain "$(address_of "leaves_$mode")"
         # This is a job of its own, which begins when it is stored.
         begin warm "$cachew" cache warm "$file" --quiet --dispatcher "$DISPATCHER"
-        wait_until 60 "$mode: the job that warms the cache waits" some_job_waits
-        is_gone_or_zombie warm && fail "$mode, cache warm: it has not waited: $(cat "$work/warm.log")"
+        ask_until "$mode: the job that warms the cache waits" some_job_waits
+        is_gone warm && fail "$mode, cache warm: it has not waited: $(cat "$work/warm.log")"
         disk well
         wait_for warm || fail "$mode, cache warm: $(cat "$work/warm.log")"
         wait_for "leaves_$mode" || fail "$mode: the worker that was to drain ended badly"
@@ -232,16 +232,16 @@ case_slow_disk() {
     disk hold
     begin_worker w1
     begin job "$cachew" run "$work/sparse.json" --name waits --json --dispatcher "$DISPATCHER" --timeout 120s
-    wait_until 60 "a sync is held" has_synced "$before"
-    wait_until 60 "the worker is there for 3 s" worker_is ready 3000
-    wait_until 60 "the job waits for the disk" job_is waits waiting
-    is_gone_or_zombie job && fail "the job has begun, and is not stored: $(cat "$work/job.log")"
+    wait_until "a sync is held" has_synced "$before"
+    ask_until "the worker is there for 3 s" worker_is ready 3000
+    ask_until "the job waits for the disk" job_is waits waiting
+    is_gone job && fail "the job has begun, and is not stored: $(cat "$work/job.log")"
     disk well
     wait_for job || fail "the job that waited for the disk failed: $(cat "$work/job.log")"
     # A disk that fails at the start: it is tried again.
     disk syncs
     begin job "$cachew" run "$work/sparse.json" --name again --json --dispatcher "$DISPATCHER" --timeout 120s
-    wait_until 60 "the job waits for the disk" job_is again waiting
+    ask_until "the job waits for the disk" job_is again waiting
     disk well
     wait_for job || fail "the job that met a failing disk failed: $(cat "$work/job.log")"
     grep -q 'is disconnected' "$work/dispatcher.log" && fail "$(grep 'is disconnected' "$work/dispatcher.log")"
@@ -255,13 +255,12 @@ case_stopped() {
     begin_worker w1
     begin_worker w2
     kill -STOP "${pid_of[dispatcher]}"
-    # This is what the case is about: time in which the dispatcher hears nobody.
-    sleep 2.5
+    sleep 2.5 # longer than its heartbeat limit, while the dispatcher hears nobody
     kill -CONT "${pid_of[dispatcher]}"
     run job "$work/sparse.json"
     grep -q 'is disconnected' "$work/dispatcher.log" && fail "$(grep 'is disconnected' "$work/dispatcher.log")"
     same "workers" 2 "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"')"
-    wait_until 60 "it has noticed" grep -q 'the dispatcher stood for' "$work/dispatcher.log"
+    wait_until "it has noticed" grep -q 'the dispatcher stood for' "$work/dispatcher.log"
 }
 
 # Another host, whose clock is behind, has an older copy of the state: it says what to do, and nothing but itself has to be started again.
@@ -279,7 +278,7 @@ case_older_state() {
     begin_dispatcher # above the copy by one more
     local above
     above=$("$cachew" top --json --once --dispatcher "$DISPATCHER" | sed -n 's/.*"generation":\([0-9]*\).*/\1/p')
-    wait_until 60 "the worker is back" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | says ready'
+    ask_until "the worker is back" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | says ready'
     end dispatcher
     rm -r "$work/state"
     mkdir "$work/state"
@@ -287,7 +286,7 @@ case_older_state() {
     /usr/bin/python3 -c 'import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE meta SET value = 1700000000 WHERE key = \"generation\"")' "$work/state/state.db"
     begin_dispatcher
-    wait_until 60 "the log names the generation" is_logged "$above"
+    wait_until "the log names the generation" is_logged "$above"
     "$cachew" workers --dispatcher "$DISPATCHER" 2>&1 | says -e "--generation-above $above" || fail "cachew workers does not say it"
     end dispatcher
     begin_dispatcher --generation-above "$above"
@@ -376,13 +375,13 @@ case_counts() {
     local before
     # Workers tell of hits some time after the batches that they were of: two epochs of them.
     all_hits() { [ "$(field hits <("$cachew" jobs --json --dispatcher "$DISPATCHER"))" -eq 20000 ]; }
-    wait_until 60 "all hits are counted" all_hits
+    ask_until "all hits are counted" all_hits
     before=$(counts cached)
     same "counts" "30000 20000 315 0 off" "$before"
     end dispatcher
     begin_dispatcher --cache-store "dir:$work/cache" --autocache off
     same "counts after a restart" "$before" "$(counts cached)"
-    wait_until 60 "the worker is back" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | says ready'
+    ask_until "the worker is back" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | says ready'
     same "counts when the worker is back" "$before" "$(counts cached)"
 }
 run_case "$@"; exit

@@ -54,7 +54,7 @@ case_admission() {
     begin_dispatcher --tenant few:max-jobs=1 --tenant small:max-memory=100M --tenant nobody:max-jobs=0
     begin_worker w1
     begin_job one "$work/sleepy1.json" --tenant few
-    wait_until 60 "it runs" is jobs one "r['consumed'] > 0"
+    ask_until "it runs" is jobs one "r['consumed'] > 0"
     expect_error refused 'tenant few has 1 of the 1 jobs that it may have \(--tenant, max-jobs\): try again when one has ended' \
         "$cachew" run "$work/sleepy1.json" --dispatcher "$DISPATCHER" --tenant few
     run other "$work/short.json" --tenant other
@@ -63,14 +63,14 @@ case_admission() {
     listen=$DISPATCHER begin_dispatcher --tenant few:max-jobs=1 --tenant small:max-memory=100M
     local before
     before=$(of jobs one "r['consumed']")
-    wait_until 60 "it goes on" is jobs one "r['consumed'] > $before"
+    ask_until "it goes on" is jobs one "r['consumed'] > $before"
     expect_error refused 'tenant few has 1 of the 1 jobs' "$cachew" run "$work/sleepy1.json" --dispatcher "$DISPATCHER" --tenant few
     end one
     "$cachew" remove one --dispatcher "$DISPATCHER" >/dev/null || fail "it cannot be removed"
     run two "$work/short.json" --tenant few
     # Memory: of this job 60 MB are counted, whatever it uses.
     begin_job large "$work/sleepy1.json" --tenant small --buffer 60M
-    wait_until 60 "it runs" is jobs large "r['consumed'] > 0"
+    ask_until "it runs" is jobs large "r['consumed'] > 0"
     same "memory of the tenant" "62914560" "$(of tenants small "r['memory']")"
     expect_error memory 'tenant small: .* 104857600 bytes .*max-memory.* have 62914560, this one asks for 62914560: give it a smaller buffer' \
         "$cachew" run "$work/sleepy1.json" --dispatcher "$DISPATCHER" --tenant small --buffer 60M
@@ -84,21 +84,21 @@ case_accounting() {
     begin_worker w1
     begin_worker w2
     begin_job one "$work/sleepy5.json" --tenant t
-    wait_until 60 "it is charged" is jobs one "r['worker_seconds'] > 3 and r['client_seconds'] > 1.5 and r['elements'] > 100 and r['cpu_seconds'] > 0"
+    ask_until "it is charged" is jobs one "r['worker_seconds'] > 3 and r['client_seconds'] > 1.5 and r['elements'] > 100 and r['cpu_seconds'] > 0"
     # Two workers and a trainer: to each second of the trainer two of workers, when these were there at once.
     is jobs one "r['worker_seconds'] <= 2.01 * r['client_seconds']" || fail "$(of jobs one r)"
     is jobs one "abs(r['cost'] - r['worker_seconds'] - 10 * r['client_seconds']) < 0.02" || fail "$(of jobs one r)"
     "$cachew" jobs --dispatcher "$DISPATCHER" | says 'WORKER TIME *COST' || fail "the table does not show it"
     local before after
     before=$(of jobs one "($usage)")
-    wait_until 60 "that is stored" is jobs one "r['worker_seconds'] > ${before}[0] + 4"
+    ask_until "that is stored" is jobs one "r['worker_seconds'] > ${before}[0] + 4"
     end dispatcher KILL
     listen=$DISPATCHER begin_dispatcher "${prices[@]}"
     is jobs one "all(now >= then for now, then in zip(($usage), $before))" || fail "before $before, after the restart $(of jobs one r)"
     after=$(of jobs one "r['elements']")
-    wait_until 60 "it goes on" is jobs one "r['elements'] > $after"
+    ask_until "it goes on" is jobs one "r['elements'] > $after"
     end one
-    wait_until 60 "it has no client" is jobs one "r['clients'] == 0"
+    ask_until "it has no client" is jobs one "r['clients'] == 0"
     after=$(of jobs one "($usage)")
     is tenants t "($usage) == $after" || fail "the tenant's is not its job's: $after, $(of tenants t r)"
     "$cachew" remove one --dispatcher "$DISPATCHER" >/dev/null || fail "it cannot be removed"
@@ -122,7 +122,7 @@ except KeyError: # it is not there yet
 begin_three() {
     local i
     for i in 1 2 3; do begin_worker "w$i"; done
-    wait_until 60 "three workers" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c ready)" -eq 3 ]'
+    ask_until "three workers" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c ready)" -eq 3 ]'
 }
 # Twice the weight, twice the workers, when policies want as many as there are.
 case_weights() {
@@ -131,9 +131,9 @@ case_weights() {
     begin_three
     begin_job a "$work/sleepy5.json" --tenant a --autoscale fixed:3
     begin_job b "$work/sleepy5.json" --tenant b --autoscale fixed:3
-    wait_until 60 "two and one" all_are "r['a']['assigned'] == 2 and r['b']['assigned'] == 1 and r['a']['granted'] == 2 and r['b']['granted'] == 1"
+    ask_until "two and one" all_are "r['a']['assigned'] == 2 and r['b']['assigned'] == 1 and r['a']['granted'] == 2 and r['b']['granted'] == 1"
     end a
-    wait_until 60 "all of it" all_are "r['b']['assigned'] == 3"
+    ask_until "all of it" all_are "r['b']['assigned'] == 3"
 }
 # Without policies both use all three, and the workers divide their time: twice the batches, and twice the worker time in the accounts.
 case_weights_off() {
@@ -141,9 +141,9 @@ case_weights_off() {
     begin_dispatcher --tenant a:weight=2
     begin_three
     begin_job b "$work/sleepy5.json" --tenant b
-    wait_until 60 "alone: all of it" all_are "r['b']['granted'] == 3 and r['b']['consumed'] > 20"
+    ask_until "alone: all of it" all_are "r['b']['granted'] == 3 and r['b']['consumed'] > 20"
     begin_job a "$work/sleepy5.json" --tenant a
-    wait_until 60 "two and one" all_are "r['a']['granted'] == 2 and r['b']['granted'] == 1 and r['a']['assigned'] == 3 and r['b']['assigned'] == 3 and r['a']['consumed'] > 600"
+    ask_until "two and one" all_are "r['a']['granted'] == 2 and r['b']['granted'] == 1 and r['a']['assigned'] == 3 and r['b']['assigned'] == 3 and r['a']['consumed'] > 600"
     for _ in 1 2 3 4 5; do has_twice && return; done
     fail "not twice: $("$cachew" jobs --json --dispatcher "$DISPATCHER")"
 }
@@ -152,7 +152,7 @@ has_twice() {
     local t
     t=$("$cachew" jobs --json --dispatcher "$DISPATCHER" |
         /usr/bin/python3 -c 'import json, sys; print({r["name"]: (r["elements"], r["worker_seconds"]) for r in map(json.loads, sys.stdin)})')
-    wait_until 120 "some hundreds more" is jobs b "r['elements'] > ${t}['b'][0] + 800"
+    ask_until "some hundreds more" is jobs b "r['elements'] > ${t}['b'][0] + 800"
     all_are "all(1.5 < (r['a'][k] - ${t}['a'][i]) / (r['b'][k] - ${t}['b'][i]) < 2.7 for i, k in enumerate(('elements', 'worker_seconds')))"
 }
 # The higher one first, but the other keeps what it has a right to; it has all when the higher one is gone.
@@ -161,14 +161,14 @@ case_priority() {
     begin_dispatcher
     begin_three
     begin_job low "$work/sleepy5.json" --autoscale fixed:3
-    wait_until 60 "all of it" all_are "r['low']['assigned'] == 3"
+    ask_until "all of it" all_are "r['low']['assigned'] == 3"
     begin_job high "$work/sleepy5.json" --autoscale fixed:3 --priority 5
-    wait_until 60 "two and one" all_are "r['high']['assigned'] == 2 and r['low']['assigned'] == 1"
+    ask_until "two and one" all_are "r['high']['assigned'] == 2 and r['low']['assigned'] == 1"
     local before
     before=$(of jobs low "r['consumed']")
-    wait_until 60 "the low one goes on" is jobs low "r['consumed'] > $before + 50"
+    ask_until "the low one goes on" is jobs low "r['consumed'] > $before + 50"
     end high
-    wait_until 60 "all of it again" all_are "r['low']['assigned'] == 3"
+    ask_until "all of it again" all_are "r['low']['assigned'] == 3"
 }
 # A tenant's jobs share what it may have, and others have the rest; a job has its own limit.
 case_max_workers() {
@@ -178,11 +178,11 @@ case_max_workers() {
     begin_job one "$work/sleepy5.json" --tenant few
     begin_job two "$work/sleepy5.json" --tenant few --autoscale fixed:3
     begin_job limited "$work/sleepy5.json" --tenant other --max-workers 2
-    wait_until 60 "half of one, half of one, two" all_are "r['one']['granted'] == r['two']['granted'] == 0.5 and r['limited']['granted'] == r['limited']['assigned'] == 2"
+    ask_until "half of one, half of one, two" all_are "r['one']['granted'] == r['two']['granted'] == 0.5 and r['limited']['granted'] == r['limited']['assigned'] == 2"
     same "workers of the tenant" "1 1.0" "$(of tenants few "str(r['workers']) + ' ' + str(r['granted'])")"
     local before after
     before=$(of jobs one "r['consumed']") after=$(of jobs two "r['consumed']")
-    wait_until 60 "both go on" all_are "r['one']['consumed'] > $before + 50 and r['two']['consumed'] > $after + 50"
+    ask_until "both go on" all_are "r['one']['consumed'] > $before + 50 and r['two']['consumed'] > $after + 50"
 }
 # Five jobs on one worker, one of them with batches that take as long as all of another: all get on side by side, and all are done.
 case_nobody_starves() {
@@ -193,11 +193,11 @@ case_nobody_starves() {
     local i
     begin_job j0 "$work/huge.json"
     for i in 1 2 3 4; do begin_job "j$i" "$work/small.json" --tenant "t$i"; done
-    wait_until 60 "five jobs" all_are "len(r) == 5"
+    ask_until "five jobs" all_are "len(r) == 5"
     begin_worker w1
-    wait_until 120 "the four are in the middle at once, each has its fifth, and the huge one is not done" \
+    ask_until "the four are in the middle at once, each has its fifth, and the huge one is not done" \
         all_are "all(50 < r['j%d' % i]['consumed'] < 600 for i in (1, 2, 3, 4)) and all(abs(row['granted'] - 0.2) < 1e-6 for row in r.values()) and r['j0']['state'] == 'running'"
-    for i in 0 1 2 3 4; do wait_for "j$i" 240 || fail "j$i: $(cat "$work/j$i.log")"; done
+    for i in 0 1 2 3 4; do wait_for "j$i" || fail "j$i: $(cat "$work/j$i.log")"; done
     same "batches of all" "2 600 600 600 600" "$(for i in 0 1 2 3 4; do field batches "$work/j$i.out"; done | paste -sd' ')"
 }
 run_case "$@"; exit

@@ -43,11 +43,11 @@ case_decisions() {
     state=$work/state listen=unix:$work/dispatcher.sock
     begin_elastic --cache-store "dir:$work/store"
     begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
-    wait_until 60 "the job" decisions sleepy
+    ask_until "the job" decisions sleepy
     begin follow "$cachew" decisions sleepy --json --follow --dispatcher "$DISPATCHER"
-    wait_until 120 "autoscale" has_kind autoscale sleepy
-    wait_until 120 "autocache" has_kind autocache sleepy
-    wait_until 120 "provision" has_kind provision
+    ask_until "autoscale" has_kind autoscale sleepy
+    ask_until "autocache" has_kind autocache sleepy
+    ask_until "provision" has_kind provision
     decisions >"$work/all"
     check_decisions "$work/all" autoscale autocache provision
     end dispatcher KILL
@@ -56,13 +56,13 @@ case_decisions() {
     head -n "$(wc -l <"$work/all")" "$work/again" | cmp - "$work/all" || fail "other decisions after the restart"
     is_gone follow && fail "following ended with the dispatcher"
     "$cachew" explain sleepy --json --dispatcher "$DISPATCHER" >"$work/explain" || fail "explain"
-    wait_until 120 "workers are back" has_worker
+    ask_until "workers are back" has_worker
     end job TERM
     "$cachew" remove sleepy --dispatcher "$DISPATCHER" || fail "remove"
-    wait_for follow 60 || fail "following ended badly: $(cat "$work/follow.log")"
+    wait_for follow || fail "following ended badly: $(cat "$work/follow.log")"
     check_decisions "$work/follow.out" autoscale autocache
     grep -q '"kind":"provision"' "$work/follow.out" && fail "a decision of the fleet among those of a job"
-    wait_until 60 "workers that nobody needs leave" drained
+    ask_until "workers that nobody needs leave" drained
     expect_error none 'there is no job "sleepy"' "$cachew" decisions sleepy --dispatcher "$DISPATCHER"
 }
 # A job without a name is forgotten when its trainer is done; what was decided about it is not.
@@ -70,12 +70,12 @@ case_anonymous() {
     write_sleepy
     begin_elastic
     begin job "$cachew" run "$work/sleepy.json" --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
-    wait_until 120 "autoscale" has_kind autoscale
+    ask_until "autoscale" has_kind autoscale
     local id
     id=$(decisions --kind autoscale -n 1 | sed -n 's/.*"job":"\([^"]*\)".*/\1/p')
     end job TERM
     begin follow "$cachew" decisions "$id" --json --follow --dispatcher "$DISPATCHER"
-    wait_for follow 60 || fail "$(cat "$work/follow.log")"
+    wait_for follow || fail "$(cat "$work/follow.log")"
     check_decisions "$work/follow.out" autoscale
 }
 # What a job's trainers and operators do, and its workers' hosts, also where there is neither a cache nor a policy.
@@ -88,7 +88,7 @@ case_explain() {
         "$cachew" explain sleepy --json --dispatcher "$DISPATCHER" >"$work/explain" 2>/dev/null &&
             [ "$(grep -o '"batch_s"' "$work/explain" | wc -l)" -gt 3 ] && ! grep -q '"op":"sleep"[^}]*"wall_ns":0.0' "$work/explain"
     }
-    wait_until 120 "windows and counts" measured
+    ask_until "windows and counts" measured
     "$cachew" workers --json --dispatcher "$DISPATCHER" >"$work/workers"
     /usr/bin/python3 -c '
 import json, sys
@@ -116,17 +116,17 @@ case_short() {
     write_sleepy
     begin_elastic --min-workers 4
     all_there() { [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"')" -eq 4 ]; }
-    wait_until 120 "four workers" all_there # who gets fewer of those that are there while others start says so, too
+    ask_until "four workers" all_there # who gets fewer of those that are there while others start says so, too
     begin first "$cachew" run "$work/sleepy.json" --name first --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10 --autoscale fixed:3
     begin second "$cachew" run "$work/sleepy.json" --name second --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10 --autoscale fixed:3
-    wait_until 120 "the first is short" has_kind share first
-    wait_until 120 "the second is short" has_kind share second
+    ask_until "the first is short" has_kind share first
+    ask_until "the second is short" has_kind share second
     decisions second --kind share >"$work/short"
     grep -q '"choice":"2 workers","reason":"It wants 3; all jobs together want 6, and there are no more than 4."' "$work/short" || fail "$(cat "$work/short")"
     grep -q '"wanted":3,"share":2.0},.*"wanted":3,"share":2.0}' "$work/short" || fail "$(cat "$work/short")"
     end first TERM
     whole() { decisions second --kind share | says '"choice":"3 workers"'; }
-    wait_until 120 "it has what it wants" whole
+    ask_until "it has what it wants" whole
     same "decisions" 2 "$(decisions second --kind share | wc -l)"
     end second TERM
 }
@@ -143,10 +143,10 @@ job, windows, says = said["standing"], said["windows"], said["says"]
 sys.exit(not (job["local"] == 1 and job["assigned"] == 2 and windows and windows[-1]["local"] == windows[-1]["remote"] == 1 and
               [d["kind"] for d in says] == ["autoplace"] and job["autoplace"] == "fixed:1,1" and job["wanted_local"] == 1))' 2>/dev/null
     }
-    wait_until 120 "a window with one of each" placed
+    ask_until "a window with one of each" placed
     decisions sleepy --kind autoplace >"$work/placed"
     check_decisions "$work/placed" autoplace
-    wait_until 60 "the view" top_once
+    ask_until "the view" top_once
     "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics" || fail "metrics"
     grep -qE '^sleepy .* 1/1\+1 ' "$work/text" || fail "$(cat "$work/text")"
     grep -q ' beside sleepy' "$work/text" || fail "$(cat "$work/text")"
@@ -165,7 +165,7 @@ case_metrics() {
     same "health" ok "$(curl -sS --noproxy '*' "$url/healthz")"
     begin job "$cachew" run "$work/sleepy.json" --name 'a "name" \ with' --tenant team --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     scraped() { curl -sS --noproxy '*' "$url/metrics" >"$work/scraped" && grep -q 'cachew_node_elements_total.*op="sleep"} [1-9]' "$work/scraped" && grep -q 'kind="autoscale"} [1-9]' "$work/scraped"; }
-    wait_until 120 "counts" scraped
+    ask_until "counts" scraped
     "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics" || fail "cachew metrics"
     /usr/bin/python3 "$(dirname "$0")/../support/check_metrics.py" "$work/scraped" "$work/metrics" || fail "$(cat "$work/metrics")"
     same "other pages" 404 "$(curl -sS --noproxy '*' -o /dev/null -w '%{http_code}' "$url/")"
@@ -186,7 +186,7 @@ case_top() {
     begin_elastic
     begin job "$cachew" run "$work/sleepy.json" --name sleepy --tenant team --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     seen() { "$cachew" top --once --json --dispatcher "$DISPATCHER" >"$work/top" && grep -q '"window":{' "$work/top" && grep -q '"kind":"autoscale"' "$work/top"; }
-    wait_until 120 "the job in the view" seen
+    ask_until "the job in the view" seen
     /usr/bin/python3 -c '
 import json, sys
 top = json.load(open(sys.argv[1]))
@@ -199,19 +199,19 @@ assert job["name"] == "sleepy" and job["tenant"] == "team" and job["state"] == "
 assert job["window"]["batches"] > 0 and job["window"]["step_s"] >= 0.005, job
 assert {"provision", "autoscale"} <= {d["kind"] for d in top["decisions"]} and all(d["inputs"] is None for d in top["decisions"]), top["decisions"]
 ' "$work/top" || fail "$(cat "$work/top")"
-    wait_until 60 "the view" top_once
+    ask_until "the view" top_once
     grep -qE '^sleepy +running .*[0-9.]+ .*team' "$work/text" || fail "$(cat "$work/text")"
     begin lines "$cachew" top --json --interval 100ms --dispatcher "$DISPATCHER"
     begin text "$cachew" top --interval 100ms --dispatcher "$DISPATCHER"
     /usr/bin/python3 "$(dirname "$0")/../support/watch_top.py" "$cachew" "$DISPATCHER" "${pid_of[dispatcher]}" || fail "in a terminal"
-    wait_until 60 "that it is lost" grep -q '"error":' "$work/lines.out"
-    wait_until 60 "that it is lost" grep -q '^connection lost' "$work/text.out"
+    wait_until "that it is lost" grep -q '"error":' "$work/lines.out"
+    wait_until "that it is lost" grep -q '^connection lost' "$work/text.out"
     wait_for dispatcher
     expect_error lost 'cannot ask the dispatcher' "$cachew" top --once --dispatcher "$DISPATCHER"
     before=$(grep -c '"fleet":' "$work/lines.out")
     begin_elastic --grace 1s
     back() { [ "$(grep -c '"fleet":' "$work/lines.out")" -gt "$before" ]; }
-    wait_until 60 "that it is back" back
+    wait_until "that it is back" back
     end lines INT
     end text TERM
     /usr/bin/python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$work/lines.out" || fail "a line is no JSON"

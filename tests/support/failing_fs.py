@@ -47,6 +47,9 @@ class Failing(Operations):
     def create(self, path, mode, fi=None):
         return os.open(self.path(path), os.O_RDWR | os.O_CREAT, mode)
 
+    def init(self, path):
+        print("ready at %s" % path, flush=True)
+
     def write(self, path, data, offset, fh):
         return os.pwrite(fh, data, offset)
 

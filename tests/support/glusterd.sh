@@ -20,8 +20,10 @@
 # A program linked with libgfapi cannot run under the thread sanitizer: gluster_begin skips then, too.
 # By hand: glusterd.sh run HOST: runs until the end of its input; prints the URLs of volumes "one" and "r3".
 . "$(dirname "${BASH_SOURCE[0]}")/says.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/waiting.sh"
 gluster_dir=
 gluster_host=
+gluster_watcher=
 
 gluster_cli() { timeout 120 gluster --mode=script --glusterd-sock="$gluster_dir/gd.sock" "$@"; }
 gluster_answers() { gluster_cli pool list >/dev/null 2>&1; }
@@ -31,14 +33,6 @@ gluster_fail() {
     echo "FAILED: gluster: $*" >&2
     tail -n 20 "$gluster_dir"/log/*.log >&2
     exit 1
-}
-gluster_until() { # SECONDS WHAT COMMAND...
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt "$deadline" ] || gluster_fail "waited in vain: $what"
-        sleep 0.1
-    done
 }
 gluster_why_not() {
     if [ "$(id -u)" -ne 0 ]; then
@@ -81,11 +75,12 @@ end-volume
 VOL
     # One that outlives us ends it: a test may be killed.
     setsid bash "${BASH_SOURCE[0]}" watch $$ "$gluster_dir" </dev/null >/dev/null 2>&1 &
+    gluster_watcher=$!
     gluster_glusterd
 }
 gluster_glusterd() {
     glusterd -N -f "$gluster_dir/glusterd.vol" -p "$gluster_dir/gd.pid" -l "$gluster_dir/log/gd.log" </dev/null >/dev/null 2>&1 &
-    gluster_until 60 "glusterd answers" gluster_answers
+    ask_until "glusterd answers" gluster_answers
 }
 
 # gluster_volume NAME BRICKS: 1, or 3 replicas.
@@ -100,7 +95,7 @@ gluster_volume() {
             gluster_cli volume set "$name" network.ping-timeout 5 &&
             gluster_cli volume start "$name"
     } >>"$gluster_dir/log/cli.log" 2>&1 || gluster_fail "volume $name: $(tail -n 1 "$gluster_dir/log/cli.log")"
-    gluster_until 60 "volume $name is up" gluster_is_up "$name"
+    ask_until "volume $name is up" gluster_is_up "$name"
     for ((i = 0; i < n; i++)); do
         gluster_socket_of "$(gluster_brick_pid "$name" "$i")" >>"$gluster_dir/sockets"
     done
@@ -132,10 +127,9 @@ gluster_kill_all() { # VOLUME
     done
 }
 # gluster_restart VOLUME: `start force` soon after a kill can report success and start nothing, so it is asked again.
-gluster_restart() { gluster_until 120 "volume $1 is up again" gluster_try_restart "$1"; }
+gluster_restart() { ask_until "volume $1 is up again" gluster_try_restart "$1"; }
 gluster_try_restart() {
     gluster_cli volume start "$1" force >>"$gluster_dir/log/cli.log" 2>&1
-    sleep 0.5
     gluster_is_up "$1" && gluster_bricks_live "$1"
 }
 gluster_bricks_live() { # glusterd takes a moment to see that one is dead
@@ -156,30 +150,34 @@ gluster_pids() { # all that are ours; glusterd first, which would start others
 }
 # Stops everything by pid, and removes every file, also those that glusterd keeps elsewhere.
 gluster_end() {
-    local pid files=()
+    local pid files=() killed=()
     [ -n "$gluster_dir" ] && [ -d "$gluster_dir" ] || return 0
     for pid in $(gluster_pids); do
         gluster_is_ours "$pid" || continue
         gluster_socket_of "$pid" >>"$gluster_dir/sockets"
         kill -9 "$pid"
+        killed+=("$pid")
     done 2>/dev/null
+    ask_until "GlusterFS has ended" gluster_has_ended "${killed[@]}"
     [ ! -f "$gluster_dir/sockets" ] || mapfile -t files <"$gluster_dir/sockets" # also of bricks that are dead
     for pid in "$gluster_dir"/b/*; do
         files+=("/var/log/glusterfs/bricks/$(echo "${pid#/}" | tr / -).log")
     done
-    rm -rf "${files[@]}" "$gluster_dir" 2>/dev/null
-    # What was being written while it died.
-    [ ! -d "$gluster_dir" ] || { sleep 0.2; rm -rf "$gluster_dir"; }
+    rm -rf "${files[@]}" "$gluster_dir"
+    [ -z "$gluster_watcher" ] || kill -9 -- "-$gluster_watcher"
+}
+gluster_has_ended() { # PID...
+    local pid
+    for pid in "$@"; do [ ! -e "/proc/$pid/exe" ] || return 1; done
 }
 
 case ${BASH_SOURCE[0]} in
 "$0")
+    fail() { gluster_fail "$@"; }
     case ${1-} in
     watch)
         gluster_dir=$3
-        while kill -0 "$2" 2>/dev/null && [ -d "$gluster_dir" ]; do
-            sleep 1
-        done
+        tail -f --pid="$2" /dev/null
         gluster_end
         ;;
     run)
