@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether layers.py, moved.py and results.py find what they are for: a small tree with one mistake of each kind.
+"""Whether layers.py, moved.py, sleeps.py and results.py find what they are for: a small tree with one mistake of each kind.
 Usage: selftest.py. Exits with 77 (skipped) without gcc."""
 import json
 import pathlib
@@ -24,6 +24,8 @@ FILES = {
     "cache/attic/old.c": "",  # a module that no table names
     "dispatcher/state/unnamed.c": "",  # a file that docs/architecture.md does not name
     "tests/lint/known_calls.txt": "cache/store/gone.c -> cache/record/gone.c\n",  # an entry that does not occur
+    "tests/waits.sh": "until test -e x; do sleep 1; done",  # waits for a time
+    "tests/lint/sleeps.txt": "tests/gone.c 1 a reason\n",  # an entry that does not occur
     "docs/architecture.md": "",
     "docs/moved.md": "## cache\n\n| old | new |\n|---|---|\n| `cache/record/table.c` | `cache/none.c` |\n"
                      "| `cw_old()` | `cw_record()` |\n",
@@ -40,6 +42,7 @@ EXPECTED = {
         "known_calls.txt: cache/store/gone.c -> cache/record/gone.c: does not occur any more",
     ],
     "moved.py": ["cache/none.c is not there", "cache/record/table.c is still there"],
+    "sleeps.py": ["tests/waits.sh: sleeps 1 times, sleeps.txt has none", "sleeps.txt: tests/gone.c: does not sleep"],
     "results.py": ["src/loop/drops.c:4: the result of cw_high_open is dropped"],
 }
 
