@@ -7,25 +7,34 @@ cd "$(dirname "$0")/.." || exit 1
 
 usage() {
     cat <<'TEXT'
-usage: tests/run.sh [--quick | --all] [--only PRESET]... [--filter REGEX]
-  --quick         dev build and its fast tests only: the loop for daily work
-  --all           also the long tests, and all integration tests in the sanitizer builds as well
-  --only PRESET   dev, asan, tsan or fuzz; may stand several times
-  --filter REGEX  only tests whose name matches (as ctest -R)
+usage: tests/run.sh [--quick | --all [--chaos SECONDS]] [--only PRESET]... [--filter REGEX] [--label REGEX] [--stress N]
+  --quick          dev build and its fast tests only: the loop for daily work
+  --all            everything: also the long tests, and all integration tests in the sanitizer builds as well
+  --chaos SECONDS  after all this, chaos for so long (tests/chaos); without it, for 30 s among the tests
+  --only PRESET    dev, asan, tsan or fuzz; may stand several times
+  --filter REGEX   only tests whose name matches (as ctest -R)
+  --label REGEX    only tests with such a label (as ctest -L)
+  --stress N       N processes that compute all the time beside the tests (stress-ng --cpu N)
 Each build lies in build/PRESET. A table says how much CPU time the tests of each label took, and how
-much they may take (tests/support/budgets.txt); it is not checked with --all, --only or --filter.
+much they may take (tests/support/budgets.txt): a label that takes more fails the run. That is not
+checked when tests are chosen (--quick, --all, --only, --filter, --label), nor with --stress.
 The last line is "N passed, N failed".
 TEXT
 }
 presets=()
 mode=usual
 filter=()
+stress=0
+chaos=0
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) mode=quick ;;
     --all) mode=all ;;
     --only) presets+=("${2:?--only needs a preset}"); shift ;;
-    --filter) filter=(-R "${2:?--filter needs an expression}"); shift ;;
+    --filter) filter+=(-R "${2:?--filter needs an expression}"); shift ;;
+    --label) filter+=(-L "${2:?--label needs an expression}"); shift ;;
+    --stress) stress=${2:?--stress needs a number}; shift ;;
+    --chaos) chaos=${2:?--chaos needs seconds}; shift ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -35,7 +44,11 @@ check_budgets=0
 if [ $mode = quick ]; then presets=(dev); fi
 if [ ${#presets[@]} -eq 0 ]; then
     presets=(dev asan tsan fuzz)
-    if [ $mode = usual ] && [ ${#filter[@]} -eq 0 ]; then check_budgets=1; fi
+    if [ $mode = usual ] && [ ${#filter[@]} -eq 0 ] && [ "$stress" -eq 0 ]; then check_budgets=1; fi
+fi
+if [ "$chaos" -gt 0 ] && [ $mode != all ]; then
+    echo "--chaos belongs to --all" >&2
+    exit 2
 fi
 
 deploy/local/install.sh --all || { echo "0 passed, 1 failed"; exit 1; }
@@ -78,6 +91,12 @@ export LSAN_OPTIONS="suppressions=$PWD/tests/support/lsan.supp:print_suppression
 export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS-}"
 export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp:ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS-}"
 
+if [ "$stress" -gt 0 ]; then
+    command -v stress-ng >/dev/null || { echo "--stress needs the package stress-ng"; exit 1; }
+    stress-ng --quiet --cpu "$stress" &
+    # shellcheck disable=SC2064
+    trap "kill $! 2>/dev/null" EXIT
+fi
 mkdir -p build
 rm -f build/*.cpu
 for preset in "${presets[@]}"; do
@@ -101,6 +120,10 @@ for preset in "${presets[@]}"; do
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     echo "== $preset: $p passed, $f failed, $s skipped, in $((SECONDS - began)) s"
 done
+if [ "$chaos" -gt 0 ]; then
+    echo "== chaos: $chaos s"
+    if tests/chaos/chaos.py --bin build/dev/bin --seconds "$chaos"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+fi
 if ! /usr/bin/python3 tests/support/cpu_table.py tests/support/budgets.txt build/*.cpu && [ $check_budgets -eq 1 ]; then
     echo "== a label takes more CPU time than its budget: make its tests cheaper, or say in tests/support/budgets.txt why it needs more"
     failed=$((failed + 1))
