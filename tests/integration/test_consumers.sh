@@ -138,14 +138,16 @@ case_dispatcher_dies() {
 
 # ---- shared ----
 
+# Who comes late may find that another has taken all of the epoch that consumer 0 leaves. So consumer 2 begins when consumer 1 has some, and
+# both take their time.
 shared_begin() { # ARGS of the dispatcher...: three, of which consumer 0 is held
     shared=1
     prepare fashion "$@"
     begin_held_consumer 0 3
-    begin_consumer 1 3
-    begin_consumer 2 3
+    begin_consumer 1 3 --step-ms 3
     read_batches c0 20
     wait_until "consumer 1 has begun" has_batches 1 5
+    begin_consumer 2 3 --step-ms 3
 }
 # shared_end KILLED...: every batch came; once, but for what somebody who was killed had not acknowledged yet.
 shared_end() {
