@@ -6,12 +6,13 @@
  *
  *   1. Remote workers are chosen by autoscale `auto` until that has settled. This gives the best
  *      time, and the step without local load.
- *   2. Local workers are added: 1, 2, 4, ... while the step stays within max_stall of that, until
- *      they could do all the work; after the first failure their number is halved back.
- *   3. Remote workers are taken away: as many as the local ones should replace, then one by one
- *      while the trainer does not wait. If it waits, one more local worker is tried before a remote
- *      one is taken back, since a local worker costs nothing.
- *   4. Stable. If the trainer waits nevertheless, it gets more workers, local ones first. If a
+ *   2. Local workers are tried: as many as should do all the work. If they make the step longer,
+ *      half of them, then the number that follows from two steps. They do no harm to a trainer that
+ *      waits anyway as long as its batches come as fast.
+ *   3. Remote workers are taken away: as many as the local ones should replace. If the trainer
+ *      waits then, one more local worker is tried before remote ones are taken back, since a local
+ *      worker costs nothing.
+ *   4. Stable. If the trainer waits more than before, it gets more workers, local ones first. If a
  *      remote worker should not be needed, it is tried without. A trial that brought nothing is not
  *      repeated for 30 windows, then 60, and so on. The policy begins anew if the trainer's demand
  *      or its step has changed by a quarter for three windows.
@@ -76,6 +77,10 @@ static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window
     /* A longer step is no loss for a trainer that waited before, and waits less now. */
     if (w->seconds < s->converged.seconds * (1 - stall))
         return true;
+    /* One that waits anyway, since more workers do not help it, loses nothing by a longer step
+     * either, as long as its batches come as fast. */
+    if (s->converged.wait_share > 2 * stall && w->wait_share > 0)
+        return w->seconds <= s->converged.seconds * (1 + stall);
     return step_is_fine(s, w, stall) &&
            (w->wait_share <= stall || w->seconds <= s->converged.seconds * (1 + stall));
 }
@@ -85,7 +90,9 @@ static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window
 static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *w,
                         const struct limits *limits, struct cw_scale_decision *d)
 {
-    double should = w->wait_share > limits->stall ? needed(w) : w->remote;
+    /* What autoscale has settled at is enough, unless there are no more. */
+    bool is_short = w->wait_share > limits->stall && w->remote >= limits->remote;
+    double should = is_short ? needed(w) : w->remote;
     s->converged = *w;
     s->phase_count = 0;
     s->needed = should > 0 ? should : w->remote + limits->local;
@@ -97,9 +104,9 @@ static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *
     }
     if (d->reason.len > 0)
         cw_str_add(&d->reason, "; ");
-    cw_str_addf(&d->reason, "no more than %.0f remote workers help; a local one is tried",
+    cw_str_addf(&d->reason, "no more than %.0f remote workers help; local ones are tried",
                 w->remote);
-    go(s, d, CW_SCALE_LOCAL_UP, w->remote, 1);
+    go(s, d, CW_SCALE_LOCAL_UP, w->remote, fmin(limits->local, fmax(s->needed, 1)));
 }
 
 static void begin_down(struct cw_scale_state *s, const struct cw_scale_window *w, double local,
@@ -134,7 +141,8 @@ static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w,
     } else {
         s->local_floor = w->local;
     }
-    double between = floor((s->phase_count + s->local_floor) / 2);
+    double between = fmin(floor((s->phase_count + s->local_floor) / 2),
+                          cw_scale_local_room(s, w, s->converged.step_s, limits->stall));
     double next =
         fine ? fmin(fmin(2 * w->local, limits->local), fmax(s->needed, w->local + 1)) : between;
     if (fine && next >= s->local_floor)
@@ -211,7 +219,9 @@ static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w
         more_remote(s, w, limits, d);
         return;
     }
-    double to = fmax(floor((s->floor + s->enough) / 2), s->floor + 1);
+    /* so many lack, if what it has is what holds the trainer up */
+    double lacking = s->needed * (1 - s->converged.seconds / w->seconds);
+    double to = fmin(fmax(w->remote + ceil(lacking - ROUND_DOWN), s->floor + 1), s->enough);
     cw_str_addf(&d->reason, "with %.0f remote workers batches are %.1f %% slower: %.0f", w->remote,
                 100 * (w->seconds / s->converged.seconds - 1), to);
     if (to >= s->enough)
@@ -249,7 +259,8 @@ static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *
     s->enough = w->remote;
     s->phase_count = w->local;
     s->converged.seconds = fmin(s->converged.seconds, w->seconds);
-    if (w->remote - 1 > s->floor) {
+    bool further = w->remote + w->local > s->needed || s->floor >= 0;
+    if (w->remote - 1 > s->floor && further) {
         cw_str_addf(&d->reason, "still as fast: one remote worker less");
         go(s, d, CW_SCALE_REMOTE_DOWN, w->remote - 1, w->local);
     } else {
@@ -305,6 +316,14 @@ static void mend(struct cw_scale_state *s, const struct cw_scale_window *w,
     }
 }
 
+/* It waits, and that is not what more workers did not help against. */
+static bool waits_anew(const struct cw_scale_state *s, const struct cw_scale_window *w,
+                       double stall)
+{
+    return w->wait_share > stall && (w->seconds > s->converged.seconds * (1 + 2 * stall) ||
+                                     w->wait_share > s->rest.wait_share + stall);
+}
+
 static void stable(struct cw_scale_state *s, const struct cw_scale_window *window,
                    const struct limits *limits, struct cw_scale_decision *d)
 {
@@ -320,7 +339,7 @@ static void stable(struct cw_scale_state *s, const struct cw_scale_window *windo
     double all = needed(&w), n = w.remote + w.local;
     if (has_changed(s, window)) {
         begin_anew(s, window, d);
-    } else if (w.wait_share > limits->stall &&
+    } else if (waits_anew(s, &w, limits->stall) &&
                s->calm >= (s->patience > 0 ? again / 2 : CW_SCALE_MEDIAN_OF)) {
         mend(s, &w, limits, d);
     } else if (w.wait_share <= limits->stall && w.remote >= 1 && all > 0 && all < n &&
@@ -346,23 +365,6 @@ static int remote_first(const struct cw_scale_window *window, const struct limit
         s->phase = CW_SCALE_REMOTE_UP;
     if (settled)
         begin_local(s, &w, limits, d);
-    return rc;
-}
-
-/* Decides for a job that can have no remote workers: as many local ones as the trainer needs, by
- * what they contribute. In the state `remote` then means local. */
-static int here_only(const struct cw_scale_window *window, double local_max,
-                     const struct cw_scale_options *options, struct cw_scale_state *s,
-                     struct cw_scale_decision *d, struct cw_err *err)
-{
-    struct cw_scale_window here = *window;
-    struct cw_scale_options o = *options;
-    const struct cw_scale_available available = {.remote = local_max};
-    here.remote = window->local;
-    here.local = o.max_workers = o.min_workers = 0;
-    int rc = cw_policy_autoscale_auto.decide(&here, &available, &o, NULL, s, d, err);
-    d->local = d->remote;
-    d->remote = 0;
     return rc;
 }
 
@@ -426,7 +428,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         }
     }
     if (here > 0)
-        return here_only(window, limits.local, options, s, d, err);
+        return cw_autoplace_here(window, limits.local, options, s, d, err);
     if (is_cut(&limits, s, d))
         return 0;
     if (s->phase == CW_SCALE_BEGIN && s->local > 0) { /* it continues with the number that it had */

@@ -103,3 +103,16 @@ void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *dec
     decision->remote = state->remote = remote;
     decision->local = state->local = local;
 }
+
+double cw_scale_local_room(const struct cw_scale_state *state, const struct cw_scale_window *window,
+                           double step_s, double slack)
+{
+    const struct cw_scale_window *more = cw_scale_other(state, true);
+    double fine = step_s * (1 + slack);
+    if (!more || more->local <= window->local || step_s <= 0 || window->step_s <= fine)
+        return (double)INFINITY;
+    double slope = (more->step_s - window->step_s) / (more->local - window->local);
+    if (slope <= 0)
+        return (double)INFINITY;
+    return fmax(floor(window->local - (window->step_s - fine) / slope), state->phase_count);
+}

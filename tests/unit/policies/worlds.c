@@ -79,7 +79,8 @@ double world_knee(const struct world *w, double t_s, double *ret_best)
     return n;
 }
 
-static struct cw_sim_job run_until(const struct world *w, const char *policy, double until_s)
+static struct cw_sim_job run_until(const struct world *w, const char *policy, bool place,
+                                   double until_s)
 {
     static const struct cw_share_tenant tenant = {1, 0};
     struct cw_sim_scenario s = {.jobs = &w->job,
@@ -87,6 +88,7 @@ static struct cw_sim_job run_until(const struct world *w, const char *policy, do
                                 .tenants = &tenant,
                                 .tenants_n = 1,
                                 .workers = w->workers,
+                                .local = place ? w->local : 0,
                                 .start_s = 1,
                                 .window_batches = 1,
                                 .window_least_s = 2,
@@ -95,17 +97,70 @@ static struct cw_sim_job run_until(const struct world *w, const char *policy, do
                                 .until_s = until_s};
     struct cw_sim_result result;
     struct cw_err err = {0};
-    assert_int_equal(cw_autoscale_find(policy, &s.policy, &s.argument, &err), 0);
+    int rc = place ? cw_autoplace_find(policy, &s.policy, &s.argument, &err)
+                   : cw_autoscale_find(policy, &s.policy, &s.argument, &err);
+    assert_int_equal(rc, 0);
     assert_int_equal(cw_simulate(&s, &result, &err), 0);
     struct cw_sim_job job = result.jobs[0];
     cw_sim_result_fini(&result);
     return job;
 }
 
+/* ---- placement ---- */
+
+#define CLIENT_PRICE 4.96
+#define WORKER_PRICE 0.427319
+#define SLOWEST 1.10
+
+void world_add_host(struct world *w)
+{
+    uint64_t draw = cw_mix64(w->seed + 77);
+    w->local = floor(drawn(&draw, 0, 11));
+    w->job.room = floor(drawn(&draw, 0, w->local + 1));
+    w->job.slow = drawn(&draw, 0.02, 0.3);
+    w->job.local_speed = drawn(&draw, 0, 1) < 0.5 ? 1 : drawn(&draw, 0.1, 1);
+    w->job.remote = 1;
+}
+
+static double cost(const struct cw_sim_now *now)
+{
+    return (CLIENT_PRICE + now->remote * WORKER_PRICE) / cw_sim_rate(now);
+}
+
+/* Of all numbers that are fast enough. */
+static double least_cost(const struct world *w, double *ret_best)
+{
+    struct cw_sim_now now = {.spec = &w->job};
+    double best = 0, least = (double)INFINITY;
+    for (int pass = 0; pass < 2; pass++)
+        for (now.remote = 0; now.remote <= w->workers; now.remote++)
+            for (now.local = now.remote > 0 ? 0 : 1; now.local <= w->local; now.local++) {
+                double rate = cw_sim_rate(&now);
+                best = fmax(best, rate);
+                if (pass == 1 && rate * SLACK >= best)
+                    least = fmin(least, cost(&now));
+            }
+    *ret_best = best;
+    return least;
+}
+
+struct world_result world_place(const struct world *w, const char *policy)
+{
+    const struct cw_sim_job job = run_until(w, policy, true, WORLD_CHANGE_S - 1);
+    const struct cw_sim_now now = {.spec = &w->job, .remote = job.remote, .local = job.local};
+    double best, least = least_cost(w, &best), over = cost(&now) / least;
+    return (struct world_result){.knee = over,
+                                 .workers = job.remote + job.local,
+                                 .decisions = job.decisions,
+                                 .settled = job.settled_window,
+                                 .slower = best / cw_sim_rate(&now) - 1,
+                                 .right = over <= SLACK && cw_sim_rate(&now) * SLOWEST >= best};
+}
+
 void world_run(const struct world *w, const char *policy, struct world_result ret[2])
 {
-    struct cw_sim_job half[2] = {run_until(w, policy, WORLD_CHANGE_S - 1),
-                                 run_until(w, policy, WORLD_END_S)};
+    struct cw_sim_job half[2] = {run_until(w, policy, false, WORLD_CHANGE_S - 1),
+                                 run_until(w, policy, false, WORLD_END_S)};
     for (int h = 0; h < 2; h++) {
         double best, t_s = h ? WORLD_END_S : 0, knee = world_knee(w, t_s, &best);
         const struct cw_sim_now now = {.spec = &w->job, .t_s = t_s, .remote = half[h].remote};

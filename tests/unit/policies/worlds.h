@@ -32,7 +32,7 @@ struct world {
     enum world_cause cause;
     enum world_change change;
     struct cw_sim_job_spec job;
-    double workers; /* of the fleet */
+    double workers, local; /* of the fleet, and of the trainer's host */
     uint64_t seed;
     double at_s[2], step_s[2], worker_s[2], ceiling[2];
 };
@@ -45,6 +45,11 @@ struct world_result {                         /* of one of the two halves */
 void world_draw(struct world *world, uint64_t number);
 /* Fewest workers within 5 % of the best at that time. */
 double world_knee(const struct world *world, double t_s, double *ret_best);
+/* Gives the trainer's host 0 to 10 local workers, of which it bears some; the prices are Pecan's. */
+void world_add_host(struct world *world);
+/* With placement, the first half only. knee: cost of a batch over that of the cheapest numbers which
+ * are within 5 % of the best. right: within 5 % of that, and no slower than 10 %. */
+struct world_result world_place(const struct world *world, const char *policy);
 void world_run(const struct world *world, const char *policy, struct world_result ret_result[2]);
 
 #endif
