@@ -167,7 +167,9 @@ static double target_of(struct look *l)
     if (l->s->moves < MOVES_MOST - 1 && (doubt = doubt_of(l)) > 0)
         return doubt;
     bool priced = l->options->client_price > 0 && l->options->worker_price > 0;
-    double to = priced ? cheapest(l) : fmin(rounded(l->knee), l->most);
+    /* at first one too few costs one more move, one too many a worker */
+    double should = l->s->moves < 1 && l->knee < LARGE ? ceil(l->knee) : rounded(l->knee);
+    double to = priced ? cheapest(l) : fmin(should, l->most);
     l->trial = to > FAR * n;
     return waits || priced ? to : fmin(to, n);
 }

@@ -8,8 +8,10 @@
 #include "worlds.h"
 
 #define WORLDS 1000
-#define PLACE_RIGHT 0.84
-#define PLACE_FEW 0.74
+#define QUICK_RIGHT 95
+#define QUICK_AT_ONCE 95
+#define PLACE_RIGHT 0.85
+#define PLACE_FEW 0.75
 
 static const char *const names[] = {
     [WORLD_SOURCE] = "source", [WORLD_CPU] = "cpu",         [WORLD_STORE] = "store",
@@ -68,10 +70,10 @@ static void test_auto(void **state)
     (void)state;
     struct score causes[WORLD_CAUSES] = {{0}}, all = run_worlds("auto", causes);
     assert_true(share(all.few, all.n) >= 0.999);
-    assert_true(share(all.in_time, all.n) >= 0.99);
+    assert_true(share(all.in_time, all.n) >= 0.985);
     assert_true(share(all.right, all.n) >= 0.97);
     for (size_t c = 0; c < WORLD_CAUSES; c++)
-        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.88 : 0.975));
+        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.86 : 0.975));
     assert_true(all.slowest < 0.13);
 }
 
@@ -100,9 +102,54 @@ static void test_place_auto(void **state)
     assert_true(share(few, all.n) >= PLACE_FEW);
 }
 
+/* The quick start: 400 ms of sleep for a batch on a worker, a trainer that takes 200 ms, 8 workers;
+ * each a little longer than said, since a machine is busy. Two are right, and nothing else is ever
+ * tried. */
+static void test_quick_start(void **state)
+{
+    (void)state;
+    static const double at_s[] = {0};
+    static const struct cw_share_tenant tenant = {1, 0};
+    unsigned right = 0, at_once = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        const double worker_s[] = {0.4 + 0.0001 * (double)seed}, step_s[] = {0.202};
+        const struct cw_sim_job_spec job = {.name = "quick start",
+                                            .batches = 1e9,
+                                            .step_s = {at_s, step_s, 1},
+                                            .worker_s = {at_s, worker_s, 1},
+                                            .odd_every = 20,
+                                            .odd_s = 1,
+                                            .odd_waits = seed % 2 == 0,
+                                            .weight = 1,
+                                            .least = 1,
+                                            .remote = 1};
+        struct cw_sim_scenario s = {.jobs = &job,
+                                    .jobs_n = 1,
+                                    .tenants = &tenant,
+                                    .tenants_n = 1,
+                                    .workers = 8,
+                                    .start_s = 1,
+                                    .window_batches = 10,
+                                    .window_least_s = 2,
+                                    .noise = 0.05,
+                                    .seed = seed,
+                                    .until_s = 200};
+        struct cw_sim_result result;
+        assert_int_equal(cw_autoscale_find("auto", &s.policy, &s.argument, NULL), 0);
+        assert_int_equal(cw_simulate(&s, &result, NULL), 0);
+        right += result.jobs[0].remote == 2;
+        at_once += result.jobs[0].decisions == 1;
+        cw_sim_result_fini(&result);
+    }
+    printf("quick start: %u of 100 end at 2, %u in one decision\n", right, at_once);
+    assert_true(right >= QUICK_RIGHT);
+    assert_true(at_once >= QUICK_AT_ONCE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_auto),
-                                       cmocka_unit_test(test_place_auto)};
+                                       cmocka_unit_test(test_place_auto),
+                                       cmocka_unit_test(test_quick_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
