@@ -72,6 +72,19 @@ def write(out, results):
     (out / "pecan.svg").write_text(plot.lines("Cost of %d batches, capacity emulated" % EPOCH, "situation", "cost", series, marks))
 
 
+# Where auto must end in docs/examples/scenarios/placement.json, by the hosts' own figures: remote and local workers.
+SIMULATED = {"idle-host": (0, 6), "contended-host": (4, 2), "compute-bound": (0, 1), "no-remote": (0, 6)}
+
+
+def check_simulated(rows):
+    wrong = []
+    for row in rows:
+        ends = (row["remote"], row["local"])
+        if row["policy"] == "place:auto" and (ends != SIMULATED[row["job"]] or row["decisions"] > 6):
+            wrong.append("simulator: %s ends at %d+%d after %d decisions, %d+%d in at most 6 is right" % ((row["job"],) + ends + (row["decisions"],) + SIMULATED[row["job"]]))
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", help="the build directory")
@@ -93,7 +106,9 @@ def main():
                 wrong.append("%s, %s: no batches came" % (name, way))
     write(pathlib.Path(arguments.out), results)
     print("\nsimulator (docs/examples/scenarios/placement.json)")
-    for row in simulate(build, SCENARIOS / "placement.json"):
+    rows = simulate(build, SCENARIOS / "placement.json")
+    wrong += check_simulated(rows)
+    for row in rows:
         print("%-15s %-12s %3d+%-3d waits %5.1f%%  remote-s %8.0f  decisions %d" % (row["job"], row["policy"], row["remote"], row["local"], 100 * row["wait_share"],
                                                                                  row["remote_worker_s"], row["decisions"]))
     print("\n".join(wrong))

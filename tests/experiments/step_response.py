@@ -74,6 +74,17 @@ def text(seconds):
     return "never" if seconds is None else "%.1f s" % seconds
 
 
+def check_simulated(rows):
+    """auto follows both ways, waits no more than hpa but for a little, and needs fewer workers for that."""
+    auto, hpa = ({row["policy"]: row for row in rows}[name] for name in ("auto", "hpa"))
+    wrong = []
+    if auto["decisions"] > 4 or auto["remote"] > 2:
+        wrong.append("simulator: auto ends at %d workers after %d decisions" % (auto["remote"], auto["decisions"]))
+    if auto["wait_share"] > 0.15 or auto["remote_worker_s"] > 0.75 * hpa["remote_worker_s"]:
+        wrong.append("simulator: auto waits %.1f %% with %.0f worker-s" % (100 * auto["wait_share"], auto["remote_worker_s"]))
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", help="the build directory")
@@ -97,9 +108,10 @@ def main():
         print("%-8s %14s %14s %6.1f%% %9.0f %8d %10d   %s" % (policy, text(result["fast"]), text(result["slow"]), 100 * result["wait"], result["worker_s"], result["batches"],
                                                            len(result["decisions"]), " ".join(choice.split()[0] for choice in result["decisions"])))
     print("\nsimulator")
-    for row in simulate(build, SCENARIOS / "step_response.json"):
+    simulated = simulate(build, SCENARIOS / "step_response.json")
+    for row in simulated:
         print("%-8s %29s %6.1f%% %9.0f %19d" % (row["policy"], "", 100 * row["wait_share"], row["remote_worker_s"], row["decisions"]))
-    wrong = ["%s: no batches came" % policy for policy, result in results.items() if result["batches"] == 0]
+    wrong = ["%s: no batches came" % policy for policy, result in results.items() if result["batches"] == 0] + check_simulated(simulated)
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)
 
