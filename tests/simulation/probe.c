@@ -5,7 +5,7 @@
 
 #include "sim.h"
 
-#define WORLDS 8 /* of so many one */
+#define WORLDS 32 /* of so many one */
 
 struct cw_store_benchmark *__real_cw_store_benchmark_start(const char *url);
 struct cw_store_benchmark *__wrap_cw_store_benchmark_start(const char *url);
