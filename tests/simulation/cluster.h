@@ -37,7 +37,8 @@ struct sim_cluster {
     unsigned chunk_bytes;
     int commands;        /* so far */
     uint64_t cache_hits; /* as it was last told */
-    bool disk_fills;     /* the dispatcher's disk may be full for a while */
+    bool is_calm;    /* nothing fails: a dispatcher knows without a listing what is in the store */
+    bool disk_fills; /* the dispatcher's disk may be full for a while */
 };
 
 void sim_programs_open(const char *directory);

@@ -133,7 +133,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     sim_cached_begin(seed, &cluster);
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 30) * SIM_S;
-    if (!options->no_faults)
+    if (!options->no_faults && !cluster.is_calm)
         sim_faults_begin(&cluster, &total->faults, schedule, until_ns);
     enum sim_end end = sim_world_run(is_done, &cluster, until_ns + WHOLE_NS);
     if (end != SIM_END_DONE)
