@@ -30,7 +30,7 @@
 
 /* What static libraries have in place of the C library's, whose data cannot be shared. */
 FILE *sim_stdin, *sim_stdout, *sim_stderr;
-static _Thread_local char touched;
+static _Thread_local volatile char touched; /* volatile: else the write is left out */
 
 void sim_system_init(void)
 {
