@@ -17,7 +17,7 @@
 #define CPU_GAIN_MIN 0.2 /* ... unless it saves this part of the CPU time */
 /* part of the score by which another plan must be cheaper to replace the present decision */
 #define BEATS 0.10
-/* the same, if the present decision predicted something else than was measured */
+/* that part, if the present decision predicted something else than was measured */
 #define BEATS_REFUTED 0.02
 #define SAVED_SHOWN 0.005 /* a smaller part that is saved is not worth a number */
 #define EQUAL 0.002       /* smaller differences count as none */

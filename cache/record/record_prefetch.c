@@ -11,7 +11,8 @@
 
 /* The most ids that are sorted together, so that neighbouring frames become one read. */
 #define AT_ONCE 128u
-/* The most bytes of such ids, so that what is needed first is not read last. */
+/* The most bytes of records that are sorted together, so that what is needed first is not read
+ * last. */
 #define AT_ONCE_BYTES ((uint64_t)4 << 20)
 #define PAGE ((uintptr_t)4096)
 
@@ -46,8 +47,8 @@ static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
 }
 
 /* Finds what must be read for the id. Returns false if nothing must be. */
-static bool look(struct cw_cache_dataset *dataset, uint64_t id, struct cw_cache_pins *pins,
-                 struct want *ret_want)
+static bool find_read(struct cw_cache_dataset *dataset, uint64_t id, struct cw_cache_pins *pins,
+                      struct want *ret_want)
 {
     uint64_t place = cw_id_map_get(&dataset->ids, id);
     struct cw_cache_handle *handle = place ? cw_dataset_handle(dataset, place) : NULL;
@@ -121,7 +122,7 @@ void cw_cache_prefetch(struct cw_cache_dataset *dataset, const uint64_t *ids, si
         uint64_t bytes = 0;
 
         while (looked_at < CW_MIN(n, (size_t)AT_ONCE) && bytes < AT_ONCE_BYTES)
-            if (look(dataset, ids[looked_at++], &pins, &wants[found]))
+            if (find_read(dataset, ids[looked_at++], &pins, &wants[found]))
                 bytes += wants[found++].bytes;
         if (found)
             begin(wants, found);

@@ -25,9 +25,9 @@ struct cw_exec {
 };
 
 /* what a thread has taken from the queues */
-struct job {
+struct run {
     struct cw_exec_task *task;
-    enum { JOB_BEGIN, JOB_ROWS, JOB_CANCEL } what;
+    enum { RUN_BEGIN, RUN_ROWS, RUN_CANCEL } what;
     int64_t lo, hi;
     /* The time that was charged to its plan in advance; the rest is charged when the run is
      * done. */
@@ -67,34 +67,34 @@ static void learn(struct cw_plan *plan, int64_t ns, int64_t rows)
 
 /* Takes rows of an open task, and removes the task from its queue together with its last rows.
  * Called with the lock held. */
-static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct job *job)
+static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct run *run)
 {
-    job->task = task;
-    job->what = JOB_ROWS;
-    job->lo = task->next_row;
-    job->hi = task->next_row = job->lo + run_length(task);
+    run->task = task;
+    run->what = RUN_ROWS;
+    run->lo = task->next_row;
+    run->hi = task->next_row = run->lo + run_length(task);
     uint64_t row_ns =
         atomic_load_explicit(&cw_plan_exec_of(task->plan)->row_ns, memory_order_relaxed);
-    job->expected_ns = (double)row_ns * (double)(job->hi - job->lo);
-    cw_fair_flow_spend(flow_of(task), job->expected_ns);
+    run->expected_ns = (double)row_ns * (double)(run->hi - run->lo);
+    cw_fair_flow_spend(flow_of(task), run->expected_ns);
     if (task->next_row >= task->rows)
         shut(exec, task);
 }
 
 /* Finds work for a thread. Returns false if there is none. Called with the lock held. */
-static bool find_job(struct cw_exec *exec, struct job *job)
+static bool find_run(struct cw_exec *exec, struct run *run)
 {
     struct cw_exec_task *task = cw_fair_queue_next(&exec->queue);
     if (!task)
         return false;
     task->running++;
     if (cw_stop_is_set(&task->stop)) {
-        *job = (struct job){.task = task, .what = JOB_CANCEL};
+        *run = (struct run){.task = task, .what = RUN_CANCEL};
         shut(exec, task);
     } else if (task->state == CW_TASK_OPEN) {
-        take_rows(exec, task, job);
+        take_rows(exec, task, run);
     } else {
-        *job = (struct job){.task = task, .what = JOB_BEGIN};
+        *run = (struct run){.task = task, .what = RUN_BEGIN};
         task->state = CW_TASK_BEGINNING;
     }
     return true;
@@ -208,22 +208,22 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
 }
 
 /* Computes the rows that were taken. Called without the lock. */
-static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_arena *arena)
+static void run_rows(struct cw_exec *exec, const struct run *run, struct cw_arena *arena)
 {
-    struct cw_exec_task *task = job->task;
+    struct cw_exec_task *task = run->task;
     int64_t cpu = cw_clock_thread_cpu_ns(), wall = cw_clock_ns();
     struct cw_thread_context *work =
         cw_thread_context_get(task->plan, arena, task->item->epoch, &task->stop);
-    cw_exec_task_run(task, work, job->lo, job->hi);
+    cw_exec_task_run(task, work, run->lo, run->hi);
     cw_thread_context_put(work);
     wall = cw_clock_ns() - wall;
-    learn(task->plan, wall, job->hi - job->lo);
+    learn(task->plan, wall, run->hi - run->lo);
     cw_mutex_lock(&task->mutex);
     /* the rows below the failed one were taken before it */
     bool failed = task->failed_row != INT64_MAX;
     cw_mutex_unlock(&task->mutex);
     cw_mutex_lock(&exec->mutex);
-    cw_fair_flow_spend(flow_of(task), (double)wall - job->expected_ns);
+    cw_fair_flow_spend(flow_of(task), (double)wall - run->expected_ns);
     if (failed)
         shut(exec, task);
     leave(exec, task, arena, cpu, wall);
@@ -243,25 +243,25 @@ static void thread_main(void *arg)
     struct cw_arena *arena = cw_arena_new(ARENA_KEEP_BYTES);
     cw_mutex_lock(&exec->mutex);
     for (;;) {
-        struct job job;
+        struct run run;
         int64_t until = cw_throttle_until(&exec->throttle);
         if (until && !exec->stopping) {
             (void)cw_cond_wait_until(&exec->cond, &exec->mutex, until);
             continue;
         }
-        if (!find_job(exec, &job)) {
+        if (!find_run(exec, &run)) {
             if (exec->stopping && !exec->queue.first)
                 break;
             cw_cond_wait(&exec->cond, &exec->mutex);
             continue;
         }
-        if (job.what == JOB_CANCEL) {
-            cancel_task(exec, job.task, arena);
-        } else if (job.what == JOB_BEGIN) {
-            begin_task(exec, job.task, arena);
+        if (run.what == RUN_CANCEL) {
+            cancel_task(exec, run.task, arena);
+        } else if (run.what == RUN_BEGIN) {
+            begin_task(exec, run.task, arena);
         } else {
             cw_mutex_unlock(&exec->mutex);
-            run_rows(exec, &job, arena);
+            run_rows(exec, &run, arena);
         }
         cw_mutex_lock(&exec->mutex);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files that write and read chunks. */
+/* Constants and functions that both the writing and the reading of chunks need. */
 #ifndef CW_FORMAT_CHUNK_INT_H
 #define CW_FORMAT_CHUNK_INT_H
 

@@ -111,7 +111,7 @@ static void *block_room(struct cw_chunk_writer *writer, size_t n)
 }
 
 /* Stops compressing if the first frames did not shrink by enough. */
-static void judge_trial(struct cw_chunk_writer *writer, size_t plain, size_t packed)
+static void decide_packing(struct cw_chunk_writer *writer, size_t plain, size_t packed)
 {
     writer->tried++;
     writer->tried_plain += plain;
@@ -138,7 +138,7 @@ static void pack(struct cw_chunk_writer *writer, struct frame *frame)
         writer->blocks->used += packed;
     }
     if (writer->tries)
-        judge_trial(writer, frame->plain, frame->stored);
+        decide_packing(writer, frame->plain, frame->stored);
 }
 
 static int grow(void *array_to_pointer, size_t need, size_t *cap, size_t size, struct cw_err *err)

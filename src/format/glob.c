@@ -124,8 +124,8 @@ static bool is_real_dir(const char *path, const struct dirent *entry)
 
 /* Handles a path that was found. Takes path. Its name has matched and leads to `next`; or it is
  * just any directory below (`below`, with its entry); or both. */
-static void arrive(struct walk *w, char *path, struct places *next, const struct places *below,
-                   const struct dirent *entry)
+static void visit_path(struct walk *w, char *path, struct places *next, const struct places *below,
+                       const struct dirent *entry)
 {
     struct stat st;
     bool there = !is_empty(next) && stat(path, &st) == 0;
@@ -168,7 +168,7 @@ static void on_entry(struct walk *w, const struct todo *t, const struct dirent *
         }
     }
     if (!is_empty(&next) || !is_empty(&below))
-        arrive(w, join(t->dir, name), &next, &below, entry);
+        visit_path(w, join(t->dir, name), &next, &below, entry);
 }
 
 static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct places *found,
@@ -203,7 +203,7 @@ static int read_dir(struct walk *w, const struct todo *t, struct places *found, 
 
 /* Finds a component without wildcards by its name, which also works in a directory that cannot be
  * listed. Places with the same name are handled together. */
-static void go_by_name(struct walk *w, const struct todo *t, struct places *found)
+static void visit_by_name(struct walk *w, const struct todo *t, struct places *found)
 {
     for (size_t i = 0; i < w->parts_n; i++) {
         struct places next = {0};
@@ -214,7 +214,7 @@ static void go_by_name(struct walk *w, const struct todo *t, struct places *foun
                 add(&next, k + 1);
                 add(found, k);
             }
-        arrive(w, join(t->dir, w->parts[i]), &next, NULL, NULL);
+        visit_path(w, join(t->dir, w->parts[i]), &next, NULL, NULL);
     }
 }
 
@@ -233,7 +233,7 @@ static int walk_one(struct walk *w, struct todo *t, struct cw_err *err)
     if (rc == 0 && listed)
         rc = read_dir(w, t, &found, err);
     if (rc == 0)
-        go_by_name(w, t, &found);
+        visit_by_name(w, t, &found);
     return rc;
 }
 

@@ -44,7 +44,7 @@ static int64_t chunk_rows(const struct cw_plan *plan)
     return CW_MIN(CW_MAX(CW_MAX(rows, batch), 1), CHUNK_ROWS_MAX);
 }
 
-static int64_t times(int64_t a, int64_t b)
+static int64_t multiply(int64_t a, int64_t b)
 {
     int64_t product;
     return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
@@ -67,7 +67,7 @@ static void cut_sparse(struct cw_plan *plan)
                                        .drop_remainder = sparse->drop_remainder};
     if (sparse->take == 0)
         info->items = 0;
-    info->item_bytes = times(row_bytes(&plan->nodes[plan->output].out), chunk);
+    info->item_bytes = multiply(row_bytes(&plan->nodes[plan->output].out), chunk);
 }
 
 static void one_element(const struct cw_plan *plan, int64_t pos, struct cw_plan_item *ret)
@@ -149,7 +149,7 @@ static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
     int64_t items = plan->nodes[plan->output].n;
     if (group != SIZE_MAX) {
         const struct cw_plan_node *node = &plan->nodes[group];
-        int64_t full = times(items, node->group);
+        int64_t full = multiply(items, node->group);
         if (plain)
             return full < 0 ? node->in_n[0] : CW_MIN(node->in_n[0], full);
         if (!(node->in_n[0] % node->group) ||
@@ -157,7 +157,7 @@ static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
             return full;
     }
     if (items > COUNT_ITEMS_MAX)
-        return group == SIZE_MAX ? items : times(items, plan->nodes[group].group);
+        return group == SIZE_MAX ? items : multiply(items, plan->nodes[group].group);
     int64_t rows = 0;
     cw_autofree struct cw_plan_item *item = CW_NEW(struct cw_plan_item);
     for (int64_t i = 0; i < items; i++) {
@@ -182,8 +182,8 @@ static void cut_dense(struct cw_plan *plan)
     while (plan->nodes[at].step == CW_STEP_PASS)
         at = plan->nodes[at].inputs[0];
     if (bytes < 0 && group == at)
-        bytes = times(row_bytes(plan->nodes[group].in),
-                      CW_MIN(info->batch, plan->nodes[group].in_n[0]));
+        bytes = multiply(row_bytes(plan->nodes[group].in),
+                         CW_MIN(info->batch, plan->nodes[group].in_n[0]));
     info->item_bytes = bytes;
 }
 

@@ -22,11 +22,11 @@
 #include "worker/serve/client_streams.h"
 #include "worker/serve/shm_transport.h"
 
-#define DRY_MS 10 /* least time between two reports */
+#define REPORT_MIN_MS 10 /* least time between two reports */
 #define COUNTS_MS 1000
 /* least time between two reports of counters, if nothing is left to compute: they may be the last
  * ones of a job */
-#define COUNTS_DRY_MS 100
+#define COUNTS_IDLE_MS 100
 #define DONE_MAX 4096 /* the most epochs in one message */
 
 static bool is_idle(const struct cw_worker_state *w)
@@ -107,8 +107,8 @@ void cw_report_now(struct cw_worker_state *w)
     if (!w->session.attached)
         return;
     int64_t now = cw_clock_ms();
-    if (now - w->report.reported_ms < DRY_MS) {
-        cw_report_within(w, DRY_MS);
+    if (now - w->report.reported_ms < REPORT_MIN_MS) {
+        cw_report_within(w, REPORT_MIN_MS);
         return;
     }
     cw_fault_point("worker.report");
@@ -122,7 +122,7 @@ void cw_report_now(struct cw_worker_state *w)
     progress.cpu_cores = w->report.cpu_cores;
     progress.done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, epochs_of_all(w));
     bool with_counts = now - w->report.counts_ms >=
-                       (w->report.computed && w->tasks_n == 0 ? COUNTS_DRY_MS : COUNTS_MS);
+                       (w->report.computed && w->tasks_n == 0 ? COUNTS_IDLE_MS : COUNTS_MS);
     if (with_counts) {
         w->report.counts_ms = now;
         w->report.computed = false;
