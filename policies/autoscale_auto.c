@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default. It looks for the fewest workers that give, but for max_stall, as much as any number
- * would: the knee. It knows what the trainer would take if it never waited (its own step). From
- * what a few numbers of workers gave it concludes what any would give (scale_fit.h), so that it
- * jumps instead of climbing:
+/* The autoscale policy `auto`, which is the default. It looks for the knee: the fewest workers with
+ * which the trainer is, but for max_stall, as fast as with any number. It knows how fast the
+ * trainer would take batches if it never waited (its own step). From what it measured with a few
+ * numbers of workers it derives what any number would give (scale_fit.h), so that it jumps instead
+ * of climbing:
  *
- *   out       to the number that should do for the trainer
- *   back      where something else gives no more: about the most that any gave over what one gives
- *   once or twice more, by what these two showed
+ *   out       to the number that should be enough for the trainer
+ *   back      if something other than the workers is the limit: to about the largest total rate
+ *             that was measured, divided by the rate of one worker
+ *   again     once or twice more, by what these two numbers showed
  *
- * Then it rests. How many windows it averages before it moves follows from their noise and from
- * the number of workers; one odd window is left out. It looks anew when the trainer's demand or
- * what its workers give has changed. Where more workers did not help a trainer that waits, a few
- * more are tried after 60 windows, then 120, ...: that a ceiling was lifted cannot be seen from
- * below. What other jobs have is wanted as long as the trainer waits, and no longer. */
+ * Then it rests. The number of windows that it averages before a move depends on their noise and on
+ * the number of workers; a single odd window is left out. It looks again when the trainer's demand,
+ * or what its workers give, has changed. If more workers did not help a trainer that waits, a few
+ * more are tried after 60 windows, then 120, and so on, since only a trial shows that a ceiling was
+ * lifted. Workers that other jobs have are wanted as long as the trainer waits, and no longer. */
 #include <math.h>
 
 #include "policies/scale_fit.h"
@@ -22,41 +24,43 @@
 #define UNBOUNDED ((double)INFINITY)
 #define STALL 0.05
 #define IN_A_ROW 4
-#define WINDOWS_MOST 12 /* that are averaged before a move */
+#define WINDOWS_MOST 12 /* the most windows that are averaged before a move */
 #define WINDOWS_LEAST 3
-#define LARGE 20 /* knees, that need a rate measured better */
+#define LARGE 20 /* a knee above this number of workers needs a rate that was measured better */
 #define WINDOWS_LARGE 6
-#define SURE 3 /* standard deviations */
+#define SURE 3 /* number of standard deviations that count as certain */
 #define FAR 1.5
 #define NEXT_TO 1.15
 #define MOVES_MOST 4
-#define MOVES_FREE 3 /* after these only what is clearly wrong is mended */
-#define MARGIN 0.025 /* of the knee, that is added */
+#define MOVES_FREE 3 /* after so many moves only clear errors are corrected */
+#define MARGIN 0.025 /* part of the knee that is added to it */
 #define TOO_MANY 1.05
-#define PROBE_AFTER 8 /* calm windows until one worker less is tried: nobody tells their rate */
+/* windows without waiting after which one worker less is tried, if no worker reports its rate */
+#define PROBE_AFTER 8
 #define AGAIN_AFTER 120
 #define AGAIN_DOUBLINGS 8
 #define AS_BEFORE 0.05
 #define WINDOWS_TRIAL 6
-#define CONTRADICTION 60      /* misfit of levels that cannot all be true any more */
-#define CONTRADICTION_AFTER 8 /* windows */
+#define CONTRADICTION 60      /* misfit of levels that contradict each other */
+#define CONTRADICTION_AFTER 8 /* number of windows after which a contradiction counts */
 #define FURTHER 1.3
 #define NEAR_CEILING 0.7
 #define TELLING 0.12
 
-struct look { /* of one decision */
+struct look { /* the input and the results of one decision */
     struct cw_scale_state *s;
     const struct cw_scale_options *options;
-    double slack, stall; /* how much slower it may be; share of its time that is waited then */
+    /* the slowdown that is allowed, and the part of its time that the trainer may wait for that */
+    double slack, stall;
     double most;
-    struct cw_scale_level now; /* of the present number */
+    struct cw_scale_level now; /* what was measured with the present number of workers */
     struct cw_scale_fit fit;
     double knee;
     struct cw_str *reason;
-    bool trial; /* where it goes is not where it is to stay */
+    bool trial; /* the target is a trial, and not the number that is meant to stay */
 };
 
-/* ---- where to go ---- */
+/* ---- choosing the target ---- */
 
 static double rounded(double knee)
 {
@@ -68,15 +72,15 @@ static double most_right(double knee)
     return fmax(TOO_MANY * ceil(knee), ceil(knee) + 1);
 }
 
-/* Whether noise can have made a number of workers look right that is not. */
+/* Whether noise cannot be the reason that a wrong number of workers looks right. */
 static bool is_sure(const struct look *l, double to)
 {
     double error = SURE * l->fit.error;
     return to >= fmin(l->knee * (1 + error), l->most) && to <= most_right(l->knee * (1 - error));
 }
 
-/* Whether the present number was measured long enough for a move. Few windows are, where it only
- * tries what lies further on. */
+/* Whether the present number was measured long enough for a move. A few windows are enough for a
+ * trial with more workers. */
 static bool is_measured(const struct look *l, double to)
 {
     double windows = l->now.windows, most = CW_SCALE_AGE_FREE - 1 - (l->s->age - windows);
@@ -87,7 +91,7 @@ static bool is_measured(const struct look *l, double to)
     return l->trial || is_sure(l, to) || windows >= fmin(WINDOWS_MOST, most);
 }
 
-/* By prices, when they are known: the number at which a batch costs least. */
+/* Returns the number of workers with which a batch costs least, if prices are known. */
 static double cheapest(const struct look *l)
 {
     double best = 1, least = UNBOUNDED, client = l->options->client_price,
@@ -102,7 +106,8 @@ static double cheapest(const struct look *l)
     return best;
 }
 
-/* Numbers that were tried while the trainer waited. */
+/* Counts the numbers of workers between `from` and `to` that were tried while the trainer
+ * waited. */
 static size_t tried(const struct look *l, double from, double to)
 {
     size_t n = 0;
@@ -112,8 +117,8 @@ static size_t tried(const struct look *l, double from, double to)
     return n;
 }
 
-/* What fewer give is not known: the fewest that were tried gave as much as the most, or there is
- * only one number, and it is not what so many workers gave before. */
+/* Whether it is not known what fewer workers give: the fewest that were tried gave as much as the
+ * most; or only one number was tried, and it does not give what so many workers gave before. */
 static bool is_least_unknown(const struct look *l)
 {
     double n = l->now.workers, before = l->s->worker_rate * (1 - AS_BEFORE);
@@ -133,9 +138,9 @@ static double fewer_to_try(const struct look *l)
     return fmax(fmin(should, l->fit.least - 1), 1);
 }
 
-/* What looks like a ceiling may be a loss that grows, where it lies just below the most that were
- * tried; and where it lies far below, so many workers may be in each other's way. Returns a number
- * that tells, or 0. */
+/* What looks like a ceiling may be a loss that grows with each worker, if it lies just below the
+ * largest number that was tried; and if it lies far below, so many workers may disturb each other.
+ * Returns a number of workers whose trial decides this, or 0. */
 static double doubt_of(const struct look *l)
 {
     double bend = l->fit.ceiling / l->fit.rate, most = l->fit.most;
@@ -174,7 +179,7 @@ static double target_of(struct look *l)
     return waits || priced ? to : fmin(to, n);
 }
 
-/* How many error sigmas speak for a move. */
+/* Returns by how many standard deviations of the error a move is justified. */
 static double sigmas_off(const struct look *l)
 {
     double n = l->now.workers, most = most_right(l->knee);
@@ -182,7 +187,8 @@ static double sigmas_off(const struct look *l)
     return off / l->fit.error;
 }
 
-/* It has few moves; after the first ones, and later on, only what is clear is mended. */
+/* Whether the policy may move. Moves are limited: after the first ones, and later on, only clear
+ * errors are corrected. */
 static bool may_move(const struct look *l)
 {
     if (l->s->moves >= MOVES_MOST)
@@ -235,7 +241,8 @@ static double go_to(const struct look *l, double to)
     return to;
 }
 
-/* Nobody tells what a worker can do, and the trainer does not wait: one less, now and then. */
+/* Tries one worker less now and then, if no worker reports its rate and the trainer does not
+ * wait. */
 static double probe_less(const struct look *l)
 {
     struct cw_scale_state *s = l->s;
@@ -245,8 +252,8 @@ static double probe_less(const struct look *l)
     return go_to(l, l->now.workers - 1);
 }
 
-/* A ceiling may have been lifted: a few more are tried, more and more seldom. doubt: from which
- * number. */
+/* Tries a few more workers, at growing intervals, since a ceiling may have been lifted. doubt: the
+ * number of workers to begin with. */
 static double try_again(const struct look *l)
 {
     struct cw_scale_state *s = l->s;
@@ -278,13 +285,14 @@ static double end_trial(const struct look *l)
         return s->remote;
     }
     s->doubt = 0;
-    s->age = CW_SCALE_AGE_FREE + 1; /* it stays there */
+    s->age = CW_SCALE_AGE_FREE + 1; /* so that the new number is kept */
     s->moves = MOVES_MOST;
     cw_str_addf(l->reason, "%.0f workers still give no more than %.0f", l->now.workers, before);
     return before;
 }
 
-/* Something changed while it looked: not all that it has measured can be true. */
+/* Forgets the other levels, because something changed while they were measured: they cannot all be
+ * true. */
 static void forget_others(struct look *l)
 {
     struct cw_scale_state *s = l->s;
@@ -325,8 +333,8 @@ static double decide_target(struct look *l)
     return try_again(l);
 }
 
-/* Others have what it lacks, and it waits: still it wants no more than what helps, if what it has
- * shows that already. */
+/* For a job that waits because other jobs have the workers that it lacks: it wants no more than
+ * what helps, if its measurements show that already. */
 static double fewer_do(struct look *l)
 {
     struct cw_scale_state *s = l->s;
@@ -368,13 +376,14 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     begin(s, window);
     bool is_short = window->remote < cw_scale_clamp(s->remote, available, options);
     if (is_short && window->remote < cw_scale_clamp_now(s->remote, available, options)) {
-        cw_scale_target(s, decision, s->remote, 0); /* on its way */
+        /* the workers of the last decision have not all arrived yet */
+        cw_scale_target(s, decision, s->remote, 0);
         return 0;
     }
     cw_scale_remember(s, window);
     s->age++;
     cw_scale_watch(s, look.stall);
-    if (is_short && still_wants(s, window, look.stall)) { /* others have them */
+    if (is_short && still_wants(s, window, look.stall)) { /* other jobs have the workers */
         double fewer = cw_scale_level_now(s, &look.now) ? fewer_do(&look) : s->remote;
         cw_scale_target(s, decision, cw_scale_clamp(fewer, available, options), 0);
         return 0;

@@ -58,13 +58,13 @@ struct cw_scale_available {
      * the rest; 0: as many as it wants. */
     double granted;
 };
-/* What the windows with one number of workers said: means without odd ones. */
+/* What was measured with one number of workers: means of its windows, without odd ones. */
 struct cw_scale_level {
     double workers, windows;
-    double given;  /* batches per second */
-    double demand; /* that the trainer would take; 0 = unknown */
-    double wait;   /* share of its time */
-    double rate;   /* of one worker, as it tells; 0 = unknown */
+    double given;  /* batches per second that the trainer got */
+    double demand; /* batches per second that the trainer would take; 0: unknown */
+    double wait;   /* part of its time that the trainer waited */
+    double rate;   /* rate of one worker, as workers report it; 0: unknown */
 };
 #define CW_SCALE_LEVELS 8
 enum cw_scale_phase {
@@ -86,14 +86,14 @@ struct cw_scale_state {
     double calm; /* number of windows since the state has been stable */
     /* pecan: number of workers when the phase began. auto: number of retries. */
     double phase_count;
-    /* auto: what was measured with each number of workers that it had, the last one last */
+    /* autoscale auto: what was measured with each number of workers so far, the latest last */
     struct cw_scale_level levels[CW_SCALE_LEVELS];
     size_t levels_n;
-    double moves, age;  /* changes and windows since something was new */
+    double moves, age;  /* changes of the target, and windows, since something was new */
     double demand;      /* batches per second that the trainer consumes without waiting */
-    double floor;       /* autoplace: this many workers were too few for the demand */
-    double worker_rate; /* of one worker that nothing held up, as last known */
-    /* placement: 1 = there are no remote workers to be had, and remote stands for local */
+    double floor;       /* autoplace: a number of workers that was too small for the demand */
+    double worker_rate; /* the last known rate of one worker that nothing held up */
+    /* for placement: 1 if the job can have no remote workers, so that `remote` means local */
     double here;
     /* Number of windows in a row that contradict the target; -1: one that says that it is not
      * enough, although the model says that it is. */

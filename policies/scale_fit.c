@@ -6,22 +6,26 @@
 #include "policies/scale_int.h"
 
 #define UNBOUNDED ((double)INFINITY)
-#define ODD 0.15          /* a window that differs so much from the median is left out */
-#define TWO_AGREE 0.2     /* and two that differ so much are not believed */
-#define READY_BEFORE 1.15 /* more than workers can compute: it lay ready since before */
-#define NOISE_USUAL 0.03  /* before windows have shown theirs */
+#define ODD 0.15      /* a window that differs from the median by more than this part is left out */
+#define TWO_AGREE 0.2 /* two windows that differ by more than this part are both not trusted */
+/* a window with more batches than this ratio to what workers can compute got batches that were
+ * ready before */
+#define READY_BEFORE 1.15
+#define NOISE_USUAL 0.03 /* the noise that is assumed until windows have shown theirs */
 #define NOISE_WEIGHT 4
-#define WAITS 0.02 /* of its time: then the workers are what was measured */
+#define WAITS 0.02 /* a trainer that waits this part of its time is limited by its workers */
 #define FLAT 0.952
-#define AS_MUCH 0.97 /* of another: nearly the same */
+#define AS_MUCH 0.97 /* a rate that is at least this part of another one counts as equal */
 #define ALIKE 0.1
 #define MANY_MORE 1.3
 #define AS_BEFORE 0.06
 #define WEIGHT_BEFORE 4
-#define LITTLE 0.1       /* of a worker: not held up by anything */
-#define AGREE_SIGMAS 3.0 /* two ways of measuring the same thing agree */
+/* a worker that is held up for less than this part of its time counts as not held up */
+#define LITTLE 0.1
+/* two ways of measuring the same agree within so many standard deviations */
+#define AGREE_SIGMAS 3.0
 #define AGREE_BIAS 0.01
-#define PARAMETER 4.0 /* of misfit, that a ceiling or a bend must explain */
+#define PARAMETER 4.0 /* the reduction of the misfit that a ceiling or a bend must bring */
 #define BEND_LEAST 1e-7
 #define BEND_MOST 1.0
 #define GOLDEN_STEPS 24
@@ -132,11 +136,11 @@ void cw_scale_level_mend(struct cw_scale_state *s)
         s->levels[i] = s->levels[i + 1];
 }
 
-/* ---- what n workers could give, and how sure that is ---- */
+/* ---- what n workers can give, and how certain that is ---- */
 
 struct point {
-    double n, capacity, weight; /* weight: in windows */
-    bool at_least;              /* the trainer took no more */
+    double n, capacity, weight; /* weight: a number of windows */
+    bool at_least;              /* the workers may be able to give more: the trainer took no more */
 };
 struct points {
     struct point p[CW_SCALE_LEVELS + 2];
@@ -144,7 +148,8 @@ struct points {
     double noise, demand_weight;
 };
 
-/* Of one window; a little is assumed until there are some. */
+/* Returns the relative noise of one window; a small one is assumed until there are enough
+ * windows. */
 static double noise_of(const struct cw_scale_state *s)
 {
     double sum = NOISE_WEIGHT * NOISE_USUAL * NOISE_USUAL, weight = NOISE_WEIGHT;
@@ -171,8 +176,9 @@ static void mix(double *value, double *weight, double more, double of_weight, do
     *weight += of_weight;
 }
 
-/* Of a trainer that waits: what it took, what the workers say that they can, and what its demand
- * leaves after its waiting are three ways to measure the same. */
+/* Makes the point of one level. For a trainer that waits there are three ways to measure the same:
+ * what it took, the rates that its workers report, and its demand less the part of its time that it
+ * waited. */
 static struct point point_of(const struct cw_scale_level *l, double demand, double demand_weight,
                              double noise)
 {
@@ -201,8 +207,8 @@ static bool is_linear(const struct cw_scale_fit *fit)
     return fit->contention <= 0 && fit->congestion <= 0;
 }
 
-/* Rate and ceiling that are best for this shape and bend if more workers than `last` are held up
- * by a ceiling; and how badly that fits. False: there is nothing on one of the sides. */
+/* Fits rate and ceiling for this shape and these bends, if more workers than `last` are limited by
+ * a ceiling. Returns false if there is no point on one of the sides. */
 static bool fit_split(struct cw_scale_fit *fit, const struct points *points, double last)
 {
     double rate = 0, rate_weight = 0, flat = 0, flat_weight = 0, misfit = 0;
@@ -238,7 +244,7 @@ static bool fit_split(struct cw_scale_fit *fit, const struct points *points, dou
 
 enum bends { CONTENTION = 1, CONGESTION = 2 };
 
-struct search { /* for one split */
+struct search { /* the parameters of a search with one split */
     const struct points *points;
     double last;
     unsigned bends;
@@ -256,7 +262,8 @@ static double misfit_at(struct search *search, double log_a, double log_b)
     return fit.misfit;
 }
 
-/* The least misfit along one bend; along the other for each value of it if `other` is given. */
+/* Finds the least misfit along one bend, and along the other one for each value of it if `other` is
+ * given. */
 static double golden(struct search *search, unsigned along, unsigned other, double fixed)
 {
     const double part = 0.6180339887;
@@ -265,7 +272,7 @@ static double golden(struct search *search, unsigned along, unsigned other, doub
     double misfit[2] = {UNBOUNDED, UNBOUNDED};
     for (int i = -2; i < GOLDEN_STEPS; i++) {
         int side = i < 0 ? i + 2 : misfit[0] < misfit[1] ? 0 : 1;
-        if (i >= 0) { /* narrow: the better one stays */
+        if (i >= 0) { /* the interval shrinks, and its better end stays */
             *(side == 0 ? &high : &low) = at[!side];
             at[!side] = at[side];
             misfit[!side] = misfit[side];
@@ -293,7 +300,7 @@ static void try_split(struct cw_scale_fit *best, unsigned bends, const struct po
         *best = search.best;
 }
 
-/* Without a ceiling, and with one above each number of workers. */
+/* Tries fits without a ceiling, and with a ceiling above each number of workers. */
 static void try_bends(struct cw_scale_fit *best, unsigned bends, const struct points *points)
 {
     try_split(best, bends, points, UNBOUNDED);
@@ -318,7 +325,7 @@ static struct points points_of(const struct cw_scale_state *s, double *ret_deman
     return points;
 }
 
-/* Where the trainer does not wait only the workers can tell what they could do. */
+/* If the trainer does not wait, only the workers' own rates show what they could give. */
 static void believe_workers(struct points *points, const struct cw_scale_state *s)
 {
     for (size_t i = 0; i < points->n; i++) {
@@ -333,8 +340,9 @@ static bool is_like(double a, double b)
     return a > 0 && b > 0 && fabs(log(a / b)) < ALIKE;
 }
 
-/* Two numbers of workers gave the same while each worker could have given the same: what holds
- * them up does not show in what they tell, so that is what one gives. */
+/* Adds the rate that workers report as a point, if two numbers of workers gave the same although
+ * each worker could have given as much: what limits them does not show in their own rate, so that
+ * is the rate of one worker. */
 static void add_told_rate(struct points *points, const struct cw_scale_state *s)
 {
     for (size_t i = 0; i < s->levels_n; i++)
@@ -350,7 +358,8 @@ static void add_told_rate(struct points *points, const struct cw_scale_state *s)
         }
 }
 
-/* What one gave before still holds if the fewest give so many times that. */
+/* Adds the rate of one worker from before as a point: it is still valid if the fewest workers give
+ * that many times as much. */
 static void add_rate_before(struct points *points, const struct cw_scale_state *s)
 {
     const struct point *fewest = NULL;
@@ -380,7 +389,7 @@ static void note_flat(struct cw_scale_fit *fit, const struct points *points)
     fit->flat = most > least && at_least >= FLAT * best;
 }
 
-/* More workers gave less: a ceiling does not do that. */
+/* Whether more workers gave less, which a ceiling does not cause. */
 static bool is_falling(const struct points *points)
 {
     for (size_t i = 0; i < points->n; i++)
@@ -420,7 +429,7 @@ double cw_scale_fit_gives(const struct cw_scale_fit *fit, double n)
     return fmin(fmin(fit->rate * shape_at(fit, n), fit->ceiling), fit->demand);
 }
 
-/* Up to here more workers give more. */
+/* Returns the number of workers up to which more workers give more. */
 static double peak_of(const struct cw_scale_fit *fit, double most)
 {
     return fit->congestion > 0 ? fmin(sqrt(fmax(1 - fit->contention, 0) / fit->congestion), most)

@@ -7,9 +7,9 @@
 
 #define DEMAND_CHANGED 0.1
 #define GIVEN_CHANGED 0.12
-#define WAIT_CHANGED 0.02 /* of the time */
+#define WAIT_CHANGED 0.02 /* change of the part of its time that the trainer waits that counts */
 #define IN_A_ROW 4
-#define DRIFTED 0.04 /* of means */
+#define DRIFTED 0.04 /* change of a mean that counts, as a part of it */
 
 static double demand_of(const struct cw_scale_window *w)
 {
@@ -25,7 +25,8 @@ void cw_scale_look_anew(struct cw_scale_state *s)
     s->phase = CW_SCALE_REMOTE_UP;
 }
 
-/* Of windows that were measured with another demand only what the workers gave is true. */
+/* Reduces levels that were measured with another demand to what is still true: what the workers
+ * gave. */
 static void keep_what_workers_gave(struct cw_scale_state *s, double stall)
 {
     size_t kept = 0;
@@ -49,7 +50,7 @@ static void keep_last_windows(struct cw_scale_state *s, size_t n)
     s->history_n = n;
 }
 
-/* Two windows in a row in which the trainer had another demand. */
+/* Adopts a new demand of the trainer after two windows in a row that show it. */
 static void follow_demand(struct cw_scale_state *s, double stall)
 {
     const struct cw_scale_window *w = &s->history[s->history_n - 1];
@@ -77,7 +78,8 @@ static int way_of(double now, double then)
     return off > GIVEN_CHANGED ? 1 : off < -GIVEN_CHANGED ? -1 : 0;
 }
 
-/* What the window says that is not as when it settled: which way, or 0. */
+/* Compares a window with those at the time when the policy settled. Returns the sign of a
+ * difference, or 0. */
 static int differs(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
     const struct cw_scale_window *then = &s->converged;
@@ -89,7 +91,8 @@ static int differs(const struct cw_scale_state *s, const struct cw_scale_window 
     return given ? given : way_of(w->rate, then->rate);
 }
 
-/* Four windows in a row that say the same, or twenty in the mean. */
+/* Whether the workers' rate has changed: four windows in a row say the same, or twenty in the
+ * mean. */
 static bool workers_changed(const struct cw_scale_state *s, double stall)
 {
     size_t alike = 0;

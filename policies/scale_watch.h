@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether what a policy has found about a job's workers is still true: one odd window is no news,
- * but several that say the same are, and so is a mean that has drifted. Pure. */
+/* Finds out whether what a policy has learnt about a job's workers is still true. A single odd
+ * window does not count, but several that show the same do, and so does a mean that has drifted.
+ * The functions are pure. */
 #ifndef CW_POLICIES_SCALE_WATCH_H
 #define CW_POLICIES_SCALE_WATCH_H
 
 #include "policies/scale.h"
 
-#define CW_SCALE_AGE_FREE 28      /* windows after news in which a policy looks around */
-#define CW_SCALE_WINDOWS_DRIFT 16 /* that a mean needs to say that something has drifted */
+/* number of windows after a change in which a policy may move freely */
+#define CW_SCALE_AGE_FREE 28
+#define CW_SCALE_WINDOWS_DRIFT 16 /* number of windows that a mean needs to show a drift */
 
-/* Something is new: it may move again. */
+/* Lets the policy move again, because something has changed. */
 void cw_scale_look_anew(struct cw_scale_state *state);
-/* Looks at the history, the last window included, and forgets what is not true any more. stall:
- * share of its time that the trainer may wait. */
+/* Examines the history, including the last window, and forgets what is not true any more. stall:
+ * part of its time that the trainer may wait. */
 void cw_scale_watch(struct cw_scale_state *state, double stall);
 
 #endif

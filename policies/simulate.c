@@ -19,13 +19,13 @@ struct run { /* a job that is running */
     struct cw_sim_job *out;
     struct cw_scale_state state;
     bool arrived, done;
-    double now_s;                       /* its numbers are true for this time */
-    double remote, local;               /* that serve */
-    double target_remote, target_local; /* of the policy */
-    double granted;                     /* of target_remote, by the fair share */
-    double ready_s;                     /* when the granted ones serve; NEVER = they do */
+    double now_s;                       /* the time for which its numbers are valid */
+    double remote, local;               /* workers that serve it now */
+    double target_remote, target_local; /* the numbers that the policy wants */
+    double granted;                     /* how many of target_remote it gets by the fair share */
+    double ready_s; /* when the granted workers begin to serve; NEVER: they serve already */
     double epoch_left, epochs_left, epoch_begin_s;
-    /* the window */
+    /* The fields below are those of the present window. */
     double discard_left;
     struct cw_sim_sums sums;
     double next_s;
@@ -142,7 +142,7 @@ static void schedule(struct sim *sim, struct run *r)
         if (rate > 0) {
             double window = fmax((r->discard_left + sc->window_batches - r->sums.batches) / rate,
                                  r->discard_left / rate + sc->window_least_s - r->sums.seconds);
-            if (r->ready_s == NEVER) /* else the workers are about to change */
+            if (r->ready_s == NEVER) /* otherwise the workers are about to change */
                 next = fmin(next, r->now_s + fmax(window, 0));
             next = fmin(next, r->now_s + fmax(r->epoch_left, 0) / rate);
         }
@@ -204,7 +204,7 @@ static void share(struct sim *sim)
 
 /* ---- events of a job ---- */
 
-/* Of the job's next window. */
+/* Returns the number for the noise of the job's next window. */
 static uint64_t draw_of(const struct sim *sim, const struct run *r)
 {
     uint64_t job = cw_mix64(sim->scenario->seed + (uint64_t)(r - sim->runs) + 1);
@@ -262,8 +262,8 @@ static int decide(struct sim *sim, struct run *r, struct cw_err *err)
     return 0;
 }
 
-/* As the dispatcher: a policy that needs no measurement says at once what it wants; and where there
- * are local workers only, one of them begins. */
+/* Handles the arrival of a job, as the dispatcher does: a policy that needs no measurement decides
+ * at once; and if there are only local workers, one of them begins. */
 static int arrive(struct sim *sim, struct run *r, struct cw_err *err)
 {
     const struct cw_scale_window none = {0};
@@ -328,7 +328,7 @@ static void begin(struct sim *sim)
     }
 }
 
-/* A job that is to have no worker, and at which nothing will ever happen. */
+/* Refuses a job that has no worker, and for which nothing will ever change. */
 static int check_stuck(const struct sim *sim, struct cw_err *err)
 {
     for (size_t j = 0; j < sim->scenario->jobs_n; j++) {

@@ -19,12 +19,12 @@
 #include "policies/scale.h"
 #include "policies/max_min_share.h"
 
-struct cw_sim_series { /* values that hold from these times after arrival on; the first at 0 */
+struct cw_sim_series { /* values that become valid at these times after arrival; the first at 0 */
     const double *at_s, *v;
     size_t n;
 };
-/* What gives no more than the ceiling. All but the network show in what a worker tells of its own
- * rate, since its threads wait for them inside of an element. */
+/* What limits all workers together to the ceiling. All causes except the network show in the rate
+ * that a worker reports, since its threads wait for them inside of an element. */
 enum cw_sim_cause {
     CW_SIM_SOURCE,
     CW_SIM_CPU,
@@ -36,21 +36,24 @@ struct cw_sim_job_spec {
     const char *name;
     size_t tenant;
     double arrive_s;
-    double batches, epochs;      /* of an epoch; 0 epochs: until the scenario ends */
-    struct cw_sim_series step_s; /* of the trainer */
+    /* batches of an epoch; 0 epochs: the job runs until the scenario ends */
+    double batches, epochs;
+    struct cw_sim_series step_s; /* the trainer's step */
     struct cw_sim_series worker_s;
-    struct cw_sim_series ceiling; /* batches/s of all workers; 0 or no value: none */
+    struct cw_sim_series ceiling; /* batches/s of all workers together; 0 or no value: none */
     enum cw_sim_cause cause;
     double loss, slower;
-    double local_speed; /* of a local worker, as a share of a remote one's; 0 = 1 */
-    double cpu_s;       /* CPU time of a batch on a worker; 0: all of its time */
-    /* instead: measured seconds of an epoch with 1, 2, ... workers. With columns: with r remote and
-     * l local ones at [r * columns + l], from 0 and 0 on */
+    double local_speed; /* speed of a local worker, as a part of a remote one's; 0 means 1 */
+    double cpu_s;       /* CPU time that a batch takes on a worker; 0: all of its time */
+    /* Used instead of worker_s: measured seconds of an epoch with 1, 2, ... workers. With columns:
+     * the entry for r remote and l local workers is [r * columns + l], beginning with 0 and 0. */
     const double *epoch_s;
     size_t epoch_s_n, columns;
-    double room, slow; /* of the trainer's host */
-    /* one window of so many, at random, is odd: the trainer stood still for odd_s, saving a
-     * checkpoint, or (odd_waits) waiting */
+    /* local workers that the trainer's host has room for, and how much each further one slows it
+     * down */
+    double room, slow;
+    /* One window in so many, chosen at random, is odd: the trainer stood still for odd_s, while it
+     * saved a checkpoint or (odd_waits) waited. */
     double odd_every, odd_s;
     bool odd_waits;
     double weight, least, most;
@@ -66,9 +69,9 @@ struct cw_sim_scenario {
     double local;   /* the most local workers on a trainer's host */
     double start_s; /* seconds until a new worker serves */
     double window_batches, discard_batches, window_least_s;
-    double noise;   /* of what windows measure, relative, at most */
-    uint64_t seed;  /* of noise and of odd windows */
-    double until_s; /* virtual time at which it ends; 0 = when all jobs are done */
+    double noise;   /* largest relative error of what windows measure */
+    uint64_t seed;  /* seed of the noise and of odd windows */
+    double until_s; /* virtual time at which the simulation ends; 0: when all jobs are done */
     struct cw_scale_options options;
     const struct cw_scale_policy *policy;
     const char *argument;
@@ -81,10 +84,12 @@ struct cw_sim_job {
     double batches, wait_s, busy_s; /* busy_s: total time of the job */
     double remote_s, local_s;       /* integrals of its workers over time, in worker-seconds */
     double last_epoch_s;
-    double best_wait_at_s; /* when its wait share was last above max_stall (0.02 if not given) */
-    unsigned decisions;    /* changes of the target */
-    double windows, settled_window; /* measured; how many when the target changed last */
-    double remote, local;           /* at the end */
+    /* when its wait share was last above max_stall (0.02 if that is not given) */
+    double best_wait_at_s;
+    unsigned decisions; /* number of changes of the target */
+    /* number of windows that were measured, and their number when the target last changed */
+    double windows, settled_window;
+    double remote, local; /* workers at the end */
     struct cw_sim_point *trace;
     size_t trace_n, trace_cap;
 };
@@ -94,7 +99,8 @@ struct cw_sim_result {
     uint64_t windows;
     double end_s;
 };
-/* INVALID when a policy refuses its argument, or a job has no worker and nothing would give it one. */
+/* Runs a scenario. INVALID if a policy refuses its argument, or a job has no worker and nothing
+ * would give it one. */
 int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *ret_result,
                 struct cw_err *err);
 void cw_sim_result_fini(struct cw_sim_result *result);

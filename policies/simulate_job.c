@@ -6,8 +6,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define NEARLY 1e-6 /* seconds that rounding may leave */
-#define READY 8     /* batches, when the workers could do more */
+#define NEARLY 1e-6 /* seconds of difference that rounding may cause */
+#define READY 8     /* batches that are ready if the workers could do more */
 
 double cw_sim_series_at(const struct cw_sim_series *series, double t_s, double otherwise)
 {
@@ -38,14 +38,15 @@ double cw_sim_step(const struct cw_sim_now *now)
            (1 + s->slow * fmax(now->local - s->room, 0));
 }
 
-/* Remote workers that would do as much. */
+/* Returns the number of remote workers that would compute as much. */
 static double workers_of(const struct cw_sim_now *now)
 {
     double speed = now->spec->local_speed;
     return now->remote + now->local * (speed > 0 ? speed : 1);
 }
 
-/* From the table; a part of a worker does that part of what one does. */
+/* Returns the rate in the table of measured epochs; a fraction of a worker does that fraction of
+ * the work. */
 static double measured(const struct cw_sim_now *now)
 {
     const struct cw_sim_job_spec *s = now->spec;
@@ -59,7 +60,7 @@ static double measured(const struct cw_sim_now *now)
     return part * s->batches / s->epoch_s[at];
 }
 
-/* Without the ceiling. */
+/* Returns the rate without the ceiling. */
 static double unhindered(const struct cw_sim_now *now)
 {
     const struct cw_sim_job_spec *s = now->spec;
@@ -85,7 +86,7 @@ double cw_sim_rate(const struct cw_sim_now *now)
 
 /* ---- what is measured ---- */
 
-static double drawn(uint64_t *draw) /* 0 to 1 */
+static double drawn(uint64_t *draw) /* Returns a pseudo-random number, 0 to 1. */
 {
     *draw = cw_mix64(*draw + 0x9e3779b97f4a7c15u);
     return (double)(*draw >> 11) * 0x1p-53;
@@ -96,8 +97,9 @@ static double noisy(double value, double noise, uint64_t *draw)
     return value * (1 + noise * (2 * drawn(draw) - 1));
 }
 
-/* What a worker tells of itself: time inside of elements. Where the trainer takes less than there
- * is, its workers wait for credit, outside of elements and apart from each other. */
+/* Returns the rate that a worker reports of itself, from its time inside of elements. If the
+ * trainer takes less than the workers can give, they wait for credit, which is outside of elements
+ * and independent of each other. */
 static double told_rate(const struct cw_sim_now *now)
 {
     const struct cw_sim_job_spec *s = now->spec;
