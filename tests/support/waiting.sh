@@ -17,7 +17,7 @@ wait_until() {
     shift
     if "$@"; then return; fi
     # shellcheck disable=SC2154
-    exec {news}< <(exec "$CACHEW_TESTS/changes" "$work" "${pid_of[@]}" "${others[@]}")
+    exec {news}< <(unset LD_PRELOAD; exec "$CACHEW_TESTS/changes" "$work" "${pid_of[@]}" "${others[@]}")
     watcher=$!
     pid_of[changes$watcher]=$watcher # so that it ends with the test
     # The first line says that it watches: what has changed before is seen then.
