@@ -89,7 +89,6 @@ case_four_sparse() { together sparse 4; }
 case_one_dies_dense() { together fashion 4 2; }
 case_one_dies_sparse() { together sparse 4 1; }
 case_two_of_eight_die() { together fashion 8 3 5; }
-case_two_of_eight_die_sparse() { together sparse 8 2 7; }
 
 # All stop, and go on with another number of consumers: the rest of the same sequence, dealt anew.
 elastic() { # PIPELINE BEFORE AFTER

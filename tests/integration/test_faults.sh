@@ -101,10 +101,6 @@ dispatcher_points() { # PIPELINE POINT...: "any:N" is the N-th of all that it pa
 case_dispatcher_first_points() {
     dispatcher_points fashion any:1 any:2 any:3 any:4 any:5 any:6 any:7 any:8 any:9 any:10 any:11 any:12 dispatcher.worker_hello:1 dispatcher.progress:2
 }
-case_dispatcher_later_points() {
-    dispatcher_points fashion any:13 any:14 any:15 any:16 any:17 any:18 any:19 any:20 any:22 any:25 any:29 any:34 any:40
-}
-case_dispatcher_points_sparse() { dispatcher_points sparse any:1 any:3 any:5 any:7 any:9 any:11 any:13 any:16 any:20 any:26 any:33 any:47; }
 
 # ---- the dispatcher dies at points that something must bring about ----
 
@@ -226,5 +222,4 @@ case_worker_points() {
     worker_points fashion any:1 any:2 any:3 any:4 any:5 any:7 any:9 any:12 any:24 any:40 any:90 worker.attach:1 worker.command:1 worker.opened:1 \
         worker.job_opened:1 worker.lease:1 worker.collect:1 worker.report:1 worker.send:1
 }
-case_worker_points_sparse() { worker_points sparse any:1 any:2 any:3 any:4 any:5 any:6 any:8 any:11 any:15 any:22 any:40; }
 run_case "$@"; exit

@@ -52,9 +52,6 @@ proxies() {
     DISPATCHER=$to_client run job "$file" --epochs 2 --seed 3 --window 40 --no-shm --timeout 60s --stats --batches "$work/job.batches"
     same_batches
 }
-case_proxy_worker_dispatcher() { proxies fashion worker_dispatcher; }
-case_proxy_client_dispatcher() { proxies fashion client_dispatcher; }
-case_proxy_client_worker() { proxies fashion client_worker; }
 case_proxy_everywhere() { proxies fashion worker_dispatcher client_dispatcher client_worker; }
 case_proxy_everywhere_sparse() { proxies sparse worker_dispatcher client_dispatcher client_worker; }
 # ---- network namespaces ----

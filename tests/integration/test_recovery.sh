@@ -25,24 +25,6 @@ case_failover_fashion() { against fashion kill_worker; }
 case_failover_photos() { against photos kill_worker; }
 case_failover_sparse() { against sparse kill_worker; }
 
-two_workers() {
-    end w1 KILL
-    begin_worker w3
-    read_batches job 1500
-    end w2 KILL
-}
-case_two_workers_in_a_row() { against fashion two_workers; }
-
-all_workers() {
-    end w1 KILL
-    end w2 KILL
-    begin_worker w3
-    read_batches job 500
-    end w3 KILL
-    begin_worker w4
-}
-case_failover_target_dies() { against photos all_workers; }
-
 restart_dispatcher() {
     end dispatcher KILL
     begin_dispatcher
@@ -68,7 +50,6 @@ killall() {
     begin_worker w6
 }
 case_killall_fashion() { against fashion killall; }
-case_killall_photos() { against photos killall; }
 
 # A worker is stopped until its lease is given away, then goes on: a zombie.
 stop_and_continue() {
