@@ -121,17 +121,37 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
     job->due.leases = job->due.progress = true;
 }
 
+static void run_again(struct cw_job *job)
+{
+    job->due.row = true;
+    if (job->status == CW_JOB_FINISHED && job->first_epoch < job->epochs_n) {
+        job->status = CW_JOB_RUNNING;
+        job->d->due.assignment = true;
+    }
+}
+
 static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
 {
     while (job->epochs_open > 0)
         close_first_epoch(job);
     cw_state_clear_progress(job->d->state, job->id);
     job->first_epoch = job->epochs_n > 0 ? CW_MIN(epoch, job->epochs_n) : epoch;
-    job->due.row = true;
-    if (job->status == CW_JOB_FINISHED) {
-        job->status = CW_JOB_RUNNING;
-        job->d->due.assignment = true;
+    run_again(job);
+}
+
+/* The only consumer, or the first of several that has a place at all: the job stands where its token
+ * says. Any other moves only its own items, also in epochs that were over: the rest stands as it is,
+ * since another may join without a token. When that is too far back all go there: they had one
+ * checkpoint. True: all go there. */
+static bool go_to_epoch(struct cw_job *job, uint64_t epoch)
+{
+    if (job->layout.consumers == 1 || !cw_job_had_clients(job) ||
+        !cw_job_reopen_epochs(job, epoch)) {
+        restart_epochs_at(job, epoch);
+        return true;
     }
+    run_again(job);
+    return false;
 }
 
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token)
@@ -144,13 +164,7 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     slot->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows,
                                                 token->batches};
     slot->position_dirty = true;
-    bool others = false;
-    for (uint32_t c = 0; c < job->layout.consumers; c++)
-        others = others || (c != consumer && job->consumers[c].client_id != 0);
-    /* If this consumer is alone, or is the first of several, the whole job is set to the token.
-     * Those that follow move only their own items. */
-    if (!others)
-        restart_epochs_at(job, token->epoch);
+    bool all = go_to_epoch(job, token->epoch);
     for (uint64_t n = job->first_epoch; n < token->epoch && n - job->first_epoch < CW_EPOCHS_AHEAD;
          n++) {
         struct cw_epoch *past = cw_job_open_epoch(job, n);
@@ -158,12 +172,11 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
             cw_epoch_reset(past, consumer, past->items, NULL);
     }
     struct cw_epoch *epoch = cw_job_open_epoch(job, token->epoch);
-    if (epoch && !others) {
-        for (uint32_t c = 0; c < job->layout.consumers; c++)
+    for (uint32_t c = 0; epoch && c < job->layout.consumers; c++)
+        if (all || c == consumer)
             cw_epoch_reset(epoch, c, token->item, &token->beyond);
-    } else if (epoch) {
-        cw_epoch_reset(epoch, consumer, token->item, &token->beyond);
-    }
+    for (uint64_t n = token->epoch + 1; n < job->first_epoch + job->epochs_open; n++)
+        cw_epoch_reset(cw_job_epoch(job, n), consumer, 0, NULL);
     for (size_t i = 0; i < job->epochs_open; i++)
         cw_job_skips_apply(job, job->epochs[i]);
     job->due.progress = true;

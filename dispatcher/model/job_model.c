@@ -153,3 +153,25 @@ struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
     }
     return job->epochs[number - job->first_epoch];
 }
+
+static void reopen_one(struct cw_job *job)
+{
+    struct cw_epoch *epoch = CW_NEW(struct cw_epoch);
+    cw_epoch_init(epoch, job->first_epoch - 1, job->items, &job->layout);
+    for (uint32_t c = 0; c < job->layout.consumers; c++)
+        cw_epoch_reset(epoch, c, job->items, NULL);
+    CW_GROW(job->epochs, job->epochs_open, job->epochs_cap);
+    for (size_t i = job->epochs_open++; i > 0; i--)
+        job->epochs[i] = job->epochs[i - 1];
+    job->epochs[0] = epoch;
+    job->first_epoch--;
+}
+
+bool cw_job_reopen_epochs(struct cw_job *job, uint64_t number)
+{
+    if (number < job->first_epoch && job->first_epoch - number + job->epochs_open > CW_EPOCHS_AHEAD)
+        return false;
+    while (number < job->first_epoch)
+        reopen_one(job);
+    return true;
+}

@@ -195,6 +195,9 @@ struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number);
  * stored. */
 void cw_job_set_owner(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
                       const struct cw_set *items);
+/* Epochs that are over are open again from that one on, and all of them is consumed. False: so many
+ * cannot be open. */
+bool cw_job_reopen_epochs(struct cw_job *job, uint64_t number);
 double cw_job_epochs_left(const struct cw_job *job);
 /* Returns the consumed fraction of the first open epoch. */
 double cw_job_epoch_done(const struct cw_job *job);

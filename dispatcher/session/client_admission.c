@@ -311,6 +311,24 @@ static void free_leased(struct cw_job *job)
         cw_lease_free_all(share, false);
 }
 
+/* Others that are here cannot go back with it as far as that. */
+static int check_reach(const struct cw_client *client, const struct cw_token *token,
+                       struct cw_err *err)
+{
+    const struct cw_job *job = client->job;
+    uint64_t last = job->first_epoch + job->epochs_open;
+    bool others = false;
+    for (uint32_t c = 0; c < job->layout.consumers; c++)
+        others = others || (c != client->consumer && job->consumers[c].client);
+    if (!others || token->epoch >= job->first_epoch || last - token->epoch <= CW_EPOCHS_AHEAD)
+        return 0;
+    return cw_err_set(
+        err, CW_E_STATE,
+        "the resume token is of epoch %llu, and other consumers of job %s are at epoch "
+        "%llu: they must go back to their tokens, too",
+        (unsigned long long)token->epoch, job->id, (unsigned long long)job->first_epoch);
+}
+
 static int take_slot(struct cw_client *client, struct cw_err *err)
 {
     struct cw_job *job = client->job;
@@ -335,11 +353,14 @@ static int take_slot(struct cw_client *client, struct cw_err *err)
         int rc = read_token(job, hello, &token, err);
         if (rc != 0)
             return rc;
-        cw_job_resume_at(job, client->consumer, &token);
-        /* Epochs may end at once because of their skipped items; the client must be told of
-         * these. */
+        rc = check_reach(client, &token, err);
+        if (rc == 0)
+            cw_job_resume_at(job, client->consumer, &token);
+        /* of those that end at once, by what is skipped in them, it is told */
         client->hello_epoch = CW_MAX(token.epoch, job->first_epoch);
         cw_token_fini(&token);
+        if (rc != 0)
+            return rc;
     } else if (slot->client_id != 0) {
         cw_job_resume_at(job, client->consumer, NULL);
     }

@@ -203,6 +203,92 @@ static void what_no_trainer_can_have_is_not_skipped(void **state)
     assert_int_equal(skipped_with_a_worker(0), 0);
 }
 
+/* Two that advance in step, of which the job's first two epochs are over, and a part of the next. */
+static struct cw_job *begin_coordinated(void)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
+    options->consumers = 2;
+    options->epochs = EPOCHS;
+    info->items = ITEMS;
+    struct cw_job *job = made_up_job("a", options, info);
+    struct cw_set fresh = {0};
+    for (uint32_t c = 0; c < 2; c++) {
+        job->consumers[c].client_id = 7 + c;
+        cw_epoch_consume(cw_job_open_epoch(job, 0), c, 0, ITEMS, &fresh);
+        cw_epoch_consume(cw_job_open_epoch(job, 1), c, 0, ITEMS, &fresh);
+        cw_epoch_consume(cw_job_open_epoch(job, 2), c, 0, 6, &fresh);
+    }
+    cw_set_fini(&fresh);
+    cw_job_advance(job);
+    assert_int_equal(job->first_epoch, 2);
+    return job;
+}
+
+static uint64_t unconsumed(struct cw_job *job, uint64_t epoch, uint32_t consumer)
+{
+    const struct cw_epoch *e = cw_job_epoch(job, epoch);
+    uint64_t n = 0;
+    for (uint64_t item = consumer; e && item < ITEMS; item += 2)
+        n += !cw_set_has(&e->consumed, item);
+    return n;
+}
+
+/* One of them goes back to an epoch that is over for all: what it gets again is its own. */
+static void a_token_opens_epochs_that_are_over(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_coordinated();
+    cw_job_resume_at(job, 1, &(struct cw_token){.epoch = 0, .item = 4});
+    assert_int_equal(job->first_epoch, 0);
+    assert_int_equal(unconsumed(job, 0, 1), 3);
+    assert_int_equal(unconsumed(job, 1, 1), 5);
+    assert_int_equal(unconsumed(job, 2, 1), 5);
+    assert_int_equal(unconsumed(job, 0, 0), 0);
+    assert_int_equal(unconsumed(job, 1, 0), 0);
+    assert_int_equal(unconsumed(job, 2, 0), 2);
+    assert_int_equal(cw_set_count(&cw_job_epoch(job, 0)->received), ITEMS - 3);
+}
+
+/* The other has not joined yet, and may do so without a token. */
+static void a_token_moves_nobody_else(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_coordinated();
+    job->consumers[0].client_id = 0;
+    cw_job_resume_at(job, 1, &(struct cw_token){.epoch = 2, .item = 10});
+    assert_int_equal(unconsumed(job, 2, 0), 2);
+    assert_int_equal(unconsumed(job, 2, 1), 0);
+}
+
+static void the_first_token_moves_all(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_coordinated();
+    job->consumers[0].client_id = job->consumers[1].client_id = 0;
+    cw_job_resume_at(job, 1, &(struct cw_token){.epoch = 1, .item = 4});
+    assert_int_equal(job->first_epoch, 1);
+    assert_int_equal(unconsumed(job, 1, 0) + unconsumed(job, 1, 1), ITEMS - 4);
+}
+
+static void a_token_opens_a_job_that_is_finished(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_coordinated();
+    struct cw_set fresh = {0};
+    for (uint64_t epoch = 2; epoch < EPOCHS; epoch++)
+        for (uint32_t c = 0; c < 2; c++)
+            cw_epoch_consume(cw_job_open_epoch(job, epoch), c, 0, ITEMS, &fresh);
+    cw_set_fini(&fresh);
+    cw_job_advance(job);
+    assert_int_equal(job->status, CW_JOB_FINISHED);
+    cw_job_resume_at(job, 0, &(struct cw_token){.epoch = 3, .item = 8});
+    assert_int_equal(job->status, CW_JOB_RUNNING);
+    assert_int_equal(unconsumed(job, 3, 0), 1);
+    assert_int_equal(unconsumed(job, 3, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +298,12 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(of_what_a_token_leads_to, made_up_begin_stored, end),
         cmocka_unit_test_setup_teardown(what_a_trainer_may_have_is_skipped, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_token_opens_epochs_that_are_over, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_token_moves_nobody_else, made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(the_first_token_moves_all, made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(a_token_opens_a_job_that_is_finished, made_up_begin_stored,
                                         end),
         cmocka_unit_test_setup_teardown(what_no_trainer_can_have_is_not_skipped,
                                         made_up_begin_stored, end),
