@@ -118,7 +118,7 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
     case SIM_KINDS_N:
     default:
         snprintf(seat->trainer->dispatcher, sizeof(seat->trainer->dispatcher), "%s", DISPATCHER);
-        seat->trainer->given.n = seat->trainer->saved_n;
+        sim_checkpoint_return(seat->trainer);
         seat->actor =
             sim_program_spawn(programs[SIM_TRAINER], "sim_trainer_main", host, name, seat->trainer);
         sim_forbid_leaks(seat->actor);

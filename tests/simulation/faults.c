@@ -38,6 +38,7 @@ static const char *const names[] = {
     [SIM_FAULT_KILL] = "kill",
     [SIM_FAULT_CRASH] = "crash",
     [SIM_FAULT_POWER] = "power cut",
+    [SIM_FAULT_JOB] = "kill of a job",
     [SIM_FAULT_DRAIN] = "drain",
     [SIM_FAULT_STOP] = "stop",
     [SIM_FAULT_PART] = "partition",
@@ -105,10 +106,12 @@ static void strike_seat(struct harm *harm, size_t seat, enum sim_fault_kind kind
 
 static void kill_seat(struct harm *harm, size_t seat)
 {
-    static const enum sim_fault_kind kinds[] = {SIM_FAULT_KILL, SIM_FAULT_KILL, SIM_FAULT_CRASH,
-                                                SIM_FAULT_CRASH, SIM_FAULT_POWER};
+    static const enum sim_fault_kind kinds[] = {SIM_FAULT_KILL,  SIM_FAULT_KILL,  SIM_FAULT_CRASH,
+                                                SIM_FAULT_CRASH, SIM_FAULT_POWER, SIM_FAULT_JOB,
+                                                SIM_FAULT_JOB};
+    bool is_trainer = harm->cluster->seats[seat].kind == SIM_TRAINER;
 
-    strike_seat(harm, seat, kinds[below(harm, sizeof(kinds) / sizeof(kinds[0]))]);
+    strike_seat(harm, seat, kinds[below(harm, is_trainer ? 7 : 5)]);
 }
 
 /* ---- aims ---- */

@@ -14,6 +14,7 @@ enum sim_fault_kind {
     SIM_FAULT_CRASH, /* and of its host: what was not synced is lost, and no connection is closed; it
                         is up again before its processes are */
     SIM_FAULT_POWER, /* and the host answers nothing until they are back */
+    SIM_FAULT_JOB,   /* of all trainers of a job, which go back to one step */
     SIM_FAULT_DRAIN, /* SIGTERM */
     SIM_FAULT_STOP,
     SIM_FAULT_PART,

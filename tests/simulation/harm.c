@@ -76,7 +76,7 @@ int64_t sim_seat_holds(const struct sim_seat *seat, enum sim_held what)
     if (what == SIM_HELD_OUTPUT)
         n += (int64_t)outputs;
     if (what == SIM_HELD_OUTPUT && seat->kind == SIM_TRAINER)
-        n += (int64_t)(seat->trainer->given.n - seat->trainer->saved_n);
+        n += (int64_t)(seat->trainer->given.n - sim_checkpoint_given(seat->trainer));
     return n;
 }
 
@@ -106,9 +106,35 @@ static void kill_actor(struct sim_cluster *cluster, struct sim_seat *seat,
                        const struct sim_fault *fault, struct sim_faults *faults)
 {
     note_kill(faults, seat);
-    sim_disk_next_crash(fault->kind == SIM_FAULT_KILL ? SIM_CRASH_PROCESS : SIM_CRASH_HOST);
+    bool is_host = fault->kind == SIM_FAULT_CRASH || fault->kind == SIM_FAULT_POWER;
+    sim_disk_next_crash(is_host ? SIM_CRASH_HOST : SIM_CRASH_PROCESS);
     sim_kill(seat->actor);
     sim_at(NULL, sim_now_ns() + fault->pause_ns, restart_later, later(cluster, seat));
+}
+
+static bool is_same_job(const struct sim_seat *a, const struct sim_seat *b)
+{
+    return a->kind == SIM_TRAINER && b->kind == SIM_TRAINER && a->number / 10 == b->number / 10;
+}
+
+/* All trainers of a job, as when one of those that train together fails: they go on from one step. */
+static void kill_job(struct sim_cluster *cluster, const struct sim_seat *seat,
+                     const struct sim_fault *fault, struct sim_faults *faults)
+{
+    struct sim_trainer *trainers[SIM_TRAINERS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < cluster->seats_n; i++) {
+        struct sim_seat *other = &cluster->seats[i];
+        if (!is_same_job(seat, other))
+            continue;
+        trainers[n++] = other->trainer;
+        if (sim_seat_is_alive(other))
+            kill_actor(cluster, other, fault, faults);
+        else
+            sim_at(NULL, sim_now_ns() + fault->pause_ns, restart_later, later(cluster, other));
+    }
+    sim_checkpoint_join(trainers, n);
 }
 
 /* A host with all that runs there. */
@@ -199,10 +225,19 @@ static bool harm_network(const struct sim_seat *a, const struct sim_seat *b,
     }
 }
 
+/* One that has ended is not replaced; others that advance in step with it would wait for what it has not
+ * acknowledged. */
+static bool is_over(const struct sim_seat *seat, const struct sim_fault *fault)
+{
+    if (seat->kind != SIM_TRAINER || !seat->trainer->has_ended || fault->kind == SIM_FAULT_STOP)
+        return false;
+    return fault->kind == SIM_FAULT_JOB ? *seat->trainer->left == 0 : seat->trainer->consumers > 1;
+}
+
 static bool harm_seat(struct sim_cluster *cluster, struct sim_seat *seat,
                       const struct sim_fault *fault, struct sim_faults *faults)
 {
-    if (!sim_seat_is_alive(seat) || seat->is_safe || seat->is_leaving)
+    if (!sim_seat_is_alive(seat) || seat->is_safe || seat->is_leaving || is_over(seat, fault))
         return false;
     sim_log("%s of %s", sim_fault_name(fault->kind), sim_name(seat->actor));
     switch (fault->kind) {
@@ -216,6 +251,11 @@ static bool harm_seat(struct sim_cluster *cluster, struct sim_seat *seat,
             return false;
         sim_stop(seat->actor);
         sim_at(NULL, sim_now_ns() + fault->pause_ns, go_on, later(cluster, seat));
+        return true;
+    case SIM_FAULT_JOB:
+        if (seat->kind != SIM_TRAINER)
+            return false;
+        kill_job(cluster, seat, fault, faults);
         return true;
     case SIM_FAULT_CRASH:
     case SIM_FAULT_POWER:

@@ -71,18 +71,19 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
 {
     int *left = sim_world_alloc(sizeof(*left));
 
+    uint64_t save_every = 1 + sim_below(20); /* those that advance in step save the same steps */
+    bool with_last = sim_one_in(2);
     *left = job->consumers;
     for (int consumer = 0; consumer < job->consumers; consumer++) {
         struct sim_seat *seat = sim_cluster_add(cluster, SIM_TRAINER, 10 * number + consumer);
         seat->trainer = sim_job_trainer(job, consumer);
-        seat->trainer->save_every = job->mode == CACHEW_SHARED ? 0 : 1 + sim_below(20);
+        seat->trainer->save_every = job->mode == CACHEW_SHARED ? 0 : save_every;
         seat->trainer->left = left;
-        seat->trainer->with_last = sim_one_in(2);
+        seat->trainer->with_last = with_last;
         seat->trainer->step_ns = sim_between(0, 20 * SIM_MS);
         /* What a consumer of a shared job has got is nobody else's, and a checkpoint behind it is
-         * no way back. Coordinated ones go back together only. And what was left out is told to
-         * the trainer that lives. */
-        seat->is_safe = job->mode != CACHEW_SINGLE || job->at_most_once;
+         * no way back. And what was left out is told to the trainer that lives. */
+        seat->is_safe = job->mode == CACHEW_SHARED || job->at_most_once;
         sim_seat_start(cluster, seat);
     }
 }

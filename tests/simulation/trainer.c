@@ -79,10 +79,11 @@ static void save(struct sim_trainer *t, struct cachew_job *job, size_t before_la
 
     if (cachew_job_token(job, t->with_last, token, sizeof(token), &bytes, &error) != 0)
         sim_fail("%s: no token: %s", sim_name(sim_self()), error.message);
-    memcpy(t->token, token, bytes);
-    t->token_bytes = bytes;
-    t->saved_n = t->with_last ? t->given.n : before_last;
-    sim_log("saves after %zu elements", t->saved_n);
+    struct sim_checkpoint *saved = sim_checkpoint_add(t, t->with_last ? t->given.n : before_last);
+    memcpy(saved->token, token, bytes);
+    saved->token_bytes = bytes;
+    sim_log("saves after %zu elements, at step %llu", saved->given_n,
+            (unsigned long long)saved->step);
 }
 
 static void note_stats(struct sim_trainer *t, struct cachew_job *job)
@@ -132,9 +133,10 @@ static struct cachew_job_options options_of(const struct sim_trainer *t)
     options.consumers = (uint32_t)t->consumers;
     options.consumer = (uint32_t)t->consumer;
     options.at_most_once = t->at_most_once;
-    if (t->token_bytes > 0) {
-        options.token = t->token;
-        options.token_bytes = t->token_bytes;
+    const struct sim_checkpoint *saved = sim_checkpoint_last(t);
+    if (saved) {
+        options.token = saved->token;
+        options.token_bytes = saved->token_bytes;
     }
     return options;
 }
@@ -154,7 +156,8 @@ static int with_client(struct sim_trainer *t, struct cachew_client *client,
         return rc;
     sim_log("job %s", cachew_job_id(job));
     t->moved_ns = sim_now_ns();
-    if (t->token_bytes == 0 && t->save_every > 0) /* else a named job would go on where it stands */
+    if (!sim_checkpoint_last(t) &&
+        t->save_every > 0) /* else a named job would go on where it stands */
         save(t, job, t->given.n);
     rc = train(t, job, error);
     if (rc == 0) {
@@ -210,7 +213,7 @@ void sim_trainer_main(void *arg)
             snprintf(t->message, sizeof(t->message), "%s: %s", cachew_code_name(rc), error.message);
             return;
         }
-        t->given.n = t->saved_n;
+        sim_checkpoint_return(t);
         sim_sleep_ns(sim_between(1, AGAIN_NS));
     }
 }

@@ -19,6 +19,14 @@ struct sim_list {
     size_t n, cap;
 };
 
+/* What is saved: a token, and what had been given by then. */
+struct sim_checkpoint {
+    uint64_t step; /* of all consumers: their next one, counted over epochs */
+    size_t given_n;
+    size_t token_bytes;
+    unsigned char token[SIM_TOKEN_BYTES];
+};
+
 struct sim_trainer {
     /* what to do */
     char dispatcher[SIM_TEXT_BYTES];
@@ -32,9 +40,8 @@ struct sim_trainer {
     bool with_last;      /* the checkpoint counts the last batch as consumed */
     /* what it has been given, and what of it is in the checkpoint */
     struct sim_list given;
-    size_t saved_n;
-    unsigned char token[SIM_TOKEN_BYTES];
-    size_t token_bytes;
+    struct sim_checkpoint *saved; /* oldest first */
+    size_t saved_n, saved_cap;
     /* how it stands */
     bool has_ended; /* with the last epoch */
     int error;      /* that ended it, else 0 */
@@ -42,5 +49,17 @@ struct sim_trainer {
     uint64_t batches, skipped, lost_items, reconnects;
     int64_t moved_ns; /* when it was last given something */
 };
+
+/* ---- checkpoint.c ---- */
+/* Adds one behind the first given_n elements. */
+struct sim_checkpoint *sim_checkpoint_add(struct sim_trainer *t, size_t given_n);
+/* The latest; NULL: it has saved none. */
+const struct sim_checkpoint *sim_checkpoint_last(const struct sim_trainer *t);
+/* Elements that the checkpoint has. */
+size_t sim_checkpoint_given(const struct sim_trainer *t);
+/* It stands where it saved last. */
+void sim_checkpoint_return(struct sim_trainer *t);
+/* The trainers of a job go back to the latest step of which all have a checkpoint, or to one before. */
+void sim_checkpoint_join(struct sim_trainer *const *trainers, size_t n);
 
 #endif
