@@ -16,26 +16,73 @@ static void check_share(const struct cw_share *share)
     CW_ASSERT(share->todo_n == todo_n);
 }
 
-/* An item is in the epoch's set `leased` exactly if a lease holds it. */
+static bool is_within(const struct cw_set *set, const struct cw_set *all)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (!cw_set_has_range(all, set->v[i].lo, set->v[i].hi))
+            return false;
+    return true;
+}
+
+static bool is_apart(const struct cw_set *a, const struct cw_set *b)
+{
+    uint64_t first;
+    for (size_t i = 0; i < a->n; i++)
+        if (cw_set_first_present(b, a->v[i].lo, &first) && first < a->v[i].hi)
+            return false;
+    return true;
+}
+
+/* Of several consumers: what all have is the epoch's; what is one's own is nobody else's, and is
+ * not consumed. */
+static void check_parts(const struct cw_epoch *epoch)
+{
+    struct cw_set owned = {0};
+    for (uint32_t c = 0; epoch->parts && c < epoch->layout.consumers; c++) {
+        const struct cw_epoch_part *part = &epoch->parts[c];
+        if (epoch->layout.to_all) {
+            CW_ASSERT(is_within(&part->consumed, &part->received));
+            CW_ASSERT(is_within(&epoch->consumed, &part->consumed));
+            CW_ASSERT(is_within(&epoch->received, &part->received));
+        }
+        CW_ASSERT(is_apart(&part->owned, &owned) && is_apart(&part->owned, &epoch->consumed));
+        cw_set_add_all(&owned, &part->owned);
+    }
+    cw_set_fini(&owned);
+}
+
+/* An item is leased if and only if a lease holds it; what is received is leased no more; and where
+ * nobody looks for free items there is none: it would never be leased. */
 static void check_epoch(const struct cw_job *job, const struct cw_epoch *epoch)
 {
     struct cw_set leased = {0};
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
-        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next)
+        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            CW_ASSERT(is_within(&lease->todo, &lease->items));
             if (lease->epoch == epoch->number)
                 cw_set_add_all(&leased, &lease->items);
-    CW_ASSERT(cw_set_count(&leased) == cw_set_count(&epoch->leased));
+        }
+    CW_ASSERT(cw_set_eq(&leased, &epoch->leased));
+    CW_ASSERT(is_apart(&leased, &epoch->received));
+    CW_ASSERT(is_within(&epoch->consumed, &epoch->received));
+    CW_ASSERT(is_within(&epoch->skipped, &epoch->consumed));
+    cw_set_add_all(&leased, &epoch->received);
+    CW_ASSERT(cw_set_first_absent(&leased, 0) >= epoch->none_free_below);
     cw_set_fini(&leased);
+    check_parts(epoch);
 }
 
 static void check_job(const struct cw_job *job)
 {
     uint32_t barred_n = 0;
+    uint64_t hedges_n = 0;
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
         check_share(share);
         barred_n += share->barred;
+        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next)
+            hedges_n += lease->hedge;
     }
-    CW_ASSERT(job->barred_n == barred_n);
+    CW_ASSERT(job->barred_n == barred_n && job->hedges_out == hedges_n);
     for (size_t i = 0; i < job->epochs_open; i++)
         check_epoch(job, job->epochs[i]);
 }

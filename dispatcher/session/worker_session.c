@@ -22,6 +22,21 @@ static void mark_leases_due(struct cw_dispatcher *d)
         job->due.leases = true;
 }
 
+/* Of items that are dealt out: those of a consumer that has not joined yet stay. */
+static void drop_unjoined(const struct cw_job *job, struct cw_set *items)
+{
+    uint64_t n = job->layout.consumers;
+    struct cw_set joined = {0};
+    if (job->layout.mode != CW_MODE_COORDINATED || job->layout.to_all)
+        return;
+    for (size_t i = 0; i < items->n; i++)
+        for (uint64_t item = items->v[i].lo; item < items->v[i].hi; item++)
+            if (job->consumers[item % n].client_id != 0)
+                cw_set_add(&joined, item, item + 1);
+    cw_set_fini(items);
+    *items = joined;
+}
+
 /* For the guarantee at_most_once: items that a lost worker held are skipped and not computed again.
  * A job that has had no client skips nothing: nobody can have received the items, and nobody would
  * be told. */
@@ -32,6 +47,7 @@ static void skip_held(struct cw_share *share)
         uint64_t epoch = share->leases->epoch;
         cw_set_copy(&items, &share->leases->items);
         cw_lease_free(share, epoch, &items, false);
+        drop_unjoined(share->job, &items);
         for (size_t i = 0; i < items.n; i++)
             cw_job_skip(share->job, epoch, items.v[i].lo, items.v[i].hi,
                         "the worker that held them is lost (at_most_once)");

@@ -191,18 +191,6 @@ static uint64_t skipped_with_a_worker(uint64_t client_id)
     return job->skipped_items;
 }
 
-static void what_a_trainer_may_have_is_skipped(void **state)
-{
-    (void)state;
-    assert_true(skipped_with_a_worker(7) > 0);
-}
-
-static void what_no_trainer_can_have_is_not_skipped(void **state)
-{
-    (void)state;
-    assert_int_equal(skipped_with_a_worker(0), 0);
-}
-
 /* Two that advance in step, of which the job's first two epochs are over, and a part of the next. */
 static struct cw_job *begin_coordinated(void)
 {
@@ -224,6 +212,34 @@ static struct cw_job *begin_coordinated(void)
     cw_job_advance(job);
     assert_int_equal(job->first_epoch, 2);
     return job;
+}
+
+/* Of two consumers only the first has joined. */
+static void what_a_consumer_that_has_not_joined_is_to_get_is_not_skipped(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_coordinated();
+    struct cw_worker *worker = made_up_worker(1, 2);
+    job->options->at_most_once = true;
+    job->consumers[1].client_id = 0;
+    cw_lease_fill_all(&made_up);
+    const struct cw_epoch *epoch = cw_job_epoch(job, 2);
+    assert_true(cw_set_has_range(&epoch->leased, 6, 8));
+    cw_worker_sessions_tick(&made_up, worker->last_heard_ms + made_up.options.silence_ms + 1);
+    assert_true(cw_set_has(&epoch->skipped, 6));
+    assert_false(cw_set_has(&epoch->skipped, 7) || cw_set_has(&epoch->received, 7));
+}
+
+static void what_a_trainer_may_have_is_skipped(void **state)
+{
+    (void)state;
+    assert_true(skipped_with_a_worker(7) > 0);
+}
+
+static void what_no_trainer_can_have_is_not_skipped(void **state)
+{
+    (void)state;
+    assert_int_equal(skipped_with_a_worker(0), 0);
 }
 
 static uint64_t unconsumed(struct cw_job *job, uint64_t epoch, uint32_t consumer)
@@ -305,6 +321,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_token_moves_all, made_up_begin_stored, end),
         cmocka_unit_test_setup_teardown(a_token_opens_a_job_that_is_finished, made_up_begin_stored,
                                         end),
+        cmocka_unit_test_setup_teardown(
+            what_a_consumer_that_has_not_joined_is_to_get_is_not_skipped, made_up_begin_stored,
+            end),
         cmocka_unit_test_setup_teardown(what_no_trainer_can_have_is_not_skipped,
                                         made_up_begin_stored, end),
     };
