@@ -29,6 +29,7 @@ struct thread {
     void *arg;
     bool has_ended, is_detached;
     struct sim_fibre *joins;
+    void *counts; /* of the actor's memory, until it is joined or detached: else it is a leak */
 };
 _Static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "no room");
 _Static_assert(sizeof(struct cond) <= sizeof(pthread_cond_t), "no room");
@@ -93,13 +94,15 @@ static void run(void *arg)
     if (thread->joins)
         sim_wake(thread->joins);
     if (thread->is_detached)
-        cw_mem_free(thread);
+        sim_world_free(thread);
 }
 
+/* The system knows of a thread until it ends, also of one that nobody joins. */
 void cw_thread_start(struct cw_thread *thread, const char *name, cw_thread_fn *fn, void *arg)
 {
-    struct thread *own = CW_NEW(struct thread);
+    struct thread *own = sim_world_alloc(sizeof(*own));
 
+    own->counts = CW_NEW(char);
     own->fn = fn;
     own->arg = arg;
     own->fibre = sim_fibre_start(name, run, own);
@@ -124,7 +127,8 @@ void cw_thread_join(struct cw_thread *thread)
     own->joins = sim_fibre_self();
     while (!own->has_ended)
         sim_block(SIM_NEVER);
-    cw_mem_free(own);
+    cw_mem_free(own->counts);
+    sim_world_free(own);
     thread->started = false;
 }
 
@@ -134,8 +138,9 @@ void cw_thread_detach(struct cw_thread *thread)
         return;
     struct thread *own = thread_of(thread);
     own->is_detached = true;
+    cw_mem_free(own->counts);
     if (own->has_ended)
-        cw_mem_free(own);
+        sim_world_free(own);
     thread->started = false;
 }
 
