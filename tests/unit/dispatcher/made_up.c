@@ -55,6 +55,7 @@ int made_up_begin_stored(void **state)
     struct cw_err err = {0};
     state_dir = cw_mem_printf("%s/cachew-made-up-XXXXXX", tmp ? tmp : "/tmp");
     (void)made_up_begin(state);
+    made_up.options.state_dir = state_dir;
     return mkdtemp(state_dir) && cw_state_open(state_dir, 0, &made_up.state, &err) == 0 ? 0 : -1;
 }
 

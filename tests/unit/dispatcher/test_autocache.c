@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* At which node a job is cached: when its policy is asked, what it is shown, what becomes of its
+ * answer, and what is remembered. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dispatcher/autocache/autocache_int.h"
+#include "dispatcher/job/job.h"
+#include "unit/dispatcher/peers.h"
+
+#define NODES 3
+
+/* ---- a job of three nodes: range, decode (can be cached), batch ---- */
+static Cachew__V1__Cacheable *cacheable(const char *node, const char *op, struct cw_hash key,
+                                        const char *why_not)
+{
+    Cachew__V1__Cacheable *c = cachew__v1__cacheable__unpack(NULL, 0, NULL);
+    c->node = cw_mem_strdup(node);
+    c->op = cw_mem_strdup(op);
+    c->why_not = cw_mem_strdup(why_not);
+    c->ids = 100;
+    c->key = (ProtobufCBinaryData){CW_WIRE_HASH_BYTES, cw_mem_new(CW_WIRE_HASH_BYTES)};
+    cw_wire_hash_to(key, c->key.data);
+    return c;
+}
+
+static void add_node(Cachew__V1__Graph *graph, const char *op, int input)
+{
+    Cachew__V1__Node *node = cachew__v1__node__unpack(NULL, 0, NULL);
+    node->name = cw_mem_strdup(op);
+    node->op = cw_mem_strdup(op);
+    if (input >= 0) {
+        node->inputs = CW_NEW_ARRAY(uint32_t, 1);
+        node->n_inputs = 1;
+        node->inputs[0] = (uint32_t)input;
+    }
+    graph->nodes[graph->n_nodes++] = node;
+}
+
+static struct cw_job *begin_job(const char *id, const char *policy, bool sparse)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    Cachew__V1__Graph *graph = cachew__v1__graph__unpack(NULL, 0, NULL);
+    struct cw_err err = {0};
+    if (policy)
+        options->autocache = cw_mem_strdup(policy);
+    options->epochs = 10;
+    graph->nodes = CW_NEW_ARRAY(Cachew__V1__Node *, NODES);
+    add_node(graph, "range", -1);
+    add_node(graph, "decode_image", 0);
+    add_node(graph, "batch", 1);
+    info->items = 10;
+    info->elements = sparse ? -1 : 100;
+    info->sparse = sparse;
+    info->chunk = sparse ? 10 : 0;
+    info->batch = 10;
+    info->fingerprint_hi = 5;
+    info->n_cacheable = NODES;
+    info->cacheable = CW_NEW_ARRAY(Cachew__V1__Cacheable *, NODES);
+    info->cacheable[0] = cacheable("range", "range", KEY_1, "it is no work");
+    info->cacheable[1] = cacheable("decode_image", "decode_image", KEY_2, "");
+    info->cacheable[2] = cacheable("batch", "batch", (struct cw_hash){3, 3}, "");
+    info->cacheable[2]->whole = true;
+    struct cw_job *job = cw_job_new(&made_up, id, options, graph);
+    assert_int_equal(cw_job_set_info(job, info, &err), 0);
+    job->status = CW_JOB_RUNNING;
+    cw_job_store(job);
+    job->stored = job->due.leases = true;
+    job->no_client_ms = 0;
+    return job;
+}
+
+static int tick(struct cw_job *job, int64_t now, struct cw_err *err)
+{
+    *err = (struct cw_err){0};
+    return cw_autocache_tick(job, now, err);
+}
+
+/* Worker 1 has computed so many elements of each node since it has the job. */
+static void report(struct cw_job *job, uint64_t elements)
+{
+    Cachew__V1__NodeCounts counts[NODES], *list[NODES];
+    static char names[NODES][16] = {"range", "decode_image", "batch"};
+    for (size_t i = 0; i < NODES; i++) {
+        cachew__v1__node_counts__init(&counts[i]);
+        counts[i].job_id = job->id;
+        counts[i].node = names[i];
+        counts[i].elements = i == 2 ? elements / 10 : elements;
+        counts[i].cpu_ns = counts[i].wall_ns = i == 1 ? elements * 20000000 : elements * 10;
+        counts[i].element_bytes = elements * 1000;
+        list[i] = &counts[i];
+    }
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    progress.n_counts = NODES;
+    progress.counts = list;
+    cw_autocache_take_counts(made_up.workers, &progress);
+}
+
+/* ---- when it is asked ---- */
+static void a_job_that_forces_a_node(void **state)
+{
+    (void)state;
+    struct cw_err err;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "force:decode_image", false);
+    assert_int_equal(tick(job, 1000, &err), 0);
+    assert_string_equal(job->cached_node, "decode_image");
+    assert_true(job->autocache->has_decision && job->autocache->current == 1);
+    assert_true(job->cache_uses_n == 1 && job->cache_uses[0].write);
+    /* of which it is not asked again */
+    job->autocache->ask_due = true;
+    assert_int_equal(tick(job, 1001, &err), 0);
+    assert_true(job->autocache->ask_due); /* a quarter of a second between questions */
+}
+
+static void what_a_job_asks_for_and_cannot_have(void **state)
+{
+    (void)state;
+    struct cw_err err;
+    (void)made_up_worker(1, 4);
+    struct cw_job *own = begin_job("a", "force:range", false);
+    assert_true(tick(own, 1000, &err) < 0);
+    assert_non_null(strstr(err.msg, "range"));
+    assert_true(own->autocache->failed);
+    assert_int_equal(tick(own, 9000, &err), 0); /* once */
+    /* by the dispatcher's option it is only told */
+    made_up.options.autocache = "force:nothing";
+    struct cw_job *other = begin_job("b", NULL, false);
+    assert_int_equal(tick(other, 1000, &err), 0);
+    assert_true(other->autocache->failed);
+    assert_null(other->cached_node);
+    made_up.options.autocache = "no such policy";
+    struct cw_job *wrong = begin_job("c", NULL, false);
+    assert_int_equal(tick(wrong, 1000, &err), 0);
+    assert_true(wrong->autocache->failed);
+}
+
+static void nobody_is_asked_in_vain(void **state)
+{
+    (void)state;
+    struct cw_err err;
+    struct cw_job *job = begin_job("a", "force:decode_image", false);
+    job->hold_until_ms = 5;
+    assert_int_equal(tick(job, 1000, &err), 0);
+    assert_null(job->autocache);
+    job->hold_until_ms = 0;
+    job->status = CW_JOB_FINISHED;
+    assert_int_equal(tick(job, 1000, &err), 0);
+    assert_null(job->autocache);
+    job->status = CW_JOB_RUNNING;
+    job->first_epoch = 10; /* no epoch is left */
+    assert_int_equal(tick(job, 1000, &err), 0);
+    assert_non_null(job->autocache);
+    assert_null(job->cached_node);
+    struct cw_job *odd = begin_job("b", "force:decode_image", false);
+    odd->graph->n_nodes--; /* what was prepared is of another graph */
+    assert_null(cw_autocache_of(odd));
+    odd->graph->n_nodes++;
+}
+
+/* ---- what it is shown ---- */
+static void the_snapshot_of_a_dense_job(void **state)
+{
+    (void)state;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "auto", false);
+    made_up_chunk("default", KEY_2, 0, 100, WALL);
+    struct cw_client client = {.job = job};
+    job->consumers[0].client = &client;
+    job->consumers[0].wait_share = 0.25;
+    struct cw_autocache_job *decider = cw_autocache_of(job);
+    report(job, 50);
+    Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
+    measure.batches = 2, measure.ns = 30, measure.wait_ns = 10;
+    cw_autocache_ack(job, &measure);
+    measure.step_ns = 5;
+    cw_autocache_ack(job, &measure);
+    cw_autocache_ack(job, NULL);
+    struct cw_autocache_view view;
+    cw_autocache_view_init(decider, &view);
+    const struct cw_autocache_snapshot *s = &view.s;
+    assert_true(s->n == NODES && s->workers == 1 && s->threads == 4);
+    assert_true(s->wait_share == 0.25 && s->epochs_left == 10 && s->elements_measured == 5);
+    assert_true(s->trainer_ns == (20.0 + 10.0) / 4 * 10);
+    assert_string_equal(s->nodes[0].why_not, "it is no work");
+    assert_null(s->nodes[1].why_not);
+    assert_true(s->nodes[1].elements_n == 100 && s->nodes[1].per_output == 10);
+    assert_true(s->nodes[1].cached == 10 && s->nodes[1].samples == 50);
+    assert_true(s->nodes[1].cpu_ns == 20000000 && s->nodes[1].bytes == 1000);
+    assert_true(s->nodes[0].inputs_n == 0 && s->nodes[1].inputs_n == 1 &&
+                s->nodes[1].inputs[0] == 0 && s->nodes[2].inputs[0] == 1);
+    assert_true(s->store.free_bytes < 0); /* no limit is known */
+    assert_non_null(s->store.assumed);
+    cw_autocache_view_fini(&view);
+    job->consumers[0].client = NULL;
+}
+
+static void the_snapshot_of_a_sparse_job(void **state)
+{
+    (void)state;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "auto", true);
+    struct cw_autocache_job *decider = cw_autocache_of(job);
+    struct cw_autocache_view view;
+    cw_autocache_view_init(decider, &view);
+    assert_true(view.s.nodes[1].elements_n == 0 && view.s.nodes[1].per_output == 0);
+    cw_autocache_view_fini(&view);
+    report(job, 50);
+    cw_autocache_view_init(decider, &view);
+    /* half of the epoch's 100 positions were seen, and decode_image had all of them */
+    assert_true(view.s.nodes[1].elements_n == 100 && view.s.nodes[2].elements_n == 10);
+    cw_autocache_view_fini(&view);
+}
+
+static void room_is_what_is_free_or_unread(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job("a", "auto", false);
+    struct cw_autocache_job *decider = cw_autocache_of(job);
+    struct cw_autocache_view view;
+    made_up.cache->catalogue->quota = 1000;
+    made_up_chunk("default", KEY_2, 0, 100, WALL);                  /* its own */
+    made_up_chunk("default", (struct cw_hash){9, 9}, 0, 200, WALL); /* of nobody */
+    made_up_chunk("team", (struct cw_hash){8, 8}, 0, 300, WALL);    /* pinned */
+    cw_catalogue_find(made_up.cache->catalogue, "team", (struct cw_hash){8, 8})->pinned = true;
+    cw_autocache_view_init(decider, &view);
+    assert_true(view.s.store.free_bytes == 1000 - 600 + 200);
+    cw_autocache_view_fini(&view);
+    cw_catalogue_tenant(made_up.cache->catalogue, "default")->quota = 350;
+    cw_autocache_view_init(decider, &view);
+    assert_true(view.s.store.free_bytes == 350 - 300 + 200);
+    cw_autocache_view_fini(&view);
+}
+
+/* ---- epochs ---- */
+static void only_whole_epochs_count(void **state)
+{
+    (void)state;
+    struct cw_err err;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "force:decode_image", false);
+    assert_int_equal(tick(job, cw_clock_ms(), &err), 0);
+    struct cw_autocache_job *decider = job->autocache;
+    /* the decision came in the middle: this epoch says nothing */
+    assert_false(decider->epoch_is_steady);
+    cw_autocache_epochs_moved(job, 0); /* it stands at the same epoch: nothing is whole */
+    assert_false(decider->epoch_is_steady);
+    job->first_epoch = 1;
+    decider->epoch = 0;
+    cw_autocache_epochs_moved(job, 0);
+    assert_true(decider->epoch_is_steady && decider->epoch == 1);
+    assert_true(decider->node_ns[1] == 0);
+    /* one that began with nothing cached is no epoch that was read */
+    decider->began_ms -= 1000;
+    job->first_epoch = 2;
+    cw_autocache_epochs_moved(job, 1);
+    assert_true(decider->node_ns[1] == 0 && decider->epoch_ns == 0);
+    for (unsigned i = 0; i < 10; i++)
+        made_up_chunk("default", KEY_2, i, 100, WALL);
+    job->first_epoch = 3;
+    cw_autocache_epochs_moved(job, 2);
+    assert_true(decider->cached_at_begin == 1);
+    decider->began_ms -= 1000;
+    job->first_epoch = 4;
+    cw_autocache_epochs_moved(job, 3);
+    assert_true(decider->node_ns[1] >= 1e9 && decider->epoch_ns == decider->node_ns[1]);
+    double one = decider->node_ns[1];
+    decider->began_ms -= 3000;
+    job->first_epoch = 5;
+    cw_autocache_epochs_moved(job, 4);
+    assert_true(decider->node_ns[1] > one); /* the mean of both */
+    /* a trainer that is away makes an epoch long */
+    job->no_client_ms = 1;
+    (void)cw_autocache_detect_changes(decider, cw_clock_ms());
+    assert_false(decider->epoch_is_steady);
+    job->no_client_ms = 0;
+    /* other workers: all of that is not true any more */
+    (void)cw_autocache_detect_changes(decider, cw_clock_ms());
+    decider->predicted_ns = 5;
+    (void)made_up_worker(2, 4);
+    assert_true(cw_autocache_detect_changes(decider, cw_clock_ms()));
+    assert_true(decider->node_ns[1] == 0 && decider->epoch_ns == 0 && decider->predicted_ns == 0);
+}
+
+static void an_epoch_that_takes_too_long_is_noticed(void **state)
+{
+    (void)state;
+    struct cw_err err;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "force:decode_image", false);
+    int64_t now = cw_clock_ms();
+    assert_int_equal(tick(job, now, &err), 0);
+    struct cw_autocache_job *decider = job->autocache;
+    struct cw_epoch *epoch = cw_job_open_epoch(job, 0);
+    cw_set_add(&epoch->consumed, 0, 5);
+    decider->epoch_is_steady = true;
+    decider->cached_at_begin = 1;
+    decider->predicted_ns = 1e9;
+    decider->began_ms = now;
+    decider->last_asked_ms = now - 1000;
+    assert_false(cw_autocache_detect_changes(decider, now + 1500)); /* as was said, about */
+    assert_true(cw_autocache_detect_changes(decider, now + 2000));
+    assert_true(decider->epoch_ns == 4e9); /* half of it took two seconds */
+    decider->cached_at_begin = 0.5;
+    assert_false(cw_autocache_detect_changes(decider, now + 2000));
+}
+
+/* ---- what is remembered ---- */
+static void decisions_and_measurements_survive(void **state)
+{
+    (void)state;
+    struct cw_err err;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "force:decode_image", false);
+    assert_int_equal(tick(job, cw_clock_ms(), &err), 0);
+    report(job, 50);
+    job->first_epoch = 1;
+    cw_autocache_epochs_moved(job, 0); /* writes the profile */
+    (void)begin_job("b", "force:batch", false);
+    peers_turn();
+    peers_restart();
+    job = cw_job_find(&made_up, "a");
+    assert_non_null(job);
+    assert_non_null(job->autocache);
+    assert_true(job->autocache->has_decision && job->autocache->current == 1);
+    assert_string_equal(job->cached_node, "decode_image");
+    /* another job of the same pipeline begins with what was measured */
+    struct cw_job *next = begin_job("c", "auto", false);
+    struct cw_autocache_job *decider = cw_autocache_of(next);
+    assert_string_equal(decider->prior_job, "a");
+    assert_true(decider->measure.nodes[1].elements > 0);
+    /* not if it is of other operators, or cannot be read */
+    struct cw_job *other = begin_job("d", "auto", false);
+    cw_mem_free(other->info->cacheable[1]->op);
+    other->info->cacheable[1]->op = cw_mem_strdup("resize");
+    assert_null(cw_autocache_of(other)->prior_job);
+    const char *key;
+    void *value;
+    size_t i = 0;
+    assert_true(cw_strmap_next(&made_up.autocache->profiles, &i, &key, &value));
+    cw_profile_load(&made_up, key, "a", "no snapshot");
+    struct cw_job *last = begin_job("e", "auto", false);
+    assert_null(cw_autocache_of(last)->prior_job);
+}
+
+static void a_decision_of_another_policy_does_not_stand(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job("a", "force:decode_image", false);
+    const struct cw_state_decision made = {.kind = "autocache",
+                                           .policy = "auto",
+                                           .choice = "batch",
+                                           .reason = "r",
+                                           .inputs = "{}",
+                                           .candidates = ""};
+    cw_decision_record(&made_up, job, &made);
+    peers_turn();
+    peers_restart();
+    job = cw_job_find(&made_up, "a");
+    assert_non_null(job->autocache);
+    assert_false(job->autocache->has_decision);
+    assert_null(job->cached_node);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, peers_begin_caching, peers_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_that_forces_a_node),
+        TEST(what_a_job_asks_for_and_cannot_have),
+        TEST(nobody_is_asked_in_vain),
+        TEST(the_snapshot_of_a_dense_job),
+        TEST(the_snapshot_of_a_sparse_job),
+        TEST(room_is_what_is_free_or_unread),
+        TEST(only_whole_epochs_count),
+        TEST(an_epoch_that_takes_too_long_is_noticed),
+        TEST(decisions_and_measurements_survive),
+        TEST(a_decision_of_another_policy_does_not_stand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
