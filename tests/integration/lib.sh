@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 # What integration tests share: real daemons as children on an address of their own, a temporary directory, pipelines on real data.
 # A test is a script that sources this file, defines case_NAME functions and ends with `run_case "$@"`.
-# Environment: CACHEW_BIN (directory of the programs), CACHEW_TESTS (of test programs).
+# Environment: CACHEW_BIN (directory of the programs), CACHEW_TESTS (of test programs). CACHEW_END_GENTLY: see end_gently.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/says.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/../support/waiting.sh"
@@ -26,13 +26,20 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
+# What is left ends by itself, so that it writes what it has counted (tests/coverage.sh): the dispatcher last.
+end_gently() {
+    local name
+    for name in $(printf '%s\n' "${!pid_of[@]}" | grep -v '^dispatcher') $(printf '%s\n' "${!pid_of[@]}" | grep '^dispatcher'); do
+        kill -TERM "${pid_of[$name]}" 2>/dev/null
+    done
+    for name in "${!pid_of[@]}"; do timeout 10 tail -f --pid="${pid_of[$name]}" /dev/null; done
+}
 finish() {
     local status=$? name
     trap - EXIT
-    for name in "${!pid_of[@]}"; do
-        kill -CONT "${pid_of[$name]}" 2>/dev/null
-        kill -9 "${pid_of[$name]}" 2>/dev/null
-    done
+    for name in "${!pid_of[@]}"; do kill -CONT "${pid_of[$name]}" 2>/dev/null; done
+    [ -z "${CACHEW_END_GENTLY-}" ] || end_gently
+    for name in "${!pid_of[@]}"; do kill -9 "${pid_of[$name]}" 2>/dev/null; done
     if [ $status -ne 0 ] && [ $status -ne 77 ]; then tail -n 20 "${gluster_dir:-/nowhere}"/log/*.log >&2 2>/dev/null; fi
     if declare -F gluster_end >/dev/null; then gluster_end; fi
     wait 2>/dev/null
