@@ -185,4 +185,39 @@ case_table() {
     check_json
     end dispatcher || fail "the dispatcher does not end well"
 }
+# What each command says without a dispatcher: what it is for; that it does not know an option or a word; and that nobody is there.
+case_arguments() {
+    local command status commands asking
+    mapfile -t commands < <("$cachew" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -vx cache && "$cachew" cache --help | sed -n 's/^  \([a-z]*\)  .*/cache \1/p')
+    [ ${#commands[@]} -gt 20 ] || fail "there are only ${#commands[@]} commands"
+    for command in "${commands[@]}"; do
+        # shellcheck disable=SC2086
+        "$cachew" $command --help >"$work/help" 2>&1 || fail "$command --help: status $?"
+        grep -q "^[Uu]sage: cachew $command" "$work/help" || fail "$command --help: $(cat "$work/help")"
+        # shellcheck disable=SC2086
+        says_one_line 2 "unknown option --no-such-option" $command --no-such-option
+        # shellcheck disable=SC2086
+        says_one_line 2 "unexpected argument|is required|: [a-z]" $command a b c d e
+    done
+    asking=("jobs" "workers" "tenants" "metrics" "top --once" "explain j" "decisions" "remove j" "scale j off" "skip j 1" "drain w" "backup $work/copy"
+        "cache ls" "cache evict --all" "cache pin 0" "cache unpin 0" "cache scan" "cache status")
+    for command in "${asking[@]}"; do
+        # shellcheck disable=SC2086
+        says_one_line 1 "$own_host:1" $command --dispatcher "$own_host:1"
+        # shellcheck disable=SC2086
+        says_one_line 1 "which dispatcher\?|local:" $command --dispatcher local:
+    done
+    says_one_line 2 "no-such-command" no-such-command
+    says_one_line 2 "no-such-command" cache no-such-command
+}
+# says_one_line STATUS REGEX COMMAND...: it ends with the status, and with one line that matches.
+says_one_line() {
+    local expected=$1 regex=$2 status lines
+    shift 2
+    timeout 60 "$cachew" "$@" >"$work/said" 2>"$work/said.err" </dev/null
+    status=$?
+    mapfile -t lines <"$work/said.err"
+    [ "$status" -eq "$expected" ] || fail "$*: status $status: ${lines[*]}"
+    [[ ${#lines[@]} -eq 1 && ${lines[0]} =~ $regex ]] || fail "$*: ${lines[*]}"
+}
 run_case "$@"; exit
