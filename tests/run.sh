@@ -9,7 +9,8 @@ usage() {
     cat <<'TEXT'
 usage: tests/run.sh [--quick | --all [--chaos SECONDS]] [--only PRESET]... [--filter REGEX] [--label REGEX] [--stress N]
   --quick          dev build and its fast tests only: the loop for daily work
-  --all            everything: also the long tests, and all integration tests in the sanitizer builds as well
+  --all            everything: also the long tests, all integration tests in the sanitizer builds as well,
+                   and coverage (tests/coverage.sh --check)
   --chaos SECONDS  after all this, chaos for so long (tests/chaos); without it, for 30 s among the tests
   --only PRESET    dev, asan, tsan or fuzz; may stand several times
   --filter REGEX   only tests whose name matches (as ctest -R)
@@ -40,11 +41,12 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-check_budgets=0
+check_budgets=0 check_coverage=0
 if [ $mode = quick ]; then presets=(dev); fi
 if [ ${#presets[@]} -eq 0 ]; then
     presets=(dev asan tsan fuzz)
     if [ $mode = usual ] && [ ${#filter[@]} -eq 0 ] && [ "$stress" -eq 0 ]; then check_budgets=1; fi
+    if [ $mode = all ] && [ ${#filter[@]} -eq 0 ] && [ "$stress" -eq 0 ]; then check_coverage=1; fi
 fi
 if [ "$chaos" -gt 0 ] && [ $mode != all ]; then
     echo "--chaos belongs to --all" >&2
@@ -126,6 +128,10 @@ if [ "$chaos" -gt 0 ]; then
 fi
 if ! /usr/bin/python3 tests/support/cpu_table.py tests/support/budgets.txt build/*.cpu && [ $check_budgets -eq 1 ]; then
     echo "== a label takes more CPU time than its budget: make its tests cheaper, or say in tests/support/budgets.txt why it needs more"
+    failed=$((failed + 1))
+fi
+if [ $check_coverage -eq 1 ] && ! tests/coverage.sh --check; then
+    echo "== coverage: a test failed, or a module has fewer branches run than tests/support/coverage_floor.txt says"
     failed=$((failed + 1))
 fi
 [ $skipped -eq 0 ] || echo "$skipped tests were skipped: what they need is not here (see the logs in build)"

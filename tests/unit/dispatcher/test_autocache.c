@@ -307,6 +307,53 @@ static void an_epoch_that_takes_too_long_is_noticed(void **state)
     assert_false(cw_autocache_detect_changes(decider, now + 2000));
 }
 
+/* ---- what tools are told ---- */
+static const Cachew__V1__ExplainReply *explain(struct cw_job *job)
+{
+    Cachew__V1__ExplainRequest request = CACHEW__V1__EXPLAIN_REQUEST__INIT;
+    request.job = job->id;
+    const struct peers_answer *got =
+        peers_ask("Explain", &request.base, &cachew__v1__explain_reply__descriptor);
+    assert_non_null(got->reply);
+    return (const Cachew__V1__ExplainReply *)got->reply;
+}
+
+static void what_the_policy_would_say_now(void **state)
+{
+    (void)state;
+    struct cw_err err;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "force:decode_image", false);
+    assert_int_equal(tick(job, cw_clock_ms(), &err), 0);
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
+    measure.batches = 10, measure.ns = 1000000000, measure.wait_ns = 500000000;
+    ack.measure = &measure;
+    cw_telemetry_measured(job, &ack);
+    report(job, 50);
+    struct cw_telemetry *watch = cw_telemetry_of(job);
+    watch->windows[watch->windows_n++] = (struct cw_scale_window){.batches = 10, .seconds = 1};
+    const Cachew__V1__ExplainReply *said = explain(job);
+    assert_string_equal(said->policy, "force:decode_image");
+    assert_true(said->decided);
+    assert_string_equal(said->now->choice, "decode_image");
+    assert_int_equal(said->n_nodes, NODES);
+    assert_string_equal(said->nodes[1]->name, "decode_image");
+    assert_int_equal(said->n_windows, 1);
+    assert_true(said->windows[0]->batches == 10 && said->job->batches == 10);
+    assert_true(said->job->trainer_s == 1 && said->job->wait_s == 0.5);
+    assert_string_equal(said->job->cached_node, "decode_image");
+    job->first_epoch = 10;
+    said = explain(job);
+    assert_string_equal(said->now->reason, "No epoch is left.");
+    assert_false(said->decided);
+    struct cw_job *wrong = begin_job("b", "force:range", false);
+    said = explain(wrong);
+    assert_false(said->decided);
+    assert_string_equal(said->now->choice, "");
+    assert_non_null(strstr(said->now->reason, "range"));
+}
+
 /* ---- what is remembered ---- */
 static void decisions_and_measurements_survive(void **state)
 {
@@ -377,6 +424,7 @@ int main(void)
         TEST(room_is_what_is_free_or_unread),
         TEST(only_whole_epochs_count),
         TEST(an_epoch_that_takes_too_long_is_noticed),
+        TEST(what_the_policy_would_say_now),
         TEST(decisions_and_measurements_survive),
         TEST(a_decision_of_another_policy_does_not_stand),
     };
