@@ -112,7 +112,7 @@ static void send_worker_lists(struct cw_dispatcher *d)
     d->due.worker_lists = false;
 }
 
-static void send_window(struct cw_dispatcher *d, struct cw_job *job)
+static void send_window(struct cw_job *job)
 {
     uint64_t sent = job->window_sent, now = job->window;
     if (now <= sent + sent / 4 && now + now / 4 >= sent)
@@ -123,10 +123,9 @@ static void send_window(struct cw_dispatcher *d, struct cw_job *job)
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WINDOW;
     command.window = &window;
-    for (struct cw_client *client = d->clients; client; client = client->next) {
-        if (client->job == job && client->welcomed)
+    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (client->welcomed)
             cw_client_send(client, &command);
-    }
 }
 
 /* After a restart a job goes on when the clients and workers that knew it are back, or were waited
@@ -181,7 +180,7 @@ void cw_cycle_end(void *dispatcher)
         cw_lease_fill_all(d);
         cw_clients_send_left_out(d);
         for (struct cw_job *job = d->jobs; job; job = job->next)
-            send_window(d, job);
+            send_window(job);
     }
     cw_lease_send_stored(d);
     commit(d);

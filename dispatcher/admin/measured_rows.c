@@ -40,9 +40,10 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
     row->other_files = text(others ? others : "");
     bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) &&
                  cw_job_has_clients(job);
-    for (const struct cw_worker *w = works ? job->d->workers : NULL; w; w = w->next) {
-        row->assigned += cw_worker_serves(w, job);
-        row->local += cw_worker_serves(w, job) && w->only_job[0] != '\0';
+    struct cw_serving serving = {.job = job};
+    for (const struct cw_worker *w; works && (w = cw_serving_next(&serving));) {
+        row->assigned++;
+        row->local += w->only_job[0] != '\0';
     }
 }
 

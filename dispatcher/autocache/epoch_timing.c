@@ -78,8 +78,9 @@ void cw_autocache_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
 static bool detect_other_workers(struct cw_autocache_job *decider)
 {
     double threads = 0;
-    for (const struct cw_worker *worker = decider->job->d->workers; worker; worker = worker->next)
-        threads += cw_worker_serves(worker, decider->job) ? worker->threads : 0;
+    struct cw_serving serving = {.job = decider->job};
+    for (const struct cw_worker *worker; (worker = cw_serving_next(&serving));)
+        threads += worker->threads;
     if (threads == decider->threads || threads <= 0)
         return false;
     bool changed = decider->threads > 0;

@@ -190,9 +190,8 @@ void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocach
     for (size_t i = 0; i < s->n; i++)
         fill_node(decider, i, output, &view->nodes[i]);
     fill_inputs(job, view);
-    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (!cw_worker_serves(worker, job))
-            continue;
+    struct cw_serving serving = {.job = job};
+    for (const struct cw_worker *worker; (worker = cw_serving_next(&serving));) {
         s->workers++;
         s->threads += worker->threads;
     }

@@ -10,7 +10,7 @@ static void send_forget(struct cw_job *job, const char *reason)
 {
     if (job->preparing)
         cw_worker_forget_job(job->preparing, job->id, reason);
-    job->preparing = NULL;
+    cw_job_set_preparing(job, NULL);
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
         if (!share->spec_sent)
             continue;

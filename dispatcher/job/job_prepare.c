@@ -12,24 +12,33 @@ bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job
            (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
 }
 
-static size_t preparing_n(const struct cw_worker *worker)
+/* The worker that prepares the fewest jobs; NULL = none may prepare this one. */
+static struct cw_worker *least_preparing(const struct cw_job *job)
 {
-    size_t n = 0;
-    for (const struct cw_job *job = worker->d->jobs; job; job = job->next)
-        n += job->preparing == worker;
-    return n;
+    struct cw_worker *best = NULL;
+    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
+        if (cw_job_may_prepare(worker, job) && (!best || worker->preparing_n < best->preparing_n))
+            best = worker;
+    return best;
+}
+
+void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker)
+{
+    if (job->preparing)
+        job->preparing->preparing_n--;
+    job->preparing = worker;
+    if (worker)
+        worker->preparing_n++;
 }
 
 void cw_job_prepare(struct cw_job *job)
 {
-    struct cw_worker *best = NULL;
-    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (cw_job_may_prepare(worker, job) && (!best || preparing_n(worker) < preparing_n(best)))
-            best = worker;
-    }
-    if (!best || job->status != CW_JOB_PREPARING || job->preparing)
+    if (job->status != CW_JOB_PREPARING || job->preparing)
         return;
-    job->preparing = best;
+    struct cw_worker *best = least_preparing(job);
+    if (!best)
+        return;
+    cw_job_set_preparing(job, best);
     job->preparing_reports = false;
     job->no_worker_ms = 0;
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
@@ -92,7 +101,7 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
 {
     struct cw_err err = {0};
     job->prepared_by = job->preparing ? job->preparing->id : 0;
-    job->preparing = NULL;
+    cw_job_set_preparing(job, NULL);
     if (prepared->code != 0)
         cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s",
                    prepared->error);

@@ -9,22 +9,22 @@
 
 static bool has_worker(const struct cw_job *job)
 {
-    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (job->status == CW_JOB_PREPARING ? cw_job_may_prepare(worker, job)
-                                            : cw_worker_serves(worker, job))
-            return true;
-    }
-    return false;
+    struct cw_serving serving = {.job = job};
+    if (job->status != CW_JOB_PREPARING)
+        return cw_serving_next(&serving) != NULL;
+    const struct cw_worker *worker = job->preparing ? NULL : job->d->workers;
+    while (worker && !cw_job_may_prepare(worker, job))
+        worker = worker->next;
+    return job->preparing || worker;
 }
 
 /* Returns whether a client waits to be welcomed until its admission is stored. */
 static bool waits_for_disk(const struct cw_job *job)
 {
-    for (const struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job && client->due.welcome)
-            return true;
-    }
-    return false;
+    const struct cw_client *client = job->clients;
+    while (client && !client->due.welcome)
+        client = client->next_of_job;
+    return client != NULL;
 }
 
 static void send_waiting(struct cw_job *job, int64_t now)
@@ -63,10 +63,9 @@ static void send_waiting(struct cw_job *job, int64_t now)
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;
-    for (struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job && (!unwritten || client->due.welcome))
+    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (!unwritten || client->due.welcome)
             cw_client_send(client, &command);
-    }
 }
 
 const char *cw_job_is_over(const struct cw_job *job, int64_t now)

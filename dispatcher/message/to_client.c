@@ -106,8 +106,8 @@ static void send_batches(struct cw_client *client, uint64_t epoch, const struct 
 void cw_job_send_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                          const char *reason)
 {
-    for (struct cw_client *client = job->d->clients; client; client = client->next)
-        if (client->job == job && client->welcomed)
+    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (client->welcomed)
             send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
 }
 
@@ -134,15 +134,15 @@ static void send_taken(struct cw_client *client, uint64_t epoch, const struct cw
 void cw_job_send_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                        uint32_t consumer)
 {
-    for (struct cw_client *client = job->d->clients; client; client = client->next)
-        if (client->job == job && client->welcomed && client->consumer != consumer)
+    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (client->welcomed && client->consumer != consumer)
             send_taken(client, epoch, items);
 }
 
 void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches)
 {
-    for (struct cw_client *client = job->d->clients; client; client = client->next)
-        if (client->job == job && client->welcomed)
+    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (client->welcomed)
             send_batches(client, epoch, batches, CW_SKIPPED_BY_REQUEST);
 }
 
@@ -150,9 +150,15 @@ void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struc
 static struct cw_worker **list_workers(const struct cw_job *job, size_t *ret_n)
 {
     struct cw_worker **serving = CW_NEW_ARRAY(struct cw_worker *, job->d->workers_n + 1);
-    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
-        if (cw_job_fetches_from(job, worker))
-            serving[(*ret_n)++] = worker;
+    if (cw_job_uses_all_workers(job)) {
+        for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
+            if (cw_job_fetches_from(job, worker))
+                serving[(*ret_n)++] = worker;
+    } else {
+        for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+            if (cw_job_fetches_from(job, share->worker))
+                serving[(*ret_n)++] = share->worker;
+    }
     return serving;
 }
 

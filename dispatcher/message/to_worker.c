@@ -17,6 +17,7 @@ void cw_worker_retire(struct cw_worker *worker)
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_DRAIN;
     command.drain = &drain;
     worker->retiring = true;
+    cw_worker_recount(worker);
     worker->d->due.assignment = true;
     cw_worker_send(worker, &command);
 }

@@ -87,6 +87,27 @@ static void check_job(const struct cw_job *job)
         check_epoch(job, job->epochs[i]);
 }
 
+/* How many workers any job may use, how many jobs each prepares, and the clients of each job. */
+static void check_links(const struct cw_dispatcher *d)
+{
+    size_t preparing_n = 0, told_n = 0, clients_n = 0, common_n = 0;
+    for (const struct cw_worker *worker = d->workers; worker; worker = worker->next) {
+        told_n += worker->preparing_n;
+        common_n += cw_worker_serves_any_job(worker);
+    }
+    CW_ASSERT(common_n == d->common_n);
+    for (const struct cw_client *client = d->clients; client; client = client->next)
+        clients_n += client->job != NULL;
+    for (const struct cw_job *job = d->jobs; job; job = job->next) {
+        preparing_n += job->preparing != NULL;
+        for (const struct cw_client *client = job->clients; client; client = client->next_of_job) {
+            CW_ASSERT(client->job == job && clients_n > 0);
+            clients_n--;
+        }
+    }
+    CW_ASSERT(told_n == preparing_n && clients_n == 0);
+}
+
 void cw_check_derived(const struct cw_dispatcher *d)
 {
     static unsigned cycles;
@@ -94,6 +115,7 @@ void cw_check_derived(const struct cw_dispatcher *d)
         return;
     for (const struct cw_job *job = d->jobs; job; job = job->next)
         check_job(job);
+    check_links(d);
 }
 
 #else

@@ -22,14 +22,16 @@ struct cw_client_due {
 struct cw_client {
     uint32_t magic;
     struct cw_dispatcher *d;
-    struct cw_client *next;
+    struct cw_client *next;        /* of the dispatcher */
+    struct cw_client *next_of_job; /* of its job */
     struct cw_stream *stream;
     int64_t since_ms;
     /* The client's hello. It is kept from its arrival until the client is admitted; NULL
      * otherwise. */
     Cachew__V1__ClientMessage *hello;
     uint64_t id;
-    struct cw_job *job; /* The job that the client belongs to; NULL until its hello was accepted. */
+    /* The job that the client belongs to (cw_job_add_client); NULL until its hello was accepted. */
+    struct cw_job *job;
     uint32_t consumer;
     uint64_t hello_epoch; /* The epoch at which the client stood when it sent its hello. */
     bool admitted;        /* The client holds its consumer slot. */

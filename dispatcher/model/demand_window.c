@@ -21,9 +21,8 @@ void cw_demand_add(struct cw_demand_sums *sums, const Cachew__V1__Measure *m, ui
 static void add_workers(const struct cw_job *job, struct cw_scale_window *w)
 {
     double threads = 0, cpu = 0;
-    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (!cw_worker_serves(worker, job))
-            continue;
+    struct cw_serving serving = {.job = job};
+    for (const struct cw_worker *worker; (worker = cw_serving_next(&serving));) {
         *(worker->only_job[0] != '\0' ? &w->local : &w->remote) += 1;
         threads += worker->threads;
         cpu += worker->cpu_share;

@@ -102,11 +102,11 @@ static bool holds_suspect(const struct cw_share *share)
 
 static bool others_serve(const struct cw_share *share)
 {
-    for (const struct cw_worker *w = share->worker->d->workers; w; w = w->next) {
-        if (w != share->worker && cw_worker_serves(w, share->job))
-            return true;
-    }
-    return false;
+    struct cw_serving serving = {.job = share->job};
+    const struct cw_worker *w = cw_serving_next(&serving);
+    if (w == share->worker)
+        w = cw_serving_next(&serving);
+    return w != NULL;
 }
 
 uint64_t cw_item_faults_allow(const struct cw_share *share, uint64_t epoch,

@@ -34,11 +34,24 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name)
 
 bool cw_job_has_clients(const struct cw_job *job)
 {
-    for (const struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job)
-            return true;
-    }
-    return false;
+    return job->clients != NULL;
+}
+
+void cw_job_add_client(struct cw_job *job, struct cw_client *client)
+{
+    client->job = job;
+    client->next_of_job = job->clients;
+    job->clients = client;
+}
+
+void cw_job_remove_client(struct cw_client *client)
+{
+    struct cw_client **at = &client->job->clients;
+    while (*at != client)
+        at = &(*at)->next_of_job;
+    *at = client->next_of_job;
+    client->next_of_job = NULL;
+    client->job = NULL;
 }
 
 bool cw_job_had_clients(const struct cw_job *job)

@@ -110,6 +110,7 @@ struct cw_job {
     /* The consumers of the job; there are layout.consumers of them. */
     struct cw_consumer *consumers;
     struct cw_share *shares;
+    struct cw_client *clients; /* attached to it, admitted or not */
     struct cw_tenant *tenant;
     double granted; /* The job's fair share, as a number of workers. */
     /* The number of workers that are assigned to the job (scaling/assign.c), without local ones. */
@@ -168,6 +169,9 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 /* Finds a job of this name that a client can join. */
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 bool cw_job_has_clients(const struct cw_job *job);
+/* Attaches a client that has no job to this one, or detaches it from its job. */
+void cw_job_add_client(struct cw_job *job, struct cw_client *client);
+void cw_job_remove_client(struct cw_client *client);
 /* Returns whether a client ever held a consumer slot, so that somebody may have received items. */
 bool cw_job_had_clients(const struct cw_job *job);
 const char *cw_job_tenant(const struct cw_job *job);
@@ -182,6 +186,15 @@ uint64_t cw_job_max_workers(const struct cw_job *job);
 /* Returns whether neither a policy nor a limit decides about the job's workers: it uses a part of
  * the time of each. */
 bool cw_job_uses_all_workers(const struct cw_job *job);
+/* Iterates over the workers that serve the job: begins at {.job = job}; cw_serving_next() returns
+ * NULL after the last one. For a job that is assigned its workers it looks at these alone, not at
+ * the whole fleet. No share may be removed meanwhile. */
+struct cw_serving {
+    const struct cw_job *job;
+    const struct cw_worker *worker;
+    const struct cw_share *share;
+};
+const struct cw_worker *cw_serving_next(struct cw_serving *serving);
 /* Returns whether the worker is one of those that the job uses. */
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
 /* Returns the most workers that there could be. */

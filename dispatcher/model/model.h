@@ -108,6 +108,8 @@ struct cw_dispatcher {
     int64_t charged_ms;       /* The time up to which jobs were charged for their workers. */
     /* The number of workers that sent a valid hello, of all clients, and of all jobs. */
     size_t workers_n, clients_n, jobs_n;
+    /* The number of workers for which cw_worker_serves_any_job() is true. */
+    size_t common_n;
     /* Workers that were attached before a restart and may come back, by id. */
     struct cw_map expected_workers;
     struct cw_provision provision;

@@ -15,6 +15,13 @@ bool cw_worker_serves_any_job(const struct cw_worker *worker)
     return cw_worker_is_usable(worker) && worker->only_job[0] == '\0';
 }
 
+void cw_worker_recount(struct cw_worker *worker)
+{
+    worker->d->common_n -= worker->counted;
+    worker->counted = cw_worker_serves_any_job(worker);
+    worker->d->common_n += worker->counted;
+}
+
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
     return cw_worker_is_usable(worker) &&
@@ -28,6 +35,23 @@ bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker
         return true;
     const struct cw_share *share = cw_share_find(job, worker);
     return share && share->assigned;
+}
+
+const struct cw_worker *cw_serving_next(struct cw_serving *serving)
+{
+    const struct cw_job *job = serving->job;
+    const bool begins = !serving->worker;
+    if (cw_job_uses_all_workers(job)) {
+        const struct cw_worker *w = begins ? job->d->workers : serving->worker->next;
+        while (w && !cw_worker_serves(w, job))
+            w = w->next;
+        return serving->worker = w;
+    }
+    const struct cw_share *share = begins ? job->shares : serving->share->next_of_job;
+    while (share && !cw_share_serves(share))
+        share = share->next_of_job;
+    serving->share = share;
+    return serving->worker = share ? share->worker : NULL;
 }
 
 bool cw_job_wants_workers(const struct cw_job *job)
@@ -76,12 +100,7 @@ double cw_share_slice(const struct cw_share *share)
 double cw_workers_possible(const struct cw_dispatcher *d)
 {
     const struct cw_provision *p = &d->provision;
-    double n = 0;
-    if (!p->kind->fixed)
-        return (double)d->options.max_workers;
-    for (const struct cw_worker *w = d->workers; w; w = w->next)
-        n += cw_worker_serves_any_job(w);
-    return n;
+    return p->kind->fixed ? (double)d->common_n : (double)d->options.max_workers;
 }
 
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)

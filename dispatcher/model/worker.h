@@ -35,6 +35,8 @@ struct cw_worker {
     size_t source_tiers_n;
     int64_t last_heard_ms, since_ms;
     struct cw_share *shares;
+    size_t preparing_n; /* The number of jobs that the worker prepares. */
+    bool counted;       /* The worker is counted in the dispatcher's common_n. */
     /* ---- cache ---- */
     /* The worker's counters of the cache include counts that an earlier dispatcher has seen
      * already. */
@@ -50,6 +52,9 @@ struct cw_worker {
 bool cw_worker_is_usable(const struct cw_worker *worker);
 /* Returns whether the worker is usable, and not reserved for one job. */
 bool cw_worker_serves_any_job(const struct cw_worker *worker);
+/* Must be called after each change of what cw_worker_serves_any_job() looks at: updates the
+ * dispatcher's common_n. */
+void cw_worker_recount(struct cw_worker *worker);
 /* Returns whether the worker may be leased items of the job. */
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job);
 /* Stores what the worker reported of the tiers of its source cache, or removes it. */

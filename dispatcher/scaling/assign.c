@@ -5,6 +5,7 @@
  * a policy and without a limit is not assigned any workers: it uses all, each for a part of its
  * time. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "dispatcher/scaling/scaling_int.h"
 
@@ -53,22 +54,54 @@ static bool tenant_is_full(const struct cw_job *job)
     return n >= most;
 }
 
+/* A worker that could be assigned to the job. */
+struct candidate {
+    struct cw_worker *worker;
+    double load;
+    size_t rank; /* Of workers with the same load the first of the fleet is assigned. */
+};
+
+static int by_load(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->load < y->load || x->load > y->load)
+        return x->load < y->load ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Returns whether the worker could be assigned to the job; full is tenant_is_full(job). */
+static bool may_take(const struct cw_job *job, const struct cw_worker *w, bool full)
+{
+    return cw_worker_serves_any_job(w) && !is_assigned(job, w) &&
+           !cw_other_files_is_barred(job, w) && (!full || tenant_has(job->tenant, w));
+}
+
+/* Lists all workers that could be assigned, those with the most time left first. The caller frees
+ * the list. */
+static struct candidate *list_candidates(const struct cw_job *job, size_t *ret_n)
+{
+    bool full = tenant_is_full(job);
+    struct candidate *list = CW_NEW_ARRAY(struct candidate, job->d->workers_n + 1);
+    size_t n = 0;
+    for (struct cw_worker *w = job->d->workers; w; w = w->next) {
+        if (!may_take(job, w, full))
+            continue;
+        list[n] = (struct candidate){.worker = w, .load = load_of(w), .rank = n};
+        n++;
+    }
+    qsort(list, n, sizeof(*list), by_load);
+    *ret_n = n;
+    return list;
+}
+
 /* Picks the worker to assign next: the one with the most time left; NULL if there is none. */
 static struct cw_worker *pick_worker_to_add(const struct cw_job *job)
 {
     bool full = tenant_is_full(job);
     struct cw_worker *best = NULL;
-    double best_load = 0;
-    for (struct cw_worker *w = job->d->workers; w; w = w->next) {
-        if (!cw_worker_serves_any_job(w) || is_assigned(job, w) ||
-            cw_other_files_is_barred(job, w) || (full && !tenant_has(job->tenant, w)))
-            continue;
-        double load = load_of(w);
-        if (!best || load < best_load) {
+    for (struct cw_worker *w = job->d->workers; w; w = w->next)
+        if (may_take(job, w, full) && (!best || load_of(w) < load_of(best)))
             best = w;
-            best_load = load;
-        }
-    }
     return best;
 }
 
@@ -132,13 +165,17 @@ static void drop(struct cw_job *job, uint32_t due, int64_t now)
         assign(job, pick_worker_to_drop(job), false, now);
 }
 
+/* Looks at the fleet once for all workers that the job lacks; but for a tenant with a limit once for
+ * each, since every worker that it is assigned changes which ones are left to it. */
 static void take(struct cw_job *job, uint32_t due, int64_t now)
 {
-    for (; job->assigned_n < due; count(job)) {
-        struct cw_worker *w = pick_worker_to_add(job);
-        if (!w)
-            return;
-        assign(job, w, true, now);
+    bool limited = job->tenant->limits.max_workers != CW_NO_LIMIT;
+    for (bool any = true; any && job->assigned_n < due; count(job)) {
+        size_t n = 0, missing = limited ? 1 : due - job->assigned_n;
+        cw_autofree struct candidate *list = list_candidates(job, &n);
+        for (size_t i = 0; i < CW_MIN(n, missing); i++)
+            assign(job, list[i].worker, true, now);
+        any = n > 0;
     }
 }
 

@@ -65,9 +65,7 @@ static double tidy(double workers)
 
 double cw_fair_shares_make(struct cw_dispatcher *d)
 {
-    size_t n = 0, have = 0;
-    for (const struct cw_worker *w = d->workers; w; w = w->next)
-        have += cw_worker_serves_any_job(w);
+    size_t n = 0, have = d->common_n;
     cw_autofree struct cw_share_tenant *tenants =
         CW_NEW_ARRAY(struct cw_share_tenant, d->jobs_n + 1);
     cw_autofree struct cw_share_job *wishes = CW_NEW_ARRAY(struct cw_share_job, d->jobs_n + 1);

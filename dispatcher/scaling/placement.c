@@ -19,16 +19,16 @@ const char *cw_placement_policy(const struct cw_job *job)
 
 /* Returns whether the client can start local workers for the job. A client that waits for its job
  * to be prepared counts, since a local worker may be the one that prepares it. */
-static bool can_start_local(const struct cw_client *client, const struct cw_job *job)
+static bool can_start_local(const struct cw_client *client)
 {
-    return client->job == job && !client->failed && client->max_local > 0;
+    return !client->failed && client->max_local > 0;
 }
 
 uint32_t cw_placement_max_local(const struct cw_job *job)
 {
     uint32_t n = 0;
-    for (const struct cw_client *client = job->d->clients; client; client = client->next)
-        if (can_start_local(client, job))
+    for (const struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (can_start_local(client))
             n += client->max_local;
     return n;
 }
@@ -53,33 +53,35 @@ static void ask_client(struct cw_client *client, uint32_t n)
 static void share_out(struct cw_job *job, uint32_t wanted)
 {
     uint32_t left = CW_MIN(wanted, cw_placement_max_local(job));
-    for (struct cw_client *client = job->d->clients; client; client = client->next)
-        client->local_share = client->job == job ? 0 : client->local_share;
+    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
+        client->local_share = 0;
     while (left > 0) {
-        for (struct cw_client *client = job->d->clients; client && left > 0;
-             client = client->next) {
-            if (!can_start_local(client, job) || client->local_share >= client->max_local)
+        for (struct cw_client *client = job->clients; client && left > 0;
+             client = client->next_of_job) {
+            if (!can_start_local(client) || client->local_share >= client->max_local)
                 continue;
             client->local_share++;
             left--;
         }
     }
-    for (struct cw_client *client = job->d->clients; client; client = client->next)
-        if (can_start_local(client, job))
+    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (can_start_local(client))
             ask_client(client, client->local_share);
 }
 
-static bool is_local_to(const struct cw_worker *w, const struct cw_job *job)
+/* Returns whether the worker is a local one, and usable. A local worker serves one job alone, and
+ * has its share of it from its hello on. */
+static bool is_local(const struct cw_share *share)
 {
-    return cw_worker_is_usable(w) && strcmp(w->only_job, job->id) == 0;
+    return cw_worker_is_usable(share->worker) && share->worker->only_job[0] != '\0';
 }
 
 /* Returns how many workers the clients on this host were asked for. */
 static uint32_t asked_on_host(const struct cw_job *job, const char *host_id)
 {
     uint32_t n = 0;
-    for (const struct cw_client *client = job->d->clients; client; client = client->next)
-        if (can_start_local(client, job) && strcmp(client->host_id, host_id) == 0)
+    for (const struct cw_client *client = job->clients; client; client = client->next_of_job)
+        if (can_start_local(client) && strcmp(client->host_id, host_id) == 0)
             n += client->local_share;
     return n;
 }
@@ -87,27 +89,24 @@ static uint32_t asked_on_host(const struct cw_job *job, const char *host_id)
 static uint32_t running_on_host(const struct cw_job *job, const char *host_id)
 {
     uint32_t n = 0;
-    for (const struct cw_worker *w = job->d->workers; w; w = w->next)
-        n += is_local_to(w, job) && strcmp(w->host_id, host_id) == 0;
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
+        n += is_local(share) && strcmp(share->worker->host_id, host_id) == 0;
     return n;
 }
 
 static void drain_surplus(struct cw_job *job)
 {
-    for (struct cw_worker *w = job->d->workers; w; w = w->next)
-        if (is_local_to(w, job) &&
-            running_on_host(job, w->host_id) > asked_on_host(job, w->host_id))
-            cw_worker_retire(w);
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        if (is_local(share) && running_on_host(job, share->worker->host_id) >
+                                   asked_on_host(job, share->worker->host_id))
+            cw_worker_retire(share->worker);
 }
 
 /* Local workers that have come count as the job's from now on. */
 static void count_local_workers(struct cw_job *job, int64_t now)
 {
-    for (struct cw_worker *w = job->d->workers; w; w = w->next) {
-        if (!is_local_to(w, job))
-            continue;
-        struct cw_share *share = cw_share_get(job, w);
-        if (share->assigned)
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!is_local(share) || share->assigned)
             continue;
         share->assigned = true;
         share->assigned_done_n = share->done_n;

@@ -186,10 +186,8 @@ static double granted_of(const struct cw_job *job)
     const struct cw_dispatcher *d = job->d;
     double wants = cw_scaling_wants(job), limit = (double)cw_job_max_workers(job),
            granted = job->granted;
-    size_t have = 0;
-    for (const struct cw_worker *w = d->workers; w; w = w->next)
-        have += cw_worker_serves_any_job(w);
-    bool no_more = d->provision.kind->fixed || have >= d->options.max_workers || granted >= limit;
+    bool no_more =
+        d->provision.kind->fixed || d->common_n >= d->options.max_workers || granted >= limit;
     return no_more && granted > 0 && granted < wants ? ceil(fmax(granted - LITTLE, LITTLE)) : 0;
 }
 

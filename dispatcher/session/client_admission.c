@@ -138,7 +138,7 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello,
     snprintf(id, sizeof(id), "j%016llx", (unsigned long long)cw_rng_process_id());
     Cachew__V1__JobOptions *options = cw_steal(&hello->job);
     Cachew__V1__Graph *graph = cw_steal(&options->graph);
-    client->job = cw_job_new(d, id, options, graph);
+    cw_job_add_client(cw_job_new(d, id, options, graph), client);
     client->job->graph_fingerprint = fingerprint;
     cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name,
                 cw_stream_peer(client->stream));
@@ -178,19 +178,18 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID, "the client has no id");
     struct cw_dispatcher *d = client->d;
     if (hello->job_id[0] != '\0') {
-        client->job = cw_strmap_get(&d->jobs_by_id, hello->job_id);
-        if (!client->job && cw_strmap_get(&d->removed_ids, hello->job_id))
+        struct cw_job *job = cw_strmap_get(&d->jobs_by_id, hello->job_id);
+        if (!job && cw_strmap_get(&d->removed_ids, hello->job_id))
             return cw_err_set(err, CW_E_STATE, "job %s was removed by request", hello->job_id);
-        if (!client->job)
+        if (!job)
             return cw_err_set(
                 err, CW_E_NOT_FOUND,
                 "job %s is not known here: it was removed, or the dispatcher's state was",
                 hello->job_id);
-        if (client->consumer >= client->job->layout.consumers) {
-            client->job = NULL;
+        if (client->consumer >= job->layout.consumers)
             return cw_err_set(err, CW_E_INVALID, "job %s has no consumer %u", hello->job_id,
                               client->consumer);
-        }
+        cw_job_add_client(job, client);
         return 0;
     }
     struct cw_hash fingerprint = {0};
@@ -205,7 +204,7 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         return make_job(client, hello, fingerprint, err);
     rc = check_same(job, hello->job, hello->job->graph->identity, fingerprint, err);
     if (rc == 0)
-        client->job = job;
+        cw_job_add_client(job, client);
     return rc;
 }
 

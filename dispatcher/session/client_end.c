@@ -12,11 +12,11 @@ void cw_client_detach(struct cw_client *client)
     struct cw_consumer *slot = &job->consumers[client->consumer];
     if (slot->client == client)
         slot->client = NULL, slot->gone_ms = cw_clock_ms();
-    client->job = NULL;
+    cw_job_remove_client(client);
     client->admitted = client->welcomed = client->due.welcome = false;
     cw_job_clients_changed(job);
-    for (struct cw_client *other = job->d->clients; other; other = other->next) {
-        if (other->job == job && !other->admitted && other->consumer == client->consumer)
+    for (struct cw_client *other = job->clients; other; other = other->next_of_job) {
+        if (!other->admitted && other->consumer == client->consumer)
             other->due.admission = true, other->place_wait_ms = 0;
     }
 }
@@ -43,10 +43,9 @@ void cw_client_replace(struct cw_client *old)
 
 static void fail_all(const struct cw_job *job, int code, const char *msg)
 {
-    for (struct cw_client *client = job->d->clients, *next; client; client = next) {
-        next = client->next;
-        if (client->job == job)
-            cw_client_fail(client, code, msg);
+    for (struct cw_client *client = job->clients, *next; client; client = next) {
+        next = client->next_of_job;
+        cw_client_fail(client, code, msg);
     }
 }
 

@@ -64,7 +64,7 @@ static void release(struct cw_worker *worker, bool died)
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         if (job->preparing != worker)
             continue;
-        job->preparing = NULL;
+        cw_job_set_preparing(job, NULL);
         if (died && cw_deaths_add(&job->prepare_dead, worker->id) &&
             job->prepare_dead.n >= d->options.deaths_max)
             cw_job_fail(job, CW_E_INTERNAL,
@@ -90,6 +90,7 @@ static void release(struct cw_worker *worker, bool died)
         d->due.worker_lists = true;
     }
     worker->said_hello = false;
+    cw_worker_recount(worker);
     cw_cache_worker_gone(worker);
     cw_autocache_worker_gone(worker);
     mark_leases_due(d);
@@ -123,6 +124,7 @@ static void fail(struct cw_worker *worker, int code, const char *msg, bool died)
                 worker->address[0] ? worker->address : cw_stream_peer(worker->stream), msg);
     release(worker, died);
     worker->failed = true;
+    cw_worker_recount(worker);
     cw_stream_finish(worker->stream, code, msg);
 }
 
@@ -200,6 +202,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->budget_bytes = hello->budget_bytes;
     cw_accounting_tick(d, cw_clock_ms());
     worker->said_hello = true;
+    cw_worker_recount(worker);
     d->workers_n++;
     d->due.worker_lists = true;
     cw_item_faults_forgive(d, worker->id);
@@ -315,12 +318,13 @@ static void revoke_unleased(struct cw_share *share)
 static void handle_draining(struct cw_worker *worker)
 {
     worker->draining = true;
+    cw_worker_recount(worker);
     for (struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         revoke_unleased(share);
     cw_log_info(CW_LOG_MOD, "worker=%s is draining", worker->address);
     for (struct cw_job *job = worker->d->jobs; job; job = job->next) {
         if (job->preparing == worker) {
-            job->preparing = NULL;
+            cw_job_set_preparing(job, NULL);
             cw_job_prepare(job);
         }
     }

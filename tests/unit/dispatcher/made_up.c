@@ -85,6 +85,7 @@ struct cw_worker *made_up_worker(uint64_t id, uint32_t threads)
     worker->next = made_up.workers;
     made_up.workers = worker;
     made_up.workers_n++;
+    cw_worker_recount(worker);
     return worker;
 }
 

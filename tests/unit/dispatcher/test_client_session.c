@@ -15,12 +15,9 @@ static struct cw_job *begin_shared(struct cw_client holders[2])
     info->items = 100;
     struct cw_job *job = made_up_job("a", options, info);
     for (uint32_t c = 0; c < 2; c++) {
-        holders[c] = (struct cw_client){.d = &made_up,
-                                        .job = job,
-                                        .id = c + 1,
-                                        .consumer = c,
-                                        .admitted = true,
-                                        .welcomed = true};
+        holders[c] = (struct cw_client){
+            .d = &made_up, .id = c + 1, .consumer = c, .admitted = true, .welcomed = true};
+        cw_job_add_client(job, &holders[c]);
         job->consumers[c].client = &holders[c];
         job->consumers[c].client_id = c + 1;
     }
@@ -39,8 +36,8 @@ static void who_waits_for_a_place_gives_up_no_other(void **state)
     (void)state;
     struct cw_client holders[2];
     struct cw_job *job = begin_shared(holders);
-    struct cw_client waits = {
-        .d = &made_up, .job = job, .id = 9, .consumer = 0, .place_wait_ms = 1000};
+    struct cw_client waits = {.d = &made_up, .id = 9, .consumer = 0, .place_wait_ms = 1000};
+    cw_job_add_client(job, &waits);
     cw_client_leave(&waits);
     const struct cw_epoch *epoch = cw_job_epoch(job, 0);
     assert_true(cw_set_has_range(&epoch->parts[0].owned, 0, 10));
@@ -69,17 +66,15 @@ static void a_place_that_becomes_free_is_noted(void **state)
     (void)state;
     struct cw_client holders[2];
     struct cw_job *job = begin_shared(holders);
-    struct cw_client
-        waits = {.d = &made_up, .job = job, .id = 9, .consumer = 0, .place_wait_ms = 1000},
-        other = {.d = &made_up, .job = job, .id = 10, .consumer = 1, .place_wait_ms = 1000};
-    made_up.clients = &waits;
-    waits.next = &other;
+    struct cw_client waits = {.d = &made_up, .id = 9, .consumer = 0, .place_wait_ms = 1000},
+                     other = {.d = &made_up, .id = 10, .consumer = 1, .place_wait_ms = 1000};
+    cw_job_add_client(job, &other);
+    cw_job_add_client(job, &waits);
     cw_client_leave(&holders[0]);
     assert_true(waits.due.admission);
     assert_int_equal(waits.place_wait_ms, 0); /* from now on it waits for somebody else */
     assert_false(other.due.admission);
     assert_int_equal(other.place_wait_ms, 1000);
-    made_up.clients = NULL;
 }
 
 /* A job that fails ends no stream: its clients are told at the end of the iteration. */
@@ -88,13 +83,11 @@ static void a_job_fails_before_its_clients_do(void **state)
     (void)state;
     struct cw_client holders[2];
     struct cw_job *job = begin_shared(holders);
-    made_up.clients = &holders[0];
     cw_job_fail(job, CW_E_IO, "the file is gone");
     assert_int_equal(job->status, CW_JOB_FAILED);
     assert_true(made_up.due.failed_jobs);
     assert_false(holders[0].failed);
     assert_ptr_equal(job->consumers[0].client, &holders[0]);
-    made_up.clients = NULL;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin, made_up_end)

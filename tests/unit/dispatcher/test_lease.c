@@ -109,6 +109,7 @@ static void siblings_go_to_the_same_worker(void **state)
     /* With the first worker gone the other takes all. */
     cw_lease_free_all(cw_share_find(second, w1), false);
     w1->draining = true;
+    cw_worker_recount(w1);
     cw_share_find(second, w2)->target = 100;
     cw_lease_fill_all(&made_up);
     assert_int_equal(leased_of(cw_share_find(second, w2), &b2, 0), 6);
@@ -171,6 +172,7 @@ static void what_a_lost_worker_held_is_leased_again(void **state)
     struct cw_worker *w2 = made_up_worker(2, 4);
     cw_lease_free_all(share, false);
     w1->draining = true;
+    cw_worker_recount(w1);
     cw_lease_fill_all(&made_up);
     struct cw_set items = {0};
     assert_int_equal(leased_of(cw_share_find(job, w2), &items, 0), 4);

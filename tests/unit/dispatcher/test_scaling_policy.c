@@ -29,7 +29,8 @@ static struct cw_job *begin_job(struct cw_client *client, bool local)
     struct cw_job *job = made_up_job("j1", cachew__v1__job_options__unpack(NULL, 0, NULL), info);
     (void)made_up_worker(1, 2);
     (void)made_up_worker(2, 2);
-    *client = (struct cw_client){.d = &made_up, .job = job, .max_local = local ? 2 : 0};
+    *client = (struct cw_client){.d = &made_up, .max_local = local ? 2 : 0};
+    cw_job_add_client(job, client);
     client->local_sent = UINT32_MAX; /* as if it had been asked: it has no stream */
     return job;
 }
@@ -58,14 +59,13 @@ static void from_each_to_each(void **state)
     (void)state;
     struct cw_client client;
     struct cw_job *job = begin_job(&client, true);
-    made_up.clients = &client;
     for (size_t i = 0; i < CW_ARRAY_LEN(requests); i++) {
         for (size_t k = 0; k < CW_ARRAY_LEN(requests); k++) {
             change(job, &requests[i]);
             change(job, &requests[k]);
         }
     }
-    made_up.clients = NULL;
+    cw_job_remove_client(&client);
 }
 
 /* What is not to be placed any more is scaled as its options say, and by nothing when they say
@@ -76,7 +76,6 @@ static void placed_no_more(void **state)
     static const struct request off = {"off", true, NULL};
     struct cw_client client;
     struct cw_job *job = begin_job(&client, true);
-    made_up.clients = &client;
     for (size_t i = 0; i < CW_ARRAY_LEN(requests); i++) {
         change(job, &(struct request){"off", false, NULL});
         change(job, &requests[i]);
@@ -89,7 +88,7 @@ static void placed_no_more(void **state)
     assert_int_equal(cw_scaling_change(job, "off", true, &err), 0);
     assert_true(job->scaling && !job->scaling->policy->places &&
                 strcmp(job->scaling->argument, "2") == 0);
-    made_up.clients = NULL;
+    cw_job_remove_client(&client);
 }
 
 /* A trainer without local workers, and none at all. */
@@ -100,7 +99,8 @@ static void nothing_beside_it(void **state)
     struct cw_err err = {0};
     struct cw_job *job = begin_job(&client, false);
     for (int with = 1; with >= 0; with--) {
-        made_up.clients = with ? &client : NULL;
+        if (!with)
+            cw_job_remove_client(&client);
         for (size_t i = 0; i < CW_ARRAY_LEN(requests); i++) {
             if (!requests[i].place)
                 change(job, &requests[i]);
@@ -113,7 +113,6 @@ static void nothing_beside_it(void **state)
         assert_int_equal(cw_scaling_change(job, "nonsense", true, &err), CW_E_INVALID);
         assert_int_equal(cw_scaling_change(job, "fixed", false, &err), CW_E_INVALID);
     }
-    made_up.clients = NULL;
 }
 
 int main(void)

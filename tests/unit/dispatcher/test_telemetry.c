@@ -22,15 +22,15 @@ static struct cw_job *begin_job(void)
     made_up.options.scale_window_ms = 100;
     struct cw_job *job = made_up_job("j1", options, cachew__v1__plan_info__unpack(NULL, n, bytes));
     struct cw_client *client = CW_NEW(struct cw_client);
-    client->job = job;
-    made_up.clients = client;
+    cw_job_add_client(job, client);
     return job;
 }
 
-static void end_client(void)
+static void end_client(struct cw_job *job)
 {
-    cw_mem_free(made_up.clients);
-    made_up.clients = NULL;
+    struct cw_client *client = job->clients;
+    cw_job_remove_client(client);
+    cw_mem_free(client);
 }
 
 static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t wait_ns,
@@ -86,7 +86,7 @@ static void windows(void **state)
     assert_true(cw_telemetry_window(job, CW_WINDOWS_KEPT - 1)->batches == CW_WINDOWS_KEPT + 5);
     assert_ptr_equal(cw_telemetry_window(job, CW_WINDOWS_KEPT - 1), cw_telemetry_last_window(job));
     assert_null(cw_telemetry_window(job, CW_WINDOWS_KEPT));
-    end_client();
+    end_client(job);
     cw_telemetry_tick(job, now + 100000); /* nobody trains */
     assert_true(job->telemetry->now.batches == 0);
 }
@@ -120,7 +120,7 @@ static void nodes(void **state)
     cw_svc_telemetry_row(job, &window, &row);
     assert_true(row.hits == 20 && row.hit_share == 0.25 && row.assigned == 2 && !row.window);
     assert_string_equal(row.autoscale, "off");
-    end_client();
+    end_client(job);
 }
 
 int main(void)
