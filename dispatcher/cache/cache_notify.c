@@ -116,17 +116,23 @@ static size_t drop_outdated(const struct cw_catalogue *catalogue, struct cw_cata
     return n;
 }
 
+/* Sends the changes to the subscribers: a listing may find that hundreds of thousands of chunks are
+ * gone, which are more than one message may have. */
 static void notify(struct cw_catalogue_key *key)
 {
-    size_t n = drop_outdated(key->catalogue, &key->added, true) +
-               drop_outdated(key->catalogue, &key->removed, false);
-    Cachew__V1__CacheChunks chunks = CACHEW__V1__CACHE_CHUNKS__INIT;
-    chunks.added = key->added.v;
-    chunks.n_added = key->added.n;
-    chunks.removed = key->removed.v;
-    chunks.n_removed = key->removed.n;
-    for (size_t i = 0; n > 0 && i < key->subscribers_n; i++)
-        send_names(key->subscribers[i], key, &chunks);
+    size_t added = drop_outdated(key->catalogue, &key->added, true), added_sent = 0;
+    size_t removed = drop_outdated(key->catalogue, &key->removed, false), removed_sent = 0;
+    while (added_sent < added || removed_sent < removed) {
+        Cachew__V1__CacheChunks chunks = CACHEW__V1__CACHE_CHUNKS__INIT;
+        chunks.added = key->added.v + added_sent;
+        chunks.n_added = CW_MIN(added - added_sent, (size_t)NAMES_AT_ONCE);
+        chunks.removed = key->removed.v + removed_sent;
+        chunks.n_removed = CW_MIN(removed - removed_sent, NAMES_AT_ONCE - chunks.n_added);
+        for (size_t i = 0; i < key->subscribers_n; i++)
+            send_names(key->subscribers[i], key, &chunks);
+        added_sent += chunks.n_added;
+        removed_sent += chunks.n_removed;
+    }
     cw_catalogue_names_clear(&key->added);
     cw_catalogue_names_clear(&key->removed);
     key->notify_due = false;

@@ -50,6 +50,7 @@ void cw_job_free(struct cw_job *job)
     cw_same_function_leave(job);
     while (job->shares)
         cw_share_remove(job->shares);
+    cw_map_fini(&job->shares_by_worker);
     for (struct cw_job **at = &d->jobs; *at; at = &(*at)->next) {
         if (*at == job) {
             *at = job->next;

@@ -25,6 +25,7 @@ void cw_share_remove(struct cw_share *share)
     while (*at != share)
         at = &(*at)->next_of_worker;
     *at = share->next_of_worker;
+    cw_map_remove(&share->job->shares_by_worker, share->worker->id);
     cw_same_function_forget(share);
     cw_other_files_forget(share);
     cw_cache_unsubscribe(share->worker);

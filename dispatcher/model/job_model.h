@@ -110,7 +110,8 @@ struct cw_job {
     /* The consumers of the job; there are layout.consumers of them. */
     struct cw_consumer *consumers;
     struct cw_share *shares;
-    struct cw_client *clients; /* attached to it, admitted or not */
+    struct cw_map shares_by_worker; /* the same, by the worker's id */
+    struct cw_client *clients;      /* attached to it, admitted or not */
     struct cw_tenant *tenant;
     double granted; /* The job's fair share, as a number of workers. */
     /* The number of workers that are assigned to the job (scaling/assign.c), without local ones. */

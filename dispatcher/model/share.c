@@ -15,6 +15,7 @@ struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
     job->shares = share;
     share->next_of_worker = worker->shares;
     worker->shares = share;
+    cw_map_set(&job->shares_by_worker, worker->id, share);
     cw_share_first_target(share);
     return share;
 }

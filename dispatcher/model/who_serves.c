@@ -72,11 +72,7 @@ bool cw_job_uses_all_workers(const struct cw_job *job)
 
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
 {
-    for (struct cw_share *s = worker->shares; s; s = s->next_of_worker) {
-        if (s->job == job)
-            return s;
-    }
-    return NULL;
+    return cw_map_get(&job->shares_by_worker, worker->id);
 }
 
 bool cw_share_serves(const struct cw_share *share)
