@@ -52,8 +52,6 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg);
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);
 /* Looks for a worker that can prepare the job. */
 void cw_job_prepare(struct cw_job *job);
-/* Has the worker prepare the job from now on; NULL: none does. Counts the jobs of each worker. */
-void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker);
 /* Records how far the worker is with the jobs that it prepares. */
 void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress,
                            int64_t now);

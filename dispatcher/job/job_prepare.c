@@ -22,15 +22,6 @@ static struct cw_worker *least_preparing(const struct cw_job *job)
     return best;
 }
 
-void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker)
-{
-    if (job->preparing)
-        job->preparing->preparing_n--;
-    job->preparing = worker;
-    if (worker)
-        worker->preparing_n++;
-}
-
 void cw_job_prepare(struct cw_job *job)
 {
     if (job->status != CW_JOB_PREPARING || job->preparing)

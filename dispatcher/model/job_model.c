@@ -54,6 +54,15 @@ void cw_job_remove_client(struct cw_client *client)
     client->job = NULL;
 }
 
+void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker)
+{
+    if (job->preparing)
+        job->preparing->preparing_n--;
+    job->preparing = worker;
+    if (worker)
+        worker->preparing_n++;
+}
+
 bool cw_job_had_clients(const struct cw_job *job)
 {
     for (uint32_t c = 0; c < job->layout.consumers; c++)

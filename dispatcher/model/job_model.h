@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "cachew/v1/job.pb-c.h"
 #include "dispatcher/model/config.h"
 #include "dispatcher/model/epoch.h"
@@ -173,6 +174,8 @@ bool cw_job_has_clients(const struct cw_job *job);
 /* Attaches a client that has no job to this one, or detaches it from its job. */
 void cw_job_add_client(struct cw_job *job, struct cw_client *client);
 void cw_job_remove_client(struct cw_client *client);
+/* Has the worker prepare the job from now on; NULL: none does. Counts the jobs of each worker. */
+void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker);
 /* Returns whether a client ever held a consumer slot, so that somebody may have received items. */
 bool cw_job_had_clients(const struct cw_job *job);
 const char *cw_job_tenant(const struct cw_job *job);
