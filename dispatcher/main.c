@@ -34,7 +34,7 @@ static void stop(struct cw_dispatcher *d)
         cw_job_flush(job);
         cw_job_store_usage(job, cw_clock_ms(), true);
     }
-    cw_cycle_commit_last(d);
+    cw_iteration_commit_last(d);
     cw_log_info(CW_LOG_MOD, "stopping");
     cw_cache_service_stop(d);
     cw_server_stop(d->server, 0, on_stopped, d);
@@ -135,9 +135,9 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
         return rc;
     cw_cache_service_start(d);
     cw_autocache_start(d);
-    cw_loop_set_iteration_end(d->loop, cw_cycle_end, d);
+    cw_loop_set_iteration_end(d->loop, cw_iteration_end, d);
     cw_state_on_written(d->state, on_written, d->loop);
-    cw_cycle_update_tick(d);
+    cw_tick_update(d);
     rc = cw_metrics_open(d, err);
     if (rc != 0)
         return rc;

@@ -11,11 +11,11 @@
  *   job_faults.c        failed items and changed files: the job goes on, or fails
  *   progress.c          acknowledgements, epochs that end, the position of a consumer
  *   skip_request.c      items that somebody asked to skip
- *   persist.c           writes the row of a job and its use · restore.c: loads everything at the
- *                       start
+ *   job_row.c           writes the row of a job, its options and its use · restore.c: loads
+ *                       everything at the start
  *   no_lease_warning.c  warns when nothing of a job is leased for long
  *   telemetry.c         measurements of a job, for people and metrics · telemetry_store.c: stored
- *   share_alerts.c      decisions that say that a job gets fewer workers than it wants */
+ *   too_few_workers.c      decisions that say that a job gets fewer workers than it wants */
 #ifndef CW_DISPATCHER_JOB_JOB_H
 #define CW_DISPATCHER_JOB_JOB_H
 
@@ -75,7 +75,7 @@ int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
  * An error means that there is no memory for it. */
 int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err);
 
-/* ---- persist.c ---- */
+/* ---- job_row.c ---- */
 void cw_job_store(struct cw_job *job); /* Writes the job's row to state.db. */
 /* Writes the job's options, which have changed, to state.db. */
 void cw_job_store_options(struct cw_job *job);

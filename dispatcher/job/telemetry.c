@@ -49,7 +49,7 @@ void cw_telemetry_tick(struct cw_job *job, int64_t now)
     struct cw_telemetry *telemetry = cw_telemetry_of(job);
     const struct cw_scale_window w =
         cw_demand_window(job, &telemetry->now, telemetry->begin_ms, now);
-    cw_share_alerts_tick(job, now);
+    cw_too_few_workers_tick(job, now);
     int64_t age = now - telemetry->begin_ms, usual = job->d->options.scale_window_ms;
     bool runs = job->status == CW_JOB_RUNNING && cw_job_has_clients(job) &&
                 w.remote == telemetry->workers && w.local == telemetry->locals;

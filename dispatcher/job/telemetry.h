@@ -24,7 +24,7 @@ struct cw_telemetry {
     struct cw_demand_sums now;
     int64_t begin_ms;
     double workers, locals;
-    /* ---- share_alerts.c ---- */
+    /* ---- too_few_workers.c ---- */
     /* The number of workers that the last alert gave, if that was less than the job wants; 0
      * otherwise. */
     double alerted_share;
@@ -40,8 +40,8 @@ void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_telemetry_tick(struct cw_job *job, int64_t now);
 void cw_telemetry_free(struct cw_job *job);
-/* Records alerts about the job's share (share_alerts.c). The job must have telemetry. */
-void cw_share_alerts_tick(struct cw_job *job, int64_t now);
+/* Records alerts about the job's share (too_few_workers.c). The job must have telemetry. */
+void cw_too_few_workers_tick(struct cw_job *job, int64_t now);
 /* Returns window i of those that are kept, 0 being the oldest; NULL after the last. */
 const struct cw_scale_window *cw_telemetry_window(const struct cw_job *job, size_t i);
 /* Returns the last complete demand window; NULL if there is none. */

@@ -164,21 +164,30 @@ struct cw_job {
     char *cached_node;
 };
 
-/* ---- job_model.c ---- */
+/* ---- job_lookup.c ---- */
 /* Finds a job by id or name, also one that is over. Of several with one name it returns the
  * latest. */
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 /* Finds a job of this name that a client can join. */
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 bool cw_job_has_clients(const struct cw_job *job);
+/* Returns whether a client ever held a consumer slot, so that somebody may have received items. */
+bool cw_job_had_clients(const struct cw_job *job);
+const char *cw_job_tenant(const struct cw_job *job);
+/* Returns an open epoch; NULL if it is over or not open yet. */
+struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
+double cw_job_epochs_left(const struct cw_job *job);
+/* Returns the consumed fraction of the first open epoch. */
+double cw_job_epoch_done(const struct cw_job *job);
+/* Returns the index of a node of a prepared job by its name; info->n_cacheable if there is no such
+ * node. The search begins at `near`, since workers report nodes in order. */
+size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);
+/* ---- job_links.c ---- */
 /* Attaches a client that has no job to this one, or detaches it from its job. */
 void cw_job_add_client(struct cw_job *job, struct cw_client *client);
 void cw_job_remove_client(struct cw_client *client);
 /* Has the worker prepare the job from now on; NULL: none does. Counts the jobs of each worker. */
 void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker);
-/* Returns whether a client ever held a consumer slot, so that somebody may have received items. */
-bool cw_job_had_clients(const struct cw_job *job);
-const char *cw_job_tenant(const struct cw_job *job);
 /* ---- who_serves.c ---- */
 /* Returns whether clients of the job must keep a stream to the worker: it is assigned to the job or
  * holds a lease of it. A job that uses all workers fetches from all but those that serve another
@@ -203,9 +212,7 @@ const struct cw_worker *cw_serving_next(struct cw_serving *serving);
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
 /* Returns the most workers that there could be. */
 double cw_workers_possible(const struct cw_dispatcher *d);
-/* ---- job_model.c: epochs ---- */
-/* Returns an open epoch; NULL if it is over or not open yet. */
-struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
+/* ---- job_epochs.c ---- */
 /* Opens the epoch and those before it. Returns NULL if it is over or too far ahead. */
 struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number);
 /* Shared jobs: makes the consumer the owner of the items. A lease of them is sent only when that is
@@ -215,10 +222,6 @@ void cw_job_set_owner(struct cw_job *job, struct cw_epoch *epoch, uint32_t consu
 /* Epochs that are over are open again from that one on, and all of them is consumed. False: so many
  * cannot be open. */
 bool cw_job_reopen_epochs(struct cw_job *job, uint64_t number);
-double cw_job_epochs_left(const struct cw_job *job);
-/* Returns the consumed fraction of the first open epoch. */
-double cw_job_epoch_done(const struct cw_job *job);
-/* ---- job_model.c: items skipped by request ---- */
 /* Returns the set of items of an epoch that were skipped by request. It is created if there is
  * none. */
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
@@ -227,9 +230,5 @@ struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch);
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);
-/* ---- job_model.c: nodes ---- */
-/* Returns the index of a node of a prepared job by its name; info->n_cacheable if there is no such
- * node. The search begins at `near`, since workers report nodes in order. */
-size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);
 
 #endif

@@ -15,12 +15,15 @@
  *
  *   who_serves.c          which worker serves which job
  *   window_end.c          up to which item a job is leased (window.h)
+ *   job_lookup.c          finds a job and what belongs to it · job_epochs.c: opens epochs
+ *                         (job_model.h) · job_links.c: its clients, who prepares it
+ *   share_target.c        how much a worker is given at a time (window.h)
  *   source_cache_tiers.c  what workers report of their source caches (worker.h)
  *   check_derived.c       compares what is kept twice for speed with its source
  *
  * One loop thread owns all of it, so there are no locks. Handlers of messages change the model,
  * write what must outlive the process (state/state.h), and mark what is due. The end of the loop
- * iteration (cycle.c) does what is due. */
+ * iteration (iteration_end.c) does what is due. */
 #ifndef CW_DISPATCHER_MODEL_MODEL_H
 #define CW_DISPATCHER_MODEL_MODEL_H
 
@@ -77,7 +80,7 @@ struct cw_counts { /* Counters since this dispatcher was started. */
 };
 
 /* Work for all jobs together that handlers have found to be due. The end of the loop iteration
- * (cycle.c) does it: one function for each bit, which clears the bit. What is due for one job, one
+ * (iteration_end.c) does it: one function for each bit, which clears the bit. What is due for one job, one
  * client or the cache is marked there (struct cw_job_due, struct cw_client_due, struct
  * cw_cache_due). */
 struct cw_due {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far ahead a job is leased (its window), and how many items a worker should have (the target
- * of a share). Both follow from measurements, and neither influences the data. */
+/* How far ahead a job is leased: the size of its window. It follows from measurements, and does not
+ * influence the data. */
 #include "dispatcher/model/model.h"
 
 /* The number of bytes that are computed ahead while the rate of consumption is not known. */
 #define AHEAD_BYTES (64u << 20)
 #define AHEAD_S 2.0 /* The window contains what is consumed in this many seconds. */
 #define WINDOW_MAX (1u << 20)
-#define TARGET_MAX 8192
-#define GROWTH 8
 
 static uint64_t chosen_window(const struct cw_job *job, size_t threads)
 {
@@ -46,53 +44,4 @@ uint64_t cw_window_items(const struct cw_job *job, size_t threads)
      * for a window that can never be reached. */
     return job->items > 0 && job->items < WINDOW_MAX ? CW_MIN(items, job->items * CW_EPOCHS_AHEAD)
                                                      : items;
-}
-
-/* The target of a new worker follows from the speed of the job's other workers; the first worker of
- * a job gets a small one. */
-void cw_share_first_target(struct cw_share *share)
-{
-    double threads = share->worker->threads, target = 2 * threads;
-    double lease_s = (double)share->job->d->options.lease_ms / 1000;
-    if (share->job->item_ns > 0)
-        target = CW_MAX(target, lease_s * 1e9 / share->job->item_ns);
-    share->target = (uint64_t)CW_MIN(target, TARGET_MAX);
-}
-
-static double mix(double old, double fresh)
-{
-    return old > 0 ? old + (fresh - old) / 4 : fresh;
-}
-
-void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done *done,
-                       uint64_t done_n, int64_t now)
-{
-    struct cw_job *job = share->job;
-    uint64_t computed_n = done_n - CW_MIN(done->shared, done_n), wall_ns = done->wall_ns,
-             bytes = done->bytes;
-    /* Items without rows count as well, although they need no memory. */
-    job->item_bytes = CW_MAX(mix(job->item_bytes, (double)bytes / (double)done_n), 1);
-    if (wall_ns > 0 && computed_n > 0)
-        job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
-    if (done->busy_ns > 0 && computed_n > 0)
-        job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);
-    /* Another job of the same function computes all items, so nothing was measured. */
-    if (job->item_ns <= 0)
-        job->item_ns = job->next_same_function->item_ns;
-    /* The rate is the one that was observed while the worker was busy, or what the time of one item
-     * promises, if that is more. */
-    int64_t took_ms = share->done_ms > 0 ? CW_MAX(now - share->done_ms, 1) : 0;
-    if (took_ms > 0)
-        share->rate = mix(share->rate, (double)done_n * 1000 / (double)took_ms);
-    share->done_ms = now;
-    double rate = share->rate;
-    if (wall_ns > 0)
-        rate = CW_MAX(rate, (double)computed_n * 1e9 / (double)wall_ns);
-    double want = rate * (double)job->d->options.lease_ms / 1000;
-    /* The worker ran out of work although more was there, so it can do more than was measured. */
-    if (share->todo_n == 0 && share->fill_complete)
-        want = CW_MAX(want, 2 * (double)share->target);
-    want = CW_MIN(want, GROWTH * (double)share->target);
-    want = CW_MIN(CW_MAX(want, 2 * (double)share->worker->threads), TARGET_MAX);
-    share->target = (uint64_t)want;
 }

@@ -14,6 +14,9 @@ struct cw_share;
 
 /* ---- window.c ---- */
 uint64_t cw_window_items(const struct cw_job *job, size_t threads);
+
+/* ---- share_target.c ---- */
+/* Gives a new share its first target. */
 void cw_share_first_target(struct cw_share *share);
 /* Updates the target of the share from a report of completed items. done_n is their number. */
 void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done *done,

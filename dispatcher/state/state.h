@@ -21,7 +21,7 @@
  *   when_stored.c      callers that wait until something is stored
  *   state_load.c       reads everything back at the start
  *   state_backup.c     a copy that is made while the dispatcher goes on
- *   sql.c              SQLite's errors as the dispatcher's */
+ *   sqlite_errors.c    SQLite's errors as the dispatcher's */
 #ifndef CW_DISPATCHER_STATE_STATE_H
 #define CW_DISPATCHER_STATE_STATE_H
 

@@ -133,7 +133,7 @@ void cw_state_add(struct cw_state *state, struct cw_state_op *op);
 /* Brings an open database to the present schema. `used`: the directory was in use before. */
 int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err);
 
-/* ---- sql.c ---- */
+/* ---- sqlite_errors.c ---- */
 int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw_err *err);
 int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing,
                   struct cw_err *err);

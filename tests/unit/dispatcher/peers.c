@@ -270,7 +270,7 @@ void peers_restart(void)
 static void run_loop(void)
 {
     run_posted();
-    cw_cycle_end(&made_up);
+    cw_iteration_end(&made_up);
 }
 
 void peers_turn(void)

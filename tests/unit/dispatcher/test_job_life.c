@@ -396,23 +396,23 @@ static void a_short_share_is_told_once(void **state)
     for (size_t i = 0; i < CW_ARRAY_LEN(made_up.counts.decisions); i++)
         before += told[i];
     int64_t t = cw_clock_ms();
-    cw_share_alerts_tick(job, t);
-    cw_share_alerts_tick(job, t + 1999);
+    cw_too_few_workers_tick(job, t);
+    cw_too_few_workers_tick(job, t + 1999);
     assert_true(watch->alerted_share == 0);
-    cw_share_alerts_tick(job, t + 2000);
+    cw_too_few_workers_tick(job, t + 2000);
     assert_true(watch->alerted_share == 1);
-    cw_share_alerts_tick(job, t + 9000); /* the same */
+    cw_too_few_workers_tick(job, t + 9000); /* the same */
     for (size_t i = 0; i < CW_ARRAY_LEN(made_up.counts.decisions); i++)
         after += told[i];
     assert_int_equal(after, before + 1);
     job->granted = 3;
-    cw_share_alerts_tick(job, t + 10000);
-    cw_share_alerts_tick(job, t + 12000);
+    cw_too_few_workers_tick(job, t + 10000);
+    cw_too_few_workers_tick(job, t + 12000);
     assert_true(watch->alerted_share == 0); /* it has all that it wants again */
     job->granted = 1;
-    cw_share_alerts_tick(job, t + 13000);
+    cw_too_few_workers_tick(job, t + 13000);
     job->status = CW_JOB_FINISHED;
-    cw_share_alerts_tick(job, t + 16000);
+    cw_too_few_workers_tick(job, t + 16000);
     assert_true(watch->alerted_share == 0 && watch->differs_since_ms == 0);
 }
 

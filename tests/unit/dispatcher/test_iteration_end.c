@@ -143,7 +143,7 @@ static void who_waits_is_told_when_it_is_stored(void **state)
     cw_state_put_worker(made_up.state, 2, "y");
     cw_when_stored(&made_up, on_stored, &third);
     assert_true(second == 0 && third == 0);
-    cw_cycle_commit_last(&made_up);
+    cw_iteration_commit_last(&made_up);
     assert_true(second == 1 && third == 1);
 }
 
@@ -155,7 +155,7 @@ static void the_dispatchers_own_time_is_nobodys_silence(void **state)
     } rows[] = {{250, 250, 0},   {0, 250, 0},       {260, 250, 0},    {500, 250, 0},
                 {501, 250, 251}, {5250, 250, 5000}, {5050, 50, 5000}, {100, 50, 0}};
     for (size_t i = 0; i < CW_ARRAY_LEN(rows); i++)
-        assert_int_equal(cw_cycle_stall_ms(rows[i].passed, rows[i].period), rows[i].lost);
+        assert_int_equal(cw_tick_stall_ms(rows[i].passed, rows[i].period), rows[i].lost);
 }
 
 /* ---- what people read of a job ---- */
@@ -263,10 +263,10 @@ static void what_is_to_be_stored_keeps_the_clock(void **state)
     hear_hits(worker, 70);
     cw_worker_sessions_close(&made_up);
     made_up.workers_n = 0;
-    cw_cycle_update_tick(&made_up);
+    cw_tick_update(&made_up);
     assert_true(made_up.tick_ms > 0);
     cw_job_store_usage(job, cw_clock_ms(), true);
-    cw_cycle_update_tick(&made_up);
+    cw_tick_update(&made_up);
     assert_int_equal(made_up.tick_ms, 0);
 }
 

@@ -75,7 +75,7 @@ static void record(const struct cw_job *job, double share)
     cw_decision_record(job->d, job, &row);
 }
 
-void cw_share_alerts_tick(struct cw_job *job, int64_t now)
+void cw_too_few_workers_tick(struct cw_job *job, int64_t now)
 {
     struct cw_telemetry *telemetry = job->telemetry;
     if (!wants(job)) {
