@@ -21,6 +21,16 @@ static void free_store(struct cw_store *store)
     cw_mem_free(store);
 }
 
+bool cw_store_has_scheme(const char *text)
+{
+    for (const struct cw_backend *const *backend = cw_backends; *backend; backend++) {
+        const char *scheme = (*backend)->scheme;
+        if (cw_str_starts(text, scheme) && text[strlen(scheme)] == ':')
+            return true;
+    }
+    return false;
+}
+
 int cw_store_url_check(const char *url, struct cw_err *err)
 {
     struct cw_store_url parsed;

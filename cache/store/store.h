@@ -39,6 +39,9 @@ struct cw_store_file; /* one file, open for reading */
  * URL and say what to do. cw_store_url_check only checks the URL and opens nothing, for the
  * dispatcher's command line. */
 int cw_store_url_check(const char *url, struct cw_err *err);
+/* Returns whether the text begins with the scheme of a store, such as "dir:". Whether the rest is
+ * right is not checked. */
+bool cw_store_has_scheme(const char *text);
 int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *err);
 /* Opens a store that may not be reachable now. Returns at once; the first operation opens the
  * store. If that fails, the store is unavailable, and is opened as soon as it answers. Fails only

@@ -76,7 +76,6 @@ static int open_named(struct tool_output *output, const char *out, struct cw_err
 
 int tool_output_open(struct tool_output *output, const char *out, struct cw_err *err)
 {
-    static const char *const schemes[] = {"dir:", "mem:", "gluster:"};
     const char *where = cw_str_starts(out, "chunks:") ? out + strlen("chunks:") : out;
     *output = (struct tool_output){.format = &tool_shard_chunks, .base = "part"};
     if (where == out && ends_with(out, ".tfrecord"))
@@ -85,9 +84,8 @@ int tool_output_open(struct tool_output *output, const char *out, struct cw_err 
         output->format = &tool_shard_tar;
     if (output->format != &tool_shard_chunks)
         return open_named(output, out, err);
-    for (size_t i = 0; i < CW_ARRAY_LEN(schemes); i++)
-        if (cw_str_starts(where, schemes[i]))
-            return cw_store_open(where, &output->store, err);
+    if (cw_store_has_scheme(where))
+        return cw_store_open(where, &output->store, err);
     return open_dir(output, where, err);
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "cache/store/backend.h"
 #include "cache/store/store.h"
 
 #define MIB ((size_t)1 << 20)
@@ -364,17 +365,31 @@ static void test_strangers(void **state)
     cw_store_close(store);
 }
 
+/* A command tells a store from a path by this, so it must hold for a new backend as well. */
+static void test_schemes(void **state)
+{
+    static const char *const no_schemes[] = {"",        "photos", "/a/dir:b", "dir",
+                                             "dirs:/x", "nfs:/x", ":",        "./mem:x"};
+
+    (void)state;
+    for (const struct cw_backend *const *backend = cw_backends; *backend; backend++) {
+        cw_autofree char *url = cw_mem_printf("%s:x", (*backend)->scheme);
+        assert_true(cw_store_has_scheme(url));
+    }
+    assert_true(cw_store_has_scheme("gluster://host/volume"));
+    for (size_t i = 0; i < CW_ARRAY_LEN(no_schemes); i++)
+        if (cw_store_has_scheme(no_schemes[i]))
+            fail_msg("%s", no_schemes[i]);
+}
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_urls),
-                                              cmocka_unit_test(test_full),
-                                              cmocka_unit_test(test_full_disk),
-                                              cmocka_unit_test(test_slow),
-                                              cmocka_unit_test(test_throttled),
-                                              cmocka_unit_test(test_lazily),
-                                              cmocka_unit_test(test_directory_removed),
-                                              cmocka_unit_test(test_cut),
-                                              cmocka_unit_test(test_strangers)};
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_urls),   cmocka_unit_test(test_schemes),
+        cmocka_unit_test(test_full),   cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_slow),   cmocka_unit_test(test_throttled),
+        cmocka_unit_test(test_lazily), cmocka_unit_test(test_directory_removed),
+        cmocka_unit_test(test_cut),    cmocka_unit_test(test_strangers)};
 
     if (!mkdtemp(scratch))
         return 1;
