@@ -5,22 +5,6 @@
 
 #define FRAGMENTS_MAX (1u << 20)
 
-void cw_set_intersect(struct cw_set *a, const struct cw_set *b)
-{
-    struct cw_set out = {0};
-    for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
-        uint64_t lo = CW_MAX(a->v[i].lo, b->v[j].lo), hi = CW_MIN(a->v[i].hi, b->v[j].hi);
-        if (lo < hi)
-            cw_set_add(&out, lo, hi);
-        if (a->v[i].hi < b->v[j].hi)
-            i++;
-        else
-            j++;
-    }
-    cw_set_fini(a);
-    *a = out;
-}
-
 static void set_subtract(struct cw_set *a, const struct cw_set *b)
 {
     for (size_t i = 0; i < b->n; i++)

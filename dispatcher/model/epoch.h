@@ -89,7 +89,4 @@ void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi);
 bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,
                        struct cw_interval *ret_run);
 
-/* Removes from the set `a` whatever is not in the set `b`. */
-void cw_set_intersect(struct cw_set *a, const struct cw_set *b);
-
 #endif

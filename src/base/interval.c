@@ -94,6 +94,23 @@ void cw_set_add_all(struct cw_set *set, const struct cw_set *other)
         cw_set_add(set, other->v[i].lo, other->v[i].hi);
 }
 
+void cw_set_intersect(struct cw_set *set, const struct cw_set *other)
+{
+    struct cw_set out = {0};
+    for (size_t i = 0, j = 0; i < set->n && j < other->n;) {
+        uint64_t lo = CW_MAX(set->v[i].lo, other->v[j].lo),
+                 hi = CW_MIN(set->v[i].hi, other->v[j].hi);
+        if (lo < hi)
+            cw_set_add(&out, lo, hi);
+        if (set->v[i].hi < other->v[j].hi)
+            i++;
+        else
+            j++;
+    }
+    cw_set_fini(set);
+    *set = out;
+}
+
 void cw_set_copy(struct cw_set *set, const struct cw_set *other)
 {
     if (set == other)

@@ -19,6 +19,8 @@ void cw_set_clear(struct cw_set *set);
 void cw_set_add(struct cw_set *set, uint64_t lo, uint64_t hi);
 void cw_set_remove(struct cw_set *set, uint64_t lo, uint64_t hi);
 void cw_set_add_all(struct cw_set *set, const struct cw_set *other);
+/* Removes from the set whatever is not in the other one. */
+void cw_set_intersect(struct cw_set *set, const struct cw_set *other);
 void cw_set_copy(struct cw_set *set, const struct cw_set *other);
 bool cw_set_has(const struct cw_set *set, uint64_t x);
 bool cw_set_has_range(const struct cw_set *set, uint64_t lo, uint64_t hi);

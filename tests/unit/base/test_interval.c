@@ -86,6 +86,43 @@ static void works_at_the_ends(void **state)
     cw_set_fini(&set);
 }
 
+static void fill(struct cw_set *set, bool *bits, const struct cw_rng *rng, uint32_t at)
+{
+    for (uint32_t k = (uint32_t)cw_rng_below(rng, at, 7); k > 0; k--) {
+        uint64_t lo = cw_rng_below(rng, at + 2 * k, N);
+        uint64_t hi = lo + cw_rng_below(rng, at + 2 * k + 1, CW_MIN(20u, N - lo) + 1);
+        cw_set_add(set, lo, hi);
+        for (uint64_t x = lo; x < hi; x++)
+            bits[x] = true;
+    }
+}
+
+static void intersects(void **state)
+{
+    struct cw_rng rng;
+
+    (void)state;
+    cw_rng_init(&rng, 6, 7, 8, 9, 10);
+    for (uint32_t round = 0; round < 1000; round++) {
+        struct cw_set a = {0}, b = {0}, before = {0};
+        bool a_bits[N] = {false}, b_bits[N] = {false};
+        fill(&a, a_bits, &rng, 40 * round);
+        fill(&b, b_bits, &rng, 40 * round + 20);
+        cw_set_copy(&before, &b);
+        cw_set_intersect(&a, &b);
+        for (size_t x = 0; x < N; x++)
+            a_bits[x] = a_bits[x] && b_bits[x];
+        check(&a, a_bits);
+        assert_true(cw_set_eq(&b, &before));
+        cw_set_intersect(&b, &before);
+        check(&b, b_bits);
+        cw_set_fini(&a);
+        cw_set_fini(&b);
+        cw_set_fini(&before);
+    }
+}
+
 static const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_bits),
+                                          cmocka_unit_test(intersects),
                                           cmocka_unit_test(works_at_the_ends)};
 CW_TESTS_MAIN(tests)
