@@ -62,9 +62,5 @@ void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *w
                           Cachew__V1__JobRow *row);
 /* Fills in the fields of WorkerRow from number 15 on. The caller frees row->jobs. */
 void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
-/* Asks the job's policies about workers what they would decide for its last window. Returns a list
- * of *ret_n answers, which cw_svc_answers_free frees. */
-Cachew__V1__Decision **cw_svc_ask_policies(const struct cw_job *job, size_t *ret_n);
-void cw_svc_answers_free(Cachew__V1__Decision **says, size_t n);
 
 #endif

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admin.Explain: a job's decisions, and what its policies would decide now. */
+/* Admin.Explain: a job's decisions, what was measured of it, and what its policies about caching
+ * and about workers would decide now. */
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/autocache/autocache.h"
+#include "dispatcher/scaling/scaling.h"
 
 #define DECISIONS_SHOWN 100
 
 static char empty[] = "";
 static char kind[] = "autocache";
 
-struct now { /* What the policy would decide now. */
+static char *borrow(const char *s) /* The strings of protobuf-c messages are not const. */
+{
+    return (char *)(uintptr_t)s;
+}
+
+struct now { /* What the policy about caching would decide now. */
     Cachew__V1__Decision decision;
     bool decided;
 };
@@ -50,6 +57,55 @@ static void now_fini(struct now *now)
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
         cw_mem_free(texts[i]);
     cw_svc_lines_free(now->decision.candidates, now->decision.n_candidates);
+}
+
+static Cachew__V1__Decision *ask_scaling(const struct cw_job *job,
+                                         const struct cw_scale_window *window)
+{
+    const struct cw_scaling *s = job->scaling;
+    struct cw_scale_inputs inputs;
+    cw_scaling_inputs(job, window, &inputs);
+    struct cw_scale_state state = s->state;
+    struct cw_scale_decision decision = {0};
+    struct cw_err err = {0};
+    CW_STR_AUTO printed = {0};
+    int rc = s->policy->decide(window, &inputs.available, &inputs.options, s->argument, &state,
+                               &decision, &err);
+    Cachew__V1__Decision *d = CW_NEW(Cachew__V1__Decision);
+    cachew__v1__decision__init(d);
+    cw_scale_inputs_print(&inputs, &printed);
+    d->time_ms = cw_clock_wall_ms();
+    d->epoch = job->first_epoch;
+    d->kind = borrow(cw_scaling_kind(job));
+    d->policy = borrow(s->policy->name);
+    d->choice = rc < 0 ? cw_mem_strdup("") : cw_scaling_choice(job, &decision);
+    d->reason = cw_mem_strdup(rc < 0                    ? err.msg
+                              : decision.reason.len > 0 ? cw_str_text(&decision.reason)
+                                                        : "nothing speaks against what it has");
+    d->inputs = cw_str_take(&printed);
+    cw_scale_decision_fini(&decision);
+    return d;
+}
+
+/* Asks the job's policies about workers what they would decide for its last window. */
+static Cachew__V1__Decision **ask_about_workers(const struct cw_job *job, size_t *ret_n)
+{
+    Cachew__V1__Decision **says = CW_NEW_ARRAY(Cachew__V1__Decision *, 1);
+    *ret_n = 0;
+    if (job->scaling && job->scaling->last.seconds > 0 && job->status == CW_JOB_RUNNING)
+        says[(*ret_n)++] = ask_scaling(job, &job->scaling->last);
+    return says;
+}
+
+static void answers_free(Cachew__V1__Decision **says, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cw_mem_free(says[i]->choice);
+        cw_mem_free(says[i]->reason);
+        cw_mem_free(says[i]->inputs);
+        cw_mem_free(says[i]);
+    }
+    cw_mem_free(says);
 }
 
 struct measured {
@@ -132,9 +188,9 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_windows = measured.windows_n;
     answer.nodes = measured.node_list;
     answer.n_nodes = measured.nodes_n;
-    answer.says = cw_svc_ask_policies(job, &answer.n_says);
+    answer.says = ask_about_workers(job, &answer.n_says);
     cw_svc_reply(call, &answer.base);
-    cw_svc_answers_free(answer.says, answer.n_says);
+    answers_free(answer.says, answer.n_says);
     measured_fini(&measured);
     cw_svc_decisions_fini(&list);
     if (decider)
