@@ -41,6 +41,15 @@ static int read_compress(const char *text, int *ret_level, struct cw_err *err)
     return 0;
 }
 
+/* The policies of eviction as --help and errors list them: "NAME or NAME", behind another " or ". */
+#define OR " or "
+static const char or_evict_policies[] = ""
+#define CW_EVICT(name) OR #name
+#include "policies/policy_list.h"
+#undef CW_EVICT
+    ;
+static const char *const evict_policies = &or_evict_policies[sizeof(OR) - 1];
+
 static int read_cache(struct cw_options *o, const char *evict, const char *compress,
                       struct cw_err *err)
 {
@@ -57,8 +66,8 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
                           "a quota of the cache without a cache: --cache-store URL is missing");
     o->cache_evict = cw_evict_find(evict);
     if (!o->cache_evict)
-        return cw_err_set(err, CW_E_INVALID, "--cache-evict: \"%s\" is no policy: benefit or lru",
-                          evict);
+        return cw_err_set(err, CW_E_INVALID, "--cache-evict: \"%s\" is no policy: %s", evict,
+                          evict_policies);
     return read_compress(compress, &o->cache_level, err);
 }
 
@@ -101,6 +110,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
     const char *provisioner = "none";
     bool markdown = false;
     const char *evict = "benefit", *compress = "off";
+    CW_STR_AUTO evict_help = {0};
+    cw_str_addf(&evict_help, "what leaves when it is full: %s (default %s)", evict_policies, evict);
     const struct cw_arg rows[] = {
         {"listen", 0, CW_ARG_STR, &o.listen, "HOST:PORT",
          "where to serve; port 0 = any; also unix:/path (required)", 0, 0},
@@ -136,8 +147,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "where the cache is: dir:/path, gluster://host/volume/path (default: no cache)", 0, 0},
         {"cache-quota", 0, CW_ARG_BYTES, &o.cache_quota, "BYTES",
          "what the cache may hold (default: what the store has)", 0, 0},
-        {"cache-evict", 0, CW_ARG_STR, &evict, "POLICY",
-         "what leaves when it is full: benefit or lru (default benefit)", 0, 0},
+        {"cache-evict", 0, CW_ARG_STR, &evict, "POLICY", cw_str_text(&evict_help), 0, 0},
         {"autocache", 0, CW_ARG_STR, &o.autocache, "POLICY",
          "what jobs cache that do not say: auto, cachew, off, force:NODE (default auto)", 0, 0},
         {"cache-chunk-bytes", 0, CW_ARG_BYTES, &o.cache_chunk_bytes, "BYTES",
