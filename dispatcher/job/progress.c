@@ -160,11 +160,14 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     if (!token)
         return;
     cw_lease_free_job(job);
-    struct cw_consumer *slot = &job->consumers[consumer];
-    slot->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows,
-                                                token->batches};
-    slot->position_dirty = true;
     bool all = go_to_epoch(job, token->epoch);
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        if (!all && c != consumer)
+            continue;
+        job->consumers[c].position = (struct cw_state_position){
+            token->epoch, token->item, token->row, token->rows, token->batches};
+        job->consumers[c].position_dirty = true;
+    }
     for (uint64_t n = job->first_epoch; n < token->epoch && n - job->first_epoch < CW_EPOCHS_AHEAD;
          n++) {
         struct cw_epoch *past = cw_job_open_epoch(job, n);

@@ -20,6 +20,10 @@ void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_
 /* ---- to_client.c ---- */
 #define CW_SKIPPED_BY_REQUEST "skipped by request"
 void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command);
+/* Returns where a client without a token begins that takes its slot: where the slot's last process
+ * stood. */
+struct cw_state_position cw_client_find_position(const struct cw_client *client);
+/* The slot's stored position is where the client begins. */
 void cw_client_welcome(struct cw_client *client);
 /* Sends the list of workers that the client may have to fetch from. It is sent only if it has
  * changed, except with `again`. */

@@ -21,14 +21,38 @@ static uint64_t next_own_item(const struct cw_job *job, uint32_t consumer, uint6
     return item + (consumer + n - item % n) % n;
 }
 
-static struct cw_state_position find_position(const struct cw_client *client)
+/* Returns the first item of the epoch that the consumer has not consumed, or that was left out
+ * behind the stored position of its last process: the next one is told of it. */
+static uint64_t first_left(const struct cw_job *job, const struct cw_epoch *epoch,
+                           uint32_t consumer)
+{
+    const struct cw_state_position *last = &job->consumers[consumer].position;
+    bool ordered = !job->options->unordered && job->layout.mode != CW_MODE_SHARED;
+    uint64_t next = cw_epoch_next_of(epoch, consumer), item = next;
+    if (ordered && last->epoch > epoch->number)
+        return next;
+    for (size_t i = 0; i < epoch->skipped.n; i++) {
+        uint64_t own = next_own_item(job, consumer, epoch->skipped.v[i].lo);
+        item = own < epoch->skipped.v[i].hi ? CW_MIN(item, own) : item;
+    }
+    if (ordered && last->epoch == epoch->number)
+        item = CW_MAX(item, next_own_item(job, consumer, last->item));
+    return CW_MIN(item, next);
+}
+
+struct cw_state_position cw_client_find_position(const struct cw_client *client)
 {
     struct cw_job *job = client->job;
-    const struct cw_state_position *last = &job->consumers[client->consumer].position;
+    const struct cw_consumer *slot = &job->consumers[client->consumer];
+    const struct cw_state_position *last = &slot->position;
     uint64_t number = job->first_epoch, item = 0;
+    /* The rest of its epoch was left out when nobody was there. */
+    if (job->options->at_most_once && !job->options->unordered && slot->client_id != 0 &&
+        job->layout.mode != CW_MODE_SHARED && last->epoch < number)
+        return *last;
     for (; cw_job_epoch(job, number); number++) {
         struct cw_epoch *epoch = cw_job_epoch(job, number);
-        item = cw_epoch_next_of(epoch, client->consumer);
+        item = first_left(job, epoch, client->consumer);
         if (item < epoch->items)
             break;
         item = 0;
@@ -42,6 +66,17 @@ static struct cw_state_position find_position(const struct cw_client *client)
                                       begun ? last->batches : 0};
 }
 
+/* What was left out is not among them: the client is told of it after its welcome, and counts it. */
+static struct cw_set consumed_of(const struct cw_client *client, const struct cw_epoch *epoch)
+{
+    struct cw_set consumed = {0};
+    cw_set_copy(&consumed,
+                epoch->layout.to_all ? &epoch->parts[client->consumer].consumed : &epoch->consumed);
+    for (size_t i = 0; i < epoch->skipped.n; i++)
+        cw_set_remove(&consumed, epoch->skipped.v[i].lo, epoch->skipped.v[i].hi);
+    return consumed;
+}
+
 static Cachew__V1__EpochSet **consumed_sets(const struct cw_client *client, size_t *ret_n)
 {
     const struct cw_job *job = client->job;
@@ -49,14 +84,14 @@ static Cachew__V1__EpochSet **consumed_sets(const struct cw_client *client, size
     size_t n = 0;
     for (size_t i = 0; i < job->epochs_open; i++) {
         const struct cw_epoch *epoch = job->epochs[i];
-        const struct cw_set *consumed =
-            job->layout.to_all ? &epoch->parts[client->consumer].consumed : &epoch->consumed;
-        if (consumed->n == 0)
+        struct cw_set consumed = consumed_of(client, epoch);
+        if (consumed.n == 0)
             continue;
         sets[n] = CW_NEW(Cachew__V1__EpochSet);
         cachew__v1__epoch_set__init(sets[n]);
         sets[n]->epoch = epoch->number;
-        sets[n]->items = cw_wire_set_to(consumed, &sets[n]->n_items);
+        sets[n]->items = cw_wire_set_to(&consumed, &sets[n]->n_items);
+        cw_set_fini(&consumed);
         n++;
     }
     *ret_n = n;
@@ -247,7 +282,7 @@ static void send_unavailable(struct cw_client *client, uint64_t from_epoch)
 void cw_client_welcome(struct cw_client *client)
 {
     struct cw_job *job = client->job;
-    struct cw_state_position at = find_position(client);
+    const struct cw_state_position at = job->consumers[client->consumer].position;
     Cachew__V1__Position position = CACHEW__V1__POSITION__INIT;
     position.epoch = at.epoch;
     position.item = at.item;

@@ -355,14 +355,18 @@ static int take_slot(struct cw_client *client, struct cw_err *err)
         rc = check_reach(client, &token, err);
         if (rc == 0)
             cw_job_resume_at(job, client->consumer, &token);
-        /* of those that end at once, by what is skipped in them, it is told */
-        client->hello_epoch = CW_MAX(token.epoch, job->first_epoch);
         cw_token_fini(&token);
         if (rc != 0)
             return rc;
-    } else if (slot->client_id != 0) {
-        cw_job_resume_at(job, client->consumer, NULL);
+    } else {
+        if (slot->client_id != 0)
+            cw_job_resume_at(job, client->consumer, NULL);
+        slot->position = cw_client_find_position(client);
     }
+    /* It was never welcomed, and is told of all that was left out behind the place where it begins,
+     * which is stored: however often this dispatcher and others restart before its welcome. */
+    if (hello->job_id[0] == '\0')
+        client->hello_epoch = slot->position.epoch;
     slot->client = client;
     slot->client_id = client->id;
     slot->expected = slot->bye = false;

@@ -15,6 +15,22 @@
 
 static struct cw_set not_coming[EPOCHS];
 static Cachew__V1__Skipped__Why why[EPOCHS];
+/* Where the welcome says that the client begins, and what of that epoch it is not to get. */
+static struct cw_set had;
+static uint64_t begins_epoch, begins_item;
+
+static void note_welcome(const Cachew__V1__ClientWelcome *welcome)
+{
+    struct cw_err err = {0};
+    begins_epoch = welcome->position->epoch;
+    begins_item = welcome->position->item;
+    cw_set_clear(&had);
+    for (size_t i = 0; i < welcome->n_consumed; i++)
+        if (welcome->consumed[i]->epoch == begins_epoch)
+            assert_int_equal(cw_wire_set_from(welcome->consumed[i]->items,
+                                              welcome->consumed[i]->n_items, &had, &err),
+                             0);
+}
 
 static void note(const Cachew__V1__Skipped *skipped)
 {
@@ -39,6 +55,8 @@ void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs,
     assert_non_null(command);
     if (command->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED)
         note(command->skipped);
+    if (command->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME)
+        note_welcome(command->welcome);
     cachew__v1__client_command__free_unpacked(command, NULL);
 }
 
@@ -61,6 +79,7 @@ static int end(void **state)
 {
     for (size_t i = 0; i < EPOCHS; i++)
         cw_set_fini(&not_coming[i]);
+    cw_set_fini(&had);
     return made_up_end_stored(state);
 }
 
@@ -77,18 +96,46 @@ static struct cw_job *begin_job(Cachew__V1__ConsumerMode mode)
     return made_up_job("a", options, info);
 }
 
-static void hear(struct cw_client *client, struct cw_job *job, Cachew__V1__ClientHello *hello)
+static void admit(struct cw_client *client, struct cw_job *job, uint64_t id,
+                  Cachew__V1__ClientHello *hello)
 {
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
     message.hello = hello;
     struct cw_buf *buf = cw_wire_pack(&message.base);
-    *client = (struct cw_client){.d = &made_up, .job = job, .id = 7};
+    *client = (struct cw_client){.d = &made_up, .job = job, .id = id};
     client->hello = cachew__v1__client_message__unpack(NULL, buf->len, buf->data);
     cw_buf_unref(buf);
     cw_client_admit(client);
     assert_true(client->admitted);
+}
+
+static void hear(struct cw_client *client, struct cw_job *job, Cachew__V1__ClientHello *hello)
+{
+    admit(client, job, 7, hello);
     cw_client_welcome(client);
+}
+
+/* A process that has no token, and has never been welcomed. */
+static void begin(struct cw_client *client, struct cw_job *job, uint64_t id)
+{
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    admit(client, job, id, &hello);
+}
+
+/* Its place is stored, and its dispatcher goes before its welcome. */
+static void begin_in_vain(struct cw_job *job, uint64_t id)
+{
+    struct cw_client client;
+    begin(&client, job, id);
+    job->consumers[0].client = NULL;
+}
+
+static void begin_again(struct cw_job *job, uint64_t id)
+{
+    struct cw_client client;
+    begin(&client, job, id);
+    cw_client_welcome(&client);
 }
 
 /* The process of before, which says where it stands. */
@@ -107,6 +154,29 @@ static void come_back(struct cw_client *client, struct cw_job *job, uint64_t epo
 static void skip_all(struct cw_job *job, uint64_t epoch)
 {
     assert_int_equal(cw_job_skip(job, epoch, 0, ITEMS, "lost"), ITEMS);
+}
+
+/* Two that advance in step, of which the job's first two epochs are over, and a part of the next. */
+static struct cw_job *begin_coordinated(void)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
+    options->consumers = 2;
+    options->epochs = EPOCHS;
+    info->items = ITEMS;
+    struct cw_job *job = made_up_job("a", options, info);
+    struct cw_set fresh = {0};
+    for (uint32_t c = 0; c < 2; c++) {
+        job->consumers[c].client_id = 7 + c;
+        cw_epoch_consume(cw_job_open_epoch(job, 0), c, 0, ITEMS, &fresh);
+        cw_epoch_consume(cw_job_open_epoch(job, 1), c, 0, ITEMS, &fresh);
+        cw_epoch_consume(cw_job_open_epoch(job, 2), c, 0, 6, &fresh);
+    }
+    cw_set_fini(&fresh);
+    cw_job_advance(job);
+    assert_int_equal(job->first_epoch, 2);
+    return job;
 }
 
 /* ---- tests ---- */
@@ -175,6 +245,88 @@ static void of_what_a_token_leads_to(void **state)
     assert_true(cw_set_has_range(&not_coming[1], 4, ITEMS));
 }
 
+/* Whatever is left out from the moment in which its place is stored is told to it. */
+static void of_what_was_lost_before_its_welcome(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    begin_in_vain(job, 7);
+    cw_job_skip(job, 0, 0, 3, "lost");
+    begin_again(job, 7);
+    assert_int_equal(begins_epoch + begins_item + had.n, 0);
+    assert_true(is_told(0, 0, 3));
+}
+
+static void of_an_epoch_that_was_lost_before_its_welcome(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    begin_in_vain(job, 7);
+    skip_all(job, 0);
+    begin_again(job, 7);
+    assert_int_equal(job->first_epoch, 1);
+    assert_int_equal(begins_epoch + begins_item + had.n, 0);
+    assert_true(is_told(0, 0, ITEMS));
+}
+
+/* Its last process had five items, and said so; the next two were left out when nobody was there,
+ * or were told to nobody but it. */
+static void of_what_was_lost_behind_its_last_process(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_set fresh = {0};
+    begin_in_vain(job, 7);
+    cw_job_skip(job, 0, 2, 3, "lost");
+    cw_epoch_consume(cw_job_epoch(job, 0), 0, 0, 5, &fresh);
+    cw_set_fini(&fresh);
+    job->consumers[0].position.item = 5;
+    cw_job_skip(job, 0, 5, 7, "lost");
+    begin_again(job, 8);
+    assert_int_equal(begins_item, 5);
+    assert_true(cw_set_has_range(&had, 0, 2) && cw_set_has_range(&had, 3, 5));
+    assert_false(cw_set_has(&had, 5) || cw_set_has(&had, 6));
+    assert_true(cw_set_has_range(&not_coming[0], 5, 7));
+}
+
+/* Two that advance in step: each begins at its own first item, with what it lacks. */
+static void of_what_a_coordinated_consumer_lacks(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_coordinated();
+    job->consumers[0].client_id = job->consumers[1].client_id = 0;
+    begin_in_vain(job, 7);
+    cw_job_skip(job, 2, 6, 8, "lost");
+    begin_again(job, 7);
+    assert_int_equal(begins_epoch, 2);
+    assert_int_equal(begins_item, 6);
+    assert_false(cw_set_has(&had, 6));
+    assert_true(is_told(2, 6, 8));
+}
+
+/* A token says where its client begins, also when the first welcome was lost. */
+static void of_epochs_behind_a_token_that_ended_before_its_welcome(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_token token = {.epoch = 1, .item = 4, .fingerprint = job->fingerprint};
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    struct cw_client first, second;
+    unsigned char bytes[256];
+    size_t n = 0;
+    struct cw_err err = {0};
+    token.seed = job->seed;
+    assert_int_equal(cw_token_encode(&token, bytes, sizeof(bytes), &n, &err), 0);
+    hello.token.data = bytes;
+    hello.token.len = n;
+    admit(&first, job, 7, &hello);
+    job->consumers[0].client = NULL;
+    cw_job_skip(job, 1, 4, ITEMS, "lost");
+    assert_int_equal(job->first_epoch, 2);
+    hear(&second, job, &hello);
+    assert_true(cw_set_has_range(&not_coming[1], 4, ITEMS));
+}
+
 /* At most once: leases all that it can to a worker, which is lost; then as many are skipped. */
 static uint64_t skipped_with_a_worker(uint64_t client_id)
 {
@@ -189,29 +341,6 @@ static uint64_t skipped_with_a_worker(uint64_t client_id)
     struct cw_epoch *epoch = cw_job_epoch(job, 0);
     assert_int_equal(epoch ? cw_set_count(&epoch->leased) : 0, 0);
     return job->skipped_items;
-}
-
-/* Two that advance in step, of which the job's first two epochs are over, and a part of the next. */
-static struct cw_job *begin_coordinated(void)
-{
-    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
-    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
-    options->mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
-    options->consumers = 2;
-    options->epochs = EPOCHS;
-    info->items = ITEMS;
-    struct cw_job *job = made_up_job("a", options, info);
-    struct cw_set fresh = {0};
-    for (uint32_t c = 0; c < 2; c++) {
-        job->consumers[c].client_id = 7 + c;
-        cw_epoch_consume(cw_job_open_epoch(job, 0), c, 0, ITEMS, &fresh);
-        cw_epoch_consume(cw_job_open_epoch(job, 1), c, 0, ITEMS, &fresh);
-        cw_epoch_consume(cw_job_open_epoch(job, 2), c, 0, 6, &fresh);
-    }
-    cw_set_fini(&fresh);
-    cw_job_advance(job);
-    assert_int_equal(job->first_epoch, 2);
-    return job;
 }
 
 /* Of two consumers only the first has joined. */
@@ -313,6 +442,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_shared_epochs_that_others_have, made_up_begin_stored,
                                         end),
         cmocka_unit_test_setup_teardown(of_what_a_token_leads_to, made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(of_what_was_lost_before_its_welcome, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(of_an_epoch_that_was_lost_before_its_welcome,
+                                        made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(of_what_was_lost_behind_its_last_process,
+                                        made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(of_what_a_coordinated_consumer_lacks, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(of_epochs_behind_a_token_that_ended_before_its_welcome,
+                                        made_up_begin_stored, end),
         cmocka_unit_test_setup_teardown(what_a_trainer_may_have_is_skipped, made_up_begin_stored,
                                         end),
         cmocka_unit_test_setup_teardown(a_token_opens_epochs_that_are_over, made_up_begin_stored,
