@@ -33,6 +33,8 @@ static struct cw_lease *find_late(const struct cw_share *share, int64_t now,
 {
     const struct cw_job *job = share->job;
     double limit = CW_MAX(HEDGE_MIN_MS, HEDGE_FACTOR * job->item_ns / 1e6);
+    /* A worker that gathers what it reports is silent for so long without being late. */
+    limit = CW_MAX(limit, HEDGE_FACTOR * cw_report_interval_ms(job->d));
     /* Once enough items are hedged, a worker must be silent for five times as long. */
     bool few = job->hedged <= job->leased_n / HEDGE_SHARE + 4;
     struct cw_lease *best = NULL;

@@ -47,6 +47,7 @@ struct load_worker {
     struct cw_stream *stream;
     uint64_t id, generation;
     int64_t hello_ns, beat_ms, soon_at_ms, beat_at_ms, counts_ms, reported_ms, worked_ms;
+    uint32_t gather_ms; /* of the last lease: report_ms */
     bool welcomed;
     struct load_work *works;
 };

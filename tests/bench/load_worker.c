@@ -12,7 +12,6 @@
 
 /* As in worker/session/report.c. */
 #define SOON_MS 100
-#define SOON_MAX_MS 250
 #define DRY_MS 10
 #define COUNTS_MS 1000
 #define THREADS 8
@@ -131,10 +130,11 @@ void load_worker_tick(struct load_worker *w, int64_t now_ms)
         dry = dry && work->todo.n == 0;
         in_hand += cw_set_count(&work->todo);
     }
+    double gather_ms = w->gather_ms > 0 ? w->gather_ms : 250;
     if (done && w->soon_at_ms == 0)
         w->soon_at_ms =
             now_ms +
-            (int64_t)CW_MAX(CW_MIN((double)in_hand * 500 / w->load->rate, SOON_MAX_MS), SOON_MS);
+            (int64_t)CW_MAX(CW_MIN((double)in_hand * 500 / w->load->rate, gather_ms), SOON_MS);
     bool soon = w->soon_at_ms > 0 &&
                 (now_ms >= w->soon_at_ms || (dry && now_ms - w->reported_ms >= DRY_MS));
     if (soon || now_ms >= w->beat_at_ms)
@@ -173,6 +173,7 @@ static void take_lease(struct load_worker *w, const Cachew__V1__Lease *lease)
     if (!work || cw_wire_set_from(lease->items, lease->n_items, &work->todo, &err) != 0)
         return;
     w->load->leases++;
+    w->gather_ms = lease->report_ms;
     if (work->asked_ns && w->load->measuring)
         load_samples_add(&w->load->lease, (double)(cw_clock_ns() - work->asked_ns) / 1e6);
     work->asked_ns = 0;

@@ -5,7 +5,8 @@
 #include "base/clock.h"
 
 #define SOON_MS 100
-#define SOON_MAX_MS 250
+#define GATHER_MS 250 /* if the dispatcher says nothing else */
+#define GATHER_MAX_MS 2000
 
 void cw_report_within(struct cw_worker_state *w, int64_t ms)
 {
@@ -14,6 +15,11 @@ void cw_report_within(struct cw_worker_state *w, int64_t ms)
         return;
     w->report.soon_ms = at;
     cw_timer_start(w->report.soon, ms, 0);
+}
+
+void cw_report_gather(struct cw_worker_state *w, uint32_t ms)
+{
+    w->report.gather_ms = ms > 0 ? CW_MAX(CW_MIN((int64_t)ms, GATHER_MAX_MS), SOON_MS) : GATHER_MS;
 }
 
 void cw_report_soon(struct cw_worker_state *w)
@@ -34,7 +40,7 @@ static int64_t half_done_ms(const struct cw_worker_state *w)
             items += cw_set_count(&job->leases[k].pending);
         ns += (double)items * (double)job->item_ns / (double)w->threads;
     }
-    return (int64_t)CW_MAX(CW_MIN(ns / 2e6, SOON_MAX_MS), SOON_MS);
+    return (int64_t)CW_MAX(CW_MIN(ns / 2e6, (double)w->report.gather_ms), SOON_MS);
 }
 
 void cw_report_done(struct cw_worker_state *w, struct cw_wepoch *epoch, const struct cw_wtask *task)

@@ -9,6 +9,9 @@
 void cw_report_within(struct cw_worker_state *w, int64_t ms);
 /* Makes a report due soon, because something worth reporting has happened. */
 void cw_report_soon(struct cw_worker_state *w);
+/* Sets how long completed items may be gathered before they are reported, in ms; 0 = the default. A
+ * worker that has little left to compute reports earlier. */
+void cw_report_gather(struct cw_worker_state *w, uint32_t ms);
 /* Counts a finished task, and makes a report due. */
 void cw_report_done(struct cw_worker_state *w, struct cw_wepoch *epoch,
                     const struct cw_wtask *task);

@@ -46,7 +46,8 @@ struct cw_wreport {
     struct cw_timer *soon; /* fires when a report is due before the next heartbeat */
     int64_t soon_ms;       /* when `soon` fires, if it is active */
     int64_t beat_ms, idle_beat_ms;
-    bool computed; /* items were finished since node counters were last reported */
+    int64_t gather_ms; /* the longest time that completed items wait to be reported */
+    bool computed;     /* items were finished since node counters were last reported */
     int64_t reported_ms, counts_ms;
     int64_t cpu_at_ms, cpu_ns; /* when CPU time was last measured, and its value then */
     double cpu_share, cpu_cores;

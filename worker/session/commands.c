@@ -13,6 +13,7 @@
 #include "worker/compute/tasks.h"
 #include "worker/job/job_life.h"
 #include "worker/job/plan_loader.h"
+#include "worker/message/report_timer.h"
 #include "worker/message/to_dispatcher.h"
 #include "worker/serve/client_streams.h"
 #include "worker/session/drain.h"
@@ -48,6 +49,7 @@ static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease)
         hand_back_all(w, lease->job_id, lease->epoch, lease->items, lease->n_items);
         return;
     }
+    cw_report_gather(w, lease->report_ms);
     cw_wjob_leased(job, lease);
     cw_tasks_pump(w);
 }

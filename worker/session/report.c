@@ -180,6 +180,7 @@ static void on_beat(void *arg)
 void cw_report_start(struct cw_worker_state *w)
 {
     w->report.beat_ms = w->report.idle_beat_ms = 250;
+    cw_report_gather(w, 0);
     w->report.soon = cw_timer_new(w->loop, on_soon, w);
     w->report.beat = cw_timer_new(w->loop, on_beat, w);
 }

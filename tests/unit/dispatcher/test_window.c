@@ -627,6 +627,25 @@ static void a_job_that_stands_says_why(void **state)
     sim.job->consumers[0].client = NULL;
 }
 
+/* All workers of a large fleet together report about as often as those of a small one. */
+static void large_fleets_report_less_often(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t workers;
+        int64_t lease_ms;
+        uint32_t report_ms;
+    } cases[] = {{1, 2000, 250},      {2000, 2000, 250}, {4000, 2000, 500}, {8000, 2000, 1000},
+                 {80000, 2000, 1000}, {4000, 800, 400},  {4000, 100, 250}};
+    const size_t before = made_up.workers_n;
+    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
+        made_up.workers_n = cases[i].workers;
+        made_up.options.lease_ms = cases[i].lease_ms;
+        assert_int_equal(cw_report_interval_ms(&made_up), cases[i].report_ms);
+    }
+    made_up.workers_n = before;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -643,6 +662,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_goes_on_after_trouble, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_slow_trainer_is_waited_for, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_chosen_window_is_enough, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(large_fleets_report_less_often, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
