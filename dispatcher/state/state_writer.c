@@ -2,8 +2,12 @@
 /* The thread that writes. It alone uses the connection once the state is open: it is handed a batch
  * of operations, runs them in one transaction, and reports the result. The loop never waits for the
  * disk. */
+#include "base/clock.h"
+#include "base/fault.h"
 #include "base/mem.h"
 #include "dispatcher/state/state_int.h"
+
+#define SLOW_NS 200000000 /* for tests */
 
 static void bind(sqlite3_stmt *stmt, int i, const struct cw_state_value *value, const char *bytes)
 {
@@ -47,8 +51,12 @@ static int run_batch(struct cw_state *state, const struct cw_state_queue *batch,
         cw_state_exec(state->db, state->dir, "BEGIN IMMEDIATE", "beginning a transaction", err);
     if (rc != 0)
         return rc;
+    if (cw_fault_rare("state.slow"))
+        cw_clock_sleep_ns(SLOW_NS);
     for (const struct cw_state_op *op = batch->first; rc == 0 && op; op = op->next)
         rc = run_op(state, op, err);
+    if (rc == 0 && cw_fault_rare("state.fails"))
+        rc = cw_err_set(err, CW_E_IO, "the disk has failed, in a test");
     if (rc == 0)
         rc = cw_state_exec(state->db, state->dir, "COMMIT", "committing", err);
     if (rc != 0 && !sqlite3_get_autocommit(state->db))

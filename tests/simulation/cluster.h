@@ -39,6 +39,7 @@ struct sim_cluster {
     uint64_t cache_hits; /* as it was last told */
     bool is_calm;    /* nothing fails: a dispatcher knows without a listing what is in the store */
     bool disk_fills; /* the dispatcher's disk may be full for a while */
+    bool is_quiet;   /* only workers are harmed: who has a place keeps it */
 };
 
 void sim_programs_open(const char *directory);
@@ -59,7 +60,7 @@ bool sim_cluster_is_done(const struct sim_cluster *cluster);
 struct sim_job {
     const char *label, *pipeline;
     bool is_sparse, is_cached;
-    uint64_t seed, epochs;
+    uint64_t seed, epochs, window; /* window: 0 = the dispatcher's choice */
     bool unordered, at_most_once;
     int mode, consumers; /* cachew_consumer_mode */
     char name[64];

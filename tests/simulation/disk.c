@@ -446,7 +446,9 @@ int sim_disk_lock(int fd, int operation)
             file->locked_by = NULL;
         return 0;
     }
-    if (file->locked_by && file->locked_by != d)
+    bool is_lost = file->locked_by && sim_planted() == SIM_PLANTED_FENCE &&
+                   sim_is_stopped(file->locked_by->actor);
+    if (file->locked_by && file->locked_by != d && !is_lost)
         return -EWOULDBLOCK;
     file->locked_by = d;
     return 0;

@@ -14,14 +14,18 @@
 #define STOPS 6    /* of so many others one is a stop, ... */
 #define DRAINS 8   /* ... and of the rest one a graceful end */
 
-/* A kill that waits. */
+/* A kill, or a cut, that waits. */
 struct aim {
     struct sim_actor *actor; /* NULL: none */
-    bool is_timed;           /* at from_ns; else when it holds something */
+    bool is_cut;             /* it is this one, and no kill */
+    struct sim_fault cut;
+    bool is_timed; /* at from_ns; else when it holds something */
     enum sim_held what;
     uint64_t one_in; /* of so many such moments one is taken */
     int64_t from_ns, until_ns;
 };
+/* What may go wrong in a world: a mistake may show only where few things do, since others mend it. */
+enum way { WAY_KILL = 1, WAY_STOP = 2, WAY_DRAIN = 4, WAY_CUT = 8, WAY_PART = 16, WAYS = 31 };
 struct harm {
     struct sim_cluster *cluster;
     struct sim_faults *faults;
@@ -29,6 +33,8 @@ struct harm {
     uint64_t state;                     /* of the generator */
     int64_t most_ns, next_ns, until_ns; /* between two; the next; the end */
     int64_t parted_ns;                  /* until then no partition and no delay */
+    unsigned ways;                      /* set of enum way */
+    unsigned targets;                   /* set of 1 << enum sim_kind */
     size_t replayed;
     struct aim aims[SIM_SEATS_MAX];
     struct sim_store_faults store;
@@ -44,6 +50,7 @@ static const char *const names[] = {
     [SIM_FAULT_PART] = "partition",
     [SIM_FAULT_DELAY] = "delay",
     [SIM_FAULT_CUT] = "cut between",
+    [SIM_FAULT_CUT_ALL] = "cut of all",
     [SIM_FAULT_CUT_ANY] = "cut of any",
     [SIM_FAULT_STORE_AWAY] = "store away",
     [SIM_FAULT_STORE_HANGS] = "store hangs",
@@ -145,13 +152,30 @@ static void on_sync(void *arg)
 {
     struct harm *harm = arg;
 
-    if (!one_in(harm, SYNCS))
+    if (!(harm->ways & WAY_KILL) || !(harm->targets & (1u << SIM_DISPATCHER)) ||
+        !one_in(harm, SYNCS))
         return;
     for (size_t i = 0; i < harm->cluster->seats_n; i++)
         if (harm->cluster->seats[i].actor == sim_self())
             harm->aims[i] = (struct aim){.actor = sim_self(),
                                          .is_timed = true,
                                          .from_ns = sim_now_ns() + up_to(harm, 4 * SIM_MS),
+                                         .until_ns = SIM_NEVER};
+}
+
+/* The actor that runs is to die where it is: at the end of this step. */
+static void on_death_point(void *arg)
+{
+    struct harm *harm = arg;
+
+    if (harm->schedule && harm->schedule->is_replayed)
+        return;
+    for (size_t i = 0; i < harm->cluster->seats_n; i++)
+        if (harm->cluster->seats[i].actor == sim_self() && !harm->cluster->seats[i].is_safe &&
+            harm->targets & (1u << harm->cluster->seats[i].kind))
+            harm->aims[i] = (struct aim){.actor = sim_self(),
+                                         .is_timed = true,
+                                         .from_ns = sim_now_ns(),
                                          .until_ns = SIM_NEVER};
 }
 
@@ -175,27 +199,66 @@ static void look(struct harm *harm, const struct sim_actor *ran)
             a->actor = NULL;
         } else if (is_moment(harm, a, i, ran)) {
             a->actor = NULL;
-            kill_seat(harm, i);
+            if (a->is_cut)
+                strike(harm, a->cut);
+            else
+                kill_seat(harm, i);
         }
     }
 }
 
+/* The cut waits until something is on its way from the seat. */
+static void aim_cut(struct harm *harm, size_t seat, struct sim_fault cut)
+{
+    struct aim *a = &harm->aims[seat];
+
+    if (!a->actor && sim_seat_is_alive(&harm->cluster->seats[seat]))
+        *a = (struct aim){.actor = harm->cluster->seats[seat].actor,
+                          .is_cut = true,
+                          .cut = cut,
+                          .what = SIM_HELD_MESSAGE,
+                          .one_in = 1 + below(harm, 8),
+                          .until_ns = sim_now_ns() + up_to(harm, 4 * SIM_S)};
+}
+
 /* ---- choosing ---- */
+static bool is_target(const struct harm *harm, size_t seat)
+{
+    return harm->targets & (1u << harm->cluster->seats[seat].kind);
+}
+
+static bool is_meant(const struct harm *harm, const struct sim_fault *fault)
+{
+    bool all = harm->targets == (1u << SIM_KINDS_N) - 1;
+
+    if (fault->kind == SIM_FAULT_CUT_ANY)
+        return all;
+    return is_target(harm, (size_t)fault->seat) &&
+           (fault->kind == SIM_FAULT_CUT_ALL || is_target(harm, (size_t)fault->other));
+}
+
 /* Two partitions or delays do not follow each other closely: who is away for too long is given up. */
 static void harm_network(struct harm *harm, size_t seat)
 {
     static const enum sim_fault_kind kinds[] = {SIM_FAULT_PART, SIM_FAULT_DELAY, SIM_FAULT_CUT,
-                                                SIM_FAULT_CUT_ANY};
-    bool cuts = sim_now_ns() < harm->parted_ns;
-    struct sim_fault fault = {.kind = kinds[cuts ? 2 + below(harm, 2) : below(harm, 4)],
+                                                SIM_FAULT_CUT_ANY, SIM_FAULT_CUT_ALL};
+    bool cuts = sim_now_ns() < harm->parted_ns || !(harm->ways & WAY_PART);
+    if (cuts && !(harm->ways & WAY_CUT))
+        return;
+    struct sim_fault fault = {.kind = kinds[cuts ? 2 + below(harm, 3) : below(harm, 5)],
                               .seat = (int)seat,
                               .other = (int)below(harm, harm->cluster->seats_n),
                               .pause_ns = pause_ns(harm),
                               .extra_ns = up_to(harm, SIM_S)};
 
+    if (!is_meant(harm, &fault))
+        return;
     if (!cuts)
         harm->parted_ns = sim_now_ns() + 3 * fault.pause_ns;
-    strike(harm, fault);
+    if ((fault.kind == SIM_FAULT_CUT || fault.kind == SIM_FAULT_CUT_ALL) && one_in(harm, 2))
+        aim_cut(harm, seat, fault);
+    else
+        strike(harm, fault);
 }
 
 static void choose(struct harm *harm)
@@ -203,18 +266,39 @@ static void choose(struct harm *harm)
     size_t i = (size_t)below(harm, harm->cluster->seats_n);
     const struct sim_seat *seat = &harm->cluster->seats[i];
 
-    if (one_in(harm, NETWORK))
+    if ((harm->ways & (WAY_CUT | WAY_PART)) && one_in(harm, NETWORK))
         harm_network(harm, i);
-    else if (!sim_seat_is_alive(seat) || seat->is_safe || harm->aims[i].actor)
+    else if (!sim_seat_is_alive(seat) || seat->is_safe || harm->aims[i].actor ||
+             !is_target(harm, i))
         return;
-    else if (one_in(harm, STOPS))
+    else if ((harm->ways & WAY_STOP) && one_in(harm, STOPS))
         strike_seat(harm, i, SIM_FAULT_STOP);
-    else if (one_in(harm, DRAINS))
+    else if ((harm->ways & WAY_DRAIN) && one_in(harm, DRAINS))
         strike_seat(harm, i, SIM_FAULT_DRAIN);
+    else if (!(harm->ways & WAY_KILL))
+        return;
     else if (one_in(harm, UNAIMED))
         kill_seat(harm, i);
     else
         aim(harm, i);
+}
+
+/* In half of the worlds all, in the others some of it; in a quiet one nothing that takes a place from
+ * a trainer. */
+static void choose_ways(struct harm *harm)
+{
+    const unsigned all = (1u << SIM_KINDS_N) - 1;
+
+    harm->ways = WAYS;
+    harm->targets = all;
+    if (one_in(harm, 2)) {
+        harm->ways = 1 + (unsigned)below(harm, WAYS);
+        harm->targets = 1 + (unsigned)below(harm, all);
+    }
+    if (harm->cluster->is_quiet) {
+        harm->ways &= WAY_KILL | WAY_STOP | WAY_DRAIN;
+        harm->targets = 1u << SIM_WORKER;
+    }
 }
 
 static void replay(struct harm *harm)
@@ -249,6 +333,7 @@ void sim_faults_end(struct sim_cluster *cluster)
 {
     sim_on_step(NULL, NULL);
     sim_disk_on_sync(NULL, NULL);
+    sim_points_off();
     sim_make_whole(cluster);
 }
 
@@ -267,11 +352,14 @@ void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
     harm->faults = faults;
     harm->schedule = schedule;
     harm->state = sim_random();
+    choose_ways(harm);
     harm->most_ns = most[below(harm, sizeof(most) / sizeof(most[0]))];
     harm->next_ns = sim_now_ns() + up_to(harm, harm->most_ns);
     sim_store_faults_init(&harm->store, cluster);
     if (!schedule || !schedule->is_replayed)
         sim_disk_on_sync(on_sync, harm);
+    if (!cluster->is_quiet)
+        sim_points_on(harm->ways & WAY_KILL ? on_death_point : NULL, harm);
     sim_on_step(on_step, harm);
     sim_at(NULL, until_ns, end, harm);
 }

@@ -20,6 +20,7 @@ enum sim_fault_kind {
     SIM_FAULT_PART,
     SIM_FAULT_DELAY,
     SIM_FAULT_CUT,
+    SIM_FAULT_CUT_ALL, /* all connections of one process at once */
     SIM_FAULT_CUT_ANY,
     /* store_faults.c: those of the store first, as in enum sim_trouble */
     SIM_FAULT_STORE_AWAY,

@@ -219,6 +219,8 @@ static bool harm_network(const struct sim_seat *a, const struct sim_seat *b,
         return true;
     case SIM_FAULT_CUT:
         return net_cut(a->actor, b->actor) > 0;
+    case SIM_FAULT_CUT_ALL:
+        return net_cut(a->actor, NULL) > 0;
     case SIM_FAULT_CUT_ANY:
     default:
         return net_cut_any();

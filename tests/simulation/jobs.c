@@ -17,10 +17,16 @@ static const struct {
      "\"eval\", \"expr\": \"x * 3 + 1\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": \"batch\", "
      "\"size\": 5}]}",
      false, false},
+    /* An item of a sparse job is 256 KiB of rows, or a batch: rows are long, so that there are many. */
     {"sparse",
      "{\"pipeline\": [{\"op\": \"range\", \"stop\": 900}, {\"op\": \"shuffle\"}, {\"op\": "
      "\"sleep\", \"ms\": 1}, {\"op\": \"filter\", \"expr\": \"x % 3 != 1\"}, {\"op\": \"inflate\", "
-     "\"factor\": 20}, {\"op\": \"skip\", \"count\": 7}, {\"op\": \"batch\", \"size\": 8}]}",
+     "\"factor\": 1024}, {\"op\": \"skip\", \"count\": 7}, {\"op\": \"batch\", \"size\": 8}]}",
+     true, false},
+    {"sieve", /* a batch is of ten items */
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 800}, {\"op\": \"shuffle\"}, {\"op\": "
+     "\"filter\", \"expr\": \"x % 10 == 0\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": "
+     "\"inflate\", \"factor\": 4096}, {\"op\": \"batch\", \"size\": 8}]}",
      true, false},
 };
 
@@ -33,6 +39,7 @@ struct sim_job sim_job_draw(int number, bool at_most_once)
                           .is_cached = pipelines[which].is_cached,
                           .seed = 1 + sim_below(SEEDS),
                           .epochs = 2,
+                          .window = sim_one_in(4) ? 1 + sim_below(8) : 0,
                           .unordered = sim_one_in(4),
                           .at_most_once = false,
                           .mode = 0,
@@ -65,6 +72,7 @@ struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer)
     t->pipeline = job->pipeline;
     t->seed = job->seed;
     t->epochs = job->epochs;
+    t->window = job->window;
     t->unordered = job->unordered;
     t->at_most_once = job->at_most_once;
     t->mode = job->mode;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes that are planted to see whether the simulation finds them: run --plant N. */
+/* Mistakes that are planted to see whether the simulation finds them: run --plant NAME. Product
+ * code knows nothing of them. The linker leads its calls to planted_*.c (--wrap), or a file of the
+ * product is compiled with one call made another (planted_*_variant.c); without a mistake both do
+ * what the product does. */
 #ifndef SIM_PLANTED_H
 #define SIM_PLANTED_H
 
@@ -9,10 +12,26 @@ enum sim_mistake {
     SIM_PLANTED_NONE,
     SIM_PLANTED_PROMISE, /* what is promised is told before it is stored */
     SIM_PLANTED_OUTPUT,  /* a worker loses an output */
-    SIM_PLANTED_TOKEN,   /* a token is one batch late */
-    SIM_PLANTED_SYNC     /* a disk says that it has written what it has not */
+    SIM_PLANTED_SYNC,    /* a disk says that it has written what it has not */
+    SIM_PLANTED_GONE,    /* 1 of the model: what a lost worker held is not freed */
+    SIM_PLANTED_BROKEN,  /* 2: a client does not report a broken link to a worker */
+    SIM_PLANTED_WINDOW,  /* 3: the window is ignored */
+    SIM_PLANTED_RETURN,  /* 4: a client that comes back does not say what it has */
+    SIM_PLANTED_TWICE,   /* 5: duplicates are not dropped by number */
+    SIM_PLANTED_AHEAD,   /* 6: a token is ahead of what was consumed */
+    SIM_PLANTED_LEASED,  /* 7: a client that comes back does not free what is leased */
+    SIM_PLANTED_BYE,     /* the Bye of a client that waits for a place takes it from who has it */
+    SIM_PLANTED_DELETES, /* deletes of a transaction that failed are not done again */
+    SIM_PLANTED_SPARSE,  /* a sparse batch that needs more items than the window waits for ever */
+    SIM_PLANTED_ACK,     /* an acknowledgement is lost */
+    SIM_PLANTED_LATE,    /* a token is one batch behind what was consumed */
+    SIM_PLANTED_FENCE,   /* no generations, and a lock that who stands still loses */
+    SIM_PLANTED_N
 };
 __attribute__((visibility("default"))) int sim_planted(void);
-void sim_plant(int mistake);
+/* By its name, or its number; false: there is none such. */
+bool sim_plant(const char *mistake);
+/* "" for SIM_PLANTED_NONE. */
+const char *sim_mistake_name(int mistake);
 
 #endif

@@ -1,17 +1,49 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every planted mistake (planted.h) is found; without one there is nothing to find in the first seeds.
-# Usage: planted.sh RUN
+# Every planted mistake (planted.h) is found. See --help.
 set -euo pipefail
-run=$1 seeds=300
+usage() {
+    cat <<'TEXT'
+usage: planted.sh RUN            each is found in some seeds from 1 on; without one there is nothing to find in the first
+       planted.sh RUN --table    how long it takes, from ten first seeds each: a table in Markdown (seconds of CPU time)
+       planted.sh RUN --table NAME...   of these mistakes only
+TEXT
+}
+seeds=3000 # at most, which is above a minute
+run=${1:-}
+case "$run" in '' | -h | --help) usage; exit $((${#run} == 0 ? 2 : 0)) ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for mistake in 1 2 3 4; do
-    if "$run" --seeds "$seeds" --plant "$mistake" >"$work/out" 2>&1; then
-        echo "mistake $mistake was not found in $seeds seeds"
-        exit 1
-    fi
-    echo "mistake $mistake: $(tail -n 1 "$work/out")"
-    grep -E '^simulation: seed [0-9]+: ' "$work/out" >"$work/found" # and not something else
+mapfile -t names < <("$run" --mistakes)
+
+# Sets cpu (seconds) and said (the failure's line, "" if there was none).
+find_one() { # MISTAKE FIRST
+    local TIMEFORMAT='%U %S' times
+    times=$( { time "$run" --first "$2" --seeds "$seeds" --plant "$1" >"$work/out" 2>&1 || true; } 2>&1 )
+    cpu=$(awk '{ printf "%.1f", $1 + $2 }' <<<"$times")
+    said=$(sed -n -E 's/^simulation: seed [0-9]+: //p' "$work/out" | tail -n 1)
+    said=${said:-$(grep -E -m 1 '^ASan|Segmentation' "$work/out" || true)}
+}
+
+if [ "${2:-}" != --table ]; then
+    for name in "${names[@]}"; do
+        find_one "$name" 1
+        [ -n "$said" ] || { echo "mistake $name was not found in $seeds seeds"; exit 1; }
+        echo "mistake $name: $cpu s: $said"
+    done
+    exec "$run" --seeds 60
+fi
+shift 2
+[ $# -eq 0 ] || names=("$@")
+echo '| mistake | seconds of ten first seeds | median | what the failure said |'
+echo '|---|---|---|---|'
+for name in "${names[@]}"; do
+    all=()
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        find_one "$name" $((i * 1000000))
+        if [ -n "$said" ]; then all+=("$cpu") last=$said; else all+=("never"); fi
+    done
+    sorted=$(printf '%s\n' "${all[@]}" | sed 's/never/999999/' | sort -n)
+    median=$(awk 'NR == 5 { a = $1 } NR == 6 { printf "%.1f", (a + $1) / 2 }' <<<"$sorted")
+    echo "| $name | ${all[*]} | $median | ${last:-} |"
 done
-"$run" --seeds 60

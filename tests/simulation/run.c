@@ -14,6 +14,7 @@
 #include "planted.h"
 #include "shrink.h"
 
+#define QUIET 12               /* one in so many worlds is quiet */
 #define TELLS_S 5              /* between two lines of progress */
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
 
@@ -83,7 +84,8 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
         seat->trainer->step_ns = sim_between(0, 20 * SIM_MS);
         /* What a consumer of a shared job has got is nobody else's, and a checkpoint behind it is
          * no way back. And what was left out is told to the trainer that lives. */
-        seat->is_safe = job->mode == CACHEW_SHARED || job->at_most_once;
+        seat->is_safe = job->mode == CACHEW_SHARED || job->at_most_once || cluster->is_quiet;
+        seat->trainer->visits = cluster->is_quiet && job->name[0] != '\0';
         sim_seat_start(cluster, seat);
     }
 }
@@ -91,6 +93,7 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
 struct plan {
     struct sim_job jobs[3];
     int jobs_n, workers, dispatchers;
+    bool is_quiet;
 };
 
 /* Drawn in a world of its own, since references need worlds, too. */
@@ -103,6 +106,7 @@ static struct plan draw(const struct sim_config *config, bool at_most_once)
     plan.jobs_n = (int)sim_between(1, 3);
     plan.workers = (int)sim_between(1, SIM_WORKERS_MAX);
     plan.dispatchers = (int)sim_between(1, SIM_DISPATCHERS_MAX);
+    plan.is_quiet = sim_one_in(QUIET);
     for (int i = 0; i < plan.jobs_n; i++)
         plan.jobs[i] = sim_job_draw(i, at_most_once);
     sim_world_end();
@@ -114,8 +118,12 @@ static struct plan draw(const struct sim_config *config, bool at_most_once)
 
 static void begin(struct sim_cluster *cluster, const struct plan *plan)
 {
-    for (int i = 0; i < plan->dispatchers; i++)
-        sim_seat_start(cluster, sim_cluster_add(cluster, SIM_DISPATCHER, i));
+    cluster->is_quiet = plan->is_quiet;
+    for (int i = 0; i < plan->dispatchers; i++) {
+        struct sim_seat *seat = sim_cluster_add(cluster, SIM_DISPATCHER, i);
+        seat->is_safe = plan->is_quiet;
+        sim_seat_start(cluster, seat);
+    }
     for (int i = 0; i < plan->workers; i++)
         sim_seat_start(cluster, sim_cluster_add(cluster, SIM_WORKER, i));
     for (int i = 0; i < plan->jobs_n; i++)
@@ -142,6 +150,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
                                            : "the jobs have not ended though nothing fails");
     for (int i = 0; i < plan.jobs_n; i++)
         judge(&cluster, &plan.jobs[i], i, &total->verdict);
+    sim_points_off();
     if (cluster.cache_store) {
         sim_faults_end(&cluster);
         sim_cached_settle(&cluster, &total->cache);
@@ -179,7 +188,8 @@ static void usage(FILE *to, int status)
                 "  --log FILE       writes the events of the last world to the file\n"
                 "  --no-faults      nothing fails\n"
                 "  --at-most-once   jobs that deliver at most once are among them\n"
-                "  --plant N        with mistake N of planted.h: the run is to fail\n"
+                "  --plant NAME     with that mistake of planted.h: the run is to fail\n"
+                "  --mistakes       prints the names of these\n"
                 "  --progress       tells how far it is, as it does on a terminal\n"
                 "  --shrink         finds the fewest faults with which the first world fails\n"
                 "  --verbose        prints the time of each seed\n"
@@ -187,15 +197,28 @@ static void usage(FILE *to, int status)
     exit(status);
 }
 
+static void print_mistakes(void)
+{
+    for (int i = 1; i < SIM_PLANTED_N; i++)
+        printf("%s\n", sim_mistake_name(i));
+    exit(0);
+}
+
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"seeds", required_argument, NULL, 's'},   {"first", required_argument, NULL, 'f'},
-        {"minutes", required_argument, NULL, 'm'}, {"log", required_argument, NULL, 'l'},
-        {"no-faults", no_argument, NULL, 'n'},     {"verbose", no_argument, NULL, 'v'},
-        {"at-most-once", no_argument, NULL, 'a'},  {"plant", required_argument, NULL, 'p'},
-        {"shrink", no_argument, NULL, 'r'},        {"progress", no_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"seeds", required_argument, NULL, 's'},
+                                          {"first", required_argument, NULL, 'f'},
+                                          {"minutes", required_argument, NULL, 'm'},
+                                          {"log", required_argument, NULL, 'l'},
+                                          {"no-faults", no_argument, NULL, 'n'},
+                                          {"verbose", no_argument, NULL, 'v'},
+                                          {"at-most-once", no_argument, NULL, 'a'},
+                                          {"plant", required_argument, NULL, 'p'},
+                                          {"shrink", no_argument, NULL, 'r'},
+                                          {"progress", no_argument, NULL, 'o'},
+                                          {"mistakes", no_argument, NULL, 'k'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -220,7 +243,8 @@ static struct options parse(int argc, char **argv)
             options.at_most_once = true;
             break;
         case 'p':
-            sim_plant((int)strtol(optarg, NULL, 10));
+            if (!sim_plant(optarg))
+                usage(stderr, 2);
             break;
         case 'v':
             options.is_verbose = true;
@@ -230,6 +254,9 @@ static struct options parse(int argc, char **argv)
             break;
         case 'r':
             options.shrinks = true;
+            break;
+        case 'k':
+            print_mistakes();
             break;
         case 'h':
             usage(stdout, 0);
@@ -304,6 +331,7 @@ int main(int argc, char **argv)
             printf("seed %" PRIu64 ": %.3f s\n", options.first + i, now_s() - begin_s);
     }
     print_kills(&total.faults);
+    sim_points_print();
     sim_cached_print(&total.cache);
     uint64_t kills = total.faults.kills_that_count;
     printf("simulation: seeds=%" PRIu64 " kills=%" PRIu64 " epochs=%" PRIu64 " lost=%" PRIu64

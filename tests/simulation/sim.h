@@ -98,6 +98,10 @@ __attribute__((format(printf, 1, 2), noreturn))
 #endif
 void sim_fail(const char *fmt, ...);
 
+/* ---- fault points and rare points of the product (points.c) ---- */
+void sim_point_pass(const char *name);
+bool sim_point_ask(const char *name);
+
 /* ---- what counts as a kill ---- */
 /* Actors say how much they hold of what a kill would lose, by kind; a kill counts if any is not
  * 0. */
@@ -127,6 +131,11 @@ void sim_world_end(void); /* kills who is left */
  * world, or of one that has ended by it), in the world's context. It cannot block, and may kill. */
 void sim_on_step(void (*fn)(void *arg, const struct sim_actor *actor), void *arg);
 uint64_t sim_seed(void);
+/* From now on the seed chooses among the points that are passed; death(arg), which may be NULL, is
+ * called in the context of an actor that is to die where it is. */
+void sim_points_on(void (*death)(void *arg), void *arg);
+void sim_points_off(void);
+void sim_points_print(void); /* how often each was passed and taken, in all worlds */
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -12,12 +12,22 @@
 #define CONNECT_MS 20000
 #define TAKEN_NS INT64_C(25000000000)
 
+#define VISIT_EVERY 16 /* batches */
+
+struct sim_trainer *sim_trainer_self;
+
 __attribute__((visibility("default"))) void sim_trainer_main(void *arg);
 
 static uint64_t mix(uint64_t hash, const void *p, size_t n)
 {
     const unsigned char *at = p;
+    uint64_t word;
 
+    for (; n >= sizeof(word); n -= sizeof(word), at += sizeof(word)) {
+        memcpy(&word, at, sizeof(word));
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ at[i]) * 0x100000001b3u;
     return hash;
@@ -64,6 +74,9 @@ static void take(struct sim_trainer *t, const struct cachew_batch *batch)
         element.hash = element_hash(batch, row);
         add(&t->given, element);
     }
+    if (element.epoch > t->last_epoch ||
+        (element.epoch == t->last_epoch && element.batch > t->last_batch))
+        t->last_epoch = element.epoch, t->last_batch = element.batch;
     t->batches++;
     t->skipped += cachew_batch_skipped(batch);
     t->moved_ns = sim_now_ns();
@@ -96,6 +109,35 @@ static void note_stats(struct sim_trainer *t, struct cachew_job *job)
     t->reconnects = stats.reconnects;
 }
 
+static struct cachew_job_options options_of(const struct sim_trainer *t);
+
+/* Another client asks for the place that this one has. It does not get it, and its leaving changes
+ * nothing. */
+static void visit(const struct sim_trainer *t)
+{
+    struct cachew_error error = CACHEW_ERROR_INIT;
+    struct cachew_connect_options connect = CACHEW_CONNECT_OPTIONS_INIT;
+    struct cachew_job_options options = options_of(t);
+    struct cachew_client *client = NULL;
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_job *job = NULL;
+
+    options.token = NULL;
+    options.token_bytes = 0;
+    connect.no_shared_memory = 1;
+    connect.timeout_ms = sim_between(10, 400);
+    int rc = cachew_connect(t->dispatcher, &connect, &client, &error);
+    if (rc == 0)
+        rc = cachew_pipeline_parse(t->pipeline, strlen(t->pipeline), &pipeline, &error);
+    if (rc == 0)
+        rc = cachew_job_start(client, pipeline, &options, &job, &error);
+    sim_log("a visitor leaves: %s", error.message);
+    if (rc == 0)
+        sim_fail("%s: another client was given its place", sim_name(sim_self()));
+    cachew_pipeline_release(pipeline);
+    cachew_disconnect(client);
+}
+
 /* Until the last epoch has ended; else the error. */
 static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_error *error)
 {
@@ -115,6 +157,8 @@ static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_er
         take(t, batch);
         if (t->step_ns > 0)
             sim_sleep_ns(sim_between(0, t->step_ns));
+        if (t->visits && t->batches % VISIT_EVERY == 0)
+            visit(t);
         if (t->save_every > 0 && t->batches % t->save_every == 0)
             save(t, job, before);
         cachew_batch_release(batch);
@@ -128,6 +172,7 @@ static struct cachew_job_options options_of(const struct sim_trainer *t)
     options.name = t->name[0] ? t->name : NULL;
     options.seed = t->seed;
     options.epochs = t->epochs;
+    options.window = (uint32_t)t->window;
     options.unordered = t->unordered;
     options.mode = (enum cachew_consumer_mode)t->mode;
     options.consumers = (uint32_t)t->consumers;
@@ -193,6 +238,7 @@ void sim_trainer_main(void *arg)
     int64_t taken_since_ns = 0;
 
     sim_system_init();
+    sim_trainer_self = t;
     for (;;) {
         struct cachew_error error = CACHEW_ERROR_INIT;
         struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;

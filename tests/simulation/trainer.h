@@ -30,13 +30,14 @@ struct sim_checkpoint {
 struct sim_trainer {
     /* what to do */
     char dispatcher[SIM_TEXT_BYTES];
-    const char *pipeline; /* text */
-    char name[64];        /* of the job; "" = anonymous */
-    uint64_t seed, epochs;
+    const char *pipeline;          /* text */
+    char name[64];                 /* of the job; "" = anonymous */
+    uint64_t seed, epochs, window; /* window: 0 = the dispatcher's choice */
     int unordered, mode, consumers, consumer, at_most_once;
     int64_t step_ns;     /* the longest time that it works on a batch */
     uint64_t save_every; /* batches between checkpoints; 0 = none */
     int *left;           /* trainers of the job that have not ended: it waits for them at the end */
+    bool visits;         /* it tries to take its own place once more, now and then */
     bool with_last;      /* the checkpoint counts the last batch as consumed */
     /* what it has been given, and what of it is in the checkpoint */
     struct sim_list given;
@@ -47,8 +48,10 @@ struct sim_trainer {
     int error;      /* that ended it, else 0 */
     char message[1024];
     uint64_t batches, skipped, lost_items, reconnects;
-    int64_t moved_ns; /* when it was last given something */
+    int64_t moved_ns;                /* when it was last given something */
+    uint64_t last_epoch, last_batch; /* the highest that it was given */
 };
+extern struct sim_trainer *sim_trainer_self; /* of this program's actor */
 
 /* ---- checkpoint.c ---- */
 /* Adds one behind the first given_n elements. */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mistakes of a dispatcher (planted.h): calls that the linker leads here. */
+#include "planted.h"
+#include "state_check.h"
+
+#include "dispatcher/model/model.h"
+#include "dispatcher/state/state.h"
+
+/* SIM_PLANTED_PROMISE */
+bool __real_cw_state_is_stored(const struct cw_state *state, uint64_t seq);
+bool __wrap_cw_state_is_stored(const struct cw_state *state, uint64_t seq);
+bool __wrap_cw_state_is_stored(const struct cw_state *state, uint64_t seq)
+{
+    return sim_planted() == SIM_PLANTED_PROMISE || __real_cw_state_is_stored(state, seq);
+}
+
+/* SIM_PLANTED_FENCE: every dispatcher has the same generation, so that none is older. By itself it
+ * shows nothing: two dispatchers cannot be there at once, since they need one lock. So there is no
+ * lock either (sim_disk_lock): a dispatcher that stands still loses it. */
+uint64_t __real_cw_state_generation(const struct cw_state *state);
+uint64_t __wrap_cw_state_generation(const struct cw_state *state);
+uint64_t __wrap_cw_state_generation(const struct cw_state *state)
+{
+    return sim_planted() == SIM_PLANTED_FENCE ? 1 : __real_cw_state_generation(state);
+}
+
+/* SIM_PLANTED_WINDOW: as if the job had asked for a window without end. */
+uint64_t __real_cw_window_items(const struct cw_job *job, size_t threads);
+uint64_t __wrap_cw_window_items(const struct cw_job *job, size_t threads);
+uint64_t __wrap_cw_window_items(const struct cw_job *job, size_t threads)
+{
+    return sim_planted() == SIM_PLANTED_WINDOW ? UINT32_MAX : __real_cw_window_items(job, threads);
+}
+
+/* SIM_PLANTED_SPARSE: the window of a sparse job is counted from what is consumed alone. */
+uint64_t __real_cw_job_window_end(struct cw_job *job);
+uint64_t __wrap_cw_job_window_end(struct cw_job *job);
+uint64_t __wrap_cw_job_window_end(struct cw_job *job)
+{
+    if (sim_planted() != SIM_PLANTED_SPARSE || !job->info->sparse)
+        return __real_cw_job_window_end(job);
+    struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
+    return (first ? cw_epoch_lowest_unconsumed(first) : 0) + job->window;
+}
+
+/* The product's own check would see some of the mistakes at once: here it must be seen by what
+ * trainers get. */
+void __real_cw_check_derived(const struct cw_dispatcher *d);
+void __wrap_cw_check_derived(const struct cw_dispatcher *d);
+void __wrap_cw_check_derived(const struct cw_dispatcher *d)
+{
+    if (sim_planted() == SIM_PLANTED_NONE)
+        __real_cw_check_derived(d);
+    sim_check_state(d);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mistakes of a trainer's library (planted.h): calls that the linker leads here. */
+#include "planted.h"
+
+#include "cachew/cachew.h"
+#include "client/delivery/ack_sets.h"
+#include "client/session/session_int.h"
+
+/* SIM_PLANTED_AHEAD, SIM_PLANTED_LATE: a token counts the batch that was given out last, or does not
+ * count it, whatever it was asked. */
+int __real_cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
+                            size_t *ret_bytes, struct cachew_error *error);
+int __wrap_cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
+                            size_t *ret_bytes, struct cachew_error *error);
+int __wrap_cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
+                            size_t *ret_bytes, struct cachew_error *error)
+{
+    if (sim_planted() == SIM_PLANTED_AHEAD)
+        with_last = 1;
+    if (sim_planted() == SIM_PLANTED_LATE)
+        with_last = 0;
+    return __real_cachew_job_token(job, with_last, ret_token, cap, ret_bytes, error);
+}
+
+/* SIM_PLANTED_BROKEN */
+bool __real_cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
+                                        const char *why);
+bool __wrap_cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
+                                        const char *why);
+bool __wrap_cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
+                                        const char *why)
+{
+    return sim_planted() == SIM_PLANTED_BROKEN ||
+           __real_cw_session_send_worker_lost(session, worker_id, why);
+}
+
+/* SIM_PLANTED_RETURN */
+void __real_cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger);
+void __wrap_cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger);
+void __wrap_cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger)
+{
+    __real_cw_ack_sets_all(sets, ledger);
+    if (sim_planted() == SIM_PLANTED_RETURN)
+        cw_ack_sets_fini(sets);
+}
+
+/* SIM_PLANTED_ACK: one in twenty. */
+void __real_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger);
+void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger);
+void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger)
+{
+    __real_cw_ack_sets_take_new(sets, ledger);
+    if (sim_planted() == SIM_PLANTED_ACK && sim_one_in(20))
+        cw_ack_sets_fini(sets);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a dispatcher has stored, compared with what it has in memory: in its program. */
+#include "state_check.h"
+
+#include "dispatcher/model/model.h"
+#include "dispatcher/state/state_int.h"
+#include "sim.h"
+
+#define EVERY 8 /* iterations of the loop in which all is stored */
+
+/* The first column of the statement's first row. */
+static uint64_t number_of(const struct cw_state *state, const char *sql, const char *job,
+                          uint64_t from, uint64_t to)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    if (sqlite3_prepare_v2(state->reader, sql, -1, &stmt, NULL) != SQLITE_OK)
+        sim_fail("%s: %s", sql, sqlite3_errmsg(state->reader));
+    if (job)
+        sqlite3_bind_text(stmt, 1, job, -1, SQLITE_STATIC);
+    if (job && sqlite3_bind_parameter_count(stmt) > 1) {
+        sqlite3_bind_int64(stmt, 2, (sqlite3_int64)from);
+        sqlite3_bind_int64(stmt, 3, (sqlite3_int64)to);
+    }
+    uint64_t n = sqlite3_step(stmt) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
+    sqlite3_finalize(stmt);
+    return n;
+}
+
+static void compare(const char *what, uint64_t stored, uint64_t there)
+{
+    if (stored != there)
+        sim_fail("%s: state.db has %llu %s, and there are %llu", sim_name(sim_self()),
+                 (unsigned long long)stored, what, (unsigned long long)there);
+}
+
+static void check_jobs(const struct cw_dispatcher *d)
+{
+    uint64_t n = 0;
+
+    for (const struct cw_job *job = d->jobs; job; job = job->next) {
+        n += job->row_written;
+        if (job->due.row || job->due.progress) /* written at the next tick */
+            continue;
+        compare("rows of progress of epochs that are not open",
+                number_of(d->state,
+                          "SELECT count(*) FROM progress WHERE job=?1 AND (epoch<?2 OR epoch>=?3)",
+                          job->id, job->first_epoch, job->first_epoch + job->epochs_open),
+                0);
+    }
+    compare("jobs", number_of(d->state, "SELECT count(*) FROM jobs", NULL, 0, 0), n);
+}
+
+void sim_check_state(const struct cw_dispatcher *d)
+{
+    static unsigned cycles;
+    uint64_t workers = d->expected_workers.n;
+
+    if (d->stopping || cw_state_is_dirty(d->state) || cycles++ % EVERY != 0)
+        return;
+    for (const struct cw_worker *worker = d->workers; worker; worker = worker->next)
+        workers += worker->said_hello;
+    compare("workers", number_of(d->state, "SELECT count(*) FROM workers", NULL, 0, 0), workers);
+    check_jobs(d);
+}
