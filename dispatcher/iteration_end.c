@@ -68,7 +68,8 @@ static void collect(struct cw_dispatcher *d)
 
 static void commit(struct cw_dispatcher *d)
 {
-    if (!cw_state_is_waiting(d->state) || (d->unwritten && d->commit_retry_ms > cw_clock_ms()))
+    if (!cw_state_is_waiting(d->state) || (d->unwritten && d->commit_retry_ms > cw_clock_ms()) ||
+        cw_fault_rare("dispatcher.commit_late"))
         return;
     cw_fault_point("dispatcher.before_commit");
     (void)cw_state_submit(d->state);
@@ -102,6 +103,8 @@ static void welcome_clients(struct cw_dispatcher *d)
 
 static void send_worker_lists(struct cw_dispatcher *d)
 {
+    if (d->due.worker_lists && cw_fault_rare("dispatcher.list_late"))
+        return;
     for (struct cw_client *client = d->due.worker_lists ? d->clients : NULL; client;
          client = client->next)
         if (client->welcomed)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -11,12 +12,16 @@
 #define BYE_MS 1000
 #define BUFFER_BYTES (256ull << 20)
 
+static void on_close(void *arg, int code, const char *msg);
+
 static void session_tick(void *arg)
 {
     struct cw_session *session = arg;
     cw_session_drop_streams(session);
     cw_session_send_alive(session);
     cw_session_advance(session, true);
+    if (session->stream && cw_fault_rare("client.leaves"))
+        on_close(session, CW_E_UNAVAILABLE, "left, in a test");
     if (session->begun && session->ledger.err.code == 0)
         cw_session_help_starving(session);
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include "base/clock.h"
+#include "base/fault.h"
 #include "client/session/session_int.h"
 
 #define STARVED_TICKS 40
@@ -43,7 +44,7 @@ void cw_session_help_starving(struct cw_session *session)
         session->starved_messages = session->messages;
         return;
     }
-    if (++session->starved_ticks % STARVED_TICKS == 0)
+    if (++session->starved_ticks % STARVED_TICKS == 0 || cw_fault_rare("client.starved"))
         for (size_t i = 0; i < session->streams_n; i++)
             cw_worker_stream_overdraw(session->streams[i]);
 }

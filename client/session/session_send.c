@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "client/delivery/ack_sets.h"
@@ -185,6 +186,10 @@ void cw_session_send_alive(struct cw_session *session)
 static bool is_due(struct cw_session *session)
 {
     struct cw_ack_schedule *ack = &session->ack;
+    if (cw_fault_rare("client.ack_now"))
+        return true;
+    if (cw_fault_rare("client.ack_late"))
+        return false;
     ack->news = has_new_acks(session);
     ack->age_ns = cw_clock_ns() - session->acked_ns;
     ack->consumed_n = session->ledger.consumed_n;

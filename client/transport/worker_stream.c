@@ -2,6 +2,7 @@
 /* The life of a stream, and the messages that are sent to the worker. */
 #include "client/transport/worker_stream_int.h"
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -124,6 +125,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct cw_wire_data data = {0};
     struct cw_err err = {0};
     int rc = cw_wire_data_parse(msg, &data, &err);
+    if (rc == 0 && cw_fault_rare("client.stream_breaks"))
+        rc = cw_err_set(&err, CW_E_UNAVAILABLE, "the stream breaks, in a test");
     if (rc == 0 && data.head->welcome && stream->up)
         rc = cw_err_set(&err, CW_E_CORRUPT, "it sent two welcomes on one connection");
     else if (rc == 0 && data.head->welcome)

@@ -102,7 +102,7 @@ static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint
 static uint64_t piece(const struct cw_share *share, uint64_t run_n, size_t workers_n)
 {
     const struct cw_job *job = share->job;
-    uint64_t n = run_n;
+    uint64_t n = cw_fault_rare("lease.one_item") ? 1 : run_n;
     if (job->options->lease_items == 0)
         n = CW_MIN(n, CW_MAX(CW_MIN((n + workers_n - 1) / workers_n, share->target / PIECES),
                              share->worker->threads));
@@ -219,6 +219,8 @@ static void begin_fill(struct cw_job *job)
         job->workers_n++;
     }
     job->window = cw_window_items(job, threads);
+    if (cw_fault_rare("lease.tiny_window"))
+        job->window = job->layout.consumers;
     job->window_end = cw_job_window_end(job);
     set_allowances(job);
 }

@@ -37,6 +37,8 @@ static struct cw_lease *find_late(const struct cw_share *share, int64_t now,
     limit = CW_MAX(limit, HEDGE_FACTOR * cw_report_interval_ms(job->d));
     /* Once enough items are hedged, a worker must be silent for five times as long. */
     bool few = job->hedged <= job->leased_n / HEDGE_SHARE + 4;
+    if (few && cw_fault_rare("lease.hedge"))
+        limit = 0;
     struct cw_lease *best = NULL;
     for (struct cw_share *other = job->shares; other; other = other->next_of_job) {
         for (struct cw_lease *lease = other->leases; other != share && lease; lease = lease->next) {

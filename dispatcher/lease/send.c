@@ -130,5 +130,6 @@ void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct 
     }
     share->fill_lease = cw_lease_add(share, epoch, items, lease, hedge);
     share->fill_lease->consumer = consumer;
-    share->fill_lease->full = cw_set_count(&share->fill_lease->items) >= CW_LEASE_MAX;
+    share->fill_lease->full =
+        cw_set_count(&share->fill_lease->items) >= CW_LEASE_MAX || cw_fault_rare("lease.short");
 }

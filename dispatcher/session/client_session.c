@@ -134,6 +134,8 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
     cw_job_clients_changed(client->job);
     cw_scaling_client_joined(client->job, message->hello->local_now);
     cw_client_admit(client);
+    if (!client->failed && cw_fault_rare("session.client_hello"))
+        cw_client_fail(client, CW_E_UNAVAILABLE, "sent away after its hello, in a test");
     cw_fault_point("dispatcher.client_hello");
 }
 

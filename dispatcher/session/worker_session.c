@@ -353,6 +353,8 @@ static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *me
     switch (message->kind_case) {
     case CACHEW__V1__WORKER_MESSAGE__KIND_HELLO:
         handle_hello(worker, message);
+        if (cw_fault_rare("session.worker_hello"))
+            fail(worker, CW_E_UNAVAILABLE, "sent away after its hello, in a test", false);
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS:
         handle_progress(worker, message->progress);
@@ -434,8 +436,8 @@ void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now)
     for (struct cw_worker *worker = d->workers, *next; worker; worker = next) {
         next = worker->next;
         int64_t silent = now - worker->last_heard_ms;
-        if (!worker->failed &&
-            silent > (worker->said_hello ? d->options.silence_ms : HELLO_LIMIT_MS))
+        int64_t limit = worker->said_hello ? d->options.silence_ms : HELLO_LIMIT_MS;
+        if (!worker->failed && (silent > limit || cw_fault_rare("session.worker_silent")))
             fail(worker, CW_E_TIMEOUT,
                  worker->said_hello ? "nothing was heard of it for too long" : "no hello came",
                  false);

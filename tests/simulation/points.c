@@ -45,7 +45,7 @@ static uint64_t hash_of(const struct point *point, uint64_t n)
 
 static void choose(struct point *point)
 {
-    static const uint64_t often[] = {1, 4, 20, 100};
+    static const uint64_t often[] = {2, 5, 20, 100};
     uint64_t hash = hash_of(point, UINT64_MAX);
 
     point->passed_now = 0;

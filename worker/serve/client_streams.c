@@ -134,7 +134,8 @@ static bool send_some(struct cw_wclient *c, struct cw_outq *q)
     struct cw_wire_outbox *box = NULL;
     struct cw_wjob *job = c->job;
     size_t n = 0, bytes = 0;
-    while (n < MESSAGE_OUTPUTS && bytes < MESSAGE_BYTES) {
+    size_t most = cw_fault_rare("worker.one_output") ? 1 : MESSAGE_OUTPUTS;
+    while (n < most && bytes < MESSAGE_BYTES) {
         struct cw_output *o = cw_outq_first(q);
         if (!o || !may_send(c, o))
             break;
@@ -162,7 +163,8 @@ void cw_wclient_pump(struct cw_wclient *c)
     if (!c->job || !c->stream || cw_shm_transport_is_pending(c))
         return;
     struct cw_outq *q = &c->job->queues[c->consumer];
-    while (cw_stream_queued(c->stream) < STREAM_LOW && send_some(c, q)) {
+    while (cw_stream_queued(c->stream) < STREAM_LOW && !cw_fault_rare("worker.queue_full") &&
+           send_some(c, q)) {
     }
 }
 

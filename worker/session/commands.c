@@ -45,7 +45,7 @@ static void hand_back_all(struct cw_worker_state *w, const char *job_id, uint64_
 static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease)
 {
     struct cw_wjob *job = cw_wjob_get(w, lease->job_id);
-    if (!job || w->drain.active) {
+    if (!job || w->drain.active || cw_fault_rare("worker.hands_back")) {
         hand_back_all(w, lease->job_id, lease->epoch, lease->items, lease->n_items);
         return;
     }

@@ -160,6 +160,10 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct cw_worker_state *w = arg;
     struct cw_err err = {0};
     cw_fault_point("worker.command");
+    if (cw_fault_rare("worker.registers_again")) {
+        leave(w, "in a test");
+        return;
+    }
     Cachew__V1__WorkerCommand *command = (Cachew__V1__WorkerCommand *)cw_wire_unpack(
         &cachew__v1__worker_command__descriptor, msg, &err);
     if (!command) {

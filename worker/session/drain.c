@@ -109,7 +109,7 @@ static void on_check(void *arg)
     struct cw_worker_state *w = arg;
     int64_t waited_ms = cw_clock_ms() - w->drain.began_ms;
     bool was_over = w->drain.over;
-    if (!was_over && waited_ms >= w->drain.limit_ms)
+    if (!was_over && (waited_ms >= w->drain.limit_ms || cw_fault_rare("worker.drain_over")))
         give_up(w, waited_ms);
     else if (waited_ms >= NO_STREAM_MS)
         for (size_t i = 0; i < w->jobs.n; i++)

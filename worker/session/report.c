@@ -107,7 +107,7 @@ void cw_report_now(struct cw_worker_state *w)
     if (!w->session.attached)
         return;
     int64_t now = cw_clock_ms();
-    if (now - w->report.reported_ms < REPORT_MIN_MS) {
+    if (now - w->report.reported_ms < REPORT_MIN_MS || cw_fault_rare("worker.report_late")) {
         cw_report_within(w, REPORT_MIN_MS);
         return;
     }
