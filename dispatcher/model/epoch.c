@@ -215,6 +215,7 @@ void cw_epoch_skip(struct cw_epoch *epoch, uint64_t lo, uint64_t hi, struct cw_s
     for (uint32_t i = 0; epoch->parts && i < epoch->layout.consumers; i++) {
         cw_set_add_all(&epoch->parts[i].received, &fresh);
         cw_set_add_all(&epoch->parts[i].consumed, &fresh);
+        set_subtract(&epoch->parts[i].owned, &fresh);
     }
     epoch->dirty = true;
     cw_set_add_all(ret_new, &fresh);

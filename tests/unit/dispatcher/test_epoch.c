@@ -162,6 +162,25 @@ static void reset_goes_back_and_forth(void **state)
     cw_epoch_fini(&epoch);
 }
 
+/* Shared: what is left out belongs to nobody any more. */
+static void skipped_items_have_no_owner(void **state)
+{
+    (void)state;
+    const struct cw_layout shared = {.mode = CW_MODE_SHARED, .consumers = 2};
+    struct cw_epoch epoch;
+    struct cw_set fresh = {0};
+    cw_epoch_init(&epoch, 0, 20, &shared);
+    cw_set_add(&epoch.parts[0].owned, 0, 5);
+    cw_set_add(&epoch.parts[1].owned, 5, 10);
+    cw_epoch_skip(&epoch, 3, 8, &fresh);
+    assert_int_equal(cw_set_count(&epoch.parts[0].owned), 3);
+    assert_int_equal(cw_set_count(&epoch.parts[1].owned), 2);
+    assert_true(cw_set_has_range(&epoch.parts[1].owned, 8, 10));
+    assert_int_equal(cw_set_count(&fresh), 5);
+    cw_set_fini(&fresh);
+    cw_epoch_fini(&epoch);
+}
+
 static void skipped_items_are_consumed(void **state)
 {
     (void)state;
@@ -255,6 +274,7 @@ int main(void)
         cmocka_unit_test(items_for_all_wait_for_the_slowest),
         cmocka_unit_test(reset_goes_back_and_forth),
         cmocka_unit_test(skipped_items_are_consumed),
+        cmocka_unit_test(skipped_items_have_no_owner),
         cmocka_unit_test(sets_agree_with_an_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
