@@ -26,14 +26,17 @@
 #define IN_A_ROW 4
 #define WINDOWS_MOST 12 /* the most windows that are averaged before a move */
 #define WINDOWS_LEAST 3
-#define LARGE 20 /* a knee above this number of workers needs a rate that was measured better */
-#define WINDOWS_LARGE 6
+#define WINDOWS_LEAST_LARGE 5
+#define AGE_TRIAL 20 /* no trial begins later, since its end might be missed */
+#define LARGE 20     /* a knee above this number of workers needs a rate that was measured better */
+#define WINDOWS_LARGE 4
 #define SURE 3 /* number of standard deviations that count as certain */
 #define FAR 1.5
 #define NEXT_TO 1.15
+#define FAR_BELOW 4
 #define MOVES_MOST 4
 #define MOVES_FREE 3 /* after so many moves only clear errors are corrected */
-#define MARGIN 0.025 /* part of the knee that is added to it */
+#define MARGIN 0.025 /* part of the knee that is added to it, for small ones */
 #define TOO_MANY 1.05
 /* windows without waiting after which one worker less is tried, if no worker reports its rate */
 #define PROBE_AFTER 8
@@ -62,9 +65,11 @@ struct look { /* the input and the results of one decision */
 
 /* ---- choosing the target ---- */
 
+/* Adds half of what is allowed above the knee, so that an error to either side does no harm. */
 static double rounded(double knee)
 {
-    return ceil(knee * (1 + MARGIN) - 1e-9);
+    double half = fmax(floor(knee * (TOO_MANY - 1)), 1) / 2;
+    return ceil(knee + fmin(knee * MARGIN, half) - 1e-9);
 }
 
 static double most_right(double knee)
@@ -86,7 +91,7 @@ static bool is_measured(const struct look *l, double to)
     double windows = l->now.windows, most = CW_SCALE_AGE_FREE - 1 - (l->s->age - windows);
     if (l->s->moves < 1)
         return windows >= 2 && (l->knee < LARGE || windows >= WINDOWS_LARGE);
-    if (windows < WINDOWS_LEAST)
+    if (windows < (l->knee < LARGE ? WINDOWS_LEAST : WINDOWS_LEAST_LARGE))
         return false;
     return l->trial || is_sure(l, to) || windows >= fmin(WINDOWS_MOST, most);
 }
@@ -122,7 +127,7 @@ static size_t tried(const struct look *l, double from, double to)
 static bool is_least_unknown(const struct look *l)
 {
     double n = l->now.workers, before = l->s->worker_rate * (1 - AS_BEFORE);
-    if (l->fit.least <= 1 || l->now.wait <= l->stall || l->s->moves >= MOVES_MOST - 1)
+    if (l->fit.least <= 1 || l->now.wait <= l->stall)
         return false;
     if (before > 0 && l->now.workers == l->fit.least && l->now.given / n >= before)
         return false;
@@ -160,6 +165,12 @@ static double doubt_of(const struct look *l)
                : 0;
 }
 
+/* A curve that bends is not believed far below the fewest workers that were tried. */
+static double least_believed(const struct look *l)
+{
+    return l->fit.contention > 0 || l->fit.congestion > 0 ? floor(l->fit.least / FAR_BELOW) : 0;
+}
+
 static double target_of(struct look *l)
 {
     double n = l->now.workers, doubt;
@@ -167,14 +178,15 @@ static double target_of(struct look *l)
     if (!isfinite(l->fit.demand))
         return fmin(2 * n, l->most);
     l->trial = true;
-    if (is_least_unknown(l))
+    bool early = l->s->moves < MOVES_MOST - 1 && l->s->age <= AGE_TRIAL;
+    if (early && is_least_unknown(l))
         return fewer_to_try(l);
-    if (l->s->moves < MOVES_MOST - 1 && (doubt = doubt_of(l)) > 0)
+    if (early && (doubt = doubt_of(l)) > 0)
         return doubt;
     bool priced = l->options->client_price > 0 && l->options->worker_price > 0;
     /* at first one too few costs one more move, one too many a worker */
     double should = l->s->moves < 1 && l->knee < LARGE ? ceil(l->knee) : rounded(l->knee);
-    double to = priced ? cheapest(l) : fmin(should, l->most);
+    double to = fmax(priced ? cheapest(l) : fmin(should, l->most), least_believed(l));
     l->trial = to > FAR * n;
     return waits || priced ? to : fmin(to, n);
 }
@@ -297,7 +309,7 @@ static void forget_others(struct look *l)
 {
     struct cw_scale_state *s = l->s;
     double again = s->phase_count;
-    if (s->age < CONTRADICTION_AFTER * exp2(again))
+    if (s->age < CONTRADICTION_AFTER * exp2(again) || l->now.windows < IN_A_ROW)
         return;
     s->levels_n = 0;
     cw_scale_level_keep(s, &l->now);

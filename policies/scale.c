@@ -36,6 +36,18 @@ const struct cw_scale_window *cw_scale_other(const struct cw_scale_state *state,
     return NULL;
 }
 
+double cw_scale_median(const double *v, size_t n)
+{
+    double sorted[CW_SCALE_HISTORY];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i;
+        for (; at > 0 && sorted[at - 1] > v[i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = v[i];
+    }
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
 static double median3(const double v[CW_SCALE_MEDIAN_OF])
 {
     return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));

@@ -6,7 +6,9 @@
 #include "policies/scale_int.h"
 
 #define UNBOUNDED ((double)INFINITY)
-#define ODD 0.15      /* a window that differs from the median by more than this part is left out */
+#define ODD 0.15     /* a window that differs from the median by more than this part is left out */
+#define STRANGE 0.15 /* part of its time, or of what workers say they can give, that is missing */
+#define WINDOWS_STRANGE 4
 #define TWO_AGREE 0.2 /* two windows that differ by more than this part are both not trusted */
 /* a window with more batches than this ratio to what workers can compute got batches that were
  * ready before */
@@ -46,18 +48,6 @@ static double demand_in(const struct cw_scale_window *w)
     return busy > 0.02 * w->seconds ? w->batches / busy : 0;
 }
 
-static double median(const double *v, size_t n)
-{
-    double sorted[CW_SCALE_HISTORY];
-    for (size_t i = 0; i < n; i++) {
-        size_t at = i;
-        for (; at > 0 && sorted[at - 1] > v[i]; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = v[i];
-    }
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
 static size_t last_alike(const struct cw_scale_state *s)
 {
     size_t n = 0;
@@ -81,6 +71,15 @@ static bool is_near(double value, double middle, size_t n)
     return fabs(value - middle) <= (n == 2 ? TWO_AGREE / 2 : ODD) * middle;
 }
 
+/* Whether the level may be a stumble of the machine: the trainer did something else than a step or
+ * waiting, or waited although the workers could have given more. */
+static bool is_strange(const struct cw_scale_level *l)
+{
+    double busy = l->demand > 0 ? l->given / l->demand : 1 - l->wait;
+    return busy + l->wait < 1 - STRANGE ||
+           (l->wait > WAITS && l->given < (1 - STRANGE) * l->rate * l->workers);
+}
+
 bool cw_scale_level_now(const struct cw_scale_state *s, struct cw_scale_level *ret)
 {
     double given[CW_SCALE_HISTORY], demand[CW_SCALE_HISTORY];
@@ -93,14 +92,14 @@ bool cw_scale_level_now(const struct cw_scale_state *s, struct cw_scale_level *r
         given[i] = given_in(&w[i]);
         demand[i] = demand_in(&w[i]);
     }
-    double middle = median(given, n), demand_middle = median(demand, n);
+    double middle = cw_scale_median(given, n), demand_middle = cw_scale_median(demand, n);
     *ret = (struct cw_scale_level){.workers = w->remote};
     for (size_t i = 0; i < n; i++) {
         last_is_odd = !is_near(given[i], middle, n) || !is_near(demand[i], demand_middle, n);
         if (!last_is_odd)
             add(ret, &w[i]);
     }
-    return ret->windows >= 2 && !last_is_odd;
+    return ret->windows >= (is_strange(ret) ? WINDOWS_STRANGE : 2) && !last_is_odd;
 }
 
 void cw_scale_level_keep(struct cw_scale_state *s, const struct cw_scale_level *level)

@@ -15,6 +15,8 @@ static inline double cw_scale_remote_now(const struct cw_scale_available *availa
     return available->granted > 0 && available->granted < available->remote ? available->granted
                                                                             : available->remote;
 }
+/* Returns the median of at most CW_SCALE_HISTORY values. */
+double cw_scale_median(const double *v, size_t n);
 /* Returns the seconds that a batch took. */
 double cw_scale_batch_s(const struct cw_scale_window *window);
 /* Appends a window; drops the oldest when the history is full. */

@@ -190,7 +190,7 @@ static void test_auto_follows_the_trainer(void **state)
     struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 100}, .remote = 1};
     static const struct {
         double step, workers;
-    } phases[] = {{0.04, 3}, {0.01, 10}, {0.1, 1}, {0.02, 5}, {0.0025, 40}, {0.02, 5}};
+    } phases[] = {{0.04, 3}, {0.01, 10}, {0.1, 1}, {0.02, 5}, {0.0025, 39}, {0.02, 5}};
     for (size_t p = 0; p < CW_ARRAY_LEN(phases); p++) {
         trainer_step = phases[p].step;
         unsigned before = l.decisions;

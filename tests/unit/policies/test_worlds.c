@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/compiler.h"
 #include "support/cm.h"
 #include "worlds.h"
 
-#define WORLDS 1000
+#define WORLDS 2000
+#define PLACES 1000
 #define QUICK_RIGHT 95
 #define QUICK_AT_ONCE 95
 #define PLACE_RIGHT 0.85
@@ -20,6 +22,7 @@ static const char *const names[] = {
 
 struct score {
     unsigned n, right, in_time, few; /* in_time: within 30 windows; few: in at most 4 decisions */
+    unsigned wasteful;               /* ends with more than twice the workers that are right */
     double decisions, windows, slowest;
 };
 
@@ -29,6 +32,7 @@ static void count(struct score *score, const struct world_result *r)
     score->right += r->right;
     score->in_time += r->settled <= 30;
     score->few += r->decisions <= 4;
+    score->wasteful += r->workers > 2 * (r->knee + 1);
     score->decisions += r->decisions;
     score->windows += r->settled;
     score->slowest = fmax(score->slowest, r->slower);
@@ -53,10 +57,10 @@ static struct score run_worlds(const char *policy, struct score causes[WORLD_CAU
         }
     }
     printf("%s: right %.1f %%, within 30 windows %.1f %%, at most 4 decisions %.1f %%, mean %.2f "
-           "decisions in %.1f windows, slowest %.1f %%\n",
+           "decisions in %.1f windows, slowest %.1f %%, twice as many as needed: %u\n",
            policy, 100 * share(all.right, all.n), 100 * share(all.in_time, all.n),
            100 * share(all.few, all.n), all.decisions / all.n, all.windows / all.n,
-           100 * all.slowest);
+           100 * all.slowest, all.wasteful);
     for (size_t c = 0; c < WORLD_CAUSES; c++)
         printf("  %-8s right %.1f %% of %u, slowest %.1f %%\n", names[c],
                100 * share(causes[c].right, causes[c].n), causes[c].n, 100 * causes[c].slowest);
@@ -64,17 +68,35 @@ static struct score run_worlds(const char *policy, struct score causes[WORLD_CAU
 }
 
 /* The bar of the project is 99.5 % in each cause, none slower than 10 %. What is asserted is what
- * is reached: where too many workers give less, the number is missed by one or two in a tenth. */
+ * is reached: where too many workers give less, the number is missed in one half of fifteen. */
 static void test_auto(void **state)
 {
     (void)state;
     struct score causes[WORLD_CAUSES] = {{0}}, all = run_worlds("auto", causes);
-    assert_true(share(all.few, all.n) >= 0.999);
-    assert_true(share(all.in_time, all.n) >= 0.985);
-    assert_true(share(all.right, all.n) >= 0.97);
+    assert_true(share(all.few, all.n) >= 0.997);
+    assert_true(share(all.in_time, all.n) >= 0.99);
+    assert_true(share(all.right, all.n) >= 0.978);
     for (size_t c = 0; c < WORLD_CAUSES; c++)
-        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.86 : 0.975));
-    assert_true(all.slowest < 0.13);
+        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.93 : 0.98));
+    assert_true(all.slowest < 0.17);
+    assert_true(all.wasteful <= 1);
+}
+
+/* Worlds in which a stumble of the machine, or a trial at the last moment, once led far off. */
+static void test_auto_is_not_led_off(void **state)
+{
+    (void)state;
+    static const uint64_t seeds[] = {20681, 21996, 22234, 22493, 22696};
+    for (size_t i = 0; i < CW_ARRAY_LEN(seeds); i++) {
+        struct world world;
+        struct world_result half[2];
+        world_draw(&world, seeds[i]);
+        world_run(&world, "auto", half);
+        for (int h = 0; h < 2; h++) {
+            assert_true(half[h].slower < 0.1);
+            assert_true(half[h].workers <= half[h].knee + 2);
+        }
+    }
 }
 
 /* The bar is 99.5 %, in at most 6 decisions and 30 windows. What is asserted is what is reached. */
@@ -83,7 +105,7 @@ static void test_place_auto(void **state)
     (void)state;
     struct score all = {0};
     unsigned few = 0;
-    for (uint64_t i = 0; i < WORLDS; i++) {
+    for (uint64_t i = 0; i < PLACES; i++) {
         struct world world;
         world_draw(&world, i);
         if (world.cause == WORLD_SLOWER)
@@ -148,8 +170,8 @@ static void test_quick_start(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_auto),
-                                       cmocka_unit_test(test_place_auto),
-                                       cmocka_unit_test(test_quick_start)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_auto), cmocka_unit_test(test_auto_is_not_led_off),
+        cmocka_unit_test(test_place_auto), cmocka_unit_test(test_quick_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
