@@ -85,14 +85,14 @@ static Cachew__V1__EpochSet **consumed_sets(const struct cw_client *client, size
     for (size_t i = 0; i < job->epochs_open; i++) {
         const struct cw_epoch *epoch = job->epochs[i];
         struct cw_set consumed = consumed_of(client, epoch);
-        if (consumed.n == 0)
-            continue;
-        sets[n] = CW_NEW(Cachew__V1__EpochSet);
-        cachew__v1__epoch_set__init(sets[n]);
-        sets[n]->epoch = epoch->number;
-        sets[n]->items = cw_wire_set_to(&consumed, &sets[n]->n_items);
+        if (consumed.n > 0) {
+            sets[n] = CW_NEW(Cachew__V1__EpochSet);
+            cachew__v1__epoch_set__init(sets[n]);
+            sets[n]->epoch = epoch->number;
+            sets[n]->items = cw_wire_set_to(&consumed, &sets[n]->n_items);
+            n++;
+        }
         cw_set_fini(&consumed);
-        n++;
     }
     *ret_n = n;
     return sets;
