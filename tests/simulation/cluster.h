@@ -65,9 +65,8 @@ struct sim_job {
     int mode, consumers; /* cachew_consumer_mode */
     char name[64];
 };
-/* One drawn by the world's seed. `number` is the job's in this world;
- * at_most_once: such jobs are among them. */
-struct sim_job sim_job_draw(int number, bool at_most_once);
+/* One drawn by the world's seed. `number` is the job's in this world. */
+struct sim_job sim_job_draw(int number);
 struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer);
 
 /* ---- reference.c ---- */

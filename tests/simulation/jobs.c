@@ -6,7 +6,8 @@
 
 #include "cachew/client.h"
 
-#define SEEDS 3 /* of jobs: few, so that references are found again */
+#define AT_MOST_ONCE 8 /* of so many jobs one, if it can */
+#define SEEDS 3        /* of jobs: few, so that references are found again */
 
 static const struct {
     const char *label, *pipeline;
@@ -30,7 +31,7 @@ static const struct {
      true, false},
 };
 
-struct sim_job sim_job_draw(int number, bool at_most_once)
+struct sim_job sim_job_draw(int number)
 {
     size_t which = (size_t)sim_below(sizeof(pipelines) / sizeof(pipelines[0]));
     struct sim_job job = {.label = pipelines[which].label,
@@ -54,12 +55,13 @@ struct sim_job sim_job_draw(int number, bool at_most_once)
         job.mode = job.is_sparse ? CACHEW_COORDINATED : CACHEW_SHARED;
         job.consumers = (int)sim_between(2, 3);
         break;
-    case 2:
-        job.at_most_once = at_most_once && !job.is_sparse;
-        break;
     default:
         break;
     }
+    /* In a sparse job all batches behind an item that is left out are others; in a shared one each
+     * consumer that is there counts it. */
+    job.at_most_once = !job.is_sparse && job.mode != CACHEW_SHARED &&
+                       (sim_seed() + (uint64_t)number) % AT_MOST_ONCE == 0;
     if (job.consumers > 1 || sim_one_in(2))
         snprintf(job.name, sizeof(job.name), "job%d", number);
     return job;

@@ -16,13 +16,14 @@
 
 #define QUIET 12               /* one in so many worlds is quiet */
 #define TELLS_S 5              /* between two lines of progress */
+#define LEFT_NS (120 * SIM_S)  /* nothing is left of jobs so long after their end */
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
 
 struct options {
     uint64_t seeds, first;
     double minutes;
     const char *log;
-    bool no_faults, is_verbose, at_most_once, tells, shrinks;
+    bool no_faults, is_verbose, tells, shrinks;
 };
 struct total {
     uint64_t seeds;
@@ -83,8 +84,8 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
         seat->trainer->with_last = with_last;
         seat->trainer->step_ns = sim_between(0, 20 * SIM_MS);
         /* What a consumer of a shared job has got is nobody else's, and a checkpoint behind it is
-         * no way back. And what was left out is told to the trainer that lives. */
-        seat->is_safe = job->mode == CACHEW_SHARED || job->at_most_once || cluster->is_quiet;
+         * no way back. */
+        seat->is_safe = job->mode == CACHEW_SHARED || cluster->is_quiet;
         seat->trainer->visits = cluster->is_quiet && job->name[0] != '\0';
         sim_seat_start(cluster, seat);
     }
@@ -97,7 +98,7 @@ struct plan {
 };
 
 /* Drawn in a world of its own, since references need worlds, too. */
-static struct plan draw(const struct sim_config *config, bool at_most_once)
+static struct plan draw(const struct sim_config *config)
 {
     struct plan plan = {.jobs_n = 0};
     struct sim_config quiet = {.seed = config->seed};
@@ -108,7 +109,7 @@ static struct plan draw(const struct sim_config *config, bool at_most_once)
     plan.dispatchers = (int)sim_between(1, SIM_DISPATCHERS_MAX);
     plan.is_quiet = sim_one_in(QUIET);
     for (int i = 0; i < plan.jobs_n; i++)
-        plan.jobs[i] = sim_job_draw(i, at_most_once);
+        plan.jobs[i] = sim_job_draw(i);
     sim_world_end();
     sim_cached_jobs(config->seed, plan.jobs, plan.jobs_n);
     for (int i = 0; i < plan.jobs_n; i++)
@@ -130,13 +131,46 @@ static void begin(struct sim_cluster *cluster, const struct plan *plan)
         add_trainers(cluster, &plan->jobs[i], i);
 }
 
+/* What any process has of jobs that are over; NULL: nothing. */
+static const char *what_is_left(const struct sim_cluster *cluster)
+{
+    static const char *const names[] = {"sim_dispatcher_left", "sim_worker_left"};
+    const char *left = NULL;
+
+    for (size_t i = 0; i < cluster->seats_n && !left; i++) {
+        const struct sim_seat *seat = &cluster->seats[i];
+        const char *(*ask)(void) = NULL;
+        if (seat->kind == SIM_TRAINER || !sim_seat_is_alive(seat))
+            continue;
+        *(void **)&ask = sim_program_symbol(seat->actor, names[seat->kind]);
+        left = ask ? ask() : "nobody who could be asked";
+        if (left)
+            sim_log("%s still has %s", sim_name(seat->actor), left);
+    }
+    return left;
+}
+
+static bool is_quiet(void *arg)
+{
+    return !what_is_left(arg);
+}
+
+/* Sooner or later nothing is left of jobs that have ended. */
+static void settle(struct sim_cluster *cluster)
+{
+    sim_log("all jobs have ended: what is left of them?");
+    sim_faults_end(cluster);
+    if (sim_world_run(is_quiet, cluster, sim_now_ns() + LEFT_NS) != SIM_END_DONE)
+        sim_fail("when all jobs have ended, there is still %s", what_is_left(cluster));
+}
+
 /* schedule: NULL, or where the faults are written or read. */
 static void run_seed(uint64_t seed, const struct options *options, struct total *total,
                      struct sim_schedule *schedule)
 {
     struct sim_config config = {.seed = seed, .log_path = options->log};
     struct sim_cluster cluster = {.seats_n = 0};
-    struct plan plan = draw(&config, options->at_most_once);
+    struct plan plan = draw(&config);
 
     sim_world_begin(&config);
     sim_cached_begin(seed, &cluster);
@@ -151,10 +185,9 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     for (int i = 0; i < plan.jobs_n; i++)
         judge(&cluster, &plan.jobs[i], i, &total->verdict);
     sim_points_off();
-    if (cluster.cache_store) {
-        sim_faults_end(&cluster);
+    settle(&cluster);
+    if (cluster.cache_store)
         sim_cached_settle(&cluster, &total->cache);
-    }
     sim_world_end();
     total->seeds++;
 }
@@ -187,7 +220,6 @@ static void usage(FILE *to, int status)
                 "  --minutes M      runs worlds for so long, instead of --seeds\n"
                 "  --log FILE       writes the events of the last world to the file\n"
                 "  --no-faults      nothing fails\n"
-                "  --at-most-once   jobs that deliver at most once are among them\n"
                 "  --plant NAME     with that mistake of planted.h: the run is to fail\n"
                 "  --mistakes       prints the names of these\n"
                 "  --progress       tells how far it is, as it does on a terminal\n"
@@ -206,19 +238,13 @@ static void print_mistakes(void)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {{"seeds", required_argument, NULL, 's'},
-                                          {"first", required_argument, NULL, 'f'},
-                                          {"minutes", required_argument, NULL, 'm'},
-                                          {"log", required_argument, NULL, 'l'},
-                                          {"no-faults", no_argument, NULL, 'n'},
-                                          {"verbose", no_argument, NULL, 'v'},
-                                          {"at-most-once", no_argument, NULL, 'a'},
-                                          {"plant", required_argument, NULL, 'p'},
-                                          {"shrink", no_argument, NULL, 'r'},
-                                          {"progress", no_argument, NULL, 'o'},
-                                          {"mistakes", no_argument, NULL, 'k'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"seeds", required_argument, NULL, 's'},   {"first", required_argument, NULL, 'f'},
+        {"minutes", required_argument, NULL, 'm'}, {"log", required_argument, NULL, 'l'},
+        {"no-faults", no_argument, NULL, 'n'},     {"verbose", no_argument, NULL, 'v'},
+        {"plant", required_argument, NULL, 'p'},   {"shrink", no_argument, NULL, 'r'},
+        {"progress", no_argument, NULL, 'o'},      {"mistakes", no_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -238,9 +264,6 @@ static struct options parse(int argc, char **argv)
             break;
         case 'n':
             options.no_faults = true;
-            break;
-        case 'a':
-            options.at_most_once = true;
             break;
         case 'p':
             if (!sim_plant(optarg))
@@ -302,7 +325,7 @@ static int shrink(struct options *options)
 {
     struct sim_config config = {.seed = options->first};
 
-    (void)draw(&config, options->at_most_once); /* its references are known to all runs then */
+    (void)draw(&config); /* its references are known to all runs then */
     if (sim_shrink(run_first, options))
         return 1;
     printf("seed %" PRIu64 " does not fail\n", options->first);
@@ -333,6 +356,7 @@ int main(int argc, char **argv)
     print_kills(&total.faults);
     sim_points_print();
     sim_cached_print(&total.cache);
+    printf("at most once: %" PRIu64 " elements left out, and counted\n", total.verdict.left_out);
     uint64_t kills = total.faults.kills_that_count;
     printf("simulation: seeds=%" PRIu64 " kills=%" PRIu64 " epochs=%" PRIu64 " lost=%" PRIu64
            " repeated=%" PRIu64 " wrong_bytes=%" PRIu64 "\n",

@@ -13,5 +13,10 @@ __attribute__((visibility("default"))) void sim_program_touch(void);
 /* worker_held.c: items that the worker was leased, and outputs that nobody has acknowledged. */
 __attribute__((visibility("default"))) void sim_worker_held(uint64_t *ret_leased,
                                                             uint64_t *ret_outputs);
+/* When all jobs have ended and their trainers are gone: something that is left of them and should
+ * not be; NULL if there is nothing. Jobs with a name stay, and what workers have
+ * of them. worker_held.c, dispatcher_left.c. */
+__attribute__((visibility("default"))) const char *sim_worker_left(void);
+__attribute__((visibility("default"))) const char *sim_dispatcher_left(void);
 
 #endif

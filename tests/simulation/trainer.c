@@ -7,6 +7,7 @@
 
 #include "cachew/cachew.h"
 #include "system.h"
+#include "wire/token.h"
 
 #define AGAIN_NS INT64_C(200000000)
 #define CONNECT_MS 20000
@@ -84,6 +85,18 @@ static void take(struct sim_trainer *t, const struct cachew_batch *batch)
             (unsigned long long)element.epoch, (unsigned long long)n);
 }
 
+static void where_is(const void *bytes, size_t n, struct sim_checkpoint *ret)
+{
+    struct cw_token token = {.epoch = 0};
+    struct cw_err err = {.code = 0};
+
+    if (cw_token_decode(bytes, n, &token, &err) != 0)
+        sim_fail("%s: its token cannot be read", sim_name(sim_self()));
+    ret->epoch = token.epoch;
+    ret->item = token.item;
+    cw_token_fini(&token);
+}
+
 static void save(struct sim_trainer *t, struct cachew_job *job, size_t before_last)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
@@ -94,6 +107,7 @@ static void save(struct sim_trainer *t, struct cachew_job *job, size_t before_la
         sim_fail("%s: no token: %s", sim_name(sim_self()), error.message);
     struct sim_checkpoint *saved = sim_checkpoint_add(t, t->with_last ? t->given.n : before_last);
     memcpy(saved->token, token, bytes);
+    where_is(token, bytes, saved);
     saved->token_bytes = bytes;
     sim_log("saves after %zu elements, at step %llu", saved->given_n,
             (unsigned long long)saved->step);
@@ -192,6 +206,9 @@ static int with_client(struct sim_trainer *t, struct cachew_client *client,
     struct cachew_pipeline *pipeline = NULL;
     struct cachew_job *job = NULL;
     struct cachew_job_options options = options_of(t);
+    const struct sim_checkpoint *saved = sim_checkpoint_last(t);
+    t->begin_epoch = saved ? saved->epoch : 0;
+    t->begin_item = saved ? saved->item : 0;
     int rc = cachew_pipeline_parse(t->pipeline, strlen(t->pipeline), &pipeline, error);
 
     if (rc == 0)

@@ -23,6 +23,7 @@ struct sim_list {
 struct sim_checkpoint {
     uint64_t step; /* of all consumers: their next one, counted over epochs */
     size_t given_n;
+    uint64_t epoch, item; /* where the token stands */
     size_t token_bytes;
     unsigned char token[SIM_TOKEN_BYTES];
 };
@@ -47,7 +48,9 @@ struct sim_trainer {
     bool has_ended; /* with the last epoch */
     int error;      /* that ended it, else 0 */
     char message[1024];
-    uint64_t batches, skipped, lost_items, reconnects;
+    uint64_t batches, skipped, reconnects;
+    /* What was left out, as the last process of it has counted, and where that process began. */
+    uint64_t lost_items, begin_epoch, begin_item;
     int64_t moved_ns;                /* when it was last given something */
     uint64_t last_epoch, last_batch; /* the highest that it was given */
 };

@@ -47,3 +47,18 @@ void sim_worker_held(uint64_t *ret_leased, uint64_t *ret_outputs)
         for (size_t k = 0; k < client->sent_n; k++)
             *ret_outputs += cw_set_count(&client->sent[k].items);
 }
+
+const char *sim_worker_left(void)
+{
+    const struct cw_worker_state *w = worker ? *worker : NULL;
+
+    if (!w)
+        return NULL;
+    if (w->clients || w->clients_n > 0)
+        return "a client";
+    if (w->jobs.n > 0) /* jobs with a name stay */
+        return NULL;
+    if (w->tasks_n > 0)
+        return "a task";
+    return w->memory.bytes > 0 ? "memory of items" : NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a dispatcher has left when all jobs have ended, read from its own state: in a dispatcher's
+ * program, beside the product. Its address is learned when it loads its state (the linker leads
+ * the call here). */
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/job/job.h"
+
+#include "system.h"
+
+int __real_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
+int __wrap_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
+
+static const struct cw_dispatcher *dispatcher; /* main's variable */
+
+int __wrap_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
+{
+    dispatcher = d;
+    return __real_cw_restore_all(d, err);
+}
+
+static const char *left_of(const struct cw_job *job)
+{
+    if (job->name[0] == '\0')
+        return "a job without a name";
+    if (job->clients || cw_job_has_clients(job))
+        return "a client of a job";
+    /* Its trainer was killed when it had everything, and had not said so. */
+    if (job->status != CW_JOB_FINISHED)
+        return NULL;
+    if (job->epochs_open > 0)
+        return "an epoch of a job that is over";
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
+        if (share->leases || share->todo_n > 0)
+            return "a lease of a job that is over";
+    return NULL;
+}
+
+/* Nothing here allocates: it is asked in the world's context. */
+const char *sim_dispatcher_left(void)
+{
+    const struct cw_dispatcher *d = dispatcher;
+    const char *left = NULL;
+    size_t n = 0;
+
+    for (const struct cw_job *job = d ? d->jobs : NULL; job && !left; job = job->next, n++)
+        left = left_of(job);
+    if (left || !d)
+        return left;
+    if (d->clients || d->clients_n > 0)
+        return "a client";
+    if (n != d->jobs_n || d->jobs_by_id.n != n)
+        return "a job that is in one table only";
+    return d->waiters ? "somebody who waits for what is stored" : NULL;
+}
