@@ -12,7 +12,7 @@
 #define PLACES 1000
 #define QUICK_RIGHT 95
 #define QUICK_AT_ONCE 95
-#define PLACE_RIGHT 0.85
+#define PLACE_RIGHT 0.80
 #define PLACE_FEW 0.75
 
 static const char *const names[] = {

@@ -8,6 +8,7 @@
 
 #define NOISE 0.05
 #define SLACK 1.05
+#define ROUNDING 1e-9
 
 static double drawn(uint64_t *draw, double from, double to)
 {
@@ -110,7 +111,6 @@ static struct cw_sim_job run_until(const struct world *w, const char *policy, bo
 
 #define CLIENT_PRICE 4.96
 #define WORKER_PRICE 0.427319
-#define SLOWEST 1.10
 
 void world_add_host(struct world *w)
 {
@@ -154,7 +154,8 @@ struct world_result world_place(const struct world *w, const char *policy)
                                  .decisions = job.decisions,
                                  .settled = job.settled_window,
                                  .slower = best / cw_sim_rate(&now) - 1,
-                                 .right = over <= SLACK && cw_sim_rate(&now) * SLOWEST >= best};
+                                 .right = over <= SLACK &&
+                                          cw_sim_rate(&now) * (SLACK + ROUNDING) >= best};
 }
 
 void world_run(const struct world *w, const char *policy, struct world_result ret[2])

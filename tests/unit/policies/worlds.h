@@ -48,7 +48,7 @@ double world_knee(const struct world *world, double t_s, double *ret_best);
 /* Gives the trainer's host 0 to 10 local workers, of which it bears some; the prices are Pecan's. */
 void world_add_host(struct world *world);
 /* With placement, the first half only. knee: cost of a batch over that of the cheapest numbers which
- * are within 5 % of the best. right: within 5 % of that, and no slower than 10 %. */
+ * are within 5 % of the best. right: within 5 % of that, and no slower than 5 %. */
 struct world_result world_place(const struct world *world, const char *policy);
 void world_run(const struct world *world, const char *policy, struct world_result ret_result[2]);
 
