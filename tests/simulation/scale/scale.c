@@ -6,8 +6,11 @@
  *
  *     scale [WORKERS...]     (default: 100 1000)
  *
- * A line for each size of fleet, at ten workers a job and ten batches a second a worker. It fails
- * when somebody is lost, or when messages or bytes of a batch grow with the fleet. */
+ * A line for each size of fleet, at ten workers a job and ten batches a second a worker. Then every
+ * second worker is lost at once; the fleet has settled when each trainer has received all that had
+ * been leased below what it had at that moment (virtual time). It fails when somebody else is lost,
+ * when that is not so within the time of the world, or when messages or bytes of a batch grow with
+ * the fleet. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +42,7 @@ struct cost {
     uint64_t worker_messages, trainer_messages, sent_messages; /* by workers, trainers, it */
     uint64_t received_bytes, sent_bytes;
     double seconds, dispatcher_cpu_s;
+    int64_t settled_ms; /* after half of the fleet was lost */
 };
 
 /* ---- CPU time of the dispatcher: what its fibres run ---- */
@@ -120,6 +124,8 @@ struct fleet {
     struct cw_timer *tick;
     size_t started_n;
     int64_t there_ms, begin_ms;
+    uint64_t *reached; /* by trainer: see lose_half */
+    int64_t lost_ms;   /* when half of the fleet was lost; 0 = not yet */
     bool done;
 };
 static struct fleet fleet;
@@ -176,7 +182,48 @@ static void end(struct fleet *f, int64_t now)
                          .seconds = (double)(now - f->begin_ms) / 1e3,
                          .dispatcher_cpu_s = dispatcher_cpu_s};
     add_counts(&cost);
-    f->done = true;
+}
+
+/* ---- half of the fleet is lost ---- */
+
+/* Every second worker is gone, with all that it held. Notes for each trainer up to where it has
+ * received items: what it lacks below was leased, to half of them a worker that is lost. */
+static void lose_half(struct fleet *f, int64_t now)
+{
+    for (size_t i = 0; i < f->load.trainers_n; i++) {
+        const struct cw_set *received = &f->load.trainers[i].received;
+        f->reached[i] = received->n > 0 ? received->v[received->n - 1].hi : 0;
+    }
+    for (size_t i = 0; i < f->load.workers_n; i += 2) {
+        load_worker_stop(&f->load.workers[i]);
+        f->load.workers[i].welcomed = false;
+        f->load.workers[i].works = NULL;
+    }
+    f->lost_ms = now;
+}
+
+static bool has_settled(const struct fleet *f)
+{
+    for (size_t i = 0; i < f->load.trainers_n; i++)
+        if (cw_set_first_absent(&f->load.trainers[i].received, 0) < f->reached[i])
+            return false;
+    return true;
+}
+
+/* The next step of the run when its time has come. */
+static void advance(struct fleet *f, int64_t now)
+{
+    if (f->lost_ms > 0) {
+        cost.settled_ms = now - f->lost_ms;
+        f->done = has_settled(f);
+    } else if (f->begin_ms > 0 && now - f->begin_ms >= RUN_MS) {
+        end(f, now);
+        lose_half(f, now);
+    } else if (f->begin_ms == 0 && !all_there(&f->load)) {
+        f->there_ms = now;
+    } else if (f->begin_ms == 0 && now - f->there_ms >= SETTLE_MS) {
+        begin(f, now);
+    }
 }
 
 static void on_tick(void *arg)
@@ -192,12 +239,7 @@ static void on_tick(void *arg)
         load_trainer_tick(&f->load.trainers[i], now);
     if (f->load.lost_n > 0)
         sim_fail("somebody was lost");
-    if (f->begin_ms > 0 && now - f->begin_ms >= RUN_MS)
-        end(f, now);
-    else if (f->begin_ms == 0 && !all_there(&f->load))
-        f->there_ms = now;
-    else if (f->begin_ms == 0 && now - f->there_ms >= SETTLE_MS)
-        begin(f, now);
+    advance(f, now);
 }
 
 static void be_fleet(void *arg)
@@ -212,6 +254,7 @@ static void be_fleet(void *arg)
     cw_rpc_set_small(load->rpc);
     load->workers = CW_NEW_ARRAY(struct load_worker, load->workers_n + 1);
     load->trainers = CW_NEW_ARRAY(struct load_trainer, load->trainers_n + 1);
+    f->reached = CW_NEW_ARRAY(uint64_t, load->trainers_n + 1);
     f->tick = cw_timer_new(load->loop, on_tick, f);
     cw_timer_start(f->tick, 1000, TICK_MS); /* the dispatcher is up by then */
     cw_loop_run(load->loop);
@@ -288,13 +331,13 @@ static double bytes_of(const struct cost *c)
 static void print(const struct cost *c)
 {
     double batches = (double)c->batches;
-    printf("%8llu %10.0f %9.4f %9.4f %9.4f %9.1f %9.1f %11.2f %11.3f %11.1f %11.1f\n",
+    printf("%8llu %10.0f %9.4f %9.4f %9.4f %9.1f %9.1f %11.2f %11.3f %11.1f %11.1f %9lld\n",
            (unsigned long long)c->workers, batches / c->seconds,
            (double)c->worker_messages / batches, (double)c->trainer_messages / batches,
            (double)c->sent_messages / batches, (double)c->received_bytes / batches,
            (double)c->sent_bytes / batches, c->dispatcher_cpu_s / batches * 1e6,
            c->dispatcher_cpu_s / c->seconds, (double)c->iterations / c->seconds,
-           c->dispatcher_cpu_s / (double)c->iterations * 1e6);
+           c->dispatcher_cpu_s / (double)c->iterations * 1e6, (long long)c->settled_ms);
     fflush(stdout);
 }
 
@@ -303,11 +346,11 @@ int main(int argc, char **argv)
     static const char *const usual[] = {"100", "1000"};
     size_t n = argc > 1 ? (size_t)(argc - 1) : CW_ARRAY_LEN(usual);
     struct cost first = {0};
-    printf("%8s %10s %9s %9s %9s %9s %9s %11s %11s %11s %11s\n", "workers", "batches/s", "from",
-           "from", "messages", "bytes", "bytes", "us of CPU", "cores of", "iterations",
-           "us of CPU");
-    printf("%8s %10s %9s %9s %9s %9s %9s %11s %11s %11s %11s\n", "", "", "workers", "trainers",
-           "sent", "received", "sent", "a batch", "dispatcher", "a second", "each");
+    printf("%8s %10s %9s %9s %9s %9s %9s %11s %11s %11s %11s %9s\n", "workers", "batches/s", "from",
+           "from", "messages", "bytes", "bytes", "us of CPU", "cores of", "iterations", "us of CPU",
+           "settled");
+    printf("%8s %10s %9s %9s %9s %9s %9s %11s %11s %11s %11s %9s\n", "", "", "workers", "trainers",
+           "sent", "received", "sent", "a batch", "dispatcher", "a second", "each", "after ms");
     for (size_t i = 0; i < n; i++) {
         struct cost c = {0};
         if (!run_apart(strtoull(argc > 1 ? argv[i + 1] : usual[i], NULL, 10), &c) ||
