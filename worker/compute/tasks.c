@@ -196,6 +196,7 @@ static void keep_output(struct cw_wjob *job, struct cw_wtask *task)
     task->batch->epoch = task->exec.epoch;
     task->batch->item = task->exec.item;
     struct cw_output *output = cw_output_new(cw_steal(&task->batch), task->lease);
+    output->client_id = task->client_id;
     job->item_bytes = CW_MAX(job->item_bytes, output->held);
     job->bytes += output->held;
     job->worker->memory.bytes += output->held;

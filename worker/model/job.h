@@ -71,9 +71,10 @@ struct cw_wtask {
     struct cw_wjob *job;
     struct cw_lease_id lease;
     uint32_t consumer;
-    size_t bytes; /* estimated bytes of memory, counted in job->bytes */
-    bool revoked; /* its job does not want the result any more */
-    bool shared;  /* the result comes from another job's task: nothing was computed */
+    uint64_t client_id; /* as in struct cw_wlease */
+    size_t bytes;       /* estimated bytes of memory, counted in job->bytes */
+    bool revoked;       /* its job does not want the result any more */
+    bool shared;        /* the result comes from another job's task: nothing was computed */
     /* holds a reference while exec may use the store; otherwise NULL */
     struct cw_wcache_store *store;
     struct cw_dedup_item *making; /* set while other jobs may wait for this task */

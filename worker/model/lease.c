@@ -56,7 +56,8 @@ static void add_absent(struct cw_set *set, const struct cw_set *held, uint64_t l
 
 void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
 {
-    struct cw_wlease lease = {.epoch = m->epoch, .consumer = m->consumer};
+    struct cw_wlease lease = {
+        .epoch = m->epoch, .consumer = m->consumer, .client_id = m->client_id};
     if (m->lease)
         lease.id = (struct cw_lease_id){m->lease->generation, m->lease->counter};
     struct cw_wepoch *epoch = cw_wjob_epoch(job, m->epoch);
@@ -117,6 +118,7 @@ void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task)
     task->exec.epoch = lease->epoch;
     task->exec.item = item;
     task->lease = lease->id;
+    task->client_id = lease->client_id;
     task->consumer =
         job->shared ? CW_MIN(lease->consumer, job->consumers - 1) : cw_wjob_consumer(job, item);
     cw_set_remove(&lease->pending, item, item + 1);
@@ -128,8 +130,10 @@ void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task)
 
 void cw_wlease_put_back(struct cw_wjob *job, const struct cw_wtask *task)
 {
-    struct cw_wlease lease = {
-        .id = task->lease, .epoch = task->exec.epoch, .consumer = task->consumer};
+    struct cw_wlease lease = {.id = task->lease,
+                              .epoch = task->exec.epoch,
+                              .consumer = task->consumer,
+                              .client_id = task->client_id};
     cw_set_add(&lease.pending, task->exec.item, task->exec.item + 1);
     CW_GROW(job->leases, job->leases_n, job->leases_cap);
     job->leases[job->leases_n++] = lease;

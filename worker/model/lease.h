@@ -23,6 +23,7 @@ struct cw_wlease {
     struct cw_lease_id id;
     uint64_t epoch;
     uint32_t consumer;     /* shared jobs only: the consumer that gets the outputs */
+    uint64_t client_id;    /* the only client that gets them; 0: any client of the consumer */
     struct cw_set pending; /* never empty */
 };
 

@@ -17,6 +17,7 @@
 struct cw_output {
     uint64_t epoch, item;
     struct cw_lease_id lease;
+    uint64_t client_id;       /* the only client that it may be sent to; 0: any */
     struct cw_batch *batch;   /* NULL: a small output, which is packed below in its wire form */
     size_t bytes;             /* bytes that it costs of a client's credit */
     size_t held;              /* bytes of memory that it occupies, with all overhead */

@@ -117,6 +117,28 @@ static bool may_send(const struct cw_wclient *c, const struct cw_output *o)
            (c->sent_any && cw_item_before(o->epoch, o->item, c->last_epoch, c->last_item));
 }
 
+/* Whether an output is for this client. In a shared job another client may have held the consumer's
+ * slot before, and the dispatcher's revoke of what that one was to get may still be on its way. */
+static bool is_for(const struct cw_wclient *c, const struct cw_output *o)
+{
+    return o->client_id == 0 || o->client_id == c->client_id;
+}
+
+/* Moves the outputs at the front of the queue that are for another client to `ret_others`. */
+static void set_others_aside(const struct cw_wclient *c, struct cw_outq *q,
+                             struct cw_outq *ret_others)
+{
+    while (cw_outq_first(q) && !is_for(c, cw_outq_first(q)))
+        cw_outq_push(ret_others, cw_outq_pop(q));
+}
+
+static void put_back(struct cw_outq *q, struct cw_outq *others)
+{
+    for (size_t i = 0; i < others->n; i++)
+        cw_outq_push(q, others->v[i]);
+    cw_mem_free(others->v);
+}
+
 static void note_sent(struct cw_wclient *c, const struct cw_output *o)
 {
     c->credit -= (int64_t)o->bytes;
@@ -133,9 +155,11 @@ static bool send_some(struct cw_wclient *c, struct cw_outq *q)
 {
     struct cw_wire_outbox *box = NULL;
     struct cw_wjob *job = c->job;
+    struct cw_outq others = {0};
     size_t n = 0, bytes = 0;
     size_t most = cw_fault_rare("worker.one_output") ? 1 : MESSAGE_OUTPUTS;
     while (n < most && bytes < MESSAGE_BYTES) {
+        set_others_aside(c, q, &others);
         struct cw_output *o = cw_outq_first(q);
         if (!o || !may_send(c, o))
             break;
@@ -151,6 +175,7 @@ static bool send_some(struct cw_wclient *c, struct cw_outq *q)
         bytes += o->bytes;
         cw_output_release(job, o);
     }
+    put_back(q, &others);
     if (!box)
         return false;
     cw_fault_point("worker.send");

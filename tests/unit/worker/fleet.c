@@ -310,6 +310,7 @@ void fleet_lease(struct fleet *f, const char *job_id, uint64_t epoch, uint64_t l
     lease.epoch = epoch;
     lease.items = &list;
     lease.n_items = 1;
+    lease.client_id = f->lease_client;
     Cachew__V1__WorkerCommand c = CACHEW__V1__WORKER_COMMAND__INIT;
     c.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_LEASE;
     c.lease = &lease;

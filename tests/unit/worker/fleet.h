@@ -24,6 +24,7 @@ struct client {
     struct cw_stream *stream;
     bool closed;
     int close_code;
+    uint64_t id; /* may be changed before the hello */
     bool welcomed;
     size_t outputs, duplicates, disorder, slots_used;
     int64_t last; /* epoch * ITEMS_MAX + item */
@@ -59,6 +60,7 @@ struct fleet {
     struct cw_buf *manifest;
     uint64_t items;
     uint64_t leases;
+    uint64_t lease_client; /* of the next leases: client_id */
     uint64_t skipped, shared;
     /* the cache */
     char store[300];

@@ -137,6 +137,7 @@ void client_open(struct client *c, struct fleet *f)
     memset(c, 0, sizeof(*c));
     c->fleet = f;
     c->shm_fd = -1;
+    c->id = 77;
     c->last = -1;
     c->view = cw_shm_view_new();
     c->channel = cw_channel_open(f->rpc, cw_worker_address(f->worker));
@@ -151,7 +152,7 @@ void client_hello(struct client *c, const char *job_id, uint32_t consumer, uint6
     Cachew__V1__FetchHello hello = CACHEW__V1__FETCH_HELLO__INIT;
     hello.protocol = CW_PROTOCOL;
     hello.job_id = id;
-    hello.client_id = 77;
+    hello.client_id = c->id;
     hello.consumer = consumer;
     hello.host_id = c->fleet->host_id;
     hello.want_shm = shm;

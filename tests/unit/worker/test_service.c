@@ -483,6 +483,37 @@ static void test_job_that_cannot_be_opened(void **state)
     fleet_down(&f);
 }
 
+/* A consumer was killed, and another client has its slot. It is not sent what was leased for the
+ * first one, even before the revoke has come: others may have these items by now. */
+static void test_outputs_of_the_client_before(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, NULL);
+    fleet_job(&f, "a", LARGE, 1, false);
+    f.lease_client = 1;
+    fleet_lease(&f, "a", 0, 0, 5);
+    fleet_wait(&f, cw_set_has_range(&f.done, 0, 5));
+    client_open(&c, &f);
+    c.id = 2;
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_wait(&f, c.welcomed);
+    f.lease_client = 2;
+    fleet_lease(&f, "a", 0, 10, 15);
+    fleet_wait(&f, c.outputs == 5);
+    for (uint64_t i = 0; i < 15; i++)
+        assert_int_equal(c.seen[i], i >= 10);
+    fleet_revoke(&f, "a", 0, 0, 5);
+    fleet_lease(&f, "a", 0, 0, 5);
+    f.lease_client = 0;
+    fleet_lease(&f, "a", 0, 15, 20);
+    fleet_wait(&f, c.outputs == 15);
+    assert_int_equal(c.duplicates, 0);
+    client_close(&c);
+    fleet_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_divided),
         cmocka_unit_test(test_memory_by_parts),
         cmocka_unit_test(test_bad_peers),
+        cmocka_unit_test(test_outputs_of_the_client_before),
         cmocka_unit_test(test_job_that_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
