@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "cachew/client.h"
+
 #define STEPS_OF_EPOCH 1000000 /* more than any epoch has */
 
 static void *grown(void *from, size_t n, size_t cap, size_t size)
@@ -54,7 +56,10 @@ size_t sim_checkpoint_given(const struct sim_trainer *t)
 
 void sim_checkpoint_return(struct sim_trainer *t)
 {
-    t->given.n = sim_checkpoint_given(t);
+    if (t->mode == CACHEW_SHARED)
+        t->given_before = t->given.n;
+    else
+        t->given.n = sim_checkpoint_given(t);
 }
 
 void sim_checkpoint_join(struct sim_trainer *const *trainers, size_t n)

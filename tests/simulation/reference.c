@@ -208,6 +208,35 @@ static void judge_one(const struct sim_job *job, const struct sim_trainer *t,
     free(want);
 }
 
+static size_t count_equal(const struct sim_element *at, size_t n, const struct sim_element *e)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += by_content(&at[i], e) == 0;
+    return count;
+}
+
+/* What a consumer of a shared job was given before it was killed may be given once more. Returns how
+ * many elements came again for that reason. */
+static uint64_t repeats_of_killed(struct sim_trainer *const *trainers, size_t n,
+                                  const struct sim_element *got, size_t got_n)
+{
+    uint64_t repeats = 0;
+    struct sim_element *g = sorted(got, got_n);
+
+    for (size_t i = 0, end; i < got_n; i = end) {
+        size_t killed = 0;
+        for (end = i + 1; end < got_n && by_content(&g[i], &g[end]) == 0;)
+            end++;
+        for (size_t t = 0; end - i > 1 && t < n; t++)
+            killed += count_equal(trainers[t]->given.at, trainers[t]->given_before, &g[i]);
+        repeats += end - i - 1 < killed ? end - i - 1 : killed;
+    }
+    free(g);
+    return repeats;
+}
+
 /* What all consumers got together. */
 static void judge_union(struct sim_trainer *const *trainers, size_t n,
                         const struct sim_list *reference, struct sim_verdict *verdict)
@@ -226,7 +255,10 @@ static void judge_union(struct sim_trainer *const *trainers, size_t n,
             memcpy(got + got_n, given->at, given->n * sizeof(*got));
         got_n += given->n;
     }
+    uint64_t repeated = verdict->repeated;
     compare_sets(reference->at, reference->n, got, got_n, verdict);
+    if (verdict->repeated > repeated)
+        verdict->repeated -= repeats_of_killed(trainers, n, got, got_n);
     free(got);
 }
 

@@ -83,9 +83,7 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
         seat->trainer->left = left;
         seat->trainer->with_last = with_last;
         seat->trainer->step_ns = sim_between(0, 20 * SIM_MS);
-        /* What a consumer of a shared job has got is nobody else's, and a checkpoint behind it is
-         * no way back. */
-        seat->is_safe = job->mode == CACHEW_SHARED || cluster->is_quiet;
+        seat->is_safe = cluster->is_quiet;
         seat->trainer->visits = cluster->is_quiet && job->name[0] != '\0';
         sim_seat_start(cluster, seat);
     }

@@ -51,6 +51,7 @@ struct sim_trainer {
     uint64_t batches, skipped, reconnects;
     /* What was left out, as the last process of it has counted, and where that process began. */
     uint64_t lost_items, begin_epoch, begin_item;
+    size_t given_before;             /* shared: elements that its killed processes were given */
     int64_t moved_ns;                /* when it was last given something */
     uint64_t last_epoch, last_batch; /* the highest that it was given */
 };
@@ -63,7 +64,8 @@ struct sim_checkpoint *sim_checkpoint_add(struct sim_trainer *t, size_t given_n)
 const struct sim_checkpoint *sim_checkpoint_last(const struct sim_trainer *t);
 /* Elements that the checkpoint has. */
 size_t sim_checkpoint_given(const struct sim_trainer *t);
-/* It stands where it saved last. */
+/* It stands where it saved last. A consumer of a shared job has no way back: what it was given
+ * stays. */
 void sim_checkpoint_return(struct sim_trainer *t);
 /* The trainers of a job go back to the latest step of which all have a checkpoint, or to one before. */
 void sim_checkpoint_join(struct sim_trainer *const *trainers, size_t n);
