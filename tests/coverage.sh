@@ -76,7 +76,6 @@ else
     run_tests -R '^integration\.service\.(named|drain|unix|copies)|^integration\.elastic\.(scale_in|options|external|own_policy|bad_worker)' -LE long
     run_tests -R '^integration\.gluster\.(contract_one|messages)|^integration\.cache_faults\.(gluster_one|quota|flipped|store_goes)' -LE long
     $build/tests/simulation/run --first 1000 --seeds 200 >$build/simulation.log || failed=1
-    $build/tests/simulation/run --first 2000 --seeds 40 --at-most-once >>$build/simulation.log || failed=1
     gather $build/all.json
 fi
 /usr/bin/python3 tests/support/coverage_table.py "${table[@]}" $build/all.json || failed=1
