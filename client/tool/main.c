@@ -22,11 +22,17 @@ static const struct tool_commands commands = {
     .n = CW_ARRAY_LEN(list),
 };
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "--version")) {
         printf("cachew %s\n", CW_VERSION);
         return TOOL_OK;
     }
     return tool_dispatch(&commands, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+    return code == TOOL_OK ? tool_flush_output() : code;
 }

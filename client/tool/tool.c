@@ -2,6 +2,7 @@
 /* What the commands share: arguments, errors, the live line, tables. */
 #include "client/tool/tool.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -59,6 +60,15 @@ int tool_fail(const char *fmt, ...)
 int tool_fail_err(const struct cw_err *err)
 {
     return tool_fail("%s", err->msg);
+}
+
+int tool_flush_output(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return TOOL_OK;
+    const char *why = errno ? strerror(errno) : "an earlier write failed";
+    return tool_fail("cannot write to standard output: %s", why);
 }
 
 /* `timeout` and shells send a signal to a process and to its group. Two signals within this time

@@ -74,6 +74,9 @@ int tool_fail_err(const struct cw_err *err);
 struct cachew_error;
 /* Prints the message as tool_fail does, but nothing if a signal has ended the call. */
 int tool_fail_cachew(const struct cachew_error *error);
+/* Writes out what was printed to standard output. Fails with a message if that, or anything printed
+ * before, could not be written: a full disk, or nobody who reads. */
+int tool_flush_output(void);
 
 /* From now on SIGINT and SIGTERM set tool_is_interrupted and cancel calls that wait, so that the
  * command can end in good order. Another signal, a second later or more, ends the program at

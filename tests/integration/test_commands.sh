@@ -220,4 +220,33 @@ says_one_line() {
     [ "$status" -eq "$expected" ] || fail "$*: status $status: ${lines[*]}"
     [[ ${#lines[@]} -eq 1 && ${lines[0]} =~ $regex ]] || fail "$*: ${lines[*]}"
 }
+# Who writes to a full device is told so, whatever he asks.
+case_full() {
+    local command
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 20}, {"op": "batch", "size": 10}]}' >"$work/dense.json"
+    listen=unix:$work/dispatcher.sock
+    begin_dispatcher
+    begin_worker w1
+    run kept "$work/dense.json" --name kept
+    for command in "--help" "--version" "run --help" "ops" "check $work/dense.json" "jobs" "jobs --json" "workers --json" "tenants" "metrics" "explain kept" \
+        "explain kept --json" "top --once" "run $work/dense.json" "run $work/dense.json --json --epochs 1000000"; do
+        # shellcheck disable=SC2086
+        CACHEW_DISPATCHER=$DISPATCHER full_output $command
+    done
+    expect_error batches "cannot write /dev/full: No space left" "$cachew" run "$work/dense.json" --dispatcher "$DISPATCHER" --epochs 1000000 --batches /dev/full
+    same "lines of the error" 1 "$(wc -l <"$work/batches.log")"
+}
+full_output() { # COMMAND...
+    local lines
+    if timeout 60 "$cachew" "$@" >/dev/full 2>"$work/said.err" </dev/null; then fail "$*: succeeds on a full device"; fi
+    mapfile -t lines <"$work/said.err"
+    [[ ${#lines[@]} -eq 1 && ${lines[0]} =~ ^"cachew: cannot write to standard output: "("No space left on device"|"an earlier write failed")$ ]] || fail "$*: ${lines[*]}"
+}
+case_no_hash() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 20}, {"op": "batch", "size": 10}]}' >"$work/dense.json"
+    run json "$work/dense.json" --no-hash --batches "$work/list"
+    same "epochs" 1 "$(grep -c '^{"epoch":0,.*"seconds":' "$work/json.out")"
+    if grep -qi hash "$work/json.out"; then fail "a hash of nothing: $(cat "$work/json.out")"; fi
+    same "the list" "0 0 10 -,0 1 10 -" "$(paste -sd, "$work/list")"
+}
 run_case "$@"; exit

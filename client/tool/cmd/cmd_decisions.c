@@ -34,7 +34,7 @@ static int get(const struct asked *asked, uint64_t after_id,
     return rc;
 }
 
-static void print_new(const Cachew__V1__ListDecisionsReply *reply, bool json, uint64_t *last)
+static int print_new(const Cachew__V1__ListDecisionsReply *reply, bool json, uint64_t *last)
 {
     for (size_t i = 0; i < reply->n_decisions; i++) {
         const Cachew__V1__Decision *d = reply->decisions[i];
@@ -46,7 +46,7 @@ static void print_new(const Cachew__V1__ListDecisionsReply *reply, bool json, ui
         puts(cw_str_text(&out));
         *last = d->id;
     }
-    fflush(stdout);
+    return tool_flush_output();
 }
 
 /* Prints the decisions that are asked for; with --follow also those that come later, until the job
@@ -67,10 +67,13 @@ static int show(const struct asked *asked)
             fprintf(stderr, "cachew: %s; trying again\n", err.msg);
         lost = rc < 0;
         bool over = reply && reply->over, more = reply && reply->more;
+        int code = TOOL_OK;
         if (reply) {
-            print_new(reply, asked->json, &last);
+            code = print_new(reply, asked->json, &last);
             protobuf_c_message_free_unpacked(&reply->base, NULL);
         }
+        if (code != TOOL_OK)
+            return code;
         if (more)
             continue;
         if (!asked->follow || over)

@@ -58,22 +58,21 @@ static void show_progress(struct run *run)
     tool_line_show(cw_str_text(&line));
 }
 
-static void print_epoch(struct run *run)
+static void print_epoch_json(const struct run *run, double seconds, const char *hash)
 {
-    double seconds = tool_seconds_since(run->epoch_start_ns);
-    char hash[CW_HASH_TEXT_BYTES];
-    cw_hash_text(tool_epoch_sum_get(&run->sum), hash);
-    tool_line_clear();
-    if (run->opt.json) {
-        printf("{\"epoch\":%" PRIu64 ",\"batches\":%" PRIu64 ",\"elements\":%" PRIu64
-               ",\"bytes\":%" PRIu64 ",\"hash\":\"%s\",\"seconds\":%.3f",
-               run->sum.epoch, run->sum.batches, run->sum.elements, run->sum.bytes, hash, seconds);
-        if (run->sum.skipped)
-            printf(",\"skipped\":%" PRIu64, run->sum.skipped);
-        printf("}\n");
-        fflush(stdout);
-        return;
-    }
+    printf("{\"epoch\":%" PRIu64 ",\"batches\":%" PRIu64 ",\"elements\":%" PRIu64
+           ",\"bytes\":%" PRIu64,
+           run->sum.epoch, run->sum.batches, run->sum.elements, run->sum.bytes);
+    if (!run->opt.no_hash)
+        printf(",\"hash\":\"%s\"", hash);
+    printf(",\"seconds\":%.3f", seconds);
+    if (run->sum.skipped)
+        printf(",\"skipped\":%" PRIu64, run->sum.skipped);
+    printf("}\n");
+}
+
+static void print_epoch_text(const struct run *run, double seconds, const char *hash)
+{
     CW_STR_AUTO line = {0};
     cw_str_addf(&line, "epoch %" PRIu64 ": %" PRIu64 " batches, %" PRIu64 " elements, ",
                 run->sum.epoch, run->sum.batches, run->sum.elements);
@@ -88,21 +87,33 @@ static void print_epoch(struct run *run)
     if (!run->opt.no_hash)
         cw_str_addf(&line, "\n  hash %s", hash);
     puts(cw_str_text(&line));
-    fflush(stdout);
 }
 
-static void print_stats(const struct run *run)
+static int print_epoch(struct run *run)
+{
+    double seconds = tool_seconds_since(run->epoch_start_ns);
+    char hash[CW_HASH_TEXT_BYTES];
+    cw_hash_text(tool_epoch_sum_get(&run->sum), hash);
+    tool_line_clear();
+    if (run->opt.json)
+        print_epoch_json(run, seconds, hash);
+    else
+        print_epoch_text(run, seconds, hash);
+    return tool_flush_output();
+}
+
+static int print_stats(const struct run *run)
 {
     struct cachew_job_stats s = {.struct_size = sizeof s};
     if (!run->opt.stats || cachew_job_stats(run->job, &s) < 0)
-        return;
+        return TOOL_OK;
     printf("{\"stats\":{\"batches\":%" PRIu64 ",\"duplicates\":%" PRIu64 ",\"shm_batches\":%" PRIu64
            ",\"grpc_batches\":%" PRIu64 ",\"copies\":%" PRIu64
            ",\"wait_seconds\":%.3f,\"lost_items\":%" PRIu64 ",\"reconnects\":%" PRIu64
            ",\"buffered_bytes\":%" PRIu64 "}}\n",
            s.batches, s.duplicates, s.shm_batches, s.grpc_batches, s.copies,
            (double)s.wait_ns / 1e9, s.lost_items, s.reconnects, s.buffered_bytes);
-    fflush(stdout);
+    return tool_flush_output();
 }
 
 /* ---- tokens ---- */
@@ -153,24 +164,34 @@ static void emulate_step(struct run *run, int64_t now)
     run->late_ns = step ? CW_MIN(CW_MAX(cw_clock_ns() - now - wait, (int64_t)0), step) : 0;
 }
 
+/* Appends the batch to the list of --batches. */
+static int list_batch(const struct run *run, const struct cachew_batch *batch,
+                      struct cw_hash digest)
+{
+    char text[CW_HASH_TEXT_BYTES] = "-";
+    char recipe[160] = "";
+    if (!run->opt.no_hash)
+        cw_hash_text(digest, text);
+    if (run->opt.recipes)
+        (void)cachew_batch_recipe(batch, recipe, sizeof recipe);
+    fprintf(run->batches, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s%s%s\n", cachew_batch_epoch(batch),
+            cachew_batch_number(batch), cachew_batch_elements(batch), text, *recipe ? " " : "",
+            recipe);
+    if (fflush(run->batches) == 0 || tool_is_interrupted())
+        return TOOL_OK;
+    return tool_fail("cannot write %s: %s", run->opt.batches_path, strerror(errno));
+}
+
 static int take_batch(struct run *run, struct cachew_batch *batch)
 {
     if (run->sum.batches == 0)
         run->sum.epoch = cachew_batch_epoch(batch);
     struct cw_hash digest = tool_epoch_sum_add(&run->sum, batch, !run->opt.no_hash);
     run->given++;
-    if (run->batches) {
-        char text[CW_HASH_TEXT_BYTES];
-        cw_hash_text(digest, text);
-        char recipe[160] = "";
-        if (run->opt.recipes)
-            (void)cachew_batch_recipe(batch, recipe, sizeof recipe);
-        fprintf(run->batches, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s%s%s\n",
-                cachew_batch_epoch(batch), cachew_batch_number(batch), cachew_batch_elements(batch),
-                text, *recipe ? " " : "", recipe);
-        fflush(run->batches);
-    }
+    int code = run->batches ? list_batch(run, batch, digest) : TOOL_OK;
     cachew_batch_release(batch);
+    if (code != TOOL_OK)
+        return code;
     int64_t now = cw_clock_ns();
     if (run->first_ns == 0)
         run->first_ns = now;
@@ -202,13 +223,11 @@ static int consume_epoch(struct run *run, bool *ret_over)
             return code;
         show_progress(run);
         if (run->opt.stop_after && run->given >= run->opt.stop_after) {
-            print_epoch(run);
             *ret_over = true;
-            return TOOL_OK;
+            return print_epoch(run);
         }
     }
-    print_epoch(run);
-    return TOOL_OK;
+    return print_epoch(run);
 }
 
 static int consume(struct run *run)
@@ -226,8 +245,7 @@ static int consume(struct run *run)
             return code;
         epoch = run->sum.epoch + 1;
     }
-    print_stats(run);
-    return TOOL_OK;
+    return print_stats(run);
 }
 
 static void set_scaling(const struct tool_run_options *o, struct cachew_job_options *job)
@@ -319,7 +337,7 @@ static int run_pipeline(struct run *run, const char *path)
         code = consume(run);
     cachew_job_close(run->job);
     cachew_disconnect(run->client);
-    if (run->batches && fclose(run->batches) != 0)
+    if (run->batches && fclose(run->batches) != 0 && code == TOOL_OK)
         code = tool_fail("cannot write %s: %s", run->opt.batches_path, strerror(errno));
     return code;
 }

@@ -75,8 +75,11 @@ static void show(struct view *v)
     else
         tool_top_text(&top, TOOL_TOP_WIDE, 0, false, &out);
     puts(cw_str_text(&out));
-    if (fflush(stdout) != 0) /* The reader of the pipe is gone. */
-        cw_loop_stop(v->loop);
+    int code = tool_flush_output();
+    if (code == TOOL_OK)
+        return;
+    v->code = code; /* The disk is full, or the reader of the pipe is gone. */
+    cw_loop_stop(v->loop);
 }
 
 /* ---- asking ---- */
