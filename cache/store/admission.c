@@ -21,9 +21,14 @@ static int open_first(struct cw_store *store, struct cw_err *err)
     cw_mutex_lock(&store->lock);
     store->is_opening = false;
     store->is_open = rc == 0;
+    cw_cond_broadcast(&store->quiet);
+    if (rc == CW_E_CANCELLED) { /* This says nothing about the storage. */
+        if (err)
+            *err = why;
+        return rc;
+    }
     if (rc < 0 && cw_store_breaker_open(&store->breaker, &why, cw_clock_ns()))
         cw_store_unavailable_locked(store);
-    cw_cond_broadcast(&store->quiet);
     return refuse(store, err);
 }
 

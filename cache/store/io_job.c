@@ -79,9 +79,6 @@ static void free_job(struct cw_store_job *job, bool on_io_thread)
         job->release(job, on_io_thread);
     if (job->has_left)
         job->read->left(job->read);
-    for (size_t i = 0; i < job->entries_n; i++)
-        cw_mem_free(job->entries[i].name);
-    cw_mem_free(job->entries);
     cw_buf_unref(job->pieces);
     cw_mem_free(job);
 }
@@ -161,6 +158,13 @@ void cw_store_job_end_locked(struct cw_store_job *job, int rc)
     note_result(job);
     if (job->copying == 0)
         cw_store_job_notify_locked(job);
+}
+
+void cw_store_job_cancel_locked(struct cw_store_job *job)
+{
+    cw_store_job_end_locked(job,
+                            cw_err_set(&job->why, CW_E_CANCELLED, "store %s: %s%scancelled",
+                                       job->store->url.text, job->name, *job->name ? ": " : ""));
 }
 
 /* ---- waiting, progress ---- */

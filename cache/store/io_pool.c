@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "cache/store/io_job.h"
 
+/* How long the closing of an interrupted store waits for threads that are inside of a call. */
+#define INTERRUPTED_NS ((int64_t)1000000000)
+
 /* ---- I/O threads ---- */
 
 static void begin(struct cw_store *store, struct cw_store_job *job)
@@ -327,6 +330,8 @@ void cw_store_job_start(struct cw_store_job *job)
         cw_cond_broadcast(&store->work);
     if (job->deadline_ns < store->timer_at_ns)
         cw_cond_signal(&store->timer);
+    if (store->is_interrupted && !job->is_unattended)
+        cw_store_job_cancel_locked(job);
     cw_mutex_unlock(&store->lock);
 }
 int cw_store_job_run(struct cw_store_job *job, struct cw_err *err)
@@ -363,9 +368,9 @@ static void each_thread(struct cw_store *store, void (*fn)(struct cw_thread *thr
 }
 void cw_store_threads_stop(struct cw_store *store)
 {
-    int64_t deadline_ns = cw_clock_ns() + store->url.timeout_ns;
-
     cw_mutex_lock(&store->lock);
+    int64_t longest_ns = store->is_interrupted ? INTERRUPTED_NS : store->url.timeout_ns;
+    int64_t deadline_ns = cw_clock_ns() + CW_MIN(longest_ns, store->url.timeout_ns);
     store->stopping = true;
     cw_cond_broadcast(&store->work);
     cw_cond_signal(&store->timer);

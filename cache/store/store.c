@@ -75,10 +75,29 @@ int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *e
     *ret_store = store;
     return 0;
 }
+/* Returns a job that somebody waits for or is notified of, or NULL. Called with the lock held. */
+static struct cw_store_job *find_attended(const struct cw_store *store)
+{
+    struct cw_store_job *const lists[] = {store->running, store->calls.head, store->reads.head};
+
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_store_job *job = lists[i]; job; job = job->next)
+            if (!job->is_unattended)
+                return job;
+    return NULL;
+}
 void cw_store_close(struct cw_store *store)
 {
     if (store)
         cw_store_threads_stop(store);
+}
+void cw_store_interrupt(struct cw_store *store)
+{
+    cw_mutex_lock(&store->lock);
+    store->is_interrupted = true;
+    for (struct cw_store_job *job; (job = find_attended(store));)
+        cw_store_job_cancel_locked(job);
+    cw_mutex_unlock(&store->lock);
 }
 const char *cw_store_url(const struct cw_store *store)
 {
@@ -193,41 +212,6 @@ int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_fr
         *ret_total = job->v[0];
         *ret_free = job->v[1];
     }
-    cw_store_job_unref(job);
-    return rc;
-}
-
-/* Collects the entries of a listing. They are given to the caller's function later, on the caller's
- * thread. */
-static int on_entry(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
-{
-    struct cw_store_job *job = arg;
-
-    CW_GROW(job->entries, job->entries_n, job->entries_cap);
-    job->entries[job->entries_n++] = (struct cw_store_entry){cw_mem_strdup(name), bytes, mtime_ms};
-    cw_store_job_progress(job);
-    return cw_store_job_is_ended(job);
-}
-static int call_list(struct cw_store_job *job)
-{
-    return job->store->ops->list(job->store->self, job->name, on_entry, job, &job->err);
-}
-int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
-                  struct cw_err *err)
-{
-    cw_autofree char *name = cw_mem_strdup(prefix);
-    struct cw_store_job *job = NULL;
-    size_t n = strlen(name);
-    int rc = 0;
-
-    if (n > 0 && name[n - 1] == '/')
-        name[n - 1] = '\0';
-    if (n > 0)
-        rc = cw_store_check_name(name, err);
-    if (rc == 0)
-        rc = run_call(store, call_list, name, &job, err);
-    for (size_t i = 0; rc == 0 && i < job->entries_n; i++)
-        rc = fn(arg, job->entries[i].name, job->entries[i].bytes, job->entries[i].mtime_ms);
     cw_store_job_unref(job);
     return rc;
 }

@@ -47,6 +47,10 @@ int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *e
  * store. If that fails, the store is unavailable, and is opened as soon as it answers. Fails only
  * for a wrong URL. */
 int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw_err *err);
+/* Ends all calls and reads that are under way in the store with CW_E_CANCELLED, and those that begin
+ * from now on, for a thread that wants to close the store while others may be waiting for it.
+ * Closing it then waits a second at most for a storage that does not answer. */
+void cw_store_interrupt(struct cw_store *store);
 /* Closes the store. All files must be closed before. Accepts NULL. */
 void cw_store_close(struct cw_store *store);
 const char *cw_store_url(const struct cw_store *store);
@@ -78,8 +82,9 @@ int cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err
 int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes,
                   struct cw_err *err);
 /* Lists every file below `prefix` ("": all), in any order. Temporary files are not listed, and are
- * removed when they are an hour old. A value other than 0 that fn returns ends the listing and is
- * returned. bytes is the size of the file. */
+ * removed when they are an hour old. fn is called on the caller's thread while the listing goes on.
+ * A value other than 0 that fn returns ends the listing and is returned. bytes is the size of the
+ * file. */
 typedef int cw_store_list_fn(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms);
 int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
                   struct cw_err *err);

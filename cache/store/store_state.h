@@ -5,8 +5,8 @@
  *   url.c, file_name.c   URLs, names of files        breaker.c, meter.c   availability, rates
  *   io_job.c             jobs and their ends         file_handle.c        open files
  *   io_pool.c            I/O threads, timer          reader.c, writer.c   reading, writing
- *   admission.c          opening by the first user   store.c              open, close, the rest
- *   backends.c           the list of backends
+ *   admission.c          opening by the first user   listing.c            listings
+ *   backends.c           the list of backends        store.c              open, close, the rest
  *
  * Whatever a store does is a job. It runs on an I/O thread, and somebody waits for it or is
  * notified of its end (asynchronous reads). The timer thread ends jobs that take longer than the
@@ -38,11 +38,7 @@ struct cw_store_file { /* a file that is being read or written */
     uint64_t bytes;
 };
 
-struct cw_store_entry {
-    char *name;
-    uint64_t bytes;
-    int64_t mtime_ms;
-};
+struct cw_store_listed; /* entries of a listing that its caller has not been given yet */
 
 enum cw_store_job_state {
     CW_STORE_JOB_NEW,
@@ -90,8 +86,8 @@ struct cw_store_job {
     struct cw_err err;
     uint64_t v[2];
     struct cw_store_file *opened;
-    struct cw_store_entry *entries;
-    size_t entries_n, entries_cap;
+    /* Guarded by lock: a listing's entries for its caller, the oldest first. */
+    struct cw_store_listed *listed, *last_listed;
     /* Guarded by lock: the result of the job, and its error. */
     int rc;
     struct cw_err why;
@@ -116,6 +112,7 @@ struct cw_store {
     unsigned threads_n, idle, stuck, alive, wanted;
     /* guarded by lock; was_abandoned: the store was closed while threads were stuck */
     bool stopping, was_abandoned;
+    bool is_interrupted; /* guarded by lock; nobody may wait for a job any more */
     /* Called without the lock when no thread is left; frees the store. */
     void (*on_last_thread)(struct cw_store *store);
     int64_t timer_at_ns;
@@ -137,6 +134,8 @@ void cw_store_job_start(struct cw_store_job *job);
 /* Waits for the job's end. job->waiter was set to `waiter` before the job was started. */
 int cw_store_job_wait(struct cw_store_job *job, struct cw_cond *waiter, struct cw_err *err);
 void cw_store_job_unref(struct cw_store_job *job); /* Accepts NULL. */
+/* Ends a job that nobody wants any more, with CW_E_CANCELLED. Called with the lock held. */
+void cw_store_job_cancel_locked(struct cw_store_job *job);
 /* Starts the job and waits for its end. */
 int cw_store_job_run(struct cw_store_job *job, struct cw_err *err);
 /* Lets the timeout of a running call begin anew; called on its I/O thread. */

@@ -23,6 +23,9 @@ static const size_t sizes[CW_BENCHMARK_POINTS] = {(size_t)4 << 10, (size_t)64 <<
 struct cw_store_benchmark {
     char *url;
     struct cw_thread thread;
+    struct cw_mutex mutex;
+    struct cw_store *store; /* The store while the thread uses it, or NULL. `mutex` guards it. */
+    bool is_ended;          /* Nobody wants the result any more. `mutex` guards it. */
     _Atomic bool done;
     /* The result belongs to the thread until `done` is set. */
     struct cw_store_benchmark_result result;
@@ -105,7 +108,18 @@ static int time_file(struct cw_store *store, const char *name, char *buffer,
     return rc;
 }
 
-static int measure_store(const char *url, struct cw_store_benchmark_result *result)
+/* Makes the store known to cw_store_benchmark_free, or, with NULL, unknown. */
+static void set_store(struct cw_store_benchmark *benchmark, struct cw_store *store)
+{
+    cw_mutex_lock(&benchmark->mutex);
+    benchmark->store = store;
+    if (store && benchmark->is_ended)
+        cw_store_interrupt(store);
+    cw_mutex_unlock(&benchmark->mutex);
+}
+
+static int measure_store(struct cw_store_benchmark *benchmark,
+                         struct cw_store_benchmark_result *result)
 {
     char host[64] = "", name[CW_STORE_NAME_MAX];
     (void)gethostname(host, sizeof(host) - 1);
@@ -118,9 +132,10 @@ static int measure_store(const char *url, struct cw_store_benchmark_result *resu
         *p = ok ? *p : '_';
     }
     struct cw_store *store = NULL;
-    int rc = cw_store_open(url, &store, &result->err);
+    int rc = cw_store_open_lazily(benchmark->url, &store, &result->err);
     if (rc < 0)
         return rc;
+    set_store(benchmark, store);
     char *buffer = cw_mem_try(FILE_BYTES);
     uint64_t state = 1;
     /* The bytes are random, since a store may compress them or leave holes. */
@@ -137,6 +152,7 @@ static int measure_store(const char *url, struct cw_store_benchmark_result *resu
         (void)cw_store_remove(store, name, &ignored);
     }
     cw_mem_free(buffer);
+    set_store(benchmark, NULL);
     cw_store_close(store);
     return rc;
 }
@@ -145,7 +161,7 @@ static void run(void *arg)
 {
     struct cw_store_benchmark *benchmark = arg;
     struct cw_store_benchmark_result *result = &benchmark->result;
-    if (measure_store(benchmark->url, result) == 0) {
+    if (measure_store(benchmark, result) == 0) {
         cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms",
                     result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
     } else {
@@ -160,6 +176,7 @@ struct cw_store_benchmark *cw_store_benchmark_start(const char *url)
 {
     struct cw_store_benchmark *benchmark = CW_NEW(struct cw_store_benchmark);
     benchmark->url = cw_mem_strdup(url);
+    cw_mutex_init(&benchmark->mutex);
     cw_thread_start(&benchmark->thread, "probe", run, benchmark);
     return benchmark;
 }
@@ -176,7 +193,13 @@ void cw_store_benchmark_free(struct cw_store_benchmark *benchmark)
 {
     if (!benchmark)
         return;
+    cw_mutex_lock(&benchmark->mutex);
+    benchmark->is_ended = true;
+    if (benchmark->store)
+        cw_store_interrupt(benchmark->store);
+    cw_mutex_unlock(&benchmark->mutex);
     cw_thread_join(&benchmark->thread);
+    cw_mutex_fini(&benchmark->mutex);
     cw_mem_free(benchmark->url);
     cw_mem_free(benchmark);
 }

@@ -20,7 +20,7 @@ struct cw_store_benchmark *cw_store_benchmark_start(const char *url) CW_MUST_CHE
 /* Returns NULL while it is not done. It accepts NULL. */
 const struct cw_store_benchmark_result *
 cw_store_benchmark_result(const struct cw_store_benchmark *probe);
-/* Waits for the benchmark's thread, and frees the benchmark. NULL is accepted. */
+/* Ends the benchmark, whatever its thread waits for, and frees it. NULL is accepted. */
 void cw_store_benchmark_free(struct cw_store_benchmark *probe);
 
 #endif

@@ -215,6 +215,11 @@ void cw_cache_io_close(struct cw_cache_io *store)
     for (int i = 0; i < LANES_N; i++)
         cw_cond_signal(&store->lanes[i].cond);
     cw_mutex_unlock(&store->mutex);
+    /* No thread waits for the store, so the dispatcher's end does not, either. */
+    cw_mutex_lock(&store->opening);
+    if (store->store)
+        cw_store_interrupt(store->store);
+    cw_mutex_unlock(&store->opening);
     for (int i = 0; i < LANES_N; i++)
         cw_thread_join(&store->lanes[i].thread);
     cw_store_close(cw_steal(&store->store));
