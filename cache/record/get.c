@@ -85,6 +85,14 @@ static enum cw_cache_found find(struct cw_cache_dataset *dataset, uint64_t id,
                                : CW_CACHE_MISS;
 }
 
+/* what cw_cache_thread_wait_ns returns */
+static _Thread_local uint64_t thread_wait_ns;
+
+uint64_t cw_cache_thread_wait_ns(void)
+{
+    return thread_wait_ns;
+}
+
 enum cw_cache_found cw_cache_get(struct cw_cache_dataset *dataset, uint64_t id,
                                  struct cw_cache_pins *pins, struct cw_element *element)
 {
@@ -96,6 +104,7 @@ enum cw_cache_found cw_cache_get(struct cw_cache_dataset *dataset, uint64_t id,
     unsigned no = cw_counter_shard_no();
     struct cw_counter_shard *shard = &dataset->shards[no];
 
+    thread_wait_ns += (uint64_t)wait_ns;
     if (found == CW_CACHE_MISS) {
         cw_counter_add(&shard->misses, 1, no);
         return found;

@@ -103,6 +103,8 @@ enum cw_cache_found { CW_CACHE_MISS = 0, CW_CACHE_HIT = 1, CW_CACHE_LEFT_OUT = 2
  * at most the store's timeout. Sets fields and n of the element, but not id and rep. */
 enum cw_cache_found cw_cache_get(struct cw_cache_dataset *dataset, uint64_t id,
                                  struct cw_cache_pins *pins, struct cw_element *element);
+/* Returns for how many ns the calling thread has waited for the store in cw_cache_get so far. */
+uint64_t cw_cache_thread_wait_ns(void);
 /* Whether a record of this id is known to exist (it may still turn out to be damaged). Never
  * waits. */
 bool cw_cache_has(struct cw_cache_dataset *dataset, uint64_t id);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/run_delay.h"
 #include "exec/task.h"
 #include "exec/throttle.h"
 #include <stdatomic.h>
@@ -22,6 +23,12 @@ struct cw_exec {
     struct cw_throttle throttle; /* guarded by lock */
     size_t threads_n;
     struct cw_thread *threads;
+    int *ids;           /* guarded by lock: of the threads that have begun (base/run_delay.h) */
+    size_t ids_n;       /* guarded by lock */
+    size_t idle_n;      /* guarded by lock: threads that wait for work now */
+    size_t paused_n;    /* guarded by lock: those that pause for the CPU limit */
+    int64_t counted_ns; /* guarded by lock: `time` is right up to then */
+    struct cw_exec_thread_time time; /* guarded by lock */
 };
 
 /* what a thread has taken from the queues */
@@ -143,6 +150,28 @@ static int64_t at_least(const struct cw_exec *exec, int64_t busy_ns, int64_t cpu
                   (int64_t)((double)cpu_ns * (double)exec->threads_n / exec->throttle.cpus));
 }
 
+static void add(_Atomic uint64_t *sum, int64_t ns)
+{
+    (void)atomic_fetch_add_explicit(sum, (uint64_t)CW_MAX(ns, (int64_t)0), memory_order_relaxed);
+}
+
+/* Adds a thread's time to the plan's. */
+static void note_spent(struct cw_plan *plan, int64_t cpu_ns, int64_t busy_ns)
+{
+    struct cw_plan_exec *share = cw_plan_exec_of(plan);
+    add(&share->cpu_ns, cpu_ns);
+    add(&share->busy_ns, CW_MAX(busy_ns, cpu_ns));
+}
+
+/* Adds to the plan's time what this thread has waited for the store of a cache since `before`
+ * (cw_cache_thread_wait_ns). */
+static void note_store(struct cw_plan *plan, uint64_t before)
+{
+    uint64_t waited = cw_cache_thread_wait_ns() - before;
+    if (waited > 0)
+        add(&cw_plan_exec_of(plan)->store_ns, (int64_t)waited);
+}
+
 /* Finishes a task: makes its batch, or reports its error. */
 static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *task,
                                struct cw_arena *arena, struct cw_err *err)
@@ -159,6 +188,7 @@ static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *
     int64_t used = cw_clock_thread_cpu_ns() - begin;
     task->item->cpu_ns += used;
     task->item->busy_ns += at_least(exec, used, used);
+    note_spent(task->plan, used, used);
     return batch;
 }
 
@@ -171,6 +201,7 @@ static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_are
     int64_t used = cw_clock_thread_cpu_ns() - cpu_begin;
     task->item->cpu_ns += used;
     task->item->busy_ns += at_least(exec, busy_ns, used);
+    note_spent(task->plan, used, busy_ns);
     cw_throttle_spend(&exec->throttle, used);
     cw_mutex_unlock(&exec->mutex);
     if (!last)
@@ -192,8 +223,10 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
     struct cw_err err = {0};
     cw_mutex_unlock(&exec->mutex);
     int64_t cpu = cw_clock_thread_cpu_ns();
+    uint64_t waited = cw_cache_thread_wait_ns();
     task->begin_ns = cw_clock_ns();
     int rc = cw_exec_task_begin(task, &err);
+    note_store(task->plan, waited);
     int64_t busy_ns = cw_clock_ns() - task->begin_ns;
     cw_mutex_lock(&exec->mutex);
     cw_fair_flow_spend(flow_of(task), (double)busy_ns);
@@ -212,11 +245,13 @@ static void run_rows(struct cw_exec *exec, const struct run *run, struct cw_aren
 {
     struct cw_exec_task *task = run->task;
     int64_t cpu = cw_clock_thread_cpu_ns(), wall = cw_clock_ns();
+    uint64_t waited = cw_cache_thread_wait_ns();
     struct cw_thread_context *work =
         cw_thread_context_get(task->plan, arena, task->item->epoch, &task->stop);
     cw_exec_task_run(task, work, run->lo, run->hi);
     cw_thread_context_put(work);
     wall = cw_clock_ns() - wall;
+    note_store(task->plan, waited);
     learn(task->plan, wall, run->hi - run->lo);
     cw_mutex_lock(&task->mutex);
     /* the rows below the failed one were taken before it */
@@ -237,22 +272,48 @@ static void cancel_task(struct cw_exec *exec, struct cw_exec_task *task, struct 
     leave(exec, task, arena, cw_clock_thread_cpu_ns(), 0);
 }
 
+/* Brings exec->time up to date, except for delay_ns. Called with the lock held. */
+static void count_time(struct cw_exec *exec)
+{
+    int64_t now = cw_clock_ns();
+    uint64_t passed = (uint64_t)(now - exec->counted_ns);
+    exec->time.idle_ns += exec->idle_n * passed;
+    exec->time.paused_ns += exec->paused_n * passed;
+    exec->counted_ns = now;
+}
+
+/* Waits until there may be work or, if `until` is not 0, until then at the latest, for the CPU
+ * limit. Called with the lock held. */
+static void wait_idle(struct cw_exec *exec, int64_t until)
+{
+    size_t *waiting = until ? &exec->paused_n : &exec->idle_n;
+    count_time(exec);
+    ++*waiting;
+    if (until)
+        (void)cw_cond_wait_until(&exec->cond, &exec->mutex, until);
+    else
+        cw_cond_wait(&exec->cond, &exec->mutex);
+    count_time(exec);
+    --*waiting;
+}
+
 static void thread_main(void *arg)
 {
     struct cw_exec *exec = arg;
     struct cw_arena *arena = cw_arena_new(ARENA_KEEP_BYTES);
     cw_mutex_lock(&exec->mutex);
+    exec->ids[exec->ids_n++] = cw_run_delay_thread();
     for (;;) {
         struct run run;
         int64_t until = cw_throttle_until(&exec->throttle);
         if (until && !exec->stopping) {
-            (void)cw_cond_wait_until(&exec->cond, &exec->mutex, until);
+            wait_idle(exec, until);
             continue;
         }
         if (!find_run(exec, &run)) {
             if (exec->stopping && !exec->queue.first)
                 break;
-            cw_cond_wait(&exec->cond, &exec->mutex);
+            wait_idle(exec, 0);
             continue;
         }
         if (run.what == RUN_CANCEL) {
@@ -278,6 +339,8 @@ struct cw_exec *cw_exec_new(size_t threads)
     cw_cond_init(&exec->cond);
     exec->threads_n = CW_MAX(threads, 1);
     exec->threads = CW_NEW_ARRAY(struct cw_thread, exec->threads_n);
+    exec->ids = CW_NEW_ARRAY(int, exec->threads_n);
+    exec->counted_ns = cw_clock_ns();
     for (size_t i = 0; i < exec->threads_n; i++)
         cw_thread_start(&exec->threads[i], "exec", thread_main, exec);
     return exec;
@@ -318,6 +381,7 @@ void cw_exec_free(struct cw_exec *exec)
     cw_cond_fini(&exec->cond);
     cw_mutex_fini(&exec->mutex);
     cw_mem_free(exec->threads);
+    cw_mem_free(exec->ids);
     cw_mem_free(exec);
 }
 
@@ -338,4 +402,18 @@ void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight)
     cw_mutex_lock(&exec->mutex);
     cw_plan_exec_of(plan)->flow.weight = weight;
     cw_mutex_unlock(&exec->mutex);
+}
+
+void cw_exec_thread_time(struct cw_exec *exec, bool delay, struct cw_exec_thread_time *ret_time)
+{
+    uint64_t delay_ns = 0;
+    cw_mutex_lock(&exec->mutex);
+    count_time(exec);
+    size_t n = exec->ids_n;
+    *ret_time = exec->time;
+    cw_mutex_unlock(&exec->mutex);
+    /* Entries are never changed once they are counted. */
+    for (size_t i = 0; delay && i < n; i++)
+        delay_ns += cw_run_delay_ns(exec->ids[i]);
+    ret_time->delay_ns = delay_ns;
 }

@@ -46,6 +46,22 @@ struct cw_exec_count {
     uint64_t hits;
 };
 
+/* What the threads of a pool did besides computing, in ns since it began, summed over threads. */
+struct cw_exec_thread_time {
+    uint64_t idle_ns;   /* nothing could be computed */
+    uint64_t paused_ns; /* the CPU limit was reached */
+    uint64_t delay_ns;  /* they were ready to run and had no CPU (base/run_delay.h) */
+};
+/* The time that threads of pools spent on a plan, in ns since it was made, summed over threads. */
+struct cw_exec_plan_time {
+    uint64_t busy_ns; /* all of it, waiting included, but without pauses for the CPU limit */
+    uint64_t cpu_ns;  /* of it, on a CPU */
+    /* Of it, waiting: for the source (estimated, as it is not measured at every element), inside
+     * other operators (estimated), and for the store of a cache. */
+    uint64_t source_ns, inside_ns, store_ns;
+    uint64_t hits; /* elements that were read from caches */
+};
+
 struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
 /* Limits the CPU time of all threads together, in seconds per second (0 = no limit). To be called
  * before anything is submitted. Threads wait between runs of elements when the limit is reached, so
@@ -65,6 +81,11 @@ void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight);
 void cw_exec_cancel(struct cw_exec *exec, struct cw_exec_item *item);
 /* Copies the counters of a plan: ret_counts has one entry for each node of the graph. */
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts);
+/* Returns the time of a pool's threads; delay_ns, which costs a read of a file for each thread, only
+ * if `delay` is set. Any thread. */
+void cw_exec_thread_time(struct cw_exec *exec, bool delay, struct cw_exec_thread_time *ret_time);
+/* Returns the time that was spent on a plan. Any thread. */
+void cw_exec_plan_time(const struct cw_plan *plan, struct cw_exec_plan_time *ret_time);
 /* Prefetches the records of an item's rows from the caches of the plan (cw_cache_prefetch). Any
  * thread. */
 void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item);

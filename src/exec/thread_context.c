@@ -162,3 +162,29 @@ void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts
             take_over(node, &ret_counts[node->inputs[0]], &ret_counts[i]);
     }
 }
+
+/* Adds the wall time that is no CPU time of a node to what was waited in it. */
+static void add_waited(const struct cw_plan_node *node, const struct cw_node_tally *count,
+                       struct cw_exec_plan_time *sum)
+{
+    uint64_t wall = load(&count->wall_ns), cpu = load(&count->cpu_ns);
+    bool reads = node->op->kind == CW_OP_SOURCE || (node->op->traits & CW_OP_READS);
+    *(reads ? &sum->source_ns : &sum->inside_ns) += wall > cpu ? wall - cpu : 0;
+    sum->hits += load(&count->hits);
+}
+
+void cw_exec_plan_time(const struct cw_plan *plan, struct cw_exec_plan_time *ret_time)
+{
+    *ret_time = (struct cw_exec_plan_time){0};
+    struct cw_plan_exec *share = atomic_load_explicit(&plan->exec, memory_order_acquire);
+    if (!share)
+        return;
+    ret_time->busy_ns = load(&share->busy_ns);
+    ret_time->cpu_ns = load(&share->cpu_ns);
+    ret_time->store_ns = load(&share->store_ns);
+    cw_mutex_lock(&share->mutex);
+    for (const struct cw_thread_context *work = share->all; work; work = work->next_all)
+        for (size_t i = 0; i < plan->n; i++)
+            add_waited(&plan->nodes[i], &work->nodes[i].count, ret_time);
+    cw_mutex_unlock(&share->mutex);
+}

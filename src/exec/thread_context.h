@@ -95,7 +95,9 @@ struct cw_plan_exec {
     struct cw_mutex mutex;
     /* guarded by mutex: lists of all contexts, and of those that no thread has borrowed */
     struct cw_thread_context *all, *idle;
-    _Atomic uint64_t row_ns;  /* usual time of a row in ns; 0: not known yet */
+    _Atomic uint64_t row_ns; /* usual time of a row in ns; 0: not known yet */
+    /* sums over the pool's threads, as in struct cw_exec_plan_time */
+    _Atomic uint64_t busy_ns, cpu_ns, store_ns;
     struct cw_fair_flow flow; /* guarded by the pool's lock */
 };
 

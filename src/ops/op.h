@@ -50,7 +50,9 @@ enum cw_op_traits {
     CW_OP_MARK = 1u << 14,  /* it is never called; elements may be cached here (mark) */
     /* it is a source of paths; the files are compared with their stamps when they are read
      * (files) */
-    CW_OP_PATHS = 1u << 15
+    CW_OP_PATHS = 1u << 15,
+    /* element operator that reads files: what it waits for is the source (read_file) */
+    CW_OP_READS = 1u << 16
 };
 
 struct cw_rect {

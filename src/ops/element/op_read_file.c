@@ -138,7 +138,7 @@ const struct cw_op cw_op_read_file = {
            "on all str fields\n"
            "unless `fields` says which.",
     .kind = CW_OP_ELEMENT,
-    .traits = CW_OP_GROW | CW_OP_FIELDWISE,
+    .traits = CW_OP_GROW | CW_OP_FIELDWISE | CW_OP_READS,
     .inputs_min = 1,
     .inputs_max = 1,
     .accepts = accepts,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host has, in place of src/base/hostload.c and src/base/memlimit.c: the same everywhere. */
+/* What a host has, in place of src/base/hostload.c, src/base/memlimit.c and src/base/run_delay.c: the
+ * same everywhere. */
 #include "base/hostload.h"
 #include "base/memlimit.h"
+#include "base/run_delay.h"
 
 #define RAM ((uint64_t)1 << 30)
 
@@ -53,4 +55,21 @@ uint64_t cw_memlimit_fit(uint64_t wanted, uint64_t limit, uint64_t used)
 uint64_t cw_memlimit_lower(uint64_t wanted)
 {
     return wanted;
+}
+
+int cw_run_delay_thread(void)
+{
+    return 1;
+}
+
+uint64_t cw_run_delay_parse(const char *schedstat)
+{
+    (void)schedstat;
+    return 0;
+}
+
+uint64_t cw_run_delay_ns(int thread)
+{
+    (void)thread;
+    return 0;
 }
