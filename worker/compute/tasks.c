@@ -14,14 +14,11 @@
 #include "worker/compute/batch_alloc.h"
 #include "worker/compute/memory_short.h"
 #include "worker/compute/outputs.h"
+#include "worker/compute/thread_use_count.h"
 #include "worker/message/report_timer.h"
 #include "worker/message/to_dispatcher.h"
 #include "worker/model/budget.h"
 
-/* Exec gets as many items as keep its threads busy for this time, and no more, since items that
- * exec has cannot be taken back. */
-#define AHEAD_NS 4000000
-#define AHEAD_MAX 1024
 #define IN_HAND_BYTES ((size_t)2 << 10)
 
 /* Called by an exec thread or, for a batch that was kept, by the loop thread. */
@@ -149,14 +146,6 @@ static enum may may_submit(struct cw_wjob *job, size_t used)
     return within ? MAY_WITH_ROOM : MAY_NOT;
 }
 
-static size_t ahead(const struct cw_wjob *job)
-{
-    size_t threads = job->worker->threads, n = 2 * threads;
-    if (job->item_ns > 0)
-        n += CW_MIN((size_t)(AHEAD_NS / job->item_ns) * threads, (size_t)AHEAD_MAX);
-    return n;
-}
-
 /* Submits the items that may begin. Returns how many bytes must be freed for the next item of a job
  * that has less than its share. */
 static size_t submit_all(struct cw_worker_state *w, size_t streams)
@@ -164,9 +153,8 @@ static size_t submit_all(struct cw_worker_state *w, size_t streams)
     size_t refused = 0, room = 0;
     while (refused < w->jobs.n && !w->memory.waits) {
         struct cw_wjob *job = w->jobs.list[w->jobs.next++ % w->jobs.n];
-        enum may may = job->tasks_n - job->waiting_n < ahead(job)
-                           ? may_submit(job, w->memory.bytes + streams)
-                           : MAY_NOT;
+        enum may may =
+            cw_wjob_has_enough(job) ? MAY_NOT : may_submit(job, w->memory.bytes + streams);
         if (may == MAY) {
             submit(job);
             refused = 0;
@@ -188,6 +176,7 @@ void cw_tasks_pump(struct cw_worker_state *w)
     do
         room = submit_all(w, streams);
     while (room > 0 && cw_outputs_make_room(w, room));
+    cw_wthread_use_look(w);
 }
 
 static void keep_output(struct cw_wjob *job, struct cw_wtask *task)

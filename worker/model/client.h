@@ -11,6 +11,9 @@
 #include "rpc/rpc.h"
 
 #define CW_WCLIENTS_MAX 1024
+/* Bytes that may be queued in a stream. Further outputs wait in the worker, where they can be
+ * revoked. */
+#define CW_WCLIENT_STREAM_LOW ((size_t)1 << 20)
 
 struct cw_worker_state;
 struct cw_wjob;

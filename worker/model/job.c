@@ -7,9 +7,21 @@
 #include "base/mem.h"
 #include "worker/model/state.h"
 
+/* Exec gets as many items as keep its threads busy for this time, and at most so many. */
+#define AHEAD_NS 4000000
+#define AHEAD_MAX 1024
+
 struct cw_wjob *cw_wjob_get(const struct cw_worker_state *w, const char *id)
 {
     return cw_strmap_get(&w->jobs.by_id, id);
+}
+
+bool cw_wjob_has_enough(const struct cw_wjob *job)
+{
+    size_t threads = job->worker->threads, ahead = 2 * threads;
+    if (job->item_ns > 0)
+        ahead += CW_MIN((size_t)(AHEAD_NS / job->item_ns) * threads, (size_t)AHEAD_MAX);
+    return job->tasks_n - job->waiting_n >= ahead;
 }
 
 uint32_t cw_wjob_consumer(const struct cw_wjob *job, uint64_t item)

@@ -8,6 +8,7 @@
 #include "worker/model/batch_dedup.h"
 #include "worker/model/cache_state.h"
 #include "worker/model/output_queue.h"
+#include "worker/model/thread_time.h"
 
 #define CW_JOB_ID_MAX 256
 #define CW_JOBS_MAX 10000
@@ -63,6 +64,7 @@ struct cw_wjob {
     size_t queued_n;   /* number of outputs in the queues */
     size_t bytes;      /* bytes of memory of tasks (estimated) and of queued outputs */
     size_t item_bytes; /* estimated memory of one output: that of the largest so far */
+    struct cw_wthreads threads;
 };
 
 /* An item that exec computes, or that waits for another job's task with the same item. */
@@ -88,6 +90,9 @@ struct cw_wtask {
 
 /* Finds a job by its id, or NULL. */
 struct cw_wjob *cw_wjob_get(const struct cw_worker_state *w, const char *id);
+/* Whether exec has as many items of the job as keep its threads busy for a few ms. It gets no more,
+ * since items that exec has cannot be taken back. */
+bool cw_wjob_has_enough(const struct cw_wjob *job);
 /* Returns the consumer that gets the item, for jobs whose items belong to fixed consumers. */
 uint32_t cw_wjob_consumer(const struct cw_wjob *job, uint64_t item);
 /* Returns the job's record of an epoch, which is made if it does not exist. The pointer is valid

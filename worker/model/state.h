@@ -138,7 +138,9 @@ struct cw_worker_state {
     struct cw_wjobs jobs;
     struct cw_wloader loader;
     struct cw_wmemory memory;
-    size_t tasks_n;                  /* number of tasks of all jobs */
+    size_t tasks_n; /* number of tasks of all jobs */
+    /* what exec said at the last count (compute/thread_use_count.h) */
+    struct cw_exec_thread_time exec_time;
     _Atomic(struct cw_wtask *) done; /* pushed by any thread: finished tasks, newest first */
     struct cw_loop_node done_node;
     struct cw_dedup dedup;

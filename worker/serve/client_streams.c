@@ -22,8 +22,6 @@
 
 #define MESSAGE_OUTPUTS 256
 #define MESSAGE_BYTES ((size_t)256 << 10)
-/* Bytes that may be queued in the stream. Further outputs wait here, where they can be revoked. */
-#define STREAM_LOW ((size_t)1 << 20)
 /* Number of epochs of which the sent items are remembered: more than can be in progress. */
 #define SENT_EPOCHS_MAX 64
 #define CREDIT_MAX (INT64_MAX / 4)
@@ -188,8 +186,8 @@ void cw_wclient_pump(struct cw_wclient *c)
     if (!c->job || !c->stream || cw_shm_transport_is_pending(c))
         return;
     struct cw_outq *q = &c->job->queues[c->consumer];
-    while (cw_stream_queued(c->stream) < STREAM_LOW && !cw_fault_rare("worker.queue_full") &&
-           send_some(c, q)) {
+    while (cw_stream_queued(c->stream) < CW_WCLIENT_STREAM_LOW &&
+           !cw_fault_rare("worker.queue_full") && send_some(c, q)) {
     }
 }
 
@@ -361,7 +359,7 @@ static void handle_fetch(void *arg, struct cw_stream *stream)
     w->clients = c;
     w->clients_n++;
     cw_stream_accept(stream, &cb, c);
-    cw_stream_set_low(stream, STREAM_LOW / 2);
+    cw_stream_set_low(stream, CW_WCLIENT_STREAM_LOW / 2);
     if (w->clients_n > CW_WCLIENTS_MAX)
         refuse(c, CW_E_LIMIT, "too many clients on this worker");
 }

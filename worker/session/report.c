@@ -15,6 +15,7 @@
 #include "worker/cache/worker_cache.h"
 #include "worker/compute/memory_short.h"
 #include "worker/compute/tasks.h"
+#include "worker/compute/thread_use_count.h"
 #include "worker/job/plan_loader.h"
 #include "worker/message/report_timer.h"
 #include "worker/message/to_dispatcher.h"
@@ -94,6 +95,51 @@ static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job
     cw_mem_free(counts);
 }
 
+static uint64_t ns(double n)
+{
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static void add_threads(Cachew__V1__Progress *progress, const struct cw_wjob *job)
+{
+    const struct cw_thread_use *total = &job->threads.total;
+    Cachew__V1__ThreadUse *use = CW_NEW(Cachew__V1__ThreadUse);
+    cachew__v1__thread_use__init(use);
+    use->job_id = job->id;
+#define SET(field, words) use->field = ns(total->field);
+    CW_THREAD_USES(SET)
+#undef SET
+    progress->threads[progress->n_threads++] = use;
+}
+
+static void add_all_counts(struct cw_worker_state *w, Cachew__V1__Progress *progress)
+{
+    cw_wthread_use_count(w);
+    progress->threads = CW_NEW_ARRAY(Cachew__V1__ThreadUse *, w->jobs.n + 1);
+    for (size_t i = 0; i < w->jobs.n; i++) {
+        add_counts(progress, w->jobs.list[i]);
+        add_threads(progress, w->jobs.list[i]);
+    }
+}
+
+static void progress_fini(Cachew__V1__Progress *progress)
+{
+    for (size_t i = 0; i < progress->n_done; i++) {
+        cw_mem_free(progress->done[i]->items);
+        cw_mem_free(progress->done[i]);
+    }
+    for (size_t i = 0; i < progress->n_counts; i++)
+        cw_mem_free(progress->counts[i]);
+    for (size_t i = 0; i < progress->n_threads; i++)
+        cw_mem_free(progress->threads[i]);
+    cw_mem_free(progress->done);
+    cw_mem_free(progress->counts);
+    cw_mem_free(progress->threads);
+    cw_wsource_report_free(progress);
+    cw_wcache_report_free(progress);
+    cw_loader_report_free(progress);
+}
+
 static size_t epochs_of_all(const struct cw_worker_state *w)
 {
     size_t n = 0;
@@ -134,26 +180,15 @@ void cw_report_now(struct cw_worker_state *w)
     progress.host_load = w->report.host.load;
     cw_wcache_report(w, &progress, with_counts);
     cw_loader_report(w, &progress);
-    for (size_t i = 0; i < w->jobs.n; i++) {
+    for (size_t i = 0; i < w->jobs.n; i++)
         add_done(&progress, w->jobs.list[i]);
-        if (with_counts)
-            add_counts(&progress, w->jobs.list[i]);
-    }
+    if (with_counts)
+        add_all_counts(w, &progress);
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS;
     m.progress = &progress;
     cw_dispatcher_send(w, &m);
-    for (size_t i = 0; i < progress.n_done; i++) {
-        cw_mem_free(progress.done[i]->items);
-        cw_mem_free(progress.done[i]);
-    }
-    for (size_t i = 0; i < progress.n_counts; i++)
-        cw_mem_free(progress.counts[i]);
-    cw_mem_free(progress.done);
-    cw_mem_free(progress.counts);
-    cw_wsource_report_free(&progress);
-    cw_wcache_report_free(&progress);
-    cw_loader_report_free(&progress);
+    progress_fini(&progress);
     if (!cw_wcache_is_reported(w))
         cw_report_soon(w);
 }
