@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "base/thread_use.h"
 
 #define CW_SCALE_HISTORY 20
 
@@ -29,6 +30,9 @@ struct cw_scale_window {
     double rate;
     double cpu;           /* part of the workers' CPU that was used, 0 to 1 */
     double remote, local; /* workers that served during the whole window */
+    /* What the threads of the workers did: shares of their time, which add up to 1; all 0: unknown.
+     * So it says which limit there is before another number of workers is tried. */
+    struct cw_thread_use threads;
 };
 /* Options; 0 means the default, which the comment gives in brackets. */
 struct cw_scale_options {

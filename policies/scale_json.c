@@ -27,9 +27,20 @@ struct number {
     {                                                                                              \
 #field, offsetof(struct cw_scale_state, field)                                             \
     }
-static const struct number window_numbers[] = {
-    WINDOW(at_s),   WINDOW(seconds), WINDOW(batches), WINDOW(wait_share), WINDOW(queue),
-    WINDOW(step_s), WINDOW(rate),    WINDOW(cpu),     WINDOW(remote),     WINDOW(local)};
+static const struct number window_numbers[] = {WINDOW(at_s),
+                                               WINDOW(seconds),
+                                               WINDOW(batches),
+                                               WINDOW(wait_share),
+                                               WINDOW(queue),
+                                               WINDOW(step_s),
+                                               WINDOW(rate),
+                                               WINDOW(cpu),
+                                               WINDOW(remote),
+                                               WINDOW(local),
+#define THREAD_USE(field, words) WINDOW(threads.field),
+                                               CW_THREAD_USES(THREAD_USE)
+#undef THREAD_USE
+};
 static const struct number available_numbers[] = {AVAILABLE(remote), AVAILABLE(local),
                                                   AVAILABLE(granted)};
 static const struct number option_numbers[] = {

@@ -24,6 +24,9 @@ void cw_svc_window_row(const struct cw_scale_window *window, Cachew__V1__Trainer
     ret_row->cpu = window->cpu;
     ret_row->remote = window->remote;
     ret_row->local = window->local;
+#define SET(field, words) ret_row->threads_##field = window->threads.field;
+    CW_THREAD_USES(SET)
+#undef SET
 }
 
 static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)

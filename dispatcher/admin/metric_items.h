@@ -101,6 +101,9 @@ METRIC(JOB, "cachew_job_workers_wanted", GAUGE,
 METRIC(JOB, "cachew_job_worker_seconds_total", COUNTER, "Time of workers that the job has used.",
        s->job->usage.remote_s)
 METRIC(JOB, "cachew_job_cost_total", COUNTER, "What the job has cost so far.", s->job->usage.cost)
+METRIC(THREADS, "cachew_job_thread_seconds_total", COUNTER,
+       "Time of the workers' threads for the job, by what they did or waited for.",
+       s->thread_ns / 1e9)
 METRIC(NODE, "cachew_node_elements_total", COUNTER, "Elements that the operator computed.",
        s->node->elements)
 METRIC(NODE, "cachew_node_cache_hits_total", COUNTER,

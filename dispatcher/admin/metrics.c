@@ -18,6 +18,7 @@ enum subject {
     CACHE,
     TENANT,
     JOB,
+    THREADS,
     NODE,
     WORKER,
     TIER
@@ -26,12 +27,13 @@ enum type { COUNTER, GAUGE };
 #define NO_VALUE ((double)NAN)
 struct cw_metric_of {
     struct cw_dispatcher *d;
-    /* The state or kind that WORKER_STATE, JOB_STATE and DECISION_KIND are about. */
+    /* The state, kind or use that WORKER_STATE, JOB_STATE, DECISION_KIND and THREADS are about. */
     const char *word;
     size_t index;
     const struct cw_tenant *tenant;
     struct cw_job *job;
     const Cachew__V1__JobRow *row; /* The job's row; set if the subject is JOB. */
+    double thread_ns;              /* set if the subject is THREADS */
     const struct cw_node_sums *node;
     const struct cw_worker *worker;
     const Cachew__V1__SourceTier *tier;
@@ -142,6 +144,7 @@ static const char *const labels_of[] = {[INFO] = "version",
                                         [CACHE] = "",
                                         [TENANT] = "tenant",
                                         [JOB] = "job, name, tenant",
+                                        [THREADS] = "job, name, tenant, use",
                                         [NODE] = "job, name, tenant, node, op",
                                         [WORKER] = "worker, address, host",
                                         [TIER] = "worker, tier"};
@@ -155,12 +158,13 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
         const char *key, *value;
     } labels[] = {
         {"version", subject == INFO ? CW_VERSION : NULL},
-        {subject == DECISION_KIND ? "kind" : "state", s->word},
+        {subject == DECISION_KIND ? "kind" : "state", subject == THREADS ? NULL : s->word},
         {"job", s->job ? s->job->id : NULL},
         {"name", s->job ? s->job->name : NULL},
         {"tenant", s->job      ? s->job->tenant->name
                    : s->tenant ? s->tenant->name
                                : NULL},
+        {"use", subject == THREADS ? s->word : NULL},
         {"node", s->node ? s->job->info->cacheable[s->index]->node : NULL},
         {"op", s->node ? s->job->info->cacheable[s->index]->op : NULL},
         {"worker", s->worker ? worker : NULL},
@@ -230,6 +234,20 @@ static void each_job(struct page *page, struct cw_dispatcher *d)
                    &(const struct cw_metric_of){.d = d, .job = job, .row = &page->rows[i++].row});
 }
 
+static void each_use(struct page *page, struct cw_dispatcher *d)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        const struct cw_thread_use *use = &job->threads.total;
+        if (job->status != CW_JOB_RUNNING || !cw_job_has_clients(job))
+            continue;
+#define USE(field, words)                                                                          \
+    add_sample(page, &(const struct cw_metric_of){                                                 \
+                         .d = d, .job = job, .word = #field, .thread_ns = use->field});
+        CW_THREAD_USES(USE)
+#undef USE
+    }
+}
+
 static void each_node(struct page *page, struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
@@ -282,6 +300,9 @@ static void add_metric(struct page *page, struct cw_dispatcher *d)
         break;
     case JOB:
         each_job(page, d);
+        break;
+    case THREADS:
+        each_use(page, d);
         break;
     case NODE:
         each_node(page, d);

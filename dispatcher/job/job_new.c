@@ -70,6 +70,7 @@ void cw_job_free(struct cw_job *job)
     cw_job_cache_fini(job);
     cw_scaling_free(job);
     cw_telemetry_free(job);
+    cw_thread_use_sums_fini(&job->threads);
     cw_mem_free(job->consumers);
     cw_item_faults_free(job);
     cachew__v1__job_options__free_unpacked(job->options, NULL);

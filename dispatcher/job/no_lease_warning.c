@@ -15,16 +15,6 @@ static bool has_leases(const struct cw_job *job)
     return false;
 }
 
-/* A trainer that has finished batches is not waiting. */
-static bool somebody_waits(const struct cw_job *job)
-{
-    for (uint32_t c = 0; c < job->layout.consumers; c++) {
-        if (job->consumers[c].client && job->consumers[c].ready == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool has_all(const struct cw_job *job, const struct cw_consumer *consumer)
 {
     return job->epochs_n > 0 && consumer->position.epoch >= job->epochs_n;
@@ -55,7 +45,7 @@ static void add_reason(struct cw_job *job, struct cw_str *out)
 bool cw_job_lacks_leases(struct cw_job *job, struct cw_str *ret_reason)
 {
     if (job->status != CW_JOB_RUNNING || job->workers_n == 0 || job->hold_until_ms > 0 ||
-        has_leases(job) || !somebody_waits(job))
+        has_leases(job) || !cw_job_trainer_waits(job))
         return false;
     add_reason(job, ret_reason);
     return true;

@@ -35,10 +35,10 @@ void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
     cw_demand_add(&telemetry->now, ack->measure, ack->ready);
 }
 
-static void begin(struct cw_telemetry *telemetry, const struct cw_scale_window *workers,
-                  int64_t now)
+static void begin(const struct cw_job *job, const struct cw_scale_window *workers, int64_t now)
 {
-    telemetry->now = (struct cw_demand_sums){0};
+    struct cw_telemetry *telemetry = job->telemetry;
+    cw_demand_begin(job, &telemetry->now);
     telemetry->begin_ms = now;
     telemetry->workers = workers->remote;
     telemetry->locals = workers->local;
@@ -54,14 +54,14 @@ void cw_telemetry_tick(struct cw_job *job, int64_t now)
     bool runs = job->status == CW_JOB_RUNNING && cw_job_has_clients(job) &&
                 w.remote == telemetry->workers && w.local == telemetry->locals;
     if (!runs) {
-        begin(telemetry, &w, now);
+        begin(job, &w, now);
         return;
     }
     if (age < usual || (telemetry->now.batches == 0 && age < LONG_WINDOWS * usual))
         return;
     if (telemetry->now.ns > 0)
         telemetry->windows[telemetry->windows_n++ % CW_WINDOWS_KEPT] = w;
-    begin(telemetry, &w, now);
+    begin(job, &w, now);
 }
 
 const struct cw_scale_window *cw_telemetry_window(const struct cw_job *job, size_t i)

@@ -16,6 +16,11 @@ void cw_demand_add(struct cw_demand_sums *sums, const Cachew__V1__Measure *m, ui
     sums->queue_n++;
 }
 
+void cw_demand_begin(const struct cw_job *job, struct cw_demand_sums *sums)
+{
+    *sums = (struct cw_demand_sums){.threads = job->threads.total};
+}
+
 /* Sets the number of workers, the use of their CPUs, and the batches that one worker can compute
  * per second when nothing holds it up. */
 static void add_workers(const struct cw_job *job, struct cw_scale_window *w)
@@ -43,6 +48,7 @@ struct cw_scale_window cw_demand_window(const struct cw_job *job, const struct c
         .wait_share = s->ns > 0 ? (double)s->wait_ns / (double)s->ns : 0,
         .queue = s->queue_n > 0 ? s->queue / (double)s->queue_n : 0,
         .step_s = s->step_batches > 0 ? s->step_ns / s->step_batches / 1e9 / consumers : 0};
+    w.threads = cw_thread_use_shares(&job->threads.total, &s->threads);
     add_workers(job, &w);
     return w;
 }

@@ -12,7 +12,10 @@ struct cw_job;
 struct cw_demand_sums {
     uint64_t batches, bytes, copies, ns, wait_ns, queue_n;
     double queue, step_ns, step_batches;
+    struct cw_thread_use threads; /* The job's totals when the sums were begun. */
 };
+/* Begins the sums of a demand window. */
+void cw_demand_begin(const struct cw_job *job, struct cw_demand_sums *sums);
 void cw_demand_add(struct cw_demand_sums *sums, const Cachew__V1__Measure *measure, uint64_t ready);
 /* Returns the demand window of the sums. It is as long as the trainers needed for its batches; if
  * that is not known, it lasts from begin_ms to now. Its numbers of workers are those that serve the

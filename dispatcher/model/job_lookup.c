@@ -37,6 +37,15 @@ bool cw_job_has_clients(const struct cw_job *job)
     return job->clients != NULL;
 }
 
+bool cw_job_trainer_waits(const struct cw_job *job)
+{
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        if (job->consumers[c].client && job->consumers[c].ready == 0)
+            return true;
+    }
+    return false;
+}
+
 bool cw_job_had_clients(const struct cw_job *job)
 {
     for (uint32_t c = 0; c < job->layout.consumers; c++)

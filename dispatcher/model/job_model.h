@@ -11,6 +11,7 @@
 #include "dispatcher/model/config.h"
 #include "dispatcher/model/epoch.h"
 #include "dispatcher/model/item_faults.h"
+#include "dispatcher/model/thread_use_sums.h"
 #include "dispatcher/model/usage.h"
 
 struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
@@ -145,6 +146,7 @@ struct cw_job {
     int64_t hold_until_ms;
     /* ---- measurements ---- */
     double item_bytes, item_ns, item_busy_ns, consume_rate;
+    struct cw_thread_use_sums threads; /* What the threads of its workers did. */
     uint64_t consumed_since, skipped, recomputed, hedged, hedges_out, skipped_items, leased_n,
         shared;
     struct cw_usage usage, usage_stored;
@@ -171,6 +173,8 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 /* Finds a job of this name that a client can join. */
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 bool cw_job_has_clients(const struct cw_job *job);
+/* Returns whether a trainer is attached that has no finished batch. */
+bool cw_job_trainer_waits(const struct cw_job *job);
 /* Returns whether a client ever held a consumer slot, so that somebody may have received items. */
 bool cw_job_had_clients(const struct cw_job *job);
 const char *cw_job_tenant(const struct cw_job *job);

@@ -6,10 +6,10 @@
  * batches. */
 #define LONG_WINDOWS 5
 
-static void begin_window(struct cw_scaling *s, int64_t now)
+static void begin_window(const struct cw_job *job, int64_t now)
 {
-    s->begin_ms = now;
-    s->sums = (struct cw_demand_sums){0};
+    job->scaling->begin_ms = now;
+    cw_demand_begin(job, &job->scaling->sums);
 }
 
 void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
@@ -37,7 +37,7 @@ static void decide(struct cw_job *job, int64_t now)
     struct cw_scale_inputs inputs;
     cw_scaling_inputs(job, &window, &inputs);
     s->last = window;
-    begin_window(s, now);
+    begin_window(job, now);
     cw_log_debug(CW_LOG_MOD,
                  "job=%s window seconds=%.3f batches=%.0f wait_share=%.3f queue=%.1f step_s=%.6f "
                  "rate=%.3f cpu=%.2f remote=%.0f local=%.0f",
@@ -66,7 +66,7 @@ static void tick_job(struct cw_job *job, int64_t now)
     if (!s || job->status != CW_JOB_RUNNING || !cw_job_has_clients(job) ||
         !cw_scaling_is_settled(job, now)) {
         if (s)
-            begin_window(s, now);
+            begin_window(job, now);
         return;
     }
     if (is_full(s, &job->d->options, now))

@@ -6,8 +6,36 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/thread_use.h"
 #include "client/tool/tool.h"
 #include "data/identity.h"
+
+#define LEAST_SHARE 0.005 /* Smaller shares of the threads' time are not printed. */
+
+/* Prints what the threads of the workers did, the largest share first. */
+static void print_threads(const Cachew__V1__TrainerWindow *w)
+{
+    struct {
+        double share;
+        const char *words;
+    } uses[] = {
+#define USE(field, words) {w->threads_##field, words},
+        CW_THREAD_USES(USE)
+#undef USE
+    };
+    const char *before = "  their threads were  ";
+    for (size_t n = 0; n < CW_ARRAY_LEN(uses); n++) {
+        size_t most = 0;
+        for (size_t i = 1; i < CW_ARRAY_LEN(uses); i++)
+            most = uses[i].share > uses[most].share ? i : most;
+        if (uses[most].share < LEAST_SHARE)
+            break;
+        printf("%s%.0f %% %s", before, 100 * uses[most].share, uses[most].words);
+        uses[most].share = 0;
+        before = ", ";
+    }
+    printf("%s", before[0] == ',' ? "\n" : "");
+}
 
 static void print_window(const Cachew__V1__TrainerWindow *w, size_t kept)
 {
@@ -26,6 +54,7 @@ static void print_window(const Cachew__V1__TrainerWindow *w, size_t kept)
     if (w->rate > 0)
         printf("  one of them gives   %.1f batches/s when nothing holds it up\n", w->rate);
     printf("  CPU of their threads %.0f %%\n", 100 * w->cpu);
+    print_threads(w);
 }
 
 void tool_explain_standing(const Cachew__V1__ExplainReply *reply)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/thread_use.h"
 #include "client/tool/view/usage.h"
 
 struct number {
@@ -44,7 +45,11 @@ void tool_window_members(struct cw_str *out, const Cachew__V1__TrainerWindow *w)
                                  {"worker_rate", w->rate},
                                  {"cpu", w->cpu},
                                  {"remote", w->remote},
-                                 {"local", w->local}};
+                                 {"local", w->local},
+#define USE(field, words) {"threads_" #field, w->threads_##field},
+                                 CW_THREAD_USES(USE)
+#undef USE
+    };
     add_reals(out, reals, CW_ARRAY_LEN(reals));
 }
 
