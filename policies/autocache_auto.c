@@ -12,13 +12,14 @@
 
 /* a second of CPU time of every thread counts as so many seconds of waiting */
 #define CPU_WEIGHT 0.05
-/* part of the score that caching must save, otherwise nothing is cached ... */
-#define GAIN_MIN 0.02
+/* part of the score that caching must save, otherwise nothing is cached: not less than epochs that
+ * were equal would differ by ... */
+#define GAIN_MIN CW_EPOCH_NOISE
 #define CPU_GAIN_MIN 0.2 /* ... unless it saves this part of the CPU time */
 /* part of the score by which another plan must be cheaper to replace the present decision */
 #define BEATS 0.10
 /* that part, if the present decision predicted something else than was measured */
-#define BEATS_REFUTED 0.02
+#define BEATS_REFUTED CW_EPOCH_NOISE
 #define SAVED_SHOWN 0.005 /* a smaller part that is saved is not worth a number */
 #define EQUAL 0.002       /* smaller differences count as none */
 /* ratio between measured and predicted epoch, either way, that contradicts a decision */
@@ -50,6 +51,46 @@ static double overhead(const struct cw_autocache_snapshot *s)
     bare.compute_ns = 0;
     cw_autocache_cost(&bare, CW_POLICY_NONE, 0, &cost);
     return cost.by_trainer || !cost.known ? 0 : fmax(0, s->compute_ns - cost.epoch_ns);
+}
+
+/* Returns the time that epochs which read from `measured` took in addition to what is known of
+ * nodes and store; 0 if nothing is known of it. The trainer, who may have been the limit, is left
+ * out of the model. */
+static double reading_overhead(const struct cw_autocache_snapshot *s, size_t measured)
+{
+    struct cw_plan_cost cost;
+    double took = s->nodes[measured].epoch_ns;
+    if (took <= 0 || took <= (1 + CW_EPOCH_NOISE) * cw_autocache_trainer_time(s))
+        return 0;
+    struct cw_autocache_snapshot bare = *s;
+    struct cw_autocache_node *nodes = cw_mem_dup(s->nodes, s->n * sizeof(*nodes));
+    nodes[measured].epoch_ns = 0;
+    nodes[measured].cached = cw_autocache_records(&nodes[measured]);
+    bare.nodes = nodes;
+    bare.trainer_ns = 0;
+    cw_autocache_cost(&bare, measured, 0, &cost);
+    cw_mem_free(nodes);
+    return cost.known ? fmax(0, took - cost.epoch_ns) : 0;
+}
+
+static double cached_bytes(const struct cw_autocache_node *node)
+{
+    return cw_autocache_records(node) * node->bytes;
+}
+
+/* Returns what epochs that read from `node` take in addition, by the epochs that read from other
+ * nodes of the same store: as much as these, or less if it has fewer bytes. So a node is not
+ * preferred because its epochs are only computed, and those of another were measured. */
+static double likely_overhead(const struct cw_autocache_snapshot *s, size_t node, double computing)
+{
+    double most = computing;
+    for (size_t i = 0; s->nodes[node].epoch_ns <= 0 && i < s->n; i++) {
+        double more = i != node && s->nodes[i].epoch_ns > 0 ? reading_overhead(s, i) : 0;
+        if (more > 0)
+            most = fmax(most, more * fmin(1, cached_bytes(&s->nodes[node]) /
+                                                 fmax(cached_bytes(&s->nodes[i]), 1)));
+    }
+    return most;
 }
 
 /* ---- one line of text for each candidate ---- */
@@ -130,7 +171,7 @@ static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *r
             add_refused(out, &s->nodes[i]);
             continue;
         }
-        struct plan plan = evaluate(s, i, overhead_ns);
+        struct plan plan = evaluate(s, i, likely_overhead(s, i, overhead_ns));
         add_candidate(out, s, &plan);
         if (i == s->current)
             *ret_current = plan;

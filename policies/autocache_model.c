@@ -9,7 +9,6 @@
 #include "base/mem.h"
 
 #define TRAINER_MORE 1.5 /* of its steps: more than this it did not do between them */
-#define EPOCH_NOISE 0.05 /* by which equal epochs differ */
 #define FILLING_MAX 200  /* the most epochs that are computed one by one */
 
 struct work {
@@ -81,9 +80,7 @@ struct fill {
     struct cw_plan_cost *cost;
 };
 
-/* Returns the time of the trainer itself for an epoch. Its steps leave out what it does between
- * them, and the last whole epoch, without what it waited, does not. */
-static double trainer_time(const struct cw_autocache_snapshot *s)
+double cw_autocache_trainer_time(const struct cw_autocache_snapshot *s)
 {
     double busy = s->trainer_ns > 0 && s->wait_share >= 0 ? (1 - s->wait_share) * s->epoch_ns : 0;
     return fmax(s->trainer_ns, fmin(busy, TRAINER_MORE * s->trainer_ns));
@@ -93,8 +90,8 @@ static double trainer_time(const struct cw_autocache_snapshot *s)
  * time is as long as any other that the trainer limits. */
 static double measured_length(const struct cw_autocache_snapshot *s, double ns)
 {
-    double trainer = trainer_time(s);
-    return ns <= trainer * (1 + EPOCH_NOISE) ? trainer : ns;
+    double trainer = cw_autocache_trainer_time(s);
+    return ns <= trainer * (1 + CW_EPOCH_NOISE) ? trainer : ns;
 }
 
 /* Returns the length of a whole epoch with the present share, without writing. */
@@ -103,7 +100,7 @@ static double epoch_length(const struct fill *f, const struct work *work, double
     const struct cw_autocache_snapshot *s = f->s;
     double threads = (work->thread_ns + extra_ns) / fmax(s->threads, 1) + f->overhead_ns;
     double store = s->store.read_bytes_s > 0 ? work->read_bytes / s->store.read_bytes_s * 1e9 : 0;
-    double trainer = trainer_time(s), ns = fmax(fmax(threads, store), trainer);
+    double trainer = cw_autocache_trainer_time(s), ns = fmax(fmax(threads, store), trainer);
     f->cost->by_store = store > threads && store >= trainer;
     f->cost->by_trainer = !f->cost->by_store && trainer > threads;
     return ns;

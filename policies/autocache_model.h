@@ -6,6 +6,8 @@
 
 #include "policies/policy.h"
 
+#define CW_EPOCH_NOISE 0.05 /* the part by which the lengths of equal epochs differ */
+
 struct cw_plan_cost {
     /* false: the cost depends on nodes that were not measured yet; the other members are not set */
     bool known;
@@ -23,6 +25,9 @@ struct cw_plan_cost {
  * asks for. overhead_ns is added to each epoch. */
 void cw_autocache_cost(const struct cw_autocache_snapshot *snapshot, size_t node,
                        double overhead_ns, struct cw_plan_cost *ret_cost);
+/* Returns the time of the trainer itself for an epoch; 0 if it is not known. Its steps leave out
+ * what it does between them, and the last whole epoch, without what it waited, does not. */
+double cw_autocache_trainer_time(const struct cw_autocache_snapshot *snapshot);
 double cw_autocache_records(const struct cw_autocache_node *node);
 /* Interpolates linearly between the points, and extrapolates with the first or last two; the result
  * is at least 0. points_n >= 1. */

@@ -307,6 +307,161 @@ static void an_epoch_that_takes_too_long_is_noticed(void **state)
     assert_false(cw_autocache_detect_changes(decider, now + 2000));
 }
 
+/* ---- the policy `auto`, epoch after epoch ---- */
+
+/* Asks a second later than before, so that the policy is asked if anything is new. */
+static void ask(struct cw_job *job)
+{
+    static int64_t later_ms;
+    struct cw_err err;
+    later_ms += 1000;
+    assert_int_equal(tick(job, cw_clock_ms() + later_ms, &err), 0);
+}
+
+/* Ends the job's present epoch: it took so long, and its trainer waited for this part of it. */
+static void end_epoch(struct cw_job *job, double seconds, double wait_share)
+{
+    struct cw_client client = {.job = job};
+    const uint64_t before = job->first_epoch;
+    job->consumers[0].client = &client;
+    job->consumers[0].wait_share = wait_share;
+    job->autocache->epoch_is_steady = true;
+    job->autocache->began_ms = cw_clock_ms() - (int64_t)(seconds * 1e3);
+    job->first_epoch++;
+    cw_autocache_epochs_moved(job, before);
+    ask(job);
+    job->consumers[0].client = NULL;
+}
+
+/* The trainer's steps of an epoch: ten batches. */
+static void steps(struct cw_job *job, double step_s)
+{
+    Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
+    measure.batches = 10;
+    measure.step_ns = (uint64_t)(step_s * 1e9);
+    measure.ns = 10 * measure.step_ns;
+    cw_autocache_ack(job, &measure);
+}
+
+static void fill_cache(void)
+{
+    for (unsigned i = 0; i < 10; i++)
+        made_up_chunk("default", KEY_2, i, 100, WALL);
+}
+
+/* The last decision about a job, as tools are told. */
+static const Cachew__V1__Decision *last_decision(char *job, size_t *ret_n)
+{
+    Cachew__V1__ListDecisionsRequest request = CACHEW__V1__LIST_DECISIONS_REQUEST__INIT;
+    static char kind[] = "autocache";
+    request.job = job;
+    request.kind = kind;
+    const struct peers_answer *got =
+        peers_ask("ListDecisions", &request.base, &cachew__v1__list_decisions_reply__descriptor);
+    assert_non_null(got->reply);
+    const Cachew__V1__ListDecisionsReply *listed =
+        (const Cachew__V1__ListDecisionsReply *)got->reply;
+    assert_true(listed->n_decisions > 0);
+    *ret_n = listed->n_decisions;
+    return listed->decisions[listed->n_decisions - 1];
+}
+
+/* A job with one worker of one thread, for which an epoch is 2 s of decoding. */
+static struct cw_job *begin_auto(const char *id)
+{
+    struct cw_job *job = begin_job(id, "auto", false);
+    (void)cw_autocache_of(job);
+    ask(job);
+    return job;
+}
+
+/* Reading was to take a moment, and takes 4 s: measurement contradicts the decision, so it is
+ * revised, with both numbers in its reason. It is not revised for a little. */
+static void a_contradicted_decision_is_revised(void **state)
+{
+    (void)state;
+    static char id[] = "a";
+    size_t n;
+    (void)made_up_worker(1, 1);
+    struct cw_job *job = begin_auto(id);
+    assert_null(job->cached_node); /* nothing is measured yet */
+    report(job, 50);
+    ask(job);
+    assert_string_equal(job->cached_node, "decode_image");
+    const double predicted = job->autocache->predicted_ns;
+    assert_true(predicted > 0 && predicted < 0.1e9);
+    fill_cache();
+    end_epoch(job, 2.2, 0.9); /* the filling epoch says nothing about reading */
+    assert_string_equal(job->cached_node, "decode_image");
+    end_epoch(job, 0.1, 0.9); /* as short as was said */
+    assert_string_equal(job->cached_node, "decode_image");
+    end_epoch(job, 8, 0.9); /* the mean of both is 4 s: the store has become slow */
+    assert_null(job->cached_node);
+    const Cachew__V1__Decision *last = last_decision(id, &n);
+    assert_string_equal(last->choice, "");
+    assert_non_null(strstr(last->reason, "; an epoch took 8.00 s where "));
+    assert_non_null(strstr(last->reason, " was predicted; until now \"decode_image\" was cached"));
+    /* Computing is as long as was said from now on: this stands. */
+    end_epoch(job, 2.1, 0.9);
+    end_epoch(job, 2.2, 0.9);
+    assert_null(job->cached_node);
+}
+
+/* A full cache that saves CPU time alone, since the trainer is the limit: steps of 323 ms, ten of
+ * them an epoch, and epochs that last half a second longer. It is kept for all epochs, whatever
+ * their noise, and no prediction is shorter than the steps. */
+static void a_full_cache_is_kept_where_the_trainer_is_the_limit(void **state)
+{
+    (void)state;
+    static char id[] = "a";
+    static const double lengths[] = {3.71, 3.66, 3.85, 3.52, 3.9, 3.7, 3.64, 3.75};
+    size_t n, before;
+    (void)made_up_worker(1, 1);
+    struct cw_job *job = begin_auto(id);
+    steps(job, 0.323);
+    report(job, 50);
+    ask(job);
+    assert_string_equal(job->cached_node, "decode_image");
+    assert_true(job->autocache->predicted_ns >= 3.23e9);
+    fill_cache();
+    end_epoch(job, lengths[0], 0.02);
+    (void)last_decision(id, &before);
+    for (size_t i = 1; i < CW_ARRAY_LEN(lengths); i++) {
+        steps(job, 0.323);
+        end_epoch(job, lengths[i], 0.02);
+        assert_string_equal(job->cached_node, "decode_image");
+        assert_true(job->autocache->predicted_ns >= 3.23e9);
+        assert_null(strstr(last_decision(id, &n)->reason, "-0 %"));
+    }
+    assert_true(n <= before + 1); /* at most one more, when the first whole epoch was measured */
+}
+
+/* What one job has measured decides for the next of its pipeline, before it has computed anything;
+ * and both say so. */
+static void the_next_job_begins_with_what_was_measured(void **state)
+{
+    (void)state;
+    static char first[] = "a", second[] = "b";
+    size_t n;
+    (void)made_up_worker(1, 1);
+    struct cw_job *job = begin_auto(first);
+    report(job, 50);
+    ask(job);
+    assert_string_equal(job->cached_node, "decode_image");
+    assert_null(strstr(last_decision(first, &n)->reason, "It begins with"));
+    struct cw_job *next = begin_auto(second);
+    assert_string_equal(next->cached_node, "decode_image");
+    assert_true(next->autocache->predicted_ns == job->autocache->predicted_ns);
+    assert_non_null(strstr(last_decision(second, &n)->reason,
+                           " It begins with what job a of this pipeline measured."));
+    /* A job of another tenant, or of another pipeline, does not. */
+    struct cw_job *other = begin_job("c", "auto", false);
+    other->fingerprint.lo++;
+    assert_null(cw_autocache_of(other)->prior_job);
+    ask(other);
+    assert_null(other->cached_node);
+}
+
 /* ---- what tools are told ---- */
 static const Cachew__V1__ExplainReply *explain(struct cw_job *job)
 {
@@ -424,6 +579,9 @@ int main(void)
         TEST(room_is_what_is_free_or_unread),
         TEST(only_whole_epochs_count),
         TEST(an_epoch_that_takes_too_long_is_noticed),
+        TEST(a_contradicted_decision_is_revised),
+        TEST(a_full_cache_is_kept_where_the_trainer_is_the_limit),
+        TEST(the_next_job_begins_with_what_was_measured),
         TEST(what_the_policy_would_say_now),
         TEST(decisions_and_measurements_survive),
         TEST(a_decision_of_another_policy_does_not_stand),

@@ -210,8 +210,8 @@ static void test_auto_is_least(void **state)
             if (i < CHAIN && w.nodes[i].why_not)
                 continue;
             cw_autocache_cost(&w.s, i < CHAIN ? i : CW_POLICY_NONE, 0, &other);
-            /* CPU time weighs a little, a gain of 2 % is none. */
-            assert_true(chosen.total_ns <= other.total_ns * 1.075);
+            /* CPU time weighs a little, a gain of 5 % is none. */
+            assert_true(chosen.total_ns <= other.total_ns * 1.11);
         }
     }
 }
@@ -316,6 +316,115 @@ static void test_published_is_least(void **state)
     }
 }
 
+/* Whole epochs were measured, with 4 % of noise, and so were the trainer's steps. */
+static void measure_epochs(struct world *w, double trainer_part)
+{
+    struct cw_plan_cost compute;
+    cw_autocache_cost(&w->s, CW_POLICY_NONE, 0, &compute);
+    w->s.trainer_ns = trainer_part * compute.epoch_ns;
+    w->s.wait_share = uniform(0, 1);
+    w->s.compute_ns = fmax(compute.epoch_ns, w->s.trainer_ns) * uniform(0.96, 1.04);
+    w->s.epoch_ns = w->s.compute_ns;
+    for (size_t i = 0; i < CHAIN; i++) {
+        struct cw_autocache_node *node = &w->nodes[i];
+        if (node->why_not || uniform(0, 1) < 0.5)
+            continue;
+        struct cw_plan_cost cost;
+        node->cached = node->elements_n;
+        cw_autocache_cost(&w->s, i, 0, &cost);
+        node->epoch_ns = cost.epoch_ns * uniform(0.96, 1.04) * (uniform(0, 1) < 0.2 ? 3 : 1);
+    }
+}
+
+/* Whatever was measured: no prediction is shorter than the trainer's steps, what is chosen saves
+ * more than noise, and no reason has a gain of nothing. */
+static void test_measured_epochs(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 5000; round++) {
+        struct world w;
+        random_world(&w);
+        w.s.elements_measured = 1000;
+        w.s.epochs_left = floor(uniform(2, 50));
+        measure_epochs(&w, magnitude(0.05, 5));
+        const size_t before = (size_t)uniform(0, CHAIN);
+        w.s.standing = !w.nodes[before].why_not && uniform(0, 1) < 0.5;
+        w.s.current = w.s.standing ? before : CW_POLICY_NONE;
+        struct cw_autocache_decision d = decide("auto", &w.s);
+        assert_true(d.decided);
+        assert_true(d.epoch_ns >= w.s.trainer_ns * (1 - 1e-9));
+        assert_true(d.total_ns >= w.s.epochs_left * w.s.trainer_ns * (1 - 1e-9));
+        assert_null(strstr(cw_str_text(&d.reason), "-0 %"));
+        assert_null(strstr(cw_str_text(&d.reason), "(0 %)"));
+        assert_null(strstr(cw_str_text(&d.reason), "(-"));
+        if (d.node != w.s.current && d.node != CW_POLICY_NONE) {
+            struct cw_plan_cost chosen, compute;
+            cw_autocache_cost(&w.s, d.node, 0, &chosen);
+            cw_autocache_cost(&w.s, CW_POLICY_NONE, 0, &compute);
+            assert_true(chosen.total_ns < (1 - 0.05) * compute.total_ns * 1.03 ||
+                        chosen.cpu_ns < (1 - 0.2) * compute.cpu_ns);
+        }
+        cw_autocache_decision_fini(&d);
+    }
+}
+
+/* Where the trainer is the limit of all, noise of measured epochs moves nothing: what stands is
+ * kept if it saves CPU time, however many of the candidates were measured. */
+static void test_equal_epochs_are_equal(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        struct world w;
+        random_world(&w);
+        w.s.store.free_bytes = -1;
+        w.s.store.read_bytes_s = w.s.store.write_bytes_s = 0;
+        w.s.elements_measured = 1000;
+        struct cw_plan_cost compute;
+        cw_autocache_cost(&w.s, CW_POLICY_NONE, 0, &compute);
+        w.s.trainer_ns = 20 * compute.epoch_ns;
+        const size_t node = node_of("auto", &w.s);
+        w.s.standing = true;
+        w.s.current = node;
+        w.s.predicted_ns = w.s.trainer_ns;
+        for (int epoch = 0; epoch < 10; epoch++) {
+            w.s.epoch_ns = w.s.trainer_ns * uniform(1, 1.3);
+            w.s.wait_share = uniform(0, 0.03);
+            if (node == CW_POLICY_NONE)
+                w.s.compute_ns = w.s.epoch_ns;
+            else
+                w.nodes[node].epoch_ns = w.s.epoch_ns;
+            assert_int_equal(node_of("auto", &w.s), node);
+        }
+    }
+}
+
+/* Reading from one node was measured, and took longer than the store's rates say: reading from
+ * another one is not taken for faster because it was not measured. */
+static void test_reading_is_compared_with_reading(void **state)
+{
+    (void)state;
+    size_t refuted = 0;
+    for (int round = 0; round < 2000; round++) {
+        struct world w;
+        random_world(&w);
+        w.s.store.free_bytes = -1;
+        w.s.elements_measured = 1000;
+        const size_t node = node_of("auto", &w.s);
+        if (node == CW_POLICY_NONE)
+            continue;
+        struct cw_plan_cost compute;
+        cw_autocache_cost(&w.s, CW_POLICY_NONE, 0, &compute);
+        for (size_t i = 0; i < CHAIN; i++)
+            w.nodes[i].bytes = w.nodes[i].elements_n > 0 ? 1e9 / w.nodes[i].elements_n : 0;
+        w.nodes[node].cached = w.nodes[node].elements_n;
+        w.nodes[node].epoch_ns = 10 * fmax(compute.epoch_ns, w.s.trainer_ns);
+        const size_t after = node_of("auto", &w.s);
+        assert_true(after == CW_POLICY_NONE);
+        refuted++;
+    }
+    assert_true(refuted > 100);
+}
+
 static void test_junk_is_refused(void **state)
 {
     (void)state;
@@ -341,11 +450,19 @@ static void test_junk_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interpolation),   cmocka_unit_test(test_two_inputs),
-        cmocka_unit_test(test_repeated),        cmocka_unit_test(test_closed_form),
-        cmocka_unit_test(test_auto_is_least),   cmocka_unit_test(test_more_expensive_upstream),
-        cmocka_unit_test(test_faster_store),    cmocka_unit_test(test_cached_records_attract),
-        cmocka_unit_test(test_stands_still),    cmocka_unit_test(test_published_is_least),
+        cmocka_unit_test(test_interpolation),
+        cmocka_unit_test(test_two_inputs),
+        cmocka_unit_test(test_repeated),
+        cmocka_unit_test(test_closed_form),
+        cmocka_unit_test(test_auto_is_least),
+        cmocka_unit_test(test_more_expensive_upstream),
+        cmocka_unit_test(test_faster_store),
+        cmocka_unit_test(test_cached_records_attract),
+        cmocka_unit_test(test_stands_still),
+        cmocka_unit_test(test_published_is_least),
+        cmocka_unit_test(test_measured_epochs),
+        cmocka_unit_test(test_equal_epochs_are_equal),
+        cmocka_unit_test(test_reading_is_compared_with_reading),
         cmocka_unit_test(test_junk_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
