@@ -328,12 +328,16 @@ static void begin(struct sim *sim)
     }
 }
 
-/* Refuses a job that has no worker, and for which nothing will ever change. */
+/* Refuses a job that has no worker when nothing will ever happen any more: it has none by its policy,
+ * or the fleet has none for it. */
 static int check_stuck(const struct sim *sim, struct cw_err *err)
 {
+    bool over = sim->scenario->jobs_n > 0 && sim->heap[0]->next_s == NEVER;
     for (size_t j = 0; j < sim->scenario->jobs_n; j++) {
         const struct run *r = &sim->runs[j];
-        if (r->arrived && !r->done && r->next_s == NEVER && wish_of(r) + r->target_local < NEARLY)
+        bool none =
+            wish_of(r) + r->target_local < NEARLY || (over && r->remote + r->local < NEARLY);
+        if (r->arrived && !r->done && r->next_s == NEVER && none)
             return cw_err_set(err, CW_E_INVALID, "job %zu (%s) has no worker and would get none", j,
                               r->spec->name);
     }

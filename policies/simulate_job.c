@@ -110,6 +110,26 @@ static double told_rate(const struct cw_sim_now *now)
     return (s->epoch_s_n == 0 && hidden ? unhindered(now) : capacity) / n;
 }
 
+/* Returns what the threads of the workers did, as shares of their time: they compute; and what lacks
+ * to the rate that they could have, they wait for the ceiling's cause or for the trainer. */
+static struct cw_thread_use used(const struct cw_sim_now *now)
+{
+    const struct cw_sim_job_spec *s = now->spec;
+    struct cw_thread_use use = {0};
+    double could = s->epoch_s_n > 0 ? cw_sim_capacity(now) : unhindered(now),
+           capacity = cw_sim_capacity(now), rate = cw_sim_rate(now);
+    if (could <= 0)
+        return use;
+    double *const causes[] = {[CW_SIM_SOURCE] = &use.source,
+                              [CW_SIM_CPU] = &use.cpu,
+                              [CW_SIM_STORE] = &use.store,
+                              [CW_SIM_QUOTA] = &use.cpu,
+                              [CW_SIM_NETWORK] = &use.network};
+    use.computing = rate / could;
+    *(rate < capacity * (1 - NEARLY) ? &use.trainer : causes[s->cause]) += 1 - rate / could;
+    return use;
+}
+
 struct cw_scale_window cw_sim_window(const struct cw_sim_now *now, const struct cw_sim_sums *sums,
                                      double noise, uint64_t draw)
 {
@@ -127,5 +147,6 @@ struct cw_scale_window cw_sim_window(const struct cw_sim_now *now, const struct 
                                     .cpu = s->cpu_s > 0 ? (n > 0 ? rate * s->cpu_s / n : 0)
                                                         : (capacity > 0 ? rate / capacity : 0),
                                     .remote = now->remote,
-                                    .local = now->local};
+                                    .local = now->local,
+                                    .threads = used(now)};
 }

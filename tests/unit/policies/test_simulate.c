@@ -191,6 +191,8 @@ static void test_no_worker_is_an_error(void **state)
     assert_int_equal(rc, CW_E_INVALID);
     run_one(&job, "place:fixed:0,4", 8, 4, &rc);
     assert_int_equal(rc, 0);
+    run_one(&job, "auto", 0, 4, &rc); /* it wants a worker, and the fleet has none */
+    assert_int_equal(rc, CW_E_INVALID);
     /* local ones only, of half the speed */
     job.local_speed = 0.5;
     struct cw_sim_job done = run_one(&job, "place:fixed:0,4", 0, 4, &rc);
