@@ -11,6 +11,7 @@
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
+#include "format/source_root.h"
 #include "loop/parent.h"
 #include "proto/descriptors.h"
 
@@ -191,6 +192,19 @@ static void finish(struct cw_dispatcher *d)
     cw_tenants_close(d);
 }
 
+/* The dispatcher opens the first file of an `idx` or `chunks` to check a pipeline. For strangers it
+ * opens none unless it was told which. */
+static int set_source_roots(const struct cw_options *o, struct cw_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < o->source_roots.n && rc == 0; i++)
+        rc = cw_source_root_add(o->source_roots.v[i], err);
+    if (rc == 0 && o->source_roots.n == 0 && !cw_rpc_address_is_loopback(o->listen))
+        cw_source_root_close_all("the dispatcher listens beyond its host, and opens files only "
+                                 "below directories that --source-root names");
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static struct cw_dispatcher d;
@@ -203,6 +217,11 @@ int main(int argc, char **argv)
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
+    rc = set_source_roots(&d.options, &err);
+    if (rc < 0) {
+        fprintf(stderr, "cachew-dispatcher: %s\n", err.msg);
+        return 2;
+    }
     d.loop = cw_loop_new();
     rc = start(&d, &err);
     if (rc != 0) {

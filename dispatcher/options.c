@@ -186,6 +186,11 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "what blocks of source files may take in the cache's store, besides (default 0: none are "
          "kept there)",
          0, 0},
+        {"source-root", 0, CW_ARG_LIST, &o.source_roots, "URL-PREFIX",
+         "where first files of idx and chunks may be read to check pipelines: /path or "
+         "file:///path; may stand several times (default: anywhere, or nowhere if it listens "
+         "beyond this host)",
+         0, 0},
         {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT",
          "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks (default: not)",
          0, 0},

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "format/source_root.h"
 #include "loop/parent.h"
 #include "worker/worker.h"
 
@@ -86,6 +87,21 @@ static void raise_files_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* Says so if strangers may read through this worker whatever its user may. Whoever starts a worker
+ * for a private dispatcher or for one job does it with the rights that he has himself. */
+static void warn_of_open_files(const struct cw_worker_options *o, bool exit_with_stdin)
+{
+    bool is_root = geteuid() == 0, is_open = !cw_rpc_address_is_loopback(o->listen);
+    bool is_private =
+        exit_with_stdin && (o->only_job || strncmp(o->dispatcher, "unix:", strlen("unix:")) == 0);
+    if (cw_source_root_is_set() || is_private || (!is_root && !is_open))
+        return;
+    cw_log_warn("worker",
+                "this worker %s, and pipelines may read all files that it may read: name "
+                "directories with --source-root",
+                is_root ? "runs as root" : "listens beyond this host");
+}
+
 static int run(const struct cw_worker_options *options, bool exit_with_stdin, struct cw_err *err)
 {
     struct program p = {.loop = cw_loop_new()};
@@ -117,6 +133,7 @@ int main(int argc, char **argv)
     uint64_t threads = 0;
     int64_t nice_level = 0;
     bool exit_with_stdin = false, shm = true;
+    struct cw_arg_list source_roots = {0};
     const char *level_name = NULL;
     enum cw_log_level level;
     const struct cw_arg rows[] = {
@@ -154,6 +171,14 @@ int main(int argc, char **argv)
         {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES",
          "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
+        {"source-root", 0, CW_ARG_LIST, &source_roots, "URL-PREFIX",
+         "what pipelines may read: /path or file:///path; may stand several times (default: all "
+         "that this user may read)",
+         0, 0},
+        {"store-root", 0, CW_ARG_LIST, &o.store_roots, "URL-PREFIX",
+         "stores of the cache that the dispatcher may name; may stand several times (default: any, "
+         "if the dispatcher is on this host, else none)",
+         0, 0},
         {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME",
          "after SIGTERM, longest time to compute and serve what is begun (default 30s)", 0, 0},
         {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL",
@@ -198,11 +223,18 @@ int main(int argc, char **argv)
         fprintf(stderr, "cachew-worker: %s\n", err.msg);
         return 2;
     }
+    for (size_t i = 0; i < source_roots.n; i++) {
+        if (cw_source_root_add(source_roots.v[i], &err) != 0) {
+            fprintf(stderr, "cachew-worker: %s\n", err.msg);
+            return 2;
+        }
+    }
     if (nice_level != 0 && setpriority(PRIO_PROCESS, 0, (int)nice_level) != 0)
         cw_log_warn("worker", "nice %lld: %s", (long long)nice_level, strerror(errno));
     if (level_name)
         cw_log_set_level(level);
     raise_files_limit();
+    warn_of_open_files(&o, exit_with_stdin);
     o.threads = (size_t)threads;
     o.no_shm = !shm;
     if (run(&o, exit_with_stdin, &err) != 0) {

@@ -110,6 +110,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->id = cw_rng_process_id();
     w->dispatcher = cw_mem_strdup(o->dispatcher);
     w->only_job = cw_mem_strdup(o->only_job);
+    w->store_roots = o->store_roots;
     w->threads = o->threads ? o->threads : default_threads();
     w->budget = (size_t)budget;
     w->drain.limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;

@@ -5,6 +5,7 @@
 #ifndef CW_WORKER_WORKER_H
 #define CW_WORKER_WORKER_H
 
+#include "base/args.h"
 #include "base/err.h"
 #include "loop/loop.h"
 #include "rpc/rpc.h"
@@ -34,6 +35,8 @@ struct cw_worker_options {
     const char *source_dir;    /* directory of the source cache on a local disk; NULL: none */
     uint64_t source_dir_bytes; /* quota of that directory; 0: 10 GiB */
     bool no_shm;               /* shared memory is not offered to clients */
+    /* Beginnings of the URLs of stores that the dispatcher may name. Their texts are not copied. */
+    struct cw_arg_list store_roots;
 };
 /* Makes a worker that listens, serves, and tries to reach the dispatcher. Options are copied. */
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,

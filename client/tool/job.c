@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/tool/job.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -84,7 +83,7 @@ static int check_file(const struct cw_value *row, enum cw_identity identity, str
     int fd = -1;
     int rc = cw_file_row_read(row, identity, &path, &stamp, NULL, err);
     if (rc == 0)
-        rc = cw_local_open(&stamp, path, O_NONBLOCK, NULL, &fd, &st, err);
+        rc = cw_local_open(&stamp, path, NULL, &fd, &st, err);
     if (rc == 0)
         close(fd);
     return rc;

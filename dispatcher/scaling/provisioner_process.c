@@ -61,7 +61,7 @@ static void process_close(void *state)
 static bool start_one(struct processes *p)
 {
     const struct cw_options *o = &p->d->options;
-    const char *argv[16 + CW_ARRAY_LEN(o->worker_args.v)];
+    const char *argv[16 + 2 * CW_ARRAY_LEN(o->source_roots.v) + CW_ARRAY_LEN(o->worker_args.v)];
     char budget[32];
     size_t n = 0;
     snprintf(budget, sizeof(budget), "%llu", (unsigned long long)cw_host_budget(o->max_workers));
@@ -72,6 +72,10 @@ static bool start_one(struct processes *p)
     if (!getenv("CACHEW_WORKER_BUDGET")) {
         argv[n++] = "--budget";
         argv[n++] = budget;
+    }
+    for (size_t i = 0; i < o->source_roots.n; i++) {
+        argv[n++] = "--source-root";
+        argv[n++] = o->source_roots.v[i];
     }
     for (size_t i = 0; i < o->worker_args.n; i++)
         argv[n++] = o->worker_args.v[i];

@@ -4,9 +4,11 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "format/source_root.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,8 @@ struct walk {
     size_t parts_n;
     size_t entries_left; /* number of directory entries that may still be looked at */
     const struct cw_stop *stop;
+    /* What may not be looked at although it matches; it would be missing unnoticed. */
+    struct cw_err denied;
     struct todo *stack; /* an explicit stack, since the depth of a directory tree is not limited */
     size_t n, cap;
     struct cw_paths *paths;
@@ -114,28 +118,37 @@ static bool is_any_depth(const struct walk *w, size_t at)
     return strcmp(w->parts[at], "**") == 0;
 }
 
-static bool is_real_dir(const char *path, const struct dirent *entry)
+/* An entry of an open directory; dir_fd: that directory. */
+static bool is_real_dir(int dir_fd, const struct dirent *entry)
 {
     struct stat st;
     if (entry->d_type != DT_UNKNOWN)
         return entry->d_type == DT_DIR;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_there(struct walk *w, const char *path, struct stat *ret_st)
+{
+    struct cw_err err = {0};
+    int rc = cw_source_stat(path, ret_st, &err);
+    if (rc == CW_E_DENIED && cw_source_root_is_set() && w->denied.code == 0)
+        w->denied = err;
+    return rc == 0;
 }
 
 /* Handles a path that was found. Takes path. Its name has matched and leads to `next`; or it is
- * just any directory below (`below`, with its entry); or both. */
-static void visit_path(struct walk *w, char *path, struct places *next, const struct places *below,
-                       const struct dirent *entry)
+ * any real directory below and leads to `below`, which may be NULL; or both. */
+static void visit_path(struct walk *w, char *path, struct places *next, const struct places *below)
 {
     struct stat st;
-    bool there = !is_empty(next) && stat(path, &st) == 0;
+    bool there = !is_empty(next) && is_there(w, path, &st);
     if (there && S_ISREG(st.st_mode) && has(next, w->parts_n))
         add_path(w->paths, cw_mem_strdup(path));
     if (!there || !S_ISDIR(st.st_mode))
         *next = (struct places){0};
     /* a directory is not a match */
     next->bits[w->parts_n / 64] &= ~(UINT64_C(1) << (w->parts_n % 64));
-    if (below && !is_empty(below) && is_real_dir(path, entry))
+    if (below)
         for (size_t i = 0; i < CW_ARRAY_LEN(next->bits); i++)
             next->bits[i] |= below->bits[i];
     if (is_empty(next))
@@ -150,7 +163,7 @@ static bool matches(const struct walk *w, size_t at, const char *name)
                           : fnmatch(w->parts[at], name, FNM_PERIOD) == 0;
 }
 
-static void on_entry(struct walk *w, const struct todo *t, const struct dirent *entry,
+static void on_entry(struct walk *w, const struct todo *t, int dir_fd, const struct dirent *entry,
                      struct places *found)
 {
     const char *name = entry->d_name;
@@ -167,8 +180,10 @@ static void on_entry(struct walk *w, const struct todo *t, const struct dirent *
             add(found, i);
         }
     }
+    if (!is_empty(&below) && !is_real_dir(dir_fd, entry))
+        below = (struct places){0};
     if (!is_empty(&next) || !is_empty(&below))
-        visit_path(w, join(t->dir, name), &next, &below, entry);
+        visit_path(w, join(t->dir, name), &next, &below);
 }
 
 static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct places *found,
@@ -181,7 +196,7 @@ static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct p
             return cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries",
                               w->pattern);
         w->entries_left--;
-        on_entry(w, t, entry, found);
+        on_entry(w, t, dirfd(dir), entry, found);
         rc = cw_stop_check(w->stop, err);
     }
     if (rc == 0 && errno)
@@ -191,12 +206,14 @@ static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct p
 
 static int read_dir(struct walk *w, const struct todo *t, struct places *found, struct cw_err *err)
 {
-    DIR *dir = opendir(t->dir[0] ? t->dir : ".");
-    if (!dir && (errno == ENOENT || errno == ENOTDIR))
+    struct cw_err why = {0};
+    DIR *dir = NULL;
+    int rc = cw_source_open_dir(t->dir[0] ? t->dir : ".", &dir, &why);
+    if (rc == CW_E_NOT_FOUND)
         return 0;
-    if (!dir)
-        return cw_err_errno(err, errno, "pattern \"%s\": open directory %s", w->pattern, t->dir);
-    int rc = read_entries(w, dir, t, found, err);
+    if (rc < 0)
+        return cw_err_set(err, rc, "pattern \"%s\": open directory %s", w->pattern, why.msg);
+    rc = read_entries(w, dir, t, found, err);
     closedir(dir);
     return rc;
 }
@@ -214,7 +231,7 @@ static void visit_by_name(struct walk *w, const struct todo *t, struct places *f
                 add(&next, k + 1);
                 add(found, k);
             }
-        visit_path(w, join(t->dir, w->parts[i]), &next, NULL, NULL);
+        visit_path(w, join(t->dir, w->parts[i]), &next, NULL);
     }
 }
 
@@ -234,6 +251,8 @@ static int walk_one(struct walk *w, struct todo *t, struct cw_err *err)
         rc = read_dir(w, t, &found, err);
     if (rc == 0)
         visit_by_name(w, t, &found);
+    if (rc == 0 && w->denied.code != 0)
+        rc = cw_err_set(err, w->denied.code, "pattern \"%s\": %s", w->pattern, w->denied.msg);
     return rc;
 }
 
@@ -284,6 +303,7 @@ int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
             struct cw_paths *paths, struct cw_err *err)
 {
     struct stat st;
+    struct cw_err why = {0};
     if (pattern[0] == '\0')
         return cw_err_set(err, CW_E_INVALID, "option pattern: is empty");
     if (cw_str_starts(pattern, "file://"))
@@ -292,21 +312,24 @@ int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "pattern \"%s\": only local files can be read so far", pattern);
     /* A file whose name contains a bracket is found by that name. */
-    if (stat(pattern, &st) == 0) {
+    int rc = cw_source_stat(pattern, &st, &why);
+    if (rc == 0) {
         if (!S_ISREG(st.st_mode))
             return cw_err_set(err, CW_E_INVALID, "pattern \"%s\": is not a regular file%s", pattern,
                               S_ISDIR(st.st_mode) ? " but a directory; add /* or /**" : "");
         add_path(paths, cw_mem_strdup(pattern));
         return 0;
     }
+    if (rc == CW_E_NOT_FOUND && !has_wildcard(pattern))
+        return cw_err_errno(err, ENOENT, "pattern \"%s\"", pattern);
     if (!has_wildcard(pattern))
-        return cw_err_errno(err, errno, "pattern \"%s\"", pattern);
+        return cw_err_set(err, rc, "pattern \"%s\": %s", pattern, why.msg);
     struct walk *w = CW_NEW(struct walk);
     w->pattern = pattern;
     w->paths = paths;
     w->stop = stop;
     w->entries_left = entries_max > 0 ? entries_max : SIZE_MAX;
-    int rc = walk_pattern(w, err);
+    rc = walk_pattern(w, err);
     cw_mem_free(w);
     return rc;
 }

@@ -3,10 +3,11 @@
 #include "format/read_at.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "format/source_root.h"
 
 int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err)
 {
@@ -56,15 +57,9 @@ int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_read
                      struct cw_err *err)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    if (fstat(fd, &st) < 0) {
-        int rc = cw_err_errno(err, errno, "%s", path);
-        close(fd);
+    int rc = cw_source_open(path, ret_fd, &st, err);
+    if (rc < 0)
         return rc;
-    }
-    *ret_fd = fd;
     *ret_readable = (struct cw_readable){
         .name = path, .size = (uint64_t)st.st_size, .read_at = read_fd, .arg = ret_fd};
     return 0;

@@ -21,8 +21,8 @@ struct cw_readable {
 
 /* Reads exactly n bytes of an open file. */
 int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err);
-/* Opens a local file. The readable refers to *ret_fd, which must not be moved; the caller closes
- * it. Opening a FIFO does not wait for its writer. */
+/* Opens a local file of a source (format/source_root.h). The readable refers to *ret_fd, which must
+ * not be moved; the caller closes it. */
 int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable,
                      struct cw_err *err);
 /* Reads from memory. */

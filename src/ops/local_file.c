@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "format/same_file.h"
+#include "format/source_root.h"
 
 /* the most files whose checksums are remembered; when there are more, all are forgotten */
 #define KNOWN_MAX ((size_t)1 << 20)
@@ -123,14 +124,15 @@ int cw_local_stamp(enum cw_identity identity, const char *path, const struct sta
                    const struct cw_stop *stop, struct cw_file_stamp *ret_stamp, struct cw_err *err)
 {
     int fd = -1;
+    struct stat opened;
     if (!cw_identity_reads(identity)) {
         const struct cw_found_file found = found_of(path, &fd, st, stop);
         return cw_same_file_stamp(identity, &found, ret_stamp, err);
     }
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    int rc = stamp_by_bytes(identity, path, fd, stop, ret_stamp, err);
+    int rc = cw_source_open(path, &fd, &opened, err);
+    if (rc < 0)
+        return rc;
+    rc = stamp_by_bytes(identity, path, fd, stop, ret_stamp, err);
     close(fd);
     return rc;
 }
@@ -160,16 +162,16 @@ int cw_local_same_bytes(const struct cw_file_stamp *means, const char *path, con
     return cw_same_file(means, path, &found, err);
 }
 
-int cw_local_open(const struct cw_file_stamp *means, const char *path, int flags,
-                  const struct cw_stop *stop, int *ret_fd, struct stat *ret_st, struct cw_err *err)
+int cw_local_open(const struct cw_file_stamp *means, const char *path, const struct cw_stop *stop,
+                  int *ret_fd, struct stat *ret_st, struct cw_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+    int fd = -1;
+    int rc = cw_source_open(path, &fd, ret_st, err);
+    if (rc == CW_E_NOT_FOUND)
         return cw_same_file(means, path, NULL, err);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    int rc = fstat(fd, ret_st) < 0 ? cw_err_errno(err, errno, "%s", path)
-                                   : cw_local_same(means, path, fd, ret_st, stop, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_local_same(means, path, fd, ret_st, stop, err);
     if (rc < 0)
         close(fd);
     else

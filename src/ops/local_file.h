@@ -23,8 +23,8 @@ int cw_local_same(const struct cw_file_stamp *means, const char *path, int fd,
 int cw_local_same_bytes(const struct cw_file_stamp *means, const char *path, const struct stat *st,
                         const void *p, size_t n, struct cw_err *err);
 /* Opens the file and compares it with its stamp. A file that does not exist gives OTHER_FILE, too.
- * flags: given to open in addition to those for reading. */
-int cw_local_open(const struct cw_file_stamp *means, const char *path, int flags,
-                  const struct cw_stop *stop, int *ret_fd, struct stat *ret_st, struct cw_err *err);
+ * What may be opened says format/source_root.h. */
+int cw_local_open(const struct cw_file_stamp *means, const char *path, const struct cw_stop *stop,
+                  int *ret_fd, struct stat *ret_st, struct cw_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses addresses: "host:port" and "unix:/path". */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <sys/un.h>
 
@@ -47,6 +48,23 @@ int cw_rpc_address_split(const char *address, char ret_host[CW_RPC_HOST_BYTES],
              bracket ? address + 1 : address);
     *ret_port = colon + 1;
     return 0;
+}
+
+bool cw_rpc_address_is_loopback(const char *address)
+{
+    char host[CW_RPC_HOST_BYTES];
+    const char *port;
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (cw_rpc_address_is_unix(address))
+        return true;
+    if (cw_rpc_address_split(address, host, &port, NULL) != 0)
+        return false;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    if (inet_pton(AF_INET6, host, &v6) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+    return cw_str_eq(host, "localhost");
 }
 
 int cw_rpc_address_check(const char *address, struct cw_err *err)

@@ -105,6 +105,10 @@ void cw_stream_free(struct cw_stream *stream);
 /* Returns the address of the peer: "ipv4:127.0.0.1:1234". */
 const char *cw_stream_peer(const struct cw_stream *stream);
 
+/* Whether only processes of this host can be at the address: a unix socket, 127.0.0.0/8, [::1] or
+ * "localhost". Other names are not looked up. */
+bool cw_rpc_address_is_loopback(const char *address);
+
 /* ---- client side ---- */
 struct cw_channel;
 /* Opens a channel to "host:port" or "unix:/path". It connects when it is first used, and again when

@@ -78,6 +78,7 @@ static struct sim_args *worker_args(const struct sim_seat *seat)
     add_arg(args, "--threads=2");
     add_arg(args, "--budget=16M");
     add_arg(args, "--no-shm");
+    add_arg(args, "--store-root=mem:");
     return args;
 }
 

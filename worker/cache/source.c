@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "worker/cache/store_root.h"
 
 int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir,
                      uint64_t dir_bytes, struct cw_err *err)
@@ -31,6 +32,10 @@ void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStor
     struct cw_err err = {0};
     if (!store || store->source_bytes == 0)
         return;
+    if (cw_store_root_check(&w->store_roots, w->dispatcher, store->url, &err) < 0) {
+        cw_log_warn("worker", "blocks of source files are not kept in a store: %s", err.msg);
+        return;
+    }
     if (!w->source.cache) {
         if (cw_source_cache_new(&w->source.options, &w->source.cache, &err) < 0) {
             cw_log_warn("worker", "no source cache: %s", err.msg);

@@ -15,6 +15,7 @@
 #include "worker/cache/cache_job.h"
 #include "worker/cache/cache_keys.h"
 #include "worker/cache/cache_prefetch.h"
+#include "worker/cache/store_root.h"
 #include "worker/message/report_timer.h"
 
 #define CLOSE_MS 10000 /* how long records are still written to a store that was replaced */
@@ -111,7 +112,9 @@ static void run_open(void *arg)
 {
     struct cw_wcache_store *store = arg;
     struct cw_store *opened = NULL;
-    if (cw_store_open_lazily(store->url, &opened, &store->error) == 0) {
+    const struct cw_worker_state *w = store->worker;
+    if (cw_store_root_check(&w->store_roots, w->dispatcher, store->url, &store->error) == 0 &&
+        cw_store_open_lazily(store->url, &opened, &store->error) == 0) {
         const struct cw_cache_options options = {.memory = store->memory,
                                                  .chunk_bytes = (size_t)store->chunk_bytes,
                                                  .level = store->level,

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/args.h"
 #include "base/backoff.h"
 #include "base/hostload.h"
 #include "base/map.h"
@@ -129,6 +130,7 @@ struct cw_worker_state {
     char address[CW_WORKER_ADDRESS_BYTES]; /* the address to which clients connect */
     char host_id[128];
     char *dispatcher, *only_job;
+    struct cw_arg_list store_roots; /* option --store-root (cache/store_root.h) */
     size_t threads;
     size_t budget; /* bytes of memory (option --budget) */
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `read_file`: replaces a path by the bytes of that file. */
 #include "format/source_file.h"
+#include "format/source_root.h"
 #include "ops/local_file.h"
 #include "ops/op_util.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,22 +47,11 @@ static int open_file(const char *path, const struct cw_file_stamp *stamp, int *r
                      struct stat *ret_st, struct cw_err *err)
 {
     struct cw_file_stamp size = {.identity = CW_IDENTITY_SIZE};
-    /* O_NONBLOCK has the effect that a named pipe is refused instead of waited for. */
     if (stamp && stamp->identity != CW_IDENTITY_CONTENT)
-        return cw_local_open(stamp, path, O_NONBLOCK, NULL, ret_fd, ret_st, err);
+        return cw_local_open(stamp, path, NULL, ret_fd, ret_st, err);
     size.size = stamp ? stamp->size : 0;
-    if (stamp)
-        return cw_local_open(&size, path, O_NONBLOCK, NULL, ret_fd, ret_st, err);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    if (fstat(fd, ret_st) < 0) {
-        int rc = cw_err_errno(err, errno, "%s", path);
-        close(fd);
-        return rc;
-    }
-    *ret_fd = fd;
-    return 0;
+    return stamp ? cw_local_open(&size, path, NULL, ret_fd, ret_st, err)
+                 : cw_source_open(path, ret_fd, ret_st, err);
 }
 
 static int read_all(const struct cw_source_file *file, const struct cw_view *out, bool cached,
@@ -96,8 +84,6 @@ static int read_content(const struct cw_source_file *file, const struct cw_file_
 static int read_open(const struct cw_op_ctx *ctx, int fd, const struct stat *st, const char *path,
                      const struct cw_file_stamp *stamp, struct cw_view *out, struct cw_err *err)
 {
-    if (!S_ISREG(st->st_mode))
-        return cw_err_set(err, CW_E_INVALID, "%s: is not a regular file", path);
     out->stamp = NULL;
     out->bytes = (size_t)st->st_size;
     int rc = cw_op_output(ctx, out, err);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "format/glob.h"
+#include "format/source_root.h"
 #include "ops/local_file.h"
 
 #include <errno.h>
@@ -86,8 +87,9 @@ static int stamp_one(const struct cw_file_set *set, size_t i, struct cw_file_sta
 {
     const struct cw_file *file = &set->v[i];
     struct stat st;
-    if (stat(file->path, &st) < 0)
-        return cw_err_errno(err, errno, "%s", file->path);
+    int rc = cw_source_stat(file->path, &st, err);
+    if (rc < 0)
+        return rc;
     return cw_local_stamp(set->identity, file->path, &st, set->stop, ret_stamp, err);
 }
 
@@ -278,7 +280,7 @@ static int compare_one(const struct cw_file_set *set, size_t i, struct cw_file_s
     struct stat st;
     int fd = -1;
     (void)ret_stamp;
-    int rc = cw_local_open(&file->stamp, file->path, 0, set->stop, &fd, &st, err);
+    int rc = cw_local_open(&file->stamp, file->path, set->stop, &fd, &st, err);
     if (rc == 0)
         close(fd);
     return rc;
@@ -352,7 +354,7 @@ int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *re
     if (slot < 0) {
         struct stat st;
         int fd = -1;
-        int rc = cw_local_open(&set->v[file].stamp, set->v[file].path, 0, set->stop, &fd, &st, err);
+        int rc = cw_local_open(&set->v[file].stamp, set->v[file].path, set->stop, &fd, &st, err);
         if (rc < 0)
             return rc;
         keep_open(set, file, fd, cw_local_mtime_ns(&st), ret_use);

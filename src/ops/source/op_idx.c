@@ -106,7 +106,7 @@ static int read_first_header(const struct idx_opts *o, struct cw_idx_header *ret
     struct cw_paths paths = {0};
     bool whole = o->pattern.n <= LOOK_ENTRIES_MAX;
     for (size_t i = 0; i < o->pattern.n && whole; i++)
-        whole = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, NULL, &paths, NULL) == 0;
+        whole = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, NULL, &paths, err) == 0;
     cw_paths_sort(&paths);
     int rc = 0;
     if (whole && paths.n > 0) {
@@ -131,8 +131,9 @@ static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_heade
     return cw_err_set(
         err, CW_E_INVALID,
         "option dtype: neither a file nor the name in pattern \"%s\" tells dtype and dims here; "
-        "give dtype and dims",
-        o->pattern.v[0]);
+        "give dtype and dims%s%s",
+        o->pattern.v[0], of_file.code == CW_E_DENIED ? "; " : "",
+        of_file.code == CW_E_DENIED ? of_file.msg : "");
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,

@@ -84,9 +84,28 @@ static void test_not_a_socket(void **state)
     unlink(address + strlen("unix:"));
 }
 
+static void test_loopback(void **state)
+{
+    static const char *const here[] = {"unix:/run/socket",     "127.0.0.1:0",
+                                       "127.200.3.4:7070",     "[::1]:7070",
+                                       "[::ffff:127.0.0.1]:1", "localhost:7070"};
+    static const char *const beyond[] = {"0.0.0.0:0",    "[::]:7070",      "10.0.0.1:7070",
+                                         "node1:7070",   "[fe80::1]:7070", "[::ffff:10.0.0.1]:1",
+                                         "128.0.0.1:80", "127.0.0.1",      "localhost.example:80",
+                                         "0:7070",       "127.1:7070",     ""};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(here); i++)
+        if (!cw_rpc_address_is_loopback(here[i]))
+            fail_msg("%s", here[i]);
+    for (size_t i = 0; i < CW_ARRAY_LEN(beyond); i++)
+        if (cw_rpc_address_is_loopback(beyond[i]))
+            fail_msg("%s", beyond[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loopback),
         cmocka_unit_test(test_dead_socket),
         cmocka_unit_test(test_no_directory),
         cmocka_unit_test(test_not_a_socket),

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the pipelines of this process may read: the directories that the option --source-root names.
+ * Every file and directory of a source is opened here. What was checked is what is opened: the
+ * kernel resolves the rest of the path below the root's descriptor (openat2), or the opened
+ * descriptor is looked at; no path is looked up twice. A link may lead from one root into another.
+ * Without roots everything may be read that the process's user may read. In all cases only regular
+ * files are opened, and none of /proc. */
+#ifndef CW_FORMAT_SOURCE_ROOT_H
+#define CW_FORMAT_SOURCE_ROOT_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+
+#define CW_SOURCE_ROOTS_MAX 64
+
+/* Adds a root: "/data" or "file:///data", a directory that exists. INVALID names the option. Call it
+ * before any thread opens files. */
+int cw_source_root_add(const char *url_prefix, struct cw_err *err);
+/* Has the effect that nothing can be opened; errors say that `why`, which must stay valid. */
+void cw_source_root_close_all(const char *why);
+/* Forgets all of the above. */
+void cw_source_root_reset(void);
+/* Whether something restricts what may be read. */
+bool cw_source_root_is_set(void);
+
+/* Opens a regular file for reading; the open does not wait, as it would for a FIFO. DENIED: it is
+ * outside of all roots; NOT_FOUND; INVALID: it is no regular file. Here and below errors name the
+ * path. */
+int cw_source_open(const char *path, int *ret_fd, struct stat *ret_st, struct cw_err *err);
+/* Opens a directory for listing it. */
+int cw_source_open_dir(const char *path, DIR **ret_dir, struct cw_err *err);
+/* Finds out what there is at a path, as stat does. Directories above a root are told of, too. */
+int cw_source_stat(const char *path, struct stat *ret_st, struct cw_err *err);
+
+#endif
