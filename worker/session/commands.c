@@ -42,6 +42,24 @@ static void hand_back_all(struct cw_worker_state *w, const char *job_id, uint64_
     cw_set_fini(&set);
 }
 
+/* Ends what the worker has of the items, wherever they are. */
+static void let_go(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    cw_wlease_revoke(job, epoch, lo, hi);
+    cw_tasks_revoke(job, epoch, lo, hi);
+    cw_outputs_revoke(job, epoch, lo, hi);
+}
+
+/* A lease of a shared job names its client. The worker may still have some of its items for a
+ * client that held the slot before: that one was sent them by another worker and acknowledged them,
+ * so nobody revoked them here, and was killed. They would never be sent to the new client. */
+static void let_go_of_former(struct cw_wjob *job, const Cachew__V1__Lease *lease)
+{
+    for (size_t i = 0; lease->client_id != 0 && i < lease->n_items; i++)
+        if (lease->items[i]->lo < lease->items[i]->hi)
+            let_go(job, lease->epoch, lease->items[i]->lo, lease->items[i]->hi);
+}
+
 static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease)
 {
     struct cw_wjob *job = cw_wjob_get(w, lease->job_id);
@@ -50,6 +68,7 @@ static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease)
         return;
     }
     cw_report_gather(w, lease->report_ms);
+    let_go_of_former(job, lease);
     cw_wjob_leased(job, lease);
     cw_tasks_pump(w);
 }
@@ -64,9 +83,7 @@ static void run_revoke(struct cw_worker_state *w, const Cachew__V1__Revoke *revo
         if (lo >= hi)
             continue;
         cw_wclients_received(job, revoke->epoch, lo, hi);
-        cw_wlease_revoke(job, revoke->epoch, lo, hi);
-        cw_tasks_revoke(job, revoke->epoch, lo, hi);
-        cw_outputs_revoke(job, revoke->epoch, lo, hi);
+        let_go(job, revoke->epoch, lo, hi);
     }
     cw_tasks_pump(w);
 }

@@ -514,6 +514,31 @@ static void test_outputs_of_the_client_before(void **state)
     fleet_down(&f);
 }
 
+/* The first client of a slot was sent items by another worker, acknowledged them, and was killed:
+ * nobody revoked them here. They are leased again, to this worker, for the next client. */
+static void test_items_of_the_client_before(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, NULL);
+    fleet_job(&f, "a", LARGE, 1, false);
+    f.lease_client = 1;
+    fleet_lease(&f, "a", 0, 0, 5);
+    fleet_wait(&f, cw_set_has_range(&f.done, 0, 5));
+    client_open(&c, &f);
+    c.id = 2;
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_wait(&f, c.welcomed);
+    f.lease_client = 2;
+    fleet_lease(&f, "a", 0, 3, 8);
+    fleet_wait(&f, c.outputs == 5);
+    for (uint64_t i = 0; i < 8; i++)
+        assert_int_equal(c.seen[i], i >= 3);
+    client_close(&c);
+    fleet_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_memory_by_parts),
         cmocka_unit_test(test_bad_peers),
         cmocka_unit_test(test_outputs_of_the_client_before),
+        cmocka_unit_test(test_items_of_the_client_before),
         cmocka_unit_test(test_job_that_cannot_be_opened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
