@@ -17,12 +17,12 @@ static const struct {
     bool is_sparse;
 } pipelines[] = {
     {"cached",
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 400}, {\"op\": \"eval\", \"expr\": \"x * 3 + "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 300}, {\"op\": \"eval\", \"expr\": \"x * 3 + "
      "1\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": \"inflate\", \"factor\": 60}, {\"op\": "
      "\"cache\"}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 5}]}",
      false},
     {"cached twice",
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 400}, {\"op\": \"shuffle\"}, {\"op\": "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 300}, {\"op\": \"shuffle\"}, {\"op\": "
      "\"eval\", "
      "\"expr\": \"x * 3 + 1\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": \"inflate\", \"factor\": "
      "60}, {\"op\": \"cache\"}, {\"op\": \"inflate\", \"factor\": 2}, {\"op\": \"cache\"}, "
@@ -30,18 +30,18 @@ static const struct {
      "\"batch\", \"size\": 4}]}",
      false},
     {"marked",
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 400}, {\"op\": \"eval\", \"expr\": \"x * 3 + "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 300}, {\"op\": \"eval\", \"expr\": \"x * 3 + "
      "1\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": \"inflate\", \"factor\": 60}, {\"op\": "
      "\"mark\", \"name\": \"large\"}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 5}]}",
      false},
     {"cached, sparse",
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 600}, {\"op\": \"shuffle\"}, {\"op\": "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 450}, {\"op\": \"shuffle\"}, {\"op\": "
      "\"sleep\", \"ms\": 1}, {\"op\": \"filter\", \"expr\": \"x % 3 != 1\"}, {\"op\": \"inflate\", "
      "\"factor\": 40}, {\"op\": \"cache\"}, {\"op\": \"skip\", \"count\": 7}, {\"op\": \"batch\", "
      "\"size\": 8}]}",
      true},
     {"marked, sparse",
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 600}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 450}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": "
      "\"filter\", \"expr\": \"x % 3 != 1\"}, {\"op\": \"inflate\", \"factor\": 40}, {\"op\": "
      "\"mark\", \"name\": \"large\"}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 8}]}",
      true},

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "disk.h"
+#include "store.h"
 #include "store_faults.h"
 
 #define SYNCS 20   /* of so many one is a moment for a kill */
+#define CHUNKS 6   /* of so many chunks one is not finished */
 #define UNAIMED 10 /* of so many kills one does not wait for anything */
 #define NETWORK 4  /* of so many faults one is the network's */
 #define STOPS 6    /* of so many others one is a stop, ... */
@@ -89,9 +91,12 @@ static int64_t up_to(struct harm *harm, int64_t most)
     return (int64_t)below(harm, (uint64_t)most + 1);
 }
 
+/* Mostly short: who is away holds nothing, and others soon wait for it. */
 static int64_t pause_ns(struct harm *harm)
 {
-    static const int64_t most[] = {SIM_MS, 20 * SIM_MS, 100 * SIM_MS, SIM_S, 8 * SIM_S};
+    static const int64_t most[] = {SIM_MS,       5 * SIM_MS,   20 * SIM_MS,  20 * SIM_MS,
+                                   100 * SIM_MS, 100 * SIM_MS, 500 * SIM_MS, SIM_S,
+                                   2 * SIM_S,    8 * SIM_S};
 
     return up_to(harm, most[below(harm, sizeof(most) / sizeof(most[0]))]);
 }
@@ -160,6 +165,21 @@ static void on_sync(void *arg)
             harm->aims[i] = (struct aim){.actor = sim_self(),
                                          .is_timed = true,
                                          .from_ns = sim_now_ns() + up_to(harm, 4 * SIM_MS),
+                                         .until_ns = SIM_NEVER};
+}
+
+/* A worker has begun to write a chunk: it does not come to its end. */
+static void on_chunk(void *arg)
+{
+    struct harm *harm = arg;
+
+    if (!(harm->ways & WAY_KILL) || !(harm->targets & (1u << SIM_WORKER)) || !one_in(harm, CHUNKS))
+        return;
+    for (size_t i = 0; i < harm->cluster->seats_n; i++)
+        if (harm->cluster->seats[i].actor == sim_self())
+            harm->aims[i] = (struct aim){.actor = sim_self(),
+                                         .is_timed = true,
+                                         .from_ns = sim_now_ns() + up_to(harm, 2 * SIM_MS),
                                          .until_ns = SIM_NEVER};
 }
 
@@ -283,7 +303,7 @@ static void choose(struct harm *harm)
         aim(harm, i);
 }
 
-/* In half of the worlds all, in the others some of it; in a quiet one nothing that takes a place from
+/* In two of three worlds all, in the others some of it; in a quiet one nothing that takes a place from
  * a trainer. */
 static void choose_ways(struct harm *harm)
 {
@@ -291,7 +311,7 @@ static void choose_ways(struct harm *harm)
 
     harm->ways = WAYS;
     harm->targets = all;
-    if (one_in(harm, 2)) {
+    if (one_in(harm, 3)) {
         harm->ways = 1 + (unsigned)below(harm, WAYS);
         harm->targets = 1 + (unsigned)below(harm, all);
     }
@@ -333,6 +353,8 @@ void sim_faults_end(struct sim_cluster *cluster)
 {
     sim_on_step(NULL, NULL);
     sim_disk_on_sync(NULL, NULL);
+    if (cluster->cache_store)
+        sim_store_on_chunk(NULL, NULL);
     sim_points_off();
     sim_make_whole(cluster);
 }
@@ -345,7 +367,7 @@ static void end(void *arg)
 void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
                       struct sim_schedule *schedule, int64_t until_ns)
 {
-    static const int64_t most[] = {10 * SIM_MS, 50 * SIM_MS, 300 * SIM_MS};
+    static const int64_t most[] = {5 * SIM_MS, 20 * SIM_MS, 200 * SIM_MS};
     struct harm *harm = sim_world_alloc(sizeof(*harm));
 
     harm->cluster = cluster;
@@ -358,6 +380,8 @@ void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
     sim_store_faults_init(&harm->store, cluster);
     if (!schedule || !schedule->is_replayed)
         sim_disk_on_sync(on_sync, harm);
+    if (cluster->cache_store && (!schedule || !schedule->is_replayed))
+        sim_store_on_chunk(on_chunk, harm);
     if (!cluster->is_quiet)
         sim_points_on(harm->ways & WAY_KILL ? on_death_point : NULL, harm);
     sim_on_step(on_step, harm);

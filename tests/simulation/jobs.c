@@ -14,18 +14,18 @@ static const struct {
     bool is_sparse, is_cached;
 } pipelines[] = {
     {"dense",
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 600}, {\"op\": \"shuffle\"}, {\"op\": "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 400}, {\"op\": \"shuffle\"}, {\"op\": "
      "\"eval\", \"expr\": \"x * 3 + 1\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": \"batch\", "
      "\"size\": 5}]}",
      false, false},
     /* An item of a sparse job is 256 KiB of rows, or a batch: rows are long, so that there are many. */
     {"sparse",
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 900}, {\"op\": \"shuffle\"}, {\"op\": "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 600}, {\"op\": \"shuffle\"}, {\"op\": "
      "\"sleep\", \"ms\": 1}, {\"op\": \"filter\", \"expr\": \"x % 3 != 1\"}, {\"op\": \"inflate\", "
      "\"factor\": 1024}, {\"op\": \"skip\", \"count\": 7}, {\"op\": \"batch\", \"size\": 8}]}",
      true, false},
     {"sieve", /* a batch is of ten items */
-     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 800}, {\"op\": \"shuffle\"}, {\"op\": "
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 600}, {\"op\": \"shuffle\"}, {\"op\": "
      "\"filter\", \"expr\": \"x % 10 == 0\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": "
      "\"inflate\", \"factor\": 4096}, {\"op\": \"batch\", \"size\": 8}]}",
      true, false},

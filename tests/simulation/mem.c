@@ -36,7 +36,7 @@ struct block { /* right before what the caller gets */
     struct block *prev, *next;
     struct sim_mem *owner; /* NULL: nobody's, not in a list */
     size_t bytes;
-    void *base; /* what the C library gave */
+    void *base; /* what the C library gave; NULL: of a pool */
     uint64_t magic;
 };
 _Static_assert(sizeof(struct block) % 16 == 0, "what follows a block must be aligned");
@@ -89,8 +89,67 @@ static void unlink_block(struct block *block)
     mem->bytes -= block->bytes;
 }
 
+/* Small blocks come from pools by their size, which is a multiple of POOL_STEP. They are most of all,
+ * and the C library would take longer. What is free is kept, also for other actors. */
+#define POOL_STEP 64
+#define POOLS_N 24
+#define POOL_BYTES ((size_t)1 << 18)
+struct idle {
+    struct idle *next;
+};
+static struct idle *pools[POOLS_N];
+
+static size_t pool_of(size_t bytes)
+{
+    return (sizeof(struct block) + bytes + POOL_STEP - 1) / POOL_STEP;
+}
+
+static void fill_pool(size_t which)
+{
+    size_t size = which * POOL_STEP;
+    char *at = __libc_malloc(POOL_BYTES);
+
+    for (size_t i = 0; at && i < POOL_BYTES / size; i++, at += size) {
+        struct idle *idle = (struct idle *)(void *)at;
+        idle->next = pools[which];
+        pools[which] = idle;
+    }
+}
+
+static struct block *take_pooled(size_t bytes, bool zeroed)
+{
+    size_t which = pool_of(bytes);
+
+    if (!pools[which])
+        fill_pool(which);
+    struct idle *idle = pools[which];
+    if (!idle)
+        return NULL;
+    pools[which] = idle->next;
+    if (zeroed)
+        memset((struct block *)(void *)idle + 1, 0, bytes);
+    return (void *)idle;
+}
+
+static void give_pooled(struct block *block)
+{
+    struct idle *idle = (struct idle *)(void *)block;
+    size_t which = pool_of(block->bytes);
+
+    idle->next = pools[which];
+    pools[which] = idle;
+}
+
 static void *take(size_t align, size_t bytes, bool zeroed)
 {
+    if (align <= 16 && bytes <= (POOLS_N - 1) * POOL_STEP - sizeof(struct block)) {
+        struct block *block = take_pooled(bytes, zeroed);
+        if (!block)
+            return NULL;
+        *block = (struct block){.owner = owner, .bytes = bytes, .magic = MAGIC};
+        link_block(block);
+        return block + 1;
+    }
     size_t extra = sizeof(struct block) + (align > 16 ? align : 0);
 
     if (bytes > SIZE_MAX / 2 || align > SIZE_MAX / 4) {
@@ -123,7 +182,10 @@ static void give(struct block *block)
 {
     unlink_block(block);
     block->magic = 0;
-    __libc_free(block->base);
+    if (block->base)
+        __libc_free(block->base);
+    else
+        give_pooled(block);
 }
 
 __attribute__((visibility("default"))) void *malloc(size_t bytes)

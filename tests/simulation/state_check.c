@@ -8,23 +8,42 @@
 
 #define EVERY 8 /* iterations of the loop in which all is stored */
 
+/* Of the running actor; each is prepared once, since that costs more than running it. */
+enum question { WORKERS, JOBS, PROGRESS, QUESTIONS_N };
+static sqlite3_stmt *questions[QUESTIONS_N];
+
 /* The first column of the statement's first row. */
-static uint64_t number_of(const struct cw_state *state, const char *sql, const char *job,
+static uint64_t number_of(const struct cw_state *state, enum question which, const char *job,
                           uint64_t from, uint64_t to)
 {
-    sqlite3_stmt *stmt = NULL;
+    static const char *const sql[] = {
+        [WORKERS] = "SELECT count(*) FROM workers",
+        [JOBS] = "SELECT count(*) FROM jobs",
+        [PROGRESS] = "SELECT count(*) FROM progress WHERE job=?1 AND (epoch<?2 OR epoch>=?3)"};
 
-    if (sqlite3_prepare_v2(state->reader, sql, -1, &stmt, NULL) != SQLITE_OK)
-        sim_fail("%s: %s", sql, sqlite3_errmsg(state->reader));
-    if (job)
+    if (!questions[which] &&
+        sqlite3_prepare_v2(state->reader, sql[which], -1, &questions[which], NULL) != SQLITE_OK)
+        sim_fail("%s: %s", sql[which], sqlite3_errmsg(state->reader));
+    sqlite3_stmt *stmt = questions[which];
+    if (job) {
         sqlite3_bind_text(stmt, 1, job, -1, SQLITE_STATIC);
-    if (job && sqlite3_bind_parameter_count(stmt) > 1) {
         sqlite3_bind_int64(stmt, 2, (sqlite3_int64)from);
         sqlite3_bind_int64(stmt, 3, (sqlite3_int64)to);
     }
     uint64_t n = sqlite3_step(stmt) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
-    sqlite3_finalize(stmt);
+    sqlite3_reset(stmt);
     return n;
+}
+
+void __real_cw_state_close(struct cw_state *state);
+void __wrap_cw_state_close(struct cw_state *state);
+void __wrap_cw_state_close(struct cw_state *state)
+{
+    for (size_t i = 0; i < QUESTIONS_N; i++) {
+        sqlite3_finalize(questions[i]);
+        questions[i] = NULL;
+    }
+    __real_cw_state_close(state);
 }
 
 static void compare(const char *what, uint64_t stored, uint64_t there)
@@ -43,12 +62,11 @@ static void check_jobs(const struct cw_dispatcher *d)
         if (job->due.row || job->due.progress) /* written at the next tick */
             continue;
         compare("rows of progress of epochs that are not open",
-                number_of(d->state,
-                          "SELECT count(*) FROM progress WHERE job=?1 AND (epoch<?2 OR epoch>=?3)",
-                          job->id, job->first_epoch, job->first_epoch + job->epochs_open),
+                number_of(d->state, PROGRESS, job->id, job->first_epoch,
+                          job->first_epoch + job->epochs_open),
                 0);
     }
-    compare("jobs", number_of(d->state, "SELECT count(*) FROM jobs", NULL, 0, 0), n);
+    compare("jobs", number_of(d->state, JOBS, NULL, 0, 0), n);
 }
 
 void sim_check_state(const struct cw_dispatcher *d)
@@ -60,6 +78,6 @@ void sim_check_state(const struct cw_dispatcher *d)
         return;
     for (const struct cw_worker *worker = d->workers; worker; worker = worker->next)
         workers += worker->said_hello;
-    compare("workers", number_of(d->state, "SELECT count(*) FROM workers", NULL, 0, 0), workers);
+    compare("workers", number_of(d->state, WORKERS, NULL, 0, 0), workers);
     check_jobs(d);
 }

@@ -174,8 +174,13 @@ enum sim_store_rc sim_store_try(void)
 /* ---- writing ---- */
 static void hold(const struct sim_store_file *file, int64_t n)
 {
-    if (strstr(file->name, ".chunk"))
-        sim_held_add(sim_self(), SIM_HELD_CHUNK, n);
+    const struct sim_store *s = sim_store_state();
+
+    if (!strstr(file->name, ".chunk"))
+        return;
+    sim_held_add(sim_self(), SIM_HELD_CHUNK, n);
+    if (n > 0 && s->on_chunk)
+        s->on_chunk(s->on_chunk_arg);
 }
 
 enum sim_store_rc sim_store_create(const char *temp, const char *name, struct sim_store_file **ret)

@@ -54,6 +54,9 @@ enum sim_store_rc sim_store_space(uint64_t *ret_total, uint64_t *ret_free);
 /* limit: bytes, 0 = none. maps: its files can be mapped. */
 void sim_store_begin(uint64_t limit, bool maps);
 
+/* fn(arg) is called in the context of an actor that has begun to write a chunk; NULL: no longer. */
+void sim_store_on_chunk(void (*fn)(void *arg), void *arg);
+
 enum sim_trouble {
     SIM_TROUBLE_AWAY, /* every call fails at once, and what is being written is gone */
     SIM_TROUBLE_HANGS,

@@ -27,6 +27,8 @@ struct sim_store_file {
     bool is_broken, is_synced;
 };
 struct sim_store {
+    void (*on_chunk)(void *arg);
+    void *on_chunk_arg;
     uint64_t limit, used;
     size_t written; /* files, ever */
     bool maps;

@@ -15,6 +15,12 @@ void sim_store_begin(uint64_t limit, bool maps)
     sim_store_state()->maps = maps;
 }
 
+void sim_store_on_chunk(void (*fn)(void *arg), void *arg)
+{
+    sim_store_state()->on_chunk = fn;
+    sim_store_state()->on_chunk_arg = arg;
+}
+
 void sim_store_trouble(enum sim_trouble what, const char *host, int64_t until_ns)
 {
     struct sim_store *s = sim_store_state();
