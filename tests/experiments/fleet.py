@@ -33,10 +33,15 @@ class Fleet:
         path.write_text(json.dumps({"name": name, "pipeline": [{"op": "range", "stop": batches}, {"op": op, "ms": ms}, {"op": "batch", "size": 1}]}))
         return path
 
+    def written(self, name, nodes):
+        path = self.work / (name + ".json")
+        path.write_text(json.dumps({"name": name, "pipeline": nodes}))
+        return path
+
     def run(self, pipeline, name, *arguments):
         """A trainer in the background."""
         trainer = subprocess.Popen([self.bin / "cachew", "run", pipeline, "--dispatcher", self.address, "--json", "--name", name, *map(str, arguments)],
-                                   stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, CACHEW_BIN_DIR=str(self.bin)))
+                                   stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, CACHEW_BIN_DIR=os.environ.get("CACHEW_BIN_DIR", str(self.bin))))
         self.trainers.append(trainer)
         return trainer
 
