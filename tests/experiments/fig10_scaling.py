@@ -6,10 +6,11 @@ A batch takes a worker 200 ms of sleep, which stands for work. Job 1's step take
 settled. Published at their scale: job 1 ends with about two, job 2 with about four.
 
 fig10_scaling.py --build DIR [--out DIR] [--quick]: table and trace on standard output; fig10_scaling.csv and .svg in --out. Checked, whatever the time: what each is given is what it is given
-alone on this host."""
+alone on this host, and in the simulator each job ends with its own number in at most four decisions; without --quick, that the real ones do, too."""
 import argparse
 import csv
 import json
+import math
 import pathlib
 import statistics
 import subprocess
@@ -17,7 +18,7 @@ import sys
 import time
 
 import plot
-from fleet import Fleet
+from fleet import SCENARIOS, Fleet, simulate
 from service import build_of
 
 WORK_MS = 200
@@ -64,13 +65,23 @@ def main():
         table.writerows(rows)
     series = [(name, [(row["s"], row["workers"]) for row in rows if row["job"] == name], False) for name in JOBS]
     (out / "fig10_scaling.svg").write_text(plot.lines("Two tenants, each at its own number", "s", "workers", [s for s in series if s[1]]))
+    wrong = []
     for name, (step, _) in JOBS.items():
         own = [row for row in rows if row["job"] == name]
         late = own[len(own) // 2:]
         print("%s  step %3d ms, %.1f workers needed: %d at the end, median of its second half %g; waits %.1f %% there; decisions: %s" % (
             name, step, WORK_MS / step, own[-1]["workers"], statistics.median(row["workers"] for row in late), 100 * statistics.mean(row["waits"] for row in late),
             " ".join(choice.split()[0] for _, choice, _ in decisions[name])))
-    wrong = ["%s: the hashes differ from those of a run alone" % name for name in JOBS if set(hashes[name]) != {alone}]
+        right = math.ceil(WORK_MS / step)
+        if not arguments.quick and (own[-1]["wanted"], statistics.median(row["workers"] for row in late)) != (right, right):
+            wrong.append("%s: it ends with %d workers, and had %g mostly; %d are right" % (name, own[-1]["wanted"], statistics.median(row["workers"] for row in late), right))
+    print("\nsimulator (docs/examples/scenarios/figure10.json)")
+    for row in simulate(build, SCENARIOS / "figure10.json"):
+        right = math.ceil(WORK_MS / JOBS[row["job"]][0])
+        print("%s  %-7s %d workers after %d decisions" % (row["job"], row["policy"], row["remote"], row["decisions"]))
+        if row["policy"] == "auto" and (row["remote"] != right or row["decisions"] > 4):
+            wrong.append("simulator, %s: auto ends with %g workers after %d decisions; %d in at most 4 are right" % (row["job"], row["remote"], row["decisions"], right))
+    wrong += ["%s: the hashes differ from those of a run alone" % name for name in JOBS if set(hashes[name]) != {alone}]
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)
 

@@ -6,10 +6,12 @@ A batch takes a worker 200 ms of sleep, which stands for work, so that eight wor
 are needed. Then the same policies in the simulator, on the epoch times that were published.
 
 fig6a.py --build DIR [--out DIR] [--quick]: tables on standard output; fig6a.csv, fig6a.json, fig6a.svg in --out. Checked, whatever the time: equal hashes, and of the
-simulator (which knows no noise) that `auto` comes within 5 % of the best epoch in at most 4 decisions, with at most one worker more than the knee."""
+simulator (which knows no noise) that `auto` comes within 5 % of the best epoch in at most 4 decisions, with at most one worker more than the knee.
+Without --quick also that the real `auto` does, where four or five workers are right."""
 import argparse
 import csv
 import json
+import math
 import pathlib
 import sys
 
@@ -80,6 +82,19 @@ def write(out, sizes, policies):
     (out / "fig6a.svg").write_text(plot.lines("Epoch time and workers", "workers", "s an epoch", series, marks))
 
 
+def missed(auto, best):
+    """Where the real run of `auto` misses its bars. It can, on a busy host, so it is no matter of the tests, which look at the simulator."""
+    least = math.ceil(WORK_MS / STEP_MS)
+    wrong = []
+    if not least <= auto["workers"] <= least + 1:
+        wrong.append("auto ends with %d workers; %d or %d are right" % (auto["workers"], least, least + 1))
+    if len(auto["decisions"]) > 4:
+        wrong.append("auto made %d decisions; at most 4 are right" % len(auto["decisions"]))
+    if auto["seconds"] > 1.05 * best:
+        wrong.append("auto's epoch takes %.2f of the best; the bar is 1.05" % (auto["seconds"] / best))
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", help="the build directory")
@@ -110,6 +125,8 @@ def main():
     for name, row in rows.items():
         print("%-8s %7d %9.0f %9.2f %10.0f %11d" % (name, row["remote"], row["epoch_s"], row["epoch_s"] / min(published.values()), row["remote_worker_s"], row["decisions"]))
     wrong = check_simulated(published, rows)
+    if not arguments.quick:
+        wrong += missed(policies["auto"], best)
     hashes = {result["hash"] for result in list(sizes.values()) + list(policies.values())}
     if len(hashes) != 1:
         wrong.append("the hashes differ: %s" % hashes)

@@ -7,8 +7,9 @@ batches, a wait of S per batch that stands for the work. The store gives so many
 the source cache, the full cache, the policies `cachew` and `auto`, ms per batch over the last three epochs of six (the
 third is the first that finds all in the cache that was chosen in the middle of the first).
 
-fig7.py --build DIR [--out DIR] [--quick]: table on standard output; fig7.csv, fig7.json, fig7.svg in --out. What does not depend on time is
-checked: equal hashes, and the published policy decides what its formula says of the inputs that it was given."""
+fig7.py --build DIR [--out DIR] [--quick]: table on standard output; fig7.csv, fig7.json, fig7.svg in --out. Checked:
+equal hashes; the published policy decides what its formula says of the inputs that it was given; what `auto` chose is within 5 % of the best by the figures of
+this pipeline; and, without --quick, that the times which were measured are."""
 import argparse
 import csv
 import json
@@ -26,6 +27,7 @@ BATCH, FIELD = 8, 12_000 # records, bytes of a field: a source record has 24 kB,
 CACHE_MEMORY = "4M"      # of the worker: little, so that epochs are read from the store and not from what was just written
 IO_MS = 2                # wait per record: 16 ms a batch
 THRESHOLD = 10           # of the published policy, for 300
+BAR = 1.05               # auto against the best
 POLICIES = [("compute", "off"), ("source cache", "force:source"), ("full cache", "force:work"), ("cachew", "cachew:%d" % THRESHOLD), ("auto", "auto")]
 
 
@@ -79,6 +81,18 @@ def measure(build, folder, s_ms, option, epochs):
             "reason": decisions[-1]["reason"] if decisions else "", "inputs": decisions[0]["inputs"] if decisions else None}
 
 
+def nominal(s_ms):
+    """ms of a batch by the pipeline's own figures, by where it is cached: computing, the source cache (it is read ahead while the work is done), the full cache."""
+    source, rows = BATCH * 2 * FIELD * 1e3 / READ_RATE, BATCH * 5 * FIELD * 1e3 / READ_RATE
+    return {"": BATCH * IO_MS + s_ms, "far": max(s_ms, source), "source": max(s_ms, source), "inflated": max(s_ms, rows), "batch": max(s_ms, rows), "work": rows}
+
+
+def missed(points):
+    """Where the measured times miss the bar: auto within 5 % of the best. It can fail on a busy host, so it is no matter of the tests."""
+    ratios = [(s_ms, results["auto"]["ms"] / min(results[name]["ms"] for name, _ in POLICIES[:3])) for s_ms, results in points]
+    return ["S = %g: auto takes %.2f of the best, the bar is %.2f" % (s_ms, ratio, BAR) for s_ms, ratio in ratios if ratio > BAR]
+
+
 def check(s_ms, results):
     """What must hold however slow the machine is."""
     wrong = []
@@ -90,6 +104,8 @@ def check(s_ms, results):
             wrong.append("S = %g: %s cached %s" % (s_ms, name, results[name]["choices"]))
     if not results["auto"]["choices"]:
         wrong.append("S = %g: auto decided nothing" % s_ms)
+    elif nominal(s_ms).get(results["auto"]["choices"][-1], 1e9) > BAR * min(nominal(s_ms).values()):
+        wrong.append("S = %g: auto cached \"%s\", which is not the best by the pipeline's own figures %s" % (s_ms, results["auto"]["choices"][-1], nominal(s_ms)))
     published = results["cachew"]
     if len(published["choices"]) != 1 or published["choices"][0] != formula(published["inputs"])[0]:
         wrong.append("S = %g: cachew chose %s, its formula says %s" % (s_ms, published["choices"], formula(published["inputs"])[0] if published["inputs"] else "?"))
@@ -149,6 +165,7 @@ def main():
     said, last_source, first_full = switching(points)
     print(table(points))
     print("cachew goes from source to full cache: formula %.1f ms, observed between %s and %s ms" % (said, last_source, first_full))
+    wrong += [] if arguments.quick else missed(points)
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)
 

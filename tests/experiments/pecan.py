@@ -27,6 +27,7 @@ from service import build_of
 BURN_MS, SHARE, LOCAL = 5, 0.05, 4
 CLIENT, WORKER = 4.96, 0.427319
 EPOCH = 10000  # batches, of the cost that is told
+BAR = 1.05     # the cost of auto against that of the cheapest way; without --quick
 STALLS = ",".join("3000@%ds,60@%ds" % (s, s + 3) for s in range(15, 120, 20))
 SITUATIONS = {
     "idle host": {"step": "60", "remote": 4, "local_cpus": SHARE},
@@ -104,6 +105,9 @@ def main():
             print("%-17s %-12s %7d %6d %9.1f %6.1f%% %8.2f %10d   %s" % (name, way, r["remote"], r["local"], r["batch_ms"], 100 * r["wait"], r["cost"], len(r["decisions"]), which), flush=True)
             if r["batches"] == 0:
                 wrong.append("%s, %s: no batches came" % (name, way))
+        if not arguments.quick and results[name]["auto"]["cost"] > BAR * min(r["cost"] for r in results[name].values()):
+            wrong.append("%s: auto costs %.2f, the cheapest way %.2f; the bar is %.2f of it" % (
+                name, results[name]["auto"]["cost"], min(r["cost"] for r in results[name].values()), BAR))
     write(pathlib.Path(arguments.out), results)
     print("\nsimulator (docs/examples/scenarios/placement.json)")
     rows = simulate(build, SCENARIOS / "placement.json")
