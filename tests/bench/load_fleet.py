@@ -10,7 +10,8 @@ one    one job that uses every worker
 
 Prints a row a fleet: the dispatcher's share of a core (user and system time of its process), that share per 100 workers, its resident memory,
 messages a second that reach it, batches a second; ms of Admin.Info (asked by another process, every 20 ms) and from the heartbeat of a worker that
-ran dry to its next lease; and what of a core the load itself takes."""
+ran dry to its next lease; and what of a core the load itself takes. Fails when messages are many for what is computed, or cost the dispatcher much CPU
+time each; times on a clock are only printed."""
 import argparse
 import json
 import os
@@ -73,6 +74,26 @@ def latency(samples):
     return "%6.2f %6.2f %7.1f" % (samples["p50"], samples["p99"], samples["max"]) if samples["n"] else "%6s %6s %7s" % ("-", "-", "-")
 
 
+# What a message may cost the dispatcher's process, in CPU time: several times what it does (docs/performance.md), in any build. What it is not told it does
+# not count: a fleet that reports each batch, or a dispatcher that goes through all of the fleet for each message, is beyond that.
+MESSAGE_CPU_S = 0.002
+MESSAGES_PER_BATCH = 1.0
+
+
+def check(load, workers, got):
+    messages = got["reports_s"] + got["acks_s"]
+    wrong = []
+    if load != "idle" and got["batches_s"] <= 0:
+        wrong.append("nothing was computed")
+    if load == "idle" and messages > workers:
+        wrong.append("%.0f messages a second of %d idle workers" % (messages, workers))
+    if load != "idle" and messages > MESSAGES_PER_BATCH * got["batches_s"] + workers:
+        wrong.append("%.0f messages for %.0f batches" % (messages, got["batches_s"]))
+    if got["cpu"] > MESSAGE_CPU_S * (messages + workers):
+        wrong.append("%.0f %% of a core for %.0f messages a second of %d workers" % (100 * got["cpu"], messages, workers))
+    return ["%s, %d workers: %s" % (load, workers, text) for text in wrong]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
@@ -83,14 +104,16 @@ def main():
     arguments = parser.parse_args()
     print("%-5s %7s %5s %8s %8s %8s %9s %9s %22s %22s %9s" % ("load", "workers", "jobs", "% core", "per 100", "MB", "messages", "batches",
                                                               "Info p50 p99 max ms", "lease p50 p99 max ms", "load core"))
+    wrong = []
     for load in arguments.loads.split(","):
         for workers in map(int, arguments.workers.split(",")):
             got = measure(arguments.build, workers, load, arguments.seconds, arguments.dispatcher_arg)
-            if load != "idle" and got["batches_s"] <= 0:
-                sys.exit("nothing was computed")
+            wrong += check(load, workers, got)
             print("%-5s %7d %5d %8.2f %8.3f %8.1f %9.0f %9.0f %22s %22s %9.2f" % (
                 load, workers, got["jobs"], 100 * got["cpu"], 100 * got["cpu"] / workers * 100, got["resident_mb"], got["reports_s"] + got["acks_s"],
                 got["batches_s"], latency(got["info"]), latency(got["lease"]), got["own_cpu"]), flush=True)
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":

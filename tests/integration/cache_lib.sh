@@ -30,11 +30,17 @@ PY
 }
 has_cached() { [ "$(cached "$1" "${@:3}")" -ge "$2" ]; } # FIELD N [KEY=VALUE...]
 wait_cached() { ask_until "$1 of the cache come to $2: $(cached "$1" "${@:3}")" has_cached "$@"; }
-# finds OP N HASH FILE ARGS...: runs it until a run finds N elements in the cache: a worker begins with what it knows of the cache, so a short job
-# may compute what it has not heard of yet. OP computes whatever is not found.
+# of_three WHAT COMMAND...: succeeds the first, second or third time. A worker begins with what it knows of the cache, so the first job may compute what
+# it has not heard of yet; but a cache that works only now and then is none.
+of_three() {
+    local what=$1
+    shift
+    "$@" || "$@" || "$@" || fail "three times in vain: $what"
+}
+# finds OP N HASH FILE ARGS...: a run of it finds N elements in the cache. OP computes whatever is not found.
 finds() {
     local runs=0
-    ask_until "a run finds $2 elements in the cache" has_found "$@"
+    of_three "a run finds $2 elements in the cache" has_found "$@"
 }
 has_found() {
     local name=finds$((++runs))
@@ -65,6 +71,6 @@ spoil_photos() {
     done
 }
 # from_cache NAME FILE ARGS...: as `run`, when nothing but the cache can give what is needed: while a worker has not heard of all that is in it, it computes,
-# and the run fails. So until one does not.
-from_cache() { ask_until "$1: all comes from the cache" try_run "$@"; }
+# and the run fails.
+from_cache() { of_three "$1: all comes from the cache" try_run "$@"; }
 try_run() { timeout 300 "$cachew" run "$2" --json --dispatcher "${DISPATCHER:-local:}" --timeout 120s "${@:3}" >"$work/$1.out" 2>"$work/$1.log"; }

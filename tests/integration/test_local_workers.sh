@@ -23,11 +23,11 @@ has_remotes() { [ "$(remotes_n)" -eq "$1" ]; }
 
 line_of() { grep -n -m1 "$1" "$work/dispatcher.log" | cut -d: -f1; } # REGEX: the first that says it
 
-# A local worker takes the place of the remote one, which leaves. The stall that is allowed is large: what other tests do to this host is no matter.
+# A local worker takes the place of the remote one, which leaves; with the options that a user would type.
 case_decided() {
     write_sleepy
     begin_fleet
-    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --step-ms 20 --local-workers 3 --local-threads 1 --max-stall 0.9
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --step-ms 20 --local-workers 3 --local-threads 1
     ask_until "a local worker" has_some_locals
     [ "$(line_of 'worker process .* is started')" -lt "$(line_of 'is asked for [1-9]')" ] || fail "no remote worker first"
     ask_until "no remote worker" has_remotes 0
