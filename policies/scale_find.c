@@ -35,7 +35,7 @@ static int find(const char *kind, const struct cw_scale_policy *const *all, cons
         }
         cw_str_addf(&names, "%s%s", names.len ? ", " : "", (*all)->name);
     }
-    return cw_err_set(err, CW_E_INVALID, "%s policy \"%s\" is not known; there are: %s", kind,
+    return cw_err_set(err, CW_E_INVALID, "%s policy \"%s\" is not known; there are: %s, off", kind,
                       option, cw_str_text(&names));
 }
 

@@ -216,6 +216,8 @@ int main(int argc, char **argv)
         rc = cw_err_set(&err, CW_E_INVALID, "unexpected argument \"%s\"", rest[0]);
     if (rc == CW_ARGS_RUN && !o.dispatcher)
         rc = cw_err_set(&err, CW_E_INVALID, "--dispatcher ADDRESS is required");
+    if (rc == CW_ARGS_RUN && cw_rpc_address_check(o.dispatcher, &err) != 0)
+        rc = cw_err_wrap(&err, "--dispatcher");
     if (rc == CW_ARGS_RUN && level_name && !cw_log_parse_level(level_name, &level))
         rc = cw_err_set(&err, CW_E_INVALID,
                         "--log-level: \"%s\" is none of error, warn, info, debug", level_name);

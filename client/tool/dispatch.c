@@ -33,18 +33,35 @@ static int unknown_command(const struct tool_commands *commands, const char *nam
     return TOOL_USAGE;
 }
 
+static int run_command(const struct tool_commands *commands, const char *name, int argc,
+                       char **argv)
+{
+    for (size_t i = 0; i < commands->n; i++)
+        if (strcmp(name, commands->v[i].name) == 0)
+            return commands->v[i].run(argc, argv);
+    return unknown_command(commands, name);
+}
+
+/* `help NAME` is `NAME --help`. */
+static int help(const struct tool_commands *commands, int argc, char **argv)
+{
+    char option[] = "--help";
+    char *words[] = {argv[1], option, NULL};
+    if (argc > 1)
+        return run_command(commands, argv[1], 2, words);
+    print_help(commands, stdout);
+    return TOOL_OK;
+}
+
 int tool_dispatch(const struct tool_commands *commands, int argc, char **argv)
 {
     if (argc < 2) {
         print_help(commands, stderr);
         return TOOL_USAGE;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_help(commands, stdout);
-        return TOOL_OK;
-    }
-    for (size_t i = 0; i < commands->n; i++)
-        if (!strcmp(argv[1], commands->v[i].name))
-            return commands->v[i].run(argc - 1, argv + 1);
-    return unknown_command(commands, argv[1]);
+    if (strcmp(argv[1], "help") == 0)
+        return help(commands, argc - 1, argv + 1);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help(commands, 1, argv + 1);
+    return run_command(commands, argv[1], argc - 1, argv + 1);
 }

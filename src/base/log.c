@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -52,10 +54,15 @@ bool cw_log_wants(enum cw_log_level level)
 
     if (CW_UNLIKELY(now < 0)) {
         enum cw_log_level wanted = CW_LOG_INFO;
+        const char *text = getenv("CACHEW_LOG");
         int unset = -1;
 
-        (void)cw_log_parse_level(getenv("CACHEW_LOG"), &wanted);
-        atomic_compare_exchange_strong(&current_level, &unset, (int)wanted);
+        bool is_known = !text || cw_log_parse_level(text, &wanted);
+        if (atomic_compare_exchange_strong(&current_level, &unset, (int)wanted) && !is_known)
+            cw_log_warn("log",
+                        "CACHEW_LOG is \"%s\", and none of error, warn, info, debug: "
+                        "it is taken for info",
+                        text);
         now = atomic_load_explicit(&current_level, memory_order_relaxed);
     }
     return (int)level <= now;
@@ -104,11 +111,42 @@ static void write_all(const char *p, size_t n)
     }
 }
 
+/* Whether stderr goes to the journal of systemd, which adds times itself. sd_journal_stream_fd(3)
+ * describes the variable. */
+static bool is_journal(void)
+{
+    static atomic_int known = -1;
+    unsigned long long dev, ino;
+    struct stat st;
+
+    if (atomic_load_explicit(&known, memory_order_relaxed) < 0) {
+        const char *text = getenv("JOURNAL_STREAM");
+        bool is = text && sscanf(text, "%llu:%llu", &dev, &ino) == 2 &&
+                  fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+        atomic_store_explicit(&known, is, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&known, memory_order_relaxed) > 0;
+}
+
+/* Writes "time=2026-01-31T23:59:59.999Z " (RFC 3339, UTC), or nothing for the journal. */
+static size_t write_time(char *out, size_t cap)
+{
+    int64_t now_ms = cw_clock_wall_ms();
+    time_t seconds = (time_t)(now_ms / 1000);
+    struct tm tm;
+
+    if (is_journal() || !gmtime_r(&seconds, &tm))
+        return 0;
+    size_t n = strftime(out, cap, "time=%Y-%m-%dT%H:%M:%S", &tm);
+    return n + (size_t)snprintf(out + n, cap - n, ".%03dZ ", (int)(now_ms % 1000));
+}
+
 static void write_line(enum cw_log_level level, const char *module, const char *text, int dropped)
 {
-    char line[2 * TEXT_BYTES + 128];
-    size_t n = (size_t)snprintf(line, 96, "level=%s mod=%.40s msg=\"", level_names[level], module);
+    char line[2 * TEXT_BYTES + 160];
+    size_t n = write_time(line, 48);
 
+    n += (size_t)snprintf(line + n, 96, "level=%s mod=%.40s msg=\"", level_names[level], module);
     n += quote(line + n, sizeof(line) - n - 32, text);
     line[n++] = '"';
     if (dropped)

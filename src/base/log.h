@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes one logfmt line to stderr for each call: `level=info mod=worker msg="..."`. A call site
+/* Writes one logfmt line to stderr for each call:
+ *
+ *   time=2026-01-31T23:59:59.999Z level=info mod=worker msg="..."
+ *
+ * The time is UTC; it is left out where stderr is the journal of systemd. A call site
  * writes at most 20 lines a second of warnings and below; its next line contains the number of
  * those left out. Any thread may log. */
 #ifndef CW_BASE_LOG_H
@@ -14,7 +18,8 @@ struct cw_log_site {
     int64_t window_ms;
     int count, dropped;
 };
-/* the default is INFO; the environment variable CACHEW_LOG=error|warn|info|debug changes it */
+/* the default is INFO; the environment variable CACHEW_LOG=error|warn|info|debug changes it; another
+ * value is warned of */
 void cw_log_set_level(enum cw_log_level level);
 /* Must be called in a forked child of a process with threads before it logs, since another thread
  * may have held the lock. */

@@ -2,6 +2,7 @@
 /* Reads options from JSON into a struct, by the rows of a table, and frees what the struct owns. */
 #include "conf/opt.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -112,6 +113,32 @@ static int read_str(const struct reading *in, const struct cw_value *value, char
     return CW_OK;
 }
 
+/* Returns the one of `names` that other systems call `word`, as dtypes are: "float32" for "f32"; or
+ * NULL. */
+static const char *same_elsewhere(const char *word, const char *const *names)
+{
+    static const char *const longer[] = {"float", "uint", "int"}, *const shorter[] = {"f", "u",
+                                                                                      "i"};
+    char text[16];
+
+    for (size_t k = 0; k < CW_ARRAY_LEN(longer); k++) {
+        if (!cw_str_starts(word, longer[k]))
+            continue;
+        snprintf(text, sizeof(text), "%s%s", shorter[k], word + strlen(longer[k]));
+        for (size_t i = 0; names[i]; i++)
+            if (strcmp(names[i], text) == 0)
+                return names[i];
+    }
+    return NULL;
+}
+
+static const char *meant_word(const char *word, const char *const *names)
+{
+    const char *same = same_elsewhere(word, names);
+
+    return same ? same : cw_str_nearest(word, names);
+}
+
 static int read_enum(const struct reading *in, const struct cw_value *value, int *ret)
 {
     CW_STR_AUTO words = {0};
@@ -124,7 +151,7 @@ static int read_enum(const struct reading *in, const struct cw_value *value, int
         }
         cw_str_addf(&words, "%s\"%s\"", i ? ", " : "one of ", names[i]);
     }
-    const char *near = value->type == CW_VALUE_STR ? cw_str_nearest(value->s, names) : NULL;
+    const char *near = value->type == CW_VALUE_STR ? meant_word(value->s, names) : NULL;
     if (near)
         cw_str_addf(&words, "; did you mean \"%s\"?", near);
     return fail_type(in, value, cw_str_text(&words));
@@ -260,6 +287,27 @@ static int read_default(const struct cw_opt *row, void *target, struct cw_err *e
     return rc == CW_OK ? rc : cw_err_wrap(err, "default of %s", row->name);
 }
 
+/* Returns the option that is one of the words of an unknown one, as "size" is of "batch_size"; or
+ * NULL. */
+static const char *word_of(const char *key, const char *const *names)
+{
+    for (const char *word = key; word; word = strchr(word, '_')) {
+        word += *word == '_';
+        size_t n = strcspn(word, "_");
+        for (size_t i = 0; names[i]; i++)
+            if (strlen(names[i]) == n && strncmp(names[i], word, n) == 0)
+                return names[i];
+    }
+    return NULL;
+}
+
+static const char *meant_option(const char *key, const char *const *names)
+{
+    const char *near = cw_str_nearest(key, names);
+
+    return near ? near : word_of(key, names);
+}
+
 static int check_names(const struct cw_opt *table, const struct cw_value *object,
                        struct cw_err *err)
 {
@@ -274,11 +322,15 @@ static int check_names(const struct cw_opt *table, const struct cw_value *object
             row++;
         if (row && row->name)
             continue;
-        const char *near = cw_str_nearest(object->keys[k], names);
+        const char *near = meant_option(object->keys[k], names);
         if (near)
             return cw_err_set(err, CW_E_INVALID, "unknown option \"%s\" (did you mean \"%s\"?)",
                               object->keys[k], near);
-        return cw_err_set(err, CW_E_INVALID, "unknown option \"%s\"", object->keys[k]);
+        CW_STR_AUTO known = {0};
+        for (size_t i = 0; names[i]; i++)
+            cw_str_addf(&known, "%s%s", i ? ", " : "; there are: ", names[i]);
+        return cw_err_set(err, CW_E_INVALID, "unknown option \"%s\"%s", object->keys[k],
+                          cw_str_text(&known));
     }
     return CW_OK;
 }

@@ -105,6 +105,8 @@ void cw_stream_free(struct cw_stream *stream);
 /* Returns the address of the peer: "ipv4:127.0.0.1:1234". */
 const char *cw_stream_peer(const struct cw_stream *stream);
 
+/* Checks the form of an address, and for unix sockets also the length of the path. */
+int cw_rpc_address_check(const char *address, struct cw_err *err);
 /* Whether only processes of this host can be at the address: a unix socket, 127.0.0.0/8, [::1] or
  * "localhost". Other names are not looked up. */
 bool cw_rpc_address_is_loopback(const char *address);

@@ -53,8 +53,6 @@ void cw_rpc_args_server(struct cw_rpc_args *args, bool small);
 
 /* ---- the form of addresses (address.c) ---- */
 #define CW_RPC_HOST_BYTES 256
-/* Checks the form of an address, and for unix sockets also the length of the path. */
-int cw_rpc_address_check(const char *address, struct cw_err *err);
 bool cw_rpc_address_is_unix(const char *address);
 /* Returns the path of a unix socket's address, or NULL. */
 const char *cw_rpc_address_path(const char *address);

@@ -31,6 +31,10 @@ case_pipelines() {
     bad batch_bytes 'node "batch" .*larger than 1 TiB' "$(chain '{"op": "range", "stop": 4}, {"op": "inflate", "factor": 1048576}, {"op": "inflate", "factor": 1048576}, {"op": "batch", "size": 4}')"
     expect_error no_file 'missing.json' "$cachew" run "$work/missing.json"
     expect_error check 'did you mean' "$cachew" check "$work/unknown_op.json"
+    expect_error worker_address 'neither HOST:PORT nor unix:' "$CACHEW_BIN/cachew-worker" --dispatcher nohost
+    expect_error workers_elsewhere 'option --workers: is for local: only' "$cachew" run "$work/unknown_op.json" --dispatcher "$DISPATCHER" --workers 2
+    "$cachew" help check | says 'cachew check FILE' || fail "help COMMAND does not describe the command"
+    chain '{"op": "range", "stop": 3}' | "$cachew" check - | says '^ok' || fail "check does not read stdin"
     still_serving
 }
 case_files() {

@@ -3,7 +3,22 @@
 #include <string.h>
 
 #include "client/tool/tool.h"
+#include "client/tool/view/check_notes.h"
 #include "graph/check.h"
+
+static void add_json_note(void *arg, const char *node, const char *text)
+{
+    struct cw_str *out = arg;
+    cw_str_add(out, out->s[out->len - 1] == '[' ? "{" : ",{");
+    tool_json_text(out, "node", node);
+    tool_json_text(out, "text", text);
+    cw_str_add_char(out, '}');
+}
+
+static void print_note(void *arg, const char *node, const char *text)
+{
+    fprintf(stderr, "note: %s: node \"%s\": %s\n", (const char *)arg, node, text);
+}
 
 static void print_json(const struct cw_checked *checked)
 {
@@ -23,6 +38,8 @@ static void print_json(const struct cw_checked *checked)
         cw_str_add_json(&out, cw_str_text(&spec), spec.len);
         cw_str_add(&out, "}");
     }
+    cw_str_add(&out, "],\"notes\":[");
+    tool_check_notes(checked, add_json_note, &out);
     cw_str_add(&out, "]}");
     puts(cw_str_text(&out));
 }
@@ -58,8 +75,8 @@ int tool_cmd_check(int argc, char **argv)
         .program = "cachew check",
         .usage = "FILE.json [options]",
         .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Data "
-                 "are not touched: "
-                 "whether files exist shows when it runs.",
+                 "are not touched: whether files exist shows when it runs. What is likely to go "
+                 "wrong nevertheless is noted on stderr. FILE.json may be - for stdin.",
         .rows = rows,
     };
     const char *files[1];
@@ -69,6 +86,8 @@ int tool_cmd_check(int argc, char **argv)
     struct cw_err err = {0};
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
+    if (strcmp(files[0], "-") == 0)
+        files[0] = "/dev/stdin";
     if (cw_graph_load(files[0], &graph, &err) < 0)
         return tool_fail_err(&err);
     int rc = cw_graph_check(graph, &checked, &err);
@@ -81,6 +100,8 @@ int tool_cmd_check(int argc, char **argv)
         print_json(checked);
     else
         print_text(checked);
+    if (!json)
+        tool_check_notes(checked, print_note, (void *)(uintptr_t)files[0]);
     cw_checked_unref(checked);
     return TOOL_OK;
 }

@@ -4,6 +4,21 @@
 #include <string.h>
 #include "client/tool/tool.h"
 
+static int check(const struct tool_run_options *o)
+{
+    if (strcmp(o->mode, "coordinated") != 0 && strcmp(o->mode, "shared") != 0) {
+        (void)tool_fail("option --mode: must be coordinated or shared (given \"%s\")", o->mode);
+        return TOOL_USAGE;
+    }
+    if (o->dispatcher && strcmp(o->dispatcher, "local:") != 0 && (o->workers || o->threads)) {
+        (void)tool_fail("option --%s: is for local: only; the dispatcher at %s has workers of its "
+                        "own (see --local-workers)",
+                        o->workers ? "workers" : "threads", o->dispatcher);
+        return TOOL_USAGE;
+    }
+    return TOOL_OK;
+}
+
 bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
                             const char **ret_file, int *ret_exit)
 {
@@ -117,9 +132,6 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
     };
     if (!tool_parse_words(&spec, argc, argv, "which file?", ret_file, 1, ret_exit))
         return false;
-    if (strcmp(o->mode, "coordinated") == 0 || strcmp(o->mode, "shared") == 0)
-        return true;
-    (void)tool_fail("option --mode: must be coordinated or shared (given \"%s\")", o->mode);
-    *ret_exit = TOOL_USAGE;
-    return false;
+    *ret_exit = check(o);
+    return *ret_exit == TOOL_OK;
 }

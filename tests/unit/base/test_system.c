@@ -108,11 +108,17 @@ static void log_lines_are_quoted_and_limited(void **state)
     static char text[1 << 17];
     enum cw_log_level level = CW_LOG_INFO;
     size_t lines = 0;
+    int t[7];
 
     (void)state;
     cw_log_set_level(CW_LOG_INFO);
     capture(log_some, text, sizeof(text));
-    assert_string_equal(text, "level=info mod=worker msg=\"file \\\"a\\\" is 5\"\n");
+    assert_int_equal(sscanf(text, "time=%4d-%2d-%2dT%2d:%2d:%2d.%3dZ", &t[0], &t[1], &t[2], &t[3],
+                            &t[4], &t[5], &t[6]),
+                     7);
+    assert_true(t[0] >= 2026 && t[1] <= 12 && t[2] <= 31 && t[3] < 24 && t[4] < 60);
+    assert_string_equal(text + strlen("time=2026-01-31T23:59:59.999Z "),
+                        "level=info mod=worker msg=\"file \\\"a\\\" is 5\"\n");
     capture(log_many, text, sizeof(text));
     for (const char *c = text; (c = strchr(c, '\n')); c++)
         lines++;

@@ -138,7 +138,10 @@ static void explains_what_is_wrong(void **state)
     check_error("{\"size\":1001}", "option size: must be at most 1000 (given 1001)");
     check_error("{\"size\":1.5}", "option size: must be a whole number (given 1.5)");
     check_error("{\"sise\":1}", "unknown option \"sise\" (did you mean \"size\"?)");
-    check_error("{\"whatever\":1}", "unknown option \"whatever\"");
+    check_error("{\"whatever\":1}",
+                "unknown option \"whatever\"; there are: size, flag, memory, p, text, mode, "
+                "shape, mean, pattern, any");
+    check_error("{\"batch_size\":1}", "unknown option \"batch_size\" (did you mean \"size\"?)");
     check_error("{}", "option size: is required (a whole number)");
     check_error("{\"size\":1,\"flag\":1}", "option flag: must be true or false (given 1)");
     check_error("{\"size\":1,\"text\":\"t\",\"p\":\"x\"}",

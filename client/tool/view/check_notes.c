@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/tool/view/check_notes.h"
+
+#include <string.h>
+
+struct notes {
+    const struct cw_checked *checked;
+    tool_check_note_fn *fn;
+    void *arg;
+    size_t at; /* the node that is looked at */
+};
+
+static const struct cw_node *node_at(const struct notes *notes, size_t i)
+{
+    return &notes->checked->graph->nodes[i];
+}
+static void note(const struct notes *notes, const char *text)
+{
+    notes->fn(notes->arg, node_at(notes, notes->at)->name, text);
+}
+
+/* Returns the node whose elements come in, behind nodes that only choose and order them. */
+static size_t origin_of(const struct notes *notes, size_t i)
+{
+    const struct cw_checked_node *nodes = notes->checked->nodes;
+    i = nodes[i].inputs[0];
+    while (nodes[i].op->kind == CW_OP_INDEX && nodes[i].inputs_n == 1)
+        i = nodes[i].inputs[0];
+    return i;
+}
+
+static void decodes_a_path(const struct notes *notes)
+{
+    const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
+    if (strcmp(checked->op->name, "decode_image") == 0 &&
+        strcmp(notes->checked->nodes[origin_of(notes, notes->at)].op->name, "files") == 0)
+        note(notes, "it is given paths, and not the bytes of files: put read_file before it");
+}
+
+static void batches_what_differs(const struct notes *notes)
+{
+    const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
+    if (checked->op->kind != CW_OP_GROUP || checked->inputs_n == 0)
+        return;
+    const struct cw_spec *in = &notes->checked->nodes[checked->inputs[0]].out;
+    for (size_t i = 0; i < in->n; i++) {
+        const struct cw_field *field = &in->fields[i];
+        CW_STR_AUTO text = {0};
+        if (field->dtype == CW_DTYPE_STR || cw_field_is_fixed(field))
+            continue;
+        struct cw_spec one = {.n = 1, .fields = {*field}};
+        CW_STR_AUTO spec = {0};
+        cw_spec_print(&one, &spec);
+        cw_str_addf(&text,
+                    "all elements of a batch must have one shape, and what comes in is %s: unless "
+                    "your data are alike, put resize or a crop before it",
+                    cw_str_text(&spec));
+        note(notes, cw_str_text(&text));
+    }
+}
+
+static void leaves_out_a_rest(const struct notes *notes)
+{
+    const struct cw_node *node = node_at(notes, notes->at);
+    const struct cw_value *drop = cw_value_get(&node->options, "drop_remainder"),
+                          *size = cw_value_get(&node->options, "size");
+    CW_STR_AUTO text = {0};
+    if (!drop || drop->type != CW_VALUE_BOOL || !drop->b || !size || size->i <= 1)
+        return;
+    cw_str_addf(&text,
+                "drop_remainder leaves out up to %lld elements of each epoch, and all of a data "
+                "set that has fewer than %lld",
+                (long long)size->i - 1, (long long)size->i);
+    note(notes, cw_str_text(&text));
+}
+
+static void names_files_from_here(const struct notes *notes)
+{
+    const struct cw_node *node = node_at(notes, notes->at);
+    const struct cw_value *pattern = cw_value_get(&node->options, "pattern");
+    if (notes->checked->nodes[notes->at].op->kind != CW_OP_SOURCE || !pattern ||
+        pattern->type != CW_VALUE_STR || pattern->s[0] == '/' || strstr(pattern->s, "://"))
+        return;
+    if (pattern->s[0] == '~' || pattern->s[0] == '$')
+        note(notes, "the pattern is taken as it stands: ~ and variables are for shells; write the "
+                    "whole path");
+    else
+        note(notes, "the pattern does not begin with /: each worker looks in the directory that "
+                    "it was started in");
+}
+
+static void has_braces(const struct notes *notes)
+{
+    const struct cw_value *pattern = cw_value_get(&node_at(notes, notes->at)->options, "pattern");
+    const char *brace = pattern && pattern->type == CW_VALUE_STR ? strchr(pattern->s, '{') : NULL;
+    if (brace && strchr(brace, '}'))
+        note(notes, "braces in a pattern stand for themselves: write one source for each "
+                    "alternative, or a wildcard");
+}
+
+void tool_check_notes(const struct cw_checked *checked, tool_check_note_fn *fn, void *arg)
+{
+    struct notes notes = {checked, fn, arg, 0};
+    for (; notes.at < checked->graph->n; notes.at++) {
+        if (checked->nodes[notes.at].inputs_n > 0)
+            decodes_a_path(&notes);
+        batches_what_differs(&notes);
+        leaves_out_a_rest(&notes);
+        names_files_from_here(&notes);
+        has_braces(&notes);
+    }
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `cachew check` notes about pipelines that are correct. */
+#include "support/cm.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "client/tool/view/check_notes.h"
+
+struct notes {
+    size_t n;
+    char text[2048]; /* "NODE: TEXT" of each, a line each */
+};
+
+static void add(void *arg, const char *node, const char *text)
+{
+    struct notes *notes = arg;
+    size_t len = strlen(notes->text);
+    notes->n++;
+    snprintf(&notes->text[len], sizeof(notes->text) - len, "%s: %s\n", node, text);
+}
+
+static struct notes notes_of(const char *nodes)
+{
+    struct notes notes = {0};
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    struct cw_err err = {0};
+    char text[2048];
+    snprintf(text, sizeof(text), "{\"pipeline\":[%s]}", nodes);
+    if (cw_graph_parse(text, strlen(text), "", &graph, &err) != 0 ||
+        cw_graph_check(graph, &checked, &err) != 0)
+        fail_msg("%s", err.msg);
+    tool_check_notes(checked, add, &notes);
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return notes;
+}
+
+static void expect(const struct notes *notes, const char *part)
+{
+    if (!strstr(notes->text, part))
+        fail_msg("\"%s\" is not in: %s", part, notes->text);
+}
+
+static void a_good_pipeline(void **state)
+{
+    (void)state;
+    struct notes notes = notes_of(
+        "{\"op\":\"files\",\"pattern\":\"/d/*.jpg\"},{\"op\":\"shuffle\"},{\"op\":\"read_file\"},"
+        "{\"op\":\"decode_image\"},{\"op\":\"resize\",\"size\":[8,8]},{\"op\":\"batch\",\"size\":"
+        "4}");
+    if (notes.n != 0)
+        fail_msg("%s", notes.text);
+}
+
+static void what_goes_wrong_with_images(void **state)
+{
+    (void)state;
+    struct notes notes = notes_of("{\"op\":\"files\",\"pattern\":\"/d/"
+                                  "*.jpg\"},{\"op\":\"shuffle\"},{\"op\":\"decode_image\"},"
+                                  "{\"op\":\"batch\",\"size\":4}");
+    assert_int_equal(notes.n, 2);
+    expect(&notes, "decode_image: it is given paths");
+    expect(&notes,
+           "batch: all elements of a batch must have one shape, and what comes in is image: ");
+}
+
+static void what_is_left_out(void **state)
+{
+    (void)state;
+    struct notes notes = notes_of("{\"op\":\"range\",\"stop\":5},"
+                                  "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":true}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "batch: drop_remainder leaves out up to 7 elements");
+    notes = notes_of("{\"op\":\"range\",\"stop\":5},"
+                     "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":false}");
+    assert_int_equal(notes.n, 0);
+}
+
+static void patterns(void **state)
+{
+    (void)state;
+    struct notes notes = notes_of("{\"op\":\"files\",\"pattern\":\"photos/*.jpg\"}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "files: the pattern does not begin with /");
+    notes = notes_of("{\"op\":\"files\",\"pattern\":\"~/photos/*.jpg\"}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "~ and variables are for shells");
+    notes = notes_of("{\"op\":\"files\",\"pattern\":\"/photos/*.{jpg,png}\"}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "braces in a pattern stand for themselves");
+    assert_int_equal(notes_of("{\"op\":\"files\",\"pattern\":\"/photos/*.jpg\"}").n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_pipeline),
+        cmocka_unit_test(what_goes_wrong_with_images),
+        cmocka_unit_test(what_is_left_out),
+        cmocka_unit_test(patterns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
