@@ -2,6 +2,7 @@
 #include "client/delivery/ledger.h"
 
 #include <stdatomic.h>
+#include "base/limits.h"
 #include "base/mem.h"
 #include "client/delivery/epoch_sets.h"
 #include "client/transport/recvpool.h"
@@ -150,14 +151,14 @@ static void push_item(struct cw_ledger *ledger, const struct cw_reorder_out *out
     cw_received_free(item);
 }
 
-/* Dense ordered jobs: an item that will not come is passed over. It counts as consumed together
- * with the entry before it. */
+/* Dense ordered jobs: items that will not come are passed over. They count as consumed together
+ * with the entry before them. */
 static void pass_missing(struct cw_ledger *ledger, const struct cw_reorder_out *out)
 {
     struct cw_ledger_record *record = record_add(ledger);
     record->epoch = out->epoch;
     record->lo = out->item / ledger->reorder.conf.consumers;
-    record->hi = record->lo + 1;
+    record->hi = record->lo + out->n;
 }
 
 static void push_end(struct cw_ledger *ledger, const struct cw_reorder_out *out)
@@ -208,6 +209,8 @@ static int rebatch_item(struct cw_ledger *ledger, const struct cw_reorder_out *o
 {
     struct cw_received *item = out->entry;
     struct cw_item_rows *rows = NULL;
+    if (out->kind == CW_REORDER_GONE)
+        cw_rebatch_pass(&ledger->rebatch, out->n - 1);
     if (item) {
         rows = cw_item_rows_new(item->batch, item->msg, item->offset);
         item->batch = NULL;
@@ -284,21 +287,31 @@ int cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received, struct
     return rc;
 }
 
-void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi, bool lost)
+void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items, bool lost)
 {
-    uint64_t n = cw_reorder_skip(&ledger->reorder, epoch, lo, hi);
-    uint64_t from = cw_reorder_local(&ledger->reorder.conf, lo),
-             to = CW_MIN(cw_reorder_local(&ledger->reorder.conf, hi), ledger->reorder.mine);
-    if (lost && from < to && epoch >= ledger->reorder.epoch)
-        cw_set_add(cw_epoch_sets_get(&ledger->received, epoch), from, to);
-    if (lost)
-        atomic_fetch_add_explicit(&ledger->job->counts.lost_items, n, memory_order_relaxed);
+    uint64_t n = cw_reorder_skip(&ledger->reorder, epoch, items);
+    if (!lost)
+        return;
+    atomic_fetch_add_explicit(&ledger->job->counts.lost_items, n, memory_order_relaxed);
+    if (!cw_reorder_is_open(&ledger->reorder, epoch))
+        return;
+    struct cw_set local = {0};
+    cw_reorder_local_set(&ledger->reorder, items, &local);
+    if (local.n > 0)
+        cw_set_add_all(cw_epoch_sets_get(&ledger->received, epoch), &local);
+    cw_set_fini(&local);
 }
 
-void cw_ledger_skip_batches(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi)
+int cw_ledger_skip_batches(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *batches,
+                           struct cw_err *err)
 {
-    if (ledger->job->sparse && lo < hi)
-        cw_rebatch_skip(&ledger->rebatch, epoch, lo, hi);
+    if (!ledger->job->sparse || batches->n == 0)
+        return 0;
+    if (ledger->rebatch.skips.n >= CW_SKIPPED_EPOCHS_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "batches of more than %d epochs are left out",
+                          CW_SKIPPED_EPOCHS_MAX);
+    cw_rebatch_skip(&ledger->rebatch, epoch, batches);
+    return 0;
 }
 
 int cw_ledger_drain(struct cw_ledger *ledger, struct cw_err *err)

@@ -55,10 +55,13 @@ void cw_ledger_fini(struct cw_ledger *ledger); /* A ledger that is all zero is a
  * duplicate, and CORRUPT if the job has no such item. In the last two cases the output still
  * belongs to the caller. */
 int cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received, struct cw_err *err);
-/* Items [lo, hi) will not come. `lost`: no consumer gets them; otherwise another consumer did. */
-void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi, bool lost);
-/* Sparse jobs: batches [lo, hi) of the epoch are not given out when they are cut. */
-void cw_ledger_skip_batches(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi);
+/* The items will not come. `lost`: no consumer gets them; otherwise another consumer did. */
+void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
+                    bool lost);
+/* Sparse jobs: the batches of the epoch are not given out when they are cut. Returns LIMIT if the
+ * dispatcher has named too many epochs. */
+int cw_ledger_skip_batches(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *batches,
+                           struct cw_err *err);
 /* Pushes everything that is next in order to the trainer's queue. */
 int cw_ledger_drain(struct cw_ledger *ledger, struct cw_err *err);
 /* Returns the bytes that were received and not given out, in whatever form. */

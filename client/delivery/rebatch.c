@@ -55,7 +55,7 @@ static bool is_skipped(const struct cw_rebatch *rebatch)
     return set && cw_set_has(set, rebatch->at.batches);
 }
 
-void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, const struct cw_set *batches)
 {
     if (epoch < rebatch->at.epoch)
         return;
@@ -64,7 +64,7 @@ void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, uint64_t lo, ui
         set = CW_NEW(struct cw_set);
         cw_map_set(&rebatch->skips, epoch, set);
     }
-    cw_set_add(set, lo, hi);
+    cw_set_add_all(set, batches);
     if (is_skipped(rebatch))
         cw_fill_clear(&rebatch->filling);
 }
@@ -132,6 +132,14 @@ static void step(struct cw_rebatch *rebatch, uint64_t n, uint64_t item_rows)
         rebatch->at.row = 0;
         rebatch->at.item++;
     }
+}
+
+void cw_rebatch_pass(struct cw_rebatch *rebatch, uint64_t items)
+{
+    if (items == 0)
+        return;
+    rebatch->at.row = 0;
+    rebatch->at.item += items;
 }
 
 int cw_rebatch_item(struct cw_rebatch *rebatch, struct cw_item_rows *rows, struct cw_err *err)

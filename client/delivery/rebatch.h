@@ -41,12 +41,14 @@ void cw_rebatch_fini(struct cw_rebatch *rebatch);
 /* Takes the rows of the next item in order; NULL if the item will not come. The rows are borrowed
  * for the call. */
 int cw_rebatch_item(struct cw_rebatch *rebatch, struct cw_item_rows *rows, struct cw_err *err);
+/* As many items in a row will not come. */
+void cw_rebatch_pass(struct cw_rebatch *rebatch, uint64_t items);
 /* Returns whether the pipeline's `take` rows are reached, so that the rest of the epoch is not
  * needed. */
 bool cw_rebatch_is_full(const struct cw_rebatch *rebatch);
-/* Batches [lo, hi) of the epoch are still cut and keep their numbers, but are not given out, unless
- * they were already. */
-void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, uint64_t lo, uint64_t hi);
+/* The batches of the epoch are still cut and keep their numbers, but are not given out, unless they
+ * were already. */
+void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, const struct cw_set *batches);
 /* Ends the epoch: gives out the rows that are left as a batch, and begins the next epoch. */
 int cw_rebatch_end(struct cw_rebatch *rebatch, struct cw_err *err);
 

@@ -3,8 +3,9 @@
 
 #include "base/mem.h"
 
-/* No window reaches further, so a peer that sends such an item is in error. */
-#define EPOCHS_AHEAD_MAX (1u << 20)
+/* No window reaches further (the dispatcher has 64 epochs open), so a peer that sends such an item is
+ * in error. */
+#define EPOCHS_AHEAD_MAX 1024
 
 struct waiting {
     uint64_t local;
@@ -13,7 +14,6 @@ struct waiting {
 struct cw_reorder_epoch {
     /* The items that have come, that will not come, or that were consumed before. */
     struct cw_set got;
-    uint64_t got_n;
     struct cw_set gone; /* The items of `got` that will not come. */
     /* Ordered jobs: the entries that wait for earlier ones, by local item number. */
     struct cw_map held;
@@ -47,14 +47,9 @@ static struct cw_reorder_epoch *epoch_get(struct cw_reorder_buffer *order, uint6
 /* Marks local numbers [lo, hi) as got. Returns how many were new. */
 static uint64_t mark(struct cw_reorder_epoch *state, uint64_t lo, uint64_t hi)
 {
-    uint64_t fresh = hi - lo;
-    for (size_t i = 0; i < state->got.n; i++) {
-        uint64_t a = CW_MAX(lo, state->got.v[i].lo), b = CW_MIN(hi, state->got.v[i].hi);
-        fresh -= a < b ? b - a : 0;
-    }
+    uint64_t before = cw_set_count(&state->got);
     cw_set_add(&state->got, lo, hi);
-    state->got_n += fresh;
-    return fresh;
+    return cw_set_count(&state->got) - before;
 }
 
 void cw_reorder_init(struct cw_reorder_buffer *order, const struct cw_reorder_conf *conf,
@@ -116,6 +111,12 @@ bool cw_reorder_is_over(const struct cw_reorder_buffer *order)
     return order->conf.epochs != 0 && order->epoch >= order->conf.epochs;
 }
 
+bool cw_reorder_is_open(const struct cw_reorder_buffer *order, uint64_t epoch)
+{
+    return epoch >= order->epoch && epoch - order->epoch <= EPOCHS_AHEAD_MAX &&
+           !cw_reorder_is_over(order);
+}
+
 static void fifo_push(struct cw_reorder_epoch *state, uint64_t local, void *entry)
 {
     if (state->fifo_n == 0)
@@ -143,7 +144,6 @@ int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t ite
     if (cw_set_has(&state->got, local))
         return 0;
     cw_set_add(&state->got, local, local + 1);
-    state->got_n++;
     order->held++;
     if (conf->unordered)
         fifo_push(state, local, entry);
@@ -152,33 +152,37 @@ int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t ite
     return 1;
 }
 
-uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_reorder_local_set(const struct cw_reorder_buffer *order, const struct cw_set *items,
+                          struct cw_set *ret_local)
 {
-    if (epoch < order->epoch || epoch - order->epoch > EPOCHS_AHEAD_MAX ||
-        cw_reorder_is_over(order))
-        return 0;
-    uint64_t from = cw_reorder_local(&order->conf, lo);
-    uint64_t to = CW_MIN(cw_reorder_local(&order->conf, hi), order->mine);
-    uint64_t skipped = 0;
-    struct cw_reorder_epoch *state = epoch_get(order, epoch);
-    /* Only items that have not come are skipped. */
-    for (uint64_t at = from; at < to;) {
-        uint64_t begin = cw_set_first_absent(&state->got, at), end = to;
-        if (begin >= to)
-            break;
-        (void)cw_set_first_present(&state->got, begin, &end);
-        end = CW_MIN(end, to);
-        cw_set_add(&state->gone, begin, end);
-        skipped += mark(state, begin, end);
-        at = end;
+    for (size_t i = 0; i < items->n; i++) {
+        uint64_t lo = cw_reorder_local(&order->conf, items->v[i].lo),
+                 hi = cw_reorder_local(&order->conf, items->v[i].hi);
+        cw_set_add(ret_local, lo, CW_MIN(hi, order->mine));
     }
+}
+
+uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch,
+                         const struct cw_set *items)
+{
+    if (!cw_reorder_is_open(order, epoch))
+        return 0;
+    struct cw_set fresh = {0};
+    struct cw_reorder_epoch *state = epoch_get(order, epoch);
+    cw_reorder_local_set(order, items, &fresh);
+    cw_set_remove_all(&fresh, &state->got); /* Only items that have not come are skipped. */
+    cw_set_add_all(&state->gone, &fresh);
+    cw_set_add_all(&state->got, &fresh);
+    uint64_t skipped = cw_set_count(&fresh);
+    cw_set_fini(&fresh);
     return skipped;
 }
 
 static struct cw_reorder_out take_end(struct cw_reorder_buffer *order,
                                       struct cw_reorder_epoch *state)
 {
-    struct cw_reorder_out out = {CW_REORDER_END, order->epoch, order->conf.items, NULL};
+    struct cw_reorder_out out = {
+        .kind = CW_REORDER_END, .epoch = order->epoch, .item = order->conf.items};
     cw_map_remove(&order->epochs, order->epoch);
     epoch_free(order, state, NULL, NULL);
     order->epoch++;
@@ -194,8 +198,10 @@ static struct cw_reorder_out take_unordered(struct cw_reorder_buffer *order,
     struct waiting first = state->fifo[state->fifo_first++];
     state->fifo_n--;
     order->held--;
-    return (struct cw_reorder_out){CW_REORDER_ITEM, order->epoch,
-                                   cw_reorder_item(&order->conf, first.local), first.entry};
+    return (struct cw_reorder_out){.kind = CW_REORDER_ITEM,
+                                   .epoch = order->epoch,
+                                   .item = cw_reorder_item(&order->conf, first.local),
+                                   .entry = first.entry};
 }
 
 static struct cw_reorder_out take_ordered(struct cw_reorder_buffer *order,
@@ -209,6 +215,9 @@ static struct cw_reorder_out take_ordered(struct cw_reorder_buffer *order,
         order->held--;
     } else if (cw_set_has(&state->gone, order->next)) {
         out.kind = CW_REORDER_GONE;
+        out.n = cw_set_first_absent(&state->gone, order->next) - order->next;
+        order->next += out.n;
+        return out;
     } else if (cw_set_has(&state->got, order->next)) {
         /* The item was consumed before this session began. */
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
@@ -225,8 +234,9 @@ struct cw_reorder_out cw_reorder_take(struct cw_reorder_buffer *order)
     if (cw_reorder_is_over(order))
         return (struct cw_reorder_out){.kind = CW_REORDER_NONE};
     struct cw_reorder_epoch *state = epoch_get(order, order->epoch);
-    bool drained = order->conf.unordered ? state->got_n == order->mine && state->fifo_n == 0
-                                         : order->next >= order->mine;
+    bool drained = order->conf.unordered
+                       ? cw_set_count(&state->got) == order->mine && state->fifo_n == 0
+                       : order->next >= order->mine;
     if (state->cut || drained)
         return take_end(order, state);
     return order->conf.unordered ? take_unordered(order, state) : take_ordered(order, state);

@@ -32,13 +32,14 @@ struct cw_reorder_buffer {
 enum cw_reorder_kind {
     CW_REORDER_NONE, /* The next item has not come, or all epochs are over. */
     CW_REORDER_ITEM,
-    CW_REORDER_GONE, /* The item will not come (ordered jobs only). */
+    CW_REORDER_GONE, /* Items will not come (ordered jobs only). */
     CW_REORDER_END   /* The epoch is over. */
 };
 struct cw_reorder_out {
     enum cw_reorder_kind kind;
     uint64_t epoch, item;
     void *entry; /* With ITEM: the entry, which the caller takes. */
+    uint64_t n;  /* With GONE: how many items of this consumer in a row will not come. */
 };
 typedef void cw_reorder_free_fn(void *arg, void *entry);
 
@@ -53,9 +54,13 @@ void cw_reorder_fini(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_e
  * caller. */
 int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item, void *entry,
                    struct cw_err *err);
-/* Items [lo, hi) of the epoch will not come, unless they have. Returns how many items of this
- * consumer are skipped by that. */
-uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t lo, uint64_t hi);
+/* The items of the epoch will not come, unless they have. Returns how many items of this consumer are
+ * skipped by that. */
+uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch,
+                         const struct cw_set *items);
+/* Sets ret_local to those of the items that belong to this consumer, in local numbers. */
+void cw_reorder_local_set(const struct cw_reorder_buffer *order, const struct cw_set *items,
+                          struct cw_set *ret_local);
 struct cw_reorder_out cw_reorder_take(struct cw_reorder_buffer *order);
 /* Ends the present epoch, of which nothing more is wanted: frees its entries as cw_reorder_fini
  * does. The next take returns CW_REORDER_END for it. */
@@ -63,6 +68,8 @@ void cw_reorder_end_epoch(struct cw_reorder_buffer *order, cw_reorder_free_fn *f
                           void *arg);
 /* Returns whether all epochs were given out. */
 bool cw_reorder_is_over(const struct cw_reorder_buffer *order);
+/* Returns whether items of the epoch may still come. */
+bool cw_reorder_is_open(const struct cw_reorder_buffer *order, uint64_t epoch);
 /* Returns the first item that has not come, in local numbers counted over all epochs in a row. */
 uint64_t cw_reorder_first_missing(const struct cw_reorder_buffer *order);
 /* Returns what has come of an epoch, in local numbers; NULL if nothing has. The caller borrows

@@ -33,24 +33,36 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
     cw_cond_broadcast(&session->job->cond);
 }
 
+static int skip_set(struct cw_session *session, const Cachew__V1__EpochSet *said, bool batches,
+                    bool lost, struct cw_err *err)
+{
+    struct cw_set set = {0};
+    int rc = cw_wire_set_from(said->items, said->n_items, &set, err);
+    if (rc == 0 && batches)
+        rc = cw_ledger_skip_batches(&session->ledger, said->epoch, &set, err);
+    else if (rc == 0)
+        cw_ledger_skip(&session->ledger, said->epoch, &set, lost);
+    cw_set_fini(&set);
+    return rc;
+}
+
 static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *skipped)
 {
     bool lost = skipped->why != CACHEW__V1__SKIPPED__WHY__TAKEN;
     if (!session->begun)
         return;
-    for (size_t i = 0; i < skipped->n_items; i++) {
-        const Cachew__V1__EpochSet *set = skipped->items[i];
-        for (size_t k = 0; k < set->n_items; k++)
-            cw_ledger_skip(&session->ledger, set->epoch, set->items[k]->lo, set->items[k]->hi,
-                           lost);
+    struct cw_err err = {0};
+    int rc = 0;
+    for (size_t i = 0; i < skipped->n_items && rc == 0; i++)
+        rc = skip_set(session, skipped->items[i], false, lost, &err);
+    for (size_t i = 0; i < skipped->n_batches && rc == 0; i++)
+        rc = skip_set(session, skipped->batches[i], true, lost, &err);
+    if (rc == 0) {
+        cw_session_advance(session, false);
+        return;
     }
-    for (size_t i = 0; i < skipped->n_batches; i++) {
-        const Cachew__V1__EpochSet *set = skipped->batches[i];
-        for (size_t k = 0; k < set->n_items; k++)
-            cw_ledger_skip_batches(&session->ledger, set->epoch, set->items[k]->lo,
-                                   set->items[k]->hi);
-    }
-    cw_session_advance(session, false);
+    cw_err_wrap(&err, "what dispatcher %s leaves out", session->job->client->address);
+    cw_client_job_fail(session->job, &err);
 }
 
 static void on_local_failed(void *arg, const struct cw_err *err)

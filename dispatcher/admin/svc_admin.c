@@ -262,6 +262,8 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         cw_call_fail(call, CW_E_INVALID,
                      job->status != CW_JOB_RUNNING ? "the job is not running"
                                                    : "the job has no such batches");
+    } else if (job && cw_job_skips_full(job, skip->epoch)) {
+        cw_call_fail(call, CW_E_LIMIT, "too much of the job is left out already");
     } else if (job) {
         Cachew__V1__SkipItemsReply answer = CACHEW__V1__SKIP_ITEMS_REPLY__INIT;
         uint64_t hi = CW_MIN(skip->hi, most);

@@ -88,8 +88,8 @@ bool cw_job_usage_is_unstored(const struct cw_job *job);
 bool cw_job_usage_is_due(const struct cw_job *job, int64_t now);
 
 /* ---- progress.c ---- */
-void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
-                bool consumed);
+int cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
+               bool consumed, struct cw_err *err);
 /* Ends the epochs whose items are all consumed, and finishes the job after the last one. */
 void cw_job_advance(struct cw_job *job);
 /* Writes what has changed in the job to state.db (state/state.h). */
@@ -98,7 +98,7 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
 /* The client that held the consumer slot will not come back: items that it received and did not
  * consume go to others, or to the next client of the slot. */
 void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
-uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi,
+uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                      const char *reason);
 
 /* ---- skip_request.c ---- */

@@ -6,36 +6,46 @@
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
 
-void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
-                bool consumed)
+static void ack_epoch(struct cw_job *job, uint32_t consumer, struct cw_epoch *epoch,
+                      const struct cw_set *said, bool consumed)
+{
+    struct cw_set fresh = {0}, news = {0};
+    uint64_t used = 0;
+    if (consumed && job->layout.mode == CW_MODE_SHARED) {
+        cw_set_copy(&news, said);
+        cw_set_intersect(&news, &epoch->parts[consumer].owned);
+    }
+    if (consumed)
+        used = cw_epoch_consume(epoch, consumer, said, &fresh);
+    else
+        cw_epoch_receive(epoch, consumer, said, &fresh);
+    /* In a sparse job all items of a long batch are consumed at once, which says little about the
+     * rate. */
+    job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
+    if (fresh.n > 0)
+        cw_lease_received(job, epoch->number, &fresh);
+    if (news.n > 0)
+        cw_job_send_taken(job, epoch->number, &news, consumer);
+    cw_set_fini(&fresh);
+    cw_set_fini(&news);
+}
+
+int cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
+               bool consumed, struct cw_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         struct cw_epoch *epoch = cw_job_open_epoch(job, sets[i]->epoch);
-        struct cw_set fresh = {0}, news = {0};
-        uint64_t used = 0;
-        for (size_t k = 0; epoch && k < sets[i]->n_items; k++) {
-            uint64_t lo = sets[i]->items[k]->lo, hi = sets[i]->items[k]->hi;
-            if (lo >= hi)
-                continue;
-            if (consumed && job->layout.mode == CW_MODE_SHARED)
-                cw_epoch_items_of(epoch, consumer, lo, hi, &news);
-            if (!consumed)
-                cw_epoch_receive(epoch, consumer, lo, hi, &fresh);
-            else
-                used += cw_epoch_consume(epoch, consumer, lo, hi, &fresh);
-        }
-        /* In a sparse job all items of a long batch are consumed at once, which says little about
-         * the rate. */
-        job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
-        if (fresh.n > 0)
-            cw_lease_received(job, epoch->number, &fresh);
-        if (news.n > 0)
-            cw_job_send_taken(job, epoch->number, &news, consumer);
-        cw_set_fini(&fresh);
-        cw_set_fini(&news);
+        struct cw_set said = {0};
+        int rc = cw_wire_set_from(sets[i]->items, sets[i]->n_items, &said, err);
+        if (rc == 0 && epoch && said.n > 0)
+            ack_epoch(job, consumer, epoch, &said, consumed);
+        cw_set_fini(&said);
+        if (rc != 0)
+            return rc;
         job->due.progress |= consumed;
     }
     job->due.leases |= consumed && n > 0;
+    return 0;
 }
 
 static void close_first_epoch(struct cw_job *job)
@@ -175,6 +185,8 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
             cw_epoch_reset(past, consumer, past->items, NULL);
     }
     struct cw_epoch *epoch = cw_job_open_epoch(job, token->epoch);
+    if (epoch && all)
+        cw_epoch_start_at(epoch, token->item);
     for (uint32_t c = 0; epoch && c < job->layout.consumers; c++)
         if (all || c == consumer)
             cw_epoch_reset(epoch, c, token->item, &token->beyond);
@@ -185,14 +197,14 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     job->due.progress = true;
 }
 
-uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi,
+uint64_t cw_job_skip(struct cw_job *job, uint64_t number, const struct cw_set *items,
                      const char *reason)
 {
     struct cw_epoch *epoch = cw_job_open_epoch(job, number);
     if (!epoch)
         return 0;
     struct cw_set fresh = {0};
-    cw_epoch_skip(epoch, lo, hi, &fresh);
+    cw_epoch_skip(epoch, items, &fresh);
     uint64_t n = cw_set_count(&fresh);
     if (n > 0) {
         for (struct cw_share *share = job->shares; share; share = share->next_of_job)

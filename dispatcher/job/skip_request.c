@@ -17,8 +17,8 @@ static uint64_t count_consumed(struct cw_job *job, uint64_t number, uint64_t lo,
         cw_set_intersect(&range, &epoch->consumed);
     else if (number >= job->first_epoch)
         cw_set_clear(&range);
-    for (size_t i = 0; epoch && i < epoch->skipped.n; i++)
-        cw_set_remove(&range, epoch->skipped.v[i].lo, epoch->skipped.v[i].hi);
+    if (epoch)
+        cw_set_remove_all(&range, &epoch->skipped);
     uint64_t n = cw_set_count(&range);
     cw_set_fini(&range);
     return n;
@@ -61,8 +61,7 @@ uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, u
 {
     struct cw_set *all = cw_job_skips_of(job, number), fresh = {0};
     cw_set_add(&fresh, lo, hi);
-    for (size_t i = 0; i < all->n; i++)
-        cw_set_remove(&fresh, all->v[i].lo, all->v[i].hi);
+    cw_set_remove_all(&fresh, all);
     uint64_t consumed = count_consumed_batches(job, number, &fresh);
     job->skipped_items += cw_set_count(&fresh);
     job->due.progress = true;
@@ -79,6 +78,9 @@ uint64_t cw_job_skip_on_request(struct cw_job *job, uint64_t number, uint64_t lo
     struct cw_set *items = cw_job_skips_of(job, number);
     cw_set_add(items, lo, hi);
     cw_state_put_left_out(job->d->state, job->id, number, items);
-    cw_job_skip(job, number, lo, hi, CW_SKIPPED_BY_REQUEST);
+    struct cw_set range = {0};
+    cw_set_add(&range, lo, hi);
+    cw_job_skip(job, number, &range, CW_SKIPPED_BY_REQUEST);
+    cw_set_fini(&range);
     return consumed;
 }

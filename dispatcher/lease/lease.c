@@ -46,10 +46,8 @@ static void lease_remove(struct cw_share *share, struct cw_lease *lease, const s
     cw_set_copy(&gone, &lease->items);
     cw_set_intersect(&gone, set);
     uint64_t before = cw_set_count(&lease->todo);
-    for (size_t i = 0; i < gone.n; i++) {
-        cw_set_remove(&lease->items, gone.v[i].lo, gone.v[i].hi);
-        cw_set_remove(&lease->todo, gone.v[i].lo, gone.v[i].hi);
-    }
+    cw_set_remove_all(&lease->items, &gone);
+    cw_set_remove_all(&lease->todo, &gone);
     share->todo_n -= before - cw_set_count(&lease->todo);
     if (ret_gone)
         cw_set_add_all(ret_gone, &gone);
@@ -127,13 +125,13 @@ static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
         for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-            for (size_t i = 0; lease->epoch == number && i < lease->items.n; i++)
-                cw_set_remove(gone, lease->items.v[i].lo, lease->items.v[i].hi);
+            if (lease->epoch == number)
+                cw_set_remove_all(gone, &lease->items);
         }
     }
     struct cw_epoch *epoch = cw_job_epoch(job, number);
-    for (size_t i = 0; epoch && i < gone->n; i++)
-        cw_epoch_free(epoch, gone->v[i].lo, gone->v[i].hi);
+    if (epoch)
+        cw_epoch_free(epoch, gone);
 }
 
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell)
@@ -170,21 +168,19 @@ void cw_lease_free_job(struct cw_job *job)
 void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *done)
 {
     struct cw_job *job = share->job;
-    uint64_t n = 0, mine = 0;
-    for (size_t i = 0; i < done->n_items; i++) {
-        uint64_t lo = done->items[i]->lo, hi = done->items[i]->hi;
-        if (lo >= hi || hi > job->items)
+    struct cw_set said = {0};
+    if (cw_wire_set_from(done->items, done->n_items, &said, NULL) != 0)
+        cw_set_clear(&said);
+    cw_set_remove(&said, job->items, UINT64_MAX);
+    uint64_t n = cw_set_count(&said);
+    for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+        if (lease->epoch != done->epoch)
             continue;
-        n += hi - lo;
-        for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-            if (lease->epoch != done->epoch)
-                continue;
-            uint64_t before = cw_set_count(&lease->todo);
-            cw_set_remove(&lease->todo, lo, hi);
-            mine += before - cw_set_count(&lease->todo);
-        }
+        uint64_t before = cw_set_count(&lease->todo);
+        cw_set_remove_all(&lease->todo, &said);
+        share->todo_n -= before - cw_set_count(&lease->todo);
     }
-    share->todo_n -= mine;
+    cw_set_fini(&said);
     share->done_n += n;
     share->worker->done_n += n;
     job->usage.elements += done->elements;
@@ -218,8 +214,7 @@ static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1
     }
     if (kept.n > 0)
         (void)cw_lease_add(cw_share_get(job, worker), epoch, &kept, NULL, false);
-    for (size_t i = 0; i < kept.n; i++)
-        cw_set_remove(claimed, kept.v[i].lo, kept.v[i].hi);
+    cw_set_remove_all(claimed, &kept);
     cw_lease_revoke(worker, job, held->epoch, claimed);
     cw_set_fini(&kept);
 }

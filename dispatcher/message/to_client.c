@@ -72,8 +72,7 @@ static struct cw_set consumed_of(const struct cw_client *client, const struct cw
     struct cw_set consumed = {0};
     cw_set_copy(&consumed,
                 epoch->layout.to_all ? &epoch->parts[client->consumer].consumed : &epoch->consumed);
-    for (size_t i = 0; i < epoch->skipped.n; i++)
-        cw_set_remove(&consumed, epoch->skipped.v[i].lo, epoch->skipped.v[i].hi);
+    cw_set_remove_all(&consumed, &epoch->skipped);
     return consumed;
 }
 

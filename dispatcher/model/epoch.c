@@ -3,14 +3,6 @@
 
 #include "base/mem.h"
 
-#define FRAGMENTS_MAX (1u << 20)
-
-static void set_subtract(struct cw_set *a, const struct cw_set *b)
-{
-    for (size_t i = 0; i < b->n; i++)
-        cw_set_remove(a, b->v[i].lo, b->v[i].hi);
-}
-
 void cw_epoch_init(struct cw_epoch *epoch, uint64_t number, uint64_t items,
                    const struct cw_layout *layout)
 {
@@ -51,35 +43,70 @@ static bool is_dealt(const struct cw_epoch *epoch)
            epoch->layout.consumers > 1;
 }
 
+/* How many items one call of own_dealt still looks at, and how many it still finds. */
+struct dealt_left {
+    uint64_t steps, items;
+};
+
+/* Adds the items of the consumer in [lo, hi), one by one since they alternate with those of others,
+ * but for those in `except` (may be NULL). */
 static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
-                      struct cw_set *ret_own)
+                      const struct cw_set *except, struct dealt_left *left, struct cw_set *ret_own)
 {
     uint64_t n = epoch->layout.consumers;
     lo = CW_MAX(lo, cw_epoch_lowest_unconsumed(epoch));
     uint64_t first = lo - lo % n + consumer;
     if (first < lo)
         first += n;
-    uint64_t left = FRAGMENTS_MAX;
-    for (uint64_t item = first; item < hi && left > 0; item += n, left--)
+    size_t at = except ? cw_set_find(except, first) : 0;
+    for (uint64_t item = first; item < hi && left->steps > 0 && left->items > 0; item += n) {
+        left->steps--;
+        while (except && at < except->n && except->v[at].hi <= item)
+            at++;
+        if (except && at < except->n && except->v[at].lo <= item)
+            continue;
         cw_set_add(ret_own, item, item + 1);
+        left->items--;
+    }
 }
 
 void cw_epoch_items_of(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
                        struct cw_set *ret_own)
 {
+    struct cw_set range = {0};
+    struct dealt_left left = {CW_DEALT_STEPS_MAX, UINT64_MAX};
     hi = CW_MIN(hi, epoch->items);
     if (lo >= hi || consumer >= epoch->layout.consumers)
         return;
     if (is_dealt(epoch)) {
-        own_dealt(epoch, consumer, lo, hi, ret_own);
+        own_dealt(epoch, consumer, lo, hi, NULL, &left, ret_own);
         return;
     }
-    struct cw_set range = {0};
     cw_set_add(&range, lo, hi);
     if (epoch->layout.mode == CW_MODE_SHARED)
         cw_set_intersect(&range, &epoch->parts[consumer].owned);
     cw_set_add_all(ret_own, &range);
     cw_set_fini(&range);
+}
+
+/* Sets ret_own to the items among those said that belong to the consumer. If they alternate with
+ * those of others, items in `except` may be left out. */
+static void own_of(const struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *said,
+                   const struct cw_set *except, struct cw_set *ret_own)
+{
+    struct dealt_left left = {CW_DEALT_STEPS_MAX, CW_DEALT_NEW_MAX};
+    if (consumer >= epoch->layout.consumers)
+        return;
+    if (is_dealt(epoch)) {
+        for (size_t i = 0; i < said->n && left.steps > 0; i++)
+            own_dealt(epoch, consumer, said->v[i].lo, CW_MIN(said->v[i].hi, epoch->items), except,
+                      &left, ret_own);
+        return;
+    }
+    cw_set_copy(ret_own, said);
+    cw_set_remove(ret_own, epoch->items, UINT64_MAX);
+    if (epoch->layout.mode == CW_MODE_SHARED)
+        cw_set_intersect(ret_own, &epoch->parts[consumer].owned);
 }
 
 /* Leaves in `own` the items that every consumer has received (or consumed). */
@@ -89,37 +116,37 @@ static void keep_common(const struct cw_epoch *epoch, struct cw_set *own, bool c
         cw_set_intersect(own, consumed ? &epoch->parts[i].consumed : &epoch->parts[i].received);
 }
 
-void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *said,
                       struct cw_set *ret_new)
 {
     struct cw_set own = {0};
-    cw_epoch_items_of(epoch, consumer, lo, hi, &own);
+    own_of(epoch, consumer, said, &epoch->received, &own);
     if (epoch->layout.to_all && own.n > 0) {
         cw_set_add_all(&epoch->parts[consumer].received, &own);
         keep_common(epoch, &own, false);
     }
-    set_subtract(&own, &epoch->received);
+    cw_set_remove_all(&own, &epoch->received);
     cw_set_add_all(&epoch->received, &own);
-    set_subtract(&epoch->leased, &own);
+    cw_set_remove_all(&epoch->leased, &own);
     cw_set_add_all(ret_new, &own);
     cw_set_fini(&own);
 }
 
-uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *said,
                           struct cw_set *ret_new)
 {
-    cw_epoch_receive(epoch, consumer, lo, hi, ret_new);
+    cw_epoch_receive(epoch, consumer, said, ret_new);
     struct cw_set own = {0};
-    cw_epoch_items_of(epoch, consumer, lo, hi, &own);
+    own_of(epoch, consumer, said, &epoch->consumed, &own);
     if (own.n > 0)
         epoch->dirty = true;
     if (epoch->layout.to_all) {
         cw_set_add_all(&epoch->parts[consumer].consumed, &own);
         keep_common(epoch, &own, true);
     } else if (epoch->layout.mode == CW_MODE_SHARED) {
-        set_subtract(&epoch->parts[consumer].owned, &own);
+        cw_set_remove_all(&epoch->parts[consumer].owned, &own);
     }
-    set_subtract(&own, &epoch->consumed);
+    cw_set_remove_all(&own, &epoch->consumed);
     uint64_t n = cw_set_count(&own);
     cw_set_add_all(&epoch->consumed, &own);
     cw_set_fini(&own);
@@ -137,8 +164,8 @@ void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
         cw_set_add_all(&epoch->received, &epoch->skipped);
     } else {
         cw_epoch_items_of(epoch, consumer, 0, epoch->items, &own);
-        set_subtract(&own, &epoch->consumed);
-        set_subtract(&epoch->received, &own);
+        cw_set_remove_all(&own, &epoch->consumed);
+        cw_set_remove_all(&epoch->received, &own);
         if (epoch->layout.mode == CW_MODE_SHARED)
             cw_set_clear(&epoch->parts[consumer].owned);
     }
@@ -158,14 +185,20 @@ static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item
         cw_set_fini(&own);
     }
     uint64_t top = epoch->received.n > 0 ? epoch->received.v[epoch->received.n - 1].hi : 0;
-    for (uint64_t i = item - item % n + consumer; i < top; i += n) {
-        if (i < item)
-            continue;
-        if (cw_set_has(&epoch->skipped, i))
-            continue;
-        cw_set_remove(&epoch->consumed, i, i + 1);
-        cw_set_remove(&epoch->received, i, i + 1);
-    }
+    struct cw_set back = {0};
+    for (uint64_t i = item - item % n + consumer; i < top; i += n)
+        if (i >= item)
+            cw_set_add(&back, i, i + 1);
+    cw_set_remove_all(&back, &epoch->skipped);
+    cw_set_remove_all(&epoch->consumed, &back);
+    cw_set_remove_all(&epoch->received, &back);
+    cw_set_fini(&back);
+}
+
+void cw_epoch_start_at(struct cw_epoch *epoch, uint64_t item)
+{
+    cw_set_add(&epoch->consumed, 0, CW_MIN(item, epoch->items));
+    cw_set_add(&epoch->received, 0, CW_MIN(item, epoch->items));
 }
 
 void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
@@ -200,22 +233,24 @@ void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
     cw_set_fini(&have);
 }
 
-void cw_epoch_skip(struct cw_epoch *epoch, uint64_t lo, uint64_t hi, struct cw_set *ret_new)
+void cw_epoch_skip(struct cw_epoch *epoch, const struct cw_set *items, struct cw_set *ret_new)
 {
-    hi = CW_MIN(hi, epoch->items);
-    if (lo >= hi)
-        return;
     struct cw_set fresh = {0};
-    cw_set_add(&fresh, lo, hi);
-    set_subtract(&fresh, &epoch->consumed);
+    cw_set_copy(&fresh, items);
+    cw_set_remove(&fresh, epoch->items, UINT64_MAX);
+    if (fresh.n == 0) {
+        cw_set_fini(&fresh);
+        return;
+    }
+    cw_set_remove_all(&fresh, &epoch->consumed);
     cw_set_add_all(&epoch->skipped, &fresh);
     cw_set_add_all(&epoch->consumed, &fresh);
     cw_set_add_all(&epoch->received, &fresh);
-    set_subtract(&epoch->leased, &fresh);
+    cw_set_remove_all(&epoch->leased, &fresh);
     for (uint32_t i = 0; epoch->parts && i < epoch->layout.consumers; i++) {
         cw_set_add_all(&epoch->parts[i].received, &fresh);
         cw_set_add_all(&epoch->parts[i].consumed, &fresh);
-        set_subtract(&epoch->parts[i].owned, &fresh);
+        cw_set_remove_all(&epoch->parts[i].owned, &fresh);
     }
     epoch->dirty = true;
     cw_set_add_all(ret_new, &fresh);
@@ -230,8 +265,11 @@ uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer)
     if (!is_dealt(epoch))
         return item;
     uint64_t n = epoch->layout.consumers, at = item - item % n + consumer;
-    for (at = at < item ? at + n : at; at < epoch->items; at += n) {
-        if (!cw_set_has(&epoch->consumed, at))
+    at = at < item ? at + n : at;
+    for (size_t i = cw_set_find(&epoch->consumed, at); at < epoch->items; at += n) {
+        while (i < epoch->consumed.n && epoch->consumed.v[i].hi <= at)
+            i++;
+        if (i == epoch->consumed.n || epoch->consumed.v[i].lo > at)
             return at;
     }
     return epoch->items;
@@ -244,10 +282,12 @@ uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consum
     return CW_MIN(cw_set_first_absent(received, 0), epoch->items);
 }
 
-void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi)
+void cw_epoch_free(struct cw_epoch *epoch, const struct cw_set *items)
 {
-    cw_set_remove(&epoch->leased, lo, hi);
-    epoch->none_free_below = CW_MIN(epoch->none_free_below, lo);
+    if (items->n == 0)
+        return;
+    cw_set_remove_all(&epoch->leased, items);
+    epoch->none_free_below = CW_MIN(epoch->none_free_below, items->v[0].lo);
 }
 
 /* The sets of a job with a large fleet have thousands of intervals and are searched at each

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include "base/interval.h"
+#include "base/limits.h"
 
 /* The values are those of ConsumerMode in job.proto. */
 enum cw_mode { CW_MODE_SINGLE = 0, CW_MODE_COORDINATED = 1, CW_MODE_SHARED = 2 };
@@ -49,30 +50,40 @@ void cw_epoch_fini(struct cw_epoch *epoch);
 bool cw_epoch_is_done(const struct cw_epoch *epoch);
 uint64_t cw_epoch_lowest_unconsumed(const struct cw_epoch *epoch);
 
+/* If the items of a consumer alternate with those of others (coordinated), a call looks at no more
+ * than this many of them, since no window reaches further (CW_WINDOW_MAX)... */
+#define CW_DEALT_STEPS_MAX (CW_WINDOW_MAX / 2)
+/* ... and takes no more than this many that are new from one message. The next message, or the next
+ * session, brings the rest. */
+#define CW_DEALT_NEW_MAX (1u << 17)
+
 /* Adds to ret_own the items of [lo, hi) that belong to the consumer. If its items alternate with
  * those of others (coordinated), only items from the lowest unconsumed one on are added, and at
- * most 2^20 of them, since no consumer can be further ahead. */
+ * most CW_DEALT_STEPS_MAX of them. */
 void cw_epoch_items_of(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
                        struct cw_set *ret_own);
-/* Records that the consumer has received the items of [lo, hi). Those that were not received
- * before, and that no other consumer still waits for, are added to ret_new and leave the set
- * `leased`. */
-void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+/* Records that the consumer has received those of the items `said` that belong to it. Those that were
+ * not received before, and that no other consumer still waits for, are added to ret_new and leave
+ * the set `leased`. */
+void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *said,
                       struct cw_set *ret_new);
-/* Records that the consumer has consumed the items of [lo, hi), which also counts as receiving
- * them. Returns how many items are now consumed by every consumer they belong to. */
-uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+/* Records that the consumer has consumed those of the items `said` that belong to it, which also
+ * counts as receiving them. Returns how many items are now consumed by every consumer they belong
+ * to. */
+uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *said,
                           struct cw_set *ret_new);
 /* Another process takes over the consumer slot: items that the old process had received and not
  * consumed are no longer received, so that they are sent again. */
 void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer);
+/* All consumers begin at `item` or above it: the lower ones count as consumed. */
+void cw_epoch_start_at(struct cw_epoch *epoch, uint64_t item);
 /* Sets the consumer's position to `item` (it resumes from a token): its lower items are consumed;
  * the others are not, except for those in `beyond`. */
 void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
                     const struct cw_set *beyond);
-/* Skips the items of [lo, hi) for all consumers: they count as consumed from now on. Those that
- * were not consumed before are added to ret_new. */
-void cw_epoch_skip(struct cw_epoch *epoch, uint64_t lo, uint64_t hi, struct cw_set *ret_new);
+/* Skips the items for all consumers: they count as consumed from now on. Those that were not consumed
+ * before are added to ret_new. */
+void cw_epoch_skip(struct cw_epoch *epoch, const struct cw_set *items, struct cw_set *ret_new);
 
 /* Returns the lowest item of the consumer that it has not consumed; epoch->items if there is
  * none. */
@@ -82,8 +93,8 @@ uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer);
  * if there is none. */
 uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consumer);
 
-/* Ends the lease of the items of [lo, hi): those that are not received are free again. */
-void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi);
+/* Ends the lease of the items: those that are not received are free again. */
+void cw_epoch_free(struct cw_epoch *epoch, const struct cw_set *items);
 /* Finds the lowest run of free items in [from, limit), at most max items long. Returns false if
  * there is none. */
 bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,

@@ -23,6 +23,14 @@ struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch)
     return &job->skips[job->skips_n++].items;
 }
 
+bool cw_job_skips_full(const struct cw_job *job, uint64_t epoch)
+{
+    for (size_t i = 0; i < job->skips_n; i++)
+        if (job->skips[i].epoch == epoch)
+            return job->skips[i].items.n >= CW_SKIPPED_RUNS_MAX;
+    return job->skips_n >= CW_SKIPPED_EPOCHS_MAX;
+}
+
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
 {
     cw_set_add_all(cw_job_skips_of(job, epoch), items);
@@ -44,9 +52,8 @@ void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
     if (job->info && job->info->sparse)
         return;
     for (size_t i = 0; epoch && i < job->skips_n; i++) {
-        const struct cw_set *items = &job->skips[i].items;
-        for (size_t k = 0; job->skips[i].epoch == epoch->number && k < items->n; k++)
-            cw_epoch_skip(epoch, items->v[k].lo, items->v[k].hi, &fresh);
+        if (job->skips[i].epoch == epoch->number)
+            cw_epoch_skip(epoch, &job->skips[i].items, &fresh);
     }
     if (fresh.n > 0) {
         job->skipped_items += cw_set_count(&fresh);

@@ -229,6 +229,8 @@ bool cw_job_reopen_epochs(struct cw_job *job, uint64_t number);
 /* Returns the set of items of an epoch that were skipped by request. It is created if there is
  * none. */
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
+/* Returns whether no more may be left out of the epoch: there are too many epochs or runs. */
+bool cw_job_skips_full(const struct cw_job *job, uint64_t epoch);
 /* Skips the requested items in an epoch that was just opened or set back (NULL is accepted).
  * Clients must then be told of epoch->skipped_unsent (cw_clients_send_left_out). */
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch);

@@ -6,14 +6,13 @@
 /* The number of bytes that are computed ahead while the rate of consumption is not known. */
 #define AHEAD_BYTES (64u << 20)
 #define AHEAD_S 2.0 /* The window contains what is consumed in this many seconds. */
-#define WINDOW_MAX (1u << 20)
 
 static uint64_t chosen_window(const struct cw_job *job, size_t threads)
 {
     /* Trainers that advance in step all need a batch before one of them asks for another. */
     uint64_t least = job->layout.mode == CW_MODE_COORDINATED ? job->layout.consumers : 1;
     if (job->options->window > 0)
-        return CW_MAX(CW_MIN(job->options->window, WINDOW_MAX), least);
+        return CW_MAX(CW_MIN(job->options->window, CW_WINDOW_MAX), least);
     /* Each consumer has its own buffer; in a sparse job each consumer receives every item. */
     double parts = job->layout.to_all ? 1 : job->layout.consumers;
     double buffer = parts * (job->options->buffer_bytes > 0 ? (double)job->options->buffer_bytes
@@ -33,7 +32,7 @@ static uint64_t chosen_window(const struct cw_job *job, size_t threads)
         items = timed ? items : CW_MAX(items, AHEAD_BYTES / job->item_bytes);
         items = CW_MIN(items, buffer / job->item_bytes);
     }
-    items = CW_MIN(items, WINDOW_MAX);
+    items = CW_MIN(items, CW_WINDOW_MAX);
     return (uint64_t)CW_MAX(items, 2 * parts);
 }
 
@@ -42,6 +41,7 @@ uint64_t cw_window_items(const struct cw_job *job, size_t threads)
     uint64_t items = chosen_window(job, threads);
     /* Only CW_EPOCHS_AHEAD epochs are open at a time. A client must not delay its acknowledgements
      * for a window that can never be reached. */
-    return job->items > 0 && job->items < WINDOW_MAX ? CW_MIN(items, job->items * CW_EPOCHS_AHEAD)
-                                                     : items;
+    return job->items > 0 && job->items < CW_WINDOW_MAX
+               ? CW_MIN(items, job->items * CW_EPOCHS_AHEAD)
+               : items;
 }

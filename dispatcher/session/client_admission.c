@@ -281,10 +281,13 @@ static void merge_acks(struct cw_client *client, const Cachew__V1__ClientHello *
         past.epoch = n;
         past.n_items = 1;
         past.items = whole;
-        cw_job_ack(job, client->consumer, pasts, 1, true);
+        (void)cw_job_ack(job, client->consumer, pasts, 1, true, NULL);
     }
-    cw_job_ack(job, client->consumer, hello->received, hello->n_received, false);
-    cw_job_ack(job, client->consumer, hello->consumed, hello->n_consumed, true);
+    struct cw_err err = {0};
+    if (cw_job_ack(job, client->consumer, hello->received, hello->n_received, false, &err) != 0 ||
+        cw_job_ack(job, client->consumer, hello->consumed, hello->n_consumed, true, &err) != 0)
+        cw_log_warn(CW_LOG_MOD, "job=%s client=%s: what it says to have is left out: %s", job->id,
+                    cw_stream_peer(client->stream), err.msg);
     if (hello->position) {
         const Cachew__V1__Position *p = hello->position;
         job->consumers[client->consumer].position =

@@ -36,8 +36,12 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
 {
     struct cw_job *job = client->job;
     struct cw_consumer *slot = &job->consumers[client->consumer];
-    cw_job_ack(job, client->consumer, ack->received, ack->n_received, false);
-    cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true);
+    struct cw_err err = {0};
+    if (cw_job_ack(job, client->consumer, ack->received, ack->n_received, false, &err) != 0 ||
+        cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true, &err) != 0) {
+        cw_client_fail(client, err.code, err.msg);
+        return;
+    }
     slot->wait_share = ack->wait_share;
     slot->ready = ack->ready;
     /* The window depends on what one consumer has received or taken from its queue. */

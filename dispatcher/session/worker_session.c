@@ -48,9 +48,7 @@ static void skip_held(struct cw_share *share)
         cw_set_copy(&items, &share->leases->items);
         cw_lease_free(share, epoch, &items, false);
         drop_unjoined(share->job, &items);
-        for (size_t i = 0; i < items.n; i++)
-            cw_job_skip(share->job, epoch, items.v[i].lo, items.v[i].hi,
-                        "the worker that held them is lost (at_most_once)");
+        cw_job_skip(share->job, epoch, &items, "the worker that held them is lost (at_most_once)");
         cw_set_fini(&items);
     }
 }
@@ -308,8 +306,8 @@ static void revoke_unleased(struct cw_share *share)
         struct cw_set unleased = {0};
         cw_set_add(&unleased, 0, job->items);
         for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-            for (size_t i = 0; lease->epoch == n && i < lease->items.n; i++)
-                cw_set_remove(&unleased, lease->items.v[i].lo, lease->items.v[i].hi);
+            if (lease->epoch == n)
+                cw_set_remove_all(&unleased, &lease->items);
         }
         cw_lease_revoke(share->worker, job, n, &unleased);
         cw_set_fini(&unleased);

@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "wire/wire_int.h"
 
 typedef Cachew__V1__PlanInfo info_pb;
 typedef Cachew__V1__Field field_pb;
 typedef Cachew__V1__Interval interval_pb;
-
-#define INTERVALS_MAX 1000000
 
 static Cachew__V1__Spec *spec_to(const struct cw_spec *spec)
 {
@@ -136,12 +135,17 @@ interval_pb **cw_wire_set_to(const struct cw_set *set, size_t *ret_n)
 int cw_wire_set_from(interval_pb *const *intervals, size_t n, struct cw_set *set,
                      struct cw_err *err)
 {
-    if (n > INTERVALS_MAX)
+    bool sorted = true;
+    if (n > CW_INTERVALS_MAX)
         return cw_err_set(err, CW_E_LIMIT, "a set of %zu intervals", n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (intervals[i]->lo >= intervals[i]->hi)
             return cw_err_set(err, CW_E_CORRUPT,
                               "a set with an interval that is empty or turned round");
+        sorted &= i == 0 || intervals[i]->lo >= intervals[i - 1]->lo;
+    }
+    if (!sorted && n > CW_INTERVALS_UNSORTED_MAX)
+        return cw_err_set(err, CW_E_CORRUPT, "a set of %zu intervals in no order", n);
     for (size_t i = 0; i < n; i++)
         cw_set_add(set, intervals[i]->lo, intervals[i]->hi);
     return 0;

@@ -22,27 +22,6 @@ void cw_output_release(struct cw_wjob *job, struct cw_output *output)
     cw_output_free(output);
 }
 
-struct revoked {
-    struct cw_wjob *job;
-    uint64_t epoch, lo, hi;
-};
-
-static bool drop_revoked(void *arg, struct cw_output *output)
-{
-    const struct revoked *r = arg;
-    if (output->epoch != r->epoch || output->item < r->lo || output->item >= r->hi)
-        return false;
-    cw_output_release(r->job, output);
-    return true;
-}
-
-void cw_outputs_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
-{
-    struct revoked r = {job, epoch, lo, hi};
-    for (uint32_t i = 0; i < job->consumers && job->queued_n > 0; i++)
-        cw_outq_filter(&job->queues[i], drop_revoked, &r);
-}
-
 struct dropped {
     struct cw_wjob *job;
     uint64_t epoch;
@@ -118,7 +97,10 @@ bool cw_outputs_make_room(struct cw_worker_state *w, size_t bytes)
         freed += last->held;
         cw_log_debug("worker", "job=%s has more than its part of the memory: item %llu goes back",
                      job->id, (unsigned long long)item);
-        cw_outputs_revoke(job, epoch, item, item + 1);
+        struct cw_set one = {0};
+        cw_set_add(&one, item, item + 1);
+        cw_outputs_drop(job, epoch, &one);
+        cw_set_fini(&one);
         cw_report_hand_back_item(w, job->id, epoch, item);
     }
     return freed >= bytes;

@@ -8,8 +8,6 @@
 /* Called when the output was taken out of one queue. With its last copy it is freed, its memory is
  * given back, and its item is not held any more. */
 void cw_output_release(struct cw_wjob *job, struct cw_output *output);
-/* Drops the queued outputs of items [lo, hi) of the epoch. */
-void cw_outputs_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
 /* Drops the queued outputs of these items of the epoch. */
 void cw_outputs_drop(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items);
 /* Drops all outputs of the job, and frees its queues. */

@@ -293,10 +293,10 @@ bool cw_tasks_cancel_all(struct cw_wjob *job)
     return all;
 }
 
-void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items)
 {
     for (struct cw_wtask *t = job->tasks; t; t = t->next)
-        if (!t->revoked && t->exec.epoch == epoch && t->exec.item >= lo && t->exec.item < hi) {
+        if (!t->revoked && t->exec.epoch == epoch && cw_set_has(items, t->exec.item)) {
             (void)cancel(t);
             cw_wjob_release_item(job, epoch, t->exec.item);
         }

@@ -10,7 +10,7 @@ void cw_tasks_pump(struct cw_worker_state *w);
 /* Collects finished tasks: counts them, and queues their outputs. */
 void cw_tasks_collect(struct cw_worker_state *w);
 /* Cancels the items [lo, hi) of the epoch. */
-void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items);
 /* Cancels all items of the job. Returns true if no other job waits for one of them. */
 bool cw_tasks_cancel_all(struct cw_wjob *job);
 

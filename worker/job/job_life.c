@@ -137,9 +137,9 @@ static void fail_leases(struct cw_wjob *job)
         cw_set_clear(&job->epochs[i].held);
 }
 
-void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease)
+void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease, const struct cw_set *items)
 {
-    cw_wlease_add(job, lease);
+    cw_wlease_add(job, lease, items);
     if (job->state == CW_WJOB_FAILED && job->graph)
         cw_loader_open(job); /* the reason of its failure may have been removed */
     else if (job->state == CW_WJOB_FAILED)
@@ -178,8 +178,11 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
                 (unsigned long long)info->items);
     /* Items that do not exist are dropped: they were leased before this worker knew the number of
      * items. */
+    struct cw_set absent = {0};
+    cw_set_add(&absent, info->items, UINT64_MAX);
     for (size_t i = 0; i < job->epochs_n; i++)
-        cw_wlease_revoke(job, job->epochs[i].epoch, info->items, UINT64_MAX);
+        cw_wlease_revoke(job, job->epochs[i].epoch, &absent);
+    cw_set_fini(&absent);
     cw_tasks_pump(job->worker);
 }
 
@@ -189,8 +192,7 @@ void cw_wjob_hand_back(struct cw_wjob *job)
         struct cw_wlease *lease = &job->leases[i];
         struct cw_wepoch *e = cw_wjob_epoch(job, lease->epoch);
         cw_report_hand_back(job->worker, job->id, lease->epoch, &lease->pending);
-        for (size_t k = 0; k < lease->pending.n; k++)
-            cw_set_remove(&e->held, lease->pending.v[k].lo, lease->pending.v[k].hi);
+        cw_set_remove_all(&e->held, &lease->pending);
     }
     cw_wlease_clear(job);
 }

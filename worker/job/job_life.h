@@ -12,7 +12,8 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
  * NULL. */
 void cw_wjob_forget(struct cw_wjob *job, const char *reason);
 /* Carries out a Lease message. */
-void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease);
+void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease,
+                    const struct cw_set *items);
 /* Called when its plan was opened (the plan is taken), or could not be: then plan is NULL, and
  * error says why. */
 void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error);

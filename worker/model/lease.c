@@ -39,37 +39,20 @@ static void remove_at(struct cw_wjob *job, size_t i)
     memmove(&job->leases[i], &job->leases[i + 1], (--job->leases_n - i) * sizeof(job->leases[0]));
 }
 
-/* Adds [lo, hi) except for what is in `held`. */
-static void add_absent(struct cw_set *set, const struct cw_set *held, uint64_t lo, uint64_t hi)
-{
-    while (lo < hi) {
-        uint64_t from = cw_set_first_absent(held, lo), to = hi;
-        if (from >= hi)
-            return;
-        uint64_t present;
-        if (cw_set_first_present(held, from, &present))
-            to = CW_MIN(hi, present);
-        cw_set_add(set, from, to);
-        lo = to;
-    }
-}
-
-void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
+void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *m, const struct cw_set *items)
 {
     struct cw_wlease lease = {
         .epoch = m->epoch, .consumer = m->consumer, .client_id = m->client_id};
     if (m->lease)
         lease.id = (struct cw_lease_id){m->lease->generation, m->lease->counter};
     struct cw_wepoch *epoch = cw_wjob_epoch(job, m->epoch);
-    uint64_t items = job->state == CW_WJOB_READY ? cw_plan_info(job->plan)->items : UINT64_MAX;
-    for (size_t i = 0; i < m->n_items; i++) {
-        uint64_t lo = m->items[i]->lo, hi = m->items[i]->hi;
-        if (lo >= hi || hi > items)
-            cw_log_warn("worker", "job=%s leased items [%llu, %llu) of %llu: left out", job->id,
-                        (unsigned long long)lo, (unsigned long long)hi, (unsigned long long)items);
-        else
-            add_absent(&lease.pending, &epoch->held, lo, hi);
-    }
+    uint64_t end = job->state == CW_WJOB_READY ? cw_plan_info(job->plan)->items : UINT64_MAX;
+    cw_set_copy(&lease.pending, items);
+    if (items->n > 0 && items->v[items->n - 1].hi > end)
+        cw_log_warn("worker", "job=%s leased items up to %llu of %llu: left out", job->id,
+                    (unsigned long long)items->v[items->n - 1].hi, (unsigned long long)end);
+    cw_set_remove(&lease.pending, end, UINT64_MAX);
+    cw_set_remove_all(&lease.pending, &epoch->held);
     cw_set_add_all(&epoch->held, &lease.pending);
     if (lease.pending.n == 0) {
         cw_set_fini(&lease.pending);
@@ -80,7 +63,7 @@ void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
     place_lease(job, job->leases_n - 1);
 }
 
-void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items)
 {
     struct cw_wepoch *e = cw_wjob_epoch(job, epoch);
     for (size_t i = job->leases_n; i-- > 0;) {
@@ -89,12 +72,12 @@ void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t
             continue;
         /* Only pending items stop being held here: tasks.c and outputs.c handle those that are
          * computed or queued. */
-        for (size_t k = 0; k < lease->pending.n; k++) {
-            uint64_t a = CW_MAX(lo, lease->pending.v[k].lo), b = CW_MIN(hi, lease->pending.v[k].hi);
-            if (a < b)
-                cw_set_remove(&e->held, a, b);
-        }
-        cw_set_remove(&lease->pending, lo, hi);
+        struct cw_set gone = {0};
+        cw_set_copy(&gone, &lease->pending);
+        cw_set_intersect(&gone, items);
+        cw_set_remove_all(&e->held, &gone);
+        cw_set_remove_all(&lease->pending, &gone);
+        cw_set_fini(&gone);
         if (lease->pending.n == 0)
             remove_at(job, i);
     }

@@ -29,9 +29,9 @@ struct cw_wlease {
 
 /* Adds the items of a Lease message. Items that this worker holds already, or that the job does
  * not have, are left out. */
-void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *lease);
-/* Drops pending items [lo, hi) of an epoch: they are neither pending nor held afterwards. */
-void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *lease, const struct cw_set *items);
+/* Drops those of the items of an epoch that are pending: they are neither pending nor held afterwards. */
+void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items);
 /* Returns the lowest pending item; false if nothing is pending. */
 bool cw_wlease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item);
 /* Moves the lowest pending item into the task: its epoch, item, lease and consumer are set. There

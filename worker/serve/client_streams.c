@@ -197,13 +197,13 @@ void cw_wclients_pump_all(struct cw_worker_state *w)
         cw_wclient_pump(c);
 }
 
-void cw_wclients_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_wclients_received(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items)
 {
     for (uint32_t i = 0; i < job->consumers; i++) {
         struct cw_wclient *c = job->clients[i];
         for (size_t k = 0; c && k < c->sent_n; k++)
             if (c->sent[k].epoch == epoch)
-                cw_set_remove(&c->sent[k].items, lo, hi);
+                cw_set_remove_all(&c->sent[k].items, items);
     }
 }
 

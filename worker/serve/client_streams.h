@@ -16,7 +16,7 @@ void cw_wclients_unbind(struct cw_wjob *job);
 void cw_wclient_pump(struct cw_wclient *client);
 void cw_wclients_pump_all(struct cw_worker_state *w);
 /* Called when the dispatcher reports that clients have received the items [lo, hi) of the epoch. */
-void cw_wclients_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+void cw_wclients_received(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items);
 /* Ends all streams. */
 void cw_wclients_close_all(struct cw_worker_state *w);
 

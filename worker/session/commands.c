@@ -32,60 +32,58 @@ static void run_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *pr
     cw_loader_prepare(w, prepare->job_id, graph, prepare->seed);
 }
 
-static void hand_back_all(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
-                          Cachew__V1__Interval *const *items, size_t n)
-{
-    struct cw_set set = {0};
-    struct cw_err err = {0};
-    if (cw_wire_set_from(items, n, &set, &err) == 0)
-        cw_report_hand_back(w, job_id, epoch, &set);
-    cw_set_fini(&set);
-}
-
 /* Ends what the worker has of the items, wherever they are. */
-static void let_go(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+static void let_go(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items)
 {
-    cw_wlease_revoke(job, epoch, lo, hi);
-    cw_tasks_revoke(job, epoch, lo, hi);
-    cw_outputs_revoke(job, epoch, lo, hi);
+    cw_wlease_revoke(job, epoch, items);
+    cw_tasks_revoke(job, epoch, items);
+    cw_outputs_drop(job, epoch, items);
 }
 
-/* A lease of a shared job names its client. The worker may still have some of its items for a
- * client that held the slot before: that one was sent them by another worker and acknowledged them,
- * so nobody revoked them here, and was killed. They would never be sent to the new client. */
-static void let_go_of_former(struct cw_wjob *job, const Cachew__V1__Lease *lease)
-{
-    for (size_t i = 0; lease->client_id != 0 && i < lease->n_items; i++)
-        if (lease->items[i]->lo < lease->items[i]->hi)
-            let_go(job, lease->epoch, lease->items[i]->lo, lease->items[i]->hi);
-}
-
-static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease)
+static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease,
+                      const struct cw_set *items)
 {
     struct cw_wjob *job = cw_wjob_get(w, lease->job_id);
     if (!job || w->drain.active || cw_fault_rare("worker.hands_back")) {
-        hand_back_all(w, lease->job_id, lease->epoch, lease->items, lease->n_items);
+        cw_report_hand_back(w, lease->job_id, lease->epoch, items);
         return;
     }
     cw_report_gather(w, lease->report_ms);
-    let_go_of_former(job, lease);
-    cw_wjob_leased(job, lease);
+    /* A lease of a shared job names its client. The worker may still have some of its items for a
+     * client that held the slot before: that one was sent them by another worker and acknowledged
+     * them, so nobody revoked them here, and was killed. They would never be sent to the new
+     * client. */
+    if (lease->client_id != 0)
+        let_go(job, lease->epoch, items);
+    cw_wjob_leased(job, lease, items);
     cw_tasks_pump(w);
 }
 
-static void run_revoke(struct cw_worker_state *w, const Cachew__V1__Revoke *revoke)
+static void run_revoke(struct cw_worker_state *w, const Cachew__V1__Revoke *revoke,
+                       const struct cw_set *items)
 {
     struct cw_wjob *job = cw_wjob_get(w, revoke->job_id);
     if (!job)
         return;
-    for (size_t i = 0; i < revoke->n_items; i++) {
-        uint64_t lo = revoke->items[i]->lo, hi = revoke->items[i]->hi;
-        if (lo >= hi)
-            continue;
-        cw_wclients_received(job, revoke->epoch, lo, hi);
-        let_go(job, revoke->epoch, lo, hi);
-    }
+    cw_wclients_received(job, revoke->epoch, items);
+    let_go(job, revoke->epoch, items);
     cw_tasks_pump(w);
+}
+
+/* Runs a Lease or a Revoke. */
+static const char *run_on_items(struct cw_worker_state *w, const Cachew__V1__WorkerCommand *command)
+{
+    bool lease = command->kind_case == CACHEW__V1__WORKER_COMMAND__KIND_LEASE;
+    struct cw_set items = {0};
+    int rc = lease
+                 ? cw_wire_set_from(command->lease->items, command->lease->n_items, &items, NULL)
+                 : cw_wire_set_from(command->revoke->items, command->revoke->n_items, &items, NULL);
+    if (rc == 0 && lease)
+        run_lease(w, command->lease, &items);
+    else if (rc == 0)
+        run_revoke(w, command->revoke, &items);
+    cw_set_fini(&items);
+    return rc == 0 ? NULL : "it names items in a way that is not allowed";
 }
 
 const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerCommand *command)
@@ -98,11 +96,9 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
         return cw_wjob_add(w, command->job);
     case CACHEW__V1__WORKER_COMMAND__KIND_LEASE:
         cw_fault_point("worker.lease");
-        run_lease(w, command->lease);
-        break;
+        return run_on_items(w, command);
     case CACHEW__V1__WORKER_COMMAND__KIND_REVOKE:
-        run_revoke(w, command->revoke);
-        break;
+        return run_on_items(w, command);
     case CACHEW__V1__WORKER_COMMAND__KIND_FORGET: {
         struct cw_wjob *job = cw_wjob_get(w, command->forget->job_id);
         if (job)

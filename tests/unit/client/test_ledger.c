@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "client/delivery/ledger.h"
 #include "client/model/public.h"
+#include "support/ranges.h"
 
 #define ITEMS 5
 #define COST 100
@@ -158,7 +159,7 @@ static void what_is_lost_is_passed_over(void **state)
     (void)state;
     assert_int_equal(put(0), 1);
     assert_int_equal(put(3), 1);
-    cw_ledger_skip(&ledger, 0, 1, 3, true);
+    cw_ledger_skip(&ledger, 0, RANGE(1, 3), true);
     drain("03");
     assert_int_equal(atomic_load(&job.counts.lost_items), 2);
     trainer_is_at(1, 1);
@@ -204,7 +205,7 @@ static void rows_that_were_walked_hold_no_credit(void **state)
     assert_int_equal(credit->held, 0);
     assert_int_equal(put(3), 1);
     assert_int_equal(put(4), 1);
-    cw_ledger_skip(&ledger, 0, 2, 3, true);
+    cw_ledger_skip(&ledger, 0, RANGE(2, 3), true);
     drain(".");
     assert_int_equal(cw_ledger_bytes(&ledger), 0);
     trainer_is_at(1, 1);

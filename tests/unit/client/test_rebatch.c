@@ -11,6 +11,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "client/delivery/rebatch.h"
+#include "support/ranges.h"
 
 #define ITEMS 23
 #define BATCHES_MAX 400
@@ -325,9 +326,9 @@ static void test_skipped(void **arg)
             /* from the beginning, and behind each batch */
             for (size_t begin = 0; begin <= whole.n; begin++) {
                 cw_rebatch_init(&join, &conf, &from, from.batches, on_batch, on_alloc, &cut);
-                cw_rebatch_skip(&join, 0, 2, 5);
-                cw_rebatch_skip(&join, 0, 7, 8);
-                cw_rebatch_skip(&join, 1, 0, 100);
+                cw_rebatch_skip(&join, 0, RANGE(2, 5));
+                cw_rebatch_skip(&join, 0, RANGE(7, 8));
+                cw_rebatch_skip(&join, 1, RANGE(0, 100));
                 run(&join, from.item);
                 size_t k = 0;
                 uint64_t left_out = 0;
@@ -370,7 +371,7 @@ static void test_skipped_when_half_full(void **arg)
         assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
         cw_item_rows_free(rows);
         if (item == 0)
-            cw_rebatch_skip(&join, 0, 0, 1);
+            cw_rebatch_skip(&join, 0, RANGE(0, 1));
     }
     assert_int_equal(cw_rebatch_end(&join, &err), 0);
     assert_int_equal(join.left_out, 1);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/hash.h"
 #include "client/delivery/reorder_buffer.h"
+#include "support/ranges.h"
 
 struct entry {
     uint64_t epoch, item;
@@ -169,11 +170,11 @@ static void test_skip_and_bounds(void **arg)
     cw_reorder_init(&order, &conf, 3, 2, NULL);
     put(&order, 3, 10, CW_E_CORRUPT);
     put(&order, 3, 4, 1);
-    assert_int_equal(cw_reorder_skip(&order, 3, 0, 6), 3); /* 2, 3, 5: 4 is there */
-    assert_int_equal(cw_reorder_skip(&order, 3, 0, 6), 0);
+    assert_int_equal(cw_reorder_skip(&order, 3, RANGE(0, 6)), 3); /* 2, 3, 5: 4 is there */
+    assert_int_equal(cw_reorder_skip(&order, 3, RANGE(0, 6)), 0);
     put(&order, 3, 5, 0);
-    const enum cw_reorder_kind want[] = {CW_REORDER_GONE, CW_REORDER_GONE, CW_REORDER_ITEM,
-                                         CW_REORDER_GONE, CW_REORDER_NONE};
+    const enum cw_reorder_kind want[] = {CW_REORDER_GONE, CW_REORDER_ITEM, CW_REORDER_GONE,
+                                         CW_REORDER_NONE};
     for (size_t i = 0; i < CW_ARRAY_LEN(want); i++) {
         struct cw_reorder_out out = cw_reorder_take(&order);
         assert_int_equal(out.kind, want[i]);

@@ -105,7 +105,7 @@ void peers_ack(struct cw_stream *trainer, uint64_t epoch, uint64_t received, uin
     in[0].hi = received, in[1].hi = consumed;
     for (int i = 0; i < 2; i++) {
         set[i].epoch = epoch;
-        set[i].n_items = 1;
+        set[i].n_items = in[i].hi > 0;
         set[i].items = items[i];
     }
     ack.n_received = ack.n_consumed = 1;

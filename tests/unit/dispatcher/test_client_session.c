@@ -3,6 +3,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/session/session.h"
 #include "unit/dispatcher/made_up.h"
+#include "support/ranges.h"
 
 /* A shared job of two consumers; both places are held, and consumer 0 owns the first ten items,
  * of which it has received five. */
@@ -24,7 +25,7 @@ static struct cw_job *begin_shared(struct cw_client holders[2])
     struct cw_epoch *epoch = cw_job_open_epoch(job, 0);
     struct cw_set fresh = {0};
     cw_set_add(&epoch->parts[0].owned, 0, 10);
-    cw_epoch_receive(epoch, 0, 0, 5, &fresh);
+    cw_epoch_receive(epoch, 0, RANGE(0, 5), &fresh);
     cw_set_fini(&fresh);
     return job;
 }

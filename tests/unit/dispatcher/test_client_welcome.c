@@ -7,6 +7,7 @@
 #include "dispatcher/message/message.h"
 #include "dispatcher/session/session.h"
 #include "unit/dispatcher/made_up.h"
+#include "support/ranges.h"
 
 #define ITEMS 10
 #define EPOCHS 4
@@ -153,7 +154,7 @@ static void come_back(struct cw_client *client, struct cw_job *job, uint64_t epo
 
 static void skip_all(struct cw_job *job, uint64_t epoch)
 {
-    assert_int_equal(cw_job_skip(job, epoch, 0, ITEMS, "lost"), ITEMS);
+    assert_int_equal(cw_job_skip(job, epoch, RANGE(0, ITEMS), "lost"), ITEMS);
 }
 
 /* Two that advance in step, of which the job's first two epochs are over, and a part of the next. */
@@ -169,9 +170,9 @@ static struct cw_job *begin_coordinated(void)
     struct cw_set fresh = {0};
     for (uint32_t c = 0; c < 2; c++) {
         job->consumers[c].client_id = 7 + c;
-        cw_epoch_consume(cw_job_open_epoch(job, 0), c, 0, ITEMS, &fresh);
-        cw_epoch_consume(cw_job_open_epoch(job, 1), c, 0, ITEMS, &fresh);
-        cw_epoch_consume(cw_job_open_epoch(job, 2), c, 0, 6, &fresh);
+        cw_epoch_consume(cw_job_open_epoch(job, 0), c, RANGE(0, ITEMS), &fresh);
+        cw_epoch_consume(cw_job_open_epoch(job, 1), c, RANGE(0, ITEMS), &fresh);
+        cw_epoch_consume(cw_job_open_epoch(job, 2), c, RANGE(0, 6), &fresh);
     }
     cw_set_fini(&fresh);
     cw_job_advance(job);
@@ -188,7 +189,7 @@ static void of_epochs_that_ended_meanwhile(void **state)
     struct cw_client client;
     skip_all(job, 0);
     skip_all(job, 1);
-    cw_job_skip(job, 2, 3, 5, "lost");
+    cw_job_skip(job, 2, RANGE(3, 5), "lost");
     assert_int_equal(job->first_epoch, 2);
     come_back(&client, job, 0);
     assert_true(is_told(0, 0, ITEMS) && is_told(1, 0, ITEMS) && is_told(2, 3, 5));
@@ -251,7 +252,7 @@ static void of_what_was_lost_before_its_welcome(void **state)
     (void)state;
     struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
     begin_in_vain(job, 7);
-    cw_job_skip(job, 0, 0, 3, "lost");
+    cw_job_skip(job, 0, RANGE(0, 3), "lost");
     begin_again(job, 7);
     assert_int_equal(begins_epoch + begins_item + had.n, 0);
     assert_true(is_told(0, 0, 3));
@@ -277,11 +278,11 @@ static void of_what_was_lost_behind_its_last_process(void **state)
     struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
     struct cw_set fresh = {0};
     begin_in_vain(job, 7);
-    cw_job_skip(job, 0, 2, 3, "lost");
-    cw_epoch_consume(cw_job_epoch(job, 0), 0, 0, 5, &fresh);
+    cw_job_skip(job, 0, RANGE(2, 3), "lost");
+    cw_epoch_consume(cw_job_epoch(job, 0), 0, RANGE(0, 5), &fresh);
     cw_set_fini(&fresh);
     job->consumers[0].position.item = 5;
-    cw_job_skip(job, 0, 5, 7, "lost");
+    cw_job_skip(job, 0, RANGE(5, 7), "lost");
     begin_again(job, 8);
     assert_int_equal(begins_item, 5);
     assert_true(cw_set_has_range(&had, 0, 2) && cw_set_has_range(&had, 3, 5));
@@ -296,7 +297,7 @@ static void of_what_a_coordinated_consumer_lacks(void **state)
     struct cw_job *job = begin_coordinated();
     job->consumers[0].client_id = job->consumers[1].client_id = 0;
     begin_in_vain(job, 7);
-    cw_job_skip(job, 2, 6, 8, "lost");
+    cw_job_skip(job, 2, RANGE(6, 8), "lost");
     begin_again(job, 7);
     assert_int_equal(begins_epoch, 2);
     assert_int_equal(begins_item, 6);
@@ -321,7 +322,7 @@ static void of_epochs_behind_a_token_that_ended_before_its_welcome(void **state)
     hello.token.len = n;
     admit(&first, job, 7, &hello);
     job->consumers[0].client = NULL;
-    cw_job_skip(job, 1, 4, ITEMS, "lost");
+    cw_job_skip(job, 1, RANGE(4, ITEMS), "lost");
     assert_int_equal(job->first_epoch, 2);
     hear(&second, job, &hello);
     assert_true(cw_set_has_range(&not_coming[1], 4, ITEMS));
@@ -424,7 +425,7 @@ static void a_token_opens_a_job_that_is_finished(void **state)
     struct cw_set fresh = {0};
     for (uint64_t epoch = 2; epoch < EPOCHS; epoch++)
         for (uint32_t c = 0; c < 2; c++)
-            cw_epoch_consume(cw_job_open_epoch(job, epoch), c, 0, ITEMS, &fresh);
+            cw_epoch_consume(cw_job_open_epoch(job, epoch), c, RANGE(0, ITEMS), &fresh);
     cw_set_fini(&fresh);
     cw_job_advance(job);
     assert_int_equal(job->status, CW_JOB_FINISHED);

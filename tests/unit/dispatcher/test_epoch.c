@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include "base/rng.h"
 #include "dispatcher/model/model.h"
+#include "support/ranges.h"
 
 static const struct cw_layout single = {CW_MODE_SINGLE, 1, false};
 
@@ -27,7 +28,7 @@ static void free_runs_are_the_lowest(void **state)
     check_run(&epoch, 0, 100, 10, 0, 10);
     cw_set_add(&epoch.leased, 0, 10);
     check_run(&epoch, 0, 12, 10, 10, 12);
-    cw_epoch_receive(&epoch, 0, 10, 20, &fresh);
+    cw_epoch_receive(&epoch, 0, RANGE(10, 20), &fresh);
     check_run(&epoch, 0, 1000, 1000, 20, 100);
     cw_set_add(&epoch.leased, 25, 30);
     check_run(&epoch, 0, 100, 1000, 20, 25);
@@ -45,20 +46,20 @@ static void receiving_ends_a_lease_once(void **state)
     struct cw_set fresh = {0};
     cw_epoch_init(&epoch, 0, 50, &single);
     cw_set_add(&epoch.leased, 0, 20);
-    cw_epoch_receive(&epoch, 0, 5, 8, &fresh);
+    cw_epoch_receive(&epoch, 0, RANGE(5, 8), &fresh);
     assert_int_equal(cw_set_count(&fresh), 3);
     assert_false(cw_set_has(&epoch.leased, 5));
     cw_set_clear(&fresh);
-    cw_epoch_receive(&epoch, 0, 4, 9, &fresh); /* again, and more: only what is new counts */
+    cw_epoch_receive(&epoch, 0, RANGE(4, 9), &fresh); /* again, and more: only what is new counts */
     assert_int_equal(cw_set_count(&fresh), 2);
     assert_false(cw_set_has(&fresh, 6));
     cw_set_clear(&fresh);
-    assert_int_equal(cw_epoch_consume(&epoch, 0, 0, 10, &fresh), 10);
+    assert_int_equal(cw_epoch_consume(&epoch, 0, RANGE(0, 10), &fresh), 10);
     assert_int_equal(cw_set_count(&fresh), 5);
-    assert_int_equal(cw_epoch_consume(&epoch, 0, 0, 10, &fresh), 0);
+    assert_int_equal(cw_epoch_consume(&epoch, 0, RANGE(0, 10), &fresh), 0);
     assert_int_equal(cw_epoch_lowest_unconsumed(&epoch), 10);
     /* a peer that exaggerates */
-    assert_int_equal(cw_epoch_consume(&epoch, 0, 10, 1000, &fresh), 40);
+    assert_int_equal(cw_epoch_consume(&epoch, 0, RANGE(10, 1000), &fresh), 40);
     assert_true(cw_epoch_is_done(&epoch));
     cw_set_fini(&fresh);
     cw_epoch_fini(&epoch);
@@ -70,8 +71,8 @@ static void a_new_process_gets_what_was_not_consumed(void **state)
     struct cw_epoch epoch;
     struct cw_set fresh = {0};
     cw_epoch_init(&epoch, 0, 50, &single);
-    cw_epoch_consume(&epoch, 0, 0, 10, &fresh);
-    cw_epoch_receive(&epoch, 0, 10, 30, &fresh);
+    cw_epoch_consume(&epoch, 0, RANGE(0, 10), &fresh);
+    cw_epoch_receive(&epoch, 0, RANGE(10, 30), &fresh);
     cw_epoch_forget_received(&epoch, 0);
     check_run(&epoch, 0, 50, 100, 10, 50);
     cw_set_fini(&fresh);
@@ -85,21 +86,21 @@ static void dealt_items_belong_to_one_consumer(void **state)
     struct cw_epoch epoch;
     struct cw_set fresh = {0};
     cw_epoch_init(&epoch, 0, 10, &layout);
-    cw_epoch_consume(&epoch, 1, 0, 10, &fresh); /* 1, 4, 7 */
+    cw_epoch_consume(&epoch, 1, RANGE(0, 10), &fresh); /* 1, 4, 7 */
     assert_int_equal(cw_set_count(&epoch.consumed), 3);
     assert_true(cw_set_has(&epoch.consumed, 7));
     assert_int_equal(cw_epoch_next_of(&epoch, 1), 10);
     assert_int_equal(cw_epoch_next_of(&epoch, 0), 0);
-    cw_epoch_consume(&epoch, 0, 0, 4, &fresh); /* 0, 3 */
+    cw_epoch_consume(&epoch, 0, RANGE(0, 4), &fresh); /* 0, 3 */
     assert_int_equal(cw_epoch_next_of(&epoch, 0), 6);
     assert_int_equal(cw_epoch_next_of(&epoch, 2), 2);
     assert_int_equal(cw_epoch_lowest_unconsumed(&epoch), 2);
-    cw_epoch_receive(&epoch, 0, 6, 7, &fresh);
+    cw_epoch_receive(&epoch, 0, RANGE(6, 7), &fresh);
     cw_epoch_forget_received(&epoch, 0);
     assert_false(cw_set_has(&epoch.received, 6));
     assert_true(cw_set_has(&epoch.received, 7)); /* another's */
-    cw_epoch_consume(&epoch, 0, 0, 10, &fresh);
-    cw_epoch_consume(&epoch, 2, 0, 10, &fresh);
+    cw_epoch_consume(&epoch, 0, RANGE(0, 10), &fresh);
+    cw_epoch_consume(&epoch, 2, RANGE(0, 10), &fresh);
     assert_true(cw_epoch_is_done(&epoch));
     cw_set_fini(&fresh);
     cw_epoch_fini(&epoch);
@@ -113,14 +114,14 @@ static void items_for_all_wait_for_the_slowest(void **state)
     struct cw_set fresh = {0};
     cw_epoch_init(&epoch, 0, 10, &layout);
     cw_set_add(&epoch.leased, 0, 4);
-    cw_epoch_receive(&epoch, 0, 0, 4, &fresh);
+    cw_epoch_receive(&epoch, 0, RANGE(0, 4), &fresh);
     assert_int_equal(fresh.n, 0);
     assert_true(cw_set_has(&epoch.leased, 0));
-    cw_epoch_receive(&epoch, 1, 0, 2, &fresh);
+    cw_epoch_receive(&epoch, 1, RANGE(0, 2), &fresh);
     assert_int_equal(cw_set_count(&fresh), 2);
     assert_false(cw_set_has(&epoch.leased, 1));
-    assert_int_equal(cw_epoch_consume(&epoch, 0, 0, 4, &fresh), 0);
-    assert_int_equal(cw_epoch_consume(&epoch, 1, 0, 1, &fresh), 1);
+    assert_int_equal(cw_epoch_consume(&epoch, 0, RANGE(0, 4), &fresh), 0);
+    assert_int_equal(cw_epoch_consume(&epoch, 1, RANGE(0, 1), &fresh), 1);
     assert_int_equal(cw_epoch_next_of(&epoch, 0), 4);
     assert_int_equal(cw_epoch_next_of(&epoch, 1), 1);
     /* item 1 was received by both, but the new process has it not */
@@ -136,7 +137,7 @@ static void reset_goes_back_and_forth(void **state)
     struct cw_epoch epoch;
     struct cw_set fresh = {0}, beyond = {0};
     cw_epoch_init(&epoch, 0, 20, &single);
-    cw_epoch_consume(&epoch, 0, 0, 10, &fresh);
+    cw_epoch_consume(&epoch, 0, RANGE(0, 10), &fresh);
     cw_set_add(&beyond, 8, 9);
     cw_epoch_reset(&epoch, 0, 5, &beyond);
     assert_int_equal(cw_epoch_lowest_unconsumed(&epoch), 5);
@@ -148,13 +149,13 @@ static void reset_goes_back_and_forth(void **state)
 
     const struct cw_layout layout = {CW_MODE_COORDINATED, 2, false};
     cw_epoch_init(&epoch, 0, 20, &layout);
-    cw_epoch_consume(&epoch, 0, 0, 10, &fresh);
-    cw_epoch_consume(&epoch, 1, 0, 10, &fresh);
+    cw_epoch_consume(&epoch, 0, RANGE(0, 10), &fresh);
+    cw_epoch_consume(&epoch, 1, RANGE(0, 10), &fresh);
     cw_epoch_reset(&epoch, 1, 4, NULL); /* 5, 7, 9 again; 0's stay */
     assert_int_equal(cw_epoch_next_of(&epoch, 1), 5);
     assert_true(cw_set_has(&epoch.consumed, 8));
     assert_false(cw_set_has(&epoch.consumed, 9));
-    cw_epoch_skip(&epoch, 7, 8, &fresh);
+    cw_epoch_skip(&epoch, RANGE(7, 8), &fresh);
     cw_epoch_reset(&epoch, 1, 4, NULL); /* what is left out stays so */
     assert_true(cw_set_has(&epoch.consumed, 7));
     cw_set_fini(&beyond);
@@ -172,7 +173,7 @@ static void skipped_items_have_no_owner(void **state)
     cw_epoch_init(&epoch, 0, 20, &shared);
     cw_set_add(&epoch.parts[0].owned, 0, 5);
     cw_set_add(&epoch.parts[1].owned, 5, 10);
-    cw_epoch_skip(&epoch, 3, 8, &fresh);
+    cw_epoch_skip(&epoch, RANGE(3, 8), &fresh);
     assert_int_equal(cw_set_count(&epoch.parts[0].owned), 3);
     assert_int_equal(cw_set_count(&epoch.parts[1].owned), 2);
     assert_true(cw_set_has_range(&epoch.parts[1].owned, 8, 10));
@@ -188,9 +189,9 @@ static void skipped_items_are_consumed(void **state)
     struct cw_set fresh = {0};
     cw_epoch_init(&epoch, 0, 20, &single);
     cw_set_add(&epoch.leased, 0, 8);
-    cw_epoch_consume(&epoch, 0, 0, 3, &fresh);
+    cw_epoch_consume(&epoch, 0, RANGE(0, 3), &fresh);
     cw_set_clear(&fresh);
-    cw_epoch_skip(&epoch, 2, 6, &fresh);
+    cw_epoch_skip(&epoch, RANGE(2, 6), &fresh);
     assert_int_equal(cw_set_count(&fresh), 3);
     assert_int_equal(cw_epoch_lowest_unconsumed(&epoch), 6);
     assert_false(cw_set_has(&epoch.leased, 4));
@@ -216,7 +217,7 @@ static void sets_agree_with_an_array(void **state)
             uint64_t lo = cw_rng_below(&rng, draw++, N),
                      hi = lo + 1 + cw_rng_below(&rng, draw++, 8);
             struct cw_set fresh = {0};
-            cw_epoch_receive(&epoch, 0, lo, hi, &fresh);
+            cw_epoch_receive(&epoch, 0, RANGE(lo, hi), &fresh);
             for (uint64_t i = lo; i < hi && i < N; i++) {
                 assert_int_equal(cw_set_has(&fresh, i), !received[i]);
                 received[i] = true;
@@ -244,9 +245,9 @@ static void freed_items_are_found_again(void **state)
     for (uint64_t i = 0; i < 60; i += 3)
         cw_set_add(&epoch.leased, i, i + 2); /* runs of the two kinds in turn */
     for (uint64_t i = 2; i < 60; i += 3)
-        cw_epoch_receive(&epoch, 0, i, i + 1, &fresh);
+        cw_epoch_receive(&epoch, 0, RANGE(i, i + 1), &fresh);
     check_run(&epoch, 0, 100, 100, 60, 100);
-    cw_epoch_free(&epoch, 30, 32);
+    cw_epoch_free(&epoch, RANGE(30, 32));
     check_run(&epoch, 0, 100, 100, 30, 32);
     check_run(&epoch, 31, 100, 100, 31, 32);
     check_run(&epoch, 0, 100, 100, 30, 32); /* the one before began above */
@@ -254,7 +255,7 @@ static void freed_items_are_found_again(void **state)
     check_run(&epoch, 0, 100, 100, 60, 100);
     cw_epoch_forget_received(&epoch, 0);
     check_run(&epoch, 0, 100, 100, 2, 3);
-    cw_epoch_receive(&epoch, 0, 2, 60, &fresh);
+    cw_epoch_receive(&epoch, 0, RANGE(2, 60), &fresh);
     check_run(&epoch, 0, 100, 100, 60, 100);
     cw_set_clear(&epoch.leased);
     cw_epoch_reset(&epoch, 0, 10, NULL);

@@ -4,6 +4,7 @@
 
 #include "dispatcher/model/model.h"
 #include "unit/dispatcher/made_up.h"
+#include "support/ranges.h"
 
 #define ITEMS 100
 
@@ -64,7 +65,7 @@ static void what_was_received_cannot_fail(void **state)
     struct cw_job *job = add_job();
     struct cw_set fresh = {0};
     cw_autofree char *why = NULL;
-    cw_epoch_receive(cw_job_epoch(job, 0), 0, 7, 8, &fresh);
+    cw_epoch_receive(cw_job_epoch(job, 0), 0, RANGE(7, 8), &fresh);
     cw_set_fini(&fresh);
     assert_int_equal(fail_item(job, w, 7, true, &why), 0);
     assert_int_equal(fail_item(job, w, ITEMS, true, &why), 0); /* there is no such item */

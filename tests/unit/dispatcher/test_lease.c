@@ -38,7 +38,7 @@ static void ack(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, bo
     set.epoch = epoch;
     set.n_items = 1;
     set.items = intervals;
-    cw_job_ack(job, 0, sets, 1, consumed);
+    assert_int_equal(cw_job_ack(job, 0, sets, 1, consumed, NULL), 0);
     cw_job_advance(job);
 }
 

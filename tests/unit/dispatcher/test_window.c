@@ -185,7 +185,7 @@ static void say(struct sim *sim, uint32_t c, uint64_t lo, uint64_t hi, bool cons
         set.epoch = epoch;
         set.n_items = 1;
         set.items = intervals;
-        cw_job_ack(sim->job, c, sets, 1, consumed);
+        assert_int_equal(cw_job_ack(sim->job, c, sets, 1, consumed, NULL), 0);
     }
 }
 

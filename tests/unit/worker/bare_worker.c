@@ -67,17 +67,15 @@ struct cw_wjob *bare_job(struct cw_worker_state *w, const char *id, uint32_t con
 void bare_lease(struct cw_wjob *job, uint64_t counter, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
     Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
-    Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
+    struct cw_set items = {0};
     Cachew__V1__Lease lease = CACHEW__V1__LEASE__INIT;
     id.counter = counter;
-    interval.lo = lo;
-    interval.hi = hi;
+    cw_set_add(&items, lo, hi);
     lease.lease = &id;
     lease.job_id = job->id;
     lease.epoch = epoch;
-    lease.items = intervals;
-    lease.n_items = 1;
-    cw_wlease_add(job, &lease);
+    cw_wlease_add(job, &lease, &items);
+    cw_set_fini(&items);
 }
 
 struct cw_output *bare_output(struct cw_wjob *job, uint64_t epoch, uint64_t item, size_t bytes,

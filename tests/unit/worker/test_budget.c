@@ -11,6 +11,7 @@
 #include "worker/compute/memory_short.h"
 #include "worker/compute/outputs.h"
 #include "worker/model/budget.h"
+#include "support/ranges.h"
 
 #define LARGE 10000
 
@@ -78,7 +79,7 @@ static void test_revoke(void **state)
     for (uint64_t i = 0; i < 4; i++)
         (void)bare_output(job, 0, i, LARGE, i % 2 == 0);
     (void)bare_output(job, 1, 1, LARGE, false);
-    cw_outputs_revoke(job, 0, 1, 3);
+    cw_outputs_drop(job, 0, RANGE(1, 3));
     assert_int_equal(job->queued_n, 3);
     assert_true(has_output(job, 0));
     assert_false(has_output(job, 2));

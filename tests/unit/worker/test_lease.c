@@ -9,6 +9,7 @@
 
 #include "unit/worker/bare_worker.h"
 #include "worker/model/lease.h"
+#include "support/ranges.h"
 
 static void expect_next(struct cw_wjob *job, uint64_t epoch, uint64_t item)
 {
@@ -93,20 +94,20 @@ static void test_revoke(void **state)
     bare_lease(job, 2, 0, 20, 22);
     bare_lease(job, 3, 1, 0, 2);
     (void)take(job, 0, 0, 1);
-    cw_wlease_revoke(job, 0, 0, 5);
+    cw_wlease_revoke(job, 0, RANGE(0, 5));
     struct cw_set *held = &cw_wjob_epoch(job, 0)->held;
     assert_true(cw_set_has(held, 0));
     assert_false(cw_set_has(held, 1));
     assert_false(cw_set_has(held, 4));
     assert_true(cw_set_has(held, 5));
-    cw_wlease_revoke(job, 0, 7, 21);
+    cw_wlease_revoke(job, 0, RANGE(7, 21));
     (void)take(job, 0, 5, 1);
     (void)take(job, 0, 6, 1);
     (void)take(job, 0, 21, 2);
     (void)take(job, 1, 0, 3);
     bare_lease(job, 4, 0, 8, 9);
     (void)take(job, 0, 8, 4); /* epoch 0 comes before the rest of lease 3 */
-    cw_wlease_revoke(job, 1, 0, UINT64_MAX);
+    cw_wlease_revoke(job, 1, RANGE(0, UINT64_MAX));
     expect_nothing(job);
     bare_free(w);
 }
