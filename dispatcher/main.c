@@ -108,6 +108,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     const struct cw_method fleet = {"/cachew.v1.Fleet/Attach", NULL, cw_worker_session_open, d};
     const struct cw_method jobs = {"/cachew.v1.Jobs/Attach", NULL, cw_client_session_open, d};
     d->server = cw_server_new(d->rpc);
+    cw_server_set_queue_max(d->server, CW_QUEUE_MAX);
     cw_server_add(d->server, &fleet);
     cw_server_add(d->server, &jobs);
     cw_svc_admin_add(d);

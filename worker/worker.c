@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/hostload.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/memlimit.h"
@@ -95,6 +96,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->loop = loop;
     w->shm.listen_fd = -1;
     w->rpc = cw_rpc_new(loop);
+    cw_rpc_set_received_max(w->rpc, CW_FETCH_MESSAGE_MAX);
     w->server = cw_server_new(w->rpc);
     cw_wclients_add_methods(w);
     int rc = cw_server_listen(w->server, o->listen, listening, sizeof(listening), err);

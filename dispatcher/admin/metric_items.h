@@ -22,6 +22,21 @@ METRIC(ONE, "cachew_workers_starting", GAUGE,
        "Workers that the provisioner has started and that are not attached yet.", starting(s->d))
 METRIC(ONE, "cachew_workers_wanted", GAUGE,
        "Workers that there should be, within the provisioner's limits.", wanted(s->d))
+METRIC(ONE, "cachew_dispatcher_calls", GAUGE, "Calls and streams that are open.",
+       (double)calls_of(s->d).open)
+METRIC(ONE, "cachew_dispatcher_silent_calls", GAUGE,
+       "Calls and streams that are open and have not said anything.", (double)calls_of(s->d).silent)
+METRIC(ONE, "cachew_dispatcher_calls_refused_total", COUNTER,
+       "Calls that were refused because too many others had not said anything.",
+       (double)calls_of(s->d).refused)
+METRIC(ONE, "cachew_dispatcher_calls_timed_out_total", COUNTER,
+       "Calls that were ended because their first message did not come in time.",
+       (double)calls_of(s->d).timed_out)
+METRIC(METHOD, "cachew_dispatcher_messages_total", COUNTER, "Messages that came.",
+       (double)s->method->messages)
+METRIC(METHOD, "cachew_dispatcher_longest_message_seconds", GAUGE,
+       "CPU time of the loop's thread for the message that took the most of it.",
+       (double)s->method->longest_ns / 1e9)
 METRIC(WORKER_STATE, "cachew_workers", GAUGE, "Workers that are attached.",
        workers_in(s->d, s->word))
 METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", jobs_in(s->d, s->word))

@@ -21,7 +21,8 @@ enum subject {
     THREADS,
     NODE,
     WORKER,
-    TIER
+    TIER,
+    METHOD
 };
 enum type { COUNTER, GAUGE };
 #define NO_VALUE ((double)NAN)
@@ -37,6 +38,7 @@ struct cw_metric_of {
     const struct cw_node_sums *node;
     const struct cw_worker *worker;
     const Cachew__V1__SourceTier *tier;
+    const struct cw_method_time *method;
 };
 struct metric {
     enum subject subject;
@@ -62,6 +64,11 @@ static double starting(const struct cw_dispatcher *d)
 static double wanted(const struct cw_dispatcher *d)
 {
     return d->provision.kind->fixed ? NO_VALUE : d->provision.wanted;
+}
+
+static struct cw_server_calls calls_of(const struct cw_dispatcher *d)
+{
+    return d->server ? cw_server_calls(d->server) : (struct cw_server_calls){0};
 }
 
 static double workers_in(const struct cw_dispatcher *d, const char *state)
@@ -147,7 +154,8 @@ static const char *const labels_of[] = {[INFO] = "version",
                                         [THREADS] = "job, name, tenant, use",
                                         [NODE] = "job, name, tenant, node, op",
                                         [WORKER] = "worker, address, host",
-                                        [TIER] = "worker, tier"};
+                                        [TIER] = "worker, tier",
+                                        [METHOD] = "method"};
 
 static void add_labels(struct cw_str *out, enum subject subject, const struct cw_metric_of *s)
 {
@@ -171,6 +179,7 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
         {"address", s->worker && !s->tier ? s->worker->address : NULL},
         {"host", s->worker && !s->tier ? s->worker->host_id : NULL},
         {"tier", s->tier ? s->tier->tier : NULL},
+        {"method", s->method ? s->method->path : NULL},
     };
     const char *before = "{";
     for (size_t i = 0; i < CW_ARRAY_LEN(labels); i++) {
@@ -274,6 +283,14 @@ static void each_worker(struct page *page, struct cw_dispatcher *d)
     }
 }
 
+static void each_method(struct page *page, struct cw_dispatcher *d)
+{
+    struct cw_method_time method;
+    for (size_t i = 0; d->server && cw_server_next_method(d->server, &i, &method);)
+        if (method.messages > 0)
+            add_sample(page, &(const struct cw_metric_of){.d = d, .method = &method});
+}
+
 static void add_metric(struct page *page, struct cw_dispatcher *d)
 {
     static const char *const worker_states[] = {"ready", "draining"};
@@ -306,6 +323,9 @@ static void add_metric(struct page *page, struct cw_dispatcher *d)
         break;
     case NODE:
         each_node(page, d);
+        break;
+    case METHOD:
+        each_method(page, d);
         break;
     case WORKER:
     case TIER:

@@ -16,4 +16,26 @@
 /* The most runs of items or batches of one epoch that are left out by request. */
 #define CW_SKIPPED_RUNS_MAX 65536
 
+/* ---- calls (src/rpc/door.h) ---- */
+/* A call whose first message has not come as a whole after this time is ended. */
+#define CW_FIRST_MESSAGE_MS 10000
+/* The same, for a call that is being read while others of its host wait for their turn. */
+#define CW_FIRST_MESSAGE_CROWDED_MS 1000
+/* The most calls of a server whose first message is being read, of all peers and of one host. The
+ * others wait, and hold no more than 64 KiB each in gRPC. */
+#define CW_DOOR_READING_MAX 64
+#define CW_DOOR_READING_PEER_MAX 16
+/* The most calls that wait for that. More are refused. */
+#define CW_DOOR_WAITING_MAX 30000
+/* The most bytes that may wait for a worker or trainer that does not read. A worker that comes back
+ * to many jobs is sent all their manifests at once. */
+#define CW_QUEUE_MAX ((size_t)256 << 20)
+/* The most bytes of metadata of a call, and the most calls at a time of one connection. */
+#define CW_METADATA_MAX (16 << 10)
+#define CW_CONNECTION_CALLS_MAX 1000
+/* The largest message to a worker: hellos, credit and releases of slots. */
+#define CW_FETCH_MESSAGE_MAX (256u << 10)
+/* The largest request of a unary call, unless the method is given another limit. */
+#define CW_REQUEST_MAX (64u << 10)
+
 #endif

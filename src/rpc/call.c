@@ -2,16 +2,22 @@
 /* The server side of a unary call: reads the request, passes it to the method, sends the one
  * answer. A call is freed when it is answered and no operation of it is in flight; gRPC reports its
  * end in a batch of its own (close_op). */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
 #include "base/mem.h"
-#include "rpc/rpc_int.h"
+#include "rpc/server_int.h"
 
 struct cw_call {
     struct cw_server *server;
     struct cw_method method;
+    size_t method_index, request_max;
     grpc_call *call;
     struct cw_rpc_op close_op, recv_op, reply_op;
     size_t pending;
     bool answered;
+    struct cw_door_guest guest;
     grpc_byte_buffer *request, *reply;
     int cancelled;
 };
@@ -31,7 +37,12 @@ static void put(struct cw_call *call)
 static void on_closed(struct cw_rpc_op *op, bool ok)
 {
     (void)ok;
-    put(CW_CONTAINER_OF(op, struct cw_call, close_op));
+    struct cw_call *call = CW_CONTAINER_OF(op, struct cw_call, close_op);
+    if (call->guest.prev && !call->guest.reading) { /* It is over before it was its turn. */
+        cw_door_leave(&call->server->door, &call->guest);
+        cw_call_fail(call, CW_E_TIMEOUT, "the call is over");
+    }
+    put(call);
 }
 
 static void on_replied(struct cw_rpc_op *op, bool ok)
@@ -75,18 +86,44 @@ void cw_call_fail(struct cw_call *call, int code, const char *msg)
     answer(call, code ? code : CW_E_INTERNAL, msg);
 }
 
+static void take_request(struct cw_call *call)
+{
+    struct cw_rpc_msg *msg = cw_rpc_msg_new(call->request);
+    call->request = NULL;
+    size_t n = cw_rpc_msg_len(msg);
+    if (n > call->request_max) {
+        char text[96];
+        snprintf(text, sizeof(text), "a request of %zu bytes: this method takes %zu", n,
+                 call->request_max);
+        cw_call_fail(call, CW_E_LIMIT, text);
+    } else {
+        int64_t begin = cw_clock_thread_cpu_ns();
+        struct cw_server *server = call->server;
+        size_t index = call->method_index;
+        call->method.unary(call->method.arg, call, msg);
+        cw_server_note_time(server, index, cw_clock_thread_cpu_ns() - begin);
+    }
+    cw_rpc_msg_unref(msg);
+}
+
 static void on_request(struct cw_rpc_op *op, bool ok)
 {
     struct cw_call *call = CW_CONTAINER_OF(op, struct cw_call, recv_op);
+    cw_door_leave(&call->server->door, &call->guest);
     if (ok && call->request) {
-        struct cw_rpc_msg *msg = cw_rpc_msg_new(call->request);
-        call->request = NULL;
-        call->method.unary(call->method.arg, call, msg);
-        cw_rpc_msg_unref(msg);
+        take_request(call);
     } else {
         cw_call_fail(call, CW_E_INVALID, "the request is missing");
     }
     put(call);
+}
+
+static void read_request(void *arg)
+{
+    struct cw_call *call = arg;
+    grpc_op recv = {.op = GRPC_OP_RECV_MESSAGE};
+    recv.data.recv_message.recv_message = &call->request;
+    start(call, &call->recv_op, &recv, 1);
 }
 
 void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_method *method,
@@ -109,7 +146,8 @@ void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_me
         return;
     }
     call->method = *method;
-    grpc_op recv = {.op = GRPC_OP_RECV_MESSAGE};
-    recv.data.recv_message.recv_message = &call->request;
-    start(call, &call->recv_op, &recv, 1);
+    call->method_index = cw_server_method_index(server, method);
+    call->request_max = server->times[call->method_index].request_max;
+    if (!cw_door_enter(&server->door, &call->guest, grpc, read_request, call))
+        cw_call_fail(call, CW_E_LIMIT, "too many calls wait to be read");
 }

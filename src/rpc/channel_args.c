@@ -2,6 +2,7 @@
 /* Channel arguments. Keepalive: a server must allow pings more often than clients send them, or it
  * ends live connections ("too_many_pings"); so the two tables stand here side by side. Everything
  * that would tune throughput keeps its default, since no other value was measured to be faster. */
+#include "base/limits.h"
 #include "rpc/rpc_int.h"
 
 #define KEEPALIVE_MS 30000 /* idle time after which the peer is asked with a ping */
@@ -55,11 +56,14 @@ void cw_rpc_args_client(struct cw_rpc_args *args, bool small)
     add(args, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS);
 }
 
-void cw_rpc_args_server(struct cw_rpc_args *args, bool small)
+void cw_rpc_args_server(struct cw_rpc_args *args, bool small, size_t received_max)
 {
     init(args, small);
     add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
-    add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)CW_RPC_CONTROL_MAX);
+    add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
+        (int)(received_max > 0 ? received_max : CW_RPC_CONTROL_MAX));
+    add(args, GRPC_ARG_MAX_METADATA_SIZE, CW_METADATA_MAX);
+    add(args, GRPC_ARG_MAX_CONCURRENT_STREAMS, CW_CONNECTION_CALLS_MAX);
     add(args, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, PING_ALLOWED_MS);
     /* A second server on the same port is an error, and does not share the port. */
     add(args, GRPC_ARG_ALLOW_REUSEPORT, 0);

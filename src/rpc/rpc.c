@@ -73,6 +73,11 @@ void cw_rpc_set_small(struct cw_rpc *rpc)
     rpc->small = true;
 }
 
+void cw_rpc_set_received_max(struct cw_rpc *rpc, size_t bytes)
+{
+    rpc->received_max = bytes;
+}
+
 /* Limits the time that lingering streams still get to this many ms from now. */
 static void hurry_lingering(struct cw_rpc *rpc, int64_t ms)
 {

@@ -24,6 +24,9 @@ void cw_rpc_relay(struct cw_loop *loop, int in_fd, int out_fd);
  * bandwidth of each connection, with pings that cost more than small messages. It must be called
  * before servers and channels are made. */
 void cw_rpc_set_small(struct cw_rpc *rpc);
+/* Sets the largest message that servers accept, which is CW_RPC_CONTROL_MAX otherwise. It must be
+ * called before servers are made. */
+void cw_rpc_set_received_max(struct cw_rpc *rpc, size_t bytes);
 /* Frees the environment. All channels, servers, calls and streams must be closed before. It runs
  * the loop until the completion queue is empty, so it may not be called in a callback. */
 void cw_rpc_free(struct cw_rpc *rpc);
@@ -157,6 +160,28 @@ void cw_server_add(struct cw_server *server, const struct cw_method *method);
 void cw_server_add_health(struct cw_server *server);
 void cw_server_set_serving(struct cw_server *server, bool serving);
 void cw_server_add_reflection(struct cw_server *server, const void *descriptors, size_t n);
+/* Sets the largest request of a unary method that was added; it is CW_REQUEST_MAX otherwise. */
+void cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes);
+/* Sets how many bytes may wait for one peer of a stream. When more wait, the stream ends, for both
+ * sides with an error; on_close is not called before cw_stream_send has returned. */
+void cw_server_set_queue_max(struct cw_server *server, size_t bytes);
+/* What the messages of a method have cost: iterates over the methods, from *i = 0 until it returns
+ * false. Times are CPU time of the loop's thread. */
+struct cw_method_time {
+    const char *path;
+    uint64_t messages;
+    int64_t longest_ns;
+};
+bool cw_server_next_method(const struct cw_server *server, size_t *i,
+                           struct cw_method_time *ret_time);
+/* The calls and streams of a server: those that are open, those of them that have not said anything;
+ * and those that were refused since it was made since too many of these were there, or ended
+ * because their first message did not come in time. */
+struct cw_server_calls {
+    size_t open, silent;
+    uint64_t refused, timed_out;
+};
+struct cw_server_calls cw_server_calls(const struct cw_server *server);
 /* Listens at "127.0.0.1:0", "[::]:8080" or "unix:/path". *ret_address receives the address with the
  * real port. A live peer on the same port or path is an error (EXISTS); a dead socket file is
  * replaced. */

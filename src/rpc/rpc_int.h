@@ -29,6 +29,7 @@ struct cw_rpc {
     size_t objects;
     bool closing;                    /* cw_rpc_free waits until live is 0 */
     bool small;                      /* cw_rpc_set_small was called */
+    size_t received_max;             /* cw_rpc_set_received_max; 0: CW_RPC_CONTROL_MAX */
     struct cw_rpc_linger *lingering; /* the streams that linger */
     struct cw_relay *relay; /* set in a forked child, where gRPC cannot be used; otherwise NULL */
 };
@@ -49,7 +50,7 @@ struct cw_rpc_args {
     grpc_channel_args args;
 };
 void cw_rpc_args_client(struct cw_rpc_args *args, bool small);
-void cw_rpc_args_server(struct cw_rpc_args *args, bool small);
+void cw_rpc_args_server(struct cw_rpc_args *args, bool small, size_t received_max);
 
 /* ---- the form of addresses (address.c) ---- */
 #define CW_RPC_HOST_BYTES 256

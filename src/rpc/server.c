@@ -10,6 +10,7 @@
 #include <grpc/support/alloc.h>
 #include <stdio.h>
 
+#include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -25,8 +26,9 @@ struct cw_server *cw_server_new(struct cw_rpc *rpc)
     CW_ASSERT(!rpc->relay);
     struct cw_server *server = CW_NEW(struct cw_server);
     struct cw_rpc_args args;
-    cw_rpc_args_server(&args, rpc->small);
+    cw_rpc_args_server(&args, rpc->small, rpc->received_max);
     server->rpc = rpc;
+    cw_door_init(&server->door, rpc->loop);
     server->server = grpc_server_create(&args.args, NULL);
     grpc_server_register_completion_queue(server->server, rpc->queue, NULL);
     cw_rpc_op_init(&server->shut_op, rpc, on_shut);
@@ -41,6 +43,8 @@ void cw_server_add(struct cw_server *server, const struct cw_method *method)
     struct cw_method *mine = &server->methods[server->methods_n++];
     *mine = *method;
     mine->path = cw_mem_strdup(method->path);
+    server->times = cw_mem_grow(server->times, server->methods_n, sizeof(*server->times));
+    server->times[server->methods_n - 1] = (struct cw_method_stat){.request_max = CW_REQUEST_MAX};
 }
 
 void cw_server_add_part(struct cw_server *server, struct cw_server_part *part)

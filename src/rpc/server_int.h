@@ -5,6 +5,7 @@
 #define CW_RPC_SERVER_INT_H
 
 #include "base/map.h"
+#include "rpc/door.h"
 #include "rpc/rpc_int.h"
 
 /* The number of requests for a call that are posted with gRPC. When more calls arrive at once, the
@@ -31,6 +32,11 @@ struct cw_server {
     struct cw_rpc *rpc;
     grpc_server *server;
     struct cw_method *methods; /* the server owns their paths */
+    struct cw_method_stat {
+        size_t request_max; /* the largest request, in bytes; of unary methods */
+        int64_t longest_ns; /* CPU time of the loop's thread for the message that took the most */
+        uint64_t messages;
+    } * times; /* one for each method */
     size_t methods_n, methods_cap;
     struct cw_strmap by_path; /* maps paths to methods; filled when the server starts */
     struct cw_server_part *parts;
@@ -38,6 +44,8 @@ struct cw_server {
     struct cw_incoming incoming[CW_SERVER_INCOMING];
     size_t posted; /* how many of the requests gRPC has now */
     size_t calls;  /* number of open calls and streams */
+    struct cw_door door;
+    size_t queue_max; /* the most bytes that may wait for a peer; 0: no limit */
     bool started, stopping, shut;
     struct cw_rpc_op shut_op;
     struct cw_timer *grace;
@@ -48,6 +56,10 @@ struct cw_server {
 /* ---- server_ref.c ---- */
 /* Frees the server and calls `stopped` if it has shut down and nothing is left of it. */
 void cw_server_free_if_stopped(struct cw_server *server);
+
+size_t cw_server_method_index(const struct cw_server *server, const struct cw_method *method);
+/* A message of the method took so much CPU time of the loop's thread. */
+void cw_server_note_time(struct cw_server *server, size_t method, int64_t ns);
 
 /* ---- server.c ---- */
 void cw_server_add_part(struct cw_server *server, struct cw_server_part *part);

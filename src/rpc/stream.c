@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bidirectional stream, on either side: making it, receiving, and freeing it. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
@@ -11,7 +12,8 @@
 static void begin_recv(struct cw_stream *stream)
 {
     /* a lingering stream reads to its end */
-    bool unwanted = !stream->accepted || (stream->freed && !stream->linger.timer);
+    bool unwanted =
+        stream->at_door || !stream->accepted || (stream->freed && !stream->linger.timer);
     if (unwanted || stream->receiving || stream->paused || stream->recv_end ||
         stream->status_done || !stream->call)
         return;
@@ -28,15 +30,27 @@ static void take_message(struct cw_stream *stream)
 {
     struct cw_rpc_msg *msg = cw_rpc_msg_new(stream->recv_buffer);
     stream->recv_buffer = NULL;
+    struct cw_server *server = stream->server;
+    size_t method = stream->method_index;
+    int64_t begin = server ? cw_clock_thread_cpu_ns() : 0;
     if (!stream->freed)
         stream->cb.on_message(stream->arg, msg);
+    if (server)
+        cw_server_note_time(server, method, cw_clock_thread_cpu_ns() - begin);
     cw_rpc_msg_unref(msg);
+}
+
+static void leave_door(struct cw_stream *stream)
+{
+    if (stream->server)
+        cw_door_leave(&stream->server->door, &stream->guest);
 }
 
 static void on_received(struct cw_rpc_op *op, bool ok)
 {
     struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, recv_op);
     stream->receiving = false;
+    leave_door(stream);
     if (ok && stream->recv_buffer) {
         take_message(stream);
         begin_recv(stream);
@@ -54,6 +68,10 @@ static void on_received(struct cw_rpc_op *op, bool ok)
 void cw_stream_pause(struct cw_stream *stream, bool paused)
 {
     stream->paused = paused;
+    if (paused && stream->guest.prev) {
+        leave_door(stream);
+        stream->at_door = false;
+    }
     if (stream->relayed)
         cw_relay_pause(stream->rpc->relay, stream->relayed, paused);
     else
@@ -73,6 +91,7 @@ static void on_status(struct cw_rpc_op *op, bool ok)
     (void)ok; /* it is always true for these two operations */
     struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, status_op);
     stream->status_done = true;
+    leave_door(stream);
     stream_done(stream);
 }
 
@@ -145,6 +164,13 @@ static void free_relayed(struct cw_stream *stream)
     cw_mem_free(stream);
 }
 
+static void let_in(void *arg)
+{
+    struct cw_stream *stream = arg;
+    stream->at_door = false;
+    begin_recv(stream);
+}
+
 void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method)
 {
     struct cw_stream *stream = new_stream(cw_server_rpc(server), call, method->path);
@@ -155,10 +181,16 @@ void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_
     start(stream, &stream->status_op, &close);
     stream_send_init(stream);
     stream->pending++; /* so that the owner may free the stream in the callback */
+    stream->method_index = cw_server_method_index(server, method);
+    stream->at_door = true;
     method->stream(method->arg, stream);
+    if (stream->paused)
+        stream->at_door = false; /* The owner does not want to hear anything yet. */
     if (!stream->accepted && !stream->finishing)
         cw_stream_finish(stream, CW_E_INTERNAL, "the stream was not accepted");
-    begin_recv(stream);
+    if (stream->at_door && !stream->finishing && !stream->freed &&
+        !cw_door_enter(&server->door, &stream->guest, call, let_in, stream))
+        cw_stream_finish(stream, CW_E_LIMIT, "too many calls wait to be read");
     stream_done(stream);
 }
 

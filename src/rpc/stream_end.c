@@ -67,7 +67,9 @@ static int end_code(struct cw_stream *stream, char *ret_msg, size_t cap)
     snprintf(ret_msg, cap, "%s", "");
     if (!stream->cancelled)
         return 0;
-    snprintf(ret_msg, cap, "%s: the peer is gone or has cancelled", cw_stream_peer(stream));
+    snprintf(ret_msg, cap, "%s: %s", cw_stream_peer(stream),
+             stream->unread ? "it does not read what it is sent"
+                            : "the peer is gone or has cancelled");
     return CW_E_UNAVAILABLE;
 }
 

@@ -9,7 +9,7 @@
 #ifndef CW_RPC_STREAM_INT_H
 #define CW_RPC_STREAM_INT_H
 
-#include "rpc/rpc_int.h"
+#include "rpc/server_int.h"
 
 struct out_msg {
     struct out_msg *next;
@@ -29,16 +29,20 @@ struct cw_stream {
     struct cw_stream_cb cb;
     void *arg;
     size_t pending;
-    bool accepted;  /* it has an owner */
-    bool freed;     /* the owner has freed it */
-    bool over;      /* it has ended, and on_close was called if it had an owner then */
-    bool hold_open; /* server side: it goes on after the peer has half-closed it */
+    bool accepted;              /* it has an owner */
+    bool freed;                 /* the owner has freed it */
+    bool over;                  /* it has ended, and on_close was called if it had an owner then */
+    size_t method_index;        /* server side */
+    struct cw_door_guest guest; /* server side, until the first message has come */
+    bool at_door;               /* It is not its turn yet: nothing is received. */
+    bool hold_open;             /* server side: it goes on after the peer has half-closed it */
 
     /* The fields below are for sending. */
     struct cw_rpc_op start_op, send_op, finish_op;
     struct out_msg *head, **tail; /* the message at the head is in flight while `sending` is set */
     size_t queued, low;
     bool sending, above_low;
+    bool unread; /* More waited for the peer than may wait, so the call was cancelled. */
     bool finishing, finish_sent;
     int finish_code;
     char *finish_msg;
@@ -65,7 +69,8 @@ void stream_queue_init(struct cw_stream *stream);
 /* Appends a message that consists of the buffers; takes a reference to each. */
 void stream_add_out(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
 void stream_remove_head(struct cw_stream *stream);
-void stream_drop_queue(struct cw_stream *stream); /* Removes all messages. */
+void stream_drop_queue(struct cw_stream *stream);   /* Removes all messages. */
+void stream_drop_waiting(struct cw_stream *stream); /* Removes all that are not in flight. */
 
 /* ---- the end (stream_end.c) ---- */
 void stream_destroy(struct cw_stream *stream); /* Frees the stream; no operation may be pending. */

@@ -39,6 +39,23 @@ void stream_drop_queue(struct cw_stream *stream)
         stream_remove_head(stream);
 }
 
+void stream_drop_waiting(struct cw_stream *stream)
+{
+    struct out_msg *head = stream->head;
+    if (!stream->sending) {
+        stream_drop_queue(stream);
+        return;
+    }
+    for (struct out_msg *msg = head->next, *next; msg; msg = next) {
+        next = msg->next;
+        stream->queued -= msg->bytes;
+        grpc_byte_buffer_destroy(msg->buffer);
+        cw_mem_free(msg);
+    }
+    head->next = NULL;
+    stream->tail = &head->next;
+}
+
 size_t cw_stream_queued(const struct cw_stream *stream)
 {
     return stream->queued;

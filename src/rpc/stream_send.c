@@ -86,6 +86,15 @@ void stream_send_init(struct cw_stream *stream)
         stream->pending++;
 }
 
+/* The peer does not read. What waits for it is dropped, but for the message that gRPC has. */
+static void overflow(struct cw_stream *stream)
+{
+    stream->finishing = stream->finish_sent = stream->unread = true;
+    stream_drop_waiting(stream);
+    grpc_call_cancel_with_status(stream->call, GRPC_STATUS_RESOURCE_EXHAUSTED,
+                                 "what waits to be read is more than may wait", NULL);
+}
+
 void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
 {
     if (stream->relayed)
@@ -94,6 +103,9 @@ void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t
         return;
     stream_add_out(stream, bufs, n);
     pump_out(stream);
+    if (stream->server && stream->call && stream->server->queue_max > 0 &&
+        stream->queued > stream->server->queue_max)
+        overflow(stream);
 }
 
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg)

@@ -94,6 +94,14 @@ grpc_call_error grpc_call_cancel(grpc_call *call, void *reserved)
     return GRPC_CALL_OK;
 }
 
+grpc_call_error grpc_call_cancel_with_status(grpc_call *call, grpc_status_code status,
+                                             const char *description, void *reserved)
+{
+    (void)reserved;
+    call_give_up(call, status, description);
+    return GRPC_CALL_OK;
+}
+
 static void on_deadline(void *arg)
 {
     grpc_call *call = arg;

@@ -119,6 +119,7 @@ static void add_methods(struct world *world)
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(methods); i++)
         cw_server_add(world->server, &methods[i]);
+    cw_server_set_request_max(world->server, "/test.T/Echo", CW_RPC_CONTROL_MAX);
 }
 
 /* ---- world ---- */
