@@ -61,6 +61,13 @@ case_limit() {
     begin_caused '{"op": "range", "stop": 100000}, {"op": "burn", "ms": 5}, {"op": "batch", "size": 1}'
     caused "paused by the worker's CPU limit" limit
 }
+# A cache whose store gives little, for a worker whose memory does not hold all of it.
+case_store() {
+    begin_dispatcher --scale-window 1s --cache-store "dir:$work/cache?read_rate=500000" --cache-chunk-bytes 512K --autocache off
+    begin_worker one --cache-memory 1M
+    begin_caused '{"op": "range", "stop": 256}, {"op": "inflate", "factor": 4000}, {"op": "cache"}, {"op": "batch", "size": 1}'
+    caused "waiting for the cache's store" store
+}
 # Operators that wait for something else; and policies are shown it: it is among the inputs of a decision.
 case_inside() {
     begin_dispatcher --scale-window 1s --autoscale auto
