@@ -90,6 +90,38 @@ static void while_idle(void **state)
     bare_free(w);
 }
 
+static size_t queued_bytes;
+
+size_t __wrap_cw_stream_queued(const struct cw_stream *stream);
+size_t __wrap_cw_stream_queued(const struct cw_stream *stream)
+{
+    (void)stream;
+    return queued_bytes;
+}
+
+/* Outputs wait for the network if their client has room for them and its stream takes no more, and
+ * for the trainer if the client has none, or is not there. */
+static void outputs_wait(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    struct cw_wjob *job = bare_job(w, "j", 2);
+    struct cw_wclient client = {.credit = 100};
+    client.stream = (struct cw_stream *)&client; /* it is only handed on */
+    job->state = CW_WJOB_READY;
+    job->clients[0] = &client;
+    (void)bare_output(job, 0, 1, 1000, false);
+    assert_int_equal(idle_of(w, job), CW_WIDLE_TRAINER); /* about to be sent */
+    queued_bytes = CW_WCLIENT_STREAM_LOW;
+    assert_int_equal(idle_of(w, job), CW_WIDLE_NETWORK);
+    client.credit = 0;
+    assert_int_equal(idle_of(w, job), CW_WIDLE_TRAINER);
+    client.credit = 100;
+    job->clients[0] = NULL;
+    assert_int_equal(idle_of(w, job), CW_WIDLE_TRAINER);
+    bare_free(w);
+}
+
 /* Idle time goes to what the job waited for while it passed, and is not counted twice. */
 static void idle_time(void **state)
 {
@@ -115,6 +147,6 @@ static void idle_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(within_items), cmocka_unit_test(while_idle),
-                                       cmocka_unit_test(idle_time)};
+                                       cmocka_unit_test(outputs_wait), cmocka_unit_test(idle_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
