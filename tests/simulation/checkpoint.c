@@ -56,6 +56,8 @@ size_t sim_checkpoint_given(const struct sim_trainer *t)
 
 void sim_checkpoint_return(struct sim_trainer *t)
 {
+    t->lost_before += t->lost_items;
+    t->lost_items = 0;
     if (t->mode == CACHEW_SHARED)
         t->given_before = t->given.n;
     else

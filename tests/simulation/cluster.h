@@ -35,8 +35,9 @@ struct sim_cluster {
     const char *autocache, *evict;
     uint64_t cache_quota; /* 0 = none */
     unsigned chunk_bytes;
-    int commands;        /* so far */
-    uint64_t cache_hits; /* as it was last told */
+    struct sim_trainer *former; /* whom others have followed */
+    int commands;               /* so far */
+    uint64_t cache_hits;        /* as it was last told */
     bool is_calm;    /* nothing fails: a dispatcher knows without a listing what is in the store */
     bool disk_fills; /* the dispatcher's disk may be full for a while */
     bool is_quiet;   /* only workers are harmed: who has a place keeps it */
@@ -62,6 +63,7 @@ struct sim_job {
     bool is_sparse, is_cached;
     uint64_t seed, epochs, window; /* window: 0 = the dispatcher's choice */
     bool unordered, at_most_once;
+    bool is_counted;     /* shared, at most once: nobody that counts is harmed */
     int mode, consumers; /* cachew_consumer_mode */
     char name[64];
 };
@@ -75,10 +77,20 @@ struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer);
 const struct sim_list *sim_reference(const struct sim_job *job);
 
 struct sim_verdict {
-    uint64_t lost, repeated, wrong, batches, epochs, left_out;
+    uint64_t lost, repeated, wrong, batches, epochs, leaves;
+    uint64_t sparse_epochs, reconnects; /* reconnects: to a dispatcher, of the last processes */
+    uint64_t left_out, left_out_sparse, left_out_shared; /* elements, at most once */
 };
 /* Compares what the job's trainers were given with the reference; adds to verdict. */
 void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
                struct sim_verdict *verdict);
+/* The same for one whom others have followed (elastic.c). */
+void sim_judge_former(const struct sim_job *job, const struct sim_trainer *t,
+                      struct sim_verdict *verdict);
+
+/* ---- elastic.c ---- */
+/* Of a job whose trainers are dead and stand at one step: it goes on with so many consumers, from
+ * the token of one of them, under another name. False: not this job. */
+bool sim_job_resize(struct sim_cluster *cluster, int job, int consumers);
 
 #endif

@@ -9,8 +9,10 @@
 #include "store.h"
 #include "store_faults.h"
 
-#define SYNCS 20   /* of so many one is a moment for a kill */
-#define CHUNKS 6   /* of so many chunks one is not finished */
+#define SYNCS 20 /* of so many one is a moment for a kill */
+#define CHUNKS 6 /* of so many chunks one is not finished */
+#define TOGETHER_NS (10 * SIM_MS)
+#define CONSUMERS_MAX 3
 #define UNAIMED 10 /* of so many kills one does not wait for anything */
 #define NETWORK 4  /* of so many faults one is the network's */
 #define STOPS 6    /* of so many others one is a stop, ... */
@@ -34,6 +36,7 @@ struct harm {
     struct sim_schedule *schedule;
     uint64_t state;                     /* of the generator */
     int64_t most_ns, next_ns, until_ns; /* between two; the next; the end */
+    int64_t struck_ns;                  /* the last one */
     int64_t parted_ns;                  /* until then no partition and no delay */
     unsigned ways;                      /* set of enum way */
     unsigned targets;                   /* set of 1 << enum sim_kind */
@@ -47,6 +50,7 @@ static const char *const names[] = {
     [SIM_FAULT_CRASH] = "crash",
     [SIM_FAULT_POWER] = "power cut",
     [SIM_FAULT_JOB] = "kill of a job",
+    [SIM_FAULT_RESIZE] = "other number of consumers",
     [SIM_FAULT_DRAIN] = "drain",
     [SIM_FAULT_STOP] = "stop",
     [SIM_FAULT_PART] = "partition",
@@ -107,20 +111,28 @@ static void strike(struct harm *harm, struct sim_fault fault)
     struct sim_schedule *s = harm->schedule;
 
     fault.at_ns = sim_now_ns();
-    if (sim_fault_do(harm->cluster, &fault, harm->faults) && s && s->n < SIM_FAULTS_MAX)
+    if (!sim_fault_do(harm->cluster, &fault, harm->faults))
+        return;
+    harm->faults->together += fault.at_ns - harm->struck_ns < TOGETHER_NS;
+    harm->struck_ns = fault.at_ns;
+    if (s && s->n < SIM_FAULTS_MAX)
         s->at[s->n++] = fault;
 }
 
 static void strike_seat(struct harm *harm, size_t seat, enum sim_fault_kind kind)
 {
-    strike(harm, (struct sim_fault){.kind = kind, .seat = (int)seat, .pause_ns = pause_ns(harm)});
+    struct sim_fault fault = {.kind = kind, .seat = (int)seat, .pause_ns = pause_ns(harm)};
+
+    if (kind == SIM_FAULT_RESIZE)
+        fault.other = 1 + (int)below(harm, CONSUMERS_MAX);
+    strike(harm, fault);
 }
 
 static void kill_seat(struct harm *harm, size_t seat)
 {
     static const enum sim_fault_kind kinds[] = {SIM_FAULT_KILL,  SIM_FAULT_KILL,  SIM_FAULT_CRASH,
                                                 SIM_FAULT_CRASH, SIM_FAULT_POWER, SIM_FAULT_JOB,
-                                                SIM_FAULT_JOB};
+                                                SIM_FAULT_RESIZE};
     bool is_trainer = harm->cluster->seats[seat].kind == SIM_TRAINER;
 
     strike_seat(harm, seat, kinds[below(harm, is_trainer ? 7 : 5)]);

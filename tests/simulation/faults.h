@@ -13,9 +13,10 @@ enum sim_fault_kind {
     SIM_FAULT_KILL,  /* of a process */
     SIM_FAULT_CRASH, /* and of its host: what was not synced is lost, and no connection is closed; it
                         is up again before its processes are */
-    SIM_FAULT_POWER, /* and the host answers nothing until they are back */
-    SIM_FAULT_JOB,   /* of all trainers of a job, which go back to one step */
-    SIM_FAULT_DRAIN, /* SIGTERM */
+    SIM_FAULT_POWER,  /* and the host answers nothing until they are back */
+    SIM_FAULT_JOB,    /* of all trainers of a job, which go back to one step */
+    SIM_FAULT_RESIZE, /* and, if that can be, go on with another number of consumers (`other`) */
+    SIM_FAULT_DRAIN,  /* SIGTERM */
     SIM_FAULT_STOP,
     SIM_FAULT_PART,
     SIM_FAULT_DELAY,
@@ -54,6 +55,8 @@ struct sim_schedule {
 struct sim_faults {
     uint64_t n[SIM_FAULTS_N];
     uint64_t kills[SIM_KINDS_N], counted[SIM_KINDS_N], kills_that_count;
+    uint64_t together; /* faults within TOGETHER_NS of the one before */
+    uint64_t resized;  /* jobs that went on with another number of consumers */
     uint64_t held[SIM_KINDS_N][SIM_HELD_N];
 };
 

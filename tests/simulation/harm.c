@@ -121,12 +121,13 @@ static bool is_same_job(const struct sim_seat *a, const struct sim_seat *b)
 static void kill_job(struct sim_cluster *cluster, const struct sim_seat *seat,
                      const struct sim_fault *fault, struct sim_faults *faults)
 {
+    size_t seats_n = cluster->seats_n;
     struct sim_trainer *trainers[SIM_TRAINERS_MAX];
     size_t n = 0;
 
     for (size_t i = 0; i < cluster->seats_n; i++) {
         struct sim_seat *other = &cluster->seats[i];
-        if (!is_same_job(seat, other))
+        if (!is_same_job(seat, other) || other->trainer->is_former)
             continue;
         trainers[n++] = other->trainer;
         if (sim_seat_is_alive(other))
@@ -135,6 +136,14 @@ static void kill_job(struct sim_cluster *cluster, const struct sim_seat *seat,
             sim_at(NULL, sim_now_ns() + fault->pause_ns, restart_later, later(cluster, other));
     }
     sim_checkpoint_join(trainers, n);
+    if (fault->kind != SIM_FAULT_RESIZE ||
+        !sim_job_resize(cluster, seat->number / 10, fault->other))
+        return;
+    faults->resized++;
+    for (size_t i = 0; i < cluster->seats_n; i++)
+        if (i >= seats_n || (is_same_job(seat, &cluster->seats[i]) && cluster->seats[i].wanted))
+            sim_at(NULL, sim_now_ns() + fault->pause_ns, restart_later,
+                   later(cluster, &cluster->seats[i]));
 }
 
 /* A host with all that runs there. */
@@ -233,7 +242,9 @@ static bool is_over(const struct sim_seat *seat, const struct sim_fault *fault)
 {
     if (seat->kind != SIM_TRAINER || !seat->trainer->has_ended || fault->kind == SIM_FAULT_STOP)
         return false;
-    return fault->kind == SIM_FAULT_JOB ? *seat->trainer->left == 0 : seat->trainer->consumers > 1;
+    return fault->kind == SIM_FAULT_JOB || fault->kind == SIM_FAULT_RESIZE
+               ? *seat->trainer->left == 0
+               : seat->trainer->consumers > 1;
 }
 
 static bool harm_seat(struct sim_cluster *cluster, struct sim_seat *seat,
@@ -255,6 +266,7 @@ static bool harm_seat(struct sim_cluster *cluster, struct sim_seat *seat,
         sim_at(NULL, sim_now_ns() + fault->pause_ns, go_on, later(cluster, seat));
         return true;
     case SIM_FAULT_JOB:
+    case SIM_FAULT_RESIZE:
         if (seat->kind != SIM_TRAINER)
             return false;
         kill_job(cluster, seat, fault, faults);

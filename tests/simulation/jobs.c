@@ -58,10 +58,9 @@ struct sim_job sim_job_draw(int number)
     default:
         break;
     }
-    /* In a sparse job all batches behind an item that is left out are others; in a shared one each
-     * consumer that is there counts it. */
-    job.at_most_once = !job.is_sparse && job.mode != CACHEW_SHARED &&
-                       (sim_seed() + (uint64_t)number) % AT_MOST_ONCE == 0;
+    /* Not of several consumers of a sparse job: docs/reliability.md says what they may see. */
+    job.at_most_once = (sim_seed() + (uint64_t)number) % AT_MOST_ONCE == 0 &&
+                       (!job.is_sparse || job.consumers == 1);
     if (job.consumers > 1 || sim_one_in(2))
         snprintf(job.name, sizeof(job.name), "job%d", number);
     return job;
@@ -80,6 +79,14 @@ struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer)
     t->mode = job->mode;
     t->consumers = job->consumers;
     t->consumer = consumer;
+    t->is_sparse = job->is_sparse;
+    t->to = (struct sim_place){UINT64_MAX, 0};
+    if (job->mode == CACHEW_SHARED && consumer > 0) {
+        t->joins_ns = sim_one_in(3) ? sim_between(0, SIM_S) : 0;
+        t->came_late = t->joins_ns > 0;
+        t->leaves_after = sim_one_in(3) ? 1 + sim_below(20) : 0;
+        t->comes_back = sim_one_in(2);
+    }
     memcpy(t->name, job->name, sizeof(t->name));
     return t;
 }

@@ -181,18 +181,25 @@ static bool are_counted(const struct sim_trainer *t, const struct sim_element *w
     return false;
 }
 
-/* Of one consumer: all, or every n-th batch when they advance in step. */
+static bool is_before_place(const struct sim_element *e, const struct sim_place *place)
+{
+    return e->epoch < place->epoch || (e->epoch == place->epoch && e->batch < place->batch);
+}
+
+/* Of one consumer: all, or every n-th batch when they advance in step, of its part of the job. */
 static void judge_one(const struct sim_job *job, const struct sim_trainer *t,
                       const struct sim_list *reference, struct sim_verdict *verdict)
 {
-    uint64_t n = (uint64_t)job->consumers, before = verdict->lost;
+    uint64_t n = (uint64_t)t->consumers, before = verdict->lost;
     struct sim_element *want = malloc((reference->n + 1) * sizeof(*want));
     size_t want_n = 0;
 
     if (!want)
         abort();
     for (size_t k = 0; k < reference->n; k++)
-        if (reference->at[k].batch % n == (uint64_t)t->consumer)
+        if (reference->at[k].batch % n == (uint64_t)t->consumer &&
+            !is_before_place(&reference->at[k], &t->from) &&
+            is_before_place(&reference->at[k], &t->to))
             want[want_n++] = reference->at[k];
     if (job->unordered || job->at_most_once)
         compare_sets(want, want_n, t->given.at, t->given.n, verdict);
@@ -237,29 +244,96 @@ static uint64_t repeats_of_killed(struct sim_trainer *const *trainers, size_t n,
     return repeats;
 }
 
+static struct sim_list all_given(struct sim_trainer *const *trainers, size_t n)
+{
+    struct sim_list all = {.n = 0};
+
+    for (size_t i = 0; i < n; i++)
+        all.cap += trainers[i]->given.n;
+    all.at = malloc((all.cap + 1) * sizeof(*all.at));
+    if (!all.at)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        const struct sim_list *given = &trainers[i]->given;
+        if (given->n > 0)
+            memcpy(all.at + all.n, given->at, given->n * sizeof(*all.at));
+        all.n += given->n;
+    }
+    return all;
+}
+
 /* What all consumers got together. */
 static void judge_union(struct sim_trainer *const *trainers, size_t n,
                         const struct sim_list *reference, struct sim_verdict *verdict)
 {
-    size_t got_n = 0;
+    struct sim_list got = all_given(trainers, n);
+    uint64_t repeated = verdict->repeated;
+
+    compare_sets(reference->at, reference->n, got.at, got.n, verdict);
+    if (verdict->repeated > repeated)
+        verdict->repeated -= repeats_of_killed(trainers, n, got.at, got.n);
+    free(got.at);
+}
+
+/* Rows of an item, which is 256 KiB: of 8 KiB or more, and of those that are cached. */
+#define ITEM_ROWS 32
+#define CACHED_ITEM_ROWS 820
+#define FIRST_ROWS 8 /* operators `skip` and `batch` see other rows as the first ones */
+
+/* Sparse, at most once: rows are missing only if items were counted as left out. Which batches the
+ * others are in is another matter. */
+static bool are_rows_counted(const struct sim_job *job, struct sim_trainer *const *trainers,
+                             size_t n, uint64_t lost)
+{
+    uint64_t told = 0, rows = job->is_cached ? CACHED_ITEM_ROWS : ITEM_ROWS;
 
     for (size_t i = 0; i < n; i++)
-        got_n += trainers[i]->given.n;
-    struct sim_element *got = malloc((got_n + 1) * sizeof(*got));
-    if (!got)
-        abort();
-    got_n = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct sim_list *given = &trainers[i]->given;
-        if (given->n > 0)
-            memcpy(got + got_n, given->at, given->n * sizeof(*got));
-        got_n += given->n;
+        told += trainers[i]->lost_items + trainers[i]->lost_before;
+    return lost == 0 || (told > 0 && lost <= told * rows + job->epochs * FIRST_ROWS);
+}
+
+/* Shared, at most once: every consumer that was there from the beginning to the end counted what
+ * none was given. */
+static bool are_shared_counted(const struct sim_trainer *t, uint64_t batches)
+{
+    return t->leaves > 0 || t->came_late || t->lost_items >= batches;
+}
+
+static uint64_t batches_missing(const struct sim_list *reference, const struct sim_element *got,
+                                size_t got_n)
+{
+    struct sim_element *g = sorted(got, got_n);
+    uint64_t n = 0;
+
+    qsort(g, got_n, sizeof(*g), by_number);
+    for (size_t i = 0; i < reference->n; i++) {
+        const struct sim_element *e = &reference->at[i];
+        n += (i == 0 || by_number(e - 1, e) != 0) && !bsearch(e, g, got_n, sizeof(*g), by_number);
     }
-    uint64_t repeated = verdict->repeated;
-    compare_sets(reference->at, reference->n, got, got_n, verdict);
-    if (verdict->repeated > repeated)
-        verdict->repeated -= repeats_of_killed(trainers, n, got, got_n);
-    free(got);
+    free(g);
+    return n;
+}
+
+/* What all consumers of a job that delivers at most once got together. */
+static void judge_lossy(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
+                        const struct sim_list *reference, struct sim_verdict *verdict)
+{
+    struct sim_list got = all_given(trainers, n);
+    struct sim_verdict one = {.lost = 0};
+    uint64_t batches = batches_missing(reference, got.at, got.n);
+
+    compare_sets(reference->at, reference->n, got.at, got.n, &one);
+    bool counted = !job->is_sparse || are_rows_counted(job, trainers, n, one.lost);
+    if (one.repeated > 0)
+        one.repeated -= repeats_of_killed(trainers, n, got.at, got.n);
+    for (size_t i = 0; i < n && job->is_counted; i++)
+        counted = counted && are_shared_counted(trainers[i], batches);
+    *(job->is_sparse ? &verdict->left_out_sparse : &verdict->left_out_shared) +=
+        counted ? one.lost : 0;
+    verdict->lost += counted ? 0 : one.lost;
+    verdict->repeated += one.repeated;
+    verdict->wrong += one.wrong;
+    free(got.at);
 }
 
 void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
@@ -267,12 +341,24 @@ void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, s
 {
     const struct sim_list *reference = sim_reference(job);
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         verdict->batches += trainers[i]->batches;
+        verdict->leaves += trainers[i]->leaves;
+        verdict->reconnects += trainers[i]->reconnects;
+    }
     verdict->epochs += job->epochs;
-    if (job->mode == CACHEW_SHARED)
+    verdict->sparse_epochs += job->is_sparse ? job->epochs : 0;
+    if (job->at_most_once && (job->is_sparse || job->mode == CACHEW_SHARED))
+        judge_lossy(job, trainers, n, reference, verdict);
+    else if (job->mode == CACHEW_SHARED)
         judge_union(trainers, n, reference, verdict);
     else
         for (size_t i = 0; i < n; i++)
             judge_one(job, trainers[i], reference, verdict);
+}
+
+void sim_judge_former(const struct sim_job *job, const struct sim_trainer *t,
+                      struct sim_verdict *verdict)
+{
+    judge_one(job, t, sim_reference(job), verdict);
 }

@@ -43,7 +43,8 @@ static size_t trainers_of(const struct sim_cluster *cluster, int job, struct sim
     size_t n = 0;
 
     for (size_t i = 0; i < cluster->seats_n; i++)
-        if (cluster->seats[i].kind == SIM_TRAINER && cluster->seats[i].number / 10 == job)
+        if (cluster->seats[i].kind == SIM_TRAINER && cluster->seats[i].number / 10 == job &&
+            !cluster->seats[i].trainer->is_former)
             ret[n++] = cluster->seats[i].trainer;
     return n;
 }
@@ -60,6 +61,9 @@ static void judge(const struct sim_cluster *cluster, const struct sim_job *job, 
         if (trainers[i]->error)
             sim_fail("consumer %zu of job %d has failed: %s", i, number, trainers[i]->message);
     sim_judge(job, trainers, n, &one);
+    for (const struct sim_trainer *t = cluster->former; t; t = t->next_former)
+        if (t->job == number)
+            sim_judge_former(job, t, &one);
     if (one.lost || one.repeated || one.wrong)
         sim_fail("job %d (%s%s%s%s): lost=%" PRIu64 " repeated=%" PRIu64 " wrong=%" PRIu64, number,
                  job->label, job->unordered ? ", unordered" : "", modes[job->mode],
@@ -67,6 +71,11 @@ static void judge(const struct sim_cluster *cluster, const struct sim_job *job, 
     verdict->batches += one.batches;
     verdict->epochs += one.epochs;
     verdict->left_out += one.left_out;
+    verdict->left_out_sparse += one.left_out_sparse;
+    verdict->left_out_shared += one.left_out_shared;
+    verdict->leaves += one.leaves;
+    verdict->sparse_epochs += one.sparse_epochs;
+    verdict->reconnects += one.reconnects;
 }
 
 static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job, int number)
@@ -83,6 +92,7 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
         seat->trainer = sim_job_trainer(job, consumer);
         seat->trainer->save_every = job->mode == CACHEW_SHARED ? 0 : save_every;
         seat->trainer->left = left;
+        seat->trainer->job = number;
         seat->trainer->with_last = with_last;
         seat->trainer->step_ns = sim_between(0, step_ns);
         seat->is_safe = cluster->is_quiet;
@@ -110,6 +120,9 @@ static struct plan draw(const struct sim_config *config)
     plan.is_quiet = sim_one_in(QUIET);
     for (int i = 0; i < plan.jobs_n; i++)
         plan.jobs[i] = sim_job_draw(i);
+    for (int i = 0; plan.is_quiet && i < plan.jobs_n; i++) /* there they can be counted */
+        if (plan.jobs[i].mode == CACHEW_SHARED)
+            plan.jobs[i].is_counted = plan.jobs[i].at_most_once |= sim_one_in(2);
     sim_world_end();
     sim_cached_jobs(config->seed, plan.jobs, plan.jobs_n);
     for (int i = 0; i < plan.jobs_n; i++)
@@ -368,7 +381,15 @@ int main(int argc, char **argv)
     print_kills(&total.faults);
     sim_points_print();
     sim_cached_print(&total.cache);
-    printf("at most once: %" PRIu64 " elements left out, and counted\n", total.verdict.left_out);
+    printf("elastic: %" PRIu64 " times a consumer left a shared job, %" PRIu64
+           " times a job went on with another number of consumers\n",
+           total.verdict.leaves, total.faults.resized);
+    printf("reconnects: %" PRIu64 "; faults within 10 ms of the one before: %" PRIu64
+           "; epochs of sparse jobs: %" PRIu64 "\n",
+           total.verdict.reconnects, total.faults.together, total.verdict.sparse_epochs);
+    printf("at most once: %" PRIu64 " elements left out, %" PRIu64 " of sparse jobs, %" PRIu64
+           " of shared ones\n",
+           total.verdict.left_out, total.verdict.left_out_sparse, total.verdict.left_out_shared);
     uint64_t kills = total.faults.kills_that_count;
     printf("simulation: seeds=%" PRIu64 " kills=%" PRIu64 " epochs=%" PRIu64 " lost=%" PRIu64
            " repeated=%" PRIu64 " wrong_bytes=%" PRIu64 "\n",

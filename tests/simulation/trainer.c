@@ -14,6 +14,8 @@
 #define TAKEN_NS INT64_C(25000000000)
 
 #define VISIT_EVERY 16 /* batches */
+#define LEAVES 1       /* as an answer of train */
+#define AWAY_NS INT64_C(2000000000)
 
 struct sim_trainer *sim_trainer_self;
 
@@ -94,6 +96,7 @@ static void where_is(const void *bytes, size_t n, struct sim_checkpoint *ret)
         sim_fail("%s: its token cannot be read", sim_name(sim_self()));
     ret->epoch = token.epoch;
     ret->item = token.item;
+    ret->batches = token.batches + token.to_come; /* where the next step begins */
     cw_token_fini(&token);
 }
 
@@ -152,10 +155,10 @@ static void visit(const struct sim_trainer *t)
     cachew_disconnect(client);
 }
 
-/* Until the last epoch has ended; else the error. */
+/* Until the last epoch has ended, or LEAVES; else the error. */
 static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_error *error)
 {
-    for (;;) {
+    for (uint64_t n = 1;; n++) {
         struct cachew_batch *batch = NULL;
         size_t before = t->given.n;
         int rc = cachew_job_next(job, -1, &batch, error);
@@ -169,6 +172,8 @@ static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_er
             return 0;
         }
         take(t, batch);
+        if (t->at_most_once)
+            note_stats(t, job);
         if (t->step_ns > 0)
             sim_sleep_ns(sim_between(0, t->step_ns));
         if (t->visits && t->batches % VISIT_EVERY == 0)
@@ -176,6 +181,8 @@ static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_er
         if (t->save_every > 0 && t->batches % t->save_every == 0)
             save(t, job, before);
         cachew_batch_release(batch);
+        if (n == t->leaves_after)
+            return LEAVES;
     }
 }
 
@@ -198,6 +205,22 @@ static struct cachew_job_options options_of(const struct sim_trainer *t)
         options.token_bytes = saved->token_bytes;
     }
     return options;
+}
+
+/* A consumer of a shared job has left it. What it had not said may be given to others. */
+static int leave(struct sim_trainer *t)
+{
+    sim_log("leaves %s", t->comes_back ? "for a while" : "for good");
+    t->leaves++;
+    t->leaves_after = 0;
+    t->given_before = t->given.n;
+    if (!t->comes_back) {
+        t->has_ended = true;
+        --*t->left;
+        return 0;
+    }
+    sim_sleep_ns(sim_between(0, AWAY_NS));
+    return CACHEW_E_AGAIN;
 }
 
 static int with_client(struct sim_trainer *t, struct cachew_client *client,
@@ -229,7 +252,7 @@ static int with_client(struct sim_trainer *t, struct cachew_client *client,
             sim_sleep_ns(AGAIN_NS);
     }
     cachew_job_close(job);
-    return rc;
+    return rc == LEAVES ? leave(t) : rc;
 }
 
 /* A place that its host's crash has left taken is free again long before keepalive (50 s) says so. */
@@ -256,6 +279,9 @@ void sim_trainer_main(void *arg)
 
     sim_system_init();
     sim_trainer_self = t;
+    if (t->joins_ns > 0)
+        sim_sleep_ns(t->joins_ns);
+    t->joins_ns = 0;
     for (;;) {
         struct cachew_error error = CACHEW_ERROR_INIT;
         struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;

@@ -23,9 +23,14 @@ struct sim_list {
 struct sim_checkpoint {
     uint64_t step; /* of all consumers: their next one, counted over epochs */
     size_t given_n;
-    uint64_t epoch, item; /* where the token stands */
+    uint64_t epoch, item, batches; /* where the token stands */
     size_t token_bytes;
     unsigned char token[SIM_TOKEN_BYTES];
+};
+
+/* A batch of a job. */
+struct sim_place {
+    uint64_t epoch, batch;
 };
 
 struct sim_trainer {
@@ -40,6 +45,18 @@ struct sim_trainer {
     int *left;           /* trainers of the job that have not ended: it waits for them at the end */
     bool visits;         /* it tries to take its own place once more, now and then */
     bool with_last;      /* the checkpoint counts the last batch as consumed */
+    bool is_sparse;
+    int64_t joins_ns; /* shared: so late it comes */
+    bool came_late;
+    uint64_t leaves_after; /* shared: it leaves after so many batches of a life, once; 0 = never */
+    bool comes_back;       /* from that */
+    /* elastic.c: its part of the job begins and ends before these batches; it is followed by others
+     * if it is a former one */
+    struct sim_place from, to;
+    bool is_former;
+    struct sim_trainer *next_former;
+    int job;   /* its number in the world */
+    int sizes; /* how often the job has changed its number of consumers */
     /* what it has been given, and what of it is in the checkpoint */
     struct sim_list given;
     struct sim_checkpoint *saved; /* oldest first */
@@ -48,11 +65,12 @@ struct sim_trainer {
     bool has_ended; /* with the last epoch */
     int error;      /* that ended it, else 0 */
     char message[1024];
-    uint64_t batches, skipped, reconnects;
+    uint64_t batches, skipped, reconnects, leaves;
     /* What was left out, as the last process of it has counted, and where that process began. */
     uint64_t lost_items, begin_epoch, begin_item;
-    size_t given_before;             /* shared: elements that its killed processes were given */
-    int64_t moved_ns;                /* when it was last given something */
+    uint64_t lost_before; /* what earlier processes had counted when they were given a batch last */
+    size_t given_before;  /* shared: elements that its killed processes were given */
+    int64_t moved_ns;     /* when it was last given something */
     uint64_t last_epoch, last_batch; /* the highest that it was given */
 };
 extern struct sim_trainer *sim_trainer_self; /* of this program's actor */
