@@ -26,6 +26,16 @@ enum sim_mistake {
     SIM_PLANTED_ACK,     /* an acknowledgement is lost */
     SIM_PLANTED_LATE,    /* a token is one batch behind what was consumed */
     SIM_PLANTED_FENCE,   /* no generations, and a lock that who stands still loses */
+    /* of a store, and of those who use it */
+    SIM_PLANTED_UNSYNCED, /* a store says that a file is flushed, and has not flushed it */
+    SIM_PLANTED_HALF,     /* a write that failed counts as done: half of a chunk is published */
+    SIM_PLANTED_CHECKSUM, /* checksums of what is read from chunks are not looked at */
+    SIM_PLANTED_KEY,      /* chunks of all nodes of all pipelines have one key */
+    SIM_PLANTED_KEPT,     /* the file of a chunk that is evicted stays */
+    SIM_PLANTED_TEMP,     /* what a dead writer has left stays */
+    /* of jobs whose consumers or items go */
+    SIM_PLANTED_LEFT,      /* items of a consumer that has left a shared job stay its own */
+    SIM_PLANTED_UNCOUNTED, /* an item that is left out is not counted */
     SIM_PLANTED_N
 };
 __attribute__((visibility("default"))) int sim_planted(void);

@@ -3,6 +3,8 @@
 #include "planted.h"
 #include "state_check.h"
 
+#include "cache/store/backend.h"
+#include "dispatcher/job/job.h"
 #include "dispatcher/model/model.h"
 #include "dispatcher/state/state.h"
 
@@ -52,4 +54,29 @@ void __wrap_cw_check_derived(const struct cw_dispatcher *d)
     if (sim_planted() == SIM_PLANTED_NONE)
         __real_cw_check_derived(d);
     sim_check_state(d);
+}
+
+/* SIM_PLANTED_KEPT */
+int __real_cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err);
+int __wrap_cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err);
+int __wrap_cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err)
+{
+    return sim_planted() == SIM_PLANTED_KEPT ? 0 : __real_cw_store_remove(store, name, err);
+}
+
+/* SIM_PLANTED_TEMP */
+bool __real_cw_store_is_old_temp(const char *part, int64_t mtime_ms);
+bool __wrap_cw_store_is_old_temp(const char *part, int64_t mtime_ms);
+bool __wrap_cw_store_is_old_temp(const char *part, int64_t mtime_ms)
+{
+    return sim_planted() != SIM_PLANTED_TEMP && __real_cw_store_is_old_temp(part, mtime_ms);
+}
+
+/* SIM_PLANTED_LEFT */
+void __real_cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
+void __wrap_cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
+void __wrap_cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
+{
+    if (sim_planted() != SIM_PLANTED_LEFT || job->layout.mode != CW_MODE_SHARED)
+        __real_cw_job_release_consumer(job, consumer);
 }

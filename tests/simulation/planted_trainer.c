@@ -4,6 +4,7 @@
 
 #include "cachew/cachew.h"
 #include "client/delivery/ack_sets.h"
+#include "client/delivery/ledger.h"
 #include "client/session/session_int.h"
 
 /* SIM_PLANTED_AHEAD, SIM_PLANTED_LATE: a token counts the batch that was given out last, or does not
@@ -52,4 +53,15 @@ void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *led
     __real_cw_ack_sets_take_new(sets, ledger);
     if (sim_planted() == SIM_PLANTED_ACK && sim_one_in(20))
         cw_ack_sets_fini(sets);
+}
+
+/* SIM_PLANTED_UNCOUNTED: as if another consumer had the item. */
+void __real_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi,
+                           bool lost);
+void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi,
+                           bool lost);
+void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi,
+                           bool lost)
+{
+    __real_cw_ledger_skip(ledger, epoch, lo, hi, lost && sim_planted() != SIM_PLANTED_UNCOUNTED);
 }

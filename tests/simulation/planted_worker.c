@@ -2,6 +2,8 @@
 /* Mistakes of a worker (planted.h). */
 #include "planted.h"
 
+#include "cache/record/record_cache.h"
+#include "format/chunk.h"
 #include "worker/model/output_queue.h"
 
 /* SIM_PLANTED_OUTPUT: an output in fifty is counted as queued for its consumer, and is not. */
@@ -11,4 +13,30 @@ void __wrap_cw_outq_push(struct cw_outq *q, struct cw_output *output)
 {
     if (sim_planted() != SIM_PLANTED_OUTPUT || !sim_one_in(50))
         __real_cw_outq_push(q, output);
+}
+
+/* SIM_PLANTED_CHECKSUM */
+int __real_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
+                                const void *stored, struct cw_err *err);
+int __wrap_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
+                                const void *stored, struct cw_err *err);
+int __wrap_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
+                                const void *stored, struct cw_err *err)
+{
+    return sim_planted() == SIM_PLANTED_CHECKSUM
+               ? 0
+               : __real_cw_chunk_frame_check(index, frame, stored, err);
+}
+
+/* SIM_PLANTED_KEY */
+struct cw_cache_dataset *__real_cw_cache_dataset(struct cw_cache *cache, const char *tenant,
+                                                 struct cw_hash key, const struct cw_spec *spec);
+struct cw_cache_dataset *__wrap_cw_cache_dataset(struct cw_cache *cache, const char *tenant,
+                                                 struct cw_hash key, const struct cw_spec *spec);
+struct cw_cache_dataset *__wrap_cw_cache_dataset(struct cw_cache *cache, const char *tenant,
+                                                 struct cw_hash key, const struct cw_spec *spec)
+{
+    if (sim_planted() == SIM_PLANTED_KEY)
+        key = (struct cw_hash){.hi = 1, .lo = 1};
+    return __real_cw_cache_dataset(cache, tenant, key, spec);
 }

@@ -225,7 +225,8 @@ static bool reserve(struct sim_content *content, uint64_t end)
     return true;
 }
 
-enum sim_store_rc sim_store_write(struct sim_store_file *file, uint64_t at, const void *p, size_t n)
+static enum sim_store_rc write_some(struct sim_store_file *file, uint64_t at, const void *p,
+                                    size_t n)
 {
     enum sim_store_rc rc = take_time(CALL_NS);
 
@@ -238,6 +239,14 @@ enum sim_store_rc sim_store_write(struct sim_store_file *file, uint64_t at, cons
     memcpy(file->content->data + at, p, n);
     file->is_synced = false;
     return answer();
+}
+
+enum sim_store_rc sim_store_write(struct sim_store_file *file, uint64_t at, const void *p, size_t n)
+{
+    enum sim_store_rc rc = write_some(file, at, p, n);
+
+    file->lacks = file->lacks || rc != SIM_STORE_OK;
+    return rc;
 }
 
 enum sim_store_rc sim_store_sync(struct sim_store_file *file)
@@ -256,6 +265,8 @@ static void publish(struct sim_store_file *file)
 
     if (!file->is_synced)
         sim_fail("%s is published, and was not flushed", file->name);
+    if (file->lacks)
+        sim_fail("%s is published, and a write of it has failed", file->name);
     if (before)
         sim_store_remove_entry(before);
     set_name(entry->name, file->name);

@@ -25,6 +25,7 @@ struct sim_store_file {
     struct sim_store_entry *entry; /* of one that is being written */
     char name[SIM_STORE_NAME_BYTES];
     bool is_broken, is_synced;
+    bool lacks; /* a write of it has failed */
 };
 struct sim_store {
     void (*on_chunk)(void *arg);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cache/store/backend.h"
+#include "planted.h"
 #include "store.h"
 
 #define PIECES 8 /* in so many a file is written, if they have a page at least */
@@ -72,11 +73,11 @@ static int write(void *out, uint64_t offset, const void *p, size_t n, struct cw_
     for (size_t at = 0; rc == 0 && at < n; at += piece)
         rc = fail(sim_store_write(out, offset + at, (const char *)p + at, CW_MIN(piece, n - at)),
                   "a file", err);
-    return rc;
+    return sim_planted() == SIM_PLANTED_HALF ? 0 : rc;
 }
 static int sync(void *out, struct cw_err *err)
 {
-    return fail(sim_store_sync(out), "a file", err);
+    return sim_planted() == SIM_PLANTED_UNSYNCED ? 0 : fail(sim_store_sync(out), "a file", err);
 }
 static int commit(void *out, struct cw_err *err)
 {
