@@ -70,6 +70,8 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
                     struct cachew_error *error)
 {
     struct cw_err err = {0};
+    if (ret_batch)
+        *ret_batch = NULL;
     if (cw_client_job_check(job, &err) != 0)
         return cw_public_fail(error, &err);
     if (!ret_batch)

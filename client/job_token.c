@@ -31,9 +31,10 @@ int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, siz
     struct cw_err err = {0};
     if (cw_client_job_check(job, &err) != 0)
         return cw_public_fail(error, &err);
-    if (!ret_token || !ret_bytes)
+    if ((!ret_token && cap > 0) || !ret_bytes)
         return cw_public_set(error, CW_E_INVALID,
-                             "cachew_job_token: ret_token and ret_bytes must not be NULL");
+                             "cachew_job_token: ret_bytes must not be NULL, and ret_token only if "
+                             "cap is 0");
     if (job->mode == CW_MODE_SHARED)
         return cw_public_set(
             error, CW_E_UNSUPPORTED,

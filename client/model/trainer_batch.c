@@ -43,8 +43,10 @@ int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
                         struct cachew_tensor *ret_tensor)
 {
     const struct cw_batch *data = batch->data;
-    if (i >= data->n)
+    if (i >= data->n) {
+        *ret_tensor = (struct cachew_tensor){0};
         return CACHEW_E_NOT_FOUND;
+    }
     const struct cw_tensor *from = &data->tensors[i];
     struct cachew_tensor *to = ret_tensor;
     *to = (struct cachew_tensor){.name = from->field.name,
@@ -68,7 +70,7 @@ int cachew_batch_find(const struct cachew_batch *batch, const char *name,
     for (size_t i = 0; i < batch->data->n; i++)
         if (strcmp(batch->data->tensors[i].field.name, name) == 0)
             return cachew_batch_tensor(batch, i, ret_tensor);
-    return CACHEW_E_NOT_FOUND;
+    return cachew_batch_tensor(batch, batch->data->n, ret_tensor);
 }
 
 uint64_t cachew_batch_elements(const struct cachew_batch *batch)

@@ -6,6 +6,7 @@
  *   tensor.h    what a tensor of a batch looks like
  *   pipeline.h  describing what is to be computed
  *   client.h    connecting to a service, starting a job, receiving its batches
+ *   log.h       what the library says besides errors
  *
  * Conventions of all functions: arguments called ret_... are written on success only, unless the
  * function says otherwise. Objects are opaque and are freed by the function that their header
@@ -16,6 +17,7 @@
 
 #include "cachew/client.h"
 #include "cachew/error.h"
+#include "cachew/log.h"
 #include "cachew/pipeline.h"
 #include "cachew/tensor.h"
 

@@ -163,9 +163,9 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
                      struct cachew_error *error);
 
 /* Waits for the next batch. Returns 1 and the batch in *ret_batch, which the caller releases with
- * cachew_batch_release; or 0 at the end of an epoch, with *ret_batch unchanged: the next call then
- * returns the first batch of the next epoch, and after the last epoch every call returns 0
- * (cachew_job_done tells which). Calling it says that the batch before is consumed.
+ * cachew_batch_release; or 0 at the end of an epoch: the next call then returns the first batch of the next epoch, and after the last epoch every call returns 0
+ * (cachew_job_done tells which). *ret_batch is NULL unless 1 is returned. Calling it says that the
+ * batch before is consumed.
  *
  * timeout_ms: how long to wait; 0 = not at all, negative = without limit. CACHEW_E_TIMEOUT means
  * that no batch came in that time; the job is unharmed and the call can be repeated. After any
@@ -196,8 +196,8 @@ const char *cachew_job_id(const struct cachew_job *job);
  * checkpoint contains the step that used it.
  *
  * A token has at most CACHEW_TOKEN_BYTES bytes in ordered delivery; in unordered delivery up to 16
- * more for every gap in what was consumed. Errors: CACHEW_E_INVALID (cap is too small; the message
- * says what is needed), CACHEW_E_UNSUPPORTED (a shared consumer has no position of its own). */
+ * more for every gap in what was consumed. ret_token may be NULL if cap is 0, to ask for the length.
+ * Errors: CACHEW_E_INVALID (cap is too small; *ret_bytes is what is needed), CACHEW_E_UNSUPPORTED (a shared consumer has no position of its own). */
 int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
                      size_t *ret_bytes, struct cachew_error *error);
 
@@ -206,10 +206,10 @@ int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, siz
 /* Number of tensors: one for each field of the pipeline's output. */
 size_t cachew_batch_tensors(const struct cachew_batch *batch);
 /* Describes tensor i, 0 to cachew_batch_tensors - 1, in *ret_tensor. CACHEW_E_NOT_FOUND if there is
- * none, with *ret_tensor unchanged. */
+ * none; *ret_tensor is zeroed then. */
 int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
                         struct cachew_tensor *ret_tensor);
-/* The same by the name of the field. Check the result: on failure *ret_tensor is unchanged. */
+/* The same by the name of the field. Check the result: on failure *ret_tensor is zeroed. */
 int cachew_batch_find(const struct cachew_batch *batch, const char *name,
                       struct cachew_tensor *ret_tensor);
 uint64_t cachew_batch_elements(const struct cachew_batch *batch); /* number of elements in it */
@@ -232,10 +232,16 @@ void cachew_batch_release(struct cachew_batch *batch);
 struct DLManagedTensor;
 int cachew_batch_dlpack(struct cachew_batch *batch, size_t i, struct DLManagedTensor **ret_tensor,
                         struct cachew_error *error);
+/* The same as a DLManagedTensorVersioned (DLPack 1.0), whose flag DLPACK_FLAG_BITMASK_READ_ONLY is
+ * set, and whose strides are there. */
+struct DLManagedTensorVersioned;
+int cachew_batch_dlpack_versioned(struct cachew_batch *batch, size_t i,
+                                  struct DLManagedTensorVersioned **ret_tensor,
+                                  struct cachew_error *error);
 
 /* Counters of a job as this process sees it, since it was started here. */
 struct cachew_job_stats {
-    size_t struct_size;                 /* set it to sizeof(struct cachew_job_stats) */
+    size_t struct_size;                 /* CACHEW_JOB_STATS_INIT sets it */
     uint64_t batches, elements, bytes;  /* given out by cachew_job_next */
     uint64_t skipped;                   /* bad elements that were left out of these batches */
     uint64_t epoch, epoch_batches;      /* the current epoch, and batches given out of it */
@@ -251,8 +257,12 @@ struct cachew_job_stats {
     uint64_t lost_items;                       /* items left out: at_most_once, or `cachew skip` */
     uint64_t reconnects; /* times that the connection to the dispatcher was made again */
 };
-/* Fills *stats, of which struct_size must be set. CACHEW_E_STATE (no such job) or CACHEW_E_INVALID
- * (struct_size). Any thread. */
+#define CACHEW_JOB_STATS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(struct cachew_job_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0   \
+    }
+/* Fills *stats, of which struct_size must be set (CACHEW_JOB_STATS_INIT). CACHEW_E_STATE (no such
+ * job) or CACHEW_E_INVALID (struct_size). Any thread. */
 int cachew_job_stats(const struct cachew_job *job, struct cachew_job_stats *stats);
 
 #ifdef __cplusplus

@@ -20,11 +20,17 @@
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static atomic_int current_level = -1;
+static _Atomic(cw_log_sink_fn *) sink;       /* NULL: stderr */
 static struct cw_mutex lock = CW_MUTEX_INIT; /* guards the numbers of every call site */
 
 void cw_log_set_level(enum cw_log_level level)
 {
     atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
+}
+
+void cw_log_set_sink(cw_log_sink_fn *fn)
+{
+    atomic_store_explicit(&sink, fn, memory_order_release);
 }
 
 void cw_log_forked(void)
@@ -168,5 +174,9 @@ void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *mo
     if (vsnprintf(text, sizeof(text), fmt, args) < 0)
         text[0] = '\0';
     va_end(args);
-    write_line(level, module, text, dropped);
+    cw_log_sink_fn *fn = atomic_load_explicit(&sink, memory_order_acquire);
+    if (fn)
+        fn(level, module, text);
+    else
+        write_line(level, module, text, dropped);
 }

@@ -21,6 +21,10 @@ struct cw_log_site {
 /* the default is INFO; the environment variable CACHEW_LOG=error|warn|info|debug changes it; another
  * value is warned of */
 void cw_log_set_level(enum cw_log_level level);
+/* Has lines given to a function, level, module and text, instead of writing them to stderr; NULL: to
+ * stderr again. Any thread. */
+typedef void cw_log_sink_fn(enum cw_log_level level, const char *module, const char *text);
+void cw_log_set_sink(cw_log_sink_fn *fn);
 /* Must be called in a forked child of a process with threads before it logs, since another thread
  * may have held the lock. */
 void cw_log_forked(void);

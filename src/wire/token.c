@@ -84,11 +84,11 @@ int cw_token_encode(const struct cw_token *token, void *ret_bytes, size_t cap, s
         at = token->beyond.v[i].hi;
     }
     put_u64(&out, cw_hash_u64(out.s, out.len));
+    *ret_n = out.len;
     if (out.len > cap)
         return cw_err_set(err, CW_E_INVALID,
                           "the token needs %zu bytes, the caller gave room for %zu", out.len, cap);
     memcpy(ret_bytes, out.s, out.len);
-    *ret_n = out.len;
     return 0;
 }
 

@@ -342,7 +342,9 @@ static void calls_without_a_job(void **state)
     char token[64];
     size_t n;
     for (size_t i = 0; i < CW_ARRAY_LEN(jobs); i++) {
+        batch = (struct cachew_batch *)(void *)token;
         assert_int_equal(cachew_job_next(jobs[i], 0, &batch, &error), CACHEW_E_STATE);
+        assert_null(batch);
         assert_int_equal(cachew_job_stats(jobs[i], &stats), CACHEW_E_STATE);
         assert_int_equal(cachew_job_token(jobs[i], 0, token, sizeof(token), &n, &error),
                          CACHEW_E_STATE);
@@ -384,6 +386,8 @@ static void a_job_that_is_there(void **state)
     assert_int_equal(cachew_job_next(&job, 0, NULL, &error), CACHEW_E_INVALID);
     assert_says(&error, "ret_batch must not be NULL");
     assert_int_equal(cachew_job_token(&job, 0, NULL, 0, &n, &error), CACHEW_E_INVALID);
+    assert_true(n > 0 && n <= CACHEW_TOKEN_BYTES);
+    assert_int_equal(cachew_job_token(&job, 0, NULL, n, &n, &error), CACHEW_E_INVALID);
     assert_int_equal(cachew_job_token(&job, 0, token, sizeof(token), NULL, &error),
                      CACHEW_E_INVALID);
     job.mode = CW_MODE_SHARED;

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/log.h"
 #include "base/mem.h"
 #include "cachew/cachew.h"
 #include "client/model/trainer_batch.h"
@@ -109,6 +111,94 @@ static void test_dlpack(void **arg)
     assert_int_equal(tensor->dl_tensor.dtype.lanes, 1);
     assert_true(((float *)tensor->dl_tensor.data)[5] == 5.0f);
     tensor->deleter(tensor);
+}
+
+/* As a program would declare it, from dlpack.h 1.0. */
+struct DLManagedTensorVersioned {
+    struct {
+        uint32_t major, minor;
+    } version;
+    void *manager_ctx;
+    void (*deleter)(struct DLManagedTensorVersioned *self);
+    uint64_t flags;
+    struct {
+        void *data;
+        struct {
+            int32_t device_type, device_id;
+        } device;
+        int32_t ndim;
+        struct {
+            uint8_t code, bits;
+            uint16_t lanes;
+        } dtype;
+        int64_t *shape, *strides;
+        uint64_t byte_offset;
+    } dl_tensor;
+};
+
+static void test_dlpack_versioned(void **arg)
+{
+    (void)arg;
+    struct cachew_batch *batch = sample();
+    struct cachew_error error = CACHEW_ERROR_INIT;
+    struct DLManagedTensorVersioned *tensor = NULL;
+    assert_int_equal(cachew_batch_dlpack_versioned(batch, 1, &tensor, &error),
+                     CACHEW_E_UNSUPPORTED);
+    assert_int_equal(cachew_batch_dlpack_versioned(batch, 9, &tensor, &error), CACHEW_E_NOT_FOUND);
+    assert_int_equal(cachew_batch_dlpack_versioned(batch, 0, &tensor, &error), 0);
+    cachew_batch_release(batch); /* the tensor keeps it */
+    assert_int_equal(tensor->version.major, 1);
+    assert_int_equal(tensor->flags, 1); /* DLPACK_FLAG_BITMASK_READ_ONLY */
+    assert_int_equal(tensor->dl_tensor.ndim, 2);
+    assert_int_equal(tensor->dl_tensor.shape[0], 3);
+    assert_int_equal(tensor->dl_tensor.strides[0], 2);
+    assert_int_equal(tensor->dl_tensor.strides[1], 1);
+    assert_int_equal(tensor->dl_tensor.dtype.bits, 32);
+    assert_true(((float *)tensor->dl_tensor.data)[5] == 5.0f);
+    tensor->deleter(tensor);
+}
+
+static void test_no_tensor(void **arg)
+{
+    (void)arg;
+    struct cachew_batch *batch = sample();
+    struct cachew_tensor tensor;
+    memset(&tensor, 1, sizeof(tensor));
+    assert_int_equal(cachew_batch_find(batch, "y", &tensor), CACHEW_E_NOT_FOUND);
+    assert_true(tensor.rank == 0 && !tensor.data && tensor.dims[0] == 0);
+    memset(&tensor, 1, sizeof(tensor));
+    assert_int_equal(cachew_batch_tensor(batch, 2, &tensor), CACHEW_E_NOT_FOUND);
+    assert_true(tensor.rank == 0 && !tensor.data && tensor.dims[0] == 0);
+    cachew_batch_release(batch);
+}
+
+struct heard {
+    int n;
+    char text[256];
+};
+static void hear(void *arg, enum cachew_log_level level, const char *module, const char *message)
+{
+    struct heard *heard = arg;
+    heard->n++;
+    snprintf(heard->text, sizeof(heard->text), "%d %s %s", (int)level, module, message);
+}
+
+static void test_log(void **arg)
+{
+    (void)arg;
+    struct heard first = {0}, second = {0};
+    cachew_set_log(CACHEW_LOG_WARN, hear, &first);
+    cw_log_warn("client", "it is %d", 5);
+    cw_log_info("client", "nobody wants this");
+    assert_int_equal(first.n, 1);
+    assert_string_equal(first.text, "1 client it is 5");
+    cachew_set_log(CACHEW_LOG_DEBUG, hear, &second);
+    cw_log_debug("client", "more");
+    assert_int_equal(first.n, 1);
+    assert_string_equal(second.text, "3 client more");
+    cachew_set_log(CACHEW_LOG_INFO, NULL, NULL);
+    cw_log_info("client", "to stderr");
+    assert_int_equal(second.n, 1);
 }
 
 static void test_recvpool(void **arg)
@@ -216,9 +306,15 @@ static void test_recipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recipe), cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_dlpack), cmocka_unit_test(test_recvpool),
-        cmocka_unit_test(test_fork),   cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_recipe),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_dlpack),
+        cmocka_unit_test(test_recvpool),
+        cmocka_unit_test(test_dlpack_versioned),
+        cmocka_unit_test(test_no_tensor),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
