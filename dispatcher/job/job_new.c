@@ -95,12 +95,27 @@ void cw_job_clients_changed(struct cw_job *job)
     job->due.leases = true;
 }
 
+/* A sparse job has batches that are cut from the rows of all items before them. So no consumer has
+ * items of its own, and consumers must not disagree on which items are left out. */
+static int check_sparse(const struct cw_job *job, struct cw_err *err)
+{
+    static const char what[] =
+        "is not possible for a pipeline whose number of elements depends on the data (filter)";
+    if (job->layout.mode == CW_MODE_SHARED)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "consumers=shared %s: use coordinated", what);
+    if (job->layout.consumers > 1 && job->options->at_most_once)
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "at_most_once with several consumers %s: leave it out, and each batch "
+                          "comes exactly once",
+                          what);
+    return 0;
+}
+
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_err *err)
 {
-    if (info->sparse && job->layout.mode == CW_MODE_SHARED)
-        return cw_err_set(err, CW_E_UNSUPPORTED,
-                          "consumers=shared is not possible for a pipeline whose number of "
-                          "elements depends on the data (filter): use coordinated");
+    int rc = info->sparse ? check_sparse(job, err) : 0;
+    if (rc != 0)
+        return rc;
     if (job->info)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);
     job->info = info;

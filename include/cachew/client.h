@@ -101,7 +101,7 @@ struct cachew_job_options {
     uint32_t consumers; /* number of consumers of the job; 0 = 1 */
     uint32_t consumer;  /* number of this one, from 0 */
     /* 1 = batches that a lost worker held are left out and counted (lost_items), not computed
-     * again */
+     * again; not with several consumers of a pipeline that filters */
     int at_most_once;
     /* Resume at this position (cachew_job_token). NULL = at the start, or, if a named job is
      * joined, where this consumer of it stood. */

@@ -36,6 +36,21 @@ static void shared_consumers_cannot_filter(void **state)
     assert_failed(job, CW_E_UNSUPPORTED, "consumers=shared is not possible");
 }
 
+static void consumers_cannot_disagree_on_rows(void **state)
+{
+    (void)state;
+    struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__COORDINATED);
+    Cachew__V1__PlanInfo info = CACHEW__V1__PLAN_INFO__INIT;
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+    job->options->at_most_once = true;
+    info.items = 10;
+    info.sparse = true;
+    info.chunk = 1;
+    prepared.info = &info;
+    cw_job_prepared(job, &prepared);
+    assert_failed(job, CW_E_UNSUPPORTED, "at_most_once with several consumers is not possible");
+}
+
 static void what_is_not_valid_is_named(void **state)
 {
     (void)state;
@@ -76,6 +91,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shared_consumers_cannot_filter, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(consumers_cannot_disagree_on_rows, made_up_begin,
+                                        made_up_end),
         cmocka_unit_test_setup_teardown(what_is_not_valid_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_is_not_valid, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(no_elements_and_no_end_is_no_job, made_up_begin,
