@@ -68,6 +68,18 @@ case_store() {
     begin_caused '{"op": "range", "stop": 256}, {"op": "inflate", "factor": 4000}, {"op": "cache"}, {"op": "batch", "size": 1}'
     caused "waiting for the cache's store" store
 }
+# More workers than a job of a small window can use: the trainer waits, and most of them are given nothing to do.
+case_lease() {
+    begin_dispatcher --scale-window 2s
+    begin_worker one
+    begin_worker two
+    begin_worker three
+    begin_caused '{"op": "range", "stop": 100000}, {"op": "sleep", "ms": 50}, {"op": "batch", "size": 1}' --window 1
+    ask_until 'waiting for a lease' largest lease
+    "$cachew" explain caused --dispatcher "$DISPATCHER" >"$work/text" || fail "explain"
+    grep -q "their threads were .* % waiting for a lease" "$work/text" || fail "$(cat "$work/text")"
+    end job TERM
+}
 # Operators that wait for something else; and policies are shown it: it is among the inputs of a decision.
 case_inside() {
     begin_dispatcher --scale-window 1s --autoscale auto

@@ -87,12 +87,36 @@ static void in_a_window(void **state)
     assert_true(w.threads.source == 0.75 && w.threads.trainer == 0.25);
 }
 
+/* A worker that serves the job and was never leased anything of it has waited all the time. */
+static void workers_that_have_nothing(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job();
+    struct cw_worker *one = made_up_worker(1, 1);
+    struct cw_client client = {.job = job};
+    struct cw_demand_sums sums;
+    job->consumers[0].client = &client;
+    job->clients = &client;
+    (void)made_up_worker(2, 2);
+    cw_demand_begin(job, &sums);
+    assert_true(cw_demand_window(job, &sums, 0, 2).threads.lease == 0); /* nothing is reported */
+    report(one, 2000000, 0);
+    struct cw_scale_window w = cw_demand_window(job, &sums, 0, 2);
+    assert_true(w.threads.source == 0.333 && w.threads.lease == 0.667);
+    job->consumers[0].ready = 1;
+    w = cw_demand_window(job, &sums, 0, 2);
+    assert_true(w.threads.trainer == 0.667 && w.threads.lease == 0);
+    job->consumers[0].client = NULL;
+    job->clients = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(totals_grow, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(leases_that_nobody_needs, made_up_begin, made_up_end),
         cmocka_unit_test(shares),
-        cmocka_unit_test_setup_teardown(in_a_window, made_up_begin, made_up_end)};
+        cmocka_unit_test_setup_teardown(in_a_window, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(workers_that_have_nothing, made_up_begin, made_up_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
