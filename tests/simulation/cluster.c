@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define ARGS_MAX 32
-#define DISPATCHER "dispatcher:7070"
 
 static struct sim_program *programs[SIM_KINDS_N];
 
@@ -53,7 +52,7 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
 {
     struct sim_args *args = new_args("cachew-dispatcher");
 
-    add_arg(args, "--listen=%s", DISPATCHER);
+    add_arg(args, "--listen=%s", SIM_DISPATCHER_ADDRESS);
     add_arg(args, "--state-dir=/state");
     add_arg(args, "--standby");
     add_arg(args, "--poison-deaths=1000000"); /* no item is to blame for what happens here */
@@ -69,17 +68,23 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
     return args;
 }
 
-static struct sim_args *worker_args(const struct sim_seat *seat)
+struct sim_args *sim_worker_args(const char *dispatcher, const char *listen)
 {
     struct sim_args *args = new_args("cachew-worker");
 
-    add_arg(args, "--dispatcher=%s", DISPATCHER);
-    add_arg(args, "--listen=worker%d:%d", seat->number, 8000 + seat->incarnation);
+    add_arg(args, "--dispatcher=%s", dispatcher);
+    add_arg(args, "--listen=%s", listen);
     add_arg(args, "--threads=2");
     add_arg(args, "--budget=16M");
     add_arg(args, "--no-shm");
     add_arg(args, "--store-root=mem:");
     return args;
+}
+
+struct sim_actor *sim_cluster_spawn(enum sim_kind program, const char *entry, const char *host,
+                                    void *arg)
+{
+    return sim_program_spawn(programs[program], entry, host, host, arg);
 }
 
 struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind, int number)
@@ -100,7 +105,7 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
     snprintf(name, sizeof(name), "%s%d.%d", names[seat->kind], seat->number, seat->incarnation);
     /* All dispatchers have one address. */
     if (seat->kind == SIM_DISPATCHER)
-        snprintf(host, sizeof(host), "dispatcher");
+        snprintf(host, sizeof(host), SIM_DISPATCHER_HOST);
     else
         snprintf(host, sizeof(host), "%s%d", names[seat->kind], seat->number);
     switch (seat->kind) {
@@ -109,8 +114,10 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
                                         dispatcher_args(cluster));
         break;
     case SIM_WORKER:
+        snprintf(seat->address, sizeof(seat->address), "worker%d:%d", seat->number,
+                 8000 + seat->incarnation);
         seat->actor = sim_program_spawn(programs[SIM_WORKER], "sim_program_entry", host, name,
-                                        worker_args(seat));
+                                        sim_worker_args(SIM_DISPATCHER_ADDRESS, seat->address));
         *(void **)&seat->ask = sim_program_symbol(seat->actor, "sim_worker_held");
         if (!seat->ask)
             sim_fail("a worker does not tell what it holds");
@@ -118,7 +125,8 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
     case SIM_TRAINER:
     case SIM_KINDS_N:
     default:
-        snprintf(seat->trainer->dispatcher, sizeof(seat->trainer->dispatcher), "%s", DISPATCHER);
+        snprintf(seat->trainer->dispatcher, sizeof(seat->trainer->dispatcher), "%s",
+                 SIM_DISPATCHER_ADDRESS);
         sim_checkpoint_return(seat->trainer);
         seat->actor =
             sim_program_spawn(programs[SIM_TRAINER], "sim_trainer_main", host, name, seat->trainer);
@@ -136,7 +144,7 @@ struct sim_admin *sim_admin_start(struct sim_cluster *cluster, enum sim_command 
     char name[32];
 
     snprintf(name, sizeof(name), "admin%d", ++cluster->commands);
-    snprintf(admin->dispatcher, sizeof(admin->dispatcher), "%s", DISPATCHER);
+    snprintf(admin->dispatcher, sizeof(admin->dispatcher), "%s", SIM_DISPATCHER_ADDRESS);
     admin->command = command;
     admin->bytes = bytes;
     sim_program_spawn(programs[SIM_TRAINER], "sim_admin_main", "admin", name, admin);

@@ -11,6 +11,8 @@
 #define SIM_WORKERS_MAX 5
 #define SIM_TRAINERS_MAX 9
 #define SIM_SEATS_MAX (SIM_DISPATCHERS_MAX + SIM_WORKERS_MAX + SIM_TRAINERS_MAX)
+#define SIM_DISPATCHER_HOST "dispatcher" /* of all dispatchers */
+#define SIM_DISPATCHER_ADDRESS SIM_DISPATCHER_HOST ":7070"
 #define SIM_S INT64_C(1000000000)
 #define SIM_MS INT64_C(1000000)
 
@@ -21,6 +23,7 @@ struct sim_seat {
     struct sim_actor *actor; /* NULL: none yet */
     enum sim_kind kind;
     int number, incarnation;
+    char address[64];                                         /* where a worker listens */
     bool wanted;                                              /* is to be alive */
     bool is_safe;                                             /* nobody kills or stops it */
     bool is_leaving;                                          /* the actor was told to end */
@@ -45,6 +48,10 @@ struct sim_cluster {
 
 void sim_programs_open(const char *directory);
 struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind, int number);
+/* An actor with such a program, which has no seat; its name is the host's. */
+struct sim_actor *sim_cluster_spawn(enum sim_kind program, const char *entry, const char *host,
+                                    void *arg);
+struct sim_args *sim_worker_args(const char *dispatcher, const char *listen);
 /* Starts a new actor in the seat. */
 void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat);
 /* An actor for one command; world memory. bytes: of SIM_COMMAND_EVICT. */

@@ -110,6 +110,11 @@ void sim_points_on(void (*death)(void *arg), void *arg)
         choose(&points[i]);
 }
 
+bool sim_points_are_on(void)
+{
+    return is_on;
+}
+
 void sim_points_off(void)
 {
     is_on = false;

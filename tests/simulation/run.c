@@ -13,6 +13,7 @@
 #include "cached.h"
 #include "planted.h"
 #include "shrink.h"
+#include "strangers.h"
 
 #define QUIET 12               /* one in so many worlds is quiet */
 #define TELLS_S 5              /* between two lines of progress */
@@ -189,6 +190,8 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     sim_cached_begin(seed, &cluster);
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 20) * sim_between(1, 3) * SIM_S;
+    if (!options->no_faults)
+        sim_strangers_begin(seed, &cluster);
     if (!options->no_faults && !cluster.is_calm)
         sim_faults_begin(&cluster, &total->faults, schedule, until_ns);
     enum sim_end end = sim_world_run(is_done, &cluster, until_ns + WHOLE_NS);
@@ -198,6 +201,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     for (int i = 0; i < plan.jobs_n; i++)
         judge(&cluster, &plan.jobs[i], i, &total->verdict);
     sim_points_off();
+    sim_strangers_end();
     settle(&cluster);
     if (cluster.cache_store)
         sim_cached_settle(&cluster, &total->cache);

@@ -99,6 +99,7 @@ __attribute__((format(printf, 1, 2), noreturn))
 void sim_fail(const char *fmt, ...);
 
 /* ---- fault points and rare points of the product (points.c) ---- */
+bool sim_points_are_on(void);
 void sim_point_pass(const char *name);
 bool sim_point_ask(const char *name);
 

@@ -8,14 +8,23 @@
 
 atomic_int cw_fault_state = 1;
 
+/* When a world is done with its faults, the points are as in a program of a user. */
+static bool is_on(void)
+{
+    if (!sim_points_are_on())
+        atomic_store(&cw_fault_state, 0);
+    return sim_points_are_on();
+}
+
 void cw_fault_pass(const char *name)
 {
-    sim_point_pass(name);
+    if (is_on())
+        sim_point_pass(name);
 }
 
 bool cw_fault_ask(const char *name)
 {
-    return sim_point_ask(name);
+    return is_on() && sim_point_ask(name);
 }
 
 #else

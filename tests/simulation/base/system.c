@@ -104,9 +104,13 @@ int gethostname(char *name, size_t n)
 }
 char *getenv(const char *name)
 {
-    static char debug[] = "debug";
+    /* Few worlds do without the messages for debugging, and fewer with as few as can be. */
+    static char debug[] = "debug", info[] = "info", error[] = "error";
+    uint64_t level = (sim_seed() * 0x9e3779b97f4a7c15u >> 32) % 16;
 
-    return strcmp(name, "CACHEW_LOG") == 0 ? debug : NULL;
+    if (strcmp(name, "CACHEW_LOG") != 0)
+        return NULL;
+    return level == 0 ? error : level == 1 ? info : debug;
 }
 int sigaction(int signum, const struct sigaction *act, struct sigaction *old)
 {

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a stranger says to a dispatcher as a worker. It computes nothing, and is soon gone: what it
+ * was leased others compute. */
+#include "base/mem.h"
+#include "base/version.h"
+#include "stranger.h"
+
+#define FLEET "/cachew.v1.Fleet/Attach"
+#define SILENT_MS 11000 /* longer than a dispatcher waits for a hello */
+
+static char no_text[] = "", unknown_job[] = "j1234", address[] = "stranger:9000";
+
+/* What it holds, or has computed, or hands back. */
+struct odd {
+    Cachew__V1__Interval intervals[3], *items[3];
+    char *job_id;
+};
+
+static void odd_init(struct odd *odd, const struct sim_known *known)
+{
+    for (size_t i = 0; i < 3; i++) {
+        cachew__v1__interval__init(&odd->intervals[i]);
+        odd->items[i] = &odd->intervals[i];
+        odd->intervals[i].lo = sim_below(4);
+        odd->intervals[i].hi = odd->intervals[i].lo + sim_below(2);
+    }
+    if (sim_one_in(2))
+        odd->intervals[2].hi = UINT64_MAX;
+    odd->job_id = sim_one_in(4) ? unknown_job : (char *)(uintptr_t)known->job_id;
+}
+
+static void say_hello(struct sim_talk *talk, uint64_t id, unsigned how, struct odd *odd)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__WorkerHello hello = CACHEW__V1__WORKER_HELLO__INIT;
+    Cachew__V1__HeldLease held = CACHEW__V1__HELD_LEASE__INIT, *all[] = {&held};
+    Cachew__V1__LeaseId lease = CACHEW__V1__LEASE_ID__INIT;
+
+    message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
+    message.hello = &hello;
+    message.generation = how == 1 ? 1000000 : 0;
+    hello.protocol = how == 2 ? 99 : CW_PROTOCOL;
+    hello.worker_id = how == 3 ? 0 : id;
+    hello.address = how == 4 ? no_text : address;
+    hello.threads = how == 5 ? 0 : how == 6 ? 70000 : 1;
+    hello.budget_bytes = 1 << 20;
+    if (how > 6 && how < 10)
+        hello.only_job = odd->job_id;
+    if (how > 9) {
+        held.lease = &lease;
+        held.job_id = odd->job_id;
+        held.items = odd->items;
+        held.n_items = how < 20 ? 2 : 3;
+        hello.held = all;
+        hello.n_held = 1;
+    }
+    sim_say(talk, &message.base);
+}
+
+static void say_progress(struct sim_talk *talk, struct odd *odd)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    Cachew__V1__Progress__Done done = CACHEW__V1__PROGRESS__DONE__INIT, *all[] = {&done};
+    Cachew__V1__SourceTier tier = CACHEW__V1__SOURCE_TIER__INIT, *tiers[] = {&tier};
+
+    done.job_id = odd->job_id;
+    done.items = odd->items;
+    done.n_items = sim_below(4);
+    progress.done = all;
+    progress.n_done = 1;
+    progress.source = tiers;
+    progress.n_source = sim_below(2);
+    message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS;
+    message.progress = &progress;
+    sim_say(talk, &message.base);
+}
+
+static void say_failed(struct sim_talk *talk, struct odd *odd)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
+
+    failed.job_id = odd->job_id;
+    failed.item = sim_below(8);
+    failed.code = sim_one_in(2) ? CW_E_OTHER_FILE : CW_E_IO;
+    message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_FAILED;
+    message.failed = &failed;
+    sim_say(talk, &message.base);
+}
+
+static void say_hand_back(struct sim_talk *talk, struct odd *odd)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__HandBack back = CACHEW__V1__HAND_BACK__INIT;
+
+    back.job_id = odd->job_id;
+    back.items = odd->items;
+    back.n_items = 3;
+    message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK;
+    message.hand_back = &back;
+    sim_say(talk, &message.base);
+}
+
+static void say_prepared(struct sim_talk *talk, struct odd *odd)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+
+    prepared.job_id = odd->job_id;
+    message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PREPARED;
+    message.prepared = &prepared;
+    sim_say(talk, &message.base);
+}
+
+static void say_odd(struct sim_talk *talk, uint64_t id, struct odd *odd)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__Draining draining = CACHEW__V1__DRAINING__INIT;
+
+    switch (sim_below(8)) {
+    case 0:
+        say_failed(talk, odd);
+        break;
+    case 1:
+        say_hand_back(talk, odd);
+        break;
+    case 2:
+        say_prepared(talk, odd);
+        break;
+    case 3:
+        sim_say(talk, &message.base); /* of no kind */
+        break;
+    case 4:
+        message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_DRAINING;
+        message.draining = &draining;
+        sim_say(talk, &message.base);
+        break;
+    case 5:
+        if (sim_one_in(2))
+            sim_say_garbage(talk);
+        else
+            say_hello(talk, id, 0, odd);
+        say_progress(talk, odd); /* it is not heard any more */
+        break;
+    default:
+        say_progress(talk, odd);
+    }
+}
+
+void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *known)
+{
+    struct sim_talk talk = {.stream = NULL}, again = {.stream = NULL};
+    uint64_t id = 1 + sim_random() / 2;
+    struct odd odd;
+
+    odd_init(&odd, known);
+    sim_talk_begin(&talk, stranger->dispatcher, FLEET);
+    if (sim_one_in(12))
+        say_odd(&talk, id, &odd);
+    if (sim_one_in(12))
+        sim_talk_wait(&talk, SILENT_MS);
+    say_hello(&talk, id, (unsigned)sim_below(32), &odd);
+    for (uint64_t n = sim_below(4); n > 0; n--) {
+        sim_talk_wait(&talk, sim_between(1, 300));
+        odd_init(&odd, known);
+        say_odd(&talk, id, &odd);
+    }
+    sim_talk_wait(&talk, sim_between(1, 300));
+    if (sim_one_in(4)) { /* it registers again, on a second stream */
+        sim_talk_begin(&again, stranger->dispatcher, FLEET);
+        say_hello(&again, id, 0, &odd);
+        sim_talk_wait(&again, sim_between(1, 300));
+        sim_talk_end(&again);
+    }
+    sim_talk_end(&talk);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers that a service did not expect, in one world of so many: a stranger, which says to
+ * dispatchers and workers what no client and no worker says; and a liar, which is dispatcher and
+ * worker in one and says to a worker and a trainer of its own what no dispatcher says. Besides, a
+ * trainer whose job has no name is cut off for longer than a dispatcher keeps such a job. Nothing of
+ * it may change what the trainers of the world get. */
+#ifndef SIM_STRANGERS_H
+#define SIM_STRANGERS_H
+
+#include "cluster.h"
+
+/* What actors of these are told; world memory. */
+struct sim_stranger {
+    const struct sim_cluster *cluster; /* NULL: its dispatcher is the liar */
+    const char *dispatcher;
+    int acts; /* so many things it does */
+};
+
+/* Starts them, if the world has any: after all others. */
+void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster);
+/* They are gone; they have ended in order if they could. */
+void sim_strangers_end(void);
+
+#endif
