@@ -51,7 +51,7 @@ static void welcome_client(struct cw_stream *stream, const Cachew__V1__ClientHel
     tell_client(stream, &command);
 }
 
-static void list_workers(struct cw_stream *stream)
+static void list_workers(struct cw_stream *stream, const Cachew__V1__ClientHello *hello)
 {
     static char addresses[][32] = {SIM_LIAR_ADDRESS, "nowhere:1", ""};
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
@@ -63,7 +63,7 @@ static void list_workers(struct cw_stream *stream)
         cachew__v1__worker_info__init(&info[i]);
         info[i].worker_id = 1 + i;
         info[i].address = addresses[i == 0 ? 0 : sim_below(3)];
-        info[i].host_id = text;
+        info[i].host_id = hello && sim_one_in(2) ? hello->host_id : text;
     }
     workers.workers = all;
     workers.n_workers = sim_below(4);
@@ -171,7 +171,7 @@ void sim_lie_to_client(struct cw_stream *stream, const Cachew__V1__ClientHello *
         welcome_client(stream, hello);
         break;
     default:
-        list_workers(stream);
+        list_workers(stream, hello);
     }
 }
 
@@ -187,16 +187,16 @@ static void send_output(struct cw_stream *stream)
     uint64_t slots[] = {3};
 
     tensor.name = text;
-    tensor.dtype = (uint32_t)sim_below(12);
+    tensor.dtype = sim_one_in(8) ? (uint32_t)sim_below(20) : CW_DTYPE_I32;
     tensor.dims = dims;
     tensor.n_dims = 1;
-    tensor.bytes = sim_below(3) * 20;
+    tensor.bytes = sim_one_in(8) ? 40 : sim_below(2) * 20;
     output.epoch = sim_below(3);
     output.item = sim_below(10);
-    output.elements = sim_one_in(2) ? 5 : sim_below(7);
+    output.elements = sim_one_in(8) ? sim_below(7) : 5;
     output.tensors = tensors;
-    output.n_tensors = sim_below(2);
-    output.payload_bytes = sim_one_in(4) ? 1 << 20 : tensor.bytes;
+    output.n_tensors = tensor.bytes > 0;
+    output.payload_bytes = sim_one_in(8) ? 1 << 20 : tensor.bytes;
     output.slot = sim_one_in(6) ? 3 : 0;
     message.outputs = outputs;
     message.n_outputs = 1;

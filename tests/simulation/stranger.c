@@ -138,6 +138,7 @@ void sim_stranger_main(void *arg)
                 remove_job(stranger, &known);
             break;
         case 5:
+        case 6:
             sim_as_trainer(stranger);
             break;
         default:

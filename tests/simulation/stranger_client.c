@@ -11,6 +11,7 @@
 #define JOBS "/cachew.v1.Jobs/Attach"
 #define TOKEN_BYTES 512
 #define KINDS 4
+#define CHANGES 50
 #define SILENT_MS 11000 /* longer than a dispatcher waits for a hello */
 #define TAKEOVER_MS 7000
 
@@ -249,8 +250,11 @@ static void come_back(struct offer *offer, const struct sim_known *known, unsign
 
 static void change(struct offer *offer, const struct sim_known *known)
 {
-    unsigned what = (unsigned)sim_below(64);
+    static unsigned next; /* each in turn, from a place that is drawn */
 
+    if (next == 0)
+        next = CHANGES + (unsigned)sim_below(CHANGES);
+    unsigned what = next++ % CHANGES;
     if (what < 17)
         spoil_hello(offer, what);
     else if (what < 26)
@@ -259,7 +263,7 @@ static void change(struct offer *offer, const struct sim_known *known)
         make_different(offer, what - 26);
     else if (what < 46)
         add_token(offer, known, what - 36);
-    else if (what < 50)
+    else
         come_back(offer, known, what - 46);
 }
 
@@ -327,11 +331,14 @@ static void rival(const struct sim_stranger *stranger, struct offer *offer,
 
 void sim_as_client(const struct sim_stranger *stranger, struct sim_known *known)
 {
-    struct sim_talk talk = {.known = known};
+    struct sim_known heard = *known;
+    struct sim_talk talk = {.known = &heard};
     struct offer offer;
 
-    begin_offer(&offer, (unsigned)sim_below(KINDS));
-    if (sim_one_in(2))
+    if (!known->job_id[0] || sim_one_in(3))
+        heard.kind = (unsigned)sim_below(KINDS);
+    begin_offer(&offer, heard.kind);
+    if (known->job_id[0] && !sim_one_in(3))
         change(&offer, known);
     sim_talk_begin(&talk, stranger->dispatcher, JOBS);
     if (sim_one_in(16))
@@ -347,4 +354,5 @@ void sim_as_client(const struct sim_stranger *stranger, struct sim_known *known)
     sim_talk_wait(&talk, sim_between(1, 100));
     sim_talk_end(&talk);
     end_offer(&offer);
+    *known = heard;
 }

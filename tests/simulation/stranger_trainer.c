@@ -18,7 +18,7 @@ static const char small[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, 
 static const char empty[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 0}, {\"op\": "
                             "\"batch\", \"size\": 5}]}";
 static const char bad[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": \"eval\", "
-                          "\"expr\": \"1 / (x - 17)\"}, {\"op\": \"batch\", \"size\": 5}]}";
+                          "\"expr\": \"1 % (x - 17)\"}, {\"op\": \"batch\", \"size\": 5}]}";
 static const char missing[] = "{\"pipeline\": [{\"op\": \"files\", \"pattern\": \"/none/*\"}, "
                               "{\"op\": \"batch\", \"size\": 5}]}";
 static const char sparse[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 90}, {\"op\": "

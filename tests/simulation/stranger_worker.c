@@ -6,6 +6,7 @@
 #include "stranger.h"
 
 #define FLEET "/cachew.v1.Fleet/Attach"
+#define HELLOS 24
 #define SILENT_MS 11000 /* longer than a dispatcher waits for a hello */
 
 static char no_text[] = "", unknown_job[] = "j1234", address[] = "stranger:9000";
@@ -151,6 +152,7 @@ static void say_odd(struct sim_talk *talk, uint64_t id, struct odd *odd)
 void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *known)
 {
     struct sim_talk talk = {.stream = NULL}, again = {.stream = NULL};
+    static unsigned next; /* each kind of hello in turn, from one that is drawn */
     uint64_t id = 1 + sim_random() / 2;
     struct odd odd;
 
@@ -160,7 +162,9 @@ void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *
         say_odd(&talk, id, &odd);
     if (sim_one_in(12))
         sim_talk_wait(&talk, SILENT_MS);
-    say_hello(&talk, id, (unsigned)sim_below(32), &odd);
+    if (next == 0)
+        next = HELLOS + (unsigned)sim_below(HELLOS);
+    say_hello(&talk, id, next++ % HELLOS, &odd);
     for (uint64_t n = sim_below(4); n > 0; n--) {
         sim_talk_wait(&talk, sim_between(1, 300));
         odd_init(&odd, known);

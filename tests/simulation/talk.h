@@ -14,6 +14,7 @@ struct sim_known {
     struct cw_hash fingerprint;
     uint64_t pipeline_sum, files_sum, worker_id;
     uint32_t identity;
+    unsigned kind; /* stranger_client.c */
 };
 
 struct sim_talk {
