@@ -144,7 +144,7 @@ void sim_stranger_main(void *arg)
         default:
             sim_as_client(stranger, &known);
         }
-        sim_sleep_ns(sim_between(0, 200 * SIM_MS));
+        sim_sleep_ns(sim_between(0, 50 * SIM_MS));
     }
     remove_job(stranger, &known);
     sim_log("the stranger has done what it wanted");

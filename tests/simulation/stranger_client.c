@@ -325,7 +325,7 @@ static void rival(const struct sim_stranger *stranger, struct offer *offer,
     if (sim_one_in(2) && known->job_id[0])
         come_back(offer, known, 1);
     sim_say(&talk, &offer->message.base);
-    sim_talk_wait(&talk, sim_one_in(4) ? TAKEOVER_MS : sim_between(1, 300));
+    sim_talk_wait(&talk, sim_one_in(10) ? TAKEOVER_MS : sim_between(1, 300));
     sim_talk_end(&talk);
 }
 
@@ -338,15 +338,15 @@ void sim_as_client(const struct sim_stranger *stranger, struct sim_known *known)
     if (!known->job_id[0] || sim_one_in(3))
         heard.kind = (unsigned)sim_below(KINDS);
     begin_offer(&offer, heard.kind);
-    if (known->job_id[0] && !sim_one_in(3))
+    if (!sim_one_in(3))
         change(&offer, known);
     sim_talk_begin(&talk, stranger->dispatcher, JOBS);
     if (sim_one_in(16))
         say_odd(&talk, &offer, known);
-    if (sim_one_in(16))
+    if (sim_one_in(40))
         sim_talk_wait(&talk, SILENT_MS);
     sim_say(&talk, &offer.message.base);
-    sim_talk_wait(&talk, sim_one_in(2) ? sim_between(1, 300) : sim_between(300, 1500));
+    sim_talk_wait(&talk, sim_one_in(4) ? sim_between(300, 1500) : sim_between(1, 300));
     if (sim_one_in(3))
         rival(stranger, &offer, known);
     for (uint64_t n = sim_below(3); n > 0; n--)

@@ -160,7 +160,7 @@ void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *
     sim_talk_begin(&talk, stranger->dispatcher, FLEET);
     if (sim_one_in(12))
         say_odd(&talk, id, &odd);
-    if (sim_one_in(12))
+    if (sim_one_in(40))
         sim_talk_wait(&talk, SILENT_MS);
     if (next == 0)
         next = HELLOS + (unsigned)sim_below(HELLOS);
