@@ -7,7 +7,7 @@
  *   job_prepare.c       a worker opens and indexes the job's sources
  *   job_tick.c          what happens to a job as time passes: waiting, flushing, its end when
  *                       unused
- *   job_end.c           the job fails, or is removed
+ *   job_end.c           the job fails, or is removed; its workers forget it
  *   job_faults.c        failed items and changed files: the job goes on, or fails
  *   progress.c          acknowledgements, epochs that end, the position of a consumer
  *   skip_request.c      items that somebody asked to skip
@@ -47,6 +47,9 @@ void cw_job_remove(struct cw_job *job, const char *reason);
 /* Fails the job. Its clients are sent the error at the end of the loop iteration
  * (cw_clients_notify_failed). */
 void cw_job_fail(struct cw_job *job, int code, const char *msg);
+/* Tells the workers that have something of the job to forget it. Those that are away are told when
+ * they come back. If the job runs again (a token sets it back), it is sent to them anew. */
+void cw_job_send_forget(struct cw_job *job, const char *reason);
 
 /* ---- job_prepare.c ---- */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);

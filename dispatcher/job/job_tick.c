@@ -83,6 +83,16 @@ const char *cw_job_is_over(const struct cw_job *job, int64_t now)
     return now - job->no_client_ms >= options->job_idle_ms ? "nobody used it (--job-idle)" : NULL;
 }
 
+/* A finished job with a name is kept for long. Its workers need not keep what they have of it, such
+ * as outputs that were computed twice, for which no client will come. They have reported their last
+ * counters by then, and its client would be back if it had not all. */
+static void release_workers(struct cw_job *job, int64_t now)
+{
+    if (job->status == CW_JOB_FINISHED && !job->forgotten && job->no_client_ms != 0 &&
+        now - job->no_client_ms >= job->d->options.client_grace_ms)
+        cw_job_send_forget(job, "it is finished");
+}
+
 void cw_job_decide_cache(struct cw_job *job, int64_t now)
 {
     struct cw_err err = {0};
@@ -122,6 +132,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         cw_other_files_tick(job, now);
         cw_job_judge_files(job, now);
     }
+    release_workers(job, now);
     cw_job_decide_cache(job, now);
     cw_telemetry_tick(job, now);
     if (job->due.progress || job->due.row || cw_job_usage_is_due(job, now))

@@ -136,6 +136,7 @@ static void run_again(struct cw_job *job)
     job->due.row = true;
     if (job->status == CW_JOB_FINISHED && job->first_epoch < job->epochs_n) {
         job->status = CW_JOB_RUNNING;
+        job->forgotten = false;
         job->d->due.assignment = true;
     }
 }

@@ -201,7 +201,7 @@ static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1
                   struct cw_set *claimed)
 {
     struct cw_set kept = {0};
-    if (job->hold_until_ms > cw_clock_ms())
+    if (claimed->n > 0 && job->hold_until_ms > cw_clock_ms())
         cw_scaling_keep_worker(job, worker);
     struct cw_epoch *epoch = job->status == CW_JOB_RUNNING && cw_worker_serves(worker, job)
                                  ? cw_job_open_epoch(job, held->epoch)

@@ -26,7 +26,7 @@ static void send_spec(struct cw_share *share)
     command.job = &spec;
     cw_worker_send(share->worker, &command);
     cw_mem_free(spec.cache);
-    share->spec_sent = true;
+    share->spec_sent = share->has_job = true;
 }
 
 static void send_lease(struct cw_share *share, const struct cw_lease *lease)

@@ -78,6 +78,8 @@ struct cw_job {
     enum cw_job_status status;
     bool row_written; /* The row of the job was written, but is not necessarily stored yet. */
     bool stored;      /* The row of the job is stored, so peers may be told of the job. */
+    /* The job is over, and its workers were told to forget it. */
+    bool forgotten;
     /* The job's row is stored when all writes up to this number are stored (cw_state_seq). */
     uint64_t row_seq;
     /* ---- what the client asked for ---- */

@@ -39,6 +39,9 @@ struct cw_share {
     struct cw_worker *worker;
     struct cw_lease *leases;
     bool spec_sent;
+    /* The worker has the job: it was sent its JobSpec, or has said so in its hello. It is told to
+     * forget the job when that is over. */
+    bool has_job;
     /* The number of items that are not computed yet, over all leases of the share. */
     uint64_t todo_n;
     uint64_t target;         /* The number of items that the worker should have to compute. */

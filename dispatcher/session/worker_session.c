@@ -173,11 +173,19 @@ static void set_text(char **text, const char *s)
     *text = cw_mem_strdup(s);
 }
 
-/* The worker holds items of a job that was removed while it was away. */
-static void forget_unknown(struct cw_worker *worker, const char *job_id)
+/* The worker has a job, of which it may hold items. It may have been removed, or be over, since the
+ * worker was here last. */
+static void take_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
 {
-    if (!cw_strmap_get(&worker->d->jobs_by_id, job_id))
-        cw_worker_forget_job(worker, job_id, "the job was removed");
+    struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
+    if (!job) {
+        cw_worker_forget_job(worker, held->job_id, "the job was removed");
+    } else if (job->forgotten || job->status == CW_JOB_FAILED) {
+        cw_worker_forget_job(worker, held->job_id, "it is over");
+    } else {
+        cw_share_get(job, worker)->has_job = true;
+        cw_lease_adopt(worker, held);
+    }
 }
 
 static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
@@ -225,10 +233,8 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_WELCOME;
     command.welcome = &welcome;
     cw_worker_send(worker, &command);
-    for (size_t i = 0; i < hello->n_held; i++) {
-        forget_unknown(worker, hello->held[i]->job_id);
-        cw_lease_adopt(worker, hello->held[i]);
-    }
+    for (size_t i = 0; i < hello->n_held; i++)
+        take_held(worker, hello->held[i]);
     struct cw_job *only = cw_strmap_get(&d->jobs_by_id, worker->only_job);
     if (only) /* A scaled job is filled by its shares, so the worker needs a share. */
         (void)cw_share_get(only, worker);

@@ -82,8 +82,10 @@ static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job,
     return &list->sets[list->n++];
 }
 
+/* A job of which nothing is held is listed, too: the dispatcher may have removed it meanwhile. */
 static void add_held(struct held_list *list, const struct cw_wjob *job)
 {
+    size_t before = list->n;
     for (size_t i = 0; i < job->leases_n; i++)
         cw_set_add_all(held_of(list, job, job->leases[i].id, job->leases[i].epoch),
                        &job->leases[i].pending);
@@ -95,6 +97,8 @@ static void add_held(struct held_list *list, const struct cw_wjob *job)
             const struct cw_output *o = job->queues[q].v[i];
             cw_set_add(held_of(list, job, o->lease, o->epoch), o->item, o->item + 1);
         }
+    if (list->n == before)
+        (void)held_of(list, job, (struct cw_lease_id){0}, 0);
 }
 
 static void send_hello(struct cw_worker_state *w)

@@ -68,10 +68,13 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
         f->hellos++;
         snprintf(f->host_id, sizeof(f->host_id), "%s", m->hello->host_id);
         cw_set_clear(&f->held);
-        for (size_t i = 0; i < m->hello->n_held; i++)
+        f->held_jobs = 0;
+        for (size_t i = 0; i < m->hello->n_held; i++) {
+            f->held_jobs += m->hello->held[i]->n_items == 0;
             assert_int_equal(cw_wire_set_from(m->hello->held[i]->items, m->hello->held[i]->n_items,
                                               &f->held, NULL),
                              0);
+        }
         if (f->welcome) {
             Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
             Cachew__V1__WorkerCommand c = CACHEW__V1__WORKER_COMMAND__INIT;

@@ -49,6 +49,7 @@ struct fleet {
     struct cw_worker_state *worker;
     size_t hellos;
     struct cw_set held; /* of the last hello */
+    size_t held_jobs;   /* entries of the last hello that hold nothing */
     char host_id[128];
     struct cw_set done, handed_back, failed;
     bool failed_element;
