@@ -287,16 +287,35 @@ int cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received, struct
     return rc;
 }
 
+/* Unordered jobs: what of the local numbers [from, to) has not come will not, and counts as consumed
+ * at once. Nothing else would ever say so, while an ordered job passes over it with its next entry.
+ * A dispatcher that died before it had stored what was left out would wait for it. */
+static void consume_missing(struct cw_ledger *ledger, uint64_t epoch, uint64_t from, uint64_t to)
+{
+    const struct cw_set *got = cw_reorder_received(&ledger->reorder, epoch);
+    while (from < to) {
+        uint64_t begin = got ? cw_set_first_absent(got, from) : from, end = to;
+        if (begin >= to)
+            return;
+        if (got && cw_set_first_present(got, begin, &end))
+            end = CW_MIN(end, to);
+        cw_set_add(cw_epoch_sets_get(&ledger->consumed, epoch), begin, end);
+        cw_set_add(cw_epoch_sets_get(&ledger->all_consumed, epoch), begin, end);
+        from = end;
+    }
+}
+
 void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items, bool lost)
 {
-    uint64_t n = cw_reorder_skip(&ledger->reorder, epoch, items);
-    if (!lost)
-        return;
-    atomic_fetch_add_explicit(&ledger->job->counts.lost_items, n, memory_order_relaxed);
-    if (!cw_reorder_is_open(&ledger->reorder, epoch))
-        return;
+    bool at_once = ledger->reorder.conf.unordered && !ledger->job->sparse;
     struct cw_set local = {0};
-    cw_reorder_local_set(&ledger->reorder, items, &local);
+    if (lost && cw_reorder_is_open(&ledger->reorder, epoch))
+        cw_reorder_local_set(&ledger->reorder, items, &local);
+    for (size_t i = 0; at_once && i < local.n; i++)
+        consume_missing(ledger, epoch, local.v[i].lo, local.v[i].hi);
+    uint64_t n = cw_reorder_skip(&ledger->reorder, epoch, items);
+    if (lost)
+        atomic_fetch_add_explicit(&ledger->job->counts.lost_items, n, memory_order_relaxed);
     if (local.n > 0)
         cw_set_add_all(cw_epoch_sets_get(&ledger->received, epoch), &local);
     cw_set_fini(&local);

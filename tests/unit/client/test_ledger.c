@@ -167,6 +167,23 @@ static void what_is_lost_is_passed_over(void **state)
     assert_true(is_consumed(0) && is_consumed(1) && is_consumed(2) && !is_consumed(3));
 }
 
+/* Nothing comes behind it that it could count with: the dispatcher may lease no more before it is
+ * consumed. */
+static void what_is_lost_is_consumed_at_once_if_unordered(void **state)
+{
+    (void)state;
+    ledger.reorder.conf.unordered = job.unordered = true;
+    assert_int_equal(put(1), 1);
+    cw_ledger_skip(&ledger, 0, RANGE(0, 3), true);
+    assert_true(is_consumed(0) && !is_consumed(1) && is_consumed(2) && !is_consumed(3));
+    assert_int_equal(atomic_load(&job.counts.lost_items), 2);
+    drain("1");
+    trainer_is_at(1, 1);
+    assert_true(is_consumed(1));
+    cw_ledger_skip(&ledger, 0, RANGE(3, 4), false); /* another consumer has it */
+    assert_false(is_consumed(3));
+}
+
 static void the_end_of_the_epoch_moves_the_position(void **state)
 {
     (void)state;
@@ -218,6 +235,7 @@ static const struct CMUnitTest tests[] = {
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(duplicates_and_strangers_stay_the_callers, setup, teardown),
     cmocka_unit_test_setup_teardown(what_is_lost_is_passed_over, setup, teardown),
+    cmocka_unit_test_setup_teardown(what_is_lost_is_consumed_at_once_if_unordered, setup, teardown),
     cmocka_unit_test_setup_teardown(the_end_of_the_epoch_moves_the_position, setup, teardown),
     cmocka_unit_test_setup_teardown(nothing_is_left_behind, setup, teardown),
     cmocka_unit_test_setup_teardown(rows_that_were_walked_hold_no_credit, setup_sparse, teardown)};
