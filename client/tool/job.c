@@ -20,8 +20,8 @@ static int take(const Cachew__V1__GetJobReply *reply, struct tool_job *job, stru
     job->epoch = reply->job->epoch;
     job->epochs = reply->job->epochs;
     if (reply->manifest.len)
-        rc =
-            cw_wire_manifest_unpack(reply->manifest.data, reply->manifest.len, &job->manifest, err);
+        rc = cw_wire_manifest_unpack(reply->manifest.data, reply->manifest.len, (size_t)1 << 30,
+                                     &job->manifest, err);
     if (rc == 0)
         rc = cw_wire_graph_unpack(reply->graph.data, reply->graph.len, &job->graph, err);
     return rc;

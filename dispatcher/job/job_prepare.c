@@ -96,6 +96,9 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
     if (prepared->code != 0)
         cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s",
                    prepared->error);
+    else if (prepared->manifest.len > CW_MANIFEST_MAX)
+        cw_err_set(&err, CW_E_LIMIT, "a list of files of %zu bytes, the limit is %zu",
+                   prepared->manifest.len, CW_MANIFEST_MAX);
     else
         (void)take_info(job, prepared->info, &err);
     if (err.code != 0) {

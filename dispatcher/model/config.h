@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include "base/args.h"
 #include "base/err.h"
+#include "base/limits.h"
 
 #define CW_LOG_MOD "dispatcher"
 #define CW_EPOCHS_AHEAD 64 /* The largest number of epochs of a job that are open at a time. */
-#define CW_CONSUMERS_MAX 4096
 /* The number of recent epochs for which a share remembers which items were leased to its worker. */
 #define CW_HISTORY_EPOCHS 2
 #define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* The buffer size of a client that gives none. */

@@ -45,6 +45,10 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
     const Cachew__V1__JobOptions *options = hello->job;
     if (!options || !options->graph)
         return cw_err_set(err, CW_E_INVALID, "the client asked for no job");
+    size_t bytes = protobuf_c_message_get_packed_size(&options->graph->base);
+    if (bytes > CW_PIPELINE_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "the pipeline has %zu bytes, the limit is %zu", bytes,
+                          CW_PIPELINE_MAX);
     int rc = cw_name_check_job(options->name, err);
     if (rc == 0)
         rc = check_policies(options, err);

@@ -16,6 +16,25 @@
 /* The most runs of items or batches of one epoch that are left out by request. */
 #define CW_SKIPPED_RUNS_MAX 65536
 
+/* ---- pipelines and jobs ---- */
+/* The most bytes of a packed pipeline, and of its name. */
+#define CW_PIPELINE_MAX ((size_t)32 << 20)
+#define CW_PIPELINE_NAME_MAX 1024
+/* The most bytes of a packed manifest, and of memory that one takes on a worker: at least these, or
+ * half of the worker's budget if that is more. */
+#define CW_MANIFEST_MAX ((size_t)32 << 20)
+#define CW_MANIFEST_MEMORY ((size_t)256 << 20)
+/* The most consumers of a job. */
+#define CW_CONSUMERS_MAX 4096
+/* The most keys of the cache that a worker is told of, and chunks of all of them together. */
+#define CW_CACHE_KEYS_MAX 4096
+#define CW_CACHE_CHUNKS_MAX 4000000
+
+/* ---- connections (src/rpc/listen.h) ---- */
+/* As many descriptors remain for files and for who is here already: connections are refused when
+ * only these are free. It is an eighth of all, if that is less. */
+#define CW_DESCRIPTORS_RESERVED 1024
+
 /* ---- calls (src/rpc/door.h) ---- */
 /* A call whose first message has not come as a whole after this time is ended. */
 #define CW_FIRST_MESSAGE_MS 10000
@@ -37,5 +56,14 @@
 #define CW_FETCH_MESSAGE_MAX (256u << 10)
 /* The largest request of a unary call, unless the method is given another limit. */
 #define CW_REQUEST_MAX (64u << 10)
+
+/* ---- pages over HTTP (src/daemon/http.h) ---- */
+/* The most connections at a time, of all and of one host. */
+#define CW_HTTP_CONNECTIONS_MAX 64
+#define CW_HTTP_HOST_MAX 16
+/* A connection is ended when no whole request has come for this long, at first and after a
+ * request. */
+#define CW_HTTP_REQUEST_MS 5000
+#define CW_HTTP_IDLE_MS 15000
 
 #endif

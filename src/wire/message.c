@@ -39,19 +39,49 @@ struct frame {
     const uint8_t *p, *end;
 };
 
+/* What is done with the strings of a message. */
+struct strings {
+    const uint8_t *p;
+    uint8_t *copy; /* A copy of the message at p, in which texts are cleaned; NULL: they are not. */
+    bool dirty;    /* There is a text that must be cleaned. */
+};
+
+static int check_string(const ProtobufCMessageDescriptor *type,
+                        const ProtobufCFieldDescriptor *known, const struct cw_pb_field *field,
+                        struct strings *strings, struct cw_err *err)
+{
+    enum cw_wire_text kind = cw_wire_text_kind(type, known->name);
+    size_t n = (size_t)field->value;
+    if (cw_wire_text_ok(kind, field->data, n))
+        return 0;
+    if (kind != CW_WIRE_TEXT)
+        return cw_err_set(err, CW_E_INVALID, "message %s: %s is no valid UTF-8%s", type->name,
+                          known->name, kind == CW_WIRE_NAME ? ", or has control characters" : "");
+    strings->dirty = true;
+    if (strings->copy)
+        cw_wire_text_clean(strings->copy + (field->data - strings->p), n);
+    return 0;
+}
+
+/* Returns the type of the message that the field holds, or NULL if it holds none. */
 static const ProtobufCMessageDescriptor *child_type(const ProtobufCMessageDescriptor *type,
-                                                    const struct cw_pb_field *field)
+                                                    const struct cw_pb_field *field,
+                                                    struct strings *strings, int *ret_rc,
+                                                    struct cw_err *err)
 {
     if (field->type != CW_PB_BYTES)
         return NULL;
     const ProtobufCFieldDescriptor *known =
         protobuf_c_message_descriptor_get_field(type, field->number);
+    if (known && known->type == PROTOBUF_C_TYPE_STRING)
+        *ret_rc = check_string(type, known, field, strings, err);
     return known && known->type == PROTOBUF_C_TYPE_MESSAGE ? known->descriptor : NULL;
 }
 
 static int check_packed(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
-                        struct cw_err *err)
+                        struct strings *strings, struct cw_err *err)
 {
+    int rc = 0;
     struct frame frames[CW_WIRE_DEPTH_MAX];
     size_t depth = 0, count = 1;
     frames[depth++] = (struct frame){type, p, (const uint8_t *)p + n};
@@ -64,7 +94,9 @@ static int check_packed(const ProtobufCMessageDescriptor *type, const void *p, s
             depth--;
             continue;
         }
-        const ProtobufCMessageDescriptor *child = child_type(top->type, &field);
+        const ProtobufCMessageDescriptor *child = child_type(top->type, &field, strings, &rc, err);
+        if (rc != 0)
+            return rc;
         if (!child)
             continue;
         if (depth == CW_WIRE_DEPTH_MAX)
@@ -81,9 +113,14 @@ static int check_packed(const ProtobufCMessageDescriptor *type, const void *p, s
 ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p,
                                        size_t n, struct cw_err *err)
 {
-    if (check_packed(type, p, n, err) != 0)
+    struct strings strings = {.p = p};
+    if (check_packed(type, p, n, &strings, err) != 0)
         return NULL;
-    ProtobufCMessage *message = protobuf_c_message_unpack(type, NULL, n, p);
+    cw_autofree uint8_t *copy = strings.dirty ? cw_mem_dup(p, n) : NULL;
+    strings.copy = copy;
+    if (copy && check_packed(type, p, n, &strings, err) != 0)
+        return NULL;
+    ProtobufCMessage *message = protobuf_c_message_unpack(type, NULL, n, copy ? copy : p);
     if (!message)
         cw_err_set(err, CW_E_CORRUPT, "message %s: cannot be read", type->name);
     return message;

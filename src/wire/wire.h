@@ -63,10 +63,11 @@ Cachew__V1__Interval **cw_wire_set_to(const struct cw_set *set, size_t *ret_n) C
 int cw_wire_set_from(Cachew__V1__Interval *const *intervals, size_t n, struct cw_set *set,
                      struct cw_err *err);
 
-/* Conversion of manifests to compressed canonical JSON, and back. */
+/* Conversion of manifests to compressed canonical JSON, and back. LIMIT: text and values would take
+ * more than max_bytes of memory. */
 struct cw_buf *cw_wire_manifest_pack(const struct cw_value *manifest) CW_MUST_CHECK;
-int cw_wire_manifest_unpack(const void *p, size_t n, struct cw_value *ret_manifest,
-                            struct cw_err *err);
+int cw_wire_manifest_unpack(const void *p, size_t n, size_t max_bytes,
+                            struct cw_value *ret_manifest, struct cw_err *err);
 
 /* ---- messages with batches to be sent (outbox.c), whose payload protobuf-c does not pack ---- */
 /* The sizes of a small output in its wire form, which is one piece of memory: its entry in the head

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "wire/wire_int.h"
 
@@ -225,6 +226,10 @@ int cw_wire_graph_from(const graph_pb *message, struct cw_graph **ret_graph, str
     if (message->n_nodes > CW_GRAPH_NODES_MAX)
         return cw_err_set(err, CW_E_LIMIT, "pipeline has %zu nodes, the limit is %d",
                           message->n_nodes, CW_GRAPH_NODES_MAX);
+    size_t name_n = strlen(message->name);
+    if (name_n > CW_PIPELINE_NAME_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "the pipeline's name has %zu bytes, the limit is %d",
+                          name_n, CW_PIPELINE_NAME_MAX);
     if (message->identity >= CW_IDENTITY_N)
         return cw_err_set(
             err, CW_E_UNSUPPORTED,

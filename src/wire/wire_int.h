@@ -18,4 +18,16 @@ extern ProtobufCAllocator cw_wire_allocator;
 ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p,
                                        size_t n, struct cw_err *err) CW_MUST_CHECK;
 
+/* ---- strings (message_text.c) ---- */
+enum cw_wire_text {
+    CW_WIRE_NAME,  /* valid UTF-8 without control characters */
+    CW_WIRE_VALUE, /* valid UTF-8 */
+    CW_WIRE_TEXT   /* whatever is not valid is replaced */
+};
+/* Returns what a string field of a message is. */
+enum cw_wire_text cw_wire_text_kind(const ProtobufCMessageDescriptor *type, const char *field);
+bool cw_wire_text_ok(enum cw_wire_text kind, const uint8_t *p, size_t n);
+/* Replaces each byte that a text must not have by '?'. */
+void cw_wire_text_clean(uint8_t *p, size_t n);
+
 #endif

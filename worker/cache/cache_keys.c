@@ -13,7 +13,6 @@
 #include "wire/wire.h"
 
 #define TENANT_DEFAULT "default"
-#define CHUNKS_MAX 10000000
 
 struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, const char *tenant,
                                     struct cw_hash hash)
@@ -128,10 +127,20 @@ static bool is_name(const struct cw_wcache_key *key, const char *name)
            cw_str_eq(parsed.tenant, key->tenant);
 }
 
+static size_t chunks_told(const struct cw_worker_state *w)
+{
+    size_t n = 0;
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);)
+        n += ((const struct cw_wcache_key *)value)->chunks.n;
+    return n;
+}
+
 static void add_chunks(struct cw_wcache_key *key, const Cachew__V1__CacheChunks *m)
 {
     struct names fresh = {0};
-    for (size_t i = 0; i < m->n_added && key->chunks.n < CHUNKS_MAX; i++) {
+    for (size_t i = 0; i < m->n_added; i++) {
         if (!is_name(key, m->added[i])) {
             cw_log_warn("worker", "chunk %.300s is not of %s: left out", m->added[i], key->name);
             continue;
@@ -150,6 +159,8 @@ const char *cw_wcache_chunks(struct cw_worker_state *w, const Cachew__V1__CacheC
     if (!cw_wire_hash_from(m->key, &hash))
         return "it sent chunks of the cache without a key";
     cw_fault_point("cache.chunks");
+    if (w->cache.keys.n >= CW_CACHE_KEYS_MAX || chunks_told(w) + m->n_added > CW_CACHE_CHUNKS_MAX)
+        return "it names more chunks of the cache than a worker keeps";
     struct cw_wcache_key *key = cw_wcache_key(w, m->tenant, hash);
     if (m->reset)
         remove_others(w, key, m);

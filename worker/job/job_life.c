@@ -89,7 +89,7 @@ void cw_wjob_set_weight(struct cw_wjob *job, double part)
 const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *spec)
 {
     if (spec->job_id[0] == '\0' || strlen(spec->job_id) > CW_JOB_ID_MAX ||
-        spec->consumers > CW_CONSUMERS_MAX)
+        spec->consumers > CW_CONSUMERS_MAX || (spec->shared && spec->each_item_to_all))
         return "it sent a job with an impossible id or number of consumers";
     struct cw_wjob *job = cw_wjob_get(w, spec->job_id);
     if (job && is_same(job, spec)) {

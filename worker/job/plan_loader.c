@@ -111,7 +111,8 @@ static int open_plan(struct cw_loading *o)
     struct cw_value manifest = {0};
     int rc = cw_graph_check(o->graph, &checked, &o->error);
     if (rc == 0 && !o->prepare)
-        rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len, &manifest,
+        rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len,
+                                     CW_MAX(CW_MANIFEST_MEMORY, o->worker->budget / 2), &manifest,
                                      &o->error);
     if (rc == 0)
         rc = cw_plan_open(checked, o->seed, o->prepare ? NULL : &manifest, o->stop, &o->plan,
@@ -123,10 +124,10 @@ static int open_plan(struct cw_loading *o)
     cw_plan_manifest(o->plan, &manifest);
     o->manifest_out = cw_wire_manifest_pack(&manifest);
     cw_value_fini(&manifest);
-    if (o->manifest_out->len > CW_RPC_CONTROL_MAX / 2)
+    if (o->manifest_out->len > CW_MANIFEST_MAX)
         rc = cw_err_set(&o->error, CW_E_LIMIT,
-                        "the list of files takes %zu bytes; at most %u can be sent",
-                        o->manifest_out->len, CW_RPC_CONTROL_MAX / 2);
+                        "the list of files takes %zu bytes; at most %zu can be sent",
+                        o->manifest_out->len, CW_MANIFEST_MAX);
     return rc;
 }
 

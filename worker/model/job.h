@@ -7,12 +7,12 @@
 #include "exec/exec.h"
 #include "worker/model/batch_dedup.h"
 #include "worker/model/cache_state.h"
+#include "base/limits.h"
 #include "worker/model/output_queue.h"
 #include "worker/model/thread_time.h"
 
 #define CW_JOB_ID_MAX 256
 #define CW_JOBS_MAX 10000
-#define CW_CONSUMERS_MAX 65536
 
 struct cw_worker_state;
 struct cw_wclient;

@@ -200,7 +200,7 @@ static void refused_hellos(void **state)
         {removed_job, CW_E_STATE, "job j13 was removed by request"},
         {no_options, CW_E_INVALID, "the client asked for no job"},
         {no_graph, CW_E_INVALID, "the client asked for no job"},
-        {bad_name, CW_E_INVALID, "the job's name has control characters"},
+        {bad_name, CW_E_INVALID, "name is no valid UTF-8, or has control characters"},
         {bad_tenant, CW_E_INVALID, "a/b"},
         {bad_autocache, CW_E_INVALID, "always"},
         {bad_autoscale, CW_E_INVALID, "fastest"},

@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wire/wire.h"
+#include "cachew/v1/fleet.pb-c.h"
+#include "codec/codec.h"
+#include "wire/wire_int.h"
 
 static void test_info(void **state)
 {
@@ -132,18 +134,111 @@ static void test_manifest(void **state)
         cw_value_set_str(&files[i], "/data/photos/some/where/name.jpg");
     struct cw_buf *packed = cw_wire_manifest_pack(&manifest);
     assert_true(packed->len < 1000);
-    assert_int_equal(cw_wire_manifest_unpack(packed->data, packed->len, &back, &err), 0);
+    assert_int_equal(cw_wire_manifest_unpack(packed->data, packed->len, 1 << 20, &back, &err), 0);
     assert_true(cw_value_eq(&manifest, &back));
     cw_value_fini(&back);
-    assert_true(cw_wire_manifest_unpack(packed->data, packed->len / 2, &back, &err) < 0);
-    assert_int_equal(cw_wire_manifest_unpack("{}", 2, &back, &err), CW_E_CORRUPT);
-    assert_int_equal(cw_wire_manifest_unpack("", 0, &back, &err), CW_E_CORRUPT);
+    assert_true(cw_wire_manifest_unpack(packed->data, packed->len / 2, 1 << 20, &back, &err) < 0);
+    assert_int_equal(cw_wire_manifest_unpack("{}", 2, 1 << 20, &back, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_wire_manifest_unpack("", 0, 1 << 20, &back, &err), CW_E_CORRUPT);
     /* A frame that says that it holds 2^62 bytes. */
     static const uint8_t bomb[] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0,
                                    0,    0,    0,    0,    0x40, 1, 0, 0};
-    assert_int_equal(cw_wire_manifest_unpack(bomb, sizeof bomb, &back, &err), CW_E_LIMIT);
+    assert_int_equal(cw_wire_manifest_unpack(bomb, sizeof bomb, 1 << 20, &back, &err), CW_E_LIMIT);
     cw_buf_unref(packed);
     cw_value_fini(&manifest);
+}
+
+/* Some bytes that would become gigabytes of values are refused before they do. */
+static void test_manifest_memory(void **state)
+{
+    (void)state;
+    const size_t zeros = 1 << 20;
+    CW_STR_AUTO text = {0};
+    cw_str_add_char(&text, '[');
+    for (size_t i = 0; i < zeros; i++)
+        cw_str_add(&text, "0,");
+    cw_str_add(&text, "0]");
+    struct cw_buf *packed = cw_codec_pack(cw_str_text(&text), text.len);
+    struct cw_value back = {0};
+    struct cw_err err = {0};
+    assert_true(packed->len < 1000);
+    assert_int_equal(cw_wire_manifest_unpack(packed->data, packed->len, 16 * zeros, &back, &err),
+                     CW_E_LIMIT);
+    assert_int_equal(
+        cw_wire_manifest_unpack(packed->data, packed->len, (size_t)1 << 30, &back, &err), 0);
+    assert_int_equal(back.n, zeros + 1);
+    cw_value_fini(&back);
+    cw_buf_unref(packed);
+}
+
+static int unpack_hello(const char *address, const char *version, struct cw_err *err)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__WorkerHello hello = CACHEW__V1__WORKER_HELLO__INIT;
+    message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
+    message.hello = &hello;
+    hello.address = (char *)(uintptr_t)address;
+    hello.version = (char *)(uintptr_t)version;
+    struct cw_buf *packed = cw_wire_pack(&message.base);
+    ProtobufCMessage *back = cw_wire_unpack_bytes(&cachew__v1__worker_message__descriptor,
+                                                  packed->data, packed->len, err);
+    cw_buf_unref(packed);
+    if (!back)
+        return err->code;
+    protobuf_c_message_free_unpacked(back, NULL);
+    return 0;
+}
+
+static void test_names(void **state)
+{
+    static const char *const bad[] = {"a\xff",    "\x1b[2J", "a\nb",
+                                      "\xc2\x9b", "\x7f",    "\xed\xa0\x80"};
+    static char good[] = "h\xc3\xa9 [::1]:80 \xf0\x9f\x98\x80", none[] = "";
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(unpack_hello(good, none, &err), 0);
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
+        assert_int_equal(unpack_hello(bad[i], none, &err), CW_E_INVALID);
+        assert_non_null(strstr(err.msg, "address"));
+        assert_int_equal(unpack_hello(good, bad[i], &err), CW_E_INVALID);
+    }
+}
+
+/* Texts for people are cleaned; their length stays. */
+static void test_texts(void **state)
+{
+    (void)state;
+    Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
+    char error[] = "no file \xff\x1b[2J\xc3\xa9\n\tthere";
+    struct cw_err err = {0};
+    failed.error = error;
+    struct cw_buf *packed = cw_wire_pack(&failed.base);
+    Cachew__V1__ItemFailed *back = (Cachew__V1__ItemFailed *)cw_wire_unpack_bytes(
+        &cachew__v1__item_failed__descriptor, packed->data, packed->len, &err);
+    assert_non_null(back);
+    assert_string_equal(back->error, "no file ??[2J\xc3\xa9\n\tthere");
+    protobuf_c_message_free_unpacked(&back->base, NULL);
+    cw_buf_unref(packed);
+}
+
+/* The options of a pipeline may hold any character, as a separator may be one. */
+static void test_values(void **state)
+{
+    (void)state;
+    Cachew__V1__Value value = CACHEW__V1__VALUE__INIT;
+    char text[] = "\x1f\xc3\xa9", broken[] = "\xff";
+    struct cw_err err = {0};
+    value.kind_case = CACHEW__V1__VALUE__KIND_TEXT;
+    for (int i = 0; i < 2; i++) {
+        value.text = i == 0 ? text : broken;
+        struct cw_buf *packed = cw_wire_pack(&value.base);
+        ProtobufCMessage *back =
+            cw_wire_unpack_bytes(&cachew__v1__value__descriptor, packed->data, packed->len, &err);
+        assert_int_equal(back != NULL, i == 0);
+        if (back)
+            protobuf_c_message_free_unpacked(back, NULL);
+        cw_buf_unref(packed);
+    }
 }
 
 static void test_unpack(void **state)
@@ -194,9 +289,16 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),   cmocka_unit_test(test_cacheable),
-        cmocka_unit_test(test_sets),   cmocka_unit_test(test_manifest),
-        cmocka_unit_test(test_unpack), cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_cacheable),
+        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_manifest),
+        cmocka_unit_test(test_manifest_memory),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_unpack),
+        cmocka_unit_test(test_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
