@@ -10,23 +10,30 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define CONNECTIONS_MAX 32
-#define IDLE_S 15
 /* how long a request waits for the loop; scrapers usually give up after 10 s */
 #define ANSWER_NS ((int64_t)5 * 1000000000)
 #define HOST_BYTES 256
+#define SWEEP_MS 1000
 
 struct cw_http {
     struct cw_loop *loop;
     const struct cw_http_page *pages;
     struct MHD_Daemon *daemon;
-    struct cw_mutex mutex; /* guards `stopping`, and `done` of all requests */
+    struct cw_mutex mutex; /* guards `stopping` and `peers`, and `done` of all requests */
     struct cw_cond cond;
     bool stopping;
-    uint32_t refs; /* atomic: references of the owner and of requests */
+    struct peer *peers;
+    struct cw_timer *sweep; /* ends connections that are slow */
+    uint32_t refs;          /* atomic: references of the owner and of requests */
+};
+struct peer { /* a connection; microhttpd has it, too */
+    struct peer *next, **prev;
+    int fd;
+    int64_t until_ms; /* It is ended then. */
 };
 struct request { /* a request; both the HTTP thread and the loop refer to it */
     struct cw_loop_node node;
@@ -53,6 +60,62 @@ static void request_unref(struct request *request)
     cw_str_fini(&request->text);
     http_unref(request->http);
     cw_mem_free(request);
+}
+
+/* ---- connections ---- */
+
+/* A connection has begun, or has ended. On the HTTP thread, which closes the descriptor after
+ * that. */
+static void on_connection(void *arg, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct cw_http *http = arg;
+    struct peer *peer = *socket_context;
+    cw_mutex_lock(&http->mutex);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        peer = CW_NEW(struct peer);
+        *peer = (struct peer){.next = http->peers,
+                              .prev = &http->peers,
+                              .fd = info ? info->connect_fd : -1,
+                              .until_ms = cw_clock_ms() + CW_HTTP_REQUEST_MS};
+        if (peer->next)
+            peer->next->prev = &peer->next;
+        http->peers = peer;
+        *socket_context = peer;
+    } else if (peer) {
+        *peer->prev = peer->next;
+        if (peer->next)
+            peer->next->prev = peer->prev;
+        cw_mem_free(peer);
+        *socket_context = NULL;
+    }
+    cw_mutex_unlock(&http->mutex);
+}
+
+/* A request has come as a whole: there may be time until the next one. */
+static void note_request(struct cw_http *http, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct peer *peer = info ? info->socket_context : NULL;
+    cw_mutex_lock(&http->mutex);
+    if (peer)
+        peer->until_ms = cw_clock_ms() + CW_HTTP_IDLE_MS;
+    cw_mutex_unlock(&http->mutex);
+}
+
+/* microhttpd's own limit counts from the last byte, so a byte now and then is enough for it. */
+static void on_sweep(void *arg)
+{
+    struct cw_http *http = arg;
+    int64_t now = cw_clock_ms();
+    cw_mutex_lock(&http->mutex);
+    for (struct peer *peer = http->peers; peer; peer = peer->next)
+        if (peer->fd >= 0 && now > peer->until_ms)
+            (void)shutdown(peer->fd, SHUT_RDWR);
+    cw_mutex_unlock(&http->mutex);
 }
 
 /* ---- on the loop thread ---- */
@@ -140,6 +203,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         *state = &begun;
         return MHD_YES;
     }
+    note_request(http, connection);
     for (const struct cw_http_page *page = http->pages; page->path; page++)
         if (strcmp(page->path, url) == 0)
             return answer_page(http, connection, page);
@@ -188,14 +252,18 @@ int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http
                      (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
     http->daemon =
         MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CW_HTTP_CONNECTIONS_MAX,
+                         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CW_HTTP_HOST_MAX,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(CW_HTTP_IDLE_MS / 1000),
+                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
     if (!http->daemon) {
         http_unref(http);
         return cw_err_set(err, CW_E_IO,
                           "cannot listen on %s: is the port taken, the address another host's?",
                           listen);
     }
+    http->sweep = cw_timer_new(loop, on_sweep, http);
+    cw_timer_start(http->sweep, SWEEP_MS, SWEEP_MS);
     *ret_http = http;
     return 0;
 }
@@ -214,6 +282,7 @@ void cw_http_stop(struct cw_http *http)
     http->stopping = true;
     cw_cond_broadcast(&http->cond);
     cw_mutex_unlock(&http->mutex);
+    cw_timer_free(http->sweep);
     MHD_stop_daemon(http->daemon);
     http_unref(http); /* requests that the loop has not handled yet keep it */
 }
