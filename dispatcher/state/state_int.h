@@ -129,6 +129,12 @@ struct cw_state {
 /* Queues the operation for the thread. It takes the operation from the caller. */
 void cw_state_add(struct cw_state *state, struct cw_state_op *op);
 
+/* ---- state_shrink.c ---- */
+/* Makes the open database one that can be made smaller. */
+void cw_state_shrink_prepare(struct cw_state *state);
+/* Gives back some pages if most are free; called after a transaction, by whoever writes. */
+void cw_state_shrink(struct cw_state *state);
+
 /* ---- state_schema.c ---- */
 /* Brings an open database to the present schema. `used`: the directory was in use before. */
 int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err);

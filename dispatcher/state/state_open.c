@@ -148,13 +148,15 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
         return cw_state_db_error(state->db, state->dir, "opening it", err);
     /* Somebody may be looking at the database with sqlite3(1). */
     sqlite3_busy_timeout(state->db, 2000);
-    static const char setup[] =
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
+    static const char setup[] = "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA "
+                                "synchronous=FULL; PRAGMA foreign_keys=ON;";
     rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);
     if (rc == 0)
         rc = check_whole(state, err);
     if (rc == 0)
         rc = cw_state_migrate(state->db, state->dir, locked > 0, err);
+    if (rc == 0)
+        cw_state_shrink_prepare(state);
     if (rc == 0)
         rc = raise_generation(state, locked, above, err);
     if (rc == 0 && sqlite3_open_v2(path, &state->reader, flags, NULL) != SQLITE_OK)

@@ -76,7 +76,8 @@ static void writer(void *arg)
             break;
         cw_mutex_unlock(&w->mutex);
         struct cw_err err = {0};
-        (void)run_batch(state, &w->batch, &err);
+        if (run_batch(state, &w->batch, &err) == 0)
+            cw_state_shrink(state);
         cw_mutex_lock(&w->mutex);
         w->err = err;
         w->phase = CW_STATE_RAN;

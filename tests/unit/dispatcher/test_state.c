@@ -410,6 +410,61 @@ static void torn_and_missing_files_are_refused(void **unused)
     remove_files();
 }
 
+/* ---- its size ---- */
+
+static int64_t file_bytes(void)
+{
+    cw_autofree char *path = path_of("state.db");
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
+/* Large pipelines leave when their jobs do. `old`: the file was made by a version that kept them. */
+static void shrinks(bool old)
+{
+    struct cw_err err = {0};
+    struct cw_state *state = open_ok();
+    cw_autofree char *large = cw_mem_new(8u << 20);
+    memset(large, 'x', 8u << 20);
+    put(state, "stays");
+    cw_state_put_job(state, &(const struct cw_state_job){.id = "large",
+                                                         .name = "",
+                                                         .options = {"", 0},
+                                                         .graph = {large, 8u << 20},
+                                                         .manifest = {"", 0},
+                                                         .info = {"", 0},
+                                                         .error = ""});
+    assert_int_equal(cw_state_commit(state, &err), 0);
+    cw_state_close(state);
+    assert_true(file_bytes() > 8 << 20);
+    if (old) {
+        cw_autofree char *path = path_of("state.db");
+        sqlite3 *db = NULL;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        const char *sql = "PRAGMA auto_vacuum=NONE; VACUUM";
+        assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL),
+                         SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+    }
+    state = open_ok();
+    cw_state_remove_job(state, "large");
+    assert_int_equal(cw_state_commit(state, &err), 0);
+    cw_state_close(state);
+    assert_true(file_bytes() < 1 << 20);
+    state = open_ok();
+    cw_state_close(state);
+    remove_files();
+}
+
+static void the_room_of_removed_jobs_is_given_back(void **unused)
+{
+    (void)unused;
+    shrinks(false);
+    shrinks(true);
+}
+
 /* The database of an open state, as somebody else sees it. */
 static void elsewhere(const char *sql)
 {
@@ -925,6 +980,7 @@ int main(void)
         cmocka_unit_test(order_is_kept),
         cmocka_unit_test(a_disk_that_fails_changes_nothing_in_the_end),
         cmocka_unit_test(generations_rise),
+        cmocka_unit_test(the_room_of_removed_jobs_is_given_back),
         cmocka_unit_test(the_files_are_private),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
