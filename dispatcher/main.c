@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/args.h"
+#include "base/files_limit.h"
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
@@ -218,6 +219,7 @@ int main(int argc, char **argv)
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
+    cw_files_limit_raise();
     rc = set_source_roots(&d.options, &err);
     if (rc < 0) {
         fprintf(stderr, "cachew-dispatcher: %s\n", err.msg);

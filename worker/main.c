@@ -11,6 +11,7 @@
 
 #include "base/args.h"
 #include "base/clock.h"
+#include "base/files_limit.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -75,16 +76,6 @@ static void on_parent_gone(void *arg)
         _exit(0);
     leave_within(cw_worker_drain_limit_ms(p->worker) + CLOSE_MS);
     cw_worker_abandon(p->worker, on_drained, p);
-}
-
-/* Raises the limit of descriptors as far as allowed: shared memory, files and clients need them. */
-static void raise_files_limit(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == files.rlim_max)
-        return;
-    files.rlim_cur = files.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* Says so if strangers may read through this worker whatever its user may. Whoever starts a worker
@@ -235,7 +226,7 @@ int main(int argc, char **argv)
         cw_log_warn("worker", "nice %lld: %s", (long long)nice_level, strerror(errno));
     if (level_name)
         cw_log_set_level(level);
-    raise_files_limit();
+    cw_files_limit_raise();
     warn_of_open_files(&o, exit_with_stdin);
     o.threads = (size_t)threads;
     o.no_shm = !shm;

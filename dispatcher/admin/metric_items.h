@@ -32,6 +32,11 @@ METRIC(ONE, "cachew_dispatcher_calls_refused_total", COUNTER,
 METRIC(ONE, "cachew_dispatcher_calls_timed_out_total", COUNTER,
        "Calls that were ended because their first message did not come in time.",
        (double)calls_of(s->d).timed_out)
+METRIC(ONE, "cachew_dispatcher_connections_total", COUNTER, "Connections that were taken.",
+       (double)calls_of(s->d).connections)
+METRIC(ONE, "cachew_dispatcher_connections_refused_total", COUNTER,
+       "Connections that were refused because too few descriptors were left.",
+       (double)calls_of(s->d).connections_refused)
 METRIC(METHOD, "cachew_dispatcher_messages_total", COUNTER, "Messages that came.",
        (double)s->method->messages)
 METRIC(METHOD, "cachew_dispatcher_longest_message_seconds", GAUGE,

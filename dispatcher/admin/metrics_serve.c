@@ -18,14 +18,33 @@ static bool print_health(void *arg, struct cw_str *out)
     return !d->stopping && !d->unwritten;
 }
 
+/* The loop turns, or nobody would print this. */
+static bool print_alive(void *arg, struct cw_str *out)
+{
+    (void)arg;
+    cw_str_add(out, "ok\n");
+    return true;
+}
+
+static bool print_ready(void *arg, struct cw_str *out)
+{
+    const struct cw_dispatcher *d = arg;
+    if (!d->server || !cw_server_calls(d->server).full)
+        return print_health(arg, out);
+    cw_str_add(out, "connections are refused: too few descriptors are left\n");
+    return false;
+}
+
 int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
 {
-    static struct cw_http_page pages[3];
+    static struct cw_http_page pages[5];
     if (!d->options.metrics_listen)
         return 0;
     pages[0] = (struct cw_http_page){"/metrics", "text/plain; version=0.0.4; charset=utf-8",
                                      print_metrics, d};
     pages[1] = (struct cw_http_page){"/healthz", "text/plain; charset=utf-8", print_health, d};
+    pages[2] = (struct cw_http_page){"/livez", "text/plain; charset=utf-8", print_alive, d};
+    pages[3] = (struct cw_http_page){"/readyz", "text/plain; charset=utf-8", print_ready, d};
     int rc = cw_http_start(d->loop, d->options.metrics_listen, pages, &d->http, err);
     if (rc < 0)
         return cw_err_wrap(err, "--metrics-listen");

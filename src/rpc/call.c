@@ -148,6 +148,7 @@ void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_me
     call->method = *method;
     call->method_index = cw_server_method_index(server, method);
     call->request_max = server->times[call->method_index].request_max;
-    if (!cw_door_enter(&server->door, &call->guest, grpc, read_request, call))
+    cw_autofree char *peer = cw_listener_peer(&server->listener, grpc);
+    if (!cw_door_enter(&server->door, &call->guest, grpc, peer, read_request, call))
         cw_call_fail(call, CW_E_LIMIT, "too many calls wait to be read");
 }

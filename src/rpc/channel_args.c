@@ -6,8 +6,6 @@
 #include "rpc/rpc_int.h"
 
 #define KEEPALIVE_MS 30000 /* idle time after which the peer is asked with a ping */
-/* time without an answer after which the connection is given up */
-#define KEEPALIVE_TIMEOUT_MS 20000
 /* shortest time between pings that a server allows; well below KEEPALIVE_MS */
 #define PING_ALLOWED_MS 15000
 /* limit for a peer that accepts the connection and then says nothing */
@@ -35,7 +33,7 @@ static void init(struct cw_rpc_args *args, bool small)
     if (small)
         add(args, GRPC_ARG_HTTP2_BDP_PROBE, 0);
     add(args, GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS);
-    add(args, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_TIMEOUT_MS);
+    add(args, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, CW_RPC_UNANSWERED_MS);
     add(args, GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     add(args, GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }

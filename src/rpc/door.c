@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rpc/door.h"
 
-#include <grpc/support/alloc.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -32,11 +31,9 @@ static void take_out(struct cw_door_guest *guest)
 /* ---- peers ---- */
 
 /* Cuts the port off: "ipv4:10.0.0.1:4711" -> "ipv4:10.0.0.1". All peers of a unix socket are one. */
-static struct cw_door_peer *peer_of(struct cw_door *door, grpc_call *call)
+static struct cw_door_peer *peer_of(struct cw_door *door, const char *address)
 {
-    char *text = grpc_call_get_peer(call);
-    cw_autofree char *host = cw_mem_strdup(text ? text : "");
-    gpr_free(text);
+    cw_autofree char *host = cw_mem_strdup(address);
     char *colon = strncmp(host, "unix", 4) == 0 ? strchr(host, ':') : strrchr(host, ':');
     if (colon)
         *colon = '\0';
@@ -126,14 +123,14 @@ void cw_door_fini(struct cw_door *door)
 }
 
 bool cw_door_enter(struct cw_door *door, struct cw_door_guest *guest, grpc_call *call,
-                   cw_loop_fn *read, void *arg)
+                   const char *peer, cw_loop_fn *read, void *arg)
 {
     if (door->waiting_n >= CW_DOOR_WAITING_MAX) {
         door->refused++;
         return false;
     }
     *guest = (struct cw_door_guest){.call = call,
-                                    .peer = peer_of(door, call),
+                                    .peer = peer_of(door, peer),
                                     .since_ms = cw_clock_ms(),
                                     .read = read,
                                     .arg = arg};

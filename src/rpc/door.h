@@ -37,10 +37,10 @@ struct cw_door {
 
 void cw_door_init(struct cw_door *door, struct cw_loop *loop);
 void cw_door_fini(struct cw_door *door);
-/* A call has come. Calls read(arg) at once or later, when its first message may be read. Returns
+/* A call has come from a peer ("ipv4:10.0.0.1:4711"). Calls read(arg) at once or later, when its first message may be read. Returns
  * false if too many wait already: then nothing is called, and the caller ends the call. */
 bool cw_door_enter(struct cw_door *door, struct cw_door_guest *guest, grpc_call *call,
-                   cw_loop_fn *read, void *arg);
+                   const char *peer, cw_loop_fn *read, void *arg);
 /* The first message has come, or the call is over. Does nothing if the guest is not at the door. */
 void cw_door_leave(struct cw_door *door, struct cw_door_guest *guest);
 

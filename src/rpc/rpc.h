@@ -176,10 +176,13 @@ bool cw_server_next_method(const struct cw_server *server, size_t *i,
                            struct cw_method_time *ret_time);
 /* The calls and streams of a server: those that are open, those of them that have not said anything;
  * and those that were refused since it was made since too many of these were there, or ended
- * because their first message did not come in time. */
+ * because their first message did not come in time. Then the connections that it took, and those
+ * that it refused because descriptors ran short. */
 struct cw_server_calls {
     size_t open, silent;
     uint64_t refused, timed_out;
+    uint64_t connections, connections_refused;
+    bool full; /* Connections are refused now. */
 };
 struct cw_server_calls cw_server_calls(const struct cw_server *server);
 /* Listens at "127.0.0.1:0", "[::]:8080" or "unix:/path". *ret_address receives the address with the

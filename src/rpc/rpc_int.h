@@ -44,6 +44,8 @@ grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n,
                                     size_t *ret_bytes) CW_MUST_CHECK;
 
 /* ---- channel arguments (channel_args.c) ---- */
+/* time without an answer after which a connection is given up */
+#define CW_RPC_UNANSWERED_MS 20000
 #define CW_RPC_ARGS_MAX 20
 struct cw_rpc_args {
     grpc_arg v[CW_RPC_ARGS_MAX];

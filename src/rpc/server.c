@@ -6,7 +6,6 @@
  * the last call has ended (server_ref.c). */
 #include "rpc/rpc.h"
 
-#include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
 #include <stdio.h>
 
@@ -30,6 +29,7 @@ struct cw_server *cw_server_new(struct cw_rpc *rpc)
     server->rpc = rpc;
     cw_door_init(&server->door, rpc->loop);
     server->server = grpc_server_create(&args.args, NULL);
+    cw_listener_init(&server->listener, rpc->loop, server->server);
     grpc_server_register_completion_queue(server->server, rpc->queue, NULL);
     cw_rpc_op_init(&server->shut_op, rpc, on_shut);
     rpc->objects++;
@@ -101,11 +101,9 @@ int cw_server_listen(struct cw_server *server, const char *address, char *ret_ad
         code = cw_rpc_address_clear(address, err);
     if (code)
         return code;
-    grpc_server_credentials *creds = grpc_insecure_server_credentials_create();
-    int port = grpc_server_add_http2_port(server->server, address, creds);
-    grpc_server_credentials_release(creds);
-    if (port <= 0)
-        return cw_rpc_address_explain(address, err);
+    int port = cw_listener_open(&server->listener, address, err);
+    if (port < 0)
+        return port;
     int host_n = (int)(strrchr(address, ':') - address);
     if (is_unix)
         snprintf(ret_address, cap, "%s", address);
@@ -142,6 +140,7 @@ void cw_server_start(struct cw_server *server)
         cw_rpc_op_init(&server->incoming[i].op, server->rpc, on_incoming);
         post(&server->incoming[i]);
     }
+    cw_listener_start(&server->listener);
 }
 
 static void dispatch(struct cw_server *server, grpc_call *call, const char *path)
@@ -194,6 +193,7 @@ void cw_server_stop(struct cw_server *server, int64_t grace_ms, cw_loop_fn *fn, 
     if (!server->started)
         cw_server_start(server);
     server->stopping = true;
+    cw_listener_close(&server->listener);
     server->stopped = fn;
     server->arg = arg;
     for (struct cw_server_part *part = server->parts; part; part = part->next)

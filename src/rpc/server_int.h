@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "rpc/door.h"
+#include "rpc/listen.h"
 #include "rpc/rpc_int.h"
 
 /* The number of requests for a call that are posted with gRPC. When more calls arrive at once, the
@@ -44,6 +45,7 @@ struct cw_server {
     struct cw_incoming incoming[CW_SERVER_INCOMING];
     size_t posted; /* how many of the requests gRPC has now */
     size_t calls;  /* number of open calls and streams */
+    struct cw_listener listener;
     struct cw_door door;
     size_t queue_max; /* the most bytes that may wait for a peer; 0: no limit */
     bool started, stopping, shut;

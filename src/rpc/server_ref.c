@@ -13,6 +13,7 @@ static void free_server(struct cw_server *server)
 {
     cw_timer_free(server->grace);
     cw_door_fini(&server->door);
+    cw_listener_fini(&server->listener);
     grpc_server_destroy(server->server);
     for (struct cw_server_part *part = server->parts, *next; part; part = next) {
         next = part->next;
@@ -76,8 +77,13 @@ bool cw_server_next_method(const struct cw_server *server, size_t *i,
 struct cw_server_calls cw_server_calls(const struct cw_server *server)
 {
     const struct cw_door *door = &server->door;
-    return (struct cw_server_calls){server->calls, door->reading_n + door->waiting_n, door->refused,
-                                    door->timed_out};
+    return (struct cw_server_calls){.open = server->calls,
+                                    .silent = door->reading_n + door->waiting_n,
+                                    .refused = door->refused,
+                                    .timed_out = door->timed_out,
+                                    .connections = server->listener.taken,
+                                    .connections_refused = server->listener.refused,
+                                    .full = cw_listener_is_full(&server->listener)};
 }
 
 void cw_server_enter(struct cw_server *server)

@@ -189,7 +189,7 @@ void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_
     if (!stream->accepted && !stream->finishing)
         cw_stream_finish(stream, CW_E_INTERNAL, "the stream was not accepted");
     if (stream->at_door && !stream->finishing && !stream->freed &&
-        !cw_door_enter(&server->door, &stream->guest, call, let_in, stream))
+        !cw_door_enter(&server->door, &stream->guest, call, cw_stream_peer(stream), let_in, stream))
         cw_stream_finish(stream, CW_E_LIMIT, "too many calls wait to be read");
     stream_done(stream);
 }

@@ -32,8 +32,13 @@ void stream_destroy(struct cw_stream *stream)
 
 static void keep_peer(struct cw_stream *stream)
 {
-    char *peer = grpc_call_get_peer(stream->call);
+    if (stream->server) { /* The listener forgets it when the connection ends. */
+        if (!stream->peer)
+            stream->peer = cw_listener_peer(&stream->server->listener, stream->call);
+        return;
+    }
     cw_mem_free(stream->peer);
+    char *peer = grpc_call_get_peer(stream->call);
     stream->peer = cw_mem_strdup(peer ? peer : "unknown");
     gpr_free(peer);
 }

@@ -169,7 +169,7 @@ static void test_other_server(void **state)
     world_close(&world);
 }
 
-static void send_garbage(const char *address, const void *p, size_t n)
+static void send_bytes(const char *address, const void *p, size_t n)
 {
     struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     unsigned port;
@@ -186,6 +186,37 @@ static void send_garbage(const char *address, const void *p, size_t n)
     close(fd);
 }
 
+struct garbage {
+    struct world *world;
+    const void *p;
+    size_t n;
+    bool done;
+};
+
+static void on_garbage_sent(void *arg)
+{
+    struct garbage *garbage = arg;
+    garbage->done = true;
+    world_poke(garbage->world);
+}
+
+static void garbage_thread(void *arg)
+{
+    struct garbage *garbage = arg;
+    send_bytes(garbage->world->address, garbage->p, garbage->n);
+    cw_loop_post(garbage->world->loop, on_garbage_sent, garbage);
+}
+
+/* Waits until the server has closed the connection; the loop takes connections meanwhile. */
+static void send_garbage(struct world *world, const void *p, size_t n)
+{
+    struct garbage garbage = {.world = world, .p = p, .n = n};
+    struct cw_thread thread = {0};
+    cw_thread_start(&thread, "garbage", garbage_thread, &garbage);
+    world_wait(world, &garbage.done);
+    cw_thread_join(&thread);
+}
+
 static void test_other_clients(void **state)
 {
     static const char http1[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -196,10 +227,10 @@ static void test_other_clients(void **state)
     (void)state;
     world_open(&world, "127.0.0.1:0");
     struct cw_buf *noise = pattern_buf(10000, 9);
-    send_garbage(world.address, http1, sizeof http1 - 1);
-    send_garbage(world.address, preface, sizeof preface - 1);
-    send_garbage(world.address, noise->data, noise->len);
-    send_garbage(world.address, "", 0);
+    send_garbage(&world, http1, sizeof http1 - 1);
+    send_garbage(&world, preface, sizeof preface - 1);
+    send_garbage(&world, noise->data, noise->len);
+    send_garbage(&world, "", 0);
     world_call(&world, "/test.T/Echo", "still here", 10, 60000, &result);
     assert_int_equal(result.code, 0);
     result_fini(&result);
