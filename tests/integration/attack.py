@@ -1,0 +1,321 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Says to a daemon what no honest peer says: attack.py WHAT ADDRESS [N]. Ends with 0 when the daemon has let go of all that this held.
+
+acks         a trainer acknowledges N intervals that do not touch, again and again
+acks_dealt   one of two coordinated trainers acknowledges three intervals up to 2^40
+silent       N calls that say nothing; each is ended
+halves       N calls that announce 2 MiB and send all but the end; each is ended
+connections  N connections that say nothing, until standard input ends
+slow_http    N connections with half a request, from several addresses of 127/8; each is closed
+ports        a worker and a trainer whose names are not text; both are refused
+dispatcher   serves a worker at ADDRESS: leases of N intervals, revoked one by one; prints `ready HOST:PORT`, then `done`
+"""
+import socket
+import struct
+import sys
+import threading
+
+import grpc
+
+# ---- messages ----
+
+
+def varint(n):
+    out = bytearray()
+    while n > 127:
+        out.append(n & 127 | 128)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def num(field, n):
+    return varint(field << 3) + varint(n)
+
+
+def fixed(field, n):
+    return varint(field << 3 | 1) + struct.pack("<Q", n)
+
+
+def part(field, data):
+    data = data.encode() if isinstance(data, str) else data
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def graph(stop, size):
+    def option(key, n):
+        return part(8, part(7, part(1, key) + part(2, num(3, 2 * n))))
+
+    first = part(2, part(3, "range") + option("stop", stop))
+    return first + part(2, part(3, "batch") + part(4, varint(0)) + option("size", size))
+
+
+def client_hello(name, consumers=1, consumer=0, stop=10**8, size=1):
+    options = part(1, name) + part(2, graph(stop, size)) + num(4, 1)
+    if consumers > 1:
+        options += num(9, 1) + num(10, consumers)
+    return part(2, num(1, 1) + part(2, "attack") + fixed(3, 77 + consumer) + part(5, options) + num(6, consumer) + part(10, "attacker"))
+
+
+def intervals(field, pairs):
+    return b"".join(part(field, num(1, lo) + num(2, hi)) for lo, hi in pairs)
+
+
+def ack(pairs):
+    sets = intervals(2, pairs)
+    return part(3, part(1, sets) + part(2, sets))
+
+
+# ---- streams ----
+
+
+def raw(data):
+    return data
+
+
+class Stream:
+    """A stream to a method: say() sends, hear() waits for a message."""
+
+    def __init__(self, channel, method):
+        self.items, self.lock, self.more, self.over = [], threading.Lock(), threading.Event(), False
+        self.call = channel.stream_stream(method, request_serializer=raw, response_deserializer=raw)(self.requests())
+
+    def requests(self):
+        while True:
+            self.more.wait()
+            with self.lock:
+                item = self.items.pop(0) if self.items else None
+                if not self.items:
+                    self.more.clear()
+            if item is None:
+                return
+            yield item
+
+    def say(self, data):
+        with self.lock:
+            self.items.append(data)
+        self.more.set()
+
+    def hear(self):
+        return next(self.call)
+
+
+def info(channel):
+    channel.unary_unary("/cachew.v1.Admin/Info", request_serializer=raw, response_deserializer=raw)(b"", timeout=120)
+
+
+def attach(address, name, **more):
+    channel = grpc.insecure_channel(address)
+    stream = Stream(channel, "/cachew.v1.Jobs/Attach")
+    stream.say(client_hello(name, **more))
+    while not stream.hear().startswith(b"\x08") or False:
+        pass
+    return channel, stream
+
+
+def acks(address, n):
+    channel, stream = attach(address, "acks")
+    for k in range(4):
+        stream.say(ack([(4 * i + k, 4 * i + k + 1) for i in range(n)]))
+        info(channel)
+    channel.close()
+
+
+def acks_dealt(address, n):
+    pairs = [(0, 1 << 38), (1 << 39, 3 << 38), (7 << 37, 1 << 40)]
+    channel, stream = attach(address, "dealt", consumers=2, stop=1 << 40)
+    for _ in range(n):
+        stream.say(ack(pairs))
+        info(channel)
+    channel.close()
+
+
+def ports(address, _n):
+    for method, hello in (("/cachew.v1.Fleet/Attach", part(2, num(1, 1) + part(2, "1") + fixed(3, 5) + part(4, b"\x1b[2J:1"))),
+                          ("/cachew.v1.Jobs/Attach", client_hello(b"\xff"))):
+        channel = grpc.insecure_channel(address)
+        stream = Stream(channel, method)
+        stream.say(hello)
+        try:
+            while True:
+                stream.hear()
+        except grpc.RpcError as error:
+            assert error.code() == grpc.StatusCode.INVALID_ARGUMENT, error
+            assert "UTF-8" in error.details(), error
+        info(channel)
+        channel.close()
+
+
+# ---- HTTP/2 by hand ----
+
+DATA, HEADERS, RST, SETTINGS, PING, GOAWAY, UPDATE = 0, 1, 3, 4, 6, 7, 8
+
+
+def frame(kind, flags, stream, data=b""):
+    return struct.pack(">I", len(data))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + data
+
+
+def headers(path):
+    pairs = ((":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "x"), ("content-type", "application/grpc"), ("te", "trailers"))
+    return b"".join(b"\0" + bytes([len(k)]) + k.encode() + bytes([len(v)]) + v.encode() for k, v in pairs)
+
+
+class Calls:
+    """Calls on one connection, of each of which as much is sent as the server takes. It ends when the server has ended all of them."""
+
+    def __init__(self, address, path, n, size, announced):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)))
+        self.left = {2 * i + 1: size for i in range(n)}
+        self.window, self.windows, self.initial, self.buffer = 65535, {}, 65535, b""
+        out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0)
+        self.head = b"" if announced is None else b"\0" + struct.pack(">I", announced)
+        for stream in self.left:
+            out += frame(HEADERS, 4, stream, headers(path))
+            self.windows[stream] = self.initial
+        self.socket.sendall(out)
+
+    def send(self):
+        for stream, left in self.left.items():
+            n = min(left, self.window, self.windows[stream], 16384)
+            while n > 0:
+                data = self.head if left == self.size and self.head else b""
+                data += bytes(n - len(data))
+                self.socket.sendall(frame(DATA, 0, stream, data))
+                left -= n
+                self.window -= n
+                self.windows[stream] -= n
+                n = min(left, self.window, self.windows[stream], 16384)
+            self.left[stream] = left
+
+    def ended(self, stream):
+        self.left.pop(stream, None)
+        self.windows.pop(stream, None)
+
+    def take(self, kind, flags, stream, data):
+        if kind == SETTINGS and not flags & 1:
+            for i in range(0, len(data), 6):
+                key, value = struct.unpack(">HI", data[i:i + 6])
+                if key == 4:
+                    for one in self.windows:
+                        self.windows[one] += value - self.initial
+                    self.initial = value
+            self.socket.sendall(frame(SETTINGS, 1, 0))
+        elif kind == PING and not flags & 1:
+            self.socket.sendall(frame(PING, 1, 0, data))
+        elif kind == UPDATE:
+            n = struct.unpack(">I", data)[0]
+            if stream == 0:
+                self.window += n
+            elif stream in self.windows:
+                self.windows[stream] += n
+        elif kind == RST or kind == HEADERS and flags & 1:
+            self.ended(stream)
+        elif kind == GOAWAY:
+            self.left.clear()
+
+    def run(self, size):
+        self.size = size
+        while self.left:
+            self.send()
+            data = self.socket.recv(1 << 16)
+            if not data:
+                return
+            self.buffer += data
+            while len(self.buffer) >= 9:
+                n = int.from_bytes(self.buffer[:3], "big")
+                if len(self.buffer) < 9 + n:
+                    break
+                kind, flags = self.buffer[3], self.buffer[4]
+                stream = int.from_bytes(self.buffer[5:9], "big") & 0x7fffffff
+                body, self.buffer = self.buffer[9:9 + n], self.buffer[9 + n:]
+                self.take(kind, flags, stream, body)
+
+
+def silent(address, n, method="/cachew.v1.Jobs/Attach"):
+    Calls(address, method, n, 0, None).run(0)
+
+
+def halves(address, n):
+    size = (2 << 20) - 4096
+    Calls(address, "/cachew.v1.Admin/GetJob", n, size, 2 << 20).run(size)
+
+
+# ---- connections ----
+
+
+def connections(address, n):
+    host, port = address.rsplit(":", 1)
+    kept = []
+    for _ in range(n):
+        try:
+            kept.append(socket.create_connection((host, int(port))))
+        except OSError:
+            pass
+    print("connected", flush=True)
+    sys.stdin.read()
+
+
+def slow_http(address, n):
+    host, port = address.rsplit(":", 1)
+    kept = []
+    for i in range(n):
+        one = socket.create_connection((host, int(port)), source_address=(f"127.0.{i % 8}.{i % 200 + 2}", 0))
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+        kept.append(one)
+    print("connected", flush=True)
+    for one in kept:
+        try:
+            while one.recv(4096):
+                pass
+        except OSError:
+            pass
+
+
+# ---- a dispatcher ----
+
+
+class Dispatcher(grpc.GenericRpcHandler):
+    def __init__(self, n):
+        self.n = n
+
+    def service(self, details):
+        if details.method == "/cachew.v1.Fleet/Attach":
+            return grpc.stream_stream_rpc_method_handler(self.serve, request_deserializer=raw, response_serializer=raw)
+        return None
+
+    def serve(self, requests, _context):
+        next(requests)
+        head = num(1, 1)
+        yield head + part(2, num(1, 3000) + num(2, 600000))
+        job = part(1, "j") + part(2, graph(1 << 40, 1)) + num(6, 1)
+        yield head + part(4, job)
+        apart = [(4 * i, 4 * i + 1) for i in range(self.n)]
+        lease = part(1, num(1, 1) + num(2, 1)) + part(2, "j") + intervals(4, apart)
+        yield head + part(5, lease)
+        for k in range(1000):
+            middle = (k * 7919 % self.n) * 4
+            yield head + part(6, part(1, "j") + intervals(3, [(middle, middle + 1)]))
+        yield head + part(6, part(1, "j") + intervals(3, apart))
+        print("done", flush=True)
+        for _ in requests:
+            pass
+
+
+def dispatcher(address, n):
+    from concurrent import futures
+    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[Dispatcher(n)])
+    port = server.add_insecure_port(address)
+    server.start()
+    print("ready %s:%d" % (address.rsplit(":", 1)[0], port), flush=True)
+    server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    what = sys.argv[1]
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    if what == "silent_worker":
+        silent(sys.argv[2], count, "/cachew.v1.Data/Fetch")
+    else:
+        globals()[what](sys.argv[2], count)

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What strangers and broken peers do to daemons (docs/limits.md): the offender ends, others are answered all the while, and what was
+# held is bounded and given back. Time is CPU time of the daemon, so that a busy machine changes nothing.
+. "$(dirname "$0")/lib.sh"
+
+attack() { # WHAT ARGS...
+    timeout 300 "$(dirname "$0")/attack.py" "$@" >"$work/attack.out" 2>"$work/attack.log" || fail "attack $*: $(cat "$work/attack.log")"
+}
+begin_attack() { # NAME ARGS...: in the background
+    begin "$1" "$(dirname "$0")/attack.py" "${@:2}"
+}
+cpu_s() { # NAME: CPU seconds of the daemon
+    awk -v hz="$(getconf CLK_TCK)" '{print int(($14 + $15) / hz)}' "/proc/${pid_of[$1]}/stat"
+}
+rss_mb() { # NAME
+    awk '/^VmRSS/ {print int($2 / 1024)}' "/proc/${pid_of[$1]}/status"
+}
+below() { # WHAT LIMIT VALUE
+    [ "$3" -le "$2" ] || fail "$1: $3, at most $2 is allowed"
+}
+answers() { timeout 60 "$cachew" jobs --dispatcher "$DISPATCHER" >"$work/jobs.out" 2>&1; }
+works() { # NAME: a job of its own is read to its end
+    echo '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "batch", "size": 10}]}' >"$work/small.json"
+    run "$1" "$work/small.json"
+}
+
+# Some 100,000 intervals that do not touch are acknowledged four times. (It took minutes when each was compared with all others.)
+case_acks() {
+    begin_dispatcher
+    begin_worker w
+    attack acks "$DISPATCHER" 100000
+    works after
+    below "CPU seconds" 60 "$(cpu_s dispatcher)"
+}
+# Three intervals up to 2^40 are half as many items of this trainer: it is not believed at once.
+case_acks_dealt() {
+    begin_dispatcher
+    begin_worker w
+    attack acks_dealt "$DISPATCHER" 4
+    works after
+    below "CPU seconds" 60 "$(cpu_s dispatcher)"
+    below "MiB" 400 "$(rss_mb dispatcher)"
+}
+# A dispatcher leases many intervals and takes them back one by one: the worker obeys, and ends when it is told to.
+case_lease() {
+    begin_attack evil dispatcher "$own_host:0" 200000
+    wait_until "a dispatcher ready" is_ready_or_gone evil
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/evil.out")
+    begin worker "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1 --drain-limit 1s
+    wait_until "the dispatcher has said all" grep -q '^done' "$work/evil.out"
+    end worker TERM
+    [ -z "${pid_of[worker]-}" ] || fail "the worker is still there"
+}
+# A trainer is told that 3 x 10^8 batches will not come.
+case_skip() {
+    begin_dispatcher
+    begin_worker w
+    echo '{"pipeline": [{"op": "range", "stop": 100000000000}, {"op": "batch", "size": 10}]}' >"$work/big.json"
+    begin trainer "$cachew" run "$work/big.json" --name big --no-hash --dispatcher "$DISPATCHER" --step-ms 1
+    ask_until "the job runs" runs
+    "$cachew" skip big 1000-300000000 --dispatcher "$DISPATCHER" >"$work/skip.out" 2>&1 || fail "skip: $(cat "$work/skip.out")"
+    ask_until "the trainer goes on" is_beyond 300000050
+    below "MiB" 500 "$(rss_mb trainer)"
+    end trainer INT
+    true
+}
+runs() { "$cachew" jobs --dispatcher "$DISPATCHER" 2>/dev/null | says running; }
+is_beyond() {
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" 2>/dev/null | awk -v least="$1" -F'"consumed":' '{split($2, v, ","); if (v[1] + 0 >= least) found = 1} END {exit !found}'
+}
+# A thousand calls that say nothing, at the dispatcher and at a worker: jobs are read meanwhile, and all of the calls are ended.
+case_silent() {
+    begin_dispatcher
+    begin_worker w
+    begin_attack one silent "$DISPATCHER" 900
+    begin_attack two silent_worker "$(sed -n 's/^ready //p' "$work/w.out")" 900
+    works meanwhile
+    wait_for one || fail "$(cat "$work/one.log")"
+    wait_for two || fail "$(cat "$work/two.log")"
+    works after
+}
+# Calls that announce 2 MiB and never end: few are read at a time, and none for long.
+case_halves() {
+    local before
+    begin_dispatcher
+    begin_worker w
+    before=$(rss_mb dispatcher)
+    begin_attack half halves "$DISPATCHER" 200
+    works meanwhile
+    wait_for half || fail "$(cat "$work/half.log")"
+    below "MiB" $((before + 150)) "$(rss_mb dispatcher)"
+    works after
+}
+# More connections than there are descriptors: who is here stays, /readyz says so, and new ones are taken again afterwards.
+case_descriptors() {
+    begin dispatcher bash -c 'ulimit -n 128; exec "$0" "$@"' "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/state" \
+        --metrics-listen "$own_host:0"
+    wait_until "dispatcher ready" is_ready_or_gone dispatcher
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/dispatcher.out")
+    http=$own_host:$(sed -n 's/.*metrics by HTTP at .*port \([0-9]*\).*/\1/p' "$work/dispatcher.log")
+    begin_worker w
+    mkfifo "$work/hold"
+    begin many bash -c '"$0" connections "$1" 300 <"$2"' "$(dirname "$0")/attack.py" "$DISPATCHER" "$work/hold"
+    exec 8>"$work/hold"
+    wait_until "connections" grep -q connected "$work/many.out"
+    ask_until "/readyz says no" says_status readyz 503
+    says_status livez 200 || fail "/livez: the loop turns"
+    exec 8>&-
+    wait_for many
+    ask_until "connections are taken again" answers
+    works after
+    says_status readyz 200 || fail "/readyz"
+}
+says_status() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "http://$http/$1")" = "$2" ]; }
+# Half requests for /healthz, from eight hosts: they are closed, and the next one is answered.
+case_slow_http() {
+    begin_dispatcher --metrics-listen "$own_host:0"
+    http=$own_host:$(sed -n 's/.*metrics by HTTP at .*port \([0-9]*\).*/\1/p' "$work/dispatcher.log")
+    begin_attack slow slow_http "$http" 100
+    wait_until "connections" grep -q connected "$work/slow.out"
+    ask_until "/healthz answers" says_status healthz 200
+    wait_for slow || fail "$(cat "$work/slow.log")"
+}
+# Names that would break terminals and other people's clients.
+case_names() {
+    begin_dispatcher
+    begin_worker w
+    attack ports "$DISPATCHER"
+    works after
+}
+run_case "$@"; exit
