@@ -124,6 +124,8 @@ void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct 
 {
     if (epoch->layout.mode == CW_MODE_SHARED)
         cw_job_set_owner(share->job, epoch, consumer, items);
+    epoch->given_n += cw_set_count(items);
+    epoch->hedged_n += hedge ? cw_set_count(items) : 0;
     struct cw_lease *lease = share->fill_lease;
     if (lease && (lease->epoch != epoch->number || lease->hedge != hedge ||
                   lease->consumer != consumer || lease->full)) {

@@ -282,6 +282,12 @@ uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consum
     return CW_MIN(cw_set_first_absent(received, 0), epoch->items);
 }
 
+uint64_t cw_epoch_may_hedge(const struct cw_epoch *epoch)
+{
+    uint64_t most = 1 + (epoch->given_n - epoch->hedged_n) / CW_HEDGE_SHARE;
+    return most - CW_MIN(most, epoch->hedged_n);
+}
+
 void cw_epoch_free(struct cw_epoch *epoch, const struct cw_set *items)
 {
     if (items->n == 0)

@@ -12,6 +12,8 @@
 #include "base/interval.h"
 #include "base/limits.h"
 
+#define CW_HEDGE_SHARE 20
+
 /* The values are those of ConsumerMode in job.proto. */
 enum cw_mode { CW_MODE_SINGLE = 0, CW_MODE_COORDINATED = 1, CW_MODE_SHARED = 2 };
 
@@ -40,6 +42,8 @@ struct cw_epoch {
     uint64_t none_free_below; /* No item below this number is free, so a search may begin here. */
     /* Jobs with to_all and shared jobs have one entry per consumer; NULL for other jobs. */
     struct cw_epoch_part *parts;
+    /* How many items were leased, each time counted, and how many of these leases are hedges. */
+    uint64_t given_n, hedged_n;
     bool dirty; /* The consumed set has changed since it was written to state.db. */
 };
 
@@ -93,6 +97,9 @@ uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer);
  * if there is none. */
 uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consumer);
 
+/* Returns how many more items of the epoch may be hedged: hedges are one in CW_HEDGE_SHARE of the
+ * items that were leased, and one. */
+uint64_t cw_epoch_may_hedge(const struct cw_epoch *epoch);
 /* Ends the lease of the items: those that are not received are free again. */
 void cw_epoch_free(struct cw_epoch *epoch, const struct cw_set *items);
 /* Finds the lowest run of free items in [from, limit), at most max items long. Returns false if
