@@ -14,7 +14,7 @@
  *      worker costs nothing.
  *   4. Stable. If the trainer waits more than before, it gets more workers, local ones first. If a
  *      remote worker should not be needed, it is tried without. A trial that brought nothing is not
- *      repeated for 30 windows, then 60, and so on. The policy begins anew if the trainer's demand
+ *      repeated for 60 windows, then 120, and so on. The policy begins anew if the trainer's demand
  *      or its step has changed by a quarter for three windows.
  *
  * If there are no remote workers at all, only local ones are used, by autoscale `auto`. */
@@ -27,8 +27,9 @@
 #define REOPEN 0.25
 #define ROUND_DOWN 0.05 /* 2.05 workers count as 2: measurement decides whether they are enough */
 #define GAIN_LEAST 0.15 /* the same constant as in autoscale `auto` */
-#define AGAIN_AFTER 30
+#define AGAIN_AFTER 60
 #define AGAIN_DOUBLINGS 10
+#define BENT 0.02 /* if each gives less than before by this part, more would not help */
 #define NOT_KNOWN (-1.0)
 /* If the trainer waits so large a part of its time, and did not before, one window is enough to
  * decide. */
@@ -87,13 +88,34 @@ static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window
 
 /* ---- local workers ---- */
 
+/* Returns the shortest time of a batch with any number of remote workers that was measured. */
+static double best_batch_s(const struct cw_scale_state *s)
+{
+    double best = (double)INFINITY;
+    for (size_t i = 0; i < s->levels_n; i++)
+        if (s->levels[i].before == 0)
+            best = fmin(best, 1 / s->levels[i].given);
+    return best;
+}
+
+/* Returns the most that each of a number of workers gave. */
+static double each_gives(const struct cw_scale_state *s)
+{
+    double most = 0;
+    for (size_t i = 0; i < s->levels_n; i++)
+        most = fmax(most, s->levels[i].given / s->levels[i].workers);
+    return most;
+}
+
 static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *w,
                         const struct limits *limits, struct cw_scale_decision *d)
 {
     /* What autoscale has settled at is enough, unless there are no more. */
-    bool is_short = w->wait_share > limits->stall && w->remote >= limits->remote;
+    bool is_short = w->wait_share > limits->stall && w->remote >= limits->remote &&
+                    each_gives(s) * w->seconds * w->remote < 1 + BENT;
     double should = is_short ? needed(w) : w->remote;
     s->converged = *w;
+    s->converged.seconds = fmin(w->seconds, best_batch_s(s));
     s->phase_count = 0;
     s->needed = should > 0 ? should : w->remote + limits->local;
     s->local_floor = limits->local + 1;

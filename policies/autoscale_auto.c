@@ -1,54 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The autoscale policy `auto`, which is the default. It looks for the knee: the fewest workers with
- * which the trainer is, but for max_stall, as fast as with any number. It knows how fast the
- * trainer would take batches if it never waited (its own step). From what it measured with a few
- * numbers of workers it derives what any number would give (scale_fit.h), so that it jumps instead
- * of climbing:
+ * which the trainer is, but for max_stall, as fast as with any number. It estimates: from what it
+ * measured with a few numbers of workers it derives all explanations, how probable each is, and
+ * with which probability a number of workers is the right one (scale_explain.h). So it jumps
+ * instead of climbing:
  *
- *   out       to the number that should be enough for the trainer
- *   back      if something other than the workers is the limit: to about the largest total rate
- *             that was measured, divided by the rate of one worker
- *   again     once or twice more, by what these two numbers showed
+ *   out       to the number that should be enough for the trainer; if the job begins with many
+ *             workers and its trainer waits, first to a quarter of them, which shows what one gives
+ *   back      to the number whose trial decides best between the explanations that remain
+ *   again     until one number is right in all likelihood, four moves at most
  *
- * Then it rests. The number of windows that it averages before a move depends on their noise and on
- * the number of workers; a single odd window is left out. It looks again when the trainer's demand,
- * or what its workers give, has changed. If more workers did not help a trainer that waits, a few
- * more are tried after 60 windows, then 120, and so on, since only a trial shows that a ceiling was
- * lifted. Workers that other jobs have are wanted as long as the trainer waits, and no longer. */
+ * Then it rests. How many windows it averages before a move depends on whether they could change
+ * the decision; an odd window is left out. It looks again when the trainer's demand or what its
+ * workers give has changed (scale_watch.h), and moves when what it measures while it rests leaves no
+ * doubt. If more workers did not help a trainer that waits, a few more are tried after 150 windows,
+ * then 300, and so on, since only a trial shows that a ceiling was lifted. Workers that other jobs
+ * have are wanted as long as the trainer waits, and no longer. */
 #include <math.h>
 
-#include "policies/scale_fit.h"
+#include "policies/scale_explain.h"
 #include "policies/scale_int.h"
+#include "policies/scale_level.h"
 #include "policies/scale_watch.h"
 
 #define UNBOUNDED ((double)INFINITY)
 #define STALL 0.05
+/* ---- windows and moves ---- */
 #define IN_A_ROW 4
-#define WINDOWS_MOST 12 /* the most windows that are averaged before a move */
+#define LARGE 20 /* more workers than this need a rate that was measured better */
 #define WINDOWS_LEAST 3
 #define WINDOWS_LEAST_LARGE 5
-#define AGE_TRIAL 20 /* no trial begins later, since its end might be missed */
-#define LARGE 20     /* a knee above this number of workers needs a rate that was measured better */
-#define WINDOWS_LARGE 4
-#define SURE 3 /* number of standard deviations that count as certain */
-#define FAR 1.5
-#define NEXT_TO 1.15
-#define FAR_BELOW 4
+#define WINDOWS_FIRST 2
+#define WINDOWS_FIRST_LARGE 4
+#define WINDOWS_MOST 12 /* the most windows that are averaged before a move */
+#define WINDOWS_WRONG 6 /* the same with a number that is wrong, after the first move */
+#define WINDOWS_SAVE 6  /* number of windows before one tries to do with fewer */
+#define AGE_TRIAL 20    /* no trial begins later, since its end might be missed */
 #define MOVES_MOST 4
-#define MOVES_FREE 3 /* after so many moves only clear errors are corrected */
-#define MARGIN 0.025 /* part of the knee that is added to it, for small ones */
-#define TOO_MANY 1.05
+/* ---- probabilities ---- */
+#define SURE 0.98
+#define SURE_SAVE 0.99
+#define LIKELY 0.5     /* a number that is right with this probability is measured to the end */
+#define BETTER_BY 0.03 /* by how much more probable another number must be */
+/* ---- numbers of workers ---- */
+#define FEW 12      /* up to this number one worker less is worth a move */
+#define QUARTER 4   /* by what the number is divided if it is not known what one worker gives */
+#define NEARLY 0.85 /* if nearly all workers are needed, all are tried, which shows more */
+#define FURTHER 1.3
+#define TOLD_MORE 1.1 /* workers say that they could give so many times what they gave */
+#define AS_MUCH 0.952
+/* ---- when it rests ---- */
+#define LOOK_EVERY 4 /* windows between two looks at whether another number is right */
 /* windows without waiting after which one worker less is tried, if no worker reports its rate */
 #define PROBE_AFTER 8
-#define AGAIN_AFTER 120
+#define AGAIN_AFTER 150
 #define AGAIN_DOUBLINGS 8
-#define AS_BEFORE 0.05
 #define WINDOWS_TRIAL 6
 #define CONTRADICTION 60      /* misfit of levels that contradict each other */
 #define CONTRADICTION_AFTER 8 /* number of windows after which a contradiction counts */
-#define FURTHER 1.3
-#define NEAR_CEILING 0.7
-#define TELLING 0.12
 
 struct look { /* the input and the results of one decision */
     struct cw_scale_state *s;
@@ -57,52 +66,62 @@ struct look { /* the input and the results of one decision */
     double slack, stall;
     double most;
     struct cw_scale_level now; /* what was measured with the present number of workers */
-    struct cw_scale_fit fit;
-    double knee;
+    struct cw_scale_view view;
+    /* the number that is right with the highest probability, and that of the present number */
+    double best, best_right, here_right;
     struct cw_str *reason;
     bool trial; /* the target is a trial, and not the number that is meant to stay */
 };
 
 /* ---- choosing the target ---- */
 
-/* Adds half of what is allowed above the knee, so that an error to either side does no harm. */
-static double rounded(double knee)
+/* Returns the most probable explanation that does not guess what one worker gives. */
+static const struct cw_scale_fit *likely(const struct look *l)
 {
-    double half = fmax(floor(knee * (TOO_MANY - 1)), 1) / 2;
-    return ceil(knee + fmin(knee * MARGIN, half) - 1e-9);
+    size_t i = 0;
+    while (i + 1 < l->view.n && l->view.fits[i].guessed)
+        i++;
+    return &l->view.fits[i];
 }
 
-static double most_right(double knee)
+/* Returns the expected rate of so many workers. */
+static double gives(const struct look *l, double n)
 {
-    return fmax(TOO_MANY * ceil(knee), ceil(knee) + 1);
-}
-
-/* Whether noise cannot be the reason that a wrong number of workers looks right. */
-static bool is_sure(const struct look *l, double to)
-{
-    double error = SURE * l->fit.error;
-    return to >= fmin(l->knee * (1 + error), l->most) && to <= most_right(l->knee * (1 - error));
+    return cw_scale_fit_gives(likely(l), n);
 }
 
 /* Whether the present number was measured long enough for a move. A few windows are enough for a
- * trial with more workers. */
+ * trial, and where more could not change the decision. */
 static bool is_measured(const struct look *l, double to)
 {
-    double windows = l->now.windows, most = CW_SCALE_AGE_FREE - 1 - (l->s->age - windows);
-    if (l->s->moves < 1)
-        return windows >= 2 && (l->knee < LARGE || windows >= WINDOWS_LARGE);
-    if (windows < (l->knee < LARGE ? WINDOWS_LEAST : WINDOWS_LEAST_LARGE))
+    double windows = l->now.windows, left = CW_SCALE_AGE_FREE - 1 - (l->s->age - windows);
+    bool large = l->best >= LARGE, wrong = l->s->moves > 1 && l->here_right < 1 - SURE;
+    if (to == l->now.workers && l->here_right >= SURE)
+        return windows >= (to > 1 && to <= FEW ? WINDOWS_SAVE : WINDOWS_LEAST);
+    if (l->s->moves < 1 && to >= l->now.workers)
+        return windows >= (large ? WINDOWS_FIRST_LARGE : WINDOWS_FIRST);
+    if (windows < (large ? WINDOWS_LEAST_LARGE : to > l->now.workers ? IN_A_ROW : WINDOWS_LEAST))
         return false;
-    return l->trial || is_sure(l, to) || windows >= fmin(WINDOWS_MOST, most);
+    if (to < l->now.workers && l->now.wait <= l->stall && windows < WINDOWS_SAVE)
+        return false; /* nobody waits for it */
+    if (l->trial || windows >= fmin(wrong ? WINDOWS_WRONG : WINDOWS_MOST, left))
+        return true;
+    return l->here_right < LIKELY ? cw_scale_sharpness(&l->view, to) >= SURE
+                                  : cw_scale_is_right(&l->view, to) >= SURE_SAVE;
 }
 
-/* Returns the number of workers with which a batch costs least, if prices are known. */
+static bool is_priced(const struct look *l)
+{
+    return l->options->client_price > 0 && l->options->worker_price > 0;
+}
+
+/* Returns the number of workers with which a batch costs least. */
 static double cheapest(const struct look *l)
 {
     double best = 1, least = UNBOUNDED, client = l->options->client_price,
            worker = l->options->worker_price;
     for (double n = 1; n <= l->most; n++) {
-        double cost = (client + n * worker) / cw_scale_fit_gives(&l->fit, n);
+        double cost = (client + n * worker) / gives(l, n);
         if (cost < least)
             least = cost, best = n;
         else if (cost > 2 * least)
@@ -111,103 +130,87 @@ static double cheapest(const struct look *l)
     return best;
 }
 
-/* Counts the numbers of workers between `from` and `to` that were tried while the trainer
- * waited. */
-static size_t tried(const struct look *l, double from, double to)
+struct tried { /* numbers of workers that were tried while the trainer waited */
+    double n, least, most, least_gave, most_given;
+    bool before; /* others were tried before a change */
+};
+
+static struct tried tried_by(const struct look *l)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < l->s->levels_n; i++)
-        n += l->s->levels[i].workers >= from && l->s->levels[i].workers <= to &&
-             l->s->levels[i].wait > l->stall;
-    return n;
+    struct tried t = {.least = UNBOUNDED};
+    for (size_t i = 0; i < l->s->levels_n; i++) {
+        const struct cw_scale_level *v = &l->s->levels[i];
+        t.before = t.before || v->before > 0;
+        if (v->wait < CW_SCALE_WAITS || v->before > 0)
+            continue;
+        t.n++;
+        if (v->workers < t.least)
+            t.least = v->workers, t.least_gave = v->given;
+        t.most = fmax(t.most, v->workers);
+        t.most_given = fmax(t.most_given, v->given);
+    }
+    return t;
 }
 
-/* Whether it is not known what fewer workers give: the fewest that were tried gave as much as the
- * most; or only one number was tried, and it does not give what so many workers gave before. */
-static bool is_least_unknown(const struct look *l)
+/* Whether it is not known what one worker gives: only one number was measured, or the fewest of
+ * several gave as much as the most. */
+static bool is_one_unknown(const struct look *l, const struct tried *t)
 {
-    double n = l->now.workers, before = l->s->worker_rate * (1 - AS_BEFORE);
-    if (l->fit.least <= 1 || l->now.wait <= l->stall)
+    bool waits = l->now.wait > l->stall;
+    if (t->n < 1 || t->least <= 1 || l->now.wait < CW_SCALE_WAITS || t->before)
         return false;
-    if (before > 0 && l->now.workers == l->fit.least && l->now.given / n >= before)
-        return false;
-    return l->fit.flat || (tried(l, 0, UNBOUNDED) == 1 && fmin(ceil(l->knee), l->most) <= n);
+    if (l->s->levels_n == 1)
+        return l->now.rate * l->now.workers < TOLD_MORE * l->now.given;
+    return t->most > t->least && t->least_gave >= AS_MUCH * t->most_given && waits &&
+           l->view.fits[0].guessed;
 }
 
-static double fewer_to_try(const struct look *l)
+/* Returns the number that should be enough, by the only number that was measured. */
+static double first_target(const struct look *l)
 {
-    double one = l->now.given / l->now.workers, rate = fmax(l->s->worker_rate, l->now.rate);
-    double should = floor(sqrt(l->fit.least));
-    if (rate * (1 - AS_BEFORE) > one)
-        should = rounded(l->now.given / (1 + l->slack) / rate);
-    return fmax(fmin(should, l->fit.least - 1), 1);
+    double to = fmax(ceil(likely(l)->knee), 1);
+    bool all = to >= NEARLY * l->most && gives(l, l->most) < l->view.demand;
+    return all ? l->most : fmin(to, l->most);
 }
 
-/* What looks like a ceiling may be a loss that grows with each worker, if it lies just below the
- * largest number that was tried; and if it lies far below, so many workers may disturb each other.
- * Returns a number of workers whose trial decides this, or 0. */
-static double doubt_of(const struct look *l)
+/* Returns one worker less, if that is right for certain. */
+static double fewer_do(const struct look *l)
 {
-    double bend = l->fit.ceiling / l->fit.rate, most = l->fit.most;
-    if (l->fit.contention > 0 || l->fit.congestion > 0 || !isfinite(bend) ||
-        cw_scale_fit_gives(&l->fit, most) * (1 + l->slack) >= l->fit.demand)
-        return 0;
-    if (bend >= NEAR_CEILING * most)
-        return most * NEXT_TO < l->most && tried(l, 0.98 * bend, UNBOUNDED) < 2
-                   ? fmin(ceil(FURTHER * most), l->most)
-                   : 0;
-    double between = ceil(sqrt(fmax(bend, 1) * most)), back = rounded(l->knee);
-    double crowded = (most / bend - 1) / (most * (most - 1));
-    double would = back / (1 + crowded * back * (back - 1));
-    bool alike = back < 2 || fabs(would / fmin(back, bend) - 1) < TELLING;
-    return alike && between > back && between < most && !tried(l, NEXT_TO * back, most / NEXT_TO)
-               ? between
-               : 0;
+    double n = l->now.workers;
+    return n <= FEW && cw_scale_is_right(&l->view, n - 1) > SURE_SAVE ? n - 1 : n;
 }
 
-/* A curve that bends is not believed far below the fewest workers that were tried. */
-static double least_believed(const struct look *l)
+/* Returns the next number: early, one whose trial tells most; late, the most probable one. */
+static double next_target(const struct look *l, bool early)
 {
-    return l->fit.contention > 0 || l->fit.congestion > 0 ? floor(l->fit.least / FAR_BELOW) : 0;
+    double n = l->now.workers, to = early ? cw_scale_most_telling(&l->view, n) : n;
+    if (to == n && l->best_right > l->here_right + BETTER_BY)
+        to = l->best;
+    if (to == n && early && l->now.windows >= WINDOWS_SAVE)
+        to = fewer_do(l);
+    return l->now.wait > l->stall ? to : fmin(to, n);
 }
 
 static double target_of(struct look *l)
 {
-    double n = l->now.workers, doubt;
-    bool waits = l->now.wait > l->stall;
-    if (!isfinite(l->fit.demand))
-        return fmin(2 * n, l->most);
-    l->trial = true;
     bool early = l->s->moves < MOVES_MOST - 1 && l->s->age <= AGE_TRIAL;
-    if (early && is_least_unknown(l))
-        return fewer_to_try(l);
-    if (early && (doubt = doubt_of(l)) > 0)
-        return doubt;
-    bool priced = l->options->client_price > 0 && l->options->worker_price > 0;
-    /* at first one too few costs one more move, one too many a worker */
-    double should = l->s->moves < 1 && l->knee < LARGE ? ceil(l->knee) : rounded(l->knee);
-    double to = fmax(priced ? cheapest(l) : fmin(should, l->most), least_believed(l));
-    l->trial = to > FAR * n;
-    return waits || priced ? to : fmin(to, n);
+    const struct tried t = tried_by(l);
+    if (!isfinite(l->view.demand))
+        return fmin(2 * l->now.workers, l->most);
+    l->trial = true;
+    if (early && is_one_unknown(l, &t))
+        return fmax(floor(t.least / QUARTER), 1);
+    if (is_priced(l))
+        return cheapest(l);
+    if (l->s->levels_n == 1)
+        return first_target(l);
+    l->trial = false;
+    return next_target(l, early);
 }
 
-/* Returns by how many standard deviations of the error a move is justified. */
-static double sigmas_off(const struct look *l)
-{
-    double n = l->now.workers, most = most_right(l->knee);
-    double off = n < l->knee ? log(l->knee / n) : n > most ? log(n / most) : 0;
-    return off / l->fit.error;
-}
-
-/* Whether the policy may move. Moves are limited: after the first ones, and later on, only clear
- * errors are corrected. */
 static bool may_move(const struct look *l)
 {
-    if (l->s->moves >= MOVES_MOST)
-        return false;
-    if (l->s->age > CW_SCALE_AGE_FREE)
-        return false;
-    return l->s->moves < MOVES_FREE || sigmas_off(l) > 0;
+    return l->s->moves < MOVES_MOST && l->s->age <= CW_SCALE_AGE_FREE;
 }
 
 static void explain(const struct look *l, double to)
@@ -217,7 +220,7 @@ static void explain(const struct look *l, double to)
         cw_str_addf(l->reason,
                     "the trainer waits %.0f %% of its time and would take %.1f batches/s; %.0f "
                     "workers give %.1f, %.0f should give %.1f",
-                    100 * l->now.wait, l->fit.demand, n, t, to, cw_scale_fit_gives(&l->fit, to));
+                    100 * l->now.wait, l->view.demand, n, t, to, gives(l, to));
     else if (l->now.wait > l->stall)
         cw_str_addf(l->reason,
                     "%.0f workers give %.1f batches/s, and %.0f should give as much: more workers "
@@ -227,7 +230,7 @@ static void explain(const struct look *l, double to)
         cw_str_addf(l->reason,
                     "the trainer takes %.1f batches/s and hardly waits; %.0f workers should be "
                     "enough",
-                    l->fit.demand, to);
+                    l->view.demand, to);
 }
 
 static double rest_at(const struct look *l)
@@ -303,19 +306,47 @@ static double end_trial(const struct look *l)
     return before;
 }
 
+static void look_at(struct look *l)
+{
+    cw_scale_explain(&l->view, l->s, l->most, l->slack);
+    l->best = cw_scale_rightest(&l->view, &l->best_right);
+    l->here_right = cw_scale_is_right(&l->view, l->now.workers);
+}
+
 /* Forgets the other levels, because something changed while they were measured: they cannot all be
  * true. */
 static void forget_others(struct look *l)
 {
     struct cw_scale_state *s = l->s;
-    double again = s->phase_count;
+    double again = s->phase_count, moves = s->moves;
     if (s->age < CONTRADICTION_AFTER * exp2(again) || l->now.windows < IN_A_ROW)
         return;
     s->levels_n = 0;
     cw_scale_level_keep(s, &l->now);
     cw_scale_look_anew(s);
+    s->moves = fmin(moves, MOVES_MOST / 2);
     s->phase_count = fmin(again + 1, AGAIN_DOUBLINGS);
-    l->fit = cw_scale_fit_levels(s);
+    look_at(l);
+}
+
+/* Whether what was measured while it rested leaves no doubt that another number is right. */
+static bool is_clearly_wrong(struct look *l)
+{
+    if (fmod(l->s->age, LOOK_EVERY) != 0 || is_priced(l))
+        return false;
+    look_at(l);
+    return l->view.n > 0 && l->view.misfit < CONTRADICTION && l->best_right > SURE &&
+           l->here_right < 1 - SURE && (l->best < l->now.workers || l->now.wait > l->stall);
+}
+
+/* Whether the windows could decide something: not the first ones after a move, and then only each
+ * second one, or each fourth of a number that may stay. */
+static bool is_time_to_look(const struct look *l)
+{
+    double windows = l->now.windows, every = l->s->phase == CW_SCALE_STABLE ? LOOK_EVERY : 2;
+    if (windows <= WINDOWS_LEAST_LARGE)
+        return l->s->moves < 1 || windows >= WINDOWS_LEAST;
+    return fmod(windows, every) == 0;
 }
 
 static double decide_target(struct look *l)
@@ -326,19 +357,20 @@ static double decide_target(struct look *l)
         return end_trial(l);
     cw_scale_level_keep(s, &l->now);
     if (s->phase == CW_SCALE_STABLE && s->age > CW_SCALE_AGE_FREE)
-        return l->now.windows <= CW_SCALE_WINDOWS_DRIFT ? rest_at(l) : try_again(l);
+        return l->now.windows <= CW_SCALE_WINDOWS_DRIFT ? rest_at(l)
+               : is_clearly_wrong(l)                    ? go_to(l, l->best)
+                                                        : try_again(l);
     cw_scale_level_mend(s);
-    l->fit = cw_scale_fit_levels(s);
-    if (l->fit.misfit > CONTRADICTION)
+    if (!is_time_to_look(l))
+        return n;
+    look_at(l);
+    if (l->view.misfit > CONTRADICTION)
         forget_others(l);
-    if (l->fit.rate <= 0)
+    if (l->view.n == 0)
         return probe_less(l);
-    l->knee = cw_scale_fit_knee(&l->fit, l->most, l->slack);
     double to = target_of(l);
     if (!is_measured(l, to))
         return n;
-    if (!l->fit.flat && tried(l, 0, UNBOUNDED) != 1)
-        s->worker_rate = l->fit.rate;
     if (to != n && may_move(l))
         return go_to(l, to);
     rest_at(l);
@@ -347,16 +379,15 @@ static double decide_target(struct look *l)
 
 /* For a job that waits because other jobs have the workers that it lacks: it wants no more than
  * what helps, if its measurements show that already. */
-static double fewer_do(struct look *l)
+static double ask_for_less(struct look *l)
 {
     struct cw_scale_state *s = l->s;
     cw_scale_level_keep(s, &l->now);
-    l->fit = cw_scale_fit_levels(s);
-    l->knee = cw_scale_fit_knee(&l->fit, l->most, l->slack);
-    if (l->now.windows < WINDOWS_MOST || l->fit.rate <= 0 || s->levels_n < 2 ||
-        rounded(l->knee) >= floor(l->now.workers))
+    look_at(l);
+    if (l->now.windows < WINDOWS_MOST || l->view.n == 0 || s->levels_n < 2 ||
+        l->best >= floor(l->now.workers))
         return s->remote;
-    return go_to(l, rounded(l->knee));
+    return go_to(l, l->best);
 }
 
 static bool still_wants(struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
@@ -396,7 +427,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     s->age++;
     cw_scale_watch(s, look.stall);
     if (is_short && still_wants(s, window, look.stall)) { /* other jobs have the workers */
-        double fewer = cw_scale_level_now(s, &look.now) ? fewer_do(&look) : s->remote;
+        double fewer = cw_scale_level_now(s, &look.now) ? ask_for_less(&look) : s->remote;
         cw_scale_target(s, decision, cw_scale_clamp(fewer, available, options), 0);
         return 0;
     }

@@ -69,6 +69,7 @@ struct cw_scale_level {
     double demand; /* batches per second that the trainer would take; 0: unknown */
     double wait;   /* part of its time that the trainer waited */
     double rate;   /* rate of one worker, as workers report it; 0: unknown */
+    double before; /* 1: measured before the workers, or what limits them, changed */
 };
 #define CW_SCALE_LEVELS 8
 enum cw_scale_phase {
@@ -93,10 +94,9 @@ struct cw_scale_state {
     /* autoscale auto: what was measured with each number of workers so far, the latest last */
     struct cw_scale_level levels[CW_SCALE_LEVELS];
     size_t levels_n;
-    double moves, age;  /* changes of the target, and windows, since something was new */
-    double demand;      /* batches per second that the trainer consumes without waiting */
-    double floor;       /* autoplace: a number of workers that was too small for the demand */
-    double worker_rate; /* the last known rate of one worker that nothing held up */
+    double moves, age; /* changes of the target, and windows, since something was new */
+    double demand;     /* batches per second that the trainer consumes without waiting */
+    double floor;      /* autoplace: a number of workers that was too small for the demand */
     /* for placement: 1 if the job can have no remote workers, so that `remote` means local */
     double here;
     /* Number of windows in a row that contradict the target; -1: one that says that it is not

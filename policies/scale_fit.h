@@ -1,47 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derives from what a few numbers of workers gave what any number would give. The functions are
- * pure.
+/* One explanation of what was seen, fitted by least squares. An explanation is a formula of what n
+ * workers give: the smallest of what the trainer takes, a ceiling (source, store, network, CPU or a
+ * quota give no more), and the curve
  *
- *   given by n workers   the smallest of what the trainer takes, a ceiling (source, store, network,
- *                        CPU or a quota give no more), and
- *                          n r / (1 + a (n - 1) + b n (n - 1))
- *     a, contention        each further worker costs the others some of their rate
- *     b, congestion        too many workers give less in total
+ *     n r / (1 + a (n - 1) + n (n - 1) / p^2)
+ *     r  rate of one worker      a  contention: each further worker costs the others some of it
+ *     p  peak: more workers than that give less in total
  *
- * a, b and the ceiling are taken to be absent unless the measurements need them. */
+ * It says which of the parameters there are, and which numbers of workers met the ceiling. All
+ * parameters but `a` are logarithms, so that errors are relative. The functions are pure. */
 #ifndef CW_POLICIES_SCALE_FIT_H
 #define CW_POLICIES_SCALE_FIT_H
 
-#include "policies/scale.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-struct cw_scale_fit {
-    double rate; /* rate of one worker that nothing holds up; 0: nothing is known */
-    double contention, congestion;
-    double ceiling; /* in batches/s; INFINITY: none was met */
-    double demand;  /* rate at which the trainer would take batches; INFINITY: unknown */
-    /* sum of squared errors in units of the noise, with a penalty for what was assumed */
-    double misfit;
+#define CW_SCALE_SEEN_MOST 32
+
+enum cw_scale_parameter {
+    CW_SCALE_RATE,
+    CW_SCALE_CEILING,
+    CW_SCALE_DEMAND,
+    CW_SCALE_CONTENTION,
+    CW_SCALE_PEAK,
+    CW_SCALE_CHANGE, /* the ratio of now to before a change, of the rate or of the ceiling */
+    CW_SCALE_PARAMETERS
+};
+enum cw_scale_sight {
+    CW_SCALE_SEES_GIVEN,  /* what the workers gave */
+    CW_SCALE_SEES_SHARE,  /* that, as a part of the trainer's demand */
+    CW_SCALE_SEES_CURVE,  /* what they could have given without a ceiling */
+    CW_SCALE_SEES_DEMAND, /* the trainer's demand */
+};
+struct cw_scale_seen { /* one thing that was seen */
+    enum cw_scale_sight sight;
+    double workers, value; /* value: a logarithm */
+    double weight;         /* 1 / variance, in units of the noise of one window */
+    bool at_least;         /* the true value may be larger */
+    bool before;           /* it was seen before the last change */
+};
+struct cw_scale_sights {
+    struct cw_scale_seen seen[CW_SCALE_SEEN_MOST];
+    size_t n;
+    double waits; /* a trainer that waits this part of its time is limited by its workers */
     double noise; /* relative standard deviation of one window */
-    double error; /* relative standard deviation of the knee */
-    /* the smallest and largest numbers of workers that were tried while the trainer waited */
-    double least, most;
-    /* the smallest number gave as much as the largest, so it is not known what fewer give */
-    bool flat;
+    double most;  /* largest number of workers that is possible */
+};
+struct cw_scale_fit {
+    const struct cw_scale_sights *sights; /* what it explains */
+    unsigned has;                         /* set of parameters: bit 1 << CW_SCALE_RATE and so on */
+    double last;                          /* more workers than these met the ceiling */
+    double last_before;                   /* and before the change */
+    bool ceiling_changed; /* CW_SCALE_CHANGE is that of the ceiling, not of the rate */
+    double usual;         /* usual size of the contention */
+    double v[CW_SCALE_PARAMETERS];
+    bool guessed;       /* nothing was seen of the rate */
+    double least;       /* then the fewest workers that met the ceiling: the knee is not above */
+    double misfit;      /* sum of squared errors, in units of their variance */
+    double likelihood;  /* logarithm of how likely the explanation makes what was seen */
+    double knee, error; /* the number of workers that are enough; its standard deviation */
+    double probability;
 };
 
-/* Computes the level of the present number of workers from the last windows of the state. Returns
- * false if fewer than two of them agree. */
-bool cw_scale_level_now(const struct cw_scale_state *state, struct cw_scale_level *ret_level);
-/* Stores a level. It replaces that of the same number of workers, or the oldest one if there is no
- * room. */
-void cw_scale_level_keep(struct cw_scale_state *state, const struct cw_scale_level *level);
-/* Forgets the level of the fewest workers if many workers gave more than so many times as much:
- * then something disturbed the machine while it was measured. */
-void cw_scale_level_mend(struct cw_scale_state *state);
-struct cw_scale_fit cw_scale_fit_levels(const struct cw_scale_state *state);
-double cw_scale_fit_gives(const struct cw_scale_fit *fit, double n);
-/* Returns the smallest number of workers, as a fraction, that gives the most of any number up to
- * `most`, less the slack. */
-double cw_scale_fit_knee(const struct cw_scale_fit *fit, double most, double slack);
+/* Fits the values of the parameters that the explanation has. Returns false if what was seen does
+ * not determine them. */
+bool cw_scale_fit(struct cw_scale_fit *fit, const struct cw_scale_sights *sights);
+double cw_scale_fit_gives(const struct cw_scale_fit *fit, double workers);
+/* Computes knee, the fewest workers (a fraction) that give the most of any number, less the slack,
+ * and its relative error. */
+void cw_scale_fit_find_knee(struct cw_scale_fit *fit, const struct cw_scale_sights *sights,
+                            double slack);
 
 #endif

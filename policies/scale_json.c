@@ -49,15 +49,16 @@ static const struct number option_numbers[] = {
     OPTION(stable_windows), OPTION(queue_growth), OPTION(time_growth), OPTION(outlier),
     OPTION(error_bar),      OPTION(cpu_target),   OPTION(settle_s)};
 static const struct number state_numbers[] = {
-    STATE(remote), STATE(local),       STATE(calm),   STATE(phase_count), STATE(demand),
-    STATE(floor),  STATE(worker_rate), STATE(moves),  STATE(age),         STATE(here),
-    STATE(doubt),  STATE(needed),      STATE(enough), STATE(local_floor), STATE(patience)};
+    STATE(remote), STATE(local),  STATE(calm),        STATE(phase_count), STATE(demand),
+    STATE(floor),  STATE(moves),  STATE(age),         STATE(here),        STATE(doubt),
+    STATE(needed), STATE(enough), STATE(local_floor), STATE(patience)};
 #define LEVEL(field)                                                                               \
     {                                                                                              \
 #field, offsetof(struct cw_scale_level, field)                                             \
     }
 static const struct number level_numbers[] = {LEVEL(workers), LEVEL(windows), LEVEL(given),
-                                              LEVEL(demand),  LEVEL(wait),    LEVEL(rate)};
+                                              LEVEL(demand),  LEVEL(wait),    LEVEL(rate),
+                                              LEVEL(before)};
 static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
                                      [CW_SCALE_REMOTE_UP] = "remote_up",
                                      [CW_SCALE_LOCAL_UP] = "local_up",

@@ -3,13 +3,14 @@
 
 #include <math.h>
 
-#include "policies/scale_fit.h"
+#include "base/compiler.h"
+#include "policies/scale_level.h"
 
 #define DEMAND_CHANGED 0.1
-#define GIVEN_CHANGED 0.12
 #define WAIT_CHANGED 0.02 /* change of the part of its time that the trainer waits that counts */
-#define IN_A_ROW 4
-#define DRIFTED 0.04 /* change of a mean that counts, as a part of it */
+#define DRIFT_SIGMAS 4.0
+#define MOVES_KEPT 2    /* of the moves so far, if something changes while they are counted */
+#define WINDOWS_THEN 16 /* number of windows in the means with which the present is compared */
 
 static double demand_of(const struct cw_scale_window *w)
 {
@@ -32,10 +33,24 @@ static void keep_what_workers_gave(struct cw_scale_state *s, double stall)
     size_t kept = 0;
     for (size_t i = 0; i < s->levels_n; i++) {
         struct cw_scale_level level = s->levels[i];
-        if (level.wait <= stall / 2)
+        if (level.wait <= stall / 2 && level.rate <= 0)
             continue;
-        level.wait = 1;
+        level.wait = level.wait > stall / 2;
         level.demand = 0;
+        s->levels[kept++] = level;
+    }
+    s->levels_n = kept;
+}
+
+/* Keeps the levels as those of before a change, and forgets those of before an earlier one. */
+static void keep_as_before(struct cw_scale_state *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->levels_n; i++) {
+        struct cw_scale_level level = s->levels[i];
+        if (level.before > 0)
+            continue;
+        level.before = 1;
         s->levels[kept++] = level;
     }
     s->levels_n = kept;
@@ -72,75 +87,58 @@ static void follow_demand(struct cw_scale_state *s, double stall)
     }
 }
 
-static int way_of(double now, double then)
-{
-    double off = now > 0 && then > 0 ? now / then - 1 : 0;
-    return off > GIVEN_CHANGED ? 1 : off < -GIVEN_CHANGED ? -1 : 0;
-}
-
-/* Compares a window with those at the time when the policy settled. Returns the sign of a
- * difference, or 0. */
-static int differs(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
-{
-    const struct cw_scale_window *then = &s->converged;
-    int given = 0;
-    if (then->wait_share > stall)
-        given = way_of(w->batches / w->seconds, then->batches);
-    else if (w->wait_share > stall + WAIT_CHANGED)
-        given = -1;
-    return given ? given : way_of(w->rate, then->rate);
-}
-
-/* Whether the workers' rate has changed: four windows in a row say the same, or twenty in the
- * mean. */
-static bool workers_changed(const struct cw_scale_state *s, double stall)
-{
-    size_t alike = 0;
-    int first = 0;
-    while (alike < s->history_n) {
-        const struct cw_scale_window *w = &s->history[s->history_n - 1 - alike];
-        int way = w->remote == s->converged.remote ? differs(s, w, stall) : 0;
-        if (way == 0 || (first && way != first))
-            break;
-        first = way;
-        alike++;
-    }
-    return alike >= IN_A_ROW;
-}
-
 enum drift { DRIFT_NONE, DRIFT_TRAINER, DRIFT_WORKERS };
 
-static enum drift drift_of(const struct cw_scale_state *s, double stall)
+static bool differs(double now, double then, double by)
+{
+    return now > 0 && then > 0 && fabs(now / then - 1) > by;
+}
+
+/* Compares the mean of the last windows with that at the time when the policy settled. */
+static enum drift drift_in(const struct cw_scale_state *s, size_t windows, double least,
+                           double stall)
 {
     const struct cw_scale_window *then = &s->converged;
     struct cw_scale_level now;
-    if (s->age <= CW_SCALE_AGE_FREE + CW_SCALE_WINDOWS_DRIFT || !cw_scale_level_now(s, &now) ||
-        now.windows < CW_SCALE_WINDOWS_DRIFT || now.workers != then->remote)
+    if (!cw_scale_level_last(s, windows, &now) || now.windows < (double)windows - 1 ||
+        now.workers != then->remote)
         return DRIFT_NONE;
-    bool given = then->wait_share > stall && fabs(now.given / then->batches - 1) > DRIFTED;
-    bool rate = then->rate > 0 && fabs(now.rate / then->rate - 1) > DRIFTED;
-    bool demand = then->step_s > 0 && fabs(now.demand * then->step_s - 1) > DRIFTED;
-    return given || rate ? DRIFT_WORKERS : demand ? DRIFT_TRAINER : DRIFT_NONE;
+    double noise = cw_scale_level_noise(s),
+           by = fmax(DRIFT_SIGMAS * noise * sqrt(1 / now.windows + 1 / WINDOWS_THEN), least);
+    bool waits = then->wait_share > stall;
+    if ((waits && differs(now.given, then->batches, by)) || differs(now.rate, then->rate, by) ||
+        (!waits && now.wait > stall + WAIT_CHANGED))
+        return DRIFT_WORKERS;
+    return differs(now.demand * then->step_s, 1, by) ? DRIFT_TRAINER : DRIFT_NONE;
 }
 
-static void follow_workers(struct cw_scale_state *s, double stall)
+static void follow_drift(struct cw_scale_state *s, double stall)
 {
+    static const struct {
+        size_t windows, kept;
+        double least;
+    } looks[] = {{4, 3, 0.1}, {8, 6, 0.05}, {16, 8, 0.04}};
     if (s->phase != CW_SCALE_STABLE || s->converged.seconds <= 0)
         return;
-    bool changed = workers_changed(s, stall);
-    enum drift drift = changed ? DRIFT_WORKERS : drift_of(s, stall);
-    if (drift == DRIFT_NONE)
+    for (size_t i = 0; i < (s->age > CW_SCALE_AGE_FREE ? CW_ARRAY_LEN(looks) : 1); i++) {
+        enum drift drift = drift_in(s, looks[i].windows, looks[i].least, stall);
+        if (drift == DRIFT_NONE)
+            continue;
+        if (drift == DRIFT_TRAINER)
+            keep_what_workers_gave(s, stall);
+        else
+            keep_as_before(s);
+        keep_last_windows(s, looks[i].kept);
+        double moves = s->age > CW_SCALE_AGE_FREE ? 0 : fmin(s->moves, MOVES_KEPT);
+        cw_scale_look_anew(s);
+        s->age = (double)looks[i].windows;
+        s->moves = moves;
         return;
-    if (drift == DRIFT_TRAINER)
-        keep_what_workers_gave(s, stall);
-    else
-        s->levels_n = 0;
-    keep_last_windows(s, changed ? IN_A_ROW : CW_SCALE_WINDOWS_DRIFT / 2);
-    cw_scale_look_anew(s);
+    }
 }
 
 void cw_scale_watch(struct cw_scale_state *s, double stall)
 {
     follow_demand(s, stall);
-    follow_workers(s, stall);
+    follow_drift(s, stall);
 }

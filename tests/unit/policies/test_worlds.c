@@ -9,11 +9,12 @@
 #include "worlds.h"
 
 #define WORLDS 2000
-#define PLACES 1000
+#define PLACES 3000
 #define QUICK_RIGHT 95
 #define QUICK_AT_ONCE 95
 #define PLACE_RIGHT 0.80
-#define PLACE_FEW 0.75
+#define PLACE_FEW 0.78
+#define PLACE_IN_TIME 0.79
 
 static const char *const names[] = {
     [WORLD_SOURCE] = "source", [WORLD_CPU] = "cpu",         [WORLD_STORE] = "store",
@@ -67,19 +68,20 @@ static struct score run_worlds(const char *policy, struct score causes[WORLD_CAU
     return all;
 }
 
-/* The bar of the project is 99.5 % in each cause, none slower than 10 %. What is asserted is what
- * is reached: where too many workers give less, the number is missed in one half of fifteen. */
+/* The bar of the project is 99.5 % in each cause, none slower than 10 %. The second is reached here,
+ * and the first except for the number: from 20 workers on noise alone makes it miss by one or two,
+ * most of all where too many workers give less. */
 static void test_auto(void **state)
 {
     (void)state;
     struct score causes[WORLD_CAUSES] = {{0}}, all = run_worlds("auto", causes);
     assert_true(share(all.few, all.n) >= 0.997);
-    assert_true(share(all.in_time, all.n) >= 0.99);
-    assert_true(share(all.right, all.n) >= 0.978);
+    assert_true(share(all.in_time, all.n) >= 0.997);
+    assert_true(share(all.right, all.n) >= 0.987);
     for (size_t c = 0; c < WORLD_CAUSES; c++)
-        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.93 : 0.98));
-    assert_true(all.slowest < 0.17);
-    assert_true(all.wasteful <= 1);
+        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.965 : 0.98));
+    assert_true(all.slowest < 0.1);
+    assert_int_equal(all.wasteful, 0);
 }
 
 /* Worlds in which a stumble of the machine, or a trial at the last moment, once led far off. */
@@ -122,6 +124,7 @@ static void test_place_auto(void **state)
         100 * share(few, all.n), all.decisions / all.n, all.windows / all.n);
     assert_true(share(all.right, all.n) >= PLACE_RIGHT);
     assert_true(share(few, all.n) >= PLACE_FEW);
+    assert_true(share(all.in_time, all.n) >= PLACE_IN_TIME);
 }
 
 /* The quick start: 400 ms of sleep for a batch on a worker, a trainer that takes 200 ms, 8 workers;

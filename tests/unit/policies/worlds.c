@@ -158,21 +158,28 @@ struct world_result world_place(const struct world *w, const char *policy)
                                           cw_sim_rate(&now) * (SLACK + ROUNDING) >= best};
 }
 
+static struct world_result result_of(const struct world *w, const struct cw_sim_job *job,
+                                     const struct cw_sim_job *before)
+{
+    double best, t_s = before ? WORLD_END_S : 0, knee = world_knee(w, t_s, &best);
+    const struct cw_sim_now now = {.spec = &w->job, .t_s = t_s, .remote = job->remote};
+    double settled = job->settled_window - (before ? before->windows : 0);
+    return (struct world_result){.knee = knee,
+                                 .workers = job->remote,
+                                 .decisions = job->decisions - (before ? before->decisions : 0),
+                                 .settled = fmax(settled, 0),
+                                 .slower = best / cw_sim_rate(&now) - 1,
+                                 .right =
+                                     job->remote >= knee &&
+                                     job->remote <= fmax(knee + 1, floor(SLACK * knee + ROUNDING))};
+}
+
 void world_run(const struct world *w, const char *policy, struct world_result ret[2])
 {
-    struct cw_sim_job half[2] = {run_until(w, policy, false, WORLD_CHANGE_S - 1),
-                                 run_until(w, policy, false, WORLD_END_S)};
-    for (int h = 0; h < 2; h++) {
-        double best, t_s = h ? WORLD_END_S : 0, knee = world_knee(w, t_s, &best);
-        const struct cw_sim_now now = {.spec = &w->job, .t_s = t_s, .remote = half[h].remote};
-        double before = h ? half[0].windows : 0, settled = half[h].settled_window - before;
-        ret[h] = (struct world_result){.knee = knee,
-                                       .workers = half[h].remote,
-                                       .decisions = half[h].decisions - (h ? half[0].decisions : 0),
-                                       .settled = fmax(settled, 0),
-                                       .slower = best / cw_sim_rate(&now) - 1,
-                                       .right = half[h].remote >= knee &&
-                                                half[h].remote <=
-                                                    fmax(knee + 1, floor(SLACK * knee + 1e-9))};
-    }
+    const struct cw_sim_job first = run_until(w, policy, false, WORLD_CHANGE_S - 1);
+    ret[1] = ret[0] = result_of(w, &first, NULL);
+    if (w->change == WORLD_SAME)
+        return;
+    const struct cw_sim_job all = run_until(w, policy, false, WORLD_END_S);
+    ret[1] = result_of(w, &all, &first);
 }

@@ -50,6 +50,7 @@ void world_add_host(struct world *world);
 /* With placement, the first half only. knee: cost of a batch over that of the cheapest numbers which
  * are within 5 % of the best. right: within 5 % of that, and no slower than 5 %. */
 struct world_result world_place(const struct world *world, const char *policy);
+/* If nothing changes in the middle, both results are those of the first half. */
 void world_run(const struct world *world, const char *policy, struct world_result ret_result[2]);
 
 #endif

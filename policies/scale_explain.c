@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policies/scale_explain.h"
+
+#include <math.h>
+
+#include "policies/scale_level.h"
+
+#define UNBOUNDED ((double)INFINITY)
+#define AGREE_SIGMAS 3.0
+#define AGREE_BIAS 0.01
+#define AS_MUCH 0.97          /* a rate that is at least this part of another one counts as equal */
+#define WAITS_ALWAYS 0.9      /* who waits this part of the time shows nothing by it */
+#define WEIGHT_MOST 36.0      /* no formula is more exact than so many windows */
+#define WINDOWS_ENOUGH 16     /* so many windows say what the demand is */
+#define CONTENTION_SOME 0.002 /* sizes of contention that are usual, and that happen */
+#define CONTENTION_MUCH 0.1
+#define IMPROBABLE 1e-3
+#define TOO_MANY 1.05
+#define TOLD_RANGE 3.0    /* what workers say may be off by a factor of up to e to this, if it is */
+#define FITS_TOP 8        /* number of explanations that are asked which numbers are right */
+#define AS_PROBABLE 0.005 /* a difference of probabilities that does not count */
+#define FEW 12            /* below this number the fewest of equally probable ones is taken */
+#define RIGHT_NOW 0.02    /* worth of being right with the next number, and not only after it */
+#define WORTH_LEAST 0.02  /* what a trial must bring */
+#define APART_WINDOWS 5   /* rates that so many windows can tell apart are different */
+#define SQRT_2PI 2.5066
+
+#define HAS(p) (1u << CW_SCALE_##p)
+
+/* ---- what was seen ---- */
+
+static void see(struct cw_scale_sights *s, enum cw_scale_sight sight,
+                const struct cw_scale_level *l, double value, double weight)
+{
+    if (s->n < CW_SCALE_SEEN_MOST && value > 0 && weight > 0)
+        s->seen[s->n++] = (struct cw_scale_seen){
+            .sight = sight,
+            .workers = l->workers,
+            .value = log(value),
+            .weight = weight,
+            .at_least = sight != CW_SCALE_SEES_CURVE && l->wait<s->waits, .before = l->before> 0};
+}
+
+static bool agrees(const struct cw_scale_sights *s, double off, double variance)
+{
+    return fabs(off) <= AGREE_SIGMAS * s->noise * sqrt(variance) + AGREE_BIAS;
+}
+
+static void see_workers(struct cw_scale_sights *s, const struct cw_scale_level *l, bool told)
+{
+    double could = l->rate * l->workers, weight = l->windows;
+    if (l->wait < s->waits) {
+        if (could >= AS_MUCH * l->given)
+            see(s, CW_SCALE_SEES_CURVE, l, could, weight);
+        if (l->demand <= 0)
+            see(s, CW_SCALE_SEES_GIVEN, l, l->given, weight);
+        return;
+    }
+    double off = could > 0 ? log(could / l->given) : 0;
+    if (could > 0 && agrees(s, off, 2 / weight)) {
+        see(s, CW_SCALE_SEES_GIVEN, l, sqrt(l->given * could), 2 * weight);
+        return;
+    }
+    see(s, CW_SCALE_SEES_GIVEN, l, l->given, weight);
+    if (told && off > 0)
+        see(s, CW_SCALE_SEES_CURVE, l, could, weight);
+}
+
+/* What the trainer's waiting says, if that agrees with the number of its batches. */
+static void see_share(struct cw_scale_sights *s, const struct cw_scale_level *l, double demand)
+{
+    double busy = 1 - l->wait, of_wait = l->wait / busy, variance = of_wait * of_wait / l->windows;
+    if (l->demand <= 0 || l->wait >= WAITS_ALWAYS ||
+        !agrees(s, log(l->demand / demand), 2 / l->windows) ||
+        (l->wait >= s->waits &&
+         !agrees(s, log(l->given / l->demand / busy), variance + 2 / l->windows)))
+        return;
+    see(s, CW_SCALE_SEES_SHARE, l, busy, fmin(1 / variance, WEIGHT_MOST));
+}
+
+/* Returns the trainer's demand by all levels, or by the last one if that was measured for long; 0:
+ * unknown. */
+static double demand_of(const struct cw_scale_state *state, double *ret_weight)
+{
+    double demand = 0, weight = 0;
+    for (size_t i = state->levels_n; i-- > 0 && weight < WINDOWS_ENOUGH;) {
+        const struct cw_scale_level *l = &state->levels[i];
+        demand += l->demand * l->windows;
+        weight += l->demand > 0 ? l->windows : 0;
+    }
+    *ret_weight = weight;
+    return weight > 0 ? demand / weight : 0;
+}
+
+/* told: what workers could give by their own rates is believed even if they gave less. */
+static struct cw_scale_sights sights_of(const struct cw_scale_state *state, double most,
+                                        double slack, bool told)
+{
+    struct cw_scale_sights s = {.noise = cw_scale_level_noise(state),
+                                .most = most,
+                                .waits = fmin(CW_SCALE_WAITS, slack / 2)};
+    double weight, demand = demand_of(state, &weight);
+    for (size_t i = 0; i < state->levels_n; i++) {
+        see_workers(&s, &state->levels[i], told);
+        see_share(&s, &state->levels[i], demand);
+    }
+    see(&s, CW_SCALE_SEES_DEMAND, &(struct cw_scale_level){.wait = 1}, demand, weight);
+    return s;
+}
+
+static bool is_told_more(const struct cw_scale_state *state)
+{
+    struct cw_scale_sights s = {.noise = cw_scale_level_noise(state)};
+    for (size_t i = 0; i < state->levels_n; i++) {
+        const struct cw_scale_level *l = &state->levels[i];
+        double off = l->rate > 0 ? log(l->rate * l->workers / l->given) : 0;
+        if (l->wait >= CW_SCALE_WAITS && off > 0 && !agrees(&s, off, 2 / l->windows))
+            return true;
+    }
+    return false;
+}
+
+/* ---- explanations ---- */
+
+struct belief {
+    struct cw_scale_view *view;
+    const struct cw_scale_sights *sights;
+    double prior;
+    bool changed;
+};
+
+/* Keeps the most probable ones in order. */
+static void consider(const struct belief *b, struct cw_scale_fit fit, double prior)
+{
+    struct cw_scale_view *v = b->view;
+    if (!cw_scale_fit(&fit, b->sights))
+        return;
+    fit.sights = b->sights;
+    fit.likelihood += log(b->prior * prior);
+    if (v->n == CW_SCALE_FITS_MOST && v->fits[v->n - 1].likelihood >= fit.likelihood)
+        return;
+    size_t at = v->n < CW_SCALE_FITS_MOST ? v->n++ : v->n - 1;
+    for (; at > 0 && v->fits[at - 1].likelihood < fit.likelihood; at--)
+        v->fits[at] = v->fits[at - 1];
+    v->fits[at] = fit;
+}
+
+/* Counts the numbers of workers of which something was seen. */
+static size_t numbers_seen(const struct cw_scale_sights *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        bool again = s->seen[i].sight == CW_SCALE_SEES_DEMAND;
+        for (size_t k = 0; k < i; k++)
+            again = again || s->seen[k].workers == s->seen[i].workers;
+        n += !again;
+    }
+    return n;
+}
+
+/* Whether a ceiling may be met by more workers than those of this sight, and by no fewer. */
+static bool is_edge(const struct cw_scale_sights *s, size_t at)
+{
+    const struct cw_scale_seen *o = &s->seen[at];
+    bool again = o->at_least || o->sight == CW_SCALE_SEES_DEMAND;
+    for (size_t k = 0; k < at; k++)
+        again = again || (s->seen[k].workers == o->workers && s->seen[k].before == o->before);
+    return !again;
+}
+
+/* A ceiling was met before the change by more workers than one of the numbers seen, by all of them,
+ * or by none. */
+static void consider_before(const struct belief *b, struct cw_scale_fit fit, double prior)
+{
+    for (size_t i = 0; i < b->sights->n; i++) {
+        fit.last_before = b->sights->seen[i].workers;
+        if (b->sights->seen[i].before && is_edge(b->sights, i))
+            consider(b, fit, prior);
+    }
+    fit.last_before = 0;
+    consider(b, fit, prior);
+    if (!fit.ceiling_changed)
+        return;
+    fit.last_before = UNBOUNDED;
+    fit.has &= ~HAS(CHANGE);
+    consider(b, fit, prior);
+}
+
+/* The same of those now, where there was no change. */
+static void consider_ceilings(const struct belief *b, struct cw_scale_fit fit, double prior)
+{
+    fit.has |= HAS(CEILING);
+    for (size_t i = 0; i <= b->sights->n + b->changed; i++) {
+        bool all = i == b->sights->n;
+        if (i < b->sights->n && (b->sights->seen[i].before || !is_edge(b->sights, i)))
+            continue;
+        fit.last = i < b->sights->n ? b->sights->seen[i].workers : all ? 0 : UNBOUNDED;
+        if (b->changed)
+            consider_before(b, fit, prior);
+        else
+            consider(b, fit, prior);
+    }
+}
+
+static void consider_shapes(const struct belief *b, struct cw_scale_fit fit, double prior)
+{
+    fit.has |= HAS(RATE);
+    fit.last = fit.last_before = UNBOUNDED;
+    consider(b, fit, 0.2 * prior);
+    consider_ceilings(b, fit, 0.5 * prior);
+    fit.has |= HAS(PEAK);
+    if (numbers_seen(b->sights) > 1)
+        consider(b, fit, 0.2 * prior);
+}
+
+static void consider_all(const struct belief *b, struct cw_scale_fit fit)
+{
+    consider_shapes(b, fit, 0.5);
+    if (numbers_seen(b->sights) < 2)
+        return;
+    fit.has |= HAS(CONTENTION);
+    fit.usual = CONTENTION_SOME;
+    consider_shapes(b, fit, 0.4);
+    fit.usual = CONTENTION_MUCH;
+    if (!b->changed)
+        consider_shapes(b, fit, 0.02);
+}
+
+static bool has_before(const struct cw_scale_state *state)
+{
+    bool before = false;
+    for (size_t i = 0; i < state->levels_n; i++)
+        before = before || state->levels[i].before > 0;
+    return before;
+}
+
+static void consider_changes(const struct belief *b)
+{
+    bool changed = b->changed;
+    struct cw_scale_fit fit = {0};
+    for (size_t i = 0; i < b->sights->n; i++)
+        if (b->sights->seen[i].sight == CW_SCALE_SEES_DEMAND)
+            fit.has |= HAS(DEMAND);
+    fit.has |= changed ? HAS(CHANGE) : 0;
+    consider_all(b, fit);
+    if (!changed)
+        return;
+    fit.ceiling_changed = true;
+    consider_all(b, fit);
+}
+
+static void weigh(struct cw_scale_view *v, double slack)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (; n < v->n && v->fits[n].likelihood > v->fits[0].likelihood + log(IMPROBABLE); n++) {
+        v->fits[n].probability = exp(v->fits[n].likelihood - v->fits[0].likelihood);
+        sum += v->fits[n].probability;
+    }
+    v->n = n;
+    for (size_t i = 0; i < n; i++) {
+        v->fits[i].probability /= sum;
+        cw_scale_fit_find_knee(&v->fits[i], v->fits[i].sights, slack);
+    }
+}
+
+/* What is seen in addition must be met; otherwise it could be anything up to TOLD_FACTOR. */
+static double told_prior(const struct cw_scale_sights *sights, const struct cw_scale_sights *told)
+{
+    double prior = 1;
+    for (size_t i = 0, k = 0; i < told->n; i++) {
+        bool is_new = k >= sights->n || sights->seen[k].sight != told->seen[i].sight ||
+                      sights->seen[k].workers != told->seen[i].workers;
+        if (is_new)
+            prior *= TOLD_RANGE * sqrt(told->seen[i].weight) / (told->noise * SQRT_2PI);
+        else
+            k++;
+    }
+    return prior;
+}
+
+void cw_scale_explain(struct cw_scale_view *v, const struct cw_scale_state *state, double most,
+                      double slack)
+{
+    *v = (struct cw_scale_view){.most = most, .demand = UNBOUNDED};
+    bool more = is_told_more(state);
+    struct cw_scale_sights sights = sights_of(state, most, slack, false),
+                           told = sights_of(state, most, slack, true);
+    consider_changes(&(struct belief){v, &sights, 1, has_before(state)});
+    if (more)
+        consider_changes(&(struct belief){v, &told, told_prior(&sights, &told), has_before(state)});
+    if (v->n == 0)
+        return;
+    v->misfit = v->fits[0].misfit;
+    v->apart = sights.noise / sqrt(APART_WINDOWS);
+    if (v->fits[0].has & HAS(DEMAND))
+        v->demand = exp(v->fits[0].v[CW_SCALE_DEMAND]);
+    weigh(v, slack);
+}
+
+/* ---- numbers of workers ---- */
+
+static double below(double x, const struct cw_scale_fit *f)
+{
+    double sigmas = log(x / f->knee) / fmax(f->error, 1e-6);
+    if (f->guessed && x >= f->least)
+        return 1;
+    return x > 0 ? erfc(-sigmas / sqrt(2)) / 2 : 0;
+}
+
+static double is_right(const struct cw_scale_view *v, const struct cw_scale_fit *f, double n)
+{
+    double least = fmin(n - 1, ceil(n / TOO_MANY - 1e-9)), enough = n >= v->most ? 1 : below(n, f);
+    return n > 0 ? enough - below(least - 1, f) : 0;
+}
+
+double cw_scale_is_right(const struct cw_scale_view *v, double n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->n; i++)
+        sum += v->fits[i].probability * is_right(v, &v->fits[i], n);
+    return sum;
+}
+
+/* Numbers of workers that one of the first explanations calls right, and the largest one. */
+struct choices {
+    double n[3 * FITS_TOP + 1], right[3 * FITS_TOP + 1][FITS_TOP];
+    size_t choices, fits;
+};
+
+/* Returns the least number that is right for this knee, one in the middle, or the largest one. */
+static double right_number(double knee, size_t which)
+{
+    double least = fmax(ceil(knee), 1), most = fmax(floor(TOO_MANY * least + 1e-9), least + 1);
+    return which == 0 ? least : which == 1 ? ceil((least + most) / 2) : most;
+}
+
+static struct choices choices_of(const struct cw_scale_view *v)
+{
+    struct choices c = {.fits = v->n < FITS_TOP ? v->n : FITS_TOP};
+    for (size_t i = 0; i <= 3 * c.fits; i++) {
+        double n = v->most;
+        if (i < 3 * c.fits)
+            n = fmin(right_number(v->fits[i / 3].knee, i % 3), v->most);
+        bool again = false;
+        for (size_t k = 0; k < c.choices; k++)
+            again = again || c.n[k] == n;
+        if (again)
+            continue;
+        for (size_t k = 0; k < c.fits; k++)
+            c.right[c.choices][k] = v->fits[k].probability * is_right(v, &v->fits[k], n);
+        c.n[c.choices++] = n;
+    }
+    return c;
+}
+
+double cw_scale_rightest(const struct cw_scale_view *v, double *ret)
+{
+    const struct choices c = choices_of(v);
+    double best = 1, most = 0, all[3 * FITS_TOP + 1];
+    *ret = 0;
+    for (size_t i = 0; i < c.choices; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < c.fits; k++)
+            sum += c.right[i][k];
+        all[i] = sum;
+        most = fmax(most, sum);
+    }
+    for (size_t i = 0; i < c.choices; i++)
+        if (all[i] >= most - (c.n[i] < FEW ? AS_PROBABLE : 0) && (*ret <= 0 || c.n[i] < best))
+            *ret = all[i], best = c.n[i];
+    return best;
+}
+
+/* Returns how much two normal distributions overlap whose means differ by so many standard
+ * deviations. */
+static double overlap(double sigmas)
+{
+    return exp(-sigmas * sigmas / 8);
+}
+
+/* Returns the probability of ending right after so many workers were measured: explanations that
+ * expect the same of them stay undecided. */
+static double worth(const struct cw_scale_view *v, const struct choices *c, double n)
+{
+    double gives[FITS_TOP], sum = 0;
+    for (size_t k = 0; k < c->fits; k++)
+        gives[k] = log(cw_scale_fit_gives(&v->fits[k], n));
+    for (size_t i = 0; i < c->fits; i++) {
+        double best = 0, right = 0;
+        for (size_t to = 0; to < c->choices; to++) {
+            double alike = 0;
+            for (size_t k = 0; k < c->fits; k++)
+                alike += overlap((gives[k] - gives[i]) / v->apart) * c->right[to][k];
+            if (alike > best)
+                best = alike, right = c->right[to][i];
+        }
+        sum += right;
+    }
+    return sum;
+}
+
+double cw_scale_most_telling(const struct cw_scale_view *v, double here)
+{
+    const struct choices c = choices_of(v);
+    double best = here, most = worth(v, &c, here) + RIGHT_NOW * cw_scale_is_right(v, here);
+    for (size_t i = 0; i < c.choices; i++) {
+        double value = worth(v, &c, c.n[i]) + RIGHT_NOW * cw_scale_is_right(v, c.n[i]);
+        if (value > most + WORTH_LEAST * (best == here))
+            most = value, best = c.n[i];
+    }
+    return best;
+}
+
+double cw_scale_sharpness(const struct cw_scale_view *v, double n)
+{
+    double sharp = 0;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->fits[i].probability > v->fits[0].probability / 5)
+            sharp = fmax(sharp, is_right(v, &v->fits[i], n));
+    return sharp;
+}

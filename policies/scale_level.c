@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policies/scale_level.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "policies/scale_int.h"
+
+#define ODD 0.15     /* a window that differs from the median by more than this part is left out */
+#define STRANGE 0.15 /* part of its time, or of what workers say they can give, that is missing */
+#define WINDOWS_STRANGE 4
+#define TWO_AGREE 0.2 /* two windows that differ by more than this part are both not trusted */
+/* a window with more batches than this ratio to what workers can compute got batches that were
+ * ready before */
+#define READY_BEFORE 1.15
+#define NOISE_USUAL 0.03 /* the noise that is assumed until windows have shown theirs */
+#define NOISE_WEIGHT 4
+
+static double given_in(const struct cw_scale_window *w)
+{
+    double t = w->seconds > 0 ? w->batches / w->seconds : 0, n = w->remote;
+    return w->rate > 0 && t > READY_BEFORE * n * w->rate ? n * w->rate : t;
+}
+
+static double demand_in(const struct cw_scale_window *w)
+{
+    if (w->step_s > 0)
+        return 1 / w->step_s;
+    double busy = w->seconds * (1 - w->wait_share);
+    return busy > 0.02 * w->seconds ? w->batches / busy : 0;
+}
+
+static size_t last_alike(const struct cw_scale_state *s)
+{
+    size_t n = 0;
+    while (n < s->history_n &&
+           s->history[s->history_n - 1 - n].remote == s->history[s->history_n - 1].remote)
+        n++;
+    return n;
+}
+
+static void add(struct cw_scale_level *level, const struct cw_scale_window *w)
+{
+    level->windows++;
+    level->given += (given_in(w) - level->given) / level->windows;
+    level->demand += (demand_in(w) - level->demand) / level->windows;
+    level->wait += (w->wait_share - level->wait) / level->windows;
+    level->rate += (w->rate - level->rate) / level->windows;
+}
+
+static bool is_near(double value, double middle, size_t n)
+{
+    return fabs(value - middle) <= (n == 2 ? TWO_AGREE / 2 : ODD) * middle;
+}
+
+/* Whether the level may be a stumble of the machine: the trainer did something else than a step or
+ * waiting, or waited although the workers could have given more. */
+static bool is_strange(const struct cw_scale_level *l)
+{
+    double busy = l->demand > 0 ? l->given / l->demand : 1 - l->wait;
+    return busy + l->wait < 1 - STRANGE ||
+           (l->wait > CW_SCALE_WAITS && l->given < (1 - STRANGE) * l->rate * l->workers);
+}
+
+bool cw_scale_level_now(const struct cw_scale_state *s, struct cw_scale_level *ret)
+{
+    return cw_scale_level_last(s, CW_SCALE_HISTORY, ret);
+}
+
+bool cw_scale_level_last(const struct cw_scale_state *s, size_t most, struct cw_scale_level *ret)
+{
+    double given[CW_SCALE_HISTORY], demand[CW_SCALE_HISTORY], rate[CW_SCALE_HISTORY];
+    size_t n = CW_MIN(last_alike(s), most);
+    const struct cw_scale_window *w = s->history + s->history_n - n;
+    bool last_is_odd = true;
+    if (n < 2)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        given[i] = given_in(&w[i]);
+        demand[i] = demand_in(&w[i]);
+        rate[i] = w[i].rate;
+    }
+    double middle = cw_scale_median(given, n), demand_middle = cw_scale_median(demand, n),
+           rate_middle = cw_scale_median(rate, n);
+    *ret = (struct cw_scale_level){.workers = w->remote};
+    for (size_t i = 0; i < n; i++) {
+        last_is_odd = !is_near(given[i], middle, n) || !is_near(demand[i], demand_middle, n) ||
+                      !is_near(rate[i], rate_middle, n);
+        if (!last_is_odd)
+            add(ret, &w[i]);
+    }
+    return ret->windows >= (is_strange(ret) ? WINDOWS_STRANGE : 2) && !last_is_odd;
+}
+
+void cw_scale_level_keep(struct cw_scale_state *s, const struct cw_scale_level *level)
+{
+    size_t at = 0;
+    while (at < s->levels_n &&
+           (s->levels[at].workers != level->workers || s->levels[at].before != level->before))
+        at++;
+    if (at == s->levels_n && at == CW_SCALE_LEVELS)
+        at = 0;
+    if (at == s->levels_n)
+        s->levels_n++;
+    for (; at + 1 < s->levels_n; at++)
+        s->levels[at] = s->levels[at + 1];
+    s->levels[at] = *level;
+}
+
+void cw_scale_level_mend(struct cw_scale_state *s)
+{
+    size_t fewest = 0;
+    bool impossible = false;
+    for (size_t i = 1; i < s->levels_n; i++)
+        if (s->levels[i].workers < s->levels[fewest].workers)
+            fewest = i;
+    const struct cw_scale_level *few = &s->levels[fewest];
+    for (size_t i = 0; i < s->levels_n; i++)
+        impossible =
+            impossible ||
+            (few->wait > CW_SCALE_WAITS && s->levels[i].windows > few->windows &&
+             s->levels[i].before == few->before &&
+             s->levels[i].given / s->levels[i].workers > READY_BEFORE * few->given / few->workers);
+    if (!impossible)
+        return;
+    s->levels_n--;
+    for (size_t i = fewest; i < s->levels_n; i++)
+        s->levels[i] = s->levels[i + 1];
+}
+
+double cw_scale_level_noise(const struct cw_scale_state *s)
+{
+    double sum = NOISE_WEIGHT * NOISE_USUAL * NOISE_USUAL, weight = NOISE_WEIGHT;
+    struct cw_scale_level level;
+    if (!cw_scale_level_now(s, &level))
+        return NOISE_USUAL;
+    size_t n = last_alike(s);
+    for (size_t i = s->history_n - n; i < s->history_n; i++) {
+        double off = given_in(&s->history[i]) / level.given - 1;
+        if (fabs(off) > ODD)
+            continue;
+        sum += off * off;
+        weight++;
+    }
+    return sqrt(sum / (weight - 1));
+}
