@@ -14,6 +14,7 @@ struct cw_call {
     struct cw_method method;
     size_t method_index, request_max;
     grpc_call *call;
+    void *caller; /* what the gate has returned */
     struct cw_rpc_op close_op, recv_op, reply_op;
     size_t pending;
     bool answered;
@@ -30,6 +31,7 @@ static void put(struct cw_call *call)
         grpc_byte_buffer_destroy(call->reply);
     grpc_call_unref(call->call);
     struct cw_server *server = call->server;
+    cw_mem_free(call->caller);
     cw_mem_free(call);
     cw_server_leave(server);
 }
@@ -57,15 +59,19 @@ static void start(struct cw_call *call, struct cw_rpc_op *op, const grpc_op *ops
         call->pending++;
 }
 
-static void answer(struct cw_call *call, int code, const char *msg)
+const void *cw_call_caller(const struct cw_call *call)
+{
+    return call->caller;
+}
+
+static void answer(struct cw_call *call, grpc_status_code status, grpc_slice details)
 {
     CW_ASSERT(!call->answered);
     call->answered = true;
-    grpc_slice details = cw_rpc_status_details(code, msg);
     grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA},
                       {.op = GRPC_OP_SEND_STATUS_FROM_SERVER},
                       {.op = GRPC_OP_SEND_MESSAGE}};
-    ops[1].data.send_status_from_server.status = (grpc_status_code)cw_err_to_grpc(code);
+    ops[1].data.send_status_from_server.status = status;
     ops[1].data.send_status_from_server.status_details = &details;
     ops[2].data.send_message.send_message = call->reply;
     call->pending++; /* so that the call is not freed in here if no operation could be started */
@@ -78,12 +84,14 @@ void cw_call_reply(struct cw_call *call, struct cw_buf *reply)
 {
     size_t bytes;
     call->reply = cw_rpc_buffer_new(&reply, 1, &bytes);
-    answer(call, 0, NULL);
+    answer(call, GRPC_STATUS_OK, cw_rpc_status_details(0, NULL));
 }
 
 void cw_call_fail(struct cw_call *call, int code, const char *msg)
 {
-    answer(call, code ? code : CW_E_INTERNAL, msg);
+    if (code == 0)
+        code = CW_E_INTERNAL;
+    answer(call, (grpc_status_code)cw_err_to_grpc(code), cw_rpc_status_details(code, msg));
 }
 
 static void take_request(struct cw_call *call)
@@ -126,8 +134,7 @@ static void read_request(void *arg)
     start(call, &call->recv_op, &recv, 1);
 }
 
-void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_method *method,
-                   const char *path)
+static struct cw_call *call_new(struct cw_server *server, grpc_call *grpc)
 {
     struct cw_rpc *rpc = cw_server_rpc(server);
     struct cw_call *call = CW_NEW(struct cw_call);
@@ -140,6 +147,20 @@ void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_me
     grpc_op close = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
     close.data.recv_close_on_server.cancelled = &call->cancelled;
     start(call, &call->close_op, &close, 1);
+    return call;
+}
+
+void cw_call_refuse(struct cw_server *server, grpc_call *grpc, grpc_status_code status,
+                    const char *why)
+{
+    answer(call_new(server, grpc), status, cw_rpc_status_details(CW_E_DENIED, why));
+}
+
+void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_method *method,
+                   const char *path, void *caller)
+{
+    struct cw_call *call = call_new(server, grpc);
+    call->caller = caller;
     if (!method) {
         cw_autofree char *msg = cw_mem_printf("there is no method %s here", path);
         cw_call_fail(call, CW_E_UNSUPPORTED, msg);

@@ -19,6 +19,9 @@ struct unary {
     grpc_metadata_array initial_md, trailing_md;
     grpc_status_code status;
     grpc_slice details;
+    gpr_timespec deadline;
+    struct cw_buf *message; /* the request, for a second attempt: gRPC empties `request` */
+    struct cw_shown_token token_shown;
 };
 
 /* Returns gRPC's target for an address: "unix:/path" is unchanged, anything else is a name or
@@ -105,16 +108,44 @@ static void unary_free(struct unary *unary)
         grpc_byte_buffer_destroy(unary->request);
     if (unary->reply)
         grpc_byte_buffer_destroy(unary->reply);
+    cw_shown_token_fini(&unary->token_shown);
+    cw_buf_unref(unary->message);
     grpc_call_unref(unary->call);
     cw_channel_unref(unary->channel);
     cw_mem_free(unary->method);
     cw_mem_free(unary);
 }
 
+static bool unary_start(struct unary *unary);
+
+/* Makes the call again, to a server that has asked for the token. */
+static bool show_token(struct unary *unary)
+{
+    size_t bytes;
+    if (!cw_channel_note_asked(unary->channel, &unary->token_shown, unary->status) || !unary->fn)
+        return false;
+    (void)cw_channel_was_asked(unary->channel); /* that is about streams */
+    grpc_metadata_array_destroy(&unary->initial_md);
+    grpc_metadata_array_destroy(&unary->trailing_md);
+    grpc_slice_unref(unary->details);
+    grpc_call_unref(unary->call);
+    grpc_metadata_array_init(&unary->initial_md);
+    grpc_metadata_array_init(&unary->trailing_md);
+    unary->details = grpc_empty_slice();
+    grpc_byte_buffer_destroy(unary->request);
+    unary->request = cw_rpc_buffer_new(&unary->message, 1, &bytes);
+    unary->call = new_call(unary->channel, unary->method, unary->deadline);
+    bool started = unary_start(unary);
+    CW_ASSERT(started);
+    return true;
+}
+
 static void on_unary(struct cw_rpc_op *op, bool ok)
 {
     (void)ok; /* it is always true: the status says everything */
     struct unary *unary = CW_CONTAINER_OF(op, struct unary, op);
+    if (show_token(unary))
+        return;
     char text[CW_RPC_STATUS_MSG_BYTES];
     int code = cw_channel_status(unary->channel, unary->status, unary->details, unary->method, text,
                                  sizeof text);
@@ -133,7 +164,7 @@ static void on_unary(struct cw_rpc_op *op, bool ok)
 static struct unary *unary_new(struct cw_channel *channel, const char *method, int64_t timeout_ms)
 {
     struct unary *unary = CW_NEW(struct unary);
-    gpr_timespec deadline =
+    unary->deadline =
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
     cw_rpc_op_init(&unary->op, channel->rpc, on_unary);
     unary->channel = channel;
@@ -143,7 +174,7 @@ static struct unary *unary_new(struct cw_channel *channel, const char *method, i
     if (unary->next)
         unary->next->prev = &unary->next;
     channel->unaries = unary;
-    unary->call = new_call(channel, method, deadline);
+    unary->call = new_call(channel, method, unary->deadline);
     unary->method = cw_mem_strdup(method);
     unary->details = grpc_empty_slice();
     grpc_metadata_array_init(&unary->initial_md);
@@ -157,6 +188,9 @@ static bool unary_start(struct unary *unary)
         {.op = GRPC_OP_SEND_INITIAL_METADATA},  {.op = GRPC_OP_SEND_MESSAGE},
         {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}, {.op = GRPC_OP_RECV_INITIAL_METADATA},
         {.op = GRPC_OP_RECV_MESSAGE},           {.op = GRPC_OP_RECV_STATUS_ON_CLIENT}};
+    cw_shown_token_init(&unary->token_shown, unary->channel);
+    ops[0].data.send_initial_metadata.count = unary->token_shown.n;
+    ops[0].data.send_initial_metadata.metadata = &unary->token_shown.entry;
     ops[1].data.send_message.send_message = unary->request;
     ops[3].data.recv_initial_metadata.recv_initial_metadata = &unary->initial_md;
     ops[4].data.recv_message.recv_message = &unary->reply;
@@ -177,6 +211,7 @@ void cw_channel_unary(struct cw_channel *channel, const char *method, struct cw_
     unary->fn = fn;
     unary->arg = arg;
     size_t bytes;
+    unary->message = cw_buf_ref(request);
     unary->request = cw_rpc_buffer_new(&request, 1, &bytes);
     bool started = unary_start(unary);
     CW_ASSERT(started);

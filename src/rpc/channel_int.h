@@ -3,6 +3,7 @@
 #ifndef CW_RPC_CHANNEL_INT_H
 #define CW_RPC_CHANNEL_INT_H
 
+#include "rpc/gate.h"
 #include "rpc/rpc_int.h"
 
 struct unary;
@@ -10,8 +11,9 @@ struct cw_channel {
     struct cw_rpc *rpc;
     grpc_channel *channel; /* NULL if the channel goes through a relay */
     char *address;
-    struct cw_err bad;     /* set when the address is malformed; every call then ends with it */
-    size_t refs;           /* one reference of the owner, and one of each call and stream */
+    struct cw_err bad; /* set when the address is malformed; every call then ends with it */
+    size_t refs;       /* one reference of the owner, and one of each call and stream */
+    struct cw_channel_token token;
     uint64_t relayed;      /* the relay's number of the channel; 0: gRPC is used directly */
     struct unary *unaries; /* list of the open unary calls */
 };

@@ -17,6 +17,7 @@ void cw_channel_unref(struct cw_channel *channel)
         return;
     if (channel->channel)
         grpc_channel_destroy(channel->channel);
+    cw_channel_token_fini(&channel->token);
     cw_mem_free(channel->address);
     cw_mem_free(channel);
 }
@@ -29,8 +30,12 @@ struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel)
 int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details,
                       const char *method, char *ret_msg, size_t cap)
 {
-    if (channel->bad.code == 0)
-        return cw_rpc_status(status, details, channel->address, method, ret_msg, cap);
+    if (channel->bad.code == 0) {
+        int code = cw_rpc_status(status, details, channel->address, method, ret_msg, cap);
+        if (status == GRPC_STATUS_UNAUTHENTICATED)
+            cw_channel_token_explain(channel, ret_msg, cap);
+        return code;
+    }
     snprintf(ret_msg, cap, "%s", channel->bad.msg);
     return channel->bad.code;
 }

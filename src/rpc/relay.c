@@ -32,7 +32,8 @@ struct cw_relay {
     uint64_t last_id;
     /* maps numbers of channels to addresses, for a relay that is started again */
     struct cw_map addresses;
-    struct cw_err why; /* why no relay could be started */
+    struct cw_map tokens; /* the same: texts of tokens, behind '=', or names of files, behind '@' */
+    struct cw_err why;    /* why no relay could be started */
     /* Reports that error from the loop, as all ends are reported, and not inside of the call that
      * begins something. */
     struct cw_timer *refuse;
@@ -160,10 +161,17 @@ static int start_child(struct cw_relay *relay, struct cw_err *err)
     return rc;
 }
 
+static void send_token(struct cw_relay *relay, uint64_t channel, const char *token)
+{
+    send(relay,
+         (struct cw_frame_head){.kind = CW_FRAME_TOKEN, .id = channel, .number = token[0] == '@'},
+         &token[1], NULL, 0);
+}
+
 static void begin(struct cw_relay *relay)
 {
     uint64_t id;
-    void *address;
+    void *address, *token;
     if (relay->pipe)
         return;
     if (start_child(relay, &relay->why) != 0) {
@@ -178,6 +186,8 @@ static void begin(struct cw_relay *relay)
                                     on_frame, relay);
     for (size_t i = 0; cw_map_next(&relay->addresses, &i, &id, &address);)
         send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL, .id = id}, address, NULL, 0);
+    for (size_t i = 0; cw_map_next(&relay->tokens, &i, &id, &token);)
+        send_token(relay, id, token);
 }
 
 struct cw_relay *cw_relay_new(struct cw_loop *loop)
@@ -199,6 +209,7 @@ void cw_relay_free(struct cw_relay *relay)
     cw_timer_free(relay->refuse);
     cw_map_fini_free(&relay->objects);
     cw_map_fini_free(&relay->addresses);
+    cw_map_fini_free(&relay->tokens);
     cw_mem_free(relay);
 }
 
@@ -216,6 +227,16 @@ uint64_t cw_relay_channel(struct cw_relay *relay, const char *address)
     return object->id;
 }
 
+void cw_relay_token(struct cw_relay *relay, uint64_t channel, const char *text, const char *file)
+{
+    cw_mem_free(cw_map_remove(&relay->tokens, channel));
+    if (!text && !file)
+        return;
+    char *token = cw_mem_printf("%s%s", text ? "=" : "@", text ? text : file);
+    cw_map_set(&relay->tokens, channel, token);
+    send_token(relay, channel, token);
+}
+
 void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel)
 {
     uint64_t id;
@@ -226,6 +247,7 @@ void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel)
             cw_mem_free(cw_map_remove(&relay->objects, id));
     }
     cw_mem_free(cw_map_remove(&relay->addresses, channel));
+    cw_mem_free(cw_map_remove(&relay->tokens, channel));
     send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL_CLOSE, .id = channel}, NULL, NULL,
          0);
 }

@@ -13,6 +13,8 @@ struct cw_relay *cw_relay_new(struct cw_loop *loop) CW_MUST_CHECK;
 void cw_relay_free(struct cw_relay *relay);
 /* Channels and streams have numbers, which are never used again. */
 uint64_t cw_relay_channel(struct cw_relay *relay, const char *address);
+/* Sets the token of a channel, as cw_channel_set_token does. */
+void cw_relay_token(struct cw_relay *relay, uint64_t channel, const char *text, const char *file);
 void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel);
 void cw_relay_unary(struct cw_relay *relay, uint64_t channel, const char *method,
                     struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn, void *arg);

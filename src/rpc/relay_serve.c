@@ -89,6 +89,14 @@ static void on_stream_frame(struct relayed *stream, const struct cw_frame *frame
     }
 }
 
+static void set_token(struct serve *serve, const struct cw_frame *frame)
+{
+    struct cw_channel *channel = cw_map_get(&serve->channels, frame->head.id);
+    bool is_file = frame->head.number != 0;
+    if (channel)
+        cw_channel_set_token(channel, is_file ? NULL : frame->text, is_file ? frame->text : NULL);
+}
+
 static void on_frame(void *arg, struct cw_frame *frame)
 {
     struct serve *serve = arg;
@@ -102,6 +110,8 @@ static void on_frame(void *arg, struct cw_frame *frame)
     }
     if (head->kind == CW_FRAME_CHANNEL)
         cw_map_set(&serve->channels, head->id, cw_channel_open(serve->rpc, frame->text));
+    else if (head->kind == CW_FRAME_TOKEN)
+        set_token(serve, frame);
     else if (head->kind == CW_FRAME_CHANNEL_CLOSE)
         cw_channel_close(cw_map_remove(&serve->channels, head->id));
     else if (head->kind == CW_FRAME_UNARY && channel)

@@ -124,6 +124,12 @@ struct cw_channel;
 struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address) CW_MUST_CHECK;
 /* Closes the channel. Its streams must have been freed. Accepts NULL. */
 void cw_channel_close(struct cw_channel *channel);
+/* Sets the token that calls show to a server that asks for one, and to no other: `text`, or what
+ * `file` says at the time of each call (auth/token_file.h). Both may be NULL. */
+void cw_channel_set_token(struct cw_channel *channel, const char *text, const char *file);
+/* Returns true, once, after a stream has ended with DENIED because the server asked for the token:
+ * the next stream shows it. A unary call is made a second time by itself. */
+bool cw_channel_was_asked(struct cw_channel *channel);
 /* Opens a stream. method: "/cachew.v1.Fleet/Attach". A failure to connect is reported by
  * on_close(UNAVAILABLE). */
 struct cw_stream *cw_channel_stream(struct cw_channel *channel, const char *method,
@@ -146,6 +152,9 @@ struct cw_method {
     void (*stream)(void *arg, struct cw_stream *stream);
     void *arg;
 };
+/* Who calls: what the gate has returned; NULL without a gate. It lives as long as the call. */
+const void *cw_call_caller(const struct cw_call *call);
+const void *cw_stream_caller(const struct cw_stream *stream);
 /* Answers a call. An answer is due even if the client is gone, which is not reported here. */
 void cw_call_reply(struct cw_call *call, struct cw_buf *reply);
 void cw_call_fail(struct cw_call *call, int code, const char *msg);
@@ -154,6 +163,23 @@ void cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb *cb, v
 struct cw_server *cw_server_new(struct cw_rpc *rpc) CW_MUST_CHECK;
 /* Adds a method, which is copied; called before the server starts. */
 void cw_server_add(struct cw_server *server, const struct cw_method *method);
+/* A gate decides about each call by its metadata, before a message of it is read. */
+struct cw_gate_question {
+    const char *method; /* the path that is called, whether or not there is such a method */
+    const char *token;  /* what the caller shows; NULL: no token */
+    const char *peer;
+};
+enum cw_gate {
+    CW_GATE_PASS,
+    CW_GATE_ASK, /* refused: another token is needed (UNAUTHENTICATED) */
+    CW_GATE_DENY /* refused: who has this token may not do this (PERMISSION_DENIED) */
+};
+/* *ret_caller, if it passes: memory of cw_mem_new that says who calls; the call frees it. *ret_why,
+ * if not: a text that stays valid, for the caller. */
+typedef enum cw_gate cw_gate_fn(void *arg, const struct cw_gate_question *question,
+                                void **ret_caller, const char **ret_why);
+/* Called before the server starts. Without a gate all calls pass. */
+void cw_server_set_gate(struct cw_server *server, cw_gate_fn *fn, void *arg);
 /* Add the health service (grpc.health.v1 Check and Watch), and reflection (v1 and v1alpha) for the
  * services added so far; descriptors: a serialized FileDescriptorSet. Their own methods are added
  * by these calls. */

@@ -87,8 +87,10 @@ struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *ca
 struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed,
                                         const char *method, const struct cw_stream_cb *cb,
                                         void *arg) CW_MUST_CHECK;
-/* Takes ownership of the call, makes a stream of it, and gives that to the method. */
-void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method);
+/* Takes ownership of the call and of the caller, makes a stream of the call, and gives that to the
+ * method. */
+void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method,
+                     void *caller);
 /* Keeps a server's stream open when the peer half-closes it; by default that ends the stream. */
 void cw_stream_hold_open(struct cw_stream *stream);
 
@@ -102,9 +104,12 @@ void cw_channel_ref(struct cw_channel *channel);
 void cw_channel_unref(struct cw_channel *channel); /* Accepts NULL. */
 
 /* ---- unary calls of a server (call.c) ---- */
-/* Takes ownership of the call. If method is NULL, the answer is UNIMPLEMENTED. */
+/* Takes ownership of the call and of the caller. If method is NULL, the answer is UNIMPLEMENTED. */
 void cw_call_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method,
-                   const char *path);
+                   const char *path, void *caller);
+/* Takes ownership of the call, and ends it without reading a message of it. */
+void cw_call_refuse(struct cw_server *server, grpc_call *call, grpc_status_code status,
+                    const char *why);
 
 /* ---- references to servers (server_ref.c) ---- */
 struct cw_rpc *cw_server_rpc(const struct cw_server *server);

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "rpc/gate.h"
 #include "rpc/server_int.h"
 
 /* ---- making a server ---- */
@@ -143,13 +144,13 @@ void cw_server_start(struct cw_server *server)
     cw_listener_start(&server->listener);
 }
 
-static void dispatch(struct cw_server *server, grpc_call *call, const char *path)
+static void dispatch(struct cw_server *server, grpc_call *call, const char *path, void *caller)
 {
     const struct cw_method *method = cw_strmap_get(&server->by_path, path);
     if (method && method->stream)
-        cw_stream_serve(server, call, method);
+        cw_stream_serve(server, call, method, caller);
     else
-        cw_call_serve(server, call, method, path);
+        cw_call_serve(server, call, method, path, caller);
 }
 
 /* ---- stopping ---- */
@@ -161,13 +162,16 @@ static void on_incoming(struct cw_rpc_op *op, bool ok)
     server->posted--;
     grpc_call *call = in->call;
     char *path = ok ? grpc_slice_to_c_string(in->details.method) : NULL;
+    void *caller = NULL;
+    server->calls++; /* so that the server is not freed in here */
+    bool passes = ok && cw_gate_passes(server, call, path, &in->md, &caller);
     grpc_call_details_destroy(&in->details);
     grpc_metadata_array_destroy(&in->md);
-    server->calls++; /* so that the server is not freed in here */
     if (ok) {
         if (!server->stopping) /* posting again during a shutdown would end in an endless loop */
             post(in);
-        dispatch(server, call, path);
+        if (passes)
+            dispatch(server, call, path, caller);
         gpr_free(path);
     }
     cw_server_leave(server);

@@ -41,6 +41,8 @@ struct cw_server {
     size_t methods_n, methods_cap;
     struct cw_strmap by_path; /* maps paths to methods; filled when the server starts */
     struct cw_server_part *parts;
+    cw_gate_fn *gate; /* NULL: all calls pass */
+    void *gate_arg;
     struct cw_health *health; /* belongs to the health service; NULL: the server has none */
     struct cw_incoming incoming[CW_SERVER_INCOMING];
     size_t posted; /* how many of the requests gRPC has now */

@@ -31,6 +31,8 @@ int cw_rpc_status(grpc_status_code status, grpc_slice details, const char *addre
     /* A peer that speaks another protocol (HTTP/1, for example) gives UNKNOWN. */
     if (status == GRPC_STATUS_UNKNOWN)
         return CW_E_UNAVAILABLE;
+    if (status == GRPC_STATUS_UNAUTHENTICATED)
+        return CW_E_DENIED;
     return cw_err_from_grpc((int)status);
 }
 

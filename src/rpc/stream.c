@@ -122,6 +122,7 @@ struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *ca
     struct cw_stream *stream = new_stream(cw_channel_rpc(channel), call, method);
     cw_channel_ref(channel);
     stream->channel = channel;
+    cw_shown_token_init(&stream->token_shown, channel);
     stream->accepted = true;
     stream->cb = *cb;
     stream->arg = arg;
@@ -171,9 +172,16 @@ static void let_in(void *arg)
     begin_recv(stream);
 }
 
-void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method)
+const void *cw_stream_caller(const struct cw_stream *stream)
+{
+    return stream->caller;
+}
+
+void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method,
+                     void *caller)
 {
     struct cw_stream *stream = new_stream(cw_server_rpc(server), call, method->path);
+    stream->caller = caller;
     stream->server = server;
     cw_server_enter(server);
     grpc_op close = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};

@@ -24,6 +24,8 @@ void stream_destroy(struct cw_stream *stream)
     stream_drop_queue(stream);
     grpc_slice_unref(stream->details);
     cw_channel_unref(stream->channel);
+    cw_shown_token_fini(&stream->token_shown);
+    cw_mem_free(stream->caller);
     cw_mem_free(stream->method);
     cw_mem_free(stream->peer);
     cw_mem_free(stream->finish_msg);
@@ -66,6 +68,8 @@ static void drop_call(struct cw_stream *stream)
 
 static int end_code(struct cw_stream *stream, char *ret_msg, size_t cap)
 {
+    if (stream->channel)
+        (void)cw_channel_note_asked(stream->channel, &stream->token_shown, stream->status);
     if (stream->channel)
         return cw_channel_status(stream->channel, stream->status, stream->details, stream->method,
                                  ret_msg, cap);

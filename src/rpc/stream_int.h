@@ -9,6 +9,7 @@
 #ifndef CW_RPC_STREAM_INT_H
 #define CW_RPC_STREAM_INT_H
 
+#include "rpc/gate.h"
 #include "rpc/server_int.h"
 
 struct out_msg {
@@ -29,8 +30,10 @@ struct cw_stream {
     struct cw_stream_cb cb;
     void *arg;
     size_t pending;
-    bool accepted;              /* it has an owner */
-    bool freed;                 /* the owner has freed it */
+    struct cw_shown_token token_shown; /* client side: the token that it shows */
+    void *caller;                      /* server side: what the gate has returned */
+    bool accepted;                     /* it has an owner */
+    bool freed;                        /* the owner has freed it */
     bool over;                  /* it has ended, and on_close was called if it had an owner then */
     size_t method_index;        /* server side */
     struct cw_door_guest guest; /* server side, until the first message has come */

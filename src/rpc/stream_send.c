@@ -82,6 +82,8 @@ void stream_send_init(struct cw_stream *stream)
     cw_rpc_op_init(&stream->finish_op, stream->rpc, on_finish_sent);
     cw_rpc_op_init(&stream->start_op, stream->rpc, on_started);
     grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA};
+    op.data.send_initial_metadata.count = stream->token_shown.n;
+    op.data.send_initial_metadata.metadata = &stream->token_shown.entry;
     if (cw_rpc_op_start(&stream->start_op, stream->call, &op, 1))
         stream->pending++;
 }

@@ -4,7 +4,7 @@
 # Top-level folders and their layers: a folder may include and call only what lies in a lower layer.
 LAYER = {
     "src/base": 0,
-    "src/loop": 1, "src/conf": 1, "src/codec": 1, "src/io": 1,
+    "src/auth": 1, "src/loop": 1, "src/conf": 1, "src/codec": 1, "src/io": 1,
     "src/data": 2, "policies": 2,
     "src/ops": 3, "src/format": 3,
     "src/graph": 4, "cache": 4,

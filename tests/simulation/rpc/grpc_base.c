@@ -158,7 +158,11 @@ void grpc_metadata_array_init(grpc_metadata_array *array)
 
 void grpc_metadata_array_destroy(grpc_metadata_array *array)
 {
-    (void)array;
+    for (size_t i = 0; i < array->count; i++) {
+        grpc_slice_unref(array->metadata[i].key);
+        grpc_slice_unref(array->metadata[i].value);
+    }
+    cw_mem_free(array->metadata);
 }
 
 void grpc_call_details_init(grpc_call_details *details)

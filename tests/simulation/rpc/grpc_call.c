@@ -4,6 +4,7 @@
 
 #include <grpc/byte_buffer.h>
 #include <grpc/slice.h>
+#include <string.h>
 
 /* ---- the end ---- */
 
@@ -59,6 +60,7 @@ static void call_free(grpc_call *call)
     if (call->channel)
         channel_unref(call->channel);
     cw_mem_free(call->path);
+    cw_mem_free(call->shown);
     cw_mem_free(call->peer);
     cw_mem_free(call->text);
     cw_mem_free(call->trailers_text);
@@ -145,11 +147,16 @@ grpc_call *call_new_client(grpc_channel *channel, grpc_completion_queue *queue, 
 
 grpc_call *call_new_server(struct transport *transport, const struct net_piece *headers)
 {
-    grpc_call *call = call_new(headers->text, headers->timeout_ns);
+    cw_autofree char *path = cw_mem_strdup(headers->text);
+    char *shown = strchr(path, '\n');
+    if (shown)
+        *shown++ = '\0';
+    grpc_call *call = call_new(path, headers->timeout_ns);
+    call->shown = cw_mem_strdup(shown);
     call->server = transport->server;
     call->settings = transport->settings;
     call->stream = headers->stream;
-    call->sends = net_counter_of(headers->text, false);
+    call->sends = net_counter_of(path, false);
     call->peer = cw_mem_strdup(transport->peer);
     call->begun = true;
     transport_add(transport, call);
@@ -185,7 +192,9 @@ void call_begin(grpc_call *call, struct transport *transport)
     cw_mem_free(call->peer);
     call->peer = cw_mem_strdup(transport->peer);
     struct net_piece *piece = net_piece_new(NET_HEADERS, call->stream);
-    net_piece_set_text(piece, call->path);
+    cw_autofree char *text = cw_mem_printf("%s%s%s", call->path, call->shown ? "\n" : "",
+                                           call->shown ? call->shown : "");
+    net_piece_set_text(piece, text);
     piece->timeout_ns = call->timeout_ns;
     net_send(transport->end, piece);
     batch_done(&call->meta_out, true);
@@ -299,9 +308,12 @@ static void start_trailers(grpc_call *call, struct batch *batch, const grpc_op *
     call->trailers_text = grpc_slice_to_c_string(*op->data.send_status_from_server.status_details);
 }
 
-static void start_headers(grpc_call *call, struct batch *batch)
+/* Of the metadata only one value is sent: that of "authorization", which is all that there is. */
+static void start_headers(grpc_call *call, struct batch *batch, const grpc_op *op)
 {
     call->meta_out = batch;
+    if (!call->server && op->data.send_initial_metadata.count > 0)
+        call->shown = grpc_slice_to_c_string(op->data.send_initial_metadata.metadata[0].value);
     if (!call->server || call->over)
         return;
     transport_send(call->transport, NET_HEADERS, call, 0, "");
@@ -312,7 +324,7 @@ static void start_op(grpc_call *call, struct batch *batch, const grpc_op *op)
 {
     switch (op->op) {
     case GRPC_OP_SEND_INITIAL_METADATA:
-        start_headers(call, batch);
+        start_headers(call, batch, op);
         break;
     case GRPC_OP_SEND_MESSAGE:
         start_send(call, batch, op->data.send_message.send_message);

@@ -87,6 +87,7 @@ struct grpc_call {
     bool waiting;                /* for a transport */
     uint32_t stream;
     char *path;
+    char *shown; /* the value of "authorization" that the client sends; NULL: none */
     char *peer;
     int64_t timeout_ns; /* 0: none */
     struct net_timer *deadline;

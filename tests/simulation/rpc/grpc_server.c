@@ -14,6 +14,7 @@ struct request {
     struct request *next;
     grpc_call **call;
     grpc_call_details *details;
+    grpc_metadata_array *md;
     grpc_completion_queue *queue;
     void *tag;
 };
@@ -177,6 +178,14 @@ void grpc_server_start(grpc_server *server)
 
 /* ---- calls ---- */
 
+static void fill_metadata(grpc_metadata_array *md, const char *shown)
+{
+    md->metadata = CW_NEW(grpc_metadata);
+    md->count = md->capacity = 1;
+    md->metadata[0].key = grpc_slice_from_copied_string("authorization");
+    md->metadata[0].value = grpc_slice_from_copied_string(shown);
+}
+
 static void match(grpc_server *server)
 {
     while (server->requests && server->offered) {
@@ -191,6 +200,8 @@ static void match(grpc_server *server)
         call_bind(offered->call, request->queue);
         *request->call = offered->call;
         request->details->method = grpc_slice_from_copied_string(offered->call->path);
+        if (offered->call->shown)
+            fill_metadata(request->md, offered->call->shown);
         queue_push(request->queue, request->tag, true);
         cw_mem_free(request);
         cw_mem_free(offered);
@@ -226,7 +237,6 @@ grpc_call_error grpc_server_request_call(grpc_server *server, grpc_call **call,
                                          grpc_completion_queue *cq_bound_to_call,
                                          grpc_completion_queue *cq_for_notification, void *tag_new)
 {
-    (void)request_metadata;
     CW_ASSERT(cq_bound_to_call == cq_for_notification);
     queue_begin(cq_bound_to_call);
     if (server->stopping) {
@@ -234,8 +244,11 @@ grpc_call_error grpc_server_request_call(grpc_server *server, grpc_call **call,
         return GRPC_CALL_OK;
     }
     struct request *request = CW_NEW(struct request);
-    *request = (struct request){
-        .call = call, .details = details, .queue = cq_bound_to_call, .tag = tag_new};
+    *request = (struct request){.call = call,
+                                .details = details,
+                                .md = request_metadata,
+                                .queue = cq_bound_to_call,
+                                .tag = tag_new};
     *server->requests_tail = request;
     server->requests_tail = &request->next;
     match(server);

@@ -137,6 +137,8 @@ void world_serve(struct world *world, const char *address)
     world->stopped = false;
     world->server = cw_server_new(world->rpc);
     add_methods(world);
+    if (world->gate)
+        cw_server_set_gate(world->server, world->gate, world);
     cw_server_add_health(world->server);
     cw_server_add_reflection(world->server, cw_proto_descriptors, cw_proto_descriptors_n);
     int code =

@@ -29,6 +29,7 @@ struct world {
     bool quiet_closed;
     size_t quiet_messages;
     bool stopped;
+    cw_gate_fn *gate; /* of servers that are made from now on; NULL: none */
 };
 
 /* address: where the server listens. */
