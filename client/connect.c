@@ -5,8 +5,10 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "auth/token_file.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -108,6 +110,11 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
         probe_end(probe);
         return;
     }
+    if (code == CW_E_DENIED) {
+        cw_err_set(&probe->err, code, "the dispatcher at %s refuses this client: %s", address, msg);
+        probe_end(probe);
+        return;
+    }
     if (code == CW_E_UNSUPPORTED) {
         cw_err_set(
             &probe->err, code,
@@ -200,6 +207,7 @@ static void loop_thread(void *arg)
         client->cluster ? cw_timer_new(client->loop, on_watch, client->cluster) : NULL;
     client->rpc = cw_rpc_new(client->loop);
     client->channel = cw_channel_open(client->rpc, client->address);
+    cw_channel_set_token(client->channel, client->token, client->token_file);
     if (watch)
         cw_timer_start(watch, WATCH_MS, WATCH_MS);
     cw_loop_run(client->loop);
@@ -226,6 +234,8 @@ static void client_free(struct cachew_client *client)
     cw_embedded_cluster_stop(client->cluster);
     cw_recvpool_free(client->pool);
     cw_mem_free(client->address);
+    cw_mem_free(client->token);
+    cw_mem_free(client->token_file);
     client->magic = 0;
     cw_mem_free(client);
 }
@@ -280,6 +290,28 @@ static int check_address(const char *address, struct cw_err *err)
     return 0;
 }
 
+/* Says early what is wrong with the token, whether or not it will be asked for. */
+static int set_token(struct cachew_client *client, const struct cachew_connect_options *options,
+                     struct cw_err *err)
+{
+    char text[CW_AUTH_TOKEN_MAX + 1];
+    const char *file = options->token_file;
+    if (!file && !options->token)
+        file = getenv("CACHEW_TOKEN_FILE");
+    if (options->token) {
+        client->token = cw_mem_strdup(options->token);
+        return cw_auth_token_check(options->token, err) == 0
+                   ? 0
+                   : cw_err_wrap(err, "connect option token");
+    }
+    if (!file || !*file)
+        return 0;
+    client->token_file = cw_mem_strdup(file);
+    int rc = cw_auth_own_token(file, text, err);
+    explicit_bzero(text, sizeof(text));
+    return rc;
+}
+
 static int open_client(const char *address, const struct cachew_connect_options *options,
                        struct cachew_client *client, struct cw_err *err)
 {
@@ -297,6 +329,8 @@ static int open_client(const char *address, const struct cachew_connect_options 
                           address ? address : "(none)");
     }
     int rc = check_address(address, err);
+    if (rc == 0 && !client->cluster)
+        rc = set_token(client, options, err);
     if (rc != 0)
         return rc;
     client->address = cw_mem_strdup(address);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "base/args.h"
 #include "base/files_limit.h"
+#include "dispatcher/access/access.h"
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
@@ -104,12 +105,24 @@ static void on_written(void *loop)
     cw_loop_post(loop, on_loop, NULL);
 }
 
+/* Tokens were added or removed: peers whose token does not count any more must show another. */
+static void on_tokens_changed(void *arg)
+{
+    cw_worker_sessions_check_tokens(arg);
+    cw_client_sessions_check_tokens(arg);
+}
+
 static int serve(struct cw_dispatcher *d, struct cw_err *err)
 {
     const struct cw_method fleet = {"/cachew.v1.Fleet/Attach", NULL, cw_worker_session_open, d};
     const struct cw_method jobs = {"/cachew.v1.Jobs/Attach", NULL, cw_client_session_open, d};
+    int rc = cw_access_open(d, on_tokens_changed, err);
+    if (rc != 0)
+        return rc;
     d->server = cw_server_new(d->rpc);
     cw_server_set_queue_max(d->server, CW_QUEUE_MAX);
+    if (cw_access_is_on(d))
+        cw_server_set_gate(d->server, cw_access_gate, d);
     cw_server_add(d->server, &fleet);
     cw_server_add(d->server, &jobs);
     cw_svc_admin_add(d);
@@ -121,7 +134,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_backup_add(d);
     cw_server_add_health(d->server);
     cw_server_add_reflection(d->server, cw_proto_descriptors, cw_proto_descriptors_n);
-    int rc = cw_server_listen(d->server, d->options.listen, d->address, sizeof(d->address), err);
+    rc = cw_server_listen(d->server, d->options.listen, d->address, sizeof(d->address), err);
     if (rc != 0)
         return rc;
     d->started_ms = cw_clock_ms();
@@ -192,6 +205,7 @@ static void finish(struct cw_dispatcher *d)
     cw_strmap_fini(&d->jobs_by_id);
     cw_strmap_fini(&d->removed_ids);
     cw_tenants_close(d);
+    cw_access_close(d);
 }
 
 /* The dispatcher opens the first file of an `idx` or `chunks` to check a pipeline. For strangers it

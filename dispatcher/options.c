@@ -18,11 +18,14 @@ static const char about[] =
     "\"ready ADDRESS\", on standard output when it serves, and logs to standard error.";
 static const char tail[] =
     "Examples:\n"
-    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew\n"
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --token-file /etc/cachew/tokens --state-dir "
+    "/var/lib/cachew\n"
     "  cachew-dispatcher --listen unix:/run/cachew/dispatcher.sock --state-dir /var/lib/cachew\n"
-    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --cache-store "
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --token-file /etc/cachew/tokens --state-dir "
+    "/var/lib/cachew --cache-store "
     "gluster://g1,g2/cache --cache-quota 2T\n"
-    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --tenant "
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --token-file /etc/cachew/tokens --state-dir "
+    "/var/lib/cachew --tenant "
     "vision:weight=2,max-jobs=20 --tenant '*:max-jobs=5'\n";
 
 static int read_compress(const char *text, int *ret_level, struct cw_err *err)
@@ -88,6 +91,17 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
         return cw_err_set(err, CW_E_INVALID, "--min-workers %llu is more than --max-workers %llu",
                           (unsigned long long)o->min_workers, (unsigned long long)o->max_workers);
     return 0;
+}
+
+static int check_listen(const struct cw_options *o, struct cw_err *err)
+{
+    if (o->token_file || o->insecure || cw_rpc_address_is_loopback(o->listen))
+        return 0;
+    return cw_err_set(err, CW_E_INVALID,
+                      "--listen %s: other hosts reach this address, and without tokens everybody "
+                      "there may do everything: give --token-file FILE, an address of this host "
+                      "(127.0.0.1:PORT, unix:/path), or --insecure",
+                      o->listen);
 }
 
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err)
@@ -186,6 +200,13 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "what blocks of source files may take in the cache's store, besides (default 0: none are "
          "kept there)",
          0, 0},
+        {"token-file", 0, CW_ARG_STR, &o.token_file, "FILE",
+         "who may do what: a line NAME KIND TOKEN each, KIND tenant, worker or operator; read "
+         "again "
+         "when it changes (default: everybody may do everything)",
+         0, 0},
+        {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
+         "without --token-file: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &o.source_roots, "URL-PREFIX",
          "where first files of idx and chunks may be read to check pipelines: /path or "
          "file:///path; may stand several times (default: anywhere, or nowhere if it listens "
@@ -219,7 +240,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
     if (!o.listen || !o.state_dir)
         return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)",
                           o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
-    rc = cw_tenant_rules_check(&o.tenants, err);
+    rc = check_listen(&o, err);
+    if (rc == 0)
+        rc = cw_tenant_rules_check(&o.tenants, err);
     if (rc == 0)
         rc = read_cache(&o, evict, compress, err);
     if (rc == 0)

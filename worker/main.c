@@ -5,10 +5,12 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "auth/token_file.h"
 #include "base/args.h"
 #include "base/clock.h"
 #include "base/files_limit.h"
@@ -93,6 +95,47 @@ static void warn_of_open_files(const struct cw_worker_options *o, bool exit_with
                 is_root ? "runs as root" : "listens beyond this host");
 }
 
+/* Reads the token from standard input, byte by byte: what follows is for --exit-with-stdin. */
+static int read_token_line(char ret_token[CW_AUTH_TOKEN_MAX + 1], struct cw_err *err)
+{
+    size_t n = 0;
+    char byte;
+    while (n < CW_AUTH_TOKEN_MAX && read(STDIN_FILENO, &byte, 1) == 1 && byte != '\n')
+        ret_token[n++] = byte;
+    ret_token[n] = '\0';
+    if (cw_auth_token_check(ret_token, err) == 0)
+        return 0;
+    return cw_err_wrap(err, "--token-file -");
+}
+
+/* Finds the token that is shown to the dispatcher, and says early if it cannot be read. */
+static int find_token(struct cw_worker_options *o, struct cw_err *err)
+{
+    static char token[CW_AUTH_TOKEN_MAX + 1];
+    if (!o->token_file)
+        o->token_file = getenv("CACHEW_TOKEN_FILE");
+    if (o->token_file && !*o->token_file)
+        o->token_file = NULL;
+    if (o->token_file && strcmp(o->token_file, "-") == 0) {
+        o->token_file = NULL;
+        o->token = token;
+        return read_token_line(token, err);
+    }
+    return o->token_file ? cw_auth_own_token(o->token_file, token, err) : 0;
+}
+
+static int check_listen(const struct cw_worker_options *o, struct cw_err *err)
+{
+    if (o->token || o->token_file || o->insecure || cw_rpc_address_is_loopback(o->listen))
+        return 0;
+    return cw_err_set(err, CW_E_INVALID,
+                      "--listen %s: other hosts reach this address, and without tokens everybody "
+                      "there may fetch what this worker computes: give --token-file FILE (and one "
+                      "to the dispatcher), an address of this host (127.0.0.1:PORT, unix:/path), "
+                      "or --insecure",
+                      o->listen);
+}
+
 static int run(const struct cw_worker_options *options, bool exit_with_stdin, struct cw_err *err)
 {
     struct program p = {.loop = cw_loop_new()};
@@ -162,6 +205,12 @@ int main(int argc, char **argv)
         {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES",
          "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
+        {"token-file", 0, CW_ARG_STR, &o.token_file, "FILE",
+         "the token that the dispatcher may ask for, read at each connection; - = one line of "
+         "standard input (default: $CACHEW_TOKEN_FILE)",
+         0, 0},
+        {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
+         "without a token: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &source_roots, "URL-PREFIX",
          "what pipelines may read: /path or file:///path; may stand several times (default: all "
          "that this user may read)",
@@ -189,8 +238,8 @@ int main(int argc, char **argv)
                  "SIGTERM drains: what is begun is "
                  "finished and served, the rest handed back; a second one leaves at once.",
         .rows = rows,
-        .tail =
-            "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 --threads 8\n",
+        .tail = "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 "
+                "--token-file /etc/cachew/token\n",
         .env_prefix = "CACHEW_WORKER",
     };
     /* The allocator must return large buffers to the system when they are freed, since memory that
@@ -212,6 +261,10 @@ int main(int argc, char **argv)
     if (rc == CW_ARGS_RUN && level_name && !cw_log_parse_level(level_name, &level))
         rc = cw_err_set(&err, CW_E_INVALID,
                         "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
+    if (rc == CW_ARGS_RUN)
+        rc = find_token(&o, &err);
+    if (rc == CW_ARGS_RUN)
+        rc = check_listen(&o, &err);
     if (rc != CW_ARGS_RUN) {
         fprintf(stderr, "cachew-worker: %s\n", err.msg);
         return 2;

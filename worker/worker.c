@@ -113,6 +113,9 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->dispatcher = cw_mem_strdup(o->dispatcher);
     w->only_job = cw_mem_strdup(o->only_job);
     w->store_roots = o->store_roots;
+    w->token = cw_mem_strdup(o->token);
+    w->token_file = cw_mem_strdup(o->token_file);
+    w->needs_secret = !o->insecure && !cw_rpc_address_is_loopback(o->listen);
     w->threads = o->threads ? o->threads : default_threads();
     w->budget = (size_t)budget;
     w->drain.limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
@@ -218,5 +221,7 @@ void cw_worker_free(struct cw_worker_state *w)
     cw_mem_free(w->jobs.list);
     cw_mem_free(w->dispatcher);
     cw_mem_free(w->only_job);
+    cw_mem_free(w->token);
+    cw_mem_free(w->token_file);
     cw_mem_free(w);
 }

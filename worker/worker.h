@@ -34,7 +34,10 @@ struct cw_worker_options {
     uint64_t source_memory;
     const char *source_dir;    /* directory of the source cache on a local disk; NULL: none */
     uint64_t source_dir_bytes; /* quota of that directory; 0: 10 GiB */
-    bool no_shm;               /* shared memory is not offered to clients */
+    /* The token that is shown to a dispatcher that asks for one, or a file that has it; NULL: none. */
+    const char *token, *token_file;
+    bool insecure; /* jobs without a secret are served to other hosts, too */
+    bool no_shm;   /* shared memory is not offered to clients */
     /* Beginnings of the URLs of stores that the dispatcher may name. Their texts are not copied. */
     struct cw_arg_list store_roots;
 };

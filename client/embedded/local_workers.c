@@ -34,6 +34,7 @@ struct cw_local_workers {
     struct cw_local_workers *next; /* The next one in the list client->ending. */
     struct cw_local_workers_conf conf;
     char *job_id;
+    char *credential; /* "": none */
     char program[PATH_MAX];
     cw_local_workers_failed_fn *failed;
     void *arg;
@@ -72,33 +73,25 @@ static int nice_level(const struct cw_local_workers *w)
 static int start_one(struct cw_local_workers *w, struct cw_err *err)
 {
     char numbers[4][32];
+    const char *token = w->credential[0] ? w->credential : NULL;
     const char *level = getenv("CACHEW_LOG");
     snprintf(numbers[0], sizeof(numbers[0]), "%u", w->conf.threads);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", nice_level(w));
     snprintf(numbers[2], sizeof(numbers[2]), "%.6f", w->conf.cpus);
     snprintf(numbers[3], sizeof(numbers[3]), "%llu", (unsigned long long)budget(w));
-    const char *const argv[] = {w->program,
-                                "--dispatcher",
-                                w->client->address,
-                                "--only-job",
-                                w->job_id,
-                                "--threads",
-                                numbers[0],
-                                "--nice",
-                                numbers[1],
-                                "--cpu-limit",
-                                numbers[2],
-                                "--budget",
-                                numbers[3],
-                                "--listen",
-                                w->conf.everywhere ? "0.0.0.0:0" : "127.0.0.1:0",
-                                "--log-level",
-                                level && *level ? level : "warn",
-                                "--exit-with-stdin",
-                                NULL};
+    const char *const argv[] = {w->program, "--dispatcher", w->client->address, "--only-job",
+                                w->job_id, "--threads", numbers[0], "--nice", numbers[1],
+                                "--cpu-limit", numbers[2], "--budget", numbers[3], "--listen",
+                                w->conf.everywhere ? "0.0.0.0:0" : "127.0.0.1:0", "--log-level",
+                                level && *level ? level : "warn", "--exit-with-stdin",
+                                /* Without tokens everybody may do everything already. */
+                                token                ? "--token-file"
+                                : w->conf.everywhere ? "--insecure"
+                                                     : NULL,
+                                token ? "-" : NULL, NULL};
     struct process *process = &w->v[w->n];
     *process = (struct process){.begun_ms = cw_clock_ms()};
-    int rc = cw_child_start(&process->child, argv, NULL, 0, err);
+    int rc = cw_child_start_told(&process->child, argv, token, err);
     if (rc != 0)
         return rc;
     w->n++;
@@ -170,6 +163,7 @@ static void free_all(struct cw_local_workers *w)
 {
     cw_timer_free(w->tick);
     cw_mem_free(w->job_id);
+    cw_mem_free(w->credential);
     cw_mem_free(w);
 }
 
@@ -206,9 +200,11 @@ struct cw_local_workers *cw_local_workers_new(struct cachew_client *client, cons
     return w;
 }
 
-void cw_local_workers_set(struct cw_local_workers *w, uint32_t n)
+void cw_local_workers_set(struct cw_local_workers *w, uint32_t n, const char *credential)
 {
     struct cw_err err = {0};
+    cw_mem_free(w->credential);
+    w->credential = cw_mem_strdup(credential);
     w->wanted = CW_MIN(n, w->conf.max);
     if (w->wanted > 0 && w->program[0] == 0 &&
         cw_child_find("cachew-worker", w->program, sizeof(w->program), &err) != 0) {

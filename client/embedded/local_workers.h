@@ -27,7 +27,8 @@ struct cw_local_workers *cw_local_workers_new(struct cachew_client *client, cons
                                               const struct cw_local_workers_conf *conf,
                                               cw_local_workers_failed_fn *failed,
                                               void *arg) CW_MUST_CHECK;
-void cw_local_workers_set(struct cw_local_workers *workers, uint32_t n);
+/* credential: the token that they show to the dispatcher; "": none is needed. */
+void cw_local_workers_set(struct cw_local_workers *workers, uint32_t n, const char *credential);
 uint32_t cw_local_workers_wanted(const struct cw_local_workers *workers);
 /* Ends the processes. They still write what waits for the cache's store; only
  * cw_local_workers_finish waits for that. It accepts NULL. */

@@ -17,8 +17,10 @@ struct cw_recvpool;
 struct cw_local_workers;
 struct cachew_client {
     uint32_t magic;
-    pid_t pid;          /* The process that connected. In a forked child the number differs. */
-    char *address;      /* The address of the dispatcher. */
+    pid_t pid;     /* The process that connected. In a forked child the number differs. */
+    char *address; /* The address of the dispatcher. */
+    /* The token that the dispatcher may ask for, or the file that has it; both may be NULL. */
+    char *token, *token_file;
     int64_t timeout_ms; /* The time limit of cachew_connect and cachew_job_start. */
     bool shm;           /* Shared memory may be used with workers of this host. */
     char host_id[CW_CLIENT_HOST_ID_BYTES]; /* The text is "" if the host cannot be identified. */

@@ -28,9 +28,10 @@ struct cw_session {
     uint64_t client_id;
     /* The generation of the dispatcher. Messages of an older one are ignored. */
     uint64_t generation;
-    struct cw_stream *stream; /* The stream to the dispatcher; NULL between two attempts. */
-    bool welcome;             /* The dispatcher has answered on this stream. */
-    bool begun;               /* The dispatcher has answered once, on any stream. */
+    struct cw_job_secret secret; /* The last welcome told it. */
+    struct cw_stream *stream;    /* The stream to the dispatcher; NULL between two attempts. */
+    bool welcome;                /* The dispatcher has answered on this stream. */
+    bool begun;                  /* The dispatcher has answered once, on any stream. */
     /* The dispatcher has lost the job: the next hello starts it anew, with a token of this
      * epoch. */
     bool restarting;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
+#include <string.h>
 #include "base/log.h"
 #include "client/session/session_int.h"
 #include "wire/wire.h"
@@ -15,6 +16,9 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
         cw_client_job_fail(session->job, &err);
         return;
     }
+    session->secret.n = CW_MIN(welcome->secret.len, sizeof(session->secret.bytes));
+    if (session->secret.n > 0)
+        memcpy(session->secret.bytes, welcome->secret.data, session->secret.n);
     if (first)
         cw_session_note_acked(session, true);
     session->welcome = true;
@@ -80,7 +84,7 @@ static void on_local_workers(struct cw_session *session, const Cachew__V1__Local
     if (!session->local)
         session->local = cw_local_workers_new(session->job->client, local->job_id,
                                               &session->conf.local, on_local_failed, session);
-    cw_local_workers_set(session->local, local->workers);
+    cw_local_workers_set(session->local, local->workers, local->credential);
 }
 
 static void on_error(struct cw_session *session, const Cachew__V1__JobError *error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes one unary call to the Admin service, with a loop and a channel of its own, which run until
  * the answer has come. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/tool/tool.h"
@@ -34,6 +35,16 @@ int tool_admin_call(const char *address, const char *method, const struct Protob
     return tool_admin_call_within(address, method, 10000, request, reply_type, ret_reply, err);
 }
 
+const char *tool_token_file;
+
+struct cw_channel *tool_open_channel(struct cw_rpc *rpc, const char *address)
+{
+    const char *file = tool_token_file ? tool_token_file : getenv("CACHEW_TOKEN_FILE");
+    struct cw_channel *channel = cw_channel_open(rpc, address);
+    cw_channel_set_token(channel, NULL, file && *file ? file : NULL);
+    return channel;
+}
+
 int tool_admin_change(const char *address, const char *method,
                       const struct ProtobufCMessage *request,
                       const struct ProtobufCMessageDescriptor *reply_type,
@@ -53,7 +64,7 @@ int tool_admin_call_within(const char *address, const char *method, int64_t time
             "which dispatcher? give --dispatcher HOST:PORT, or set CACHEW_DISPATCHER");
     struct cw_loop *loop = cw_loop_new();
     struct cw_rpc *rpc = cw_rpc_new(loop);
-    struct cw_channel *channel = cw_channel_open(rpc, address);
+    struct cw_channel *channel = tool_open_channel(rpc, address);
     struct admin_call call = {.loop = loop, .reply_type = reply_type, .err = err};
     struct cw_buf *packed = cw_wire_pack(request);
 

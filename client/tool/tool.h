@@ -40,17 +40,35 @@ struct tool_commands {
 };
 int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
 
-/* A row for the option that names the dispatcher, which many commands have. */
+/* The file with the token that is shown to a dispatcher that asks for one: --token-file of every
+ * command that asks a dispatcher; NULL: $CACHEW_TOKEN_FILE, if that is set. */
+extern const char *tool_token_file;
+#define TOOL_ROW_TOKEN_FILE                                                                        \
+    {                                                                                              \
+        "token-file", 0, CW_ARG_STR, &tool_token_file, "FILE",                                     \
+            "the token that the dispatcher may ask for (default: $CACHEW_TOKEN_FILE)", 0, 0        \
+    }
+/* The rows for the options that name the dispatcher and the token, which many commands have. */
 #define TOOL_ROW_DISPATCHER(target)                                                                \
-    {                                                                                              \
-        "dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS",                                        \
-            "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0                          \
-    }
+    {"dispatcher",                                                                                 \
+     'd',                                                                                          \
+     CW_ARG_STR,                                                                                   \
+     (target),                                                                                     \
+     "ADDRESS",                                                                                    \
+     "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)",                                      \
+     0,                                                                                            \
+     0},                                                                                           \
+        TOOL_ROW_TOKEN_FILE
 #define TOOL_ROW_DISPATCHER_OR_LOCAL(target)                                                       \
-    {                                                                                              \
-        "dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS",                                        \
-            "HOST:PORT, unix:/path, or local: (default: $CACHEW_DISPATCHER, else local:)", 0, 0    \
-    }
+    {"dispatcher",                                                                                 \
+     'd',                                                                                          \
+     CW_ARG_STR,                                                                                   \
+     (target),                                                                                     \
+     "ADDRESS",                                                                                    \
+     "HOST:PORT, unix:/path, or local: (default: $CACHEW_DISPATCHER, else local:)",                \
+     0,                                                                                            \
+     0},                                                                                           \
+        TOOL_ROW_TOKEN_FILE
 #define TOOL_ROW_JSON(target, help)                                                                \
     {                                                                                              \
         "json", 0, CW_ARG_FLAG, (target), NULL, (help), 0, 0                                       \
@@ -130,6 +148,9 @@ struct tool_listing {
 };
 void tool_listing_print(const struct tool_listing *listing, const void *reply, size_t n, bool json);
 
+struct cw_rpc;
+/* Opens a channel to a dispatcher, which shows the token if it is asked for it. */
+struct cw_channel *tool_open_channel(struct cw_rpc *rpc, const char *address);
 /* Makes one unary call to the Admin service of a dispatcher, and waits for the reply, 10 s at most.
  * The reply has the type of the given protobuf-c descriptor; the caller frees it with
  * protobuf_c_message_free_unpacked. */

@@ -31,6 +31,9 @@ static void send_hello(struct cw_worker_stream *stream)
     hello.host_id = (char *)(uintptr_t)conf->host_id;
     hello.want_shm = stream->want_shm;
     hello.credit = cw_credit_begin(stream->credit);
+    if (conf->secret)
+        hello.secret =
+            (ProtobufCBinaryData){conf->secret->n, (uint8_t *)(uintptr_t)conf->secret->bytes};
     message.kind_case = CACHEW__V1__FETCH_MESSAGE__KIND_HELLO;
     message.hello = &hello;
     cw_wire_send(stream->stream, &message.base);

@@ -17,6 +17,11 @@ struct cw_recvpool;
 struct cw_rpc;
 struct cw_worker_stream;
 
+struct cw_job_secret {
+    uint8_t bytes[64];
+    size_t n;
+};
+
 /* All of these are called in the loop thread, with `arg` of the configuration. None may close the
  * stream. */
 struct cw_worker_stream_events {
@@ -46,6 +51,8 @@ struct cw_worker_stream_conf {
     struct cw_recvpool *pool; /* The pool of memory for outputs that arrive over gRPC. */
     const char *host_id;      /* The id of this host; "" if it is not known. */
     const char *job_id;
+    /* The secret of the job, which the worker is shown at each connection; NULL or 0 bytes: none. */
+    const struct cw_job_secret *secret;
     uint64_t client_id;
     uint32_t consumer;
     bool shm;      /* The stream may use shared memory. */
@@ -57,7 +64,7 @@ struct cw_worker_stream_conf {
     uint64_t limit; /* The limit in bytes of memory (cw_worker_stream_set_limit). */
 };
 
-/* Connects. It copies what it needs of conf, except host_id. */
+/* Connects. It copies what it needs of conf, except host_id and secret. */
 struct cw_worker_stream *
 cw_worker_stream_new(const struct cw_worker_stream_conf *conf) CW_MUST_CHECK;
 /* Frees the stream. No more callbacks are made; buffers that the trainer holds stay valid. */

@@ -4,6 +4,7 @@
 #define CW_DISPATCHER_ADMIN_ADMIN_INT_H
 
 #include "cachew/v1/admin.pb-c.h"
+#include "dispatcher/access/access.h"
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/job/job.h"
 

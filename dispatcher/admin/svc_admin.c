@@ -22,6 +22,8 @@ static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
     info.generation = d->generation;
     info.uptime_ms = (uint64_t)(cw_clock_ms() - d->started_ms);
     info.state_dir = dir;
+    if (cw_access_tenant_of(cw_call_caller(call)))
+        dir[0] = '\0'; /* It is the operators' business. */
     cw_svc_reply(call, &info.base);
 }
 
@@ -88,9 +90,12 @@ static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg 
     struct cw_svc_job_row *rows = CW_NEW_ARRAY(struct cw_svc_job_row, d->jobs_n + 1);
     Cachew__V1__JobRow **list = CW_NEW_ARRAY(Cachew__V1__JobRow *, d->jobs_n + 1);
     size_t n = 0;
-    for (struct cw_job *job = d->jobs; job; job = job->next, n++) {
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        if (!cw_access_sees_job(cw_call_caller(call), job))
+            continue;
         cw_svc_job_row(job, &rows[n]);
         list[n] = &rows[n].row;
+        n++;
     }
     Cachew__V1__ListJobsReply answer = CACHEW__V1__LIST_JOBS_REPLY__INIT;
     answer.n_jobs = n;
@@ -124,6 +129,33 @@ static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1_
     cw_svc_worker_row(worker, now, r);
 }
 
+static bool sees_job_id(const struct cw_caller *caller, const struct cw_dispatcher *d,
+                        const char *job_id)
+{
+    const struct cw_job *job = cw_strmap_get(&d->jobs_by_id, job_id);
+    return job ? cw_access_sees_job(caller, job) : !cw_access_tenant_of(caller);
+}
+
+/* A worker beside another tenant's trainer is nobody else's business. */
+static bool sees_worker(const struct cw_caller *caller, const struct cw_worker *worker)
+{
+    return worker->only_job[0] == '\0' || sees_job_id(caller, worker->d, worker->only_job);
+}
+
+/* Takes jobs out of a row that the caller may not see. */
+static void hide_jobs(const struct cw_caller *caller, const struct cw_dispatcher *d,
+                      Cachew__V1__WorkerRow *row)
+{
+    static char empty[] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < row->n_jobs; i++)
+        if (sees_job_id(caller, d, row->jobs[i]))
+            row->jobs[n++] = row->jobs[i];
+    row->n_jobs = n;
+    if (row->other_files_job[0] != '\0' && !sees_job_id(caller, d, row->other_files_job))
+        row->other_files_job = row->other_files = empty;
+}
+
 static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
     (void)request;
@@ -132,9 +164,10 @@ static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_m
     Cachew__V1__WorkerRow **list = CW_NEW_ARRAY(Cachew__V1__WorkerRow *, d->workers_n + 1);
     size_t n = 0;
     for (const struct cw_worker *worker = d->workers; worker; worker = worker->next) {
-        if (!worker->said_hello)
+        if (!worker->said_hello || !sees_worker(cw_call_caller(call), worker))
             continue;
         fill_worker(worker, cw_clock_ms(), &rows[n]);
+        hide_jobs(cw_call_caller(call), d, &rows[n]);
         list[n] = &rows[n];
         n++;
     }

@@ -116,7 +116,8 @@ static void fill_row(struct cw_catalogue_key *key, bool chunks, Cachew__V1__Cach
     }
 }
 
-static Cachew__V1__CacheTenant **tenant_rows(const struct cw_catalogue *catalogue, size_t *ret_n)
+static Cachew__V1__CacheTenant **tenant_rows(const struct cw_catalogue *catalogue, const char *own,
+                                             size_t *ret_n)
 {
     size_t max = catalogue->tenants.n, n = 0;
     char *block = cw_mem_new_array(max + 1, sizeof(Cachew__V1__CacheTenant *) +
@@ -128,7 +129,8 @@ static Cachew__V1__CacheTenant **tenant_rows(const struct cw_catalogue *catalogu
     void *value;
     for (size_t i = 0; cw_strmap_next(&catalogue->tenants, &i, &name, &value);) {
         struct cw_catalogue_tenant *tenant = value;
-        if (tenant->chunks_n == 0 && tenant->quota == 0)
+        if ((tenant->chunks_n == 0 && tenant->quota == 0) ||
+            (own && strcmp(own, tenant->name) != 0))
             continue;
         cachew__v1__cache_tenant__init(&rows[n]);
         rows[n].tenant = tenant->name;
@@ -143,7 +145,9 @@ static Cachew__V1__CacheTenant **tenant_rows(const struct cw_catalogue *catalogu
     return list;
 }
 
-static void fill_reply(struct cw_cache_service *cache, Cachew__V1__CacheListReply *answer)
+/* own: the only tenant that is told of; NULL: all. */
+static void fill_reply(struct cw_cache_service *cache, const char *own,
+                       Cachew__V1__CacheListReply *answer)
 {
     const struct cw_catalogue *catalogue = cache->catalogue;
     answer->url = (char *)(uintptr_t)cache->d->options.cache_store;
@@ -162,7 +166,7 @@ static void fill_reply(struct cw_cache_service *cache, Cachew__V1__CacheListRepl
     answer->full = cache->full;
     answer->evict = (char *)(uintptr_t)catalogue->evict->name;
     answer->generation = cache->d->generation;
-    answer->tenants = tenant_rows(catalogue, &answer->n_tenants);
+    answer->tenants = tenant_rows(catalogue, own, &answer->n_tenants);
 }
 
 static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
@@ -173,6 +177,7 @@ static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
     if (!unpacked)
         return;
     const Cachew__V1__CacheListRequest *request = (const Cachew__V1__CacheListRequest *)unpacked;
+    const char *own = cw_access_tenant_of(cw_call_caller(call));
     cw_cache_count_readers(cache);
     size_t max = cache->catalogue->keys.n, n = 0;
     Cachew__V1__CacheRow *rows = CW_NEW_ARRAY(Cachew__V1__CacheRow, max + 1);
@@ -180,14 +185,14 @@ static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&cache->catalogue->keys, &i, &name, &value);) {
-        if (!fits(value, request->key, ""))
+        if (!fits(value, request->key, own ? own : ""))
             continue;
         fill_row(value, request->chunks, &rows[n]);
         list[n] = &rows[n];
         n++;
     }
     Cachew__V1__CacheListReply answer = CACHEW__V1__CACHE_LIST_REPLY__INIT;
-    fill_reply(cache, &answer);
+    fill_reply(cache, own, &answer);
     answer.rows = list;
     answer.n_rows = n;
     cw_svc_reply(call, &answer.base);
@@ -234,16 +239,21 @@ static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
 
 /* ---- evict ---- */
 
+static void reply_evicted(struct cw_call *call, uint64_t chunks, uint64_t bytes)
+{
+    Cachew__V1__CacheEvictReply answer = CACHEW__V1__CACHE_EVICT_REPLY__INIT;
+    answer.chunks = chunks;
+    answer.bytes = bytes;
+    cw_svc_reply(call, &answer.base);
+}
+
 static void on_evicted(struct cw_cache_waiter *waiter)
 {
     struct cache_call *waiting = call_of(waiter);
     if (waiter->rc != 0) {
         cw_call_fail(waiting->call, waiter->rc, waiter->why);
     } else {
-        Cachew__V1__CacheEvictReply answer = CACHEW__V1__CACHE_EVICT_REPLY__INIT;
-        answer.chunks = waiter->chunks;
-        answer.bytes = waiter->bytes;
-        cw_svc_reply(waiting->call, &answer.base);
+        reply_evicted(waiting->call, waiter->chunks, waiter->bytes);
     }
     cw_mem_free(waiting);
 }
@@ -272,6 +282,39 @@ static void evict(struct cw_cache_service *cache, struct cw_call *call,
     cw_cache_waiter_done(waiter, 0, "");
 }
 
+/* Finds the tenant to whose things a request is restricted; "": all. NULL after failing the call. */
+static const char *tenant_asked(struct cw_call *call, const char *asked)
+{
+    const char *own = cw_access_tenant_of(cw_call_caller(call));
+    if (asked[0] == '\0' || cw_access_sees_tenant(cw_call_caller(call), asked))
+        return own ? own : asked;
+    cw_call_fail(call, CW_E_DENIED, "the token that was shown is another tenant's");
+    return NULL;
+}
+
+static void evict_asked(struct cw_cache_service *cache, struct cw_call *call,
+                        const Cachew__V1__CacheEvictRequest *request,
+                        struct cw_catalogue_pick *pick)
+{
+    const char *tenant = tenant_asked(call, request->tenant);
+    if (!tenant)
+        return;
+    if (request->key[0] != '\0') {
+        pick->key = find_key(cache, call, request->key, tenant);
+        if (pick->key && pick->key->pinned)
+            cw_call_fail(call, CW_E_STATE, "it is pinned: unpin it first");
+        else if (pick->key)
+            evict(cache, call, pick);
+        return;
+    }
+    if (tenant[0] != '\0')
+        pick->tenant = cw_strmap_get(&cache->catalogue->tenants, tenant);
+    if (tenant[0] != '\0' && !pick->tenant)
+        reply_evicted(call, 0, 0); /* It has nothing in the cache. */
+    else
+        evict(cache, call, pick);
+}
+
 static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
     struct cw_cache_service *cache = get_caching(arg, call);
@@ -293,15 +336,7 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
             cw_mem_printf("the cache's store is unavailable: %s", cache->unavailable_why);
         cw_call_fail(call, CW_E_UNAVAILABLE, msg);
     } else {
-        struct cw_catalogue_key *key =
-            by_key ? find_key(cache, call, request->key, request->tenant) : NULL;
-        pick.key = key;
-        if (!by_key && request->tenant[0] != '\0')
-            pick.tenant = cw_catalogue_tenant(cache->catalogue, request->tenant);
-        if (key && key->pinned)
-            cw_call_fail(call, CW_E_STATE, "it is pinned: unpin it first");
-        else if (key || !by_key)
-            evict(cache, call, &pick);
+        evict_asked(cache, call, request, &pick);
     }
     protobuf_c_message_free_unpacked(unpacked, NULL);
 }
@@ -329,7 +364,8 @@ static void handle_pin(void *arg, struct cw_call *call, struct cw_rpc_msg *messa
     if (!unpacked)
         return;
     const Cachew__V1__CachePinRequest *request = (const Cachew__V1__CachePinRequest *)unpacked;
-    struct cw_catalogue_key *key = find_key(cache, call, request->key, request->tenant);
+    const char *tenant = tenant_asked(call, request->tenant);
+    struct cw_catalogue_key *key = tenant ? find_key(cache, call, request->key, tenant) : NULL;
     if (key)
         pin(cache, call, key, request->pin != 0);
     protobuf_c_message_free_unpacked(unpacked, NULL);

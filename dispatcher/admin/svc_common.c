@@ -75,6 +75,8 @@ ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct c
 struct cw_job *cw_svc_find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name)
 {
     struct cw_job *job = cw_job_find(d, name);
+    if (job && !cw_access_sees_job(cw_call_caller(call), job))
+        job = NULL; /* Nobody learns which jobs others have. */
     if (!job) {
         cw_autofree char *msg = cw_mem_printf("there is no job \"%s\"", name);
         cw_call_fail(call, CW_E_NOT_FOUND, msg);

@@ -98,10 +98,13 @@ int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decisio
 }
 
 /* Finds the id of the job that the request names. */
-static int find_job(struct cw_dispatcher *d, const char *name, struct cw_str *ret_id,
-                    bool *ret_over, struct cw_err *err)
+static int find_job(struct cw_dispatcher *d, const char *name, const struct cw_caller *caller,
+                    struct cw_str *ret_id, bool *ret_over, struct cw_err *err)
 {
     const struct cw_job *job = cw_job_find(d, name);
+    bool sees = job ? cw_access_sees_job(caller, job) : !cw_access_tenant_of(caller);
+    if (!sees)
+        return cw_err_set(err, CW_E_NOT_FOUND, "there is no job \"%s\"", name);
     *ret_over = !job || job->status == CW_JOB_FINISHED || job->status == CW_JOB_FAILED;
     if (!job)
         return cw_state_find_decided(d->state, name, ret_id, err);
@@ -109,12 +112,32 @@ static int find_job(struct cw_dispatcher *d, const char *name, struct cw_str *re
     return 0;
 }
 
+/* Keeps the decisions about jobs that the caller may see. Those of removed jobs, and those about the
+ * fleet, are the operators' alone. */
+static void hide(struct cw_dispatcher *d, const struct cw_caller *caller,
+                 struct cw_svc_decisions *list)
+{
+    size_t n = 0;
+    if (!cw_access_tenant_of(caller))
+        return;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct cw_job *job = cw_strmap_get(&d->jobs_by_id, list->v[i]->job_id);
+        if (job && cw_access_sees_job(caller, job))
+            list->v[n++] = list->v[i];
+        else
+            decision_free(list->v[i]);
+    }
+    list->n = n;
+}
+
 static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest *request,
                 struct cw_call *call, struct cw_err *err)
 {
     CW_STR_AUTO job = {0};
     bool over = false;
-    int rc = request->job[0] != '\0' ? find_job(d, request->job, &job, &over, err) : 0;
+    int rc = request->job[0] != '\0'
+                 ? find_job(d, request->job, cw_call_caller(call), &job, &over, err)
+                 : 0;
     if (rc < 0)
         return rc;
     struct cw_svc_decisions found = {.brief = request->brief};
@@ -127,6 +150,7 @@ static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest 
     rc = cw_svc_decisions_read(d, &query, &found, err);
     if (rc < 0)
         return rc;
+    hide(d, cw_call_caller(call), &found);
     Cachew__V1__ListDecisionsReply answer = CACHEW__V1__LIST_DECISIONS_REPLY__INIT;
     answer.decisions = found.v;
     answer.n_decisions = found.n;

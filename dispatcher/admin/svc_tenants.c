@@ -88,9 +88,12 @@ static void handle_list_tenants(void *arg, struct cw_call *call, struct cw_rpc_m
     void *value;
     size_t n = 0;
     cw_accounting_tick(d, cw_clock_ms());
-    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value); n++) {
+    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);) {
+        if (!cw_access_sees_tenant(cw_call_caller(call), name))
+            continue;
         fill(d, value, &rows[n]);
         list[n] = &rows[n].row;
+        n++;
     }
     qsort(list, n, sizeof(*list), by_name);
     Cachew__V1__ListTenantsReply answer = CACHEW__V1__LIST_TENANTS_REPLY__INIT;

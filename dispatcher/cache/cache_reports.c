@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What workers report of the cache. Their reports are trusted, except for names, since those name
  * files that will be deleted one day. */
+#include "dispatcher/access/access.h"
 #include "dispatcher/cache/cache_int.h"
 
 #include <stdio.h>
@@ -90,6 +91,8 @@ static void on_counts(struct cw_cache_service *cache, const struct cw_worker *wo
     struct cw_hash hash;
     if (!cw_wire_hash_from(counts->key, &hash) || cw_name_check_tenant(counts->tenant, NULL) != 0)
         return;
+    if (cw_access_job_of(worker->caller) && !cw_access_sees_tenant(worker->caller, counts->tenant))
+        return;
     struct cw_catalogue_key *key = cw_catalogue_find(cache->catalogue, counts->tenant, hash);
     if (!key)
         return;
@@ -116,6 +119,15 @@ static void on_store(struct cw_cache_service *cache, struct cw_worker *worker,
     cw_buf_unref(packed);
 }
 
+/* Whether the worker may report of a chunk: that of one job only of its tenant's. */
+static bool may_report(const struct cw_worker *worker, const char *chunk)
+{
+    struct cw_chunk_name parts;
+    return !worker->caller || !cw_access_job_of(worker->caller) ||
+           (cw_chunk_name_parse(chunk, &parts) &&
+            cw_access_sees_tenant(worker->caller, parts.tenant));
+}
+
 static void log_lost(struct cw_cache_service *cache)
 {
     int64_t now = cw_clock_ms();
@@ -135,6 +147,8 @@ void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *
         return;
     for (size_t i = 0; i < progress->n_cache_events; i++) {
         const Cachew__V1__CacheEvent *event = progress->cache_events[i];
+        if (!may_report(worker, event->name))
+            continue;
         if (event->kind == CACHEW__V1__CACHE_EVENT__KIND__WRITTEN)
             on_written(cache, event);
         else

@@ -32,6 +32,8 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
     job->epochs_n = options->epochs;
     job->error = cw_mem_strdup("");
     job->created_ms = cw_clock_wall_ms();
+    cw_secret_make(job->data_secret, sizeof(job->data_secret));
+    cw_secret_make(job->worker_secret, sizeof(job->worker_secret));
     job->rate_ms = job->no_client_ms = cw_clock_ms();
     read_layout(job);
     cw_scaling_begin(job);

@@ -20,6 +20,9 @@ void cw_job_store(struct cw_job *job)
     struct cw_buf *options = cw_wire_pack(&job->options->base);
     struct cw_buf *graph = cw_wire_pack(&job->graph->base);
     struct cw_buf *info = cw_wire_pack(&job->info->base);
+    unsigned char secrets[2 * CW_SECRET_BYTES];
+    memcpy(secrets, job->data_secret, CW_SECRET_BYTES);
+    memcpy(&secrets[CW_SECRET_BYTES], job->worker_secret, CW_SECRET_BYTES);
     const struct cw_state_job row = {
         .id = job->id,
         .name = job->name,
@@ -32,6 +35,7 @@ void cw_job_store(struct cw_job *job)
         .error_code = job->error_code,
         .error = job->error,
         .created_ms = job->created_ms,
+        .secrets = {secrets, sizeof(secrets)},
     };
     cw_state_put_job(job->d->state, &row);
     job->row_written = true;

@@ -6,6 +6,8 @@
 #include "dispatcher/scaling/scaling.h"
 #include "graph/check.h"
 
+#include <string.h>
+
 static void find_fingerprint(struct cw_job *job)
 {
     struct cw_graph *graph = NULL;
@@ -77,6 +79,21 @@ static int read_info(struct cw_job *job, const struct cw_state_job *row, struct 
     return rc;
 }
 
+static bool has_secrets(const struct cw_state_job *row)
+{
+    return row->secrets.n == 2 * CW_SECRET_BYTES;
+}
+
+/* Clients and workers may still know the secrets that were stored. */
+static void restore_secrets(struct cw_job *job, const struct cw_state_job *row)
+{
+    const unsigned char *secrets = row->secrets.p;
+    if (!has_secrets(row)) /* An older dispatcher wrote the row, and nobody knows a secret. */
+        return;
+    memcpy(job->data_secret, secrets, CW_SECRET_BYTES);
+    memcpy(job->worker_secret, &secrets[CW_SECRET_BYTES], CW_SECRET_BYTES);
+}
+
 int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err)
 {
     struct cw_err unusable = {0};
@@ -94,6 +111,7 @@ int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, stru
     cw_mem_free(job->error);
     job->error = cw_mem_strdup(row->error);
     job->created_ms = row->created_ms;
+    restore_secrets(job, row);
     job->row_written = job->stored = true;
     job->due.leases = true;
     job->hold_until_ms = d->started_ms + d->options.grace_ms;
@@ -103,6 +121,7 @@ int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, stru
         load_failed(job, &unusable);
     else
         find_fingerprint(job);
+    job->secrets_unstored = rc == 0 && !has_secrets(row);
     return 0;
 }
 
@@ -233,8 +252,12 @@ int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);
-    for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
+    for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next) {
         cw_scaling_restore(job);
+        if (job->secrets_unstored)
+            cw_job_store(job);
+        job->secrets_unstored = false;
+    }
     if (rc == 0 && d->jobs_n > 0)
         cw_log_info(CW_LOG_MOD, "%zu jobs loaded from %s", d->jobs_n, d->options.state_dir);
     return rc;

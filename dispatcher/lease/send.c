@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends leases to workers: all that a share is given in one fill goes out as one message. */
+#include "dispatcher/access/access.h"
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/lease/lease_int.h"
 #include "dispatcher/message/message.h"
@@ -20,6 +21,9 @@ static void send_spec(struct cw_share *share)
     spec.shared = job->layout.mode == CW_MODE_SHARED;
     spec.tenant = (char *)(uintptr_t)cw_job_tenant(job);
     spec.cache = cw_job_cache_uses(job, &spec.n_cache);
+    spec.secret =
+        (ProtobufCBinaryData){sizeof(job->data_secret), (uint8_t *)(uintptr_t)job->data_secret};
+    spec.secret_required = cw_access_is_on(job->d);
     spec.part = share->slice_sent = cw_share_slice(share);
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;

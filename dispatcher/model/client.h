@@ -25,6 +25,8 @@ struct cw_client {
     struct cw_client *next;        /* of the dispatcher */
     struct cw_client *next_of_job; /* of its job */
     struct cw_stream *stream;
+    /* Who this is (access/access.h); NULL: there are no tokens. The stream owns it. */
+    const struct cw_caller *caller;
     int64_t since_ms;
     /* The client's hello. It is kept from its arrival until the client is admitted; NULL
      * otherwise. */

@@ -85,6 +85,9 @@ struct cw_options {
     /* Where files may be opened (src/format/source_root.h); started workers get the same. */
     struct cw_arg_list source_roots;
     struct cw_arg_list worker_args; /* The arguments are passed to each worker that is started. */
+    const char *token_file; /* Who may do what (access/access.h); NULL: everybody everything. */
+    /* Without tokens: --listen may name an address that other hosts reach. */
+    bool insecure;
     bool standby, exit_with_stdin;
 };
 

@@ -4,6 +4,7 @@
 #ifndef CW_DISPATCHER_MODEL_JOB_MODEL_H
 #define CW_DISPATCHER_MODEL_JOB_MODEL_H
 
+#include "auth/secret.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -76,8 +77,12 @@ struct cw_job {
     struct cw_job *next;
     char *id, *name;
     enum cw_job_status status;
-    bool row_written; /* The row of the job was written, but is not necessarily stored yet. */
-    bool stored;      /* The row of the job is stored, so peers may be told of the job. */
+    /* What the job's clients show to workers, and what workers of this job alone show to the
+     * dispatcher (access/access.h). */
+    unsigned char data_secret[CW_SECRET_BYTES], worker_secret[CW_SECRET_BYTES];
+    bool secrets_unstored; /* An older dispatcher wrote the job's row, without them. */
+    bool row_written;      /* The row of the job was written, but is not necessarily stored yet. */
+    bool stored;           /* The row of the job is stored, so peers may be told of the job. */
     /* The job is over, and its workers were told to forget it. */
     bool forgotten;
     /* The job's row is stored when all writes up to this number are stored (cw_state_seq). */

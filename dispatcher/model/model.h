@@ -57,6 +57,7 @@
 #include "wire/token.h"
 #include "wire/wire.h"
 
+struct cw_access;            /* The struct is defined in access/access.c. */
 struct cw_backup;            /* The struct is defined in admin/backup.c. */
 struct cw_cache_service;     /* The struct is defined in cache/cache.h. */
 struct cw_autocache_service; /* The struct is defined in autocache/autocache.h. */
@@ -98,6 +99,7 @@ struct cw_dispatcher {
     struct cw_server *server;
     struct cw_state *state;
     struct cw_options options;
+    struct cw_access *access; /* The access tokens; NULL if there are none. */
     uint64_t generation;
     uint64_t lease_counter;
     struct cw_worker *workers;

@@ -18,6 +18,8 @@ struct cw_worker {
     struct cw_dispatcher *d;
     struct cw_worker *next;
     struct cw_stream *stream;
+    /* Who this is (access/access.h); NULL: there are no tokens. The stream owns it. */
+    const struct cw_caller *caller;
     bool said_hello; /* A valid hello was received. The fields below are unset without it. */
     bool failed;     /* The dispatcher is ending the worker's stream. */
     bool draining;

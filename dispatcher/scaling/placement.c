@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many workers run on the hosts of a job's trainers: which policy decides, what the clients are
  * asked to start, and which local workers are drained. */
+#include "dispatcher/access/access.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling_int.h"
 
@@ -41,6 +42,10 @@ static void ask_client(struct cw_client *client, uint32_t n)
     Cachew__V1__LocalWorkers local = CACHEW__V1__LOCAL_WORKERS__INIT;
     local.job_id = client->job->id;
     local.workers = n;
+    char credential[CW_CREDENTIAL_BYTES];
+    cw_access_job_credential(client->job, credential);
+    if (cw_access_is_on(client->d))
+        local.credential = credential;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_LOCAL_WORKERS;
     command.local_workers = &local;

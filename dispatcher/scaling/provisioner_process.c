@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hostload.h"
+#include "dispatcher/access/access.h"
 #include "dispatcher/model/model.h"
 #include "loop/child.h"
 
@@ -69,6 +70,11 @@ static bool start_one(struct processes *p)
     argv[n++] = "--dispatcher";
     argv[n++] = p->d->address;
     argv[n++] = "--exit-with-stdin";
+    const char *token = cw_access_own_workers_token(p->d);
+    if (token) {
+        argv[n++] = "--token-file";
+        argv[n++] = "-";
+    }
     if (!getenv("CACHEW_WORKER_BUDGET")) {
         argv[n++] = "--budget";
         argv[n++] = budget;
@@ -83,7 +89,7 @@ static bool start_one(struct processes *p)
     struct process *process = &p->v[p->n];
     struct cw_err err = {0};
     *process = (struct process){.begun_ms = cw_clock_ms()};
-    if (cw_child_start(&process->child, argv, NULL, 0, &err) != 0) {
+    if (cw_child_start_told(&process->child, argv, token, &err) != 0) {
         cw_log_error(CW_LOG_MOD, "cannot start a worker: %s", err.msg);
         return false;
     }

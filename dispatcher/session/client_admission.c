@@ -4,6 +4,7 @@
 #include "base/name.h"
 #include "base/rng.h"
 #include "base/version.h"
+#include "dispatcher/access/access.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
@@ -80,12 +81,12 @@ static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o,
 {
     const Cachew__V1__JobOptions *own = job->options;
     const char *what = NULL;
-    if (!cw_hash_eq(job->graph_fingerprint, fingerprint))
+    if (strcmp(job->tenant->name, o->tenant[0] != '\0' ? o->tenant : "default") != 0)
+        what = "another tenant"; /* who learns no more of the job */
+    else if (!cw_hash_eq(job->graph_fingerprint, fingerprint))
         what = "another pipeline";
     else if (job->graph->identity != identity)
         what = "another identity of source files";
-    else if (strcmp(job->tenant->name, o->tenant[0] != '\0' ? o->tenant : "default") != 0)
-        what = "another tenant";
     else if (own->seed != o->seed)
         what = "another seed";
     else if (own->epochs != o->epochs)
@@ -165,6 +166,24 @@ static int find_fingerprint(const Cachew__V1__Graph *message, struct cw_hash *re
     return rc;
 }
 
+/* A tenant's token says whose job it is, also where the options do not. */
+static int set_tenant(const struct cw_client *client, Cachew__V1__JobOptions *options,
+                      struct cw_err *err)
+{
+    const char *own = cw_access_tenant_of(client->caller);
+    if (options->tenant[0] != '\0' && !cw_access_sees_tenant(client->caller, options->tenant))
+        return cw_err_set(err, CW_E_DENIED,
+                          "the token that was shown is that of tenant \"%s\", the job is of \"%s\"",
+                          own, options->tenant);
+    if (own && options->tenant[0] == '\0') {
+        /* protobuf-c stores an absent text as a constant, which must not be freed. */
+        if (options->tenant != protobuf_c_empty_string)
+            cw_mem_free(options->tenant);
+        options->tenant = cw_mem_strdup(own);
+    }
+    return 0;
+}
+
 int cw_client_hello(struct cw_client *client, struct cw_err *err)
 {
     Cachew__V1__ClientHello *hello = client->hello->hello;
@@ -185,6 +204,8 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         struct cw_job *job = cw_strmap_get(&d->jobs_by_id, hello->job_id);
         if (!job && cw_strmap_get(&d->removed_ids, hello->job_id))
             return cw_err_set(err, CW_E_STATE, "job %s was removed by request", hello->job_id);
+        if (job && !cw_access_sees_job(client->caller, job))
+            return cw_err_set(err, CW_E_DENIED, "the token that was shown is another tenant's");
         if (!job)
             return cw_err_set(
                 err, CW_E_NOT_FOUND,
@@ -198,6 +219,8 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     }
     struct cw_hash fingerprint = {0};
     int rc = check_options(hello, err);
+    if (rc == 0)
+        rc = set_tenant(client, hello->job, err);
     if (rc == 0)
         rc = find_fingerprint(hello->job->graph, &fingerprint, err);
     if (rc != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The streams of clients: which messages may arrive and in which order, and how a stream ends.
  * client_admission.c gives a client its consumer slot. */
+#include "dispatcher/access/access.h"
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
@@ -220,6 +221,7 @@ void cw_client_session_open(void *dispatcher, struct cw_stream *stream)
     client->magic = CW_CLIENT_TAG;
     client->d = d;
     client->stream = stream;
+    client->caller = cw_stream_caller(stream);
     client->since_ms = cw_clock_ms();
     client->host_id = cw_mem_strdup("");
     client->next = d->clients;
@@ -242,6 +244,16 @@ void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now)
             cw_client_fail(client, CW_E_TIMEOUT, "no hello came");
         else if (client->job && !client->admitted && client->place_wait_ms > 0)
             cw_client_admit(client);
+    }
+}
+
+void cw_client_sessions_check_tokens(struct cw_dispatcher *d)
+{
+    for (struct cw_client *client = d->clients, *next; client; client = next) {
+        next = client->next;
+        /* The code is one after which the client connects again, and shows its token of then. */
+        if (!client->failed && !cw_access_is_valid(d, client->caller))
+            cw_client_fail(client, CW_E_UNAVAILABLE, "its token does not count any more");
     }
 }
 

@@ -17,12 +17,17 @@ void cw_worker_session_open(void *dispatcher,
                             /* This function handles the method /cachew.v1.Fleet/Attach. */
                             struct cw_stream *stream);
 void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now);
+/* Ends the streams of workers whose token does not count any more (access/access.h); they come back
+ * with what they hold if they have another one. */
+void cw_worker_sessions_check_tokens(struct cw_dispatcher *d);
 void cw_worker_sessions_close(struct cw_dispatcher *d);
 
 /* ---- client_session.c ---- */
 /* This function handles the method /cachew.v1.Jobs/Attach. */
 void cw_client_session_open(void *dispatcher, struct cw_stream *stream);
 void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now);
+/* The same for clients. Their jobs go on. */
+void cw_client_sessions_check_tokens(struct cw_dispatcher *d);
 void cw_client_sessions_close(struct cw_dispatcher *d);
 /* The client will not come back: its slot becomes free, and so do, in a shared job, the items that
  * it owned. A client without a slot gives up nothing. */

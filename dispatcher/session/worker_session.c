@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The streams of workers: what they report, and how a worker is lost. */
+#include "dispatcher/access/access.h"
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
@@ -164,6 +165,11 @@ static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessag
         fail(worker, CW_E_INVALID, "the hello lacks an id, an address or threads", false);
         return false;
     }
+    const char *job = cw_access_job_of(worker->caller);
+    if (job && strcmp(job, hello->only_job) != 0) {
+        fail(worker, CW_E_DENIED, "its token is that of a worker of another job alone", false);
+        return false;
+    }
     return true;
 }
 
@@ -233,8 +239,10 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_WELCOME;
     command.welcome = &welcome;
     cw_worker_send(worker, &command);
+    const char *only_job = cw_access_job_of(worker->caller);
     for (size_t i = 0; i < hello->n_held; i++)
-        take_held(worker, hello->held[i]);
+        if (!only_job || strcmp(only_job, hello->held[i]->job_id) == 0)
+            take_held(worker, hello->held[i]);
     struct cw_job *only = cw_strmap_get(&d->jobs_by_id, worker->only_job);
     if (only) /* A scaled job is filled by its shares, so the worker needs a share. */
         (void)cw_share_get(only, worker);
@@ -420,6 +428,7 @@ void cw_worker_session_open(void *dispatcher, struct cw_stream *stream)
     worker->magic = CW_WORKER_TAG;
     worker->d = d;
     worker->stream = stream;
+    worker->caller = cw_stream_caller(stream);
     worker->address = cw_mem_strdup("");
     worker->host_id = cw_mem_strdup("");
     worker->version = cw_mem_strdup("");
@@ -446,6 +455,15 @@ void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now)
             fail(worker, CW_E_TIMEOUT,
                  worker->said_hello ? "nothing was heard of it for too long" : "no hello came",
                  false);
+    }
+}
+
+void cw_worker_sessions_check_tokens(struct cw_dispatcher *d)
+{
+    for (struct cw_worker *worker = d->workers, *next; worker; worker = next) {
+        next = worker->next;
+        if (!worker->failed && !cw_access_is_valid(d, worker->caller))
+            fail(worker, CW_E_DENIED, "its token does not count any more", false);
     }
 }
 

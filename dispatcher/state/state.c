@@ -25,6 +25,7 @@ void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job)
     cw_state_add_u64(op, (uint64_t)job->error_code);
     cw_state_add_text(op, job->error);
     cw_state_add_u64(op, (uint64_t)job->created_ms);
+    cw_state_add_blob(op, job->secrets.p, job->secrets.n);
     cw_state_add(state, op);
 }
 

@@ -61,6 +61,8 @@ struct cw_state_job {
     int error_code;
     const char *error;
     int64_t created_ms; /* The wall time at which the job was made. */
+    /* The secret of its data and that of its own workers; empty: an older dispatcher wrote it. */
+    struct cw_state_blob secrets;
 };
 void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job);
 void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status,

@@ -46,6 +46,7 @@ static int on_job(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void
         .error_code = sqlite3_column_int(stmt, 8),
         .error = text_at(stmt, 9),
         .created_ms = sqlite3_column_int64(stmt, 10),
+        .secrets = blob_at(stmt, 11),
     };
     return reader->job(arg, &job, err);
 }

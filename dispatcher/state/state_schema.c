@@ -76,6 +76,8 @@ static const char *const steps[] = {
     "UPDATE decisions SET remote = CAST(choice AS REAL) WHERE kind IN ('autoscale', 'autoplace');"
     "UPDATE decisions SET local = CAST(substr(choice, instr(choice, 'remote, ') + 8) AS REAL) "
     "WHERE kind = 'autoplace' AND choice LIKE '%remote, %';",
+    /* Step 9 adds the secrets of jobs: of their data, and of their own workers. */
+    "ALTER TABLE jobs ADD COLUMN secrets BLOB NOT NULL DEFAULT x'';",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

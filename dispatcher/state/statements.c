@@ -6,11 +6,12 @@
  * row (state_queue.c). */
 const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
     [CW_STATE_PUT_JOB] =
-        {"INSERT INTO jobs VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET "
+        {"INSERT INTO jobs VALUES(?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET "
          "name=excluded.name,"
          " status=excluded.status, options=excluded.options, graph=excluded.graph,"
          " manifest=excluded.manifest, info=excluded.info, first_epoch=excluded.first_epoch,"
-         " error_code=excluded.error_code, error=excluded.error, created_ms=excluded.created_ms",
+         " error_code=excluded.error_code, error=excluded.error, created_ms=excluded.created_ms,"
+         " secrets=excluded.secrets",
          'J', 1},
     [CW_STATE_SET_JOB] =
         {"UPDATE jobs SET status=?2, first_epoch=?3, error_code=?4, error=?5 WHERE id=?1", 's', 1},

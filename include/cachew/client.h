@@ -50,10 +50,15 @@ struct cachew_connect_options {
     uint64_t cache_quota; /* "local:" only: most bytes in the store; 0 = what the store has */
     /* ends cachew_connect early; NULL = only timeout_ms does */
     const struct cachew_cancel *cancel;
+    /* The access token that is shown to a dispatcher that asks for one (docs/security.md), or a file
+     * that has it, which is read again at each connection. Both NULL = the file that the environment
+     * variable CACHEW_TOKEN_FILE names, if there is one. Not for "local:". */
+    const char *token;
+    const char *token_file;
 };
 #define CACHEW_CONNECT_OPTIONS_INIT                                                                \
     {                                                                                              \
-        sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL                     \
+        sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL, NULL         \
     }
 
 /* Connects to a dispatcher. address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:",

@@ -13,7 +13,7 @@ enum cachew_code {
     CACHEW_E_INVALID = -1,      /* an argument, an option or a pipeline is wrong */
     CACHEW_E_NOT_FOUND = -2,    /* there is no such file, job, tensor, ... */
     CACHEW_E_EXISTS = -3,       /* the name is taken by something else */
-    CACHEW_E_DENIED = -4,       /* the system refuses access */
+    CACHEW_E_DENIED = -4,       /* the system, or the dispatcher, refuses access */
     CACHEW_E_NOMEM = -5,        /* there is not enough memory for a batch or a file */
     CACHEW_E_LIMIT = -6,        /* a limit or a quota is reached; the message says which */
     CACHEW_E_IO = -7,           /* reading or writing failed */

@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,8 +110,20 @@ static int spawn(pid_t *ret_pid, const char *const *argv, const struct pipes *pi
     return rc;
 }
 
-int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path,
-                   int nice_level, struct cw_err *err)
+/* Puts a line into the pipe before anybody reads it, so that nobody who does not can hurt us. */
+static int put_line(int fd, const char *line)
+{
+    char text[PIPE_BUF];
+    int n = snprintf(text, sizeof(text), "%s\n", line);
+    CW_ASSERT(n > 0 && n < (int)sizeof(text));
+    int rc = write(fd, text, (size_t)n) == n ? 0 : EIO;
+    explicit_bzero(text, sizeof(text));
+    return rc;
+}
+
+/* line: what the child finds on its stdin; NULL: nothing. */
+static int start(struct cw_child *child, const char *const *argv, const char *line,
+                 const char *stderr_path, int nice_level, struct cw_err *err)
 {
     struct pipes pipes = {{-1, -1}, {-1, -1}};
     pid_t pid = 0;
@@ -117,6 +132,8 @@ int cw_child_start(struct cw_child *child, const char *const *argv, const char *
     int rc = make_pipe(pipes.in);
     if (rc == 0)
         rc = make_pipe(pipes.out);
+    if (rc == 0 && line)
+        rc = put_line(pipes.in[1], line);
     if (rc == 0)
         rc = spawn(&pid, argv, &pipes, stderr_path);
     if (rc != 0) {
@@ -129,6 +146,18 @@ int cw_child_start(struct cw_child *child, const char *const *argv, const char *
     close_fd(&pipes.out[1]);
     *child = (struct cw_child){.pid = pid, .stdin_fd = pipes.in[1], .stdout_fd = pipes.out[0]};
     return CW_OK;
+}
+
+int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path,
+                   int nice_level, struct cw_err *err)
+{
+    return start(child, argv, NULL, stderr_path, nice_level, err);
+}
+
+int cw_child_start_told(struct cw_child *child, const char *const *argv, const char *line,
+                        struct cw_err *err)
+{
+    return start(child, argv, line, NULL, 0, err);
 }
 
 /* Waits for input until the deadline; returns CW_OK, TIMEOUT or IO. */

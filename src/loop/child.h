@@ -21,6 +21,10 @@ struct cw_child {
  * or goes to stderr_path if that is not NULL. nice_level 0: unchanged. */
 int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path,
                    int nice_level, struct cw_err *err);
+/* Does the same for a child that finds this line on its stdin, which is how it is told what nobody
+ * else may see; NULL: nothing. A line is shorter than what a pipe takes at once. */
+int cw_child_start_told(struct cw_child *child, const char *const *argv, const char *line,
+                        struct cw_err *err);
 /* Reads one line (without its newline) from the child's stdout. TIMEOUT, or UNAVAILABLE if the
  * child ended before. */
 int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap,

@@ -35,9 +35,9 @@ case_source_root() {
 
 # Without roots: a worker that others can reach says so once, and a dispatcher that others can reach opens nothing.
 case_no_source_root() {
-    listen=0.0.0.0:0 begin_dispatcher
+    listen=0.0.0.0:0 begin_dispatcher --insecure
     DISPATCHER=$own_host:${DISPATCHER##*:}
-    begin worker "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen 0.0.0.0:0 --advertise "$own_host:1"
+    begin worker "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen 0.0.0.0:0 --advertise "$own_host:1" --insecure
     wait_until "the worker is ready" is_ready_or_gone worker
     [ "$(grep -c -- '--source-root' "$work/worker.log")" = 1 ] || fail "no warning, or several: $(cat "$work/worker.log")"
     echo '{"pipeline": [{"op": "chunks", "pattern": "/etc/passwd"}]}' >"$work/chunks.json"
@@ -61,6 +61,151 @@ case_store_root() {
     begin_worker other --store-root "dir:$work/allowed"
     run allowed "$work/cached.json" --epochs 2
     grep -q "the cache is at dir:$work/allowed/store" "$work/other.log" || fail "the cache is not used: $(cat "$work/other.log")"
+}
+
+# ---- tokens ----
+vision=vision-0123456789abcdef audio=audio-0123456789abcdef worker=worker-0123456789abcdef root=root-0123456789abcdef
+# token_file NAME TOKEN: in place of what was there, at once.
+token_file() {
+    echo "$2" >"$work/$1.new"
+    chmod 600 "$work/$1.new"
+    mv "$work/$1.new" "$work/$1"
+}
+all_tokens() { printf '%s\n' "vision tenant $vision" "audio tenant $audio" "hosts worker $worker" "root operator $root"; }
+begin_with_tokens() { # ARGS...: a dispatcher, and a worker that may be one
+    token_file tokens "$(all_tokens)"
+    token_file vision "$vision"
+    token_file audio "$audio"
+    token_file worker "$worker"
+    token_file root "$root"
+    begin_dispatcher --token-file "$work/tokens" "$@"
+    begin_worker worker --token-file "$work/worker"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nname=$1\nshift\nexec "%s" "$@" --dispatcher "%s" --token-file "%s/$name"\n' "$cachew" "$DISPATCHER" "$work" >"$as"
+    chmod +x "$as"
+    echo '{"pipeline": [{"op": "range", "stop": 4000}, {"op": "shuffle"}, {"op": "batch", "size": 10}]}' >"$work/range.json"
+}
+as=$work/as # NAME ARGS...: the tool, with that token (a program, since some of it runs under timeout)
+no_token_is_told() { # in no log, and in no answer
+    ! grep -rqE "$vision|$audio|$worker|$root" "$work"/*.log "$work"/*.out || fail "a token is told: $(grep -rlE "$vision|$audio|$worker|$root" "$work"/*.log "$work"/*.out)"
+}
+
+# Each right one is served, each stranger refused, by every command of the tool.
+case_tokens() {
+    begin_with_tokens --cache-store "dir:$work/store"
+    CACHEW_TOKEN_FILE=$work/vision run plain "$work/range.json"
+    run vision "$work/range.json" --token-file "$work/vision" --name seen --autocache off
+    run audio "$work/range.json" --token-file "$work/audio" --name other --autocache off
+    same "one pipeline" "$(hashes vision)" "$(hashes audio)"
+    local command
+    for command in jobs workers tenants "explain seen" "scale seen off" "remove seen" "skip seen 1" "drain $DISPATCHER" metrics decisions "cache ls" "cache evict --all" \
+        "cache pin 00" "backup $work/copy" "run $work/range.json"; do
+        # shellcheck disable=SC2086
+        expect_error nobody "a token is needed here" "$cachew" $command --dispatcher "$DISPATCHER"
+        # shellcheck disable=SC2086
+        expect_error worker "of a kind that may not do this" "$as" worker $command
+    done
+    for command in metrics "backup $work/copy" "drain $DISPATCHER"; do
+        # shellcheck disable=SC2086
+        expect_error tenant "of a kind that may not do this" "$as" vision $command
+    done
+    for command in "explain other" "scale other off" "remove other" "skip other 1"; do
+        # shellcheck disable=SC2086
+        expect_error tenant 'there is no job "other"' "$as" vision $command
+    done
+    "$as" vision jobs --json >"$work/own.out" || fail "jobs"
+    grep -q '"name":"seen"' "$work/own.out" || fail "the own job is not listed"
+    ! grep -q '"name":"other"' "$work/own.out" || fail "another tenant's job is listed"
+    expect_error other_tenant 'that of tenant "vision"' "$as" vision run "$work/range.json" --tenant audio
+    token_file wrong wrong-0123456789abcdef
+    expect_error wrong "is not known here" env "CACHEW_TOKEN_FILE=$work/wrong" "$cachew" jobs --dispatcher "$DISPATCHER"
+    expect_error no_file "$work/nowhere" "$as" nowhere jobs
+    "$as" vision remove seen || fail "a tenant cannot remove its own job"
+    "$as" root jobs --json >"$work/all.out" && grep -q '"name":"other"' "$work/all.out" || fail "an operator does not see all jobs"
+    "$as" root backup "$work/copy" || fail "an operator cannot copy the state"
+    [ "$(stat -c %a "$work/copy")" = 600 ] || fail "the copy can be read by others"
+    # Who is no worker is none, and says so once.
+    begin stranger "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --token-file "$work/vision"
+    wait_until "it is refused" grep -q "of a kind that may not do this" "$work/stranger.log"
+    begin nobody "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0"
+    wait_until "it is refused" grep -q "a token is needed here" "$work/nobody.log"
+    [ "$("$as" root workers --json | wc -l)" = 1 ] || fail "a stranger is a worker"
+    /usr/bin/python3 "$(dirname "$0")/strangers.py" "$DISPATCHER" || fail "strangers"
+    no_token_is_told
+}
+
+# Files of the state are the dispatcher's user's alone.
+case_private_state() {
+    umask 000
+    begin_with_tokens
+    run job "$work/range.json" --token-file "$work/vision" --name kept
+    local file
+    for file in "$work"/state/*; do
+        [ "$(stat -c %a "$file")" = 600 ] || fail "$file has mode $(stat -c %a "$file")"
+    done
+    [ "$(stat -c %a "$work/state")" = 700 ] || fail "the directory has mode $(stat -c %a "$work/state")"
+}
+
+# Beyond the host nothing is served without tokens, and the error says what to do.
+case_beyond_the_host() {
+    local address
+    for address in 0.0.0.0:0 '[::]:0' 192.0.2.1:7070; do
+        expect_error dispatcher "token-file.*--insecure" "$CACHEW_BIN/cachew-dispatcher" --listen "$address" --state-dir "$work/none"
+        expect_error worker "token-file.*--insecure" "$CACHEW_BIN/cachew-worker" --dispatcher 127.0.0.1:1 --listen "$address"
+    done
+    [ ! -e "$work/none" ] || fail "it has begun"
+    listen=0.0.0.0:0 begin_with_tokens
+    DISPATCHER=$own_host:${DISPATCHER##*:}
+    run job "$work/range.json" --token-file "$work/vision"
+    expect_error nobody "a token is needed here" "$cachew" jobs --dispatcher "$DISPATCHER"
+}
+
+# A worker gives nothing to who does not know the secret of the job, and the job goes on.
+case_data() {
+    begin_with_tokens
+    begin_held held "$work/range.json" --token-file "$work/vision" --name held --epochs 50
+    local id address
+    id=$("$as" vision jobs --json | field id /dev/stdin)
+    address=$(sed -n 's/^ready //p' "$work/worker.out")
+    /usr/bin/python3 "$(dirname "$0")/strangers.py" --fetch "$address" "$id" "$(sed -n "s/^#define CW_PROTOCOL \([0-9]*\).*/\1/p" "$(dirname "$0")/../../src/base/version.h.in")" || fail "a stranger gets batches"
+    release held
+}
+
+# Tokens are replaced in the middle of an epoch, beside restarts of everybody: nothing is lost.
+case_rotated() {
+    begin_with_tokens
+    run expected "$work/range.json" --token-file "$work/vision" --epochs 3
+    begin trainer "$cachew" run "$work/range.json" --dispatcher "$DISPATCHER" --token-file "$work/vision" --epochs 3 --step-ms 5 --json --timeout 120s
+    wait_until "it runs" grep -q "begun by" "$work/dispatcher.log"
+    token_file tokens "$(all_tokens; echo "vision tenant new-$vision"; echo "hosts worker new-$worker")"
+    wait_until "both count" grep -q "6 tokens are read" "$work/dispatcher.log"
+    token_file vision "new-$vision"
+    token_file worker "new-$worker"
+    token_file tokens "$(all_tokens | grep -vE "vision|hosts"; echo "vision tenant new-$vision"; echo "hosts worker new-$worker")"
+    wait_until "the old ones do not count" grep -q " 4 tokens are read" "$work/dispatcher.log"
+    wait_until "the worker is sent away" grep -q "its token does not count any more" "$work/dispatcher.log"
+    token_file vision_old "$vision"
+    expect_error old "is not known here" "$as" vision_old jobs
+    kill -9 "${pid_of[dispatcher]}"
+    wait "${pid_of[dispatcher]}" 2>/dev/null
+    begin dispatcher "$CACHEW_BIN/cachew-dispatcher" --listen "$DISPATCHER" --state-dir "$work/state" --token-file "$work/tokens"
+    wait_until "dispatcher ready" is_ready_or_gone dispatcher
+    wait_for trainer || fail "the trainer: $(cat "$work/trainer.log")"
+    same "the epochs" "$(hashes expected)" "$(hashes trainer)"
+    no_token_is_told
+}
+
+# Local workers show a credential of their job, and workers that the dispatcher starts one of its own.
+case_own_workers() {
+    begin_with_tokens --provisioner process --max-workers 2 --worker-arg=--threads=1 --worker-arg="--listen=$own_host:0"
+    end worker
+    run provisioned "$work/range.json" --token-file "$work/vision"
+    grep -q "worker process .* is started" "$work/dispatcher.log" || fail "no worker was started"
+    end dispatcher
+    begin_dispatcher --token-file "$work/tokens"
+    run local "$work/range.json" --token-file "$work/vision" --local-workers 1 --autoplace fixed:0,1
+    same "beside the trainer" "$(hashes provisioned)" "$(hashes local)"
+    no_token_is_told
 }
 
 run_case "$@"

@@ -89,7 +89,7 @@ heal() { ip -n "$ns${1:0:1}" link set "$1${1:0:1}" up; }
 netns_job() { # WORKERS
     netns_begin
     reference fashion
-    begin dispatcher ip netns exec "${ns}d" "$CACHEW_BIN/cachew-dispatcher" --listen 0.0.0.0:7070 --state-dir "$work/state"
+    begin dispatcher ip netns exec "${ns}d" "$CACHEW_BIN/cachew-dispatcher" --listen 0.0.0.0:7070 --insecure --state-dir "$work/state"
     wait_until "dispatcher ready" is_ready_or_gone dispatcher
     is_ready dispatcher || fail "the dispatcher ended"
     netns_worker w1 w 10.99.1.1:7070 10.99.3.2:0
@@ -101,7 +101,7 @@ netns_job() { # WORKERS
     read_batches job 200
 }
 netns_worker() { # NAME WHERE DISPATCHER LISTEN
-    begin "$1" ip netns exec "$ns$2" "$CACHEW_BIN/cachew-worker" --dispatcher "$3" --listen "$4" --threads 1
+    begin "$1" ip netns exec "$ns$2" "$CACHEW_BIN/cachew-worker" --dispatcher "$3" --listen "$4" --insecure --threads 1
     wait_until "worker $1 ready" is_ready_or_gone "$1"
     is_ready "$1" || fail "worker $1 ended"
 }

@@ -2,6 +2,8 @@
 /* A command's program: one call of the dispatcher, as `cachew cache` makes it. */
 #include "admin.h"
 
+#include "tokens.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +45,7 @@ static ProtobufCMessage *ask(struct sim_admin *admin, const char *method,
     struct cw_loop *loop = cw_loop_new();
     struct cw_rpc *rpc = cw_rpc_new(loop);
     struct cw_channel *channel = cw_channel_open(rpc, admin->dispatcher);
+    cw_channel_set_token(channel, NULL, SIM_TOKEN_OF_OPERATORS);
     struct call call = {.loop = loop, .reply_type = type};
     struct cw_buf *packed = cw_wire_pack(request);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster.h"
 
+#include "tokens.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +56,10 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
 
     add_arg(args, "--listen=%s", SIM_DISPATCHER_ADDRESS);
     add_arg(args, "--state-dir=/state");
+    if (cluster->is_open)
+        add_arg(args, "--insecure");
+    else
+        add_arg(args, "--token-file=" SIM_TOKENS);
     add_arg(args, "--standby");
     add_arg(args, "--poison-deaths=1000000"); /* no item is to blame for what happens here */
     add_arg(args, "--provisioner=none");
@@ -78,6 +84,7 @@ struct sim_args *sim_worker_args(const char *dispatcher, const char *listen)
     add_arg(args, "--budget=16M");
     add_arg(args, "--no-shm");
     add_arg(args, "--store-root=mem:");
+    add_arg(args, "--token-file=" SIM_TOKEN_OF_WORKERS);
     return args;
 }
 

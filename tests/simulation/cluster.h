@@ -43,6 +43,7 @@ struct sim_cluster {
     uint64_t cache_hits;        /* as it was last told */
     bool is_calm;    /* nothing fails: a dispatcher knows without a listing what is in the store */
     bool disk_fills; /* the dispatcher's disk may be full for a while */
+    bool is_open;    /* the dispatcher has no tokens: everybody may do everything */
     bool is_quiet;   /* only workers are harmed: who has a place keeps it */
 };
 

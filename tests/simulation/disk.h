@@ -35,6 +35,9 @@ int sim_disk_rename(const char *from, const char *to);
 #define SIM_SEGMENT ((size_t)32768)
 void *sim_disk_map(int fd, size_t bytes, off_t at);
 
+/* A file that somebody else writes, whole and synced, at once; in place of what was there. */
+void sim_disk_put(const char *path, const char *text);
+
 /* Until that time there is no room for more on it. */
 void sim_disk_fill(int64_t until_ns);
 

@@ -14,6 +14,7 @@
 #include "planted.h"
 #include "shrink.h"
 #include "strangers.h"
+#include "tokens.h"
 
 #define QUIET 12               /* one in so many worlds is quiet */
 #define TELLS_S 5              /* between two lines of progress */
@@ -188,6 +189,8 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
 
     sim_world_begin(&config);
     sim_cached_begin(seed, &cluster);
+    sim_tokens_begin();
+    cluster.is_open = !options->no_faults && sim_strangers_come(seed, &cluster);
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 20) * sim_between(1, 3) * SIM_S;
     if (!options->no_faults)

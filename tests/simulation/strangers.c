@@ -61,9 +61,14 @@ static void send_away(struct sim_cluster *cluster)
     }
 }
 
+bool sim_strangers_come(uint64_t seed, const struct sim_cluster *cluster)
+{
+    return !cluster->is_calm && seed * 0x9e3779b97f4a7c15u % WORLDS == 1;
+}
+
 void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster)
 {
-    has_strangers = !cluster->is_calm && seed * 0x9e3779b97f4a7c15u % WORLDS == 1;
+    has_strangers = sim_strangers_come(seed, cluster);
     if (!has_strangers)
         return;
     actors[STRANGER] = sim_cluster_spawn(SIM_TRAINER, "sim_stranger_main", "stranger",

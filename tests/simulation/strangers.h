@@ -16,6 +16,9 @@ struct sim_stranger {
     int acts; /* so many things it does */
 };
 
+/* Whether they come to the world of this seed. Its dispatcher then has no tokens, so that they get
+ * beyond its door. */
+bool sim_strangers_come(uint64_t seed, const struct sim_cluster *cluster);
 /* Starts them, if the world has any: after all others. */
 void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster);
 /* They are gone; they have ended in order if they could. */

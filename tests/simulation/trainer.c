@@ -2,6 +2,8 @@
 /* The trainer's program: a training loop on the public API. */
 #include "trainer.h"
 
+#include "tokens.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -141,6 +143,7 @@ static void visit(const struct sim_trainer *t)
 
     options.token = NULL;
     options.token_bytes = 0;
+    connect.token_file = SIM_TOKEN_OF_TRAINERS;
     connect.no_shared_memory = 1;
     connect.timeout_ms = sim_between(10, 400);
     int rc = cachew_connect(t->dispatcher, &connect, &client, &error);
@@ -286,6 +289,7 @@ void sim_trainer_main(void *arg)
         struct cachew_error error = CACHEW_ERROR_INIT;
         struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
         struct cachew_client *client = NULL;
+        options.token_file = SIM_TOKEN_OF_TRAINERS;
         options.no_shared_memory = 1;
         options.timeout_ms = CONNECT_MS;
         int rc = cachew_connect(t->dispatcher, &options, &client, &error);

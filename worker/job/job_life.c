@@ -86,6 +86,14 @@ void cw_wjob_set_weight(struct cw_wjob *job, double part)
         cw_exec_weigh(job->worker->exec, job->plan, job->part);
 }
 
+static void set_secret(struct cw_wjob *job, const Cachew__V1__JobSpec *spec)
+{
+    job->secret_required = spec->secret_required;
+    job->secret_n = spec->secret.len == CW_SECRET_BYTES ? CW_SECRET_BYTES : 0;
+    if (job->secret_n > 0)
+        memcpy(job->secret, spec->secret.data, CW_SECRET_BYTES);
+}
+
 const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *spec)
 {
     if (spec->job_id[0] == '\0' || strlen(spec->job_id) > CW_JOB_ID_MAX ||
@@ -93,6 +101,7 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
         return "it sent a job with an impossible id or number of consumers";
     struct cw_wjob *job = cw_wjob_get(w, spec->job_id);
     if (job && is_same(job, spec)) {
+        set_secret(job, spec);
         cw_wcache_job_set(job, spec->cache, spec->n_cache);
         cw_wjob_set_weight(job, spec->part);
         return NULL;
@@ -107,6 +116,7 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
         return NULL;
     }
     job = job_new(w, spec);
+    set_secret(job, spec);
     cw_wjob_set_weight(job, spec->part);
     cw_strmap_set(&w->jobs.by_id, job->id, job);
     CW_GROW(w->jobs.list, w->jobs.n, w->jobs.cap);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth/secret.h"
 #include "base/interval.h"
 #include "base/map.h"
 #include "rpc/rpc.h"
@@ -29,6 +30,9 @@ struct cw_wclient {
     struct cw_stream *stream;
     char *job_id;        /* NULL before its FetchHello has come */
     struct cw_wjob *job; /* NULL while the worker does not have the job */
+    /* The secret of the job that the client has shown; 0 bytes: none. */
+    unsigned char secret[CW_SECRET_BYTES];
+    size_t secret_n;
     uint64_t client_id;
     uint32_t consumer;
     int64_t credit; /* bytes that may still be sent; negative after a large output */

@@ -4,6 +4,7 @@
 #ifndef CW_WORKER_MODEL_JOB_H
 #define CW_WORKER_MODEL_JOB_H
 
+#include "auth/secret.h"
 #include "exec/exec.h"
 #include "worker/model/batch_dedup.h"
 #include "worker/model/cache_state.h"
@@ -38,6 +39,10 @@ struct cw_wjob {
     struct cw_buf *manifest;
     bool skip_bad, to_all, shared;
     uint32_t consumers;
+    /* What clients must show; 0 bytes: the dispatcher has said nothing. */
+    unsigned char secret[CW_SECRET_BYTES];
+    size_t secret_n;
+    bool secret_required;
 
     enum cw_wjob_state state;
     bool forgotten; /* removed from the worker's table; freed when its last task is back */

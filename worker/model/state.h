@@ -130,6 +130,9 @@ struct cw_worker_state {
     char address[CW_WORKER_ADDRESS_BYTES]; /* the address to which clients connect */
     char host_id[128];
     char *dispatcher, *only_job;
+    /* The token that the dispatcher may ask for, or its file; both may be NULL. */
+    char *token, *token_file;
+    bool needs_secret; /* clients that show no secret of their job are refused in any case */
     struct cw_arg_list store_roots; /* option --store-root (cache/store_root.h) */
     size_t threads;
     size_t budget; /* bytes of memory (option --budget) */

@@ -216,8 +216,27 @@ static void on_low(void *arg)
 
 /* ---- jobs ---- */
 
+/* Whether the client has shown what clients of the job know. Those of older versions know nothing,
+ * and are served where nobody else can come. */
+static bool knows_secret(const struct cw_wclient *c, const struct cw_wjob *job)
+{
+    if (c->secret_n == 0)
+        return !job->secret_required && !c->worker->needs_secret;
+    return job->secret_n == 0 ? !c->worker->needs_secret
+                              : cw_secret_equal(c->secret, c->secret_n, job->secret, job->secret_n);
+}
+
+static void refuse_stranger(struct cw_wclient *c)
+{
+    refuse(c, CW_E_DENIED, "the client does not know the secret of the job");
+}
+
 static void bind(struct cw_wclient *c, struct cw_wjob *job)
 {
+    if (!knows_secret(c, job)) {
+        refuse_stranger(c);
+        return;
+    }
     if (c->consumer >= job->consumers) {
         refuse(c, CW_E_INVALID, "the job has no such consumer");
         return;
@@ -272,9 +291,17 @@ static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
         return;
     }
     c->job_id = cw_mem_strdup(hello->job_id);
+    c->secret_n = hello->secret.len == CW_SECRET_BYTES ? CW_SECRET_BYTES : 0;
+    if (c->secret_n > 0)
+        memcpy(c->secret, hello->secret.data, CW_SECRET_BYTES);
     c->client_id = hello->client_id;
     c->consumer = hello->consumer;
     c->credit = (int64_t)CW_MIN(hello->credit, (uint64_t)CREDIT_MAX);
+    struct cw_wjob *job = cw_wjob_get(w, c->job_id);
+    if (job && !knows_secret(c, job)) {
+        refuse_stranger(c);
+        return;
+    }
     Cachew__V1__DataWelcome welcome = CACHEW__V1__DATA_WELCOME__INIT;
     welcome.worker_id = w->id;
     if (hello->want_shm && strcmp(hello->host_id, w->host_id) == 0)
@@ -284,7 +311,6 @@ static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
     cw_wire_send(c->stream, &m.base);
     cw_log_debug("worker", "job=%s client of consumer %u at %s", c->job_id, c->consumer,
                  cw_stream_peer(c->stream));
-    struct cw_wjob *job = cw_wjob_get(w, c->job_id);
     if (job)
         bind(c, job);
 }

@@ -189,9 +189,17 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     protobuf_c_message_free_unpacked(&command->base, NULL);
 }
 
+static void attach(void *arg);
+
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_worker_state *w = arg;
+    bool asked = cw_channel_was_asked(w->session.channel);
+    if (asked && !w->session.attached && !w->closing) { /* This is no failure. */
+        cw_stream_free(cw_steal(&w->session.stream));
+        attach(w);
+        return;
+    }
     if (!w->session.logged_unreachable)
         cw_log_warn("worker", "dispatcher %s: %s%s%s; trying again", w->dispatcher,
                     code ? cw_err_name(code) : "stream ended", msg && msg[0] ? ": " : "",
@@ -219,6 +227,7 @@ static void attach(void *arg)
 void cw_wsession_start(struct cw_worker_state *w)
 {
     w->session.channel = cw_channel_open(w->rpc, w->dispatcher);
+    cw_channel_set_token(w->session.channel, w->token, w->token_file);
     w->session.overflow = on_overflow;
     cw_backoff_init(&w->session.backoff, RETRY_CAP_MS);
     w->session.retry = cw_timer_new(w->loop, attach, w);

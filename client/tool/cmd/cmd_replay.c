@@ -252,6 +252,7 @@ int tool_cmd_replay(int argc, char **argv)
     const struct cw_arg rows[] = {
         {"dispatcher", 'd', CW_ARG_STR, &o->dispatcher, "ADDRESS",
          "that knows the job: HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
+        TOOL_ROW_TOKEN_FILE,
         {"job", 'j', CW_ARG_STR, &o->job, "JOB", "of this job, by name or id, instead of a recipe",
          0, 0},
         {"step", 0, CW_ARG_I64, &o->step, "N",

@@ -146,7 +146,7 @@ static void on_timer(void *arg)
         v->channel = NULL;
     }
     if (!v->channel)
-        v->channel = cw_channel_open(v->rpc, v->address);
+        v->channel = tool_open_channel(v->rpc, v->address);
     const Cachew__V1__InfoRequest info = CACHEW__V1__INFO_REQUEST__INIT;
     const Cachew__V1__ListJobsRequest jobs = CACHEW__V1__LIST_JOBS_REQUEST__INIT;
     const Cachew__V1__ListWorkersRequest workers = CACHEW__V1__LIST_WORKERS_REQUEST__INIT;

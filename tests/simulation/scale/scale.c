@@ -101,11 +101,12 @@ static char directory[] = "/tmp/cachew-scale-XXXXXX";
 
 static void be_dispatcher(void *arg)
 {
-    char program[] = "cachew-dispatcher", listen[] = "--listen=" ADDRESS, state[128];
+    char program[] = "cachew-dispatcher", listen[] = "--listen=" ADDRESS, state[128],
+         insecure[] = "--insecure";
     (void)arg;
     snprintf(state, sizeof state, "--state-dir=%s", directory);
-    char *argv[] = {program, listen, state, NULL};
-    if (dispatcher_main(3, argv) != 0)
+    char *argv[] = {program, listen, state, insecure, NULL};
+    if (dispatcher_main(4, argv) != 0)
         sim_fail("the dispatcher ended");
 }
 

@@ -30,6 +30,8 @@ struct cw_call {
     bool done;
 };
 
+const struct cw_caller *peers_caller;
+
 static struct cw_method methods[METHODS_MAX];
 static size_t methods_n;
 static struct cw_stream *streams;
@@ -45,6 +47,8 @@ void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs,
 void __wrap_cw_stream_finish(struct cw_stream *stream, int code, const char *msg);
 void __wrap_cw_stream_free(struct cw_stream *stream);
 const char *__wrap_cw_stream_peer(const struct cw_stream *stream);
+const void *__wrap_cw_stream_caller(const struct cw_stream *stream);
+const void *__wrap_cw_call_caller(const struct cw_call *call);
 size_t __wrap_cw_stream_queued(const struct cw_stream *stream);
 void __wrap_cw_stream_set_low(struct cw_stream *stream, size_t bytes);
 
@@ -110,6 +114,18 @@ const char *__wrap_cw_stream_peer(const struct cw_stream *stream)
 {
     (void)stream;
     return "ipv4:192.0.2.1:4711";
+}
+
+const void *__wrap_cw_stream_caller(const struct cw_stream *stream)
+{
+    (void)stream;
+    return peers_caller;
+}
+
+const void *__wrap_cw_call_caller(const struct cw_call *call)
+{
+    (void)call;
+    return peers_caller;
 }
 
 size_t __wrap_cw_stream_queued(const struct cw_stream *stream)

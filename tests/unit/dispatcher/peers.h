@@ -7,6 +7,11 @@
 #include "cachew/v1/admin.pb-c.h"
 #include "unit/dispatcher/made_up.h"
 
+struct cw_caller;
+/* Who calls, and opens streams, from now on (dispatcher/access/access.h); NULL: there are no tokens.
+ * It must live as long as the streams. */
+extern const struct cw_caller *peers_caller;
+
 /* For cmocka: a dispatcher with a state directory, whose methods are added. */
 int peers_begin(void **state);
 int peers_end(void **state);

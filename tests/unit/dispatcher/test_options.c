@@ -22,7 +22,7 @@ static int parse(const char *const *words, struct cw_options *options, struct cw
     return cw_options_parse(argc, argv, options, err);
 }
 
-#define NEEDED "--listen", "h:1", "--state-dir", "/s"
+#define NEEDED "--listen", "127.0.0.1:1", "--state-dir", "/s"
 
 static void what_is_refused(void **state)
 {
@@ -32,7 +32,9 @@ static void what_is_refused(void **state)
         const char *says;
     } cases[] = {
         {{NULL}, "--listen HOST:PORT is required"},
-        {{"--listen", "h:1", NULL}, "--state-dir DIR is required"},
+        {{"--listen", "h:1", "--state-dir", "/s", NULL}, "--insecure"},
+        {{"--listen", "0.0.0.0:1", "--state-dir", "/s", NULL}, "--token-file FILE"},
+        {{"--listen", "127.0.0.1:1", NULL}, "--state-dir DIR is required"},
         {{NEEDED, "more", NULL}, "unexpected argument \"more\""},
         {{NEEDED, "--no-such", NULL}, "no-such"},
         {{NEEDED, "--max-jobs", "0", NULL}, "max-jobs"},
@@ -69,7 +71,7 @@ static void what_is_not_said(void **state)
     struct cw_options o;
     struct cw_err err;
     assert_int_equal(parse(words, &o, &err), CW_ARGS_RUN);
-    assert_string_equal(o.listen, "h:1");
+    assert_string_equal(o.listen, "127.0.0.1:1");
     assert_string_equal(o.state_dir, "/s");
     assert_true(o.silence_ms == 3000 && o.lease_ms == 2000 && o.max_jobs == 1000);
     assert_true(o.job_idle_ms == 24 * 3600 * 1000 && o.deaths_max == 3 && o.max_workers >= 1);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who somebody is, and what he may do: the only place that answers this (docs/security.md). Without
+ * a token file everybody may do everything, and callers are NULL. This is the face of access/.
+ *
+ *   methods.c  which kind of caller may call which method
+ *   access.c   who a caller is, by the token that he shows; the token file
+ *   sees.c     which tenant's jobs and caches a caller may see and change */
+#ifndef CW_DISPATCHER_ACCESS_ACCESS_H
+#define CW_DISPATCHER_ACCESS_ACCESS_H
+
+#include "auth/secret.h"
+#include "auth/token_file.h"
+#include "dispatcher/model/model.h"
+
+#define CW_CALLER_JOB_BYTES 32
+/* The longest credential of a local worker: "job.ID.HEX". */
+#define CW_CREDENTIAL_BYTES (CW_CALLER_JOB_BYTES + CW_SECRET_TEXT_BYTES + 8)
+
+enum cw_caller_kind {
+    CW_CALLER_NOBODY, /* shows no token */
+    CW_CALLER_TENANT,
+    CW_CALLER_WORKER,
+    CW_CALLER_OPERATOR,
+    CW_CALLER_JOB_WORKER, /* a worker of one job, beside its trainer */
+    CW_CALLER_KINDS
+};
+struct cw_caller {
+    enum cw_caller_kind kind;
+    uint64_t token_id;                 /* of a token of the file; otherwise 0 */
+    char name[CW_TENANT_NAME_MAX + 1]; /* of the token; of a tenant: the tenant */
+    char job_id[CW_CALLER_JOB_BYTES];  /* of the worker of a job */
+};
+
+/* ---- methods.c ---- */
+/* Returns whether the kind may call the method at all, such as "/cachew.v1.Admin/ListJobs". A method
+ * that the table does not have is nobody's. */
+bool cw_access_allows(enum cw_caller_kind kind, const char *method);
+/* Iterates over the methods of the table; NULL at the end. */
+const char *cw_access_method(size_t i);
+
+/* ---- access.c ---- */
+/* Reads the file of option --token-file, if there is one, and again when it has changed. `changed`
+ * is called then, since callers may not be valid any more. */
+int cw_access_open(struct cw_dispatcher *d, cw_loop_fn *changed, struct cw_err *err);
+void cw_access_close(struct cw_dispatcher *d);
+/* Reads the file once more. If it cannot be used, what was read before still counts. */
+int cw_access_look_now(struct cw_dispatcher *d);
+/* Whether there are tokens. */
+bool cw_access_is_on(const struct cw_dispatcher *d);
+/* The gate of the server (cw_server_set_gate); arg: the dispatcher. */
+enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, void **ret_caller,
+                            const char **ret_why);
+/* Whether the token that the caller has shown still counts. */
+bool cw_access_is_valid(const struct cw_dispatcher *d, const struct cw_caller *caller);
+/* Returns the token that workers show which the dispatcher starts itself; NULL: there are no
+ * tokens. */
+const char *cw_access_own_workers_token(const struct cw_dispatcher *d);
+/* Prints what a worker of this job alone shows. */
+void cw_access_job_credential(const struct cw_job *job, char ret_text[CW_CREDENTIAL_BYTES]);
+
+/* ---- sees.c ---- In all of these the caller may be NULL. */
+/* Whether the caller may see and change what belongs to the tenant ("": the tenant "default"). */
+bool cw_access_sees_tenant(const struct cw_caller *caller, const char *tenant);
+bool cw_access_sees_job(const struct cw_caller *caller, const struct cw_job *job);
+/* The tenant to whose things the caller is restricted; NULL: all. */
+const char *cw_access_tenant_of(const struct cw_caller *caller);
+/* The id of the only job that a worker may serve; NULL: any. */
+const char *cw_access_job_of(const struct cw_caller *caller);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/access/access.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+const char *cw_access_tenant_of(const struct cw_caller *caller)
+{
+    bool restricted = caller && caller->kind != CW_CALLER_OPERATOR;
+    return restricted ? caller->name : NULL;
+}
+
+bool cw_access_sees_tenant(const struct cw_caller *caller, const char *tenant)
+{
+    const char *own = cw_access_tenant_of(caller);
+    return !own || cw_str_eq(own, tenant[0] != '\0' ? tenant : "default");
+}
+
+bool cw_access_sees_job(const struct cw_caller *caller, const struct cw_job *job)
+{
+    return cw_access_sees_tenant(caller, job->tenant->name);
+}
+
+const char *cw_access_job_of(const struct cw_caller *caller)
+{
+    return caller && caller->kind == CW_CALLER_JOB_WORKER ? caller->job_id : NULL;
+}
