@@ -95,6 +95,9 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
 
 static int check_listen(const struct cw_options *o, struct cw_err *err)
 {
+    int rc = cw_rpc_address_check(o->listen, err);
+    if (rc != 0)
+        return cw_err_wrap(err, "--listen");
     if (o->token_file || o->insecure || cw_rpc_address_is_loopback(o->listen))
         return 0;
     return cw_err_set(err, CW_E_INVALID,

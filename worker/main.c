@@ -126,6 +126,9 @@ static int find_token(struct cw_worker_options *o, struct cw_err *err)
 
 static int check_listen(const struct cw_worker_options *o, struct cw_err *err)
 {
+    int rc = cw_rpc_address_check(o->listen, err);
+    if (rc != 0)
+        return cw_err_wrap(err, "--listen");
     if (o->token || o->token_file || o->insecure || cw_rpc_address_is_loopback(o->listen))
         return 0;
     return cw_err_set(err, CW_E_INVALID,

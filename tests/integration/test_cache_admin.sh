@@ -130,10 +130,10 @@ case_quota() {
     wait_until "files of the pinned key alone" files_are "0 0 30"
     tool unpin $key2 >/dev/null
     ask_until "the quota is kept" ls_is "not l['full'] and l['bytes'] <= 1950000 * 0.85"
-    expect_error usage 'cache-quota: "much" is not bytes' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store "dir:$store" --tenant team:cache-quota=much
-    expect_error policy 'neither|no policy: benefit or lru' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-evict best
-    expect_error quota 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-quota 1G
-    expect_error url 'cache-store' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store nowhere
+    expect_error usage 'cache-quota: "much" is not bytes' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --cache-store "dir:$store" --tenant team:cache-quota=much
+    expect_error policy 'neither|no policy: benefit or lru' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --cache-evict best
+    expect_error quota 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --cache-quota 1G
+    expect_error url 'cache-store' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --cache-store nowhere
 }
 
 case_no_cache() {

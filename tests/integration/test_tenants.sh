@@ -28,10 +28,10 @@ print(eval(sys.argv[2]) if r else None)' "$2" "$3"
 is() { [ "$(of "$1" "$2" "$3")" = True ]; }
 
 case_options() {
-    expect_error name '"te am" is no name of a tenant' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --tenant 'te am:weight=1'
-    expect_error key 'no "weigt" \(did you mean weight\?\)' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --tenant team:weigt=1
-    expect_error value 'max-memory: "lots" is not bytes' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --tenant team:max-memory=lots
-    expect_error quota 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --tenant team:cache-quota=1G
+    expect_error name '"te am" is no name of a tenant' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --tenant 'te am:weight=1'
+    expect_error key 'no "weigt" \(did you mean weight\?\)' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --tenant team:weigt=1
+    expect_error value 'max-memory: "lots" is not bytes' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --tenant team:max-memory=lots
+    expect_error quota 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir y --tenant team:cache-quota=1G
     write_sleepy 1
     begin_dispatcher --tenant team:weight=2.5,max-workers=3,max-jobs=4,max-memory=1G --tenant '*:max-jobs=7'
     # Those that are named are there from the start; limits that there are not are null.

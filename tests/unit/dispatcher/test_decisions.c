@@ -217,6 +217,7 @@ static void come_from_the_older_schema(void **unused)
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     static const char old[] =
+        "ALTER TABLE jobs DROP COLUMN secrets;"
         "DROP TABLE decisions; DROP TABLE usage; DROP TABLE tenants; DROP TABLE counts;"
         "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON "
         "DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
