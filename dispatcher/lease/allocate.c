@@ -8,15 +8,16 @@
  * workers. */
 #define PIECES 16
 
-/* Shared jobs: picks the attached consumer that has the fewest unconsumed items. Items of later
- * epochs do not count: that consumer waits for this epoch to end, and the items of a consumer that
- * died must go to somebody. */
-static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch,
+/* Shared jobs: picks the attached consumer that has the fewest unconsumed items and reaches the
+ * worker. Items of later epochs do not count: that consumer waits for this epoch to end, and the
+ * items of a consumer that died must go to somebody. */
+static bool pick_consumer(const struct cw_share *share, const struct cw_epoch *epoch, int64_t now,
                           uint32_t *ret_consumer)
 {
+    const struct cw_job *job = share->job;
     uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
-        if (!job->consumers[c].client)
+        if (!job->consumers[c].client || cw_unreachable_find(share, c, now))
             continue;
         uint64_t n = 0;
         for (size_t e = 0; e < job->epochs_open && job->epochs[e]->number <= epoch->number; e++)
@@ -31,21 +32,22 @@ static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch
 
 /* Shared jobs: finds the consumer that the run is for. Items that were leased for a consumer before
  * stay with that one. The run is cut where the owner changes. */
-static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch,
+static bool find_owner(const struct cw_share *share, const struct cw_epoch *epoch, int64_t now,
                        struct cw_interval *run, uint32_t *ret_consumer)
 {
+    const struct cw_job *job = share->job;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         const struct cw_set *owned = &epoch->parts[c].owned;
         uint64_t next;
         if (cw_set_has(owned, run->lo)) {
             run->hi = CW_MIN(run->hi, cw_set_first_absent(owned, run->lo));
             *ret_consumer = c;
-            return job->consumers[c].client != NULL;
+            return job->consumers[c].client != NULL && !cw_unreachable_find(share, c, now);
         }
         if (cw_set_first_present(owned, run->lo, &next))
             run->hi = CW_MIN(run->hi, next);
     }
-    return pick_consumer(job, epoch, ret_consumer);
+    return pick_consumer(share, epoch, now, ret_consumer);
 }
 
 /* Finds the lowest free run that the share may have, in the first epoch that has one below the end
@@ -68,11 +70,13 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, int64_t now,
             break;
         uint64_t from = 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
-            if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) ||
-                !cw_same_function_allows(share, epoch->number, ret_run, idle, now)) {
-                from = ret_run->hi;
+            bool owned = !shared || find_owner(share, epoch, now, ret_run, ret_consumer);
+            from = ret_run->hi;
+            if (!owned || !cw_unreachable_allow(share, *ret_consumer, now, ret_run))
                 continue;
-            }
+            from = ret_run->hi;
+            if (!cw_same_function_allows(share, epoch->number, ret_run, idle, now))
+                continue;
             uint64_t n = job->faults_n > 0 ? cw_item_faults_allow(share, epoch->number, ret_run)
                                            : UINT64_MAX;
             if (n > 0) {
@@ -139,7 +143,7 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     uint32_t consumer = 0;
     struct cw_interval run;
     size_t workers_n = CW_MAX(share->job->workers_n, 1);
-    if (share->unreachable_until_ms > fill->now)
+    if (cw_unreachable_bars(share, fill->now))
         return false;
     /* The code below has the same conditions; here they are tested without a search for each
      * share. */

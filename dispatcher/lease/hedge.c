@@ -91,7 +91,7 @@ static uint64_t may_hedge(const struct cw_share *share, const struct cw_epoch *e
 void cw_lease_hedge(struct cw_share *share, int64_t now)
 {
     struct cw_job *job = share->job;
-    if (share->todo_n > 0 || share->unreachable_until_ms > now || job->item_ns <= 0 ||
+    if (share->todo_n > 0 || cw_unreachable_bars(share, now) || job->item_ns <= 0 ||
         job->layout.mode == CW_MODE_SHARED || job->options->at_most_once)
         return;
     struct cw_set late = {0}, items = {0};
@@ -100,8 +100,11 @@ void cw_lease_hedge(struct cw_share *share, int64_t now)
     struct cw_epoch *epoch = lease ? cw_job_epoch(job, lease->epoch) : NULL;
     uint64_t left = epoch ? may_hedge(share, epoch, &late, very_late) : 0;
     for (size_t i = 0; left > 0 && i < late.n; i++) {
-        uint64_t n = CW_MIN(left, late.v[i].hi - late.v[i].lo);
-        cw_set_add(&items, late.v[i].lo, late.v[i].lo + n);
+        struct cw_interval run = late.v[i];
+        if (!cw_unreachable_allow(share, 0, now, &run))
+            continue;
+        uint64_t n = CW_MIN(left, run.hi - run.lo);
+        cw_set_add(&items, run.lo, run.lo + n);
         left -= n;
     }
     if (items.n > 0) {

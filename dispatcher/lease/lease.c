@@ -28,6 +28,7 @@ void cw_share_remove(struct cw_share *share)
     cw_map_remove(&share->job->shares_by_worker, share->worker->id);
     cw_same_function_forget(share);
     cw_other_files_forget(share);
+    cw_unreachable_forget(share);
     cw_cache_unsubscribe(share->worker);
     while (share->leases) {
         struct cw_lease *lease = share->leases;
@@ -157,6 +158,38 @@ void cw_lease_free_all(struct cw_share *share, bool tell)
         cw_lease_free(share, share->leases->epoch, &items, tell);
         cw_set_fini(&items);
     }
+}
+
+/* Sets ret_items to the items of a lease that the consumer is to receive. */
+static void items_for(const struct cw_layout *layout, const struct cw_lease *lease,
+                      uint32_t consumer, struct cw_set *ret_items)
+{
+    bool all = layout->mode == CW_MODE_SINGLE || layout->to_all ||
+               (layout->mode == CW_MODE_SHARED && lease->consumer == consumer);
+    cw_set_clear(ret_items);
+    if (all)
+        cw_set_copy(ret_items, &lease->items);
+    if (all || layout->mode == CW_MODE_SHARED)
+        return;
+    for (size_t i = 0; i < lease->items.n; i++) {
+        uint64_t n = layout->consumers, lo = lease->items.v[i].lo;
+        for (uint64_t item = lo + (consumer + n - lo % n) % n; item < lease->items.v[i].hi;
+             item += n)
+            cw_set_add(ret_items, item, item + 1);
+    }
+}
+
+void cw_lease_free_consumer(struct cw_share *share, uint32_t consumer)
+{
+    struct cw_set items = {0};
+    for (const struct cw_lease *lease = share->leases; lease;) {
+        items_for(&share->job->layout, lease, consumer, &items);
+        if (items.n > 0)
+            cw_lease_free(share, lease->epoch, &items, true);
+        /* Leases that are empty now are freed, perhaps this one. */
+        lease = items.n > 0 ? share->leases : lease->next;
+    }
+    cw_set_fini(&items);
 }
 
 void cw_lease_free_job(struct cw_job *job)

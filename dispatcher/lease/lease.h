@@ -25,6 +25,9 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
  * Revoke. cw_lease_free_all takes everything that the share holds. */
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell);
 void cw_lease_free_all(struct cw_share *share, bool tell);
+/* Takes away the items that the consumer, whose client cannot reach the worker, is to receive, and
+ * tells the worker. */
+void cw_lease_free_consumer(struct cw_share *share, uint32_t consumer);
 /* Frees the leases of all shares of the job, and tells their workers. */
 void cw_lease_free_job(struct cw_job *job);
 void cw_lease_adopt(struct cw_worker *worker, const Cachew__V1__HeldLease *held);

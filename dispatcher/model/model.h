@@ -10,6 +10,7 @@
  *   window.h         how far ahead a job is leased, and how much a worker is given at a time
  *   item_faults.h    items that fail or kill workers · same_function.h: jobs that share outputs
  *   other_files.h    workers that see other files than the job was prepared with
+ *   unreachable.h    workers that a client cannot reach
  *   tenants.h        tenants, their limits and their use
  *   demand_window.h  what trainers measured · node_counters.h: what workers measured
  *
@@ -43,6 +44,7 @@
 #include "dispatcher/model/job_model.h"
 #include "dispatcher/model/node_counters.h"
 #include "dispatcher/model/other_files.h"
+#include "dispatcher/model/unreachable.h"
 #include "dispatcher/model/same_function.h"
 #include "dispatcher/model/share.h"
 #include "dispatcher/model/tenants.h"

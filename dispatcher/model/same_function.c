@@ -73,8 +73,9 @@ static const struct cw_set *history_of(const struct cw_share *share, uint64_t ep
     return NULL;
 }
 
-/* Returns whether the worker will take the item soon. If the asking worker is idle, one that has
- * enough to do already does not count. */
+/* Returns whether the worker will take the item soon. One that some client cannot reach may not, if
+ * the item is for that client. If the asking worker is idle, one that has enough to do already does
+ * not count. */
 static bool can_take(const struct cw_worker *worker, const struct cw_share *asking, bool idle,
                      int64_t now)
 {
@@ -83,7 +84,7 @@ static bool can_take(const struct cw_worker *worker, const struct cw_share *aski
     const struct cw_share *share = cw_share_find(asking->job, worker);
     if (!share)
         return true;
-    return share->unreachable_until_ms <= now && (!idle || cw_share_allowance(share, false) > 0);
+    return !cw_unreachable_any(share, now) && (!idle || cw_share_allowance(share, false) > 0);
 }
 
 bool cw_same_function_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,

@@ -9,6 +9,7 @@
 #include "dispatcher/model/config.h"
 
 struct cw_job;
+struct cw_unreachable; /* The struct is defined in model/unreachable.h. */
 struct cw_worker;
 
 struct cw_lease {
@@ -60,8 +61,8 @@ struct cw_share {
     uint64_t assigned_done_n; /* The value of done_n when the worker was assigned. */
     double rate;     /* The items that the worker completes per second; 0 if that is not known. */
     int64_t done_ms; /* The time of the worker's last report of completed items. */
-    /* A client cannot reach the worker, so nothing is leased to it before this time. */
-    int64_t unreachable_until_ms;
+    /* The consumers that cannot reach the worker (model/unreachable.h). */
+    struct cw_unreachable *unreachable;
     /* The worker sees other files than the job was prepared with, so nothing is leased to it
      * (model/other_files.h). */
     bool barred;

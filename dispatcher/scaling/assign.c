@@ -10,6 +10,8 @@
 #include "dispatcher/scaling/scaling_int.h"
 
 #define LITTLE 0.05 /* A part of a worker's time that is not worth another worker. */
+/* A worker that no client of the job has reached for so long is replaced. */
+#define UNREACHED_MS 3000
 
 /* Returns how much of the worker's time the jobs need that it is assigned to. */
 static double load_of(const struct cw_worker *w)
@@ -70,21 +72,23 @@ static int by_load(const void *a, const void *b)
 }
 
 /* Returns whether the worker could be assigned to the job; full is tenant_is_full(job). */
-static bool may_take(const struct cw_job *job, const struct cw_worker *w, bool full)
+static bool may_take(const struct cw_job *job, const struct cw_worker *w, bool full, int64_t now)
 {
+    const struct cw_share *share = cw_share_find(job, w);
     return cw_worker_serves_any_job(w) && !is_assigned(job, w) &&
-           !cw_other_files_is_barred(job, w) && (!full || tenant_has(job->tenant, w));
+           !cw_other_files_is_barred(job, w) && (!full || tenant_has(job->tenant, w)) &&
+           !(share && cw_unreachable_bars(share, now));
 }
 
 /* Lists all workers that could be assigned, those with the most time left first. The caller frees
  * the list. */
-static struct candidate *list_candidates(const struct cw_job *job, size_t *ret_n)
+static struct candidate *list_candidates(const struct cw_job *job, int64_t now, size_t *ret_n)
 {
     bool full = tenant_is_full(job);
     struct candidate *list = CW_NEW_ARRAY(struct candidate, job->d->workers_n + 1);
     size_t n = 0;
     for (struct cw_worker *w = job->d->workers; w; w = w->next) {
-        if (!may_take(job, w, full))
+        if (!may_take(job, w, full, now))
             continue;
         list[n] = (struct candidate){.worker = w, .load = load_of(w), .rank = n};
         n++;
@@ -95,12 +99,12 @@ static struct candidate *list_candidates(const struct cw_job *job, size_t *ret_n
 }
 
 /* Picks the worker to assign next: the one with the most time left; NULL if there is none. */
-static struct cw_worker *pick_worker_to_add(const struct cw_job *job)
+static struct cw_worker *pick_worker_to_add(const struct cw_job *job, int64_t now)
 {
     bool full = tenant_is_full(job);
     struct cw_worker *best = NULL;
     for (struct cw_worker *w = job->d->workers; w; w = w->next)
-        if (may_take(job, w, full) && (!best || load_of(w) < load_of(best)))
+        if (may_take(job, w, full, now) && (!best || load_of(w) < load_of(best)))
             best = w;
     return best;
 }
@@ -172,10 +176,29 @@ static void take(struct cw_job *job, uint32_t due, int64_t now)
     bool limited = job->tenant->limits.max_workers != CW_NO_LIMIT;
     for (bool any = true; any && job->assigned_n < due; count(job)) {
         size_t n = 0, missing = limited ? 1 : due - job->assigned_n;
-        cw_autofree struct candidate *list = list_candidates(job, &n);
+        cw_autofree struct candidate *list = list_candidates(job, now, &n);
         for (size_t i = 0; i < CW_MIN(n, missing); i++)
             assign(job, list[i].worker, true, now);
         any = n > 0;
+    }
+}
+
+/* Replaces a worker that the job's clients cannot reach by another one. Without another it stays, and
+ * the clients go on trying. */
+static void replace_unreachable(struct cw_job *job, int64_t now)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        const struct cw_unreachable *report = cw_unreachable_any(share, now);
+        if (!report || !share->assigned || share->worker->only_job[0] != '\0' ||
+            now - report->since_ms < UNREACHED_MS || !cw_unreachable_bars(share, now))
+            continue;
+        struct cw_worker *to = pick_worker_to_add(job, now);
+        if (!to)
+            return;
+        assign(job, share->worker, false, now);
+        assign(job, to, true, now);
+        count(job);
+        return;
     }
 }
 
@@ -188,7 +211,7 @@ static void rebalance(struct cw_job *job, int64_t now)
     if (load <= 1 + LITTLE)
         return;
     cw_share_find(job, from)->assigned = false;
-    struct cw_worker *to = pick_worker_to_add(job);
+    struct cw_worker *to = pick_worker_to_add(job, now);
     cw_share_find(job, from)->assigned = true;
     if (!to || load_of(to) + job->worker_time > load - LITTLE)
         return;
@@ -224,6 +247,8 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
     }
     for (struct cw_job *job = d->jobs; job; job = job->next)
         take(job, workers_due(job), now);
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        replace_unreachable(job, now);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         rebalance(job, now);
     if (d->due.slices) {

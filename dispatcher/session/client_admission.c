@@ -323,10 +323,10 @@ static void merge_acks(struct cw_client *client, const Cachew__V1__ClientHello *
 }
 
 /* The new client may reach workers that an earlier one could not. */
-static void clear_unreachable(struct cw_job *job)
+static void clear_unreachable(struct cw_job *job, uint32_t consumer)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
-        share->unreachable_until_ms = 0;
+        cw_unreachable_remove(share, consumer);
 }
 
 /* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4). So
@@ -372,7 +372,7 @@ static int take_slot(struct cw_client *client, struct cw_err *err)
         return cw_err_set(err, CW_E_STATE,
                           "another client has taken the place of consumer %u of job %s",
                           client->consumer, job->id);
-    clear_unreachable(job);
+    clear_unreachable(job, client->consumer);
     client->hello_epoch = hello->position ? hello->position->epoch : job->first_epoch;
     if (same || hello->job_id[0] != '\0') {
         merge_acks(client, hello);

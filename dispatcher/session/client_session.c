@@ -10,9 +10,6 @@
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000
-/* The time that nothing is leased to a worker which a client could not reach. The client reports it
- * again at each further failure; an attempt (10 s) and the pause (2 s) are shorter than this. */
-#define UNREACHABLE_MS 20000
 
 static void client_free(struct cw_client *client)
 {
@@ -59,21 +56,31 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     cw_fault_point("dispatcher.ack");
 }
 
-static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, const char *error,
-                               bool lost)
+static struct cw_share *share_with(const struct cw_client *client, uint64_t worker_id)
 {
-    for (struct cw_share *share = client->job->shares; share; share = share->next_of_job) {
-        if (share->worker->id != worker_id)
-            continue;
-        bool known = share->unreachable_until_ms > cw_clock_ms();
-        share->unreachable_until_ms = lost ? cw_clock_ms() + UNREACHABLE_MS : 0;
-        if (lost && !known)
-            cw_log_warn(CW_LOG_MOD, "job=%s worker=%s: its client lost the stream to it: %s",
-                        client->job->id, share->worker->address, error);
-        if (lost)
-            cw_lease_free_all(share, true);
+    return cw_map_get(&client->job->shares_by_worker, worker_id);
+}
+
+static void handle_worker_lost(struct cw_client *client, const Cachew__V1__WorkerLost *lost)
+{
+    struct cw_share *share = share_with(client, lost->worker_id);
+    if (share) {
+        if (cw_unreachable_add(share, client->consumer, lost->error, cw_clock_ms()))
+            cw_log_warn(CW_LOG_MOD,
+                        "job=%s worker=%s: the client of consumer %u cannot reach it: %s",
+                        client->job->id, share->worker->address, client->consumer, lost->error);
+        cw_lease_free_consumer(share, client->consumer);
         client->job->due.leases = true;
     }
+    cw_fault_point("dispatcher.worker_lost");
+}
+
+static void handle_worker_found(struct cw_client *client, uint64_t worker_id)
+{
+    struct cw_share *share = share_with(client, worker_id);
+    if (share)
+        cw_unreachable_remove(share, client->consumer);
+    client->job->due.leases = true;
     cw_fault_point("dispatcher.worker_lost");
 }
 
@@ -168,11 +175,10 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
         handle_ack(client, message->ack);
         break;
     case CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST:
-        handle_worker_lost(client, message->worker_lost->worker_id, message->worker_lost->error,
-                           true);
+        handle_worker_lost(client, message->worker_lost);
         break;
     case CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_FOUND:
-        handle_worker_lost(client, message->worker_found->worker_id, "", false);
+        handle_worker_found(client, message->worker_found->worker_id);
         break;
     case CACHEW__V1__CLIENT_MESSAGE__KIND_BYE:
         handle_bye(client);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/net.h"
+
 #define ARGS_MAX 32
 
 static struct sim_program *programs[SIM_KINDS_N];
@@ -100,6 +102,15 @@ struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind
 
     *seat = (struct sim_seat){.kind = kind, .number = number, .wanted = true};
     return seat;
+}
+
+void sim_cluster_part(const struct sim_cluster *cluster)
+{
+    if (cluster->apart[0][0] == '\0')
+        return;
+    sim_log("%s and %s do not meet", cluster->apart[0], cluster->apart[1]);
+    net_partition(cluster->apart[0], cluster->apart[1]);
+    net_partition(cluster->apart[1], cluster->apart[0]);
 }
 
 void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)

@@ -45,6 +45,7 @@ struct sim_cluster {
     bool disk_fills; /* the dispatcher's disk may be full for a while */
     bool is_open;    /* the dispatcher has no tokens: everybody may do everything */
     bool is_quiet;   /* only workers are harmed: who has a place keeps it */
+    char apart[2][32]; /* hosts of a trainer and a worker that never meet; "": there are none */
 };
 
 void sim_programs_open(const char *directory);
@@ -53,6 +54,8 @@ struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind
 struct sim_actor *sim_cluster_spawn(enum sim_kind program, const char *entry, const char *host,
                                     void *arg);
 struct sim_args *sim_worker_args(const char *dispatcher, const char *listen);
+/* Parts the two hosts of cluster->apart. */
+void sim_cluster_part(const struct sim_cluster *cluster);
 /* Starts a new actor in the seat. */
 void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat);
 /* An actor for one command; world memory. bytes: of SIM_COMMAND_EVICT. */

@@ -302,6 +302,7 @@ void sim_make_whole(struct sim_cluster *cluster)
 {
     sim_log("no more faults");
     net_heal_all();
+    sim_cluster_part(cluster);
     sim_disk_fill(0);
     if (cluster->cache_store)
         sim_store_make_whole();

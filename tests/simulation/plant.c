@@ -30,6 +30,7 @@ static const char *const names[SIM_PLANTED_N] = {
     [SIM_PLANTED_TEMP] = "temp",
     [SIM_PLANTED_LEFT] = "left",
     [SIM_PLANTED_UNCOUNTED] = "uncounted",
+    [SIM_PLANTED_UNREACHED] = "unreached",
 };
 static int planted;
 

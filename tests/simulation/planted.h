@@ -36,6 +36,7 @@ enum sim_mistake {
     /* of jobs whose consumers or items go */
     SIM_PLANTED_LEFT,      /* items of a consumer that has left a shared job stay its own */
     SIM_PLANTED_UNCOUNTED, /* an item that is left out is not counted */
+    SIM_PLANTED_UNREACHED, /* a worker that a client cannot reach is leased its items all the same */
     SIM_PLANTED_N
 };
 __attribute__((visibility("default"))) int sim_planted(void);

@@ -45,6 +45,20 @@ uint64_t __wrap_cw_job_window_end(struct cw_job *job)
     return (first ? cw_epoch_lowest_unconsumed(first) : 0) + job->window;
 }
 
+/* SIM_PLANTED_UNREACHED: what a client reports is forgotten at once. */
+bool __real_cw_unreachable_add(struct cw_share *share, uint32_t consumer, const char *why,
+                               int64_t now);
+bool __wrap_cw_unreachable_add(struct cw_share *share, uint32_t consumer, const char *why,
+                               int64_t now);
+bool __wrap_cw_unreachable_add(struct cw_share *share, uint32_t consumer, const char *why,
+                               int64_t now)
+{
+    bool is_new = __real_cw_unreachable_add(share, consumer, why, now);
+    if (sim_planted() == SIM_PLANTED_UNREACHED)
+        cw_unreachable_remove(share, consumer);
+    return is_new;
+}
+
 /* The product's own check would see some of the mistakes at once: here it must be seen by what
  * trainers get. */
 void __real_cw_check_derived(const struct cw_dispatcher *d);

@@ -17,6 +17,7 @@
 #include "tokens.h"
 
 #define QUIET 12               /* one in so many worlds is quiet */
+#define APART 4                /* in one of so many a trainer never reaches one worker of several */
 #define TELLS_S 5              /* between two lines of progress */
 #define LEFT_NS (120 * SIM_S)  /* nothing is left of jobs so long after their end */
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
@@ -106,8 +107,19 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
 struct plan {
     struct sim_job jobs[3];
     int jobs_n, workers, dispatchers;
+    int trainer, worker; /* these two never meet; trainer: -1 = all meet */
     bool is_quiet;
 };
+
+static void draw_apart(struct plan *plan)
+{
+    int job = (int)sim_between(0, plan->jobs_n - 1);
+
+    plan->trainer = 10 * job + (int)sim_between(0, plan->jobs[job].consumers - 1);
+    plan->worker = (int)sim_between(0, plan->workers - 1);
+    if (plan->workers < 2 || plan->is_quiet || !sim_one_in(APART))
+        plan->trainer = -1;
+}
 
 /* Drawn in a world of its own, since references need worlds, too. */
 static struct plan draw(const struct sim_config *config)
@@ -125,6 +137,7 @@ static struct plan draw(const struct sim_config *config)
     for (int i = 0; plan.is_quiet && i < plan.jobs_n; i++) /* there they can be counted */
         if (plan.jobs[i].mode == CACHEW_SHARED)
             plan.jobs[i].is_counted = plan.jobs[i].at_most_once |= sim_one_in(2);
+    draw_apart(&plan);
     sim_world_end();
     sim_cached_jobs(config->seed, plan.jobs, plan.jobs_n);
     for (int i = 0; i < plan.jobs_n; i++)
@@ -135,6 +148,11 @@ static struct plan draw(const struct sim_config *config)
 static void begin(struct sim_cluster *cluster, const struct plan *plan)
 {
     cluster->is_quiet = plan->is_quiet;
+    if (plan->trainer >= 0) {
+        snprintf(cluster->apart[0], sizeof(cluster->apart[0]), "trainer%d", plan->trainer);
+        snprintf(cluster->apart[1], sizeof(cluster->apart[1]), "worker%d", plan->worker);
+    }
+    sim_cluster_part(cluster);
     for (int i = 0; i < plan->dispatchers; i++) {
         struct sim_seat *seat = sim_cluster_add(cluster, SIM_DISPATCHER, i);
         seat->is_safe = plan->is_quiet;
