@@ -300,12 +300,15 @@ static void handle_failed(struct cw_worker *worker, const Cachew__V1__ItemFailed
     cw_fault_point("dispatcher.failed");
 }
 
+/* The items may be leased to the worker again, by a message that it had not read when it handed them
+ * back. It is told to drop that lease: what it holds unknown to the dispatcher would never be
+ * revoked, and keep it from obeying any further lease of these items. */
 static void handle_hand_back(struct cw_worker *worker, const Cachew__V1__HandBack *back)
 {
     struct cw_share *share = share_of(worker, back->job_id);
     struct cw_set items = {0};
     if (share && cw_wire_set_from(back->items, back->n_items, &items, NULL) == 0)
-        cw_lease_free(share, back->epoch, &items, false);
+        cw_lease_free(share, back->epoch, &items, true);
     cw_set_fini(&items);
     cw_fault_point("dispatcher.hand_back");
 }

@@ -34,6 +34,16 @@ static struct cw_wclient *client_of(void *arg)
     return c;
 }
 
+/* Removes what is held again: it was leased anew since it was sent, to be sent on another stream. If
+ * it were handed back, the dispatcher would take that for the newer lease, and lease the item once
+ * more; that lease would be ignored here. */
+static void leave_held(struct cw_wjob *job, uint64_t epoch, struct cw_set *items)
+{
+    const struct cw_set *held = &cw_wjob_epoch(job, epoch)->held;
+    for (size_t i = 0; i < held->n; i++)
+        cw_set_remove(items, held->v[i].lo, held->v[i].hi);
+}
+
 /* Handles the end of a stream: what was sent on it may be lost. An item that goes to all consumers
  * may still be held here, for those that have not been sent their copies. These copies are dropped
  * as well: as long as the item is held, the hello to the dispatcher would list it and another lease
@@ -42,9 +52,11 @@ static void hand_back_sent(struct cw_wclient *c)
 {
     struct cw_wjob *job = cw_wjob_get(c->worker, c->job_id);
     for (size_t i = 0; i < c->sent_n; i++) {
-        const struct cw_epoch_set *sent = &c->sent[i];
+        struct cw_epoch_set *sent = &c->sent[i];
         if (job && job->to_all)
             cw_outputs_drop(job, sent->epoch, &sent->items);
+        if (job)
+            leave_held(job, sent->epoch, &sent->items);
         cw_report_hand_back(c->worker, c->job_id, sent->epoch, &sent->items);
     }
 }

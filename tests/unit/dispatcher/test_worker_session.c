@@ -273,6 +273,8 @@ static void what_is_handed_back_is_leased_again(void **state)
     items.lo = 2, items.hi = 4;
     say(peers_worker_of(1)->stream, SAYS(HAND_BACK), &back);
     assert_int_equal(leased(job, 1), LEASED - 2);
+    /* It may have been leased these anew meanwhile, so it is told to drop them. */
+    assert_non_null(peers_to_worker(peers_worker_of(1)->stream, TO_WORKER(REVOKE)));
     peers_turn();
     assert_int_equal(leased(job, 1), LEASED);
 }

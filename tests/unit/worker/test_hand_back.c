@@ -15,6 +15,19 @@
 
 #define PIPELINE "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"batch\",\"size\":10}]}"
 
+/* What was handed back of the last job that handed something back. */
+static struct cw_set handed_back;
+void __real_cw_report_hand_back(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
+                                const struct cw_set *items);
+void __wrap_cw_report_hand_back(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
+                                const struct cw_set *items);
+void __wrap_cw_report_hand_back(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
+                                const struct cw_set *items)
+{
+    cw_set_copy(&handed_back, items);
+    __real_cw_report_hand_back(w, job_id, epoch, items);
+}
+
 /* A client to whom the first output of its consumer's queue was sent. */
 static void send_first(struct cw_wjob *job, uint32_t consumer)
 {
@@ -68,7 +81,8 @@ static void test_copies_for_others(void **state)
     bare_free(w);
 }
 
-/* Where each item has one consumer, what is queued was not sent since it was computed: it stays. */
+/* Where each item has one consumer, what is queued was not sent since it was computed: it stays, and
+ * the dispatcher is not told that it is gone. */
 static void test_one_consumer_each(void **state)
 {
     (void)state;
@@ -78,7 +92,10 @@ static void test_one_consumer_each(void **state)
     send_first(job, 0);
     assert_false(cw_set_has(&cw_wjob_epoch(job, 0)->held, 4));
     (void)bare_output(job, 0, 4, 100, false); /* leased and computed again meanwhile */
+    cw_set_add(&handed_back, 4, 5);
     cw_wclients_close_all(w);
+    assert_int_equal(cw_set_count(&handed_back), 0);
+    cw_set_fini(&handed_back);
     assert_int_equal(job->queued_n, 1);
     assert_true(cw_set_has(&cw_wjob_epoch(job, 0)->held, 4));
     bare_free(w);
