@@ -8,6 +8,14 @@
  * workers. */
 #define PIECES 16
 
+/* A consumer that has gone on to a later epoch drops what still comes of this one. It went on since it
+ * was told that another consumer has the rest; if that one and the dispatcher died before this was
+ * stored, the rest is free again, and is for the other's successor. */
+static bool is_past(const struct cw_consumer *consumer, const struct cw_epoch *epoch)
+{
+    return consumer->position.epoch > epoch->number;
+}
+
 /* Shared jobs: picks the attached consumer that has the fewest unconsumed items and reaches the
  * worker. Items of later epochs do not count: that consumer waits for this epoch to end, and the
  * items of a consumer that died must go to somebody. */
@@ -17,7 +25,8 @@ static bool pick_consumer(const struct cw_share *share, const struct cw_epoch *e
     const struct cw_job *job = share->job;
     uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
-        if (!job->consumers[c].client || cw_unreachable_find(share, c, now))
+        if (!job->consumers[c].client || cw_unreachable_find(share, c, now) ||
+            is_past(&job->consumers[c], epoch))
             continue;
         uint64_t n = 0;
         for (size_t e = 0; e < job->epochs_open && job->epochs[e]->number <= epoch->number; e++)

@@ -115,6 +115,19 @@ static void test_shared_items_go_to_who_reaches_the_worker(void **state)
     assert_null(one->leases);
 }
 
+/* A consumer that is in the next epoch would drop what comes of this one. */
+static void test_shared_items_of_an_epoch_that_is_over_for_one(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job(CW_MODE_SHARED, 2, "off");
+    struct cw_share *one = cw_share_get(job, made_up_worker(1, 2));
+    job->consumers[0].position.epoch = 1;
+    cw_lease_fill_all(&made_up);
+    assert_non_null(one->leases);
+    for (const struct cw_lease *lease = one->leases; lease; lease = lease->next)
+        assert_int_equal(lease->consumer, 1);
+}
+
 /* Everybody gets every item, so a worker that one cannot reach is of no use. */
 static void test_items_for_all(void **state)
 {
@@ -158,6 +171,8 @@ int main(void)
         TEST(test_pairs_that_do_not_meet),
         TEST(test_nothing_is_leased_until_it_is_found),
         cmocka_unit_test_setup_teardown(test_shared_items_go_to_who_reaches_the_worker,
+                                        made_up_begin_stored, made_up_end_stored),
+        cmocka_unit_test_setup_teardown(test_shared_items_of_an_epoch_that_is_over_for_one,
                                         made_up_begin_stored, made_up_end_stored),
         TEST(test_items_for_all),
         TEST(test_it_is_replaced),
