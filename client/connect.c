@@ -19,6 +19,7 @@
 #include "client/embedded/embedded_cluster.h"
 #include "client/embedded/local_workers.h"
 #include "client/model/public.h"
+#include "client/model/short_reason.h"
 #include "client/transport/recvpool.h"
 #include "loop/loop.h"
 #include "shm/shm.h"
@@ -79,19 +80,6 @@ static void check_info(struct cw_connect_probe *probe, struct cw_rpc_msg *reply)
     protobuf_c_message_free_unpacked(base, NULL);
 }
 
-/* Returns the system's reason without the words that gRPC puts around it: "ADDRESS: failed to
- * connect to all addresses; last error: ... : Connection refused". */
-static const char *short_reason(const char *address, const char *msg)
-{
-    size_t n = strlen(address);
-    const char *last = msg && strstr(msg, "last error: ") ? strrchr(msg, ':') : NULL;
-    if (last && last[1] == ' ' && last[2])
-        return last + 2;
-    if (msg && strncmp(msg, address, n) == 0 && msg[n] == ':' && msg[n + 1] == ' ')
-        return msg + n + 2;
-    return msg ? msg : "";
-}
-
 static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
 {
     struct cw_connect_probe *probe = arg;
@@ -123,9 +111,11 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
         probe_end(probe);
         return;
     }
+    char why[256];
+    cw_short_reason(address, msg && *msg ? msg : cw_err_text(code), why, sizeof(why));
     cw_err_set(&probe->err, CW_E_UNAVAILABLE,
                "cannot reach a dispatcher at %s: %s: is cachew-dispatcher running there?", address,
-               msg && *msg ? short_reason(address, msg) : cw_err_text(code));
+               why);
     if (cw_clock_ms() + probe->pause_ms >= probe->deadline_ms) {
         probe_end(probe);
         return;

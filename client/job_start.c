@@ -15,6 +15,7 @@
 #include "client/session/session.h"
 
 #define POLICY_BYTES_MAX 256
+#define TELL_NS INT64_C(1000000000) /* on_waiting is called at most so often. */
 
 static int check_options(const struct cachew_job_options *o, struct cw_err *err)
 {
@@ -228,26 +229,44 @@ void cachew_job_close(struct cachew_job *job)
 
 static int fail_start(const struct cachew_job *job, struct cw_err *err)
 {
-    return cw_err_set(
-        err, CW_E_UNAVAILABLE, "the job did not start: nothing moved for %lld ms: %s%s%s",
-        (long long)job->client->timeout_ms, job->reason[0] ? job->reason : "the dispatcher at ",
-        job->reason[0] ? "" : job->client->address, job->reason[0] ? "" : " does not answer");
+    if (job->waits.kind == CACHEW_WAIT_NOTHING)
+        return cw_err_set(err, CW_E_UNAVAILABLE,
+                          "the job did not start: nothing moved for %lld ms: the dispatcher at %s "
+                          "does not answer",
+                          (long long)job->client->timeout_ms, job->client->address);
+    return cw_err_set(err, CW_E_UNAVAILABLE, "the job did not start: nothing moved for %lld ms: %s",
+                      (long long)job->client->timeout_ms, job->waits.text);
+}
+
+/* Calls on_waiting, without the lock, if there is something to tell. */
+static void tell_waiting(struct cachew_job *job, const struct cachew_job_options *o)
+{
+    struct cachew_waiting waiting = CACHEW_WAITING_INIT;
+    cw_waits_tell(&job->waits, cw_clock_ns(), &waiting);
+    cw_mutex_unlock(&job->mutex);
+    if (waiting.kind != CACHEW_WAIT_NOTHING)
+        o->on_waiting(o->on_waiting_arg, &waiting);
+    cw_mutex_lock(&job->mutex);
 }
 
 /* Waits until the dispatcher has welcomed this client. The time limit begins anew whenever the
  * dispatcher reports that something has moved. */
-static int wait_started(struct cachew_job *job, const struct cachew_cancel *cancel,
+static int wait_started(struct cachew_job *job, const struct cachew_job_options *o,
                         struct cw_err *err)
 {
     int rc = 0;
+    int64_t tell_ns = o->on_waiting ? cw_clock_ns() + TELL_NS : INT64_MAX;
     cw_mutex_lock(&job->mutex);
     while (!job->started && job->err.code == 0 && rc == 0) {
-        if (cw_cancel_is_set(cancel))
+        if (cw_clock_ns() >= tell_ns) {
+            tell_waiting(job, o);
+            tell_ns = cw_clock_ns() + TELL_NS;
+        } else if (cw_cancel_is_set(o->cancel))
             rc = cw_err_set(err, CW_E_CANCELLED, "the start of the job was cancelled");
         else if (cw_clock_ns() >= job->start_by_ns)
             rc = fail_start(job, err);
         else
-            cw_cancel_wait(cancel, &job->cond, &job->mutex, job->start_by_ns);
+            cw_cancel_wait(o->cancel, &job->cond, &job->mutex, CW_MIN(job->start_by_ns, tell_ns));
     }
     if (job->err.code != 0) {
         *err = job->err;
@@ -294,7 +313,7 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
     struct open_call *call = CW_NEW(struct open_call);
     *call = (struct open_call){job, conf};
     cw_loop_post(client->loop, open_on_loop, call);
-    if (wait_started(job, o.cancel, &err) != 0) {
+    if (wait_started(job, &o, &err) != 0) {
         cachew_job_close(job);
         return cw_public_fail(error, &err);
     }

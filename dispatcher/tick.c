@@ -39,6 +39,7 @@ static void shift_deadlines(struct cw_dispatcher *d, int64_t stall_ms, int64_t n
     }
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         shift(&job->no_client_ms, stall_ms, now);
+        job->mistake_ms = job->mistake_ms == INT64_MAX ? INT64_MAX : 0; /* It is looked at anew. */
         for (uint32_t c = 0; c < job->layout.consumers; c++)
             shift(&job->consumers[c].gone_ms, stall_ms, now);
     }

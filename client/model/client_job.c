@@ -49,6 +49,15 @@ void cw_client_job_set_id(struct cachew_job *job, const char *id)
     job->old_ids[job->old_ids_n++] = old;
 }
 
+/* The job's mutex is locked. */
+static int fail_late(const struct cachew_job *job, int64_t timeout_ms, struct cw_err *err)
+{
+    char waits[CW_WAITS_TEXT_BYTES + 40];
+    cw_waits_print(&job->waits, cw_clock_ns(), waits);
+    return cw_err_set(err, CW_E_TIMEOUT, "no batch came within %lld ms%s", (long long)timeout_ms,
+                      waits);
+}
+
 int cw_client_job_take(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err)
 {
     int64_t begin = 0, deadline = 0;
@@ -65,8 +74,7 @@ int cw_client_job_take(struct cachew_job *job, int64_t timeout_ms, struct cw_err
         if (timeout_ms < 0) {
             cw_cond_wait(&job->cond, &job->mutex);
         } else if (!cw_cond_wait_until(&job->cond, &job->mutex, deadline) && !job->head) {
-            rc = cw_err_set(err, CW_E_TIMEOUT, "no batch came within %lld ms%s%s",
-                            (long long)timeout_ms, job->reason[0] ? ": " : "", job->reason);
+            rc = fail_late(job, timeout_ms, err);
             break;
         }
     }

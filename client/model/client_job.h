@@ -26,6 +26,7 @@
 #include "client/model/trainer_batch.h"
 #include "client/model/client.h"
 #include "client/model/trainer_measure.h"
+#include "client/model/waits.h"
 #include "loop/loop.h"
 
 #define CW_JOB_MAGIC 0x63774a4fu
@@ -89,9 +90,9 @@ struct cachew_job {
     struct cachew_batch *head, *tail; /* The queue of batches for the trainer. `mutex` guards it. */
     bool waiting;                     /* The trainer sleeps on cond. `mutex` guards it. */
     bool started, closed;             /* `mutex` guards these fields. */
-    int64_t start_by_ns; /* The time at which cachew_job_start gives up. `mutex` guards it. */
-    struct cw_err err;   /* Why the job failed; the first error stays. `mutex` guards it. */
-    char reason[256];    /* What the job waits for, for error messages. `mutex` guards it. */
+    int64_t start_by_ns;   /* The time at which cachew_job_start gives up. `mutex` guards it. */
+    struct cw_err err;     /* Why the job failed; the first error stays. `mutex` guards it. */
+    struct cw_waits waits; /* What the job waits for. `mutex` guards it. */
 
     _Atomic uint64_t given, consumed; /* Serial numbers that the trainer publishes (see above). */
     /* The trainer wakes the loop after this number of batches or bytes. The loop writes both

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "client/model/short_reason.h"
 
 #define TICK_MS 50
 #define BYE_MS 1000
@@ -20,6 +21,7 @@ static void session_tick(void *arg)
     cw_session_drop_streams(session);
     cw_session_send_alive(session);
     cw_session_advance(session, true);
+    cw_session_note_waits(session);
     if (session->stream && cw_fault_rare("client.leaves"))
         on_close(session, CW_E_UNAVAILABLE, "left, in a test");
     if (session->begun && session->ledger.err.code == 0)
@@ -72,10 +74,10 @@ static void on_close(void *arg, int code, const char *msg)
     }
     if (session->over)
         return;
-    char reason[256];
-    snprintf(reason, sizeof(reason), "no connection to the dispatcher at %s (%s)", address,
-             msg && *msg ? msg : "it ended the stream");
-    cw_session_set_reason(session, reason, CW_SESSION_STUCK);
+    char reason[512], why[256];
+    cw_short_reason(address, msg && *msg ? msg : "it ended the stream", why, sizeof(why));
+    snprintf(reason, sizeof(reason), "no connection to the dispatcher at %s (%s)", address, why);
+    cw_session_note_away(session, reason);
     cw_timer_start(session->retry, session->backoff_ms, 0);
     session->backoff_ms = CW_MIN(2 * session->backoff_ms, CW_SESSION_BACKOFF_MAX_MS);
 }
@@ -99,6 +101,7 @@ struct cw_session *cw_session_new(struct cachew_job *job, struct cw_session_conf
         session->conf.buffer_bytes = BUFFER_BYTES;
     session->client_id = cw_rng_process_id();
     session->ack.window = session->conf.window;
+    session->began_ns = cw_clock_ns();
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
     session->retry = cw_timer_new(job->client->loop, session_open, session);
     session->tick = cw_timer_new(job->client->loop, session_tick, session);

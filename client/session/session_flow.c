@@ -2,7 +2,6 @@
 /* The flow of a job: from what has arrived to the trainer's queue; and from what the trainer has
  * consumed back to credit for workers and acknowledgements for the dispatcher. */
 #include <stdatomic.h>
-#include <stdio.h>
 #include "base/clock.h"
 #include "base/fault.h"
 #include "client/session/session_int.h"
@@ -66,11 +65,10 @@ void cw_session_set_window(struct cw_session *session, uint64_t items)
     cw_session_set_kicks(session);
 }
 
-void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms)
+void cw_session_limit_start(struct cw_session *session, uint64_t still_ms)
 {
     struct cachew_job *job = session->job;
     cw_mutex_lock(&job->mutex);
-    snprintf(job->reason, sizeof(job->reason), "%s", reason);
     job->start_by_ns =
         cw_answer_start_limit(job->start_by_ns, cw_clock_ns(), job->client->timeout_ms, still_ms);
     cw_mutex_unlock(&job->mutex);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the session. Each of its files calls only those before it:
  *   session_send.c     messages to the dispatcher
+ *   session_waits.c    what the job waits for
  *   session_flow.c     from what has arrived to the trainer, and back to credit and
  *                      acknowledgements
  *   session_workers.c  the streams to workers, and what they report
@@ -8,7 +9,7 @@
  *   session_restart.c  begins again a job that the dispatcher has lost
  *   session_recv.c     messages from the dispatcher
  *   session.c          the life of the session and of its stream
- * ack_schedule.c and answer.c are pure decisions that these ask. Loop thread. */
+ * ack_schedule.c, answer.c and waits_for.c are pure decisions that these ask. Loop thread. */
 #ifndef CW_CLIENT_SESSION_SESSION_INT_H
 #define CW_CLIENT_SESSION_SESSION_INT_H
 
@@ -20,6 +21,15 @@
 
 #define CW_SESSION_BACKOFF_MIN_MS 50
 #define CW_SESSION_BACKOFF_MAX_MS 1000
+/* Two messages about one wait may differ by so much in when it began. */
+#define CW_SESSION_TOLD_JITTER_NS INT64_C(3000000000)
+
+/* What was seen at the last tick (session_waits.c). */
+struct cw_session_looks {
+    uint64_t given, messages;
+    bool empty;       /* The trainer had been given everything that was ready. */
+    int64_t since_ns; /* Since when nothing has changed. */
+};
 
 struct cw_session {
     struct cachew_job *job;
@@ -54,6 +64,11 @@ struct cw_session {
      * began to starve. */
     uint64_t messages, starved_messages;
     int starved_ticks;
+    /* What is waited for: why there is no connection to the dispatcher, what the dispatcher has
+     * told, and what other threads were told last. */
+    struct cw_waits away, told, noted;
+    struct cw_session_looks looks;
+    int64_t began_ns;
     cw_loop_fn *closed; /* The function is set once the session is being closed. */
     void *closed_arg;
 };
@@ -83,10 +98,9 @@ void cw_session_advance(struct cw_session *session, bool all);
 void cw_session_set_window(struct cw_session *session, uint64_t items);
 /* Sets how much the trainer consumes between two wake-ups of the loop. */
 void cw_session_set_kicks(struct cw_session *session);
-/* Sets why the trainer waits, for its error messages, and for how long nothing has moved. Whenever
- * something moves, the time limit of cachew_job_start begins anew. CW_SESSION_STUCK: nothing has
- * moved since the last call. */
-void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms);
+/* Notes for how long nothing has moved. Whenever something moves, the time limit of cachew_job_start
+ * begins anew. CW_SESSION_STUCK: nothing has moved since the last call. */
+void cw_session_limit_start(struct cw_session *session, uint64_t still_ms);
 /* Is called at each tick: grants credit beyond the limit if the trainer starves for want of it. */
 void cw_session_help_starving(struct cw_session *session);
 
@@ -96,6 +110,16 @@ void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Worker
 void cw_session_count_workers(struct cw_session *session);
 /* Closes the streams to workers that have ended. */
 void cw_session_drop_streams(struct cw_session *session);
+
+/* ---- session_waits.c ---- */
+/* Is called at each tick: notes for other threads what the job waits for. */
+void cw_session_note_waits(struct cw_session *session);
+/* The dispatcher cannot be reached; has told what is waited for; has refused the client, which tries
+ * again; has welcomed it. */
+void cw_session_note_away(struct cw_session *session, const char *reason);
+void cw_session_hear_waiting(struct cw_session *session, const Cachew__V1__Waiting *waiting);
+void cw_session_note_refused(struct cw_session *session, const char *reason);
+void cw_session_note_welcome(struct cw_session *session);
 
 /* ---- session_begin.c ---- */
 int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,

@@ -30,9 +30,9 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
     for (size_t i = 0; i < session->streams_n; i++)
         cw_worker_stream_report(session->streams[i]);
     cw_session_advance(session, true);
+    cw_session_note_welcome(session);
     cw_mutex_lock(&session->job->mutex);
     session->job->started = true;
-    session->job->reason[0] = 0;
     cw_mutex_unlock(&session->job->mutex);
     cw_cond_broadcast(&session->job->cond);
 }
@@ -93,7 +93,7 @@ static void on_error(struct cw_session *session, const Cachew__V1__JobError *err
     int code = cw_answer_code(error->code);
     switch (cw_answer_to_error(code, cw_session_can_restart(session))) {
     case CW_ANSWER_RETRY:
-        cw_session_set_reason(session, error->error, CW_SESSION_STUCK);
+        cw_session_note_refused(session, error->error);
         break;
     case CW_ANSWER_RESTART:
         if (cw_session_forget_job(session, error->error, &err) != 0)
@@ -132,9 +132,7 @@ void cw_session_recv(void *arg, struct cw_rpc_msg *msg)
             on_error(session, command->error);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
-            cw_session_set_reason(session, command->waiting->reason,
-                                  command->waiting->stuck ? CW_SESSION_STUCK
-                                                          : command->waiting->still_ms);
+            cw_session_hear_waiting(session, command->waiting);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
             on_skipped(session, command->skipped);

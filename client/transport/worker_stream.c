@@ -2,11 +2,14 @@
 /* The life of a stream, and the messages that are sent to the worker. */
 #include "client/transport/worker_stream_int.h"
 
+#include <stdio.h>
+
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "client/model/short_reason.h"
 #include "client/transport/shm_release_queue.h"
 #include "loop/loop.h"
 #include "rpc/rpc.h"
@@ -93,7 +96,7 @@ void cw_worker_stream_report(struct cw_worker_stream *stream)
 {
     if (!stream->unreported && !stream->was_lost)
         return;
-    report_lost(stream, "the stream to it broke");
+    report_lost(stream, stream->why[0] ? stream->why : "the stream to it broke");
     if (!stream->was_lost)
         report_found(stream);
 }
@@ -159,6 +162,7 @@ static void stream_down(struct cw_worker_stream *stream, const char *why)
     cw_worker_stream_shm_stop(stream);
     stream->up = false;
     stream->was_lost = true;
+    snprintf(stream->why, sizeof(stream->why), "%s", why);
     report_lost(stream, why);
     stream->conf.events->changed(stream->conf.arg);
     if (stream->listed)
@@ -171,7 +175,9 @@ static void on_close(void *arg, int code, const char *msg)
     struct cw_worker_stream *stream = arg;
     cw_log_debug("client", "stream to worker %s ended: %s: %s", stream->address, cw_err_name(code),
                  msg ? msg : "");
-    stream_down(stream, msg && *msg ? msg : cw_err_text(code));
+    char why[sizeof(stream->why)];
+    cw_short_reason(stream->address, msg && *msg ? msg : cw_err_text(code), why, sizeof(why));
+    stream_down(stream, why);
 }
 
 /* Closes the connection, because the worker has sent something invalid. */
@@ -235,6 +241,11 @@ const char *cw_worker_stream_address(const struct cw_worker_stream *stream)
 bool cw_worker_stream_is_up(const struct cw_worker_stream *stream)
 {
     return stream->up;
+}
+
+const char *cw_worker_stream_why_lost(const struct cw_worker_stream *stream)
+{
+    return stream->was_lost && !stream->up ? stream->why : NULL;
 }
 
 void cw_worker_stream_set_listed(struct cw_worker_stream *stream, bool listed)

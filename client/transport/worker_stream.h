@@ -72,6 +72,9 @@ void cw_worker_stream_close(struct cw_worker_stream *stream);
 uint64_t cw_worker_stream_worker(const struct cw_worker_stream *stream);
 const char *cw_worker_stream_address(const struct cw_worker_stream *stream);
 bool cw_worker_stream_is_up(const struct cw_worker_stream *stream);
+/* Returns why the worker cannot be reached; NULL while it can, or before the first attempt has
+ * failed. The stream owns the text. */
+const char *cw_worker_stream_why_lost(const struct cw_worker_stream *stream);
 /* Says whether the dispatcher lists the worker. A worker may be unlisted because the dispatcher has
  * just started, or because the worker drains. Its connection is used as long as it lasts, and is
  * not made again. */

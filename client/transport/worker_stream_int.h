@@ -19,6 +19,7 @@ struct cw_worker_stream {
     int64_t backoff_ms;
     bool up;                  /* The worker has answered on this connection. */
     bool was_lost;            /* The connection broke, and the worker has not answered since. */
+    char why[200];            /* Why the connection broke, while was_lost. */
     bool listed;              /* The dispatcher's last list of workers contains this worker. */
     bool unreported;          /* The dispatcher could not be told that the worker was lost. */
     struct cw_credit *credit; /* The memory credit of the worker (one reference). */

@@ -35,6 +35,7 @@ struct cw_svc_job_row { /* The row of a job. It borrows from the job. */
     Cachew__V1__Usage usage;
     Cachew__V1__TrainerWindow window;
     char fingerprint[CW_HASH_TEXT_BYTES];
+    char waits_for[600];
 };
 void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
 

@@ -96,6 +96,14 @@ void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__
         row->other_files = share->other_files;
         row->other_files_job = share->job->id;
     }
+    for (const struct cw_share *share = worker->shares; share && row->unreachable[0] == '\0';
+         share = share->next_of_worker) {
+        const struct cw_unreachable *report = cw_unreachable_any(share, now);
+        if (!report)
+            continue;
+        row->unreachable = report->why[0] != '\0' ? report->why : text("no reason was given");
+        row->unreachable_job = share->job->id;
+    }
     row->age_ms = (uint64_t)(now - worker->since_ms);
     size_t cap = 0;
     for (const struct cw_job *job = worker->d->jobs; job; job = job->next) {

@@ -13,6 +13,10 @@ METRIC(ONE, "cachew_dispatcher_cpu_seconds_total", COUNTER, "CPU time of the dis
 METRIC(ONE, "cachew_clients", GAUGE, "Trainers that are connected.", (double)s->d->clients_n)
 METRIC(ONE, "cachew_commit_failures_total", COUNTER, "Transactions of state.db that failed.",
        (double)s->d->counts.commits_failed)
+METRIC(
+    ONE, "cachew_unexplained_waits_total", COUNTER,
+    "Times that a trainer waited for 30 s and nothing explains it, which is a mistake of cachew.",
+    (double)s->d->counts.unexplained_waits)
 METRIC(ONE, "cachew_workers_joined_total", COUNTER,
        "Workers that attached, including those that came back.",
        (double)s->d->counts.workers_joined)

@@ -3,6 +3,7 @@
  * workers. */
 #include "base/version.h"
 #include "dispatcher/admin/admin_int.h"
+#include "dispatcher/job/waits_for.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
@@ -44,6 +45,20 @@ char *cw_svc_job_state(const struct cw_job *job)
     }
 }
 
+static void fill_waits(struct cw_job *job, struct cw_svc_job_row *row)
+{
+    int64_t now = cw_clock_ms();
+    struct cw_job_waits waits;
+    row->row.waits_for = row->waits_for;
+    row->waits_for[0] = '\0';
+    if (cw_job_waits(job, now, &waits)) {
+        snprintf(row->waits_for, sizeof(row->waits_for), "%s", cw_str_text(&waits.text));
+        row->row.waits_kind = waits.kind;
+        row->row.waits_ms = (uint64_t)(now - waits.since_ms);
+    }
+    cw_job_waits_fini(&waits);
+}
+
 void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
 {
     Cachew__V1__JobRow *r = &row->row;
@@ -81,6 +96,7 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     r->usage = &row->usage;
     r->skipped_items = job->skipped_items;
     cw_svc_telemetry_row(job, &row->window, r);
+    fill_waits(job, row);
 }
 
 static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg *request)

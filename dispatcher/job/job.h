@@ -7,6 +7,7 @@
  *   job_prepare.c       a worker opens and indexes the job's sources
  *   job_tick.c          what happens to a job as time passes: waiting, flushing, its end when
  *                       unused
+ *   waits_for.c         what a trainer waits for · tell_waits.c: tells it
  *   job_end.c           the job fails, or is removed; its workers forget it
  *   job_faults.c        failed items and changed files: the job goes on, or fails
  *   progress.c          acknowledgements, epochs that end, the position of a consumer
@@ -58,6 +59,9 @@ void cw_job_prepare(struct cw_job *job);
 /* Records how far the worker is with the jobs that it prepares. */
 void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress,
                            int64_t now);
+/* Records which items the worker is slow with. */
+void cw_job_note_slow(const struct cw_worker *worker, const Cachew__V1__Progress *progress,
+                      int64_t now);
 /* A worker has prepared the job, which runs now or has failed. The caller must tell its clients. */
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
 

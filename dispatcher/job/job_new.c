@@ -81,6 +81,7 @@ void cw_job_free(struct cw_job *job)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);
     cw_buf_unref(job->manifest);
     cw_mem_free(job->error);
+    cw_mem_free(job->preparing_at);
     cw_mem_free(job->name);
     cw_mem_free(job->id);
     cw_mem_free(job);

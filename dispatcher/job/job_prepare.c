@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define AT_BYTES_MAX 300
+
 /* A local worker may prepare only its own job. */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job)
 {
@@ -52,8 +54,36 @@ void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress 
             continue;
         if (!job->preparing_reports || progress->preparing[i]->steps > job->preparing_steps)
             job->preparing_ms = now;
+        cw_mem_free(job->preparing_at);
+        job->preparing_at = progress->preparing[i]->at[0] == '\0'
+                                ? NULL
+                                : cw_mem_printf("%.*s", AT_BYTES_MAX, progress->preparing[i]->at);
         job->preparing_steps = progress->preparing[i]->steps;
         job->preparing_reports = true;
+    }
+}
+
+/* Of an earlier dispatcher's jobs there may be reports, too. */
+static struct cw_share *share_of(const struct cw_worker *worker, const char *job_id)
+{
+    struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, job_id);
+    return job ? cw_share_find(job, worker) : NULL;
+}
+
+void cw_job_note_slow(const struct cw_worker *worker, const Cachew__V1__Progress *progress,
+                      int64_t now)
+{
+    for (size_t i = 0; i < progress->n_slow; i++) {
+        const Cachew__V1__Progress__Slow *slow = progress->slow[i];
+        struct cw_share *share = share_of(worker, slow->job_id);
+        if (!share)
+            continue;
+        share->slow_epoch = slow->epoch;
+        share->slow_item = slow->item;
+        share->slow_heard_ms = now;
+        share->slow_since_ms = now - (int64_t)CW_MIN(slow->ms, (uint64_t)now);
+        cw_mem_free(share->slow_at);
+        share->slow_at = slow->at[0] == '\0' ? NULL : cw_mem_printf("%.*s", AT_BYTES_MAX, slow->at);
     }
 }
 

@@ -3,69 +3,23 @@
  * measured, its state is flushed, and it is over when nobody uses it. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
-#include "dispatcher/message/message.h"
+#include "dispatcher/job/waits_for.h"
 
 #include <string.h>
 
-static bool has_worker(const struct cw_job *job)
+/* Notes since when the job cannot begin, or has no worker. */
+static void note_no_worker(struct cw_job *job, int64_t now)
 {
     struct cw_serving serving = {.job = job};
-    if (job->status != CW_JOB_PREPARING)
-        return cw_serving_next(&serving) != NULL;
-    const struct cw_worker *worker = job->preparing ? NULL : job->d->workers;
-    while (worker && !cw_job_may_prepare(worker, job))
-        worker = worker->next;
-    return job->preparing || worker;
-}
-
-/* Returns whether a client waits to be welcomed until its admission is stored. */
-static bool waits_for_disk(const struct cw_job *job)
-{
-    const struct cw_client *client = job->clients;
-    while (client && !client->due.welcome)
-        client = client->next_of_job;
-    return client != NULL;
-}
-
-static void send_waiting(struct cw_job *job, int64_t now)
-{
-    bool preparing = job->status == CW_JOB_PREPARING, there = has_worker(job);
-    bool unwritten = job->status == CW_JOB_RUNNING && waits_for_disk(job);
-    if ((!preparing && job->status != CW_JOB_RUNNING) || (there && !preparing && !unwritten)) {
+    bool stands = job->status == CW_JOB_PREPARING;
+    for (const struct cw_client *client = job->clients; client; client = client->next_of_job)
+        stands = stands || (job->status == CW_JOB_RUNNING && client->due.welcome);
+    if (!stands)
+        stands = job->status == CW_JOB_RUNNING && !cw_serving_next(&serving);
+    if (!stands)
         job->no_worker_ms = 0;
-        return;
-    }
-    if (job->no_worker_ms == 0)
+    else if (job->no_worker_ms == 0)
         job->no_worker_ms = now;
-    if (now - job->no_worker_ms < 1000 || now - job->waiting_sent_ms < 1000)
-        return;
-    job->waiting_sent_ms = now;
-    /* Clients wait for a worker's answer however long it takes, as long as the worker makes
-     * progress. They do not wait so for a worker to come. */
-    char preparation[] = "a worker prepares the job: it opens and indexes the sources";
-    char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher "
-                    "with its address";
-    uint32_t others_n = 0;
-    const char *others = cw_other_files_text(job, &others_n);
-    cw_autofree char *other_files =
-        others
-            ? cw_mem_printf("no worker sees the files that the job was prepared with: %s", others)
-            : NULL;
-    cw_autofree char *storing = cw_mem_printf("the dispatcher stores the job%s%s",
-                                              job->d->unwritten ? ", and tries again: " : "",
-                                              job->d->unwritten ? job->d->unwritten_why : "");
-    Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
-    waiting.stuck = unwritten ? job->d->unwritten : !there;
-    waiting.still_ms = !waiting.stuck && job->preparing && job->preparing_reports
-                           ? (uint64_t)CW_MAX(now - job->preparing_ms, 0)
-                           : 0;
-    waiting.reason = unwritten ? storing : there ? preparation : other_files ? other_files : nobody;
-    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
-    command.waiting = &waiting;
-    for (struct cw_client *client = job->clients; client; client = client->next_of_job)
-        if (!unwritten || client->due.welcome)
-            cw_client_send(client, &command);
 }
 
 const char *cw_job_is_over(const struct cw_job *job, int64_t now)
@@ -121,10 +75,12 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         }
     }
     if (job->no_client_ms == 0) {
-        send_waiting(job, now);
+        note_no_worker(job, now);
+        cw_job_tell_waits(job, now);
         /* Items may be late by now, and there may be workers that can be tried again. */
         job->due.leases = true;
         cw_job_warn_no_lease(job, now);
+        cw_job_look_for_mistake(job, now);
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);

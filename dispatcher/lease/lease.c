@@ -35,6 +35,7 @@ void cw_share_remove(struct cw_share *share)
         share->leases = lease->next;
         lease_free(lease);
     }
+    cw_mem_free(share->slow_at);
     cw_mem_free(share);
 }
 

@@ -52,6 +52,8 @@ struct cw_client {
     uint64_t workers_sent_sum;
     /* The time since which the client waits for its consumer slot; 0 if it does not wait. */
     int64_t place_wait_ms;
+    int64_t
+        waits_sent_ms; /* When the client was last told what it waits for; 0 if it waits no more. */
 };
 
 #endif

@@ -102,11 +102,14 @@ static bool holds_suspect(const struct cw_share *share)
 
 static bool others_serve(const struct cw_share *share)
 {
+    int64_t now = cw_clock_ms();
     struct cw_serving serving = {.job = share->job};
-    const struct cw_worker *w = cw_serving_next(&serving);
-    if (w == share->worker)
-        w = cw_serving_next(&serving);
-    return w != NULL;
+    for (const struct cw_worker *w; (w = cw_serving_next(&serving)) != NULL;) {
+        const struct cw_share *other = cw_share_find(share->job, w);
+        if (w != share->worker && !(other && cw_unreachable_bars(other, now)))
+            return true;
+    }
+    return false;
 }
 
 uint64_t cw_item_faults_allow(const struct cw_share *share, uint64_t epoch,

@@ -58,6 +58,8 @@ struct cw_consumer {
      * there are none or the number is not known. */
     uint64_t ready;
     int64_t gone_ms; /* The time since which nobody holds the slot. */
+    /* The time at which its client last received or consumed something, or came. */
+    int64_t moved_ms;
 };
 
 struct cw_job_skip {
@@ -104,6 +106,7 @@ struct cw_job {
     uint64_t preparing_steps; /* The number of steps that the worker has reported. */
     /* The time when the number of reported steps last grew. */
     int64_t preparing_ms;
+    char *preparing_at; /* The pattern or file that the worker is at; NULL if it is not known. */
     struct cw_deaths prepare_dead;
     uint64_t prepared_by; /* The id of the worker that prepared the job; 0 if it is not known. */
     uint32_t barred_n;    /* The number of shares that are barred (model/other_files.h). */
@@ -146,6 +149,9 @@ struct cw_job {
     /* The time since which nothing is leased although a trainer waits; 0 if that is not so, and
      * INT64_MAX once it was logged (job/no_lease_warning.c). */
     int64_t no_lease_ms;
+    /* The time since which nothing explains why a trainer waits; 0 if that is not so, and INT64_MAX
+     * once it was counted (job/waits_for.c). */
+    int64_t mistake_ms;
     struct cw_job_due due;
     /* Shared jobs: some leases are not sent yet, because their items' owners are not stored. */
     bool has_unsent_leases;
@@ -162,7 +168,6 @@ struct cw_job {
     int64_t created_ms;   /* The wall time at which the job was made. */
     int64_t no_client_ms; /* The time since which the job has no client; 0 if it has one. */
     int64_t no_worker_ms; /* The time since which the job waits for a worker; 0 if it does not. */
-    int64_t waiting_sent_ms;
     /* ---- cache ---- */
     struct cw_cache_use *cache_uses;
     size_t cache_uses_n;

@@ -44,10 +44,10 @@
 #include "dispatcher/model/job_model.h"
 #include "dispatcher/model/node_counters.h"
 #include "dispatcher/model/other_files.h"
-#include "dispatcher/model/unreachable.h"
 #include "dispatcher/model/same_function.h"
 #include "dispatcher/model/share.h"
 #include "dispatcher/model/tenants.h"
+#include "dispatcher/model/unreachable.h"
 #include "dispatcher/model/usage.h"
 #include "dispatcher/model/window.h"
 #include "dispatcher/model/worker.h"
@@ -78,6 +78,8 @@ struct cw_provision { /* The provisioner in use (scaling/provisioner.c). */
 
 struct cw_counts { /* Counters since this dispatcher was started. */
     uint64_t workers_joined, workers_lost, commits_failed;
+    /* Times that nothing explained for 30 s why a trainer waits (job/waits_for.c). */
+    uint64_t unexplained_waits;
     /* Decisions by kind, in the order of cw_decision_kinds (state/decision_record.c). */
     uint64_t decisions[6];
 };

@@ -63,6 +63,12 @@ struct cw_share {
     int64_t done_ms; /* The time of the worker's last report of completed items. */
     /* The consumers that cannot reach the worker (model/unreachable.h). */
     struct cw_unreachable *unreachable;
+    /* The item that the worker has computed for longest, as it reported last, and since when; 0 if
+     * it is not slow. slow_at: it is not computed yet, since the worker opens the sources, and is
+     * at this file. */
+    uint64_t slow_epoch, slow_item;
+    int64_t slow_since_ms, slow_heard_ms;
+    char *slow_at;
     /* The worker sees other files than the job was prepared with, so nothing is leased to it
      * (model/other_files.h). */
     bool barred;

@@ -401,6 +401,7 @@ static int take_slot(struct cw_client *client, struct cw_err *err)
     slot->client_id = client->id;
     slot->expected = slot->bye = false;
     slot->ready = 0;
+    slot->moved_ms = cw_clock_ms();
     slot->position_dirty = job->due.progress = true;
     cw_job_advance(job);
     cw_job_flush(job);

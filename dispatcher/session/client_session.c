@@ -42,6 +42,8 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     }
     slot->wait_share = ack->wait_share;
     slot->ready = ack->ready;
+    if (ack->n_received > 0 || ack->n_consumed > 0 || ack->ready > 0)
+        slot->moved_ms = cw_clock_ms();
     /* The window depends on what one consumer has received or taken from its queue. */
     job->due.leases |= job->info->sparse;
     cw_autocache_ack(job, ack->measure);

@@ -281,6 +281,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     cw_telemetry_take_counts(worker, progress);
     cw_thread_use_take(worker, progress);
     cw_job_note_preparing(worker, progress, cw_clock_ms());
+    cw_job_note_slow(worker, progress, cw_clock_ms());
     cw_fault_point("dispatcher.progress");
 }
 

@@ -7,6 +7,7 @@
  *   pipeline.h  describing what is to be computed
  *   client.h    connecting to a service, starting a job, receiving its batches
  *   log.h       what the library says besides errors
+ *   waiting.h   what a job waits for
  *
  * Conventions of all functions: arguments called ret_... are written on success only, unless the
  * function says otherwise. Objects are opaque and are freed by the function that their header
@@ -20,6 +21,7 @@
 #include "cachew/log.h"
 #include "cachew/pipeline.h"
 #include "cachew/tensor.h"
+#include "cachew/waiting.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,6 +11,7 @@
 
 #include "cachew/pipeline.h"
 #include "cachew/tensor.h"
+#include "cachew/waiting.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -146,11 +147,16 @@ struct cachew_job_options {
     /* What tells one source file from another: "mtime", "size", "sample" or "content"
      * (docs/pipelines.md); NULL = as the pipeline says. */
     const char *identity;
+    /* Called by cachew_job_start, in its thread, when it has waited for a second, and then about
+     * once a second, with what it waits for. It must not call functions of the job. NULL = never */
+    void (*on_waiting)(void *arg, const struct cachew_waiting *waiting);
+    void *on_waiting_arg;
 };
 #define CACHEW_JOB_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, \
-            0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL  \
+            0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
+            NULL, NULL                                                                             \
     }
 
 /* Starts, joins or resumes a job. Before it returns the dispatcher has checked the pipeline and a
@@ -173,7 +179,8 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
  * batch before is consumed.
  *
  * timeout_ms: how long to wait; 0 = not at all, negative = without limit. CACHEW_E_TIMEOUT means
- * that no batch came in that time; the job is unharmed and the call can be repeated. After any
+ * that no batch came in that time, and its message says what is waited for (cachew_job_waiting says
+ * it to programs); the job is unharmed and the call can be repeated. After any
  * other error every call returns the same error. Batches that were complete before a job failed
  * are given out first. */
 int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_batch **ret_batch,

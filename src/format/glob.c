@@ -239,7 +239,7 @@ static int walk_one(struct walk *w, struct todo *t, struct cw_err *err)
 {
     struct places found = {0};
     bool listed = false;
-    int rc = cw_stop_check(w->stop, err);
+    int rc = cw_stop_check_at(w->stop, t->dir[0] != '\0' ? t->dir : ".", err);
     for (size_t i = 0; i < w->parts_n; i++) {
         if (!has(&t->at, i))
             continue;

@@ -34,9 +34,22 @@ end_gently() {
     done
     for name in "${!pid_of[@]}"; do timeout 10 tail -f --pid="${pid_of[$name]}" /dev/null; done
 }
+# No trainer has waited for 30 s although nothing explains it (docs/watching.md): neither as the dispatcher that is there counts it, nor in the log
+# of any.
+waits_explained() {
+    local pid=${pid_of[dispatcher]-}
+    if [ -n "$pid" ] && ! has_ended "$pid" && [[ $(ps -o state= -p "$pid") != T* ]] && timeout 20 "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics.last" 2>/dev/null; then
+        grep -qE '^cachew_unexplained_waits_total 0(\.0*)?$' "$work/metrics.last" || return 1
+    fi
+    ! grep -qs 'and nothing explains it' "$work"/*.log
+}
 finish() {
     local status=$? name
     trap - EXIT
+    if [ $status -eq 0 ] && ! waits_explained; then
+        echo "FAILED: $case_name: a trainer has waited, and nothing explains it" >&2
+        status=1
+    fi
     for name in "${!pid_of[@]}"; do kill -CONT "${pid_of[$name]}" 2>/dev/null; done
     [ -z "${CACHEW_END_GENTLY-}" ] || end_gently
     for name in "${!pid_of[@]}"; do kill -9 "${pid_of[$name]}" 2>/dev/null; done

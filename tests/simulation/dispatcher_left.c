@@ -4,6 +4,7 @@
  * the call here). */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
+#include "dispatcher/job/waits_for.h"
 
 #include "system.h"
 
@@ -16,6 +17,17 @@ int __wrap_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
 {
     dispatcher = d;
     return __real_cw_restore_all(d, err);
+}
+
+/* No trainer waits for long although nothing explains it (the metric cachew_unexplained_waits_total),
+ * whatever fails. */
+void __real_cw_job_look_for_mistake(struct cw_job *job, int64_t now);
+void __wrap_cw_job_look_for_mistake(struct cw_job *job, int64_t now);
+void __wrap_cw_job_look_for_mistake(struct cw_job *job, int64_t now)
+{
+    __real_cw_job_look_for_mistake(job, now);
+    if (job->d->counts.unexplained_waits > 0)
+        sim_fail("a trainer of job %s has waited for long, and nothing explains it", job->id);
 }
 
 static const char *left_of(const struct cw_job *job)

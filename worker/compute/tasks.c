@@ -94,6 +94,7 @@ static void submit(struct cw_wjob *job)
     struct cw_wtask *task = CW_NEW(struct cw_wtask);
     task->job = job;
     cw_wlease_take(job, task);
+    task->began_ms = cw_clock_ms();
     task->bytes = in_hand_bytes(job);
     job->bytes += task->bytes;
     w->memory.bytes += task->bytes;

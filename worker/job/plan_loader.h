@@ -20,6 +20,7 @@ struct cw_plan *cw_loader_take_prepared(struct cw_worker_state *w, const struct 
  * the kernel is left alone, and its result is dropped. */
 void cw_loader_forget(struct cw_worker_state *w, const char *job_id);
 /* Adds the preparations in progress to a Progress message. */
+#define CW_REPORT_SLOW_MS 2000 /* what takes longer than this is reported as slow */
 void cw_loader_report(const struct cw_worker_state *w, Cachew__V1__Progress *progress);
 /* Frees what cw_loader_report has added. */
 void cw_loader_report_free(Cachew__V1__Progress *progress);

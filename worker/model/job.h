@@ -80,6 +80,7 @@ struct cw_wtask {
     uint32_t consumer;
     uint64_t client_id; /* as in struct cw_wlease */
     size_t bytes;       /* estimated bytes of memory, counted in job->bytes */
+    int64_t began_ms;   /* when it was submitted */
     bool revoked;       /* its job does not want the result any more */
     bool shared;        /* the result comes from another job's task: nothing was computed */
     /* holds a reference while exec may use the store; otherwise NULL */

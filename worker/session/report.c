@@ -140,6 +140,24 @@ static void progress_fini(Cachew__V1__Progress *progress)
     cw_loader_report_free(progress);
 }
 
+/* Of each job the item that was begun first, if that was long ago. */
+static void add_slow(Cachew__V1__Progress *progress, struct cw_wjob *job, int64_t now_ms)
+{
+    const struct cw_wtask *first = job->tasks;
+    for (const struct cw_wtask *task = first; task; task = task->next)
+        first = task->began_ms < first->began_ms ? task : first;
+    if (!first || now_ms - first->began_ms < CW_REPORT_SLOW_MS)
+        return;
+    Cachew__V1__Progress__Slow *slow = CW_NEW(Cachew__V1__Progress__Slow);
+    cachew__v1__progress__slow__init(slow);
+    slow->job_id = job->id;
+    slow->epoch = first->exec.epoch;
+    slow->item = first->exec.item;
+    slow->ms = (uint64_t)(now_ms - first->began_ms);
+    progress->slow = cw_mem_grow(progress->slow, progress->n_slow + 1, sizeof(*progress->slow));
+    progress->slow[progress->n_slow++] = slow;
+}
+
 static size_t epochs_of_all(const struct cw_worker_state *w)
 {
     size_t n = 0;
@@ -180,8 +198,10 @@ void cw_report_now(struct cw_worker_state *w)
     progress.host_load = w->report.host.load;
     cw_wcache_report(w, &progress, with_counts);
     cw_loader_report(w, &progress);
-    for (size_t i = 0; i < w->jobs.n; i++)
+    for (size_t i = 0; i < w->jobs.n; i++) {
         add_done(&progress, w->jobs.list[i]);
+        add_slow(&progress, w->jobs.list[i], now);
+    }
     if (with_counts)
         add_all_counts(w, &progress);
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;

@@ -56,6 +56,15 @@ static void warn_of_files(const Cachew__V1__ListJobsReply *reply)
                     reply->jobs[i]->other_files);
 }
 
+static void tell_waits(const Cachew__V1__ListJobsReply *reply)
+{
+    for (size_t i = 0; i < reply->n_jobs; i++)
+        if (*reply->jobs[i]->waits_for)
+            fprintf(stderr, "cachew: job %s: a trainer has waited for %.1f s: %s\n",
+                    reply->jobs[i]->job_id, (double)reply->jobs[i]->waits_ms / 1e3,
+                    reply->jobs[i]->waits_for);
+}
+
 int tool_cmd_jobs(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
@@ -87,6 +96,8 @@ int tool_cmd_jobs(int argc, char **argv)
     tool_listing_print(&listing, message,
                        ((const Cachew__V1__ListJobsReply *)(const void *)message)->n_jobs, json);
     warn_of_files((const Cachew__V1__ListJobsReply *)(const void *)message);
+    if (!json)
+        tell_waits((const Cachew__V1__ListJobsReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }

@@ -12,7 +12,9 @@
 #include "client/tool/consume.h"
 #include "client/tool/steps.h"
 #include "client/tool/tool.h"
+#include "client/tool/waits_shown.h"
 
+#define WAITS_SHOWN_MS 2000    /* The line of progress shows what a longer wait is for. */
 #define STEP_LOOK_NS 100000000 /* An emulated step looks for a signal this often. */
 
 struct run {
@@ -25,6 +27,7 @@ struct run {
     struct tool_steps steps;
     int64_t late_ns; /* The time by which the last step ended too late. */
     uint64_t given;
+    struct tool_waits waits;
 };
 
 /* ---- progress ---- */
@@ -51,7 +54,10 @@ static void show_progress(struct run *run)
     cw_str_add(&line, "/s ");
     tool_print_bytes((double)run->sum.bytes / seconds, &line);
     cw_str_addf(&line, "/s %u workers", stats.workers);
-    if (stats.epoch_done > 0.005) {
+    struct cachew_waiting waiting = CACHEW_WAITING_INIT;
+    if (cachew_job_waiting(run->job, &waiting) == 0 && waiting.since_ms >= WAITS_SHOWN_MS) {
+        cw_str_addf(&line, " waits %lld s: %s", (long long)waiting.since_ms / 1000, waiting.text);
+    } else if (stats.epoch_done > 0.005) {
         cw_str_add(&line, " ETA ");
         tool_print_time(seconds * (1 - stats.epoch_done) / stats.epoch_done, &line);
     }
@@ -211,9 +217,13 @@ static int consume_epoch(struct run *run, bool *ret_over)
         if (tool_is_interrupted())
             return cachew_batch_release(batch), TOOL_INTERRUPTED;
         if (rc == CACHEW_E_TIMEOUT) {
+            struct cachew_waiting waiting = CACHEW_WAITING_INIT;
+            if (cachew_job_waiting(run->job, &waiting) == 0)
+                tool_waits_tell(&run->waits, &waiting);
             show_progress(run);
             continue;
         }
+        tool_waits_end(&run->waits);
         if (rc < 0)
             return tool_fail_cachew(&error);
         if (rc == 0)
@@ -300,11 +310,14 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     job.at_most_once = run->opt.at_most_once;
     job.consumers = (uint32_t)run->opt.consumers;
     job.consumer = (uint32_t)run->opt.consumer;
+    job.on_waiting = tool_waits_on_waiting;
+    job.on_waiting_arg = &run->waits;
     set_scaling(&run->opt, &job);
     if (run->opt.consumers > 1)
         job.mode = strcmp(run->opt.mode, "shared") == 0 ? CACHEW_SHARED : CACHEW_COORDINATED;
     if (cachew_job_start(run->client, pipeline, &job, &run->job, &error) < 0)
         return tool_fail_cachew(&error);
+    tool_waits_end(&run->waits);
     return TOOL_OK;
 }
 

@@ -61,6 +61,17 @@ static void warn_of_files(const Cachew__V1__ListWorkersReply *reply)
                     reply->workers[i]->other_files_job, reply->workers[i]->other_files);
 }
 
+static void warn_of_unreachable(const Cachew__V1__ListWorkersReply *reply)
+{
+    for (size_t i = 0; i < reply->n_workers; i++)
+        if (*reply->workers[i]->unreachable)
+            fprintf(stderr,
+                    "cachew: worker %s cannot be reached by a client of job %s, and gets nothing "
+                    "for it: %s\n",
+                    reply->workers[i]->address, reply->workers[i]->unreachable_job,
+                    reply->workers[i]->unreachable);
+}
+
 int tool_cmd_workers(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
@@ -93,6 +104,7 @@ int tool_cmd_workers(int argc, char **argv)
                        json);
     warn_of_generation((const Cachew__V1__ListWorkersReply *)(const void *)message);
     warn_of_files((const Cachew__V1__ListWorkersReply *)(const void *)message);
+    warn_of_unreachable((const Cachew__V1__ListWorkersReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }

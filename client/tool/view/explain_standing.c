@@ -73,6 +73,9 @@ void tool_explain_standing(const Cachew__V1__ExplainReply *reply)
         printf("Workers: %u, of these %u beside the trainer: all that it may have (autoscale off); "
                "its fair share of their time is %.2f.\n",
                job->assigned, job->local, job->granted);
+    if (*job->waits_for)
+        printf("A trainer has waited for %.1f s: %s.\n", (double)job->waits_ms / 1e3,
+               job->waits_for);
     if (job->other_files_n > 0)
         printf("Workers that see other files than it was prepared with, and get nothing of it: %u. "
                "%s\n",

@@ -78,7 +78,8 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
                                     {"autocache", job->autocache},
                                     {"cached_node", job->cached_node},
                                     {"identity", job->identity},
-                                    {"other_files", job->other_files}};
+                                    {"other_files", job->other_files},
+                                    {"waits_for", job->waits_for}};
     const struct number numbers[] = {{"seed", job->seed},
                                      {"epoch", job->epoch},
                                      {"epochs", job->epochs},
@@ -100,7 +101,9 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
                                      {"batches", job->batches},
                                      {"taken_bytes", job->taken_bytes},
                                      {"copies", job->copies},
-                                     {"other_files_workers", job->other_files_n}};
+                                     {"other_files_workers", job->other_files_n},
+                                     {"waits_kind", (uint64_t)job->waits_kind},
+                                     {"waits_ms", job->waits_ms}};
     const struct real reals[] = {{"weight", job->weight},
                                  {"wanted", job->wanted},
                                  {"wanted_local", job->wanted_local},
@@ -133,7 +136,9 @@ void tool_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker
                                     {"version", worker->version},
                                     {"only_job", worker->only_job},
                                     {"other_files_job", worker->other_files_job},
-                                    {"other_files", worker->other_files}};
+                                    {"other_files", worker->other_files},
+                                    {"unreachable_job", worker->unreachable_job},
+                                    {"unreachable", worker->unreachable}};
     const struct number numbers[] = {{"threads", worker->threads},
                                      {"pid", worker->pid},
                                      {"leased", worker->leased},

@@ -54,7 +54,7 @@ static void do_some(void *arg)
     for (size_t i;
          !atomic_load(&each->failed) && (i = atomic_fetch_add(&each->next, 1)) < each->set->n;) {
         struct cw_err err = {0};
-        int rc = cw_stop_check(each->set->stop, &err);
+        int rc = cw_stop_check_at(each->set->stop, each->set->v[i].path, &err);
         if (rc == 0)
             rc = each->fn(each->set, i, &each->set->v[i].stamp, &err);
         if (rc < 0) {

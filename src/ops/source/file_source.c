@@ -64,7 +64,7 @@ int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_s
     if (rc == 0 && kind->load)
         s->per_file = per_file_new(s->files->n);
     for (size_t i = 0; rc == 0 && i < s->files->n; i++) {
-        rc = cw_stop_check(how->stop, err);
+        rc = cw_stop_check_at(how->stop, s->files->v[i].path, err);
         if (rc == 0)
             rc = kind->prepare(s, i, how, err);
     }

@@ -10,6 +10,7 @@
 #include "rpc/rpc.h"
 #include "wire/wire.h"
 
+static char address[] = "host:7070";
 static struct cachew_client client;
 static struct cachew_job job;
 static struct cw_session session;
@@ -17,7 +18,7 @@ static struct cw_session session;
 static int setup(void **state)
 {
     (void)state;
-    client = (struct cachew_client){.timeout_ms = 3600000};
+    client = (struct cachew_client){.timeout_ms = 3600000, .address = address};
     job = (struct cachew_job){.client = &client};
     session = (struct cw_session){.job = &job};
     cw_mutex_init(&job.mutex);
@@ -53,7 +54,7 @@ static void hear_waiting(const char *reason, bool stuck, uint64_t still_ms)
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;
     hear(&command);
-    assert_string_equal(job.reason, reason);
+    assert_string_equal(session.told.text, reason);
 }
 
 /* Whether the time limit runs anew. */

@@ -71,11 +71,22 @@ static void what_it_waits_for_is_told(void **state)
     peers_prepared(worker, 10);
     assert_null(waiting(trainer, job, t + 7100)); /* until it is stored */
     peers_turn();
-    assert_null(waiting(trainer, job, t + 9000));
+    told = waiting(trainer, job, t + 9000); /* the worker computes, and nothing has come */
+    assert_non_null(told);
+    assert_int_equal(told->kind, CACHEW__V1__WAIT_KIND__WAIT_COMPUTING);
+    assert_int_equal(told->worker_id, 1);
+    assert_non_null(strstr(told->reason, "item 0 of epoch 0 is at worker"));
+    job->consumers[0].ready = 1; /* something has come */
+    told = waiting(trainer, job, t + 10000);
+    assert_non_null(told);
+    assert_int_equal(told->kind, CACHEW__V1__WAIT_KIND__WAIT_NOTHING);
+    assert_string_equal(told->reason, "");
+    assert_null(waiting(trainer, job, t + 12000));
+    job->consumers[0].ready = 0;
     assert_non_null(peers_worker_of(1));
     peers_break(worker, CW_E_UNAVAILABLE, "gone");
-    (void)waiting(trainer, job, t + 10000);
-    told = waiting(trainer, job, t + 11000);
+    (void)waiting(trainer, job, t + 20000);
+    told = waiting(trainer, job, t + 21000);
     assert_non_null(told);
     assert_true(told->stuck);
 }
