@@ -66,7 +66,10 @@ static void on_close(void *arg, int code, const char *msg)
         session_free(session);
         return;
     }
-    if (cw_answer_to_close(code, session->begun) == CW_ANSWER_FAIL) {
+    /* A token that was rotated away while the hello was under way says nothing: the next stream
+     * shows the new one. */
+    bool asked = cw_channel_was_asked(session->job->client->channel);
+    if (!asked && cw_answer_to_close(code, session->begun) == CW_ANSWER_FAIL) {
         struct cw_err err = {0};
         cw_err_set(&err, code, "dispatcher %s: %s", address, msg && *msg ? msg : cw_err_text(code));
         cw_client_job_fail(session->job, &err);

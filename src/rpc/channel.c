@@ -135,6 +135,7 @@ static bool show_token(struct unary *unary)
     grpc_byte_buffer_destroy(unary->request);
     unary->request = cw_rpc_buffer_new(&unary->message, 1, &bytes);
     unary->call = new_call(unary->channel, unary->method, unary->deadline);
+    cw_shown_token_fini(&unary->token_shown);
     bool started = unary_start(unary);
     CW_ASSERT(started);
     return true;

@@ -20,8 +20,8 @@ struct cw_shown_token {
 };
 void cw_shown_token_init(struct cw_shown_token *shown, struct cw_channel *channel);
 void cw_shown_token_fini(struct cw_shown_token *shown);
-/* Notes how a call ended. Returns true if the server has asked for the token that the call did not
- * show, so that another attempt may succeed. */
+/* Notes how a call ended. Returns true if the server has asked for a token that the call did not
+ * show, the first one or a new one, so that another attempt may succeed. */
 bool cw_channel_note_asked(struct cw_channel *channel, const struct cw_shown_token *shown,
                            grpc_status_code status);
 void cw_channel_token_fini(struct cw_channel_token *token);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client's side: which calls show the channel's token. */
 #include <stdio.h>
+#include <string.h>
 
 #include "auth/token_file.h"
 #include "base/mem.h"
@@ -24,6 +25,8 @@ void cw_channel_token_fini(struct cw_channel_token *token)
     *token = (struct cw_channel_token){0};
 }
 
+#define BEARER "Bearer "
+
 static bool has_token(const struct cw_channel *channel)
 {
     return channel->token.text || channel->token.file;
@@ -45,7 +48,7 @@ void cw_shown_token_init(struct cw_shown_token *shown, struct cw_channel *channe
     *shown = (struct cw_shown_token){0};
     if (!channel->token.asked || !has_token(channel) || find(channel, text, NULL) != 0)
         return;
-    snprintf(value, sizeof(value), "Bearer %s", text);
+    snprintf(value, sizeof(value), BEARER "%s", text);
     shown->entry.key = grpc_slice_from_copied_string("authorization");
     shown->entry.value = grpc_slice_from_copied_string(value);
     shown->n = 1;
@@ -62,14 +65,29 @@ void cw_shown_token_fini(struct cw_shown_token *shown)
     shown->n = 0;
 }
 
+/* Whether the next call would show another token than the one that was shown: tokens may have been
+ * rotated while the call was under way. */
+static bool has_another(const struct cw_channel *channel, const struct cw_shown_token *shown)
+{
+    char text[CW_AUTH_TOKEN_MAX + 1];
+    if (find(channel, text, NULL) != 0)
+        return false;
+    size_t n = strlen(text), before = GRPC_SLICE_LENGTH(shown->entry.value);
+    const unsigned char *value = GRPC_SLICE_START_PTR(shown->entry.value);
+    bool same = before == n + strlen(BEARER) && memcmp(value + strlen(BEARER), text, n) == 0;
+    explicit_bzero(text, sizeof(text));
+    return !same;
+}
+
 bool cw_channel_note_asked(struct cw_channel *channel, const struct cw_shown_token *shown,
                            grpc_status_code status)
 {
-    bool asks = status == GRPC_STATUS_UNAUTHENTICATED && has_token(channel) && shown->n == 0;
-    bool first = asks && !channel->token.asked;
-    if (first)
+    if (status != GRPC_STATUS_UNAUTHENTICATED || !has_token(channel))
+        return false;
+    bool news = shown->n == 0 ? !channel->token.asked : has_another(channel, shown);
+    if (news)
         channel->token.asked = channel->token.news = true;
-    return first;
+    return news;
 }
 
 bool cw_channel_was_asked(struct cw_channel *channel)

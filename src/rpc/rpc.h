@@ -127,8 +127,9 @@ void cw_channel_close(struct cw_channel *channel);
 /* Sets the token that calls show to a server that asks for one, and to no other: `text`, or what
  * `file` says at the time of each call (auth/token_file.h). Both may be NULL. */
 void cw_channel_set_token(struct cw_channel *channel, const char *text, const char *file);
-/* Returns true, once, after a stream has ended with DENIED because the server asked for the token:
- * the next stream shows it. A unary call is made a second time by itself. */
+/* Returns true, once, after a stream has ended with DENIED because the server asked for the token, or
+ * the file has another one by now: the next stream shows it. A unary call is made again by
+ * itself. */
 bool cw_channel_was_asked(struct cw_channel *channel);
 /* Opens a stream. method: "/cachew.v1.Fleet/Attach". A failure to connect is reported by
  * on_close(UNAVAILABLE). */

@@ -11,11 +11,21 @@
 
 #define RIGHT "right-token-0123456789"
 #define OTHER "other-token-0123456789"
+#define OLD "older-token-0123456789"
 
 static struct {
     size_t asked, without, with; /* questions, and those of them without and with a token */
     char last[64];               /* the token that was shown last */
+    const char *rotated;         /* where OLD is replaced by RIGHT when it is shown; or NULL */
 } seen;
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
 
 /* Lets RIGHT do everything, OTHER nothing but Echo, and nobody else anything. */
 static enum cw_gate gate(void *arg, const struct cw_gate_question *question, void **ret_caller,
@@ -27,6 +37,8 @@ static enum cw_gate gate(void *arg, const struct cw_gate_question *question, voi
     seen.with += question->token != NULL;
     snprintf(seen.last, sizeof(seen.last), "%s", question->token ? question->token : "");
     assert_non_null(question->peer);
+    if (seen.rotated && question->token && cw_str_eq(question->token, OLD))
+        write_file(seen.rotated, RIGHT "\n");
     bool right = question->token && cw_str_eq(question->token, RIGHT);
     bool other = question->token && cw_str_eq(question->token, OTHER);
     if (right || (other && cw_str_eq(question->method, "/test.T/Echo"))) {
@@ -154,14 +166,6 @@ static void test_stream(void **state)
     world_close(&world);
 }
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* A file is read for each call, and its errors are told. */
 static void test_file(void **state)
 {
@@ -186,12 +190,48 @@ static void test_file(void **state)
     world_close(&world);
 }
 
+/* The token is replaced while the old one is under way: another attempt shows the new one. */
+static void test_rotated(void **state)
+{
+    struct world world;
+    struct inbox inbox;
+    char path[] = "/tmp/cw_test_gate_XXXXXX";
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    open_world(&world);
+    write_file(path, RIGHT "\n");
+    cw_channel_set_token(world.channel, NULL, path);
+    call(&world, "/test.T/Echo", 0); /* it was asked */
+    seen.rotated = path;
+    write_file(path, OLD "\n");
+    call(&world, "/test.T/Echo", 0);
+    assert_string_equal(seen.last, RIGHT);
+    write_file(path, OLD "\n");
+    open_stream(&world, &inbox);
+    world_wait(&world, &inbox.closed);
+    assert_int_equal(inbox.code, CW_E_DENIED);
+    inbox_fini(&inbox);
+    assert_true(cw_channel_was_asked(world.channel));
+    open_stream(&world, &inbox);
+    inbox_wait_n(&inbox, 1);
+    inbox_fini(&inbox);
+    /* One that stays wrong is refused. */
+    seen.rotated = NULL;
+    write_file(path, OLD "\n");
+    call(&world, "/test.T/Echo", CW_E_DENIED);
+    assert_false(cw_channel_was_asked(world.channel));
+    remove(path);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_token), cmocka_unit_test(test_right_token),
         cmocka_unit_test(test_denied),        cmocka_unit_test(test_not_asked),
         cmocka_unit_test(test_stream),        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_rotated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
