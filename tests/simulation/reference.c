@@ -34,7 +34,7 @@ static void compute(const struct sim_job *job, struct sim_list *ret)
     plain.consumers = 1;
     plain.name[0] = '\0';
     sim_world_begin(&config);
-    sim_tokens_begin();
+    sim_tokens_begin(true);
     struct sim_seat *dispatcher = sim_cluster_add(&cluster, SIM_DISPATCHER, 1);
     struct sim_seat *worker = sim_cluster_add(&cluster, SIM_WORKER, 1);
     struct sim_seat *trainer = sim_cluster_add(&cluster, SIM_TRAINER, 1);

@@ -55,10 +55,11 @@ static void step(void *arg)
     sim_at(NULL, sim_now_ns() + sim_between(SEEN_NS, STEP_NS), step, tokens);
 }
 
-void sim_tokens_begin(void)
+void sim_tokens_begin(bool rotate)
 {
     struct tokens *tokens = sim_world_alloc(sizeof(*tokens));
     write_counting(0, 0);
     write_shown(0);
-    sim_at(NULL, sim_now_ns() + sim_between(0, STEP_NS), step, tokens);
+    if (rotate)
+        sim_at(NULL, sim_now_ns() + sim_between(0, STEP_NS), step, tokens);
 }

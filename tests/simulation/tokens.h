@@ -4,6 +4,7 @@
 #ifndef SIM_TOKENS_H
 #define SIM_TOKENS_H
 
+#include <stdbool.h>
 #include "sim.h"
 
 #define SIM_TOKENS "/tokens"
@@ -11,9 +12,9 @@
 #define SIM_TOKEN_OF_WORKERS "/token.workers"
 #define SIM_TOKEN_OF_OPERATORS "/token.operators"
 
-/* Writes the first ones, and begins replacing them, for ever: new ones beside the old ones; everybody
- * shows the new ones; the old ones do not count any more. Between two steps the dispatcher has time
- * to see it. */
-void sim_tokens_begin(void);
+/* Writes the first ones, and, with rotate, begins replacing them, for ever: new ones beside the old
+ * ones; everybody shows the new ones; the old ones do not count any more. Between two steps the
+ * dispatcher has time to see it. */
+void sim_tokens_begin(bool rotate);
 
 #endif
