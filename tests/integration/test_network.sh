@@ -126,7 +126,7 @@ partition_stays() {
 }
 case_partition_worker_dispatcher() { partition dw "worker=.* is (disconnected|gone)"; }
 case_partition_client_dispatcher() { partition dc "client .* is gone"; }
-case_partition_client_worker() { partition cw "its client lost the stream"; }
+case_partition_client_worker() { partition cw "the client of consumer 0 cannot reach it"; }
 case_partition_stays_worker_dispatcher() { partition_stays dw; }
 case_partition_stays_client_worker() { partition_stays cw; }
 run_case "$@"; exit
