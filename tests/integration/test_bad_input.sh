@@ -32,6 +32,9 @@ case_pipelines() {
     expect_error no_file 'missing.json' "$cachew" run "$work/missing.json"
     expect_error check 'did you mean' "$cachew" check "$work/unknown_op.json"
     expect_error worker_address 'neither HOST:PORT nor unix:' "$CACHEW_BIN/cachew-worker" --dispatcher nohost
+    expect_error token_device 'option --save-token: /dev/null is no regular file' "$cachew" run "$work/unknown_op.json" --save-token /dev/null
+    chain '{"op": "range", "stop": 3}, {"op": "batch", "size": 4, "drop_remainder": true}' >"$work/too_few.json"
+    "$cachew" run "$work/too_few.json" --dispatcher "$DISPATCHER" 2>&1 >/dev/null | says 'epoch 0 has no batch: .*drop_remainder' || fail "an epoch without a batch is not told"
     expect_error workers_elsewhere 'option --workers: is for local: only' "$cachew" run "$work/unknown_op.json" --dispatcher "$DISPATCHER" --workers 2
     "$cachew" help check | says 'cachew check FILE' || fail "help COMMAND does not describe the command"
     chain '{"op": "range", "stop": 3}' | "$cachew" check - | says '^ok' || fail "check does not read stdin"

@@ -105,7 +105,13 @@ static int print_epoch(struct run *run)
         print_epoch_json(run, seconds, hash);
     else
         print_epoch_text(run, seconds, hash);
-    return tool_flush_output();
+    int code = tool_flush_output();
+    if (run->sum.batches == 0 && run->opt.consumers == 1 && !run->opt.resume)
+        fprintf(stderr,
+                "cachew: epoch %" PRIu64 " has no batch: no element is left at the end of the "
+                "pipeline, or fewer than a batch with drop_remainder needs\n",
+                run->sum.epoch);
+    return code;
 }
 
 static int print_stats(const struct run *run)

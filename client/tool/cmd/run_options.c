@@ -2,10 +2,12 @@
 #include "client/tool/cmd/run_options.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include "client/tool/tool.h"
 
 static int check(const struct tool_run_options *o)
 {
+    struct stat st;
     if (strcmp(o->mode, "coordinated") != 0 && strcmp(o->mode, "shared") != 0) {
         (void)tool_fail("option --mode: must be coordinated or shared (given \"%s\")", o->mode);
         return TOOL_USAGE;
@@ -14,6 +16,11 @@ static int check(const struct tool_run_options *o)
         (void)tool_fail("option --%s: is for local: only; the dispatcher at %s has workers of its "
                         "own (see --local-workers)",
                         o->workers ? "workers" : "threads", o->dispatcher);
+        return TOOL_USAGE;
+    }
+    /* The file is replaced by another one (rename), which is wrong for a device. */
+    if (o->save_token && stat(o->save_token, &st) == 0 && !S_ISREG(st.st_mode)) {
+        (void)tool_fail("option --save-token: %s is no regular file", o->save_token);
         return TOOL_USAGE;
     }
     return TOOL_OK;
