@@ -56,12 +56,12 @@ void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *led
 }
 
 /* SIM_PLANTED_UNCOUNTED: as if another consumer had the item. */
-void __real_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi,
+void __real_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
                            bool lost);
-void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi,
+void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
                            bool lost);
-void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, uint64_t lo, uint64_t hi,
+void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
                            bool lost)
 {
-    __real_cw_ledger_skip(ledger, epoch, lo, hi, lost && sim_planted() != SIM_PLANTED_UNCOUNTED);
+    __real_cw_ledger_skip(ledger, epoch, items, lost && sim_planted() != SIM_PLANTED_UNCOUNTED);
 }
