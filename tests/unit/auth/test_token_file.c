@@ -50,8 +50,8 @@ static void test_lines(void **state)
 static void test_others_are_not_found(void **state)
 {
     static const char *const others[] = {
-        "",       "a",    A "a", "aaaaaaaaaaaaaaaaaaaaaaab", A A, C C C, "ccccccccccccccc",
-        "vision", A "\n", " " A};
+        "",       "a",    A "a",  "aaaaaaaaaaaaaaaaaaaaaaab", A A, C C C, "ccccccccccccccc",
+        "vision", A "\n", (" " A)};
     struct cw_auth_tokens tokens;
     (void)state;
     parse("vision tenant " A "\nhosts worker " C "\n", &tokens);
