@@ -64,7 +64,7 @@ if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccac
 # that), and of the integration tests they run those with threads or foreign libraries in them.
 select_tests() {
     case "$mode $1" in
-    "quick "*) echo "-L" "unit|ops|lint|simulation|quick" "-LE" "long|fuzz" ;;
+    "quick "*) echo "-L" "unit|ops|lint|simulation|quick" "-LE" "long|fuzz" "-E" "^simulation[.](tree|planted)$" ;;
     *" fuzz") echo "-L" "fuzz" ;;
     "all dev") echo "-LE" "fuzz" ;;
     "all "*) echo "-LE" "lint|install|fuzz|model|chaos|experiments" ;;
