@@ -74,8 +74,7 @@ static void check_info(struct cw_connect_probe *probe, struct cw_rpc_msg *reply)
     if (info->protocol != CW_PROTOCOL)
         cw_err_set(&probe->err, CW_E_UNSUPPORTED,
                    "the dispatcher at %s is of version %s (protocol %u), this library of %s "
-                   "(protocol %d): "
-                   "use the same version on both sides",
+                   "(protocol %d): upgrade the older one, dispatchers before trainers",
                    address, info->version, info->protocol, CW_VERSION, CW_PROTOCOL);
     protobuf_c_message_free_unpacked(base, NULL);
 }
@@ -128,6 +127,7 @@ static void probe_send(void *arg)
 {
     struct cw_connect_probe *probe = arg;
     Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
+    request.protocol = CW_PROTOCOL;
     struct cw_buf *buf = cw_wire_pack(&request.base);
     int64_t left = CW_MAX(probe->deadline_ms - cw_clock_ms(), 1);
     if (!probe->retry)

@@ -11,21 +11,32 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The protocol that is spoken with a peer of protocol `asked`: its own, if it is served. Peers of
+ * protocol 1 do not say theirs. */
+static uint32_t protocol_for(uint32_t asked)
+{
+    asked = CW_MAX(asked, 1);
+    return CW_MAX(CW_MIN(asked, CW_PROTOCOL), CW_PROTOCOL_OLDEST);
+}
+
 static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    (void)request;
     struct cw_dispatcher *d = arg;
+    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__info_request__descriptor, call, request);
+    if (!message)
+        return;
     char version[] = CW_VERSION;
     cw_autofree char *dir = cw_mem_strdup(d->options.state_dir);
     Cachew__V1__InfoReply info = CACHEW__V1__INFO_REPLY__INIT;
     info.version = version;
-    info.protocol = CW_PROTOCOL;
+    info.protocol = protocol_for(((const Cachew__V1__InfoRequest *)message)->protocol);
     info.generation = d->generation;
     info.uptime_ms = (uint64_t)(cw_clock_ms() - d->started_ms);
     info.state_dir = dir;
     if (cw_access_tenant_of(cw_call_caller(call)))
         dir[0] = '\0'; /* It is the operators' business. */
     cw_svc_reply(call, &info.base);
+    protobuf_c_message_free_unpacked(message, NULL);
 }
 
 char *cw_svc_job_state(const struct cw_job *job)

@@ -192,11 +192,12 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     client->max_local = hello->max_local;
     cw_mem_free(client->host_id);
     client->host_id = cw_mem_strdup(hello->host_id);
-    if (hello->protocol != CW_PROTOCOL)
-        return cw_err_set(err, CW_E_UNSUPPORTED,
-                          "the client (version %s) speaks protocol %u, this dispatcher (version "
-                          "%s) protocol %d: use the same version",
-                          hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);
+    if (!cw_protocol_is_served(hello->protocol))
+        return cw_err_set(
+            err, CW_E_UNSUPPORTED,
+            "the client (version %s) speaks protocol %u, this dispatcher (version %s) protocols %d "
+            "and %d: upgrade the older one, dispatchers before trainers",
+            hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL_OLDEST, CW_PROTOCOL);
     if (client->id == 0)
         return cw_err_set(err, CW_E_INVALID, "the client has no id");
     struct cw_dispatcher *d = client->d;

@@ -140,11 +140,11 @@ static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessag
 {
     const Cachew__V1__WorkerHello *hello = message->hello;
     char msg[512];
-    if (hello->protocol != CW_PROTOCOL) {
+    if (!cw_protocol_is_served(hello->protocol)) {
         snprintf(msg, sizeof(msg),
                  "the worker (version %s) speaks protocol %u, this dispatcher (version %s) "
-                 "protocol %d: use the same version",
-                 hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);
+                 "protocols %d and %d: upgrade the older one, dispatchers before workers",
+                 hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL_OLDEST, CW_PROTOCOL);
         fail(worker, CW_E_UNSUPPORTED, msg, false);
         return false;
     }

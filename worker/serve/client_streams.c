@@ -291,10 +291,12 @@ static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
         refuse(c, CW_E_INVALID, "a second hello");
         return;
     }
-    if (hello->protocol != CW_PROTOCOL) {
-        char why[128];
-        snprintf(why, sizeof(why), "the client speaks protocol %u, this worker %d", hello->protocol,
-                 CW_PROTOCOL);
+    if (!cw_protocol_is_served(hello->protocol)) {
+        char why[160];
+        snprintf(why, sizeof(why),
+                 "the client speaks protocol %u, this worker protocols %d and %d: upgrade the "
+                 "older one, workers before trainers",
+                 hello->protocol, CW_PROTOCOL_OLDEST, CW_PROTOCOL);
         refuse(c, CW_E_UNSUPPORTED, why);
         return;
     }

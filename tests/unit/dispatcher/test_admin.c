@@ -13,12 +13,28 @@ static void info_says_who_it_is(void **state)
 {
     (void)state;
     Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
+    request.protocol = CW_PROTOCOL;
     const struct peers_answer *got =
         peers_ask("Info", &request.base, &cachew__v1__info_reply__descriptor);
     const Cachew__V1__InfoReply *info = (const Cachew__V1__InfoReply *)got->reply;
     assert_string_equal(info->version, CW_VERSION);
     assert_int_equal(info->protocol, CW_PROTOCOL);
     assert_int_equal(info->generation, made_up.generation);
+}
+
+static void info_says_which_protocol_is_spoken(void **state)
+{
+    (void)state;
+    static const uint32_t asked_and_told[][2] = {
+        {0, 1}, {1, 1}, {CW_PROTOCOL, CW_PROTOCOL}, {CW_PROTOCOL + 1, CW_PROTOCOL}};
+    for (size_t i = 0; i < CW_ARRAY_LEN(asked_and_told); i++) {
+        Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
+        request.protocol = asked_and_told[i][0];
+        const struct peers_answer *got =
+            peers_ask("Info", &request.base, &cachew__v1__info_reply__descriptor);
+        const Cachew__V1__InfoReply *info = (const Cachew__V1__InfoReply *)got->reply;
+        assert_int_equal(info->protocol, CW_MAX(asked_and_told[i][1], CW_PROTOCOL_OLDEST));
+    }
 }
 
 static const Cachew__V1__JobRow *only_row(void)
@@ -415,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(info_says_who_it_is),
+        TEST(info_says_which_protocol_is_spoken),
         TEST(jobs_are_listed_with_their_state),
         TEST(workers_are_listed_once_they_said_hello),
         TEST(tenants_are_listed_by_name),

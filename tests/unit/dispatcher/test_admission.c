@@ -78,9 +78,13 @@ static const Cachew__V1__ClientWelcome *welcome_of(const struct cw_stream *strea
 }
 
 /* ---- who is refused before there is a job ---- */
-static void other_protocol(struct hello *h)
+static void later_protocol(struct hello *h)
 {
     h->hello.protocol = CW_PROTOCOL + 1;
+}
+static void earlier_protocol(struct hello *h)
+{
+    h->hello.protocol = CW_PROTOCOL - 2;
 }
 static void no_id(struct hello *h)
 {
@@ -193,7 +197,8 @@ static void refused_hellos(void **state)
         int code;
         const char *says;
     } cases[] = {
-        {other_protocol, CW_E_UNSUPPORTED, "use the same version"},
+        {later_protocol, CW_E_UNSUPPORTED, "upgrade the older one"},
+        {earlier_protocol, CW_E_UNSUPPORTED, "upgrade the older one"},
         {no_id, CW_E_INVALID, "the client has no id"},
         {higher_generation, CW_E_UNAVAILABLE, "another has taken over"},
         {unknown_job, CW_E_NOT_FOUND, "job j12 is not known here"},

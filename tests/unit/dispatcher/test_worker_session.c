@@ -40,9 +40,13 @@ static void assert_ended(const struct cw_stream *stream, int code, const char *s
 }
 
 /* ---- hello ---- */
-static void other_protocol(struct hello *h)
+static void later_protocol(struct hello *h)
 {
     h->hello.protocol = CW_PROTOCOL + 1;
+}
+static void earlier_protocol(struct hello *h)
+{
+    h->hello.protocol = CW_PROTOCOL - 2;
 }
 static void higher_generation(struct hello *h)
 {
@@ -73,7 +77,8 @@ static void refused_hellos(void **state)
         int code;
         const char *says;
     } cases[] = {
-        {other_protocol, CW_E_UNSUPPORTED, "use the same version"},
+        {later_protocol, CW_E_UNSUPPORTED, "upgrade the older one"},
+        {earlier_protocol, CW_E_UNSUPPORTED, "upgrade the older one"},
         {higher_generation, CW_E_STATE, "another dispatcher has taken over"},
         {no_id, CW_E_INVALID, "lacks an id, an address or threads"},
         {no_address, CW_E_INVALID, "lacks an id, an address or threads"},
