@@ -28,6 +28,14 @@ static bool nothing_waits(const struct cachew_job *job)
     return atomic_load_explicit(&job->counts.pushed, memory_order_relaxed) == job->serial;
 }
 
+static void note_bad(struct cachew_job *job, uint64_t epoch, uint64_t number, uint64_t n,
+                     struct cw_bad_list *list)
+{
+    cw_bad_list_unref(job->last_bad.list);
+    job->last_bad = (struct cw_job_bad){epoch, number, n, cw_bad_list_ref(list)};
+    atomic_fetch_add_explicit(&job->counts.skipped, n, memory_order_relaxed);
+}
+
 static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
 {
     struct cw_job_counts *counts = &job->counts;
@@ -39,7 +47,7 @@ static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
     atomic_fetch_add_explicit(&counts->batches, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&counts->epoch_batches, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&counts->elements, batch->data->elements, memory_order_relaxed);
-    atomic_fetch_add_explicit(&counts->skipped, batch->data->skipped, memory_order_relaxed);
+    note_bad(job, batch->epoch, batch->number, batch->data->skipped, batch->data->bad);
     atomic_fetch_add_explicit(&counts->bytes, bytes, memory_order_relaxed);
     job->unkicked_bytes += bytes;
     /* A sparse job has given out its last finished batch. The dispatcher may now count the window
@@ -56,6 +64,7 @@ static void note_end(struct cachew_job *job, const struct cachew_batch *end)
 {
     job->pos = job->last_pos = end->after;
     cw_set_clear(&job->used);
+    note_bad(job, end->epoch, end->number, end->end_skipped, end->end_bad);
     job->serial++;
     atomic_store_explicit(&job->given, job->serial, memory_order_release);
     atomic_store_explicit(&job->consumed, job->serial, memory_order_release);

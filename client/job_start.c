@@ -217,6 +217,7 @@ void cachew_job_close(struct cachew_job *job)
     wait_closed(job);
     atomic_fetch_sub(&job->client->jobs, 1);
     cw_set_fini(&job->used);
+    cw_bad_list_unref(job->last_bad.list);
     cw_mem_free(job->id);
     for (size_t i = 0; i < job->old_ids_n; i++)
         cw_mem_free(job->old_ids[i]);

@@ -20,6 +20,10 @@ struct cw_ledger_record {
     struct cw_charge charge; /* The charge is returned when the entry is given out. */
     /* Sparse jobs: the bytes of the batch, which is a copy in the client's own memory. */
     uint64_t bytes;
+    /* The bad elements that were left out of the entry, and the number of its batch. `bad` holds one
+     * reference. */
+    uint64_t skipped, number;
+    struct cw_bad_list *bad;
 };
 
 /* Frees an output that was put in and returns its credit, since its memory is not used any more. */
@@ -72,8 +76,18 @@ static void settle_given(struct cw_ledger *ledger, struct cw_ledger_record *reco
     cw_charge_return(&record->charge);
 }
 
-static void settle_consumed(struct cw_ledger *ledger, const struct cw_ledger_record *record)
+static void count_bad(struct cw_bad_told *bad, struct cw_ledger_record *record)
 {
+    bad->n += record->skipped;
+    for (size_t i = 0; i < cw_bad_list_n(record->bad) && bad->first_n < CW_BAD_FIRST_MAX; i++)
+        bad->first[bad->first_n++] =
+            (struct cw_bad_place){record->epoch, record->number, i, cw_bad_list_ref(record->bad)};
+    record->bad = cw_bad_list_unref(record->bad);
+}
+
+static void settle_consumed(struct cw_ledger *ledger, struct cw_ledger_record *record)
+{
+    count_bad(&ledger->bad, record);
     if (record->lo < record->hi) {
         cw_set_add(cw_epoch_sets_get(&ledger->consumed, record->epoch), record->lo, record->hi);
         cw_set_add(cw_epoch_sets_get(&ledger->all_consumed, record->epoch), record->lo, record->hi);
@@ -128,12 +142,20 @@ static struct cachew_batch *new_entry(struct cw_ledger *ledger, struct cw_batch 
     return entry;
 }
 
+static void note_bad(struct cw_ledger_record *record, const struct cw_batch *batch, uint64_t number)
+{
+    record->skipped = batch->skipped;
+    record->bad = cw_bad_list_ref(batch->bad);
+    record->number = number;
+}
+
 static void push_item(struct cw_ledger *ledger, const struct cw_reorder_out *out)
 {
     struct cw_received *item = out->entry;
     const struct cw_reorder_conf *conf = &ledger->reorder.conf;
     struct cachew_batch *entry = new_entry(ledger, item->batch, out->epoch, out->item);
     uint64_t local = out->item / conf->consumers;
+    struct cw_batch *batch = item->batch;
     item->batch = NULL;
     entry->item = out->item;
     uint64_t steps = local - cw_reorder_local(conf, ledger->base) + 1;
@@ -146,6 +168,7 @@ static void push_item(struct cw_ledger *ledger, const struct cw_reorder_out *out
     record->hi = local + 1;
     record->after = entry->after;
     record->has_pos = true;
+    note_bad(record, batch, out->item);
     record->charge = item->charge;
     item->charge = (struct cw_charge){0};
     cw_received_free(item);
@@ -161,6 +184,18 @@ static void pass_missing(struct cw_ledger *ledger, const struct cw_reorder_out *
     record->hi = record->lo + out->n;
 }
 
+/* Sparse jobs: bad elements behind the last batch of the epoch go with its end. */
+static void take_end_bad(struct cw_ledger *ledger, struct cachew_batch *entry,
+                         struct cw_ledger_record *record)
+{
+    entry->number = record->number = ledger->rebatch.end_number;
+    entry->end_skipped = record->skipped = ledger->rebatch.end_skipped;
+    record->bad = cw_bad_list_ref(ledger->rebatch.end_bad);
+    entry->end_bad = ledger->rebatch.end_bad;
+    ledger->rebatch.end_bad = NULL;
+    ledger->rebatch.end_skipped = 0;
+}
+
 static void push_end(struct cw_ledger *ledger, const struct cw_reorder_out *out)
 {
     struct cachew_batch *entry = new_entry(ledger, NULL, out->epoch, 0);
@@ -172,6 +207,8 @@ static void push_end(struct cw_ledger *ledger, const struct cw_reorder_out *out)
     record->hi = ledger->job->mode == CW_MODE_SHARED ? 0 : ledger->reorder.mine;
     record->after = entry->after;
     record->has_pos = record->end = true;
+    if (ledger->job->sparse)
+        take_end_bad(ledger, entry, record);
     ledger->ends_open++;
     ledger->done = ledger->base = 0;
 }
@@ -193,6 +230,7 @@ static void on_batch_cut(void *arg, struct cw_batch *batch, const struct cw_pos 
     record->after = entry->after;
     record->has_pos = true;
     record->bytes = batch->buf ? batch->buf->len : 0;
+    note_bad(record, batch, batch->item);
     ledger->rebatched += record->bytes;
     ledger->done = CW_MAX(ledger->done, after->item);
     atomic_fetch_add_explicit(&ledger->job->counts.copies, 1, memory_order_relaxed);
@@ -261,8 +299,12 @@ void cw_ledger_fini(struct cw_ledger *ledger)
 {
     if (!ledger->job)
         return;
-    for (size_t i = 0; i < ledger->records_n; i++)
+    for (size_t i = 0; i < ledger->records_n; i++) {
         cw_charge_return(&record_at(ledger, i)->charge);
+        cw_bad_list_unref(record_at(ledger, i)->bad);
+    }
+    for (size_t i = 0; i < ledger->bad.first_n; i++)
+        cw_bad_list_unref(ledger->bad.first[i].list);
     cw_mem_free(ledger->records);
     cw_reorder_fini(&ledger->reorder, drop, ledger);
     cw_rebatch_fini(&ledger->rebatch);

@@ -8,12 +8,25 @@
 #ifndef CW_CLIENT_DELIVERY_LEDGER_H
 #define CW_CLIENT_DELIVERY_LEDGER_H
 
+#include "base/limits.h"
 #include "client/delivery/rebatch.h"
 #include "client/delivery/reorder_buffer.h"
 #include "client/model/client_job.h"
 #include "client/transport/received.h"
 
 struct cw_ledger_record;
+
+/* A bad element with the batch that it was left out of, and its place among those of that batch. */
+struct cw_bad_place {
+    uint64_t epoch, batch, place;
+    struct cw_bad_list *list; /* one reference */
+};
+/* What the dispatcher is told of bad elements: how many, and the first of them. */
+struct cw_bad_told {
+    uint64_t n;
+    struct cw_bad_place first[CW_BAD_FIRST_MAX];
+    size_t first_n;
+};
 struct cw_ledger {
     struct cachew_job *job; /* The ledger borrows it; NULL before cw_ledger_init. */
     struct cw_reorder_buffer reorder;
@@ -42,8 +55,9 @@ struct cw_ledger {
     struct cw_map received, consumed;
     /* All consumed items of epochs that have not ended: sets of local numbers, by epoch. */
     struct cw_map all_consumed;
-    struct cw_pos pos;   /* The position behind what is consumed (ordered jobs). */
-    uint64_t consumed_n; /* The entries that were consumed since the session last set it to 0. */
+    struct cw_pos pos;      /* The position behind what is consumed (ordered jobs). */
+    uint64_t consumed_n;    /* The entries that were consumed since the session last set it to 0. */
+    struct cw_bad_told bad; /* The bad elements that were left out of what is consumed. */
 };
 /* Starts at the position `from`. `consumed`: items of epoch from->epoch that were consumed before.
  * `rules` is for sparse jobs. */

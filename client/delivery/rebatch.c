@@ -28,6 +28,8 @@ void cw_rebatch_fini(struct cw_rebatch *rebatch)
     for (size_t i = 0; cw_map_next(&rebatch->skips, &i, &epoch, &set);)
         free_set(set);
     cw_map_fini(&rebatch->skips);
+    cw_bad_list_unref(rebatch->bad);
+    cw_bad_list_unref(rebatch->end_bad);
     *rebatch = (struct cw_rebatch){0};
 }
 
@@ -87,6 +89,26 @@ static int check_rows(const struct cw_batch *head, struct cw_err *err)
     return 0;
 }
 
+static void forget_bad(struct cw_rebatch *rebatch)
+{
+    rebatch->skipped = 0;
+    rebatch->bad = cw_bad_list_unref(rebatch->bad);
+}
+
+/* Counts the bad elements of an item that begins. An item of which rows were given out before the
+ * job was resumed was counted then. */
+static void count_bad(struct cw_rebatch *rebatch, const struct cw_batch *head)
+{
+    if (rebatch->at.row > 0)
+        return;
+    rebatch->skipped += head->skipped;
+    if (!head->bad)
+        return;
+    if (!rebatch->bad)
+        rebatch->bad = cw_bad_list_new();
+    cw_bad_list_append(rebatch->bad, head->bad);
+}
+
 /* Finishes the batch that is being filled, and gives it out. rebatch->at is then the position behind
  * it. */
 static int finish_batch(struct cw_rebatch *rebatch, struct cw_err *err)
@@ -101,8 +123,9 @@ static int finish_batch(struct cw_rebatch *rebatch, struct cw_err *err)
         batch->epoch = rebatch->at.epoch;
         batch->item = rebatch->at.batches;
         batch->skipped = rebatch->skipped;
-        rebatch->skipped = 0;
+        batch->bad = cw_bad_list_ref(rebatch->bad);
     }
+    forget_bad(rebatch);
     rebatch->fill = 0;
     rebatch->at.batches++;
     if (batch)
@@ -148,7 +171,7 @@ int cw_rebatch_item(struct cw_rebatch *rebatch, struct cw_item_rows *rows, struc
     uint64_t skip = (uint64_t)rebatch->conf.rules.skip, limit = row_limit(rebatch);
     uint64_t size = rebatch->conf.rules.batch > 0 ? (uint64_t)rebatch->conf.rules.batch : 1;
     if (rows)
-        rebatch->skipped += rows->head->skipped;
+        count_bad(rebatch, rows->head);
     int checked = rows && n > 0 ? check_rows(rows->head, err) : 0;
     if (checked != 0)
         return checked;
@@ -183,8 +206,12 @@ int cw_rebatch_end(struct cw_rebatch *rebatch, struct cw_err *err)
     if (rebatch->fill > 0 && !rebatch->conf.rules.drop_remainder)
         rc = finish_batch(rebatch, err);
     cw_fill_clear(&rebatch->filling);
+    cw_bad_list_unref(rebatch->end_bad);
+    rebatch->end_number = rebatch->at.batches;
+    rebatch->end_skipped = is_mine(rebatch) ? rebatch->skipped : 0;
+    rebatch->end_bad = is_mine(rebatch) ? cw_bad_list_ref(rebatch->bad) : NULL;
+    forget_bad(rebatch);
     rebatch->fill = 0;
-    rebatch->skipped = 0;
     rebatch->floor = 0;
     rebatch->at = next;
     free_set(cw_map_remove(&rebatch->skips, over));

@@ -32,7 +32,14 @@ struct cw_rebatch {
     struct cw_map skips; /* Epoch -> struct cw_set *: numbers of batches to skip. */
     /* Batches of this consumer that were skipped. The ledger resets the number. */
     uint64_t left_out;
-    uint64_t skipped; /* The number of bad elements that were skipped since the last batch. */
+    /* The bad elements that were left out of the batch that is being filled. Those of an item are
+     * counted with the batch that is being filled when the item begins, so that one consumer of
+     * several counts them, and once. `bad` describes the first of them; NULL if there are none. */
+    uint64_t skipped;
+    struct cw_bad_list *bad;
+    /* Those behind the last batch of the epoch that was ended last. The ledger takes them. */
+    uint64_t end_skipped, end_number;
+    struct cw_bad_list *end_bad;
 };
 void cw_rebatch_init(struct cw_rebatch *rebatch, const struct cw_rebatch_conf *conf,
                      const struct cw_pos *from, uint64_t floor, cw_rebatch_emit_fn *emit,

@@ -49,6 +49,11 @@ struct cw_job_counts {
     _Atomic uint64_t done_items;
     _Atomic uint32_t workers; /* The number of workers that are connected. */
 };
+/* The bad elements that were left out of a batch, or behind the last batch of an epoch. */
+struct cw_job_bad {
+    uint64_t epoch, number, n;
+    struct cw_bad_list *list; /* describes the first of them; one reference */
+};
 struct cachew_job {
     uint32_t magic;
     pid_t pid; /* The process that started the job. A forked child must not use it. */
@@ -76,13 +81,14 @@ struct cachew_job {
     /* ---- The trainer's thread (whichever calls cachew_job_next) owns these. ---- */
     /* Entries that were taken from the queue and are not given out yet. */
     struct cachew_batch *taken;
-    uint64_t serial;        /* The serial number of the entry that was given out last. */
-    bool last_pending;      /* That entry is a batch that is not consumed yet. */
-    struct cw_pos pos;      /* The position behind what is consumed. */
-    struct cw_pos last_pos; /* The position behind what was given out last. */
-    struct cw_set used;     /* Unordered jobs: the consumed items of epoch pos.epoch. */
-    uint64_t last_item;     /* The item of the batch that was given out last. */
-    _Atomic bool over;      /* All epochs are consumed, so the job is over. */
+    uint64_t serial;            /* The serial number of the entry that was given out last. */
+    bool last_pending;          /* That entry is a batch that is not consumed yet. */
+    struct cw_pos pos;          /* The position behind what is consumed. */
+    struct cw_pos last_pos;     /* The position behind what was given out last. */
+    struct cw_set used;         /* Unordered jobs: the consumed items of epoch pos.epoch. */
+    uint64_t last_item;         /* The item of the batch that was given out last. */
+    struct cw_job_bad last_bad; /* What was left out of what was given out last. */
+    _Atomic bool over;          /* All epochs are consumed, so the job is over. */
     uint64_t unkicked_n, unkicked_bytes; /* What was given out since the loop was last woken. */
 
     struct cw_mutex mutex;

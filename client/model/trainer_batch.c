@@ -30,6 +30,7 @@ void cachew_batch_release(struct cachew_batch *batch)
     if (batch->pid != getpid())
         return; /* In a forked child, buffers, slots and locks belong to the parent. */
     cw_batch_unref(batch->data);
+    cw_bad_list_unref(batch->end_bad);
     batch->magic = 0;
     cw_mem_free(batch);
 }

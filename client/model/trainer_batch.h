@@ -18,7 +18,10 @@ struct cachew_batch {
     uint64_t item; /* In a dense pipeline, the item that the batch is. */
     uint64_t lost; /* The number of items that were skipped just before it. */
     struct cw_hash fingerprint;
-    struct cw_pos after;       /* The position in the job behind the batch. */
+    struct cw_pos after; /* The position in the job behind the batch. */
+    /* The end of an epoch: bad elements behind its last batch. end_bad holds one reference. */
+    uint64_t end_skipped;
+    struct cw_bad_list *end_bad;
     struct cachew_batch *next; /* The next entry of the queue. */
 };
 /* Returns a zeroed batch with one reference. */

@@ -60,6 +60,9 @@ struct cw_session {
     int64_t said_ns;            /* The time of the last message to the dispatcher. */
     /* The counters that the last acknowledgement reported. */
     uint64_t acked_wait_ns, acked_bytes, acked_copies;
+    /* What was said of bad elements on this stream: how many there are, and how many of the first. */
+    uint64_t acked_bad_n;
+    size_t acked_bad_first;
     /* The number of messages with outputs: all so far, and how many there were when the trainer
      * began to starve. */
     uint64_t messages, starved_messages;

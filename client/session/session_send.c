@@ -50,6 +50,7 @@ void cw_session_send_hello(struct cw_session *session)
     Cachew__V1__JobOptions job = CACHEW__V1__JOB_OPTIONS__INIT;
     Cachew__V1__Position position;
     struct cw_ack_sets report = {0};
+    session->acked_bad_n = session->acked_bad_first = 0;
     hello.protocol = CW_PROTOCOL;
     hello.version = (char *)(uintptr_t)CW_VERSION;
     hello.client_id = session->client_id;
@@ -121,7 +122,8 @@ static bool is_starving(const struct cw_session *session)
 static bool has_new_acks(const struct cw_session *session)
 {
     return session->ledger.received.n > 0 || session->ledger.consumed.n > 0 ||
-           session->ledger.consumed_n > 0 || (is_starving(session) && !session->ack.sent.starving);
+           session->ledger.consumed_n > 0 || session->ledger.bad.n != session->acked_bad_n ||
+           (is_starving(session) && !session->ack.sent.starving);
 }
 
 void cw_session_note_acked(struct cw_session *session, bool starving)
@@ -132,8 +134,30 @@ void cw_session_note_acked(struct cw_session *session, bool starving)
     session->ack.sent.unconsumed = ledger->pos.epoch * ledger->reorder.mine + ledger->pos.item;
 }
 
+/* What is said of bad elements: the messages of the first of them. */
+struct bad_said {
+    Cachew__V1__BadElement messages[CW_BAD_FIRST_MAX], *list[CW_BAD_FIRST_MAX];
+};
+
+static void say_bad(struct cw_session *session, struct bad_said *said, Cachew__V1__Ack *ack)
+{
+    const struct cw_bad_told *bad = &session->ledger.bad;
+    ack->bad_n = session->acked_bad_n = bad->n;
+    ack->bad = said->list;
+    for (; session->acked_bad_first < bad->first_n; session->acked_bad_first++) {
+        const struct cw_bad_place *at = &bad->first[session->acked_bad_first];
+        Cachew__V1__BadElement *message = ack->bad[ack->n_bad] = &said->messages[ack->n_bad];
+        cw_wire_bad_element_to(cw_bad_list_at(at->list, (size_t)at->place), message);
+        message->epoch = at->epoch;
+        message->batch = at->batch;
+        message->place = at->place;
+        ack->n_bad++;
+    }
+}
+
 static void send_ack(struct cw_session *session, bool news)
 {
+    struct bad_said said;
     int64_t now = cw_clock_ns();
     struct cw_ledger *ledger = &session->ledger;
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
@@ -156,6 +180,7 @@ static void send_ack(struct cw_session *session, bool news)
     ack.ready = ledger->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
     cw_session_note_acked(session, ack.ready == 0);
     ack.position = news ? &position : NULL;
+    say_bad(session, &said, &ack);
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
     message.ack = &ack;
     send(session, &message);

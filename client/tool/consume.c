@@ -16,7 +16,7 @@ void tool_epoch_sum_fini(struct tool_epoch_sum *sum)
 void tool_epoch_sum_begin(struct tool_epoch_sum *sum, uint64_t epoch)
 {
     sum->epoch = epoch;
-    sum->batches = sum->elements = sum->bytes = sum->skipped = 0;
+    sum->batches = sum->elements = sum->bytes = 0;
     sum->sum = (struct cw_hash){0, 0};
     cw_hasher_reset(sum->hasher);
 }
@@ -60,7 +60,6 @@ struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cache
         digest = tool_batch_digest(sum->one, batch);
     sum->batches++;
     sum->elements += cachew_batch_elements(batch);
-    sum->skipped += cachew_batch_skipped(batch);
     if (sum->unordered) {
         sum->sum.lo += digest.lo;
         sum->sum.hi += digest.hi + (sum->sum.lo < digest.lo);

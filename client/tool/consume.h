@@ -13,7 +13,7 @@
 struct cw_hash tool_batch_digest(struct cw_hasher *hasher, const struct cachew_batch *batch);
 
 struct tool_epoch_sum {
-    uint64_t epoch, batches, elements, bytes, skipped;
+    uint64_t epoch, batches, elements, bytes;
     bool unordered;
     struct cw_hasher *hasher; /* Ordered jobs: it hashes the digests of the batches. */
     struct cw_hash sum;       /* Unordered jobs: the 128-bit sum of the digests. */

@@ -156,6 +156,24 @@ static void measured_fini(struct measured *m)
     cw_mem_free(m->node_list);
 }
 
+/* Adds what was left out of the job's batches. `messages` has room for the first elements. */
+static void add_bad(const struct cw_job *job, Cachew__V1__BadElement *messages,
+                    Cachew__V1__ExplainReply *answer)
+{
+    const struct cw_bad_report *report = job->telemetry ? &job->telemetry->bad : NULL;
+    size_t n = report ? report->first_n : 0;
+    answer->bad = CW_NEW_ARRAY(Cachew__V1__BadElement *, n + 1);
+    answer->bad_n = report ? cw_bad_report_n(report) : 0;
+    for (answer->n_bad = 0; answer->n_bad < n; answer->n_bad++) {
+        const struct cw_bad_first *first = &report->first[answer->n_bad];
+        Cachew__V1__BadElement *message = answer->bad[answer->n_bad] = &messages[answer->n_bad];
+        cw_wire_bad_element_to(cw_bad_list_at(first->list, 0), message);
+        message->epoch = first->epoch;
+        message->batch = first->batch;
+        message->place = first->place;
+    }
+}
+
 static void explain(struct cw_job *job, struct cw_call *call)
 {
     struct cw_svc_job_row row;
@@ -189,7 +207,10 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.nodes = measured.node_list;
     answer.n_nodes = measured.nodes_n;
     answer.says = ask_about_workers(job, &answer.n_says);
+    Cachew__V1__BadElement bad[CW_BAD_FIRST_MAX];
+    add_bad(job, bad, &answer);
     cw_svc_reply(call, &answer.base);
+    cw_mem_free(answer.bad);
     answers_free(answer.says, answer.n_says);
     measured_fini(&measured);
     cw_svc_decisions_fini(&list);

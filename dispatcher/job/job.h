@@ -14,6 +14,7 @@
  *   skip_request.c      items that somebody asked to skip
  *   job_row.c           writes the row of a job, its options and its use · restore.c: loads
  *                       everything at the start
+ *   bad_elements.c      bad elements that were left out: how many, and the first ones
  *   no_lease_warning.c  warns when nothing of a job is leased for long
  *   telemetry.c         measurements of a job, for people and metrics · telemetry_store.c: stored
  *   too_few_workers.c      decisions that say that a job gets fewer workers than it wants */

@@ -91,6 +91,7 @@ void cw_job_flush(struct cw_job *job)
     if (!job->row_written)
         return;
     cw_job_store_usage(job, cw_clock_ms(), job->due.row);
+    cw_telemetry_store_bad(job);
     if (job->due.row)
         cw_state_set_job(job->d->state, job->id, job->status, job->first_epoch, job->error_code,
                          job->error);

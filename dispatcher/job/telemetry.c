@@ -19,8 +19,10 @@ struct cw_telemetry *cw_telemetry_of(struct cw_job *job)
 
 void cw_telemetry_free(struct cw_job *job)
 {
-    if (job->telemetry)
+    if (job->telemetry) {
         cw_node_counters_fini(&job->telemetry->nodes);
+        cw_bad_report_fini(&job->telemetry->bad);
+    }
     cw_mem_free(cw_steal(&job->telemetry));
 }
 
@@ -33,6 +35,16 @@ void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
     struct cw_telemetry *telemetry = cw_telemetry_of(job);
     cw_demand_add(&telemetry->all, ack->measure, ack->ready);
     cw_demand_add(&telemetry->now, ack->measure, ack->ready);
+}
+
+void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id,
+                           const Cachew__V1__Ack *ack)
+{
+    if (ack->bad_n == 0)
+        return;
+    struct cw_bad_report *report = &cw_telemetry_of(job)->bad;
+    cw_bad_report_make_room(report, job->layout.consumers);
+    cw_bad_report_told(report, consumer, client_id, ack);
 }
 
 static void begin(const struct cw_job *job, const struct cw_scale_window *workers, int64_t now)

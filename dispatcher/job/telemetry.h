@@ -6,6 +6,7 @@
 #define CW_DISPATCHER_JOB_TELEMETRY_H
 
 #include "cachew/v1/admin.pb-c.h"
+#include "dispatcher/job/bad_elements.h"
 #include "dispatcher/model/model.h"
 #include "policies/scale.h"
 
@@ -16,8 +17,9 @@ struct cw_telemetry {
     struct cw_node_counters nodes;
     /* Sums since the job began, except what was not stored when a dispatcher died. */
     struct cw_demand_sums all;
-    bool restored;  /* The sums include counts from before the dispatcher's restart. */
-    bool is_stored; /* Counts were stored; `stored` is the hash of them. */
+    struct cw_bad_report bad; /* bad elements that were left out */
+    bool restored;            /* The sums include counts from before the dispatcher's restart. */
+    bool is_stored;           /* Counts were stored; `stored` is the hash of them. */
     struct cw_hash stored;
     /* The present window. It is as long as one for a policy, and its workers do not change; unlike
      * those, it does not wait until a change has settled. */
@@ -37,6 +39,9 @@ struct cw_telemetry {
 
 struct cw_telemetry *cw_telemetry_of(struct cw_job *job);
 void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
+/* Takes what a client that holds a consumer slot tells of bad elements. */
+void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id,
+                           const Cachew__V1__Ack *ack);
 void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_telemetry_tick(struct cw_job *job, int64_t now);
 void cw_telemetry_free(struct cw_job *job);
@@ -53,6 +58,9 @@ const struct cw_node_sums *cw_telemetry_most_hits(const struct cw_job *job);
 /* Returns whether the job's telemetry has changed since it was stored. */
 bool cw_telemetry_is_changed(const struct cw_job *job);
 void cw_telemetry_store(struct cw_job *job);
+/* Stores the job's telemetry if the number of bad elements has changed: with the items that they were
+ * left out of, so that neither is known without the other. */
+void cw_telemetry_store_bad(struct cw_job *job);
 void cw_telemetry_restore(struct cw_job *job, const uint64_t *counts, size_t n);
 
 #endif

@@ -18,6 +18,9 @@ enum {
     COPIES,
     TRAINER_NS,
     WAIT_NS,
+    BAD_GONE,   /* cw_bad_report.gone */
+    BAD_CLIENT, /* cw_bad_report.tellers[0]; other consumers tell it again */
+    BAD_N,
     FIXED_N = 16
 };
 /* The count of numbers that are stored per node: elements, hits, CPU time, wall time, bytes. */
@@ -39,6 +42,11 @@ static size_t gather(const struct cw_job *job, uint64_t *counts)
         counts[COPIES] = telemetry->all.copies;
         counts[TRAINER_NS] = telemetry->all.ns;
         counts[WAIT_NS] = telemetry->all.wait_ns;
+        counts[BAD_GONE] = telemetry->bad.gone;
+    }
+    if (telemetry && telemetry->bad.tellers_n > 0) {
+        counts[BAD_CLIENT] = telemetry->bad.tellers[0].client_id;
+        counts[BAD_N] = telemetry->bad.tellers[0].n;
     }
     for (size_t i = 0; telemetry && i < telemetry->nodes.n && n + OF_NODE <= CW_STATE_COUNTS_MAX;
          i++) {
@@ -74,6 +82,14 @@ void cw_telemetry_store(struct cw_job *job)
     cw_state_put_counts(job->d->state, job->id, counts, n);
     telemetry->stored = hash_of(counts, n);
     telemetry->is_stored = true;
+    telemetry->bad.stored_n = cw_bad_report_n(&telemetry->bad);
+}
+
+void cw_telemetry_store_bad(struct cw_job *job)
+{
+    const struct cw_telemetry *telemetry = job->telemetry;
+    if (telemetry && cw_bad_report_n(&telemetry->bad) != telemetry->bad.stored_n)
+        cw_telemetry_store(job);
 }
 
 void cw_telemetry_restore(struct cw_job *job, const uint64_t *counts, size_t n)
@@ -92,6 +108,12 @@ void cw_telemetry_restore(struct cw_job *job, const uint64_t *counts, size_t n)
     telemetry->all.copies = counts[COPIES];
     telemetry->all.ns = counts[TRAINER_NS];
     telemetry->all.wait_ns = counts[WAIT_NS];
+    telemetry->bad.gone = counts[BAD_GONE];
+    if (counts[BAD_N] > 0) {
+        cw_bad_report_make_room(&telemetry->bad, 1);
+        telemetry->bad.tellers[0] = (struct cw_bad_teller){counts[BAD_CLIENT], counts[BAD_N]};
+    }
+    telemetry->bad.stored_n = cw_bad_report_n(&telemetry->bad);
     telemetry->stored = hash_of(counts, n);
     telemetry->is_stored = true;
     size_t nodes = job->info ? job->info->n_cacheable : 0;

@@ -213,6 +213,40 @@ const char *cachew_job_id(const struct cachew_job *job);
 int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
                      size_t *ret_bytes, struct cachew_error *error);
 
+/* A bad element that was left out (CACHEW_BAD_SKIP), or several. The struct begins with its size, so
+ * that it can grow. Texts are UTF-8, and "" if they are not known; they belong to the job and stay
+ * valid until the next cachew_job_next or cachew_job_close. */
+struct cachew_bad_element {
+    size_t struct_size; /* CACHEW_BAD_ELEMENT_INIT sets it */
+    /* The batch that it was left out of; or, at the end of an epoch, the batch that would have
+     * followed the last one. */
+    uint64_t epoch, batch;
+    /* How many elements these are: 1, or those of a batch that an operator behind `batch` could not
+     * compute. */
+    uint64_t elements;
+    int64_t position;   /* its number in its source, from 0; -1 if it is made of several */
+    const char *file;   /* the file that it comes from; "" if there are several, or none */
+    int64_t record;     /* its number in the file, from 0; -1 if the file is one element */
+    const char *source; /* all source elements that it is made of, as errors name them */
+    const char *node;   /* the node that could not compute it, */
+    const char *op;     /* its operator, */
+    const char *reason; /* and why, for people */
+};
+#define CACHEW_BAD_ELEMENT_INIT                                                                    \
+    {                                                                                              \
+        sizeof(struct cachew_bad_element), 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL             \
+    }
+/* Tells of bad element i, from 0, of those that were left out of the batch that cachew_job_next gave
+ * out last; or, when it returned 0, of those behind the last batch of the epoch (only pipelines with
+ * a filter have such). The sum of all `elements` is how many were left out. At most 1,000 of a batch
+ * are described; a last one stands for the others, with a reason alone. Each element is told once
+ * for each time that it is left out in an epoch, also when it was computed twice, and with several
+ * consumers to one of them.
+ *
+ * Errors: CACHEW_E_NOT_FOUND (there is no element i, *ret_element is empty), CACHEW_E_INVALID
+ * (struct_size), CACHEW_E_STATE (no such job). The job's thread. */
+int cachew_job_bad(const struct cachew_job *job, size_t i, struct cachew_bad_element *ret_element);
+
 /* What a batch is made of. Nothing is copied: names and data belong to the batch and are valid
  * until it is released. These functions may be called by any thread, by several at once. */
 /* Number of tensors: one for each field of the pipeline's output. */
@@ -253,9 +287,9 @@ int cachew_batch_dlpack_versioned(struct cachew_batch *batch, size_t i,
 
 /* Counters of a job as this process sees it, since it was started here. */
 struct cachew_job_stats {
-    size_t struct_size;                 /* CACHEW_JOB_STATS_INIT sets it */
-    uint64_t batches, elements, bytes;  /* given out by cachew_job_next */
-    uint64_t skipped;                   /* bad elements that were left out of these batches */
+    size_t struct_size;                /* CACHEW_JOB_STATS_INIT sets it */
+    uint64_t batches, elements, bytes; /* given out by cachew_job_next */
+    uint64_t skipped; /* bad elements that were left out: of these batches, and behind the last */
     uint64_t epoch, epoch_batches;      /* the current epoch, and batches given out of it */
     int64_t epoch_items;                /* batches of an epoch; -1 = depends on data */
     int64_t epoch_elements;             /* elements of an epoch; -1 = depends on data */

@@ -30,6 +30,16 @@
 #define CW_CACHE_KEYS_MAX 4096
 #define CW_CACHE_CHUNKS_MAX 4000000
 
+/* ---- bad elements that are left out (src/data/bad_list.h) ---- */
+/* The most elements of one output or batch that are described, and the most bytes of their texts.
+ * All of them are counted. */
+#define CW_BAD_LISTED_MAX 1000
+#define CW_BAD_LIST_BYTES ((size_t)256 << 10)
+/* The most bytes of one text. */
+#define CW_BAD_TEXT_MAX ((size_t)512)
+/* A trainer tells the dispatcher of as many, and the dispatcher keeps as many of a job. */
+#define CW_BAD_FIRST_MAX 16
+
 /* ---- connections (src/rpc/listen.h) ---- */
 /* As many descriptors remain for files and for who is here already: connections are refused when
  * only these are free. It is an eighth of all, if that is less. */

@@ -35,6 +35,7 @@ struct cw_batch *cw_batch_unref(struct cw_batch *batch)
     CW_ASSERT(before > 0);
     if (before == 1) {
         cw_buf_unref(batch->buf);
+        cw_bad_list_unref(batch->bad);
         cw_mem_free(batch);
     }
     return NULL;
@@ -43,7 +44,7 @@ struct cw_batch *cw_batch_unref(struct cw_batch *batch)
 size_t cw_batch_held(const struct cw_batch *batch)
 {
     return cw_mem_cost(sizeof(*batch) + batch->n * sizeof(batch->tensors[0])) +
-           (batch->buf ? cw_buf_held(batch->buf) : 0);
+           (batch->buf ? cw_buf_held(batch->buf) : 0) + cw_bad_list_held(batch->bad);
 }
 
 const void *cw_batch_data(const struct cw_batch *batch, size_t i)

@@ -9,6 +9,7 @@
 #define CW_DATA_BATCH_H
 
 #include "base/buf.h"
+#include "data/bad_list.h"
 #include "data/element.h"
 
 struct cw_tensor {
@@ -19,8 +20,10 @@ struct cw_tensor {
 struct cw_batch {
     _Atomic int refs;
     uint64_t epoch, item;
-    uint64_t elements;  /* number of rows; 1 for an output without a batch dimension */
-    uint64_t skipped;   /* number of bad elements that were left out of it (bad_elements=skip) */
+    uint64_t elements; /* number of rows; 1 for an output without a batch dimension */
+    uint64_t skipped;  /* number of bad elements that were left out of it (bad_elements=skip) */
+    /* Descriptions of these, or of the first of them: one reference; NULL if there are none. */
+    struct cw_bad_list *bad;
     struct cw_buf *buf; /* holds one reference; NULL if there are no bytes */
     size_t n;
     /* Only as many as the batch was made for, since millions of small batches may be held. */
@@ -33,7 +36,7 @@ struct cw_batch *cw_batch_new(size_t tensors) CW_MUST_CHECK;
 struct cw_batch *cw_batch_ref(struct cw_batch *batch);
 /* Gives up a reference. Returns NULL; accepts NULL. */
 struct cw_batch *cw_batch_unref(struct cw_batch *batch);
-/* Returns the bytes of memory that the batch occupies, including its buffer. */
+/* Returns the bytes of memory that the batch occupies, including its buffer and what it says of bad elements. */
 size_t cw_batch_held(const struct cw_batch *batch);
 const void *cw_batch_data(const struct cw_batch *batch, size_t i);
 /* Sets offset and bytes of every tensor, and returns the buffer size that is needed. The bytes of

@@ -20,5 +20,10 @@ int cw_eval(struct cw_thread_context *work, const struct cw_walk_at *at,
  * 17". *ret_id: its position in the source if there is one source, else -1. */
 void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,
                       int64_t *ret_id, struct cw_str *out);
+/* Returns the file of the element's only source element, and its number in the file, -1 if the file
+ * is one element. NULL: there are several, or none that is in a file. The path belongs to the
+ * plan. */
+const char *cw_eval_locate(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,
+                           int64_t *ret_record);
 
 #endif

@@ -16,21 +16,23 @@ static void describe_source(const struct cw_plan_node *node, int64_t pos, struct
         cw_str_addf(out, "%s %lld", node->node->name, (long long)pos);
 }
 
-void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,
-                      int64_t *ret_id, struct cw_str *out)
+/* Calls describe_source for each source element, unless out is NULL. Returns how many there are, up
+ * to one more than are named, and the last of them. */
+static size_t walk(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,
+                   struct cw_walk_at *ret_source, struct cw_str *out)
 {
     struct cw_walk_at todo[SOURCES_MAX + 1];
     size_t n = 0, sources = 0;
     todo[n++] = *at;
-    *ret_id = -1;
     while (n) {
         struct cw_walk_at here = todo[--n];
         const struct cw_plan_node *node = &plan->nodes[here.node];
         if (node->step == CW_STEP_SOURCE) {
-            *ret_id = sources ? -1 : here.pos;
-            if (++sources > SOURCES_MAX || out->len > TEXT_MAX)
+            *ret_source = here;
+            if (++sources > SOURCES_MAX || (out && out->len > TEXT_MAX))
                 break;
-            describe_source(node, here.pos, out);
+            if (out)
+                describe_source(node, here.pos, out);
             continue;
         }
         if (node->step == CW_STEP_INDEX) {
@@ -46,4 +48,24 @@ void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct c
             todo[n++] = here;
         }
     }
+    return sources;
+}
+
+void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,
+                      int64_t *ret_id, struct cw_str *out)
+{
+    struct cw_walk_at source = *at;
+    *ret_id = walk(plan, epoch, at, &source, out) == 1 ? source.pos : -1;
+}
+
+const char *cw_eval_locate(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,
+                           int64_t *ret_record)
+{
+    struct cw_walk_at source = *at;
+    *ret_record = -1;
+    if (walk(plan, epoch, at, &source, NULL) != 1)
+        return NULL;
+    const struct cw_plan_node *node = &plan->nodes[source.node];
+    return node->op->locate ? node->op->locate(node->opts, node->state, source.pos, ret_record)
+                            : NULL;
 }

@@ -35,6 +35,7 @@ void cw_exec_task_free(struct cw_exec_task *task)
     cw_mem_free(task->dropped);
     cw_mem_free(task->batch_caches);
     cw_batch_unref(task->batch);
+    cw_bad_list_unref(task->bad);
     cw_mutex_fini(&task->mutex);
     cw_mem_free(task);
 }
@@ -316,6 +317,7 @@ static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
         task->dropped[row] = CW_ROW_FILTERED;
     } else if (cw_exec_task_may_skip(task, rc) && !work->trace_rc) {
         task->dropped[row] = CW_ROW_BAD;
+        cw_exec_task_row_is_bad(task, work, row, &err);
     } else {
         fail_row(task, work, row, &err);
         return false;

@@ -59,6 +59,8 @@ struct cw_exec_task {
     struct cw_mutex mutex;
     int64_t failed_row; /* guarded by mutex: the lowest row that failed; INT64_MAX: none */
     struct cw_err err;  /* guarded by mutex */
+    /* guarded by mutex: the bad elements that are left out; NULL if there are none */
+    struct cw_bad_list *bad;
 };
 
 struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item);
@@ -77,6 +79,14 @@ struct cw_batch *cw_exec_task_finish(struct cw_exec_task *task, struct cw_thread
                                      struct cw_err *err);
 
 bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code);
+/* ---- bad_rows.c ---- */
+/* Records that a row is left out since the node work->failed cannot compute it. Several threads may
+ * call it at once. */
+void cw_exec_task_row_is_bad(struct cw_exec_task *task, const struct cw_thread_context *work,
+                             int64_t row, const struct cw_err *err);
+/* Records that the rows that are left are left out, since an operator behind the batch fails. */
+void cw_exec_task_batch_is_bad(struct cw_exec_task *task, const struct cw_thread_context *work,
+                               int64_t rows, const struct cw_err *err);
 enum cw_row_fate { CW_ROW_KEPT = 0, CW_ROW_FILTERED = 1, CW_ROW_BAD = 2 };
 
 #endif

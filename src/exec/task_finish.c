@@ -141,6 +141,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work
     if (rc >= 0 && batch->buf)
         cw_row_batch_copy(&rows, batch, batch->buf->data);
     if (rc < 0) {
+        work->failed = task->plan->output;
         cw_batch_unref(batch);
         return rc;
     }
@@ -196,6 +197,7 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
         return rc;
     rc = apply_above(task, work, keep, err);
     if (rc < 0 && cw_exec_task_may_skip(task, rc) && !work->trace_rc) {
+        cw_exec_task_batch_is_bad(task, work, *left, err);
         *bad += *left;
         *left = 0;
         make_empty(task);
@@ -220,6 +222,8 @@ struct cw_batch *cw_exec_task_finish(struct cw_exec_task *task, struct cw_thread
     batch->item = task->item->item;
     batch->elements = (uint64_t)left;
     batch->skipped = (uint64_t)bad;
+    batch->bad = task->bad;
+    task->bad = NULL;
     if (task->batch_cache_hit != SIZE_MAX) {
         cw_tally_add(&work->nodes[task->batch_cache_hit].count.hits, 1);
     } else if (task->cut.group != SIZE_MAX) {

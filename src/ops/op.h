@@ -163,6 +163,9 @@ struct cw_op {
     void (*manifest)(const void *opts, void *state, struct cw_value *ret_value);
     /* Names an element for messages: "/data/a.tfrecord record 17". */
     void (*describe)(const void *opts, void *state, int64_t pos, struct cw_str *out);
+    /* For sources of files, optional: the file of an element, whose path belongs to the state, and
+     * its number in the file, -1 if the file is one element. */
+    const char *(*locate)(const void *opts, void *state, int64_t pos, int64_t *ret_record);
 
     /* ---- for element operators ---- */
     /* scratch memory of one thread; may be NULL */

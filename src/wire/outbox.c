@@ -38,7 +38,8 @@ struct entry {
     tensor_pb *list[CW_FIELDS_MAX];
 };
 
-/* Fills the message of one output. protobuf-c's pointers are not const, but packing only reads. */
+/* Fills the message of one output; entry_fini frees what it makes. protobuf-c's pointers are not const,
+ * but packing only reads. */
 static void entry_init(struct entry *entry, const struct cw_batch *batch, uint64_t slot)
 {
     output_pb *output = &entry->output;
@@ -49,6 +50,8 @@ static void entry_init(struct entry *entry, const struct cw_batch *batch, uint64
     output->skipped = batch->skipped;
     output->payload_bytes = batch->buf ? batch->buf->len : 0;
     output->slot = slot;
+    output->n_bad = cw_bad_list_n(batch->bad);
+    output->bad = output->n_bad > 0 ? cw_wire_bad_to(batch->bad) : NULL;
     output->n_tensors = batch->n;
     output->tensors = entry->list;
     for (size_t i = 0; i < batch->n; i++) {
@@ -64,13 +67,20 @@ static void entry_init(struct entry *entry, const struct cw_batch *batch, uint64
     }
 }
 
+static void entry_fini(struct entry *entry)
+{
+    cw_mem_free(entry->output.bad);
+}
+
 struct cw_wire_size cw_wire_output_size(const struct cw_batch *batch)
 {
     struct entry entry;
     entry_init(&entry, batch, 0);
     CW_ASSERT(entry.output.payload_bytes <= UINT32_MAX);
-    return (struct cw_wire_size){(uint32_t)cachew__v1__output__get_packed_size(&entry.output),
-                                 (uint32_t)entry.output.payload_bytes};
+    struct cw_wire_size size = {(uint32_t)cachew__v1__output__get_packed_size(&entry.output),
+                                (uint32_t)entry.output.payload_bytes};
+    entry_fini(&entry);
+    return size;
 }
 
 void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size, uint8_t *dst)
@@ -78,6 +88,7 @@ void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size,
     struct entry entry;
     entry_init(&entry, batch, 0);
     cachew__v1__output__pack(&entry.output, dst);
+    entry_fini(&entry);
     if (size.payload > 0)
         memcpy(dst + size.head, batch->buf->data, size.payload);
 }
@@ -145,6 +156,7 @@ void cw_wire_outbox_add(struct cw_wire_outbox *box, const struct cw_batch *batch
     entry_init(&entry, batch, slot);
     cachew__v1__output__pack(&entry.output,
                              begin_entry(box, cachew__v1__output__get_packed_size(&entry.output)));
+    entry_fini(&entry);
     if (slot || !batch->buf || batch->buf->len == 0)
         return;
     close_small(box);

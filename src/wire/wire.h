@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/interval.h"
+#include "cachew/v1/bad.pb-c.h"
 #include "cachew/v1/data.pb-c.h"
 #include "cachew/v1/graph.pb-c.h"
 #include "data/batch.h"
@@ -68,6 +69,19 @@ int cw_wire_set_from(Cachew__V1__Interval *const *intervals, size_t n, struct cw
 struct cw_buf *cw_wire_manifest_pack(const struct cw_value *manifest) CW_MUST_CHECK;
 int cw_wire_manifest_unpack(const void *p, size_t n, size_t max_bytes,
                             struct cw_value *ret_manifest, struct cw_err *err);
+
+/* Conversion of descriptions of bad elements (wire_bad.c). In the result of cw_wire_bad_to, which is
+ * freed with cw_mem_free, the array of pointers and the messages are one allocation; their texts
+ * belong to the list. */
+Cachew__V1__BadElement **cw_wire_bad_to(const struct cw_bad_list *list) CW_MUST_CHECK;
+/* Fills in one message; its texts belong to the element. */
+void cw_wire_bad_element_to(const struct cw_bad_element *element,
+                            Cachew__V1__BadElement *ret_message);
+/* Reads one; the texts belong to the message. */
+struct cw_bad_element cw_wire_bad_element_from(const Cachew__V1__BadElement *message);
+/* Makes a list; NULL if there are none. LIMIT: there are more than an output may have. */
+int cw_wire_bad_from(Cachew__V1__BadElement *const *messages, size_t n,
+                     struct cw_bad_list **ret_list, struct cw_err *err);
 
 /* ---- messages with batches to be sent (outbox.c), whose payload protobuf-c does not pack ---- */
 /* The sizes of a small output in its wire form, which is one piece of memory: its entry in the head

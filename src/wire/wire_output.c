@@ -179,6 +179,8 @@ int cw_wire_output_from(const output_pb *output, struct cw_batch **ret_batch, st
     for (size_t i = 0; i < output->n_tensors && code == 0; i++)
         code =
             tensor_from(output->tensors[i], output->payload_bytes, &names, &batch->tensors[i], err);
+    if (code == 0)
+        code = cw_wire_bad_from(output->bad, output->n_bad, &batch->bad, err);
     if (code) {
         cw_batch_unref(batch);
         return cw_err_wrap(err, "output of epoch %" PRIu64 ", item %" PRIu64, output->epoch,

@@ -71,7 +71,57 @@ case_skip_bad() {
     same "elements" "20 20" "$(field elements "$work/skip.out" | paste -sd' ')"
     DISPATCHER='' run again "$work/skip.json" --skip-bad --epochs 2 --threads 4 --workers 2
     same "hash" "$(hashes skip)" "$(hashes again)"
+    run listed "$work/skip.json" --skip-bad --epochs 2 --bad-list "$work/listed.jsonl" --name listed
+    /usr/bin/python3 - "$work/listed.jsonl" "$work/photos" <<'PY' || fail "the list of bad elements is wrong"
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert sorted((b["epoch"], b["file"]) for b in lines) == [(e, f"{sys.argv[2]}/bad{i}.jpg") for e in (0, 1) for i in (1, 2)], lines
+assert all(b["op"] == b["node"] == "decode_image" and b["record"] == -1 and b["source"] == b["file"] and b["reason"] for b in lines), lines
+PY
+    same "said on stderr" 4 "$(grep -c "left out: .*/bad[12].jpg: node" "$work/listed.log")"
+    "$cachew" explain listed --dispatcher "$DISPATCHER" >"$work/explain.out" || fail "explain"
+    grep -q 'Bad elements left out of what its trainers took: 4' "$work/explain.out" || fail "explain does not count: $(cat "$work/explain.out")"
+    same "named by explain" 4 "$(grep -cE 'epoch [01], batch [0-9]+: .*/bad[12].jpg: node "decode_image"' "$work/explain.out")"
+    expect_error alone 'without --skip-bad' "$cachew" run "$work/skip.json" --bad-list "$work/x" --dispatcher "$DISPATCHER"
+    expect_error full 'cannot write /dev/full' "$cachew" run "$work/skip.json" --skip-bad --bad-list /dev/full --dispatcher "$DISPATCHER"
+    expect_error foreign 'is no list of bad elements' bash -c "'$cachew' run '$work/skip.json' --skip-bad --dispatcher '$DISPATCHER' --save-token '$work/t' --stop-after 2 && '$cachew' run '$work/skip.json' --skip-bad --dispatcher '$DISPATCHER' --resume '$work/t' --bad-list '$work/skip.json'"
 }
+# 55 of 40,000 numbers are bad. Whatever dies, the list has each of them once for each epoch, and `explain` counts the same. The trainer is
+# killed when the list has that many lines; it then goes on where it stood, with the same file.
+list_while_all_die() { # NODES
+    local lines i
+    printf '%s' "$(chain "{\"op\": \"range\", \"stop\": 40000}, {\"op\": \"shuffle\"}, {\"op\": \"eval\", \"expr\": \"x + 1 % (x % 740)\", \"name\": \"div\"}, $1 {\"op\": \"batch\", \"size\": 100}")" >"$work/list.json"
+    listen=$own_host:7070 begin_dispatcher
+    begin_worker w1
+    begin_worker w2
+    i=0
+    for lines in 20 50 80; do
+        begin job "$cachew" run "$work/list.json" --skip-bad --epochs 2 --seed 5 --name list --bad-list "$work/list.jsonl" --step-ms 5 --dispatcher "$DISPATCHER" --timeout 120s
+        wait_until "$lines lines" has_lines "$lines" "$work/list.jsonl"
+        case $i in
+        1) end w1 KILL && fail "it ended by itself"; begin_worker w1 ;;
+        2)
+            end dispatcher KILL
+            listen=$DISPATCHER begin_dispatcher
+            ;;
+        esac
+        end job KILL && fail "it ended by itself"
+        i=$((i + 1))
+    done
+    begin job "$cachew" run "$work/list.json" --skip-bad --epochs 2 --seed 5 --name list --bad-list "$work/list.jsonl" --dispatcher "$DISPATCHER" --timeout 120s
+    wait_for job || fail "the run fails: $(cat "$work/job.log")"
+    /usr/bin/python3 - "$work/list.jsonl" <<'PY' || fail "the list is wrong"
+import collections, json, sys
+seen = collections.Counter((b["epoch"], b["position"]) for b in map(json.loads, open(sys.argv[1])))
+want = collections.Counter((e, n) for e in (0, 1) for n in range(0, 40000, 740))
+assert seen == want, (len(seen), len(want), (seen - want), (want - seen))
+PY
+    "$cachew" explain list --dispatcher "$DISPATCHER" >"$work/explain.out" || fail "explain"
+    same "explain counts" 110 "$(sed -n 's/^Bad elements left out of what its trainers took: \([0-9]*\).*/\1/p' "$work/explain.out")"
+}
+has_lines() { [ -e "$2" ] && [ "$(wc -l <"$2")" -ge "$1" ]; }
+case_bad_list() { list_while_all_die ''; }
+case_bad_list_sparse() { list_while_all_die '{"op": "filter", "expr": "x % 3 != 1"},'; }
 # Eight photographs, of which four have an end marker at 95 % of their length: the crop in the middle never gets there. With a cache
 # between decoder and crop, filling or full, the same elements are good as without one, and those are the same bytes.
 case_damage_behind_crop() {

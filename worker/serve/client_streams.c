@@ -182,7 +182,7 @@ static bool send_some(struct cw_wclient *c, struct cw_outq *q)
         else
             cw_wire_outbox_add_packed(box, o->size, o->packed);
         n++;
-        bytes += o->bytes;
+        bytes += o->bytes + (o->batch ? cw_bad_list_held(o->batch->bad) : o->size.head);
         cw_output_release(job, o);
     }
     put_back(q, &others);

@@ -31,7 +31,13 @@ static void print_json(const Cachew__V1__ExplainReply *reply)
     tool_json_number(&out, "hits", reply->hits);
     cw_str_add(&out, ",\"standing\":{");
     tool_job_members(&out, reply->job);
-    cw_str_add(&out, "},\"windows\":[");
+    cw_str_addf(&out, "},\"bad_n\":%llu,\"bad\":[", (unsigned long long)reply->bad_n);
+    for (size_t i = 0; i < reply->n_bad; i++) {
+        cw_str_add(&out, i > 0 ? ",{" : "{");
+        tool_bad_members(&out, reply->bad[i]);
+        cw_str_add_char(&out, '}');
+    }
+    cw_str_add(&out, "],\"windows\":[");
     for (size_t i = 0; i < reply->n_windows; i++) {
         cw_str_add(&out, i > 0 ? ",{" : "{");
         tool_window_members(&out, reply->windows[i]);
@@ -151,6 +157,7 @@ static void print_text(const Cachew__V1__ExplainReply *reply)
     printf(", autocache %s, %llu elements from the cache\n",
            reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
     tool_explain_standing(reply);
+    tool_explain_bad(reply);
     tool_explain_operators(reply);
     if (reply->now)
         print_nodes(reply->now->inputs);

@@ -9,13 +9,14 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "cachew/cachew.h"
+#include "client/tool/bad_elements_file.h"
 #include "client/tool/shard/output.h"
 #include "client/tool/shard/rows.h"
 #include "client/tool/tool.h"
 #include "format/chunk.h"
 
 struct options {
-    const char *dispatcher, *pipeline, *out, *compress;
+    const char *dispatcher, *pipeline, *out, *compress, *bad_list;
     uint64_t seed, shard_bytes;
     int64_t workers, threads, timeout_ms;
     bool keep_batches, force, skip_bad, json, quiet;
@@ -29,7 +30,7 @@ struct materialize {
     struct tool_shard *shard; /* The shard that is being filled; NULL if there is none. */
     uint64_t shard_elements;
     uint64_t resumed; /* The elements that an earlier run has written. */
-    uint64_t skipped;
+    struct tool_bad_list bad;
     struct cachew_client *client;
     struct cachew_job *job;
     int64_t start_ns, line_ns;
@@ -157,7 +158,6 @@ static int add_rows(struct materialize *m, const struct cachew_batch *batch, str
     int rc = check_elements(m, batch, err);
     if (rc == 0 && !m->shard)
         m->shard = m->output.format->begin(&m->shard_options);
-    m->skipped += cachew_batch_skipped(batch);
     for (uint64_t i = 0; rc == 0 && i < tool_rows_n(&m->rows, batch); i++) {
         rc = tool_rows_get(&m->rows, batch, i, &element, &scratch, err);
         if (rc == 0)
@@ -208,8 +208,8 @@ static void print_summary(const struct materialize *m)
                     ",\"format\":\"%s\",\"shards\":%" PRIu64 ",\"elements\":%" PRIu64
                     ",\"bytes\":%" PRIu64 ",\"resumed_at\":%" PRIu64 ",\"skipped\":%" PRIu64
                     ",\"seconds\":%.3f}",
-                    m->output.format->name, s->shards, s->elements, s->bytes, m->resumed,
-                    m->skipped, tool_seconds_since(m->start_ns));
+                    m->output.format->name, s->shards, s->elements, s->bytes, m->resumed, m->bad.n,
+                    tool_seconds_since(m->start_ns));
         puts(cw_str_text(&out));
         return;
     }
@@ -219,8 +219,9 @@ static void print_summary(const struct materialize *m)
     cw_str_addf(&out, ", %.1f s", tool_seconds_since(m->start_ns));
     if (m->resumed)
         cw_str_addf(&out, " (%" PRIu64 " elements were there)", m->resumed);
-    if (m->skipped)
-        cw_str_addf(&out, ", %" PRIu64 " bad elements left out", m->skipped);
+    if (m->bad.n > 0)
+        cw_str_addf(&out, ", %" PRIu64 " bad element%s left out", m->bad.n,
+                    m->bad.n == 1 ? "" : "s");
     puts(cw_str_text(&out));
 }
 
@@ -245,9 +246,10 @@ static int run_job(struct materialize *m, struct cw_err *err)
             continue;
         if (got < 0)
             return from_cachew(err, &error);
+        rc = tool_bad_list_take(&m->bad, m->job, err);
         if (got == 0)
             break;
-        rc = add_rows(m, batch, err);
+        rc = rc == 0 ? add_rows(m, batch, err) : rc;
         cachew_batch_release(batch);
         if (rc == 0 && is_full(m))
             rc = finish_shard(m, false, err);
@@ -282,7 +284,12 @@ static int materialize(struct materialize *m, struct cw_err *err)
         rc = start_job(m, pipeline, err);
     cachew_pipeline_release(pipeline);
     if (rc == 0)
+        rc = tool_bad_list_open(&m->bad, m->opt.bad_list, m->opt.quiet,
+                                tool_bad_list_is_fresh(m->job), err);
+    if (rc == 0)
         rc = run_job(m, err);
+    int closed = tool_bad_list_close(&m->bad, rc == 0 ? err : NULL);
+    rc = rc == 0 ? closed : rc;
     if (rc == 0)
         print_summary(m);
     m->output.format = m->output.format ? m->output.format : &tool_shard_chunks;
@@ -329,6 +336,9 @@ int tool_cmd_materialize(int argc, char **argv)
          "write batches as they are, instead of their rows", 0, 0},
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL,
          "leave out bad elements and count them, instead of failing", 0, 0},
+        {"bad-list", 0, CW_ARG_STR, &o->bad_list, "FILE",
+         "with --skip-bad: a line of JSON for each bad element: file, record, operator, reason", 0,
+         0},
         {"force", 0, CW_ARG_FLAG, &o->force, NULL, "remove what is there of OUT, and write it anew",
          0, 0},
         {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME",

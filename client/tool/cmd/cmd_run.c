@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/pipeline.h"
+#include "client/tool/bad_elements_file.h"
 #include "client/tool/cmd/run_options.h"
 #include "client/tool/consume.h"
 #include "client/tool/steps.h"
@@ -28,6 +29,8 @@ struct run {
     int64_t late_ns; /* The time by which the last step ended too late. */
     uint64_t given;
     struct tool_waits waits;
+    struct tool_bad_list bad;
+    uint64_t bad_before; /* how many bad elements earlier epochs had */
 };
 
 /* ---- progress ---- */
@@ -64,6 +67,12 @@ static void show_progress(struct run *run)
     tool_line_show(cw_str_text(&line));
 }
 
+/* Returns how many bad elements were left out of this epoch. */
+static uint64_t skipped(const struct run *run)
+{
+    return run->bad.n - run->bad_before;
+}
+
 static void print_epoch_json(const struct run *run, double seconds, const char *hash)
 {
     printf("{\"epoch\":%" PRIu64 ",\"batches\":%" PRIu64 ",\"elements\":%" PRIu64
@@ -72,8 +81,8 @@ static void print_epoch_json(const struct run *run, double seconds, const char *
     if (!run->opt.no_hash)
         printf(",\"hash\":\"%s\"", hash);
     printf(",\"seconds\":%.3f", seconds);
-    if (run->sum.skipped)
-        printf(",\"skipped\":%" PRIu64, run->sum.skipped);
+    if (skipped(run) > 0)
+        printf(",\"skipped\":%" PRIu64, skipped(run));
     printf("}\n");
 }
 
@@ -88,8 +97,9 @@ static void print_epoch_text(const struct run *run, double seconds, const char *
     cw_str_add(&line, "/s, ");
     tool_print_bytes((double)run->sum.bytes / CW_MAX(seconds, 1e-9), &line);
     cw_str_add(&line, "/s)");
-    if (run->sum.skipped)
-        cw_str_addf(&line, ", %" PRIu64 " bad elements left out", run->sum.skipped);
+    if (skipped(run) > 0)
+        cw_str_addf(&line, ", %" PRIu64 " bad element%s left out", skipped(run),
+                    skipped(run) == 1 ? "" : "s");
     if (!run->opt.no_hash)
         cw_str_addf(&line, "\n  hash %s", hash);
     puts(cw_str_text(&line));
@@ -194,6 +204,15 @@ static int list_batch(const struct run *run, const struct cachew_batch *batch,
     return tool_fail("cannot write %s: %s", run->opt.batches_path, strerror(errno));
 }
 
+/* Lists what was left out of what the job gave out last. */
+static int list_bad(struct run *run)
+{
+    struct cw_err err = {0};
+    if (tool_bad_list_take(&run->bad, run->job, &err) == 0 || tool_is_interrupted())
+        return TOOL_OK;
+    return tool_fail_err(&err);
+}
+
 static int take_batch(struct run *run, struct cachew_batch *batch)
 {
     if (run->sum.batches == 0)
@@ -201,6 +220,8 @@ static int take_batch(struct run *run, struct cachew_batch *batch)
     struct cw_hash digest = tool_epoch_sum_add(&run->sum, batch, !run->opt.no_hash);
     run->given++;
     int code = run->batches ? list_batch(run, batch, digest) : TOOL_OK;
+    if (code == TOOL_OK)
+        code = list_bad(run);
     cachew_batch_release(batch);
     if (code != TOOL_OK)
         return code;
@@ -243,7 +264,8 @@ static int consume_epoch(struct run *run, bool *ret_over)
             return print_epoch(run);
         }
     }
-    return print_epoch(run);
+    int code = list_bad(run);
+    return code == TOOL_OK ? print_epoch(run) : code;
 }
 
 static int consume(struct run *run)
@@ -256,6 +278,7 @@ static int consume(struct run *run)
     while (!over && !cachew_job_done(run->job)) {
         tool_epoch_sum_begin(&run->sum, epoch);
         run->epoch_start_ns = cw_clock_ns();
+        run->bad_before = run->bad.n;
         int code = consume_epoch(run, &over);
         if (code != TOOL_OK)
             return code;
@@ -340,6 +363,7 @@ static void warn_of_identity(const struct run *run, const struct cachew_pipeline
 static int run_pipeline(struct run *run, const char *path)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
+    struct cw_err err = {0};
     struct cachew_pipeline *pipeline = NULL;
     if (cachew_pipeline_load(path, &pipeline, &error) < 0)
         return tool_fail_cachew(&error);
@@ -353,8 +377,13 @@ static int run_pipeline(struct run *run, const char *path)
                        ? TOOL_INTERRUPTED
                        : tool_fail("cannot write %s: %s", run->opt.batches_path, strerror(errno));
     }
+    if (code == TOOL_OK && tool_bad_list_open(&run->bad, run->opt.bad_list, run->opt.quiet,
+                                              tool_bad_list_is_fresh(run->job), &err) != 0)
+        code = tool_fail_err(&err);
     if (code == TOOL_OK)
         code = consume(run);
+    if (tool_bad_list_close(&run->bad, &err) != 0 && code == TOOL_OK)
+        code = tool_fail_err(&err);
     cachew_job_close(run->job);
     cachew_disconnect(run->client);
     if (run->batches && fclose(run->batches) != 0 && code == TOOL_OK)

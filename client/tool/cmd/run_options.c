@@ -18,6 +18,10 @@ static int check(const struct tool_run_options *o)
                         o->workers ? "workers" : "threads", o->dispatcher);
         return TOOL_USAGE;
     }
+    if (o->bad_list && !o->skip_bad) {
+        (void)tool_fail("option --bad-list: without --skip-bad the job fails at the first one");
+        return TOOL_USAGE;
+    }
     /* The file is replaced by another one (rename), which is wrong for a device. */
     if (o->save_token && stat(o->save_token, &st) == 0 && !S_ISREG(st.st_mode)) {
         (void)tool_fail("option --save-token: %s is no regular file", o->save_token);
@@ -51,6 +55,9 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          0, 0},
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL,
          "leave out bad elements and count them, instead of failing", 0, 0},
+        {"bad-list", 0, CW_ARG_STR, &o->bad_list, "FILE",
+         "with --skip-bad: a line of JSON for each bad element: file, record, operator, reason", 0,
+         0},
         {"step-ms", 0, CW_ARG_STR, &o->step_ms, "N",
          "emulate a training step of N milliseconds a batch; N,N@TIME,...: others from TIME after "
          "the first batch on",

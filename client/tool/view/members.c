@@ -162,3 +162,17 @@ void tool_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker
         cw_str_addf(out, "%s\"%s\"", i > 0 ? "," : "", worker->jobs[i]);
     cw_str_add(out, "]");
 }
+
+void tool_bad_members(struct cw_str *out, const Cachew__V1__BadElement *bad)
+{
+    const char *const texts[][2] = {{"file", bad->file},
+                                    {"source", bad->source},
+                                    {"node", bad->node},
+                                    {"op", bad->op},
+                                    {"reason", bad->reason}};
+    cw_str_addf(out,
+                "\"epoch\":%" PRIu64 ",\"batch\":%" PRIu64 ",\"elements\":%" PRIu64
+                ",\"position\":%" PRId64 ",\"record\":%" PRId64,
+                bad->epoch, bad->batch, bad->elements, bad->position, bad->record);
+    add_texts(out, texts, CW_ARRAY_LEN(texts));
+}

@@ -11,5 +11,6 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job);
 void tool_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker);
 void tool_window_members(struct cw_str *out, const Cachew__V1__TrainerWindow *window);
 void tool_node_members(struct cw_str *out, const Cachew__V1__NodeRow *node);
+void tool_bad_members(struct cw_str *out, const Cachew__V1__BadElement *bad);
 
 #endif

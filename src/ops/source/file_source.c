@@ -134,3 +134,12 @@ void cw_file_source_describe(const void *opts, void *state, int64_t pos, struct 
     (void)opts;
     cw_file_set_describe(s->files, pos, out);
 }
+
+const char *cw_file_source_locate(const void *opts, void *state, int64_t pos, int64_t *ret_record)
+{
+    const struct cw_file_source *s = state;
+    const struct cw_file *file = &s->files->v[cw_file_set_locate(s->files, pos)];
+    (void)opts;
+    *ret_record = pos - file->first;
+    return file->path;
+}

@@ -285,4 +285,5 @@ const struct cw_op cw_op_chunks = {
     .read = read_element,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
+    .locate = cw_file_source_locate,
 };

@@ -72,6 +72,14 @@ static void describe(const void *opts, void *state, int64_t pos, struct cw_str *
     cw_str_add(out, s->files->v[pos].path);
 }
 
+static const char *locate(const void *opts, void *state, int64_t pos, int64_t *ret_record)
+{
+    const struct cw_file_source *s = state;
+    (void)opts;
+    *ret_record = -1;
+    return s->files->v[pos].path;
+}
+
 const struct cw_op cw_op_files = {
     .name = "files",
     .version = 1,
@@ -96,4 +104,5 @@ const struct cw_op cw_op_files = {
     .read = read_path,
     .manifest = cw_file_source_manifest,
     .describe = describe,
+    .locate = locate,
 };

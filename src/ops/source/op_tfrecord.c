@@ -135,4 +135,5 @@ const struct cw_op cw_op_tfrecord = {
     .read = read_record,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
+    .locate = cw_file_source_locate,
 };

@@ -273,6 +273,49 @@ static void test_fork(void **arg)
     cachew_batch_release(batch);
 }
 
+/* What was left out of a batch: what is described, and one more for the rest. */
+static void test_bad_elements(void **state)
+{
+    (void)state;
+    struct cachew_job job = {.magic = CW_JOB_MAGIC, .pid = getpid()};
+    struct cachew_bad_element bad = CACHEW_BAD_ELEMENT_INIT;
+    const struct cw_bad_element first = {.elements = 2,
+                                         .position = 8,
+                                         .record = 3,
+                                         .file = "a.tfrecord",
+                                         .source = "a.tfrecord record 3",
+                                         .node = "n",
+                                         .op = "o",
+                                         .reason = "r"};
+    assert_int_equal(cachew_job_bad(&job, 0, &bad), CACHEW_E_NOT_FOUND);
+    assert_null(bad.source);
+    job.last_bad = (struct cw_job_bad){.epoch = 4, .number = 5, .n = 9, .list = cw_bad_list_new()};
+    cw_bad_list_add(job.last_bad.list, 0, &first);
+    assert_int_equal(cachew_job_bad(&job, 0, &bad), 0);
+    assert_true(bad.epoch == 4 && bad.batch == 5 && bad.elements == 2 && bad.position == 8 &&
+                bad.record == 3);
+    assert_string_equal(bad.file, "a.tfrecord");
+    assert_string_equal(bad.source, "a.tfrecord record 3");
+    assert_string_equal(bad.node, "n");
+    assert_string_equal(bad.op, "o");
+    assert_string_equal(bad.reason, "r");
+    assert_int_equal(cachew_job_bad(&job, 1, &bad), 0);
+    assert_true(bad.elements == 7 && bad.position == -1 && bad.record == -1);
+    assert_string_equal(bad.file, "");
+    assert_string_equal(bad.reason, "not described");
+    assert_int_equal(cachew_job_bad(&job, 2, &bad), CACHEW_E_NOT_FOUND);
+    job.last_bad.n = 2;
+    assert_int_equal(cachew_job_bad(&job, 1, &bad), CACHEW_E_NOT_FOUND);
+    bad.struct_size = 0;
+    assert_int_equal(cachew_job_bad(&job, 0, &bad), CACHEW_E_INVALID);
+    bad.struct_size = offsetof(struct cachew_bad_element, batch); /* an older program's */
+    bad.batch = 77;
+    assert_int_equal(cachew_job_bad(&job, 0, &bad), 0);
+    assert_true(bad.epoch == 4 && bad.batch == 77);
+    assert_int_equal(cachew_job_bad(NULL, 0, &bad), CACHEW_E_STATE);
+    cw_bad_list_unref(job.last_bad.list);
+}
+
 static void test_recipe(void **state)
 {
     (void)state;
@@ -306,15 +349,11 @@ static void test_recipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recipe),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_dlpack),
-        cmocka_unit_test(test_recvpool),
-        cmocka_unit_test(test_dlpack_versioned),
-        cmocka_unit_test(test_no_tensor),
-        cmocka_unit_test(test_log),
-        cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_recipe),    cmocka_unit_test(test_bad_elements),
+        cmocka_unit_test(test_tensors),   cmocka_unit_test(test_dlpack),
+        cmocka_unit_test(test_recvpool),  cmocka_unit_test(test_dlpack_versioned),
+        cmocka_unit_test(test_no_tensor), cmocka_unit_test(test_log),
+        cmocka_unit_test(test_fork),      cmocka_unit_test(test_bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

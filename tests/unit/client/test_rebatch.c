@@ -110,6 +110,22 @@ static uint64_t rows_in(uint64_t item) /* some items are empty */
     return item % 4 == 2 ? 0 : (item * 7) % 11;
 }
 
+/* How many elements of an item are bad; some items have nothing else. */
+static uint64_t bad_in(uint64_t item)
+{
+    return item % 3;
+}
+
+static void add_bad(struct cw_item_rows *rows, uint64_t item)
+{
+    rows->head->skipped = bad_in(item);
+    rows->head->bad = cw_bad_list_new();
+    for (uint64_t i = 0; i < bad_in(item); i++) {
+        struct cw_bad_element bad = {.elements = 1, .position = (int64_t)(10 * item + i)};
+        cw_bad_list_add(rows->head->bad, (int64_t)i, &bad);
+    }
+}
+
 /* Runs one epoch from `from`; stops when `take` is reached, as the client does. */
 static void run(struct cw_rebatch *join, uint64_t from)
 {
@@ -119,6 +135,8 @@ static void run(struct cw_rebatch *join, uint64_t from)
         struct cw_item_rows *rows =
             rows_in(item) || item % 8 == 2 ? item_rows(item, first, rows_in(item)) : NULL;
         first += (int64_t)rows_in(item);
+        if (rows)
+            add_bad(rows, item);
         if (item >= from && !cw_rebatch_is_full(join))
             assert_int_equal(cw_rebatch_item(join, rows, &err), 0);
         cw_item_rows_free(rows);
@@ -206,6 +224,64 @@ static void test_floor(void **arg)
     assert_int_equal(result.batches[0]->item, 7);
     cw_rebatch_fini(&join);
     clear(&result);
+}
+
+/* Counts in `seen` which elements a batch, or the end of an epoch, was said to lack. */
+static void see_bad(const struct cw_bad_list *list, uint64_t skipped, int *seen)
+{
+    assert_int_equal(cw_bad_list_n(list), skipped);
+    for (size_t i = 0; i < skipped; i++)
+        seen[cw_bad_list_at(list, i)->position]++;
+}
+
+static void see_all(const struct result *result, size_t from, const struct cw_rebatch *join,
+                    int *seen)
+{
+    for (size_t i = from; i < result->n; i++)
+        see_bad(result->batches[i]->bad, result->batches[i]->skipped, seen);
+    see_bad(join->end_bad, join->end_skipped, seen);
+}
+
+/* Each bad element of an epoch is told once, by one consumer of several, with a batch or with the end
+ * of the epoch. Whoever is resumed behind a batch tells the same with what comes behind it. */
+static void test_bad_elements(void **arg)
+{
+    (void)arg;
+    const int64_t sizes[] = {0, 1, 4, 7, 64};
+    for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++)
+        for (uint64_t consumers = 1; consumers <= 3; consumers++)
+            for (int drop = 0; drop < 2; drop++) {
+                int seen[10 * ITEMS] = {0};
+                for (uint64_t consumer = 0; consumer < consumers; consumer++) {
+                    struct cw_rebatch_conf conf = {
+                        {0, -1, sizes[s], drop}, .consumers = consumers, .consumer = consumer};
+                    struct result whole = {.n = 0}, rest = {.n = 0};
+                    struct cw_pos zero = {0};
+                    struct cw_rebatch join;
+                    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &whole);
+                    run(&join, 0);
+                    see_all(&whole, 0, &join, seen);
+                    for (size_t i = 0; i < whole.n; i++) {
+                        int want[10 * ITEMS] = {0}, got[10 * ITEMS] = {0};
+                        struct cw_rebatch again;
+                        see_all(&whole, i + 1, &join, want);
+                        cw_rebatch_init(&again, &conf, &whole.after[i], whole.after[i].batches,
+                                        on_batch, on_alloc, &rest);
+                        run(&again, whole.after[i].item);
+                        see_all(&rest, 0, &again, got);
+                        assert_memory_equal(want, got, sizeof want);
+                        clear(&rest);
+                        cw_rebatch_fini(&again);
+                    }
+                    clear(&whole);
+                    cw_rebatch_fini(&join);
+                }
+                for (uint64_t item = 0; item < ITEMS; item++) {
+                    bool comes = rows_in(item) > 0 || item % 8 == 2;
+                    for (uint64_t i = 0; i < 10; i++)
+                        assert_int_equal(seen[10 * item + i], comes && i < bad_in(item));
+                }
+            }
 }
 
 static void on_release(void *arg, struct cw_buf *buf)
@@ -435,6 +511,6 @@ int main(void)
         cmocka_unit_test(test_model),         cmocka_unit_test(test_floor),
         cmocka_unit_test(test_holds_nothing), cmocka_unit_test(test_scarce_memory),
         cmocka_unit_test(test_skipped),       cmocka_unit_test(test_skipped_when_half_full),
-        cmocka_unit_test(test_bad_rows)};
+        cmocka_unit_test(test_bad_rows),      cmocka_unit_test(test_bad_elements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 #include "dispatcher/admin/admin_int.h"
 #include "unit/dispatcher/made_up.h"
 
+#include <string.h>
+
 static struct cw_job *begin_job(void)
 {
     static char op[] = "range", name[] = "numbers";
@@ -45,6 +47,81 @@ static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t
     ack.measure = &measure;
     ack.ready = 3;
     cw_telemetry_measured(job, &ack);
+}
+
+/* Tells of `n` bad elements in all; `batches` are those of the first of them, as digits. */
+static void tell_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id, uint64_t n,
+                     const char *batches)
+{
+    Cachew__V1__BadElement bad[20], *list[20];
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    ack.bad_n = n;
+    ack.bad = list;
+    for (; batches[ack.n_bad]; ack.n_bad++) {
+        cachew__v1__bad_element__init(&bad[ack.n_bad]);
+        bad[ack.n_bad].batch = (uint64_t)(batches[ack.n_bad] - '0');
+        list[ack.n_bad] = &bad[ack.n_bad];
+    }
+    cw_telemetry_take_bad(job, consumer, client_id, &ack);
+}
+
+static void first_are(const struct cw_job *job, const char *batches)
+{
+    const struct cw_bad_report *report = &job->telemetry->bad;
+    assert_int_equal(report->first_n, strlen(batches));
+    for (size_t i = 0; batches[i]; i++)
+        assert_int_equal(report->first[i].batch, batches[i] - '0');
+}
+
+/* Nothing counts twice, whoever tells it again. */
+static void bad_elements(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job();
+    tell_bad(job, 0, 100, 0, "");
+    assert_null(job->telemetry);
+    tell_bad(job, 0, 100, 3, "257");
+    const struct cw_bad_report *report = &job->telemetry->bad;
+    assert_int_equal(cw_bad_report_n(report), 3);
+    first_are(job, "257");
+    tell_bad(job, 0, 100, 3, "257"); /* on another stream */
+    tell_bad(job, 0, 100, 2, "");    /* late */
+    tell_bad(job, 0, 100, 5, "63");
+    assert_int_equal(cw_bad_report_n(report), 5);
+    first_are(job, "23567");
+    tell_bad(job, 0, 101, 4, "78"); /* the next process of the slot got one of them again */
+    assert_int_equal(cw_bad_report_n(report), 9);
+    first_are(job, "235678");
+    for (uint64_t i = 0; i < 30; i++) /* there is room for the first ones */
+        tell_bad(job, 0, 101, 4, (const char[]){(char)('0' + 40 - i), '\0'});
+    assert_int_equal(report->first_n, CW_BAD_FIRST_MAX);
+    assert_int_equal(report->first[0].batch, 2);
+    for (size_t i = 1; i < CW_BAD_FIRST_MAX; i++)
+        assert_true(report->first[i].batch > report->first[i - 1].batch);
+    end_client(job);
+}
+
+/* A process that tells its total to the next dispatcher is known there. */
+static void bad_elements_are_stored(void **state)
+{
+    (void)state;
+    uint64_t counts[CW_STATE_COUNTS_MAX] = {0};
+    struct cw_job *job = begin_job();
+    tell_bad(job, 0, 100, 3, "2");
+    tell_bad(job, 0, 101, 4, "8");
+    assert_true(cw_telemetry_is_changed(job));
+    counts[10] = 3;
+    counts[11] = 101;
+    counts[12] = 4;
+    cw_telemetry_free(job);
+    cw_telemetry_restore(job, counts, 16);
+    assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 7);
+    tell_bad(job, 0, 101, 6, "89");
+    assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 9);
+    tell_bad(job, 0, 102, 1, "9");
+    assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 10);
+    first_are(job, "89");
+    end_client(job);
 }
 
 static void windows(void **state)
@@ -128,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(windows, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nodes, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(bad_elements, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(bad_elements_are_stored, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,62 @@ static void test_bad_elements(void **state)
     }
 }
 
+/* What was left out is described, row by row, whichever thread computed it. */
+static void test_bad_elements_are_described(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < CW_ARRAY_LEN(bad_nodes); k++) {
+        struct cw_plan *plan = plan_of(bad_nodes[k], 1);
+        struct cw_exec *exec = cw_exec_new(3);
+        struct job *jobs = run_all(exec, plan, 0, CW_BAD_SKIP, 1);
+        const struct cw_batch *batch = jobs[0].batch;
+        assert_non_null(batch);
+        assert_true(batch->skipped > 0);
+        assert_int_equal(cw_bad_list_n(batch->bad), batch->skipped);
+        for (size_t i = 0; i < batch->skipped; i++) {
+            const struct cw_bad_element *bad = cw_bad_list_at(batch->bad, i);
+            char source[32];
+            snprintf(source, sizeof source, "number %zu", 10 * i);
+            assert_string_equal(bad->source, source);
+            assert_int_equal(bad->position, 10 * i);
+            assert_int_equal(bad->elements, 1);
+            assert_int_equal(bad->record, -1);
+            assert_string_equal(bad->file, "");
+            assert_string_equal(bad->node, "div");
+            assert_string_equal(bad->op, "eval");
+            assert_true(bad->reason[0] != '\0' && !strstr(bad->reason, "number"));
+        }
+        free_jobs(jobs, 1);
+        cw_exec_free(exec);
+        cw_plan_unref(plan);
+    }
+}
+
+/* An operator behind the batch that fails makes all of its rows bad; one that was bad before is
+ * described on its own. */
+static void test_bad_batch_is_described(void **state)
+{
+    struct cw_plan *plan = plan_of(
+        "{\"op\":\"range\",\"stop\":8},{\"op\":\"eval\",\"expr\":\"1 % x\",\"name\":\"div\"},"
+        "{\"op\":\"batch\",\"size\":4},{\"op\":\"eval\",\"expr\":\"1 % (x * 0)\",\"name\":\"all\"}",
+        1);
+    struct cw_batch *batch = NULL;
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(cw_exec_run(plan, 0, 0, CW_BAD_SKIP, &batch, &err), 0);
+    assert_int_equal(batch->elements, 0);
+    assert_int_equal(batch->skipped, 4);
+    assert_int_equal(cw_bad_list_n(batch->bad), 2);
+    assert_string_equal(cw_bad_list_at(batch->bad, 0)->source, "number 0");
+    const struct cw_bad_element *rest = cw_bad_list_at(batch->bad, 1);
+    assert_int_equal(rest->elements, 3);
+    assert_int_equal(rest->position, -1);
+    assert_string_equal(rest->source, "number 1 and 2 more");
+    assert_string_equal(rest->node, "all");
+    cw_batch_unref(batch);
+    cw_plan_unref(plan);
+}
+
 /* Whichever thread fails first, the lowest bad row is the one that is named. */
 static void test_lowest_error(void **state)
 {
@@ -359,6 +415,8 @@ int main(void)
         cmocka_unit_test(time_held_by_the_limit_is_time_of_the_work),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_bad_elements),
+        cmocka_unit_test(test_bad_elements_are_described),
+        cmocka_unit_test(test_bad_batch_is_described),
         cmocka_unit_test(test_lowest_error),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(open_items_end_when_cancelled),

@@ -218,10 +218,12 @@ static void try_reflection(struct world *world, const char *method)
     ask(&inbox, 4, "cachew.v1.Jobs.Attach", &response);
     assert_int_equal(response->message_response_case, 4);
     /* and what it imports */
-    assert_int_equal(response->file_descriptor_response->n_file_descriptor_proto, 2);
+    assert_int_equal(response->file_descriptor_response->n_file_descriptor_proto, 3);
     assert_true(contains(&response->file_descriptor_response->file_descriptor_proto[0],
                          "cachew/v1/job.proto"));
     assert_true(contains(&response->file_descriptor_response->file_descriptor_proto[1],
+                         "cachew/v1/bad.proto"));
+    assert_true(contains(&response->file_descriptor_response->file_descriptor_proto[2],
                          "cachew/v1/graph.proto"));
     grpc__reflection__v1__server_reflection_response__free_unpacked(response, NULL);
 

@@ -4,8 +4,36 @@
 #include <string.h>
 
 #include "unit/rpc/world.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "wire/wire.h"
+
+static const struct cw_bad_element bad_element = {.elements = 1,
+                                                  .position = 7,
+                                                  .record = 2,
+                                                  .file = "/data/a.tfrecord",
+                                                  .source = "/data/a.tfrecord record 2",
+                                                  .node = "pictures",
+                                                  .op = "decode_image",
+                                                  .reason = "no image"};
+
+static void describe_bad(struct cw_batch *batch)
+{
+    batch->bad = cw_bad_list_new();
+    cw_bad_list_add(batch->bad, 0, &bad_element);
+}
+
+static void check_bad(const struct cw_batch *batch)
+{
+    assert_int_equal(cw_bad_list_n(batch->bad), 1);
+    const struct cw_bad_element *bad = cw_bad_list_at(batch->bad, 0);
+    assert_true(bad->elements == 1 && bad->position == 7 && bad->record == 2);
+    assert_string_equal(bad->file, bad_element.file);
+    assert_string_equal(bad->source, bad_element.source);
+    assert_string_equal(bad->node, bad_element.node);
+    assert_string_equal(bad->op, bad_element.op);
+    assert_string_equal(bad->reason, bad_element.reason);
+}
 
 /* A batch of two tensors: "x" f32 [n, 3] and "name" str [n]. */
 static struct cw_batch *make_batch(uint64_t item, size_t n)
@@ -17,6 +45,7 @@ static struct cw_batch *make_batch(uint64_t item, size_t n)
     batch->item = item;
     batch->elements = n;
     batch->skipped = 1;
+    describe_bad(batch);
     batch->tensors[0].field =
         (struct cw_field){.name = "x", .dtype = CW_DTYPE_F32, .rank = 2, .dims = {(int64_t)n, 3}};
     batch->tensors[1].field =
@@ -63,6 +92,7 @@ static void check_outputs(struct cw_rpc_msg *msg, struct cw_batch *const *batche
             fail_msg("%s", err.msg);
         assert_true(back->epoch == 2 && back->item == batches[i]->item &&
                     back->elements == batches[i]->elements && back->skipped == 1);
+        check_bad(back);
         assert_true(data.head->outputs[i]->slot == (slots ? slots[i] : 0));
         if (!slots || !slots[i]) {
             size_t bytes = (size_t)data.head->outputs[i]->payload_bytes;
@@ -106,7 +136,8 @@ static void test_outputs(void **state)
     struct cw_batch *batches[4] = {make_batch(0, 10), make_batch(1, 0), make_batch(27, 50000),
                                    cw_batch_new(0)};
     batches[3]->epoch = 2;
-    batches[3]->skipped = 1; /* an output without tensors or bytes */
+    batches[3]->skipped = 1;
+    describe_bad(batches[3]); /* an output without tensors or bytes */
     const uint64_t slots[4] = {0, 5, 9, 0};
     round_trip(&world, &inbox, batches, NULL, 4);
     round_trip(&world, &inbox, batches, slots, 4);
@@ -133,6 +164,8 @@ static void test_packed(void **state)
     struct cw_batch *batches[N];
     for (size_t i = 0; i < N; i++)
         batches[i] = i % 7 == 6 ? cw_batch_new(0) : make_batch(i, i * i * i);
+    for (size_t i = 6; i < N; i += 7)
+        describe_bad(batches[i]);
     for (unsigned which = 0; which < 4; which++) { /* all packed, every second, every third, none */
         struct cw_wire_outbox *box = cw_wire_outbox_new();
         for (size_t i = 0; i < N; i++) {
@@ -267,6 +300,16 @@ static void test_bad_headers(void **state)
     refuse(&output, "strings"); /* 12 strings need 13 offsets */
     output.payload_bytes = UINT64_MAX;
     refuse(&output, "bytes");
+    output.payload_bytes = output.n_tensors = 0;
+    Cachew__V1__BadElement bad = CACHEW__V1__BAD_ELEMENT__INIT, *bads[CW_BAD_LISTED_MAX + 1];
+    for (size_t i = 0; i < CW_ARRAY_LEN(bads); i++)
+        bads[i] = &bad;
+    output.bad = bads;
+    output.n_bad = CW_BAD_LISTED_MAX;
+    assert_int_equal(cw_wire_output_from(&output, &batch, &err), 0);
+    cw_batch_unref(batch);
+    output.n_bad++;
+    refuse(&output, "bad elements");
 }
 
 int main(void)
