@@ -67,8 +67,8 @@ struct cw_cache_service {
     uint64_t gone_since_scan;
     struct cw_cache_waiter *scan_waiters;
     /* ---- evictions ---- */
-    /* Name -> struct pending_delete. An entry stays until the file is deleted and a listing that
-     * may still contain it has ended. */
+    /* Name -> struct pending_delete. An entry stays for a while when the file is deleted, since a
+     * listing may still contain it, and a late report may say that it was written. */
     struct cw_strmap pending_deletes;
     /* The names of pending deletes that begin at the end of the loop iteration. */
     struct cw_catalogue_names unsent_deletes;

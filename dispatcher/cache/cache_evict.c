@@ -15,9 +15,16 @@
  * are older. */
 #define RETRY_MS 1000
 
+/* So long after a deletion a worker may still report that it has written the file: the report was
+ * late, or it was sent again because the dispatcher may not have got it (DELIVERED_MS of
+ * worker/cache/cache_report.c). */
+#define LATE_MS 60000
+
 struct pending_delete {
     enum { DELETE_WAITS, DELETE_SENT, DELETE_DONE } state;
     bool written; /* A worker wrote the file again while it was being deleted. */
+    int64_t done_ms;
+    uint64_t scan; /* The listing that was going on when the file was deleted; 0: none. */
     struct cw_cache_waiter *waiter;
 };
 
@@ -67,10 +74,16 @@ void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_c
 bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written)
 {
     struct pending_delete *pending = cw_strmap_get(&cache->pending_deletes, name);
-    if (!pending || (pending->state == DELETE_DONE && written))
+    if (!pending)
         return false;
-    pending->written = pending->written || written;
-    return true;
+    if (pending->state != DELETE_DONE) {
+        pending->written = pending->written || written;
+        return true;
+    }
+    if (written)
+        cw_cache_io_look(cache->store, name);
+    /* The listing that is going on may still contain the file. */
+    return written || (cache->scanning && pending->scan == cache->catalogue->scan);
 }
 
 void cw_cache_send_deletes(struct cw_cache_service *cache)
@@ -106,14 +119,27 @@ void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, 
         return;
     }
     pending->state = DELETE_DONE;
+    pending->done_ms = cw_clock_ms();
+    pending->scan = cache->scanning ? cache->catalogue->scan : 0;
     cache->pending_deletes_n--;
     /* Only the store knows whether the file was written before or after it was deleted. */
     if (pending->written)
+        cw_cache_io_look(cache->store, name);
+}
+
+void cw_cache_looked(struct cw_cache_service *cache, const char *name, int rc, uint64_t bytes)
+{
+    struct cw_catalogue_chunk *chunk = cw_catalogue_chunk(cache->catalogue, name);
+    if (rc == CW_E_NOT_FOUND && chunk) {
+        cw_catalogue_remove(chunk);
+    } else if (rc == 0 && !chunk && !cw_cache_is_pending_delete(cache, name, false)) {
+        chunk = cw_catalogue_put(cache->catalogue, name, bytes, cw_clock_wall_ms());
+        if (chunk)
+            cw_catalogue_mark_dirty(chunk->key);
+        cache->due.quotas = true;
+    } else if (rc != 0 && rc != CW_E_NOT_FOUND) {
         cache->due.listing = true;
-    if (cache->scanning) /* The listing that is going on may still contain the file. */
-        return;
-    cw_strmap_remove(&cache->pending_deletes, name);
-    cw_mem_free(pending);
+    }
 }
 
 void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why)
@@ -128,13 +154,13 @@ void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char 
     }
 }
 
-void cw_cache_forget_deletes(struct cw_cache_service *cache)
+void cw_cache_forget_deletes(struct cw_cache_service *cache, int64_t now_ms)
 {
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &value);) {
         struct pending_delete *pending = value;
-        if (pending->state != DELETE_DONE)
+        if (pending->state != DELETE_DONE || now_ms - pending->done_ms < LATE_MS)
             continue;
         cw_strmap_remove(&cache->pending_deletes, name);
         cw_mem_free(pending);

@@ -18,18 +18,27 @@ void cw_cache_notify_all(struct cw_cache_service *cache);
 void cw_cache_enforce_quotas(struct cw_cache_service *cache);
 void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
                           struct cw_cache_waiter *waiter);
-/* `written`: a worker reported that it has written the file again. */
+/* Returns whether the file is being deleted, or the listing that is going on may contain it though
+ * it is deleted. `written`: a worker reported that it has written the file. Then also if it was
+ * deleted a short while ago: the store is asked whether the file is there. */
 bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written);
 void cw_cache_send_deletes(struct cw_cache_service *cache);
 void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, const char *why);
 /* Answers every request that waits for deletions. */
 void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why);
-/* A listing has ended, so deletions that are done can be forgotten. */
-void cw_cache_forget_deletes(struct cw_cache_service *cache);
+/* The store was asked for the file: rc is 0, CW_E_NOT_FOUND or another error. */
+void cw_cache_looked(struct cw_cache_service *cache, const char *name, int rc, uint64_t bytes);
+/* Forgets deletions that were done long ago. */
+void cw_cache_forget_deletes(struct cw_cache_service *cache, int64_t now_ms);
 
 /* ---- cache_store_io.c ---- */
 #define CW_CACHE_IO_BATCH 256 /* The number of names in one batch of a listing. */
-enum cw_cache_io_kind { CW_CACHE_IO_LIST, CW_CACHE_IO_SPACE, CW_CACHE_IO_REMOVE };
+enum cw_cache_io_kind {
+    CW_CACHE_IO_LIST,
+    CW_CACHE_IO_SPACE,
+    CW_CACHE_IO_REMOVE,
+    CW_CACHE_IO_LOOK, /* Is the file there? */
+};
 struct cw_cache_io_file {
     char *name;
     uint64_t bytes;
@@ -57,5 +66,6 @@ void cw_cache_io_free(struct cw_cache_io *store);
 void cw_cache_io_list(struct cw_cache_io *store);
 void cw_cache_io_space(struct cw_cache_io *store);
 void cw_cache_io_remove(struct cw_cache_io *store, const char *name);
+void cw_cache_io_look(struct cw_cache_io *store, const char *name);
 
 #endif

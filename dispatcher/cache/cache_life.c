@@ -198,7 +198,6 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
             cw_log_warn(CW_LOG_MOD, "the cache cannot be listed, it is tried again: %s",
                         result->err.msg);
     }
-    cw_cache_forget_deletes(cache);
     answer_listed(cache, result->rc, result->err.msg, removed, false);
     if (cache->scan_waiters) /* These requests for a listing came while this one was going on. */
         cw_cache_list(cache);
@@ -224,6 +223,9 @@ static void on_result(void *arg, const struct cw_cache_io_result *result)
         }
         cache->due.quotas = true;
         break;
+    case CW_CACHE_IO_LOOK:
+        cw_cache_looked(cache, result->name, result->rc, result->total);
+        break;
     case CW_CACHE_IO_REMOVE:
     default:
         cw_cache_deleted(cache, result->name, result->rc, result->err.msg);
@@ -240,6 +242,7 @@ static void on_tick(void *arg)
     if (now >= cache->tidy_ms) {
         cache->tidy_ms = now + TIDY_MS;
         cw_catalogue_forget_silent(cache->catalogue, now, SILENT_MS);
+        cw_cache_forget_deletes(cache, now);
     }
     if (now >= cache->space_ms) {
         cache->space_ms = now + SPACE_MS;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define GONE_FEW 16 /* If more chunks than this are reported missing, the store is listed again. */
+/* A worker may report a chunk missing so long after another has written it anew. */
+#define GONE_LATE_MS 60000
 #define LOST_LOG_MS 10000
 
 static const Cachew__V1__Cacheable *find_node(const struct cw_job *job, const char *node)
@@ -59,6 +61,22 @@ static void on_written(struct cw_cache_service *cache, const Cachew__V1__CacheEv
     cache->due.quotas = true;
 }
 
+/* A worker has not found the chunk. If the chunk is young, the worker may have looked for it before
+ * it was written, since two workers' reports arrive in any order: only the store knows. */
+static void on_gone(struct cw_cache_service *cache, struct cw_catalogue_chunk *chunk)
+{
+    if (!chunk)
+        return;
+    cache->catalogue->gone++;
+    cache->gone_since_scan++;
+    if (cache->gone_since_scan > GONE_FEW)
+        cache->due.listing = true;
+    if (cw_clock_wall_ms() - chunk->created_ms < GONE_LATE_MS)
+        cw_cache_io_look(cache->store, chunk->name);
+    else
+        cw_catalogue_remove(chunk);
+}
+
 static void on_bad(struct cw_cache_service *cache, const struct cw_worker *worker,
                    const Cachew__V1__CacheEvent *event)
 {
@@ -66,11 +84,7 @@ static void on_bad(struct cw_cache_service *cache, const struct cw_worker *worke
     struct cw_catalogue_chunk *chunk = cw_catalogue_chunk(catalogue, event->name);
     struct cw_chunk_name parts;
     if (event->kind == CACHEW__V1__CACHE_EVENT__KIND__GONE) {
-        catalogue->gone += chunk != NULL;
-        cache->gone_since_scan += chunk != NULL;
-        cache->due.listing = cache->due.listing || cache->gone_since_scan > GONE_FEW;
-        if (chunk)
-            cw_catalogue_remove(chunk);
+        on_gone(cache, chunk);
         return;
     }
     if (cw_cache_is_pending_delete(cache, event->name, false) ||

@@ -108,7 +108,7 @@ static struct cw_cache_io_result *run(struct cw_cache_io *store, const struct ta
     struct cw_store *opened = get_store(store, &result->err);
     if (!opened) {
         result->rc = result->err.code;
-        result->name = task->kind == CW_CACHE_IO_REMOVE ? cw_mem_strdup(task->name) : NULL;
+        result->name = cw_mem_strdup(task->name);
         return result;
     }
     switch (task->kind) {
@@ -122,6 +122,10 @@ static struct cw_cache_io_result *run(struct cw_cache_io *store, const struct ta
     }
     case CW_CACHE_IO_SPACE:
         result->rc = cw_store_space(opened, &result->total, &result->free, &result->err);
+        break;
+    case CW_CACHE_IO_LOOK:
+        result->name = cw_mem_strdup(task->name);
+        result->rc = cw_store_stat(opened, task->name, &result->total, &result->err);
         break;
     case CW_CACHE_IO_REMOVE:
     default:
@@ -203,6 +207,11 @@ void cw_cache_io_space(struct cw_cache_io *store)
 void cw_cache_io_remove(struct cw_cache_io *store, const char *name)
 {
     push(store, CW_CACHE_IO_REMOVE, name);
+}
+
+void cw_cache_io_look(struct cw_cache_io *store, const char *name)
+{
+    push(store, CW_CACHE_IO_LOOK, name);
 }
 
 void cw_cache_io_close(struct cw_cache_io *store)

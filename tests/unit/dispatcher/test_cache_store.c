@@ -84,19 +84,60 @@ static void what_is_written_meanwhile_is_looked_for(void **state)
     peers_turn();
     cache->scanning = false;
     const char *name = begin_delete(&waiting, 0);
-    cache->due.listing = false;
     assert_true(cw_cache_is_pending_delete(cache, name, true)); /* a worker wrote it again */
+    cw_cache_looked(cache, name, 0, 30);
+    assert_int_equal(cache->catalogue->chunks_n, 0); /* it will be deleted */
     cw_cache_deleted(cache, name, 0, "");
+    assert_false(cw_cache_is_pending_delete(cache, name, false));
+    cw_cache_looked(cache, name, 0, 30); /* it was written after that */
+    assert_int_equal(cache->catalogue->bytes, 30);
+    cw_cache_looked(cache, name, CW_E_NOT_FOUND, 0);
+    assert_int_equal(cache->catalogue->chunks_n, 0);
+    cache->due.listing = false;
+    cw_cache_looked(cache, name, CW_E_NOT_FOUND, 0);
+    assert_false(cache->due.listing);
+    cw_cache_looked(cache, name, CW_E_IO, 0);
     assert_true(cache->due.listing);
     /* one whose deletion is done while a listing is under way may be in that listing */
     name = begin_delete(&waiting, 1);
     cache->scanning = true;
     cw_cache_deleted(cache, name, 0, "");
     assert_true(cw_cache_is_pending_delete(cache, name, false));
-    assert_false(
-        cw_cache_is_pending_delete(cache, name, true)); /* written after that, it is there */
-    cw_cache_forget_deletes(cache);
+    cache->catalogue->scan++; /* not in the next one */
     assert_false(cw_cache_is_pending_delete(cache, name, false));
+}
+
+/* A worker whose report is late, or comes a second time, does not bring back a chunk that was deleted
+ * after it was written. */
+static void late_reports_are_not_believed(void **state)
+{
+    (void)state;
+    struct waiting waiting;
+    struct cw_cache_service *cache = made_up.cache;
+    struct cw_worker *worker = made_up_worker(1, 1);
+    Cachew__V1__CacheEvent event = CACHEW__V1__CACHE_EVENT__INIT, *events[] = {&event};
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    peers_turn();
+    cache->scanning = false;
+    cw_autofree char *name = cw_mem_strdup(begin_delete(&waiting, 0));
+    progress.n_cache_events = 1;
+    progress.cache_events = events;
+    event.kind = CACHEW__V1__CACHE_EVENT__KIND__WRITTEN;
+    event.name = name;
+    event.bytes = 30;
+    cw_cache_deleted(cache, name, 0, "");
+    cw_cache_take_report(worker, &progress);
+    assert_int_equal(cache->catalogue->chunks_n, 0); /* the store is asked */
+    cw_cache_forget_deletes(cache, cw_clock_ms() + 61000);
+    cw_cache_take_report(worker, &progress);
+    assert_int_equal(cache->catalogue->bytes, 30);
+    /* nor does one that did not find it before it was written */
+    event.kind = CACHEW__V1__CACHE_EVENT__KIND__GONE;
+    cw_cache_take_report(worker, &progress);
+    assert_int_equal(cache->catalogue->bytes, 30);
+    cw_catalogue_chunk(cache->catalogue, name)->created_ms -= 61000;
+    cw_cache_take_report(worker, &progress);
+    assert_int_equal(cache->catalogue->bytes, 0);
 }
 
 /* ---- what workers tell ---- */
@@ -186,6 +227,7 @@ int main(void)
         TEST(the_store_says_what_became_of_it),
         TEST(nothing_is_asked_of_a_store_that_is_away),
         TEST(what_is_written_meanwhile_is_looked_for),
+        TEST(late_reports_are_not_believed),
         TEST(of_the_store),
         TEST(of_chunks_that_vanish),
         TEST(of_keys),
