@@ -58,13 +58,26 @@ static void close_first_epoch(struct cw_job *job)
     job->epochs_open--;
 }
 
+/* Whether a consumer may not have counted yet what was left out of the epoch, which would be
+ * forgotten with it. A client that has passed the end of the epoch has counted all of it. */
+static bool is_to_be_counted(const struct cw_job *job, const struct cw_epoch *epoch)
+{
+    if (epoch->skipped.n == 0 || job->layout.mode == CW_MODE_SHARED)
+        return false;
+    for (uint32_t c = 0; c < job->layout.consumers; c++)
+        if (job->consumers[c].client_id != 0 && job->consumers[c].position.epoch <= epoch->number)
+            return true;
+    return false;
+}
+
 void cw_job_advance(struct cw_job *job)
 {
     if (job->status != CW_JOB_RUNNING)
         return;
     bool moved = false;
     uint64_t before = job->first_epoch;
-    while (job->epochs_open > 0 && job->items > 0 && cw_epoch_is_done(job->epochs[0])) {
+    while (job->epochs_open > 0 && job->items > 0 && cw_epoch_is_done(job->epochs[0]) &&
+           !is_to_be_counted(job, job->epochs[0])) {
         close_first_epoch(job);
         job->first_epoch++;
         moved = true;

@@ -46,10 +46,6 @@ struct cw_state_position cw_client_find_position(const struct cw_client *client)
     const struct cw_consumer *slot = &job->consumers[client->consumer];
     const struct cw_state_position *last = &slot->position;
     uint64_t number = job->first_epoch, item = 0;
-    /* The rest of its epoch was left out when nobody was there. */
-    if (job->options->at_most_once && !job->options->unordered && slot->client_id != 0 &&
-        job->layout.mode != CW_MODE_SHARED && last->epoch < number)
-        return *last;
     for (; cw_job_epoch(job, number); number++) {
         struct cw_epoch *epoch = cw_job_epoch(job, number);
         item = first_left(job, epoch, client->consumer);
