@@ -6,6 +6,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/job/waits_for.h"
 
+#include "sim.h"
 #include "system.h"
 
 int __real_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);

@@ -411,7 +411,7 @@ int main(int argc, char **argv)
     printf("elastic: %" PRIu64 " times a consumer left a shared job, %" PRIu64
            " times a job went on with another number of consumers\n",
            total.verdict.leaves, total.faults.resized);
-    printf("reconnects: %" PRIu64 "; faults within 10 ms of the one before: %" PRIu64
+    printf("reconnects: %" PRIu64 "; faults soon after the one before: %" PRIu64
            "; epochs of sparse jobs: %" PRIu64 "\n",
            total.verdict.reconnects, total.faults.together, total.verdict.sparse_epochs);
     printf("at most once: %" PRIu64 " elements left out, %" PRIu64 " of sparse jobs, %" PRIu64

@@ -9,15 +9,25 @@ int __real_cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received,
 int __wrap_cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received,
                          struct cw_err *err);
 
-/* The window begins at the lowest item that nobody has consumed. That is not above what follows the
- * last batch that this consumer was given, in any of its lives, or the others' part of its step. */
+/* The number of the consumer's next item, counted from the first item of the job, when it was given
+ * the last one of the step: the same step of the next turn, or its first item of the next epoch. */
+static uint64_t next_item(const struct sim_trainer *t, uint64_t items)
+{
+    uint64_t next = t->last_batch + (uint64_t)t->consumers;
+
+    return next < items ? t->last_epoch * items + next
+                        : (t->last_epoch + 1) * items + (uint64_t)t->consumer;
+}
+
+/* The window begins at the lowest item that nobody has consumed. That is not above the next item of
+ * this consumer, in any of its lives. */
 static void check(const struct sim_trainer *t, const struct cw_ledger *ledger,
                   const struct cw_received *received)
 {
     uint64_t items = ledger->reorder.conf.items, consumers = (uint64_t)t->consumers;
     uint64_t item = received->batch->epoch * items + received->batch->item;
     uint64_t window = t->window > consumers ? t->window : consumers;
-    uint64_t end = t->last_epoch * items + t->last_batch + 1 + consumers + window;
+    uint64_t end = next_item(t, items) + 1 + window;
 
     if (item >= end)
         sim_fail("%s was sent item %llu of epoch %llu: its window of %llu ends before it",
