@@ -170,6 +170,10 @@ static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
  * checkpoint. True: all go there. */
 static bool go_to_epoch(struct cw_job *job, uint64_t epoch)
 {
+    /* The rows of epochs that are over are dropped before these are opened again, without the items
+     * that were left out: else such items would come back with the next dispatcher. */
+    if (job->due.row)
+        cw_job_flush(job);
     if (job->layout.consumers == 1 || !cw_job_had_clients(job) ||
         !cw_job_reopen_epochs(job, epoch)) {
         restart_epochs_at(job, epoch);

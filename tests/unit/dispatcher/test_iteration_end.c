@@ -9,6 +9,7 @@
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
 #include "unit/dispatcher/made_up.h"
+#include "support/ranges.h"
 
 #define CONSUMERS 5
 
@@ -95,6 +96,11 @@ static int count_job(void *arg, const struct cw_state_job *row, struct cw_err *e
     ++*(int *)arg;
     return 0;
 }
+static int no_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
+{
+    (void)arg, (void)row, (void)err;
+    return 0;
+}
 static int no_progress(void *arg, const char *id, uint64_t epoch, int consumer,
                        const struct cw_set *items, struct cw_err *err)
 {
@@ -124,6 +130,61 @@ static void a_job_of_one_turn_leaves_no_row(void **state)
     cw_job_remove(job, "its client is gone");
     store_all();
     assert_int_equal(stored_jobs(), 0);
+}
+
+static int count_skipped(void *arg, const char *id, uint64_t epoch, const struct cw_set *items,
+                         struct cw_err *err)
+{
+    (void)id, (void)epoch, (void)err;
+    *(uint64_t *)arg += cw_set_count(items);
+    return 0;
+}
+
+static int no_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id,
+                       const struct cw_state_position *position, struct cw_err *err)
+{
+    (void)arg, (void)id, (void)consumer, (void)client_id, (void)position, (void)err;
+    return 0;
+}
+
+static uint64_t stored_skipped(void)
+{
+    const struct cw_state_reader reader = {
+        .job = no_job, .progress = no_progress, .skipped = count_skipped, .position = no_position};
+    uint64_t n = 0;
+    struct cw_err err = {0};
+    if (cw_state_load(made_up.state, &reader, &n, &err) != 0)
+        fail_msg("%s", err.msg);
+    return n;
+}
+
+static void store_job(struct cw_job *job)
+{
+    cw_job_flush(job);
+    store_all();
+}
+
+/* One of two goes back by a token to an epoch that has just ended, before that was stored. */
+static void an_epoch_that_is_opened_again_has_no_old_rows(void **state)
+{
+    (void)state;
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
+    options->consumers = 2;
+    info->items = 10;
+    struct cw_job *job = made_up_job("j", options, info);
+    job->consumers[0].client_id = job->consumers[1].client_id = 7;
+    cw_job_store(job);
+    cw_job_skip(job, 0, RANGE(4, 6), "lost");
+    store_job(job);
+    assert_int_equal(stored_skipped(), 2);
+    cw_job_skip(job, 0, RANGE(0, 10), "lost");
+    assert_int_equal(job->first_epoch, 1);
+    cw_job_resume_at(job, 1, &(struct cw_token){.epoch = 0, .item = 4});
+    store_job(job);
+    assert_int_equal(cw_job_epoch(job, 0)->skipped.n, 0);
+    assert_int_equal(stored_skipped(), 0);
 }
 
 static void on_stored(void *arg, const struct cw_err *err)
@@ -195,11 +256,6 @@ static void hear_hits(struct cw_worker *worker, uint64_t hits)
     cw_telemetry_take_counts(worker, &progress);
 }
 
-static int no_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
-{
-    (void)arg, (void)row, (void)err;
-    return 0;
-}
 static int read_counts(void *arg, const char *id, const uint64_t *counts, size_t n,
                        struct cw_err *err)
 {
@@ -308,6 +364,8 @@ int main(void)
                                         made_up_end_stored),
         cmocka_unit_test_setup_teardown(a_job_of_one_turn_leaves_no_row, made_up_begin_stored,
                                         made_up_end_stored),
+        cmocka_unit_test_setup_teardown(an_epoch_that_is_opened_again_has_no_old_rows,
+                                        made_up_begin_stored, made_up_end_stored),
         cmocka_unit_test_setup_teardown(who_waits_is_told_when_it_is_stored, made_up_begin_stored,
                                         made_up_end_stored),
         cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence,
