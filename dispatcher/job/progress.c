@@ -208,7 +208,7 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
         cw_epoch_start_at(epoch, token->item);
     for (uint32_t c = 0; epoch && c < job->layout.consumers; c++)
         if (all || c == consumer)
-            cw_epoch_reset(epoch, c, token->item, &token->beyond);
+            cw_epoch_reset(epoch, c, token->item, c == consumer ? &token->beyond : NULL);
     for (uint64_t n = token->epoch + 1; n < job->first_epoch + job->epochs_open; n++)
         cw_epoch_reset(cw_job_epoch(job, n), consumer, 0, NULL);
     for (size_t i = 0; i < job->epochs_open; i++)

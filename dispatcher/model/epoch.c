@@ -174,7 +174,8 @@ void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
 
 /* Sets the position of one of several coordinated consumers. Items are taken back one by one, since
  * they alternate with those of others, but only below the highest received item. */
-static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item)
+static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
+                        const struct cw_set *beyond)
 {
     uint64_t n = epoch->layout.consumers, prefix = cw_epoch_lowest_unconsumed(epoch);
     if (item > prefix) {
@@ -193,6 +194,12 @@ static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item
     cw_set_remove_all(&epoch->consumed, &back);
     cw_set_remove_all(&epoch->received, &back);
     cw_set_fini(&back);
+    struct cw_set ahead = {0};
+    if (beyond)
+        own_of(epoch, consumer, beyond, &epoch->consumed, &ahead);
+    cw_set_add_all(&epoch->consumed, &ahead);
+    cw_set_add_all(&epoch->received, &ahead);
+    cw_set_fini(&ahead);
 }
 
 void cw_epoch_start_at(struct cw_epoch *epoch, uint64_t item)
@@ -208,7 +215,7 @@ void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
     epoch->dirty = true;
     epoch->none_free_below = 0;
     if (is_dealt(epoch)) {
-        reset_dealt(epoch, consumer, item);
+        reset_dealt(epoch, consumer, item, beyond);
         return;
     }
     struct cw_set have = {0};

@@ -82,7 +82,7 @@ void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer);
 /* All consumers begin at `item` or above it: the lower ones count as consumed. */
 void cw_epoch_start_at(struct cw_epoch *epoch, uint64_t item);
 /* Sets the consumer's position to `item` (it resumes from a token): its lower items are consumed;
- * the others are not, except for those in `beyond`. */
+ * the others are not, except for those of its own in `beyond`. */
 void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
                     const struct cw_set *beyond);
 /* Skips the items for all consumers: they count as consumed from now on. Those that were not consumed

@@ -438,6 +438,21 @@ static void the_first_token_moves_all(void **state)
     assert_int_equal(unconsumed(job, 1, 0) + unconsumed(job, 1, 1), ITEMS - 4);
 }
 
+/* Unordered: what a token says beyond its position is what its own consumer has had. */
+static void what_a_token_has_beyond_is_its_own(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_coordinated();
+    struct cw_token token = {.epoch = 1, .item = 2};
+    cw_set_add(&token.beyond, 6, 8);
+    job->consumers[0].client_id = job->consumers[1].client_id = 0;
+    cw_job_resume_at(job, 1, &token);
+    assert_int_equal(unconsumed(job, 1, 0), 4);
+    assert_int_equal(unconsumed(job, 1, 1), 3);
+    assert_true(cw_set_has(&cw_job_epoch(job, 1)->consumed, 7));
+    cw_token_fini(&token);
+}
+
 static void a_token_opens_a_job_that_is_finished(void **state)
 {
     (void)state;
@@ -482,6 +497,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(a_token_moves_nobody_else, made_up_begin_stored, end),
         cmocka_unit_test_setup_teardown(the_first_token_moves_all, made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(what_a_token_has_beyond_is_its_own, made_up_begin_stored,
+                                        end),
         cmocka_unit_test_setup_teardown(a_token_opens_a_job_that_is_finished, made_up_begin_stored,
                                         end),
         cmocka_unit_test_setup_teardown(

@@ -158,6 +158,14 @@ static void reset_goes_back_and_forth(void **state)
     cw_epoch_skip(&epoch, RANGE(7, 8), &fresh);
     cw_epoch_reset(&epoch, 1, 4, NULL); /* what is left out stays so */
     assert_true(cw_set_has(&epoch.consumed, 7));
+    cw_set_clear(&beyond);
+    cw_set_add(&beyond, 8, 12); /* of these its token has 9 and 11 */
+    cw_epoch_reset(&epoch, 0, 4, NULL);
+    cw_epoch_reset(&epoch, 1, 4, &beyond);
+    assert_true(cw_set_has(&epoch.consumed, 9) && cw_set_has(&epoch.received, 9));
+    assert_true(cw_set_has(&epoch.consumed, 11) && cw_set_has(&epoch.received, 11));
+    assert_false(cw_set_has(&epoch.consumed, 8) || cw_set_has(&epoch.consumed, 10));
+    assert_int_equal(cw_epoch_next_of(&epoch, 1), 5);
     cw_set_fini(&beyond);
     cw_set_fini(&fresh);
     cw_epoch_fini(&epoch);
