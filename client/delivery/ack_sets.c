@@ -66,6 +66,9 @@ void cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger)
                     cw_reorder_received(order, epoch));
     add_set(&sets->consumed, &sets->consumed_n, &order->conf, first,
             cw_map_get(&ledger->all_consumed, first));
+    for (size_t i = 0; cw_map_next(&ledger->all_consumed, &i, &epoch, &state);)
+        if (epoch > first)
+            add_set(&sets->consumed, &sets->consumed_n, &order->conf, epoch, state);
     cw_set_fini(&whole);
     cw_epoch_sets_clear(&ledger->received);
     cw_epoch_sets_clear(&ledger->consumed);

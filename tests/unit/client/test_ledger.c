@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 #include "base/mem.h"
-#include "client/delivery/ledger.h"
+#include "client/delivery/ack_sets.h"
 #include "client/model/public.h"
 #include "support/ranges.h"
 
@@ -184,6 +184,25 @@ static void what_is_lost_is_consumed_at_once_if_unordered(void **state)
     assert_false(is_consumed(3));
 }
 
+/* The hello of the next stream has what was consumed of any epoch. */
+static void all_that_is_consumed_is_said_again(void **state)
+{
+    (void)state;
+    struct cw_ack_sets sets = {0};
+    ledger.reorder.conf.unordered = job.unordered = true;
+    ledger.reorder.conf.epochs = 2;
+    cw_ledger_skip(&ledger, 0, RANGE(1, 2), true);
+    cw_ledger_skip(&ledger, 1, RANGE(3, 5), true);
+    cw_ack_sets_all(&sets, &ledger);
+    assert_int_equal(sets.consumed_n, 2);
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        assert_int_equal(sets.consumed[epoch]->epoch, epoch);
+        assert_int_equal(sets.consumed[epoch]->n_items, 1);
+        assert_int_equal(sets.consumed[epoch]->items[0]->lo, epoch == 0 ? 1 : 3);
+    }
+    cw_ack_sets_fini(&sets);
+}
+
 static void the_end_of_the_epoch_moves_the_position(void **state)
 {
     (void)state;
@@ -236,6 +255,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(duplicates_and_strangers_stay_the_callers, setup, teardown),
     cmocka_unit_test_setup_teardown(what_is_lost_is_passed_over, setup, teardown),
     cmocka_unit_test_setup_teardown(what_is_lost_is_consumed_at_once_if_unordered, setup, teardown),
+    cmocka_unit_test_setup_teardown(all_that_is_consumed_is_said_again, setup, teardown),
     cmocka_unit_test_setup_teardown(the_end_of_the_epoch_moves_the_position, setup, teardown),
     cmocka_unit_test_setup_teardown(nothing_is_left_behind, setup, teardown),
     cmocka_unit_test_setup_teardown(rows_that_were_walked_hold_no_credit, setup_sparse, teardown)};
