@@ -314,6 +314,31 @@ void cw_ledger_fini(struct cw_ledger *ledger)
     *ledger = (struct cw_ledger){0};
 }
 
+/* Returns whether the trainer has not consumed the item, of which an output has come. */
+static bool is_pending(const struct cw_ledger *ledger, uint64_t epoch, uint64_t item)
+{
+    uint64_t local = item / ledger->reorder.conf.consumers;
+    bool pending = cw_reorder_holds(&ledger->reorder, epoch, item);
+    for (size_t i = 0; i < ledger->records_n && !pending; i++) {
+        const struct cw_ledger_record *record = record_at(ledger, i);
+        pending = record->epoch == epoch && record->lo <= local && local < record->hi;
+    }
+    return pending;
+}
+
+/* Shared jobs: an item that another consumer has consumed, or that was left out, was leased for this
+ * one. So the dispatcher has died before it had stored what it had told, and the next one does not
+ * know. It learns it from here, since nothing else would ever end the item. */
+static void say_over(struct cw_ledger *ledger, uint64_t epoch, uint64_t item)
+{
+    if (ledger->job->mode != CW_MODE_SHARED || is_pending(ledger, epoch, item))
+        return;
+    cw_set_add(cw_epoch_sets_get(&ledger->received, epoch), item, item + 1);
+    cw_set_add(cw_epoch_sets_get(&ledger->consumed, epoch), item, item + 1);
+    if (epoch >= ledger->pos.epoch)
+        cw_set_add(cw_epoch_sets_get(&ledger->all_consumed, epoch), item, item + 1);
+}
+
 int cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received, struct cw_err *err)
 {
     uint64_t epoch = received->batch->epoch, number = received->batch->item,
@@ -324,6 +349,7 @@ int cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received, struct
         cw_set_add(cw_epoch_sets_get(&ledger->received, epoch), local, local + 1);
         ledger->buffered += cost;
     } else if (rc == 0) {
+        say_over(ledger, epoch, number);
         atomic_fetch_add_explicit(&ledger->job->counts.duplicates, 1, memory_order_relaxed);
     }
     return rc;

@@ -54,6 +54,8 @@ void cw_reorder_fini(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_e
  * caller. */
 int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item, void *entry,
                    struct cw_err *err);
+/* Returns whether an entry of the item was put in and not yet taken. */
+bool cw_reorder_holds(const struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item);
 /* The items of the epoch will not come, unless they have. Returns how many items of this consumer are
  * skipped by that. */
 uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch,

@@ -16,17 +16,17 @@ static bool is_past(const struct cw_consumer *consumer, const struct cw_epoch *e
     return consumer->position.epoch > epoch->number;
 }
 
-/* Shared jobs: picks the attached consumer that has the fewest unconsumed items and reaches the
- * worker. Items of later epochs do not count: that consumer waits for this epoch to end, and the
- * items of a consumer that died must go to somebody. */
-static bool pick_consumer(const struct cw_share *share, const struct cw_epoch *epoch, int64_t now,
-                          uint32_t *ret_consumer)
+/* Shared jobs: picks, of the attached consumers that are past the epoch or not, the one that has the
+ * fewest unconsumed items and reaches the worker. Items of later epochs do not count: that consumer
+ * waits for this epoch to end, and the items of a consumer that died must go to somebody. */
+static bool pick_of(const struct cw_share *share, const struct cw_epoch *epoch, int64_t now,
+                    bool past, uint32_t *ret_consumer)
 {
     const struct cw_job *job = share->job;
     uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         if (!job->consumers[c].client || cw_unreachable_find(share, c, now) ||
-            is_past(&job->consumers[c], epoch))
+            is_past(&job->consumers[c], epoch) != past)
             continue;
         uint64_t n = 0;
         for (size_t e = 0; e < job->epochs_open && job->epochs[e]->number <= epoch->number; e++)
@@ -37,6 +37,22 @@ static bool pick_consumer(const struct cw_share *share, const struct cw_epoch *e
         }
     }
     return best != UINT64_MAX;
+}
+
+static bool has_consumer_in(const struct cw_job *job, const struct cw_epoch *epoch)
+{
+    for (uint32_t c = 0; c < job->layout.consumers; c++)
+        if (job->consumers[c].client && !is_past(&job->consumers[c], epoch))
+            return true;
+    return false;
+}
+
+/* If nobody is in the epoch any more, a consumer that is past it says that the item is over. */
+static bool pick_consumer(const struct cw_share *share, const struct cw_epoch *epoch, int64_t now,
+                          uint32_t *ret_consumer)
+{
+    bool past = !has_consumer_in(share->job, epoch);
+    return pick_of(share, epoch, now, past, ret_consumer);
 }
 
 /* Shared jobs: finds the consumer that the run is for. Items that were leased for a consumer before

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include "base/mem.h"
 #include "client/delivery/ack_sets.h"
+#include "client/delivery/epoch_sets.h"
 #include "client/model/public.h"
 #include "support/ranges.h"
 
@@ -33,6 +34,15 @@ static int setup(void **state)
 {
     (void)state;
     return begin(false);
+}
+
+static int setup_shared(void **state)
+{
+    (void)state;
+    (void)begin(false);
+    job.mode = CW_MODE_SHARED;
+    ledger.reorder.conf.unordered = true;
+    return 0;
 }
 
 static int setup_sparse(void **state)
@@ -184,6 +194,58 @@ static void what_is_lost_is_consumed_at_once_if_unordered(void **state)
     assert_false(is_consumed(3));
 }
 
+static bool is_received(uint64_t item)
+{
+    const struct cw_set *set = cw_map_get(&ledger.received, 0);
+    return set && cw_set_has(set, item);
+}
+
+/* As an acknowledgement that was sent. */
+static void forget_what_is_new(void)
+{
+    cw_epoch_sets_clear(&ledger.received);
+    cw_epoch_sets_clear(&ledger.consumed);
+}
+
+/* Shared: what others have, or what is left out, is leased for this consumer by a dispatcher that
+ * does not know. */
+static void what_comes_though_it_is_over_is_said_to_be(void **state)
+{
+    (void)state;
+    assert_int_equal(put(0), 1);
+    assert_int_equal(put(1), 1);
+    drain("01");
+    assert_int_equal(put(2), 1);
+    cw_ledger_skip(&ledger, 0, RANGE(3, 4), false);
+    cw_ledger_skip(&ledger, 0, RANGE(4, 5), true);
+    trainer_is_at(1, 1);
+    forget_what_is_new();
+    for (uint64_t item = 1; item < ITEMS; item++)
+        assert_int_equal(put(item), 0);
+    /* the trainer has one that it may come back from, the next waits for it */
+    assert_true(!is_consumed(1) && !is_received(1) && !is_consumed(2) && !is_received(2));
+    assert_true(is_consumed(3) && is_received(3) && is_consumed(4) && is_received(4));
+    assert_true(cw_set_has(cw_map_get(&ledger.all_consumed, 0), 3));
+    drain("2.");
+    forget_what_is_new();
+    assert_int_equal(put(2) + put(3), 0); /* also when the epoch is over for it */
+    assert_true(!is_consumed(2) && is_consumed(3));
+    trainer_is_at(4, 4);
+    forget_what_is_new();
+    assert_int_equal(put(3), 0);
+    assert_true(is_consumed(3));
+    assert_null(cw_map_get(&ledger.all_consumed, 0));
+}
+
+static void a_duplicate_says_nothing_to_others_than_shared(void **state)
+{
+    (void)state;
+    cw_ledger_skip(&ledger, 0, RANGE(3, 4), true);
+    forget_what_is_new();
+    assert_int_equal(put(3), 0);
+    assert_true(!is_consumed(3) && !is_received(3));
+}
+
 /* The hello of the next stream has what was consumed of any epoch. */
 static void all_that_is_consumed_is_said_again(void **state)
 {
@@ -255,6 +317,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(duplicates_and_strangers_stay_the_callers, setup, teardown),
     cmocka_unit_test_setup_teardown(what_is_lost_is_passed_over, setup, teardown),
     cmocka_unit_test_setup_teardown(what_is_lost_is_consumed_at_once_if_unordered, setup, teardown),
+    cmocka_unit_test_setup_teardown(what_comes_though_it_is_over_is_said_to_be, setup_shared,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_duplicate_says_nothing_to_others_than_shared, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(all_that_is_consumed_is_said_again, setup, teardown),
     cmocka_unit_test_setup_teardown(the_end_of_the_epoch_moves_the_position, setup, teardown),
     cmocka_unit_test_setup_teardown(nothing_is_left_behind, setup, teardown),

@@ -128,6 +128,20 @@ static void test_shared_items_of_an_epoch_that_is_over_for_one(void **state)
         assert_int_equal(lease->consumer, 1);
 }
 
+/* Then it says that the item is over: nobody else would. */
+static void test_shared_items_of_an_epoch_that_is_over_for_all(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job(CW_MODE_SHARED, 2, "off");
+    struct cw_share *one = cw_share_get(job, made_up_worker(1, 2));
+    job->consumers[0].position.epoch = 1;
+    job->consumers[1].client = NULL;
+    cw_lease_fill_all(&made_up);
+    assert_non_null(one->leases);
+    for (const struct cw_lease *lease = one->leases; lease; lease = lease->next)
+        assert_int_equal(lease->consumer, 0);
+}
+
 /* Everybody gets every item, so a worker that one cannot reach is of no use. */
 static void test_items_for_all(void **state)
 {
@@ -173,6 +187,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shared_items_go_to_who_reaches_the_worker,
                                         made_up_begin_stored, made_up_end_stored),
         cmocka_unit_test_setup_teardown(test_shared_items_of_an_epoch_that_is_over_for_one,
+                                        made_up_begin_stored, made_up_end_stored),
+        cmocka_unit_test_setup_teardown(test_shared_items_of_an_epoch_that_is_over_for_all,
                                         made_up_begin_stored, made_up_end_stored),
         TEST(test_items_for_all),
         TEST(test_it_is_replaced),
