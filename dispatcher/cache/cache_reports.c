@@ -59,6 +59,9 @@ static void on_written(struct cw_cache_service *cache, const Cachew__V1__CacheEv
     }
     cw_catalogue_mark_dirty(key);
     cache->due.quotas = true;
+    /* It may have been known by the first report, and evicted since: only the store knows. */
+    if (!known && event->again)
+        cache->due.listing = true;
 }
 
 /* A worker has not found the chunk. If the chunk is young, the worker may have looked for it before

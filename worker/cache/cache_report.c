@@ -2,7 +2,8 @@
 /* Reports events of the cache to the dispatcher. Nobody else knows a chunk that this worker has
  * written, so its event is sent again until the dispatcher has surely received it: it was sent on
  * the present stream, and some time ago. A dispatcher that gets an event twice recognizes the chunk
- * by its name; if it gets none, a listing of the store finds the chunk. */
+ * by its name, or lists the store if it does not know that chunk; if it gets none, a listing of the
+ * store finds the chunk. */
 #include "worker/cache/cache_report.h"
 
 #include "base/clock.h"
@@ -51,6 +52,7 @@ static Cachew__V1__CacheEvent *event_to(const struct cw_wcache_event *from)
     to->job_id = from->job_id ? from->job_id : empty;
     to->node = from->node ? from->node : empty;
     to->why = from->why ? from->why : empty;
+    to->again = from->sent_ms > 0;
     return to;
 }
 
@@ -61,8 +63,8 @@ static void add_events(struct cw_wcache *c, Cachew__V1__Progress *progress, int6
     progress->cache_events = CW_NEW_ARRAY(Cachew__V1__CacheEvent *, n);
     for (; n > 0; n--) {
         struct cw_wcache_event *event = c->events[c->sent_n++];
-        event->sent_ms = now_ms;
         progress->cache_events[progress->n_cache_events++] = event_to(event);
+        event->sent_ms = now_ms;
     }
 }
 

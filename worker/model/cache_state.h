@@ -83,7 +83,7 @@ struct cw_wcache_event {
     struct cw_hash key;
     uint64_t records, bytes, cost_ns;
     char *job_id, *node; /* set on the loop thread */
-    int64_t sent_ms;     /* when it was reported to the dispatcher */
+    int64_t sent_ms;     /* when it was reported to the dispatcher; 0: it was not */
 };
 
 struct cw_wcache {

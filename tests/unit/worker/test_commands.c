@@ -10,7 +10,9 @@
 
 #include "base/mem.h"
 #include "unit/worker/bare_worker.h"
+#include "worker/cache/cache_events.h"
 #include "worker/cache/cache_keys.h"
+#include "worker/cache/cache_report.h"
 #include "worker/session/commands.h"
 
 static char job_id[] = "job", other_id[] = "other", empty[] = "";
@@ -153,6 +155,43 @@ static void test_chunks(void **state)
     bare_free(w);
 }
 
+/* Whether each event of the cache that is reported now was reported before, as digits. */
+static void expect_reported(struct cw_worker_state *w, const char *want)
+{
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    cw_wcache_report(w, &progress, false);
+    assert_int_equal(progress.n_cache_events, strlen(want));
+    for (size_t i = 0; i < progress.n_cache_events; i++)
+        assert_int_equal(progress.cache_events[i]->again, want[i] == '1');
+    cw_wcache_report_free(&progress);
+}
+
+static void add_event(struct cw_worker_state *w)
+{
+    struct cw_wcache_event *event = CW_NEW(struct cw_wcache_event);
+    event->name = cw_mem_strdup("a chunk");
+    CW_GROW(w->cache.events, w->cache.events_n, w->cache.events_cap);
+    w->cache.events[w->cache.events_n++] = event;
+}
+
+/* On the next stream to a dispatcher all is reported again that it may not have heard. */
+static void test_reported_again(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    struct cw_wcache_store store = {0};
+    w->cache.store = &store;
+    add_event(w);
+    expect_reported(w, "0");
+    expect_reported(w, "");
+    cw_wcache_report_detached(w);
+    add_event(w);
+    expect_reported(w, "10");
+    cw_wcache_drop_events(w);
+    cw_mem_free(w->cache.events);
+    bare_free(w);
+}
+
 /* A command that a newer dispatcher knows is passed over. */
 static void test_unknown(void **state)
 {
@@ -165,8 +204,9 @@ static void test_unknown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_job), cmocka_unit_test(test_revoke),
-                                       cmocka_unit_test(test_parts), cmocka_unit_test(test_chunks),
-                                       cmocka_unit_test(test_unknown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_job),     cmocka_unit_test(test_revoke),
+        cmocka_unit_test(test_parts),   cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_unknown), cmocka_unit_test(test_reported_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
