@@ -17,6 +17,7 @@
  * then 300, and so on, since only a trial shows that a ceiling was lifted. Workers that other jobs
  * have are wanted as long as the trainer waits, and no longer. */
 #include <math.h>
+#include <string.h>
 
 #include "policies/scale_explain.h"
 #include "policies/scale_int.h"
@@ -239,8 +240,8 @@ static double rest_at(const struct look *l)
     if (s->phase != CW_SCALE_STABLE || s->converged.remote != l->now.workers)
         s->calm = 0;
     s->phase = CW_SCALE_STABLE;
-    s->converged = (struct cw_scale_window){.seconds = 1,
-                                            .batches = l->now.given,
+    s->converged = (struct cw_scale_window){.seconds = l->now.windows,
+                                            .batches = l->now.windows * l->now.given,
                                             .wait_share = l->now.wait,
                                             .rate = l->now.rate,
                                             .step_s = l->now.demand > 0 ? 1 / l->now.demand : 0,
@@ -293,7 +294,7 @@ static double end_trial(const struct look *l)
     if (l->now.workers == s->doubt || l->now.windows < WINDOWS_TRIAL)
         return s->remote;
     double before = s->doubt;
-    if (l->now.given > s->converged.batches * (1 + l->slack)) {
+    if (l->now.given > s->converged.batches / s->converged.seconds * (1 + l->slack)) {
         s->levels_n = 0;
         cw_scale_level_keep(s, &l->now);
         cw_scale_look_anew(s);
@@ -308,7 +309,12 @@ static double end_trial(const struct look *l)
 
 static void look_at(struct look *l)
 {
-    cw_scale_explain(&l->view, l->s, l->most, l->slack);
+    struct cw_scale_measured m = {.n = l->s->levels_n,
+                                  .noise = cw_scale_level_noise(l->s),
+                                  .most = l->most,
+                                  .slack = l->slack};
+    memcpy(m.levels, l->s->levels, sizeof(m.levels));
+    cw_scale_explain(&l->view, &m);
     l->best = cw_scale_rightest(&l->view, &l->best_right);
     l->here_right = cw_scale_is_right(&l->view, l->now.workers);
 }

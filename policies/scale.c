@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calculations that several policies about workers share: medians, limits, and what a worker is
- * worth. */
+/* Calculations that several policies about workers share: histories, medians, and limits. */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -48,36 +47,6 @@ double cw_scale_median(const double *v, size_t n)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-static double median3(const double v[CW_SCALE_MEDIAN_OF])
-{
-    return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
-}
-
-bool cw_scale_medians(const struct cw_scale_state *s, struct cw_scale_window *ret)
-{
-    double batch[CW_SCALE_MEDIAN_OF], step[CW_SCALE_MEDIAN_OF], wait[CW_SCALE_MEDIAN_OF],
-        rate[CW_SCALE_MEDIAN_OF];
-    if (s->history_n < CW_SCALE_MEDIAN_OF)
-        return false;
-    const struct cw_scale_window *last = &s->history[s->history_n - 1];
-    for (size_t i = 0; i < CW_SCALE_MEDIAN_OF; i++) {
-        const struct cw_scale_window *w = last - i;
-        if (w->remote != last->remote || w->local != last->local)
-            return false;
-        batch[i] = cw_scale_batch_s(w);
-        step[i] = w->step_s;
-        wait[i] = w->wait_share;
-        rate[i] = w->rate;
-    }
-    *ret = *last;
-    ret->seconds = median3(batch);
-    ret->batches = 1;
-    ret->step_s = median3(step);
-    ret->wait_share = median3(wait);
-    ret->rate = median3(rate);
-    return true;
-}
-
 double cw_scale_clamp(double remote, const struct cw_scale_available *available,
                       const struct cw_scale_options *options)
 {
@@ -97,34 +66,10 @@ double cw_scale_clamp_now(double remote, const struct cw_scale_available *availa
     return available->granted > 0 && available->granted < n ? available->granted : n;
 }
 
-bool cw_scale_pays(const struct cw_scale_options *options, double m, double u, double n, double t,
-                   double least)
-{
-    double client = options->client_price, worker = options->worker_price;
-    if (m <= 0 || u <= 0)
-        return true;
-    if (client > 0 && worker > 0)
-        return (client + n * worker) / t < (client + m * worker) / u;
-    return t / u - 1 >= least * (n / m - 1);
-}
-
 void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision,
                      double remote, double local)
 {
     decision->changed = remote != state->remote || local != state->local;
     decision->remote = state->remote = remote;
     decision->local = state->local = local;
-}
-
-double cw_scale_local_room(const struct cw_scale_state *state, const struct cw_scale_window *window,
-                           double step_s, double slack)
-{
-    const struct cw_scale_window *more = cw_scale_other(state, true);
-    double fine = step_s * (1 + slack);
-    if (!more || more->local <= window->local || step_s <= 0 || window->step_s <= fine)
-        return (double)INFINITY;
-    double slope = (more->step_s - window->step_s) / (more->local - window->local);
-    if (slope <= 0)
-        return (double)INFINITY;
-    return fmax(floor(window->local - (window->step_s - fine) / slope), state->phase_count);
 }

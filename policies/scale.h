@@ -64,12 +64,17 @@ struct cw_scale_available {
 };
 /* What was measured with one number of workers: means of its windows, without odd ones. */
 struct cw_scale_level {
-    double workers, windows;
+    double workers, local; /* remote and local ones */
+    double windows;
     double given;  /* batches per second that the trainer got */
     double demand; /* batches per second that the trainer would take; 0: unknown */
     double wait;   /* part of its time that the trainer waited */
     double rate;   /* rate of one worker, as workers report it; 0: unknown */
+    double free;   /* part of that time that its threads did not wait for anything; 0: unknown */
     double before; /* 1: measured before the workers, or what limits them, changed */
+    /* By which part local workers made the trainer's step longer, which `demand` does not count,
+     * and the variance of that, in units of the noise of one window. */
+    double slower, slower_variance;
 };
 #define CW_SCALE_LEVELS 8
 enum cw_scale_phase {
@@ -87,8 +92,8 @@ struct cw_scale_state {
     double remote, local;                             /* the present target; 0, 0: none yet */
     struct cw_scale_window history[CW_SCALE_HISTORY]; /* oldest first */
     size_t history_n;
-    struct cw_scale_window converged;
-    double calm; /* number of windows since the state has been stable */
+    struct cw_scale_window converged; /* auto: its windows together, each as of one second */
+    double calm;                      /* number of windows since the state has been stable */
     /* pecan: number of workers when the phase began. auto: number of retries. */
     double phase_count;
     /* autoscale auto: what was measured with each number of workers so far, the latest last */
@@ -96,19 +101,9 @@ struct cw_scale_state {
     size_t levels_n;
     double moves, age; /* changes of the target, and windows, since something was new */
     double demand;     /* batches per second that the trainer consumes without waiting */
-    double floor;      /* autoplace: a number of workers that was too small for the demand */
-    /* for placement: 1 if the job can have no remote workers, so that `remote` means local */
-    double here;
-    /* Number of windows in a row that contradict the target; -1: one that says that it is not
-     * enough, although the model says that it is. */
+    /* autoscale auto: the number of workers before a trial of a few more; 0: there is none. */
     double doubt;
-    /* The fields below are used by autoplace auto. */
-    double needed; /* number of workers that should be enough */
-    /* remote workers that were enough together with phase_count local ones; -1: unknown */
-    double enough;
-    double local_floor; /* a number of local workers that slowed the trainer down */
-    double patience;    /* number of trials in a row, in the stable state, that changed nothing */
-    struct cw_scale_window rest; /* medians in the stable state; 0 seconds: none yet */
+    double here; /* autoplace auto: 1 if the job could have no remote workers */
 };
 struct cw_scale_decision {
     double remote, local; /* how many workers the job should have */

@@ -3,122 +3,22 @@
 
 #include <math.h>
 
-#include "policies/scale_level.h"
+#include "policies/scale_sights.h"
 
 #define UNBOUNDED ((double)INFINITY)
-#define AGREE_SIGMAS 3.0
-#define AGREE_BIAS 0.01
-#define AS_MUCH 0.97          /* a rate that is at least this part of another one counts as equal */
-#define WAITS_ALWAYS 0.9      /* who waits this part of the time shows nothing by it */
-#define WEIGHT_MOST 36.0      /* no formula is more exact than so many windows */
-#define WINDOWS_ENOUGH 16     /* so many windows say what the demand is */
-#define CONTENTION_SOME 0.002 /* sizes of contention that are usual, and that happen */
+#define CONTENTION_SOME 0.0015 /* sizes of contention that are usual, and that happen */
 #define CONTENTION_MUCH 0.1
+#define UNEXPLAINED 30.0 /* a larger misfit is no explanation */
 #define IMPROBABLE 1e-3
 #define TOO_MANY 1.05
-#define TOLD_RANGE 3.0    /* what workers say may be off by a factor of up to e to this, if it is */
 #define FITS_TOP 8        /* number of explanations that are asked which numbers are right */
 #define AS_PROBABLE 0.005 /* a difference of probabilities that does not count */
 #define FEW 12            /* below this number the fewest of equally probable ones is taken */
 #define RIGHT_NOW 0.02    /* worth of being right with the next number, and not only after it */
 #define WORTH_LEAST 0.02  /* what a trial must bring */
 #define APART_WINDOWS 5   /* rates that so many windows can tell apart are different */
-#define SQRT_2PI 2.5066
 
 #define HAS(p) (1u << CW_SCALE_##p)
-
-/* ---- what was seen ---- */
-
-static void see(struct cw_scale_sights *s, enum cw_scale_sight sight,
-                const struct cw_scale_level *l, double value, double weight)
-{
-    if (s->n < CW_SCALE_SEEN_MOST && value > 0 && weight > 0)
-        s->seen[s->n++] = (struct cw_scale_seen){
-            .sight = sight,
-            .workers = l->workers,
-            .value = log(value),
-            .weight = weight,
-            .at_least = sight != CW_SCALE_SEES_CURVE && l->wait<s->waits, .before = l->before> 0};
-}
-
-static bool agrees(const struct cw_scale_sights *s, double off, double variance)
-{
-    return fabs(off) <= AGREE_SIGMAS * s->noise * sqrt(variance) + AGREE_BIAS;
-}
-
-static void see_workers(struct cw_scale_sights *s, const struct cw_scale_level *l, bool told)
-{
-    double could = l->rate * l->workers, weight = l->windows;
-    if (l->wait < s->waits) {
-        if (could >= AS_MUCH * l->given)
-            see(s, CW_SCALE_SEES_CURVE, l, could, weight);
-        if (l->demand <= 0)
-            see(s, CW_SCALE_SEES_GIVEN, l, l->given, weight);
-        return;
-    }
-    double off = could > 0 ? log(could / l->given) : 0;
-    if (could > 0 && agrees(s, off, 2 / weight)) {
-        see(s, CW_SCALE_SEES_GIVEN, l, sqrt(l->given * could), 2 * weight);
-        return;
-    }
-    see(s, CW_SCALE_SEES_GIVEN, l, l->given, weight);
-    if (told && off > 0)
-        see(s, CW_SCALE_SEES_CURVE, l, could, weight);
-}
-
-/* What the trainer's waiting says, if that agrees with the number of its batches. */
-static void see_share(struct cw_scale_sights *s, const struct cw_scale_level *l, double demand)
-{
-    double busy = 1 - l->wait, of_wait = l->wait / busy, variance = of_wait * of_wait / l->windows;
-    if (l->demand <= 0 || l->wait >= WAITS_ALWAYS ||
-        !agrees(s, log(l->demand / demand), 2 / l->windows) ||
-        (l->wait >= s->waits &&
-         !agrees(s, log(l->given / l->demand / busy), variance + 2 / l->windows)))
-        return;
-    see(s, CW_SCALE_SEES_SHARE, l, busy, fmin(1 / variance, WEIGHT_MOST));
-}
-
-/* Returns the trainer's demand by all levels, or by the last one if that was measured for long; 0:
- * unknown. */
-static double demand_of(const struct cw_scale_state *state, double *ret_weight)
-{
-    double demand = 0, weight = 0;
-    for (size_t i = state->levels_n; i-- > 0 && weight < WINDOWS_ENOUGH;) {
-        const struct cw_scale_level *l = &state->levels[i];
-        demand += l->demand * l->windows;
-        weight += l->demand > 0 ? l->windows : 0;
-    }
-    *ret_weight = weight;
-    return weight > 0 ? demand / weight : 0;
-}
-
-/* told: what workers could give by their own rates is believed even if they gave less. */
-static struct cw_scale_sights sights_of(const struct cw_scale_state *state, double most,
-                                        double slack, bool told)
-{
-    struct cw_scale_sights s = {.noise = cw_scale_level_noise(state),
-                                .most = most,
-                                .waits = fmin(CW_SCALE_WAITS, slack / 2)};
-    double weight, demand = demand_of(state, &weight);
-    for (size_t i = 0; i < state->levels_n; i++) {
-        see_workers(&s, &state->levels[i], told);
-        see_share(&s, &state->levels[i], demand);
-    }
-    see(&s, CW_SCALE_SEES_DEMAND, &(struct cw_scale_level){.wait = 1}, demand, weight);
-    return s;
-}
-
-static bool is_told_more(const struct cw_scale_state *state)
-{
-    struct cw_scale_sights s = {.noise = cw_scale_level_noise(state)};
-    for (size_t i = 0; i < state->levels_n; i++) {
-        const struct cw_scale_level *l = &state->levels[i];
-        double off = l->rate > 0 ? log(l->rate * l->workers / l->given) : 0;
-        if (l->wait >= CW_SCALE_WAITS && off > 0 && !agrees(&s, off, 2 / l->windows))
-            return true;
-    }
-    return false;
-}
 
 /* ---- explanations ---- */
 
@@ -126,11 +26,12 @@ struct belief {
     struct cw_scale_view *view;
     const struct cw_scale_sights *sights;
     double prior;
-    bool changed;
+    bool changed, local;
+    bool last_resort; /* nothing else explains what was seen */
 };
 
 /* Keeps the most probable ones in order. */
-static void consider(const struct belief *b, struct cw_scale_fit fit, double prior)
+static void consider_one(const struct belief *b, struct cw_scale_fit fit, double prior)
 {
     struct cw_scale_view *v = b->view;
     if (!cw_scale_fit(&fit, b->sights))
@@ -145,6 +46,19 @@ static void consider(const struct belief *b, struct cw_scale_fit fit, double pri
     v->fits[at] = fit;
 }
 
+/* Local workers are as fast as remote ones, or not. */
+static void consider(const struct belief *b, struct cw_scale_fit fit, double prior)
+{
+    consider_one(b, fit, b->local ? 0.5 * prior : prior);
+    if (!b->local)
+        return;
+    fit.has |= HAS(SPEED);
+    consider_one(b, fit, 0.5 * prior);
+    fit.shared = true;
+    if (b->last_resort)
+        consider_one(b, fit, 0.5 * prior);
+}
+
 /* Counts the numbers of workers of which something was seen. */
 static size_t numbers_seen(const struct cw_scale_sights *s)
 {
@@ -152,7 +66,8 @@ static size_t numbers_seen(const struct cw_scale_sights *s)
     for (size_t i = 0; i < s->n; i++) {
         bool again = s->seen[i].sight == CW_SCALE_SEES_DEMAND;
         for (size_t k = 0; k < i; k++)
-            again = again || s->seen[k].workers == s->seen[i].workers;
+            again = again || (s->seen[k].workers == s->seen[i].workers &&
+                              s->seen[k].local == s->seen[i].local);
         n += !again;
     }
     return n;
@@ -164,7 +79,8 @@ static bool is_edge(const struct cw_scale_sights *s, size_t at)
     const struct cw_scale_seen *o = &s->seen[at];
     bool again = o->at_least || o->sight == CW_SCALE_SEES_DEMAND;
     for (size_t k = 0; k < at; k++)
-        again = again || (s->seen[k].workers == o->workers && s->seen[k].before == o->before);
+        again = again || (s->seen[k].workers == o->workers && s->seen[k].local == o->local &&
+                          s->seen[k].before == o->before);
     return !again;
 }
 
@@ -195,6 +111,7 @@ static void consider_ceilings(const struct belief *b, struct cw_scale_fit fit, d
         if (i < b->sights->n && (b->sights->seen[i].before || !is_edge(b->sights, i)))
             continue;
         fit.last = i < b->sights->n ? b->sights->seen[i].workers : all ? 0 : UNBOUNDED;
+        fit.last_local = i < b->sights->n ? b->sights->seen[i].local : 0;
         if (b->changed)
             consider_before(b, fit, prior);
         else
@@ -224,14 +141,6 @@ static void consider_all(const struct belief *b, struct cw_scale_fit fit)
     fit.usual = CONTENTION_MUCH;
     if (!b->changed)
         consider_shapes(b, fit, 0.02);
-}
-
-static bool has_before(const struct cw_scale_state *state)
-{
-    bool before = false;
-    for (size_t i = 0; i < state->levels_n; i++)
-        before = before || state->levels[i].before > 0;
-    return before;
 }
 
 static void consider_changes(const struct belief *b)
@@ -264,38 +173,38 @@ static void weigh(struct cw_scale_view *v, double slack)
     }
 }
 
-/* What is seen in addition must be met; otherwise it could be anything up to TOLD_FACTOR. */
-static double told_prior(const struct cw_scale_sights *sights, const struct cw_scale_sights *told)
+static bool is_changed(const struct cw_scale_measured *m)
 {
-    double prior = 1;
-    for (size_t i = 0, k = 0; i < told->n; i++) {
-        bool is_new = k >= sights->n || sights->seen[k].sight != told->seen[i].sight ||
-                      sights->seen[k].workers != told->seen[i].workers;
-        if (is_new)
-            prior *= TOLD_RANGE * sqrt(told->seen[i].weight) / (told->noise * SQRT_2PI);
-        else
-            k++;
-    }
-    return prior;
+    bool before = false;
+    for (size_t i = 0; i < m->n; i++)
+        before = before || m->levels[i].before > 0;
+    return before;
 }
 
-void cw_scale_explain(struct cw_scale_view *v, const struct cw_scale_state *state, double most,
-                      double slack)
+void cw_scale_explain(struct cw_scale_view *v, const struct cw_scale_measured *m)
 {
-    *v = (struct cw_scale_view){.most = most, .demand = UNBOUNDED};
-    bool more = is_told_more(state);
-    struct cw_scale_sights sights = sights_of(state, most, slack, false),
-                           told = sights_of(state, most, slack, true);
-    consider_changes(&(struct belief){v, &sights, 1, has_before(state)});
-    if (more)
-        consider_changes(&(struct belief){v, &told, told_prior(&sights, &told), has_before(state)});
+    v->n = 0;
+    v->most = m->most;
+    v->demand = UNBOUNDED;
+    for (int trust = 0; trust < CW_SCALE_TRUSTS; trust++) {
+        struct belief b = {.view = v,
+                           .sights = &v->sights[trust],
+                           .changed = is_changed(m),
+                           .local = m->local,
+                           .last_resort = trust == CW_SCALE_TRUST_NONE};
+        bool done = v->n > 0 && v->fits[0].misfit < UNEXPLAINED;
+        if (trust == CW_SCALE_TRUST_NONE && done)
+            break;
+        if (cw_scale_sights(m, (enum cw_scale_trust)trust, &v->sights[trust], &b.prior))
+            consider_changes(&b);
+    }
     if (v->n == 0)
         return;
     v->misfit = v->fits[0].misfit;
-    v->apart = sights.noise / sqrt(APART_WINDOWS);
+    v->apart = m->noise / sqrt(APART_WINDOWS);
     if (v->fits[0].has & HAS(DEMAND))
         v->demand = exp(v->fits[0].v[CW_SCALE_DEMAND]);
-    weigh(v, slack);
+    weigh(v, m->slack);
 }
 
 /* ---- numbers of workers ---- */

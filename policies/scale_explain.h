@@ -4,12 +4,12 @@
 #ifndef CW_POLICIES_SCALE_EXPLAIN_H
 #define CW_POLICIES_SCALE_EXPLAIN_H
 
-#include "policies/scale.h"
-#include "policies/scale_fit.h"
+#include "policies/scale_sights.h"
 
 #define CW_SCALE_FITS_MOST 24
 
 struct cw_scale_view {
+    struct cw_scale_sights sights[CW_SCALE_TRUSTS];
     /* the probable explanations, the most probable first; their probabilities are 1 together */
     struct cw_scale_fit fits[CW_SCALE_FITS_MOST];
     size_t n;      /* 0: nothing is known */
@@ -19,9 +19,8 @@ struct cw_scale_view {
     double most;   /* largest number of workers that is possible */
 };
 
-/* slack: the slowdown that is allowed at the knee. */
-void cw_scale_explain(struct cw_scale_view *ret_view, const struct cw_scale_state *state,
-                      double most, double slack);
+/* The view must stay where it is: its explanations point into it. */
+void cw_scale_explain(struct cw_scale_view *ret_view, const struct cw_scale_measured *measured);
 /* Returns the probability that so many workers are right: no fewer than the knee, and no more than
  * one above it, or 5 %. */
 double cw_scale_is_right(const struct cw_scale_view *view, double workers);

@@ -9,8 +9,11 @@
 #define PEAKS 12      /* number of peaks with which the search may begin */
 #define LOOSELY 3.0   /* standard deviation of what is known of a logarithm before */
 #define CHANGE_USUAL 0.5
+#define SPEED_MIDDLE (-0.7) /* a local worker, if it is not like a remote one */
+#define SPEED_USUAL 0.7
 #define SIZE_FACTOR 1.2 /* a limit may be met at so many times the workers that are possible */
 #define LOG_SQRT_2PI 0.9189
+#define CONTENTION_SPREAD 0.6
 #define CONTENTION_LEAST 1e-6
 #define CHANGED_BY 1e-4 /* a small change of a parameter, for a derivative */
 
@@ -34,6 +37,17 @@ static double divisor(const struct cw_scale_fit *f, double n)
     return 1 + (a + congestion_of(f) * n) * fmax(n - 1, 0);
 }
 
+double cw_scale_fit_count(const struct cw_scale_fit *f, double workers, double local)
+{
+    double speed = has(f, CW_SCALE_SPEED) ? exp(f->v[CW_SCALE_SPEED]) : 1;
+    return workers + speed * (f->shared ? fmin(local, 1) : local);
+}
+
+static double count(const struct cw_scale_fit *f, const struct cw_scale_seen *o)
+{
+    return cw_scale_fit_count(f, o->workers, o->local);
+}
+
 static double curve(const struct cw_scale_fit *f, double n)
 {
     return f->v[CW_SCALE_RATE] + log(n / divisor(f, n));
@@ -41,7 +55,8 @@ static double curve(const struct cw_scale_fit *f, double n)
 
 static bool is_limited(const struct cw_scale_fit *f, const struct cw_scale_seen *o)
 {
-    return o->sight != CW_SCALE_SEES_CURVE && o->workers > (o->before ? f->last_before : f->last);
+    double last = o->before ? f->last_before : cw_scale_fit_count(f, f->last, f->last_local);
+    return o->sight != CW_SCALE_SEES_CURVE && count(f, o) > last;
 }
 
 /* Returns observed less expected. */
@@ -50,7 +65,7 @@ static double error_of(const struct cw_scale_fit *f, const struct cw_scale_seen 
     if (o->sight == CW_SCALE_SEES_DEMAND)
         return o->value - f->v[CW_SCALE_DEMAND];
     double change = has(f, CW_SCALE_CHANGE) && o->before ? -f->v[CW_SCALE_CHANGE] : 0;
-    double expected = curve(f, o->workers) + (f->ceiling_changed ? 0 : change);
+    double expected = curve(f, count(f, o)) + (f->ceiling_changed ? 0 : change);
     if (has(f, CW_SCALE_CEILING) && o->sight != CW_SCALE_SEES_CURVE &&
         !(o->before && isinf(f->last_before)))
         expected = fmin(expected, f->v[CW_SCALE_CEILING] + (f->ceiling_changed ? change : 0));
@@ -70,7 +85,7 @@ static void slopes(const struct cw_scale_fit *f, const struct cw_scale_seen *o,
         return;
     }
     bool limited = is_limited(f, o);
-    double n = o->workers, part = fmax(n - 1, 0) / divisor(f, n);
+    double n = count(f, o), part = fmax(n - 1, 0) / divisor(f, n);
     if (o->sight == CW_SCALE_SEES_SHARE)
         d[CW_SCALE_DEMAND] = -1;
     if (o->before && limited == f->ceiling_changed)
@@ -79,22 +94,28 @@ static void slopes(const struct cw_scale_fit *f, const struct cw_scale_seen *o,
     d[CW_SCALE_RATE] = !limited;
     d[CW_SCALE_CONTENTION] = limited ? 0 : -part;
     d[CW_SCALE_PEAK] = limited ? 0 : 2 * congestion_of(f) * n * part;
+    d[CW_SCALE_SPEED] = limited ? 0 : 1 - o->workers / n;
 }
 
 /* Returns the weight of what was known before anything was seen. */
 static double prior_weight(const struct cw_scale_fit *f, int p)
 {
-    double usual = p == CW_SCALE_CONTENTION ? f->usual
+    double usual = p == CW_SCALE_CONTENTION ? f->usual * CONTENTION_SPREAD
                    : p == CW_SCALE_CHANGE   ? CHANGE_USUAL
+                   : p == CW_SCALE_SPEED    ? SPEED_USUAL
                                             : LOOSELY;
     return p == CW_SCALE_RATE && f->guessed             ? 1
            : p == CW_SCALE_RATE || p == CW_SCALE_DEMAND ? 1e-6
                                                         : 1 / (usual * usual);
 }
 
-static double prior_middle(const struct cw_scale_sights *sights, int p)
+static double prior_middle(const struct cw_scale_fit *f, const struct cw_scale_sights *sights,
+                           int p)
 {
-    return p == CW_SCALE_PEAK ? log(fmax(sights->most, 2)) / 2 : 0;
+    return p == CW_SCALE_PEAK         ? log(fmax(sights->most, 2)) / 2
+           : p == CW_SCALE_CONTENTION ? f->usual
+           : p == CW_SCALE_SPEED      ? SPEED_MIDDLE
+                                      : 0;
 }
 
 static void set_equations(struct equations *e, const struct cw_scale_fit *f,
@@ -108,7 +129,7 @@ static void set_equations(struct equations *e, const struct cw_scale_fit *f,
                      : loose && !f->guessed              ? 1e-6
                                                          : prior_weight(f, p);
         if (has(f, (enum cw_scale_parameter)p) && !loose)
-            e->g[p] = prior_weight(f, p) * (prior_middle(sights, p) - f->v[p]);
+            e->g[p] = prior_weight(f, p) * (prior_middle(f, sights, p) - f->v[p]);
     }
     for (size_t i = 0; i < sights->n; i++) {
         const struct cw_scale_seen *o = &sights->seen[i];
@@ -168,7 +189,7 @@ static void step(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
     for (int p = 0; p < CW_SCALE_PARAMETERS; p++) {
         if (!has(f, (enum cw_scale_parameter)p))
             continue;
-        bool bounded = p == CW_SCALE_PEAK;
+        bool bounded = p == CW_SCALE_PEAK || p == CW_SCALE_SPEED;
         f->v[p] += bounded ? fmax(fmin(e.g[p], STEP_MOST), -STEP_MOST) : e.g[p];
     }
     if (has(f, CW_SCALE_CONTENTION))
@@ -198,7 +219,7 @@ static bool begin(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
                 : is_limited(f, o)               ? CW_SCALE_CEILING
                                                  : CW_SCALE_RATE;
         double value =
-            o->value - (p == CW_SCALE_RATE ? log(o->workers / divisor(f, o->workers)) : 0);
+            o->value - (p == CW_SCALE_RATE ? log(count(f, o) / divisor(f, count(f, o))) : 0);
         sum[p] += o->weight * value;
         weight[p] += o->weight;
     }
@@ -206,7 +227,7 @@ static bool begin(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
         double least = sights->most;
         for (size_t i = 0; i < sights->n; i++)
             if (is_limited(f, &sights->seen[i]) && !sights->seen[i].before)
-                least = fmin(least, sights->seen[i].workers);
+                least = fmin(least, count(f, &sights->seen[i]));
         weight[CW_SCALE_RATE] = 1;
         sum[CW_SCALE_RATE] = sum[CW_SCALE_CEILING] / weight[CW_SCALE_CEILING] - log(least) / 2;
         f->guessed = true;
@@ -227,6 +248,7 @@ static bool begin_at(struct cw_scale_fit *f, const struct cw_scale_sights *sight
 {
     f->v[CW_SCALE_CONTENTION] = has(f, CW_SCALE_CONTENTION) ? CONTENTION_LEAST : 0;
     f->v[CW_SCALE_PEAK] = peak;
+    f->v[CW_SCALE_SPEED] = has(f, CW_SCALE_SPEED) ? SPEED_MIDDLE : 0;
     return begin(f, sights);
 }
 
@@ -268,22 +290,49 @@ static double likelihood_of(const struct cw_scale_fit *f, const struct cw_scale_
             sum += log(density(exp(at), sights->most)) + LOG_SQRT_2PI;
             continue;
         }
-        double weight = prior_weight(f, p), off = p == CW_SCALE_RATE ? 0 : f->v[p];
+        double weight = prior_weight(f, p),
+               off = p == CW_SCALE_RATE ? 0 : f->v[p] - prior_middle(f, sights, p);
         sum += log(weight) / 2 - weight * off * off / 2;
     }
     return sum;
 }
 
+/* Whether a ceiling that the explanation has is one that some number of workers met. */
+static bool is_met(const struct cw_scale_fit *f, const struct cw_scale_sights *sights)
+{
+    bool met = !has(f, CW_SCALE_CEILING);
+    for (size_t i = 0; i < sights->n && !met; i++) {
+        const struct cw_scale_seen *o = &sights->seen[i];
+        met = !o->at_least && o->sight == CW_SCALE_SEES_GIVEN && is_limited(f, o);
+    }
+    return met;
+}
+
 bool cw_scale_fit(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
 {
-    bool linear = !has(f, CW_SCALE_CONTENTION) && !has(f, CW_SCALE_PEAK);
+    bool linear = !has(f, CW_SCALE_CONTENTION) && !has(f, CW_SCALE_PEAK) && !has(f, CW_SCALE_SPEED);
     if (!begin_best(f, sights))
         return false;
     for (int i = 0; i < (linear ? STEPS_LINEAR : STEPS); i++)
         step(f, sights);
     f->misfit = misfit_of(f, sights);
     f->likelihood = likelihood_of(f, sights);
-    return isfinite(f->likelihood);
+    return isfinite(f->likelihood) && is_met(f, sights);
+}
+
+void cw_scale_fit_vary(struct cw_scale_fit *f, const double sigmas[CW_SCALE_PARAMETERS])
+{
+    struct equations e;
+    double d[CW_SCALE_PARAMETERS];
+    set_equations(&e, f, f->sights);
+    factor(&e);
+    for (int p = 0; p < CW_SCALE_PARAMETERS; p++)
+        d[p] = has(f, (enum cw_scale_parameter)p) ? sigmas[p] : 0;
+    solve_up(&e, d);
+    for (int p = 0; p < CW_SCALE_PARAMETERS; p++)
+        f->v[p] += has(f, (enum cw_scale_parameter)p) ? d[p] : 0;
+    if (has(f, CW_SCALE_CONTENTION))
+        f->v[CW_SCALE_CONTENTION] = fmax(f->v[CW_SCALE_CONTENTION], CONTENTION_LEAST);
 }
 
 double cw_scale_fit_gives(const struct cw_scale_fit *f, double n)

@@ -7,6 +7,8 @@
  *     r  rate of one worker      a  contention: each further worker costs the others some of it
  *     p  peak: more workers than that give less in total
  *
+ * A local worker counts as a part of a remote one, or as more than one: its speed.
+ *
  * It says which of the parameters there are, and which numbers of workers met the ceiling. All
  * parameters but `a` are logarithms, so that errors are relative. The functions are pure. */
 #ifndef CW_POLICIES_SCALE_FIT_H
@@ -23,6 +25,7 @@ enum cw_scale_parameter {
     CW_SCALE_DEMAND,
     CW_SCALE_CONTENTION,
     CW_SCALE_PEAK,
+    CW_SCALE_SPEED,  /* of a local worker, if it differs from a remote one's */
     CW_SCALE_CHANGE, /* the ratio of now to before a change, of the rate or of the ceiling */
     CW_SCALE_PARAMETERS
 };
@@ -34,10 +37,10 @@ enum cw_scale_sight {
 };
 struct cw_scale_seen { /* one thing that was seen */
     enum cw_scale_sight sight;
-    double workers, value; /* value: a logarithm */
-    double weight;         /* 1 / variance, in units of the noise of one window */
-    bool at_least;         /* the true value may be larger */
-    bool before;           /* it was seen before the last change */
+    double workers, local, value; /* value: a logarithm */
+    double weight;                /* 1 / variance, in units of the noise of one window */
+    bool at_least;                /* the true value may be larger */
+    bool before;                  /* it was seen before the last change */
 };
 struct cw_scale_sights {
     struct cw_scale_seen seen[CW_SCALE_SEEN_MOST];
@@ -49,8 +52,9 @@ struct cw_scale_sights {
 struct cw_scale_fit {
     const struct cw_scale_sights *sights; /* what it explains */
     unsigned has;                         /* set of parameters: bit 1 << CW_SCALE_RATE and so on */
-    double last;                          /* more workers than these met the ceiling */
+    double last, last_local;              /* more workers than these met the ceiling */
     double last_before;                   /* and before the change */
+    bool shared;          /* local workers give as much together as one of them alone */
     bool ceiling_changed; /* CW_SCALE_CHANGE is that of the ceiling, not of the rate */
     double usual;         /* usual size of the contention */
     double v[CW_SCALE_PARAMETERS];
@@ -65,7 +69,13 @@ struct cw_scale_fit {
 /* Fits the values of the parameters that the explanation has. Returns false if what was seen does
  * not determine them. */
 bool cw_scale_fit(struct cw_scale_fit *fit, const struct cw_scale_sights *sights);
+/* Returns what so many remote workers give, or others that do as much. */
 double cw_scale_fit_gives(const struct cw_scale_fit *fit, double workers);
+/* Returns as how many remote workers these count. */
+double cw_scale_fit_count(const struct cw_scale_fit *fit, double workers, double local);
+/* Moves the parameters by so many standard deviations, each on its own: one of the values that
+ * explain what was seen as well, but for its noise. */
+void cw_scale_fit_vary(struct cw_scale_fit *fit, const double sigmas[CW_SCALE_PARAMETERS]);
 /* Computes knee, the fewest workers (a fraction) that give the most of any number, less the slack,
  * and its relative error. */
 void cw_scale_fit_find_knee(struct cw_scale_fit *fit, const struct cw_scale_sights *sights,

@@ -24,32 +24,14 @@ void cw_scale_remember(struct cw_scale_state *state, const struct cw_scale_windo
 /* Returns the newest window of the history in which the job had another number of workers, or
  * NULL. */
 const struct cw_scale_window *cw_scale_other(const struct cw_scale_state *state, bool locals_count);
-/* Computes medians over the last windows, which had the same workers; seconds are those of one
- * batch. Returns false if there are too few such windows. */
-#define CW_SCALE_MEDIAN_OF 3
-bool cw_scale_medians(const struct cw_scale_state *state, struct cw_scale_window *ret_window);
 /* Clamps to the limits of the options and to the workers that exist; at least 1 in all. */
 double cw_scale_clamp(double remote, const struct cw_scale_available *available,
                       const struct cw_scale_options *options);
 /* Does the same, and also clamps to the number that the job can have now. */
 double cw_scale_clamp_now(double remote, const struct cw_scale_available *available,
                           const struct cw_scale_options *options);
-/* Whether n workers, which give t batches/s, are better than m < n, which give u. Prices decide if
- * they are known; otherwise each further worker must bring `least` of what a usual one brings. */
-bool cw_scale_pays(const struct cw_scale_options *options, double m, double u, double n, double t,
-                   double least);
-/* How many local workers do not make the trainer's step longer than step_s, but for the slack, when
- * this window's and more of them did, on a line. At least phase_count; INFINITY: not known. */
-double cw_scale_local_room(const struct cw_scale_state *state, const struct cw_scale_window *window,
-                           double step_s, double slack);
 /* Sets the target in state and decision. */
 void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision,
                      double remote, double local);
-
-/* Placement where no remote worker is to be had: as many local ones as the trainer needs, by what
- * they bring. In the state remote stands for local. */
-int cw_autoplace_here(const struct cw_scale_window *window, double local_max,
-                      const struct cw_scale_options *options, struct cw_scale_state *state,
-                      struct cw_scale_decision *decision, struct cw_err *err);
 
 #endif

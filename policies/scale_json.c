@@ -48,17 +48,16 @@ static const struct number option_numbers[] = {
     OPTION(client_price),   OPTION(worker_price), OPTION(up),          OPTION(down),
     OPTION(stable_windows), OPTION(queue_growth), OPTION(time_growth), OPTION(outlier),
     OPTION(error_bar),      OPTION(cpu_target),   OPTION(settle_s)};
-static const struct number state_numbers[] = {
-    STATE(remote), STATE(local),  STATE(calm),        STATE(phase_count), STATE(demand),
-    STATE(floor),  STATE(moves),  STATE(age),         STATE(here),        STATE(doubt),
-    STATE(needed), STATE(enough), STATE(local_floor), STATE(patience)};
+static const struct number state_numbers[] = {STATE(remote),      STATE(local),  STATE(calm),
+                                              STATE(phase_count), STATE(demand), STATE(moves),
+                                              STATE(age),         STATE(here),   STATE(doubt)};
 #define LEVEL(field)                                                                               \
     {                                                                                              \
 #field, offsetof(struct cw_scale_level, field)                                             \
     }
-static const struct number level_numbers[] = {LEVEL(workers), LEVEL(windows), LEVEL(given),
-                                              LEVEL(demand),  LEVEL(wait),    LEVEL(rate),
-                                              LEVEL(before)};
+static const struct number level_numbers[] = {LEVEL(workers), LEVEL(local),  LEVEL(windows),
+                                              LEVEL(given),   LEVEL(demand), LEVEL(wait),
+                                              LEVEL(rate),    LEVEL(free),   LEVEL(before)};
 static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
                                      [CW_SCALE_REMOTE_UP] = "remote_up",
                                      [CW_SCALE_LOCAL_UP] = "local_up",
@@ -95,8 +94,6 @@ static void add_state(const struct cw_scale_state *state, struct cw_str *out)
     add_numbers(out, state, state_numbers, CW_ARRAY_LEN(state_numbers));
     cw_str_add(out, "},\"converged\":");
     cw_scale_window_print(&state->converged, out);
-    cw_str_add(out, ",\"rest\":");
-    cw_scale_window_print(&state->rest, out);
     cw_str_add(out, ",\"levels\":[");
     for (size_t i = 0; i < state->levels_n; i++) {
         cw_str_add(out, i > 0 ? ",{" : "{");
@@ -183,8 +180,6 @@ static int read_state(const struct cw_value *value, struct cw_scale_state *state
     if (rc == 0)
         rc = read_window(cw_value_get(value, "converged"), "state.converged", &state->converged,
                          err);
-    if (rc == 0 && cw_value_get(value, "rest"))
-        rc = read_window(cw_value_get(value, "rest"), "state.rest", &state->rest, err);
     if (rc == 0)
         rc = read_levels(cw_value_get(value, "levels"), state, err);
     for (; rc == 0 && state->history_n < n; state->history_n++)

@@ -18,7 +18,7 @@
 
 static double given_in(const struct cw_scale_window *w)
 {
-    double t = w->seconds > 0 ? w->batches / w->seconds : 0, n = w->remote;
+    double t = w->seconds > 0 ? w->batches / w->seconds : 0, n = w->remote + w->local;
     return w->rate > 0 && t > READY_BEFORE * n * w->rate ? n * w->rate : t;
 }
 
@@ -30,11 +30,20 @@ static double demand_in(const struct cw_scale_window *w)
     return busy > 0.02 * w->seconds ? w->batches / busy : 0;
 }
 
+/* Of the time that threads were within an element, the part that they computed. */
+static double free_in(const struct cw_scale_window *w)
+{
+    const struct cw_thread_use *t = &w->threads;
+    double within = t->computing + t->cpu + t->limit + t->source + t->store + t->inside;
+    return within > 0 ? t->computing / within : 0;
+}
+
 static size_t last_alike(const struct cw_scale_state *s)
 {
     size_t n = 0;
-    while (n < s->history_n &&
-           s->history[s->history_n - 1 - n].remote == s->history[s->history_n - 1].remote)
+    const struct cw_scale_window *last = s->history + s->history_n - 1;
+    while (n < s->history_n && last[-(ptrdiff_t)n].remote == last->remote &&
+           last[-(ptrdiff_t)n].local == last->local)
         n++;
     return n;
 }
@@ -46,6 +55,7 @@ static void add(struct cw_scale_level *level, const struct cw_scale_window *w)
     level->demand += (demand_in(w) - level->demand) / level->windows;
     level->wait += (w->wait_share - level->wait) / level->windows;
     level->rate += (w->rate - level->rate) / level->windows;
+    level->free += (free_in(w) - level->free) / level->windows;
 }
 
 static bool is_near(double value, double middle, size_t n)
@@ -59,7 +69,8 @@ static bool is_strange(const struct cw_scale_level *l)
 {
     double busy = l->demand > 0 ? l->given / l->demand : 1 - l->wait;
     return busy + l->wait < 1 - STRANGE ||
-           (l->wait > CW_SCALE_WAITS && l->given < (1 - STRANGE) * l->rate * l->workers);
+           (l->wait > CW_SCALE_WAITS &&
+            l->given < (1 - STRANGE) * l->rate * (l->workers + l->local));
 }
 
 bool cw_scale_level_now(const struct cw_scale_state *s, struct cw_scale_level *ret)
@@ -82,7 +93,7 @@ bool cw_scale_level_last(const struct cw_scale_state *s, size_t most, struct cw_
     }
     double middle = cw_scale_median(given, n), demand_middle = cw_scale_median(demand, n),
            rate_middle = cw_scale_median(rate, n);
-    *ret = (struct cw_scale_level){.workers = w->remote};
+    *ret = (struct cw_scale_level){.workers = w->remote, .local = w->local};
     for (size_t i = 0; i < n; i++) {
         last_is_odd = !is_near(given[i], middle, n) || !is_near(demand[i], demand_middle, n) ||
                       !is_near(rate[i], rate_middle, n);
@@ -96,7 +107,8 @@ void cw_scale_level_keep(struct cw_scale_state *s, const struct cw_scale_level *
 {
     size_t at = 0;
     while (at < s->levels_n &&
-           (s->levels[at].workers != level->workers || s->levels[at].before != level->before))
+           (s->levels[at].workers != level->workers || s->levels[at].local != level->local ||
+            s->levels[at].before != level->before))
         at++;
     if (at == s->levels_n && at == CW_SCALE_LEVELS)
         at = 0;

@@ -9,8 +9,7 @@
 #define DEMAND_CHANGED 0.1
 #define WAIT_CHANGED 0.02 /* change of the part of its time that the trainer waits that counts */
 #define DRIFT_SIGMAS 4.0
-#define MOVES_KEPT 2    /* of the moves so far, if something changes while they are counted */
-#define WINDOWS_THEN 16 /* number of windows in the means with which the present is compared */
+#define MOVES_KEPT 2 /* of the moves so far, if something changes while they are counted */
 
 static double demand_of(const struct cw_scale_window *w)
 {
@@ -101,25 +100,25 @@ static enum drift drift_in(const struct cw_scale_state *s, size_t windows, doubl
     const struct cw_scale_window *then = &s->converged;
     struct cw_scale_level now;
     if (!cw_scale_level_last(s, windows, &now) || now.windows < (double)windows - 1 ||
-        now.workers != then->remote)
+        now.workers != then->remote || now.local != then->local)
         return DRIFT_NONE;
     double noise = cw_scale_level_noise(s),
-           by = fmax(DRIFT_SIGMAS * noise * sqrt(1 / now.windows + 1 / WINDOWS_THEN), least);
+           by = fmax(DRIFT_SIGMAS * noise * sqrt(1 / now.windows + 1 / then->seconds), least);
     bool waits = then->wait_share > stall;
-    if ((waits && differs(now.given, then->batches, by)) || differs(now.rate, then->rate, by) ||
-        (!waits && now.wait > stall + WAIT_CHANGED))
+    if ((waits && differs(now.given, then->batches / then->seconds, by)) ||
+        differs(now.rate, then->rate, by) || (!waits && now.wait > stall + WAIT_CHANGED))
         return DRIFT_WORKERS;
     return differs(now.demand * then->step_s, 1, by) ? DRIFT_TRAINER : DRIFT_NONE;
 }
 
-static void follow_drift(struct cw_scale_state *s, double stall)
+bool cw_scale_watch_rest(struct cw_scale_state *s, double stall)
 {
     static const struct {
         size_t windows, kept;
         double least;
     } looks[] = {{4, 3, 0.1}, {8, 6, 0.05}, {16, 8, 0.04}};
     if (s->phase != CW_SCALE_STABLE || s->converged.seconds <= 0)
-        return;
+        return false;
     for (size_t i = 0; i < (s->age > CW_SCALE_AGE_FREE ? CW_ARRAY_LEN(looks) : 1); i++) {
         enum drift drift = drift_in(s, looks[i].windows, looks[i].least, stall);
         if (drift == DRIFT_NONE)
@@ -133,12 +132,13 @@ static void follow_drift(struct cw_scale_state *s, double stall)
         cw_scale_look_anew(s);
         s->age = (double)looks[i].windows;
         s->moves = moves;
-        return;
+        return true;
     }
+    return false;
 }
 
 void cw_scale_watch(struct cw_scale_state *s, double stall)
 {
     follow_demand(s, stall);
-    follow_drift(s, stall);
+    (void)cw_scale_watch_rest(s, stall);
 }

@@ -112,7 +112,7 @@ static double told_rate(const struct cw_sim_now *now)
 
 /* Returns what the threads of the workers did, as shares of their time: they compute; and what lacks
  * to the rate that they could have, they wait for the ceiling's cause or for the trainer. */
-static struct cw_thread_use used(const struct cw_sim_now *now)
+static struct cw_thread_use used(const struct cw_sim_now *now, double noise, uint64_t *draw)
 {
     const struct cw_sim_job_spec *s = now->spec;
     struct cw_thread_use use = {0};
@@ -125,8 +125,10 @@ static struct cw_thread_use used(const struct cw_sim_now *now)
                               [CW_SIM_STORE] = &use.store,
                               [CW_SIM_QUOTA] = &use.cpu,
                               [CW_SIM_NETWORK] = &use.network};
-    use.computing = rate / could;
-    *(rate < capacity * (1 - NEARLY) ? &use.trainer : causes[s->cause]) += 1 - rate / could;
+    double computed = noisy(rate / could, noise, draw),
+           waited = noisy(1 - rate / could, noise, draw), all = computed + waited;
+    use.computing = computed / all;
+    *(rate < capacity * (1 - NEARLY) ? &use.trainer : causes[s->cause]) += waited / all;
     return use;
 }
 
@@ -138,15 +140,16 @@ struct cw_scale_window cw_sim_window(const struct cw_sim_now *now, const struct 
     bool odd = s->odd_every > 0 && drawn(&draw) * s->odd_every < 1;
     double stood = odd ? s->odd_s : 0, seconds = noisy(sums->seconds, noise, &draw) + stood;
     double waited = noisy(sums->wait_s, noise, &draw) + (s->odd_waits ? stood : 0);
-    return (struct cw_scale_window){.seconds = seconds,
-                                    .batches = sums->batches,
-                                    .wait_share = fmin(waited / (sums->seconds + stood), 1),
-                                    .queue = rate < capacity ? READY : 0,
-                                    .step_s = noisy(cw_sim_step(now), noise, &draw),
-                                    .rate = noisy(told_rate(now), noise, &draw),
-                                    .cpu = s->cpu_s > 0 ? (n > 0 ? rate * s->cpu_s / n : 0)
-                                                        : (capacity > 0 ? rate / capacity : 0),
-                                    .remote = now->remote,
-                                    .local = now->local,
-                                    .threads = used(now)};
+    struct cw_scale_window w = {.seconds = seconds,
+                                .batches = sums->batches,
+                                .wait_share = fmin(waited / (sums->seconds + stood), 1),
+                                .queue = rate < capacity ? READY : 0,
+                                .step_s = noisy(cw_sim_step(now), noise, &draw),
+                                .rate = noisy(told_rate(now), noise, &draw),
+                                .cpu = s->cpu_s > 0 ? (n > 0 ? rate * s->cpu_s / n : 0)
+                                                    : (capacity > 0 ? rate / capacity : 0),
+                                .remote = now->remote,
+                                .local = now->local};
+    w.threads = used(now, noise, &draw);
+    return w;
 }

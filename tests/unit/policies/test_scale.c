@@ -650,8 +650,8 @@ static void test_place_auto_goes_back_at_once(void **state)
         w.seconds = fmax(w.seconds, w.batches * w.step_s);
         feed(&l, w);
     }
-    assert_true(l.settled && l.remote == 2 && l.local == 1);
-    assert_in_range(slow, 1, 2);
+    assert_true(l.settled && l.remote == 2 && l.local == 0);
+    assert_in_range(slow, 1, 4); /* two trials, of two windows each */
 }
 
 /* A remote worker that one bad minute made necessary is given back, and one that never helps is
@@ -792,7 +792,8 @@ static void test_auto_counts_cost(void **state)
             feed(&l, window_of_run_a(l.remote));
         double cost = cost_of_run_a(prices[i].client, prices[i].worker, l.remote),
                least = cost_of_run_a(prices[i].client, prices[i].worker, prices[i].workers);
-        if (prices[i].client > 0 ? cost > 1.07 * least : l.remote != prices[i].workers)
+        /* 2 workers cost 0.7 % more than 3, and 6 or 8 as much more than 7 */
+        if (prices[i].client > 0 ? cost > 1.01 * least : l.remote != prices[i].workers)
             fail_msg("prices %g and %g: %.0f workers, %.0f are right", prices[i].client,
                      prices[i].worker, l.remote, prices[i].workers);
     }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policies/scale_sights.h"
+
+#include <math.h>
+
+#include "policies/scale_level.h"
+
+#define AGREE_SIGMAS 3.0
+#define AGREE_BIAS 0.01
+#define AS_MUCH 0.97      /* a rate that is at least this part of another one counts as equal */
+#define WAITS_ALWAYS 0.9  /* who waits this part of the time shows nothing by it */
+#define WEIGHT_MOST 36.0  /* no formula is more exact than so many windows */
+#define WINDOWS_ENOUGH 16 /* so many windows say what the demand is */
+#define TOLD_RANGE 3.0    /* what workers say may be off by a factor of up to e to this, if it is */
+#define FREE 0.9          /* with some number of workers threads were free for this part of it */
+#define DOUBT 0.02        /* probability that what threads wait for says nothing */
+#define EXACT 0.3         /* no share of the threads' time is more exact than this, of the noise */
+#define SQRT_2PI 2.5066
+
+static void see(struct cw_scale_sights *s, enum cw_scale_sight sight,
+                const struct cw_scale_level *l, double value, double weight)
+{
+    if (s->n < CW_SCALE_SEEN_MOST && value > 0 && weight > 0)
+        s->seen[s->n++] = (struct cw_scale_seen){
+            .sight = sight,
+            .workers = l->workers,
+            .local = l->local,
+            .value = log(value),
+            .weight = weight,
+            .at_least = sight != CW_SCALE_SEES_CURVE && l->wait<s->waits, .before = l->before> 0};
+}
+
+static bool agrees(const struct cw_scale_sights *s, double off, double variance)
+{
+    return fabs(off) <= AGREE_SIGMAS * s->noise * sqrt(variance) + AGREE_BIAS;
+}
+
+/* Returns what the workers say that they could give all together. */
+static double told(const struct cw_scale_level *l)
+{
+    return l->rate * (l->workers + l->local);
+}
+
+/* What is seen in addition must be met; otherwise it could be anything up to TOLD_RANGE. */
+static double in_addition(const struct cw_scale_sights *s, double weight)
+{
+    return TOLD_RANGE * sqrt(weight) / (s->noise * SQRT_2PI);
+}
+
+/* Returns true if the trust made a difference. */
+static bool see_waiting(struct cw_scale_sights *s, const struct cw_scale_level *l,
+                        enum cw_scale_trust trust, double *prior)
+{
+    double could = told(l), weight = l->windows, off = could > 0 ? log(could / l->given) : 0;
+    bool same = could > 0 && agrees(s, off, 2 / weight);
+    if (trust == CW_SCALE_TRUST_FREE && could > 0 && l->free > 0) {
+        double waited = 1 - l->free, less = weight / (1 + 2 * waited * waited);
+        see(s, CW_SCALE_SEES_GIVEN, l, l->given, weight);
+        see(s, CW_SCALE_SEES_CURVE, l, could / l->free, less);
+        *prior *= in_addition(s, 1 / fmax(2 * waited * waited / weight, EXACT * EXACT));
+        *prior *= same ? 1 : in_addition(s, less);
+        return true;
+    }
+    see(s, CW_SCALE_SEES_GIVEN, l, same ? sqrt(l->given * could) : l->given,
+        same ? 2 * weight : weight);
+    if (trust != CW_SCALE_TRUST_RATE || same || off <= 0)
+        return false;
+    see(s, CW_SCALE_SEES_CURVE, l, could, weight);
+    *prior *= in_addition(s, weight);
+    return true;
+}
+
+static void see_enough(struct cw_scale_sights *s, const struct cw_scale_level *l)
+{
+    if (told(l) >= AS_MUCH * l->given)
+        see(s, CW_SCALE_SEES_CURVE, l, told(l), l->windows);
+    if (l->demand <= 0 || l->slower_variance > 0)
+        see(s, CW_SCALE_SEES_GIVEN, l, l->given, l->windows);
+}
+
+static void see_untold(struct cw_scale_sights *s, const struct cw_scale_level *l, double *prior)
+{
+    see(s, CW_SCALE_SEES_GIVEN, l, l->given, l->windows);
+    *prior /= l->rate > 0 ? in_addition(s, l->windows) : 1;
+}
+
+/* What the trainer's waiting says, if that agrees with the number of its batches. */
+static void see_share(struct cw_scale_sights *s, const struct cw_scale_level *l, double demand)
+{
+    double busy = 1 - l->wait, of_wait = l->wait / busy, variance = of_wait * of_wait / l->windows,
+           own = l->demand / (1 + l->slower);
+    if (l->demand <= 0 || l->wait >= WAITS_ALWAYS ||
+        !agrees(s, log(l->demand / demand), 2 / l->windows) ||
+        (l->wait >= s->waits && !agrees(s, log(l->given / own / busy), variance + 2 / l->windows)))
+        return;
+    see(s, CW_SCALE_SEES_SHARE, l, busy / (1 + l->slower),
+        fmin(1 / (variance + l->slower_variance), WEIGHT_MOST));
+}
+
+/* Returns the trainer's demand by all levels, or by the last one if that was measured for long; 0:
+ * unknown. */
+static double demand_of(const struct cw_scale_measured *m, double *ret_weight)
+{
+    double demand = 0, weight = 0;
+    for (size_t i = m->n; i-- > 0 && weight < WINDOWS_ENOUGH;) {
+        const struct cw_scale_level *l = &m->levels[i];
+        demand += l->demand * l->windows;
+        weight += l->demand > 0 ? l->windows : 0;
+    }
+    *ret_weight = weight;
+    return weight > 0 ? demand / weight : 0;
+}
+
+/* Whether the threads hardly waited with one of the numbers: then they wait with others because of
+ * those. */
+static bool is_free_known(const struct cw_scale_measured *m)
+{
+    double most = 0;
+    for (size_t i = 0; i < m->n; i++)
+        most = fmax(most, m->levels[i].free);
+    return most >= FREE;
+}
+
+static double prior_of(enum cw_scale_trust trust, bool known)
+{
+    if (trust == CW_SCALE_TRUST_NONE)
+        return DOUBT * DOUBT;
+    return known == (trust == CW_SCALE_TRUST_FREE) ? 1 : DOUBT;
+}
+
+bool cw_scale_sights(const struct cw_scale_measured *m, enum cw_scale_trust trust,
+                     struct cw_scale_sights *ret, double *ret_prior)
+{
+    struct cw_scale_sights *s = ret;
+    double weight, demand = demand_of(m, &weight);
+    bool differs = trust == CW_SCALE_TRUST_GIVEN || trust == CW_SCALE_TRUST_NONE;
+    *s = (struct cw_scale_sights){
+        .noise = m->noise, .most = m->most, .waits = fmin(CW_SCALE_WAITS, m->slack / 2)};
+    bool known = is_free_known(m);
+    *ret_prior = prior_of(trust, known);
+    if (known && trust == CW_SCALE_TRUST_RATE)
+        return false;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct cw_scale_level *l = &m->levels[i];
+        if (trust == CW_SCALE_TRUST_NONE)
+            see_untold(s, l, ret_prior);
+        else if (l->wait >= s->waits)
+            differs = see_waiting(s, l, trust, ret_prior) || differs;
+        else
+            see_enough(s, l);
+        see_share(s, l, demand);
+    }
+    see(s, CW_SCALE_SEES_DEMAND, &(struct cw_scale_level){.wait = 1}, demand, weight);
+    return differs;
+}
