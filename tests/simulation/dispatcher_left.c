@@ -48,6 +48,18 @@ static const char *left_of(const struct cw_job *job)
     return NULL;
 }
 
+bool sim_dispatcher_serves(void)
+{
+    return dispatcher != NULL;
+}
+
+bool sim_dispatcher_is_over(const char *job_id)
+{
+    const struct cw_job *job = cw_strmap_get(&dispatcher->jobs_by_id, job_id);
+
+    return !job || job->status == CW_JOB_FINISHED || job->status == CW_JOB_FAILED;
+}
+
 /* Nothing here allocates: it is asked in the world's context. */
 const char *sim_dispatcher_left(void)
 {

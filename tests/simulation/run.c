@@ -11,6 +11,7 @@
 
 #include "cachew/client.h"
 #include "cached.h"
+#include "left.h"
 #include "planted.h"
 #include "shrink.h"
 #include "strangers.h"
@@ -19,7 +20,6 @@
 #define QUIET 12               /* one in so many worlds is quiet */
 #define APART 4                /* in one of so many a trainer never reaches one worker of several */
 #define TELLS_S 5              /* between two lines of progress */
-#define LEFT_NS (120 * SIM_S)  /* nothing is left of jobs so long after their end */
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
 
 struct options {
@@ -164,39 +164,6 @@ static void begin(struct sim_cluster *cluster, const struct plan *plan)
         add_trainers(cluster, &plan->jobs[i], i);
 }
 
-/* What any process has of jobs that are over; NULL: nothing. */
-static const char *what_is_left(const struct sim_cluster *cluster)
-{
-    static const char *const names[] = {"sim_dispatcher_left", "sim_worker_left"};
-    const char *left = NULL;
-
-    for (size_t i = 0; i < cluster->seats_n && !left; i++) {
-        const struct sim_seat *seat = &cluster->seats[i];
-        const char *(*ask)(void) = NULL;
-        if (seat->kind == SIM_TRAINER || !sim_seat_is_alive(seat))
-            continue;
-        *(void **)&ask = sim_program_symbol(seat->actor, names[seat->kind]);
-        left = ask ? ask() : "nobody who could be asked";
-        if (left)
-            sim_log("%s still has %s", sim_name(seat->actor), left);
-    }
-    return left;
-}
-
-static bool is_quiet(void *arg)
-{
-    return !what_is_left(arg);
-}
-
-/* Sooner or later nothing is left of jobs that have ended. */
-static void settle(struct sim_cluster *cluster)
-{
-    sim_log("all jobs have ended: what is left of them?");
-    sim_faults_end(cluster);
-    if (sim_world_run(is_quiet, cluster, sim_now_ns() + LEFT_NS) != SIM_END_DONE)
-        sim_fail("when all jobs have ended, there is still %s", what_is_left(cluster));
-}
-
 /* schedule: NULL, or where the faults are written or read. */
 static void run_seed(uint64_t seed, const struct options *options, struct total *total,
                      struct sim_schedule *schedule)
@@ -225,7 +192,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
         judge(&cluster, &plan.jobs[i], i, &total->verdict);
     sim_points_off();
     sim_strangers_end();
-    settle(&cluster);
+    sim_settle(&cluster);
     if (cluster.cache_store)
         sim_cached_settle(&cluster, &total->cache);
     sim_world_end();

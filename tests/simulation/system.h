@@ -3,6 +3,7 @@
 #ifndef SIM_SYSTEM_H
 #define SIM_SYSTEM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* First thing in an actor. */
@@ -14,9 +15,15 @@ __attribute__((visibility("default"))) void sim_program_touch(void);
 __attribute__((visibility("default"))) void sim_worker_held(uint64_t *ret_leased,
                                                             uint64_t *ret_outputs);
 /* When all jobs have ended and their trainers are gone: something that is left of them and should
- * not be; NULL if there is nothing. Jobs with a name stay, and what workers have
- * of them. worker_held.c, dispatcher_left.c. */
-__attribute__((visibility("default"))) const char *sim_worker_left(void);
+ * not be; NULL if there is nothing. worker_left.c, dispatcher_left.c. Jobs with a name stay in the
+ * dispatcher. A worker has nothing of those that are over (is_over asks its dispatcher); of one that
+ * is not, since its trainer was killed before it had said that it has all, it may have outputs. */
+__attribute__((visibility("default"))) const char *
+sim_worker_left(bool (*is_over)(const char *job_id));
 __attribute__((visibility("default"))) const char *sim_dispatcher_left(void);
+/* Whether the dispatcher has loaded its state: it is no standby. */
+__attribute__((visibility("default"))) bool sim_dispatcher_serves(void);
+/* Whether it does not know the job, or the job has ended. */
+__attribute__((visibility("default"))) bool sim_dispatcher_is_over(const char *job_id);
 
 #endif

@@ -7,14 +7,14 @@
 #include "worker/model/state.h"
 #include "worker/worker.h"
 
-#include "system.h"
+#include "worker_held.h"
 
 int __real_cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
                          struct cw_worker_state **ret_worker, struct cw_err *err);
 int __wrap_cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
                          struct cw_worker_state **ret_worker, struct cw_err *err);
 
-static struct cw_worker_state **worker; /* main's variable */
+struct cw_worker_state **sim_worker_at;
 
 void __wrap_cw_mem_reserve(size_t bytes);
 
@@ -27,14 +27,14 @@ void __wrap_cw_mem_reserve(size_t bytes)
 int __wrap_cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
                          struct cw_worker_state **ret_worker, struct cw_err *err)
 {
-    worker = ret_worker;
+    sim_worker_at = ret_worker;
     return __real_cw_worker_new(loop, options, ret_worker, err);
 }
 
 /* Nothing here allocates: it is asked in the world's context. */
 void sim_worker_held(uint64_t *ret_leased, uint64_t *ret_outputs)
 {
-    const struct cw_worker_state *w = worker ? *worker : NULL;
+    const struct cw_worker_state *w = sim_worker_at ? *sim_worker_at : NULL;
 
     *ret_leased = *ret_outputs = 0;
     for (size_t i = 0; w && i < w->jobs.n; i++) {
@@ -46,19 +46,4 @@ void sim_worker_held(uint64_t *ret_leased, uint64_t *ret_outputs)
     for (const struct cw_wclient *client = w ? w->clients : NULL; client; client = client->next)
         for (size_t k = 0; k < client->sent_n; k++)
             *ret_outputs += cw_set_count(&client->sent[k].items);
-}
-
-const char *sim_worker_left(void)
-{
-    const struct cw_worker_state *w = worker ? *worker : NULL;
-
-    if (!w)
-        return NULL;
-    if (w->clients || w->clients_n > 0)
-        return "a client";
-    if (w->jobs.n > 0) /* jobs with a name stay */
-        return NULL;
-    if (w->tasks_n > 0)
-        return "a task";
-    return w->memory.bytes > 0 ? "memory of items" : NULL;
 }

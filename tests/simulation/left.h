@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is left when all jobs have ended. */
+#ifndef SIM_LEFT_H
+#define SIM_LEFT_H
+
+#include "cluster.h"
+
+/* Ends all faults, and runs the world until no process has anything of jobs that are over. Fails it
+ * if that takes too long. */
+void sim_settle(struct sim_cluster *cluster);
+
+#endif
