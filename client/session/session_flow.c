@@ -7,6 +7,33 @@
 #include "client/session/session_int.h"
 
 #define STARVED_TICKS 40
+#define STREAM_BYTES_MIN (64ull << 10)
+
+uint64_t cw_session_share(const struct cw_session *session, size_t workers)
+{
+    return CW_MAX(session->conf.buffer_bytes / CW_MAX(workers, 1), STREAM_BYTES_MIN);
+}
+
+/* Connections end, workers go and come, and their shares change; so that none of it makes the buffer
+ * larger, what the trainer has not been given counts, whoever has sent it, and all that any worker
+ * may still send. The batch that is being filled does not count: it may be larger than the
+ * buffer. */
+uint64_t cw_session_room(const struct cw_session *session)
+{
+    const struct cw_ledger *ledger = &session->ledger;
+    uint64_t used = cw_ledger_bytes(ledger) - ledger->rebatch.filling.bytes,
+             all = cw_session_share(session, session->streams_n) * session->streams_n;
+    for (size_t i = 0; i < session->streams_n; i++)
+        used += cw_worker_stream_promised(session->streams[i]);
+    return all - CW_MIN(all, used);
+}
+
+/* Whether the trainer has been given everything that was ready. */
+static bool is_empty(const struct cw_session *session)
+{
+    return session->ledger.serial ==
+           atomic_load_explicit(&session->job->given, memory_order_relaxed);
+}
 
 void cw_session_advance(struct cw_session *session, bool all)
 {
@@ -18,9 +45,12 @@ void cw_session_advance(struct cw_session *session, bool all)
         cw_client_job_fail(session->job, &err);
     /* A failed job stays until it is closed. What arrives is not given out any more, so workers get
      * no more credit. */
-    uint64_t held = session->ledger.rebatched / CW_MAX(session->streams_n, 1);
-    for (size_t i = 0; session->ledger.err.code == 0 && i < session->streams_n; i++)
-        cw_worker_stream_flush(session->streams[i], held, all);
+    uint64_t room = cw_session_room(session);
+    for (size_t i = 0; session->ledger.err.code == 0 && i < session->streams_n; i++) {
+        uint64_t before = cw_worker_stream_promised(session->streams[i]);
+        cw_worker_stream_flush(session->streams[i], room, all);
+        room -= CW_MIN(room, cw_worker_stream_promised(session->streams[i]) - before);
+    }
     cw_session_send_ack_when_due(session);
 }
 
@@ -35,8 +65,9 @@ void cw_session_kicked(struct cw_session *session)
  * slowly, so that a long computation does not fill the memory. */
 void cw_session_help_starving(struct cw_session *session)
 {
-    struct cachew_job *job = session->job;
-    bool empty = session->ledger.serial == atomic_load_explicit(&job->given, memory_order_relaxed);
+    bool empty = is_empty(session);
+    for (size_t i = 0; empty && i < session->streams_n; i++)
+        cw_worker_stream_let_one(session->streams[i]);
     if (!empty || session->ledger.reorder.held == 0 ||
         session->messages != session->starved_messages) {
         session->starved_ticks = 0;

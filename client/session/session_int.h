@@ -97,6 +97,10 @@ void cw_session_note_acked(struct cw_session *session, bool starving);
 /* Does what may be due: settles the ledger, pushes the next entries in order to the trainer, grants
  * credit to the workers (small amounts only with `all`), and acknowledges when it is time. */
 void cw_session_advance(struct cw_session *session, bool all);
+/* Returns the part of the buffer that each of so many workers has. */
+uint64_t cw_session_share(const struct cw_session *session, size_t workers);
+/* Returns the bytes of memory that are left of the buffer for outputs of all workers. */
+uint64_t cw_session_room(const struct cw_session *session);
 /* Sets the window; with 0 it stays as it is. */
 void cw_session_set_window(struct cw_session *session, uint64_t items);
 /* Sets how much the trainer consumes between two wake-ups of the loop. */

@@ -4,16 +4,9 @@
 #include "base/mem.h"
 #include "client/session/session_int.h"
 
-#define STREAM_BYTES_MIN (64ull << 10)
 /* The memory that an output needs besides its bytes and the batch of the trainer's queue: the head
  * of its buffer, its entry in the reorder buffer, and its record in the ledger. */
 #define ENTRY_BYTES 256
-
-static uint64_t stream_share(const struct cw_session *session)
-{
-    uint64_t share = session->conf.buffer_bytes / CW_MAX(session->streams_n, 1);
-    return CW_MAX(share, STREAM_BYTES_MIN);
-}
 
 static struct cw_worker_stream *stream_find(const struct cw_session *session, uint64_t worker_id)
 {
@@ -80,6 +73,11 @@ static void on_found(void *arg, uint64_t worker_id)
     cw_session_send_worker_found(arg, worker_id);
 }
 
+static uint64_t on_room(void *arg)
+{
+    return cw_session_room(arg);
+}
+
 static void on_changed(void *arg)
 {
     cw_session_count_workers(arg);
@@ -104,7 +102,7 @@ static struct cw_worker_stream *new_stream(struct cw_session *session,
                                            const Cachew__V1__WorkerInfo *worker, uint64_t limit)
 {
     static const struct cw_worker_stream_events events = {
-        on_output, on_message, on_lost, on_found, on_changed, on_no_memory, on_released};
+        on_output, on_message, on_lost, on_found, on_room, on_changed, on_no_memory, on_released};
     const struct cachew_job *job = session->job;
     const struct cachew_client *client = job->client;
     struct cw_worker_stream_conf conf = {.events = &events,
@@ -133,17 +131,18 @@ void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Worker
     for (size_t i = 0; i < session->streams_n; i++)
         cw_worker_stream_set_listed(session->streams[i], list_has(list, session->streams[i]));
     cw_session_drop_streams(session);
-    uint64_t share =
-        CW_MAX(session->conf.buffer_bytes / CW_MAX(list->n_workers, 1), STREAM_BYTES_MIN);
+    uint64_t share = cw_session_share(session, list->n_workers);
     for (size_t i = 0; i < list->n_workers; i++) {
         const Cachew__V1__WorkerInfo *worker = list->workers[i];
         if (stream_find(session, worker->worker_id))
             continue;
         CW_GROW(session->streams, session->streams_n, session->streams_cap);
-        session->streams[session->streams_n++] = new_stream(session, worker, share);
+        struct cw_worker_stream *stream = new_stream(session, worker, share);
+        session->streams[session->streams_n++] = stream;
     }
     for (size_t i = 0; i < session->streams_n; i++)
-        cw_worker_stream_set_limit(session->streams[i], stream_share(session));
+        cw_worker_stream_set_limit(session->streams[i],
+                                   cw_session_share(session, session->streams_n));
     cw_session_count_workers(session);
 }
 

@@ -19,6 +19,17 @@ static uint64_t bytes_in(const struct cw_credit *credit, double memory)
     return CW_MAX((uint64_t)(memory / memory_of(credit, 1)), (uint64_t)1);
 }
 
+/* Returns whether an output has come, so that it is known how much memory outputs need. */
+static bool is_known(const struct cw_credit *credit)
+{
+    return credit->bytes > 0 || credit->more > 0;
+}
+
+static uint64_t limit_of(const struct cw_credit *credit)
+{
+    return is_known(credit) ? credit->limit : CW_MIN(credit->limit, FIRST_BYTES);
+}
+
 struct cw_credit *cw_credit_new(uint64_t limit)
 {
     struct cw_credit *credit = CW_NEW(struct cw_credit);
@@ -33,10 +44,10 @@ void cw_credit_unref(struct cw_credit *credit)
         cw_mem_free(credit);
 }
 
-uint64_t cw_credit_begin(struct cw_credit *credit)
+uint64_t cw_credit_begin(struct cw_credit *credit, uint64_t room)
 {
-    uint64_t first = credit->bytes > 0 || credit->more > 0 ? bytes_in(credit, (double)credit->limit)
-                                                           : CW_MIN(credit->limit, FIRST_BYTES);
+    uint64_t memory = CW_MIN(limit_of(credit), room),
+             first = memory > 0 ? bytes_in(credit, (double)memory) : 0;
     credit->conn++;
     credit->out = (int64_t)first;
     credit->held = 0;
@@ -45,7 +56,7 @@ uint64_t cw_credit_begin(struct cw_credit *credit)
 
 struct cw_charge cw_credit_charge(struct cw_credit *credit, uint64_t bytes, uint64_t cost)
 {
-    bool first = credit->bytes <= 0 && credit->more <= 0;
+    bool first = !is_known(credit);
     credit->out -= (int64_t)bytes;
     credit->held += cost;
     credit->bytes += ((double)bytes - credit->bytes) / (first ? 1 : WEIGHT);
@@ -63,16 +74,37 @@ void cw_charge_return(struct cw_charge *charge)
     *charge = (struct cw_charge){0};
 }
 
-uint64_t cw_credit_grant(struct cw_credit *credit, uint64_t elsewhere, bool all)
+void cw_credit_end(struct cw_credit *credit)
 {
-    double out = (double)CW_MAX(credit->out, (int64_t)0),
-           used = (double)elsewhere + (double)credit->held + memory_of(credit, out);
-    double room = (double)credit->limit - used;
-    if (room < 1 || (!all && room < (double)(credit->limit / 4)))
-        return 0;
-    uint64_t bytes = bytes_in(credit, room) + (credit->out < 0 ? (uint64_t)-credit->out : 0);
+    credit->out = 0;
+}
+
+uint64_t cw_credit_promised(const struct cw_credit *credit)
+{
+    return credit->out > 0 ? (uint64_t)memory_of(credit, (double)credit->out) : 0;
+}
+
+/* Adds to what the worker may send. What it has sent beyond its credit is granted as well, since its
+ * memory is charged, or free again. */
+static uint64_t add(struct cw_credit *credit, uint64_t bytes)
+{
+    bytes += credit->out < 0 ? (uint64_t)-credit->out : 0;
     credit->out += (int64_t)bytes;
     return bytes;
+}
+
+uint64_t cw_credit_grant(struct cw_credit *credit, uint64_t room, bool all)
+{
+    double used = (double)credit->held + (double)cw_credit_promised(credit),
+           left = CW_MIN((double)limit_of(credit) - used, (double)room);
+    if (left < 1 || (!all && left < (double)(credit->limit / 4)))
+        return 0;
+    return add(credit, bytes_in(credit, left));
+}
+
+uint64_t cw_credit_grant_one(struct cw_credit *credit)
+{
+    return credit->out > 0 || credit->held > 0 ? 0 : add(credit, 1);
 }
 
 uint64_t cw_credit_overdraw(struct cw_credit *credit)

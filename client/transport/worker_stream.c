@@ -33,7 +33,7 @@ static void send_hello(struct cw_worker_stream *stream)
     hello.consumer = conf->consumer;
     hello.host_id = (char *)(uintptr_t)conf->host_id;
     hello.want_shm = stream->want_shm;
-    hello.credit = cw_credit_begin(stream->credit);
+    hello.credit = cw_credit_begin(stream->credit, conf->events->room(conf->arg));
     if (conf->secret)
         hello.secret =
             (ProtobufCBinaryData){conf->secret->n, (uint8_t *)(uintptr_t)conf->secret->bytes};
@@ -68,11 +68,11 @@ static void send_slots(struct cw_worker_stream *stream, bool all)
     cw_mem_free(slots);
 }
 
-void cw_worker_stream_flush(struct cw_worker_stream *stream, uint64_t held, bool all)
+void cw_worker_stream_flush(struct cw_worker_stream *stream, uint64_t room, bool all)
 {
     if (!stream->up)
         return;
-    uint64_t bytes = cw_credit_grant(stream->credit, held, all);
+    uint64_t bytes = cw_credit_grant(stream->credit, room, all);
     bool enough = bytes > 0;
     if (enough)
         send_credit(stream, bytes);
@@ -99,6 +99,18 @@ void cw_worker_stream_report(struct cw_worker_stream *stream)
     report_lost(stream, stream->why[0] ? stream->why : "the stream to it broke");
     if (!stream->was_lost)
         report_found(stream);
+}
+
+uint64_t cw_worker_stream_promised(const struct cw_worker_stream *stream)
+{
+    return cw_credit_promised(stream->credit);
+}
+
+void cw_worker_stream_let_one(struct cw_worker_stream *stream)
+{
+    uint64_t bytes = stream->up ? cw_credit_grant_one(stream->credit) : 0;
+    if (bytes > 0)
+        send_credit(stream, bytes);
 }
 
 void cw_worker_stream_overdraw(struct cw_worker_stream *stream)
@@ -159,6 +171,7 @@ static void stream_down(struct cw_worker_stream *stream, const char *why)
     stream->stream = NULL;
     cw_channel_close(stream->channel);
     stream->channel = NULL;
+    cw_credit_end(stream->credit);
     cw_worker_stream_shm_stop(stream);
     stream->up = false;
     stream->was_lost = true;

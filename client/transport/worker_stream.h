@@ -36,6 +36,8 @@ struct cw_worker_stream_events {
     bool (*lost)(void *arg, uint64_t worker_id, const char *why);
     /* It is called when a worker that counted as lost has answered. */
     void (*found)(void *arg, uint64_t worker_id);
+    /* Returns how many bytes of memory are left for the outputs of all workers together. */
+    uint64_t (*room)(void *arg);
     void (*changed)(void *arg); /* The result of cw_worker_stream_is_up may have changed. */
     /* There is no memory for an output, so the job cannot go on. */
     void (*no_memory)(void *arg, const struct cw_err *err);
@@ -84,8 +86,13 @@ bool cw_worker_stream_is_over(const struct cw_worker_stream *stream);
 /* Sets the bytes of memory that outputs of this worker may need, on the way or buffered here. */
 void cw_worker_stream_set_limit(struct cw_worker_stream *stream, uint64_t bytes);
 /* Sends the credit and the slots that have gathered. A small amount is kept back except with `all`.
- * `held` bytes of the limit are used otherwise. */
-void cw_worker_stream_flush(struct cw_worker_stream *stream, uint64_t held, bool all);
+ * `room` is as of the callback. */
+void cw_worker_stream_flush(struct cw_worker_stream *stream, uint64_t room, bool all);
+/* Returns the memory that outputs need which the worker may still send on this connection. */
+uint64_t cw_worker_stream_promised(const struct cw_worker_stream *stream);
+/* The trainer has been given everything: a worker of which nothing is here may send an output,
+ * however full the buffer is. */
+void cw_worker_stream_let_one(struct cw_worker_stream *stream);
 /* The dispatcher is connected again: reports the loss of this worker if that could not be reported,
  * or if the worker is still lost. */
 void cw_worker_stream_report(struct cw_worker_stream *stream);

@@ -28,14 +28,14 @@ static uint64_t fill(uint64_t limit, uint64_t bytes, uint64_t more)
 {
     struct cw_credit c = {.refs = 1, .limit = limit};
     uint64_t n = 0;
-    int64_t balance = (int64_t)cw_credit_begin(&c);
+    int64_t balance = (int64_t)cw_credit_begin(&c, UINT64_MAX);
     for (int quiet = 0; quiet < 3;) {
         bool sent = false;
         for (; balance > 0 && n < 1000000; sent = true, n++) {
             balance -= (int64_t)bytes;
             keep(&c, bytes, bytes + more);
         }
-        uint64_t grant = cw_credit_grant(&c, 0, true);
+        uint64_t grant = cw_credit_grant(&c, UINT64_MAX, true);
         balance += (int64_t)grant;
         quiet = sent || grant > 0 ? 0 : quiet + 1;
     }
@@ -69,7 +69,7 @@ static void never_stands(void **state)
     cw_rng_init(&rng, 7, 7, 0, 0, 0);
     for (size_t i = 0; i < CW_ARRAY_LEN(limits); i++) {
         struct cw_credit c = {.refs = 1, .limit = limits[i]};
-        (void)cw_credit_begin(&c);
+        (void)cw_credit_begin(&c, UINT64_MAX);
         for (int round = 0; round < 2000; round++) {
             struct cw_charge charges[8] = {{0}};
             size_t charges_n = 0;
@@ -80,11 +80,11 @@ static void never_stands(void **state)
                                      : 0;
                 charges[charges_n++] = cw_credit_charge(&c, bytes, bytes + 700);
             }
-            (void)cw_credit_grant(&c, 0, false);
+            (void)cw_credit_grant(&c, UINT64_MAX, false);
             for (size_t k = 0; k < charges_n; k++)
                 cw_charge_return(&charges[k]);
             assert_int_equal(c.held, 0);
-            (void)cw_credit_grant(&c, 0, true);
+            (void)cw_credit_grant(&c, UINT64_MAX, true);
             assert_true(c.out > 0);
         }
     }
@@ -94,19 +94,64 @@ static void small_change_and_overdraw(void **state)
 {
     struct cw_credit c = {.refs = 1, .limit = 1 << 20};
     (void)state;
-    assert_int_equal(cw_credit_begin(&c), 64 << 10);
+    assert_int_equal(cw_credit_begin(&c, UINT64_MAX), 64 << 10);
     pass(&c, 64 << 10);
-    assert_int_equal(cw_credit_grant(&c, 0, false), 1 << 20);
+    assert_int_equal(cw_credit_grant(&c, UINT64_MAX, false), 1 << 20);
     pass(&c, 100000);
-    assert_int_equal(cw_credit_grant(&c, 0, false), 0); /* less than a quarter */
-    assert_int_equal(cw_credit_grant(&c, 0, true), 100000);
-    assert_int_equal(cw_credit_grant(&c, 0, true), 0);
+    assert_int_equal(cw_credit_grant(&c, UINT64_MAX, false), 0); /* less than a quarter */
+    assert_int_equal(cw_credit_grant(&c, UINT64_MAX, true), 100000);
+    assert_int_equal(cw_credit_grant(&c, UINT64_MAX, true), 0);
     assert_int_equal(cw_credit_overdraw(&c), 1 << 18);
-    /* What is in use elsewhere is not granted. */
+    /* What others use is not granted. */
     pass(&c, 1 << 20);
-    assert_int_equal(cw_credit_grant(&c, 1 << 19, true), 1 << 18);
+    assert_int_equal(cw_credit_grant(&c, 1 << 19, true), 1 << 19);
     /* A new connection knows what outputs take. */
-    assert_int_equal(cw_credit_begin(&c), 1 << 20);
+    assert_int_equal(cw_credit_begin(&c, UINT64_MAX), 1 << 20);
+}
+
+/* Before the first output nothing says how much memory outputs need, however much time passes. */
+static void little_is_granted_before_the_first(void **state)
+{
+    struct cw_credit c = {.refs = 1, .limit = 256 << 20};
+    (void)state;
+    assert_int_equal(cw_credit_begin(&c, UINT64_MAX), 64 << 10);
+    assert_int_equal(cw_credit_grant(&c, UINT64_MAX, true), 0);
+    assert_int_equal(cw_credit_promised(&c), 64 << 10);
+    keep(&c, 64, 64 + 640); /* each needs eleven times its bytes */
+    assert_int_equal(cw_credit_promised(&c), 11 * (65536 - 64));
+    uint64_t more = cw_credit_grant(&c, UINT64_MAX, true);
+    assert_int_equal(more, (256 << 20) / 11 - 65536);
+}
+
+/* Workers share what is left: none is granted more, also not for a new connection. */
+static void no_more_than_there_is_room_for(void **state)
+{
+    struct cw_credit c = {.refs = 1, .limit = 1 << 20};
+    (void)state;
+    assert_int_equal(cw_credit_begin(&c, 1000), 1000);
+    cw_credit_end(&c);
+    assert_int_equal(cw_credit_promised(&c), 0);
+    assert_int_equal(cw_credit_begin(&c, 0), 0);
+    assert_int_equal(cw_credit_grant(&c, 0, true), 0);
+    pass(&c, 500);
+    assert_int_equal(cw_credit_grant(&c, 3000, true), 3000 + 500);
+    assert_int_equal(cw_credit_promised(&c), 3000);
+}
+
+/* However full the buffer is, a worker of which nothing is here can send one output. */
+static void one_output_of_each_worker(void **state)
+{
+    struct cw_credit *credit = cw_credit_new(1 << 20);
+    (void)state;
+    assert_int_equal(cw_credit_begin(credit, 0), 0);
+    assert_int_equal(cw_credit_grant_one(credit), 1);
+    assert_int_equal(cw_credit_grant_one(credit), 0); /* it has not come yet */
+    struct cw_charge charge = cw_credit_charge(credit, 5000, 6000);
+    assert_int_equal(cw_credit_grant_one(credit), 0); /* it is here */
+    cw_charge_return(&charge);
+    assert_int_equal(cw_credit_grant_one(credit), 5000);
+    assert_int_equal(credit->out, 1);
+    cw_credit_unref(credit);
 }
 
 /* What an output of an earlier connection took was forgotten with that connection. */
@@ -114,10 +159,10 @@ static void charges_of_earlier_connections_are_void(void **state)
 {
     struct cw_credit *credit = cw_credit_new(1 << 20);
     (void)state;
-    (void)cw_credit_begin(credit);
+    (void)cw_credit_begin(credit, UINT64_MAX);
     struct cw_charge early = cw_credit_charge(credit, 1000, 2000);
     assert_int_equal(credit->held, 2000);
-    (void)cw_credit_begin(credit);
+    (void)cw_credit_begin(credit, UINT64_MAX);
     assert_int_equal(credit->held, 0);
     struct cw_charge late = cw_credit_charge(credit, 100, 300);
     cw_charge_return(&early);
@@ -132,7 +177,7 @@ static void a_charge_outlives_the_stream(void **state)
 {
     struct cw_credit *credit = cw_credit_new(1 << 20);
     (void)state;
-    (void)cw_credit_begin(credit);
+    (void)cw_credit_begin(credit, UINT64_MAX);
     struct cw_charge charge = cw_credit_charge(credit, 10, 20), none = {0};
     cw_credit_unref(credit);
     assert_int_equal(charge.credit->held, 20);
@@ -144,6 +189,9 @@ static void a_charge_outlives_the_stream(void **state)
 static const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_bounded),
                                           cmocka_unit_test(never_stands),
                                           cmocka_unit_test(small_change_and_overdraw),
+                                          cmocka_unit_test(little_is_granted_before_the_first),
+                                          cmocka_unit_test(no_more_than_there_is_room_for),
+                                          cmocka_unit_test(one_output_of_each_worker),
                                           cmocka_unit_test(charges_of_earlier_connections_are_void),
                                           cmocka_unit_test(a_charge_outlives_the_stream)};
 CW_TESTS_MAIN(tests)

@@ -25,7 +25,7 @@ static int begin(bool sparse)
     cw_mutex_init(&job.mutex);
     cw_cond_init(&job.cond);
     credit = cw_credit_new(1 << 20);
-    (void)cw_credit_begin(credit);
+    (void)cw_credit_begin(credit, UINT64_MAX);
     cw_ledger_init(&ledger, &job, sparse ? &rules : NULL, &from, NULL);
     return 0;
 }

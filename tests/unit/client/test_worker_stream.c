@@ -54,6 +54,12 @@ static void on_found(void *arg, uint64_t worker_id)
     s->found++;
 }
 
+static uint64_t on_room(void *arg)
+{
+    (void)arg;
+    return 1 << 20;
+}
+
 static void on_changed(void *arg)
 {
     struct seen *s = arg;
@@ -66,8 +72,8 @@ static void on_no_memory(void *arg, const struct cw_err *err)
     (void)err;
 }
 
-static const struct cw_worker_stream_events events = {on_output,  on_message,   on_lost,   on_found,
-                                                      on_changed, on_no_memory, on_message};
+static const struct cw_worker_stream_events events = {
+    on_output, on_message, on_lost, on_found, on_room, on_changed, on_no_memory, on_message};
 
 /* ---- outputs ---- */
 
