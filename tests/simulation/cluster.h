@@ -29,6 +29,7 @@ struct sim_seat {
     bool is_leaving;                                          /* the actor was told to end */
     void (*ask)(uint64_t *ret_leased, uint64_t *ret_outputs); /* a worker's sim_worker_held */
     struct sim_trainer *trainer;
+    int64_t waits_ns; /* progress.c: since when it waits for what it can take; 0: it does not */
 };
 
 struct sim_cluster {
@@ -41,10 +42,12 @@ struct sim_cluster {
     struct sim_trainer *former; /* whom others have followed */
     int commands;               /* so far */
     uint64_t cache_hits;        /* as it was last told */
-    bool is_calm;    /* nothing fails: a dispatcher knows without a listing what is in the store */
-    bool disk_fills; /* the dispatcher's disk may be full for a while */
-    bool is_open;    /* the dispatcher has no tokens: everybody may do everything */
-    bool is_quiet;   /* only workers are harmed: who has a place keeps it */
+    bool is_calm;     /* nothing fails: a dispatcher knows without a listing what is in the store */
+    bool disk_fills;  /* the dispatcher's disk may be full for a while */
+    bool is_open;     /* the dispatcher has no tokens: everybody may do everything */
+    bool is_quiet;    /* only workers are harmed: who has a place keeps it */
+    int64_t whole_ns; /* since when nothing fails; SIM_NEVER: something may */
+    int64_t looked_ns, waited_ns; /* progress.c: when it looked; the longest that anybody waited */
     char apart[2][32]; /* hosts of a trainer and a worker that never meet; "": there are none */
 };
 

@@ -491,6 +491,15 @@ bool sim_is_stopped(const struct sim_actor *actor)
     return actor->is_stopped;
 }
 
+size_t sim_fibres_of(const struct sim_actor *actor)
+{
+    size_t n = 0;
+
+    for (const struct sim_fibre *fibre = actor->fibres; fibre; fibre = fibre->next)
+        n += fibre->state != SIM_FIBRE_ENDED;
+    return n;
+}
+
 void sim_forbid_leaks(struct sim_actor *actor)
 {
     actor->leaks_not = true;

@@ -6,17 +6,17 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/job/waits_for.h"
 
+#include "dispatcher_state.h"
 #include "sim.h"
-#include "system.h"
 
 int __real_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
 int __wrap_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
 
-static const struct cw_dispatcher *dispatcher; /* main's variable */
+const struct cw_dispatcher *sim_dispatcher; /* main's variable */
 
 int __wrap_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
 {
-    dispatcher = d;
+    sim_dispatcher = d;
     return __real_cw_restore_all(d, err);
 }
 
@@ -50,12 +50,12 @@ static const char *left_of(const struct cw_job *job)
 
 bool sim_dispatcher_serves(void)
 {
-    return dispatcher != NULL;
+    return sim_dispatcher != NULL;
 }
 
 bool sim_dispatcher_is_over(const char *job_id)
 {
-    const struct cw_job *job = cw_strmap_get(&dispatcher->jobs_by_id, job_id);
+    const struct cw_job *job = cw_strmap_get(&sim_dispatcher->jobs_by_id, job_id);
 
     return !job || job->status == CW_JOB_FINISHED || job->status == CW_JOB_FAILED;
 }
@@ -63,7 +63,7 @@ bool sim_dispatcher_is_over(const char *job_id)
 /* Nothing here allocates: it is asked in the world's context. */
 const char *sim_dispatcher_left(void)
 {
-    const struct cw_dispatcher *d = dispatcher;
+    const struct cw_dispatcher *d = sim_dispatcher;
     const char *left = NULL;
     size_t n = 0;
 

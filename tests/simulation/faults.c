@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "disk.h"
+#include "progress.h"
 #include "store.h"
 #include "store_faults.h"
 
@@ -15,6 +16,7 @@
 #define CONSUMERS_MAX 3
 #define UNAIMED 10 /* of so many kills one does not wait for anything */
 #define NETWORK 4  /* of so many faults one is the network's */
+#define SPACED 8   /* in one of so many worlds one fault at a time strikes */
 #define STOPS 6    /* of so many others one is a stop, ... */
 #define DRAINS 8   /* ... and of the rest one a graceful end */
 
@@ -43,6 +45,8 @@ struct harm {
     size_t replayed;
     struct aim aims[SIM_SEATS_MAX];
     struct sim_store_faults store;
+    bool is_spaced; /* the next fault waits until everybody has gone on after the last one */
+    struct sim_watch watch;
 };
 
 static const char *const names[] = {
@@ -106,12 +110,21 @@ static int64_t pause_ns(struct harm *harm)
 }
 
 /* ---- doing ---- */
+static bool do_fault(struct harm *harm, const struct sim_fault *fault)
+{
+    if (!sim_fault_do(harm->cluster, fault, harm->faults))
+        return false;
+    if (harm->is_spaced)
+        sim_watch_begin(&harm->watch, harm->cluster, sim_fault_name(fault->kind), fault->pause_ns);
+    return true;
+}
+
 static void strike(struct harm *harm, struct sim_fault fault)
 {
     struct sim_schedule *s = harm->schedule;
 
     fault.at_ns = sim_now_ns();
-    if (!sim_fault_do(harm->cluster, &fault, harm->faults))
+    if (!do_fault(harm, &fault))
         return;
     harm->faults->together += fault.at_ns - harm->struck_ns < TOGETHER_NS;
     harm->struck_ns = fault.at_ns;
@@ -339,19 +352,24 @@ static void replay(struct harm *harm)
 
     for (; harm->replayed < s->n && s->at[harm->replayed].at_ns <= sim_now_ns(); harm->replayed++)
         if (!s->at[harm->replayed].is_left_out)
-            (void)sim_fault_do(harm->cluster, &s->at[harm->replayed], harm->faults);
+            (void)do_fault(harm, &s->at[harm->replayed]);
 }
 
 static void on_step(void *arg, const struct sim_actor *ran)
 {
     struct harm *harm = arg;
+    bool rests = harm->is_spaced && !sim_watch_is_over(&harm->watch, harm->cluster);
 
     if (harm->schedule && harm->schedule->is_replayed) {
         replay(harm);
         return;
     }
+    if (rests)
+        return;
     if (ran)
         look(harm, ran);
+    if (harm->watch.since_ns > 0)
+        return;
     if (sim_now_ns() >= harm->next_ns) {
         choose(harm);
         harm->next_ns = sim_now_ns() + up_to(harm, harm->most_ns);
@@ -368,12 +386,17 @@ void sim_faults_end(struct sim_cluster *cluster)
     if (cluster->cache_store)
         sim_store_on_chunk(NULL, NULL);
     sim_points_off();
+    if (cluster->whole_ns == SIM_NEVER)
+        cluster->whole_ns = sim_now_ns();
     sim_make_whole(cluster);
 }
 
 static void end(void *arg)
 {
-    sim_faults_end(((const struct harm *)arg)->cluster);
+    struct sim_cluster *cluster = ((const struct harm *)arg)->cluster;
+
+    sim_faults_end(cluster);
+    sim_lag_begin(cluster);
 }
 
 void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
@@ -382,11 +405,13 @@ void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
     static const int64_t most[] = {5 * SIM_MS, 20 * SIM_MS, 200 * SIM_MS};
     struct harm *harm = sim_world_alloc(sizeof(*harm));
 
+    cluster->whole_ns = SIM_NEVER;
     harm->cluster = cluster;
     harm->faults = faults;
     harm->schedule = schedule;
     harm->state = sim_random();
     choose_ways(harm);
+    harm->is_spaced = one_in(harm, SPACED);
     harm->most_ns = most[below(harm, sizeof(most) / sizeof(most[0]))];
     harm->next_ns = sim_now_ns() + up_to(harm, harm->most_ns);
     sim_store_faults_init(&harm->store, cluster);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "left.h"
 
+#include "bounds.h"
 #include "faults.h"
+#include "rpc/net.h"
 #include "system.h"
 
 #define LEFT_NS (120 * SIM_S) /* nothing is left of jobs so long after their end */
@@ -16,8 +18,7 @@ static void *symbol(const struct sim_seat *seat, const char *name)
     return found;
 }
 
-/* The dispatcher that serves; NULL: there is none now. */
-static const struct sim_seat *serving(const struct sim_cluster *cluster)
+const struct sim_seat *sim_serving(const struct sim_cluster *cluster)
 {
     for (size_t i = 0; i < cluster->seats_n; i++) {
         const struct sim_seat *seat = &cluster->seats[i];
@@ -47,10 +48,27 @@ static const char *left_of(const struct sim_seat *seat, const struct sim_seat *d
     return ask_worker(is_over);
 }
 
+/* Each worker has one connection to the dispatcher, and no other is open; threads have ended but for
+ * those that a process always has. (A store that hangs keeps threads and what they hold.) */
+static const char *left_of_system(const struct sim_cluster *cluster, const struct sim_seat *seat,
+                                  const struct sim_seat *dispatcher)
+{
+    size_t open = net_open(seat->actor), workers = 0;
+
+    for (size_t i = 0; i < cluster->seats_n; i++)
+        workers += cluster->seats[i].kind == SIM_WORKER && sim_seat_is_alive(&cluster->seats[i]);
+    if (open > (seat->kind == SIM_WORKER ? 1 : seat == dispatcher ? workers : 0))
+        return "a connection too many";
+    if (!cluster->cache_store &&
+        sim_fibres_of(seat->actor) > SIM_MOST_FIBRES(seat->kind == SIM_WORKER ? 2u : 1u))
+        return "a thread too many";
+    return NULL;
+}
+
 /* The same of any process; ret_whose gets its name. */
 static const char *what_is_left(const struct sim_cluster *cluster, const char **ret_whose)
 {
-    const struct sim_seat *dispatcher = serving(cluster);
+    const struct sim_seat *dispatcher = sim_serving(cluster);
     const char *left = dispatcher ? NULL : "no dispatcher that serves";
 
     *ret_whose = "the cluster";
@@ -59,6 +77,8 @@ static const char *what_is_left(const struct sim_cluster *cluster, const char **
         if (seat->kind == SIM_TRAINER || !sim_seat_is_alive(seat))
             continue;
         left = left_of(seat, dispatcher);
+        if (!left)
+            left = left_of_system(cluster, seat, dispatcher);
         *ret_whose = sim_name(seat->actor);
     }
     if (left)

@@ -8,5 +8,7 @@
 /* Ends all faults, and runs the world until no process has anything of jobs that are over. Fails it
  * if that takes too long. */
 void sim_settle(struct sim_cluster *cluster);
+/* The dispatcher that serves; NULL: there is none now. */
+const struct sim_seat *sim_serving(const struct sim_cluster *cluster);
 
 #endif

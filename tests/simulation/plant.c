@@ -31,6 +31,10 @@ static const char *const names[SIM_PLANTED_N] = {
     [SIM_PLANTED_LEFT] = "left",
     [SIM_PLANTED_UNCOUNTED] = "uncounted",
     [SIM_PLANTED_UNREACHED] = "unreached",
+    [SIM_PLANTED_HEDGES] = "hedges",
+    [SIM_PLANTED_WAITS] = "waits",
+    [SIM_PLANTED_BUDGET] = "budget",
+    [SIM_PLANTED_QUEUE] = "queue",
 };
 static int planted;
 

@@ -37,6 +37,10 @@ enum sim_mistake {
     SIM_PLANTED_LEFT,      /* items of a consumer that has left a shared job stay its own */
     SIM_PLANTED_UNCOUNTED, /* an item that is left out is not counted */
     SIM_PLANTED_UNREACHED, /* a worker that a client cannot reach is leased its items all the same */
+    SIM_PLANTED_HEDGES,    /* nothing limits how many items are hedged */
+    SIM_PLANTED_WAITS,     /* while one of several consumers is away, the others get nothing */
+    SIM_PLANTED_BUDGET,    /* the memory of an output that was sent is not given back */
+    SIM_PLANTED_QUEUE,     /* a write that waits is not replaced by a later one of the same row */
     SIM_PLANTED_N
 };
 __attribute__((visibility("default"))) int sim_planted(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mistakes of a dispatcher (planted.h): calls that the linker leads here. */
 #include "planted.h"
+#include "dispatcher_state.h"
 #include "state_check.h"
 
 #include "cache/store/backend.h"
@@ -34,11 +35,24 @@ uint64_t __wrap_cw_window_items(const struct cw_job *job, size_t threads)
     return sim_planted() == SIM_PLANTED_WINDOW ? UINT32_MAX : __real_cw_window_items(job, threads);
 }
 
-/* SIM_PLANTED_SPARSE: the window of a sparse job is counted from what is consumed alone. */
+/* One of several consumers is away. */
+static bool lacks_one(const struct cw_job *job)
+{
+    bool lacks = false;
+
+    for (uint32_t c = 0; job->layout.consumers > 1 && c < job->layout.consumers; c++)
+        lacks = lacks || (job->consumers[c].client_id != 0 && !job->consumers[c].client);
+    return lacks;
+}
+
+/* SIM_PLANTED_WAITS: nothing is leased while that is so.
+ * SIM_PLANTED_SPARSE: the window of a sparse job is counted from what is consumed alone. */
 uint64_t __real_cw_job_window_end(struct cw_job *job);
 uint64_t __wrap_cw_job_window_end(struct cw_job *job);
 uint64_t __wrap_cw_job_window_end(struct cw_job *job)
 {
+    if (sim_planted() == SIM_PLANTED_WAITS && lacks_one(job))
+        return 0;
     if (sim_planted() != SIM_PLANTED_SPARSE || !job->info->sparse)
         return __real_cw_job_window_end(job);
     struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
@@ -68,6 +82,15 @@ void __wrap_cw_check_derived(const struct cw_dispatcher *d)
     if (sim_planted() == SIM_PLANTED_NONE)
         __real_cw_check_derived(d);
     sim_check_state(d);
+    sim_check_dispatcher_bounds(d);
+}
+
+/* SIM_PLANTED_HEDGES */
+uint64_t __real_cw_epoch_may_hedge(const struct cw_epoch *epoch);
+uint64_t __wrap_cw_epoch_may_hedge(const struct cw_epoch *epoch);
+uint64_t __wrap_cw_epoch_may_hedge(const struct cw_epoch *epoch)
+{
+    return sim_planted() == SIM_PLANTED_HEDGES ? UINT64_MAX : __real_cw_epoch_may_hedge(epoch);
 }
 
 /* SIM_PLANTED_KEPT */

@@ -13,6 +13,7 @@
 #include "cached.h"
 #include "left.h"
 #include "planted.h"
+#include "progress.h"
 #include "shrink.h"
 #include "strangers.h"
 #include "tokens.h"
@@ -33,10 +34,12 @@ struct total {
     struct sim_faults faults;
     struct sim_verdict verdict;
     struct sim_cache_total cache;
+    int64_t waited_ns;
 };
 
 static bool is_done(void *arg)
 {
+    sim_check_progress(arg);
     return sim_cluster_is_done(arg);
 }
 
@@ -190,6 +193,8 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
                                            : "the jobs have not ended though nothing fails");
     for (int i = 0; i < plan.jobs_n; i++)
         judge(&cluster, &plan.jobs[i], i, &total->verdict);
+    if (cluster.waited_ns > total->waited_ns)
+        total->waited_ns = cluster.waited_ns;
     sim_points_off();
     sim_strangers_end();
     sim_settle(&cluster);
@@ -384,6 +389,8 @@ int main(int argc, char **argv)
     printf("at most once: %" PRIu64 " elements left out, %" PRIu64 " of sparse jobs, %" PRIu64
            " of shared ones\n",
            total.verdict.left_out, total.verdict.left_out_sparse, total.verdict.left_out_shared);
+    printf("progress: nobody waited for longer than %.0f s when nothing failed\n",
+           (double)total.waited_ns / (double)SIM_S);
     uint64_t kills = total.faults.kills_that_count;
     printf("simulation: seeds=%" PRIu64 " kills=%" PRIu64 " epochs=%" PRIu64 " lost=%" PRIu64
            " repeated=%" PRIu64 " wrong_bytes=%" PRIu64 "\n",

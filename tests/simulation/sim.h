@@ -75,6 +75,8 @@ struct sim_fibre *sim_fibre_start(const char *name, sim_fn *fn, void *arg);
 struct sim_fibre *sim_fibre_self(void);
 /* Waits until sim_wake or that time: true if it was woken. A wake that came before is not lost. */
 bool sim_block(int64_t until_ns);
+/* Those of the actor that have not ended. */
+size_t sim_fibres_of(const struct sim_actor *actor);
 void sim_wake(struct sim_fibre *fibre); /* one that has not ended */
 void sim_yield(void);                   /* lets others run, if the seed wants it so */
 void sim_sleep_ns(int64_t ns);          /* a blocking call of the actor takes so long */

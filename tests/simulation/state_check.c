@@ -2,14 +2,17 @@
 /* What a dispatcher has stored, compared with what it has in memory: in its program. */
 #include "state_check.h"
 
+#include "bounds.h"
+
 #include "dispatcher/model/model.h"
 #include "dispatcher/state/state_int.h"
 #include "sim.h"
 
-#define EVERY 8 /* iterations of the loop in which all is stored */
+#define EVERY 8      /* iterations of the loop in which all is stored */
+#define ROWS_EVERY 8 /* of these */
 
 /* Of the running actor; each is prepared once, since that costs more than running it. */
-enum question { WORKERS, JOBS, PROGRESS, QUESTIONS_N };
+enum question { WORKERS, JOBS, PROGRESS, POSITIONS, USE, DECISIONS, ORPHANS, QUESTIONS_N };
 static sqlite3_stmt *questions[QUESTIONS_N];
 
 /* The first column of the statement's first row. */
@@ -19,7 +22,13 @@ static uint64_t number_of(const struct cw_state *state, enum question which, con
     static const char *const sql[] = {
         [WORKERS] = "SELECT count(*) FROM workers",
         [JOBS] = "SELECT count(*) FROM jobs",
-        [PROGRESS] = "SELECT count(*) FROM progress WHERE job=?1 AND (epoch<?2 OR epoch>=?3)"};
+        [PROGRESS] = "SELECT count(*) FROM progress WHERE job=?1 AND (epoch<?2 OR epoch>=?3)",
+        [POSITIONS] = "SELECT count(*) FROM positions",
+        [USE] = "SELECT (SELECT count(*) FROM usage) + (SELECT count(*) FROM counts)",
+        [DECISIONS] = "SELECT count(*) FROM decisions",
+        [ORPHANS] = "SELECT (SELECT count(*) FROM progress WHERE job NOT IN (SELECT id FROM jobs))"
+                    " + (SELECT count(*) FROM left_out WHERE job NOT IN (SELECT id FROM jobs))"
+                    " + (SELECT count(*) FROM skipped WHERE job NOT IN (SELECT id FROM jobs))"};
 
     if (!questions[which] &&
         sqlite3_prepare_v2(state->reader, sql[which], -1, &questions[which], NULL) != SQLITE_OK)
@@ -53,6 +62,27 @@ static void compare(const char *what, uint64_t stored, uint64_t there)
                  (unsigned long long)stored, what, (unsigned long long)there);
 }
 
+/* Rows that a job has beside its own: none is of a job that is gone. A row is bounded by what it is
+ * of, since not each has been written. */
+static void check_rows(const struct cw_dispatcher *d)
+{
+    static unsigned checks;
+    uint64_t jobs = 0, consumers = 0;
+
+    if (checks++ % ROWS_EVERY != 0)
+        return;
+    for (const struct cw_job *job = d->jobs; job; job = job->next) {
+        jobs++;
+        consumers += job->layout.consumers;
+    }
+    sim_bound("rows of positions", number_of(d->state, POSITIONS, NULL, 0, 0),
+              SIM_MOST_POSITIONS(consumers));
+    sim_bound("rows of what jobs have used", number_of(d->state, USE, NULL, 0, 0),
+              SIM_MOST_ROWS_OF_USE(jobs));
+    sim_bound("decisions", number_of(d->state, DECISIONS, NULL, 0, 0), CW_DECISIONS_IN_ALL + jobs);
+    sim_bound("rows of a job that is gone", number_of(d->state, ORPHANS, NULL, 0, 0), 0);
+}
+
 static void check_jobs(const struct cw_dispatcher *d)
 {
     uint64_t n = 0;
@@ -80,4 +110,5 @@ void sim_check_state(const struct cw_dispatcher *d)
         workers += worker->said_hello;
     compare("workers", number_of(d->state, WORKERS, NULL, 0, 0), workers);
     check_jobs(d);
+    check_rows(d);
 }

@@ -18,6 +18,8 @@
 #define VISIT_EVERY 16 /* batches */
 #define LEAVES 1       /* as an answer of train */
 #define AWAY_NS INT64_C(2000000000)
+#define BUFFERS 4 /* in one of so many worlds the buffers of clients are small */
+#define BUFFER_BYTES ((uint64_t)256 << 10)
 
 struct sim_trainer *sim_trainer_self;
 
@@ -84,7 +86,7 @@ static void take(struct sim_trainer *t, const struct cachew_batch *batch)
         t->last_epoch = element.epoch, t->last_batch = element.batch;
     t->batches++;
     t->skipped += cachew_batch_skipped(batch);
-    t->moved_ns = sim_now_ns();
+    t->asked_ns = 0;
     sim_log("batch %llu of epoch %llu, %llu elements", (unsigned long long)element.batch,
             (unsigned long long)element.epoch, (unsigned long long)n);
 }
@@ -164,11 +166,13 @@ static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_er
     for (uint64_t n = 1;; n++) {
         struct cachew_batch *batch = NULL;
         size_t before = t->given.n;
+        t->asked_ns = t->asked_ns ? t->asked_ns : sim_now_ns();
         int rc = cachew_job_next(job, -1, &batch, error);
         if (rc < 0)
             return rc;
         if (rc == 0) {
             sim_log("an epoch has ended");
+            t->asked_ns = 0;
             if (!cachew_job_done(job))
                 continue;
             note_stats(t, job);
@@ -179,6 +183,8 @@ static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_er
             note_stats(t, job);
         if (t->step_ns > 0)
             sim_sleep_ns(sim_between(0, t->step_ns));
+        if (sim_now_ns() < t->stands_ns)
+            sim_sleep_ns(t->stands_ns - sim_now_ns());
         if (t->visits && t->batches % VISIT_EVERY == 0)
             visit(t);
         if (t->save_every > 0 && t->batches % t->save_every == 0)
@@ -202,6 +208,8 @@ static struct cachew_job_options options_of(const struct sim_trainer *t)
     options.consumers = (uint32_t)t->consumers;
     options.consumer = (uint32_t)t->consumer;
     options.at_most_once = t->at_most_once;
+    if (sim_seed() % BUFFERS == 1) /* not in a reference, whose seed is 0 */
+        options.buffer_bytes = BUFFER_BYTES;
     const struct sim_checkpoint *saved = sim_checkpoint_last(t);
     if (saved) {
         options.token = saved->token;
@@ -243,7 +251,7 @@ static int with_client(struct sim_trainer *t, struct cachew_client *client,
     if (rc != 0)
         return rc;
     sim_log("job %s", cachew_job_id(job));
-    t->moved_ns = sim_now_ns();
+    snprintf(t->job_id, sizeof(t->job_id), "%s", cachew_job_id(job));
     if (!sim_checkpoint_last(t) &&
         t->save_every > 0) /* else a named job would go on where it stands */
         save(t, job, t->given.n);
@@ -268,8 +276,11 @@ static bool is_taken_for_too_long(int rc, int64_t *since_ns)
     return *since_ns > 0 && sim_now_ns() - *since_ns > TAKEN_NS;
 }
 
-static bool is_passing(int rc)
+/* So does a consumer of a shared job that was away for too long: it is one more that comes. */
+static bool is_passing(const struct sim_trainer *t, int rc, const char *message)
 {
+    if (t->mode == CACHEW_SHARED && rc == CACHEW_E_STATE && strstr(message, "away for too long"))
+        return true;
     return rc == CACHEW_E_UNAVAILABLE || rc == CACHEW_E_TIMEOUT || rc == CACHEW_E_AGAIN ||
            rc == CACHEW_E_EXISTS;
 }
@@ -285,6 +296,7 @@ void sim_trainer_main(void *arg)
     if (t->joins_ns > 0)
         sim_sleep_ns(t->joins_ns);
     t->joins_ns = 0;
+    t->asked_ns = sim_now_ns();
     for (;;) {
         struct cachew_error error = CACHEW_ERROR_INIT;
         struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
@@ -301,7 +313,7 @@ void sim_trainer_main(void *arg)
             return;
         }
         sim_log("%s: %s", cachew_code_name(rc), error.message);
-        if (!is_passing(rc) || is_taken_for_too_long(rc, &taken_since_ns)) {
+        if (!is_passing(t, rc, error.message) || is_taken_for_too_long(rc, &taken_since_ns)) {
             t->error = rc;
             snprintf(t->message, sizeof(t->message), "%s: %s", cachew_code_name(rc), error.message);
             return;

@@ -41,6 +41,7 @@ struct sim_trainer {
     uint64_t seed, epochs, window; /* window: 0 = the dispatcher's choice */
     int unordered, mode, consumers, consumer, at_most_once;
     int64_t step_ns;     /* the longest time that it works on a batch */
+    int64_t stands_ns;   /* until then it works on the batch that it has (progress.c) */
     uint64_t save_every; /* batches between checkpoints; 0 = none */
     int *left;           /* trainers of the job that have not ended: it waits for them at the end */
     bool visits;         /* it tries to take its own place once more, now and then */
@@ -70,7 +71,8 @@ struct sim_trainer {
     uint64_t lost_items, begin_epoch, begin_item;
     uint64_t lost_before; /* what earlier processes had counted when they were given a batch last */
     size_t given_before;  /* shared: elements that its killed processes were given */
-    int64_t moved_ns;     /* when it was last given something */
+    int64_t asked_ns;     /* since when it waits for a batch; 0: it does not */
+    char job_id[64];      /* "": it has none yet */
     uint64_t last_epoch, last_batch; /* the highest that it was given */
 };
 extern struct sim_trainer *sim_trainer_self; /* of this program's actor */

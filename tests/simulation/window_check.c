@@ -3,6 +3,7 @@
  * trainer's program. The linker leads the library's call of cw_ledger_put here. */
 #include "client/delivery/ledger.h"
 #include "trainer.h"
+#include "trainer_bounds.h"
 
 int __real_cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received,
                          struct cw_err *err);
@@ -42,5 +43,6 @@ int __wrap_cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received,
     if (t && t->window > 0 && !ledger->job->sparse && !t->at_most_once &&
         ledger->job->mode != CW_MODE_SHARED)
         check(t, ledger, received);
+    sim_check_trainer_bounds(ledger, received->charge.cost);
     return __real_cw_ledger_put(ledger, received, err);
 }

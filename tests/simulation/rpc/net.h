@@ -32,6 +32,9 @@
  * (as when the power fails): its peers hear of it by their keepalive. */
 void net_host_down(const char *host, bool down);
 
+/* Connections of the actor that it has not closed. */
+size_t net_open(const struct sim_actor *actor);
+
 /* ---- links ---- */
 
 struct net_link {

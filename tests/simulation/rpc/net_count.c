@@ -45,6 +45,16 @@ void net_count_reset(void)
         counter->count.messages = counter->count.bytes = 0;
 }
 
+size_t net_open(const struct sim_actor *actor)
+{
+    size_t n = 0;
+
+    for (const struct net_conn *conn = net_first_conn(); conn; conn = conn->next)
+        for (size_t i = 0; i < 2; i++)
+            n += conn->end[i].actor == actor && !conn->end[i].closed && !conn->end[i].lost;
+    return n;
+}
+
 /* ---- timers ---- */
 
 struct net_timer {
