@@ -38,17 +38,75 @@ static bool run_posted(struct cw_loop *loop)
         struct cw_loop_node *node = queue;
         /* read before fn is called, since the node may be freed or posted again by it */
         queue = node->next;
-        cw_loop_touch(loop);
+        if (node != &loop->gather_node) {
+            cw_loop_touch(loop);
+            loop->posted_n++;
+        }
         node->fn(node->arg);
     }
     return any;
+}
+
+static void push(struct cw_loop *loop, struct cw_loop_node *node, struct cw_loop_node **ret_head)
+{
+    struct cw_loop_node *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
+
+    do
+        node->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, node, memory_order_release,
+                                                  memory_order_relaxed));
+    *ret_head = head;
+}
+
+static void on_gather_node(void *arg)
+{
+    struct cw_loop *loop = arg;
+
+    loop->gather_posted = false;
+}
+
+static void on_gathered(uv_timer_t *uv);
+
+/* Takes what was posted. If there was anything, what comes now gathers. */
+static void take_posted(struct cw_loop *loop)
+{
+    struct cw_loop_node *head;
+    uint64_t before = loop->posted_n;
+
+    (void)run_posted(loop);
+    if (loop->gather_ms == 0 || loop->gather_posted || loop->posted_n == before)
+        return;
+    loop->gather_posted = true;
+    push(loop, &loop->gather_node, &head);
+    uv_update_time(&loop->uv);
+    check(uv_timer_start(&loop->gather_timer->uv.timer, on_gathered, (uint64_t)loop->gather_ms, 0));
+}
+
+static void on_gathered(uv_timer_t *uv)
+{
+    struct cw_loop *loop = CW_CONTAINER_OF(uv, struct cw_handle, uv.timer)->loop;
+
+    take_posted(loop);
+}
+
+void cw_loop_set_gather(struct cw_loop *loop, int64_t ms)
+{
+    loop->gather_ms = ms;
+    if (ms == 0 || loop->gather_timer)
+        return;
+    loop->gather_timer = CW_NEW(struct cw_handle);
+    loop->gather_timer->loop = loop;
+    check(uv_timer_init(&loop->uv, &loop->gather_timer->uv.timer));
+    loop->gather_node = (struct cw_loop_node){.fn = on_gather_node, .arg = loop};
 }
 
 static void on_wake(uv_async_t *wake)
 {
     struct cw_loop *loop = CW_CONTAINER_OF(wake, struct cw_loop, wake);
 
-    run_posted(loop);
+    /* While calls gather, the timer takes them. */
+    if (!loop->gather_posted || atomic_load(&loop->stopping))
+        take_posted(loop);
     if (atomic_load(&loop->stopping))
         uv_stop(&loop->uv);
 }
@@ -138,12 +196,9 @@ void cw_loop_stop(struct cw_loop *loop)
 
 void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node)
 {
-    struct cw_loop_node *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
+    struct cw_loop_node *head;
 
-    do
-        node->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, node, memory_order_release,
-                                                  memory_order_relaxed));
+    push(loop, node, &head);
     if (!head)
         uv_async_send(&loop->wake);
 }

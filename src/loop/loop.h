@@ -32,6 +32,11 @@ void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node);
  * dispatcher commits there). There is at most one. */
 void cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
 
+/* Lets calls that other threads post gather: after some were run, further ones wait for so many ms
+ * and are run together, and those who post do not wake the loop for each. A loop with thousands of
+ * peers thus has fewer iterations. 0, the default: each is run as soon as the loop has time. */
+void cw_loop_set_gather(struct cw_loop *loop, int64_t ms);
+
 struct cw_timer;
 struct cw_timer *cw_timer_new(struct cw_loop *loop, cw_loop_fn *fn, void *arg) CW_MUST_CHECK;
 /* Starts the timer, or starts it again. repeat_ms 0: it fires once. */

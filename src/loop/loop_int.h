@@ -7,6 +7,8 @@
 #include <uv.h>
 #include "loop/loop.h"
 
+struct cw_handle;
+
 struct cw_loop {
     uv_loop_t uv;
     uv_async_t wake;
@@ -14,6 +16,13 @@ struct cw_loop {
     uv_check_t after_poll;
     _Atomic(struct cw_loop_node *) posted; /* pushed by any thread; newest first */
     atomic_bool stopping;                  /* set by any thread */
+    /* Loop thread only: how long posted calls gather, and the timer that ends it. Meanwhile the node
+     * is posted, so the stack is not empty, and nobody wakes the loop. */
+    int64_t gather_ms;
+    struct cw_handle *gather_timer; /* NULL: they never gathered */
+    struct cw_loop_node gather_node;
+    bool gather_posted;
+    uint64_t posted_n;  /* loop thread only: posted calls that were run */
     bool something_ran; /* loop thread only: something ran since the end of the last iteration */
     cw_loop_fn *iteration_end;
     void *iteration_end_arg;

@@ -54,6 +54,7 @@ struct cw_loop {
     cw_loop_fn *turn_end;
     void *turn_end_arg;
     uint64_t starts, rounds;
+    int64_t gather_ns, gathered_ns; /* how long posted calls gather, and when they have */
 };
 
 /* A node that cw_loop_post made. */
@@ -116,6 +117,16 @@ void cw_loop_stop(struct cw_loop *loop)
 {
     loop->stopping = true;
     wake(loop);
+}
+
+void cw_loop_set_gather(struct cw_loop *loop, int64_t ms)
+{
+    loop->gather_ns = ms * 1000000;
+}
+
+static bool is_gathering(const struct cw_loop *loop)
+{
+    return loop->gather_ns > 0 && cw_clock_ns() < loop->gathered_ns;
 }
 
 /* What is there now: what these post comes in the next round. */
@@ -229,7 +240,9 @@ static void wait(struct cw_loop *loop)
         until_ns = timer->due_ms * 1000000 + sim_between(0, LATE_NS);
     if (loop->polls)
         until_ns = CW_MIN(until_ns, cw_clock_ns() + LOOK_NS);
-    if (!loop->first && !loop->stopping && !has_signal(loop))
+    if (loop->first && is_gathering(loop))
+        until_ns = CW_MIN(until_ns, loop->gathered_ns);
+    if ((!loop->first || is_gathering(loop)) && !loop->stopping && !has_signal(loop))
         sim_block(until_ns);
 }
 
@@ -240,7 +253,8 @@ void cw_loop_run(struct cw_loop *loop)
         run_timers(loop);
         end_turn(loop);
         wait(loop);
-        run_posted(loop);
+        if (!is_gathering(loop) && run_posted(loop))
+            loop->gathered_ns = cw_clock_ns() + loop->gather_ns;
         run_signals(loop);
         run_polls(loop);
         end_turn(loop);

@@ -127,6 +127,71 @@ static void timers_fire_in_order(void **state)
     cw_loop_free(loop); /* one is left behind */
 }
 
+static int gathered_n;
+static bool timer_came_first;
+
+static void on_gathered(void *arg)
+{
+    (void)arg;
+    if (++gathered_n == 1) { /* from now on calls gather for so long that the timer comes first */
+        cw_timer_start(timers[0], 1, 0);
+        cw_loop_post(loop, on_gathered, NULL);
+        cw_loop_post(loop, on_gathered, NULL);
+    } else if (gathered_n == 3) {
+        cw_loop_stop(loop);
+    }
+}
+
+static void on_meanwhile(void *arg)
+{
+    (void)arg;
+    timer_came_first = gathered_n == 1;
+}
+
+static void posts_gather(void **state)
+{
+    (void)state;
+    gathered_n = 0;
+    loop = cw_loop_new();
+    timers[0] = cw_timer_new(loop, on_meanwhile, NULL);
+    cw_loop_set_gather(loop, 50);
+    cw_loop_post(loop, on_gathered, NULL);
+    cw_loop_run(loop);
+    assert_int_equal(gathered_n, 3);
+    assert_true(timer_came_first);
+    /* And not any more. */
+    cw_loop_set_gather(loop, 0);
+    gathered_n = 1;
+    cw_loop_post(loop, on_gathered, NULL);
+    cw_loop_post(loop, on_gathered, NULL);
+    cw_loop_run(loop);
+    assert_int_equal(gathered_n, 3);
+    cw_loop_set_gather(loop, 50);
+    cw_loop_post(loop, on_gathered, NULL); /* runs when the loop is freed */
+    cw_loop_free(loop);
+    assert_int_equal(gathered_n, 4);
+}
+
+/* Threads that post while calls gather. */
+static void gathered_posts_keep_each_threads_order(void **state)
+{
+    struct producer producers[THREADS] = {{.next = 0}};
+
+    (void)state;
+    loop = cw_loop_new();
+    cw_loop_set_gather(loop, 1);
+    main_mark = &thread_mark;
+    calls_left = THREADS * POSTS;
+    for (int i = 0; i < THREADS; i++)
+        cw_thread_start(&producers[i].thread, "producer", produce, &producers[i]);
+    cw_loop_run(loop);
+    for (int i = 0; i < THREADS; i++) {
+        cw_thread_join(&producers[i].thread);
+        assert_int_equal(producers[i].next, POSTS);
+    }
+    cw_loop_free(loop);
+}
+
 static int signalled;
 static void on_signal(void *arg, int signum)
 {
@@ -200,8 +265,11 @@ static void stop_before_run_and_posts_before_free(void **state)
     cw_loop_free(NULL);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(posts_keep_each_threads_order), cmocka_unit_test(timers_fire_in_order),
-    cmocka_unit_test(signals_arrive_on_the_loop), cmocka_unit_test(readable_descriptors_call),
-    cmocka_unit_test(stop_before_run_and_posts_before_free)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(posts_keep_each_threads_order),
+                                          cmocka_unit_test(timers_fire_in_order),
+                                          cmocka_unit_test(posts_gather),
+                                          cmocka_unit_test(gathered_posts_keep_each_threads_order),
+                                          cmocka_unit_test(signals_arrive_on_the_loop),
+                                          cmocka_unit_test(readable_descriptors_call),
+                                          cmocka_unit_test(stop_before_run_and_posts_before_free)};
 CW_TESTS_MAIN(tests)
