@@ -112,14 +112,23 @@ static void send_worker_lists(struct cw_dispatcher *d)
     d->due.worker_lists = false;
 }
 
+/* By more than a quarter. */
+static bool differs(uint64_t sent, uint64_t now)
+{
+    return now > sent + sent / 4 || now + now / 4 < sent;
+}
+
 static void send_window(struct cw_job *job)
 {
     uint64_t sent = job->window_sent, now = job->window;
-    if (now <= sent + sent / 4 && now + now / 4 >= sent)
+    uint32_t ack_ms = cw_ack_interval_ms(job->d);
+    if (!differs(sent, now) && !differs(job->ack_ms_sent, ack_ms))
         return;
     job->window_sent = now;
+    job->ack_ms_sent = ack_ms;
     Cachew__V1__Window window = CACHEW__V1__WINDOW__INIT;
     window.items = now;
+    window.ack_ms = ack_ms;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WINDOW;
     command.window = &window;
@@ -184,6 +193,7 @@ void cw_iteration_end(void *dispatcher)
     }
     cw_lease_send_stored(d);
     commit(d);
+    cw_loop_set_gather(d->loop, cw_pace_gather_ms(d));
     cw_check_derived(d);
     cw_tick_update(d);
 }

@@ -3,8 +3,10 @@
 
 #include "base/compiler.h"
 
-/* While there is something new, an acknowledgement is sent at least this often. */
+/* While there is something new, an acknowledgement is sent at least this often, if the dispatcher
+ * has not said another time; and at least so often whatever it has said. */
 #define ACK_NS 200000000
+#define ACK_MAX_NS 2000000000
 /* While there is nothing new, an empty acknowledgement is sent this often. */
 #define ALIVE_NS 2000000000
 #define GAP_NS 5000000 /* At most 200 are sent a second, unless the window is tiny. */
@@ -15,7 +17,7 @@ bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack)
     uint64_t window = CW_MAX(ack->window, 1), quarter = CW_MAX(window / 4, 1);
     if (!ack->news)
         return ack->age_ns >= ALIVE_NS;
-    if (ack->age_ns >= ACK_NS)
+    if (ack->age_ns >= (ack->interval_ns > 0 ? CW_MIN(ack->interval_ns, ACK_MAX_NS) : ACK_NS))
         return true;
     bool soon = window < TINY_WINDOW || ack->age_ns >= GAP_NS;
     if (ack->consumed_n >= quarter && soon)

@@ -11,8 +11,11 @@
 #include <stdint.h>
 
 struct cw_ack_schedule {
-    bool news;           /* There is something new to acknowledge. */
-    uint64_t window;     /* In items; 0 if the dispatcher has not said it yet. */
+    bool news;       /* There is something new to acknowledge. */
+    uint64_t window; /* In items; 0 if the dispatcher has not said it yet. */
+    /* While there is something new, an acknowledgement is sent at least this often; 0: the
+     * dispatcher has not said it, so every 200 ms. */
+    int64_t interval_ns;
     uint64_t consumed_n; /* The entries that were consumed since the last acknowledgement. */
     int64_t age_ns;      /* The time since the last acknowledgement. */
     bool starving;       /* Sparse jobs: no finished batch waits for the trainer. */

@@ -90,9 +90,10 @@ void cw_session_set_kicks(struct cw_session *session)
                           memory_order_relaxed);
 }
 
-void cw_session_set_window(struct cw_session *session, uint64_t items)
+void cw_session_set_window(struct cw_session *session, uint64_t items, uint32_t ack_ms)
 {
     session->ack.window = items ? items : session->ack.window;
+    session->ack.interval_ns = ack_ms ? (int64_t)ack_ms * 1000000 : session->ack.interval_ns;
     cw_session_set_kicks(session);
 }
 

@@ -101,8 +101,8 @@ void cw_session_advance(struct cw_session *session, bool all);
 uint64_t cw_session_share(const struct cw_session *session, size_t workers);
 /* Returns the bytes of memory that are left of the buffer for outputs of all workers. */
 uint64_t cw_session_room(const struct cw_session *session);
-/* Sets the window; with 0 it stays as it is. */
-void cw_session_set_window(struct cw_session *session, uint64_t items);
+/* Sets the window and how often to acknowledge; what is 0 stays as it is. */
+void cw_session_set_window(struct cw_session *session, uint64_t items, uint32_t ack_ms);
 /* Sets how much the trainer consumes between two wake-ups of the loop. */
 void cw_session_set_kicks(struct cw_session *session);
 /* Notes for how long nothing has moved. Whenever something moves, the time limit of cachew_job_start

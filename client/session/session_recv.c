@@ -22,7 +22,7 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
     if (first)
         cw_session_note_acked(session, true);
     session->welcome = true;
-    cw_session_set_window(session, welcome->window);
+    cw_session_set_window(session, welcome->window, welcome->ack_ms);
     if (again)
         cw_session_send_ack(session);
     if (!first)
@@ -138,7 +138,7 @@ void cw_session_recv(void *arg, struct cw_rpc_msg *msg)
             on_skipped(session, command->skipped);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WINDOW:
-            cw_session_set_window(session, command->window->items);
+            cw_session_set_window(session, command->window->items, command->window->ack_ms);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_LOCAL_WORKERS:
             on_local_workers(session, command->local_workers);

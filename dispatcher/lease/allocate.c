@@ -230,6 +230,19 @@ static void set_allowances(struct cw_job *job)
     }
 }
 
+/* Finds out how much is left of a job that ends (cw_share_target). */
+static void look_for_end(struct cw_job *job)
+{
+    job->is_ending = job->epochs_n > 0 && job->first_epoch + job->epochs_open >= job->epochs_n &&
+                     cw_lease_work_ms(job->d) > job->d->options.lease_ms;
+    job->left = 0;
+    for (size_t i = 0; job->is_ending && i < job->epochs_open; i++) {
+        const struct cw_epoch *epoch = job->epochs[i];
+        uint64_t gone = cw_set_count(&epoch->received) + cw_set_count(&epoch->leased);
+        job->left += job->items - CW_MIN(gone, job->items);
+    }
+}
+
 /* Prepares a fill of the job: each worker that serves the job gets a share, and the allowance of
  * each is set. A job with assigned workers has their shares already and does not go through the
  * whole fleet. */
@@ -251,6 +264,7 @@ static void begin_fill(struct cw_job *job)
     if (cw_fault_rare("lease.tiny_window"))
         job->window = job->layout.consumers;
     job->window_end = cw_job_window_end(job);
+    look_for_end(job);
     set_allowances(job);
 }
 

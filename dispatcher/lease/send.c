@@ -49,6 +49,8 @@ static void send_lease(struct cw_share *share, const struct cw_lease *lease)
     if (share->job->layout.mode == CW_MODE_SHARED)
         message.client_id = share->job->consumers[lease->consumer].client_id;
     message.report_ms = cw_report_interval_ms(share->job->d);
+    share->worker->heartbeat_ms = message.heartbeat_ms =
+        cw_heartbeat_ms(share->job->d, share->worker->heartbeat_ms);
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_LEASE;
     command.lease = &message;

@@ -297,6 +297,7 @@ void cw_client_welcome(struct cw_client *client)
     welcome.consumed = consumed_sets(client, &welcome.n_consumed);
     welcome.buffer_bytes = job->options->buffer_bytes;
     welcome.window = job->window;
+    welcome.ack_ms = cw_ack_interval_ms(job->d);
     welcome.secret = (ProtobufCBinaryData){sizeof(job->data_secret), job->data_secret};
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME;

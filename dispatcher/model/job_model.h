@@ -142,10 +142,15 @@ struct cw_job {
     struct cw_job_skip *skips;
     size_t skips_n, skips_cap;
     uint64_t window, window_sent;
+    uint32_t ack_ms_sent; /* How often its clients were last told to acknowledge (model/pace.h). */
     /* During a fill: items below this one may be leased. It is counted from the beginning of the
      * first open epoch. */
     uint64_t window_end;
     size_t workers_n; /* The number of workers that served the job at the last fill. */
+    /* At the last fill: no further epoch follows, and workers are given more work than those of a
+     * small fleet; and then the number of items that were neither leased nor received. */
+    bool is_ending;
+    uint64_t left;
     /* The time since which nothing is leased although a trainer waits; 0 if that is not so, and
      * INT64_MAX once it was logged (job/no_lease_warning.c). */
     int64_t no_lease_ms;

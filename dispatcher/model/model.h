@@ -8,6 +8,7 @@
  *                    regard to a job
  *   epoch.h          the items of one epoch as sets of numbers
  *   window.h         how far ahead a job is leased, and how much a worker is given at a time
+ *   pace.h           how often the peers of a large fleet speak
  *   item_faults.h    items that fail or kill workers · same_function.h: jobs that share outputs
  *   other_files.h    workers that see other files than the job was prepared with
  *   unreachable.h    workers that a client cannot reach
@@ -44,6 +45,7 @@
 #include "dispatcher/model/job_model.h"
 #include "dispatcher/model/node_counters.h"
 #include "dispatcher/model/other_files.h"
+#include "dispatcher/model/pace.h"
 #include "dispatcher/model/same_function.h"
 #include "dispatcher/model/share.h"
 #include "dispatcher/model/tenants.h"

@@ -20,10 +20,23 @@ struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
     return share;
 }
 
+/* Near the end of a job a worker in a large fleet gets no more than half of its even part of what is
+ * left, so that one that turns out to be slow does not keep the others waiting at the end; but what
+ * a worker of a small fleet would get. */
+static double near_end(const struct cw_share *share, double target)
+{
+    const struct cw_job *job = share->job;
+    if (!job->is_ending)
+        return target;
+    double usual = (double)job->d->options.lease_ms / (double)cw_lease_work_ms(job->d);
+    double part = (double)job->left / (double)CW_MAX(job->workers_n, 1) / 2;
+    return CW_MIN(target, CW_MAX(target * usual, part));
+}
+
 uint64_t cw_share_target(const struct cw_share *share)
 {
-    return CW_MAX((uint64_t)((double)share->target * cw_share_slice(share)),
-                  share->worker->threads);
+    double target = (double)share->target * cw_share_slice(share);
+    return CW_MAX((uint64_t)near_end(share, target), share->worker->threads);
 }
 
 /* A share with less than half of its target may get items up to the target. Items that were lost

@@ -4,9 +4,6 @@
 #include "dispatcher/model/model.h"
 
 #define TARGET_MAX 8192
-#define REPORTS_A_S 8000 /* The number of reports a second that all workers together may send. */
-#define REPORT_MIN_MS 250
-#define REPORT_MAX_MS 1000
 #define GROWTH 8 /* A target grows at most by this factor at a time. */
 
 /* The target of a new worker follows from the speed of the job's other workers; the first worker of
@@ -14,17 +11,10 @@
 void cw_share_first_target(struct cw_share *share)
 {
     double threads = share->worker->threads, target = 2 * threads;
-    double lease_s = (double)share->job->d->options.lease_ms / 1000;
+    double lease_s = (double)cw_lease_work_ms(share->job->d) / 1000;
     if (share->job->item_ns > 0)
         target = CW_MAX(target, lease_s * 1e9 / share->job->item_ns);
     share->target = (uint64_t)CW_MIN(target, TARGET_MAX);
-}
-
-uint32_t cw_report_interval_ms(const struct cw_dispatcher *d)
-{
-    int64_t fair_ms = (int64_t)d->workers_n * 1000 / REPORTS_A_S;
-    int64_t most_ms = CW_MIN(d->options.lease_ms / 2, REPORT_MAX_MS);
-    return (uint32_t)CW_MAX(CW_MIN(fair_ms, most_ms), REPORT_MIN_MS);
 }
 
 static double mix(double old, double fresh)
@@ -56,7 +46,7 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
     double rate = share->rate;
     if (wall_ns > 0)
         rate = CW_MAX(rate, (double)computed_n * 1e9 / (double)wall_ns);
-    double want = rate * (double)job->d->options.lease_ms / 1000;
+    double want = rate * (double)cw_lease_work_ms(job->d) / 1000;
     /* The worker ran out of work although more was there, so it can do more than was measured. */
     if (share->todo_n == 0 && share->fill_complete)
         want = CW_MAX(want, 2 * (double)share->target);

@@ -7,6 +7,12 @@
 #define AHEAD_BYTES (64u << 20)
 #define AHEAD_S 2.0 /* The window contains what is consumed in this many seconds. */
 
+/* In a large fleet it is more: items are leased for longer, and acknowledged later. */
+static double ahead_s(const struct cw_dispatcher *d)
+{
+    return AHEAD_S + (double)cw_pace_longer_ms(d) / 1000;
+}
+
 static uint64_t chosen_window(const struct cw_job *job, size_t threads)
 {
     /* Trainers that advance in step all need a batch before one of them asks for another. */
@@ -18,15 +24,16 @@ static uint64_t chosen_window(const struct cw_job *job, size_t threads)
     double buffer = parts * (job->options->buffer_bytes > 0 ? (double)job->options->buffer_bytes
                                                             : (double)CW_BUFFER_DEFAULT);
     double items = 2 * (double)threads + 2 * parts;
-    items = CW_MAX(items, job->consume_rate * AHEAD_S);
+    items = CW_MAX(items, job->consume_rate * ahead_s(job->d));
     /* The effect of a change of workers shows only when what was computed before it is consumed. So
      * a scaled job computes no more ahead than its workers need in order not to wait for each other
      * or for acknowledgements, even where they are only just enough. */
     bool timed = job->scaling && job->consume_rate > 0;
     if (timed && job->item_busy_ns > 0) {
-        double lease_s = (double)job->d->options.lease_ms / 1000,
+        double lease_s = (double)cw_lease_work_ms(job->d) / 1000,
                give = (double)threads * 1e9 / job->item_busy_ns;
-        items = CW_MAX(items, CW_MIN(give, 2 * job->consume_rate) * (AHEAD_S + lease_s / 2));
+        items =
+            CW_MAX(items, CW_MIN(give, 2 * job->consume_rate) * (ahead_s(job->d) + lease_s / 2));
     }
     if (job->item_bytes > 0) {
         items = timed ? items : CW_MAX(items, AHEAD_BYTES / job->item_bytes);

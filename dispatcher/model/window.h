@@ -23,11 +23,6 @@ void cw_share_first_target(struct cw_share *share);
 void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done *done,
                        uint64_t done_n, int64_t now);
 
-/* Returns how long a worker may gather completed items before it reports them, in ms. It grows with
- * the fleet, so that the number of reports does not, and stays below the time that half of a
- * target lasts (--lease-ms). */
-uint32_t cw_report_interval_ms(const struct cw_dispatcher *d);
-
 /* ---- window_end.c ---- */
 /* One consumer of a sparse job. Items are counted from the beginning of the first open epoch. */
 struct cw_window_consumer {

@@ -38,7 +38,7 @@ void cw_scaling_changed(struct cw_job *job, int64_t now)
 bool cw_scaling_is_settled(struct cw_job *job, int64_t now)
 {
     struct cw_scaling *s = job->scaling;
-    if (s->settling == 0 || now - s->changed_ms >= SETTLE_LEASES * job->d->options.lease_ms)
+    if (s->settling == 0 || now - s->changed_ms >= SETTLE_LEASES * cw_lease_work_ms(job->d))
         return true;
     if (s->serving_n < job->assigned_n + s->local_n || consumed_to(job) < s->settle_at)
         return false;

@@ -226,7 +226,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
                 worker->threads);
     Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
     welcome.silence_ms = (uint32_t)d->options.silence_ms;
-    welcome.heartbeat_ms = (uint32_t)CW_MAX(d->options.silence_ms / 4, 50);
+    welcome.heartbeat_ms = worker->heartbeat_ms = cw_heartbeat_ms(d, 0);
     Cachew__V1__CacheStore store = CACHEW__V1__CACHE_STORE__INIT;
     if (d->cache) {
         store.url = (char *)(uintptr_t)d->options.cache_store;
@@ -454,7 +454,7 @@ void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now)
     for (struct cw_worker *worker = d->workers, *next; worker; worker = next) {
         next = worker->next;
         int64_t silent = now - worker->last_heard_ms;
-        int64_t limit = worker->said_hello ? d->options.silence_ms : HELLO_LIMIT_MS;
+        int64_t limit = worker->said_hello ? cw_silence_ms(worker) : HELLO_LIMIT_MS;
         if (!worker->failed && (silent > limit || cw_fault_rare("session.worker_silent")))
             fail(worker, CW_E_TIMEOUT,
                  worker->said_hello ? "nothing was heard of it for too long" : "no hello came",

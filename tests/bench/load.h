@@ -31,7 +31,7 @@ struct load_trainer { /* of one job */
     uint64_t window, given; /* given: consumed in order */
     struct cw_set received, news;
     uint64_t told;
-    int64_t told_ms;
+    int64_t told_ms, ack_ms;
 };
 struct load_work { /* of a worker for a job */
     struct load_work *next;

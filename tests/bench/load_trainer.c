@@ -9,7 +9,7 @@
 #include "base/version.h"
 #include "cachew/v1/job.pb-c.h"
 
-#define ACK_MS 200 /* as in client/session/session_send.c */
+#define ACK_MS 200 /* as in client/session/ack_schedule.c */
 #define ACK_GAP_MS 5
 
 static void ack(struct load_trainer *t, int64_t now_ms)
@@ -65,7 +65,7 @@ void load_trainer_tick(struct load_trainer *t, int64_t now_ms)
     if (!t->welcomed || t->news.n == 0)
         return;
     uint64_t ready = cw_set_first_absent(&t->received, 0) - t->given;
-    if (now_ms - t->told_ms >= ACK_MS ||
+    if (now_ms - t->told_ms >= t->ack_ms ||
         (ready >= t->window / 4 && now_ms - t->told_ms >= ACK_GAP_MS))
         ack(t, now_ms);
 }
@@ -82,9 +82,11 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
         if (!t->job_id)
             t->job_id = cw_mem_strdup(c->welcome->job_id);
         t->window = c->welcome->window;
+        t->ack_ms = c->welcome->ack_ms ? c->welcome->ack_ms : ACK_MS;
         t->told_ms = cw_clock_ms();
     } else if (c->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_WINDOW) {
         t->window = c->window->items;
+        t->ack_ms = c->window->ack_ms ? c->window->ack_ms : t->ack_ms;
     } else if (c->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_ERROR) {
         fprintf(stderr, "a job failed: %s\n", c->error->error);
         t->load->lost_n++;

@@ -14,6 +14,7 @@
 #define SOON_MS 100
 #define DRY_MS 10
 #define COUNTS_MS 1000
+#define BEAT_MAX_MS 1000
 #define THREADS 8
 
 static void send(struct load_worker *w, Cachew__V1__WorkerMessage *message)
@@ -137,10 +138,11 @@ void load_worker_tick(struct load_worker *w, int64_t now_ms)
             (int64_t)CW_MAX(CW_MIN((double)in_hand * 500 / w->load->rate, gather_ms), SOON_MS);
     bool soon = w->soon_at_ms > 0 &&
                 (now_ms >= w->soon_at_ms || (dry && now_ms - w->reported_ms >= DRY_MS));
-    if (soon || now_ms >= w->beat_at_ms)
+    bool beat = now_ms >= w->beat_at_ms && now_ms - w->reported_ms >= w->beat_ms / 4 * 3;
+    if (soon || beat)
         report(w, now_ms);
     if (now_ms >= w->beat_at_ms)
-        w->beat_at_ms = now_ms + w->beat_ms;
+        w->beat_at_ms = now_ms + CW_MIN(w->beat_ms, BEAT_MAX_MS);
 }
 
 /* ---- what it is told ---- */
@@ -174,6 +176,7 @@ static void take_lease(struct load_worker *w, const Cachew__V1__Lease *lease)
         return;
     w->load->leases++;
     w->gather_ms = lease->report_ms;
+    w->beat_ms = lease->heartbeat_ms ? lease->heartbeat_ms : w->beat_ms;
     if (work->asked_ns && w->load->measuring)
         load_samples_add(&w->load->lease, (double)(cw_clock_ns() - work->asked_ns) / 1e6);
     work->asked_ns = 0;

@@ -6,7 +6,7 @@
 
 #define SOON_MS 100
 #define GATHER_MS 250 /* if the dispatcher says nothing else */
-#define GATHER_MAX_MS 2000
+#define GATHER_MAX_MS 5000
 
 void cw_report_within(struct cw_worker_state *w, int64_t ms)
 {

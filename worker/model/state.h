@@ -40,15 +40,16 @@ struct cw_wsession {
     void (*overflow)(struct cw_worker_state *w);
 };
 
+#define CW_BEAT_MIN_MS ((int64_t)20)
 /* When Progress is sent, and what was measured for it (message/report_timer.c and
  * session/report.c). */
 struct cw_wreport {
-    struct cw_timer *beat; /* fires at each heartbeat */
-    struct cw_timer *soon; /* fires when a report is due before the next heartbeat */
-    int64_t soon_ms;       /* when `soon` fires, if it is active */
-    int64_t beat_ms, idle_beat_ms;
-    int64_t gather_ms; /* the longest time that completed items wait to be reported */
-    bool computed;     /* items were finished since node counters were last reported */
+    struct cw_timer *beat;         /* fires at each heartbeat */
+    struct cw_timer *soon;         /* fires when a report is due before the next heartbeat */
+    int64_t soon_ms;               /* when `soon` fires, if it is active */
+    int64_t beat_ms, idle_beat_ms; /* as the dispatcher has said; at least CW_BEAT_MIN_MS */
+    int64_t gather_ms;             /* the longest time that completed items wait to be reported */
+    bool computed;                 /* items were finished since node counters were last reported */
     int64_t reported_ms, counts_ms;
     int64_t cpu_at_ms, cpu_ns; /* when CPU time was last measured, and its value then */
     double cpu_share, cpu_cores;

@@ -49,6 +49,9 @@ static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease,
         return;
     }
     cw_report_gather(w, lease->report_ms);
+    if (lease->heartbeat_ms > 0)
+        w->report.beat_ms = w->report.idle_beat_ms =
+            CW_MAX((int64_t)lease->heartbeat_ms, CW_BEAT_MIN_MS);
     /* A lease of a shared job names its client. The worker may still have some of its items for a
      * client that held the slot before: that one was sent them by another worker and acknowledged
      * them, so nobody revoked them here, and was killed. They would never be sent to the new

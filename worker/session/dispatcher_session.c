@@ -146,7 +146,7 @@ static void on_welcome(struct cw_worker_state *w, const Cachew__V1__WorkerWelcom
     cw_timer_stop(w->session.retry);
     cw_backoff_reset(&w->session.backoff);
     w->report.beat_ms =
-        welcome->heartbeat_ms ? CW_MAX((int64_t)welcome->heartbeat_ms, (int64_t)20) : 250;
+        welcome->heartbeat_ms ? CW_MAX((int64_t)welcome->heartbeat_ms, CW_BEAT_MIN_MS) : 250;
     w->report.idle_beat_ms = welcome->silence_ms
                                  ? CW_MAX((int64_t)welcome->silence_ms / 4, w->report.beat_ms)
                                  : w->report.beat_ms;

@@ -28,7 +28,8 @@
 /* least time between two reports of counters, if nothing is left to compute: they may be the last
  * ones of a job */
 #define COUNTS_IDLE_MS 100
-#define DONE_MAX 4096 /* the most epochs in one message */
+#define BEAT_MAX_MS 1000 /* longest time between two looks at what must not be forgotten */
+#define DONE_MAX 4096    /* the most epochs in one message */
 
 static bool is_idle(const struct cw_worker_state *w)
 {
@@ -223,13 +224,16 @@ static void on_soon(void *arg)
 static void on_beat(void *arg)
 {
     struct cw_worker_state *w = arg;
+    int64_t beat_ms = is_idle(w) ? w->report.idle_beat_ms : w->report.beat_ms;
     cw_shm_transport_notify_freed(w);
     cw_wclients_pump_all(w);
     cw_wcache_beat(w);
     if (cw_memory_beat(w))
         cw_tasks_pump(w);
-    cw_report_now(w);
-    cw_timer_start(w->report.beat, is_idle(w) ? w->report.idle_beat_ms : w->report.beat_ms, 0);
+    /* A report that was sent meanwhile is a heartbeat, too. */
+    if (cw_clock_ms() - w->report.reported_ms >= beat_ms / 4 * 3)
+        cw_report_now(w);
+    cw_timer_start(w->report.beat, CW_MIN(beat_ms, BEAT_MAX_MS), 0);
 }
 
 void cw_report_start(struct cw_worker_state *w)

@@ -25,6 +25,25 @@ static void what_is_consumed_is_told_by_the_quarter(void **state)
     assert_true(cw_ack_schedule_is_due(&ack));
 }
 
+/* Of many clients each speaks less often, as long as nothing waits for it. */
+static void the_dispatcher_says_how_often(void **state)
+{
+    (void)state;
+    struct cw_ack_schedule ack = {.news = true,
+                                  .window = 100,
+                                  .age_ns = 999 * (int64_t)MS,
+                                  .interval_ns = 1000 * (int64_t)MS};
+    assert_false(cw_ack_schedule_is_due(&ack));
+    ack.consumed_n = 25;
+    assert_true(cw_ack_schedule_is_due(&ack));
+    ack.consumed_n = 0;
+    ack.age_ns = 1000 * (int64_t)MS;
+    assert_true(cw_ack_schedule_is_due(&ack));
+    ack.interval_ns = INT64_MAX;
+    ack.age_ns = 2000 * (int64_t)MS;
+    assert_true(cw_ack_schedule_is_due(&ack));
+}
+
 /* A dense client, or one that has a batch waiting: what comes is told when its time has come. */
 static void what_has_come_does_not_hurry_while_a_batch_waits(void **state)
 {
@@ -81,6 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_consumed_is_told_by_the_quarter),
+        cmocka_unit_test(the_dispatcher_says_how_often),
         cmocka_unit_test(what_has_come_does_not_hurry_while_a_batch_waits),
         cmocka_unit_test(a_starving_client_tells_at_the_end_of_the_window),
         cmocka_unit_test(a_batch_that_was_taken_is_told),

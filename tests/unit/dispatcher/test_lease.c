@@ -82,6 +82,34 @@ static void leases_are_disjoint_and_within_the_window(void **state)
     cw_set_fini(&b);
 }
 
+/* In a large fleet workers hold much work, but not of what is left at the end: a worker that turns out
+ * to be slow would keep all others waiting. */
+static void the_end_is_shared_out_in_small_parts(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 2000, 2, 100000);
+    struct cw_worker *w1 = made_up_worker(1, 2), *w2 = made_up_worker(2, 2);
+    made_up.workers_n = 10000;
+    cw_share_get(job, w1)->target = cw_share_get(job, w2)->target = 750; /* 7.5 s of work */
+    job->due.leases = true;
+    cw_lease_fill_all(&made_up);
+    assert_int_equal(cw_share_find(job, w1)->todo_n, 750); /* a further epoch follows */
+    ack(job, 0, 0, 2000, true);
+    ack(job, 1, 0, 1000, true);
+    for (int i = 0; i < 2; i++) {
+        job->due.leases = true;
+        cw_lease_fill_all(&made_up);
+    }
+    /* A quarter of the 1000 that are left, and no less than two seconds of work. */
+    assert_in_range(cw_share_find(job, w1)->todo_n, 200, 250);
+    assert_in_range(cw_share_find(job, w2)->todo_n, 200, 250);
+    ack(job, 1, 1000, 1900, true);
+    job->due.leases = true;
+    cw_lease_fill_all(&made_up);
+    assert_int_equal(cw_share_find(job, w1)->todo_n + cw_share_find(job, w2)->todo_n, 100);
+    made_up.workers_n = 0;
+}
+
 /* Two jobs of one function: what a worker was leased for the first it gets for the second; but
  * nobody is idle for that. */
 static void siblings_go_to_the_same_worker(void **state)
@@ -465,6 +493,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(leases_are_disjoint_and_within_the_window, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(the_end_is_shared_out_in_small_parts, made_up_begin,
                                         made_up_end),
         cmocka_unit_test_setup_teardown(siblings_go_to_the_same_worker, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nobody_is_idle_for_a_sibling, made_up_begin, made_up_end),

@@ -627,23 +627,80 @@ static void a_job_that_stands_says_why(void **state)
     sim.job->consumers[0].client = NULL;
 }
 
-/* All workers of a large fleet together report about as often as those of a small one. */
-static void large_fleets_report_less_often(void **state)
+/* Peers of a large fleet speak less often, so that there are not many more messages than of a small
+ * one; and workers hold work for as long as that takes. */
+static void large_fleets_speak_less_often(void **state)
 {
     (void)state;
     static const struct {
-        size_t workers;
-        int64_t lease_ms;
-        uint32_t report_ms;
-    } cases[] = {{1, 2000, 250},      {2000, 2000, 250}, {4000, 2000, 500}, {8000, 2000, 1000},
-                 {80000, 2000, 1000}, {4000, 800, 400},  {4000, 100, 250}};
-    const size_t before = made_up.workers_n;
+        size_t workers, clients;
+        int64_t lease_ms, silence_ms;
+        uint32_t report_ms, beat_ms, ack_ms;
+        int64_t work_ms, gather_ms;
+    } cases[] = {
+        {1, 1, 2000, 3000, 250, 750, 200, 2000, 0},
+        {1000, 100, 2000, 3000, 250, 750, 200, 2000, 0},
+        {2000, 200, 2000, 3000, 500, 750, 200, 2000, 1},
+        {4000, 400, 2000, 3000, 1000, 1000, 400, 3000, 2},
+        {10000, 1000, 2000, 3000, 2500, 2500, 1000, 7500, 5},
+        {80000, 20000, 2000, 3000, 2500, 2500, 1000, 7500, 5},
+        {10000, 1000, 2000, 20000, 2500, 5000, 1000, 7500, 5}, /* --heartbeat */
+        {10000, 1000, 400, 3000, 500, 2500, 1000, 1500, 5},    /* --lease-ms */
+        {10000, 1000, 100, 100, 250, 2500, 1000, 100, 5},
+        {1, 1, 100, 100, 250, 50, 200, 100, 0},
+    };
     for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
         made_up.workers_n = cases[i].workers;
+        made_up.clients_n = cases[i].clients;
         made_up.options.lease_ms = cases[i].lease_ms;
+        made_up.options.silence_ms = cases[i].silence_ms;
         assert_int_equal(cw_report_interval_ms(&made_up), cases[i].report_ms);
+        assert_int_equal(cw_heartbeat_ms(&made_up, 0), cases[i].beat_ms);
+        assert_int_equal(cw_ack_interval_ms(&made_up), cases[i].ack_ms);
+        assert_int_equal(cw_lease_work_ms(&made_up), cases[i].work_ms);
+        assert_int_equal(cw_pace_gather_ms(&made_up), cases[i].gather_ms);
+        assert_int_equal(cw_pace_longer_ms(&made_up),
+                         cases[i].work_ms - cases[i].lease_ms + cases[i].ack_ms - 200);
     }
-    made_up.workers_n = before;
+    made_up.workers_n = made_up.clients_n = 0;
+}
+
+/* A worker that was told to speak rarely may not have heard yet that it is to speak more often. */
+static void a_shrinking_fleet_loses_nobody(void **state)
+{
+    (void)state;
+    struct cw_worker *worker = made_up_worker(1, 8);
+    made_up.options.silence_ms = 3000;
+    assert_int_equal(cw_silence_ms(worker), 3000);
+    made_up.workers_n = 10000;
+    worker->heartbeat_ms = cw_heartbeat_ms(&made_up, 0);
+    assert_int_equal(cw_silence_ms(worker), 10000);
+    made_up.workers_n = 1;
+    for (uint32_t before = worker->heartbeat_ms; before > 750; before = worker->heartbeat_ms) {
+        worker->heartbeat_ms = cw_heartbeat_ms(&made_up, before);
+        assert_true(worker->heartbeat_ms < before);
+        assert_true(cw_silence_ms(worker) >= 2 * (int64_t)before);
+    }
+    assert_int_equal(cw_silence_ms(worker), 3000);
+}
+
+/* What lasts for longer is leased further ahead. */
+static void the_window_of_a_large_fleet_is_wider(void **state)
+{
+    (void)state;
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->buffer_bytes = 1u << 30;
+    info->items = 100000;
+    info->item_bytes = 1000;
+    struct cw_job *job = made_up_job("a", options, info);
+    job->consume_rate = 100000; /* two seconds of it are more than AHEAD_BYTES */
+    uint64_t small = cw_window_items(job, 8);
+    assert_int_equal(small, 200000);
+    made_up.workers_n = 10000;
+    made_up.clients_n = 1000;
+    assert_int_equal(cw_window_items(job, 8), 830000);
+    made_up.workers_n = made_up.clients_n = 0;
 }
 
 int main(void)
@@ -662,7 +719,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_goes_on_after_trouble, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_slow_trainer_is_waited_for, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_chosen_window_is_enough, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(large_fleets_report_less_often, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(large_fleets_speak_less_often, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_shrinking_fleet_loses_nobody, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(the_window_of_a_large_fleet_is_wider, made_up_begin,
+                                        made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,36 @@ static void test_job(void **state)
     bare_free(w);
 }
 
+/* A lease says how often the worker is to be heard of; one of an older dispatcher does not. */
+static void test_heartbeat(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_LEASE);
+    Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
+    Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
+    Cachew__V1__Lease lease = CACHEW__V1__LEASE__INIT;
+    static const struct {
+        uint32_t said;
+        int64_t beat_ms;
+    } cases[] = {{0, 250}, {2500, 2500}, {0, 2500}, {1, 20}};
+    (void)bare_job(w, job_id, 1);
+    w->report.beat_ms = w->report.idle_beat_ms = 250;
+    interval.hi = 1;
+    lease.lease = &id;
+    lease.job_id = job_id;
+    lease.items = intervals;
+    lease.n_items = 1;
+    command.lease = &lease;
+    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
+        lease.heartbeat_ms = cases[i].said;
+        assert_null(cw_commands_run(w, &command));
+        assert_int_equal(w->report.beat_ms, cases[i].beat_ms);
+        assert_int_equal(w->report.idle_beat_ms, cases[i].beat_ms);
+    }
+    bare_free(w);
+}
+
 static void test_revoke(void **state)
 {
     (void)state;
@@ -205,8 +235,9 @@ static void test_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_job),     cmocka_unit_test(test_revoke),
-        cmocka_unit_test(test_parts),   cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_unknown), cmocka_unit_test(test_reported_again)};
+        cmocka_unit_test(test_job),           cmocka_unit_test(test_heartbeat),
+        cmocka_unit_test(test_revoke),        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_chunks),        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_reported_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
