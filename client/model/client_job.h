@@ -26,6 +26,7 @@
 #include "client/model/trainer_batch.h"
 #include "client/model/client.h"
 #include "client/model/trainer_measure.h"
+#include "client/model/trainer_spec.h"
 #include "client/model/waits.h"
 #include "loop/loop.h"
 
@@ -76,6 +77,7 @@ struct cachew_job {
     uint64_t mine;   /* How many items of an epoch belong to this consumer. */
     int64_t elements;
     bool sparse, unordered;
+    struct cachew_spec spec; /* of its batches */
     uint32_t mode, consumers, consumer;
 
     /* ---- The trainer's thread (whichever calls cachew_job_next) owns these. ---- */

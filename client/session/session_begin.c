@@ -77,6 +77,7 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
     job->items = info.items;
     job->elements = info.elements;
     job->sparse = info.sparse;
+    job->spec.of = info.out;
     rc = start_position(session, welcome, &from, &consumed, err);
     if (rc == 0) {
         cw_ledger_init(&session->ledger, job, &info.join, &from, &consumed);

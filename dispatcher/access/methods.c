@@ -39,6 +39,7 @@ static const struct {
     {"/cachew.v1.Admin/GetMetrics", OPERATOR},
     {"/cachew.v1.Admin/ListDecisions", TENANT | OPERATOR},
     {"/cachew.v1.Admin/ListTenants", TENANT | OPERATOR},
+    {"/cachew.v1.Admin/CheckPipeline", TENANT | OPERATOR},
     {"/cachew.v1.Admin/Backup", OPERATOR},
     /* Workers serve this one, against the secret of the job; no dispatcher does. */
     {"/cachew.v1.Data/Fetch", 0},

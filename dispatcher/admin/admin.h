@@ -6,6 +6,7 @@
  *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
  *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: recorded decisions
  *   svc_explain.c    a job's decisions, and what its policies would decide now
+ *   svc_check.c      whether a pipeline could run
  *   measured_rows.c  measurements of jobs and workers as messages
  *   metrics.c        metrics as text, from the rows of metric_items.h
  *   metrics_serve.c  serves metrics by call and by HTTP
@@ -25,6 +26,8 @@ void cw_svc_cache_add(struct cw_dispatcher *d);
 void cw_svc_decisions_add(struct cw_dispatcher *d);
 /* ---- svc_explain.c ---- */
 void cw_svc_explain_add(struct cw_dispatcher *d);
+/* ---- svc_check.c ---- */
+void cw_svc_check_add(struct cw_dispatcher *d);
 /* ---- svc_tenants.c ---- */
 void cw_svc_tenants_add(struct cw_dispatcher *d);
 /* ---- backup.c ---- */

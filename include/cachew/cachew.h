@@ -7,6 +7,7 @@
  *   pipeline.h  describing what is to be computed
  *   client.h    connecting to a service, starting a job, receiving its batches
  *   log.h       what the library says besides errors
+ *   spec.h      what a pipeline gives, before it does
  *   waiting.h   what a job waits for
  *
  * Conventions of all functions: arguments called ret_... are written on success only, unless the
@@ -20,6 +21,7 @@
 #include "cachew/error.h"
 #include "cachew/log.h"
 #include "cachew/pipeline.h"
+#include "cachew/spec.h"
 #include "cachew/tensor.h"
 #include "cachew/waiting.h"
 

@@ -12,7 +12,8 @@ extern "C" {
 
 /* An immutable description of an input pipeline (docs/pipelines.md). Several threads may use it at
  * once. The library checks the form of a pipeline only: operators and their options are checked
- * when a job is started, by the dispatcher (or beforehand by the command `cachew check`). */
+ * when a job is started, by the dispatcher (or beforehand by cachew_pipeline_check and the command
+ * `cachew check`). */
 struct cachew_pipeline;
 
 /* Reads the text form (JSON, at most 64 MiB) from the file `path`. The caller releases

@@ -64,6 +64,8 @@
 #define CW_CONNECTION_CALLS_MAX 1000
 /* The largest message to a worker: hellos, credit and releases of slots. */
 #define CW_FETCH_MESSAGE_MAX (256u << 10)
+/* The largest pipeline that is checked on request: checking takes time of the loop's thread. */
+#define CW_CHECK_REQUEST_MAX ((size_t)256 << 10)
 /* The largest request of a unary call, unless the method is given another limit. */
 #define CW_REQUEST_MAX (64u << 10)
 

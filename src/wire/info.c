@@ -12,7 +12,7 @@ typedef Cachew__V1__PlanInfo info_pb;
 typedef Cachew__V1__Field field_pb;
 typedef Cachew__V1__Interval interval_pb;
 
-static Cachew__V1__Spec *spec_to(const struct cw_spec *spec)
+Cachew__V1__Spec *cw_wire_spec_to(const struct cw_spec *spec)
 {
     Cachew__V1__Spec *message = CW_NEW(Cachew__V1__Spec);
     cachew__v1__spec__init(message);
@@ -31,7 +31,13 @@ static Cachew__V1__Spec *spec_to(const struct cw_spec *spec)
     return message;
 }
 
-static int spec_from(const Cachew__V1__Spec *message, struct cw_spec *spec, struct cw_err *err)
+void cw_wire_spec_free(Cachew__V1__Spec *message)
+{
+    if (message)
+        cachew__v1__spec__free_unpacked(message, &cw_wire_allocator);
+}
+
+int cw_wire_spec_from(const Cachew__V1__Spec *message, struct cw_spec *spec, struct cw_err *err)
 {
     int code = 0;
     for (size_t i = 0; message && i < message->n_fields && code == 0; i++) {
@@ -58,7 +64,7 @@ info_pb *cw_wire_info_to(const struct cw_plan_info *info)
     message->elements = info->elements;
     message->batch = info->batch;
     message->chunk = info->chunk;
-    message->out = spec_to(&info->out);
+    message->out = cw_wire_spec_to(&info->out);
     message->join_skip = info->join.skip;
     message->join_take = info->join.take;
     message->join_batch = info->join.batch;
@@ -104,7 +110,7 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
     if (info.elements < -1 || info.batch < 0 || info.item_bytes < -1 || !join_ok(&info.join) ||
         (info.sparse && info.chunk == 0))
         return cw_err_set(err, CW_E_CORRUPT, "facts of the pipeline are out of range");
-    int code = spec_from(message->out, &info.out, err);
+    int code = cw_wire_spec_from(message->out, &info.out, err);
     if (code)
         return cw_err_wrap(err, "facts of the pipeline");
     for (size_t i = 0; i < message->n_cacheable; i++) {

@@ -43,6 +43,11 @@ void cw_wire_graph_free(Cachew__V1__Graph *message);
 int cw_wire_graph_from(const Cachew__V1__Graph *message, struct cw_graph **ret_graph,
                        struct cw_err *err);
 
+/* Conversion of specs. cw_wire_spec_from adds the fields to *spec; a message that is NULL has
+ * none. */
+Cachew__V1__Spec *cw_wire_spec_to(const struct cw_spec *spec) CW_MUST_CHECK;
+void cw_wire_spec_free(Cachew__V1__Spec *message);
+int cw_wire_spec_from(const Cachew__V1__Spec *message, struct cw_spec *spec, struct cw_err *err);
 Cachew__V1__PlanInfo *cw_wire_info_to(const struct cw_plan_info *info) CW_MUST_CHECK;
 void cw_wire_info_free(Cachew__V1__PlanInfo *message);
 int cw_wire_info_from(const Cachew__V1__PlanInfo *message, struct cw_plan_info *ret_info,

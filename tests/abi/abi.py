@@ -164,7 +164,7 @@ SEEDS = [  # (name, header, text, new text, what check must say about it: names,
     ("other value", "error.h", "CACHEW_E_INTERNAL = -16", "CACHEW_E_INTERNAL = -99", {"cachew_code"}, True),
     ("member at the end", "client.h", "};", "int64_t more; };", {"cachew_connect_options"}, False),
     ("member in between", "client.h", "int64_t timeout_ms;", "int64_t more; int64_t timeout_ms;", {"cachew_connect_options"}, True),
-    ("longer array", "tensor.h", "#define CACHEW_RANK_MAX 8", "#define CACHEW_RANK_MAX 9", {"cachew_tensor"}, True),
+    ("longer array", "tensor.h", "#define CACHEW_RANK_MAX 8", "#define CACHEW_RANK_MAX 9", {"cachew_field", "cachew_tensor"}, True),
 ]
 
 

@@ -99,7 +99,7 @@ case_tokens() {
     same "one pipeline" "$(hashes vision)" "$(hashes audio)"
     local command
     for command in jobs workers tenants "explain seen" "scale seen off" "remove seen" "skip seen 1" "drain $DISPATCHER" metrics decisions "cache ls" "cache evict --all" \
-        "cache pin 00" "backup $work/copy" "run $work/range.json"; do
+        "cache pin 00" "backup $work/copy" "run $work/range.json" "check $work/range.json"; do
         # shellcheck disable=SC2086
         expect_error nobody "a token is needed here" "$cachew" $command --dispatcher "$DISPATCHER"
         # shellcheck disable=SC2086

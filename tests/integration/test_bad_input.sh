@@ -17,6 +17,15 @@ still_serving() {
     same "a good job afterwards" 2 "$(field batches "$work/good.out")"
 }
 
+case_checked() {
+    begin_dispatcher
+    printf '%s' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "size": 5}')" >"$work/good.json"
+    same "asked" "its batches: x: i64[?]" "$("$cachew" check "$work/good.json" --dispatcher "$DISPATCHER" | head -n 1)"
+    same "asked, JSON" "{\"name\":\"\",\"dispatcher\":\"$DISPATCHER\",\"batches\":\"x: i64[?]\"}" "$("$cachew" check - --json --dispatcher "$DISPATCHER" <"$work/good.json")"
+    same "a private one" "ok, says the dispatcher at local:" "$("$cachew" check "$work/good.json" --dispatcher local: | tail -n 1)"
+    printf '%s' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "sise": 5}')" >"$work/wrong.json"
+    expect_error asked 'node "batch" \(batch\).*did you mean "size"' "$cachew" check "$work/wrong.json" --dispatcher "$DISPATCHER"
+}
 case_pipelines() {
     begin_dispatcher
     begin_worker w1

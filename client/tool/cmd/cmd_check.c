@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew check FILE: checks a pipeline as a dispatcher does when a job starts, without one. */
+/* cachew check FILE: checks a pipeline as a dispatcher does when a job starts, without one, or by
+ * asking one. */
 #include <string.h>
 
+#include "cachew/cachew.h"
+#include "client/model/trainer_spec.h"
+#include "client/pipeline.h"
 #include "client/tool/tool.h"
 #include "client/tool/view/check_notes.h"
 #include "graph/check.h"
@@ -64,10 +68,56 @@ static void print_text(const struct cw_checked *checked)
     printf("ok, fingerprint %s\n", fingerprint);
 }
 
+static void print_answer(const char *dispatcher, const struct cachew_pipeline *pipeline,
+                         const struct cachew_spec *batches, bool json)
+{
+    CW_STR_AUTO spec = {0};
+    CW_STR_AUTO out = {0};
+    cw_spec_print(&batches->of, &spec);
+    if (!json) {
+        printf("its batches: %s\nok, says the dispatcher at %s\n", cw_str_text(&spec), dispatcher);
+        return;
+    }
+    cw_str_add_char(&out, '{');
+    tool_json_text(&out, "name", cw_pipeline_graph(pipeline)->name);
+    tool_json_text(&out, "dispatcher", dispatcher);
+    tool_json_text(&out, "batches", cw_str_text(&spec));
+    cw_str_add_char(&out, '}');
+    puts(cw_str_text(&out));
+}
+
+/* Asks a dispatcher, which may know other operators and see other files than this host. */
+static int ask(const char *dispatcher, const char *file, bool json)
+{
+    struct cachew_error error = CACHEW_ERROR_INIT;
+    struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_client *client = NULL;
+    struct cachew_spec *batches = NULL;
+    options.token_file = tool_token_file;
+    options.cancel = tool_cancel();
+    tool_catch_signals();
+    int rc = cachew_pipeline_load(file, &pipeline, &error);
+    if (rc == 0)
+        rc = cachew_connect(dispatcher, &options, &client, &error);
+    if (rc == 0)
+        rc = cachew_pipeline_check(client, pipeline, &batches, &error);
+    if (rc == 0)
+        print_answer(dispatcher, pipeline, batches, json);
+    cachew_spec_free(batches);
+    cachew_disconnect(client);
+    cachew_pipeline_release(pipeline);
+    return rc == 0 ? TOOL_OK : tool_fail_cachew(&error);
+}
+
 int tool_cmd_check(int argc, char **argv)
 {
+    const char *dispatcher = NULL;
     bool json = false;
     const struct cw_arg rows[] = {
+        {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS",
+         "ask this one (HOST:PORT, unix:/path, or local:) instead of checking here", 0, 0},
+        TOOL_ROW_TOKEN_FILE,
         TOOL_ROW_JSON(&json, "print one JSON object"),
         {0},
     };
@@ -76,7 +126,8 @@ int tool_cmd_check(int argc, char **argv)
         .usage = "FILE.json [options]",
         .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Data "
                  "are not touched: whether files exist shows when it runs. What is likely to go "
-                 "wrong nevertheless is noted on stderr. FILE.json may be - for stdin.",
+                 "wrong nevertheless is noted on stderr. FILE.json may be - for stdin. With "
+                 "--dispatcher the dispatcher is asked, which may know other operators.",
         .rows = rows,
     };
     const char *files[1];
@@ -88,6 +139,8 @@ int tool_cmd_check(int argc, char **argv)
     struct cw_checked *checked = NULL;
     if (strcmp(files[0], "-") == 0)
         files[0] = "/dev/stdin";
+    if (dispatcher)
+        return ask(dispatcher, files[0], json);
     if (cw_graph_load(files[0], &graph, &err) < 0)
         return tool_fail_err(&err);
     int rc = cw_graph_check(graph, &checked, &err);

@@ -396,6 +396,106 @@ static void test_errors(void **arg)
     cachew_pipeline_release(pipeline);
 }
 
+static const char *name_of(const struct cachew_spec *spec, size_t i, struct cachew_field *field)
+{
+    *field = (struct cachew_field)CACHEW_FIELD_INIT;
+    assert_int_equal(cachew_spec_field(spec, i, field), 0);
+    return field->name;
+}
+
+/* What a pipeline gives is known before it gives anything, and each batch is like that. */
+static void test_spec(void **arg)
+{
+    static const char *const texts[] = {
+        "{\"pipeline\": [{\"op\": \"range\", \"stop\": 20}, {\"op\": \"eval\", \"expr\": \"x / "
+        "2.0\", "
+        "\"name\": \"half\"}, {\"op\": \"batch\", \"size\": 8}]}",
+        "{\"pipeline\": [{\"op\": \"range\", \"stop\": 20}, {\"op\": \"batch\", \"size\": 8, "
+        "\"drop_remainder\": true}]}",
+        "{\"pipeline\": [{\"op\": \"range\", \"stop\": 20}, {\"op\": \"filter\", \"expr\": \"x > "
+        "3\"}]}"};
+    (void)arg;
+    for (size_t k = 0; k < 3; k++) {
+        struct cachew_pipeline *pipeline = NULL;
+        struct cachew_spec *checked = NULL;
+        struct cachew_batch *batch = NULL;
+        struct cachew_field asked, field;
+        struct cachew_tensor tensor;
+        CHECK(cachew_pipeline_parse(texts[k], strlen(texts[k]), &pipeline, &error));
+        CHECK(cachew_pipeline_check(client, pipeline, &checked, &error));
+        CHECK(cachew_pipeline_check(client, pipeline, NULL, &error));
+        cachew_pipeline_release(pipeline);
+        struct cachew_job *job = start(texts[k], NULL);
+        const struct cachew_spec *spec = cachew_job_spec(job);
+        assert_int_equal(cachew_spec_fields(spec), 1);
+        assert_int_equal(cachew_spec_fields(checked), 1);
+        assert_string_equal(name_of(spec, 0, &field), "x");
+        assert_string_equal(name_of(checked, 0, &asked), "x");
+        assert_int_equal(field.dtype, k == 0 ? CACHEW_F64 : CACHEW_I64);
+        assert_int_equal(field.rank, k == 2 ? 0 : 1);
+        if (k < 2)
+            assert_int_equal(field.dims[0], k == 1 ? 8 : -1);
+        assert_int_equal(asked.dtype, field.dtype);
+        assert_int_equal(asked.rank, field.rank);
+        assert_memory_equal(asked.dims, field.dims, sizeof field.dims);
+        while (cachew_job_next(job, WAIT_MS, &batch, &error) > 0) {
+            CHECK(cachew_batch_tensor(batch, 0, &tensor));
+            assert_string_equal(tensor.name, field.name);
+            assert_int_equal(tensor.dtype, field.dtype);
+            assert_int_equal(tensor.rank, field.rank);
+            assert_true(k != 1 || tensor.dims[0] == 8);
+            cachew_batch_release(batch);
+        }
+        assert_int_equal(cachew_spec_field(spec, 1, &field), CACHEW_E_NOT_FOUND);
+        assert_null(field.name);
+        field.struct_size = 0;
+        assert_int_equal(cachew_spec_field(spec, 0, &field), CACHEW_E_INVALID);
+        cachew_spec_free(checked);
+        cachew_job_close(job);
+    }
+    assert_int_equal(cachew_spec_fields(NULL), 0);
+    assert_null(cachew_job_spec(NULL));
+    cachew_spec_free(NULL);
+}
+
+/* Errors name the node, its operator and the option. What is too large is left to the job. */
+static void test_check_errors(void **arg)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"{\"pipeline\": [{\"op\": \"range\", \"stop\": 9}, {\"op\": \"bach\", \"size\": 4}]}",
+         "node \"bach\" (bach): there is no such operator; did you mean \"batch\"?"},
+        {"{\"pipeline\": [{\"op\": \"range\", \"stop\": 9}, {\"op\": \"batch\", \"name\": \"b\", "
+         "\"size\": "
+         "0}]}",
+         "node \"b\" (batch): option size"},
+        {"{\"pipeline\": [{\"op\": \"idx\", \"pattern\": \"/nowhere/x.idx\"}]}", "/nowhere/x.idx"},
+    };
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_spec *spec = NULL;
+    (void)arg;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CHECK(cachew_pipeline_parse(cases[i].text, strlen(cases[i].text), &pipeline, &error));
+        assert_true(cachew_pipeline_check(client, pipeline, &spec, &error) < 0);
+        if (!strstr(error.message, cases[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", error.message, cases[i].says);
+        assert_null(spec);
+        cachew_pipeline_release(pipeline);
+    }
+    struct cachew_builder *b = cachew_builder_new(NULL);
+    char *name = cw_mem_new(300001);
+    memset(name, 'x', 300000);
+    cachew_add(b, "from_values");
+    cachew_set_strs(b, "values", (const char *const[]){name}, 1);
+    CHECK(cachew_builder_finish(b, &pipeline, &error));
+    assert_int_equal(cachew_pipeline_check(client, pipeline, &spec, &error), CACHEW_E_LIMIT);
+    cachew_pipeline_release(pipeline);
+    cw_mem_free(name);
+    assert_int_equal(cachew_pipeline_check(client, NULL, &spec, &error), CACHEW_E_INVALID);
+    assert_int_equal(cachew_pipeline_check(NULL, NULL, &spec, &error), CACHEW_E_STATE);
+}
+
 static void test_forked_child_is_told(void **arg)
 {
     (void)arg;
@@ -448,6 +548,8 @@ int main(void)
         cmocka_unit_test(test_cancel_and_timeout),
         cmocka_unit_test(test_batch_outlives_job),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_spec),
+        cmocka_unit_test(test_check_errors),
         cmocka_unit_test(test_forked_child_is_told),
         cmocka_unit_test(test_no_epochs_without_elements),
     };

@@ -40,6 +40,7 @@ static const ProtobufCMessageDescriptor *reply_type;
 
 /* ---- in place of src/rpc ---- */
 void __wrap_cw_server_add(struct cw_server *server, const struct cw_method *method);
+void __wrap_cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes);
 void __wrap_cw_call_reply(struct cw_call *call, struct cw_buf *reply);
 void __wrap_cw_call_fail(struct cw_call *call, int code, const char *msg);
 void __wrap_cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb *cb, void *arg);
@@ -51,6 +52,11 @@ const void *__wrap_cw_stream_caller(const struct cw_stream *stream);
 const void *__wrap_cw_call_caller(const struct cw_call *call);
 size_t __wrap_cw_stream_queued(const struct cw_stream *stream);
 void __wrap_cw_stream_set_low(struct cw_stream *stream, size_t bytes);
+
+void __wrap_cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes)
+{
+    (void)server, (void)path, (void)bytes;
+}
 
 void __wrap_cw_server_add(struct cw_server *server, const struct cw_method *method)
 {
@@ -151,6 +157,7 @@ static void add_methods(void)
     cw_server_add(NULL, &jobs);
     cw_svc_admin_add(&made_up);
     cw_svc_explain_add(&made_up);
+    cw_svc_check_add(&made_up);
     cw_svc_decisions_add(&made_up);
     cw_svc_cache_add(&made_up);
     cw_svc_tenants_add(&made_up);

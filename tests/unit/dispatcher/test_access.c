@@ -42,6 +42,7 @@ static const struct {
     {"/cachew.v1.Admin/GetMetrics", "o"},
     {"/cachew.v1.Admin/ListDecisions", "to"},
     {"/cachew.v1.Admin/ListTenants", "to"},
+    {"/cachew.v1.Admin/CheckPipeline", "to"},
     {"/cachew.v1.Admin/Backup", "o"},
 };
 
