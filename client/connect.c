@@ -343,6 +343,7 @@ int cachew_connect(const char *address, const struct cachew_connect_options *opt
     client->pid = getpid();
     client->timeout_ms = o.timeout_ms ? o.timeout_ms : TIMEOUT_MS;
     client->shm = !o.no_shared_memory;
+    client->writable = o.writable != 0;
     cw_shm_host_id(client->host_id, sizeof(client->host_id));
     client->pool = cw_recvpool_new(KEEP_BYTES);
     if (open_client(address, &o, client, &err) != 0) {

@@ -141,11 +141,12 @@ int cachew_batch_dlpack_versioned(struct cachew_batch *batch, size_t i,
         return rc;
     struct export *export = export_new(batch, &tensor, &described);
     described.strides = export->strides; /* Later versions want them, and 1.0 allows them. */
-    export->as.versioned = (struct DLManagedTensorVersioned){.version = {1, 0},
-                                                             .manager_ctx = export,
-                                                             .deleter = on_delete_versioned,
-                                                             .flags = DL_READ_ONLY,
-                                                             .tensor = described};
+    export->as.versioned =
+        (struct DLManagedTensorVersioned){.version = {1, 0},
+                                          .manager_ctx = export,
+                                          .deleter = on_delete_versioned,
+                                          .flags = batch->writable ? 0 : DL_READ_ONLY,
+                                          .tensor = described};
     *ret_tensor = &export->as.versioned;
     return 0;
 }

@@ -106,10 +106,12 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     if (!batch->end) {
         note_batch(job, batch);
         cw_trainer_measure_given(&job->measure, waits ? cw_clock_ns() : asked_ns);
+        cw_client_job_lower(job);
         *ret_batch = batch;
         return 1;
     }
     note_end(job, batch);
+    cw_client_job_lower(job);
     cw_trainer_measure_break(&job->measure);
     cachew_batch_release(batch);
     return 0;
@@ -127,6 +129,7 @@ void cachew_job_cancel(struct cachew_job *job)
     cw_mutex_lock(&job->mutex);
     atomic_store_explicit(&job->cancelled, 1, memory_order_relaxed);
     job->waiting = false;
+    cw_client_job_raise(job);
     /* The lock is held, because the trainer may close the job as soon as it is awake. */
     cw_cond_broadcast(&job->cond);
     cw_mutex_unlock(&job->mutex);

@@ -218,6 +218,8 @@ void cachew_job_close(struct cachew_job *job)
     atomic_fetch_sub(&job->client->jobs, 1);
     cw_set_fini(&job->used);
     cw_bad_list_unref(job->last_bad.list);
+    if (job->has_fd)
+        close(job->fd);
     cw_mem_free(job->id);
     for (size_t i = 0; i < job->old_ids_n; i++)
         cw_mem_free(job->old_ids[i]);
@@ -283,6 +285,7 @@ static struct cachew_job *job_new(struct cachew_client *client, const struct cw_
     job->magic = CW_JOB_MAGIC;
     job->pid = getpid();
     job->client = client;
+    job->writable = client->writable;
     job->unordered = conf->unordered;
     job->mode = conf->mode;
     job->consumers = conf->consumers;

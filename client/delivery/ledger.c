@@ -130,6 +130,7 @@ static struct cachew_batch *new_entry(struct cw_ledger *ledger, struct cw_batch 
     entry->epoch = epoch;
     entry->number = number;
     entry->seed = ledger->job->seed;
+    entry->writable = ledger->job->writable;
     entry->fingerprint = ledger->job->fingerprint;
     entry->lost = ledger->lost;
     ledger->lost = 0;

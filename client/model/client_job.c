@@ -4,6 +4,7 @@
 #include "client/model/client_job.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -12,6 +13,31 @@ int cw_client_job_check(const struct cachew_job *job, struct cw_err *err)
     if (!job || job->magic != CW_JOB_MAGIC)
         return cw_err_set(err, CW_E_STATE, "this is not an open job");
     return cw_client_check_pid(job->pid, err);
+}
+
+void cw_client_job_raise(struct cachew_job *job)
+{
+    uint64_t one = 1;
+    if (!job->has_fd || job->fd_is_ready)
+        return;
+    ssize_t n = write(job->fd, &one, sizeof(one));
+    CW_ASSERT(n == (ssize_t)sizeof(one)); /* The counter was 0. */
+    job->fd_is_ready = true;
+}
+
+void cw_client_job_lower(struct cachew_job *job)
+{
+    uint64_t one;
+    if (!job->has_fd || job->taken || job->over)
+        return;
+    cw_mutex_lock(&job->mutex);
+    if (job->fd_is_ready && !job->head && job->err.code == 0 &&
+        !atomic_load_explicit(&job->cancelled, memory_order_relaxed)) {
+        ssize_t n = read(job->fd, &one, sizeof(one));
+        CW_ASSERT(n == (ssize_t)sizeof(one)); /* The counter was 1. */
+        job->fd_is_ready = false;
+    }
+    cw_mutex_unlock(&job->mutex);
 }
 
 void cw_client_job_push(struct cachew_job *job, struct cachew_batch *head,
@@ -25,6 +51,7 @@ void cw_client_job_push(struct cachew_job *job, struct cachew_batch *head,
     job->tail = tail;
     bool wake = job->waiting;
     job->waiting = false;
+    cw_client_job_raise(job);
     cw_mutex_unlock(&job->mutex);
     if (wake)
         cw_cond_broadcast(&job->cond);
@@ -36,6 +63,7 @@ void cw_client_job_fail(struct cachew_job *job, const struct cw_err *err)
     if (job->err.code == 0)
         job->err = *err;
     job->waiting = false;
+    cw_client_job_raise(job);
     cw_mutex_unlock(&job->mutex);
     cw_cond_broadcast(&job->cond);
 }

@@ -77,6 +77,7 @@ struct cachew_job {
     uint64_t mine;   /* How many items of an epoch belong to this consumer. */
     int64_t elements;
     bool sparse, unordered;
+    bool writable;           /* The trainer may write into its batches. */
     struct cachew_spec spec; /* of its batches */
     uint32_t mode, consumers, consumer;
 
@@ -98,6 +99,11 @@ struct cachew_job {
     struct cachew_batch *head, *tail; /* The queue of batches for the trainer. `mutex` guards it. */
     bool waiting;                     /* The trainer sleeps on cond. `mutex` guards it. */
     bool started, closed;             /* `mutex` guards these fields. */
+    /* The descriptor of cachew_job_fd, if somebody has asked for it. The trainer writes both with the
+     * mutex locked. */
+    bool has_fd;
+    int fd;
+    bool fd_is_ready;      /* The descriptor is readable. `mutex` guards it. */
     int64_t start_by_ns;   /* The time at which cachew_job_start gives up. `mutex` guards it. */
     struct cw_err err;     /* Why the job failed; the first error stays. `mutex` guards it. */
     struct cw_waits waits; /* What the job waits for. `mutex` guards it. */
@@ -123,6 +129,11 @@ void cw_client_job_push(struct cachew_job *job, struct cachew_batch *head,
  * Trainer's thread. */
 int cw_client_job_take(struct cachew_job *job, int64_t timeout_ms,
                        struct cw_err *err) CW_MUST_CHECK;
+/* Makes the job's descriptor readable, if there is one: cachew_job_next would not wait. The mutex is
+ * locked. Any thread may call it. */
+void cw_client_job_raise(struct cachew_job *job);
+/* Makes it unreadable if cachew_job_next would wait. Trainer's thread. */
+void cw_client_job_lower(struct cachew_job *job);
 /* Changes the id of the job. Loop thread. */
 void cw_client_job_set_id(struct cachew_job *job, const char *id);
 /* Fails the job; the first error stays. Any thread may call it. */

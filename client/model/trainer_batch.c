@@ -65,6 +65,15 @@ int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
     return 0;
 }
 
+void *cachew_batch_writable(struct cachew_batch *batch, size_t i)
+{
+    struct cachew_tensor tensor;
+    if (!batch->writable || cachew_batch_tensor(batch, i, &tensor) != 0 || !tensor.data)
+        return NULL;
+    const char *begin = batch->data->buf->data;
+    return (char *)batch->data->buf->data + ((const char *)tensor.data - begin);
+}
+
 int cachew_batch_find(const struct cachew_batch *batch, const char *name,
                       struct cachew_tensor *ret_tensor)
 {

@@ -11,8 +11,9 @@ struct cachew_batch {
     uint32_t magic;
     /* The number of references: one of the trainer, and one of each DLPack tensor. */
     _Atomic int refs;
-    pid_t pid; /* The process that received the batch. A forked child must not free it. */
-    bool end;  /* The entry is not a batch, but the end of an epoch. */
+    pid_t pid;     /* The process that received the batch. A forked child must not free it. */
+    bool end;      /* The entry is not a batch, but the end of an epoch. */
+    bool writable; /* The trainer may write into its memory. */
     struct cw_batch *data; /* The batch's data, by one reference; NULL for the end of an epoch. */
     uint64_t epoch, number, seed;
     uint64_t item; /* In a dense pipeline, the item that the batch is. */

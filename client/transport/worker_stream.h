@@ -58,6 +58,7 @@ struct cw_worker_stream_conf {
     uint64_t client_id;
     uint32_t consumer;
     bool shm;      /* The stream may use shared memory. */
+    bool writable; /* The trainer may write into batches (cw_shm_view_new). */
     bool keep_msg; /* Sparse pipelines: bytes stay in the received message (struct cw_received). */
     uint64_t worker_id;
     const char *worker_address, *worker_host_id;

@@ -47,7 +47,7 @@ void cw_worker_stream_shm_start(struct cw_worker_stream *stream,
     bool ok = stream->want_shm &&
               cw_shm_connect(welcome->shm_name, welcome->shm_token, &stream->shm_fd, &err) == 0;
     if (ok) {
-        stream->view = cw_shm_view_new();
+        stream->view = cw_shm_view_new(stream->conf.writable);
         stream->released =
             cw_shm_release_queue_new(stream->conf.events->released, stream->conf.arg);
     } else {

@@ -56,10 +56,14 @@ struct cachew_connect_options {
      * variable CACHEW_TOKEN_FILE names, if there is one. Not for "local:". */
     const char *token;
     const char *token_file;
+    /* 1 = batches may be written (cachew_batch_writable): what lies in shared memory is mapped
+     * privately, so that each page that is written is copied first. It costs page faults at each
+     * batch. */
+    int writable;
 };
 #define CACHEW_CONNECT_OPTIONS_INIT                                                                \
     {                                                                                              \
-        sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL, NULL         \
+        sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL, NULL, 0      \
     }
 
 /* Connects to a dispatcher. address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:",
@@ -185,6 +189,15 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
  * are given out first. */
 int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_batch **ret_batch,
                     struct cachew_error *error);
+/* Returns a descriptor that poll, epoll, libuv and the like can wait for: it is readable while
+ * cachew_job_next would not wait (a batch, the end of an epoch, an error, or the job is over). It
+ * belongs to the job, is the same at each call, and is closed by cachew_job_close; it must be neither
+ * read nor written. Call cachew_job_next with timeout_ms 0 until it returns CACHEW_E_TIMEOUT, and then
+ * wait for the descriptor: that last call says that the batch before is consumed, and without it
+ * the next one may never be computed. Example: docs/examples/poll_jobs.c. Errors: CACHEW_E_LIMIT or
+ * CACHEW_E_IO (no descriptor is to be had), CACHEW_E_STATE (no such job, or a forked child). The job's
+ * thread. */
+int cachew_job_fd(struct cachew_job *job, struct cachew_error *error);
 /* Returns 1 after the last epoch has ended, otherwise 0. */
 int cachew_job_done(const struct cachew_job *job);
 /* Makes a cachew_job_next that waits, and all later calls of it, return CACHEW_E_CANCELLED. The job
@@ -258,6 +271,11 @@ int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
 /* The same by the name of the field. Check the result: on failure *ret_tensor is zeroed. */
 int cachew_batch_find(const struct cachew_batch *batch, const char *name,
                       struct cachew_tensor *ret_tensor);
+/* Returns the data of tensor i for writing, in place, if the client was connected with `writable`:
+ * cachew_tensor.data without its const. Nobody else sees what is written, neither another consumer nor
+ * a later batch, and it is gone when the batch is released. NULL: not writable, no tensor i, or it has
+ * no bytes. Threads that write must not do so at the same place. Any thread. */
+void *cachew_batch_writable(struct cachew_batch *batch, size_t i);
 uint64_t cachew_batch_elements(const struct cachew_batch *batch); /* number of elements in it */
 uint64_t cachew_batch_epoch(const struct cachew_batch *batch);    /* its epoch, from 0 */
 uint64_t cachew_batch_number(const struct cachew_batch *batch);   /* within its epoch, from 0 */
@@ -279,7 +297,7 @@ struct DLManagedTensor;
 int cachew_batch_dlpack(struct cachew_batch *batch, size_t i, struct DLManagedTensor **ret_tensor,
                         struct cachew_error *error);
 /* The same as a DLManagedTensorVersioned (DLPack 1.0), whose flag DLPACK_FLAG_BITMASK_READ_ONLY is
- * set, and whose strides are there. */
+ * set unless the client was connected with `writable`, and whose strides are there. */
 struct DLManagedTensorVersioned;
 int cachew_batch_dlpack_versioned(struct cachew_batch *batch, size_t i,
                                   struct DLManagedTensorVersioned **ret_tensor,

@@ -32,7 +32,8 @@ enum cachew_dtype {
 #define CACHEW_RANK_MAX 8
 
 /* One named tensor of a batch. All pointers belong to the batch and stay valid until it is
- * released; the memory must not be written (it may be mapped read-only). Values are contiguous and
+ * released; the memory must not be written (it may be mapped read-only), except as
+ * cachew_batch_writable says. Values are contiguous and
  * row-major, and data is aligned to 64 bytes. The first dimension counts the elements of the
  * batch, if the pipeline has an operator `batch`; otherwise there is no such dimension.
  *

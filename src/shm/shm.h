@@ -58,15 +58,17 @@ int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, 
 
 /* ---- client: the mapped slots of one worker; used by one thread, freed buffers by any ---- */
 struct cw_shm_view;
-struct cw_shm_view *cw_shm_view_new(void) CW_MUST_CHECK;
+/* with_writes: buffers may be written; what is written is seen by this process alone, and only until
+ * the buffer is freed. */
+struct cw_shm_view *cw_shm_view_new(bool with_writes) CW_MUST_CHECK;
 /* Frees the view. A mapping lives until its last buffer is freed. */
 void cw_shm_view_free(struct cw_shm_view *view);
-/* Maps a slot read-only. Takes memfd. */
+/* Maps a slot, read-only or privately. Takes memfd. */
 int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int memfd,
                     struct cw_err *err);
 /* Unmaps a slot that the worker has freed. */
 void cw_shm_view_drop(struct cw_shm_view *view, uint64_t slot);
-/* Makes a read-only buffer on a slot. The thread that drops the last reference calls released(arg,
+/* Makes a buffer on a slot. The thread that drops the last reference calls released(arg,
  * slot). NOT_FOUND: the slot is not mapped. */
 typedef void cw_shm_released_fn(void *arg, uint64_t slot);
 int cw_shm_view_buf(struct cw_shm_view *view, uint64_t slot, size_t bytes,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side: the slots of one worker, each mapped read-only once. A mapping is refcounted,
+/* The client's side: the slots of one worker, each mapped once, read-only or, if the trainer may
+ * write, privately: pages that it writes become copies of its own (copy on write). A mapping is refcounted,
  * since the trainer may hold a buffer long after the worker is gone. */
 #include "shm/shm.h"
 
@@ -16,8 +17,10 @@ struct mapping {
     _Atomic int refs; /* one reference of the view, and one of each buffer */
     size_t cap;
     void *data;
+    bool with_writes;
 };
 struct cw_shm_view {
+    bool with_writes;
     struct cw_map slots; /* maps the id of a slot to its mapping */
 };
 struct held {
@@ -35,9 +38,11 @@ static void mapping_unref(struct mapping *m)
     cw_mem_free(m);
 }
 
-struct cw_shm_view *cw_shm_view_new(void)
+struct cw_shm_view *cw_shm_view_new(bool with_writes)
 {
-    return CW_NEW(struct cw_shm_view);
+    struct cw_shm_view *view = CW_NEW(struct cw_shm_view);
+    view->with_writes = with_writes;
+    return view;
 }
 
 void cw_shm_view_free(struct cw_shm_view *view)
@@ -52,7 +57,7 @@ void cw_shm_view_free(struct cw_shm_view *view)
     cw_mem_free(view);
 }
 
-static int map_slot(size_t cap, int memfd, void **ret_data, struct cw_err *err)
+static int map_slot(size_t cap, int memfd, bool with_writes, void **ret_data, struct cw_err *err)
 {
     struct stat st;
     if (fstat(memfd, &st) != 0)
@@ -64,7 +69,8 @@ static int map_slot(size_t cap, int memfd, void **ret_data, struct cw_err *err)
     if (seals < 0 || !(seals & F_SEAL_SHRINK))
         return cw_err_set(err, CW_E_CORRUPT,
                           "shared memory: a slot that could shrink under its reader");
-    void *data = mmap(NULL, cap, PROT_READ, MAP_SHARED, memfd, 0);
+    void *data = mmap(NULL, cap, with_writes ? PROT_READ | PROT_WRITE : PROT_READ,
+                      with_writes ? MAP_PRIVATE : MAP_SHARED, memfd, 0);
     if (data == MAP_FAILED)
         return cw_err_errno(err, errno, "shared memory: mapping a slot of %zu bytes", cap);
     *ret_data = data;
@@ -78,7 +84,7 @@ int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int mem
     int rc = cw_map_get(&view->slots, slot)
                  ? cw_err_set(err, CW_E_EXISTS, "shared memory: slot %llu came twice",
                               (unsigned long long)slot)
-                 : map_slot(cap, memfd, &data, err);
+                 : map_slot(cap, memfd, view->with_writes, &data, err);
     close(memfd);
     if (rc != 0)
         return rc;
@@ -86,6 +92,7 @@ int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int mem
     m->refs = 1;
     m->cap = cap;
     m->data = data;
+    m->with_writes = view->with_writes;
     cw_map_set(&view->slots, slot, m);
     return 0;
 }
@@ -99,6 +106,9 @@ static void on_buf_released(void *arg, struct cw_buf *buf)
 {
     (void)buf;
     struct held *held = arg;
+    /* Pages that were written are dropped: the next batch in this slot shows in their place. */
+    if (held->mapping->with_writes)
+        madvise(held->mapping->data, held->mapping->cap, MADV_DONTNEED);
     /* The slot is unmapped before the worker gets the message, since the worker may free it at
      * once. */
     mapping_unref(held->mapping);

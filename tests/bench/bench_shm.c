@@ -35,7 +35,7 @@ static void on_released(void *arg, uint64_t slot)
  * timed. */
 static void reader(int fds, int numbers)
 {
-    struct cw_shm_view *view = cw_shm_view_new();
+    struct cw_shm_view *view = cw_shm_view_new(false);
     struct cw_err err = {0};
     uint64_t slot;
     while (read(numbers, &slot, sizeof(slot)) == (ssize_t)sizeof(slot)) {

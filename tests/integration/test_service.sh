@@ -112,6 +112,18 @@ case_copies() {
     [ "$(field shm_batches "$work/shm.out")" -gt 50 ] || fail "shared memory is not used: $(cat "$work/shm.out")"
     same "copies by gRPC" 105 "$(field copies "$work/grpc.out")"
 }
+# The example that waits for several jobs in one thread.
+case_polled() {
+    local i
+    begin_dispatcher
+    begin_worker w1
+    for i in 1 2 3; do
+        echo "{\"pipeline\": [{\"op\": \"range\", \"stop\": ${i}00}, {\"op\": \"sleep\", \"ms\": 0.$i}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$i.json"
+    done
+    timeout 300 "$CACHEW_TESTS/poll_jobs" "$DISPATCHER" "$work/1.json" "$work/2.json" "$work/3.json" >"$work/polled.out" || fail "poll_jobs: status $?"
+    same "batches" "$work/1.json: 15 batches $work/2.json: 29 batches $work/3.json: 43 batches" "$(sort "$work/polled.out" | paste -sd' ')"
+    expect_error no_file 'nothing.json' "$CACHEW_TESTS/poll_jobs" "$DISPATCHER" "$work/nothing.json"
+}
 case_standard_grpc() {
     /usr/bin/python3 -c 'import grpc' 2>/dev/null || skip "python3-grpcio is not here"
     begin_dispatcher

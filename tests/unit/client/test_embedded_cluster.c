@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -496,6 +499,138 @@ static void test_check_errors(void **arg)
     assert_int_equal(cachew_pipeline_check(NULL, NULL, &spec, &error), CACHEW_E_STATE);
 }
 
+/* Digests of all batches, which are overwritten when `writable`. */
+static void digest_all(int writable, struct list *list, uint64_t *ret_shm)
+{
+    static const char wide[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 200000}, {\"op\": "
+                               "\"shuffle\"}, {\"op\": \"batch\", \"size\": 8192}]}";
+    struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
+    struct cachew_job_options job_options = CACHEW_JOB_OPTIONS_INIT;
+    struct cachew_job_stats stats = CACHEW_JOB_STATS_INIT;
+    struct cachew_client *shared = client;
+    options.writable = writable;
+    options.local_threads = 1;
+    options.timeout_ms = WAIT_MS;
+    CHECK(cachew_connect("local:", &options, &client, &error));
+    job_options.epochs = 3;
+    job_options.window = 4; /* so that slots are used again */
+    struct cachew_job *job = start(wide, &job_options);
+    list->n = 0;
+    while (!cachew_job_done(job)) {
+        struct cachew_batch *batch = NULL;
+        struct cachew_tensor tensor;
+        int rc = cachew_job_next(job, WAIT_MS, &batch, &error);
+        CHECK(rc);
+        if (rc == 0)
+            continue;
+        CHECK(cachew_batch_tensor(batch, 0, &tensor));
+        list->v[list->n++] = cw_hash_bytes(tensor.data, tensor.bytes).lo;
+        void *data = cachew_batch_writable(batch, 0);
+        assert_ptr_equal(data, writable ? tensor.data : NULL);
+        assert_null(cachew_batch_writable(batch, 1));
+        if (writable)
+            memset(data, 0xab, tensor.bytes);
+        cachew_batch_release(batch);
+    }
+    CHECK(cachew_job_stats(job, &stats));
+    *ret_shm = stats.shm_batches;
+    cachew_job_close(job);
+    cachew_disconnect(client);
+    client = shared;
+}
+
+/* What a trainer writes into a batch is in no later one, although the slots are the same. */
+static void test_writable(void **arg)
+{
+    static struct list plain, written;
+    uint64_t shm = 0;
+    (void)arg;
+    digest_all(0, &plain, &shm);
+    digest_all(1, &written, &shm);
+    assert_int_equal(plain.n, 75);
+    assert_int_equal(written.n, plain.n);
+    assert_memory_equal(written.v, plain.v, plain.n * sizeof plain.v[0]);
+    assert_true(shm > 40);
+}
+
+static bool is_readable(int fd, int timeout_ms)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    int n = poll(&poll_fd, 1, timeout_ms);
+    assert_true(n >= 0);
+    return n == 1;
+}
+
+/* The descriptor is readable exactly when cachew_job_next does not wait: it is asked before each
+ * call, and batches come one by one, as the window has room for one. */
+static void test_descriptor(void **arg)
+{
+    static const char paced[] =
+        "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": \"sleep\", "
+        "\"ms\": 2}, {\"op\": \"batch\", \"size\": 2}]}";
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    int given = 0, ends = 0, waits = 0;
+    (void)arg;
+    options.epochs = 2;
+    options.window = 1;
+    struct cachew_job *job = start(paced, &options);
+    int fd = cachew_job_fd(job, &error);
+    assert_true(fd >= 0);
+    assert_int_equal(cachew_job_fd(job, &error), fd);
+    while (!cachew_job_done(job)) {
+        struct cachew_batch *batch = NULL;
+        bool readable = is_readable(fd, 0);
+        int rc = cachew_job_next(job, 0, &batch, &error);
+        if (rc == CACHEW_E_TIMEOUT) {
+            assert_false(readable);
+            assert_true(is_readable(fd, WAIT_MS));
+            waits++;
+            continue;
+        }
+        CHECK(rc);
+        given += rc == 1;
+        ends += rc == 0;
+        cachew_batch_release(batch);
+    }
+    assert_int_equal(given, 40);
+    assert_int_equal(ends, 2);
+    assert_true(waits > 0);
+    assert_true(is_readable(fd, 0)); /* it is over: the next call returns at once */
+    cachew_job_close(job);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_int_equal(cachew_job_fd(NULL, &error), CACHEW_E_STATE);
+}
+
+/* What ends a job makes it readable, and it stays so. */
+static void test_descriptor_of_ends(void **arg)
+{
+    static const char fails[] =
+        "{\"pipeline\": [{\"op\": \"range\", \"stop\": 4}, {\"op\": \"eval\", "
+        "\"expr\": \"1 % (x - 3)\"}]}";
+    struct cachew_batch *batch = NULL;
+    int rc;
+    (void)arg;
+    struct cachew_job *job = start(fails, NULL);
+    int fd = cachew_job_fd(job, &error);
+    assert_true(fd >= 0);
+    for (rc = 1; rc == 1;) {
+        rc = cachew_job_next(job, WAIT_MS, &batch, &error);
+        cachew_batch_release(batch);
+    }
+    assert_true(rc < 0);
+    assert_true(is_readable(fd, 0));
+    cachew_job_close(job);
+    job = start(dense, NULL);
+    while (cachew_job_next(job, 0, &batch, &error) >= 0)
+        cachew_batch_release(batch);
+    fd = cachew_job_fd(job, &error); /* asked for late */
+    cachew_job_cancel(job);
+    assert_true(is_readable(fd, 0));
+    assert_int_equal(cachew_job_next(job, -1, &batch, &error), CACHEW_E_CANCELLED);
+    assert_true(is_readable(fd, 0));
+    cachew_job_close(job);
+}
+
 static void test_forked_child_is_told(void **arg)
 {
     (void)arg;
@@ -549,6 +684,9 @@ int main(void)
         cmocka_unit_test(test_batch_outlives_job),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_spec),
+        cmocka_unit_test(test_writable),
+        cmocka_unit_test(test_descriptor),
+        cmocka_unit_test(test_descriptor_of_ends),
         cmocka_unit_test(test_check_errors),
         cmocka_unit_test(test_forked_child_is_told),
         cmocka_unit_test(test_no_epochs_without_elements),

@@ -57,13 +57,44 @@ static void on_released(void *arg, uint64_t slot)
     *(uint64_t *)arg = slot;
 }
 
+/* A client that may write has what it writes to itself, until the buffer is freed. */
+static void test_what_a_client_writes_is_its_own(void **state)
+{
+    (void)state;
+    struct cw_err err = {0};
+    struct link l = link_up(7);
+    struct cw_shm_pool *pool = cw_shm_pool_new(16 * MIB);
+    struct cw_shm_view *view = cw_shm_view_new(true);
+    struct cw_buf *out = cw_shm_pool_get(pool, MIB, &err);
+    size_t cap = 0;
+    int memfd = cw_shm_pool_fd(pool, out, &cap);
+    assert_int_equal(cw_shm_send_fd(l.worker_fd, out->tag, cap, memfd, &err), 0);
+    uint64_t slot = 0, released = 0;
+    assert_int_equal(receive_slot(&l, view, &slot), 0);
+    for (unsigned char turn = 1; turn < 4; turn++) {
+        struct cw_buf *in = NULL;
+        memset(out->data, turn, out->len); /* the worker's next batch in the slot */
+        assert_int_equal(cw_shm_view_buf(view, slot, MIB, on_released, &released, &in, &err), 0);
+        unsigned char *bytes = in->data;
+        assert_true(bytes[0] == turn && bytes[MIB - 1] == turn);
+        bytes[0] = bytes[MIB - 1] = 99;
+        assert_int_equal(*(unsigned char *)out->data, turn);
+        cw_buf_unref(in);
+        assert_true(released == slot);
+    }
+    cw_buf_unref(out);
+    cw_shm_view_free(view);
+    cw_shm_pool_free(pool);
+    link_down(&l);
+}
+
 static void test_the_readers_bytes_are_the_writers(void **state)
 {
     (void)state;
     struct cw_err err = {0};
     struct link l = link_up(0x1234567890abcdefu);
     struct cw_shm_pool *pool = cw_shm_pool_new(16 * MIB);
-    struct cw_shm_view *view = cw_shm_view_new();
+    struct cw_shm_view *view = cw_shm_view_new(false);
     struct cw_buf *out = cw_shm_pool_get(pool, 2 * MIB, &err);
     memset(out->data, 42, out->len);
     size_t cap = 0;
@@ -168,7 +199,7 @@ static void test_bad_slots(void **state)
 {
     (void)state;
     struct cw_err err = {0};
-    struct cw_shm_view *view = cw_shm_view_new();
+    struct cw_shm_view *view = cw_shm_view_new(false);
     assert_int_equal(cw_shm_view_add(view, 1, 8192, memfd_of(4096, true), &err), CW_E_CORRUPT);
     assert_int_equal(cw_shm_view_add(view, 1, 0, memfd_of(4096, true), &err), CW_E_CORRUPT);
     assert_int_equal(cw_shm_view_add(view, 1, 4096, memfd_of(4096, false), &err), CW_E_CORRUPT);
@@ -214,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_readers_bytes_are_the_writers),
+        cmocka_unit_test(test_what_a_client_writes_is_its_own),
         cmocka_unit_test(test_two_descriptors),
         cmocka_unit_test(test_bad_tokens),
         cmocka_unit_test(test_bad_slots),

@@ -139,7 +139,7 @@ void client_open(struct client *c, struct fleet *f)
     c->shm_fd = -1;
     c->id = 77;
     c->last = -1;
-    c->view = cw_shm_view_new();
+    c->view = cw_shm_view_new(false);
     c->channel = cw_channel_open(f->rpc, cw_worker_address(f->worker));
     c->stream = cw_channel_stream(c->channel, "/cachew.v1.Data/Fetch", &cb, c);
 }
