@@ -466,6 +466,60 @@ static void a_token_says_where_to_go_on(void **state)
     assert_int_equal(job->first_epoch, 1);
 }
 
+/* One of two consumers, with a token of this epoch. */
+static struct cw_stream *second_of_two(const struct cw_job *job, uint64_t epoch)
+{
+    struct cw_token token = {.epoch = epoch, .mode = CW_MODE_COORDINATED, .consumers = 2};
+    struct hello h;
+    hello_init(&h);
+    snprintf(h.name, sizeof(h.name), "a");
+    h.options.mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
+    h.options.consumers = 2;
+    h.options.epochs = 200;
+    h.hello.client_id = 8 + epoch;
+    h.hello.consumer = 1;
+    h.hello.token.data = h.token;
+    h.hello.token.len = encode(job, &token, h.token, sizeof(h.token));
+    struct cw_stream *stream = hello_say(&h);
+    hello_fini(&h);
+    peers_turn();
+    return stream;
+}
+
+/* Not more epochs may be open than a job may have ahead, and the other consumer is at a late one. */
+static void a_token_of_long_ago_while_others_are_there(void **state)
+{
+    (void)state;
+    enum { NOW = CW_EPOCHS_AHEAD + 20 };
+    char name[] = "a";
+    Cachew__V1__JobOptions options = CACHEW__V1__JOB_OPTIONS__INIT;
+    options.name = name;
+    options.epochs = 200;
+    options.mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
+    options.consumers = 2;
+    struct cw_stream *worker = peers_worker(1, 2), *first = peers_trainer(100, &options);
+    peers_prepared(worker, 10);
+    peers_turn();
+    struct cw_job *job = made_up.jobs;
+    struct cw_stream *second = second_of_two(job, 0);
+    assert_non_null(welcome_of(second));
+    for (uint64_t epoch = 0; epoch < NOW; epoch++) {
+        peers_ack(first, epoch, 10, 10);
+        peers_ack(second, epoch, 10, 10);
+    }
+    assert_int_equal(job->first_epoch, NOW);
+    peers_break(second, CW_E_UNAVAILABLE, "gone");
+    assert_refused(second_of_two(job, 3), CW_E_STATE, "they must go back to their tokens, too");
+    assert_int_equal(job->first_epoch, NOW);
+    assert_non_null(welcome_of(second_of_two(job, NOW - 10)));
+    assert_int_equal(job->first_epoch, NOW - 10);
+    /* Alone it may go back as far as it likes. */
+    peers_break(first, CW_E_UNAVAILABLE, "gone");
+    peers_break(job->consumers[1].client->stream, CW_E_UNAVAILABLE, "gone");
+    assert_non_null(welcome_of(second_of_two(job, 3)));
+    assert_int_equal(job->first_epoch, 3);
+}
+
 static void tokens_of_other_functions(void **state)
 {
     (void)state;
@@ -588,6 +642,7 @@ int main(void)
         TEST(who_was_replaced_does_not_come_back),
         TEST(a_failed_job_takes_nobody),
         TEST(a_token_says_where_to_go_on),
+        TEST(a_token_of_long_ago_while_others_are_there),
         TEST(tokens_of_other_functions),
         TEST(old_jobs_make_room),
         TEST(who_says_something_else_first),
