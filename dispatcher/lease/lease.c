@@ -39,8 +39,8 @@ void cw_share_remove(struct cw_share *share)
     cw_mem_free(share);
 }
 
-/* Removes the set from the lease and keeps share->todo_n right. ret_gone (may be NULL) gets the
- * items that were removed. */
+/* Removes the set from the lease and keeps share->todo_n right. ret_gone gets the items that were
+ * removed. */
 static void lease_remove(struct cw_share *share, struct cw_lease *lease, const struct cw_set *set,
                          struct cw_set *ret_gone)
 {
@@ -51,8 +51,7 @@ static void lease_remove(struct cw_share *share, struct cw_lease *lease, const s
     cw_set_remove_all(&lease->items, &gone);
     cw_set_remove_all(&lease->todo, &gone);
     share->todo_n -= before - cw_set_count(&lease->todo);
-    if (ret_gone)
-        cw_set_add_all(ret_gone, &gone);
+    cw_set_add_all(ret_gone, &gone);
     cw_set_fini(&gone);
 }
 
