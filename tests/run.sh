@@ -10,7 +10,8 @@ usage() {
 usage: tests/run.sh [--quick | --all [--chaos SECONDS]] [--only PRESET]... [--filter REGEX] [--label REGEX] [--stress N]
   --quick          dev build and its fast tests only: the loop for daily work
   --all            everything: also the long tests, all integration tests in the sanitizer builds as well,
-                   and coverage (tests/coverage.sh --check)
+                   coverage (tests/coverage.sh --check), and which branches of the lease and session code
+                   the simulation reaches (tests/simulation/reached.sh)
   --chaos SECONDS  after all this, chaos for so long (tests/chaos); without it, for 30 s among the tests
   --only PRESET    dev, asan, tsan or fuzz; may stand several times
   --filter REGEX   only tests whose name matches (as ctest -R)
@@ -132,6 +133,10 @@ if ! /usr/bin/python3 tests/support/cpu_table.py tests/support/budgets.txt build
 fi
 if [ $check_coverage -eq 1 ] && ! tests/coverage.sh --check; then
     echo "== coverage: a test failed, or a module has fewer branches run than tests/support/coverage_floor.txt says"
+    failed=$((failed + 1))
+fi
+if [ $check_coverage -eq 1 ] && ! tests/simulation/reached.sh; then
+    echo "== simulation: a branch of the lease and session code is neither reached nor named in tests/simulation/unreached.txt, or a name there is wrong; what to do stands above"
     failed=$((failed + 1))
 fi
 [ $skipped -eq 0 ] || echo "$skipped tests were skipped: what they need is not here (see the logs in build)"

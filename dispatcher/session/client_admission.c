@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a client's hello to its welcome: which job it belongs to, which consumer slot it gets, and
  * from where it goes on. */
+#include "base/fault.h"
 #include "base/name.h"
 #include "base/rng.h"
 #include "base/version.h"
@@ -129,7 +130,7 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello,
                     struct cw_hash fingerprint, struct cw_err *err)
 {
     struct cw_dispatcher *d = client->d;
-    if (cw_state_is_overloaded(d->state))
+    if (cw_state_is_overloaded(d->state) || cw_fault_rare("session.no_new_job"))
         return cw_err_set(err, CW_E_UNAVAILABLE,
                           "the dispatcher takes no new jobs, since it cannot store what it has: %s",
                           d->unwritten ? d->unwritten_why

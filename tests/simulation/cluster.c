@@ -78,7 +78,8 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
     return args;
 }
 
-struct sim_args *sim_worker_args(const char *dispatcher, const char *listen)
+struct sim_args *sim_worker_args(const struct sim_cluster *cluster, const char *dispatcher,
+                                 const char *listen)
 {
     struct sim_args *args = new_args("cachew-worker");
 
@@ -89,6 +90,10 @@ struct sim_args *sim_worker_args(const char *dispatcher, const char *listen)
     add_arg(args, "--no-shm");
     add_arg(args, "--store-root=mem:");
     add_arg(args, "--token-file=" SIM_TOKEN_OF_WORKERS);
+    if (cluster->is_open && !sim_one_in(4))
+        add_arg(args, "--insecure");
+    if (sim_one_in(4))
+        add_arg(args, "--drain-limit=1s");
     return args;
 }
 
@@ -136,8 +141,9 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
     case SIM_WORKER:
         snprintf(seat->address, sizeof(seat->address), "worker%d:%d", seat->number,
                  8000 + seat->incarnation);
-        seat->actor = sim_program_spawn(programs[SIM_WORKER], "sim_program_entry", host, name,
-                                        sim_worker_args(SIM_DISPATCHER_ADDRESS, seat->address));
+        seat->actor =
+            sim_program_spawn(programs[SIM_WORKER], "sim_program_entry", host, name,
+                              sim_worker_args(cluster, SIM_DISPATCHER_ADDRESS, seat->address));
         *(void **)&seat->ask = sim_program_symbol(seat->actor, "sim_worker_held");
         if (!seat->ask)
             sim_fail("a worker does not tell what it holds");

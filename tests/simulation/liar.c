@@ -14,7 +14,7 @@
 
 __attribute__((visibility("default"))) void sim_liar_main(void *arg);
 
-#define LIES_MOST 6 /* on one stream */
+#define LIES_MOST 9 /* on one stream */
 
 enum peer { CLIENT, WORKER, FETCHER };
 struct listener {
@@ -31,14 +31,15 @@ static struct cw_loop *loop;
 static void lie(void *arg)
 {
     struct listener *l = arg;
-    bool first = l->said++ == 0;
+    uint64_t said = l->said++;
+    bool first = said == 0;
 
     if (l->peer == CLIENT)
         sim_lie_to_client(l->stream, l->hello ? l->hello->hello : NULL, first);
     else if (l->peer == WORKER)
         sim_lie_to_worker(l->stream, first);
     else
-        sim_lie_as_worker(l->stream, first);
+        sim_lie_as_worker(l->stream, said);
     if (l->said < l->most)
         cw_timer_start(l->timer, sim_between(1, 200), 0);
     else if (sim_one_in(2))

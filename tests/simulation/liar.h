@@ -16,7 +16,7 @@ void sim_lie_bytes(struct cw_stream *stream); /* that are no message */
 void sim_lie_to_client(struct cw_stream *stream, const Cachew__V1__ClientHello *hello, bool first);
 /* As a dispatcher to a worker. */
 void sim_lie_to_worker(struct cw_stream *stream, bool first);
-/* As a worker to a client. */
-void sim_lie_as_worker(struct cw_stream *stream, bool first);
+/* As a worker to a client, to which so much was said on this stream before. */
+void sim_lie_as_worker(struct cw_stream *stream, uint64_t said);
 
 #endif

@@ -27,15 +27,16 @@ static void welcome_client(struct cw_stream *stream, const Cachew__V1__ClientHel
     welcome.epochs = 2;
     welcome.info = sim_one_in(12) ? NULL : &info;
     welcome.window = sim_below(2) * 8;
-    info.sparse = sim_one_in(3);
+    info.sparse = sim_one_in(2);
     info.items = sim_one_in(6) ? 0 : 8;
     info.elements = 40;
     info.batch = sim_one_in(12) ? -1 : 5;
+    info.chunk = sim_one_in(12) ? 0 : 5;
     info.join_batch = 5;
-    info.join_take = sim_one_in(12) ? INT64_MAX : sim_one_in(8) ? -5 : -1;
+    info.join_take = sim_one_in(12) ? INT64_MAX : sim_one_in(8) ? -5 : sim_one_in(4) ? 30 : -1;
     info.join_skip = info.join_take == INT64_MAX ? 7 : 0;
     info.out = sim_one_in(2) ? &out : NULL;
-    info.fingerprint_lo = sim_below(3);
+    info.fingerprint_lo = sim_one_in(4) ? 1 : 0;
     for (size_t i = 0; i < 2; i++) {
         cachew__v1__epoch_set__init(&sets[i]);
         sets[i].epoch = i;
@@ -74,10 +75,12 @@ static void list_workers(struct cw_stream *stream, const Cachew__V1__ClientHello
 
 static void refuse_client(struct cw_stream *stream)
 {
-    static const int codes[] = {
-        CW_E_INVALID,   CW_E_DENIED,     CW_E_UNSUPPORTED, CW_E_LIMIT,    CW_E_STATE,   CW_E_EXISTS,
-        CW_E_NOT_FOUND, CW_E_OTHER_FILE, CW_E_UNAVAILABLE, CW_E_INTERNAL, CW_E_CORRUPT, -12345,
-        12345,          CW_E_NOT_FOUND};
+    static const int codes[] = {CW_E_INVALID,   CW_E_DENIED,     CW_E_UNSUPPORTED,
+                                CW_E_LIMIT,     CW_E_STATE,      CW_E_EXISTS,
+                                CW_E_NOT_FOUND, CW_E_OTHER_FILE, CW_E_UNAVAILABLE,
+                                CW_E_INTERNAL,  CW_E_CORRUPT,    -12345,
+                                12345,          CW_E_NOT_FOUND,  CW_E_NOT_FOUND,
+                                CW_E_NOT_FOUND, CW_E_NOT_FOUND};
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     Cachew__V1__JobError error = CACHEW__V1__JOB_ERROR__INIT;
     int code = codes[sim_below(sizeof(codes) / sizeof(codes[0]))];
@@ -94,11 +97,24 @@ static void refuse_client(struct cw_stream *stream)
     tell_client(stream, &command);
 }
 
+/* The job that the client has begun is not known any more. */
+static void forget_job(struct cw_stream *stream)
+{
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    Cachew__V1__JobError error = CACHEW__V1__JOB_ERROR__INIT;
+
+    error.code = CW_E_NOT_FOUND;
+    error.error = text;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_ERROR;
+    command.error = &error;
+    tell_client(stream, &command);
+}
+
 static void skip(struct cw_stream *stream)
 {
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     Cachew__V1__Skipped skipped = CACHEW__V1__SKIPPED__INIT;
-    Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
+    Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set, &set};
     Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
 
     set.epoch = sim_below(3);
@@ -107,8 +123,8 @@ static void skip(struct cw_stream *stream)
     interval.lo = sim_below(8);
     interval.hi = interval.lo + sim_below(3);
     skipped.items = skipped.batches = sets;
-    skipped.n_items = sim_below(2);
-    skipped.n_batches = sim_below(2);
+    skipped.n_items = sim_below(3);
+    skipped.n_batches = sim_below(3);
     skipped.why = (Cachew__V1__Skipped__Why)sim_below(3);
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED;
     command.skipped = &skipped;
@@ -128,6 +144,7 @@ static void say_small(struct cw_stream *stream)
         waiting.reason = text;
         waiting.stuck = sim_one_in(2);
         waiting.still_ms = sim_one_in(2) ? UINT64_MAX - 1 : sim_below(1000);
+        waiting.waited_ms = sim_one_in(2) ? UINT64_MAX : sim_below(1000);
         command.waiting = &waiting;
         break;
     case 1:
@@ -149,6 +166,10 @@ static void say_small(struct cw_stream *stream)
 
 void sim_lie_to_client(struct cw_stream *stream, const Cachew__V1__ClientHello *hello, bool first)
 {
+    if (first && hello && hello->job_id[0] != '\0' && sim_one_in(3)) {
+        forget_job(stream);
+        return;
+    }
     if (first && sim_one_in(2)) {
         welcome_client(stream, hello);
         return;
@@ -176,7 +197,9 @@ void sim_lie_to_client(struct cw_stream *stream, const Cachew__V1__ClientHello *
 }
 
 /* ---- as a worker ---- */
-static void send_output(struct cw_stream *stream)
+/* said: so much was said on this stream before. Every second item is the one whose turn it is, so
+ * that the trainer is given some. */
+static void send_output(struct cw_stream *stream, uint64_t said)
 {
     Cachew__V1__DataMessage message = CACHEW__V1__DATA_MESSAGE__INIT;
     Cachew__V1__Output output = CACHEW__V1__OUTPUT__INIT, *outputs[] = {&output};
@@ -191,8 +214,9 @@ static void send_output(struct cw_stream *stream)
     tensor.dims = dims;
     tensor.n_dims = 1;
     tensor.bytes = sim_one_in(8) ? 40 : sim_below(2) * 20;
-    output.epoch = sim_below(3);
-    output.item = sim_below(10);
+    bool in_turn = !sim_one_in(4);
+    output.epoch = in_turn ? 0 : sim_below(3);
+    output.item = in_turn ? said - 1 : sim_below(10);
     output.elements = sim_one_in(8) ? sim_below(7) : 5;
     output.tensors = tensors;
     output.n_tensors = tensor.bytes > 0;
@@ -201,27 +225,28 @@ static void send_output(struct cw_stream *stream)
     message.outputs = outputs;
     message.n_outputs = 1;
     message.payload.data = bytes;
-    message.payload.len = tensor.bytes;
+    message.payload.len = sim_one_in(8) ? tensor.bytes / 2 : tensor.bytes;
     gone.slots = slots;
     gone.n_slots = 1;
     message.slots_gone = sim_one_in(4) ? &gone : NULL;
     cw_wire_send(stream, &message.base);
 }
 
-void sim_lie_as_worker(struct cw_stream *stream, bool first)
+void sim_lie_as_worker(struct cw_stream *stream, uint64_t said)
 {
+    bool first = said == 0;
     Cachew__V1__DataMessage message = CACHEW__V1__DATA_MESSAGE__INIT;
     Cachew__V1__DataWelcome welcome = CACHEW__V1__DATA_WELCOME__INIT;
 
     welcome.worker_id = 1;
     welcome.shm_name = sim_one_in(3) ? text : no_text;
     message.welcome = &welcome;
-    if ((first && !sim_one_in(8)) || sim_one_in(6))
+    if ((first && !sim_one_in(8)) || sim_one_in(16))
         cw_wire_send(stream, &message.base);
-    else if (sim_one_in(8))
+    else if (sim_one_in(16))
         sim_lie_bytes(stream);
     else if (sim_one_in(8))
         cw_stream_finish(stream, sim_one_in(2) ? CW_E_STATE : 0, sim_one_in(2) ? text : no_text);
     else
-        send_output(stream);
+        send_output(stream, said);
 }

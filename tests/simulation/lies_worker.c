@@ -108,9 +108,11 @@ static void say_small(struct cw_stream *stream)
         command.parts = &parts;
         break;
     case 4:
-        if (sim_one_in(4)) { /* it ends then */
+        if (sim_one_in(4)) { /* it ends then; it may be told twice */
             command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_DRAIN;
             command.drain = &drain;
+            if (sim_one_in(2))
+                tell(stream, &command);
         }
         break;
     default: /* of no kind */

@@ -180,7 +180,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     /* A client whose token does not count any more loses its stream, and so, for a moment, its
      * place. */
     sim_tokens_begin(!plan.is_quiet);
-    cluster.is_open = !options->no_faults && sim_strangers_come(seed, &cluster);
+    cluster.is_open = !options->no_faults && sim_strangers_find_it_open(seed, &cluster);
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 20) * sim_between(1, 3) * SIM_S;
     if (!options->no_faults)
@@ -232,6 +232,7 @@ static void usage(FILE *to, int status)
                 "  --minutes M      runs worlds for so long, instead of --seeds\n"
                 "  --log FILE       writes the events of the last world to the file\n"
                 "  --no-faults      nothing fails\n"
+                "  --strangers      strangers and liars come to each world, not to one of five\n"
                 "  --plant NAME     with that mistake of planted.h: the run is to fail\n"
                 "  --mistakes       prints the names of these\n"
                 "  --progress       tells how far it is, as it does on a terminal\n"
@@ -250,13 +251,19 @@ static void print_mistakes(void)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"seeds", required_argument, NULL, 's'},   {"first", required_argument, NULL, 'f'},
-        {"minutes", required_argument, NULL, 'm'}, {"log", required_argument, NULL, 'l'},
-        {"no-faults", no_argument, NULL, 'n'},     {"verbose", no_argument, NULL, 'v'},
-        {"plant", required_argument, NULL, 'p'},   {"shrink", no_argument, NULL, 'r'},
-        {"progress", no_argument, NULL, 'o'},      {"mistakes", no_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"seeds", required_argument, NULL, 's'},
+                                          {"first", required_argument, NULL, 'f'},
+                                          {"minutes", required_argument, NULL, 'm'},
+                                          {"log", required_argument, NULL, 'l'},
+                                          {"no-faults", no_argument, NULL, 'n'},
+                                          {"verbose", no_argument, NULL, 'v'},
+                                          {"plant", required_argument, NULL, 'p'},
+                                          {"shrink", no_argument, NULL, 'r'},
+                                          {"progress", no_argument, NULL, 'o'},
+                                          {"mistakes", no_argument, NULL, 'k'},
+                                          {"strangers", no_argument, NULL, 'g'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -292,6 +299,9 @@ static struct options parse(int argc, char **argv)
             break;
         case 'k':
             print_mistakes();
+            break;
+        case 'g':
+            sim_strangers_always_come();
             break;
         case 'h':
             usage(stdout, 0);

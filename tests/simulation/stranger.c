@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "system.h"
+#include "tokens.h"
 
 __attribute__((visibility("default"))) void sim_stranger_main(void *arg);
 
@@ -23,6 +24,16 @@ static const char *draw_worker(const struct sim_stranger *stranger)
     while (cluster->seats[first + n].kind == SIM_WORKER)
         n++;
     return cluster->seats[first + sim_below(n)].address;
+}
+
+const char *sim_stranger_token(const struct sim_stranger *stranger, const char *own)
+{
+    static const char *const files[] = {SIM_TOKEN_OF_TRAINERS, SIM_TOKEN_OF_WORKERS,
+                                        SIM_TOKEN_OF_OTHERS, SIM_TOKEN_OF_OTHERS};
+
+    if (!stranger->cluster || stranger->cluster->is_open)
+        return NULL;
+    return sim_one_in(3) ? files[sim_below(4)] : own;
 }
 
 /* What it says to a worker as if it were a client, before or behind its hello. */
@@ -66,6 +77,7 @@ static void say_fetch_hello(struct sim_talk *talk, const struct sim_known *known
     Cachew__V1__FetchMessage message = CACHEW__V1__FETCH_MESSAGE__INIT;
     Cachew__V1__FetchHello hello = CACHEW__V1__FETCH_HELLO__INIT;
     char host[] = "another", unknown[] = "j1234", nothing[] = "";
+    static uint8_t secret[16]; /* nobody has this one */
 
     memset(too_long, 'j', sizeof(too_long) - 1);
     hello.protocol = how % 8 == 0 ? 99 : CW_PROTOCOL;
@@ -77,7 +89,9 @@ static void say_fetch_hello(struct sim_talk *talk, const struct sim_known *known
     hello.consumer = how % 8 == 4 ? 1000 : 0;
     hello.want_shm = how % 8 == 5;
     hello.host_id = host;
-    hello.credit = how % 8 == 6 ? UINT64_MAX : 1000;
+    hello.credit = how % 8 == 6 ? UINT64_MAX : how % 8 == 5 ? 0 : 1000;
+    if (sim_one_in(3))
+        hello.secret = (ProtobufCBinaryData){sizeof(secret), secret};
     message.kind_case = CACHEW__V1__FETCH_MESSAGE__KIND_HELLO;
     message.hello = &hello;
     sim_say(talk, &message.base);

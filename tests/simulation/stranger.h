@@ -6,6 +6,11 @@
 #include "strangers.h"
 #include "talk.h"
 
+/* No dispatcher has had it, and any might. */
+#define SIM_HIGH_GENERATION ((uint64_t)1 << 61)
+
+/* The file of the token that it shows where it should show that of `own`; NULL: nobody asks. */
+const char *sim_stranger_token(const struct sim_stranger *stranger, const char *own);
 /* One talk with a dispatcher, which the stranger begins as a client would, or almost. It leaves in
  * *known what it has heard of its job. */
 void sim_as_client(const struct sim_stranger *stranger, struct sim_known *known);

@@ -6,24 +6,31 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "stranger.h"
+#include "tokens.h"
 #include "wire/token.h"
 
 #define JOBS "/cachew.v1.Jobs/Attach"
 #define TOKEN_BYTES 512
-#define KINDS 4
-#define CHANGES 50
+#define KINDS 7
+#define CHANGES 54
 #define SILENT_MS 11000 /* longer than a dispatcher waits for a hello */
 #define TAKEOVER_MS 7000
 
+/* What it says to have received. */
+struct odd_sets {
+    Cachew__V1__EpochSet set, *sets[1];
+    Cachew__V1__Interval interval, *intervals[1];
+};
 struct offer {
     Cachew__V1__ClientMessage message;
     Cachew__V1__ClientHello hello;
     Cachew__V1__JobOptions job;
     unsigned kind;
     unsigned char token[TOKEN_BYTES];
+    struct odd_sets odd;
 };
 
-static char no_text[] = "", wrong[] = "no such thing", other[] = "other", off[] = "off";
+static char no_text[] = "", wrong[] = "no such\nthing", other[] = "other", off[] = "off";
 
 static Cachew__V1__Graph *graph_of(const char *text, unsigned identity)
 {
@@ -38,12 +45,32 @@ static Cachew__V1__Graph *graph_of(const char *text, unsigned identity)
     return message;
 }
 
-/* A job of one consumer, a shared one, a coordinated one, and one without a name. */
+static void draw_sets(struct odd_sets *odd)
+{
+    cachew__v1__epoch_set__init(&odd->set);
+    cachew__v1__interval__init(&odd->interval);
+    odd->sets[0] = &odd->set;
+    odd->intervals[0] = &odd->interval;
+    odd->set.items = odd->intervals;
+    odd->set.n_items = 1;
+    odd->set.epoch = sim_one_in(4) ? 1000 : sim_below(3);
+    odd->interval.lo = sim_below(4);
+    odd->interval.hi = sim_below(9); /* it may end before it begins */
+}
+
+/* A job of one consumer, a shared one, a coordinated one, one without a name, two that fail, one of
+ * them without a name, and one without items. */
 static void begin_offer(struct offer *offer, unsigned kind)
 {
-    static char names[KINDS][16] = {"stranger", "strangers", "strangest", ""};
-    static const char pipeline[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": "
-                                   "\"batch\", \"size\": 5}]}";
+    static char names[KINDS][16] = {"stranger",  "strangers", "strangest", "",
+                                    "strangely", "",          "none"};
+    static const char right[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": "
+                                "\"batch\", \"size\": 5}]}";
+    static const char empty[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 0}, {\"op\": "
+                                "\"batch\", \"size\": 5}]}";
+    static const char bad[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": "
+                              "\"eval\", \"expr\": \"1 % (x - 17)\"}, {\"op\": \"batch\", "
+                              "\"size\": 5}]}";
 
     *offer = (struct offer){.kind = kind};
     cachew__v1__client_message__init(&offer->message);
@@ -54,7 +81,7 @@ static void begin_offer(struct offer *offer, unsigned kind)
     offer->hello.protocol = CW_PROTOCOL;
     offer->hello.client_id = 1 + sim_random() / 2;
     offer->hello.job = &offer->job;
-    offer->job.graph = graph_of(pipeline, kind % 3);
+    offer->job.graph = graph_of(kind < 4 ? right : kind < 6 ? bad : empty, kind % 3);
     offer->job.name = names[kind];
     offer->job.seed = 1;
     offer->job.epochs = 2;
@@ -126,7 +153,7 @@ static void spoil_hello(struct offer *offer, unsigned how)
         job->autoplace = wrong;
         break;
     case 15:
-        offer->message.generation = 1000000;
+        offer->message.generation = SIM_HIGH_GENERATION;
         break;
     default:
         offer->message.generation = UINT64_MAX;
@@ -163,7 +190,11 @@ static void spoil_numbers(struct offer *offer, unsigned how)
         job->client_price = 2e9;
         break;
     case 7:
-        job->graph->n_nodes--; /* what is left of it delivers no batches */
+        job->graph->identity = 99;
+        break;
+    case 8:
+        cw_wire_graph_free(job->graph);
+        job->graph = graph_of("{\"pipeline\": [{\"op\": \"nothing\"}]}", 0);
         break;
     default:
         job->min_workers = 1;
@@ -246,6 +277,12 @@ static void come_back(struct offer *offer, const struct sim_known *known, unsign
 {
     offer->hello.job_id = (char *)(uintptr_t)known->job_id;
     offer->hello.consumer = how == 0 ? 50 : (uint32_t)sim_below(2);
+    if (how < 2)
+        return;
+    draw_sets(&offer->odd);
+    offer->hello.received = offer->hello.consumed = offer->odd.sets;
+    offer->hello.n_received = how % 2;
+    offer->hello.n_consumed = 1 - how % 2;
 }
 
 static void change(struct offer *offer, const struct sim_known *known)
@@ -257,14 +294,14 @@ static void change(struct offer *offer, const struct sim_known *known)
     unsigned what = next++ % CHANGES;
     if (what < 17)
         spoil_hello(offer, what);
-    else if (what < 26)
+    else if (what < 27)
         spoil_numbers(offer, what - 17);
-    else if (what < 36)
-        make_different(offer, what - 26);
-    else if (what < 46)
-        add_token(offer, known, what - 36);
+    else if (what < 37)
+        make_different(offer, what - 27);
+    else if (what < 47)
+        add_token(offer, known, what - 37);
     else
-        come_back(offer, known, what - 46);
+        come_back(offer, known, what - 47);
 }
 
 static void say_odd(struct sim_talk *talk, const struct offer *offer, const struct sim_known *known)
@@ -275,7 +312,9 @@ static void say_odd(struct sim_talk *talk, const struct offer *offer, const stru
     Cachew__V1__LocalFailed failed = CACHEW__V1__LOCAL_FAILED__INIT;
     Cachew__V1__Bye bye = CACHEW__V1__BYE__INIT;
     Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    struct odd_sets odd;
 
+    draw_sets(&odd);
     switch (sim_below(8)) {
     case 0:
         sim_say_garbage(talk);
@@ -306,6 +345,9 @@ static void say_odd(struct sim_talk *talk, const struct offer *offer, const stru
     case 6:
         message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
         message.ack = &ack;
+        ack.received = ack.consumed = odd.sets;
+        ack.n_received = sim_below(2);
+        ack.n_consumed = sim_below(2);
         break;
     default: /* of no kind */
         break;
@@ -317,22 +359,30 @@ static void say_odd(struct sim_talk *talk, const struct offer *offer, const stru
 static void rival(const struct sim_stranger *stranger, struct offer *offer,
                   const struct sim_known *known)
 {
-    struct sim_talk talk = {.stream = NULL};
+    struct sim_talk talk = {.token_file = sim_stranger_token(stranger, SIM_TOKEN_OF_TRAINERS)};
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__Bye bye = CACHEW__V1__BYE__INIT;
 
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_BYE;
+    message.bye = &bye;
     sim_talk_begin(&talk, stranger->dispatcher, JOBS);
     if (sim_one_in(2))
         offer->hello.client_id = 1 + sim_random() / 2;
     if (sim_one_in(2) && known->job_id[0])
-        come_back(offer, known, 1);
+        come_back(offer, known, 1 + (unsigned)sim_below(3));
     sim_say(&talk, &offer->message.base);
     sim_talk_wait(&talk, sim_one_in(10) ? TAKEOVER_MS : sim_between(1, 300));
+    if (sim_one_in(3))
+        sim_say(&talk, &message.base);
+    sim_talk_wait(&talk, sim_between(1, 20));
     sim_talk_end(&talk);
 }
 
 void sim_as_client(const struct sim_stranger *stranger, struct sim_known *known)
 {
     struct sim_known heard = *known;
-    struct sim_talk talk = {.known = &heard};
+    struct sim_talk talk = {.known = &heard,
+                            .token_file = sim_stranger_token(stranger, SIM_TOKEN_OF_TRAINERS)};
     struct offer offer;
 
     if (!known->job_id[0] || sim_one_in(3))
@@ -348,7 +398,7 @@ void sim_as_client(const struct sim_stranger *stranger, struct sim_known *known)
     sim_say(&talk, &offer.message.base);
     sim_talk_wait(&talk, sim_one_in(4) ? sim_between(300, 1500) : sim_between(1, 300));
     if (sim_one_in(3))
-        rival(stranger, &offer, known);
+        rival(stranger, &offer, &heard);
     for (uint64_t n = sim_below(3); n > 0; n--)
         say_odd(&talk, &offer, known);
     sim_talk_wait(&talk, sim_between(1, 100));

@@ -7,6 +7,7 @@
 #include "cachew/cachew.h"
 #include "stranger.h"
 #include "system.h"
+#include "tokens.h"
 
 #define NEXT_MS 2000
 #define BATCHES 12
@@ -74,6 +75,7 @@ static struct cachew_client *connect_to(const char *address)
 
     options.timeout_ms = longer(500);
     options.no_shared_memory = sim_one_in(2);
+    options.token_file = SIM_TOKEN_OF_TRAINERS;
     check_error(cachew_connect(address, &options, &client, &error), &error);
     return client;
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "stranger.h"
+#include "tokens.h"
 
 #define FLEET "/cachew.v1.Fleet/Attach"
 #define HELLOS 24
@@ -39,7 +40,7 @@ static void say_hello(struct sim_talk *talk, uint64_t id, unsigned how, struct o
 
     message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
     message.hello = &hello;
-    message.generation = how == 1 ? 1000000 : 0;
+    message.generation = how == 1 ? SIM_HIGH_GENERATION : 0;
     hello.protocol = how == 2 ? 99 : CW_PROTOCOL;
     hello.worker_id = how == 3 ? 0 : id;
     hello.address = how == 4 ? no_text : address;
@@ -151,7 +152,8 @@ static void say_odd(struct sim_talk *talk, uint64_t id, struct odd *odd)
 
 void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *known)
 {
-    struct sim_talk talk = {.stream = NULL}, again = {.stream = NULL};
+    struct sim_talk talk = {.token_file = sim_stranger_token(stranger, SIM_TOKEN_OF_WORKERS)};
+    struct sim_talk again = {.token_file = talk.token_file};
     static unsigned next; /* each kind of hello in turn, from one that is drawn */
     uint64_t id = 1 + sim_random() / 2;
     struct odd odd;

@@ -7,6 +7,7 @@
 #include "rpc/net.h"
 
 #define WORLDS 5 /* one in so many has strangers */
+#define OPEN 10  /* so many of 16 of these have no tokens */
 #define ACTS_MOST 60
 #define DRAIN_NS (90 * SIM_S)
 /* A dispatcher keeps a job without a name for 10 s. */
@@ -15,7 +16,7 @@
 
 enum { STRANGER, LIAR, VICTIM_WORKER, VICTIM_TRAINER, STRANGERS_N };
 static struct sim_actor *actors[STRANGERS_N];
-static bool has_strangers;
+static bool has_strangers, always_come;
 
 static struct sim_stranger *told(const struct sim_cluster *cluster, const char *dispatcher)
 {
@@ -63,7 +64,17 @@ static void send_away(struct sim_cluster *cluster)
 
 bool sim_strangers_come(uint64_t seed, const struct sim_cluster *cluster)
 {
-    return !cluster->is_calm && seed * 0x9e3779b97f4a7c15u % WORLDS == 1;
+    return !cluster->is_calm && (always_come || seed * 0x9e3779b97f4a7c15u % WORLDS == 1);
+}
+
+bool sim_strangers_find_it_open(uint64_t seed, const struct sim_cluster *cluster)
+{
+    return sim_strangers_come(seed, cluster) && (seed * 0x9e3779b97f4a7c15u >> 60) < OPEN;
+}
+
+void sim_strangers_always_come(void)
+{
+    always_come = true;
 }
 
 void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster)
@@ -74,8 +85,9 @@ void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster)
     actors[STRANGER] = sim_cluster_spawn(SIM_TRAINER, "sim_stranger_main", "stranger",
                                          told(cluster, SIM_DISPATCHER_ADDRESS));
     actors[LIAR] = sim_cluster_spawn(SIM_TRAINER, "sim_liar_main", SIM_LIAR_HOST, NULL);
-    actors[VICTIM_WORKER] = sim_cluster_spawn(SIM_WORKER, "sim_program_entry", "victim",
-                                              sim_worker_args(SIM_LIAR_ADDRESS, "victim:8000"));
+    actors[VICTIM_WORKER] =
+        sim_cluster_spawn(SIM_WORKER, "sim_program_entry", "victim",
+                          sim_worker_args(cluster, SIM_LIAR_ADDRESS, "victim:8000"));
     actors[VICTIM_TRAINER] = sim_cluster_spawn(SIM_TRAINER, "sim_victim_main", "victims_trainer",
                                                told(NULL, SIM_LIAR_ADDRESS));
     send_away(cluster);

@@ -16,9 +16,12 @@ struct sim_stranger {
     int acts; /* so many things it does */
 };
 
-/* Whether they come to the world of this seed. Its dispatcher then has no tokens, so that they get
- * beyond its door. */
+/* Whether they come to the world of this seed. */
 bool sim_strangers_come(uint64_t seed, const struct sim_cluster *cluster);
+/* Whether everybody may do everything in that world, with or without a token. */
+bool sim_strangers_find_it_open(uint64_t seed, const struct sim_cluster *cluster);
+/* From now on they come to each world that is not calm. */
+void sim_strangers_always_come(void);
 /* Starts them, if the world has any: after all others. */
 void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster);
 /* They are gone; they have ended in order if they could. */

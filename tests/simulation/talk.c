@@ -3,10 +3,13 @@
 
 #include <stdio.h>
 
+#include "cachew/v1/admin.pb-c.h"
 #include "loop/loop.h"
 #include "rpc/rpc.h"
 
 #define CALL_MS 2000
+
+static void on_reply(void *arg, struct cw_rpc_msg *reply, int code, const char *msg);
 
 static void take_welcome(struct sim_known *known, const Cachew__V1__ClientWelcome *welcome)
 {
@@ -56,6 +59,18 @@ static void on_end(void *arg)
     cw_loop_stop(talk->loop);
 }
 
+/* A channel shows its token once it was asked for it, by a call that says nothing. */
+static void show_token(struct sim_talk *talk)
+{
+    const Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
+    struct cw_buf *packed = cw_wire_pack(&request.base);
+
+    cw_channel_set_token(talk->channel, NULL, talk->token_file);
+    cw_channel_unary(talk->channel, "/cachew.v1.Admin/Info", packed, CALL_MS, on_reply, talk);
+    cw_buf_unref(packed);
+    cw_loop_run(talk->loop);
+}
+
 void sim_talk_begin(struct sim_talk *talk, const char *address, const char *method)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
@@ -64,6 +79,8 @@ void sim_talk_begin(struct sim_talk *talk, const char *address, const char *meth
     talk->rpc = cw_rpc_new(talk->loop);
     talk->end = cw_timer_new(talk->loop, on_end, talk);
     talk->channel = cw_channel_open(talk->rpc, address);
+    if (talk->token_file)
+        show_token(talk);
     talk->stream = cw_channel_stream(talk->channel, method, &callbacks, talk);
 }
 

@@ -24,6 +24,7 @@ struct sim_talk {
     struct cw_stream *stream; /* NULL: it is over */
     struct cw_timer *end;
     struct sim_known *known; /* NULL: a client's welcome is not looked at */
+    const char *token_file;  /* whose token is shown; NULL: nobody asks for one */
 };
 
 /* Opens a stream of that method; the caller says something, and calls sim_talk_wait. */

@@ -20,7 +20,8 @@ static void write_shown(unsigned number)
 {
     static const char *const who[][2] = {{SIM_TOKEN_OF_TRAINERS, "trainers"},
                                          {SIM_TOKEN_OF_WORKERS, "workers"},
-                                         {SIM_TOKEN_OF_OPERATORS, "operators"}};
+                                         {SIM_TOKEN_OF_OPERATORS, "operators"},
+                                         {SIM_TOKEN_OF_OTHERS, "others"}};
     for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
         char text[128];
         snprintf(text, sizeof(text), "%s-token-%08u\n", who[i][1], number);
@@ -36,8 +37,8 @@ static void write_counting(unsigned first, unsigned last)
     for (unsigned i = first; i <= last; i++)
         n += snprintf(&text[n], sizeof(text) - (size_t)n,
                       "default tenant trainers-token-%08u\nhosts worker workers-token-%08u\n"
-                      "root operator operators-token-%08u\n",
-                      i, i, i);
+                      "root operator operators-token-%08u\nother tenant others-token-%08u\n",
+                      i, i, i, i);
     sim_disk_put(SIM_TOKENS, text);
 }
 

@@ -11,6 +11,7 @@
 #define SIM_TOKEN_OF_TRAINERS "/token.trainers"
 #define SIM_TOKEN_OF_WORKERS "/token.workers"
 #define SIM_TOKEN_OF_OPERATORS "/token.operators"
+#define SIM_TOKEN_OF_OTHERS "/token.others" /* another tenant, who has no trainers */
 
 /* Writes the first ones, and, with rotate, begins replacing them, for ever: new ones beside the old
  * ones; everybody shows the new ones; the old ones do not count any more. Between two steps the

@@ -2,6 +2,7 @@
 /* Makes and sends the messages to the dispatcher, except for Progress and the hello. */
 #include "worker/message/to_dispatcher.h"
 
+#include "base/fault.h"
 #include "base/mem.h"
 #include "wire/wire.h"
 
@@ -17,7 +18,7 @@ static void send_behind_hello(struct cw_worker_state *w, Cachew__V1__WorkerMessa
         return; /* the next hello does not list the item */
     message->generation = w->session.generation;
     cw_wire_send(w->session.stream, &message->base);
-    if (cw_stream_queued(w->session.stream) > QUEUED_MAX)
+    if (cw_stream_queued(w->session.stream) > QUEUED_MAX || cw_fault_rare("worker.overflow"))
         w->session.overflow(w);
 }
 
