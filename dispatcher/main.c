@@ -15,6 +15,7 @@
 #include "dispatcher/session/session.h"
 #include "format/source_root.h"
 #include "loop/parent.h"
+#include "loop/offload.h"
 #include "proto/descriptors.h"
 
 #define STANDBY_MS 200
@@ -179,6 +180,7 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
     if (rc != 0)
         return rc;
     d->generation = cw_state_generation(d->state);
+    d->offload = cw_offload_queue_new(d->loop, "cachew-unpack");
     d->rpc = cw_rpc_new(d->loop);
     cw_rpc_set_small(d->rpc);
     return serve(d, err);
@@ -193,6 +195,7 @@ static void finish(struct cw_dispatcher *d)
     cw_state_on_written(d->state, NULL, NULL);
     cw_client_sessions_close(d);
     cw_worker_sessions_close(d);
+    cw_offload_queue_free(cw_steal(&d->offload));
     while (d->jobs)
         cw_job_free(d->jobs);
     cw_provision_close(d);

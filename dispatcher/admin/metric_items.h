@@ -46,6 +46,9 @@ METRIC(METHOD, "cachew_dispatcher_messages_total", COUNTER, "Messages that came.
 METRIC(METHOD, "cachew_dispatcher_longest_message_seconds", GAUGE,
        "CPU time of the loop's thread for the message that took the most of it.",
        (double)s->method->longest_ns / 1e9)
+METRIC(METHOD, "cachew_dispatcher_long_messages_total", COUNTER,
+       "Messages that took more than 10 ms of CPU time of the loop's thread.",
+       (double)s->method->long_n)
 METRIC(WORKER_STATE, "cachew_workers", GAUGE, "Workers that are attached.",
        workers_in(s->d, s->word))
 METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", jobs_in(s->d, s->word))

@@ -345,14 +345,15 @@ static void handle_get_job(void *arg, struct cw_call *call, struct cw_rpc_msg *r
     if (job) {
         struct cw_svc_job_row row;
         cw_svc_job_row(job, &row);
-        struct cw_buf *graph = cw_wire_pack(&job->graph->base);
         Cachew__V1__GetJobReply answer = CACHEW__V1__GET_JOB_REPLY__INIT;
         answer.job = &row.row;
-        answer.graph = (ProtobufCBinaryData){graph->len, graph->data};
-        if (job->manifest)
-            answer.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
-        cw_svc_reply(call, &answer.base);
-        cw_buf_unref(graph);
+        const struct cw_wire_part parts[] = {{"graph", job->graph_packed},
+                                             {"manifest", job->manifest}};
+        struct cw_buf *bufs[CW_WIRE_PART_BUFS_MAX];
+        size_t n = cw_wire_pack_parts(NULL, 0, &answer.base, parts, CW_ARRAY_LEN(parts), bufs);
+        cw_call_reply_parts(call, bufs, n);
+        for (size_t i = 0; i < n; i++)
+            cw_buf_unref(bufs[i]);
     }
     protobuf_c_message_free_unpacked(message, NULL);
 }

@@ -27,9 +27,10 @@
 #include "dispatcher/state/state.h"
 
 /* ---- job_new.c ---- */
-/* Makes a job. It takes the options and the graph from the caller. */
+/* Makes a job. It takes the options, the graph without the options of its nodes, and the whole of it
+ * packed, from the caller. */
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
-                          Cachew__V1__Graph *graph);
+                          Cachew__V1__Graph *graph, struct cw_buf *packed);
 void cw_job_free(struct cw_job *job);
 /* Sets what the preparation found out. It takes the info from the caller if it succeeds. */
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_err *err);
@@ -64,7 +65,7 @@ void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress 
 void cw_job_note_slow(const struct cw_worker *worker, const Cachew__V1__Progress *progress,
                       int64_t now);
 /* A worker has prepared the job, which runs now or has failed. The caller must tell its clients. */
-void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
+void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared);
 
 /* ---- job_faults.c: each of these may fail the job ---- */
 /* The worker of the share died: the items that it was computing are blamed. */

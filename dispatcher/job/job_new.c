@@ -18,7 +18,7 @@ static void read_layout(struct cw_job *job)
 }
 
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
-                          Cachew__V1__Graph *graph)
+                          Cachew__V1__Graph *graph, struct cw_buf *packed)
 {
     struct cw_job *job = CW_NEW(struct cw_job);
     job->d = d;
@@ -27,6 +27,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
     job->name = cw_mem_strdup(options->name);
     job->options = options;
     job->graph = graph;
+    job->graph_packed = packed;
     job->tenant = cw_tenant_get(d, options->tenant);
     job->seed = options->seed;
     job->epochs_n = options->epochs;
@@ -77,6 +78,7 @@ void cw_job_free(struct cw_job *job)
     cw_item_faults_free(job);
     cachew__v1__job_options__free_unpacked(job->options, NULL);
     cachew__v1__graph__free_unpacked(job->graph, NULL);
+    cw_buf_unref(job->graph_packed);
     if (job->info)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);
     cw_buf_unref(job->manifest);

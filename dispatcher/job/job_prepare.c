@@ -36,12 +36,9 @@ void cw_job_prepare(struct cw_job *job)
     job->no_worker_ms = 0;
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
     prepare.job_id = job->id;
-    prepare.graph = job->graph;
     prepare.seed = job->seed;
-    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_PREPARE;
-    command.prepare = &prepare;
-    cw_worker_send(best, &command);
+    const struct cw_wire_part graph = {"graph", job->graph_packed};
+    cw_worker_send_parts(best, CACHEW__V1__WORKER_COMMAND__KIND_PREPARE, &prepare.base, &graph, 1);
     cw_fault_point("dispatcher.prepare");
 }
 
@@ -118,7 +115,21 @@ static int take_info(struct cw_job *job, const Cachew__V1__PlanInfo *sent, struc
     return 0;
 }
 
-void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
+static void free_manifest(void *arg, struct cw_buf *buf)
+{
+    (void)arg;
+    cw_mem_free(buf->data);
+}
+
+/* protobuf-c takes memory from malloc, and stores an absent field as NULL. */
+static struct cw_buf *take_manifest(Cachew__V1__Prepared *prepared)
+{
+    ProtobufCBinaryData bytes = prepared->manifest;
+    prepared->manifest = (ProtobufCBinaryData){0, NULL};
+    return cw_buf_wrap(bytes.data, bytes.len, free_manifest, NULL);
+}
+
+void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared)
 {
     struct cw_err err = {0};
     job->prepared_by = job->preparing ? job->preparing->id : 0;
@@ -135,11 +146,7 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
         cw_job_fail(job, err.code, err.msg);
         return;
     }
-    job->manifest = cw_buf_copy(prepared->manifest.data, prepared->manifest.len);
-    if (!job->manifest) {
-        cw_job_fail(job, CW_E_NOMEM, "out of memory for the job's manifest");
-        return;
-    }
+    job->manifest = take_manifest(prepared);
     job->status = CW_JOB_RUNNING;
     job->due.leases = job->d->due.assignment = true;
     cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name,

@@ -18,7 +18,6 @@ static struct cw_state_blob blob_of(const struct cw_buf *buf)
 void cw_job_store(struct cw_job *job)
 {
     struct cw_buf *options = cw_wire_pack(&job->options->base);
-    struct cw_buf *graph = cw_wire_pack(&job->graph->base);
     struct cw_buf *info = cw_wire_pack(&job->info->base);
     unsigned char secrets[2 * CW_SECRET_BYTES];
     memcpy(secrets, job->data_secret, CW_SECRET_BYTES);
@@ -28,8 +27,10 @@ void cw_job_store(struct cw_job *job)
         .name = job->name,
         .status = job->status,
         .options = blob_of(options),
-        .graph = blob_of(graph),
+        .graph = blob_of(job->graph_packed),
         .manifest = blob_of(job->manifest),
+        .graph_buf = job->graph_packed,
+        .manifest_buf = job->manifest,
         .info = blob_of(info),
         .first_epoch = job->first_epoch,
         .error_code = job->error_code,
@@ -41,7 +42,6 @@ void cw_job_store(struct cw_job *job)
     job->row_written = true;
     job->row_seq = cw_state_seq(job->d->state);
     cw_buf_unref(options);
-    cw_buf_unref(graph);
     cw_buf_unref(info);
 }
 

@@ -21,6 +21,7 @@ static void find_fingerprint(struct cw_job *job)
                     job->name, err.msg);
     cw_checked_unref(checked);
     cw_graph_unref(graph);
+    cw_wire_graph_strip(job->graph);
 }
 
 /* If the stored state of a job cannot be used, only that job fails. Its error says what to do, and
@@ -59,7 +60,8 @@ static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row,
         cachew__v1__job_options__free_unpacked(cw_steal(&options), NULL);
     options = options ? options : cachew__v1__job_options__unpack(NULL, 0, NULL);
     struct cw_job *job =
-        cw_job_new(d, row->id, options, graph ? graph : cachew__v1__graph__unpack(NULL, 0, NULL));
+        cw_job_new(d, row->id, options, graph ? graph : cachew__v1__graph__unpack(NULL, 0, NULL),
+                   cw_buf_copy(row->graph.p, row->graph.n));
     cw_mem_free(job->name);
     job->name = cw_mem_strdup(row->name);
     *ret_job = job;
@@ -101,10 +103,11 @@ int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, stru
     int rc = read_job(d, row, &job, &unusable);
     job->manifest = cw_buf_copy(row->manifest.p, row->manifest.n);
     /* Without the manifest workers could not see that their files are different. */
-    if (!job->manifest)
+    if (!job->manifest || !job->graph_packed)
         return cw_err_set(err, CW_E_NOMEM,
-                          "job %s: there is no memory for its list of files, %zu bytes", row->id,
-                          row->manifest.n);
+                          "job %s: there is no memory for its pipeline and its list of files, %zu "
+                          "bytes",
+                          row->id, row->graph.n + row->manifest.n);
     job->status = row->status;
     job->first_epoch = row->first_epoch;
     job->error_code = row->error_code;

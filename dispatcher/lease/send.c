@@ -11,10 +11,7 @@ static void send_spec(struct cw_share *share)
     cw_cache_subscribe(share);
     Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
     spec.job_id = job->id;
-    spec.graph = job->graph;
     spec.seed = job->seed;
-    if (job->manifest)
-        spec.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
     spec.skip_bad = job->options->skip_bad;
     spec.consumers = job->layout.consumers;
     spec.each_item_to_all = job->layout.to_all;
@@ -25,10 +22,9 @@ static void send_spec(struct cw_share *share)
         (ProtobufCBinaryData){sizeof(job->data_secret), (uint8_t *)(uintptr_t)job->data_secret};
     spec.secret_required = cw_access_is_on(job->d);
     spec.part = share->slice_sent = cw_share_slice(share);
-    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
-    command.job = &spec;
-    cw_worker_send(share->worker, &command);
+    const struct cw_wire_part parts[] = {{"graph", job->graph_packed}, {"manifest", job->manifest}};
+    cw_worker_send_parts(share->worker, CACHEW__V1__WORKER_COMMAND__KIND_JOB, &spec.base, parts,
+                         CW_ARRAY_LEN(parts));
     cw_mem_free(spec.cache);
     share->spec_sent = share->has_job = true;
 }

@@ -11,6 +11,9 @@
 /* ---- to_worker.c ---- */
 /* Sets the generation of the command and sends it. */
 void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command);
+/* Sends a command of that kind, with a body to which the parts belong (cw_wire_pack_parts). */
+void cw_worker_send_parts(struct cw_worker *worker, uint32_t kind, const ProtobufCMessage *body,
+                          const struct cw_wire_part *parts, size_t n);
 void cw_worker_retire(struct cw_worker *worker); /* Tells the worker to drain, so that it leaves. */
 /* Tells the worker to drop what it has of the job, which may be unknown to this dispatcher. */
 void cw_worker_forget_job(struct cw_worker *worker, const char *job_id, const char *reason);

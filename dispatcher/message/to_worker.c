@@ -10,6 +10,16 @@ void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command
     cw_wire_send(worker->stream, &command->base);
 }
 
+void cw_worker_send_parts(struct cw_worker *worker, uint32_t kind, const ProtobufCMessage *body,
+                          const struct cw_wire_part *parts, size_t n)
+{
+    if (worker->failed || !worker->stream)
+        return;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.generation = worker->d->generation;
+    cw_wire_send_parts(worker->stream, &command.base, kind, body, parts, n);
+}
+
 void cw_worker_retire(struct cw_worker *worker)
 {
     Cachew__V1__Drain drain = CACHEW__V1__DRAIN__INIT;

@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include "cachew/v1/job.pb-c.h"
 
+struct cw_client_pipeline;
 struct cw_dispatcher;
+struct cw_inbox;
 struct cw_job;
 struct cw_stream;
 
@@ -31,6 +33,10 @@ struct cw_client {
     /* The client's hello. It is kept from its arrival until the client is admitted; NULL
      * otherwise. */
     Cachew__V1__ClientMessage *hello;
+    /* The pipeline of `hello`, packed and checked (session/client_pipeline.h); NULL if it has
+     * none. */
+    struct cw_client_pipeline *pipeline;
+    struct cw_inbox *inbox; /* What came and is not handled yet (session/inbox.h). */
     uint64_t id;
     /* The job that the client belongs to (cw_job_add_client); NULL until its hello was accepted. */
     struct cw_job *job;

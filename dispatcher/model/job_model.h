@@ -91,7 +91,8 @@ struct cw_job {
     uint64_t row_seq;
     /* ---- what the client asked for ---- */
     Cachew__V1__JobOptions *options; /* The options as they were received, without the graph. */
-    Cachew__V1__Graph *graph;
+    Cachew__V1__Graph *graph;        /* The pipeline, without the values of its options. */
+    struct cw_buf *graph_packed;     /* The whole pipeline, packed. */
     struct cw_hash graph_fingerprint;
     uint64_t seed, epochs_n;
     struct cw_layout layout;

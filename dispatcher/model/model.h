@@ -104,6 +104,8 @@ struct cw_dispatcher {
     struct cw_rpc *rpc;
     struct cw_server *server;
     struct cw_state *state;
+    /* A thread for what would hold up the loop; NULL: nothing is handed over (in tests). */
+    struct cw_offload_queue *offload;
     struct cw_options options;
     struct cw_access *access; /* The access tokens; NULL if there are none. */
     uint64_t generation;

@@ -9,6 +9,7 @@
 
 struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_dispatcher;
+struct cw_inbox;
 struct cw_job;
 struct cw_share;
 struct cw_stream;
@@ -18,6 +19,7 @@ struct cw_worker {
     struct cw_dispatcher *d;
     struct cw_worker *next;
     struct cw_stream *stream;
+    struct cw_inbox *inbox; /* What came and is not handled yet (session/inbox.h). */
     /* Who this is (access/access.h); NULL: there are no tokens. The stream owns it. */
     const struct cw_caller *caller;
     bool said_hello; /* A valid hello was received. The fields below are unset without it. */

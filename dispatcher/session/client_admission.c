@@ -10,8 +10,9 @@
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/client_pipeline.h"
+#include "dispatcher/session/inbox.h"
 #include "dispatcher/session/session.h"
-#include "graph/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,10 +48,6 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
     const Cachew__V1__JobOptions *options = hello->job;
     if (!options || !options->graph)
         return cw_err_set(err, CW_E_INVALID, "the client asked for no job");
-    size_t bytes = protobuf_c_message_get_packed_size(&options->graph->base);
-    if (bytes > CW_PIPELINE_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "the pipeline has %zu bytes, the limit is %zu", bytes,
-                          CW_PIPELINE_MAX);
     int rc = cw_name_check_job(options->name, err);
     if (rc == 0)
         rc = check_policies(options, err);
@@ -126,8 +123,7 @@ static int check_room(struct cw_dispatcher *d, struct cw_err *err)
     return 0;
 }
 
-static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello,
-                    struct cw_hash fingerprint, struct cw_err *err)
+static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, struct cw_err *err)
 {
     struct cw_dispatcher *d = client->d;
     if (cw_state_is_overloaded(d->state) || cw_fault_rare("session.no_new_job"))
@@ -144,27 +140,13 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello,
     snprintf(id, sizeof(id), "j%016llx", (unsigned long long)cw_rng_process_id());
     Cachew__V1__JobOptions *options = cw_steal(&hello->job);
     Cachew__V1__Graph *graph = cw_steal(&options->graph);
-    cw_job_add_client(cw_job_new(d, id, options, graph), client);
-    client->job->graph_fingerprint = fingerprint;
+    struct cw_buf *packed = cw_steal(&client->pipeline->packed);
+    cw_job_add_client(cw_job_new(d, id, options, graph, packed), client);
+    client->job->graph_fingerprint = client->pipeline->fingerprint;
     cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name,
                 cw_stream_peer(client->stream));
     cw_job_prepare(client->job);
     return 0;
-}
-
-static int find_fingerprint(const Cachew__V1__Graph *message, struct cw_hash *ret_fingerprint,
-                            struct cw_err *err)
-{
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
-    int rc = cw_wire_graph_from(message, &graph, err);
-    if (rc == 0)
-        rc = cw_graph_check(graph, &checked, err);
-    if (rc == 0)
-        *ret_fingerprint = checked->fingerprint;
-    cw_checked_unref(checked);
-    cw_graph_unref(graph);
-    return rc;
 }
 
 /* A tenant's token says whose job it is, also where the options do not. */
@@ -219,19 +201,21 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         cw_job_add_client(job, client);
         return 0;
     }
-    struct cw_hash fingerprint = {0};
     int rc = check_options(hello, err);
     if (rc == 0)
         rc = set_tenant(client, hello->job, err);
-    if (rc == 0)
-        rc = find_fingerprint(hello->job->graph, &fingerprint, err);
+    if (rc == 0 && client->pipeline->rc != 0) {
+        *err = client->pipeline->err;
+        rc = client->pipeline->rc;
+    }
     if (rc != 0)
         return rc;
     struct cw_job *job =
         hello->job->name[0] != '\0' ? cw_job_find_named(d, hello->job->name) : NULL;
     if (!job)
-        return make_job(client, hello, fingerprint, err);
-    rc = check_same(job, hello->job, hello->job->graph->identity, fingerprint, err);
+        return make_job(client, hello, err);
+    rc = check_same(job, hello->job, hello->job->graph->identity, client->pipeline->fingerprint,
+                    err);
     if (rc == 0)
         cw_job_add_client(job, client);
     return rc;
@@ -467,7 +451,9 @@ void cw_client_admit(struct cw_client *client)
     client->admitted = client->due.welcome = true;
     refuse_earlier(client);
     client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
-    cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
+    Cachew__V1__ClientMessage *hello = cw_steal(&client->hello);
+    cw_inbox_drop_kept(client->d, &hello->base);
+    cw_client_pipeline_free(cw_steal(&client->pipeline));
 }
 
 void cw_clients_job_changed(struct cw_job *job)

@@ -6,6 +6,8 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/client_pipeline.h"
+#include "dispatcher/session/inbox.h"
 #include "dispatcher/session/session.h"
 
 #define HELLO_LIMIT_MS 10000
@@ -22,9 +24,11 @@ static void client_free(struct cw_client *client)
         }
     }
     d->clients_n--;
+    cw_inbox_free(client->inbox);
     cw_stream_free(client->stream);
     if (client->hello)
-        cachew__v1__client_message__free_unpacked(client->hello, NULL);
+        cw_inbox_drop_kept(d, &client->hello->base);
+    cw_client_pipeline_free(client->pipeline);
     client->magic = 0;
     cw_mem_free(client->host_id);
     cw_mem_free(client);
@@ -195,21 +199,50 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
     return false;
 }
 
+static void take_message(struct cw_client *client, ProtobufCMessage *message,
+                         struct cw_client_pipeline *pipeline, const struct cw_err *err)
+{
+    if (!message) {
+        cw_log_warn(CW_LOG_MOD, "client %s sent something that is no message: %s",
+                    cw_stream_peer(client->stream), err->msg);
+        cw_client_fail(client, CW_E_INVALID, err->msg);
+        return;
+    }
+    if (!client->hello && !client->pipeline)
+        client->pipeline = cw_steal(&pipeline);
+    cw_client_pipeline_free(pipeline);
+    if (!handle(client, (Cachew__V1__ClientMessage *)message))
+        cw_inbox_drop(client->inbox, message);
+}
+
+/* ---- what arrives ---- */
+static void *read_more(ProtobufCMessage *message)
+{
+    return cw_client_pipeline_read((Cachew__V1__ClientMessage *)message);
+}
+
+static void free_read(void *read)
+{
+    cw_client_pipeline_free(read);
+}
+
+static void on_unpacked(void *arg, ProtobufCMessage *message, void *read, const struct cw_err *err)
+{
+    struct cw_client *client = arg;
+    if (!client->failed) {
+        take_message(client, message, read, err);
+        return;
+    }
+    cw_client_pipeline_free(read);
+    if (message)
+        cw_inbox_drop(client->inbox, message);
+}
+
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_client *client = arg;
-    if (client->failed)
-        return;
-    struct cw_err err = {0};
-    ProtobufCMessage *message = cw_wire_unpack(&cachew__v1__client_message__descriptor, msg, &err);
-    if (!message) {
-        cw_log_warn(CW_LOG_MOD, "client %s sent something that is no message: %s",
-                    cw_stream_peer(client->stream), err.msg);
-        cw_client_fail(client, CW_E_INVALID, err.msg);
-        return;
-    }
-    if (!handle(client, (Cachew__V1__ClientMessage *)message))
-        protobuf_c_message_free_unpacked(message, NULL);
+    if (!client->failed)
+        cw_inbox_put(client->inbox, msg);
 }
 
 static void on_close(void *arg, int code, const char *msg)
@@ -225,8 +258,11 @@ static void on_close(void *arg, int code, const char *msg)
 void cw_client_session_open(void *dispatcher, struct cw_stream *stream)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
+    static const struct cw_inbox_kind messages = {&cachew__v1__client_message__descriptor,
+                                                  read_more, free_read, on_unpacked};
     struct cw_dispatcher *d = dispatcher;
     struct cw_client *client = CW_NEW(struct cw_client);
+    client->inbox = cw_inbox_new(d, stream, &messages, client);
     client->magic = CW_CLIENT_TAG;
     client->d = d;
     client->stream = stream;
@@ -249,7 +285,8 @@ void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now)
         next = client->next;
         if (client->failed)
             continue;
-        if (!client->job && client->id == 0 && now - client->since_ms > HELLO_LIMIT_MS)
+        if (!client->job && client->id == 0 && now - client->since_ms > HELLO_LIMIT_MS &&
+            !cw_inbox_is_reading(client->inbox))
             cw_client_fail(client, CW_E_TIMEOUT, "no hello came");
         else if (client->job && !client->admitted && client->place_wait_ms > 0)
             cw_client_admit(client);

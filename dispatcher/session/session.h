@@ -4,6 +4,8 @@
  *
  *   worker_session.c     a worker's stream: its reports, and how a worker is lost
  *   client_session.c     a client's stream: which messages arrive, and in which order they may
+ *   inbox.c              what came and is not handled yet; large messages go to a thread
+ *   client_pipeline.c    packs and checks the pipeline of a hello
  *   client_admission.c   from a client's hello to its welcome: its job, its slot, its position
  *   client_end.c         how a client's stream ends and its slot becomes free
  *   higher_generation.c  peers that have seen a higher generation than this dispatcher's */

@@ -6,6 +6,7 @@
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/inbox.h"
 #include "dispatcher/session/session.h"
 
 #include <stdio.h>
@@ -105,6 +106,7 @@ static void worker_free(struct cw_worker *worker)
         }
     }
     cw_cache_worker_gone(worker);
+    cw_inbox_free(worker->inbox);
     cw_stream_free(worker->stream);
     cw_mem_free(worker->address);
     cw_mem_free(worker->host_id);
@@ -349,7 +351,7 @@ static void handle_draining(struct cw_worker *worker)
     cw_fault_point("dispatcher.draining");
 }
 
-static void prepared(struct cw_job *job, const Cachew__V1__Prepared *message)
+static void prepared(struct cw_job *job, Cachew__V1__Prepared *message)
 {
     cw_job_prepared(job, message);
     cw_clients_job_changed(job);
@@ -359,7 +361,7 @@ static void prepared(struct cw_job *job, const Cachew__V1__Prepared *message)
     cw_fault_point("dispatcher.prepared");
 }
 
-static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
+static void handle(struct cw_worker *worker, Cachew__V1__WorkerMessage *message)
 {
     bool is_hello = message->kind_case == CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
     if (is_hello == worker->said_hello) {
@@ -397,20 +399,26 @@ static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *me
     }
 }
 
+static void on_unpacked(void *arg, ProtobufCMessage *message, void *read, const struct cw_err *err)
+{
+    struct cw_worker *worker = arg;
+    (void)read;
+    if (!message && !worker->failed)
+        fail(worker, CW_E_INVALID, err->msg, false);
+    if (!message)
+        return;
+    if (!worker->failed)
+        handle(worker, (Cachew__V1__WorkerMessage *)message);
+    cw_inbox_drop(worker->inbox, message);
+}
+
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_worker *worker = arg;
     if (worker->failed)
         return;
     worker->last_heard_ms = cw_clock_ms();
-    struct cw_err err = {0};
-    ProtobufCMessage *message = cw_wire_unpack(&cachew__v1__worker_message__descriptor, msg, &err);
-    if (!message) {
-        fail(worker, CW_E_INVALID, err.msg, false);
-        return;
-    }
-    handle(worker, (const Cachew__V1__WorkerMessage *)message);
-    protobuf_c_message_free_unpacked(message, NULL);
+    cw_inbox_put(worker->inbox, msg);
 }
 
 static void on_close(void *arg, int code, const char *msg)
@@ -427,8 +435,11 @@ static void on_close(void *arg, int code, const char *msg)
 void cw_worker_session_open(void *dispatcher, struct cw_stream *stream)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
+    static const struct cw_inbox_kind messages = {&cachew__v1__worker_message__descriptor, NULL,
+                                                  NULL, on_unpacked};
     struct cw_dispatcher *d = dispatcher;
     struct cw_worker *worker = CW_NEW(struct cw_worker);
+    worker->inbox = cw_inbox_new(d, stream, &messages, worker);
     worker->magic = CW_WORKER_TAG;
     worker->d = d;
     worker->stream = stream;
@@ -455,7 +466,8 @@ void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now)
         next = worker->next;
         int64_t silent = now - worker->last_heard_ms;
         int64_t limit = worker->said_hello ? cw_silence_ms(worker) : HELLO_LIMIT_MS;
-        if (!worker->failed && (silent > limit || cw_fault_rare("session.worker_silent")))
+        if (!worker->failed && !cw_inbox_is_reading(worker->inbox) &&
+            (silent > limit || cw_fault_rare("session.worker_silent")))
             fail(worker, CW_E_TIMEOUT,
                  worker->said_hello ? "nothing was heard of it for too long" : "no hello came",
                  false);

@@ -18,8 +18,8 @@ void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job)
     cw_state_add_text(op, job->name);
     cw_state_add_u64(op, (uint64_t)(int)job->status);
     cw_state_add_blob(op, job->options.p, job->options.n);
-    cw_state_add_blob(op, job->graph.p, job->graph.n);
-    cw_state_add_blob(op, job->manifest.p, job->manifest.n);
+    cw_state_add_buf(op, &job->graph, job->graph_buf);
+    cw_state_add_buf(op, &job->manifest, job->manifest_buf);
     cw_state_add_blob(op, job->info.p, job->info.n);
     cw_state_add_u64(op, job->first_epoch);
     cw_state_add_u64(op, (uint64_t)job->error_code);

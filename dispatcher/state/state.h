@@ -57,6 +57,8 @@ struct cw_state_job {
     enum cw_job_status status;
     /* Packed messages of proto/cachew/v1; the options are without the graph. */
     struct cw_state_blob options, graph, manifest, info;
+    /* For writing: the buffers of two of these, which are not copied; NULL: they are. */
+    struct cw_buf *graph_buf, *manifest_buf;
     uint64_t first_epoch; /* All epochs below this one are consumed completely. */
     int error_code;
     const char *error;

@@ -54,7 +54,8 @@ struct cw_state_value {
     enum cw_state_type type;
     uint64_t number;
     double real;
-    size_t at, n; /* The place of a text or blob in the operation's bytes. */
+    size_t at, n;       /* The place of a text or blob in the operation's bytes. */
+    struct cw_buf *buf; /* A blob that has a buffer of its own; NULL: it is there. */
 };
 struct cw_state_op {
     struct cw_state_op *prev, *next;
@@ -79,6 +80,8 @@ void cw_state_add_f64(struct cw_state_op *op, double v);
 /* Adds a text to the operation's values. NULL counts as "". */
 void cw_state_add_text(struct cw_state_op *op, const char *s);
 void cw_state_add_blob(struct cw_state_op *op, const void *p, size_t n);
+/* A blob that is kept by its buffer, and not copied, if it has one. */
+void cw_state_add_buf(struct cw_state_op *op, const struct cw_state_blob *blob, struct cw_buf *buf);
 void cw_state_add_set(struct cw_state_op *op, const struct cw_set *set);
 /* Adds the operation to the queue. It takes the operation from the caller. */
 void cw_state_queue_add(struct cw_state_queue *queue, struct cw_state_op *op);

@@ -18,6 +18,8 @@ void cw_state_op_free(struct cw_state_op *op)
 {
     if (!op)
         return;
+    for (int i = 0; i < op->n; i++)
+        cw_buf_unref(op->v[i].buf);
     cw_str_fini(&op->bytes);
     cw_mem_free(op->key);
     cw_mem_free(op);
@@ -60,6 +62,17 @@ void cw_state_add_blob(struct cw_state_op *op, const void *p, size_t n)
     add_bytes(op, CW_STATE_BLOB, p, n);
 }
 
+void cw_state_add_buf(struct cw_state_op *op, const struct cw_state_blob *blob, struct cw_buf *buf)
+{
+    if (!buf) {
+        cw_state_add_blob(op, blob->p, blob->n);
+        return;
+    }
+    struct cw_state_value *value = next_value(op, CW_STATE_BLOB);
+    value->n = blob->n;
+    value->buf = cw_buf_ref(buf);
+}
+
 void cw_state_add_set(struct cw_state_op *op, const struct cw_set *set)
 {
     struct cw_state_value *value = next_value(op, CW_STATE_BLOB);
@@ -70,7 +83,10 @@ void cw_state_add_set(struct cw_state_op *op, const struct cw_set *set)
 
 static size_t cost(const struct cw_state_op *op)
 {
-    return sizeof(*op) + op->bytes.len;
+    size_t bytes = sizeof(*op) + op->bytes.len;
+    for (int i = 0; i < op->n; i++)
+        bytes += op->v[i].buf ? op->v[i].n : 0;
+    return bytes;
 }
 
 /* Returns which row the write is about: the letter of the table and the values that name the row.

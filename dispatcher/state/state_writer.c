@@ -19,8 +19,8 @@ static void bind(sqlite3_stmt *stmt, int i, const struct cw_state_value *value, 
         sqlite3_bind_text64(stmt, i, bytes + value->at, value->n, SQLITE_STATIC, SQLITE_UTF8);
         break;
     case CW_STATE_BLOB:
-        sqlite3_bind_blob64(stmt, i, value->n > 0 ? bytes + value->at : "", value->n,
-                            SQLITE_STATIC);
+        bytes = value->buf ? value->buf->data : bytes + value->at;
+        sqlite3_bind_blob64(stmt, i, value->n > 0 ? bytes : "", value->n, SQLITE_STATIC);
         break;
     case CW_STATE_INT:
     default:

@@ -24,6 +24,9 @@
  * half of the worker's budget if that is more. */
 #define CW_MANIFEST_MAX ((size_t)32 << 20)
 #define CW_MANIFEST_MEMORY ((size_t)256 << 20)
+/* The dispatcher's loop unpacks messages of at most so many bytes itself. Larger ones are unpacked,
+ * and pipelines in them checked, by another thread. */
+#define CW_UNPACKED_HERE_MAX ((size_t)256 << 10)
 /* The most consumers of a job. */
 #define CW_CONSUMERS_MAX 4096
 /* The most keys of the cache that a worker is told of, and chunks of all of them together. */
@@ -66,6 +69,8 @@
 #define CW_FETCH_MESSAGE_MAX (256u << 10)
 /* The largest pipeline that is checked on request: checking takes time of the loop's thread. */
 #define CW_CHECK_REQUEST_MAX ((size_t)256 << 10)
+/* No message should take more CPU time of the loop's thread, since all others wait meanwhile. */
+#define CW_MESSAGE_LONG_NS 10000000
 /* The largest request of a unary call, unless the method is given another limit. */
 #define CW_REQUEST_MAX (64u << 10)
 

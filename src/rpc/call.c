@@ -80,11 +80,16 @@ static void answer(struct cw_call *call, grpc_status_code status, grpc_slice det
     put(call);
 }
 
-void cw_call_reply(struct cw_call *call, struct cw_buf *reply)
+void cw_call_reply_parts(struct cw_call *call, struct cw_buf *const *bufs, size_t n)
 {
     size_t bytes;
-    call->reply = cw_rpc_buffer_new(&reply, 1, &bytes);
+    call->reply = cw_rpc_buffer_new(bufs, n, &bytes);
     answer(call, GRPC_STATUS_OK, cw_rpc_status_details(0, NULL));
+}
+
+void cw_call_reply(struct cw_call *call, struct cw_buf *reply)
+{
+    cw_call_reply_parts(call, &reply, 1);
 }
 
 void cw_call_fail(struct cw_call *call, int code, const char *msg)

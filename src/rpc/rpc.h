@@ -105,6 +105,9 @@ void cw_stream_finish(struct cw_stream *stream, int code, const char *msg);
  * a peer that is a client then gets CANCELLED, and a server UNAVAILABLE. But if it was finished
  * before, it gets some seconds to send what is queued. Accepts NULL. */
 void cw_stream_free(struct cw_stream *stream);
+/* Says that a message of a server's stream has taken the loop's thread so much CPU time after
+ * on_message had returned (cw_server_next_method). */
+void cw_stream_note_time(struct cw_stream *stream, int64_t ns);
 /* Returns the address of the peer: "ipv4:127.0.0.1:1234". */
 const char *cw_stream_peer(const struct cw_stream *stream);
 
@@ -158,6 +161,8 @@ const void *cw_call_caller(const struct cw_call *call);
 const void *cw_stream_caller(const struct cw_stream *stream);
 /* Answers a call. An answer is due even if the client is gone, which is not reported here. */
 void cw_call_reply(struct cw_call *call, struct cw_buf *reply);
+/* The same with a reply that consists of several buffers, which are not copied. */
+void cw_call_reply_parts(struct cw_call *call, struct cw_buf *const *bufs, size_t n);
 void cw_call_fail(struct cw_call *call, int code, const char *msg);
 void cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb *cb, void *arg);
 
@@ -198,6 +203,7 @@ struct cw_method_time {
     const char *path;
     uint64_t messages;
     int64_t longest_ns;
+    uint64_t long_n; /* Messages that took more than CW_MESSAGE_LONG_NS (base/limits.h). */
 };
 bool cw_server_next_method(const struct cw_server *server, size_t *i,
                            struct cw_method_time *ret_time);

@@ -36,6 +36,7 @@ struct cw_server {
     struct cw_method_stat {
         size_t request_max; /* the largest request, in bytes; of unary methods */
         int64_t longest_ns; /* CPU time of the loop's thread for the message that took the most */
+        uint64_t long_n;    /* messages that took more than CW_MESSAGE_LONG_NS of it */
         uint64_t messages;
     } * times; /* one for each method */
     size_t methods_n, methods_cap;

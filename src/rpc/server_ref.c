@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* References of a server: it counts its open calls, and is freed when it has shut down and none is
  * left. gRPC's report that a server has shut down does not mean that its calls are gone. */
+#include "base/limits.h"
 #include "base/mem.h"
 #include "rpc/server_int.h"
 
@@ -49,6 +50,7 @@ void cw_server_note_time(struct cw_server *server, size_t method, int64_t ns)
     struct cw_method_stat *stat = &server->times[method];
     stat->messages++;
     stat->longest_ns = CW_MAX(stat->longest_ns, ns);
+    stat->long_n += ns > CW_MESSAGE_LONG_NS;
 }
 
 void cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes)
@@ -69,7 +71,8 @@ bool cw_server_next_method(const struct cw_server *server, size_t *i,
     if (*i >= server->methods_n)
         return false;
     const struct cw_method_stat *stat = &server->times[*i];
-    *ret_time = (struct cw_method_time){server->methods[*i].path, stat->messages, stat->longest_ns};
+    *ret_time = (struct cw_method_time){server->methods[*i].path, stat->messages, stat->longest_ns,
+                                        stat->long_n};
     (*i)++;
     return true;
 }

@@ -40,6 +40,12 @@ static void take_message(struct cw_stream *stream)
     cw_rpc_msg_unref(msg);
 }
 
+void cw_stream_note_time(struct cw_stream *stream, int64_t ns)
+{
+    if (stream->server)
+        cw_server_note_time(stream->server, stream->method_index, ns);
+}
+
 static void leave_door(struct cw_stream *stream)
 {
     if (stream->server)

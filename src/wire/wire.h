@@ -26,6 +26,22 @@ ProtobufCMessage *cw_wire_unpack(const ProtobufCMessageDescriptor *type, struct 
 /* Sends one packed message on a stream. */
 void cw_wire_send(struct cw_stream *stream, const ProtobufCMessage *message);
 
+/* A field that is packed already: bytes, or a message. buf NULL: it is absent. */
+struct cw_wire_part {
+    const char *field;
+    struct cw_buf *buf;
+};
+#define CW_WIRE_PARTS_MAX 2
+#define CW_WIRE_PART_BUFS_MAX (1 + 2 * CW_WIRE_PARTS_MAX)
+/* Packs `outer` with the message `inner` as its field of that number, and in this the parts, which
+ * `inner` itself must not have. The parts are not copied: the result are n new references to
+ * buffers, which make the message when they are put together. outer NULL: `inner` is the message. */
+size_t cw_wire_pack_parts(const ProtobufCMessage *outer, uint32_t field,
+                          const ProtobufCMessage *inner, const struct cw_wire_part *parts, size_t n,
+                          struct cw_buf **ret_bufs) CW_MUST_CHECK;
+void cw_wire_send_parts(struct cw_stream *stream, const ProtobufCMessage *outer, uint32_t field,
+                        const ProtobufCMessage *inner, const struct cw_wire_part *parts, size_t n);
+
 /* A hash as 16 bytes, in the order of cw_hash_text. cw_wire_hash_from returns false unless there
  * are 16. */
 #define CW_WIRE_HASH_BYTES 16
@@ -42,6 +58,8 @@ Cachew__V1__Graph *cw_wire_graph_to(const struct cw_graph *graph) CW_MUST_CHECK;
 void cw_wire_graph_free(Cachew__V1__Graph *message);
 int cw_wire_graph_from(const Cachew__V1__Graph *message, struct cw_graph **ret_graph,
                        struct cw_err *err);
+/* Frees the options of all nodes of a message that was unpacked; the rest stays. */
+void cw_wire_graph_strip(Cachew__V1__Graph *message);
 
 /* Conversion of specs. cw_wire_spec_from adds the fields to *spec; a message that is NULL has
  * none. */

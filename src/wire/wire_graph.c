@@ -133,6 +133,13 @@ struct cw_buf *cw_wire_graph_pack(const struct cw_graph *graph)
     return buf;
 }
 
+void cw_wire_graph_strip(graph_pb *message)
+{
+    for (size_t i = 0; i < message->n_nodes; i++)
+        if (message->nodes[i]->options)
+            cachew__v1__value__free_unpacked(cw_steal(&message->nodes[i]->options), NULL);
+}
+
 /* ---- from a message ---- */
 
 static int value_from(const value_pb *message, struct cw_value *value, int depth,

@@ -122,6 +122,27 @@ case_slow_http() {
     ask_until "/healthz answers" says_status healthz 200
     wait_for slow || fail "$(cat "$work/slow.log")"
 }
+# A pipeline with 400,000 paths: it is unpacked and checked, stored, handed to workers and shown by others than the loop's thread, of which
+# no message takes 10 ms of CPU time.
+case_many_paths() {
+    /usr/bin/python3 -c 'import json
+paths = ["/data/some/folder/file_%06d.jpg" % i for i in range(400000)]
+print(json.dumps({"pipeline": [{"op": "from_values", "field": "path", "values": paths}, {"op": "batch", "size": 1000}]}))' >"$work/paths.json"
+    begin_dispatcher
+    begin_worker w
+    run first "$work/paths.json" --name paths --stop-after 100
+    no_long_message
+    end dispatcher # what was stored of it is read again
+    listen=$DISPATCHER begin_dispatcher
+    run second "$work/paths.json" --name paths
+    "$cachew" replay --job paths --dispatcher "$DISPATCHER" --epoch 0 --step 3 >"$work/replay.out" 2>&1 || fail "replay: $(cat "$work/replay.out")"
+    no_long_message
+}
+no_long_message() {
+    "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics.out" || fail "no metrics"
+    grep -q '^cachew_dispatcher_long_messages_total{.*Jobs/Attach' "$work/metrics.out" || fail "nothing is counted"
+    ! grep '^cachew_dispatcher_long_messages_total' "$work/metrics.out" | grep -v ' 0\(\.0*\)\?$' || fail "long: $(grep longest "$work/metrics.out")"
+}
 # Names that would break terminals and other people's clients.
 case_names() {
     begin_dispatcher

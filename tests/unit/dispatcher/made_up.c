@@ -93,7 +93,7 @@ struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options,
                            Cachew__V1__PlanInfo *info)
 {
     struct cw_job *job =
-        cw_job_new(&made_up, id, options, cachew__v1__graph__unpack(NULL, 0, NULL));
+        cw_job_new(&made_up, id, options, cachew__v1__graph__unpack(NULL, 0, NULL), cw_buf_new(0));
     struct cw_err err = {0};
     assert_int_equal(cw_job_set_info(job, info, &err), 0);
     job->status = CW_JOB_RUNNING;

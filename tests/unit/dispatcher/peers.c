@@ -21,8 +21,8 @@ struct cw_stream {
     const struct cw_stream_cb *cb;
     void *arg;
     ProtobufCMessage *sent[SENT_MAX];
-    size_t sent_n, forgotten_n;
-    bool ended, freed;
+    size_t sent_n, forgotten_n, noted_n;
+    bool ended, freed, paused;
     int code;
     char msg[1024];
 };
@@ -42,6 +42,7 @@ static const ProtobufCMessageDescriptor *reply_type;
 void __wrap_cw_server_add(struct cw_server *server, const struct cw_method *method);
 void __wrap_cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes);
 void __wrap_cw_call_reply(struct cw_call *call, struct cw_buf *reply);
+void __wrap_cw_call_reply_parts(struct cw_call *call, struct cw_buf *const *bufs, size_t n);
 void __wrap_cw_call_fail(struct cw_call *call, int code, const char *msg);
 void __wrap_cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb *cb, void *arg);
 void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
@@ -52,6 +53,8 @@ const void *__wrap_cw_stream_caller(const struct cw_stream *stream);
 const void *__wrap_cw_call_caller(const struct cw_call *call);
 size_t __wrap_cw_stream_queued(const struct cw_stream *stream);
 void __wrap_cw_stream_set_low(struct cw_stream *stream, size_t bytes);
+void __wrap_cw_stream_pause(struct cw_stream *stream, bool paused);
+void __wrap_cw_stream_note_time(struct cw_stream *stream, int64_t ns);
 
 void __wrap_cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes)
 {
@@ -65,14 +68,28 @@ void __wrap_cw_server_add(struct cw_server *server, const struct cw_method *meth
     methods[methods_n++] = *method;
 }
 
-void __wrap_cw_call_reply(struct cw_call *call, struct cw_buf *reply)
+static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct cw_buf *const *bufs,
+                                size_t n)
+{
+    CW_STR_AUTO bytes = {0};
+    for (size_t i = 0; i < n; i++)
+        cw_str_add_bytes(&bytes, bufs[i]->data, bufs[i]->len);
+    return protobuf_c_message_unpack(type, NULL, bytes.len, (const uint8_t *)cw_str_text(&bytes));
+}
+
+void __wrap_cw_call_reply_parts(struct cw_call *call, struct cw_buf *const *bufs, size_t n)
 {
     assert_false(call->done); /* exactly one answer */
     call->done = true;
     if (!reply_type)
         return;
-    answer.reply = protobuf_c_message_unpack(reply_type, NULL, reply->len, reply->data);
+    answer.reply = unpack(reply_type, bufs, n);
     assert_non_null(answer.reply);
+}
+
+void __wrap_cw_call_reply(struct cw_call *call, struct cw_buf *reply)
+{
+    __wrap_cw_call_reply_parts(call, &reply, 1);
 }
 
 void __wrap_cw_call_fail(struct cw_call *call, int code, const char *msg)
@@ -91,12 +108,10 @@ void __wrap_cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb
 
 void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
 {
-    assert_int_equal(n, 1);
     if (!stream || stream->ended)
         return;
     assert_true(stream->sent_n < SENT_MAX);
-    ProtobufCMessage *message =
-        protobuf_c_message_unpack(stream->says, NULL, bufs[0]->len, bufs[0]->data);
+    ProtobufCMessage *message = unpack(stream->says, bufs, n);
     assert_non_null(message);
     stream->sent[stream->sent_n++] = message;
 }
@@ -144,6 +159,17 @@ void __wrap_cw_stream_set_low(struct cw_stream *stream, size_t bytes)
 {
     (void)stream;
     (void)bytes;
+}
+
+void __wrap_cw_stream_pause(struct cw_stream *stream, bool paused)
+{
+    stream->paused = paused;
+}
+
+void __wrap_cw_stream_note_time(struct cw_stream *stream, int64_t ns)
+{
+    (void)ns;
+    stream->noted_n++;
 }
 
 /* ---- the dispatcher ---- */
@@ -398,6 +424,16 @@ void peers_break(struct cw_stream *stream, int code, const char *msg)
 bool peers_is_ended(const struct cw_stream *stream)
 {
     return stream->ended;
+}
+
+bool peers_is_paused(const struct cw_stream *stream)
+{
+    return stream->paused;
+}
+
+size_t peers_noted_n(const struct cw_stream *stream)
+{
+    return stream->noted_n;
 }
 
 int peers_end_code(const struct cw_stream *stream)

@@ -48,6 +48,9 @@ void peers_break(struct cw_stream *stream, int code, const char *msg); /* the st
 bool peers_is_ended(const struct cw_stream *stream);
 int peers_end_code(const struct cw_stream *stream);
 const char *peers_end_msg(const struct cw_stream *stream);
+/* Whether it is not being read, and how often the dispatcher has said what later work has cost. */
+bool peers_is_paused(const struct cw_stream *stream);
+size_t peers_noted_n(const struct cw_stream *stream);
 /* The last message of a kind (0: of any) that was sent on it since peers_forget; NULL: none. */
 const Cachew__V1__ClientCommand *peers_to_client(const struct cw_stream *stream,
                                                  Cachew__V1__ClientCommand__KindCase kind);

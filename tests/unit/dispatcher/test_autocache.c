@@ -63,7 +63,7 @@ static struct cw_job *begin_job(const char *id, const char *policy, bool sparse)
     info->cacheable[1] = cacheable("decode_image", "decode_image", KEY_2, "");
     info->cacheable[2] = cacheable("batch", "batch", (struct cw_hash){3, 3}, "");
     info->cacheable[2]->whole = true;
-    struct cw_job *job = cw_job_new(&made_up, id, options, graph);
+    struct cw_job *job = cw_job_new(&made_up, id, options, graph, cw_wire_pack(&graph->base));
     assert_int_equal(cw_job_set_info(job, info, &err), 0);
     job->status = CW_JOB_RUNNING;
     cw_job_store(job);

@@ -319,7 +319,7 @@ static void a_row_that_cannot_be_read_fails_its_job_alone(void **state)
     cw_autofree char *id = cw_mem_strdup(job->id);
     static const char junk[] = "\xff\xff\xff";
     const struct cw_state_blob bad = {junk, 3}, none = {"", 0};
-    struct cw_buf *graph = cw_wire_pack(&job->graph->base);
+    struct cw_buf *graph = cw_buf_ref(job->graph_packed);
     Cachew__V1__JobOptions many = CACHEW__V1__JOB_OPTIONS__INIT;
     many.consumers = CW_CONSUMERS_MAX + 1;
     struct cw_buf *too_many = cw_wire_pack(&many.base);

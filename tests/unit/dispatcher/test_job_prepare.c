@@ -9,7 +9,8 @@ static struct cw_job *preparing(Cachew__V1__ConsumerMode mode)
     Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
     options->mode = mode;
     options->consumers = 2;
-    return cw_job_new(&made_up, "a", options, cachew__v1__graph__unpack(NULL, 0, NULL));
+    return cw_job_new(&made_up, "a", options, cachew__v1__graph__unpack(NULL, 0, NULL),
+                      cw_buf_new(0));
 }
 
 /* A job that failed tells its clients, and the log, this reason. */

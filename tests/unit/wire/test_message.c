@@ -13,6 +13,52 @@
 #include "codec/codec.h"
 #include "wire/wire_int.h"
 
+/* Parts that are packed already stand in the message as if it had been packed with them. */
+static void test_parts(void **state)
+{
+    (void)state;
+    char job_id[] = "j1", name[] = "p";
+    uint8_t bytes[300] = {1, 2, 3};
+    Cachew__V1__Graph graph = CACHEW__V1__GRAPH__INIT;
+    graph.name = name;
+    Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
+    spec.job_id = job_id;
+    spec.seed = 77;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.generation = 5;
+    struct cw_buf *bufs[CW_WIRE_PART_BUFS_MAX], *manifest = cw_buf_copy(bytes, sizeof(bytes));
+    const struct cw_wire_part parts[] = {{"graph", cw_wire_pack(&graph.base)},
+                                         {"manifest", manifest}};
+    size_t n = cw_wire_pack_parts(&command.base, CACHEW__V1__WORKER_COMMAND__KIND_JOB, &spec.base,
+                                  parts, 2, bufs);
+    assert_int_equal(n, 5);
+    assert_ptr_equal(bufs[4], manifest); /* not copied */
+    uint8_t all[1000];
+    size_t all_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(all + all_n, bufs[i]->data, bufs[i]->len);
+        all_n += bufs[i]->len;
+        cw_buf_unref(bufs[i]);
+    }
+    Cachew__V1__WorkerCommand *back = cachew__v1__worker_command__unpack(NULL, all_n, all);
+    assert_non_null(back);
+    assert_int_equal(back->generation, 5);
+    assert_int_equal(back->kind_case, CACHEW__V1__WORKER_COMMAND__KIND_JOB);
+    assert_string_equal(back->job->job_id, "j1");
+    assert_int_equal(back->job->seed, 77);
+    assert_string_equal(back->job->graph->name, "p");
+    assert_int_equal(back->job->manifest.len, sizeof(bytes));
+    assert_memory_equal(back->job->manifest.data, bytes, sizeof(bytes));
+    cachew__v1__worker_command__free_unpacked(back, NULL);
+    const struct cw_wire_part none = {"graph", NULL};
+    n = cw_wire_pack_parts(NULL, 0, &spec.base, &none, 1, bufs);
+    assert_int_equal(n, 1);
+    assert_int_equal(bufs[0]->len, protobuf_c_message_get_packed_size(&spec.base));
+    cw_buf_unref(bufs[0]);
+    cw_buf_unref(parts[0].buf);
+    cw_buf_unref(manifest);
+}
+
 static void test_info(void **state)
 {
     (void)state;
@@ -289,15 +335,11 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_cacheable),
-        cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_manifest),
-        cmocka_unit_test(test_manifest_memory),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_unpack),
+        cmocka_unit_test(test_info),      cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_cacheable), cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_manifest),  cmocka_unit_test(test_manifest_memory),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_unpack),
         cmocka_unit_test(test_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

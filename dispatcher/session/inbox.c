@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unpacks what peers send: small messages at once, large ones on a thread (d->offload), in order. */
+#include "dispatcher/session/inbox.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "loop/offload.h"
+
+/* One message. While the thread has it, the letter belongs to the thread, but for `inbox`. */
+struct letter {
+    struct letter *next;
+    struct cw_inbox *inbox; /* NULL: the inbox is gone. */
+    const struct cw_inbox_kind *kind;
+    struct cw_rpc_msg *msg;
+    ProtobufCMessage *message;
+    void *read;
+    struct cw_err err;
+    struct cw_offload work;
+};
+struct cw_inbox {
+    struct cw_dispatcher *d;
+    struct cw_stream *stream;
+    const struct cw_inbox_kind *kind;
+    void *arg;
+    bool delivers_large;
+    struct letter *first, **end; /* The first is with the thread. */
+};
+
+static void unpack(const struct cw_inbox_kind *kind, struct letter *letter)
+{
+    letter->message = cw_wire_unpack(kind->type, letter->msg, &letter->err);
+    if (letter->message && kind->read)
+        letter->read = kind->read(letter->message);
+    letter->msg = cw_rpc_msg_unref(letter->msg);
+}
+
+static void run(void *arg)
+{
+    struct letter *letter = arg;
+    unpack(letter->kind, letter);
+}
+
+static void letter_free(struct letter *letter)
+{
+    if (letter->message)
+        protobuf_c_message_free_unpacked(letter->message, NULL);
+    if (letter->read)
+        letter->kind->free_read(letter->read);
+    cw_rpc_msg_unref(letter->msg);
+    cw_mem_free(letter);
+}
+
+/* The owner takes what was unpacked. */
+static void deliver(struct cw_inbox *inbox, const struct letter *letter, bool is_large)
+{
+    inbox->delivers_large = is_large;
+    inbox->kind->on_message(inbox->arg, letter->message, letter->read, &letter->err);
+}
+
+static void deliver_now(struct cw_inbox *inbox, struct cw_rpc_msg *msg)
+{
+    struct letter letter = {.msg = cw_rpc_msg_ref(msg)};
+    unpack(inbox->kind, &letter);
+    deliver(inbox, &letter, false);
+}
+
+static bool is_large(const struct cw_inbox *inbox, const struct cw_rpc_msg *msg)
+{
+    if (!inbox->d->offload)
+        return false;
+    return cw_rpc_msg_len(msg) > CW_UNPACKED_HERE_MAX || cw_fault_rare("session.message_elsewhere");
+}
+
+static void on_read(void *arg);
+
+static void hand_over(struct cw_inbox *inbox, struct letter *letter)
+{
+    letter->work.run = run;
+    letter->work.done = on_read;
+    letter->work.arg = letter;
+    cw_offload_add(inbox->d->offload, &letter->work);
+}
+
+/* Goes on behind a large message. */
+static void go_on(struct cw_inbox *inbox)
+{
+    while (inbox->first && !is_large(inbox, inbox->first->msg)) {
+        struct letter *letter = inbox->first;
+        inbox->first = letter->next;
+        deliver_now(inbox, letter->msg);
+        letter_free(letter);
+    }
+    if (inbox->first) {
+        hand_over(inbox, inbox->first);
+        return;
+    }
+    inbox->end = &inbox->first;
+    cw_stream_pause(inbox->stream, false);
+}
+
+static void on_read(void *arg)
+{
+    struct letter *letter = arg;
+    struct cw_inbox *inbox = letter->inbox;
+    if (!inbox) {
+        letter_free(letter);
+        return;
+    }
+    int64_t begin = cw_clock_thread_cpu_ns();
+    struct cw_stream *stream = inbox->stream;
+    inbox->first = letter->next;
+    deliver(inbox, letter, true);
+    cw_mem_free(letter);
+    go_on(inbox);
+    cw_stream_note_time(stream, cw_clock_thread_cpu_ns() - begin);
+}
+
+struct cw_inbox *cw_inbox_new(struct cw_dispatcher *d, struct cw_stream *stream,
+                              const struct cw_inbox_kind *kind, void *arg)
+{
+    struct cw_inbox *inbox = CW_NEW(struct cw_inbox);
+    inbox->d = d;
+    inbox->stream = stream;
+    inbox->kind = kind;
+    inbox->arg = arg;
+    inbox->end = &inbox->first;
+    return inbox;
+}
+
+void cw_inbox_put(struct cw_inbox *inbox, struct cw_rpc_msg *msg)
+{
+    if (!inbox->first && !is_large(inbox, msg)) {
+        deliver_now(inbox, msg);
+        return;
+    }
+    struct letter *letter = CW_NEW(struct letter);
+    letter->kind = inbox->kind;
+    letter->inbox = inbox;
+    letter->msg = cw_rpc_msg_ref(msg);
+    if (!inbox->first) {
+        cw_stream_pause(inbox->stream, true);
+        hand_over(inbox, letter);
+    }
+    *inbox->end = letter;
+    inbox->end = &letter->next;
+}
+
+bool cw_inbox_is_reading(const struct cw_inbox *inbox)
+{
+    return inbox && inbox->first;
+}
+
+void cw_inbox_free(struct cw_inbox *inbox)
+{
+    if (!inbox)
+        return;
+    struct letter *behind = inbox->first ? inbox->first->next : NULL;
+    if (inbox->first)
+        inbox->first->inbox = NULL;
+    while (behind) {
+        struct letter *letter = behind;
+        behind = letter->next;
+        letter_free(letter);
+    }
+    cw_mem_free(inbox);
+}
+
+static void free_message(void *arg)
+{
+    protobuf_c_message_free_unpacked(arg, NULL);
+}
+
+void cw_inbox_drop(struct cw_inbox *inbox, ProtobufCMessage *message)
+{
+    if (inbox->delivers_large && inbox->d->offload)
+        cw_offload_call(inbox->d->offload, free_message, message);
+    else
+        free_message(message);
+}
+
+void cw_inbox_drop_kept(struct cw_dispatcher *d, ProtobufCMessage *message)
+{
+    if (d->offload && protobuf_c_message_get_packed_size(message) > CW_UNPACKED_HERE_MAX)
+        cw_offload_call(d->offload, free_message, message);
+    else
+        free_message(message);
+}
