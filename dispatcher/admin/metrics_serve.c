@@ -29,9 +29,12 @@ static bool print_alive(void *arg, struct cw_str *out)
 static bool print_ready(void *arg, struct cw_str *out)
 {
     const struct cw_dispatcher *d = arg;
-    if (!d->server || !cw_server_calls(d->server).full)
+    bool is_full = cw_server_calls(d->server).full;
+    const char *trouble = is_full ? "connections are refused: too few descriptors are left"
+                                  : cw_server_trouble(d->server);
+    if (d->stopping || !trouble)
         return print_health(arg, out);
-    cw_str_add(out, "connections are refused: too few descriptors are left\n");
+    cw_str_addf(out, "%s\n", trouble);
     return false;
 }
 
@@ -48,6 +51,7 @@ int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
     int rc = cw_http_start(d->loop, d->options.metrics_listen, pages, &d->http, err);
     if (rc < 0)
         return cw_err_wrap(err, "--metrics-listen");
+    cw_server_add_probe(d->server);
     cw_log_info(CW_LOG_MOD, "metrics by HTTP at %s, port %u", d->options.metrics_listen,
                 cw_http_port(d->http));
     return 0;

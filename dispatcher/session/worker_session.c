@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/limits.h"
 #include "base/version.h"
 
 #define HELLO_LIMIT_MS 10000
@@ -165,6 +166,12 @@ static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessag
     if (hello->worker_id == 0 || hello->address[0] == '\0' || hello->threads == 0 ||
         hello->threads > 65536) {
         fail(worker, CW_E_INVALID, "the hello lacks an id, an address or threads", false);
+        return false;
+    }
+    if (hello->n_held > CW_HELD_MAX) {
+        snprintf(msg, sizeof(msg), "the hello names %zu leases: more than %d", hello->n_held,
+                 CW_HELD_MAX);
+        fail(worker, CW_E_LIMIT, msg, false);
         return false;
     }
     const char *job = cw_access_job_of(worker->caller);

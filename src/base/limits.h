@@ -62,6 +62,10 @@
 /* The most bytes that may wait for a worker or trainer that does not read. A worker that comes back
  * to many jobs is sent all their manifests at once. */
 #define CW_QUEUE_MAX ((size_t)256 << 20)
+/* What waits for a peer when its stream is ended is kept for so long, in case that it reads. */
+#define CW_UNREAD_MS 10000
+/* The most jobs and epochs of which a worker that comes back may hold something. */
+#define CW_HELD_MAX 16384
 /* The most bytes of metadata of a call, and the most calls at a time of one connection. */
 #define CW_METADATA_MAX (16 << 10)
 #define CW_CONNECTION_CALLS_MAX 1000

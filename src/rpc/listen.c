@@ -185,6 +185,20 @@ static void stop_polls(struct cw_listener *listener)
     }
 }
 
+/* Whether the connection is that of this process to itself. The end of a unix socket has no
+ * address. */
+static bool is_own(const struct cw_listener *listener, int fd, const struct sockaddr_storage *from,
+                   socklen_t n)
+{
+    struct ucred peer = {0};
+    socklen_t peer_n = sizeof(peer);
+    if (listener->own_n == 0)
+        return false;
+    if (listener->path)
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_n) == 0 && peer.pid == getpid();
+    return n == listener->own_n && memcmp(from, &listener->own, n) == 0;
+}
+
 /* Takes one connection. Returns false when there is none, or none can be taken now. */
 static bool take_one(struct cw_listener *listener, int from)
 {
@@ -200,7 +214,7 @@ static bool take_one(struct cw_listener *listener, int from)
     }
     if (fd < 0)
         return false;
-    if (fd > highest_fd()) {
+    if (fd > highest_fd() && !is_own(listener, fd, &peer, n)) {
         close(fd);
         listener->refused++;
         tell(listener, "too few descriptors are left");

@@ -8,6 +8,7 @@
 #include <grpc/grpc.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 
 #include "loop/loop.h"
 
@@ -27,6 +28,10 @@ struct cw_listener {
     /* Where the connection of each descriptor comes from, as gRPC writes addresses; NULL: unknown. */
     char **peers;
     size_t peers_n;
+    /* Where a connection of this process to itself comes from, which is taken also when others are
+     * refused (probe.c); own_n 0: there is none. */
+    struct sockaddr_storage own;
+    socklen_t own_n;
 };
 
 void cw_listener_init(struct cw_listener *listener, struct cw_loop *loop, grpc_server *server);

@@ -96,8 +96,9 @@ void cw_stream_set_low(struct cw_stream *stream, size_t bytes);
 /* Pauses or continues receiving; while it is paused, flow control stops the peer. One more message
  * may come: the one for which the stream was waiting. */
 void cw_stream_pause(struct cw_stream *stream, bool paused);
-/* Ends our side after the messages that are queued; a server's end carries the status. on_close is
- * called later. Only the first call counts. When a server has received everything that a client
+/* Ends our side after the messages that are queued; a server's end carries the status, and the
+ * stream is cancelled if the peer has not read all that is queued after 10 s. on_close is called
+ * later. Only the first call counts. When a server has received everything that a client
  * sent before it finished, the server's side is finished, too, with code 0 and after its queue:
  * what the server sends later is dropped. */
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg);
@@ -192,6 +193,11 @@ void cw_server_set_gate(struct cw_server *server, cw_gate_fn *fn, void *arg);
 void cw_server_add_health(struct cw_server *server);
 void cw_server_set_serving(struct cw_server *server, bool serving);
 void cw_server_add_reflection(struct cw_server *server, const void *descriptors, size_t n);
+/* Has the server asked whether it serves, once a second and over a connection of its own to its own
+ * port, for which descriptors are reserved. Called after cw_server_add_health and cw_server_listen.
+ * cw_server_trouble says what was wrong with the last answer; NULL: it serves, or is not asked. */
+void cw_server_add_probe(struct cw_server *server);
+const char *cw_server_trouble(const struct cw_server *server);
 /* Sets the largest request of a unary method that was added; it is CW_REQUEST_MAX otherwise. */
 void cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes);
 /* Sets how many bytes may wait for one peer of a stream. When more wait, the stream ends, for both

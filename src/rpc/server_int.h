@@ -29,6 +29,8 @@ struct cw_server_part {
     struct cw_server_part *next;
 };
 
+struct cw_probe; /* probe.c */
+
 struct cw_server {
     struct cw_rpc *rpc;
     grpc_server *server;
@@ -49,6 +51,7 @@ struct cw_server {
     size_t posted; /* how many of the requests gRPC has now */
     size_t calls;  /* number of open calls and streams */
     struct cw_listener listener;
+    struct cw_probe *probe; /* asks the own port; NULL: nobody does */
     struct cw_door door;
     size_t queue_max; /* the most bytes that may wait for a peer; 0: no limit */
     bool started, stopping, shut;

@@ -21,6 +21,7 @@ void stream_destroy(struct cw_stream *stream)
 {
     unlink_linger(&stream->linger);
     cw_timer_free(stream->linger.timer);
+    cw_timer_free(stream->unread_timer);
     stream_drop_queue(stream);
     grpc_slice_unref(stream->details);
     cw_channel_unref(stream->channel);

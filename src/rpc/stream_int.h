@@ -64,7 +64,8 @@ struct cw_stream {
     grpc_metadata_array initial_md, trailing_md;
     int cancelled;
 
-    struct cw_rpc_linger linger; /* used if the stream was freed after it was finished */
+    struct cw_rpc_linger linger;   /* used if the stream was freed after it was finished */
+    struct cw_timer *unread_timer; /* it runs while a server's end waits for a peer to read */
 };
 
 /* ---- the send queue (stream_queue.c) ---- */

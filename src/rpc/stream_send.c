@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sending on a stream. One message of the queue is in flight at a time, since gRPC takes no more.
  * The end of our side is sent after the queue. */
+#include "base/limits.h"
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
@@ -110,6 +111,22 @@ void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t
         overflow(stream);
 }
 
+static void on_unread(void *arg)
+{
+    struct cw_stream *stream = arg;
+    if (!stream->over && stream->call && stream->head)
+        overflow(stream);
+}
+
+/* The end of a server's stream stands behind what waits for the peer, which may never read it. */
+static void limit_waiting(struct cw_stream *stream)
+{
+    if (!stream->server || !stream->head)
+        return;
+    stream->unread_timer = cw_timer_new(stream->rpc->loop, on_unread, stream);
+    cw_timer_start(stream->unread_timer, CW_UNREAD_MS, 0);
+}
+
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg)
 {
     if (stream->relayed)
@@ -120,4 +137,5 @@ void cw_stream_finish(struct cw_stream *stream, int code, const char *msg)
     stream->finish_code = code;
     stream->finish_msg = cw_mem_strdup(msg);
     pump_out(stream);
+    limit_waiting(stream);
 }

@@ -9,10 +9,17 @@ halves       N calls that announce 2 MiB and send all but the end; each is ended
 connections  N connections that say nothing, until standard input ends
 slow_http    N connections with half a request, from several addresses of 127/8; each is closed
 ports        a worker and a trainer whose names are not text; both are refused
+unread       a worker that holds N unknown jobs, and reads nothing of what it is told; it is ended
+held         a worker that holds N unknown jobs: more than a hello may have; it is refused
+pipelines    pipelines whose name, or all of which, is too long; all are refused
+manifest     a worker that answers the first Prepare with a list of files that unpacks to N MB; prints `prepared`
 dispatcher   serves a worker at ADDRESS: leases of N intervals, revoked one by one; prints `ready HOST:PORT`, then `done`
+listed       a dispatcher that tells a trainer of N workers; prints `ready HOST:PORT`, then `done`
+told         a dispatcher that tells workers of N keys of the cache, of N consumers; each leaves; prints `ready HOST:PORT`, `done` each time
 """
 import socket
 import struct
+import subprocess
 import sys
 import threading
 
@@ -65,6 +72,29 @@ def intervals(field, pairs):
 def ack(pairs):
     sets = intervals(2, pairs)
     return part(3, part(1, sets) + part(2, sets))
+
+
+def fields(data):
+    """The numbers of a message's fields, and the last value of each."""
+    found, at = {}, 0
+
+    def read():
+        nonlocal at
+        n, shift = 0, 0
+        while True:
+            at, byte = at + 1, data[at]
+            n |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return n
+
+    while at < len(data):
+        tag = read()
+        n = read() if tag & 7 in (0, 2) else 0
+        size = {0: 0, 1: 8, 2: n, 5: 4}[tag & 7]
+        found[tag >> 3] = n if tag & 7 == 0 else data[at:at + size]
+        at += size
+    return found
 
 
 # ---- streams ----
@@ -145,6 +175,61 @@ def ports(address, _n):
             assert "UTF-8" in error.details(), error
         info(channel)
         channel.close()
+
+
+def refused(address, method, hello, says):
+    limit = [("grpc.max_send_message_length", -1)]
+    channel = grpc.insecure_channel(address, options=limit)
+    stream = Stream(channel, method)
+    stream.say(hello)
+    try:
+        while True:
+            stream.hear()
+    except grpc.RpcError as error:
+        assert says in error.details(), error
+    info(channel)
+    channel.close()
+
+
+def pipelines(address, _n):
+    def named(name, text):
+        options = part(7, part(1, "path") + part(2, part(5, text)))
+        node = part(2, part(3, "read_file") + part(8, options))
+        return part(2, num(1, 2) + part(2, "attack") + fixed(3, 77) + part(5, part(2, part(1, name) + node) + num(4, 1)))
+
+    refused(address, "/cachew.v1.Jobs/Attach", named("x" * 1025, "y"), "name has 1025 bytes")
+    refused(address, "/cachew.v1.Jobs/Attach", named("x", "y" * (33 << 20)), "the limit is 33554432")
+    refused(address, "/cachew.v1.Jobs/Attach", named("x" * (50 << 20), "y"), "the limit is 33554432")
+
+
+# ---- a worker ----
+
+
+def worker_hello(who, n=0):
+    unknown = b"".join(part(10, part(2, "j%015x" % i)) for i in range(n))
+    return part(2, num(1, 2) + part(2, "attack") + fixed(3, who) + part(4, "127.0.0.1:1") + num(6, 1) + unknown)
+
+
+def held(address, n):
+    refused(address, "/cachew.v1.Fleet/Attach", worker_hello(5, n), "more than")
+
+
+def manifest(address, n):
+    text = b"[" + b"0," * (n << 19) + b"0]"
+    packed = subprocess.run(["zstd", "-q", "-c", f"--stream-size={len(text)}"], input=text, stdout=subprocess.PIPE, check=True).stdout
+    channel = grpc.insecure_channel(address)
+    stream = Stream(channel, "/cachew.v1.Fleet/Attach")
+    stream.say(worker_hello(5))
+    job = b""
+    while not job: # a Prepare, behind the generation; the welcome comes first
+        body = fields(fields(stream.hear()).get(3, b""))
+        job = body.get(1, b"")
+    out = part(6, part(1, part(1, "x")))
+    facts = num(2, 1000) + num(3, 2000) + num(4, 2) + out + num(13, 16)
+    stream.say(part(4, part(1, job) + part(4, facts) + part(5, packed)))
+    print("prepared", len(packed), flush=True)
+    sys.stdin.read()
+    channel.close()
 
 
 # ---- HTTP/2 by hand ----
@@ -233,6 +318,32 @@ class Calls:
                 self.take(kind, flags, stream, body)
 
 
+class Unread(Calls):
+    """A call that says this, and makes no room for what it is told."""
+
+    def __init__(self, address, path, data):
+        self.data = b"\0" + struct.pack(">I", len(data)) + data
+        super().__init__(address, path, 1, len(self.data), None)
+
+    def send(self):
+        for stream, left in self.left.items():
+            n = min(left, self.window, self.windows[stream], 16384)
+            while n > 0:
+                at = len(self.data) - left
+                self.socket.sendall(frame(DATA, 0, stream, self.data[at:at + n]))
+                left -= n
+                self.window -= n
+                self.windows[stream] -= n
+                n = min(left, self.window, self.windows[stream], 16384)
+            self.left[stream] = left
+
+
+def unread(address, n):
+    call = Unread(address, "/cachew.v1.Fleet/Attach", worker_hello(77, n))
+    print("connected", flush=True)
+    call.run(len(call.data))
+
+
 def silent(address, n, method="/cachew.v1.Jobs/Attach"):
     Calls(address, method, n, 0, None).run(0)
 
@@ -303,9 +414,63 @@ class Dispatcher(grpc.GenericRpcHandler):
             pass
 
 
+class Listing(Dispatcher):
+    """Of a trainer."""
+
+    def service(self, details):
+        if details.method == "/cachew.v1.Admin/Info":
+            reply = part(1, "attack") + num(2, 2) + num(3, 1)
+            return grpc.unary_unary_rpc_method_handler(lambda _request, _context: reply, request_deserializer=raw, response_serializer=raw)
+        if details.method == "/cachew.v1.Jobs/Attach":
+            return grpc.stream_stream_rpc_method_handler(self.serve, request_deserializer=raw, response_serializer=raw)
+        return None
+
+    def serve(self, requests, _context):
+        next(requests)
+        rows = b"".join(part(1, fixed(1, i + 1) + part(2, "127.0.0.1:%d" % (i % 60000 + 1))) for i in range(self.n))
+        out = part(6, part(1, part(1, "x")))
+        facts = num(2, 1000) + num(3, 2000) + num(4, 2) + out + num(13, 16)
+        yield num(1, 1) + part(2, part(1, "j") + num(3, 1) + part(4, facts) + num(10, 1 << 20) + part(11, b"") + num(12, 100))
+        yield num(1, 1) + part(3, rows)
+        print("done", flush=True)
+        for _ in requests:
+            pass
+
+
+class Telling(Dispatcher):
+    """Of workers, to one after the other: too many keys, and a job of too many consumers."""
+    turn = 0
+
+    def serve(self, requests, _context):
+        next(requests)
+        Telling.turn += 1
+        head = num(1, 1)
+        yield head + part(2, num(1, 3000) + num(2, 600000))
+        if Telling.turn == 1:
+            for i in range(self.n):
+                yield head + part(10, part(1, struct.pack("<QQ", i, 0)) + part(2, "default") + num(3, 1))
+        else:
+            yield head + part(4, part(1, "j") + part(2, graph(1 << 40, 1)) + num(6, self.n))
+        for _ in requests:
+            pass
+        print("done", flush=True)
+
+
+def listed(address, n):
+    serve(address, Listing(n))
+
+
+def told(address, n):
+    serve(address, Telling(n))
+
+
 def dispatcher(address, n):
+    serve(address, Dispatcher(n))
+
+
+def serve(address, handler):
     from concurrent import futures
-    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[Dispatcher(n)])
+    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[handler])
     port = server.add_insecure_port(address)
     server.start()
     print("ready %s:%d" % (address.rsplit(":", 1)[0], port), flush=True)

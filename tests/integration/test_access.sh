@@ -134,6 +134,27 @@ case_tokens() {
     no_token_is_told
 }
 
+# A forked trainer calls through a relay, which shows the token for it: from the file, and again when that has another one.
+case_relay() {
+    local kind loader=("$CACHEW_TESTS/fork_loader_libcachew")
+    begin_with_tokens
+    echo '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "shuffle"}, {"op": "batch", "size": 4}]}' >"$work/loader.json"
+    export CACHEW_BIN_DIR=$CACHEW_BIN
+    CACHEW_TOKEN_FILE=$work/vision timeout 300 "${loader[@]}" "$DISPATCHER" "$work/loader.json" >"$work/loader.out" 2>"$work/loader.log" ||
+        fail "status $?: $(cat "$work/loader.log")"
+    same batches "$(seq 0 249)" "$(sort -n "$work/loader.out")"
+    "$as" vision jobs --json | says '"name":"loader".*"tenant":"vision"' || fail "the job is not of the token's tenant"
+    "$as" vision remove loader || fail "remove"
+    expect_error none "a token is needed here" env -u CACHEW_TOKEN_FILE "${loader[@]}" "$DISPATCHER" "$work/loader.json"
+    for kind in worker audio; do # (of audio there is no such job, and it may begin its own)
+        CACHEW_TOKEN_FILE=$work/$kind timeout 300 "${loader[@]}" "$DISPATCHER" "$work/loader.json" >"$work/$kind.out" 2>"$work/$kind.log"
+        [ $? -eq 0 ] || echo refused >"$work/$kind.refused"
+    done
+    [ -e "$work/worker.refused" ] || fail "a worker's token is a trainer's"
+    [ ! -e "$work/audio.refused" ] || fail "another tenant: $(cat "$work/audio.log")"
+    no_token_is_told
+}
+
 # Files of the state are the dispatcher's user's alone.
 case_private_state() {
     umask 000

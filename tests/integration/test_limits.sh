@@ -80,6 +80,78 @@ case_silent() {
     wait_for two || fail "$(cat "$work/two.log")"
     works after
 }
+# Workers that hold very many unknown jobs and read nothing of what they are told of them: each is let go, and all that waited for them is
+# given back although their connections stay. More of them than a hello may have are refused.
+case_unread() {
+    local before i
+    begin_dispatcher
+    begin_worker w
+    attack held "$DISPATCHER" 20000
+    before=$(rss_mb dispatcher)
+    for i in 1 2 3 4 5 6 7 8; do begin_attack "unread$i" unread "$DISPATCHER" 16000; done
+    works meanwhile
+    for i in 1 2 3 4 5 6 7 8; do wait_for "unread$i" || fail "$(cat "$work/unread$i.log")"; done
+    below "MiB" $((before + 150)) "$(rss_mb dispatcher)"
+    works after
+}
+# Names and sizes of pipelines.
+case_pipelines() {
+    local before
+    begin_dispatcher
+    begin_worker w
+    before=$(rss_mb dispatcher)
+    attack pipelines "$DISPATCHER"
+    works after
+    below "MiB" $((before + 300)) "$(rss_mb dispatcher)"
+    below "KiB of state" 1024 "$(du -sk "$work/state" | cut -f1)"
+}
+# A worker says that the list of files is 100 MB long, 50 million values (in 10 KB): the workers that are told of it refuse it within their budget.
+case_manifest() {
+    command -v zstd >/dev/null || skip "the package zstd is not here"
+    begin_dispatcher --heartbeat 1m
+    mkfifo "$work/hold"
+    begin evil bash -c 'exec "$0" manifest "$1" 100 <"$2"' "$(dirname "$0")/attack.py" "$DISPATCHER" "$work/hold"
+    exec 8>"$work/hold"
+    ask_until "the stranger is a worker" has_worker
+    echo '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "batch", "size": 1}]}' >"$work/small.json"
+    begin trainer "$cachew" run "$work/small.json" --dispatcher "$DISPATCHER" --timeout 120s
+    wait_until "it is prepared" grep -q prepared "$work/evil.out"
+    begin_worker w --budget 128M
+    ask_until "the job has failed" is_gone trainer
+    end evil KILL
+    exec 8>&-
+    wait_for trainer && fail "the list of files is believed"
+    grep -q "the list of files takes [0-9]* bytes of memory" "$work/trainer.log" || fail "$(cat "$work/trainer.log")"
+    below "MiB" 600 "$(rss_mb w)"
+    below "MiB of the dispatcher" 200 "$(rss_mb dispatcher)"
+    works after
+}
+has_worker() { [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | wc -l)" -gt 0 ]; }
+# A dispatcher names 20,000 workers: the trainer obeys when it is interrupted.
+case_listed() {
+    begin_attack evil listed "$own_host:0" 20000
+    wait_until "a dispatcher ready" is_ready_or_gone evil
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/evil.out")
+    echo '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "batch", "size": 1}]}' >"$work/small.json"
+    begin trainer "$cachew" run "$work/small.json" --dispatcher "$DISPATCHER" --timeout 300s
+    wait_until "the dispatcher has said all" grep -q '^done' "$work/evil.out"
+    end trainer INT
+    below "MiB" 800 "$(awk '/^VmHWM/ {print int($2 / 1024)}' "/proc/${pid_of[evil]}/status")"
+    [ -z "${pid_of[trainer]-}" ] || fail "the trainer is still there"
+    DISPATCHER=
+}
+# A dispatcher tells a worker of more keys, or more consumers, than there may be: the worker leaves it.
+case_told() {
+    begin_attack evil told "$own_host:0" 5000
+    wait_until "a dispatcher ready" is_ready_or_gone evil
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/evil.out")
+    begin worker "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
+    wait_until "the worker has left twice" has_left_twice
+    below "MiB" 200 "$(rss_mb worker)"
+    end worker
+    DISPATCHER=
+}
+has_left_twice() { [ "$(grep -c '^done' "$work/evil.out")" -ge 2 ]; }
 # Calls that announce 2 MiB and never end: few are read at a time, and none for long.
 case_halves() {
     local before

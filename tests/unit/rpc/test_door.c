@@ -85,6 +85,39 @@ static void test_unread(void **state)
     world_close(&world);
 }
 
+static void look_for_end(void *arg)
+{
+    struct world *world = arg;
+    if (cw_server_calls(world->server).open == 0)
+        world_poke(world);
+    world->quiet_closed = cw_server_calls(world->server).open == 0;
+}
+
+/* The server ends the stream of a client that reads nothing: what waited for it is given back although
+ * it stays. */
+static void test_end_unread(void **state)
+{
+    struct world world;
+    (void)state;
+    world_open(&world, "127.0.0.1:0");
+    struct inbox deaf = {.world = &world};
+    struct cw_buf *buf = pattern_buf(1u << 20, 1), *last = cw_buf_copy("fail", 4);
+    deaf.stream = cw_channel_stream(world.channel, "/test.S/Echo", &inbox_cb, &deaf);
+    cw_stream_pause(deaf.stream, true);
+    for (size_t i = 0; i < 8; i++)
+        cw_stream_send(deaf.stream, &buf, 1);
+    cw_stream_send(deaf.stream, &last, 1);
+    cw_buf_unref(buf);
+    cw_buf_unref(last);
+    struct cw_timer *timer = cw_timer_new(world.loop, look_for_end, &world);
+    cw_timer_start(timer, 100, 100);
+    world_wait(&world, &world.quiet_closed);
+    assert_true(deaf.n < 8);
+    cw_timer_free(timer);
+    inbox_fini(&deaf);
+    world_close(&world);
+}
+
 static void test_large_request(void **state)
 {
     struct world world;
@@ -102,8 +135,8 @@ static void test_large_request(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_silent), cmocka_unit_test(test_spoken),
-                                       cmocka_unit_test(test_unread),
-                                       cmocka_unit_test(test_large_request)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_silent), cmocka_unit_test(test_spoken), cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_end_unread), cmocka_unit_test(test_large_request)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
