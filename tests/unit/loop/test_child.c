@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/cm.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,6 +150,103 @@ static void missing_programs_are_errors(void **state)
     assert_int_equal(child.pid, 0);
 }
 
+static size_t open_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* Starts a child with ever more descriptors until it can be started. Returns how often it could not:
+ * the error says why, and nothing that was opened stays open. */
+static int start_with_few_descriptors(void)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    struct rlimit before, few;
+    struct cw_child child;
+    size_t n = open_descriptors();
+    int failures = 0, rc = -1;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    for (few.rlim_cur = 0; few.rlim_cur < 200; few.rlim_cur++) {
+        struct cw_err err = {0};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        rc = cw_child_start(&child, argv, NULL, 0, &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        if (rc == 0)
+            break;
+        failures++;
+        assert_string_equal(err.msg, "cannot start /bin/true: Too many open files");
+        assert_true(child.pid == 0 && child.stdin_fd < 0 && child.stdout_fd < 0);
+        assert_int_equal(open_descriptors(), n);
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(cw_child_stop(&child, LONG_MS), 0);
+    return failures;
+}
+
+/* There may be none for the first pipe, for the second, or for one end of it. */
+static void too_few_descriptors_are_an_error(void **state)
+{
+    (void)state;
+    assert_true(start_with_few_descriptors() >= 4);
+    /* A pipe's end that would be the parent's closed stdin is moved away from there. */
+    int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 500);
+    assert_true(input >= 500);
+    close(STDIN_FILENO);
+    assert_true(start_with_few_descriptors() >= 4);
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    close(input);
+}
+
+static void a_file_for_stderr_that_cannot_be_made(void **state)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    struct cw_child child;
+    struct cw_err err = {0};
+    size_t n = open_descriptors();
+
+    (void)state;
+    assert_int_equal(cw_child_start(&child, argv, "/nonexistent/log", 0, &err), CW_E_NOT_FOUND);
+    assert_string_equal(err.msg, "cannot start /bin/true: No such file or directory");
+    assert_int_equal(open_descriptors(), n);
+}
+
+/* What it is told lies in its stdin before it runs, and what comes behind is not mixed with it. */
+static void is_told_a_line(void **state)
+{
+    static const char *const argv[] = {"/bin/sh", "-c", "read a; read b; echo $a-$b", NULL};
+    struct cw_child child;
+    struct cw_err err = {0};
+    char line[16];
+
+    (void)state;
+    assert_int_equal(cw_child_start_told(&child, argv, "secret", &err), CW_OK);
+    assert_int_equal(write(child.stdin_fd, "more\n", 5), 5);
+    assert_int_equal(cw_child_read_line(&child, LONG_MS, line, sizeof(line), NULL), CW_OK);
+    assert_string_equal(line, "secret-more");
+    assert_int_equal(cw_child_stop(&child, LONG_MS), 0);
+}
+
+static void a_line_that_is_too_long(void **state)
+{
+    struct cw_child child = start("echo 0123456789; exec cat >/dev/null");
+    struct cw_err err = {0};
+    char line[8];
+
+    (void)state;
+    assert_int_equal(cw_child_read_line(&child, LONG_MS, line, sizeof(line), &err), CW_E_LIMIT);
+    assert_non_null(strstr(err.msg, "wrote a line of more than 7 bytes"));
+    cw_child_stop(&child, LONG_MS);
+}
+
 static void our_programs_are_found(void **state)
 {
     char dir[] = "/tmp/cw_test_find_XXXXXX", file[64], path[4096];
@@ -171,9 +271,15 @@ static void our_programs_are_found(void **state)
     rmdir(dir);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(talks_over_pipes),        cmocka_unit_test(its_end_is_told),
-    cmocka_unit_test(the_stubborn_are_killed), cmocka_unit_test(starts_clean),
-    cmocka_unit_test(stderr_goes_to_a_file),   cmocka_unit_test(missing_programs_are_errors),
-    cmocka_unit_test(our_programs_are_found)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(talks_over_pipes),
+                                          cmocka_unit_test(its_end_is_told),
+                                          cmocka_unit_test(the_stubborn_are_killed),
+                                          cmocka_unit_test(starts_clean),
+                                          cmocka_unit_test(stderr_goes_to_a_file),
+                                          cmocka_unit_test(missing_programs_are_errors),
+                                          cmocka_unit_test(too_few_descriptors_are_an_error),
+                                          cmocka_unit_test(a_file_for_stderr_that_cannot_be_made),
+                                          cmocka_unit_test(is_told_a_line),
+                                          cmocka_unit_test(a_line_that_is_too_long),
+                                          cmocka_unit_test(our_programs_are_found)};
 CW_TESTS_MAIN(tests)
