@@ -6,13 +6,11 @@
 
 /* As in unistd.h, which may not be included before a source has said what it wants of it. */
 void _exit(int status) __attribute__((noreturn));
-/* gcc's; absent in programs of the simulation's actors (coverage_actor.c). */
-void __gcov_dump(void) __attribute__((weak));
+void __gcov_dump(void); /* gcc's */
 
 __attribute__((noreturn, unused)) static inline void cw_coverage_exit(int status)
 {
-    if (__gcov_dump)
-        __gcov_dump();
+    __gcov_dump();
     _exit(status);
 }
 #define _exit(status) cw_coverage_exit(status)
