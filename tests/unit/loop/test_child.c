@@ -247,6 +247,23 @@ static void a_line_that_is_too_long(void **state)
     cw_child_stop(&child, LONG_MS);
 }
 
+/* Somebody else has waited for it, so its status is not known. A signal then goes to nobody: least
+ * of all to process group 0, which is ours. */
+static void who_was_waited_for_by_others(void **state)
+{
+    struct cw_child child = start("exit 3"), never = {0};
+    int status = 0;
+
+    (void)state;
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_false(cw_child_is_alive(&child));
+    cw_child_kill(&child, SIGKILL);
+    assert_int_equal(cw_child_stop(&child, LONG_MS), 0);
+    cw_child_kill(&never, SIGKILL);
+    assert_int_equal(cw_child_stop(&never, LONG_MS), 0);
+}
+
 static void our_programs_are_found(void **state)
 {
     char dir[] = "/tmp/cw_test_find_XXXXXX", file[64], path[4096];
@@ -264,6 +281,11 @@ static void our_programs_are_found(void **state)
     assert_string_equal(path, file);
     assert_int_equal(cw_child_find("no-such-program", path, sizeof(path), &err), CW_E_NOT_FOUND);
     assert_non_null(strstr(err.msg, dir));
+    char cut[16]; /* no path is cut */
+    assert_int_equal(cw_child_find("some-program", cut, sizeof(cut), &err), CW_E_NOT_FOUND);
+    setenv("CACHEW_BIN_DIR", "", 1); /* as if it were not set */
+    assert_int_equal(cw_child_find("some-program", path, sizeof(path), &err), CW_E_NOT_FOUND);
+    assert_null(strstr(err.msg, dir));
     unsetenv("CACHEW_BIN_DIR");
     /* beside this one */
     assert_int_equal(cw_child_find("test_loop_child", path, sizeof(path), &err), CW_OK);
@@ -281,5 +303,6 @@ static const struct CMUnitTest tests[] = {cmocka_unit_test(talks_over_pipes),
                                           cmocka_unit_test(a_file_for_stderr_that_cannot_be_made),
                                           cmocka_unit_test(is_told_a_line),
                                           cmocka_unit_test(a_line_that_is_too_long),
+                                          cmocka_unit_test(who_was_waited_for_by_others),
                                           cmocka_unit_test(our_programs_are_found)};
 CW_TESTS_MAIN(tests)
