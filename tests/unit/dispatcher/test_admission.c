@@ -492,7 +492,8 @@ static void a_token_of_long_ago_while_others_are_there(void **state)
     (void)state;
     enum { NOW = CW_EPOCHS_AHEAD + 20 };
     char name[] = "a";
-    Cachew__V1__JobOptions options = CACHEW__V1__JOB_OPTIONS__INIT;
+    Cachew__V1__JobOptions options;
+    cachew__v1__job_options__init(&options);
     options.name = name;
     options.epochs = 200;
     options.mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
