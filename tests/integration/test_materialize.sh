@@ -37,6 +37,34 @@ case_read_back() {
     done
 }
 
+# What was written to a store is read back from a copy of it, which is made whole again where it is damaged or incomplete.
+back_from() { # STORE DIR
+    materialize written "$work/sparse.json" "chunks:$1" --seed 7 --shard-bytes 300K
+    "$cachew" cache fetch "$1" "$2" >"$work/fetch.out" || fail "fetch"
+    printf 'X' | dd of="$2/part-00001.chunk" bs=1 seek=3000 conv=notrunc status=none
+    rm "$2/part-00000.chunk"
+    same "copied again" "2 $(($(field shards "$work/written.out") - 2))" "$("$cachew" cache fetch "$1" "$2" --json | sed 's/.*"chunks":\([0-9]*\).*"there":\([0-9]*\).*/\1 \2/')"
+    write_back back "$2" ", {\"op\": \"batch\", \"size\": $(sed -n 's/.*"size": \([0-9]*\)}.*/\1/p' "$work/sparse.json" | tail -n 1)}"
+    run back "$work/back.json" --threads 1
+    same "read back" "$(hashes sparse)" "$(hashes back)"
+}
+case_stores() {
+    write_pipelines
+    run sparse "$work/sparse.json" --seed 7 --threads 1
+    mkdir "$work/store"
+    back_from "dir:$work/store" "$work/copy"
+    expect_error nothing 'there is no chunk' "$cachew" cache fetch "dir:$work/photos" "$work/none"
+    expect_error nowhere 'no such directory' "$cachew" cache fetch "dir:$work/store" "$work/a/b/c"
+}
+case_gluster() {
+    . "$(dirname "$0")/../support/glusterd.sh"
+    write_pipelines
+    gluster_begin
+    gluster_volume one 1
+    run sparse "$work/sparse.json" --seed 7 --threads 1
+    back_from "$(gluster_url one)/set?timeout=60s" "$work/copy"
+}
+
 # Killed before and behind each shard in turn: the same command goes on, and the bytes are those of a run that nothing befell.
 case_killed() {
     local fault point n status
