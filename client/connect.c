@@ -237,8 +237,9 @@ void cachew_disconnect(struct cachew_client *client)
     /* The client's thread still serves these jobs, so it is better to leak the client than to free
      * it. */
     if (atomic_load(&client->jobs) != 0) {
-        cw_log_error("client", "cachew_disconnect: %d jobs are still open",
-                     atomic_load(&client->jobs));
+        int open = atomic_load(&client->jobs);
+        cw_log_error("client", "cachew_disconnect: %d job%s still open", open,
+                     open == 1 ? " is" : "s are");
         return;
     }
     client_free(client);

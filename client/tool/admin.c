@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/model/short_reason.h"
 #include "client/tool/tool.h"
 #include "rpc/rpc.h"
 #include "wire/wire.h"
@@ -74,8 +75,12 @@ int tool_admin_call_within(const char *address, const char *method, int64_t time
     cw_channel_close(channel);
     cw_rpc_free(rpc);
     cw_loop_free(loop);
-    if (call.rc == CW_E_UNAVAILABLE || call.rc == CW_E_TIMEOUT)
-        return cw_err_wrap(err, "cannot ask the dispatcher at %s", address);
+    if (call.rc == CW_E_UNAVAILABLE || call.rc == CW_E_TIMEOUT) {
+        char why[256];
+        cw_short_reason(address, err->msg, why, sizeof(why));
+        return cw_err_set(err, call.rc, "cannot ask the dispatcher at %s: %s%s", address, why,
+                          strstr(why, "refused") ? ": is cachew-dispatcher running there?" : "");
+    }
     if (call.rc < 0) /* The answer's text begins with the address already. */
         return call.rc;
     *ret_reply = call.reply;

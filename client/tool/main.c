@@ -34,5 +34,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int code = run(argc, argv);
+    tool_line_clear(); /* an interrupt may have left the line of progress */
     return code == TOOL_OK ? tool_flush_output() : code;
 }

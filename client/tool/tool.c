@@ -136,17 +136,17 @@ bool tool_line_wanted(void)
     return isatty(STDERR_FILENO) && !(term && !strcmp(term, "dumb"));
 }
 
-static size_t terminal_columns(void)
+static size_t columns_of(int fd)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10)
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 10)
         return size.ws_col;
     return 80;
 }
 
 void tool_line_show(const char *text)
 {
-    size_t n = CW_MIN(strlen(text), terminal_columns() - 1);
+    size_t n = CW_MIN(strlen(text), columns_of(STDERR_FILENO) - 1);
     fprintf(stderr, "\r%.*s\033[K", (int)n, text);
     fflush(stderr);
     line_shown = true;
@@ -226,6 +226,8 @@ void tool_json_number(struct cw_str *out, const char *key, uint64_t number)
 
 /* ---- tables ---- */
 
+#define COLUMNS_MAX 32
+
 void tool_table_init(struct tool_table *table, size_t columns, const char *const *heads)
 {
     *table = (struct tool_table){.columns = columns};
@@ -244,17 +246,48 @@ void tool_table_add(struct tool_table *table, const char *fmt, ...)
     table->cells[table->cells_n++] = cw_mem_strdup(text);
 }
 
+static bool is_hidden(const struct tool_table *table, size_t column)
+{
+    return (table->hidden >> column) & 1;
+}
+
+/* Sets the width of each column, 0 for those that are hidden. Returns the width of the table. */
+static size_t measure(const struct tool_table *table, size_t *ret_widths)
+{
+    size_t all = 0;
+    CW_ASSERT(table->columns <= COLUMNS_MAX);
+    memset(ret_widths, 0, COLUMNS_MAX * sizeof(ret_widths[0]));
+    for (size_t i = 0; i < table->cells_n; i++) {
+        size_t *width = &ret_widths[i % table->columns];
+        if (!is_hidden(table, i % table->columns))
+            *width = CW_MAX(*width, strlen(table->cells[i]));
+    }
+    for (size_t c = 0; c < table->columns; c++)
+        all += ret_widths[c] > 0 ? ret_widths[c] + 2 : 0;
+    return all > 0 ? all - 2 : 0;
+}
+
+void tool_table_fit(struct tool_table *table, const char *const *drop, size_t width)
+{
+    size_t widths[COLUMNS_MAX];
+    for (; *drop && measure(table, widths) > width; drop++)
+        for (size_t c = 0; c < table->columns; c++)
+            if (strcmp(table->cells[c], *drop) == 0)
+                table->hidden |= UINT32_C(1) << c;
+}
+
 void tool_table_print(struct tool_table *table, FILE *out)
 {
-    size_t widths[32] = {0};
-    CW_ASSERT(table->columns <= CW_ARRAY_LEN(widths));
-    for (size_t i = 0; i < table->cells_n; i++)
-        widths[i % table->columns] = CW_MAX(widths[i % table->columns], strlen(table->cells[i]));
+    size_t widths[COLUMNS_MAX], last = table->columns - 1;
+    (void)measure(table, widths);
+    while (last > 0 && is_hidden(table, last))
+        last--;
     for (size_t i = 0; i < table->cells_n; i++) {
-        if ((i + 1) % table->columns == 0)
+        size_t column = i % table->columns;
+        if (column == last)
             fprintf(out, "%s\n", table->cells[i]);
-        else
-            fprintf(out, "%-*s  ", (int)widths[i % table->columns], table->cells[i]);
+        else if (!is_hidden(table, column))
+            fprintf(out, "%-*s  ", (int)widths[column], table->cells[i]);
     }
 }
 
@@ -263,6 +296,35 @@ void tool_table_fini(struct tool_table *table)
     for (size_t i = 0; i < table->cells_n; i++)
         cw_mem_free(table->cells[i]);
     cw_mem_free(table->cells);
+}
+
+/* Returns how much of the text to print in a line of so many columns: up to a space, or to the end of
+ * the word if it is longer. */
+static size_t line_length(const char *text, size_t width)
+{
+    size_t n = strcspn(text, "\n"), at = width;
+    if (n <= width)
+        return n;
+    while (at > 0 && text[at] != ' ')
+        at--;
+    return at > 0 ? at : CW_MIN(n, width + strcspn(text + width, " \n"));
+}
+
+void tool_print_lines(const char *text, int indent)
+{
+    size_t width = isatty(STDOUT_FILENO) ? columns_of(STDOUT_FILENO) : SIZE_MAX;
+    while (*text) {
+        size_t all = strcspn(text, "\n");
+        for (int more = 0; all > 0; more = 2) {
+            size_t room = width - CW_MIN(width - 1, (size_t)(indent + more));
+            size_t n = CW_MIN(line_length(text, room), all);
+            printf("%*s%.*s\n", indent + more, "", (int)n, text);
+            n += text[n] == ' ';
+            text += n;
+            all -= n;
+        }
+        text += *text == '\n';
+    }
 }
 
 void tool_listing_print(const struct tool_listing *listing, const void *reply, size_t n, bool json)
@@ -280,6 +342,8 @@ void tool_listing_print(const struct tool_listing *listing, const void *reply, s
     tool_table_init(&table, listing->columns, listing->heads);
     for (size_t i = 0; i < n; i++)
         listing->add_cells(&table, reply, i);
+    if (listing->drop && isatty(STDOUT_FILENO))
+        tool_table_fit(&table, listing->drop, columns_of(STDOUT_FILENO));
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
 }

@@ -132,12 +132,20 @@ struct tool_table {
     size_t columns;
     char **cells;
     size_t cells_n, cap;
+    uint32_t hidden; /* a bit mask of columns that are not printed */
 };
 void tool_table_init(struct tool_table *table, size_t columns, const char *const *heads);
 /* Appends a cell. Cells are added row by row. */
 void tool_table_add(struct tool_table *table, const char *fmt, ...) CW_PRINTF(2, 3);
 void tool_table_print(struct tool_table *table, FILE *out);
+/* Hides columns, by their heads and in this order, until the table is no wider. `drop` ends with
+ * NULL. */
+void tool_table_fit(struct tool_table *table, const char *const *drop, size_t width);
 void tool_table_fini(struct tool_table *table);
+
+/* Prints lines of text to standard output, each indented by so many spaces. On a terminal, longer lines
+ * are broken between words, and what follows is indented by two more. */
+void tool_print_lines(const char *text, int indent);
 
 /* How a reply that is a list is printed: as a table, or as one JSON object per line. */
 struct tool_listing {
@@ -145,6 +153,9 @@ struct tool_listing {
     size_t columns;
     void (*add_cells)(struct tool_table *table, const void *reply, size_t i);
     void (*add_members)(struct cw_str *out, const void *reply, size_t i);
+    /* On a terminal that is too narrow these columns are left out, in this order; ends with NULL. NULL:
+     * none is. */
+    const char *const *drop;
 };
 void tool_listing_print(const struct tool_listing *listing, const void *reply, size_t n, bool json);
 

@@ -28,5 +28,6 @@ foreach(page IN ITEMS cachew.1 cachew-dispatcher.8 cachew-worker.8)
 endforeach()
 
 install(FILES deploy/systemd/cachew-dispatcher.service deploy/systemd/cachew-worker.service DESTINATION lib/systemd/system)
+install(FILES deploy/completion/cachew.bash DESTINATION share/bash-completion/completions RENAME cachew)
 install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN man EXCLUDE)

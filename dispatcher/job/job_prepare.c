@@ -132,11 +132,16 @@ static struct cw_buf *take_manifest(Cachew__V1__Prepared *prepared)
 void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared)
 {
     struct cw_err err = {0};
+    CW_STR_AUTO who = {0};
+    /* Of several workers one may be of another build, without an operator that the others have. */
+    if (job->preparing && job->d->workers_n > 1)
+        cw_str_addf(&who, " (worker %s says so, of version %s)", job->preparing->address,
+                    job->preparing->version ? job->preparing->version : "?");
     job->prepared_by = job->preparing ? job->preparing->id : 0;
     cw_job_set_preparing(job, NULL);
     if (prepared->code != 0)
-        cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s",
-                   prepared->error);
+        cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s%s",
+                   prepared->error, cw_str_text(&who));
     else if (prepared->manifest.len > CW_MANIFEST_MAX)
         cw_err_set(&err, CW_E_LIMIT, "a list of files of %zu bytes, the limit is %zu",
                    prepared->manifest.len, CW_MANIFEST_MAX);

@@ -262,6 +262,7 @@ int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
         job->secrets_unstored = false;
     }
     if (rc == 0 && d->jobs_n > 0)
-        cw_log_info(CW_LOG_MOD, "%zu jobs loaded from %s", d->jobs_n, d->options.state_dir);
+        cw_log_info(CW_LOG_MOD, "%zu job%s loaded from %s", d->jobs_n, d->jobs_n == 1 ? "" : "s",
+                    d->options.state_dir);
     return rc;
 }

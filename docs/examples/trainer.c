@@ -3,6 +3,8 @@
  *
  *     trainer DATA_DIR [DISPATCHER [EPOCHS]]
  *
+ * Compile it with `cc -O3 trainer.c $(pkg-config --cflags --libs cachew) -lm`.
+ *
  * DATA_DIR holds the four idx files (Debian: /usr/share/datasets/fashion-mnist). DISPATCHER
  * defaults to "local:", a private service that needs no set-up; give HOST:PORT to train from a
  * cluster: nothing else changes. */

@@ -185,6 +185,43 @@ case_table() {
     check_json
     end dispatcher || fail "the dispatcher does not end well"
 }
+# What bash completes.
+completed() { # WORD...
+    PATH=$CACHEW_BIN:$PATH bash -c '. "$0" && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _cachew && echo "${COMPREPLY[*]}"' "$completion" "$@"
+}
+completes() { # WANT WORD...
+    local want=$1
+    shift
+    same "$*" "$want" "$(completed "$@")"
+}
+case_completion() {
+    completion=$(realpath "$(dirname "$0")/../../deploy/completion/cachew.bash")
+    completes explain cachew exp
+    completes explain cachew help exp
+    completes "--skip-bad" cachew run --ski
+    completes fetch cachew cache fe
+    completes "--json" cachew cache fetch --js
+    (cd "$work" && touch some.json && completes some.json cachew run so) || exit 1
+    [[ " $(completed cachew '') " == *" run check "* ]] || fail "the commands are not listed"
+}
+# On a narrow terminal lists leave out what matters least, and long lines of explain are broken.
+case_narrow() {
+    command -v script >/dev/null || skip "script is not here (package bsdutils)"
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 100}, {"op": "batch", "size": 10}]}' >"$work/dense.json"
+    begin_dispatcher
+    begin_worker w1
+    run night "$work/dense.json" --name night
+    same "wide" "1 1" "$(on_terminal 250 jobs | grep -c 'WORKER TIME') $(on_terminal 250 jobs | grep -c night)"
+    for command in jobs workers "explain night"; do
+        on_terminal 80 "$command" >"$work/narrow.out"
+        [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$work/narrow.out")" -le 80 ] || fail "$command: $(cat "$work/narrow.out")"
+        grep -qE 'night|ready' "$work/narrow.out" || fail "$command: $(cat "$work/narrow.out")"
+    done
+}
+on_terminal() { # COLUMNS COMMAND...
+    local wide=$1
+    script -qec "stty cols $wide rows 24; '$cachew' $2 --dispatcher '$DISPATCHER'" /dev/null </dev/null | tr -d '\r'
+}
 # What each command says without a dispatcher: what it is for; that it does not know an option or a word; and that nobody is there.
 case_arguments() {
     local command status commands asking

@@ -108,9 +108,13 @@ static void print_nodes(const char *inputs)
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < s->n; i++)
         add_node(&table, s, i);
-    printf("\nWhat caching could do in an epoch, its elements one by one (%.0f outputs measured; * "
-           "is cached):\n",
-           s->elements_measured);
+    CW_STR_AUTO head = {0};
+    cw_str_addf(&head,
+                "What caching could do in an epoch, its elements one by one (%.0f outputs "
+                "measured; * is cached):",
+                s->elements_measured);
+    puts("");
+    tool_print_lines(cw_str_text(&head), 0);
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
     cw_autocache_snapshot_free(s);
@@ -124,7 +128,7 @@ static void print_decisions(const Cachew__V1__ExplainReply *reply)
         const Cachew__V1__Decision *d = reply->decisions[i];
         CW_STR_AUTO line = {0};
         tool_decision_text(d, &line);
-        printf("  %s\n", cw_str_text(&line));
+        tool_print_lines(cw_str_text(&line), 2);
     }
     if (reply->n_decisions == 0)
         printf("  none yet\n");
@@ -134,28 +138,36 @@ static void print_decisions(const Cachew__V1__ExplainReply *reply)
 static void print_now(const Cachew__V1__ExplainReply *reply)
 {
     printf("\nNow:\n");
-    for (size_t i = 0; i < reply->n_says; i++)
-        printf("  %s %s: %s: %s\n", reply->says[i]->kind, reply->says[i]->policy,
-               reply->says[i]->choice, reply->says[i]->reason);
+    for (size_t i = 0; i < reply->n_says; i++) {
+        CW_STR_AUTO line = {0};
+        cw_str_addf(&line, "%s %s: %s: %s", reply->says[i]->kind, reply->says[i]->policy,
+                    reply->says[i]->choice, reply->says[i]->reason);
+        tool_print_lines(cw_str_text(&line), 2);
+    }
     if (!reply->now) {
-        printf("  Of caching nothing is to be decided: the dispatcher has no cache "
-               "(--cache-store), or the job is not prepared yet.\n");
+        tool_print_lines("Of caching nothing is to be decided: the dispatcher has no cache "
+                         "(--cache-store), or the job is not prepared yet.",
+                         2);
         return;
     }
-    printf("  autocache %s: %s\n", reply->now->policy, reply->now->reason);
+    CW_STR_AUTO line = {0};
+    cw_str_addf(&line, "autocache %s: %s", reply->now->policy, reply->now->reason);
+    tool_print_lines(cw_str_text(&line), 2);
     for (size_t k = 0; k < reply->now->n_candidates; k++)
-        printf("    %s\n", reply->now->candidates[k]);
+        tool_print_lines(reply->now->candidates[k], 4);
 }
 
 static void print_text(const Cachew__V1__ExplainReply *reply)
 {
     const Cachew__V1__JobRow *job = reply->job;
-    printf("Job %s%s%s, %s, epoch %llu", job->job_id, job->name[0] != '\0' ? " " : "", job->name,
-           job->state, (unsigned long long)job->epoch);
+    CW_STR_AUTO head = {0};
+    cw_str_addf(&head, "Job %s%s%s, %s, epoch %llu", job->job_id, job->name[0] != '\0' ? " " : "",
+                job->name, job->state, (unsigned long long)job->epoch);
     if (job->epochs > 0)
-        printf(" of %llu", (unsigned long long)job->epochs);
-    printf(", autocache %s, %llu elements from the cache\n",
-           reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
+        cw_str_addf(&head, " of %llu", (unsigned long long)job->epochs);
+    cw_str_addf(&head, ", autocache %s, %llu elements from the cache\n",
+                reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
+    tool_print_lines(cw_str_text(&head), 0);
     tool_explain_standing(reply);
     tool_explain_bad(reply);
     tool_explain_operators(reply);

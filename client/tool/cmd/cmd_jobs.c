@@ -9,6 +9,10 @@ static const char *const heads[] = {"JOB",     "NAME",     "TENANT", "STATE",   
                                     "BATCHES", "ELEMENTS", "BYTES",  "CLIENTS",        "WAITS",
                                     "HITS",    "WORKERS",  "SHARE",  TOOL_USAGE_HEADS, "ERROR"};
 
+/* A name with WORKERS and CLIENTS is what a narrow terminal has room for. */
+static const char *const drop[] = {"COST",   "WORKER TIME", "BYTES", "ELEMENTS", "CPU", "SHARE",
+                                   "TENANT", "HITS",        "WAITS", "CLIENTS",  NULL};
+
 static void add_cells(struct tool_table *table, const void *reply, size_t i)
 {
     const Cachew__V1__JobRow *job = ((const Cachew__V1__ListJobsReply *)reply)->jobs[i];
@@ -92,7 +96,7 @@ int tool_cmd_jobs(int argc, char **argv)
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListJobs", &request.base,
                         &cachew__v1__list_jobs_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
-    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
+    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members, drop};
     tool_listing_print(&listing, message,
                        ((const Cachew__V1__ListJobsReply *)(const void *)message)->n_jobs, json);
     warn_of_files((const Cachew__V1__ListJobsReply *)(const void *)message);

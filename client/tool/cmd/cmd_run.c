@@ -56,7 +56,7 @@ static void show_progress(struct run *run)
     tool_print_count((double)run->sum.elements / seconds, &line);
     cw_str_add(&line, "/s ");
     tool_print_bytes((double)run->sum.bytes / seconds, &line);
-    cw_str_addf(&line, "/s %u workers", stats.workers);
+    cw_str_addf(&line, "/s %u worker%s", stats.workers, stats.workers == 1 ? "" : "s");
     struct cachew_waiting waiting = CACHEW_WAITING_INIT;
     if (cachew_job_waiting(run->job, &waiting) == 0 && waiting.since_ms >= WAITS_SHOWN_MS) {
         cw_str_addf(&line, " waits %lld s: %s", (long long)waiting.since_ms / 1000, waiting.text);

@@ -101,7 +101,7 @@ int tool_cmd_tenants(int argc, char **argv)
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListTenants", &request.base,
                         &cachew__v1__list_tenants_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
-    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
+    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members, NULL};
     tool_listing_print(&listing, message,
                        ((const Cachew__V1__ListTenantsReply *)(const void *)message)->n_tenants,
                        json);

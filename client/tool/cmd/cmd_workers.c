@@ -9,6 +9,8 @@
 static const char *const heads[] = {"WORKER", "ADDRESS", "STATE", "THREADS", "PID",   "IN HAND",
                                     "DONE",   "CPU",     "HOST",  "LOAD",    "MEMORY"};
 
+static const char *const drop[] = {"PID", "LOAD", "HOST", "THREADS", "MEMORY", NULL};
+
 static void add_cells(struct tool_table *table, const void *reply, size_t i)
 {
     const Cachew__V1__WorkerRow *worker = ((const Cachew__V1__ListWorkersReply *)reply)->workers[i];
@@ -98,7 +100,7 @@ int tool_cmd_workers(int argc, char **argv)
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListWorkers", &request.base,
                         &cachew__v1__list_workers_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
-    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
+    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members, drop};
     tool_listing_print(&listing, message,
                        ((const Cachew__V1__ListWorkersReply *)(const void *)message)->n_workers,
                        json);

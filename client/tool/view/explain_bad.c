@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bad elements of a job as `cachew explain` shows them. */
 #include "client/tool/bad_elements_file.h"
+#include "client/tool/tool.h"
 #include "client/tool/view/explain.h"
 
 void tool_explain_bad(const Cachew__V1__ExplainReply *reply)
@@ -20,6 +21,6 @@ void tool_explain_bad(const Cachew__V1__ExplainReply *reply)
                                                    .op = bad->op,
                                                    .reason = bad->reason};
         tool_bad_text(&element, &line);
-        printf("  %s\n", cw_str_text(&line));
+        tool_print_lines(cw_str_text(&line), 2);
     }
 }

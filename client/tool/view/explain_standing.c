@@ -23,18 +23,19 @@ static void print_threads(const Cachew__V1__TrainerWindow *w)
         CW_THREAD_USES(USE)
 #undef USE
     };
-    const char *before = "  their threads were  ";
+    CW_STR_AUTO out = {0};
+    const char *before = "their threads were  ";
     for (size_t n = 0; n < CW_ARRAY_LEN(uses); n++) {
         size_t most = 0;
         for (size_t i = 1; i < CW_ARRAY_LEN(uses); i++)
             most = uses[i].share > uses[most].share ? i : most;
         if (uses[most].share < LEAST_SHARE)
             break;
-        printf("%s%.0f %% %s", before, 100 * uses[most].share, uses[most].words);
+        cw_str_addf(&out, "%s%.0f %% %s", before, 100 * uses[most].share, uses[most].words);
         uses[most].share = 0;
         before = ", ";
     }
-    printf("%s", before[0] == ',' ? "\n" : "");
+    tool_print_lines(cw_str_text(&out), 2);
 }
 
 static void print_window(const Cachew__V1__TrainerWindow *w, size_t kept)
@@ -60,35 +61,46 @@ static void print_window(const Cachew__V1__TrainerWindow *w, size_t kept)
 void tool_explain_standing(const Cachew__V1__ExplainReply *reply)
 {
     const Cachew__V1__JobRow *job = reply->job;
+    CW_STR_AUTO out = {0};
     if (strcmp(job->autoplace, "off") != 0)
-        printf("Workers: %u, of these %u beside the trainer; autoplace %s wants %.0f remote and "
-               "%.0f local ones, the fair share of the remote ones is %.0f.\n",
-               job->assigned, job->local, job->autoplace, job->wanted, job->wanted_local,
-               job->granted);
+        cw_str_addf(
+            &out,
+            "Workers: %u, of these %u beside the trainer; autoplace %s wants %.0f remote and "
+            "%.0f local ones, the fair share of the remote ones is %.0f.\n",
+            job->assigned, job->local, job->autoplace, job->wanted, job->wanted_local,
+            job->granted);
     else if (job->wanted > 0)
-        printf("Workers: %u, of these %u beside the trainer; autoscale %s wants %.0f, its fair "
-               "share is %.0f.\n",
-               job->assigned, job->local, job->autoscale, job->wanted, job->granted);
+        cw_str_addf(
+            &out,
+            "Workers: %u, of these %u beside the trainer; autoscale %s wants %.0f, its fair "
+            "share is %.0f.\n",
+            job->assigned, job->local, job->autoscale, job->wanted, job->granted);
     else
-        printf("Workers: %u, of these %u beside the trainer: all that it may have (autoscale off); "
-               "its fair share of their time is %.2f.\n",
-               job->assigned, job->local, job->granted);
+        cw_str_addf(
+            &out,
+            "Workers: %u, of these %u beside the trainer: all that it may have (autoscale off); "
+            "its fair share of their time is %.2f.\n",
+            job->assigned, job->local, job->granted);
     if (*job->waits_for)
-        printf("A trainer has waited for %.1f s: %s.\n", (double)job->waits_ms / 1e3,
-               job->waits_for);
+        cw_str_addf(&out, "A trainer has waited for %.1f s: %s.\n", (double)job->waits_ms / 1e3,
+                    job->waits_for);
     if (job->other_files_n > 0)
-        printf("Workers that see other files than it was prepared with, and get nothing of it: %u. "
-               "%s\n",
-               job->other_files_n, job->other_files);
+        cw_str_addf(
+            &out,
+            "Workers that see other files than it was prepared with, and get nothing of it: %u. "
+            "%s\n",
+            job->other_files_n, job->other_files);
     enum cw_identity identity;
     if (cw_identity_parse(job->identity, "", &identity, NULL) == 0 && cw_identity_blind(identity))
-        printf("Its source files are identified by %s: %s.\n", job->identity,
-               cw_identity_blind(identity));
+        cw_str_addf(&out, "Its source files are identified by %s: %s.\n", job->identity,
+                    cw_identity_blind(identity));
     if (job->batches > 0)
-        printf(
+        cw_str_addf(
+            &out,
             "Its trainers took %llu batches, %llu bytes; %llu batches were copied on their side.\n",
             (unsigned long long)job->batches, (unsigned long long)job->taken_bytes,
             (unsigned long long)job->copies);
+    tool_print_lines(cw_str_text(&out), 0);
     print_window(reply->n_windows > 0 ? reply->windows[reply->n_windows - 1] : NULL,
                  reply->n_windows);
 }

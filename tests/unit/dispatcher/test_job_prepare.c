@@ -68,6 +68,27 @@ static void what_is_not_valid_is_named(void **state)
     assert_string_equal(strstr(job->error, "valid: ") + strlen("valid: "), why.msg);
 }
 
+/* In a fleet of different builds one worker may not know an operator: it is named. */
+static void a_worker_of_several_is_named(void **state)
+{
+    static char version[] = "1.2.3", no_such[] = "node \"x\" (x): there is no such operator";
+    (void)state;
+    for (int workers = 1; workers <= 2; workers++) {
+        struct cw_worker *worker = made_up_worker((uint64_t)workers, 1);
+        struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__COORDINATED);
+        Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+        worker->version = version;
+        prepared.code = CW_E_INVALID;
+        prepared.error = no_such;
+        cw_job_set_preparing(job, worker);
+        cw_job_prepared(job, &prepared);
+        assert_failed(job, CW_E_INVALID, no_such);
+        assert_int_equal(strstr(job->error, " (worker worker says so, of version 1.2.3)") != NULL,
+                         workers == 2);
+        worker->version = NULL;
+    }
+}
+
 static void nothing_is_not_valid(void **state)
 {
     (void)state;
@@ -95,6 +116,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(consumers_cannot_disagree_on_rows, made_up_begin,
                                         made_up_end),
         cmocka_unit_test_setup_teardown(what_is_not_valid_is_named, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_worker_of_several_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_is_not_valid, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(no_elements_and_no_end_is_no_job, made_up_begin,
                                         made_up_end),
