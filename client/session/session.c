@@ -19,6 +19,7 @@ static void session_tick(void *arg)
 {
     struct cw_session *session = arg;
     cw_session_drop_streams(session);
+    cw_session_note_unfetched(session, cw_clock_ms());
     cw_session_send_alive(session);
     cw_session_advance(session, true);
     cw_session_note_waits(session);
@@ -41,6 +42,7 @@ static void session_free(struct cw_session *session)
     for (size_t i = 0; i < n; i++)
         cw_worker_stream_close(session->streams[i]);
     cw_mem_free(session->streams);
+    cw_mem_free(session->unfetched);
     cw_local_workers_end(session->local);
     cw_ledger_fini(&session->ledger);
     cw_graph_unref(session->conf.graph);

@@ -53,6 +53,11 @@ struct cw_session {
     struct cw_ledger ledger;
     struct cw_worker_stream **streams; /* The streams to workers, which the session owns. */
     size_t streams_n, streams_cap;
+    /* The ids of listed workers to which there is no stream, since there are too many, and when the
+     * dispatcher was last told of them. */
+    uint64_t *unfetched;
+    size_t unfetched_n, unfetched_cap;
+    int64_t unfetched_ms;
     /* The local workers; NULL until the dispatcher asks for some. */
     struct cw_local_workers *local;
     struct cw_ack_schedule ack; /* The schedule decides when to acknowledge next. */
@@ -83,6 +88,9 @@ void cw_session_send_bye(struct cw_session *session);
 void cw_session_send_ack(struct cw_session *session);
 /* Returns false if no dispatcher is connected. */
 bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
+#define CW_SESSION_UNREAD_MAX ((size_t)1 << 20) /* While more waits to be sent, it is not said. */
+/* Says of all workers to which there is no stream that this client cannot reach them. */
+void cw_session_send_unfetched(struct cw_session *session);
 void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id);
 void cw_session_send_local_failed(struct cw_session *session, const char *error);
 /* Sends an acknowledgement if one is due: an empty one if there is nothing new. */
@@ -117,6 +125,9 @@ void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Worker
 void cw_session_count_workers(struct cw_session *session);
 /* Closes the streams to workers that have ended. */
 void cw_session_drop_streams(struct cw_session *session);
+/* Tells the dispatcher again, when it is due, of the workers from which this client does not
+ * fetch. */
+void cw_session_note_unfetched(struct cw_session *session, int64_t now);
 
 /* ---- session_waits.c ---- */
 /* Is called at each tick: notes for other threads what the job waits for. */

@@ -230,20 +230,33 @@ void cw_session_send_ack_when_due(struct cw_session *session)
         send_ack(session, session->ack.news);
 }
 
-bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
+static void send_lost(struct cw_session *session, uint64_t worker_id, const char *why)
 {
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__WorkerLost lost = CACHEW__V1__WORKER_LOST__INIT;
-    if (!session->welcome)
-        return false;
-    cw_ledger_settle(&session->ledger);
-    cw_session_send_ack(session); /* What has come from that worker is reported first. */
     lost.worker_id = worker_id;
     lost.error = (char *)(uintptr_t)why;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST;
     message.worker_lost = &lost;
     send(session, &message);
+}
+
+bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
+{
+    if (!session->welcome)
+        return false;
+    cw_ledger_settle(&session->ledger);
+    cw_session_send_ack(session); /* What has come from that worker is reported first. */
+    send_lost(session, worker_id, why);
     return true;
+}
+
+void cw_session_send_unfetched(struct cw_session *session)
+{
+    if (!session->welcome || cw_stream_queued(session->stream) > CW_SESSION_UNREAD_MAX)
+        return;
+    for (size_t i = 0; i < session->unfetched_n; i++)
+        send_lost(session, session->unfetched[i], "this client fetches from enough other workers");
 }
 
 void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id)

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 #include <string.h>
+#include "base/clock.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "client/session/session_int.h"
 
 /* The memory that an output needs besides its bytes and the batch of the trainer's queue: the head
  * of its buffer, its entry in the reorder buffer, and its record in the ledger. */
 #define ENTRY_BYTES 256
+/* So often the dispatcher is told of workers from which this client does not fetch: twice within the
+ * time for which it remembers that. */
+#define UNFETCHED_MS 8000
 
 static struct cw_worker_stream *stream_find(const struct cw_session *session, uint64_t worker_id)
 {
@@ -127,20 +132,45 @@ static struct cw_worker_stream *new_stream(struct cw_session *session,
     return cw_worker_stream_new(&conf);
 }
 
+static void say_unfetched(struct cw_session *session, int64_t now)
+{
+    session->unfetched_ms = now;
+    cw_session_send_unfetched(session);
+}
+
+/* The dispatcher leases nothing for this client to the workers that it says it cannot reach, as long
+ * as it says so. */
+void cw_session_note_unfetched(struct cw_session *session, int64_t now)
+{
+    if (session->unfetched_n > 0 && now - session->unfetched_ms >= UNFETCHED_MS)
+        say_unfetched(session, now);
+}
+
+static void add_worker(struct cw_session *session, const Cachew__V1__WorkerInfo *worker,
+                       uint64_t share)
+{
+    if (session->streams_n >= CW_FETCHED_WORKERS_MAX) {
+        CW_GROW(session->unfetched, session->unfetched_n, session->unfetched_cap);
+        session->unfetched[session->unfetched_n++] = worker->worker_id;
+        return;
+    }
+    CW_GROW(session->streams, session->streams_n, session->streams_cap);
+    struct cw_worker_stream *stream = new_stream(session, worker, share);
+    session->streams[session->streams_n++] = stream;
+}
+
 void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list)
 {
     for (size_t i = 0; i < session->streams_n; i++)
         cw_worker_stream_set_listed(session->streams[i], list_has(list, session->streams[i]));
     cw_session_drop_streams(session);
-    uint64_t share = cw_session_share(session, list->n_workers);
-    for (size_t i = 0; i < list->n_workers; i++) {
-        const Cachew__V1__WorkerInfo *worker = list->workers[i];
-        if (stream_find(session, worker->worker_id))
-            continue;
-        CW_GROW(session->streams, session->streams_n, session->streams_cap);
-        struct cw_worker_stream *stream = new_stream(session, worker, share);
-        session->streams[session->streams_n++] = stream;
-    }
+    uint64_t share =
+        cw_session_share(session, CW_MIN(list->n_workers, (size_t)CW_FETCHED_WORKERS_MAX));
+    session->unfetched_n = 0;
+    for (size_t i = 0; i < list->n_workers; i++)
+        if (!stream_find(session, list->workers[i]->worker_id))
+            add_worker(session, list->workers[i], share);
+    say_unfetched(session, cw_clock_ms());
     for (size_t i = 0; i < session->streams_n; i++)
         cw_worker_stream_set_limit(session->streams[i],
                                    cw_session_share(session, session->streams_n));

@@ -43,6 +43,9 @@
 /* A trainer tells the dispatcher of as many, and the dispatcher keeps as many of a job. */
 #define CW_BAD_FIRST_MAX 16
 
+/* The most workers from which a client fetches at a time. */
+#define CW_FETCHED_WORKERS_MAX 1024
+
 /* ---- connections (src/rpc/listen.h) ---- */
 /* As many descriptors remain for files and for who is here already: connections are refused when
  * only these are free. It is an eighth of all, if that is less. */

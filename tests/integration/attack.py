@@ -14,9 +14,10 @@ held         a worker that holds N unknown jobs: more than a hello may have; it 
 pipelines    pipelines whose name, or all of which, is too long; all are refused
 manifest     a worker that answers the first Prepare with a list of files that unpacks to N MB; prints `prepared`
 dispatcher   serves a worker at ADDRESS: leases of N intervals, revoked one by one; prints `ready HOST:PORT`, then `done`
-listed       a dispatcher that tells a trainer of N workers; prints `ready HOST:PORT`, then `done`
+listed       a dispatcher that tells a trainer of N workers; prints `ready HOST:PORT`, then `done` when it cannot reach any of them
 told         a dispatcher that tells workers of N keys of the cache, of N consumers; each leaves; prints `ready HOST:PORT`, `done` each time
 """
+import os
 import socket
 import struct
 import subprocess
@@ -251,7 +252,8 @@ class Calls:
 
     def __init__(self, address, path, n, size, announced):
         host, port = address.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)))
+        own = os.environ.get("ATTACK_FROM")  # an address of this host, so that the attacker is another peer than the others
+        self.socket = socket.create_connection((host, int(port)), source_address=(own, 0) if own else None)
         self.left = {2 * i + 1: size for i in range(n)}
         self.window, self.windows, self.initial, self.buffer = 65535, {}, 65535, b""
         out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0)
@@ -432,9 +434,14 @@ class Listing(Dispatcher):
         facts = num(2, 1000) + num(3, 2000) + num(4, 2) + out + num(13, 16)
         yield num(1, 1) + part(2, part(1, "j") + num(3, 1) + part(4, facts) + num(10, 1 << 20) + part(11, b"") + num(12, 100))
         yield num(1, 1) + part(3, rows)
-        print("done", flush=True)
-        for _ in requests:
-            pass
+        unreachable = set()
+        for request in requests:
+            lost = fields(request).get(3 + 1)
+            if lost and fields(lost).get(1):
+                unreachable.add(fields(lost)[1])
+            if len(unreachable) == self.n:
+                print("done", flush=True)
+                unreachable = set()
 
 
 class Telling(Dispatcher):
