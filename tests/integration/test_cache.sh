@@ -73,6 +73,7 @@ case_local() {
     spoil_photos
     DISPATCHER='' from_cache second "$work/cached.json" --seed 5 --cache-store "dir:$work/cache" --cache-quota 1G
     same "hash from the cache" "$(hashes reference)" "$(hashes second)"
+    grep -q '100 % of the elements of node "cache" were read from the cache' "$work/second.log" || fail "the run does not say what was kept: $(cat "$work/second.log")"
     expect_error elsewhere 'cache_store.*local:' "$cachew" run "$work/cached.json" --dispatcher "$own_host:1" --cache-store "dir:$work/cache"
     expect_error tenant 'tenant.*letters' "$cachew" run "$work/cached.json" --tenant a/b
 }

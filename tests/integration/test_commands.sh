@@ -211,6 +211,7 @@ case_narrow() {
     begin_dispatcher
     begin_worker w1
     run night "$work/dense.json" --name night
+    same "running" 1 "$("$cachew" jobs --running --dispatcher "$DISPATCHER" | wc -l)"
     same "wide" "1 1" "$(on_terminal 250 jobs | grep -c 'WORKER TIME') $(on_terminal 250 jobs | grep -c night)"
     for command in jobs workers "explain night"; do
         on_terminal 80 "$command" >"$work/narrow.out"

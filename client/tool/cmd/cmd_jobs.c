@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cachew jobs: lists the jobs of a dispatcher. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "client/tool/view/members.h"
 #include "client/tool/view/usage.h"
@@ -69,12 +70,29 @@ static void tell_waits(const Cachew__V1__ListJobsReply *reply)
                     reply->jobs[i]->waits_for);
 }
 
+/* Leaves those that are over out of the list. */
+static void keep_running(Cachew__V1__ListJobsReply *reply)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < reply->n_jobs; i++) {
+        Cachew__V1__JobRow *job = reply->jobs[i];
+        if (strcmp(job->state, "finished") != 0 && strcmp(job->state, "failed") != 0) {
+            reply->jobs[i] = reply->jobs[n]; /* which is over, or the same */
+            reply->jobs[n++] = job;
+        }
+    }
+    for (size_t i = n; i < reply->n_jobs; i++)
+        protobuf_c_message_free_unpacked(&reply->jobs[i]->base, NULL);
+    reply->n_jobs = n;
+}
+
 int tool_cmd_jobs(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
-    bool json = false;
+    bool json = false, running = false;
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&dispatcher),
+        {"running", 0, CW_ARG_FLAG, &running, NULL, "without those that are over", 0, 0},
         TOOL_ROW_JSON(&json, "print one JSON line a job"),
         {0},
     };
@@ -96,6 +114,8 @@ int tool_cmd_jobs(int argc, char **argv)
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListJobs", &request.base,
                         &cachew__v1__list_jobs_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
+    if (running)
+        keep_running((Cachew__V1__ListJobsReply *)(void *)message);
     const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members, drop};
     tool_listing_print(&listing, message,
                        ((const Cachew__V1__ListJobsReply *)(const void *)message)->n_jobs, json);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "client/pipeline.h"
 #include "client/tool/bad_elements_file.h"
+#include "client/tool/cmd/run_kept.h"
 #include "client/tool/cmd/run_options.h"
 #include "client/tool/consume.h"
 #include "client/tool/steps.h"
@@ -382,6 +383,8 @@ static int run_pipeline(struct run *run, const char *path)
         code = tool_fail_err(&err);
     if (code == TOOL_OK)
         code = consume(run);
+    if (code == TOOL_OK && run->opt.cache_store && !run->opt.quiet)
+        tool_run_tell_kept(run->client, run->job);
     if (tool_bad_list_close(&run->bad, &err) != 0 && code == TOOL_OK)
         code = tool_fail_err(&err);
     cachew_job_close(run->job);
