@@ -69,6 +69,7 @@ select_tests() {
     *" fuzz") echo "-L" "fuzz" ;;
     "all dev") echo "-LE" "fuzz" ;;
     "all "*) echo "-LE" "lint|install|fuzz|model|chaos|experiments" ;;
+    *" tsan") echo "-L" "unit|ops|sanitized" "-LE" "long" "-E" "^unit[.](policies|dispatcher[.]window)" ;; # no threads there, and long loops
     *" dev") echo "-LE" "fuzz|long" ;;
     *) echo "-L" "unit|ops|simulation|sanitized" "-LE" "long" ;;
     esac
