@@ -189,6 +189,8 @@ static void on_close(void *arg, int code, const char *msg)
     cw_log_debug("client", "stream to worker %s ended: %s: %s", stream->address, cw_err_name(code),
                  msg ? msg : "");
     char why[sizeof(stream->why)];
+    if (code == 0)
+        msg = "it has closed the stream";
     cw_short_reason(stream->address, msg && *msg ? msg : cw_err_text(code), why, sizeof(why));
     stream_down(stream, why);
 }
