@@ -3,6 +3,7 @@
 #include "bounds.h"
 #include "dispatcher_state.h"
 
+#include "dispatcher/lease/lease_int.h"
 #include "dispatcher/model/model.h"
 #include "dispatcher/state/state_int.h"
 
@@ -87,10 +88,7 @@ void sim_check_dispatcher_bounds(const struct cw_dispatcher *d)
 }
 
 /* ---- hedges, each time that one is given (the linker leads the call here) ---- */
-void __real_cw_lease_give(struct cw_share *share, struct cw_epoch *epoch,
-                          const struct cw_set *items, bool hedge, uint32_t consumer);
-void __wrap_cw_lease_give(struct cw_share *share, struct cw_epoch *epoch,
-                          const struct cw_set *items, bool hedge, uint32_t consumer);
+__typeof__(cw_lease_give) __real_cw_lease_give, __wrap_cw_lease_give;
 
 /* The lowest item that no client has received. */
 static bool is_waited_for(const struct cw_job *job, const struct cw_epoch *epoch,

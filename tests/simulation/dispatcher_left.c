@@ -9,8 +9,7 @@
 #include "dispatcher_state.h"
 #include "sim.h"
 
-int __real_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
-int __wrap_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
+__typeof__(cw_restore_all) __real_cw_restore_all, __wrap_cw_restore_all;
 
 const struct cw_dispatcher *sim_dispatcher; /* main's variable */
 
@@ -22,8 +21,7 @@ int __wrap_cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
 
 /* No trainer waits for long although nothing explains it (the metric cachew_unexplained_waits_total),
  * whatever fails. */
-void __real_cw_job_look_for_mistake(struct cw_job *job, int64_t now);
-void __wrap_cw_job_look_for_mistake(struct cw_job *job, int64_t now);
+__typeof__(cw_job_look_for_mistake) __real_cw_job_look_for_mistake, __wrap_cw_job_look_for_mistake;
 void __wrap_cw_job_look_for_mistake(struct cw_job *job, int64_t now)
 {
     __real_cw_job_look_for_mistake(job, now);

@@ -10,8 +10,7 @@
 #include "dispatcher/state/state.h"
 
 /* SIM_PLANTED_PROMISE */
-bool __real_cw_state_is_stored(const struct cw_state *state, uint64_t seq);
-bool __wrap_cw_state_is_stored(const struct cw_state *state, uint64_t seq);
+__typeof__(cw_state_is_stored) __real_cw_state_is_stored, __wrap_cw_state_is_stored;
 bool __wrap_cw_state_is_stored(const struct cw_state *state, uint64_t seq)
 {
     return sim_planted() == SIM_PLANTED_PROMISE || __real_cw_state_is_stored(state, seq);
@@ -20,16 +19,14 @@ bool __wrap_cw_state_is_stored(const struct cw_state *state, uint64_t seq)
 /* SIM_PLANTED_FENCE: every dispatcher has the same generation, so that none is older. By itself it
  * shows nothing: two dispatchers cannot be there at once, since they need one lock. So there is no
  * lock either (sim_disk_lock): a dispatcher that stands still loses it. */
-uint64_t __real_cw_state_generation(const struct cw_state *state);
-uint64_t __wrap_cw_state_generation(const struct cw_state *state);
+__typeof__(cw_state_generation) __real_cw_state_generation, __wrap_cw_state_generation;
 uint64_t __wrap_cw_state_generation(const struct cw_state *state)
 {
     return sim_planted() == SIM_PLANTED_FENCE ? 1 : __real_cw_state_generation(state);
 }
 
 /* SIM_PLANTED_WINDOW: as if the job had asked for a window without end. */
-uint64_t __real_cw_window_items(const struct cw_job *job, size_t threads);
-uint64_t __wrap_cw_window_items(const struct cw_job *job, size_t threads);
+__typeof__(cw_window_items) __real_cw_window_items, __wrap_cw_window_items;
 uint64_t __wrap_cw_window_items(const struct cw_job *job, size_t threads)
 {
     return sim_planted() == SIM_PLANTED_WINDOW ? UINT32_MAX : __real_cw_window_items(job, threads);
@@ -47,8 +44,7 @@ static bool lacks_one(const struct cw_job *job)
 
 /* SIM_PLANTED_WAITS: nothing is leased while that is so.
  * SIM_PLANTED_SPARSE: the window of a sparse job is counted from what is consumed alone. */
-uint64_t __real_cw_job_window_end(struct cw_job *job);
-uint64_t __wrap_cw_job_window_end(struct cw_job *job);
+__typeof__(cw_job_window_end) __real_cw_job_window_end, __wrap_cw_job_window_end;
 uint64_t __wrap_cw_job_window_end(struct cw_job *job)
 {
     if (sim_planted() == SIM_PLANTED_WAITS && lacks_one(job))
@@ -60,10 +56,7 @@ uint64_t __wrap_cw_job_window_end(struct cw_job *job)
 }
 
 /* SIM_PLANTED_UNREACHED: what a client reports is forgotten at once. */
-bool __real_cw_unreachable_add(struct cw_share *share, uint32_t consumer, const char *why,
-                               int64_t now);
-bool __wrap_cw_unreachable_add(struct cw_share *share, uint32_t consumer, const char *why,
-                               int64_t now);
+__typeof__(cw_unreachable_add) __real_cw_unreachable_add, __wrap_cw_unreachable_add;
 bool __wrap_cw_unreachable_add(struct cw_share *share, uint32_t consumer, const char *why,
                                int64_t now)
 {
@@ -75,8 +68,7 @@ bool __wrap_cw_unreachable_add(struct cw_share *share, uint32_t consumer, const 
 
 /* The product's own check would see some of the mistakes at once: here it must be seen by what
  * trainers get. */
-void __real_cw_check_derived(const struct cw_dispatcher *d);
-void __wrap_cw_check_derived(const struct cw_dispatcher *d);
+__typeof__(cw_check_derived) __real_cw_check_derived, __wrap_cw_check_derived;
 void __wrap_cw_check_derived(const struct cw_dispatcher *d)
 {
     if (sim_planted() == SIM_PLANTED_NONE)
@@ -86,32 +78,28 @@ void __wrap_cw_check_derived(const struct cw_dispatcher *d)
 }
 
 /* SIM_PLANTED_HEDGES */
-uint64_t __real_cw_epoch_may_hedge(const struct cw_epoch *epoch);
-uint64_t __wrap_cw_epoch_may_hedge(const struct cw_epoch *epoch);
+__typeof__(cw_epoch_may_hedge) __real_cw_epoch_may_hedge, __wrap_cw_epoch_may_hedge;
 uint64_t __wrap_cw_epoch_may_hedge(const struct cw_epoch *epoch)
 {
     return sim_planted() == SIM_PLANTED_HEDGES ? UINT64_MAX : __real_cw_epoch_may_hedge(epoch);
 }
 
 /* SIM_PLANTED_KEPT */
-int __real_cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err);
-int __wrap_cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err);
+__typeof__(cw_store_remove) __real_cw_store_remove, __wrap_cw_store_remove;
 int __wrap_cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err)
 {
     return sim_planted() == SIM_PLANTED_KEPT ? 0 : __real_cw_store_remove(store, name, err);
 }
 
 /* SIM_PLANTED_TEMP */
-bool __real_cw_store_is_old_temp(const char *part, int64_t mtime_ms);
-bool __wrap_cw_store_is_old_temp(const char *part, int64_t mtime_ms);
+__typeof__(cw_store_is_old_temp) __real_cw_store_is_old_temp, __wrap_cw_store_is_old_temp;
 bool __wrap_cw_store_is_old_temp(const char *part, int64_t mtime_ms)
 {
     return sim_planted() != SIM_PLANTED_TEMP && __real_cw_store_is_old_temp(part, mtime_ms);
 }
 
 /* SIM_PLANTED_LEFT */
-void __real_cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
-void __wrap_cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
+__typeof__(cw_job_release_consumer) __real_cw_job_release_consumer, __wrap_cw_job_release_consumer;
 void __wrap_cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
 {
     if (sim_planted() != SIM_PLANTED_LEFT || job->layout.mode != CW_MODE_SHARED)

@@ -9,10 +9,7 @@
 
 /* SIM_PLANTED_AHEAD, SIM_PLANTED_LATE: a token counts the batch that was given out last, or does not
  * count it, whatever it was asked. */
-int __real_cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
-                            size_t *ret_bytes, struct cachew_error *error);
-int __wrap_cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
-                            size_t *ret_bytes, struct cachew_error *error);
+__typeof__(cachew_job_token) __real_cachew_job_token, __wrap_cachew_job_token;
 int __wrap_cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
                             size_t *ret_bytes, struct cachew_error *error)
 {
@@ -24,10 +21,8 @@ int __wrap_cachew_job_token(struct cachew_job *job, int with_last, void *ret_tok
 }
 
 /* SIM_PLANTED_BROKEN */
-bool __real_cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
-                                        const char *why);
-bool __wrap_cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
-                                        const char *why);
+__typeof__(cw_session_send_worker_lost) __real_cw_session_send_worker_lost,
+    __wrap_cw_session_send_worker_lost;
 bool __wrap_cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
                                         const char *why)
 {
@@ -36,8 +31,7 @@ bool __wrap_cw_session_send_worker_lost(struct cw_session *session, uint64_t wor
 }
 
 /* SIM_PLANTED_RETURN */
-void __real_cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger);
-void __wrap_cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger);
+__typeof__(cw_ack_sets_all) __real_cw_ack_sets_all, __wrap_cw_ack_sets_all;
 void __wrap_cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger)
 {
     __real_cw_ack_sets_all(sets, ledger);
@@ -46,8 +40,7 @@ void __wrap_cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger)
 }
 
 /* SIM_PLANTED_ACK: one in twenty. */
-void __real_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger);
-void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger);
+__typeof__(cw_ack_sets_take_new) __real_cw_ack_sets_take_new, __wrap_cw_ack_sets_take_new;
 void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger)
 {
     __real_cw_ack_sets_take_new(sets, ledger);
@@ -56,10 +49,7 @@ void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *led
 }
 
 /* SIM_PLANTED_UNCOUNTED: as if another consumer had the item. */
-void __real_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
-                           bool lost);
-void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
-                           bool lost);
+__typeof__(cw_ledger_skip) __real_cw_ledger_skip, __wrap_cw_ledger_skip;
 void __wrap_cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
                            bool lost)
 {

@@ -7,8 +7,7 @@
 #include "worker/model/output_queue.h"
 
 /* SIM_PLANTED_OUTPUT: an output in fifty is counted as queued for its consumer, and is not. */
-void __real_cw_outq_push(struct cw_outq *q, struct cw_output *output);
-void __wrap_cw_outq_push(struct cw_outq *q, struct cw_output *output);
+__typeof__(cw_outq_push) __real_cw_outq_push, __wrap_cw_outq_push;
 void __wrap_cw_outq_push(struct cw_outq *q, struct cw_output *output)
 {
     if (sim_planted() != SIM_PLANTED_OUTPUT || !sim_one_in(50))
@@ -16,10 +15,7 @@ void __wrap_cw_outq_push(struct cw_outq *q, struct cw_output *output)
 }
 
 /* SIM_PLANTED_CHECKSUM */
-int __real_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
-                                const void *stored, struct cw_err *err);
-int __wrap_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
-                                const void *stored, struct cw_err *err);
+__typeof__(cw_chunk_frame_check) __real_cw_chunk_frame_check, __wrap_cw_chunk_frame_check;
 int __wrap_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
                                 const void *stored, struct cw_err *err)
 {
@@ -29,10 +25,7 @@ int __wrap_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t fra
 }
 
 /* SIM_PLANTED_KEY */
-struct cw_cache_dataset *__real_cw_cache_dataset(struct cw_cache *cache, const char *tenant,
-                                                 struct cw_hash key, const struct cw_spec *spec);
-struct cw_cache_dataset *__wrap_cw_cache_dataset(struct cw_cache *cache, const char *tenant,
-                                                 struct cw_hash key, const struct cw_spec *spec);
+__typeof__(cw_cache_dataset) __real_cw_cache_dataset, __wrap_cw_cache_dataset;
 struct cw_cache_dataset *__wrap_cw_cache_dataset(struct cw_cache *cache, const char *tenant,
                                                  struct cw_hash key, const struct cw_spec *spec)
 {

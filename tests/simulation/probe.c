@@ -7,8 +7,8 @@
 
 #define WORLDS 32 /* of so many one */
 
-struct cw_store_benchmark *__real_cw_store_benchmark_start(const char *url);
-struct cw_store_benchmark *__wrap_cw_store_benchmark_start(const char *url);
+__typeof__(cw_store_benchmark_start) __real_cw_store_benchmark_start,
+    __wrap_cw_store_benchmark_start;
 
 struct cw_store_benchmark *__wrap_cw_store_benchmark_start(const char *url)
 {

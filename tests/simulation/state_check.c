@@ -44,8 +44,7 @@ static uint64_t number_of(const struct cw_state *state, enum question which, con
     return n;
 }
 
-void __real_cw_state_close(struct cw_state *state);
-void __wrap_cw_state_close(struct cw_state *state);
+__typeof__(cw_state_close) __real_cw_state_close, __wrap_cw_state_close;
 void __wrap_cw_state_close(struct cw_state *state)
 {
     for (size_t i = 0; i < QUESTIONS_N; i++) {

@@ -16,8 +16,7 @@
 static uint64_t filled, workers;
 static double beyond;
 
-struct cw_charge __real_cw_credit_charge(struct cw_credit *credit, uint64_t bytes, uint64_t cost);
-struct cw_charge __wrap_cw_credit_charge(struct cw_credit *credit, uint64_t bytes, uint64_t cost);
+__typeof__(cw_credit_charge) __real_cw_credit_charge, __wrap_cw_credit_charge;
 
 /* An output is larger than what was left of the credit; it needs none, since it comes before one that
  * the worker has sent; or outputs need more memory than those before them. */
@@ -35,8 +34,7 @@ struct cw_charge __wrap_cw_credit_charge(struct cw_credit *credit, uint64_t byte
     return charge;
 }
 
-uint64_t __real_cw_credit_overdraw(struct cw_credit *credit);
-uint64_t __wrap_cw_credit_overdraw(struct cw_credit *credit);
+__typeof__(cw_credit_overdraw) __real_cw_credit_overdraw, __wrap_cw_credit_overdraw;
 
 /* A client whose trainer starves grants a quarter of a worker's part beyond it. */
 uint64_t __wrap_cw_credit_overdraw(struct cw_credit *credit)

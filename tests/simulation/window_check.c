@@ -5,10 +5,7 @@
 #include "trainer.h"
 #include "trainer_bounds.h"
 
-int __real_cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received,
-                         struct cw_err *err);
-int __wrap_cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received,
-                         struct cw_err *err);
+__typeof__(cw_ledger_put) __real_cw_ledger_put, __wrap_cw_ledger_put;
 
 /* The number of the consumer's next item, counted from the first item of the job, when it was given
  * the last one of the step: the same step of the next turn, or its first item of the next epoch. */

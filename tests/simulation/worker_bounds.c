@@ -9,8 +9,7 @@
 #include "worker/model/job.h"
 #include "worker/model/state.h"
 
-void __real_cw_tasks_pump(struct cw_worker_state *w);
-void __wrap_cw_tasks_pump(struct cw_worker_state *w);
+__typeof__(cw_tasks_pump) __real_cw_tasks_pump, __wrap_cw_tasks_pump;
 
 struct sums {
     uint64_t tasks, outputs, bytes, held, item_bytes;

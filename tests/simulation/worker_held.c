@@ -2,6 +2,7 @@
 /* What a worker holds, read from its own state: in a worker's program, beside the product. Its
  * address is learned when the worker is made (the linker leads main's call here). */
 #include "base/interval.h"
+#include "base/mem.h"
 #include "worker/model/client.h"
 #include "worker/model/job.h"
 #include "worker/model/state.h"
@@ -9,14 +10,11 @@
 
 #include "worker_held.h"
 
-int __real_cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
-                         struct cw_worker_state **ret_worker, struct cw_err *err);
-int __wrap_cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
-                         struct cw_worker_state **ret_worker, struct cw_err *err);
+__typeof__(cw_worker_new) __real_cw_worker_new, __wrap_cw_worker_new;
 
 struct cw_worker_state **sim_worker_at;
 
-void __wrap_cw_mem_reserve(size_t bytes);
+__typeof__(cw_mem_reserve) __wrap_cw_mem_reserve;
 
 /* Address space for emergencies, which it keeps until it ends: none of it is needed here. */
 void __wrap_cw_mem_reserve(size_t bytes)
