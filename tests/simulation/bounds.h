@@ -33,11 +33,6 @@ static inline void sim_equal(const char *what, uint64_t n, uint64_t sum)
 #define SIM_MOST_LEASED(window) (2 * (window))
 #define SIM_MOST_SHARES(jobs, workers) ((jobs) * (workers))
 #define SIM_MOST_HEDGED(leased) (1 + (leased) / 20)
-/* Of each row the last value: a job has five of its own, one for each open epoch and two for what
- * was skipped in it, a place for each consumer, and a count for each node. Rows of what was removed
- * are gone when they are stored: while the disk is full these come on top, for `removed` jobs. */
-#define SIM_MOST_WRITES(jobs, epochs, consumers, workers)                                          \
-    (64 + 48 * (jobs) + 3 * (epochs) + (consumers) + 2 * (workers))
 /* Bytes that wait for a peer that does not read, and is not given up yet: a thousandth of what there
  * may be (docs/limits.md), since jobs here are small. */
 #define SIM_MOST_CONTROL_BYTES ((uint64_t)256 << 10)

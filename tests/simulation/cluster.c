@@ -11,8 +11,12 @@
 #include "rpc/net.h"
 
 #define ARGS_MAX 32
-#define BUDGETS                                                                                    \
-    4 /* in one of so many worlds workers have little memory; in no reference, of seed 0 */
+#define BUDGETS 4 /* in one of so many worlds, and in no reference (seed 0) */
+
+bool sim_is_short_of_memory(void)
+{
+    return sim_seed() % BUDGETS == 2;
+}
 
 static struct sim_program *programs[SIM_KINDS_N];
 
@@ -86,7 +90,7 @@ struct sim_args *sim_worker_args(const struct sim_cluster *cluster, const char *
     add_arg(args, "--dispatcher=%s", dispatcher);
     add_arg(args, "--listen=%s", listen);
     add_arg(args, "--threads=2");
-    add_arg(args, "--budget=%s", sim_seed() % BUDGETS == 2 ? "2M" : "16M");
+    add_arg(args, "--budget=%s", sim_is_short_of_memory() ? "2M" : "16M");
     add_arg(args, "--no-shm");
     add_arg(args, "--store-root=mem:");
     add_arg(args, "--token-file=" SIM_TOKEN_OF_WORKERS);

@@ -56,6 +56,8 @@ struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind
 /* An actor with such a program, which has no seat; its name is the host's. */
 struct sim_actor *sim_cluster_spawn(enum sim_kind program, const char *entry, const char *host,
                                     void *arg);
+/* Whether the workers of this world have a small budget. */
+bool sim_is_short_of_memory(void);
 struct sim_args *sim_worker_args(const struct sim_cluster *cluster, const char *dispatcher,
                                  const char *listen);
 /* Parts the two hosts of cluster->apart. */

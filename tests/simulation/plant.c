@@ -34,6 +34,7 @@ static const char *const names[SIM_PLANTED_N] = {
     [SIM_PLANTED_HEDGES] = "hedges",
     [SIM_PLANTED_WAITS] = "waits",
     [SIM_PLANTED_BUDGET] = "budget",
+    [SIM_PLANTED_ROOM] = "room",
     [SIM_PLANTED_QUEUE] = "queue",
 };
 static int planted;

@@ -40,6 +40,7 @@ enum sim_mistake {
     SIM_PLANTED_HEDGES,    /* nothing limits how many items are hedged */
     SIM_PLANTED_WAITS,     /* while one of several consumers is away, the others get nothing */
     SIM_PLANTED_BUDGET,    /* the memory of an output that was sent is not given back */
+    SIM_PLANTED_ROOM,      /* a client grants credit whatever is left of its buffer */
     SIM_PLANTED_QUEUE,     /* a write that waits is not replaced by a later one of the same row */
     SIM_PLANTED_N
 };

@@ -6,6 +6,7 @@
 #include "client/delivery/ack_sets.h"
 #include "client/delivery/ledger.h"
 #include "client/session/session_int.h"
+#include "client/transport/credit.h"
 
 /* SIM_PLANTED_AHEAD, SIM_PLANTED_LATE: a token counts the batch that was given out last, or does not
  * count it, whatever it was asked. */
@@ -46,6 +47,20 @@ void __wrap_cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *led
     __real_cw_ack_sets_take_new(sets, ledger);
     if (sim_planted() == SIM_PLANTED_ACK && sim_one_in(20))
         cw_ack_sets_fini(sets);
+}
+
+/* SIM_PLANTED_ROOM: for a new connection, and later. */
+__typeof__(cw_credit_begin) __real_cw_credit_begin, __wrap_cw_credit_begin;
+uint64_t __wrap_cw_credit_begin(struct cw_credit *credit, uint64_t room)
+{
+    return __real_cw_credit_begin(credit, sim_planted() == SIM_PLANTED_ROOM ? UINT64_MAX : room);
+}
+
+__typeof__(cw_credit_grant) __real_cw_credit_grant, __wrap_cw_credit_grant;
+uint64_t __wrap_cw_credit_grant(struct cw_credit *credit, uint64_t room, bool all)
+{
+    return __real_cw_credit_grant(credit, sim_planted() == SIM_PLANTED_ROOM ? UINT64_MAX : room,
+                                  all);
 }
 
 /* SIM_PLANTED_UNCOUNTED: as if another consumer had the item. */

@@ -146,12 +146,14 @@ static void stay_behind(struct sim_cluster *cluster, struct sim_seat *seat, uint
     sim_at(NULL, sim_now_ns() + LAG_NS, end, lag);
 }
 
-/* Decided by the seed alone, so that the rest of the world is what it would be without. */
+/* Decided by the seed alone, so that the rest of the world is what it would be without. Workers keep
+ * what a consumer of a sparse job is to get that is away; with a small budget they have no memory left
+ * for the others. */
 void sim_lag_begin(struct sim_cluster *cluster)
 {
     uint64_t draw = sim_seed() * 0x9e3779b97f4a7c15u >> 32;
 
-    if (draw % LAGS != 0)
+    if (draw % LAGS != 0 || sim_is_short_of_memory())
         return;
     for (size_t i = 0; i < cluster->seats_n; i++) {
         struct sim_seat *seat = &cluster->seats[(draw / LAGS + i) % cluster->seats_n];
