@@ -33,9 +33,8 @@ static inline void sim_equal(const char *what, uint64_t n, uint64_t sum)
 #define SIM_MOST_LEASED(window) (2 * (window))
 #define SIM_MOST_SHARES(jobs, workers) ((jobs) * (workers))
 #define SIM_MOST_HEDGED(leased) (1 + (leased) / 20)
-/* Bytes that wait for a peer that does not read, and is not given up yet: a thousandth of what there
- * may be (docs/limits.md), since jobs here are small. */
-#define SIM_MOST_CONTROL_BYTES ((uint64_t)256 << 10)
+/* Bytes that wait for a peer that does not read, before it is given up (docs/limits.md). */
+#define SIM_MOST_CONTROL_BYTES ((uint64_t)256 << 20)
 
 /* Rows of jobs in state.db, beside those that state_check.c compares with what there is. */
 #define SIM_MOST_POSITIONS(consumers) (consumers)
