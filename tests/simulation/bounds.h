@@ -41,7 +41,8 @@ static inline void sim_equal(const char *what, uint64_t n, uint64_t sum)
 #define SIM_MOST_ROWS_OF_USE(jobs) (2 * (jobs))
 
 /* ---- any process, when all jobs have ended ---- */
-/* The main thread, its events, the network's, and those that store (one) or compute (two). */
+/* The main thread, its events, the network's, and two of its own: a dispatcher's store and
+ * unpack, a worker's compute. */
 #define SIM_MOST_FIBRES(threads) (3 + (threads))
 
 /* ---- a worker ---- */
