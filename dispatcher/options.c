@@ -2,6 +2,7 @@
 /* The options of cachew-dispatcher: the table of the command line, and the conversion of their
  * texts to struct cw_options. */
 #include "base/args.h"
+#include "base/cpulimit.h"
 #include "cache/store/store.h"
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/program.h"
@@ -10,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char about[] =
     "The dispatcher owns the state of all jobs: it leases work to workers and knows what the "
@@ -120,7 +120,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .deaths_max = 3,
         .autocache = "auto",
         .autoplace = "auto",
-        .max_workers = (uint64_t)CW_MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L),
+        .max_workers = cw_cpulimit(),
         .scale_window_ms = 2000,
         .scale_in_ms = 10000,
     };
@@ -178,7 +178,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"min-workers", 0, CW_ARG_U64, &o.min_workers, "N",
          "with a provisioner: workers that are always there (default 0)", 0, 1000000},
         {"max-workers", 0, CW_ARG_U64, &o.max_workers, "N",
-         "and at most (default: CPUs of this host)", 1, 1000000},
+         "and at most (default: the CPUs that this process may use)", 1, 1000000},
         {"worker-arg", 0, CW_ARG_LIST, &o.worker_args, "ARG",
          "given to started workers, as in --worker-arg=--threads=2; may stand several times", 0, 0},
         {"autoscale", 0, CW_ARG_STR, &o.autoscale, "POLICY",

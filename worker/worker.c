@@ -2,11 +2,11 @@
 /* Puts a worker together, and takes it apart in the reverse order. */
 #include "worker/worker.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cpulimit.h"
 #include "base/hostload.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -28,14 +28,6 @@
 #include "worker/session/report.h"
 
 #define DRAIN_LIMIT_MS 30000
-
-static size_t default_threads(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        return (size_t)CW_MAX(CPU_COUNT(&set), 1);
-    return 1;
-}
 
 /* Chooses the address for clients: a worker that listens on all addresses is reached by the name of
  * its host. */
@@ -116,7 +108,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->token = cw_mem_strdup(o->token);
     w->token_file = cw_mem_strdup(o->token_file);
     w->needs_secret = !o->insecure && !cw_rpc_address_is_loopback(o->listen);
-    w->threads = o->threads ? o->threads : default_threads();
+    w->threads = o->threads ? o->threads : cw_cpulimit();
     w->budget = (size_t)budget;
     w->drain.limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
     uint64_t shm_limit = o->shm_limit ? o->shm_limit : w->budget;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/cpulimit.h"
 #include "base/hostload.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -254,8 +255,7 @@ void cw_embedded_cluster_watch(struct cw_embedded_cluster *cluster)
 static int start_all(struct cw_embedded_cluster *cluster,
                      const struct cachew_connect_options *options, struct cw_err *err)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = options->local_threads > 0 ? options->local_threads : (int)CW_MAX(cpus, 1);
+    int threads = options->local_threads > 0 ? options->local_threads : (int)cw_cpulimit();
     int rc = make_dir(cluster, err);
     if (rc != 0)
         return rc;

@@ -40,7 +40,7 @@ struct cachew_connect_options {
      * cachew_job_start waits without any progress. 0 = 10000, and 30000 for starting "local:". */
     int64_t timeout_ms;
     int local_workers;    /* "local:" only: number of worker processes; 0 = 1 */
-    int local_threads;    /* "local:" only: threads of each worker; 0 = number of CPUs */
+    int local_threads;    /* "local:" only: threads of each worker; 0 = CPUs that may be used */
     int no_shared_memory; /* 1 = batches are always transferred by gRPC */
     /* "local:" only: directory in which the private dispatcher keeps its state; NULL = a temporary
      * one, which is removed at the end */
@@ -138,7 +138,7 @@ struct cachew_job_options {
     /* Workers on this host, for this job alone: processes that are started and ended as the
      * dispatcher decides, and that end with this process. */
     uint32_t local_workers; /* how many at most; 0 = none */
-    uint32_t local_threads; /* threads of each; 0 = number of CPUs */
+    uint32_t local_threads; /* threads of each; 0 = CPUs that may be used */
     /* nice level of the workers above this process's own, 0 to 19; with 1 and more the trainer's
      * threads take precedence */
     int local_nice;

@@ -2,14 +2,12 @@
 /* Finds the memory limit of this process in the files of cgroups, versions 1 and 2. */
 #include "base/memlimit.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/cgroup.h"
 #include "base/text_file.h"
 
 #define PATH_BYTES 4096
@@ -24,69 +22,26 @@ static uint64_t read_limit(const char *path)
     if (!cw_text_file_read(path, text, sizeof(text)))
         return CW_MEMLIMIT_NONE;
     uint64_t bytes = strtoull(text, &end, 10);
-    /* "max" is not a number */
-    return end == text || bytes == 0 || bytes >= UNLIMITED ? CW_MEMLIMIT_NONE : bytes;
+    /* "max" is not a number, and a text with a number and more is not the kernel's */
+    return end == text || (*end != '\0' && *end != '\n') || bytes == 0 || bytes >= UNLIMITED
+               ? CW_MEMLIMIT_NONE
+               : bytes;
 }
 
-/* Returns the smallest limit of a group and of those above it. In a container the path of the group
- * may be one that only the host knows: then the folders do not exist, and what is mounted at the
- * top is the container's own group. */
-static uint64_t walk(const char *root, const char *mount, const char *group, const char *file)
+static void visit(void *arg, int version, const char *folder)
 {
-    char path[PATH_BYTES], at[PATH_BYTES];
-    uint64_t least = CW_MEMLIMIT_NONE;
-    snprintf(at, sizeof(at), "%s", strcmp(group, "/") == 0 ? "" : group);
-    for (;;) {
-        int n = snprintf(path, sizeof(path), "%s%s%s/%s", root, mount, at, file);
-        uint64_t limit = n > 0 && (size_t)n < sizeof(path) ? read_limit(path) : CW_MEMLIMIT_NONE;
-        least = CW_MIN(least, limit);
-        char *slash = strrchr(at, '/');
-        if (!slash)
-            return least;
-        *slash = '\0';
-    }
-}
-
-/* Whether `memory` is among the names, which are separated by commas. */
-static bool has_memory(const char *controllers)
-{
-    static const char name[] = "memory";
-    const size_t len = sizeof(name) - 1;
-    for (const char *at = controllers; (at = strstr(at, name)); at += len)
-        if ((at == controllers || at[-1] == ',') && (at[len] == '\0' || at[len] == ','))
-            return true;
-    return false;
-}
-
-/* Returns the limit for one line of /proc/self/cgroup: hierarchy, controllers, path. */
-static uint64_t of_line(const char *root, char *line)
-{
-    char *controllers = strchr(line, ':'),
-         *group = controllers ? strchr(controllers + 1, ':') : NULL;
-    if (!group)
-        return CW_MEMLIMIT_NONE;
-    *controllers++ = '\0';
-    *group++ = '\0';
-    if (*controllers == '\0')
-        return walk(root, "/sys/fs/cgroup", group, "memory.max");
-    return has_memory(controllers)
-               ? walk(root, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes")
-               : CW_MEMLIMIT_NONE;
+    uint64_t *least = arg, limit;
+    char path[PATH_BYTES];
+    int n = snprintf(path, sizeof(path), "%s/%s", folder,
+                     version == 2 ? "memory.max" : "memory.limit_in_bytes");
+    limit = n > 0 && (size_t)n < sizeof(path) ? read_limit(path) : CW_MEMLIMIT_NONE;
+    *least = CW_MIN(*least, limit);
 }
 
 uint64_t cw_memlimit_cgroup(const char *root)
 {
-    const size_t cap = 64 * 1024;
-    cw_autofree char *text = cw_mem_new(cap);
-    char path[PATH_BYTES], *rest = NULL;
     uint64_t least = CW_MEMLIMIT_NONE;
-    snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-    if (!cw_text_file_read(path, text, cap))
-        return least;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        uint64_t limit = of_line(root, line);
-        least = CW_MIN(least, limit);
-    }
+    cw_cgroup_visit(root, "memory", visit, &least);
     return least;
 }
 

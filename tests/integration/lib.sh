@@ -56,6 +56,7 @@ finish() {
     if [ $status -ne 0 ] && [ $status -ne 77 ]; then tail -n 20 "${gluster_dir:-/nowhere}"/log/*.log >&2 2>/dev/null; fi
     if declare -F gluster_end >/dev/null; then gluster_end; fi
     wait 2>/dev/null
+    if declare -F end_case >/dev/null; then end_case; fi
     # (It also warns of what libraries do, which says nothing.)
     if grep -qsE 'WARNING: ThreadSanitizer|ERROR: (Address|Leak|Thread)Sanitizer|runtime error:' "$work"/*.log "$work"/sanitizer.*; then
         echo "FAILED: $case_name: a sanitizer complained" >&2

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host has, in place of src/base/hostload.c, src/base/memlimit.c and src/base/run_delay.c: the
- * same everywhere. */
+/* What a host has, in place of src/base/cpulimit.c, src/base/hostload.c, src/base/memlimit.c and
+ * src/base/run_delay.c: the same everywhere. */
+#include "base/cpulimit.h"
 #include "base/hostload.h"
 #include "base/memlimit.h"
 #include "base/run_delay.h"
@@ -28,6 +29,17 @@ uint64_t cw_host_budget(uint64_t workers)
 {
     (void)workers;
     return RAM / 16;
+}
+
+uint32_t cw_cpulimit_cgroup(const char *root)
+{
+    (void)root;
+    return 0;
+}
+
+uint32_t cw_cpulimit(void)
+{
+    return 2;
 }
 
 uint64_t cw_memlimit_cgroup(const char *root)

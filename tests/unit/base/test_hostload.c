@@ -3,13 +3,6 @@
 #include "base/hostload.h"
 #include "support/cm.h"
 
-#include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "base/memlimit.h"
 
 static const char first[] = "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 50 0 50 350 50 0 0 0 0 0\ncpu1 "
@@ -71,81 +64,6 @@ static void looks(void **state)
     assert_true(cw_hostload_look(&load) && load.cpu_share >= 0 && load.cpu_share <= 1);
 }
 
-static void put(const char *root, const char *path, const char *text)
-{
-    char full[512];
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
-        *at = '/';
-    }
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
-/* The smallest limit on the way to the root, of both versions of cgroups. */
-static void limits_of_cgroups(void **state)
-{
-    static const struct {
-        const char *cgroup, *files[4][2];
-        uint64_t limit;
-    } cases[] = {
-        {"", {{0}}, CW_MEMLIMIT_NONE},
-        {"0::/\n", {{0}}, CW_MEMLIMIT_NONE},
-        {"0::/\n", {{"/sys/fs/cgroup/memory.max", "max\n"}}, CW_MEMLIMIT_NONE},
-        {"0::/\n", {{"/sys/fs/cgroup/memory.max", "536870912\n"}}, 536870912},
-        {"0::/a/b\n",
-         {{"/sys/fs/cgroup/a/b/memory.max", "max\n"},
-          {"/sys/fs/cgroup/a/memory.max", "300\n"},
-          {"/sys/fs/cgroup/memory.max", "400\n"}},
-         300},
-        {"0::/a/b\n",
-         {{"/sys/fs/cgroup/a/b/memory.max", "200\n"}, {"/sys/fs/cgroup/a/memory.max", "300\n"}},
-         200},
-        {"0::/only/the/host/knows\n", {{"/sys/fs/cgroup/memory.max", "700\n"}}, 700},
-        {"0::/../outside\n", {{"/sys/fs/cgroup/memory.max", "700\n"}}, 700},
-        {"5:cpu,cpuacct:/x\n4:memory:/a/b\n1:name=systemd:/\n",
-         {{"/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n"},
-          {"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "5000\n"}},
-         5000},
-        {"4:hugetlb,memory:/a\n0::/b\n",
-         {{"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "5000\n"},
-          {"/sys/fs/cgroup/b/memory.max", "4000\n"}},
-         4000},
-        {"4:memory_of_other_kind:/a\n",
-         {{"/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "5000\n"}},
-         CW_MEMLIMIT_NONE},
-        {"broken\n\n:\n4:memory\n",
-         {{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "5000\n"}},
-         CW_MEMLIMIT_NONE},
-    };
-    (void)state;
-    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
-        char root[] = "/tmp/cachew-test-XXXXXX";
-        assert_non_null(mkdtemp(root));
-        put(root, "/proc/self/cgroup", cases[i].cgroup);
-        for (size_t k = 0; k < CW_ARRAY_LEN(cases[i].files) && cases[i].files[k][0]; k++)
-            put(root, cases[i].files[k][0], cases[i].files[k][1]);
-        if (cw_memlimit_cgroup(root) != cases[i].limit)
-            fail_msg("of %s it is %llu", cases[i].cgroup,
-                     (unsigned long long)cw_memlimit_cgroup(root));
-        assert_int_equal(nftw(root, remove_entry, 16, FTW_PHYS | FTW_DEPTH), 0);
-    }
-    assert_true(cw_memlimit_cgroup("/nowhere") == CW_MEMLIMIT_NONE);
-    assert_true(cw_memlimit() <= cw_memlimit_address_space() && cw_host_ram() <= cw_memlimit());
-}
-
 /* What is left for data under a limit. */
 static void fits_under_limits(void **state)
 {
@@ -173,11 +91,8 @@ static void shares_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parses),
-                                       cmocka_unit_test(refuses),
-                                       cmocka_unit_test(looks),
-                                       cmocka_unit_test(limits_of_cgroups),
-                                       cmocka_unit_test(fits_under_limits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parses), cmocka_unit_test(refuses),
+                                       cmocka_unit_test(looks), cmocka_unit_test(fits_under_limits),
                                        cmocka_unit_test(shares_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

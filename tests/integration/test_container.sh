@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs in a container: what they may use is what its cgroup allows, and not what the host has.
+. "$(dirname "$0")/lib.sh"
+
+# own_group CONTROLLER: the folder of the own cgroup that has the controller's limits, of version 1 or 2; nothing where there is none.
+own_group() {
+    local path
+    path=$(sed -n "s/^[0-9]*:\(.*,\)\{0,1\}$1\(,[^:]*\)\{0,1\}:\(.*\)/\3/p" /proc/self/cgroup)
+    if [ -n "$path" ]; then
+        [ -d "/sys/fs/cgroup/$1$path" ] && echo "/sys/fs/cgroup/$1${path%/}" || echo "/sys/fs/cgroup/$1"
+        return
+    fi
+    [ -e /sys/fs/cgroup/cgroup.controllers ] || return 0
+    path=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+    [ -d "$path" ] || path=/sys/fs/cgroup
+    echo "${path%/}"
+}
+# make_groups CONTROLLER FILE: two groups, one in the other; sets outer and inner. Skips the test where the machine has none to give.
+make_groups() {
+    local own
+    own=$(own_group "$1")
+    [ -n "$own" ] || skip "this machine has no cgroup with the controller $1"
+    outer=$own/cachew-test-$$-$1 inner=$own/cachew-test-$$-$1/inner
+    echo "+$1" 2>/dev/null >"$own/cgroup.subtree_control" # version 2 only
+    mkdir "$outer" 2>/dev/null || skip "nobody may make a cgroup here: $outer"
+    groups+=("$outer")
+    echo "+$1" 2>/dev/null >"$outer/cgroup.subtree_control"
+    mkdir "$inner" 2>/dev/null || skip "nobody may make a cgroup in another: $inner"
+    groups+=("$inner")
+    [ -e "$inner/cpu.max" ] || [ -e "$inner/cpu.cfs_quota_us" ] || [ -e "$inner/memory.max" ] || [ -e "$inner/memory.limit_in_bytes" ] ||
+        skip "a cgroup that is made here has no limits of $1"
+}
+groups=()
+end_case() { # when all processes have ended, in failure too
+    local i
+    for ((i = ${#groups[@]} - 1; i >= 0; i--)); do rmdir "${groups[i]}"; done
+}
+is_group_empty() { [ -z "$(cat "$1/cgroup.procs")" ]; }
+set_cpus() { # DIR US: of 100000
+    if [ -e "$1/cpu.max" ]; then echo "$2 100000" >"$1/cpu.max"; else echo "$2" >"$1/cpu.cfs_quota_us"; fi
+}
+set_memory() { # DIR BYTES
+    if [ -e "$1/memory.max" ]; then echo "$2" >"$1/memory.max"; else echo "$2" >"$1/memory.limit_in_bytes"; fi
+}
+are_attached() { # N
+    "$cachew" workers --json --dispatcher "$DISPATCHER" >"$work/workers.out" 2>/dev/null && [ "$(grep -c '"state":"ready"' "$work/workers.out")" = "$1" ]
+}
+child_of() { # NAME PROGRAM: prints the command line of a child, arguments separated by blanks
+    local pid
+    for pid in $(pgrep -P "${pid_of[$1]}"); do
+        tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep "$2"
+    done
+}
+threads_of() { grep "\"pid\":${pid_of[$1]}[,}]" "$work/workers.out" | sed -n 's/.*"threads":\([0-9]*\).*/\1/p'; } # NAME
+has_child() { [ -n "$(child_of "$@")" ]; }
+begin_in_group() { # DIR NAME COMMAND...
+    begin "$2" bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$1" "${@:3}"
+}
+# Whoever was in a group has left it before the group goes.
+end_all() {
+    local name
+    for name in "${!pid_of[@]}"; do end "$name"; done
+    for name in "${groups[@]}"; do ask_until "$name is empty" is_group_empty "$name"; done
+}
+
+# A quota of half a CPU in the group above the own one: one thread, of a worker and of the workers of local:.
+case_cpus() {
+    [ "$(nproc)" -gt 1 ] || skip "one CPU: nothing is to be seen of a quota"
+    make_groups cpu
+    set_cpus "$outer" 50000
+    begin_dispatcher
+    begin_in_group "$inner" worker "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0"
+    begin free "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0"
+    CACHEW_WORKER_THREADS=3 begin_in_group "$inner" told "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0"
+    ask_until "all are attached" are_attached 3
+    [ "$(threads_of worker)" = 1 ] || fail "threads: $(cat "$work/workers.out")"
+    [ "$(threads_of free)" = "$(nproc)" ] || fail "threads without a quota: $(cat "$work/workers.out")"
+    [ "$(threads_of told)" = 3 ] || fail "threads that were given: $(cat "$work/workers.out")"
+    echo '{"pipeline": [{"op": "range", "stop": 100000}, {"op": "batch", "size": 10}]}' >"$work/range.json"
+    begin_in_group "$inner" local "$cachew" run "$work/range.json" --no-hash --dispatcher local: --step-ms 100
+    ask_until "local: has a worker" has_child local cachew-worker
+    child_of local cachew-worker | says -- '--threads 1 ' || fail "local: $(child_of local cachew-worker)"
+    end local INT
+    end_all
+}
+# 512 MiB in the group above the own one: the budget is a quarter of that.
+case_memory() {
+    make_groups memory
+    set_memory "$outer" $((512 << 20))
+    begin_dispatcher
+    begin_in_group "$inner" worker "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
+    ask_until "it is attached" are_attached 1
+    [ "$(field budget_bytes "$work/workers.out")" = $((128 << 20)) ] || fail "budget: $(cat "$work/workers.out")"
+    end_all
+}
+run_case "$@"; exit
