@@ -5,6 +5,7 @@
  *   svc_common.c     what all calls have in common: unpacking, finding the job, replying
  *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
  *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: recorded decisions
+ *   svc_workers.c    the list of workers
  *   svc_explain.c    a job's decisions, and what its policies would decide now
  *   svc_check.c      whether a pipeline could run
  *   measured_rows.c  measurements of jobs and workers as messages

@@ -39,6 +39,9 @@ struct cw_svc_job_row { /* The row of a job. It borrows from the job. */
 };
 void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
 
+/* ---- svc_workers.c ---- */
+void cw_svc_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request);
+
 /* ---- svc_tenants.c ---- */
 void cw_svc_usage(const struct cw_usage *usage, Cachew__V1__Usage *ret_row);
 

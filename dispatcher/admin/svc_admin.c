@@ -133,89 +133,6 @@ static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg 
     cw_mem_free(rows);
 }
 
-static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *r)
-{
-    static char ready[] = "ready", draining[] = "draining";
-    cachew__v1__worker_row__init(r);
-    r->worker_id = worker->id;
-    r->address = worker->address;
-    r->host_id = worker->host_id;
-    r->threads = worker->threads;
-    r->pid = worker->pid;
-    r->state = worker->draining ? draining : ready;
-    for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
-        r->leased += share->todo_n;
-    r->done = worker->done_n;
-    r->budget_bytes = worker->budget_bytes;
-    r->budget_used = worker->budget_used;
-    r->cpu_share = worker->cpu_share;
-    r->silent_ms = (uint32_t)(now - worker->last_heard_ms);
-    r->version = worker->version;
-    r->source = worker->source_tiers;
-    r->n_source = worker->source_tiers_n;
-    cw_svc_worker_row(worker, now, r);
-}
-
-static bool sees_job_id(const struct cw_caller *caller, const struct cw_dispatcher *d,
-                        const char *job_id)
-{
-    const struct cw_job *job = cw_strmap_get(&d->jobs_by_id, job_id);
-    return job ? cw_access_sees_job(caller, job) : !cw_access_tenant_of(caller);
-}
-
-/* A worker beside another tenant's trainer is nobody else's business. */
-static bool sees_worker(const struct cw_caller *caller, const struct cw_worker *worker)
-{
-    return worker->only_job[0] == '\0' || sees_job_id(caller, worker->d, worker->only_job);
-}
-
-/* Takes jobs out of a row that the caller may not see. */
-static void hide_jobs(const struct cw_caller *caller, const struct cw_dispatcher *d,
-                      Cachew__V1__WorkerRow *row)
-{
-    static char empty[] = "";
-    size_t n = 0;
-    for (size_t i = 0; i < row->n_jobs; i++)
-        if (sees_job_id(caller, d, row->jobs[i]))
-            row->jobs[n++] = row->jobs[i];
-    row->n_jobs = n;
-    if (row->other_files_job[0] != '\0' && !sees_job_id(caller, d, row->other_files_job))
-        row->other_files_job = row->other_files = empty;
-}
-
-static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
-{
-    (void)request;
-    struct cw_dispatcher *d = arg;
-    Cachew__V1__WorkerRow *rows = CW_NEW_ARRAY(Cachew__V1__WorkerRow, d->workers_n + 1);
-    Cachew__V1__WorkerRow **list = CW_NEW_ARRAY(Cachew__V1__WorkerRow *, d->workers_n + 1);
-    size_t n = 0;
-    for (const struct cw_worker *worker = d->workers; worker; worker = worker->next) {
-        if (!worker->said_hello || !sees_worker(cw_call_caller(call), worker))
-            continue;
-        fill_worker(worker, cw_clock_ms(), &rows[n]);
-        hide_jobs(cw_call_caller(call), d, &rows[n]);
-        list[n] = &rows[n];
-        n++;
-    }
-    Cachew__V1__ListWorkersReply answer = CACHEW__V1__LIST_WORKERS_REPLY__INIT;
-    answer.n_workers = n;
-    answer.workers = list;
-    answer.generation = d->generation;
-    answer.provisioner = (char *)(uintptr_t)d->provision.kind->name;
-    answer.starting =
-        d->provision.kind->fixed ? 0 : (uint32_t)d->provision.kind->starting(d->provision.state);
-    answer.wanted = d->provision.wanted;
-    answer.min_workers = d->options.min_workers;
-    answer.max_workers = d->options.max_workers;
-    answer.generation_seen = d->generation_seen;
-    cw_svc_reply(call, &answer.base);
-    for (size_t i = 0; i < n; i++)
-        cw_mem_free(rows[i].jobs);
-    cw_mem_free(list);
-    cw_mem_free(rows);
-}
-
 static struct cw_worker *find_worker(struct cw_dispatcher *d, const char *name)
 {
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next) {
@@ -363,7 +280,7 @@ void cw_svc_admin_add(struct cw_dispatcher *d)
     const struct cw_method methods[] = {
         {"/cachew.v1.Admin/Info", handle_info, NULL, d},
         {"/cachew.v1.Admin/ListJobs", handle_list_jobs, NULL, d},
-        {"/cachew.v1.Admin/ListWorkers", handle_list_workers, NULL, d},
+        {"/cachew.v1.Admin/ListWorkers", cw_svc_list_workers, NULL, d},
         {"/cachew.v1.Admin/DrainWorker", handle_drain_worker, NULL, d},
         {"/cachew.v1.Admin/RemoveJob", handle_remove_job, NULL, d},
         {"/cachew.v1.Admin/SkipItems", handle_skip, NULL, d},

@@ -99,6 +99,11 @@ void cw_call_fail(struct cw_call *call, int code, const char *msg)
     answer(call, (grpc_status_code)cw_err_to_grpc(code), cw_rpc_status_details(code, msg));
 }
 
+void cw_call_note_time(struct cw_call *call, int64_t ns)
+{
+    cw_server_note_later(call->server, call->method_index, ns);
+}
+
 static void take_request(struct cw_call *call)
 {
     struct cw_rpc_msg *msg = cw_rpc_msg_new(call->request);

@@ -165,6 +165,9 @@ void cw_call_reply(struct cw_call *call, struct cw_buf *reply);
 /* The same with a reply that consists of several buffers, which are not copied. */
 void cw_call_reply_parts(struct cw_call *call, struct cw_buf *const *bufs, size_t n);
 void cw_call_fail(struct cw_call *call, int code, const char *msg);
+/* Says that a call which is not answered yet has taken the loop's thread so much CPU time after its
+ * method had returned (cw_server_next_method). */
+void cw_call_note_time(struct cw_call *call, int64_t ns);
 void cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb *cb, void *arg);
 
 struct cw_server *cw_server_new(struct cw_rpc *rpc) CW_MUST_CHECK;

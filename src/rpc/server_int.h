@@ -68,6 +68,8 @@ void cw_server_free_if_stopped(struct cw_server *server);
 size_t cw_server_method_index(const struct cw_server *server, const struct cw_method *method);
 /* A message of the method took so much CPU time of the loop's thread. */
 void cw_server_note_time(struct cw_server *server, size_t method, int64_t ns);
+/* Work for a message that was counted before took so much. */
+void cw_server_note_later(struct cw_server *server, size_t method, int64_t ns);
 
 /* ---- server.c ---- */
 void cw_server_add_part(struct cw_server *server, struct cw_server_part *part);

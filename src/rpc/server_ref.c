@@ -47,8 +47,13 @@ size_t cw_server_method_index(const struct cw_server *server, const struct cw_me
 
 void cw_server_note_time(struct cw_server *server, size_t method, int64_t ns)
 {
+    server->times[method].messages++;
+    cw_server_note_later(server, method, ns);
+}
+
+void cw_server_note_later(struct cw_server *server, size_t method, int64_t ns)
+{
     struct cw_method_stat *stat = &server->times[method];
-    stat->messages++;
     stat->longest_ns = CW_MAX(stat->longest_ns, ns);
     stat->long_n += ns > CW_MESSAGE_LONG_NS;
 }

@@ -43,7 +43,7 @@ static void take_message(struct cw_stream *stream)
 void cw_stream_note_time(struct cw_stream *stream, int64_t ns)
 {
     if (stream->server)
-        cw_server_note_time(stream->server, stream->method_index, ns);
+        cw_server_note_later(stream->server, stream->method_index, ns);
 }
 
 static void leave_door(struct cw_stream *stream)

@@ -55,6 +55,7 @@ size_t __wrap_cw_stream_queued(const struct cw_stream *stream);
 void __wrap_cw_stream_set_low(struct cw_stream *stream, size_t bytes);
 void __wrap_cw_stream_pause(struct cw_stream *stream, bool paused);
 void __wrap_cw_stream_note_time(struct cw_stream *stream, int64_t ns);
+void __wrap_cw_call_note_time(struct cw_call *call, int64_t ns);
 
 void __wrap_cw_server_set_request_max(struct cw_server *server, const char *path, size_t bytes)
 {
@@ -164,6 +165,12 @@ void __wrap_cw_stream_set_low(struct cw_stream *stream, size_t bytes)
 void __wrap_cw_stream_pause(struct cw_stream *stream, bool paused)
 {
     stream->paused = paused;
+}
+
+void __wrap_cw_call_note_time(struct cw_call *call, int64_t ns)
+{
+    (void)ns;
+    assert_false(call->done);
 }
 
 void __wrap_cw_stream_note_time(struct cw_stream *stream, int64_t ns)

@@ -37,6 +37,25 @@ static void info_says_which_protocol_is_spoken(void **state)
     }
 }
 
+/* So many are listed in several iterations of the loop. */
+static void many_workers_are_listed_once(void **state)
+{
+    (void)state;
+    const size_t n = 450;
+    for (uint64_t id = 1; id <= n; id++)
+        (void)peers_worker(id, 1);
+    Cachew__V1__ListWorkersRequest request = CACHEW__V1__LIST_WORKERS_REQUEST__INIT;
+    const struct peers_answer *got =
+        peers_ask("ListWorkers", &request.base, &cachew__v1__list_workers_reply__descriptor);
+    const Cachew__V1__ListWorkersReply *list = (const Cachew__V1__ListWorkersReply *)got->reply;
+    assert_non_null(list);
+    assert_int_equal(list->n_workers, n);
+    assert_int_equal(list->generation, made_up.generation);
+    assert_string_equal(list->provisioner, "none");
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(list->workers[i]->worker_id, i + 1);
+}
+
 static const Cachew__V1__JobRow *only_row(void)
 {
     Cachew__V1__ListJobsRequest request = CACHEW__V1__LIST_JOBS_REQUEST__INIT;
@@ -431,6 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(info_says_who_it_is),
+        TEST(many_workers_are_listed_once),
         TEST(info_says_which_protocol_is_spoken),
         TEST(jobs_are_listed_with_their_state),
         TEST(workers_are_listed_once_they_said_hello),
