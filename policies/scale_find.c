@@ -26,6 +26,7 @@ static int find(const char *kind, const struct cw_scale_policy *const *all, cons
                 struct cw_err *err)
 {
     size_t n = strcspn(option, ":");
+    const char *numbers = all == autoplaces ? "2,1" : "3";
     CW_STR_AUTO names = {0};
     for (; *all; all++) {
         if (strlen((*all)->name) == n && memcmp((*all)->name, option, n) == 0) {
@@ -35,8 +36,10 @@ static int find(const char *kind, const struct cw_scale_policy *const *all, cons
         }
         cw_str_addf(&names, "%s%s", names.len ? ", " : "", (*all)->name);
     }
-    return cw_err_set(err, CW_E_INVALID, "%s policy \"%s\" is not known; there are: %s, off", kind,
-                      option, cw_str_text(&names));
+    return cw_err_set(
+        err, CW_E_INVALID,
+        "%s policy \"%s\" is not known; there are: %s, off (fixed needs numbers: fixed:%s)", kind,
+        option, cw_str_text(&names), numbers);
 }
 
 int cw_autoscale_find(const char *option, const struct cw_scale_policy **ret_policy,

@@ -219,7 +219,18 @@ case_narrow() {
         grep -qE 'night|ready' "$work/narrow.out" || fail "$command: $(cat "$work/narrow.out")"
     done
 }
-on_terminal() { # COLUMNS COMMAND...
+# An interrupt leaves no line of progress before the prompt.
+case_interrupted() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 100000}, {"op": "batch", "size": 10}]}' >"$work/long.json"
+    begin_dispatcher
+    begin_worker w1
+    begin screen /usr/bin/python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' sh -c "echo \$\$ >'$work/pid'; exec '$cachew' run '$work/long.json' --step-ms 20 --dispatcher '$DISPATCHER'"
+    wait_until "a line of progress" grep -q 'epoch 0 \[' "$work/screen.out"
+    kill -INT "$(cat "$work/pid")"
+    wait_for screen
+    same "what the screen ends with" "$(printf '\r\033[K' | od -c)" "$(tail -c 4 "$work/screen.out" | od -c)"
+}
+on_terminal() { # COLUMNS COMMAND
     local wide=$1
     script -qec "stty cols $wide rows 24; '$cachew' $2 --dispatcher '$DISPATCHER'" /dev/null </dev/null | tr -d '\r'
 }

@@ -808,8 +808,10 @@ static void test_names(void **state)
     assert_int_equal(cw_autoscale_find("fixed:4", &policy, &argument, &err), 0);
     assert_string_equal(argument, "4");
     assert_int_equal(cw_autoscale_find("fix", &policy, &argument, &err), CW_E_INVALID);
-    assert_non_null(strstr(err.msg, "auto, cachew, fixed, hpa"));
+    assert_non_null(
+        strstr(err.msg, "auto, cachew, fixed, hpa, off (fixed needs numbers: fixed:3)"));
     assert_int_equal(cw_autoplace_find("peca", &policy, &argument, &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "fixed:2,1"));
 }
 
 /* What is stored with a decision, asked again, gives the same decision. */
