@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a fleet costs its dispatcher: simulated workers and trainers on connections of their own, against a real dispatcher.
 
-usage: load_fleet.py BUILD_DIR [--workers 100,300,1000] [--loads idle,busy,one] [--seconds N]     (a release build)
+usage: load_fleet.py BUILD_DIR [--workers 100,300,1000] [--loads idle,busy,one] [--seconds N] [--simulated 10000]     (a release build)
 
 idle   nobody has work: heartbeats alone
 busy   a job for every ten workers; each worker finishes ten batches a second, and says so as real ones do
 one    one job that uses every worker
 
 Prints a row a fleet: the dispatcher's share of a core (user and system time of its process), that share per 100 workers, its resident memory,
-messages a second that reach it, batches a second; ms of Admin.Info (asked by another process, every 20 ms) and from the heartbeat of a worker that
-ran dry to its next lease; and what of a core the load itself takes. Fails when messages are many for what is computed, or cost the dispatcher much CPU
+messages a second that reach it and leave it, the CPU time of each, batches a second; ms of Admin.Info (asked by another process, every 20 ms) and from the heartbeat of a worker that
+ran dry to its next lease; and what of a core the load itself takes. With --simulated there is a row for each size of fleet of which only the messages
+are real: those of the real dispatcher in the simulation (tests/simulation/scale), at the CPU time of one outside of the dispatcher's own code (gRPC, the
+kernel) that was measured with the largest busy fleet above, and with the time of its own code in the simulation. Fails when messages are many for what is computed, or cost the dispatcher much CPU
 time each; times on a clock are only printed."""
 import argparse
 import json
@@ -85,13 +87,36 @@ def check(load, workers, got):
     wrong = []
     if load != "idle" and got["batches_s"] <= 0:
         wrong.append("nothing was computed")
-    if load == "idle" and messages > workers:
+    if load == "idle" and messages > 1.5 * workers:  # a heartbeat is due four times in 3 s
         wrong.append("%.0f messages a second of %d idle workers" % (messages, workers))
     if load != "idle" and messages > MESSAGES_PER_BATCH * got["batches_s"] + workers:
         wrong.append("%.0f messages for %.0f batches" % (messages, got["batches_s"]))
     if got["cpu"] > MESSAGE_CPU_S * (messages + workers):
         wrong.append("%.0f %% of a core for %.0f messages a second of %d workers" % (100 * got["cpu"], messages, workers))
     return ["%s, %d workers: %s" % (load, workers, text) for text in wrong]
+
+
+def messages_of(got):
+    return got["reports_s"] + got["acks_s"] + got["leases_s"]
+
+
+def simulate(build, workers):
+    """Messages a second, the part of a core that the dispatcher's own code takes, batches a second."""
+    out = subprocess.run([os.path.join(build, "tests", "test_sim_scale"), str(workers)], stdout=subprocess.PIPE, text=True, check=True).stdout
+    row = [float(field) for field in out.splitlines()[-1].split()]
+    batches_s, from_workers, from_trainers, sent, own = row[1], row[2], row[3], row[4], row[8]
+    return (from_workers + from_trainers + sent) * batches_s, own, batches_s
+
+
+def print_simulated(build, fleets, measured_n, measured):
+    _, own, _ = simulate(build, measured_n)
+    around_s = max(measured["cpu"] - own, 0) / messages_of(measured)
+    print("\n%d workers, measured: %.1f us of CPU a message, of which its own code is %.1f" % (
+        measured_n, 1e6 * measured["cpu"] / messages_of(measured), 1e6 * own / messages_of(measured)))
+    for workers in fleets:
+        messages_s, own, batches_s = simulate(build, workers)
+        print("%d workers, simulated: %.0f messages a second for %.0f batches, at %.1f us = %.1f %% of a core; its own code %.1f %%; together %.1f %%" % (
+            workers, messages_s, batches_s, 1e6 * around_s, 100 * around_s * messages_s, 100 * own, 100 * (around_s * messages_s + own)), flush=True)
 
 
 def main():
@@ -101,17 +126,23 @@ def main():
     parser.add_argument("--loads", default="idle,busy,one")
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--dispatcher-arg", action="append", default=[], help="given to the dispatcher, as in --dispatcher-arg=--heartbeat=10s")
+    parser.add_argument("--simulated", default="")
     arguments = parser.parse_args()
-    print("%-5s %7s %5s %8s %8s %8s %9s %9s %22s %22s %9s" % ("load", "workers", "jobs", "% core", "per 100", "MB", "messages", "batches",
-                                                              "Info p50 p99 max ms", "lease p50 p99 max ms", "load core"))
+    print("%-5s %7s %5s %8s %8s %8s %9s %7s %9s %22s %22s %9s" % (
+        "load", "workers", "jobs", "% core", "per 100", "MB", "messages", "us each", "batches", "Info p50 p99 max ms", "lease p50 p99 max ms", "load core"))
+    largest = None
     wrong = []
     for load in arguments.loads.split(","):
         for workers in map(int, arguments.workers.split(",")):
             got = measure(arguments.build, workers, load, arguments.seconds, arguments.dispatcher_arg)
             wrong += check(load, workers, got)
-            print("%-5s %7d %5d %8.2f %8.3f %8.1f %9.0f %9.0f %22s %22s %9.2f" % (
-                load, workers, got["jobs"], 100 * got["cpu"], 100 * got["cpu"] / workers * 100, got["resident_mb"], got["reports_s"] + got["acks_s"],
-                got["batches_s"], latency(got["info"]), latency(got["lease"]), got["own_cpu"]), flush=True)
+            print("%-5s %7d %5d %8.2f %8.3f %8.1f %9.0f %7.1f %9.0f %22s %22s %9.2f" % (
+                load, workers, got["jobs"], 100 * got["cpu"], 100 * got["cpu"] / workers * 100, got["resident_mb"], messages_of(got),
+                1e6 * got["cpu"] / max(messages_of(got), 1), got["batches_s"], latency(got["info"]), latency(got["lease"]), got["own_cpu"]), flush=True)
+            if load == "busy":
+                largest = (workers, got)
+    if arguments.simulated and largest:
+        print_simulated(arguments.build, [int(workers) for workers in arguments.simulated.split(",")], *largest)
     if wrong:
         sys.exit("\n".join(wrong))
 
