@@ -110,7 +110,8 @@ struct cw_dispatcher {
     struct cw_access *access; /* The access tokens; NULL if there are none. */
     uint64_t generation;
     uint64_t lease_counter;
-    struct cw_worker *workers;
+    struct cw_worker *workers, *workers_last; /* In the order in which they came. */
+    struct cw_map workers_by_id;              /* Those that sent a valid hello. */
     struct cw_client *clients;
     struct cw_job *jobs;
     struct cw_strmap jobs_by_id;

@@ -17,7 +17,7 @@ struct cw_stream;
 struct cw_worker {
     uint32_t magic;
     struct cw_dispatcher *d;
-    struct cw_worker *next;
+    struct cw_worker *next, *prev;
     struct cw_stream *stream;
     struct cw_inbox *inbox; /* What came and is not handled yet (session/inbox.h). */
     /* Who this is (access/access.h); NULL: there are no tokens. The stream owns it. */

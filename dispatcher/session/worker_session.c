@@ -86,6 +86,7 @@ static void release(struct cw_worker *worker, bool died)
         /* If the dispatcher stops, the worker's row stays: the next dispatcher waits for it. */
         if (!d->stopping)
             cw_state_remove_worker(d->state, worker->id);
+        (void)cw_map_remove(&d->workers_by_id, worker->id);
         d->workers_n--;
         d->counts.workers_lost += died;
         d->due.worker_lists = true;
@@ -100,12 +101,8 @@ static void release(struct cw_worker *worker, bool died)
 static void worker_free(struct cw_worker *worker)
 {
     struct cw_dispatcher *d = worker->d;
-    for (struct cw_worker **at = &d->workers; *at; at = &(*at)->next) {
-        if (*at == worker) {
-            *at = worker->next;
-            break;
-        }
-    }
+    *(worker->prev ? &worker->prev->next : &d->workers) = worker->next;
+    *(worker->next ? &worker->next->prev : &d->workers_last) = worker->prev;
     cw_cache_worker_gone(worker);
     cw_inbox_free(worker->inbox);
     cw_stream_free(worker->stream);
@@ -128,15 +125,6 @@ static void fail(struct cw_worker *worker, int code, const char *msg, bool died)
     worker->failed = true;
     cw_worker_recount(worker);
     cw_stream_finish(worker->stream, code, msg);
-}
-
-static struct cw_worker *find_other(const struct cw_worker *worker, uint64_t id)
-{
-    for (struct cw_worker *other = worker->d->workers; other; other = other->next) {
-        if (other != worker && other->said_hello && other->id == id)
-            return other;
-    }
-    return NULL;
 }
 
 static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
@@ -209,7 +197,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     const Cachew__V1__WorkerHello *hello = message->hello;
     if (!check_hello(worker, message))
         return;
-    struct cw_worker *old = find_other(worker, hello->worker_id);
+    struct cw_worker *old = cw_map_get(&d->workers_by_id, hello->worker_id);
     /* The same process has connected again before its old stream was found to be broken. */
     if (old)
         fail(old, CW_E_STATE, "the same worker has connected again", false);
@@ -223,6 +211,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->budget_bytes = hello->budget_bytes;
     cw_accounting_tick(d, cw_clock_ms());
     worker->said_hello = true;
+    (void)cw_map_set(&d->workers_by_id, worker->id, worker);
     cw_worker_recount(worker);
     d->workers_n++;
     d->due.worker_lists = true;
@@ -456,10 +445,9 @@ void cw_worker_session_open(void *dispatcher, struct cw_stream *stream)
     worker->version = cw_mem_strdup("");
     worker->only_job = cw_mem_strdup("");
     worker->last_heard_ms = worker->since_ms = cw_clock_ms();
-    struct cw_worker **at = &d->workers;
-    while (*at)
-        at = &(*at)->next;
-    *at = worker;
+    worker->prev = d->workers_last;
+    *(worker->prev ? &worker->prev->next : &d->workers) = worker;
+    d->workers_last = worker;
     cw_stream_accept(stream, &callbacks, worker);
     if (d->stopping)
         fail(worker, CW_E_UNAVAILABLE, "the dispatcher is stopping", false);
@@ -497,4 +485,5 @@ void cw_worker_sessions_close(struct cw_dispatcher *d)
             cw_share_remove(d->workers->shares);
         worker_free(d->workers);
     }
+    cw_map_fini(&d->workers_by_id);
 }
