@@ -13,6 +13,7 @@ struct way {
     /* NULL: the id is not known, or its record is not in a mapped chunk */
     struct cw_cache_handle *handle;
     uint32_t no;
+    bool is_pinned; /* with this way; else with an earlier one that is in the same chunk */
 };
 
 static void find_places(struct cw_cache_dataset *dataset, const uint64_t *ids, size_t n,
@@ -22,19 +23,24 @@ static void find_places(struct cw_cache_dataset *dataset, const uint64_t *ids, s
         ret_places[i] = cw_id_map_get(&dataset->ids, ids[i]);
 }
 
-static void touch_index(struct cw_cache_dataset *dataset, uint64_t place, struct way *ret_way)
+/* `last`: the chunk of the way before, which is pinned; NULL if there is none. */
+static void touch_index(struct cw_cache_dataset *dataset, uint64_t place,
+                        const struct cw_cache_handle *last, struct way *ret_way)
 {
     struct cw_cache_handle *handle = place ? cw_dataset_handle(dataset, place) : NULL;
+    bool is_pinned = handle && handle != last;
 
-    *ret_way = (struct way){NULL, place ? cw_place_record(place) : 0};
-    if (!handle || !cw_cache_handle_acquire(handle))
+    *ret_way = (struct way){NULL, place ? cw_place_record(place) : 0, false};
+    if (!handle || (is_pinned && !cw_cache_handle_acquire(handle)))
         return;
     if (!handle->chunk || !handle->chunk->map || ret_way->no >= handle->chunk->index->records_n) {
-        cw_cache_handle_release(handle);
+        if (is_pinned)
+            cw_cache_handle_release(handle);
         return;
     }
     __builtin_prefetch(&handle->chunk->index->records[ret_way->no]);
     ret_way->handle = handle;
+    ret_way->is_pinned = is_pinned;
 }
 
 static void touch_record(const struct cw_cache_chunk *chunk, uint32_t no)
@@ -62,10 +68,11 @@ void cw_cache_cpu_prefetch(struct cw_cache_dataset *dataset, const uint64_t *ids
     n = CW_MIN(n, (size_t)CW_CACHE_CPU_PREFETCH);
     find_places(dataset, ids, n, places);
     for (size_t i = 0; i < n; i++)
-        touch_index(dataset, places[i], &ways[i]);
+        touch_index(dataset, places[i], i > 0 ? ways[i - 1].handle : NULL, &ways[i]);
     for (size_t i = 0; i < n; i++)
-        if (ways[i].handle) {
+        if (ways[i].handle)
             touch_record(ways[i].handle->chunk, ways[i].no);
+    for (size_t i = 0; i < n; i++)
+        if (ways[i].is_pinned)
             cw_cache_handle_release(ways[i].handle);
-        }
 }

@@ -106,6 +106,8 @@ enum cw_cache_found cw_cache_get(struct cw_cache_dataset *dataset, uint64_t id,
 
     thread_wait_ns += (uint64_t)wait_ns;
     if (found == CW_CACHE_MISS) {
+        if (pins->is_kept) /* nothing of the element that is computed now is in that chunk */
+            cw_cache_unpin(pins);
         cw_counter_add(&shard->misses, 1, no);
         return found;
     }

@@ -56,11 +56,16 @@ static void drop(void *ref)
 
 bool cw_pin_handle(struct cw_cache_pins *pins, struct cw_cache_handle *handle)
 {
-    if (is_held(pins, handle))
+    if (is_held(pins, handle)) {
+        if (pins->is_kept && !cw_cache_handle_is_live(handle))
+            return false;
+        pins->is_kept = false;
         return true;
+    }
     if (!cw_cache_handle_acquire(handle))
         return false;
     add(pins, handle);
+    pins->is_kept = false;
     return true;
 }
 
@@ -109,4 +114,13 @@ void cw_cache_unpin(struct cw_cache_pins *pins)
     while (n)
         drop(pins->refs[--n]);
     pins->n = 0;
+    pins->is_kept = false;
+}
+
+void cw_cache_unpin_element(struct cw_cache_pins *pins)
+{
+    if (pins->n == 1 && !((uintptr_t)pins->refs[0] & SPAN))
+        pins->is_kept = true;
+    else
+        cw_cache_unpin(pins);
 }

@@ -89,8 +89,13 @@ void cw_cache_flush(struct cw_cache *cache, struct cw_cache_dataset *dataset);
 struct cw_cache_pins {
     void *refs[CW_CACHE_PINS];
     size_t n;
+    bool is_kept; /* the only pin is of an earlier element (cw_cache_unpin_element) */
 };
 void cw_cache_unpin(struct cw_cache_pins *pins);
+/* The thread is done with an element, and goes on with another one, which often is in the same chunk:
+ * a single chunk stays pinned until the next get from elsewhere, or until cw_cache_unpin. A pin that
+ * is taken and given up with each record costs as much as the copy of a small one. */
+void cw_cache_unpin_element(struct cw_cache_pins *pins);
 /* Whether the pinned records stayed what they were. A mapped file may have been cut short, or its
  * disk may have failed, which leaves zeros where records were. A caller must ask this before it
  * uses or keeps a result made from the records, and before it believes an error that they caused.

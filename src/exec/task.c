@@ -287,7 +287,10 @@ static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work
 static bool release(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row)
 {
     bool intact = cw_cache_is_intact(&work->pins);
-    cw_cache_unpin(&work->pins);
+    if (intact)
+        cw_cache_unpin_element(&work->pins);
+    else
+        cw_cache_unpin(&work->pins);
     if (!intact && task->kept) {
         cw_mem_free((void *)(uintptr_t)task->kept[row]);
         task->kept[row] = NULL;
@@ -377,6 +380,8 @@ void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
         return;
     int64_t begin = task->batch_caches_n ? cw_clock_ns() : 0;
     run(task, work, lo, hi);
+    if (work->pins.n > 0)
+        cw_cache_unpin(&work->pins);
     if (task->batch_caches_n)
         atomic_fetch_add_explicit(&task->run_ns, cw_clock_ns() - begin, memory_order_relaxed);
 }

@@ -100,6 +100,12 @@ void cw_cache_unpin(struct cw_cache_pins *hold)
     }
 }
 
+/* It keeps nothing from element to element. */
+void cw_cache_unpin_element(struct cw_cache_pins *pins)
+{
+    cw_cache_unpin(pins);
+}
+
 bool cw_cache_is_intact(const struct cw_cache_pins *hold)
 {
     bool intact = true;

@@ -441,6 +441,54 @@ static void test_shadowed(void **state)
     fixture_close(&b, 0);
 }
 
+/* One chunk stays pinned from element to element; until another is needed, or none. */
+static void test_kept_from_element_to_element(void **state)
+{
+    struct cw_cache_pins hold = {0};
+    struct cw_element element;
+    struct fixture f;
+
+    (void)state;
+    fake_reset();
+    fixture_open(&f, "fake:map", (struct cw_cache_options){0});
+    for (uint64_t id = 0; id < 20; id++) {
+        put_sample(f.node, id);
+        if (id % 10 == 9)
+            settle(&f);
+    }
+    WAIT_FOR(fake_files() == 2);
+    for (uint64_t id = 0; id < 10; id++) {
+        assert_int_equal(cw_cache_get(f.node, id, &hold, &element), CW_CACHE_HIT);
+        assert_int_equal(hold.n, 1);
+        cw_cache_unpin_element(&hold);
+        assert_true(hold.n == 1 && hold.is_kept && is_sample(&element, id));
+    }
+    assert_int_equal(cw_cache_get(f.node, 15, &hold, &element), CW_CACHE_HIT);
+    assert_true(hold.n == 2 && !hold.is_kept);
+    cw_cache_unpin_element(&hold);
+    assert_int_equal(hold.n, 0);
+    assert_int_equal(cw_cache_get(f.node, 15, &hold, &element), CW_CACHE_HIT);
+    cw_cache_unpin_element(&hold);
+    assert_int_equal(cw_cache_get(f.node, 1000, &hold, &element), CW_CACHE_MISS);
+    assert_int_equal(hold.n, 0);
+    /* What an element has used stays, whatever is missing for it. */
+    assert_int_equal(cw_cache_get(f.node, 5, &hold, &element), CW_CACHE_HIT);
+    assert_int_equal(cw_cache_get(f.node, 1000, &hold, &element), CW_CACHE_MISS);
+    assert_true(hold.n == 1 && is_sample(&element, 5));
+    cw_cache_unpin_element(&hold);
+    /* Nothing more comes from a chunk that is gone, and the pin does not keep it. */
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = fake_name(i);
+        cw_cache_dataset_remove(f.node, &name, 1);
+    }
+    assert_int_equal(cw_cache_get(f.node, 5, &hold, &element), CW_CACHE_MISS);
+    assert_int_equal(hold.n, 0);
+    WAIT_FOR(counts_of(f.node).chunks == 0);
+    while (f.events.names_n)
+        cw_mem_free(f.events.names[--f.events.names_n]);
+    fixture_close(&f, 0);
+}
+
 /* More chunks under one hold than it has places for, each once however many of its records are
  * got. */
 static void test_many_held(void **state)
@@ -476,12 +524,19 @@ static void test_many_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill_and_read), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_memory_in_open_blocks),
-        cmocka_unit_test(test_away),          cmocka_unit_test(test_full),
-        cmocka_unit_test(test_damaged),       cmocka_unit_test(test_not_there),
-        cmocka_unit_test(test_equal_chunks),  cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_shadowed),      cmocka_unit_test(test_many_held),
+        cmocka_unit_test(test_kept_from_element_to_element),
+        cmocka_unit_test(test_fill_and_read),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_in_open_blocks),
+        cmocka_unit_test(test_away),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_equal_chunks),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_shadowed),
+        cmocka_unit_test(test_many_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
