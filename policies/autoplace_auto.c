@@ -31,10 +31,11 @@
 /* ---- windows and moves ---- */
 #define MOVES_MOST 6
 #define WINDOWS_FIRST 4
-#define WINDOWS_LEAST 3
+#define WINDOWS_LEAST 5
 #define WINDOWS_SAVE 6  /* number of windows before one tries to do with fewer */
-#define WINDOWS_MOST 10 /* the most windows that are averaged before a move */
+#define WINDOWS_MOST 14 /* the most windows that are averaged before a move */
 #define AGE_TRIAL 22    /* no trial begins later, since its end might be missed */
+#define AGE_LAST 26     /* what is to be done is done now */
 #define LOOK_EVERY 4
 #define AGAIN_AFTER 150
 #define AGAIN_LESS 20
@@ -42,6 +43,7 @@
 #define CONTRADICTION 60 /* misfit of levels that contradict each other */
 /* ---- probabilities ---- */
 #define SURE 0.98
+#define LIKELY 0.5
 #define HOPELESS 0.6 /* the trainer waits this part of its time */
 #define UNBOUNDED ((double)INFINITY)
 #define BETTER_BY 0.05 /* by how much more probable other numbers must be */
@@ -160,17 +162,17 @@ static bool has_fewer(const struct look *l)
 
 static bool is_measured(const struct look *l, bool trial)
 {
-    double windows = l->now.windows, left = CW_SCALE_AGE_FREE - 1 - (l->s->age - windows);
+    double windows = l->now.windows;
     if (windows < (l->s->moves < 1 ? WINDOWS_FIRST : WINDOWS_LEAST))
         return false;
-    return trial || windows >= fmin(WINDOWS_MOST, left) ||
+    return trial || windows >= WINDOWS_MOST || l->s->age >= AGE_LAST ||
            (best_of(l)->right >= SURE && (windows >= WINDOWS_SAVE || !has_fewer(l)));
 }
 
 static bool is_time_to_look(const struct look *l)
 {
     double windows = l->now.windows, every = l->s->phase == CW_SCALE_STABLE ? LOOK_EVERY : 2;
-    if (windows <= WINDOWS_LEAST + 1)
+    if (windows <= WINDOWS_LEAST + 1 || l->s->age >= AGE_LAST)
         return l->s->moves < 1 || windows >= WINDOWS_LEAST;
     return fmod(windows, every) == 0;
 }
@@ -203,7 +205,7 @@ static bool is_clearly_wrong(struct look *l)
     if (fmod(l->s->age, LOOK_EVERY) != 0)
         return false;
     look_at(l);
-    return l->view.known && l->view.misfit < CONTRADICTION && best_of(l)->right > SURE &&
+    return l->view.known && l->view.misfit < CONTRADICTION && best_of(l)->right > LIKELY &&
            l->here_right < 1 - SURE;
 }
 

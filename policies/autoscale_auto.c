@@ -42,7 +42,7 @@
 #define SURE 0.98
 #define SURE_SAVE 0.99
 #define LIKELY 0.5     /* a number that is right with this probability is measured to the end */
-#define BETTER_BY 0.03 /* by how much more probable another number must be */
+#define BETTER_BY 0.01 /* by how much more probable another number must be */
 /* ---- numbers of workers ---- */
 #define FEW 12      /* up to this number one worker less is worth a move */
 #define QUARTER 4   /* by what the number is divided if it is not known what one worker gives */
@@ -178,7 +178,7 @@ static double first_target(const struct look *l)
 static double fewer_do(const struct look *l)
 {
     double n = l->now.workers;
-    return n <= FEW && cw_scale_is_right(&l->view, n - 1) > SURE_SAVE ? n - 1 : n;
+    return n <= FEW && cw_scale_is_right(&l->view, n - 1) > SURE ? n - 1 : n;
 }
 
 /* Returns the next number: early, one whose trial tells most; late, the most probable one. */

@@ -16,7 +16,7 @@
 #define FEW 12            /* below this number the fewest of equally probable ones is taken */
 #define RIGHT_NOW 0.02    /* worth of being right with the next number, and not only after it */
 #define WORTH_LEAST 0.02  /* what a trial must bring */
-#define APART_WINDOWS 5   /* rates that so many windows can tell apart are different */
+#define APART_WINDOWS 20  /* rates that so many windows can tell apart are different */
 
 #define HAS(p) (1u << CW_SCALE_##p)
 
@@ -313,10 +313,11 @@ double cw_scale_most_telling(const struct cw_scale_view *v, double here)
 {
     const struct choices c = choices_of(v);
     double best = here, most = worth(v, &c, here) + RIGHT_NOW * cw_scale_is_right(v, here);
-    for (size_t i = 0; i < c.choices; i++) {
-        double value = worth(v, &c, c.n[i]) + RIGHT_NOW * cw_scale_is_right(v, c.n[i]);
+    for (size_t i = 0; i <= c.choices; i++) {
+        double n = i < c.choices ? c.n[i] : ceil(here / 2); /* half may show how the curve bends */
+        double value = worth(v, &c, n) + RIGHT_NOW * cw_scale_is_right(v, n);
         if (value > most + WORTH_LEAST * (best == here))
-            most = value, best = c.n[i];
+            most = value, best = n;
     }
     return best;
 }

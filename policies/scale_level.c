@@ -9,6 +9,8 @@
 #define ODD 0.15     /* a window that differs from the median by more than this part is left out */
 #define STRANGE 0.15 /* part of its time, or of what workers say they can give, that is missing */
 #define WINDOWS_STRANGE 4
+#define WINDOWS_UNFOUNDED 8 /* the same where threads waited for nothing that explains it */
+#define HELD 0.05
 #define TWO_AGREE 0.2 /* two windows that differ by more than this part are both not trusted */
 /* a window with more batches than this ratio to what workers can compute got batches that were
  * ready before */
@@ -38,6 +40,13 @@ static double free_in(const struct cw_scale_window *w)
     return within > 0 ? t->computing / within : 0;
 }
 
+/* The part of their time that threads waited for anything but the trainer. */
+static double held_in(const struct cw_scale_window *w)
+{
+    const struct cw_thread_use *t = &w->threads;
+    return t->cpu + t->limit + t->source + t->store + t->inside + t->network;
+}
+
 static size_t last_alike(const struct cw_scale_state *s)
 {
     size_t n = 0;
@@ -56,6 +65,7 @@ static void add(struct cw_scale_level *level, const struct cw_scale_window *w)
     level->wait += (w->wait_share - level->wait) / level->windows;
     level->rate += (w->rate - level->rate) / level->windows;
     level->free += (free_in(w) - level->free) / level->windows;
+    level->held += (held_in(w) - level->held) / level->windows;
 }
 
 static bool is_near(double value, double middle, size_t n)
@@ -71,6 +81,14 @@ static bool is_strange(const struct cw_scale_level *l)
     return busy + l->wait < 1 - STRANGE ||
            (l->wait > CW_SCALE_WAITS &&
             l->given < (1 - STRANGE) * l->rate * (l->workers + l->local));
+}
+
+/* Returns how many windows must say the same before it is believed. */
+static double windows_needed(const struct cw_scale_level *l)
+{
+    if (!is_strange(l))
+        return 2;
+    return l->free > 0 && l->held < HELD ? WINDOWS_UNFOUNDED : WINDOWS_STRANGE;
 }
 
 bool cw_scale_level_now(const struct cw_scale_state *s, struct cw_scale_level *ret)
@@ -100,7 +118,7 @@ bool cw_scale_level_last(const struct cw_scale_state *s, size_t most, struct cw_
         if (!last_is_odd)
             add(ret, &w[i]);
     }
-    return ret->windows >= (is_strange(ret) ? WINDOWS_STRANGE : 2) && !last_is_odd;
+    return ret->windows >= windows_needed(ret) && !last_is_odd;
 }
 
 void cw_scale_level_keep(struct cw_scale_state *s, const struct cw_scale_level *level)

@@ -8,7 +8,9 @@
 
 #define DEMAND_CHANGED 0.1
 #define WAIT_CHANGED 0.02 /* change of the part of its time that the trainer waits that counts */
-#define DRIFT_SIGMAS 4.0
+#define DRIFT_SIGMAS 4.5
+#define ALIKE 0.12 /* windows that differ by less may differ by noise alone */
+#define ALIKE_WAIT 0.02
 #define MOVES_KEPT 2 /* of the moves so far, if something changes while they are counted */
 
 static double demand_of(const struct cw_scale_window *w)
@@ -55,8 +57,30 @@ static void keep_as_before(struct cw_scale_state *s)
     s->levels_n = kept;
 }
 
-static void keep_last_windows(struct cw_scale_state *s, size_t n)
+static bool is_near(double a, double b, double least)
 {
+    return fabs(a - b) <= ALIKE * fmax(a, b) + least;
+}
+
+/* Returns how many of the last windows look like the last one. The one in which the change came is
+ * partly of before it. */
+static size_t last_alike(const struct cw_scale_state *s)
+{
+    const struct cw_scale_window *last = &s->history[s->history_n - 1];
+    size_t n = 1;
+    for (; n < s->history_n; n++) {
+        const struct cw_scale_window *w = last - n;
+        if (!is_near(w->wait_share, last->wait_share, ALIKE_WAIT) ||
+            !is_near(w->batches / w->seconds, last->batches / last->seconds, 0))
+            break;
+    }
+    return n;
+}
+
+/* Keeps so many windows at most, all of them of after a change. */
+static void keep_last_windows(struct cw_scale_state *s, size_t most)
+{
+    size_t n = CW_MIN(most, last_alike(s));
     if (s->history_n <= n)
         return;
     for (size_t i = 0; i < n; i++)

@@ -23,7 +23,7 @@ AUTO = {
                      **{"too-many": (6, 7, 6)}),  # 7 give most, 6 within 5 % of it
 }
 # scenario -> job -> remote and local workers that are cheapest for `place:auto`, and the most decisions.
-PLACE = {"placement": {"idle-host": (0, 6, 6), "contended-host": (4, 2, 6), "compute-bound": (0, 1, 6), "no-remote": (0, 6, 6), "stall": (0, 6, 8)}}
+PLACE = {"placement": {"idle-host": (0, 6, 6), "contended-host": (4, 2, 6), "compute-bound": (0, 1, 6), "no-remote": (0, 6, 6), "stall": (0, 6, 6)}}
 # What cannot be run.
 BROKEN = {
     "a fleet without workers": {"workers": 0, "until_s": 10, "jobs": [{"name": "a"}]},

@@ -666,7 +666,7 @@ static void test_place_auto_tries_without(void **state)
     for (int i = 0; i < 40; i++)
         feed(&l, pecan_window(l.remote + l.local, 10));
     assert_true(l.settled && l.remote == 1 && l.local == 1);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 30; i++)
         feed(&l, pecan_window(l.remote + l.local, 7.3));
     assert_true(l.settled && l.remote == 2 && l.local == 1);
     for (int i = 0; i < 60; i++)
