@@ -22,6 +22,7 @@
 #include "policies/scale_explain.h"
 #include "policies/scale_int.h"
 #include "policies/scale_level.h"
+#include "policies/scale_trial.h"
 #include "policies/scale_watch.h"
 
 #define UNBOUNDED ((double)INFINITY)
@@ -131,31 +132,9 @@ static double cheapest(const struct look *l)
     return best;
 }
 
-struct tried { /* numbers of workers that were tried while the trainer waited */
-    double n, least, most, least_gave, most_given;
-    bool before; /* others were tried before a change */
-};
-
-static struct tried tried_by(const struct look *l)
-{
-    struct tried t = {.least = UNBOUNDED};
-    for (size_t i = 0; i < l->s->levels_n; i++) {
-        const struct cw_scale_level *v = &l->s->levels[i];
-        t.before = t.before || v->before > 0;
-        if (v->wait < CW_SCALE_WAITS || v->before > 0)
-            continue;
-        t.n++;
-        if (v->workers < t.least)
-            t.least = v->workers, t.least_gave = v->given;
-        t.most = fmax(t.most, v->workers);
-        t.most_given = fmax(t.most_given, v->given);
-    }
-    return t;
-}
-
 /* Whether it is not known what one worker gives: only one number was measured, or the fewest of
  * several gave as much as the most. */
-static bool is_one_unknown(const struct look *l, const struct tried *t)
+static bool is_one_unknown(const struct look *l, const struct cw_scale_tried *t)
 {
     bool waits = l->now.wait > l->stall;
     if (t->n < 1 || t->least <= 1 || l->now.wait < CW_SCALE_WAITS || t->before)
@@ -182,9 +161,16 @@ static double fewer_do(const struct look *l)
 }
 
 /* Returns the next number: early, one whose trial tells most; late, the most probable one. */
-static double next_target(const struct look *l, bool early)
+static double next_target(struct look *l, bool early)
 {
-    double n = l->now.workers, to = early ? cw_scale_most_telling(&l->view, n) : n;
+    bool bends = l->best_right < SURE && cw_scale_bends(&l->view) > LIKELY;
+    double n = l->now.workers,
+           bend = early && bends ? cw_scale_trial_of_bend(l->s, l->best, l->most) : 0;
+    if (bend > 0) {
+        l->trial = true;
+        return bend;
+    }
+    double to = early ? cw_scale_most_telling(&l->view, n) : n;
     if (to == n && l->best_right > l->here_right + BETTER_BY)
         to = l->best;
     if (to == n && early && l->now.windows >= WINDOWS_SAVE)
@@ -195,7 +181,7 @@ static double next_target(const struct look *l, bool early)
 static double target_of(struct look *l)
 {
     bool early = l->s->moves < MOVES_MOST - 1 && l->s->age <= AGE_TRIAL;
-    const struct tried t = tried_by(l);
+    const struct cw_scale_tried t = cw_scale_tried_by(l->s);
     if (!isfinite(l->view.demand))
         return fmin(2 * l->now.workers, l->most);
     l->trial = true;

@@ -16,6 +16,7 @@
 #define FEW 12            /* below this number the fewest of equally probable ones is taken */
 #define RIGHT_NOW 0.02    /* worth of being right with the next number, and not only after it */
 #define WORTH_LEAST 0.02  /* what a trial must bring */
+#define WORTH_MORE 0.002  /* what a trial of more workers must bring more than one of fewer */
 #define APART_WINDOWS 20  /* rates that so many windows can tell apart are different */
 
 #define HAS(p) (1u << CW_SCALE_##p)
@@ -316,8 +317,10 @@ double cw_scale_most_telling(const struct cw_scale_view *v, double here)
     for (size_t i = 0; i <= c.choices; i++) {
         double n = i < c.choices ? c.n[i] : ceil(here / 2); /* half may show how the curve bends */
         double value = worth(v, &c, n) + RIGHT_NOW * cw_scale_is_right(v, n);
-        if (value > most + WORTH_LEAST * (best == here))
-            most = value, best = n;
+        double more = n < here || best < here ? 0 : n > best ? WORTH_MORE : -WORTH_MORE;
+        double by = best == here ? WORTH_LEAST : more;
+        if (value > most + by)
+            most = fmax(value, most), best = n;
     }
     return best;
 }
@@ -329,4 +332,12 @@ double cw_scale_sharpness(const struct cw_scale_view *v, double n)
         if (v->fits[i].probability > v->fits[0].probability / 5)
             sharp = fmax(sharp, is_right(v, &v->fits[i], n));
     return sharp;
+}
+
+double cw_scale_bends(const struct cw_scale_view *v)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->n; i++)
+        sum += v->fits[i].has & HAS(PEAK) ? v->fits[i].probability : 0;
+    return sum;
 }

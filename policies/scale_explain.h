@@ -29,6 +29,8 @@ double cw_scale_rightest(const struct cw_scale_view *view, double *ret_probabili
 /* Returns the number whose trial is the best next step, if one more can follow: here, if that is as
  * good as another one. */
 double cw_scale_most_telling(const struct cw_scale_view *view, double here);
+/* Returns the probability that too many workers give less: then the curve bends. */
+double cw_scale_bends(const struct cw_scale_view *view);
 /* Returns the probability that so many workers are right if the best explanation for it holds: what
  * more windows could still improve. */
 double cw_scale_sharpness(const struct cw_scale_view *view, double workers);

@@ -11,6 +11,7 @@
 #define DRIFT_SIGMAS 4.5
 #define ALIKE 0.12 /* windows that differ by less may differ by noise alone */
 #define ALIKE_WAIT 0.02
+#define UNNOTICED 3  /* so many windows it may have taken to see a change */
 #define MOVES_KEPT 2 /* of the moves so far, if something changes while they are counted */
 
 static double demand_of(const struct cw_scale_window *w)
@@ -107,6 +108,7 @@ static void follow_demand(struct cw_scale_state *s, double stall)
         keep_what_workers_gave(s, stall);
         keep_last_windows(s, 2);
         cw_scale_look_anew(s);
+        s->age = UNNOTICED;
     }
 }
 
@@ -154,7 +156,7 @@ bool cw_scale_watch_rest(struct cw_scale_state *s, double stall)
         keep_last_windows(s, looks[i].kept);
         double moves = s->age > CW_SCALE_AGE_FREE ? 0 : fmin(s->moves, MOVES_KEPT);
         cw_scale_look_anew(s);
-        s->age = (double)looks[i].windows;
+        s->age = (double)looks[i].windows + UNNOTICED;
         s->moves = moves;
         return true;
     }

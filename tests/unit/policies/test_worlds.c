@@ -77,18 +77,18 @@ static struct score run_worlds(const char *policy, struct score causes[WORLD_CAU
     return all;
 }
 
-/* The bar of the project is 99.5 %, which the fixed list reaches, in at most 4 decisions and 30
- * windows, none slower than 10 %. Of worlds that nobody has looked at a few in a thousand more are
- * missed (docs/experiments.md), most of all where too many workers give less. */
+/* The bar of the project is 99.5 %, in at most 4 decisions and 30 windows, none slower than 10 %.
+ * Worlds that nobody has looked at reach it narrowly (docs/experiments.md), so a little less is asked
+ * of them, most of all where too many workers give less. */
 static void test_auto(void **state)
 {
     (void)state;
     struct score causes[WORLD_CAUSES] = {{0}}, all = run_worlds("auto", causes);
     assert_true(share(all.few, all.n) >= 0.995);
     assert_true(share(all.in_time, all.n) >= 0.995);
-    assert_true(share(all.right, all.n) >= (is_fresh ? 0.988 : 0.995));
+    assert_true(share(all.right, all.n) >= (is_fresh ? 0.99 : 0.995));
     for (size_t c = 0; c < WORLD_CAUSES; c++)
-        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.96 : 0.98));
+        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.975 : 0.98));
     assert_true(share(all.far_off, all.n) <= (is_fresh ? 0.001 : 0));
     assert_true(share(all.wasteful, all.n) <= (is_fresh ? 0.001 : 0));
 }
