@@ -78,14 +78,16 @@ static bool is_waited_for(const struct cw_job *job, const struct cw_epoch *epoch
 
 /* Returns how many of the late items may be hedged now. When the epoch has had its hedges, there is
  * still one for an item that everything waits for: its worker may hang for ever. That is one item at
- * a time, whose worker must have been silent for longer. */
+ * a time, whose worker must have been silent for longer; `late` then has only that one left, since
+ * another must not take its place when this worker cannot be reached by the item's client. */
 static uint64_t may_hedge(const struct cw_share *share, const struct cw_epoch *epoch,
-                          const struct cw_set *late, bool very_late)
+                          struct cw_set *late, bool very_late)
 {
-    uint64_t n = cw_epoch_may_hedge(epoch);
-    if (n == 0)
-        return very_late && is_waited_for(share->job, epoch, late->v[0].lo);
-    return CW_MIN(n, share->worker->threads);
+    uint64_t n = cw_epoch_may_hedge(epoch), first = late->v[0].lo;
+    if (n > 0)
+        return CW_MIN(n, share->worker->threads);
+    cw_set_remove(late, first + 1, UINT64_MAX);
+    return very_late && is_waited_for(share->job, epoch, first);
 }
 
 void cw_lease_hedge(struct cw_share *share, int64_t now)

@@ -4,11 +4,16 @@
 #include "dispatcher/lease/lease.h"
 #include "unit/dispatcher/made_up.h"
 
+static uint32_t consumers; /* of the job; above 1: coordinated */
+
 static struct cw_job *add_job(uint64_t items, uint32_t window)
 {
     Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
     options->epochs = 1;
+    options->consumers = consumers;
+    options->mode =
+        consumers > 1 ? CACHEW__V1__CONSUMER_MODE__COORDINATED : CACHEW__V1__CONSUMER_MODE__SINGLE;
     options->window = window;
     info->items = items;
     info->item_bytes = -1;
@@ -23,7 +28,8 @@ static void receive(struct cw_job *job, uint64_t lo, uint64_t hi)
     interval.hi = hi;
     set.n_items = 1;
     set.items = intervals;
-    assert_int_equal(cw_job_ack(job, 0, sets, 1, false, NULL), 0);
+    for (uint32_t c = 0; c < consumers; c++)
+        assert_int_equal(cw_job_ack(job, c, sets, 1, false, NULL), 0);
 }
 
 static void fill(struct cw_job *job)
@@ -52,6 +58,18 @@ static void shift(struct cw_share *share, int64_t ms)
 {
     for (struct cw_lease *lease = share->leases; lease; lease = lease->next)
         lease->given_ms -= ms;
+}
+
+static int begin_two(void **state)
+{
+    consumers = 2;
+    return made_up_begin(state);
+}
+
+static int begin_one(void **state)
+{
+    consumers = 1;
+    return made_up_begin(state);
 }
 
 /* A worker hangs with all 60 items that it was leased, and another one is idle. */
@@ -110,13 +128,30 @@ static void who_hangs_for_good_holds_up_nobody(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin, made_up_end)
+/* The item that everything waits for is of a client that does not reach the idle worker: no other
+ * item is hedged in its place. */
+static void nothing_takes_the_place_of_the_item_that_is_waited_for(void **state)
+{
+    (void)state;
+    struct cw_share *hung, *idle;
+    struct cw_job *job = begin(&hung, &idle);
+    receive(job, 0, 4);
+    shift(hung, 20000);
+    cw_unreachable_add(idle, 0, "no such host", cw_clock_ms()); /* that of item 4 */
+    fill(job);
+    assert_int_equal(leased_to(idle), 0);
+    assert_int_equal(cw_job_epoch(job, 0)->hedged_n, 4);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_one, made_up_end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(hedges_stay_within_one_item_in_twenty),
         TEST(who_hangs_for_good_holds_up_nobody),
+        cmocka_unit_test_setup_teardown(nothing_takes_the_place_of_the_item_that_is_waited_for,
+                                        begin_two, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
