@@ -139,6 +139,21 @@ static int check_listen(const struct cw_worker_options *o, struct cw_err *err)
                       o->listen);
 }
 
+/* An empty option is none: so a variable of the environment may be empty. */
+static int check_advertise(const struct cw_worker_options *o, struct cw_err *err)
+{
+    char address[512];
+    if (!o->advertise_host || !*o->advertise_host)
+        return 0;
+    if (o->advertise && *o->advertise)
+        return cw_err_set(err, CW_E_INVALID,
+                          "--advertise and --advertise-host: give one of them, the first with a "
+                          "port, the second without");
+    return cw_rpc_address_of_host(o->advertise_host, o->listen, address, sizeof(address), err) == 0
+               ? 0
+               : cw_err_wrap(err, "--advertise-host");
+}
+
 static int run(const struct cw_worker_options *options, bool exit_with_stdin, struct cw_err *err)
 {
     struct program p = {.loop = cw_loop_new()};
@@ -180,6 +195,9 @@ int main(int argc, char **argv)
          "where clients fetch batches; port 0 = any (default 127.0.0.1:0)", 0, 0},
         {"advertise", 0, CW_ARG_STR, &o.advertise, "ADDRESS",
          "what clients are told (default: the listen address, by host name if it is a wildcard)", 0,
+         0},
+        {"advertise-host", 0, CW_ARG_STR, &o.advertise_host, "HOST",
+         "the same, with the port at which it listens: a name, or an address of IPv4 or IPv6", 0,
          0},
         {"threads", 't', CW_ARG_U64, &threads, "N", "threads that compute (default 0 = CPUs)", 0,
          4096},
@@ -268,6 +286,8 @@ int main(int argc, char **argv)
         rc = find_token(&o, &err);
     if (rc == CW_ARGS_RUN)
         rc = check_listen(&o, &err);
+    if (rc == CW_ARGS_RUN)
+        rc = check_advertise(&o, &err);
     if (rc != CW_ARGS_RUN) {
         fprintf(stderr, "cachew-worker: %s\n", err.msg);
         return 2;

@@ -31,13 +31,17 @@
 
 /* Chooses the address for clients: a worker that listens on all addresses is reached by the name of
  * its host. */
-static void choose_address(struct cw_worker_state *w, const char *listening, const char *advertise)
+static int choose_address(struct cw_worker_state *w, const char *listening,
+                          const struct cw_worker_options *o, struct cw_err *err)
 {
     const char *colon = strrchr(listening, ':');
     bool wildcard = cw_str_starts(listening, "0.0.0.0:") || cw_str_starts(listening, "[::]:") ||
                     listening[0] == ':';
-    if (advertise && advertise[0])
-        snprintf(w->address, sizeof(w->address), "%s", advertise);
+    if (o->advertise_host && o->advertise_host[0])
+        return cw_rpc_address_of_host(o->advertise_host, listening, w->address, sizeof(w->address),
+                                      err);
+    if (o->advertise && o->advertise[0])
+        snprintf(w->address, sizeof(w->address), "%s", o->advertise);
     else if (!wildcard || cw_str_starts(listening, "unix:"))
         snprintf(w->address, sizeof(w->address), "%s", listening);
     else {
@@ -45,6 +49,7 @@ static void choose_address(struct cw_worker_state *w, const char *listening, con
         (void)gethostname(host, sizeof(host) - 1);
         snprintf(w->address, sizeof(w->address), "%s%s", host, colon);
     }
+    return 0;
 }
 
 /* Exec has finished tasks: their outputs may be sent, and memory may be free for others. */
@@ -93,13 +98,14 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     cw_wclients_add_methods(w);
     int rc = cw_server_listen(w->server, o->listen, listening, sizeof(listening), err);
     if (rc == 0)
+        rc = choose_address(w, listening, o, err);
+    if (rc == 0)
         rc = cw_wsource_start(w, o->source_memory, o->source_dir, o->source_dir_bytes, err);
     if (rc != 0) {
         w->closing = true;
         cw_worker_free(w);
         return rc;
     }
-    choose_address(w, listening, o->advertise);
     cw_shm_host_id(w->host_id, sizeof(w->host_id));
     w->id = cw_rng_process_id();
     w->dispatcher = cw_mem_strdup(o->dispatcher);

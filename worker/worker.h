@@ -15,8 +15,10 @@ struct cw_worker_options {
     const char *dispatcher; /* "HOST:PORT" or "unix:/path" */
     const char *listen;     /* port 0: any free port */
     const char *advertise;  /* the address to which clients connect; NULL: the listen address */
-    const char *only_job;   /* id of the only job that it serves; NULL: any job */
-    size_t threads;         /* 0: the CPUs that this process may use */
+    /* The host of that address alone, with the port at which the worker listens; NULL: as above. */
+    const char *advertise_host;
+    const char *only_job; /* id of the only job that it serves; NULL: any job */
+    size_t threads;       /* 0: the CPUs that this process may use */
     /* Limit of the threads' CPU time, in seconds per second; 0: no limit. */
     double cpus;
     /* Bytes of items in progress and of outputs that are not sent yet; 0: a default derived from

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses addresses: "host:port" and "unix:/path". */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <sys/un.h>
 
@@ -74,4 +75,51 @@ int cw_rpc_address_check(const char *address, struct cw_err *err)
     if (cw_rpc_address_is_unix(address))
         return check_unix(address, err);
     return cw_rpc_address_split(address, host, &port, err);
+}
+
+/* Whether it may be a name: its last part is no number, or it would be a bad IPv4 address. */
+static bool is_name(const char *host)
+{
+    const char *dot = strrchr(host, '.'), *last = dot ? dot + 1 : host;
+    if (last[strspn(last, "0123456789")] == '\0')
+        return false;
+    for (const char *at = host; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr(".-_", *at))
+            return false;
+    return isalnum((unsigned char)*host);
+}
+
+/* Whether clients may be told this host: `bare` has no brackets. */
+static bool is_host(const char *bare, bool has_brackets, bool *ret_is_v6)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    *ret_is_v6 = inet_pton(AF_INET6, bare, &v6) == 1;
+    if (*ret_is_v6)
+        return !IN6_IS_ADDR_UNSPECIFIED(&v6);
+    if (has_brackets)
+        return false;
+    return inet_pton(AF_INET, bare, &v4) == 1 ? v4.s_addr != htonl(INADDR_ANY) : is_name(bare);
+}
+
+int cw_rpc_address_of_host(const char *host, const char *listening, char *ret_address, size_t cap,
+                           struct cw_err *err)
+{
+    char bare[CW_RPC_HOST_BYTES];
+    size_t n = strlen(host);
+    bool is_v6, has_brackets = n > 2 && host[0] == '[' && host[n - 1] == ']';
+    if (cw_rpc_address_is_unix(listening))
+        return cw_err_set(err, CW_E_INVALID, "%s has no port", listening);
+    if (n >= sizeof(bare))
+        return cw_err_set(err, CW_E_INVALID, "a host has at most %zu characters", sizeof(bare) - 1);
+    snprintf(bare, sizeof(bare), "%.*s", (int)(has_brackets ? n - 2 : n),
+             has_brackets ? host + 1 : host);
+    if (!is_host(bare, has_brackets, &is_v6))
+        return cw_err_set(err, CW_E_INVALID,
+                          "\"%s\" is neither the name of a host nor an address by which others "
+                          "reach it, like 10.0.0.8 or fd00::8, without a port",
+                          host);
+    snprintf(ret_address, cap, "%s%s%s%s", is_v6 ? "[" : "", bare, is_v6 ? "]" : "",
+             strrchr(listening, ':'));
+    return 0;
 }

@@ -117,6 +117,11 @@ int cw_rpc_address_check(const char *address, struct cw_err *err);
 /* Whether only processes of this host can be at the address: a unix socket, 127.0.0.0/8, [::1] or
  * "localhost". Other names are not looked up. */
 bool cw_rpc_address_is_loopback(const char *address);
+/* Makes "HOST:PORT" of a host and the port of the address `listening`. The host is a name, an IPv4
+ * address or an IPv6 address, with or without brackets. What no other host can reach by this text is
+ * refused: 0.0.0.0 and ::, a zone, a unix socket. */
+int cw_rpc_address_of_host(const char *host, const char *listening, char *ret_address, size_t cap,
+                           struct cw_err *err);
 
 /* ---- client side ---- */
 struct cw_channel;

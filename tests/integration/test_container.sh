@@ -94,4 +94,29 @@ case_memory() {
     [ "$(field budget_bytes "$work/workers.out")" = $((128 << 20)) ] || fail "budget: $(cat "$work/workers.out")"
     end_all
 }
+# Clients are told the host that was given, and the port at which the worker listens; they reach it there.
+case_advertise_host() {
+    local port
+    begin_dispatcher
+    begin_worker v4 --listen "$own_host:0" --advertise-host "$own_host"
+    ask_until "it is attached" are_attached 1
+    echo '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "batch", "size": 10}]}' >"$work/range.json"
+    run reached "$work/range.json"
+    end v4
+    CACHEW_WORKER_ADVERTISE_HOST=fd00::8 begin_worker v6 --listen "127.0.0.1:0"
+    ask_until "it is attached" are_attached 1
+    says '"address":"\[fd00::8\]:[0-9]*"' <"$work/workers.out" || fail "IPv6: $(cat "$work/workers.out")"
+    port=$(sed -n 's/.*"address":"\[fd00::8\]:\([0-9]*\)".*/\1/p' "$work/workers.out")
+    [ "$port" -gt 0 ] || fail "port $port"
+    end v6
+    refuses 'one of them' --advertise-host node8 --advertise node8:7071
+    refuses 'neither the name of a host' --advertise-host 10.0.0.8:7071
+    refuses 'neither the name of a host' --advertise-host 0.0.0.0
+    refuses 'has no port' --advertise-host node8 --listen "unix:$work/w.sock"
+}
+refuses() { # TEXT ARGS...: of the worker
+    timeout 60 "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" "${@:2}" >"$work/refused.out" 2>"$work/refused.err"
+    [ $? -eq 2 ] || fail "status of ${*:2}"
+    grep -q "$1" "$work/refused.err" || fail "${*:2}: $(cat "$work/refused.err")"
+}
 run_case "$@"; exit

@@ -102,12 +102,62 @@ static void test_loopback(void **state)
             fail_msg("%s", beyond[i]);
 }
 
+/* The address that clients are told, of a host and the port at which a server listens. */
+static void test_of_host(void **state)
+{
+    static const char *const good[][3] = {
+        {"10.0.0.8", "0.0.0.0:7071", "10.0.0.8:7071"},
+        {"node8.example", "[::]:7071", "node8.example:7071"},
+        {"a_b-c", "127.0.0.1:1", "a_b-c:1"},
+        {"fd00::8", "[::]:7071", "[fd00::8]:7071"},
+        {"[fd00::8]", "0.0.0.0:7071", "[fd00::8]:7071"},
+        {"::ffff:10.0.0.1", "[::]:65535", "[::ffff:10.0.0.1]:65535"},
+    };
+    static const char *const bad[] = {
+        "",           "0.0.0.0",
+        "::",         "[::]",
+        "[10.0.0.8]", "[node8]",
+        "[]",         "node8:80",
+        "fe80::1%2",  "a/b",
+        "unix:/x",    "10.0.0.8:7071",
+        "300.1.1.1",  "10.0.0",
+        "a b",        "-a",
+        "fd00:8",     "[fd00::8",
+        "fd00::8]",   "7071",
+        "n\n",        "[fd00::8]:7071",
+        "node8.",
+    };
+    char address[300] = "", longest[400];
+    struct cw_err err = {0};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(good); i++) {
+        assert_int_equal(
+            cw_rpc_address_of_host(good[i][0], good[i][1], address, sizeof(address), &err), 0);
+        assert_string_equal(address, good[i][2]);
+        assert_int_equal(cw_rpc_address_check(address, &err), 0);
+    }
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++)
+        if (cw_rpc_address_of_host(bad[i], "0.0.0.0:7071", address, sizeof(address), &err) !=
+            CW_E_INVALID)
+            fail_msg("\"%s\"", bad[i]);
+    assert_int_equal(cw_rpc_address_of_host("node8", "unix:/run/s", address, sizeof(address), &err),
+                     CW_E_INVALID);
+    memset(longest, 'a', sizeof(longest));
+    longest[255] = '\0';
+    assert_int_equal(cw_rpc_address_of_host(longest, "[::]:65535", address, sizeof(address), &err),
+                     0);
+    assert_int_equal(cw_rpc_address_check(address, &err), 0);
+    longest[255] = 'a';
+    longest[256] = '\0';
+    assert_int_equal(cw_rpc_address_of_host(longest, "[::]:1", address, sizeof(address), &err),
+                     CW_E_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loopback),
-        cmocka_unit_test(test_dead_socket),
-        cmocka_unit_test(test_no_directory),
+        cmocka_unit_test(test_loopback),     cmocka_unit_test(test_of_host),
+        cmocka_unit_test(test_dead_socket),  cmocka_unit_test(test_no_directory),
         cmocka_unit_test(test_not_a_socket),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
