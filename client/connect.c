@@ -270,8 +270,9 @@ static int check_address(const char *address, struct cw_err *err)
     const char *colon = address ? strrchr(address, ':') : NULL;
     if (!address || !*address)
         return cw_err_set(err, CW_E_INVALID,
-                          "no dispatcher address was given: HOST:PORT, unix:/path, or local:");
-    if (strncmp(address, "unix:", 5) == 0 && address[5])
+                          "no dispatcher address was given (HOST:PORT, unix:/path, or local:), and "
+                          "the environment variable CACHEW_DISPATCHER has none");
+    if (strcmp(address, "local:") == 0 || (strncmp(address, "unix:", 5) == 0 && address[5]))
         return 0;
     uint64_t port;
     if (!colon || colon == address || !cw_str_to_u64(colon + 1, &port) || port == 0 || port > 65535)
@@ -279,6 +280,16 @@ static int check_address(const char *address, struct cw_err *err)
             err, CW_E_INVALID,
             "dispatcher address \"%s\": give HOST:PORT, unix:/path, or local:", address);
     return 0;
+}
+
+/* An address that was not given comes from the environment. Errors name that then. */
+static int find_address(const char **address, struct cw_err *err)
+{
+    if (*address)
+        return check_address(*address, err);
+    *address = getenv("CACHEW_DISPATCHER");
+    int rc = check_address(*address, err);
+    return rc == 0 || !*address || !**address ? rc : cw_err_wrap(err, "CACHEW_DISPATCHER");
 }
 
 /* Says early what is wrong with the token, whether or not it will be asked for. */
@@ -307,9 +318,12 @@ static int open_client(const char *address, const struct cachew_connect_options 
                        struct cachew_client *client, struct cw_err *err)
 {
     int64_t now_ms = cw_clock_ms(), deadline_ms = now_ms + client->timeout_ms;
-    if (address && strcmp(address, "local:") == 0) {
+    int rc = find_address(&address, err);
+    if (rc != 0)
+        return rc;
+    if (strcmp(address, "local:") == 0) {
         deadline_ms = now_ms + (options->timeout_ms ? options->timeout_ms : LOCAL_TIMEOUT_MS);
-        int rc = cw_embedded_cluster_start(options, deadline_ms, &client->cluster, err);
+        rc = cw_embedded_cluster_start(options, deadline_ms, &client->cluster, err);
         if (rc != 0)
             return rc;
         address = cw_embedded_cluster_address(client->cluster);
@@ -317,10 +331,9 @@ static int open_client(const char *address, const struct cachew_connect_options 
         return cw_err_set(err, CW_E_INVALID,
                           "connect option cache_store: for local: only; here the dispatcher at %s "
                           "says where caches are kept",
-                          address ? address : "(none)");
+                          address);
     }
-    int rc = check_address(address, err);
-    if (rc == 0 && !client->cluster)
+    if (!client->cluster)
         rc = set_token(client, options, err);
     if (rc != 0)
         return rc;

@@ -2,6 +2,7 @@
 /* cachew_job_start and cachew_job_close: they check the options, and start and end the session on
  * the loop thread. */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -16,6 +17,12 @@
 
 #define POLICY_BYTES_MAX 256
 #define TELL_NS INT64_C(1000000000) /* on_waiting is called at most so often. */
+
+/* Returns whose job it is: as the options say, else the environment; NULL: neither says it. */
+static const char *tenant_of(const struct cachew_job_options *o)
+{
+    return o->tenant && *o->tenant ? o->tenant : getenv("CACHEW_TENANT");
+}
 
 static int check_options(const struct cachew_job_options *o, struct cw_err *err)
 {
@@ -39,8 +46,9 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
         return cw_err_set(
             err, CW_E_INVALID,
             "job option name: a job of several consumers needs one, by which they find it");
-    if (o->tenant && cw_name_check_tenant(o->tenant, err) != 0)
-        return cw_err_wrap(err, "job option tenant");
+    const char *tenant = tenant_of(o);
+    if (tenant && cw_name_check_tenant(tenant, err) != 0)
+        return cw_err_wrap(err, tenant == o->tenant ? "job option tenant" : "CACHEW_TENANT");
     if (o->autocache && strlen(o->autocache) > POLICY_BYTES_MAX)
         return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes",
                           POLICY_BYTES_MAX);
@@ -125,7 +133,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
         (void)!cw_identity_parse(o->identity, "", &conf.identity, NULL);
     conf.name = dup_given(o->name);
     conf.autocache = dup_given(o->autocache);
-    conf.tenant = dup_given(o->tenant);
+    conf.tenant = dup_given(tenant_of(o));
     conf.autoscale = dup_given(o->autoscale);
     conf.autoplace = dup_given(o->autoplace);
     conf.min_workers = o->min_workers;

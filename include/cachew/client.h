@@ -68,7 +68,8 @@ struct cachew_connect_options {
 
 /* Connects to a dispatcher. address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:",
  * which starts a private dispatcher and worker on this host; these end with cachew_disconnect, and
- * when this process ends in whatever way. options may be NULL. The caller ends *ret_client with
+ * when this process ends in whatever way; NULL = what the environment variable CACHEW_DISPATCHER
+ * says. options may be NULL. The caller ends *ret_client with
  * cachew_disconnect; the client has one thread of its own. Any thread.
  *
  * Errors: CACHEW_E_UNAVAILABLE (nobody answers within timeout_ms), CACHEW_E_INVALID (address or
@@ -121,7 +122,8 @@ struct cachew_job_options {
     /* What is cached besides operators `cache`: "auto", "cachew", "off" or "force:NODE"; NULL = as
      * the dispatcher was configured (docs/cache.md, docs/autocaching.md). */
     const char *autocache;
-    /* Whose job it is; caches are shared within a tenant only. NULL = "default". */
+    /* Whose job it is; caches are shared within a tenant only. NULL = what the
+     * environment variable CACHEW_TENANT says, "default" without it. */
     const char *tenant;
     /* How many workers the job gets, and where they run (docs/scaling.md): 0 and NULL mean "as the
      * dispatcher was configured". */

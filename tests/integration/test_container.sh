@@ -119,4 +119,24 @@ refuses() { # TEXT ARGS...: of the worker
     [ $? -eq 2 ] || fail "status of ${*:2}"
     grep -q "$1" "$work/refused.err" || fail "${*:2}: $(cat "$work/refused.err")"
 }
+# The dispatcher and the tenant come from the environment, for what does not name them.
+case_environment() {
+    export CACHEW_DISPATCHER
+    begin_dispatcher
+    begin_worker w
+    CACHEW_DISPATCHER=$DISPATCHER
+    echo '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "batch", "size": 10}]}' >"$work/range.json"
+    CACHEW_TENANT=vision timeout 300 "$cachew" run "$work/range.json" --name seen >"$work/seen.out" 2>&1 || fail "seen: $(cat "$work/seen.out")"
+    CACHEW_TENANT=vision timeout 300 "$cachew" run "$work/range.json" --name said --tenant speech >"$work/said.out" 2>&1 || fail "said: $(cat "$work/said.out")"
+    CACHEW_TENANT='' timeout 300 "$cachew" run "$work/range.json" --name none >"$work/none.out" 2>&1 || fail "none: $(cat "$work/none.out")"
+    "$cachew" jobs --json >"$work/jobs.out" || fail "jobs"
+    is_tenant seen vision
+    is_tenant said speech
+    is_tenant none default
+    CACHEW_TENANT=a/b timeout 300 "$cachew" run "$work/range.json" >"$work/bad.out" 2>&1 && fail "a tenant that is none"
+    grep -q 'CACHEW_TENANT: "a/b" is no name of a tenant' "$work/bad.out" || fail "$(cat "$work/bad.out")"
+}
+is_tenant() { # JOB TENANT
+    grep "\"name\":\"$1\"" "$work/jobs.out" | says "\"tenant\":\"$2\"" || fail "tenant of $1: $(cat "$work/jobs.out")"
+}
 run_case "$@"; exit

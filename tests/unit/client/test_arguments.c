@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trainer may not give to the library's functions, and what they say. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -140,8 +141,25 @@ static void addresses(void **state)
         assert_int_equal(cachew_connect(bad[i], NULL, &client, &error), CACHEW_E_INVALID);
         assert_says(&error, "HOST:PORT, unix:/path, or local:");
     }
+    assert_int_equal(unsetenv("CACHEW_DISPATCHER"), 0);
     assert_int_equal(cachew_connect(NULL, NULL, &client, &error), CACHEW_E_INVALID);
     assert_says(&error, "no dispatcher address was given");
+    assert_says(&error, "CACHEW_DISPATCHER has none");
+    assert_int_equal(setenv("CACHEW_DISPATCHER", "", 1), 0);
+    assert_int_equal(cachew_connect(NULL, NULL, &client, &error), CACHEW_E_INVALID);
+    assert_says(&error, "CACHEW_DISPATCHER has none");
+    assert_int_equal(setenv("CACHEW_DISPATCHER", "host:seven", 1), 0);
+    assert_int_equal(cachew_connect(NULL, NULL, &client, &error), CACHEW_E_INVALID);
+    assert_says(&error, "CACHEW_DISPATCHER: dispatcher address \"host:seven\"");
+    struct cachew_connect_options soon = CACHEW_CONNECT_OPTIONS_INIT;
+    soon.timeout_ms = 1;
+    assert_int_equal(setenv("CACHEW_DISPATCHER", "unix:/nowhere/socket", 1), 0);
+    assert_int_equal(cachew_connect(NULL, &soon, &client, &error), CACHEW_E_UNAVAILABLE);
+    assert_says(&error, "unix:/nowhere/socket");
+    /* An address that was given is not asked for there. */
+    assert_int_equal(cachew_connect("host:0", NULL, &client, &error), CACHEW_E_INVALID);
+    assert_says(&error, "dispatcher address \"host:0\"");
+    assert_int_equal(unsetenv("CACHEW_DISPATCHER"), 0);
     assert_int_equal(cachew_connect("host:1", NULL, NULL, &error), CACHEW_E_INVALID);
     assert_says(&error, "ret_client must not be NULL");
     assert_null(client);
@@ -320,6 +338,14 @@ static void job_options(void **state)
         assert_int_equal(cachew_job_start(&client, pipeline, &o, &job, &error), CACHEW_E_INVALID);
         assert_says(&error, cases[i].says);
     }
+    assert_int_equal(setenv("CACHEW_TENANT", "c/d", 1), 0);
+    assert_int_equal(cachew_job_start(&client, pipeline, NULL, &job, &error), CACHEW_E_INVALID);
+    assert_says(&error, "CACHEW_TENANT: \"c/d\" is no name of a tenant");
+    struct cachew_job_options own = CACHEW_JOB_OPTIONS_INIT;
+    bad_tenant(&own);
+    assert_int_equal(cachew_job_start(&client, pipeline, &own, &job, &error), CACHEW_E_INVALID);
+    assert_says(&error, "job option tenant: \"a/b\"");
+    assert_int_equal(unsetenv("CACHEW_TENANT"), 0);
     assert_int_equal(cachew_job_start(&client, NULL, NULL, &job, &error), CACHEW_E_INVALID);
     assert_int_equal(cachew_job_start(&client, pipeline, NULL, NULL, &error), CACHEW_E_INVALID);
     assert_says(&error, "pipeline and ret_job must not be NULL");
