@@ -4,6 +4,7 @@
 #include "dispatcher/lease/lease.h"
 #include "unit/dispatcher/made_up.h"
 
+static struct cw_client clients[2];
 static uint32_t consumers; /* of the job; above 1: coordinated */
 
 static struct cw_job *add_job(uint64_t items, uint32_t window)
@@ -137,6 +138,8 @@ static void nothing_takes_the_place_of_the_item_that_is_waited_for(void **state)
     struct cw_job *job = begin(&hung, &idle);
     receive(job, 0, 4);
     shift(hung, 20000);
+    for (uint32_t c = 0; c < 2; c++)
+        job->consumers[c].client = &clients[c];
     cw_unreachable_add(idle, 0, "no such host", cw_clock_ms()); /* that of item 4 */
     fill(job);
     assert_int_equal(leased_to(idle), 0);
