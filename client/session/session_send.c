@@ -42,6 +42,29 @@ static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions 
     job->client_price = conf->client_price;
 }
 
+/* What is said of bad elements: the messages of the first of them. */
+struct bad_said {
+    Cachew__V1__BadElement messages[CW_BAD_FIRST_MAX], *list[CW_BAD_FIRST_MAX];
+};
+
+/* Returns how many of the first elements are named. */
+static size_t say_bad(struct cw_session *session, struct bad_said *said, uint64_t *ret_bad_n)
+{
+    const struct cw_bad_told *bad = &session->ledger.bad;
+    size_t n = 0;
+    *ret_bad_n = session->acked_bad_n = bad->n;
+    for (; session->acked_bad_first < bad->first_n; session->acked_bad_first++) {
+        const struct cw_bad_place *at = &bad->first[session->acked_bad_first];
+        Cachew__V1__BadElement *message = said->list[n] = &said->messages[n];
+        cw_wire_bad_element_to(cw_bad_list_at(at->list, (size_t)at->place), message);
+        message->epoch = at->epoch;
+        message->batch = at->batch;
+        message->place = at->place;
+        n++;
+    }
+    return n;
+}
+
 void cw_session_send_hello(struct cw_session *session)
 {
     struct cw_session_conf *conf = &session->conf;
@@ -50,6 +73,7 @@ void cw_session_send_hello(struct cw_session *session)
     Cachew__V1__JobOptions job = CACHEW__V1__JOB_OPTIONS__INIT;
     Cachew__V1__Position position;
     struct cw_ack_sets report = {0};
+    struct bad_said said;
     session->acked_bad_n = session->acked_bad_first = 0;
     hello.protocol = CW_PROTOCOL;
     hello.version = (char *)(uintptr_t)CW_VERSION;
@@ -67,6 +91,8 @@ void cw_session_send_hello(struct cw_session *session)
         hello.consumed = report.consumed;
         hello.n_consumed = report.consumed_n;
         hello.position = &position;
+        hello.n_bad = say_bad(session, &said, &hello.bad_n);
+        hello.bad = said.list;
         /* On a new stream the dispatcher assumes that no batch waits for the trainer. */
         cw_session_note_acked(session, true);
     } else {
@@ -134,27 +160,6 @@ void cw_session_note_acked(struct cw_session *session, bool starving)
     session->ack.sent.unconsumed = ledger->pos.epoch * ledger->reorder.mine + ledger->pos.item;
 }
 
-/* What is said of bad elements: the messages of the first of them. */
-struct bad_said {
-    Cachew__V1__BadElement messages[CW_BAD_FIRST_MAX], *list[CW_BAD_FIRST_MAX];
-};
-
-static void say_bad(struct cw_session *session, struct bad_said *said, Cachew__V1__Ack *ack)
-{
-    const struct cw_bad_told *bad = &session->ledger.bad;
-    ack->bad_n = session->acked_bad_n = bad->n;
-    ack->bad = said->list;
-    for (; session->acked_bad_first < bad->first_n; session->acked_bad_first++) {
-        const struct cw_bad_place *at = &bad->first[session->acked_bad_first];
-        Cachew__V1__BadElement *message = ack->bad[ack->n_bad] = &said->messages[ack->n_bad];
-        cw_wire_bad_element_to(cw_bad_list_at(at->list, (size_t)at->place), message);
-        message->epoch = at->epoch;
-        message->batch = at->batch;
-        message->place = at->place;
-        ack->n_bad++;
-    }
-}
-
 static void send_ack(struct cw_session *session, bool news)
 {
     struct bad_said said;
@@ -180,7 +185,8 @@ static void send_ack(struct cw_session *session, bool news)
     ack.ready = ledger->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
     cw_session_note_acked(session, ack.ready == 0);
     ack.position = news ? &position : NULL;
-    say_bad(session, &said, &ack);
+    ack.n_bad = say_bad(session, &said, &ack.bad_n);
+    ack.bad = said.list;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
     message.ack = &ack;
     send(session, &message);

@@ -47,7 +47,7 @@ static void add_first(struct cw_bad_report *report, const Cachew__V1__BadElement
 }
 
 void cw_bad_report_told(struct cw_bad_report *report, uint32_t consumer, uint64_t client_id,
-                        const Cachew__V1__Ack *ack)
+                        uint64_t bad_n, Cachew__V1__BadElement *const *bad, size_t n)
 {
     struct cw_bad_teller *teller = &report->tellers[consumer];
     if (teller->client_id != client_id) {
@@ -55,9 +55,9 @@ void cw_bad_report_told(struct cw_bad_report *report, uint32_t consumer, uint64_
         *teller = (struct cw_bad_teller){.client_id = client_id};
     }
     /* The first acknowledgement of a stream may come before what was told on the last one. */
-    teller->n = CW_MAX(teller->n, ack->bad_n);
-    for (size_t i = 0; i < ack->n_bad && i < CW_BAD_FIRST_MAX; i++)
-        add_first(report, ack->bad[i]);
+    teller->n = CW_MAX(teller->n, bad_n);
+    for (size_t i = 0; i < n && i < CW_BAD_FIRST_MAX; i++)
+        add_first(report, bad[i]);
 }
 
 uint64_t cw_bad_report_n(const struct cw_bad_report *report)

@@ -31,7 +31,7 @@ struct cw_bad_report {
 
 /* Takes what the client of a consumer slot tells. */
 void cw_bad_report_told(struct cw_bad_report *report, uint32_t consumer, uint64_t client_id,
-                        const Cachew__V1__Ack *ack);
+                        uint64_t bad_n, Cachew__V1__BadElement *const *bad, size_t n);
 /* Makes room for the tellers of so many consumer slots. */
 void cw_bad_report_make_room(struct cw_bad_report *report, size_t consumers);
 /* Returns how many elements all processes have told of. */

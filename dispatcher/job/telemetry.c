@@ -38,13 +38,13 @@ void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
 }
 
 void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id,
-                           const Cachew__V1__Ack *ack)
+                           uint64_t bad_n, Cachew__V1__BadElement *const *bad, size_t n)
 {
-    if (ack->bad_n == 0)
+    if (bad_n == 0)
         return;
     struct cw_bad_report *report = &cw_telemetry_of(job)->bad;
     cw_bad_report_make_room(report, job->layout.consumers);
-    cw_bad_report_told(report, consumer, client_id, ack);
+    cw_bad_report_told(report, consumer, client_id, bad_n, bad, n);
 }
 
 static void begin(const struct cw_job *job, const struct cw_scale_window *workers, int64_t now)

@@ -41,7 +41,7 @@ struct cw_telemetry *cw_telemetry_of(struct cw_job *job);
 void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 /* Takes what a client that holds a consumer slot tells of bad elements. */
 void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id,
-                           const Cachew__V1__Ack *ack);
+                           uint64_t bad_n, Cachew__V1__BadElement *const *bad, size_t n);
 void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_telemetry_tick(struct cw_job *job, int64_t now);
 void cw_telemetry_free(struct cw_job *job);

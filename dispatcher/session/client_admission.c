@@ -282,6 +282,8 @@ static void merge_acks(struct cw_client *client, const Cachew__V1__ClientHello *
 {
     struct cw_job *job = client->job;
     uint64_t first = UINT64_MAX;
+    cw_telemetry_take_bad(job, client->consumer, client->id, hello->bad_n, hello->bad,
+                          hello->n_bad);
     for (size_t i = 0; i < hello->n_received; i++)
         first = CW_MIN(first, hello->received[i]->epoch);
     for (size_t i = 0; i < hello->n_consumed; i++)

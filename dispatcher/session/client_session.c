@@ -53,7 +53,7 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     cw_autocache_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
     cw_telemetry_measured(job, ack);
-    cw_telemetry_take_bad(job, client->consumer, client->id, ack);
+    cw_telemetry_take_bad(job, client->consumer, client->id, ack->bad_n, ack->bad, ack->n_bad);
     if (ack->position) {
         const Cachew__V1__Position *p = ack->position;
         slot->position = (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};

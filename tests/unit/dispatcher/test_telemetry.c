@@ -62,7 +62,7 @@ static void tell_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id, 
         bad[ack.n_bad].batch = (uint64_t)(batches[ack.n_bad] - '0');
         list[ack.n_bad] = &bad[ack.n_bad];
     }
-    cw_telemetry_take_bad(job, consumer, client_id, &ack);
+    cw_telemetry_take_bad(job, consumer, client_id, ack.bad_n, ack.bad, ack.n_bad);
 }
 
 static void first_are(const struct cw_job *job, const char *batches)
