@@ -242,6 +242,8 @@ int main(int argc, char **argv)
          0, 0},
         {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME",
          "after SIGTERM, longest time to compute and serve what is begun (default 30s)", 0, 0},
+        {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT",
+         "serve /livez, /readyz and /metrics by HTTP there, to whoever asks (default: not)", 0, 0},
         {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL",
          "what is logged: error, warn, info, debug (default: $CACHEW_LOG, else info)", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL,

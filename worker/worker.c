@@ -25,6 +25,7 @@
 #include "worker/serve/shm_transport.h"
 #include "worker/session/dispatcher_session.h"
 #include "worker/session/drain.h"
+#include "worker/session/probes.h"
 #include "worker/session/report.h"
 
 #define DRAIN_LIMIT_MS 30000
@@ -99,6 +100,8 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     int rc = cw_server_listen(w->server, o->listen, listening, sizeof(listening), err);
     if (rc == 0)
         rc = choose_address(w, listening, o, err);
+    if (rc == 0)
+        rc = cw_probes_start(w, o->metrics_listen, err);
     if (rc == 0)
         rc = cw_wsource_start(w, o->source_memory, o->source_dir, o->source_dir_bytes, err);
     if (rc != 0) {
@@ -191,6 +194,7 @@ void cw_worker_free(struct cw_worker_state *w)
     if (!w)
         return;
     w->closing = true;
+    cw_probes_stop(w);
     cw_wsession_stop(w);
     cw_report_stop(w);
     cw_timer_free(w->drain.timer);

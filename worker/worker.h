@@ -30,7 +30,8 @@ struct cw_worker_options {
     /* Bytes of batches that are kept for other jobs of the same function; 0: none, UINT64_MAX: a
      * quarter of the budget. */
     uint64_t share_window;
-    int64_t drain_limit_ms; /* 0: 30 s */
+    int64_t drain_limit_ms;     /* 0: 30 s */
+    const char *metrics_listen; /* where pages are served over HTTP; NULL: nowhere */
     /* Bytes of the source cache in memory; 0: none, or its default if it has a directory or a
      * store. */
     uint64_t source_memory;

@@ -139,4 +139,46 @@ case_environment() {
 is_tenant() { # JOB TENANT
     grep "\"name\":\"$1\"" "$work/jobs.out" | says "\"tenant\":\"$2\"" || fail "tenant of $1: $(cat "$work/jobs.out")"
 }
+# A worker is ready while it is attached and stays; it is alive all the while.
+case_probes() {
+    local port
+    begin_dispatcher
+    local at=$DISPATCHER
+    begin_worker w --metrics-listen "$own_host:0" --drain-limit 300s
+    port=$(sed -n 's/.*metrics by HTTP.*port \([0-9]*\).*/\1/p' "$work/w.log")
+    ask_until "it is ready" page_is readyz 200 ok
+    page_is livez 200 ok || fail "livez: $(cat "$work/page")"
+    page_is healthz 200 ok || fail "healthz: $(cat "$work/page")"
+    page_is metrics 200 'cachew_own_attached 1' || fail "metrics: $(cat "$work/page")"
+    page_is nothing 404 '' || fail "a page that is not there"
+    end dispatcher KILL
+    ask_until "it is not ready without a dispatcher" page_is readyz 503 'not attached to the dispatcher'
+    page_is livez 200 ok || fail "livez: $(cat "$work/page")"
+    page_is metrics 200 'cachew_own_attached 0' || fail "metrics: $(cat "$work/page")"
+    listen=$at begin_dispatcher
+    ask_until "it is ready again" page_is readyz 200 ok
+    # A trainer that stops reads nothing, so that the drain goes on.
+    echo '{"pipeline": [{"op": "range", "stop": 1000000}, {"op": "batch", "size": 1000}]}' >"$work/range.json"
+    begin trainer "$cachew" run "$work/range.json" --no-hash --dispatcher "$DISPATCHER" --step-ms 50
+    ask_until "the trainer reads" page_is metrics 200 'cachew_own_streams 1'
+    kill -STOP "${pid_of[trainer]}"
+    kill -TERM "${pid_of[w]}"
+    ask_until "it drains" page_is readyz 503 draining
+    page_is livez 200 ok || fail "livez: $(cat "$work/page")"
+    kill -TERM "${pid_of[w]}" # at once
+    wait_for w || fail "status of the worker"
+    kill -CONT "${pid_of[trainer]}"
+    end trainer INT
+    expect_taken
+}
+expect_taken() { # a port that somebody has
+    timeout 60 "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --metrics-listen "$DISPATCHER" >"$work/taken.out" 2>"$work/taken.err"
+    [ $? -eq 1 ] || fail "status with a port that is taken"
+    grep -q -e '--metrics-listen' "$work/taken.err" || fail "$(cat "$work/taken.err")"
+}
+page_is() { # PAGE STATUS TEXT
+    local status
+    status=$(curl -s -m 20 --noproxy '*' -o "$work/page" -w '%{http_code}' "http://$own_host:$port/$1") || return 1
+    [ "$status" = "$2" ] && grep -q -- "$3" "$work/page"
+}
 run_case "$@"; exit

@@ -25,6 +25,7 @@
 struct cw_loading;
 struct cw_prepared;
 struct cw_handshake;
+struct cw_wprobes;
 
 /* The session with the dispatcher (session/dispatcher_session.c). */
 struct cw_wsession {
@@ -156,6 +157,7 @@ struct cw_worker_state {
     struct cw_wshm shm;
     struct cw_wsource source;
     struct cw_wdrain drain;
+    struct cw_wprobes *probes; /* pages over HTTP (session/probes.c); NULL: none */
 };
 
 #endif
