@@ -34,6 +34,10 @@ static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1_
     r->cpu_share = worker->cpu_share;
     r->silent_ms = (uint32_t)(now - worker->last_heard_ms);
     r->version = worker->version;
+    r->pod_name = worker->pod_name;
+    r->pod_namespace = worker->pod_namespace;
+    r->pod_uid = worker->pod_uid;
+    r->node_name = worker->node_name;
     r->source = worker->source_tiers;
     r->n_source = worker->source_tiers_n;
     cw_svc_worker_row(worker, now, r);

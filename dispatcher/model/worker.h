@@ -28,6 +28,7 @@ struct cw_worker {
     bool retiring; /* The dispatcher has told the worker to drain, because no job needs it. */
     uint64_t id;
     char *address, *host_id, *version, *only_job;
+    char *pod_name, *pod_namespace, *pod_uid, *node_name; /* "": it said none */
     uint32_t threads, pid;
     uint64_t budget_bytes, budget_used, done_n;
     double cpu_share, cpu_cores;

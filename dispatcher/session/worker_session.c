@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/limits.h"
+#include "base/name.h"
 #include "base/version.h"
 
 #define HELLO_LIMIT_MS 10000
@@ -110,6 +111,10 @@ static void worker_free(struct cw_worker *worker)
     cw_mem_free(worker->host_id);
     cw_mem_free(worker->version);
     cw_mem_free(worker->only_job);
+    cw_mem_free(worker->pod_name);
+    cw_mem_free(worker->pod_namespace);
+    cw_mem_free(worker->pod_uid);
+    cw_mem_free(worker->node_name);
     cw_worker_clear_source_tiers(worker);
     worker->magic = 0;
     cw_mem_free(worker);
@@ -176,6 +181,16 @@ static void set_text(char **text, const char *s)
     *text = cw_mem_strdup(s);
 }
 
+/* Takes over what may be a name, and nothing else: tools print it, and it may be long. */
+static void set_pod(struct cw_worker *worker, const Cachew__V1__WorkerHello *hello)
+{
+    set_text(&worker->pod_name, cw_name_is_pod(hello->pod_name) ? hello->pod_name : "");
+    set_text(&worker->pod_namespace,
+             cw_name_is_pod(hello->pod_namespace) ? hello->pod_namespace : "");
+    set_text(&worker->pod_uid, cw_name_is_pod(hello->pod_uid) ? hello->pod_uid : "");
+    set_text(&worker->node_name, cw_name_is_pod(hello->node_name) ? hello->node_name : "");
+}
+
 /* The worker has a job, of which it may hold items. It may have been removed, or be over, since the
  * worker was here last. */
 static void take_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
@@ -206,6 +221,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     set_text(&worker->host_id, hello->host_id);
     set_text(&worker->version, hello->version);
     set_text(&worker->only_job, hello->only_job);
+    set_pod(worker, hello);
     worker->threads = hello->threads;
     worker->pid = hello->pid;
     worker->budget_bytes = hello->budget_bytes;

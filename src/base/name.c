@@ -30,15 +30,24 @@ int cw_name_check_job(const char *name, struct cw_err *err)
     return 0;
 }
 
-bool cw_name_is_tenant(const char *p, size_t n)
+static bool are_plain(const char *p, size_t n)
 {
-    if (n == 0 || n > CW_TENANT_NAME_MAX || p[0] == '.')
-        return false;
     for (size_t i = 0; i < n; i++)
         if (p[i] == '\0' ||
             !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", p[i]))
             return false;
     return true;
+}
+
+bool cw_name_is_tenant(const char *p, size_t n)
+{
+    return n > 0 && n <= CW_TENANT_NAME_MAX && p[0] != '.' && are_plain(p, n);
+}
+
+bool cw_name_is_pod(const char *name)
+{
+    size_t n = strnlen(name, CW_POD_NAME_MAX + 1);
+    return n > 0 && n <= CW_POD_NAME_MAX && are_plain(name, n);
 }
 
 int cw_name_check_tenant(const char *name, struct cw_err *err)

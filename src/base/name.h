@@ -10,6 +10,7 @@
 
 #define CW_JOB_NAME_MAX 200 /* bytes */
 #define CW_TENANT_NAME_MAX 64
+#define CW_POD_NAME_MAX 253
 
 /* Checks a job's name: valid UTF-8 without control characters, at most CW_JOB_NAME_MAX bytes. "" is
  * valid: the job has no name. INVALID: the message says what is wrong. */
@@ -19,5 +20,8 @@ int cw_name_check_job(const char *name, struct cw_err *err);
  * "default". */
 int cw_name_check_tenant(const char *name, struct cw_err *err);
 bool cw_name_is_tenant(const char *p, size_t n); /* "" is not a name */
+/* Whether a text may be the name of a pod, its namespace or its node, or its uid: letters, digits,
+ * '.', '_', '-', at most CW_POD_NAME_MAX bytes. "" is none. */
+bool cw_name_is_pod(const char *name);
 
 #endif

@@ -181,4 +181,21 @@ page_is() { # PAGE STATUS TEXT
     status=$(curl -s -m 20 --noproxy '*' -o "$work/page" -w '%{http_code}' "http://$own_host:$port/$1") || return 1
     [ "$status" = "$2" ] && grep -q -- "$3" "$work/page"
 }
+# Pod and node are shown where there are any, and only if they may be names.
+case_identity() {
+    begin_dispatcher
+    begin_worker plain
+    ask_until "it is attached" are_attached 1
+    "$cachew" workers --dispatcher "$DISPATCHER" >"$work/table.out" || fail "workers"
+    grep -q POD "$work/table.out" && fail "a column of pods without pods: $(cat "$work/table.out")"
+    CACHEW_POD_NAME=cachew-worker-7f9-x2 CACHEW_POD_NAMESPACE=ml CACHEW_POD_UID=5b1e-77 CACHEW_NODE_NAME=node8.example begin_worker pod
+    CACHEW_POD_NAME="$(printf '%0254d' 0)" CACHEW_NODE_NAME=$'a\nb' begin_worker odd
+    ask_until "all are attached" are_attached 3
+    [ "$(grep -c '"pod":"cachew-worker-7f9-x2","pod_namespace":"ml","pod_uid":"5b1e-77","node":"node8.example"' "$work/workers.out")" = 1 ] || fail "$(cat "$work/workers.out")"
+    [ "$(grep -c '"pod":"","pod_namespace":"","pod_uid":"","node":""' "$work/workers.out")" = 2 ] || fail "$(cat "$work/workers.out")"
+    "$cachew" workers --dispatcher "$DISPATCHER" >"$work/table.out" || fail "workers"
+    grep -q 'POD  *NODE' "$work/table.out" || fail "$(cat "$work/table.out")"
+    grep -q 'cachew-worker-7f9-x2  *node8.example' "$work/table.out" || fail "$(cat "$work/table.out")"
+    [ "$(grep -c -- '-  *-$' "$work/table.out")" = 2 ] || fail "$(cat "$work/table.out")"
+}
 run_case "$@"; exit

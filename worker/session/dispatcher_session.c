@@ -4,11 +4,13 @@
  * that a dispatcher which was restarted knows it too. */
 #include "worker/session/dispatcher_session.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/version.h"
 #include "wire/wire.h"
 #include "worker/cache/cache_report.h"
@@ -101,6 +103,22 @@ static void add_held(struct held_list *list, const struct cw_wjob *job)
         (void)held_of(list, job, (struct cw_lease_id){0}, 0);
 }
 
+/* Returns a name of the pod, which its environment has from the downward API; "": it has none. */
+static char *pod_name(const char *variable)
+{
+    static char none[] = "";
+    char *name = getenv(variable);
+    return name && cw_name_is_pod(name) ? name : none;
+}
+
+static void add_pod(Cachew__V1__WorkerHello *hello)
+{
+    hello->pod_name = pod_name("CACHEW_POD_NAME");
+    hello->pod_namespace = pod_name("CACHEW_POD_NAMESPACE");
+    hello->pod_uid = pod_name("CACHEW_POD_UID");
+    hello->node_name = pod_name("CACHEW_NODE_NAME");
+}
+
 static void send_hello(struct cw_worker_state *w)
 {
     Cachew__V1__WorkerHello hello = CACHEW__V1__WORKER_HELLO__INIT;
@@ -115,6 +133,7 @@ static void send_hello(struct cw_worker_state *w)
     hello.budget_bytes = w->budget;
     hello.pid = (uint32_t)getpid();
     hello.only_job = w->only_job ? w->only_job : none;
+    add_pod(&hello);
     struct held_list list = {0};
     for (size_t i = 0; i < w->jobs.n; i++)
         add_held(&list, w->jobs.list[i]);

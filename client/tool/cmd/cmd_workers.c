@@ -6,8 +6,20 @@
 #include "client/tool/view/members.h"
 #include "client/tool/tool.h"
 
-static const char *const heads[] = {"WORKER", "ADDRESS", "STATE", "THREADS", "PID",   "IN HAND",
-                                    "DONE",   "CPU",     "HOST",  "LOAD",    "MEMORY"};
+static const char *const heads[] = {"WORKER",  "ADDRESS", "STATE", "THREADS", "PID",
+                                    "IN HAND", "DONE",    "CPU",   "HOST",    "LOAD",
+                                    "MEMORY",  "POD",     "NODE"};
+
+#define HEADS_PLAIN (CW_ARRAY_LEN(heads) - 2)
+
+/* Whether POD and NODE are shown: some worker has said one. */
+static bool has_pods(const Cachew__V1__ListWorkersReply *reply)
+{
+    for (size_t i = 0; i < reply->n_workers; i++)
+        if (*reply->workers[i]->pod_name || *reply->workers[i]->node_name)
+            return true;
+    return false;
+}
 
 static const char *const drop[] = {"PID", "LOAD", "HOST", "THREADS", "MEMORY", NULL};
 
@@ -34,6 +46,10 @@ static void add_cells(struct tool_table *table, const void *reply, size_t i)
         tool_table_add(table, "-");
     }
     tool_table_add(table, "%s", cw_str_text(&memory));
+    if (!has_pods(reply))
+        return;
+    tool_table_add(table, "%s", *worker->pod_name ? worker->pod_name : "-");
+    tool_table_add(table, "%s", *worker->node_name ? worker->node_name : "-");
 }
 
 static void add_members(struct cw_str *out, const void *reply, size_t i)
@@ -89,7 +105,8 @@ int tool_cmd_workers(int argc, char **argv)
         .about =
             "Lists the workers of a dispatcher: address, state, batches leased and computed, CPU "
             "of its threads, CPU of its "
-            "host that all use together, load of a host's CPU, and memory in use of the budget.",
+            "host that all use together, load of a host's CPU, memory in use of the budget, "
+            "and pod and node where workers run in pods.",
         .rows = rows};
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "", NULL, 0, &code))
@@ -100,7 +117,10 @@ int tool_cmd_workers(int argc, char **argv)
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListWorkers", &request.base,
                         &cachew__v1__list_workers_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
-    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members, drop};
+    const size_t columns = has_pods((const Cachew__V1__ListWorkersReply *)(const void *)message)
+                               ? CW_ARRAY_LEN(heads)
+                               : HEADS_PLAIN;
+    const struct tool_listing listing = {heads, columns, add_cells, add_members, drop};
     tool_listing_print(&listing, message,
                        ((const Cachew__V1__ListWorkersReply *)(const void *)message)->n_workers,
                        json);

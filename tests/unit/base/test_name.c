@@ -64,9 +64,23 @@ static void names_of_tenants(void **state)
                                  "'-', at most 64, no '.' first");
 }
 
+static void names_of_pods(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"cachew-worker-7f9-x2", "node8.example", "a", "5B1e_77"};
+    static const char *const bad[] = {"", "a b", "a/b", "a\n", "\x1b[2J", "\xc3\xa4", "a:1"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(good); i++)
+        assert_true(cw_name_is_pod(good[i]));
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++)
+        assert_false(cw_name_is_pod(bad[i]));
+    assert_true(cw_name_is_pod(of_length(CW_POD_NAME_MAX)));
+    assert_false(cw_name_is_pod(of_length(CW_POD_NAME_MAX + 1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(names_of_jobs),
-                                       cmocka_unit_test(names_of_tenants)};
+                                       cmocka_unit_test(names_of_tenants),
+                                       cmocka_unit_test(names_of_pods)};
     return cmocka_run_group_tests_name("base_name", tests, NULL, NULL);
 }

@@ -100,6 +100,26 @@ static void refused_hellos(void **state)
     assert_int_equal(made_up.generation_seen, made_up.generation + 3);
 }
 
+/* Only what may be the name of a pod is taken over. */
+static void names_of_pods_are_checked(void **state)
+{
+    (void)state;
+    struct hello h;
+    char name[] = "pod-7", bad[] = "a b", longest[256] = "", node[] = "node8";
+    memset(longest, 'x', sizeof(longest) - 1);
+    hello_init(&h);
+    h.hello.pod_name = name;
+    h.hello.pod_namespace = bad;
+    h.hello.pod_uid = longest;
+    h.hello.node_name = node;
+    peers_say(peers_attach("Fleet/Attach"), &h.message.base);
+    const struct cw_worker *worker = peers_worker_of(5);
+    assert_string_equal(worker->pod_name, "pod-7");
+    assert_string_equal(worker->pod_namespace, "");
+    assert_string_equal(worker->pod_uid, "");
+    assert_string_equal(worker->node_name, "node8");
+}
+
 static void what_is_not_a_first_hello(void **state)
 {
     (void)state;
@@ -411,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(refused_hellos),
+        TEST(names_of_pods_are_checked),
         TEST(what_is_not_a_first_hello),
         TEST(there_is_no_room),
         TEST(the_same_process_connects_again),
