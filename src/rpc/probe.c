@@ -39,7 +39,7 @@ static void end(struct cw_probe *probe, const char *trouble)
         close(probe->fd);
     probe->fd = -1;
     probe->server->listener.own_n = 0;
-    (void)snprintf(probe->trouble, sizeof(probe->trouble), "%s", trouble);
+    snprintf(probe->trouble, sizeof(probe->trouble), "%.159s", trouble);
 }
 
 static void add_frame(struct cw_str *out, uint8_t kind, uint8_t flags, uint8_t stream,
