@@ -82,8 +82,11 @@ void cw_job_advance(struct cw_job *job)
         job->first_epoch++;
         moved = true;
     }
-    if (job->items == 0 && job->epochs_n > 0)
+    if (job->items == 0 && job->epochs_n > 0) {
+        while (job->epochs_open > 0) /* A client has named items that are not there. */
+            close_first_epoch(job);
         job->first_epoch = job->epochs_n;
+    }
     if (job->epochs_n > 0 && job->first_epoch >= job->epochs_n) {
         job->status = CW_JOB_FINISHED;
         moved = job->d->due.assignment = true;

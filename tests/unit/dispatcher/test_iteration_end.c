@@ -180,11 +180,33 @@ static void an_epoch_that_is_opened_again_has_no_old_rows(void **state)
     store_job(job);
     assert_int_equal(stored_skipped(), 2);
     cw_job_skip(job, 0, RANGE(0, 10), "lost");
+    job->consumers[0].position.epoch = job->consumers[1].position.epoch =
+        1; /* they have counted it */
+    cw_job_advance(job);
     assert_int_equal(job->first_epoch, 1);
     cw_job_resume_at(job, 1, &(struct cw_token){.epoch = 0, .item = 4});
     store_job(job);
     assert_int_equal(cw_job_epoch(job, 0)->skipped.n, 0);
     assert_int_equal(stored_skipped(), 0);
+}
+
+/* A client of a job without items says that it has some. */
+static void an_empty_job_has_no_rows_of_progress(void **state)
+{
+    (void)state;
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->epochs = 2;
+    struct cw_job *job = made_up_job("j", options, info);
+    struct cw_set fresh = {0};
+    cw_job_store(job);
+    cw_epoch_consume(cw_job_open_epoch(job, 0), 0, RANGE(0, 4), &fresh);
+    cw_set_fini(&fresh);
+    cw_job_epoch(job, 0)->dirty = job->due.progress = true;
+    cw_job_advance(job);
+    assert_int_equal(job->first_epoch, 2);
+    assert_int_equal(job->epochs_open, 0);
+    assert_int_equal(job->status, CW_JOB_FINISHED);
 }
 
 static void on_stored(void *arg, const struct cw_err *err)
@@ -366,6 +388,8 @@ int main(void)
                                         made_up_end_stored),
         cmocka_unit_test_setup_teardown(an_epoch_that_is_opened_again_has_no_old_rows,
                                         made_up_begin_stored, made_up_end_stored),
+        cmocka_unit_test_setup_teardown(an_empty_job_has_no_rows_of_progress, made_up_begin_stored,
+                                        made_up_end_stored),
         cmocka_unit_test_setup_teardown(who_waits_is_told_when_it_is_stored, made_up_begin_stored,
                                         made_up_end_stored),
         cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence,
