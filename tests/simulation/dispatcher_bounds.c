@@ -8,11 +8,13 @@
 #include "dispatcher/state/state_int.h"
 
 /* What the only consumer of a dense job may be ahead; 0: it is not known. (A sparse job's window
- * follows its rows; a job that asks for none is given one that follows its workers; and one of
- * several consumers may go back by itself, so that all its items are missing among the others'.) */
+ * follows its rows; a job that asks for none is given one that follows its workers; one of several
+ * consumers may go back by itself, so that all its items are missing among the others'; and an
+ * unordered job may go on from a token of which the others had consumed theirs.) */
 static uint64_t window_of(const struct cw_job *job)
 {
-    bool is_known = job->options->window > 0 && !job->info->sparse && job->layout.consumers == 1;
+    bool is_known = job->options->window > 0 && !job->info->sparse && job->layout.consumers == 1 &&
+                    !job->options->unordered;
 
     return is_known ? job->options->window : 0;
 }
