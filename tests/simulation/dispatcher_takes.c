@@ -25,10 +25,12 @@ static uint64_t next_of(const struct cw_job *job, uint32_t consumer)
     return base;
 }
 
-/* An item that is nobody else's. */
+/* An item that is nobody else's. A consumer that waits for the end of an epoch, since the rest of it is
+ * the others', is given nothing of the next one. */
 static bool is_there(const struct cw_job *job, uint32_t consumer)
 {
-    uint64_t end = window_end(job);
+    bool is_past = job->consumers[consumer].position.epoch > job->first_epoch;
+    uint64_t end = is_past ? window_end(job) : CW_MIN(window_end(job), job->items);
 
     for (uint64_t i = cw_epoch_lowest_unconsumed(job->epochs[0]); i < end; i++) {
         if (i / job->items >= job->epochs_open)
