@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whose jobs and caches a caller sees: those of the tenant that its token names, or all. */
 #include "dispatcher/access/access.h"
 
 #include <string.h>

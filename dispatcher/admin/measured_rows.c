@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the measurements of a job's nodes into messages for tools. */
+/* Turns the measurements of a job, its nodes and its workers into messages for tools. */
 #include <math.h>
 
 #include "dispatcher/admin/admin_int.h"

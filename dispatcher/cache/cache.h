@@ -5,7 +5,7 @@
  *
  *   catalogue.c       tenants, keys, chunks, and their sums · catalogue_evict.c: which chunks go
  *                     first
- *   cache_life.c      opens and closes the cache; its timer, its rows in state.db, results of store
+ *   cache_service.c   opens and closes the cache; its timer, its rows in state.db, results of store
  *                     I/O
  *   cache_plans.c     how jobs use the cache, which their workers are sent
  *   cache_notify.c    notifies workers of the chunks of the keys that their jobs read
@@ -81,7 +81,7 @@ struct cw_cache_service {
     int64_t lost_logged_ms;
 };
 
-/* ---- cache_life.c ---- */
+/* ---- cache_service.c ---- */
 /* Creates the cache if the options name a store. It is called before the state is loaded. */
 void cw_cache_service_open(struct cw_dispatcher *d);
 /* Begins listing and the timer. It is called after the state is loaded. */

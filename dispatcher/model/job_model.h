@@ -143,7 +143,8 @@ struct cw_job {
     struct cw_job_skip *skips;
     size_t skips_n, skips_cap;
     uint64_t window, window_sent;
-    uint32_t ack_ms_sent; /* How often its clients were last told to acknowledge (model/pace.h). */
+    uint32_t
+        ack_ms_sent; /* How often its clients were last told to acknowledge (model/message_pace.h). */
     /* During a fill: items below this one may be leased. It is counted from the beginning of the
      * first open epoch. */
     uint64_t window_end;

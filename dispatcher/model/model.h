@@ -45,7 +45,7 @@
 #include "dispatcher/model/job_model.h"
 #include "dispatcher/model/node_counters.h"
 #include "dispatcher/model/other_files.h"
-#include "dispatcher/model/pace.h"
+#include "dispatcher/model/message_pace.h"
 #include "dispatcher/model/same_function.h"
 #include "dispatcher/model/share.h"
 #include "dispatcher/model/tenants.h"
@@ -82,7 +82,7 @@ struct cw_counts { /* Counters since this dispatcher was started. */
     uint64_t workers_joined, workers_lost, commits_failed;
     /* Times that nothing explained for 30 s why a trainer waits (job/waits_for.c). */
     uint64_t unexplained_waits;
-    /* Decisions by kind, in the order of cw_decision_kinds (state/decision_record.c). */
+    /* Decisions by kind, in the order of cw_decision_kinds (state/record_decision.c). */
     uint64_t decisions[6];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about a worker and a job together: whether the worker serves the job, whether a share
- * is in use. They change nothing. */
+ * is in use. They change nothing but counts that are derived from these answers. */
 #include <string.h>
 
 #include "dispatcher/model/model.h"

@@ -39,7 +39,8 @@ struct cw_worker {
     Cachew__V1__SourceTier **source_tiers;
     size_t source_tiers_n;
     int64_t last_heard_ms, since_ms;
-    uint32_t heartbeat_ms; /* How often the worker was told to be heard of (model/pace.h). */
+    uint32_t
+        heartbeat_ms; /* How often the worker was told to be heard of (model/message_pace.h). */
     struct cw_share *shares;
     size_t preparing_n; /* The number of jobs that the worker prepares. */
     bool counted;       /* The worker is counted in the dispatcher's common_n. */

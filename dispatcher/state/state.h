@@ -14,7 +14,7 @@
  *   state.c            writes of jobs, workers and keys of the cache
  *   state_epoch.c      writes of an epoch's progress · state_usage.c: of use and counters
  *   state_decisions.c  decisions and profiles, written and looked up
- *   decision_record.c  records a decision in the log and in the database
+ *   record_decision.c  records a decision in the log and in the database
  *   statements.c       the SQL of all operations, and sets of numbers as bytes
  *   state_queue.c      operations that wait for their transaction
  *   state_writer.c     the thread that runs transactions
@@ -110,7 +110,7 @@ void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const
 void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch);
 
 /* ---- state_decisions.c ---- */
-/* A decision (decision_record.c), which may be about a job that was removed. Profiles are stored in
+/* A decision (record_decision.c), which may be about a job that was removed. Profiles are stored in
  * the same way: what was measured of a pipeline, by key, the latest `kept` of them. */
 struct cw_state_decision {
     uint64_t id; /* Ids rise and are never used again. The id is set when the decision is stored. */
@@ -223,7 +223,7 @@ void cw_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
  * writes are not stored and may not be for long. */
 void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err);
 
-/* ---- decision_record.c ---- */
+/* ---- record_decision.c ---- */
 /* Every decision is recorded here, with its policy, its inputs and its reason, in the log and in
  * state.db. The kinds are:
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/model/pace.h"
+#include "dispatcher/model/message_pace.h"
 
 #include "base/fault.h"
 #include "dispatcher/model/model.h"

@@ -3,8 +3,8 @@
  * meanwhile. In a small fleet everything is told soon. From some thousand peers on each speaks less
  * often, so that the number of messages grows more slowly than the fleet; workers then hold work
  * for longer, so that none waits. */
-#ifndef CW_DISPATCHER_MODEL_PACE_H
-#define CW_DISPATCHER_MODEL_PACE_H
+#ifndef CW_DISPATCHER_MODEL_MESSAGE_PACE_H
+#define CW_DISPATCHER_MODEL_MESSAGE_PACE_H
 
 #include <stdint.h>
 
