@@ -22,7 +22,7 @@ import sys
 
 CODE = ("dispatcher/lease/", "dispatcher/session/", "client/session/", "worker/session/", "worker/serve/client_streams.c",
         "client/transport/worker_stream", "client/transport/credit.c")
-REASONS = ("log", "memory", "shm", "local", "limit", "guard", "system", "planted", "rare")
+REASONS = ("log", "memory", "shm", "local", "limit", "absent", "guard", "system", "planted", "rare")
 HEAD = re.compile(r"[a-z][^=;]*?\b(\w+)\(")
 Line = collections.namedtuple("Line", "file function text statement number counts")
 
