@@ -48,6 +48,8 @@ case_decisions() {
     ask_until "autoscale" has_kind autoscale sleepy
     ask_until "autocache" has_kind autocache sleepy
     ask_until "provision" has_kind provision
+    wait_until "autoscale is followed" grep -qs '"kind":"autoscale"' "$work/follow.out" # what is removed is not
+    wait_until "autocache is followed" grep -qs '"kind":"autocache"' "$work/follow.out"
     decisions >"$work/all"
     check_decisions "$work/all" autoscale autocache provision
     end dispatcher KILL

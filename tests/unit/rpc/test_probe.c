@@ -10,31 +10,63 @@
 
 #define FILES 96
 
+/* Descriptors that this test keeps open, so that nobody has them. */
+struct used {
+    int fds[FILES];
+    size_t n;
+    int last; /* the highest that is taken */
+};
+
 struct wait {
     struct world *world;
     const char *says; /* NULL: that it serves */
     uint64_t connections;
+    struct used *used; /* what is closed meanwhile is taken, too; NULL: nothing */
     bool done;
 };
+
+static void take_all(struct used *used)
+{
+    for (int fd; (fd = dup(0)) >= 0; used->fds[used->n++] = fd)
+        if (fd > used->last) {
+            close(fd);
+            break;
+        }
+}
+
+static void give_back(const struct used *used)
+{
+    for (size_t i = 0; i < used->n; i++)
+        close(used->fds[i]);
+}
 
 static void look(void *arg)
 {
     struct wait *wait = arg;
     const char *trouble = cw_server_trouble(wait->world->server);
     bool is_said = wait->says ? trouble && strstr(trouble, wait->says) : !trouble;
-    wait->done = is_said && cw_server_calls(wait->world->server).connections >= wait->connections;
+    if (wait->used) /* gRPC closes a connection some time after its peer did. */
+        take_all(wait->used);
+    struct cw_server_calls calls = cw_server_calls(wait->world->server);
+    wait->done = is_said && calls.connections >= wait->connections && (!wait->used || calls.full);
     if (wait->done)
         world_poke(wait->world);
+}
+
+static void wait_while(struct world *world, struct used *used, const char *says,
+                       uint64_t connections)
+{
+    struct wait wait = {.world = world, .says = says, .connections = connections, .used = used};
+    struct cw_timer *timer = cw_timer_new(world->loop, look, &wait);
+    cw_timer_start(timer, 0, 10);
+    world_wait(world, &wait.done);
+    cw_timer_free(timer);
 }
 
 /* Waits until the last answer says this, and so many connections were taken. */
 static void wait_for(struct world *world, const char *says, uint64_t connections)
 {
-    struct wait wait = {.world = world, .says = says, .connections = connections};
-    struct cw_timer *timer = cw_timer_new(world->loop, look, &wait);
-    cw_timer_start(timer, 0, 10);
-    world_wait(world, &wait.done);
-    cw_timer_free(timer);
+    wait_while(world, NULL, says, connections);
 }
 
 static void asks(const char *address)
@@ -74,28 +106,12 @@ static void over_a_unix_socket(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static size_t use_up_to(int *fds, int last)
-{
-    size_t n = 0;
-    for (int fd; (fd = dup(0)) >= 0; fds[n++] = fd)
-        if (fd > last) {
-            close(fd);
-            break;
-        }
-    return n;
-}
-
-static void give_back(const int *fds, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        close(fds[i]);
-}
-
 static void when_descriptors_are_short(void **state)
 {
     struct world world;
     struct rlimit before, few;
-    int fds[FILES];
+    /* None is left for others: an eighth is reserved, of which this question uses two. */
+    struct used used = {.last = FILES - FILES / 8 - 1};
     (void)state;
     world_open(&world, "127.0.0.1:0");
     cw_server_add_probe(world.server);
@@ -104,15 +120,11 @@ static void when_descriptors_are_short(void **state)
     few = before;
     few.rlim_cur = FILES;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    /* None is left for others: an eighth is reserved, of which this question uses two. */
-    size_t n = use_up_to(fds, FILES - FILES / 8 - 1);
-    struct cw_server_calls calls = cw_server_calls(world.server);
-    assert_true(calls.full);
-    wait_for(&world, NULL, calls.connections + 2);
+    wait_while(&world, &used, NULL, cw_server_calls(world.server).connections + 2);
     assert_int_equal(cw_server_calls(world.server).connections_refused, 0);
-    size_t more = use_up_to(fds + n, FILES);
-    wait_for(&world, "open files", 0);
-    give_back(fds, n + more);
+    used.last = FILES;
+    wait_while(&world, &used, "open files", 0);
+    give_back(&used);
     wait_for(&world, NULL, 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     world_close(&world);
