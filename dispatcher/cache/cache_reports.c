@@ -61,7 +61,7 @@ static void on_written(struct cw_cache_service *cache, const Cachew__V1__CacheEv
     cache->due.quotas = true;
     /* It may have been known by the first report, and evicted since: only the store knows. */
     if (!known && event->again)
-        cache->due.listing = true;
+        cw_cache_io_look(cache->store, chunk->name);
 }
 
 /* A worker has not found the chunk. If the chunk is young, the worker may have looked for it before

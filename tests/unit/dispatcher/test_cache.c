@@ -159,25 +159,6 @@ static void what_workers_tell(void **state)
     assert_int_equal(made_up.cache->unsent_deletes.n, 1); /* such a file is never deleted */
 }
 
-/* A chunk that was written before the stream broke: the first report may have come, and the chunk may
- * have been evicted since. */
-static void what_workers_tell_again(void **state)
-{
-    (void)state;
-    struct cw_worker *worker = made_up_worker(1, 1);
-    add_job("j", "");
-    const char *name = made_up_name("default", KEY_2, 0);
-    made_up.cache->due.listing = false;
-    Cachew__V1__Progress *progress = event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77);
-    cw_cache_take_report(worker, progress);
-    progress->cache_events[0]->again = true;
-    cw_cache_take_report(worker, progress);
-    assert_false(made_up.cache->due.listing); /* it is known */
-    cw_catalogue_remove(cw_catalogue_chunk(made_up.cache->catalogue, name));
-    cw_cache_take_report(worker, progress);
-    assert_true(made_up.cache->due.listing);
-}
-
 static void quotas_are_kept(void **state)
 {
     (void)state;
@@ -274,7 +255,6 @@ int main(void)
         TEST(workers_are_told_of_what_their_jobs_read),
         TEST(a_worker_that_went_is_forgotten),
         TEST(what_workers_tell),
-        TEST(what_workers_tell_again),
         TEST(quotas_are_kept),
         TEST(what_is_in_use_is_not_written_over_and_over),
         TEST(who_waits_for_deletions_is_called_once),

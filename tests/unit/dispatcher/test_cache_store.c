@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dispatcher/cache/cache_int.h"
+#include "support/soon.h"
 #include "unit/dispatcher/peers.h"
 
 /* ---- deletions ---- */
@@ -188,6 +189,36 @@ static void of_chunks_that_vanish(void **state)
     assert_int_equal(made_up.cache->catalogue->gone, 17);
 }
 
+/* A chunk that was written before the stream broke: the first report may have come, and the chunk may
+ * have been evicted since. The store is asked for this one file, and not for all that it has. */
+static void of_chunks_told_again(void **state)
+{
+    (void)state;
+    struct cw_worker *worker = made_up_worker(1, 1);
+    Cachew__V1__CacheEvent event = CACHEW__V1__CACHE_EVENT__INIT, *events[] = {&event};
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    struct cw_cache_service *cache = made_up.cache;
+    cw_autofree char *name = cw_mem_strdup(made_up_name("default", KEY_1, 0));
+    peers_turn();
+    cache->scanning = cache->due.listing = false; /* the first listing is done */
+    uint64_t listings = cache->catalogue->scan;
+    progress.n_cache_events = 1;
+    progress.cache_events = events;
+    event.kind = CACHEW__V1__CACHE_EVENT__KIND__WRITTEN;
+    event.name = name;
+    event.bytes = 30;
+    cw_cache_take_report(worker, &progress);
+    event.again = true;
+    cw_cache_take_report(worker, &progress); /* it is known */
+    assert_int_equal(cache->catalogue->bytes, 30);
+    cw_catalogue_remove(cw_catalogue_chunk(cache->catalogue, name));
+    cw_cache_take_report(worker, &progress);
+    assert_int_equal(cache->catalogue->bytes, 30);
+    assert_false(cache->due.listing);
+    soon((peers_turn(), cache->catalogue->chunks_n == 0)); /* the store has no such file */
+    assert_true(!cache->due.listing && cache->catalogue->scan == listings);
+}
+
 static void of_keys(void **state)
 {
     (void)state;
@@ -230,6 +261,7 @@ int main(void)
         TEST(late_reports_are_not_believed),
         TEST(of_the_store),
         TEST(of_chunks_that_vanish),
+        TEST(of_chunks_told_again),
         TEST(of_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
