@@ -4,8 +4,8 @@
 # Top-level folders and their layers: a folder may include and call only what lies in a lower layer.
 LAYER = {
     "src/base": 0,
-    "src/auth": 1, "src/loop": 1, "src/conf": 1, "src/codec": 1, "src/io": 1,
-    "src/data": 2, "policies": 2,
+    "src/auth": 1, "src/loop": 1, "src/conf": 1, "src/codec": 1,
+    "src/data": 2, "policies": 2, "src/http": 2, "src/io": 2,
     "src/ops": 3, "src/format": 3,
     "src/graph": 4, "cache": 4,
     "src/plan": 5, "src/exec": 5, "src/wire": 5, "src/rpc": 5, "src/shm": 5,
@@ -13,9 +13,11 @@ LAYER = {
     "dispatcher": 7, "worker": 7, "client": 7,
 }
 # Folders of one layer that may use each other, and why: plan and exec stand on graph and each other in this order; wire puts
-# plan's results and rpc's messages together; operators read record formats.
+# plan's results and rpc's messages together; operators read record formats; remote
+# sources are read over HTTP.
 BESIDE = {
     ("src/exec", "src/plan"), ("src/wire", "src/plan"), ("src/wire", "src/rpc"), ("src/ops", "src/format"),
+    ("src/io", "src/http"),
 }
 # Third-party headers: who alone may include them.
 THIRD = {
@@ -23,7 +25,7 @@ THIRD = {
     r"jansson\.h": {"src/conf"},
     r"zstd\.h": {"src/codec"},
     r"(glusterfs/|api/glfs).*": {"src/io", "cache"},
-    r"curl/.*": {"src/io"},
+    r"curl/.*": {"src/http"},
     r"grpc/.*": {"src/rpc"},
     r"sqlite3\.h": {"dispatcher"},
     r"microhttpd\.h": {"src/daemon"},
