@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reasons of a Status, CW_KUBE(NAME, HTTP status, our code), as meta/v1 has them. Where two have one
+ * HTTP status, the first is what that status alone means. It is included with CW_KUBE defined. */
+CW_KUBE(BadRequest, 400, INVALID)
+CW_KUBE(Unauthorized, 401, DENIED)
+CW_KUBE(Forbidden, 403, DENIED)
+CW_KUBE(NotFound, 404, NOT_FOUND)
+CW_KUBE(MethodNotAllowed, 405, UNSUPPORTED)
+CW_KUBE(NotAcceptable, 406, UNSUPPORTED)
+CW_KUBE(Conflict, 409, STATE)
+CW_KUBE(AlreadyExists, 409, EXISTS)
+CW_KUBE(Expired, 410, AGAIN)
+CW_KUBE(Gone, 410, AGAIN)
+CW_KUBE(RequestEntityTooLarge, 413, LIMIT)
+CW_KUBE(UnsupportedMediaType, 415, UNSUPPORTED)
+CW_KUBE(Invalid, 422, INVALID)
+CW_KUBE(TooManyRequests, 429, UNAVAILABLE)
+CW_KUBE(InternalError, 500, UNAVAILABLE)
+CW_KUBE(ServerTimeout, 500, UNAVAILABLE)
+CW_KUBE(StoreReadError, 500, UNAVAILABLE)
+CW_KUBE(ServiceUnavailable, 503, UNAVAILABLE)
+CW_KUBE(Timeout, 504, TIMEOUT)
