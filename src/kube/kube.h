@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Talks to an API server: one request each for get, list, create, update, merge patch and delete, and
- * streams of lines. Lists of many pages and watches stand on it (kube/kube_list.h, kube/watch.h). All
+ * streams of lines. Lists of many pages and watches stand on it (kube/kube_list.h, kube/kube_watch.h). All
  * of it runs on the loop thread, and nothing waits. */
 #ifndef CW_KUBE_KUBE_H
 #define CW_KUBE_KUBE_H
