@@ -23,6 +23,11 @@ int64_t cw_clock_ms(void)
     return read_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
+int64_t cw_clock_boot_ms(void)
+{
+    return read_ns(CLOCK_BOOTTIME) / 1000000;
+}
+
 int64_t cw_clock_wall_ms(void)
 {
     return read_ns(CLOCK_REALTIME) / 1000000;

@@ -8,6 +8,8 @@
 
 int64_t cw_clock_ns(void); /* CLOCK_MONOTONIC */
 int64_t cw_clock_ms(void);
+/* CLOCK_BOOTTIME: goes on while the host sleeps, for promises that others count by their own clocks. */
+int64_t cw_clock_boot_ms(void);
 int64_t cw_clock_wall_ms(void); /* milliseconds since 1970 */
 int64_t cw_clock_thread_cpu_ns(void);
 int64_t cw_clock_process_cpu_ns(void);

@@ -16,6 +16,11 @@ int64_t cw_clock_ms(void)
     return sim_now_ns() / 1000000;
 }
 
+int64_t cw_clock_boot_ms(void)
+{
+    return sim_now_ns() / 1000000;
+}
+
 int64_t cw_clock_wall_ms(void)
 {
     return WALL_MS + sim_now_ns() / 1000000;
