@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests on the loop, against a server that answers with whatever bytes the test wants. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,9 +91,12 @@ static void ask(struct world *w, struct cw_http_request request, const char *pat
 
 static void keep_request(void *arg, struct http_exchange *x)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     struct world *w = arg;
+    pthread_mutex_lock(&lock); /* each connection has a thread */
     cw_str_clear(&w->seen);
     cw_str_add(&w->seen, x->text);
+    pthread_mutex_unlock(&lock);
     http_respond(x, 201, "X-One: 1\r\nx-two:2 \r\nX-One: again\r\n", "made");
 }
 
