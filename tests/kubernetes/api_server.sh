@@ -101,7 +101,7 @@ start() {
     "$bin/kube-apiserver" --etcd-servers "http://127.0.0.1:$client" --bind-address 127.0.0.1 --advertise-address 127.0.0.1 --secure-port "$port" \
         --tls-cert-file "$dir/server.crt" --tls-private-key-file "$dir/server.key" --token-auth-file "$dir/tokens.csv" --authorization-mode RBAC \
         --service-account-issuer https://cachew.test --service-account-key-file "$dir/sa.key" --service-account-signing-key-file "$dir/sa.key" \
-        --service-cluster-ip-range 10.0.0.0/24 --disable-admission-plugins ServiceAccount --enable-priority-and-fairness=false --endpoint-reconciler-type none --feature-gates WatchList=false >"$dir/apiserver.log" 2>&1 &
+        --service-cluster-ip-range 10.0.0.0/24 --disable-admission-plugins ServiceAccount --enable-priority-and-fairness=false --endpoint-reconciler-type none >"$dir/apiserver.log" 2>&1 &
     pids+=($!)
     wait_for "https://127.0.0.1:$port/readyz" "${pids[1]}" "$dir/apiserver.log"
     [ -x "$bin/kube-controller-manager" ] || return 0

@@ -10,8 +10,7 @@ static void overlay(json_t *target, const json_t *config)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)config, name, value)
-    {
+    json_object_foreach ((json_t *)config, name, value) {
         json_t *inner = json_object_get(target, name);
         if (json_is_object(value) && json_is_object(inner))
             overlay(inner, value);
@@ -25,8 +24,7 @@ static void remove_fields(json_t *object, const json_t *dropped)
 {
     const char *path;
     json_t *inner;
-    json_object_foreach((json_t *)dropped, path, inner)
-    {
+    json_object_foreach ((json_t *)dropped, path, inner) {
         if (!cw_str_starts(path, "f:"))
             continue;
         if (!json_object_size(inner))
@@ -42,8 +40,7 @@ static json_t *minus(const json_t *old, const json_t *now)
     json_t *ret = json_object();
     const char *path;
     json_t *inner;
-    json_object_foreach((json_t *)old, path, inner)
-    {
+    json_object_foreach ((json_t *)old, path, inner) {
         const json_t *other = json_object_get(now, path);
         if (!other) {
             json_object_set(ret, path, inner);
@@ -60,11 +57,31 @@ static json_t *owned_before(const json_t *object, const char *manager)
 {
     size_t i;
     json_t *entry;
-    json_array_foreach(fk_at(object, "metadata.managedFields"), i,
-                       entry) if (cw_str_eq(fk_text(entry, "manager"), manager) &&
-                                  cw_str_eq(fk_text(entry, "operation"),
-                                            "Apply")) return json_object_get(entry, "fieldsV1");
+    json_array_foreach (fk_at(object, "metadata.managedFields"), i, entry)
+        if (cw_str_eq(fk_text(entry, "manager"), manager) &&
+            cw_str_eq(fk_text(entry, "operation"), "Apply"))
+            return json_object_get(entry, "fieldsV1");
     return NULL;
+}
+
+/* One conflict in a line, several under who they are with. */
+static char *conflict_list(const json_t *causes)
+{
+    struct cw_str str = {0};
+    const char *who = "";
+    size_t n = json_array_size(causes);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *cause = json_array_get(causes, i);
+        const char *message = fk_text(cause, "message");
+        if (n == 1)
+            cw_str_addf(&str, "%s: %s", message, fk_text(cause, "field"));
+        else if (!cw_str_eq(who, message))
+            cw_str_addf(&str, "%sconflicts%s:", i ? "\n" : "", message + strlen("conflict"));
+        if (n > 1)
+            cw_str_addf(&str, "\n- %s", fk_text(cause, "field"));
+        who = message;
+    }
+    return cw_str_take(&str);
 }
 
 static void apply_to(struct fk_call *call, const json_t *before, const json_t *config,
@@ -73,11 +90,10 @@ static void apply_to(struct fk_call *call, const json_t *before, const json_t *c
     bool force = cw_str_eq(fk_text(call->query, "force"), "true");
     json_t *causes = fk_managed_conflicts(before, config, call->manager);
     if (causes && !force) {
-        json_t *first = json_array_get(causes, 0);
         size_t n = json_array_size(causes);
+        cw_autofree char *list = conflict_list(causes);
         cw_autofree char *text =
-            cw_mem_printf("Apply failed with %zu conflict%s: %s: %s", n, n > 1 ? "s" : "",
-                          fk_text(first, "message"), fk_text(first, "field"));
+            cw_mem_printf("Apply failed with %zu conflict%s: %s", n, n > 1 ? "s" : "", list);
         fk_fail(call, 409, "Conflict", json_pack("{s:o}", "causes", causes), "%s", text);
         return;
     }

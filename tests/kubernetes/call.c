@@ -133,16 +133,15 @@ static char *name_asked_for(const struct fk_call *call)
     return cw_mem_strndup(name, strcspn(name, ","));
 }
 
-static bool fail_forbidden(struct fk_call *call, const char *resource)
+static bool fail_forbidden(struct fk_call *call, const char *resource, const char *name)
 {
     struct cw_str CW_CLEANUP(cw_str_fini) where = {0};
-    cw_autofree char *quoted =
-        call->name ? cw_mem_printf(" \"%s\"", call->name) : cw_mem_strdup("");
+    cw_autofree char *quoted = name ? cw_mem_printf(" \"%s\"", name) : cw_mem_strdup("");
     if (call->ns)
         cw_str_addf(&where, "in the namespace \"%s\"", call->ns);
     else
         cw_str_add(&where, "at the cluster scope");
-    return fk_fail_named(call, 403, "Forbidden", call->name,
+    return fk_fail_named(call, 403, "Forbidden", name,
                          "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API "
                          "group \"%s\" %s",
                          call->resource, *call->group ? "." : "", call->group, quoted,
@@ -158,7 +157,7 @@ static bool authorize(struct fk_call *call)
                        name))
         return true;
     call->server->counts.refused++;
-    return fail_forbidden(call, resource);
+    return fail_forbidden(call, resource, name);
 }
 
 /* ---- to whom ---- */
@@ -183,6 +182,8 @@ static void handle_sub(struct fk_call *call)
         fk_handle_eviction(call);
     else if (cw_str_eq(call->sub, "binding") && cw_str_eq(kind->plural, "pods"))
         fk_handle_binding(call);
+    else if (kind->custom && !cw_str_eq(call->sub, "status"))
+        fk_fail_not_found(call);
     else if (!cw_str_eq(call->sub, "status") || !kind->has_status)
         fail_no_resource(call);
     else if (cw_str_eq(call->verb, "get"))
@@ -215,6 +216,22 @@ static void handle_resource(struct fk_call *call)
             return;
         }
     fail_method(call);
+}
+
+static bool is_group(struct fk_server *server, const char *group, const char *version)
+{
+    for (size_t i = 0; i < server->kinds_n; i++)
+        if (cw_str_eq(server->kinds[i]->group, group) &&
+            cw_str_eq(server->kinds[i]->version, version))
+            return true;
+    return false;
+}
+
+static void answer_no_page(struct fk_call *call)
+{
+    call->answer->status = 404;
+    call->answer->body = cw_mem_strdup("404 page not found\n");
+    call->answer->body_n = strlen(call->answer->body);
 }
 
 static void handle_kind(struct fk_call *call)
@@ -251,12 +268,12 @@ static void handle(struct fk_call *call)
     set_manager(call);
     if (!authenticate(call))
         return;
-    if (is_resource) {
+    if (is_resource && !is_group(call->server, call->group, call->version)) {
+        answer_no_page(call);
+    } else if (is_resource) {
         handle_kind(call);
     } else if (!fk_handle_discovery(call)) {
-        call->answer->status = 404;
-        call->answer->body = cw_mem_strdup("404 page not found\n");
-        call->answer->body_n = strlen(call->answer->body);
+        answer_no_page(call);
     }
 }
 

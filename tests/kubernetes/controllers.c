@@ -35,8 +35,9 @@ static bool is_orphaned(const struct fk_server *server, const json_t *object)
 {
     size_t i;
     json_t *owner;
-    json_array_foreach(fk_at(object, "metadata.ownerReferences"), i,
-                       owner) if (uid_exists(server, owner)) return false;
+    json_array_foreach (fk_at(object, "metadata.ownerReferences"), i, owner)
+        if (uid_exists(server, owner))
+            return false;
     return fk_len(object, "metadata.ownerReferences") > 0;
 }
 
@@ -44,8 +45,9 @@ static const json_t *owner_of(const json_t *object, const char *uid)
 {
     size_t i;
     json_t *owner;
-    json_array_foreach(fk_at(object, "metadata.ownerReferences"), i,
-                       owner) if (cw_str_eq(fk_text(owner, "uid"), uid)) return owner;
+    json_array_foreach (fk_at(object, "metadata.ownerReferences"), i, owner)
+        if (cw_str_eq(fk_text(owner, "uid"), uid))
+            return owner;
     return NULL;
 }
 
@@ -53,8 +55,9 @@ static bool has_finalizer(const json_t *object, const char *name)
 {
     size_t i;
     json_t *one;
-    json_array_foreach(fk_at(object, "metadata.finalizers"), i,
-                       one) if (cw_str_eq(json_string_value(one), name)) return true;
+    json_array_foreach (fk_at(object, "metadata.finalizers"), i, one)
+        if (cw_str_eq(json_string_value(one), name))
+            return true;
     return false;
 }
 
@@ -98,8 +101,7 @@ static size_t see_to_dependents(struct fk_server *server, const char *uid, bool 
         json_auto_t *all = fk_store_at(kind, server->version);
         size_t i;
         json_t *object;
-        json_array_foreach(all, i, object)
-        {
+        json_array_foreach (all, i, object) {
             const json_t *owner = owner_of(object, uid);
             if (!owner)
                 continue;
@@ -136,9 +138,9 @@ void fk_garbage_run(struct fk_server *server)
         json_auto_t *all = fk_store_at(server->kinds[k], server->version);
         size_t i;
         json_t *object;
-        json_array_foreach(all, i, object) if (fk_len(object, "metadata.ownerReferences") ||
-                                               fk_len(object, "metadata.finalizers"))
-            collect_one(server, server->kinds[k], object);
+        json_array_foreach (all, i, object)
+            if (fk_len(object, "metadata.ownerReferences") || fk_len(object, "metadata.finalizers"))
+                collect_one(server, server->kinds[k], object);
     }
 }
 
@@ -153,8 +155,7 @@ static size_t empty_namespace(struct fk_server *server, const char *ns)
         json_auto_t *all = fk_store_at(kind, server->version);
         size_t i;
         json_t *object;
-        json_array_foreach(all, i, object)
-        {
+        json_array_foreach (all, i, object) {
             if (!cw_str_eq(fk_text(object, "metadata.namespace"), ns))
                 continue;
             if (!fk_at(object, "metadata.deletionTimestamp"))
@@ -171,7 +172,8 @@ void fk_namespaces_run(struct fk_server *server)
     json_auto_t *all = fk_store_at(kind, server->version);
     size_t i;
     json_t *ns;
-    json_array_foreach(all, i, ns) if (fk_at(ns, "metadata.deletionTimestamp") &&
-                                       empty_namespace(server, fk_text(ns, "metadata.name")) == 0)
-        fk_store_remove(server, kind, NULL, fk_text(ns, "metadata.name"));
+    json_array_foreach (all, i, ns)
+        if (fk_at(ns, "metadata.deletionTimestamp") &&
+            empty_namespace(server, fk_text(ns, "metadata.name")) == 0)
+            fk_store_remove(server, kind, NULL, fk_text(ns, "metadata.name"));
 }

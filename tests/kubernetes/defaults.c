@@ -40,7 +40,7 @@ static void default_pod_spec(json_t *spec)
     json_t *container;
     if (!spec)
         return;
-    json_array_foreach(json_object_get(spec, "containers"), i, container)
+    json_array_foreach (json_object_get(spec, "containers"), i, container)
         default_container(container);
     set_text(spec, "restartPolicy", "Always");
     set_int(spec, "terminationGracePeriodSeconds", 30);
@@ -53,6 +53,32 @@ static json_t *toleration(const char *key)
 {
     return json_pack("{s:s, s:s, s:s, s:i}", "key", key, "operator", "Exists", "effect",
                      "NoExecute", "tolerationSeconds", 300);
+}
+
+static void default_conditions(json_t *pod)
+{
+    size_t i;
+    json_t *condition;
+    json_array_foreach (fk_at(pod, "status.conditions"), i, condition) {
+        if (!fk_at(condition, "lastProbeTime"))
+            fk_put(condition, "lastProbeTime", json_null());
+        if (!fk_at(condition, "lastTransitionTime"))
+            fk_put(condition, "lastTransitionTime", json_null());
+    }
+    if (fk_text(pod, "status.podIP"))
+        fk_put(pod, "status.podIPs", json_pack("[{s:O}]", "ip", fk_at(pod, "status.podIP")));
+}
+
+/* A pod with gates says from the beginning what it waits for. */
+static void default_gates(json_t *pod)
+{
+    if (!fk_len(pod, "spec.schedulingGates") || fk_condition(pod, "PodScheduled") ||
+        fk_at(pod, "metadata.uid"))
+        return;
+    fk_put(pod, "status.conditions",
+           json_pack("[{s:s, s:s, s:n, s:n, s:s, s:s}]", "type", "PodScheduled", "status", "False",
+                     "lastProbeTime", "lastTransitionTime", "reason", "SchedulingGated", "message",
+                     "Scheduling is blocked due to non-empty scheduling gates"));
 }
 
 static void default_pod(json_t *pod)
@@ -71,6 +97,8 @@ static void default_pod(json_t *pod)
     set_text(spec, "preemptionPolicy", "PreemptLowerPriority");
     set_text(pod, "status.phase", "Pending");
     set_text(pod, "status.qosClass", "BestEffort");
+    default_gates(pod);
+    default_conditions(pod);
 }
 
 static void default_deployment(json_t *object)
@@ -96,6 +124,10 @@ static void default_job(json_t *object)
     set_int(object, "spec.completions", 1);
     set_int(object, "spec.backoffLimit", 6);
     set_text(object, "spec.completionMode", "NonIndexed");
+    set_text(object, "spec.podReplacementPolicy", "TerminatingOrFailed");
+    if (!fk_at(object, "spec.manualSelector"))
+        fk_put(object, "spec.manualSelector", json_false());
+    set_object(object, "status");
     if (!fk_at(object, "spec.suspend"))
         fk_put(object, "spec.suspend", json_false());
     default_pod_spec(fk_at(object, "spec.template.spec"));
@@ -136,6 +168,24 @@ void fk_defaults(const struct fk_kind *kind, json_t *object)
         set_int(object, "spec.replicas", 1);
 }
 
+/* Drops empty maps and lists that are optional. */
+void fk_tidy(const struct fk_kind *kind, json_t *object)
+{
+    static const char *const PATHS[] = {"metadata.labels",
+                                        "metadata.annotations",
+                                        "metadata.finalizers",
+                                        "metadata.ownerReferences",
+                                        "data",
+                                        "spec.schedulingGates"};
+    for (size_t i = 0; i < sizeof(PATHS) / sizeof(*PATHS); i++) {
+        const json_t *value = fk_at(object, PATHS[i]);
+        bool is_empty = (json_is_object(value) && !json_object_size(value)) ||
+                        (json_is_array(value) && !json_array_size(value)) || json_is_null(value);
+        if (is_empty && (!kind->custom || i < 4))
+            fk_put(object, PATHS[i], NULL);
+    }
+}
+
 /* ---- changes ---- */
 /* The pod's spec without what may be changed in it. */
 static json_t *fixed_part(const json_t *pod)
@@ -143,7 +193,7 @@ static json_t *fixed_part(const json_t *pod)
     json_t *spec = json_deep_copy(fk_at(pod, "spec"));
     size_t i;
     json_t *container;
-    json_array_foreach(json_object_get(spec, "containers"), i, container)
+    json_array_foreach (json_object_get(spec, "containers"), i, container)
         json_object_del(container, "image");
     json_object_del(spec, "schedulingGates");
     json_object_del(spec, "tolerations");
@@ -155,11 +205,10 @@ static void check_gates(const json_t *before, const json_t *after, json_t *cause
 {
     size_t i, j;
     json_t *gate, *old;
-    json_array_foreach(fk_at(after, "spec.schedulingGates"), i, gate)
-    {
+    json_array_foreach (fk_at(after, "spec.schedulingGates"), i, gate) {
         bool known = false;
-        json_array_foreach(fk_at(before, "spec.schedulingGates"), j, old) known =
-            known || json_equal(gate, old);
+        json_array_foreach (fk_at(before, "spec.schedulingGates"), j, old)
+            known = known || json_equal(gate, old);
         if (known)
             continue;
         cw_autofree char *where = cw_mem_printf("spec.schedulingGates[%zu].name", i);

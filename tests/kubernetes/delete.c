@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deleting: preconditions, finalizers, grace periods, and what becomes of dependents. */
 #include "kubernetes/fk_int.h"
+#include <stdio.h>
 #include <string.h>
 #include "base/mem.h"
 
@@ -52,18 +53,38 @@ static json_t *marked(struct fk_server *server, const struct fk_kind *kind, cons
     return after;
 }
 
-/* Returns what is left of the object, a new reference; NULL: it is gone. */
+static void forget_definition(struct fk_server *server, const struct fk_kind *kind,
+                              const json_t *object)
+{
+    struct fk_kind *defined = fk_kind_find(server, fk_text_or(object, "spec.group", ""),
+                                           fk_text_or(object, "spec.names.plural", ""));
+    if (cw_str_eq(kind->plural, "customresourcedefinitions") && defined)
+        fk_kind_forget(server, defined);
+}
+
+/* Removes an object; returns it as it was marked, under the version of its deletion. */
+static json_t *remove_now(struct fk_server *server, struct fk_kind *kind, json_t *after)
+{
+    char version[32];
+    json_t *shown = json_deep_copy(after);
+    forget_definition(server, kind, after);
+    json_decref(fk_commit(server, kind, after));
+    snprintf(version, sizeof(version), "%llu", (unsigned long long)server->version);
+    fk_put_text(shown, "metadata.resourceVersion", version);
+    return shown;
+}
+
+/* Deletes or marks. Returns what is to be shown, a new reference; *ret_gone: nothing is left. */
 static json_t *do_delete(struct fk_server *server, struct fk_kind *kind, const json_t *object,
-                         json_int_t grace_s, const char *propagation)
+                         json_int_t grace_s, const char *propagation, bool *ret_gone)
 {
     json_t *after = marked(server, kind, object, grace_s, propagation);
     bool is_namespace = cw_str_eq(kind->plural, "namespaces");
     if (is_namespace)
         fk_put_text(after, "status.phase", "Terminating");
-    if (fk_is_released(kind, after) && !is_namespace) {
-        json_decref(fk_commit(server, kind, after));
-        return NULL;
-    }
+    *ret_gone = fk_is_released(kind, after) && !is_namespace;
+    if (*ret_gone)
+        return remove_now(server, kind, after);
     if (fk_is_same(object, after)) {
         json_decref(after);
         return json_incref((json_t *)object);
@@ -75,7 +96,8 @@ void fk_delete(struct fk_server *server, struct fk_kind *kind, const json_t *obj
                json_int_t grace_s, const char *propagation)
 {
     json_auto_t *held = json_incref((json_t *)object);
-    json_decref(do_delete(server, kind, held, grace_s, propagation));
+    bool gone;
+    json_decref(do_delete(server, kind, held, grace_s, propagation, &gone));
 }
 
 /* ---- requests ---- */
@@ -160,36 +182,50 @@ void fk_handle_delete(struct fk_call *call)
         answer_gone(call, object);
         return;
     }
-    json_auto_t *left =
+    bool gone;
+    json_auto_t *shown =
         do_delete(call->server, call->kind, object, fk_int(options, "gracePeriodSeconds", -1),
-                  fk_text_or(options, "propagationPolicy", "Background"));
-    if (left)
-        fk_answer_object(call, 200, left);
+                  fk_text_or(options, "propagationPolicy", "Background"), &gone);
+    if (gone)
+        answer_gone(call, shown);
     else
-        answer_gone(call, object);
+        fk_answer_object(call, 200, shown);
+}
+
+/* Deletes what the selector knows; the objects as they were. */
+static json_t *delete_matching(struct fk_call *call, const json_t *options,
+                               const struct fk_selector *selector)
+{
+    json_auto_t *all = fk_store_at(call->kind, call->server->version);
+    json_t *items = json_array();
+    size_t i;
+    json_t *object;
+    json_array_foreach (all, i, object) {
+        if ((call->ns && !cw_str_eq(fk_text(object, "metadata.namespace"), call->ns)) ||
+            !fk_selector_matches(selector, object))
+            continue;
+        json_array_append_new(items, call->kind->custom ? fk_with_kind(call->kind, object)
+                                                        : json_incref(object));
+        fk_delete(call->server, call->kind, object, fk_int(options, "gracePeriodSeconds", -1),
+                  fk_text_or(options, "propagationPolicy", "Background"));
+    }
+    return items;
 }
 
 void fk_handle_delete_all(struct fk_call *call)
 {
     struct fk_selector selector = {0};
     json_auto_t *options = options_of(call);
-    json_auto_t *all = fk_store_at(call->kind, call->server->version);
-    size_t i;
-    json_t *object;
-    bool ok = options && fk_selector_init(call, &selector);
-    if (ok) {
+    char version[32];
+    snprintf(version, sizeof(version), "%llu", (unsigned long long)call->server->version);
+    if (options && fk_selector_init(call, &selector)) {
         call->server->counts.writes++;
-        json_array_foreach(
-            all, i,
-            object) if ((!call->ns || cw_str_eq(fk_text(object, "metadata.namespace"), call->ns)) &&
-                        fk_selector_matches(&selector, object))
-            fk_delete(call->server, call->kind, object, fk_int(options, "gracePeriodSeconds", -1),
-                      fk_text_or(options, "propagationPolicy", "Background"));
-        json_auto_t *status = json_pack("{s:s, s:s, s:{}, s:s, s:{s:s, s:s}}", "kind", "Status",
-                                        "apiVersion", "v1", "metadata", "status", "Success",
-                                        "details", "group", call->group, "kind", call->resource);
-        call->kind = NULL;
-        fk_answer_json(call, 200, status);
+        cw_autofree char *api_version = fk_kind_api_version(call->kind);
+        cw_autofree char *kind = cw_mem_printf("%sList", call->kind->kind);
+        json_auto_t *list = json_pack("{s:s, s:s, s:{s:s}, s:o}", "kind", kind, "apiVersion",
+                                      api_version, "metadata", "resourceVersion", version, "items",
+                                      delete_matching(call, options, &selector));
+        fk_answer_json(call, 200, list);
     }
     fk_selector_fini(&selector);
 }

@@ -57,8 +57,9 @@ static bool has_group(const json_t *groups, const char *name)
 {
     size_t i;
     json_t *group;
-    json_array_foreach((json_t *)groups, i,
-                       group) if (cw_str_eq(fk_text(group, "name"), name)) return true;
+    json_array_foreach ((json_t *)groups, i, group)
+        if (cw_str_eq(fk_text(group, "name"), name))
+            return true;
     return false;
 }
 

@@ -28,6 +28,7 @@ struct fk_kind {
     bool namespaced, has_status, has_scale, has_generation;
     bool custom;        /* defined by a CustomResourceDefinition: items have kind and apiVersion */
     bool has_orphans;   /* deletion answers with the object, not with a Status */
+    bool makes_by_put;  /* PUT of what is not there creates it */
     bool needs_version; /* PUT without a resourceVersion is refused */
     json_t *definition; /* of a custom kind: its version's entry: schema, columns, fields */
     json_t *names;      /* of a custom kind: spec.names */
@@ -98,6 +99,7 @@ void fk_kinds_fini(struct fk_server *server);
 struct fk_kind *fk_kind_find(struct fk_server *server, const char *group, const char *plural);
 struct fk_kind *fk_kind_of_object(struct fk_server *server, const char *api_version,
                                   const char *kind);
+void fk_kind_forget(struct fk_server *server, struct fk_kind *kind); /* its definition has gone */
 int fk_kind_define(struct fk_server *server, const json_t *crd, struct cw_err *err);
 /* "deployments.apps", "pods" */
 void fk_kind_name(const struct fk_kind *kind, struct cw_str *str);
@@ -128,6 +130,8 @@ bool fk_fail_not_found(struct fk_call *call);
 bool fk_fail_conflict(struct fk_call *call);
 /* causes: array of {reason, message, field}, taken. */
 bool fk_fail_invalid(struct fk_call *call, const char *name, json_t *causes);
+/* The same, in the words of the storage, which knows resources and not kinds. */
+bool fk_fail_invalid_resource(struct fk_call *call, const char *name, json_t *causes);
 void fk_cause(json_t *causes, const char *reason, const char *field, const char *fmt, ...)
     CW_PRINTF(4, 5);
 void fk_answer_json(struct fk_call *call, int status, const json_t *json);
@@ -185,13 +189,21 @@ void fk_settle(const struct fk_server *server, const struct fk_kind *kind, const
 json_t *fk_commit(struct fk_server *server, struct fk_kind *kind, json_t *after);
 void fk_stamp(struct fk_server *server, const struct fk_kind *kind, json_t *object);
 void fk_defaults(const struct fk_kind *kind, json_t *object); /* of built-in kinds */
+void fk_tidy(const struct fk_kind *kind, json_t *object); /* drops what is empty, as real ones do */
 /* The built-in kinds' own rules about a change. */
 void fk_check_change(const struct fk_kind *kind, const json_t *before, const json_t *after,
                      json_t *causes);
 
-/* ---- write.c: the rules of creating, changing and deleting ---- */
+/* ---- admit.c: what an object must be; each fails the call ---- */
 json_t *fk_body(struct fk_call *call); /* new reference, an object or array; NULL: it has failed */
 bool fk_is_dry(const struct fk_call *call);
+bool fk_admit_kind(struct fk_call *call, json_t *object); /* takes kind and apiVersion away */
+bool fk_admit_namespace(struct fk_call *call, json_t *object);
+bool fk_admit_fields(struct fk_call *call, json_t *object); /* as fieldValidation says */
+bool fk_admit_values(struct fk_call *call, const json_t *before, const json_t *object);
+bool fk_admit_new(struct fk_call *call, json_t *object); /* all of it, and defaults */
+
+/* ---- write.c: creating and changing ---- */
 /* Creates an object, which is taken, and answers; fields: what an apply sets, NULL: a plain create. */
 bool fk_create(struct fk_call *call, json_t *object, json_t *fields);
 /* Changes an object to what it should be; takes `after`. Fails the call or answers it. */

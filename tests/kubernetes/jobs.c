@@ -42,15 +42,8 @@ static void steer_pods(struct fk_server *server, struct fk_kind *kind, const jso
     json_int_t left = fk_int(job, "spec.completions", 1) - tally->succeeded;
     json_int_t want = suspended ? 0 : fk_int(job, "spec.parallelism", 1);
     want = want < left ? want : left;
-    for (json_int_t i = tally->active; i < want; i++) {
-        json_t *pod = fk_pod_from(kind, job);
-        if (!fk_at(pod, "metadata.labels"))
-            fk_put(pod, "metadata.labels", json_object());
-        json_t *labels = fk_at(pod, "metadata.labels");
-        json_object_set(labels, "job-name", fk_at(job, "metadata.name"));
-        json_object_set(labels, "batch.kubernetes.io/job-name", fk_at(job, "metadata.name"));
-        fk_make(server, pods, pod, MANAGER);
-    }
+    for (json_int_t i = tally->active; i < want; i++)
+        fk_make(server, pods, fk_pod_from(kind, job), MANAGER);
     for (json_int_t i = want; i < tally->active; i++)
         fk_delete(server, pods, json_array_get(tally->pods, (size_t)i), -1, "Background");
 }
@@ -98,8 +91,7 @@ void fk_jobs_run(struct fk_server *server)
     json_auto_t *all = fk_store_at(kind, server->version);
     size_t i;
     json_t *job;
-    json_array_foreach(all, i, job)
-    {
+    json_array_foreach (all, i, job) {
         if (is_finished(job) || fk_at(job, "metadata.deletionTimestamp"))
             continue;
         bool suspended = fk_true(job, "spec.suspend");
@@ -136,10 +128,9 @@ static bool labels_fit(const json_t *pod, const json_t *node)
 {
     const char *key;
     json_t *value;
-    json_object_foreach(
-        fk_at(pod, "spec.nodeSelector"), key,
-        value) if (!json_equal(value,
-                               json_object_get(fk_at(node, "metadata.labels"), key))) return false;
+    json_object_foreach (fk_at(pod, "spec.nodeSelector"), key, value)
+        if (!json_equal(value, json_object_get(fk_at(node, "metadata.labels"), key)))
+            return false;
     return true;
 }
 
@@ -200,8 +191,8 @@ void fk_schedule_run(struct fk_server *server)
     json_auto_t *all = fk_store_at(pods, server->version);
     size_t i;
     json_t *pod;
-    json_array_foreach(all, i, pod) if (!fk_text(pod, "spec.nodeName") &&
-                                        !fk_at(pod, "metadata.deletionTimestamp") &&
-                                        cw_str_eq(fk_text_or(pod, "status.phase", "Pending"),
-                                                  "Pending")) schedule_one(server, pods, pod);
+    json_array_foreach (all, i, pod)
+        if (!fk_text(pod, "spec.nodeName") && !fk_at(pod, "metadata.deletionTimestamp") &&
+            cw_str_eq(fk_text_or(pod, "status.phase", "Pending"), "Pending"))
+            schedule_one(server, pods, pod);
 }

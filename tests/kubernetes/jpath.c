@@ -94,8 +94,9 @@ json_t *fk_condition(const json_t *object, const char *type)
 {
     size_t i;
     json_t *condition;
-    json_array_foreach(fk_at(object, "status.conditions"), i,
-                       condition) if (cw_str_eq(fk_text(condition, "type"), type)) return condition;
+    json_array_foreach (fk_at(object, "status.conditions"), i, condition)
+        if (cw_str_eq(fk_text(condition, "type"), type))
+            return condition;
     return NULL;
 }
 

@@ -10,6 +10,7 @@ enum {
     SCALE = 4,    /* has the subresource */
     GEN = 8,      /* spec changes move metadata.generation */
     ORPHANS = 16, /* DELETE answers with the object */
+    BY_PUT = 64,  /* PUT creates */
     VERSION = 32, /* PUT needs a resourceVersion */
 };
 
@@ -33,8 +34,8 @@ static const struct {
     {"apps", "v1", "replicasets", "replicaset", "ReplicaSet", NS | STATUS | SCALE | GEN},
     {"apps", "v1", "statefulsets", "statefulset", "StatefulSet", NS | STATUS | SCALE | GEN},
     {"batch", "v1", "jobs", "job", "Job", NS | STATUS | GEN},
-    {"coordination.k8s.io", "v1", "leases", "lease", "Lease", NS | VERSION},
-    {"events.k8s.io", "v1", "events", "event", "Event", NS},
+    {"coordination.k8s.io", "v1", "leases", "lease", "Lease", NS | VERSION | BY_PUT},
+    {"events.k8s.io", "v1", "events", "event", "Event", NS | BY_PUT},
     {"policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget",
      NS | STATUS | GEN | VERSION},
     {"rbac.authorization.k8s.io", "v1", "roles", "role", "Role", NS},
@@ -72,6 +73,7 @@ void fk_kinds_init(struct fk_server *server)
         kind->has_scale = BUILT_IN[i].flags & SCALE;
         kind->has_generation = BUILT_IN[i].flags & GEN;
         kind->has_orphans = BUILT_IN[i].flags & ORPHANS;
+        kind->makes_by_put = BUILT_IN[i].flags & BY_PUT;
         kind->needs_version = BUILT_IN[i].flags & VERSION;
     }
 }
@@ -118,12 +120,21 @@ struct fk_kind *fk_kind_of_object(struct fk_server *server, const char *api_vers
     return NULL;
 }
 
+void fk_kind_forget(struct fk_server *server, struct fk_kind *kind)
+{
+    fk_store_clear(kind);
+    kind->forgotten = server->version;
+    cw_mem_free(kind->group);
+    kind->group = cw_mem_strdup("gone"); /* watches still point to it */
+}
+
 static const json_t *served_version(const json_t *crd)
 {
     size_t i;
     json_t *version;
-    json_array_foreach(fk_at(crd, "spec.versions"), i,
-                       version) if (fk_true(version, "storage")) return version;
+    json_array_foreach (fk_at(crd, "spec.versions"), i, version)
+        if (fk_true(version, "storage"))
+            return version;
     return NULL;
 }
 

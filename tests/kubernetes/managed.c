@@ -56,8 +56,7 @@ static json_t *entries_of(const char *field, const json_t *list)
     json_t *entries = json_object();
     size_t i;
     json_t *one;
-    json_array_foreach((json_t *)list, i, one)
-    {
+    json_array_foreach ((json_t *)list, i, one) {
         json_auto_t *name =
             is_set ? json_incref(one) : json_pack("{s:O?}", key, json_object_get(one, key));
         cw_autofree char *text = fk_dump(name, false, NULL);
@@ -75,8 +74,7 @@ static json_t *members_of(const char *field, const json_t *value)
     json_t *members = json_object();
     const char *name;
     json_t *member;
-    json_object_foreach((json_t *)value, name, member)
-    {
+    json_object_foreach ((json_t *)value, name, member) {
         cw_autofree char *path = cw_mem_printf("f:%s", name);
         json_object_set(members, path, member);
     }
@@ -99,8 +97,7 @@ static json_t *changed(const char *field, const json_t *before, const json_t *af
     json_t *set = json_object();
     const char *path;
     json_t *member;
-    json_object_foreach(members, path, member)
-    {
+    json_object_foreach (members, path, member) {
         json_t *inner = changed(path + 2, json_object_get(old, path), member, dots);
         if (inner)
             json_object_set_new(set, path, inner);
@@ -119,8 +116,7 @@ static void subtract(json_t *set, const json_t *other)
     const char *path;
     json_t *inner;
     void *next;
-    json_object_foreach_safe(set, next, path, inner)
-    {
+    json_object_foreach_safe (set, next, path, inner) {
         const json_t *in_other = json_object_get(other, path);
         if (!in_other)
             continue;
@@ -138,8 +134,7 @@ static void keep_existing(json_t *set, const char *field, const json_t *value)
     const char *path;
     json_t *inner;
     void *next;
-    json_object_foreach_safe(set, next, path, inner)
-    {
+    json_object_foreach_safe (set, next, path, inner) {
         if (cw_str_eq(path, "."))
             continue;
         const json_t *member = json_object_get(members, path);
@@ -155,8 +150,7 @@ static void unite(json_t *set, const json_t *other)
 {
     const char *path;
     json_t *inner;
-    json_object_foreach((json_t *)other, path, inner)
-    {
+    json_object_foreach ((json_t *)other, path, inner) {
         json_t *mine = json_object_get(set, path);
         if (mine)
             unite(mine, inner);
@@ -175,13 +169,14 @@ static json_t *visible(const json_t *object, const char *sub)
         json_object_set(ret, "status", json_object_get(object, "status"));
         return ret;
     }
-    json_object_foreach((json_t *)object, name, value) if (!cw_str_eq(name, "metadata") &&
-                                                           !cw_str_eq(name, "kind") &&
-                                                           !cw_str_eq(name, "apiVersion"))
-        json_object_set(ret, name, value);
+    json_object_foreach ((json_t *)object, name, value)
+        if (!cw_str_eq(name, "metadata") && !cw_str_eq(name, "kind") &&
+            !cw_str_eq(name, "apiVersion"))
+            json_object_set(ret, name, value);
     json_t *metadata = json_object();
-    json_object_foreach(json_object_get(object, "metadata"), name, value) if (!is_hidden(name))
-        json_object_set(metadata, name, value);
+    json_object_foreach (json_object_get(object, "metadata"), name, value)
+        if (!is_hidden(name))
+            json_object_set(metadata, name, value);
     if (json_object_size(metadata))
         json_object_set(ret, "metadata", metadata);
     json_decref(metadata);
@@ -204,10 +199,11 @@ static json_t *find_entry(json_t *managed, const char *manager, const char *oper
 {
     size_t i;
     json_t *entry;
-    json_array_foreach(managed, i, entry) if (cw_str_eq(fk_text(entry, "manager"), manager) &&
-                                              cw_str_eq(fk_text(entry, "operation"), operation) &&
-                                              cw_str_eq(fk_text_or(entry, "subresource", ""),
-                                                        sub ? sub : "")) return entry;
+    json_array_foreach (managed, i, entry)
+        if (cw_str_eq(fk_text(entry, "manager"), manager) &&
+            cw_str_eq(fk_text(entry, "operation"), operation) &&
+            cw_str_eq(fk_text_or(entry, "subresource", ""), sub ? sub : ""))
+            return entry;
     return NULL;
 }
 
@@ -274,6 +270,8 @@ void fk_managed_update(const struct fk_server *server, const struct fk_kind *kin
         give(server, kind, managed, all, manager, "Update", sub);
     }
     fk_put(after, "metadata.managedFields", managed);
+    if (!json_array_size(managed))
+        fk_put(after, "metadata.managedFields", NULL);
 }
 
 json_t *fk_managed_fields_of(const json_t *object)
@@ -294,8 +292,7 @@ static void add_conflicts(json_t *causes, const char *who, const char *where, co
     json_t *inner;
     json_auto_t *now = members_of(field, object);
     json_auto_t *wanted = members_of(field, config);
-    json_object_foreach((json_t *)set, path, inner)
-    {
+    json_object_foreach ((json_t *)set, path, inner) {
         const json_t *other = json_object_get(theirs, path);
         json_t *value = json_object_get(now, path), *wish = json_object_get(wanted, path);
         if (!other || cw_str_eq(path, ".") || json_equal(value, wish))
@@ -305,7 +302,7 @@ static void add_conflicts(json_t *causes, const char *who, const char *where, co
             add_conflicts(causes, who, at, path + 2, inner, other, value, wish);
             continue;
         }
-        cw_autofree char *message = cw_mem_printf("conflict with \"%s\"", who);
+        cw_autofree char *message = cw_mem_printf("conflict with %s", who);
         fk_cause(causes, "FieldManagerConflict", at, "%s", message);
     }
 }
@@ -316,15 +313,16 @@ json_t *fk_managed_conflicts(const json_t *object, const json_t *config, const c
     json_t *causes = json_array();
     size_t i;
     json_t *entry;
-    json_array_foreach(fk_at(object, "metadata.managedFields"), i, entry)
-    {
+    json_array_foreach (fk_at(object, "metadata.managedFields"), i, entry) {
         if (cw_str_eq(fk_text(entry, "manager"), manager) &&
             cw_str_eq(fk_text(entry, "operation"), "Apply"))
             continue;
-        cw_autofree char *who = cw_str_eq(fk_text(entry, "operation"), "Apply")
-                                    ? cw_mem_strdup(fk_text(entry, "manager"))
-                                    : cw_mem_printf("%s\" using \"%s", fk_text(entry, "manager"),
-                                                    fk_text(entry, "apiVersion"));
+        const char *sub = fk_text(entry, "subresource");
+        bool applied = cw_str_eq(fk_text(entry, "operation"), "Apply");
+        cw_autofree char *who =
+            cw_mem_printf("\"%s\"%s%s%s%s%s", fk_text(entry, "manager"),
+                          sub ? " with subresource \"" : "", sub ? sub : "", sub ? "\"" : "",
+                          applied ? "" : " using ", applied ? "" : fk_text(entry, "apiVersion"));
         add_conflicts(causes, who, "", "", set, json_object_get(entry, "fieldsV1"), object, config);
     }
     if (json_array_size(causes))

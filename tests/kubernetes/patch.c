@@ -10,8 +10,7 @@ void fk_merge(json_t *target, const json_t *patch)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)patch, key, value)
-    {
+    json_object_foreach ((json_t *)patch, key, value) {
         if (json_is_null(value)) {
             json_object_del(target, key);
         } else if (!json_is_object(value)) {
@@ -114,8 +113,7 @@ const char *fk_json_patch(json_t **target, const json_t *patch)
 {
     size_t i;
     json_t *one;
-    json_array_foreach((json_t *)patch, i, one)
-    {
+    json_array_foreach ((json_t *)patch, i, one) {
         const char *wrong = apply_one(*target, one);
         if (wrong)
             return wrong;

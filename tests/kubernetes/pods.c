@@ -80,6 +80,18 @@ static bool budgets_allow(struct fk_call *call, const json_t *pod)
     return true;
 }
 
+static void evict(struct fk_call *call, const json_t *pod, json_int_t grace_s)
+{
+    char now[32];
+    fk_time_text(call->server, 0, now);
+    json_t *after = json_deep_copy(pod);
+    fk_set_condition(after, "DisruptionTarget", "True", "EvictionByEvictionAPI",
+                     "Eviction API: evicting", now);
+    fk_defaults(call->kind, after);
+    after = fk_store_put(call->server, call->kind, after);
+    fk_delete(call->server, call->kind, after, grace_s, "Background");
+}
+
 void fk_handle_eviction(struct fk_call *call)
 {
     json_auto_t *pod = json_incref(fk_store_get(call->kind, call->ns, call->name));
@@ -102,8 +114,7 @@ void fk_handle_eviction(struct fk_call *call)
     }
     call->server->counts.writes++;
     if (!fk_is_dry(call) && !fk_len(body, "deleteOptions.dryRun"))
-        fk_delete(call->server, call->kind, pod,
-                  fk_int(body, "deleteOptions.gracePeriodSeconds", -1), "Background");
+        evict(call, pod, fk_int(body, "deleteOptions.gracePeriodSeconds", -1));
     answer_success(call);
 }
 
@@ -115,28 +126,47 @@ void fk_bind(struct fk_server *server, struct fk_kind *pods, const json_t *pod, 
     json_t *after = json_deep_copy(pod);
     fk_put_text(after, "spec.nodeName", node);
     fk_set_condition(after, "PodScheduled", "True", NULL, NULL, now);
-    fk_write(server, pods, pod, after, "kube-scheduler", NULL);
+    fk_defaults(pods, after);
+    fk_put(after, "metadata.managedFields", json_deep_copy(fk_at(pod, "metadata.managedFields")));
+    fk_commit(server, pods, after); /* binding moves no generation, and leaves no manager */
+}
+
+static bool fail_binding(struct fk_call *call, const char *why)
+{
+    json_t *details = json_pack("{s:s, s:s}", "name", call->name, "kind", "pods/binding");
+    return fk_fail(call, 409, "Conflict", details,
+                   "Operation cannot be fulfilled on pods/binding \"%s\": pod %s %s", call->name,
+                   call->name, why);
+}
+
+static void bind_asked(struct fk_call *call, const json_t *pod, const char *node)
+{
+    cw_autofree char *taken =
+        cw_mem_printf("is already assigned to node \"%s\"", fk_text_or(pod, "spec.nodeName", ""));
+    if (fk_at(pod, "metadata.deletionTimestamp")) {
+        fail_binding(call, "is being deleted, cannot be assigned to a host");
+    } else if (fk_text(pod, "spec.nodeName")) {
+        fail_binding(call, taken);
+    } else if (fk_len(pod, "spec.schedulingGates")) {
+        fail_binding(call, "has non-empty .spec.schedulingGates");
+    } else {
+        call->server->counts.writes++;
+        fk_bind(call->server, call->kind, pod, node);
+        answer_success(call);
+    }
 }
 
 void fk_handle_binding(struct fk_call *call)
 {
     json_auto_t *pod = json_incref(fk_store_get(call->kind, call->ns, call->name));
     json_auto_t *body = fk_body(call);
-    const char *node = fk_text(body, "target.name");
+    const char *node = fk_text_or(body, "target.name", "");
     if (!body)
         return;
-    if (!pod) {
+    if (pod)
+        bind_asked(call, pod, node);
+    else
         fk_fail_not_found(call);
-    } else if (fk_text(pod, "spec.nodeName") || fk_len(pod, "spec.schedulingGates") || !node) {
-        fk_fail_named(call, 409, "Conflict", call->name,
-                      "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is already "
-                      "assigned to node \"%s\"",
-                      call->name, call->name, fk_text_or(pod, "spec.nodeName", ""));
-    } else {
-        call->server->counts.writes++;
-        fk_bind(call->server, call->kind, pod, node);
-        answer_success(call);
-    }
 }
 
 /* ---- TokenReview ---- */
@@ -163,9 +193,11 @@ void fk_handle_token_review(struct fk_call *call)
             json_pack("{s:b, s:{s:s, s:o}, s:O?}", "authenticated", 1, "user", "username",
                       token->user, "groups", groups, "audiences", fk_at(review, "spec.audiences"));
     } else {
-        status = json_pack("{s:s}", "error", "[invalid bearer token, token lookup failed]");
+        status = json_pack("{s:{}, s:s}", "user", "error", "invalid bearer token");
     }
     json_object_set_new(review, "status", status);
+    fk_put(review, "metadata", json_object());
+    fk_managed_update(call->server, call->kind, NULL, review, call->manager, NULL);
     call->server->counts.reads++;
     fk_answer_object(call, 201, review);
 }

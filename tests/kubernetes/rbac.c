@@ -9,9 +9,9 @@ static bool is_in(const json_t *array, const char *text)
 {
     size_t i;
     json_t *one;
-    json_array_foreach((json_t *)array, i,
-                       one) if (cw_str_eq(json_string_value(one), text) ||
-                                cw_str_eq(json_string_value(one), "*")) return true;
+    json_array_foreach ((json_t *)array, i, one)
+        if (cw_str_eq(json_string_value(one), text) || cw_str_eq(json_string_value(one), "*"))
+            return true;
     return false;
 }
 
@@ -36,7 +36,9 @@ static bool role_allows(const json_t *role, const struct wish *wish)
 {
     size_t i;
     json_t *rule;
-    json_array_foreach(fk_at(role, "rules"), i, rule) if (rule_allows(rule, wish)) return true;
+    json_array_foreach (fk_at(role, "rules"), i, rule)
+        if (rule_allows(rule, wish))
+            return true;
     return false;
 }
 
@@ -72,8 +74,9 @@ static bool names_user(const json_t *binding, const struct fk_user *user)
 {
     size_t i;
     json_t *subject;
-    json_array_foreach(fk_at(binding, "subjects"), i,
-                       subject) if (is_subject(subject, user)) return true;
+    json_array_foreach (fk_at(binding, "subjects"), i, subject)
+        if (is_subject(subject, user))
+            return true;
     return false;
 }
 

@@ -120,7 +120,8 @@ static bool read_version(struct fk_call *call, struct page *page)
         return true;
     if (!cw_str_to_u64(text, &wanted))
         return fk_fail(call, 400, "BadRequest", NULL,
-                       "Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
+                       "invalid resource version: resourceVersion: Invalid value: \"%s\": "
+                       "strconv.ParseUint: parsing \"%s\": invalid syntax",
                        text, text);
     if (wanted > call->server->version)
         return fk_fail(call, 504, "Timeout",
@@ -152,8 +153,7 @@ static json_t *items_of(struct fk_call *call, const struct page *page,
     size_t i;
     json_t *object;
     *ret_left = 0;
-    json_array_foreach((json_t *)all, i, object)
-    {
+    json_array_foreach ((json_t *)all, i, object) {
         cw_autofree char *key = key_of_object(call->kind, object);
         if ((page->after && strcmp(key, page->after) <= 0) ||
             (call->ns && !cw_str_eq(fk_text(object, "metadata.namespace"), call->ns)) ||
@@ -208,7 +208,7 @@ static json_t *list_of(const struct fk_call *call, const json_t *items)
     json_t *out = json_array();
     size_t i;
     json_t *object;
-    json_array_foreach((json_t *)items, i, object)
+    json_array_foreach ((json_t *)items, i, object)
         json_array_append_new(out, kind->custom ? fk_with_kind(kind, object) : json_incref(object));
     json_object_set_new(list, "metadata", json_object());
     json_object_set_new(list, "items", out);

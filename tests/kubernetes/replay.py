@@ -44,7 +44,8 @@ def without_bookmarks(lines):
 
 class Replay:
     def __init__(self, folder, ignored):
-        self.folder, self.comparison, self.clients, self.failed, self.done = folder, Comparison(ignored), {}, 0, 0
+        self.folder, self.clients, self.failed, self.done = folder, {}, 0, 0
+        self.comparison = Comparison(ignored, of_120=folder == "1.20")
 
     def client(self, exchange):
         return self.clients[exchange.headers.pop("X-User", "account")]

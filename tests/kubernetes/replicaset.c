@@ -46,8 +46,8 @@ static long long count_on_node(const json_t *pods, const char *node)
     long long n = 0;
     size_t i;
     json_t *pod;
-    json_array_foreach((json_t *)pods, i, pod) n +=
-        node && cw_str_eq(fk_text(pod, "spec.nodeName"), node);
+    json_array_foreach ((json_t *)pods, i, pod)
+        n += node && cw_str_eq(fk_text(pod, "spec.nodeName"), node);
     return n;
 }
 
@@ -56,9 +56,9 @@ static long long most_restarts(const json_t *pod)
     long long most = 0;
     size_t i;
     json_t *status;
-    json_array_foreach(fk_at(pod, "status.containerStatuses"), i,
-                       status) if (fk_int(status, "restartCount", 0) > most) most =
-        fk_int(status, "restartCount", 0);
+    json_array_foreach (fk_at(pod, "status.containerStatuses"), i, status)
+        if (fk_int(status, "restartCount", 0) > most)
+            most = fk_int(status, "restartCount", 0);
     return most;
 }
 
@@ -106,7 +106,8 @@ static void remove_pods(struct fk_server *server, const json_t *pods, size_t sur
     size_t n = json_array_size(pods), i;
     json_t *pod;
     cw_autofree struct victim *victims = CW_NEW_ARRAY(struct victim, n + 1);
-    json_array_foreach((json_t *)pods, i, pod) victims[i] = victim_of(pods, pod);
+    json_array_foreach ((json_t *)pods, i, pod)
+        victims[i] = victim_of(pods, pod);
     qsort(victims, n, sizeof(*victims), compare);
     for (i = 0; i < surplus && i < n && i < BURST; i++)
         fk_delete(server, fk_kind_find(server, "", "pods"), victims[i].pod, -1, "Background");
@@ -171,7 +172,8 @@ static json_int_t count_ready(const json_t *pods)
     json_int_t n = 0;
     size_t i;
     json_t *pod;
-    json_array_foreach((json_t *)pods, i, pod) n += fk_has_condition(pod, "Ready", "True");
+    json_array_foreach ((json_t *)pods, i, pod)
+        n += fk_has_condition(pod, "Ready", "True");
     return n;
 }
 
@@ -223,5 +225,6 @@ void fk_replicasets_run(struct fk_server *server)
     json_auto_t *all = fk_store_at(kind, server->version);
     size_t i;
     json_t *set;
-    json_array_foreach(all, i, set) run_one(server, kind, set);
+    json_array_foreach (all, i, set)
+        run_one(server, kind, set);
 }

@@ -47,8 +47,7 @@ static void check_own(const json_t *schema, const json_t *before, const json_t *
 {
     size_t i;
     json_t *rule;
-    json_array_foreach(json_object_get(schema, "x-kubernetes-validations"), i, rule)
-    {
+    json_array_foreach (json_object_get(schema, "x-kubernetes-validations"), i, rule) {
         rule_fn *holds = check_for(rule);
         if (holds && !holds(before, now))
             fk_cause(causes, "FieldValueInvalid", where, "Invalid value: \"object\": %s",
@@ -62,8 +61,7 @@ static void check_at(const json_t *schema, const json_t *before, const json_t *n
 {
     const char *name;
     json_t *property;
-    json_object_foreach(json_object_get(schema, "properties"), name, property)
-    {
+    json_object_foreach (json_object_get(schema, "properties"), name, property) {
         const json_t *inner = json_object_get(now, name);
         cw_autofree char *at = cw_mem_printf("%s%s%s", where, *where ? "." : "", name);
         if (inner)
@@ -84,9 +82,9 @@ static void each_rule(const json_t *schema, void (*visit)(void *arg, const json_
     size_t i;
     const char *name;
     json_t *inner;
-    json_array_foreach(json_object_get(schema, "x-kubernetes-validations"), i, inner)
+    json_array_foreach (json_object_get(schema, "x-kubernetes-validations"), i, inner)
         visit(arg, inner);
-    json_object_foreach(json_object_get(schema, "properties"), name, inner)
+    json_object_foreach (json_object_get(schema, "properties"), name, inner)
         each_rule(inner, visit, arg);
     if (json_is_object(json_object_get(schema, "items")))
         each_rule(json_object_get(schema, "items"), visit, arg);

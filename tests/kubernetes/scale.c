@@ -17,7 +17,7 @@ static char *selector_text(const json_t *object)
     struct cw_str str = {0};
     const char *key;
     json_t *value;
-    json_object_foreach(fk_at(object, "spec.selector.matchLabels"), key, value)
+    json_object_foreach (fk_at(object, "spec.selector.matchLabels"), key, value)
         cw_str_addf(&str, "%s%s=%s", str.len ? "," : "", key, json_string_value(value));
     return cw_str_take(&str);
 }
@@ -65,6 +65,12 @@ static json_t *with_scale(struct fk_call *call, const json_t *object, const json
 {
     json_int_t replicas = fk_int(scale, "spec.replicas", 0);
     const char *version = fk_text(scale, "metadata.resourceVersion");
+    if (fk_at(scale, "spec.replicas") && !json_is_integer(fk_at(scale, "spec.replicas"))) {
+        fk_fail(call, 422, "Invalid", json_object(),
+                " \"\" is invalid: patch: json: cannot unmarshal string into Go struct field "
+                "ScaleSpec.spec.replicas of type int32");
+        return NULL;
+    }
     if (replicas < 0) {
         fail_replicas(call, replicas);
         return NULL;

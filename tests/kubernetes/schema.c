@@ -25,8 +25,7 @@ static void add_defaults(const json_t *properties, json_t *value)
 {
     const char *name;
     json_t *property;
-    json_object_foreach((json_t *)properties, name, property)
-    {
+    json_object_foreach ((json_t *)properties, name, property) {
         const json_t *otherwise = json_object_get(property, "default");
         if (otherwise && !json_object_get(value, name))
             json_object_set_new(value, name, json_deep_copy(otherwise));
@@ -41,8 +40,7 @@ static void prune_object(const json_t *schema, json_t *value, const char *where,
     const char *name;
     json_t *member;
     void *next;
-    json_object_foreach_safe(value, next, name, member)
-    {
+    json_object_foreach_safe (value, next, name, member) {
         cw_autofree char *at = below(where, name);
         const json_t *of_member = json_object_get(properties, name);
         of_member = of_member ? of_member : others;
@@ -54,8 +52,8 @@ static void prune_object(const json_t *schema, json_t *value, const char *where,
         }
     }
     add_defaults(properties, value);
-    json_object_foreach((json_t *)properties, name, member)
-    { /* what a default has put in has defaults of its own */
+    json_object_foreach ((json_t *)properties, name,
+                         member) { /* what a default has put in has defaults of its own */
         json_t *inner = json_object_get(value, name);
         if (json_is_object(inner))
             add_defaults(json_object_get(member, "properties"), inner);
@@ -68,11 +66,25 @@ static void prune_value(const json_t *schema, json_t *value, const char *where, 
     json_t *item;
     if (json_is_object(value))
         prune_object(schema, value, where, unknown);
-    json_array_foreach(value, i, item)
-    {
+    json_array_foreach (value, i, item) {
         cw_autofree char *at = cw_mem_printf("%s[%zu]", where, i);
         prune_value(json_object_get(schema, "items"), item, at, unknown);
     }
+}
+
+/* The texts of an array in their order; takes it. */
+static json_t *sorted(json_t *texts)
+{
+    for (size_t i = 1; i < json_array_size(texts); i++)
+        for (size_t j = i; j > 0; j--) {
+            json_auto_t *a = json_incref(json_array_get(texts, j - 1));
+            json_auto_t *b = json_incref(json_array_get(texts, j));
+            if (strcmp(json_string_value(a), json_string_value(b)) <= 0)
+                break;
+            json_array_set(texts, j - 1, b);
+            json_array_set(texts, j, a);
+        }
+    return texts;
 }
 
 json_t *fk_schema_prune(const struct fk_kind *kind, json_t *object)
@@ -85,7 +97,7 @@ json_t *fk_schema_prune(const struct fk_kind *kind, json_t *object)
         json_pack("{s:s, s:b}", "type", "object", "x-kubernetes-preserve-unknown-fields", 1);
     fk_put(schema, "properties.metadata", open);
     prune_value(schema, object, "", unknown);
-    return unknown;
+    return sorted(unknown);
 }
 
 /* ---- checks ---- */
@@ -119,6 +131,15 @@ static bool check_type(json_t *causes, const json_t *schema, const json_t *value
     fk_cause(causes, "FieldValueTypeInvalid", where,
              "Invalid value: \"%s\": %s in body must be of type %s: \"%s\"", type_of(value), where,
              wanted, type_of(value));
+    if (fk_at(schema, "anyOf")) {
+        const char *first =
+            fk_text_or(json_array_get(fk_at(schema, "anyOf"), 0), "type", "integer");
+        fk_cause(causes, "FieldValueInvalid", "<nil>",
+                 "Invalid value: \"\": \"%s\" must validate at least one schema (anyOf)", where);
+        fk_cause(causes, "FieldValueTypeInvalid", where,
+                 "Invalid value: \"%s\": %s in body must be of type %s: \"%s\"", type_of(value),
+                 where, first, type_of(value));
+    }
     return false;
 }
 
@@ -128,8 +149,7 @@ static void check_enum(json_t *causes, const json_t *schema, const json_t *value
     struct cw_str CW_CLEANUP(cw_str_fini) text = {0};
     size_t i;
     json_t *word;
-    json_array_foreach((json_t *)words, i, word)
-    {
+    json_array_foreach ((json_t *)words, i, word) {
         if (json_equal(word, value))
             return;
         cw_str_addf(&text, "%s\"%s\"", i ? ", " : "", json_string_value(word));
@@ -211,20 +231,18 @@ static void check_object(json_t *causes, const json_t *schema, const json_t *val
     size_t i;
     const char *name;
     json_t *required, *member;
-    json_array_foreach(json_object_get(schema, "required"), i, required)
-    {
-        cw_autofree char *at = below(where, json_string_value(required));
-        if (!json_object_get(value, json_string_value(required)))
-            fk_cause(causes, "FieldValueRequired", at, "Required value");
-    }
     check_count(causes, schema, json_object_size(value), where, "minProperties", "maxProperties");
-    json_object_foreach((json_t *)value, name, member)
-    {
+    json_object_foreach ((json_t *)value, name, member) {
         const json_t *of_member = json_object_get(json_object_get(schema, "properties"), name);
         cw_autofree char *at = below(where, name);
         of_member = of_member ? of_member : json_object_get(schema, "additionalProperties");
         if (json_is_object(of_member))
             check_value(causes, of_member, member, at);
+    }
+    json_array_foreach (json_object_get(schema, "required"), i, required) {
+        cw_autofree char *at = below(where, json_string_value(required));
+        if (!json_object_get(value, json_string_value(required)))
+            fk_cause(causes, "FieldValueRequired", at, "Required value");
     }
 }
 
@@ -234,7 +252,7 @@ static json_t *keys_of(const json_t *keys, const json_t *item)
     json_t *ret = json_object();
     size_t i;
     json_t *key;
-    json_array_foreach((json_t *)keys, i, key)
+    json_array_foreach ((json_t *)keys, i, key)
         json_object_set(ret, json_string_value(key), json_object_get(item, json_string_value(key)));
     return ret;
 }
@@ -245,11 +263,9 @@ static void check_unique(json_t *causes, const json_t *schema, const json_t *val
     const json_t *keys = json_object_get(schema, "x-kubernetes-list-map-keys");
     size_t i, j;
     json_t *a, *b;
-    json_array_foreach((json_t *)value, i, a)
-    {
+    json_array_foreach ((json_t *)value, i, a) {
         json_auto_t *of_a = keys_of(keys, a);
-        json_array_foreach((json_t *)value, j, b)
-        {
+        json_array_foreach ((json_t *)value, j, b) {
             json_auto_t *of_b = keys_of(keys, b);
             if (!keys || j >= i || !json_equal(of_a, of_b))
                 continue;
@@ -267,8 +283,7 @@ static void check_array(json_t *causes, const json_t *schema, const json_t *valu
     size_t i;
     json_t *item;
     check_count(causes, schema, json_array_size(value), where, "minItems", "maxItems");
-    json_array_foreach((json_t *)value, i, item)
-    {
+    json_array_foreach ((json_t *)value, i, item) {
         cw_autofree char *at = cw_mem_printf("%s[%zu]", where, i);
         check_value(causes, json_object_get(schema, "items"), item, at);
     }
@@ -284,9 +299,9 @@ static void check_time(json_t *causes, const json_t *schema, const json_t *value
     int got = sscanf(text, "%4d-%*2d-%*2dT%*2d:%*2d:%*2d%n", &y, &n);
     if (got != 1 || n < 19 ||
         (text[n] != 'Z' && text[n] != '.' && text[n] != '+' && text[n] != '-'))
-        fk_cause(causes, "FieldValueInvalid", where,
-                 "Invalid value: \"%s\": %s in body must be of type date-time: \"%s\"", text, where,
-                 text);
+        fk_cause(causes, "FieldValueTypeInvalid", where,
+                 "Invalid value: \"%s\": %s in body must be of type date-time: \"%s\"", text,
+                 strrchr(where, '.') ? strrchr(where, '.') + 1 : where, text);
 }
 
 static void check_value(json_t *causes, const json_t *schema, const json_t *value,
@@ -316,8 +331,7 @@ static bool is_blocking(const json_t *causes)
                                            "FieldValueTypeInvalid"};
     size_t i;
     json_t *cause;
-    json_array_foreach((json_t *)causes, i, cause)
-    {
+    json_array_foreach ((json_t *)causes, i, cause) {
         for (size_t j = 0; j < sizeof(BLOCKING) / sizeof(*BLOCKING); j++)
             if (cw_str_eq(fk_text(cause, "reason"), BLOCKING[j]))
                 return true;

@@ -89,8 +89,9 @@ static bool is_among(const json_t *values, const char *text)
 {
     size_t i;
     json_t *value;
-    json_array_foreach((json_t *)values, i,
-                       value) if (cw_str_eq(json_string_value(value), text)) return true;
+    json_array_foreach ((json_t *)values, i, value)
+        if (cw_str_eq(json_string_value(value), text))
+            return true;
     return false;
 }
 
@@ -127,10 +128,22 @@ static bool is_field(const struct fk_kind *kind, const char *path)
             return true;
     size_t i;
     json_t *field;
-    json_array_foreach(
-        fk_at(kind->definition, "selectableFields"), i,
-        field) if (cw_str_eq(fk_text_or(field, "jsonPath", ".") + 1, path)) return true;
+    json_array_foreach (fk_at(kind->definition, "selectableFields"), i, field)
+        if (cw_str_eq(fk_text_or(field, "jsonPath", ".") + 1, path))
+            return true;
     return cw_str_eq(kind->plural, "jobs") && cw_str_eq(path, "status.successful");
+}
+
+static bool fail_field(struct fk_call *call, const char *path)
+{
+    bool has_own = call->kind->custom || cw_str_eq(call->kind->plural, "pods") ||
+                   cw_str_eq(call->kind->plural, "events") || cw_str_eq(call->kind->plural, "jobs");
+    if (has_own)
+        return fk_fail(call, 400, "BadRequest", NULL, "field label not supported: %s", path);
+    return fk_fail(call, 400, "BadRequest", NULL,
+                   "\"%s\" is not a known field selector: only \"metadata.name\", "
+                   "\"metadata.namespace\"",
+                   path);
 }
 
 static bool parse_fields(struct fk_call *call, const char *s, json_t *ret)
@@ -146,7 +159,7 @@ static bool parse_fields(struct fk_call *call, const char *s, json_t *ret)
         s += differs ? 2 : s[1] == '=' ? 2 : 1;
         cw_autofree char *value = word_at(&s, ",");
         if (!is_field(call->kind, path))
-            return fk_fail(call, 400, "BadRequest", NULL, "field label not supported: %s", path);
+            return fail_field(call, path);
         json_array_append_new(
             ret, json_pack("{s:s, s:b, s:s}", "path", path, "differs", differs, "value", value));
         s = skip_spaces(*s ? s + 1 : s);
@@ -178,10 +191,10 @@ bool fk_selector_matches(const struct fk_selector *selector, const json_t *objec
 {
     size_t i;
     json_t *one;
-    json_array_foreach(selector->labels, i,
-                       one) if (!label_matches(one, fk_at(object, "metadata.labels"))) return false;
-    json_array_foreach(selector->fields, i, one)
-    {
+    json_array_foreach (selector->labels, i, one)
+        if (!label_matches(one, fk_at(object, "metadata.labels")))
+            return false;
+    json_array_foreach (selector->fields, i, one) {
         const char *value = fk_text_or(object, fk_text(one, "path"), "");
         if (cw_str_eq(value, fk_text(one, "value")) == fk_true(one, "differs"))
             return false;
@@ -196,10 +209,12 @@ bool fk_labels_match(const json_t *selector, const json_t *object)
         return false;
     const char *key;
     json_t *value;
-    json_object_foreach(fk_at(selector, "matchLabels"), key,
-                        value) if (!json_equal(json_object_get(labels, key), value)) return false;
+    json_object_foreach (fk_at(selector, "matchLabels"), key, value)
+        if (!json_equal(json_object_get(labels, key), value))
+            return false;
     size_t i;
-    json_array_foreach(fk_at(selector, "matchExpressions"), i,
-                       value) if (!label_matches(value, labels)) return false;
+    json_array_foreach (fk_at(selector, "matchExpressions"), i, value)
+        if (!label_matches(value, labels))
+            return false;
     return true;
 }

@@ -121,8 +121,7 @@ static int load_document(struct fk_server *server, json_t *document, struct cw_e
     json_t *item;
     if (!is_list)
         return load_object(server, document, err);
-    json_array_foreach(json_object_get(document, "items"), i, item)
-    {
+    json_array_foreach (json_object_get(document, "items"), i, item) {
         int rc = load_object(server, item, err);
         if (rc < 0)
             return rc;

@@ -77,6 +77,21 @@ json_t *fk_write(struct fk_server *server, struct fk_kind *kind, const json_t *b
     return fk_commit(server, kind, after);
 }
 
+/* A Job knows its pods by its own uid. */
+static void stamp_job(json_t *job, const char *uid)
+{
+    const char *name = fk_text(job, "metadata.name");
+    json_t *labels = fk_at(job, "spec.template.metadata.labels");
+    json_t *all = labels ? json_copy(labels) : json_object();
+    json_object_set_new(all, "batch.kubernetes.io/controller-uid", json_string(uid));
+    json_object_set_new(all, "batch.kubernetes.io/job-name", json_string(name));
+    json_object_set_new(all, "controller-uid", json_string(uid));
+    json_object_set_new(all, "job-name", json_string(name));
+    fk_put(job, "spec.template.metadata.labels", all);
+    fk_put(job, "spec.selector",
+           json_pack("{s:{s:s}}", "matchLabels", "batch.kubernetes.io/controller-uid", uid));
+}
+
 void fk_stamp(struct fk_server *server, const struct fk_kind *kind, json_t *object)
 {
     char uid[40], now[32];
@@ -88,6 +103,10 @@ void fk_stamp(struct fk_server *server, const struct fk_kind *kind, json_t *obje
     fk_put(object, "metadata.deletionTimestamp", NULL);
     fk_put(object, "metadata.deletionGracePeriodSeconds", NULL);
     fk_put(object, "metadata.generation", kind->has_generation ? json_integer(1) : NULL);
+    if (cw_str_eq(fk_text(fk_condition(object, "PodScheduled"), "reason"), "SchedulingGated"))
+        fk_put_text(fk_condition(object, "PodScheduled"), "lastTransitionTime", now);
+    if (cw_str_eq(kind->plural, "jobs") && !kind->custom)
+        stamp_job(object, uid);
 }
 
 json_t *fk_make(struct fk_server *server, struct fk_kind *kind, json_t *object, const char *manager)

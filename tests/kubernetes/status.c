@@ -102,20 +102,50 @@ void fk_cause(json_t *causes, const char *reason, const char *field, const char 
         causes, json_pack("{s:s, s:s, s:s}", "reason", reason, "message", message, "field", field));
 }
 
+static bool is_repeated(const json_t *causes, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (json_equal(json_array_get(causes, i), json_array_get(causes, at)))
+            return true;
+    return false;
+}
+
+/* The texts of all causes, each of them once. */
+static size_t join_causes(const json_t *causes, struct cw_str *text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(causes); i++) {
+        const json_t *cause = json_array_get(causes, i);
+        if (!is_repeated(causes, i))
+            cw_str_addf(text, "%s%s: %s", n++ ? ", " : "", fk_text(cause, "field"),
+                        fk_text(cause, "message"));
+    }
+    return n;
+}
+
+static bool fail_invalid(struct fk_call *call, const char *title, const char *kind,
+                         const char *name, json_t *causes)
+{
+    struct cw_str CW_CLEANUP(cw_str_fini) text = {0};
+    bool many = join_causes(causes, &text) > 1;
+    json_t *details = details_of(call, name, kind);
+    json_object_set_new(details, "causes", causes);
+    return fk_fail(call, 422, "Invalid", details, "%s \"%s\" is invalid: %s%s%s", title, name,
+                   many ? "[" : "", cw_str_text(&text), many ? "]" : "");
+}
+
 bool fk_fail_invalid(struct fk_call *call, const char *name, json_t *causes)
 {
     struct cw_str CW_CLEANUP(cw_str_fini) title = {0};
-    struct cw_str CW_CLEANUP(cw_str_fini) text = {0};
     fk_kind_title(call->kind, &title);
-    size_t i;
-    json_t *cause;
-    json_array_foreach(causes, i, cause) cw_str_addf(
-        &text, "%s%s: %s", i ? ", " : "", fk_text(cause, "field"), fk_text(cause, "message"));
-    bool many = json_array_size(causes) > 1;
-    json_t *details = details_of(call, name, call->kind->kind);
-    json_object_set_new(details, "causes", causes);
-    return fk_fail(call, 422, "Invalid", details, "%s \"%s\" is invalid: %s%s%s",
-                   cw_str_text(&title), name, many ? "[" : "", cw_str_text(&text), many ? "]" : "");
+    return fail_invalid(call, cw_str_text(&title), call->kind->kind, name, causes);
+}
+
+bool fk_fail_invalid_resource(struct fk_call *call, const char *name, json_t *causes)
+{
+    struct cw_str CW_CLEANUP(cw_str_fini) title = {0};
+    fk_kind_name(call->kind, &title);
+    return fail_invalid(call, cw_str_text(&title), call->resource, name, causes);
 }
 
 json_t *fk_with_kind(const struct fk_kind *kind, const json_t *object)

@@ -144,7 +144,8 @@ static json_t *values_by_key(const json_t *objects)
     cw_autofree const char **keys = CW_NEW_ARRAY(const char *, n + 1);
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)objects, key, value) keys[at++] = key;
+    json_object_foreach ((json_t *)objects, key, value)
+        keys[at++] = key;
     qsort(keys, n, sizeof(*keys), compare_keys);
     json_t *values = json_array();
     for (size_t i = 0; i < n; i++)

@@ -26,8 +26,7 @@ static json_t *columns_of(const struct fk_kind *kind)
     add_column(columns, "Name", "string", "name", NAME_TEXT, 0);
     size_t i;
     json_t *column;
-    json_array_foreach(fk_at(kind->definition, "additionalPrinterColumns"), i, column)
-    {
+    json_array_foreach (fk_at(kind->definition, "additionalPrinterColumns"), i, column) {
         cw_autofree char *text =
             cw_mem_printf("Custom resource definition column (in JSONPath format): %s",
                           fk_text(column, "jsonPath"));
@@ -80,7 +79,7 @@ static json_t *cells_of(const struct fk_server *server, const struct fk_kind *ki
     json_array_append(cells, fk_at(object, "metadata.name"));
     size_t i;
     json_t *column;
-    json_array_foreach(fk_at(kind->definition, "additionalPrinterColumns"), i, column)
+    json_array_foreach (fk_at(kind->definition, "additionalPrinterColumns"), i, column)
         json_array_append_new(cells, cell_of(server, object, column));
     if (!kind->custom) {
         json_auto_t *age =
@@ -95,10 +94,11 @@ json_t *fk_table_of(const struct fk_server *server, const struct fk_kind *kind, 
     json_t *rows = json_array();
     size_t i;
     json_t *object;
-    json_array_foreach((json_t *)items, i, object) json_array_append_new(
-        rows, json_pack("{s:o, s:{s:s, s:s, s:O}}", "cells", cells_of(server, kind, object),
-                        "object", "kind", "PartialObjectMetadata", "apiVersion", "meta.k8s.io/v1",
-                        "metadata", fk_at(object, "metadata")));
+    json_array_foreach ((json_t *)items, i, object)
+        json_array_append_new(
+            rows, json_pack("{s:o, s:{s:s, s:s, s:O}}", "cells", cells_of(server, kind, object),
+                            "object", "kind", "PartialObjectMetadata", "apiVersion",
+                            "meta.k8s.io/v1", "metadata", fk_at(object, "metadata")));
     return json_pack("{s:s, s:s, s:{}, s:o, s:o}", "kind", "Table", "apiVersion", "meta.k8s.io/v1",
                      "metadata", "columnDefinitions", columns_of(kind), "rows", rows);
 }

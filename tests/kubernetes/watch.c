@@ -278,8 +278,9 @@ static bool begin(struct fk_call *call, struct fk_watch *watch)
     if (cw_str_eq(fk_text(call->query, "sendInitialEvents"), "true"))
         return begin_initial(call, watch);
     if (*text && !cw_str_to_u64(text, &from))
-        return fk_fail(call, 400, "BadRequest", NULL,
-                       "Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
+        return fk_fail(call, 500, NULL, NULL,
+                       "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": "
+                       "invalid syntax",
                        text, text);
     if (from == 0) {
         add_what_is_there(watch);
