@@ -26,6 +26,7 @@ void fk_answer_json(struct fk_call *call, int status, const json_t *json)
     call->answer->body = fk_dump(json, sorted, &call->answer->body_n);
 }
 
+CW_PRINTF(1, 0)
 static char *formatted(const char *fmt, va_list args)
 {
     char *text = NULL;
