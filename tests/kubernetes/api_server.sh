@@ -39,7 +39,8 @@ build() {
             done
         } >>go.mod
         mkdir -p "$bin"
-        go build -ldflags '-s -w' -o "$bin/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager
+        local own=k8s.io/component-base/version
+        go build -ldflags "-s -w -X $own.gitVersion=v$version -X $own.gitMajor=1 -X $own.gitMinor=34" -o "$bin/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager
     )
     rm -rf "$folder"
 }

@@ -24,6 +24,7 @@ struct fk_options {
     int64_t bookmark_ms;    /* between two bookmarks of a watch; 0: 60 s */
     bool old_gone;          /* a watch from too old a version gets HTTP 410, not 200 and a line */
     bool no_streaming_list; /* sendInitialEvents is refused, as with an old etcd */
+    bool no_managed_fields; /* nobody asks who wrote what: half the work of a write */
     bool no_controllers;    /* Deployments, Jobs and Pods are objects and nothing else */
 };
 

@@ -254,6 +254,8 @@ static json_t *managed_of(json_t *object)
 void fk_managed_update(const struct fk_server *server, const struct fk_kind *kind,
                        const json_t *before, json_t *after, const char *manager, const char *sub)
 {
+    if (server->options.no_managed_fields)
+        return;
     json_auto_t *old = before ? visible(before, sub) : json_object();
     json_auto_t *new = visible(after, sub);
     json_auto_t *set = changed("", old, new, true);

@@ -242,6 +242,7 @@ step("scale by text", "PATCH", D + "/w/scale", {"spec": {"replicas": "3"}}, is_l
 step("scale of nothing", "PATCH", D + "/none/scale", {"spec": {"replicas": 3}})
 step("scale to 4", "PATCH", D + "/w/scale", lambda run: {"metadata": {"resourceVersion": version_of("scale")(run)}, "spec": {"replicas": 4}})
 quietly("scaled", "GET", P + "?labelSelector=app%3Dw", until=has_pods(4))
+quietly("scaled, says the status", "GET", D + "/w", until=lambda a: a.json["status"].get("replicas") == 4)
 step("scale put", "PUT", D + "/w/scale", {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w", "namespace": NS}, "spec": {"replicas": 5}})
 quietly("scaled again", "GET", P + "?labelSelector=app%3Dw", until=has_pods(5))
 # ---- which pods go first: five pods of one set; w0 is not ready, w1 costs least, the others are ready ----
