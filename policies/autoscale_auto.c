@@ -27,6 +27,7 @@
 
 #define UNBOUNDED ((double)INFINITY)
 #define STALL 0.05
+#define NEARLY_STALL 0.9 /* a trainer that waits this part of what it may waits, if in doubt */
 /* ---- windows and moves ---- */
 #define IN_A_ROW 4
 #define LARGE 20 /* more workers than this need a rate that was measured better */
@@ -36,14 +37,17 @@
 #define WINDOWS_FIRST_LARGE 4
 #define WINDOWS_MOST 12 /* the most windows that are averaged before a move */
 #define WINDOWS_WRONG 6 /* the same with a number that is wrong, after the first move */
+#define WINDOWS_BEND 8  /* each trial that shows how a curve bends */
+#define AGE_BEND 19     /* but the number that follows needs some, too */
 #define WINDOWS_SAVE 6  /* number of windows before one tries to do with fewer */
 #define AGE_TRIAL 20    /* no trial begins later, since its end might be missed */
 #define MOVES_MOST 4
 /* ---- probabilities ---- */
 #define SURE 0.98
 #define SURE_SAVE 0.99
-#define LIKELY 0.5     /* a number that is right with this probability is measured to the end */
-#define BETTER_BY 0.01 /* by how much more probable another number must be */
+#define LIKELY 0.5      /* a number that is right with this probability is measured to the end */
+#define BETTER_BY 0.01  /* by how much more probable another number must be */
+#define FAR_BETTER 0.65 /* the same while it rests */
 /* ---- numbers of workers ---- */
 #define FEW 12      /* up to this number one worker less is worth a move */
 #define QUARTER 4   /* by what the number is divided if it is not known what one worker gives */
@@ -92,6 +96,13 @@ static double gives(const struct look *l, double n)
     return cw_scale_fit_gives(likely(l), n);
 }
 
+/* Whether too many workers may give less, and the present number is to show how the curve bends. */
+static bool shows_bend(const struct look *l)
+{
+    return l->s->moves >= 1 && l->s->age < AGE_BEND && l->best_right < SURE &&
+           cw_scale_bends(&l->view) > LIKELY;
+}
+
 /* Whether the present number was measured long enough for a move. A few windows are enough for a
  * trial, and where more could not change the decision. */
 static bool is_measured(const struct look *l, double to)
@@ -106,6 +117,8 @@ static bool is_measured(const struct look *l, double to)
         return false;
     if (to < l->now.workers && l->now.wait <= l->stall && windows < WINDOWS_SAVE)
         return false; /* nobody waits for it */
+    if (windows < WINDOWS_BEND && shows_bend(l))
+        return false;
     if (l->trial || windows >= fmin(wrong ? WINDOWS_WRONG : WINDOWS_MOST, left))
         return true;
     return l->here_right < LIKELY ? cw_scale_sharpness(&l->view, to) >= SURE
@@ -175,7 +188,7 @@ static double next_target(struct look *l, bool early)
         to = l->best;
     if (to == n && early && l->now.windows >= WINDOWS_SAVE)
         to = fewer_do(l);
-    return l->now.wait > l->stall ? to : fmin(to, n);
+    return l->now.wait > NEARLY_STALL * l->stall ? to : fmin(to, n);
 }
 
 static double target_of(struct look *l)
@@ -321,14 +334,20 @@ static void forget_others(struct look *l)
     look_at(l);
 }
 
-/* Whether what was measured while it rested leaves no doubt that another number is right. */
+/* Whether what was measured while it rested leaves hardly a doubt that another number is right. The
+ * level of the present number stays what it was when it settled: should something have changed
+ * already, that is what it was before. */
 static bool is_clearly_wrong(struct look *l)
 {
+    const struct cw_scale_state before = *l->s;
     if (fmod(l->s->age, LOOK_EVERY) != 0 || is_priced(l))
         return false;
+    cw_scale_level_keep(l->s, &l->now);
     look_at(l);
-    return l->view.n > 0 && l->view.misfit < CONTRADICTION && l->best_right > SURE &&
-           l->here_right < 1 - SURE && (l->best < l->now.workers || l->now.wait > l->stall);
+    *l->s = before;
+    return l->view.n > 0 && l->view.misfit < CONTRADICTION &&
+           l->best_right - l->here_right > FAR_BETTER &&
+           (l->best < l->now.workers || l->now.wait > NEARLY_STALL * l->stall);
 }
 
 /* Whether the windows could decide something: not the first ones after a move, and then only each
@@ -347,11 +366,12 @@ static double decide_target(struct look *l)
     double n = l->now.workers;
     if (s->doubt > 0)
         return end_trial(l);
+    if (s->phase == CW_SCALE_STABLE && s->age > CW_SCALE_AGE_FREE &&
+        l->now.windows > CW_SCALE_WINDOWS_DRIFT)
+        return is_clearly_wrong(l) ? go_to(l, l->best) : try_again(l);
     cw_scale_level_keep(s, &l->now);
     if (s->phase == CW_SCALE_STABLE && s->age > CW_SCALE_AGE_FREE)
-        return l->now.windows <= CW_SCALE_WINDOWS_DRIFT ? rest_at(l)
-               : is_clearly_wrong(l)                    ? go_to(l, l->best)
-                                                        : try_again(l);
+        return rest_at(l);
     cw_scale_level_mend(s);
     if (!is_time_to_look(l))
         return n;

@@ -71,6 +71,9 @@ struct cw_scale_level {
     double wait;   /* part of its time that the trainer waited */
     double rate;   /* rate of one worker, as workers report it; 0: unknown */
     double free;   /* part of that time that its threads did not wait for anything; 0: unknown */
+    /* Of the time that they computed or waited, but not for the trainer, the part that they
+     * computed; 0: unknown. */
+    double yield;
     double held;   /* part of their time that they waited, but not for the trainer */
     double before; /* 1: measured before the workers, or what limits them, changed */
     /* By which part local workers made the trainer's step longer, which `demand` does not count,

@@ -65,36 +65,49 @@ static double error_of(const struct cw_scale_fit *f, const struct cw_scale_seen 
     if (o->sight == CW_SCALE_SEES_DEMAND)
         return o->value - f->v[CW_SCALE_DEMAND];
     double change = has(f, CW_SCALE_CHANGE) && o->before ? -f->v[CW_SCALE_CHANGE] : 0;
-    double expected = curve(f, count(f, o)) + (f->ceiling_changed ? 0 : change);
+    double could = curve(f, count(f, o)) + (f->ceiling_changed ? 0 : change), expected = could;
     if (has(f, CW_SCALE_CEILING) && o->sight != CW_SCALE_SEES_CURVE &&
         !(o->before && isinf(f->last_before)))
         expected = fmin(expected, f->v[CW_SCALE_CEILING] + (f->ceiling_changed ? change : 0));
     if (o->sight == CW_SCALE_SEES_SHARE)
         expected -= f->v[CW_SCALE_DEMAND];
+    if (o->sight == CW_SCALE_SEES_FREE)
+        expected -= could;
     double off = o->value - expected;
     return o->at_least ? fmax(off, 0) : off;
+}
+
+/* Adds the slopes of the curve, times a sign. */
+static void add_curve(const struct cw_scale_fit *f, const struct cw_scale_seen *o, double sign,
+                      double d[CW_SCALE_PARAMETERS])
+{
+    double n = count(f, o), part = fmax(n - 1, 0) / divisor(f, n);
+    d[CW_SCALE_RATE] += sign;
+    d[CW_SCALE_CONTENTION] -= sign * part;
+    d[CW_SCALE_PEAK] += sign * 2 * congestion_of(f) * n * part;
+    d[CW_SCALE_SPEED] += sign * (1 - o->workers / n);
+    d[CW_SCALE_CHANGE] -= o->before && !f->ceiling_changed ? sign : 0;
 }
 
 static void slopes(const struct cw_scale_fit *f, const struct cw_scale_seen *o,
                    double d[CW_SCALE_PARAMETERS])
 {
+    bool limited = is_limited(f, o);
     for (int p = 0; p < CW_SCALE_PARAMETERS; p++)
         d[p] = 0;
-    if (o->sight == CW_SCALE_SEES_DEMAND) {
-        d[CW_SCALE_DEMAND] = 1;
+    d[CW_SCALE_DEMAND] = o->sight == CW_SCALE_SEES_DEMAND  ? 1
+                         : o->sight == CW_SCALE_SEES_SHARE ? -1
+                                                           : 0;
+    if (o->sight == CW_SCALE_SEES_DEMAND)
         return;
+    if (limited) {
+        d[CW_SCALE_CEILING] = 1;
+        d[CW_SCALE_CHANGE] = o->before && f->ceiling_changed ? -1 : 0;
     }
-    bool limited = is_limited(f, o);
-    double n = count(f, o), part = fmax(n - 1, 0) / divisor(f, n);
-    if (o->sight == CW_SCALE_SEES_SHARE)
-        d[CW_SCALE_DEMAND] = -1;
-    if (o->before && limited == f->ceiling_changed)
-        d[CW_SCALE_CHANGE] = -1;
-    d[CW_SCALE_CEILING] = limited;
-    d[CW_SCALE_RATE] = !limited;
-    d[CW_SCALE_CONTENTION] = limited ? 0 : -part;
-    d[CW_SCALE_PEAK] = limited ? 0 : 2 * congestion_of(f) * n * part;
-    d[CW_SCALE_SPEED] = limited ? 0 : 1 - o->workers / n;
+    if (!limited)
+        add_curve(f, o, 1, d);
+    if (o->sight == CW_SCALE_SEES_FREE)
+        add_curve(f, o, -1, d);
 }
 
 /* Returns the weight of what was known before anything was seen. */
@@ -213,7 +226,7 @@ static bool begin(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
     double sum[CW_SCALE_PARAMETERS] = {0}, weight[CW_SCALE_PARAMETERS] = {0};
     for (size_t i = 0; i < sights->n; i++) {
         const struct cw_scale_seen *o = &sights->seen[i];
-        if (o->at_least || o->sight == CW_SCALE_SEES_SHARE)
+        if (o->at_least || o->sight == CW_SCALE_SEES_SHARE || o->sight == CW_SCALE_SEES_FREE)
             continue;
         int p = o->sight == CW_SCALE_SEES_DEMAND ? CW_SCALE_DEMAND
                 : is_limited(f, o)               ? CW_SCALE_CEILING

@@ -8,6 +8,7 @@
 
 #define ODD 0.15     /* a window that differs from the median by more than this part is left out */
 #define STRANGE 0.15 /* part of its time, or of what workers say they can give, that is missing */
+#define LOST 0.2     /* a smaller part of its time is noise */
 #define WINDOWS_STRANGE 4
 #define WINDOWS_UNFOUNDED 8 /* the same where threads waited for nothing that explains it */
 #define HELD 0.05
@@ -18,9 +19,20 @@
 #define NOISE_USUAL 0.03 /* the noise that is assumed until windows have shown theirs */
 #define NOISE_WEIGHT 4
 
+/* Returns the part of its time in which the trainer neither took a step nor waited: it did something
+ * else, if that is much. */
+static double lost_in(const struct cw_scale_window *w)
+{
+    double lost = w->seconds > 0 && w->step_s > 0
+                      ? 1 - w->wait_share - w->batches * w->step_s / w->seconds
+                      : 0;
+    return lost > LOST && lost < 1 ? lost : 0;
+}
+
 static double given_in(const struct cw_scale_window *w)
 {
-    double t = w->seconds > 0 ? w->batches / w->seconds : 0, n = w->remote + w->local;
+    double t = w->seconds > 0 ? w->batches / w->seconds / (1 - lost_in(w)) : 0,
+           n = w->remote + w->local;
     return w->rate > 0 && t > READY_BEFORE * n * w->rate ? n * w->rate : t;
 }
 
@@ -47,6 +59,13 @@ static double held_in(const struct cw_scale_window *w)
     return t->cpu + t->limit + t->source + t->store + t->inside + t->network;
 }
 
+/* Of the time that threads computed or were held up, the part that they computed. */
+static double yield_in(const struct cw_scale_window *w)
+{
+    double all = w->threads.computing + held_in(w);
+    return all > 0 ? w->threads.computing / all : 0;
+}
+
 static size_t last_alike(const struct cw_scale_state *s)
 {
     size_t n = 0;
@@ -62,9 +81,10 @@ static void add(struct cw_scale_level *level, const struct cw_scale_window *w)
     level->windows++;
     level->given += (given_in(w) - level->given) / level->windows;
     level->demand += (demand_in(w) - level->demand) / level->windows;
-    level->wait += (w->wait_share - level->wait) / level->windows;
+    level->wait += (w->wait_share / (1 - lost_in(w)) - level->wait) / level->windows;
     level->rate += (w->rate - level->rate) / level->windows;
     level->free += (free_in(w) - level->free) / level->windows;
+    level->yield += (yield_in(w) - level->yield) / level->windows;
     level->held += (held_in(w) - level->held) / level->windows;
 }
 
@@ -158,19 +178,22 @@ void cw_scale_level_mend(struct cw_scale_state *s)
         s->levels[i] = s->levels[i + 1];
 }
 
+/* The differences between neighbours tell it, also while what is measured changes. */
 double cw_scale_level_noise(const struct cw_scale_state *s)
 {
-    double sum = NOISE_WEIGHT * NOISE_USUAL * NOISE_USUAL, weight = NOISE_WEIGHT;
+    double sum = NOISE_WEIGHT * NOISE_USUAL * NOISE_USUAL, weight = NOISE_WEIGHT, before = 0;
     struct cw_scale_level level;
     if (!cw_scale_level_now(s, &level))
         return NOISE_USUAL;
-    size_t n = last_alike(s);
-    for (size_t i = s->history_n - n; i < s->history_n; i++) {
-        double off = given_in(&s->history[i]) / level.given - 1;
-        if (fabs(off) > ODD)
+    for (size_t i = s->history_n - last_alike(s); i < s->history_n; i++) {
+        double now = given_in(&s->history[i]) / level.given;
+        if (fabs(now - 1) > ODD)
             continue;
-        sum += off * off;
-        weight++;
+        if (before > 0) {
+            sum += (now - before) * (now - before) / 2;
+            weight++;
+        }
+        before = now;
     }
-    return sqrt(sum / (weight - 1));
+    return sqrt(sum / weight);
 }

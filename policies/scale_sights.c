@@ -47,6 +47,20 @@ static double in_addition(const struct cw_scale_sights *s, double weight)
     return TOLD_RANGE * sqrt(weight) / (s->noise * SQRT_2PI);
 }
 
+/* Near the number at which a ceiling is met threads wait little, so the part of their time that they
+ * computed says more exactly than two rates how far it is to there. */
+static void see_free(struct cw_scale_sights *s, const struct cw_scale_level *l, bool same,
+                     double *prior)
+{
+    double waited = 1 - l->free, held = 1 - l->yield, less = l->windows / (1 + 2 * waited * waited),
+           exact = 1 / fmax(2 * held * held / l->windows, EXACT * EXACT);
+    see(s, CW_SCALE_SEES_GIVEN, l, l->given, l->windows);
+    see(s, CW_SCALE_SEES_CURVE, l, told(l) / l->free, less);
+    see(s, CW_SCALE_SEES_FREE, l, l->yield, exact);
+    *prior *= in_addition(s, exact);
+    *prior *= same ? 1 : in_addition(s, less);
+}
+
 /* Returns true if the trust made a difference. */
 static bool see_waiting(struct cw_scale_sights *s, const struct cw_scale_level *l,
                         enum cw_scale_trust trust, double *prior)
@@ -54,11 +68,7 @@ static bool see_waiting(struct cw_scale_sights *s, const struct cw_scale_level *
     double could = told(l), weight = l->windows, off = could > 0 ? log(could / l->given) : 0;
     bool same = could > 0 && agrees(s, off, 2 / weight);
     if (trust == CW_SCALE_TRUST_FREE && could > 0 && l->free > 0) {
-        double waited = 1 - l->free, less = weight / (1 + 2 * waited * waited);
-        see(s, CW_SCALE_SEES_GIVEN, l, l->given, weight);
-        see(s, CW_SCALE_SEES_CURVE, l, could / l->free, less);
-        *prior *= in_addition(s, 1 / fmax(2 * waited * waited / weight, EXACT * EXACT));
-        *prior *= same ? 1 : in_addition(s, less);
+        see_free(s, l, same, prior);
         return true;
     }
     see(s, CW_SCALE_SEES_GIVEN, l, same ? sqrt(l->given * could) : l->given,

@@ -9,7 +9,8 @@
 #define DEMAND_CHANGED 0.1
 #define WAIT_CHANGED 0.02 /* change of the part of its time that the trainer waits that counts */
 #define DRIFT_SIGMAS 4.5
-#define ALIKE 0.12 /* windows that differ by less may differ by noise alone */
+#define NOISE_LEAST 0.03 /* less was luck */
+#define ALIKE 0.12       /* windows that differ by less may differ by noise alone */
 #define ALIKE_WAIT 0.02
 #define UNNOTICED 3  /* so many windows it may have taken to see a change */
 #define MOVES_KEPT 2 /* of the moves so far, if something changes while they are counted */
@@ -128,7 +129,7 @@ static enum drift drift_in(const struct cw_scale_state *s, size_t windows, doubl
     if (!cw_scale_level_last(s, windows, &now) || now.windows < (double)windows - 1 ||
         now.workers != then->remote || now.local != then->local)
         return DRIFT_NONE;
-    double noise = cw_scale_level_noise(s),
+    double noise = fmax(cw_scale_level_noise(s), NOISE_LEAST),
            by = fmax(DRIFT_SIGMAS * noise * sqrt(1 / now.windows + 1 / then->seconds), least);
     bool waits = then->wait_share > stall;
     if ((waits && differs(now.given, then->batches / then->seconds, by)) ||
