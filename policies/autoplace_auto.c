@@ -28,6 +28,7 @@
 #define CLIENT_PRICE 4.96
 #define WORKER_PRICE 0.427319
 #define LOCAL_MOST 10
+#define COST_SLACK 0.05 /* numbers that cost so much more are not right */
 /* ---- windows and moves ---- */
 #define MOVES_MOST 6
 #define WINDOWS_FIRST 4
@@ -177,11 +178,14 @@ static bool is_time_to_look(const struct look *l)
     return fmod(windows, every) == 0;
 }
 
-/* Whether workers say that a remote one is too many, although it was needed once. */
+/* Whether workers say that so many remote ones are too many, although they were needed once, that
+ * this is no longer as cheap. */
 static bool seems_too_many(const struct look *l)
 {
-    double others = l->now.workers + l->now.local - 1;
-    return l->now.workers >= 1 && l->now.rate * others > (1 + l->limits.slack) * l->now.given;
+    double client = l->limits.client_price, worker = l->limits.worker_price, n = l->now.workers,
+           spare = ceil(COST_SLACK * (client + n * worker) / worker),
+           others = n + l->now.local - spare;
+    return n >= spare && l->now.rate * others > (1 + l->limits.slack) * l->now.given;
 }
 
 /* A ceiling that was lifted does not show with just enough workers below it, nor that a bad time is
@@ -199,12 +203,16 @@ static void try_again(struct look *l)
     s->phase_count = again;
 }
 
-/* Whether what was measured while it rested leaves no doubt that other numbers are right. */
+/* Whether what was measured while it rested leaves no doubt that other numbers are right. The level
+ * of the present ones stays what it was when it settled. */
 static bool is_clearly_wrong(struct look *l)
 {
+    const struct cw_scale_state before = *l->s;
     if (fmod(l->s->age, LOOK_EVERY) != 0)
         return false;
+    cw_scale_level_keep(l->s, &l->now);
     look_at(l);
+    *l->s = before;
     return l->view.known && l->view.misfit < CONTRADICTION && best_of(l)->right > LIKELY &&
            l->here_right < 1 - SURE;
 }
@@ -213,15 +221,16 @@ static struct cw_place_numbers decide_numbers(struct look *l)
 {
     struct cw_scale_state *s = l->s;
     bool trial;
-    cw_scale_level_keep(s, &l->now);
-    if (s->phase == CW_SCALE_STABLE && s->age > CW_SCALE_AGE_FREE) {
-        if (l->now.windows <= CW_SCALE_WINDOWS_DRIFT)
-            return rest_at(l);
+    bool rests = s->phase == CW_SCALE_STABLE && s->age > CW_SCALE_AGE_FREE;
+    if (rests && l->now.windows > CW_SCALE_WINDOWS_DRIFT) {
         if (is_clearly_wrong(l))
             return go_to(l, best_of(l)->n);
         try_again(l);
         return l->here;
     }
+    cw_scale_level_keep(s, &l->now);
+    if (rests)
+        return rest_at(l);
     if (!is_time_to_look(l))
         return l->here;
     look_at(l);
@@ -244,13 +253,22 @@ static const struct cw_scale_level *best_level(const struct cw_scale_state *s)
     return best;
 }
 
+/* Whether these numbers of workers were tried already. */
+static bool was_tried(const struct cw_scale_state *s, const struct cw_scale_window *w)
+{
+    bool tried = false;
+    for (size_t i = 0; i < s->levels_n; i++)
+        tried = tried || (s->levels[i].workers == w->remote && s->levels[i].local == w->local);
+    return tried;
+}
+
 /* Whether the first two windows with other numbers gave so little that no more are needed. */
 static bool is_hopeless(struct look *l)
 {
     struct cw_scale_state *s = l->s;
     const struct cw_scale_window *w = &s->history[s->history_n - 1];
     double gave = 0;
-    if (s->levels_n < 1 || s->phase == CW_SCALE_STABLE || s->history_n < 3 ||
+    if (s->levels_n < 1 || was_tried(s, w) || s->phase == CW_SCALE_STABLE || s->history_n < 3 ||
         w[-1].remote != w->remote || w[-1].local != w->local ||
         (w[-2].remote == w->remote && w[-2].local == w->local))
         return false;

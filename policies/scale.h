@@ -74,6 +74,7 @@ struct cw_scale_level {
     /* Of the time that they computed or waited, but not for the trainer, the part that they
      * computed; 0: unknown. */
     double yield;
+    double used;   /* part of all their time that they computed; 0: unknown */
     double held;   /* part of their time that they waited, but not for the trainer */
     double before; /* 1: measured before the workers, or what limits them, changed */
     /* By which part local workers made the trainer's step longer, which `demand` does not count,

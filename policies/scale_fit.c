@@ -64,6 +64,8 @@ static double error_of(const struct cw_scale_fit *f, const struct cw_scale_seen 
 {
     if (o->sight == CW_SCALE_SEES_DEMAND)
         return o->value - f->v[CW_SCALE_DEMAND];
+    if (o->sight == CW_SCALE_SEES_USED)
+        return o->value - f->v[CW_SCALE_DEMAND] + curve(f, count(f, o));
     double change = has(f, CW_SCALE_CHANGE) && o->before ? -f->v[CW_SCALE_CHANGE] : 0;
     double could = curve(f, count(f, o)) + (f->ceiling_changed ? 0 : change), expected = could;
     if (has(f, CW_SCALE_CEILING) && o->sight != CW_SCALE_SEES_CURVE &&
@@ -100,6 +102,11 @@ static void slopes(const struct cw_scale_fit *f, const struct cw_scale_seen *o,
                                                            : 0;
     if (o->sight == CW_SCALE_SEES_DEMAND)
         return;
+    if (o->sight == CW_SCALE_SEES_USED) {
+        d[CW_SCALE_DEMAND] = 1;
+        add_curve(f, o, -1, d);
+        return;
+    }
     if (limited) {
         d[CW_SCALE_CEILING] = 1;
         d[CW_SCALE_CHANGE] = o->before && f->ceiling_changed ? -1 : 0;
@@ -219,6 +226,12 @@ static double misfit_of(const struct cw_scale_fit *f, const struct cw_scale_sigh
     return misfit / (sights->noise * sights->noise);
 }
 
+static bool is_part(const struct cw_scale_seen *o)
+{
+    return o->sight == CW_SCALE_SEES_SHARE || o->sight == CW_SCALE_SEES_FREE ||
+           o->sight == CW_SCALE_SEES_USED;
+}
+
 /* Determines whether something was seen of the rate, and of the ceiling; begins with their
  * means. */
 static bool begin(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
@@ -226,7 +239,7 @@ static bool begin(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
     double sum[CW_SCALE_PARAMETERS] = {0}, weight[CW_SCALE_PARAMETERS] = {0};
     for (size_t i = 0; i < sights->n; i++) {
         const struct cw_scale_seen *o = &sights->seen[i];
-        if (o->at_least || o->sight == CW_SCALE_SEES_SHARE || o->sight == CW_SCALE_SEES_FREE)
+        if (o->at_least || is_part(o))
             continue;
         int p = o->sight == CW_SCALE_SEES_DEMAND ? CW_SCALE_DEMAND
                 : is_limited(f, o)               ? CW_SCALE_CEILING

@@ -34,6 +34,7 @@ enum cw_scale_sight {
     CW_SCALE_SEES_SHARE,  /* that, as a part of the trainer's demand */
     CW_SCALE_SEES_CURVE,  /* what they could have given without a ceiling */
     CW_SCALE_SEES_FREE,   /* what they gave, as a part of that: their threads waited the rest */
+    CW_SCALE_SEES_USED,   /* the trainer's demand, as a part of that */
     CW_SCALE_SEES_DEMAND, /* the trainer's demand */
 };
 struct cw_scale_seen { /* one thing that was seen */

@@ -57,7 +57,7 @@ static const struct number state_numbers[] = {STATE(remote),      STATE(local), 
     }
 static const struct number level_numbers[] = {
     LEVEL(workers), LEVEL(local), LEVEL(windows), LEVEL(given), LEVEL(demand), LEVEL(wait),
-    LEVEL(rate),    LEVEL(free),  LEVEL(yield),   LEVEL(held),  LEVEL(before)};
+    LEVEL(rate),    LEVEL(free),  LEVEL(yield),   LEVEL(used),  LEVEL(held),   LEVEL(before)};
 static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
                                      [CW_SCALE_REMOTE_UP] = "remote_up",
                                      [CW_SCALE_LOCAL_UP] = "local_up",

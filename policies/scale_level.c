@@ -66,6 +66,13 @@ static double yield_in(const struct cw_scale_window *w)
     return all > 0 ? w->threads.computing / all : 0;
 }
 
+static double used_in(const struct cw_scale_window *w)
+{
+    const struct cw_thread_use *t = &w->threads;
+    double all = t->computing + held_in(w) + t->trainer + t->lease;
+    return all > 0 ? t->computing / all : 0;
+}
+
 static size_t last_alike(const struct cw_scale_state *s)
 {
     size_t n = 0;
@@ -85,6 +92,7 @@ static void add(struct cw_scale_level *level, const struct cw_scale_window *w)
     level->rate += (w->rate - level->rate) / level->windows;
     level->free += (free_in(w) - level->free) / level->windows;
     level->yield += (yield_in(w) - level->yield) / level->windows;
+    level->used += (used_in(w) - level->used) / level->windows;
     level->held += (held_in(w) - level->held) / level->windows;
 }
 

@@ -17,17 +17,24 @@
 #define EXACT 0.3         /* no share of the threads' time is more exact than this, of the noise */
 #define SQRT_2PI 2.5066
 
+/* Whether it says no more than the least, since the trainer took no more. */
+static bool is_least(const struct cw_scale_sights *s, enum cw_scale_sight sight,
+                     const struct cw_scale_level *l)
+{
+    return sight != CW_SCALE_SEES_CURVE && sight != CW_SCALE_SEES_USED && l->wait < s->waits;
+}
+
 static void see(struct cw_scale_sights *s, enum cw_scale_sight sight,
                 const struct cw_scale_level *l, double value, double weight)
 {
     if (s->n < CW_SCALE_SEEN_MOST && value > 0 && weight > 0)
-        s->seen[s->n++] = (struct cw_scale_seen){
-            .sight = sight,
-            .workers = l->workers,
-            .local = l->local,
-            .value = log(value),
-            .weight = weight,
-            .at_least = sight != CW_SCALE_SEES_CURVE && l->wait<s->waits, .before = l->before> 0};
+        s->seen[s->n++] = (struct cw_scale_seen){.sight = sight,
+                                                 .workers = l->workers,
+                                                 .local = l->local,
+                                                 .value = log(value),
+                                                 .weight = weight,
+                                                 .at_least = is_least(s, sight, l),
+                                                 .before = l->before > 0};
 }
 
 static bool agrees(const struct cw_scale_sights *s, double off, double variance)
@@ -80,8 +87,22 @@ static bool see_waiting(struct cw_scale_sights *s, const struct cw_scale_level *
     return true;
 }
 
-static void see_enough(struct cw_scale_sights *s, const struct cw_scale_level *l)
+/* Threads that wait for the trainer say by how much the workers could give more. */
+static void see_used(struct cw_scale_sights *s, const struct cw_scale_level *l, double *prior)
 {
+    double idle = 1 - l->used,
+           exact = 1 / (fmax(2 * idle * idle / l->windows, EXACT * EXACT) + l->slower_variance);
+    if (l->used <= 0 || l->demand <= 0 || l->before > 0)
+        return;
+    see(s, CW_SCALE_SEES_USED, l, l->used * (1 + l->slower), exact);
+    *prior *= in_addition(s, exact);
+}
+
+static void see_enough(struct cw_scale_sights *s, const struct cw_scale_level *l,
+                       enum cw_scale_trust trust, double *prior)
+{
+    if (trust == CW_SCALE_TRUST_FREE)
+        see_used(s, l, prior);
     if (told(l) >= AS_MUCH * l->given)
         see(s, CW_SCALE_SEES_CURVE, l, told(l), l->windows);
     if (l->demand <= 0 || l->slower_variance > 0)
@@ -157,7 +178,7 @@ bool cw_scale_sights(const struct cw_scale_measured *m, enum cw_scale_trust trus
         else if (l->wait >= s->waits)
             differs = see_waiting(s, l, trust, ret_prior) || differs;
         else
-            see_enough(s, l);
+            see_enough(s, l, trust, ret_prior);
         see_share(s, l, demand);
     }
     see(s, CW_SCALE_SEES_DEMAND, &(struct cw_scale_level){.wait = 1}, demand, weight);

@@ -22,6 +22,7 @@ struct run { /* a job that is running */
     double now_s;                       /* the time for which its numbers are valid */
     double remote, local;               /* workers that serve it now */
     double target_remote, target_local; /* the numbers that the policy wants */
+    double most;                        /* how many of them it may have now; 0: all */
     double granted;                     /* how many of target_remote it gets by the fair share */
     double ready_s; /* when the granted workers begin to serve; NEVER: they serve already */
     double epoch_left, epochs_left, epoch_begin_s;
@@ -173,7 +174,7 @@ static void grant(struct sim *sim, struct run *r, double remote)
 
 static double wish_of(const struct run *r)
 {
-    return r->spec->most > 0 ? fmin(r->target_remote, r->spec->most) : r->target_remote;
+    return r->most > 0 ? fmin(r->target_remote, r->most) : r->target_remote;
 }
 
 static void share(struct sim *sim)
@@ -215,7 +216,7 @@ static struct cw_scale_available available_to(const struct sim *sim, const struc
 {
     const struct cw_sim_scenario *sc = sim->scenario;
     return (struct cw_scale_available){
-        .remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers,
+        .remote = r->most > 0 ? fmin(r->most, sc->workers) : sc->workers,
         .local = sc->local,
         .granted = r->granted >= 0 && r->granted < wish_of(r) - NEARLY ? r->granted : 0};
 }
@@ -262,6 +263,15 @@ static int decide(struct sim *sim, struct run *r, struct cw_err *err)
     return 0;
 }
 
+/* Adopts the number of workers that it may have now. */
+static bool follow_most(struct run *r)
+{
+    double most = cw_sim_series_at(&r->spec->mosts, r->now_s - r->spec->arrive_s, r->spec->most);
+    bool changed = most != r->most;
+    r->most = most;
+    return changed;
+}
+
 /* Handles the arrival of a job, as the dispatcher does: a policy that needs no measurement decides
  * at once; and if there are only local workers, one of them begins. */
 static int arrive(struct sim *sim, struct run *r, struct cw_err *err)
@@ -270,6 +280,7 @@ static int arrive(struct sim *sim, struct run *r, struct cw_err *err)
     bool changed;
     r->arrived = true;
     r->now_s = r->epoch_begin_s = r->out->begin_s = sim->now_s;
+    (void)follow_most(r);
     r->target_remote = fmax(r->spec->remote, 0);
     r->target_local = r->local = fmin(r->spec->local, sim->scenario->local);
     if (sim->scenario->workers < 1 && sim->scenario->policy->places)
@@ -298,6 +309,8 @@ static int event(struct sim *sim, struct run *r, struct cw_err *err)
     if (!r->arrived)
         return arrive(sim, r, err);
     advance(r, sim->now_s);
+    if (follow_most(r))
+        share(sim);
     if (r->ready_s <= sim->now_s) {
         r->ready_s = NEVER;
         r->remote = r->granted;
@@ -344,6 +357,19 @@ static int check_stuck(const struct sim *sim, struct cw_err *err)
     return 0;
 }
 
+/* Notes what jobs are at mark_s, when the next event is after it. */
+static void mark(const struct sim *sim)
+{
+    for (size_t j = 0; j < sim->scenario->jobs_n; j++) {
+        struct cw_sim_job *out = sim->runs[j].out;
+        out->mark = (struct cw_sim_mark){.windows = out->windows,
+                                         .settled_window = out->settled_window,
+                                         .remote = sim->runs[j].remote,
+                                         .local = sim->runs[j].local,
+                                         .decisions = out->decisions};
+    }
+}
+
 static void end(struct sim *sim)
 {
     for (size_t j = 0; j < sim->scenario->jobs_n; j++) {
@@ -372,6 +398,8 @@ int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *re
     while (rc == 0 && n > 0 && sim.heap[0]->next_s < NEVER &&
            (scenario->until_s <= 0 || sim.heap[0]->next_s <= scenario->until_s)) {
         struct run *r = sim.heap[0];
+        if (sim.now_s <= scenario->mark_s && r->next_s > scenario->mark_s)
+            mark(&sim);
         sim.now_s = fmax(r->next_s, sim.now_s);
         rc = event(&sim, r, err);
         schedule(&sim, r);

@@ -57,6 +57,7 @@ struct cw_sim_job_spec {
     double odd_every, odd_s;
     bool odd_waits;
     double weight, least, most;
+    struct cw_sim_series rooms, mosts; /* used instead of room and most, if they have values */
     int priority;
     double remote, local; /* workers at the beginning */
 };
@@ -71,6 +72,7 @@ struct cw_sim_scenario {
     double window_batches, discard_batches, window_least_s;
     double noise;   /* largest relative error of what windows measure */
     uint64_t seed;  /* seed of the noise and of odd windows */
+    double mark_s;  /* the state of jobs is noted at this time, too, if it is above 0 */
     double until_s; /* virtual time at which the simulation ends; 0: when all jobs are done */
     struct cw_scale_options options;
     const struct cw_scale_policy *policy;
@@ -90,6 +92,11 @@ struct cw_sim_job {
     /* number of windows that were measured, and their number when the target last changed */
     double windows, settled_window;
     double remote, local; /* workers at the end */
+    /* what it was at mark_s */
+    struct cw_sim_mark {
+        double windows, settled_window, remote, local;
+        unsigned decisions;
+    } mark;
     struct cw_sim_point *trace;
     size_t trace_n, trace_cap;
 };

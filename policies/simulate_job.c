@@ -27,15 +27,16 @@ static double next_of(const struct cw_sim_series *series, double t_s)
 
 double cw_sim_next_change(const struct cw_sim_job_spec *spec, double t_s)
 {
-    return fmin(fmin(next_of(&spec->step_s, t_s), next_of(&spec->worker_s, t_s)),
-                next_of(&spec->ceiling, t_s));
+    return fmin(fmin(fmin(next_of(&spec->step_s, t_s), next_of(&spec->worker_s, t_s)),
+                     next_of(&spec->ceiling, t_s)),
+                fmin(next_of(&spec->rooms, t_s), next_of(&spec->mosts, t_s)));
 }
 
 double cw_sim_step(const struct cw_sim_now *now)
 {
     const struct cw_sim_job_spec *s = now->spec;
     return cw_sim_series_at(&s->step_s, now->t_s, 1) *
-           (1 + s->slow * fmax(now->local - s->room, 0));
+           (1 + s->slow * fmax(now->local - cw_sim_series_at(&s->rooms, now->t_s, s->room), 0));
 }
 
 /* Returns the number of remote workers that would compute as much. */

@@ -17,6 +17,8 @@
 #define PLACES 400
 #define FRESH_WORLDS 2500 /* with the argument "fresh": worlds that nobody has run before */
 #define FRESH_PLACES 2500
+#define BAR 0.995
+#define FRESH_FAR_OFF 1
 #define QUICK_RIGHT 95
 #define QUICK_AT_ONCE 95
 
@@ -28,8 +30,16 @@ static const char *const names[] = {
     [WORLD_QUOTA] = "quota",   [WORLD_NETWORK] = "network", [WORLD_TRAINER] = "trainer",
     [WORLD_SLOWER] = "slower"};
 
+static const char *const changes[] = {[WORLD_SAME] = "",
+                                      [WORLD_OTHER_TRAINER] = " after another pace of the trainer",
+                                      [WORLD_OTHER_WORKERS] = " after another pace of the workers",
+                                      [WORLD_LOWER] = " after a lower ceiling",
+                                      [WORLD_OTHER_ROOM] = " after less room for local workers",
+                                      [WORLD_OTHER_FLEET] = " after a smaller fleet"};
+
 struct score {
-    unsigned n, right, in_time, few; /* in_time: within 30 windows; few: in at most 4 decisions */
+    unsigned most;                   /* decisions; 0: 4 */
+    unsigned n, right, in_time, few; /* in_time: within 30 windows; few: in no more decisions */
     unsigned wasteful;               /* ends with more than twice the workers that are right */
     unsigned far_off;                /* an epoch takes 10 % longer than the best, or more */
     double decisions, windows, slowest;
@@ -40,7 +50,7 @@ static void count(struct score *score, const struct world_result *r)
     score->n++;
     score->right += r->right;
     score->in_time += r->settled <= 30;
-    score->few += r->decisions <= 4;
+    score->few += r->decisions <= (score->most > 0 ? score->most : 4);
     score->far_off += r->slower >= 0.1;
     score->wasteful += r->workers > 2 * (r->knee + 1);
     score->decisions += r->decisions;
@@ -77,20 +87,33 @@ static struct score run_worlds(const char *policy, struct score causes[WORLD_CAU
     return all;
 }
 
-/* The bar of the project is 99.5 %, in at most 4 decisions and 30 windows, none slower than 10 %.
- * Worlds that nobody has looked at reach it narrowly (docs/experiments.md), so a little less is asked
- * of them, most of all where too many workers give less. */
+/* The bar of the project is that so many are right. On the fixed list it must be reached. Of worlds
+ * that nobody has run before as many may be wrong as chance allows where the bar is just reached, once
+ * in a thousand runs. */
+static void assert_bar(unsigned wrong, unsigned n)
+{
+    double most = (1 - BAR) * n;
+    if (is_fresh)
+        most += 3 * sqrt(most) + 1;
+    if (wrong > most)
+        fail_msg("%u of %u are wrong, %.0f may be", wrong, n, floor(most));
+}
+
+/* In at most 4 decisions and 30 windows, none slower than 10 %, whatever the cause is. */
 static void test_auto(void **state)
 {
     (void)state;
     struct score causes[WORLD_CAUSES] = {{0}}, all = run_worlds("auto", causes);
-    assert_true(share(all.few, all.n) >= 0.995);
-    assert_true(share(all.in_time, all.n) >= 0.995);
-    assert_true(share(all.right, all.n) >= (is_fresh ? 0.99 : 0.995));
+    assert_bar(all.n - all.few, all.n);
+    assert_bar(all.n - all.in_time, all.n);
+    assert_bar(all.n - all.right, all.n);
     for (size_t c = 0; c < WORLD_CAUSES; c++)
-        assert_true(share(causes[c].right, causes[c].n) >= (c == WORLD_SLOWER ? 0.975 : 0.98));
-    assert_true(share(all.far_off, all.n) <= (is_fresh ? 0.001 : 0));
-    assert_true(share(all.wasteful, all.n) <= (is_fresh ? 0.001 : 0));
+        if (is_fresh)
+            assert_bar(causes[c].n - causes[c].right, causes[c].n);
+        else
+            assert_true(causes[c].n - causes[c].right <= 1);
+    assert_true(all.far_off <= (is_fresh ? FRESH_FAR_OFF : 0));
+    assert_true(all.wasteful <= (is_fresh ? FRESH_FAR_OFF : 0));
 }
 
 /* Worlds in which a stumble of the machine, or a trial at the last moment, once led far off. */
@@ -110,31 +133,40 @@ static void test_auto_is_not_led_off(void **state)
     }
 }
 
-/* The bar is 99.5 %, in at most 6 decisions and 30 windows, none slower than 10 %. */
+static void print_places(const char *when, const struct score *s)
+{
+    printf("place:auto%s: right %.1f %% of %u, within 30 windows %.1f %%, at most 6 decisions "
+           "%.1f %%, mean %.2f decisions in %.1f windows, slowest %.1f %%\n",
+           when, 100 * share(s->right, s->n), s->n, 100 * share(s->in_time, s->n),
+           100 * share(s->few, s->n), s->decisions / s->n, s->windows / s->n, 100 * s->slowest);
+}
+
+/* In at most 6 decisions and 30 windows, none slower than 10 %. */
 static void test_place_auto(void **state)
 {
     (void)state;
-    struct score all = {0};
-    unsigned few = 0;
+    struct score all = {.most = 6}, changed[WORLD_CHANGES];
+    for (size_t c = 0; c < WORLD_CHANGES; c++)
+        changed[c] = (struct score){.most = 6};
     for (uint64_t i = 0; i < (is_fresh ? FRESH_PLACES : PLACES); i++) {
         struct world world;
+        struct world_result half[2];
         world_draw(&world, first + i);
         if (world.cause == WORLD_SLOWER)
             continue;
         world_add_host(&world);
-        const struct world_result r = world_place(&world, "auto");
-        count(&all, &r);
-        few += r.decisions <= 6;
+        world_place(&world, "auto", half);
+        count(&all, &half[0]);
+        if (world.change != WORLD_SAME)
+            count(&changed[world.change], &half[1]);
     }
-    printf(
-        "place:auto: right %.1f %% of %u, within 30 windows %.1f %%, at most 6 decisions %.1f %%, "
-        "mean %.2f decisions in %.1f windows, slowest %.1f %%\n",
-        100 * share(all.right, all.n), all.n, 100 * share(all.in_time, all.n),
-        100 * share(few, all.n), all.decisions / all.n, all.windows / all.n, 100 * all.slowest);
-    assert_true(share(all.right, all.n) >= (is_fresh ? 0.985 : 0.995));
-    assert_true(share(few, all.n) >= 0.995);
-    assert_true(share(all.in_time, all.n) >= 0.99);
-    assert_true(share(all.far_off, all.n) <= (is_fresh ? 0.002 : 0));
+    print_places("", &all);
+    for (size_t c = WORLD_SAME + 1; c < WORLD_CHANGES; c++)
+        print_places(changes[c], &changed[c]);
+    assert_bar(all.n - all.right, all.n);
+    assert_bar(all.n - all.few, all.n);
+    assert_bar(all.n - all.in_time, all.n);
+    assert_true(all.far_off <= (is_fresh ? FRESH_FAR_OFF : 0));
 }
 
 /* The quick start: 400 ms of sleep for a batch on a worker, a trainer that takes 200 ms, 8 workers;

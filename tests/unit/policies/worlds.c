@@ -27,7 +27,7 @@ static void change(struct world *w, uint64_t *draw)
     w->step_s[1] = w->step_s[0];
     w->worker_s[1] = w->worker_s[0];
     w->ceiling[1] = w->ceiling[0];
-    w->change = (enum world_change)drawn(draw, 0, WORLD_CHANGES);
+    w->change = (enum world_change)drawn(draw, 0, WORLD_LOWER + 1);
     if (w->change == WORLD_OTHER_TRAINER)
         w->step_s[1] *= drawn_log(draw, 0.3, 3);
     else if (w->change == WORLD_OTHER_WORKERS)
@@ -80,8 +80,7 @@ double world_knee(const struct world *w, double t_s, double *ret_best)
     return n;
 }
 
-static struct cw_sim_job run_until(const struct world *w, const char *policy, bool place,
-                                   double until_s)
+static struct cw_sim_job run(const struct world *w, const char *policy, bool place)
 {
     static const struct cw_share_tenant tenant = {1, 0};
     struct cw_sim_scenario s = {.jobs = &w->job,
@@ -95,7 +94,9 @@ static struct cw_sim_job run_until(const struct world *w, const char *policy, bo
                                 .window_least_s = 2,
                                 .noise = NOISE,
                                 .seed = w->seed,
-                                .until_s = until_s};
+                                .mark_s = WORLD_CHANGE_S - 1,
+                                .until_s =
+                                    w->change == WORLD_SAME ? WORLD_CHANGE_S - 1 : WORLD_END_S};
     struct cw_sim_result result;
     struct cw_err err = {0};
     int rc = place ? cw_autoplace_find(policy, &s.policy, &s.argument, &err)
@@ -104,7 +105,23 @@ static struct cw_sim_job run_until(const struct world *w, const char *policy, bo
     assert_int_equal(cw_simulate(&s, &result, &err), 0);
     struct cw_sim_job job = result.jobs[0];
     cw_sim_result_fini(&result);
+    if (w->change == WORLD_SAME)
+        job.mark = (struct cw_sim_mark){.windows = job.windows,
+                                        .settled_window = job.settled_window,
+                                        .remote = job.remote,
+                                        .local = job.local,
+                                        .decisions = job.decisions};
     return job;
+}
+
+/* Of the second half. */
+static struct cw_sim_mark after(const struct cw_sim_job *job)
+{
+    return (struct cw_sim_mark){.windows = job->windows - job->mark.windows,
+                                .settled_window = fmax(job->settled_window - job->mark.windows, 0),
+                                .remote = job->remote,
+                                .local = job->local,
+                                .decisions = job->decisions - job->mark.decisions};
 }
 
 /* ---- placement ---- */
@@ -120,6 +137,14 @@ void world_add_host(struct world *w)
     w->job.slow = drawn(&draw, 0.02, 0.3);
     w->job.local_speed = drawn(&draw, 0, 1) < 0.5 ? 1 : drawn(&draw, 0.1, 1);
     w->job.remote = 1;
+    if (drawn(&draw, 0, 1) < 0.6)
+        return;
+    bool room = drawn(&draw, 0, 1) < 0.5;
+    w->change = room ? WORLD_OTHER_ROOM : WORLD_OTHER_FLEET;
+    w->step_s[1] = w->step_s[0], w->worker_s[1] = w->worker_s[0], w->ceiling[1] = w->ceiling[0];
+    w->now[0] = room ? w->job.room : w->workers;
+    w->now[1] = floor(drawn(&draw, !room, w->now[0] + 1));
+    *(room ? &w->job.rooms : &w->job.mosts) = (struct cw_sim_series){w->at_s, w->now, 2};
 }
 
 static double cost(const struct cw_sim_now *now)
@@ -128,12 +153,13 @@ static double cost(const struct cw_sim_now *now)
 }
 
 /* Of all numbers that are fast enough. */
-static double least_cost(const struct world *w, double *ret_best)
+static double least_cost(const struct world *w, double t_s, double *ret_best)
 {
-    struct cw_sim_now now = {.spec = &w->job};
-    double best = 0, least = (double)INFINITY;
+    struct cw_sim_now now = {.spec = &w->job, .t_s = t_s};
+    double best = 0, least = (double)INFINITY,
+           remote = fmin(w->workers, cw_sim_series_at(&w->job.mosts, t_s, w->workers));
     for (int pass = 0; pass < 2; pass++)
-        for (now.remote = 0; now.remote <= w->workers; now.remote++)
+        for (now.remote = 0; now.remote <= remote; now.remote++)
             for (now.local = now.remote > 0 ? 0 : 1; now.local <= w->local; now.local++) {
                 double rate = cw_sim_rate(&now);
                 best = fmax(best, rate);
@@ -144,42 +170,47 @@ static double least_cost(const struct world *w, double *ret_best)
     return least;
 }
 
-struct world_result world_place(const struct world *w, const char *policy)
+static struct world_result place_of(const struct world *w, const struct cw_sim_mark *m, double t_s)
 {
-    const struct cw_sim_job job = run_until(w, policy, true, WORLD_CHANGE_S - 1);
-    const struct cw_sim_now now = {.spec = &w->job, .remote = job.remote, .local = job.local};
-    double best, least = least_cost(w, &best), over = cost(&now) / least;
+    const struct cw_sim_now now = {
+        .spec = &w->job, .t_s = t_s, .remote = m->remote, .local = m->local};
+    double best, least = least_cost(w, t_s, &best), over = cost(&now) / least;
     return (struct world_result){.knee = over,
-                                 .workers = job.remote + job.local,
-                                 .decisions = job.decisions,
-                                 .settled = job.settled_window,
+                                 .workers = m->remote + m->local,
+                                 .decisions = m->decisions,
+                                 .settled = m->settled_window,
                                  .slower = best / cw_sim_rate(&now) - 1,
-                                 .right = over <= SLACK &&
+                                 .right = over <= SLACK + ROUNDING &&
                                           cw_sim_rate(&now) * (SLACK + ROUNDING) >= best};
 }
 
-static struct world_result result_of(const struct world *w, const struct cw_sim_job *job,
-                                     const struct cw_sim_job *before)
+void world_place(const struct world *w, const char *policy, struct world_result ret[2])
 {
-    double best, t_s = before ? WORLD_END_S : 0, knee = world_knee(w, t_s, &best);
-    const struct cw_sim_now now = {.spec = &w->job, .t_s = t_s, .remote = job->remote};
-    double settled = job->settled_window - (before ? before->windows : 0);
-    return (struct world_result){.knee = knee,
-                                 .workers = job->remote,
-                                 .decisions = job->decisions - (before ? before->decisions : 0),
-                                 .settled = fmax(settled, 0),
-                                 .slower = best / cw_sim_rate(&now) - 1,
-                                 .right =
-                                     job->remote >= knee &&
-                                     job->remote <= fmax(knee + 1, floor(SLACK * knee + ROUNDING))};
+    const struct cw_sim_job job = run(w, policy, true);
+    const struct cw_sim_mark second = after(&job);
+    ret[1] = ret[0] = place_of(w, &job.mark, 0);
+    if (w->change != WORLD_SAME)
+        ret[1] = place_of(w, &second, WORLD_END_S);
+}
+
+static struct world_result knee_of(const struct world *w, const struct cw_sim_mark *m, double t_s)
+{
+    double best, knee = world_knee(w, t_s, &best);
+    const struct cw_sim_now now = {.spec = &w->job, .t_s = t_s, .remote = m->remote};
+    return (struct world_result){
+        .knee = knee,
+        .workers = m->remote,
+        .decisions = m->decisions,
+        .settled = m->settled_window,
+        .slower = best / cw_sim_rate(&now) - 1,
+        .right = m->remote >= knee && m->remote <= fmax(knee + 1, floor(SLACK * knee + ROUNDING))};
 }
 
 void world_run(const struct world *w, const char *policy, struct world_result ret[2])
 {
-    const struct cw_sim_job first = run_until(w, policy, false, WORLD_CHANGE_S - 1);
-    ret[1] = ret[0] = result_of(w, &first, NULL);
-    if (w->change == WORLD_SAME)
-        return;
-    const struct cw_sim_job all = run_until(w, policy, false, WORLD_END_S);
-    ret[1] = result_of(w, &all, &first);
+    const struct cw_sim_job job = run(w, policy, false);
+    const struct cw_sim_mark second = after(&job);
+    ret[1] = ret[0] = knee_of(w, &job.mark, 0);
+    if (w->change != WORLD_SAME)
+        ret[1] = knee_of(w, &second, WORLD_END_S);
 }

@@ -25,6 +25,8 @@ enum world_change {
     WORLD_OTHER_TRAINER,
     WORLD_OTHER_WORKERS,
     WORLD_LOWER,
+    WORLD_OTHER_ROOM,  /* of the trainer's host; with placement only */
+    WORLD_OTHER_FLEET, /* another number of workers may be used; with placement only */
     WORLD_CHANGES
 };
 
@@ -34,7 +36,7 @@ struct world {
     struct cw_sim_job_spec job;
     double workers, local; /* of the fleet, and of the trainer's host */
     uint64_t seed;
-    double at_s[2], step_s[2], worker_s[2], ceiling[2];
+    double at_s[2], step_s[2], worker_s[2], ceiling[2], now[2];
 };
 struct world_result {                         /* of one of the two halves */
     double knee, workers, decisions, settled; /* settled: windows until the last decision */
@@ -45,11 +47,12 @@ struct world_result {                         /* of one of the two halves */
 void world_draw(struct world *world, uint64_t number);
 /* Fewest workers within 5 % of the best at that time. */
 double world_knee(const struct world *world, double t_s, double *ret_best);
-/* Gives the trainer's host 0 to 10 local workers, of which it bears some; the prices are Pecan's. */
+/* Gives the trainer's host 0 to 10 local workers, of which it bears some; the prices are Pecan's.
+ * Other things may change in the middle then. */
 void world_add_host(struct world *world);
-/* With placement, the first half only. knee: cost of a batch over that of the cheapest numbers which
- * are within 5 % of the best. right: within 5 % of that, and no slower than 5 %. */
-struct world_result world_place(const struct world *world, const char *policy);
+/* With placement. knee: cost of a batch over that of the cheapest numbers which are within 5 % of the
+ * best. right: within 5 % of that, and no slower than 5 %. */
+void world_place(const struct world *world, const char *policy, struct world_result ret_result[2]);
 /* If nothing changes in the middle, both results are those of the first half. */
 void world_run(const struct world *world, const char *policy, struct world_result ret_result[2]);
 
