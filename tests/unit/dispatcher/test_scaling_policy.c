@@ -115,11 +115,31 @@ static void nothing_beside_it(void **state)
     }
 }
 
+/* A policy's constants: what the simulator knows (unit.policies.simulate) a job may name, too, and
+ * the dispatcher for all jobs. */
+static void constants_of_a_policy(void **state)
+{
+    (void)state;
+    static const char published[] = "cachew:up=0.16,quirks=published";
+    struct cw_client client;
+    struct cw_err err = {0};
+    struct cw_job *job = begin_job(&client, true);
+    assert_int_equal(cw_scaling_check(published, &err), 0);
+    assert_int_equal(cw_scaling_change(job, published, false, &err), 0);
+    assert_true(job->scaling && strcmp(job->scaling->argument, strchr(published, ':') + 1) == 0);
+    assert_int_equal(cw_scaling_check("cachew:quirks=mine", &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "quirks=published"));
+    assert_int_equal(cw_scaling_change(job, "cachew:quirks=mine", false, &err), CW_E_INVALID);
+    assert_int_equal(cw_scaling_change(job, "off", false, &err), 0);
+    cw_job_remove_client(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(from_each_to_each, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(placed_no_more, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(constants_of_a_policy, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_beside_it, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

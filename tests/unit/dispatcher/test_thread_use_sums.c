@@ -87,6 +87,29 @@ static void in_a_window(void **state)
     assert_true(w.threads.source == 0.75 && w.threads.trainer == 0.25);
 }
 
+/* The use of CPUs that workers report is that which the policy hpa decides by. */
+static void cpu_in_a_window(void **state)
+{
+    (void)state;
+    static const struct cw_scale_available available = {.remote = 8};
+    static const struct cw_scale_options options = {0};
+    struct cw_job *job = begin_job();
+    struct cw_demand_sums sums;
+    const struct cw_scale_policy *policy;
+    const char *argument;
+    struct cw_scale_state s = {0};
+    struct cw_scale_decision decision = {0};
+    made_up_worker(1, 1)->cpu_share = 1;
+    made_up_worker(2, 1)->cpu_share = 0.75;
+    cw_demand_begin(job, &sums);
+    const struct cw_scale_window w = cw_demand_window(job, &sums, 0, 2);
+    assert_true(w.cpu == 0.875 && w.remote == 2);
+    assert_int_equal(cw_autoscale_find("hpa:cpu=0.5", &policy, &argument, NULL), 0);
+    assert_int_equal(policy->decide(&w, &available, &options, argument, &s, &decision, NULL), 0);
+    assert_true(decision.remote == 4);
+    cw_scale_decision_fini(&decision);
+}
+
 /* A worker that serves the job and was never leased anything of it has waited all the time. */
 static void workers_that_have_nothing(void **state)
 {
@@ -117,6 +140,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(leases_that_nobody_needs, made_up_begin, made_up_end),
         cmocka_unit_test(shares),
         cmocka_unit_test_setup_teardown(in_a_window, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(cpu_in_a_window, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(workers_that_have_nothing, made_up_begin, made_up_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

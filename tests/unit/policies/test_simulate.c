@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "policies/simulate.h"
+#include "policies/simulate_job.h"
 #include "support/cm.h"
 
 static const double at_0[] = {0}, a_tenth[] = {0.1};
@@ -200,6 +200,117 @@ static void test_no_worker_is_an_error(void **state)
     near(done.remote_s, 0);
 }
 
+/* 1000 batches of 0.1 s: on four workers, from 11 s on (10 s after the first began) on two; what the
+ * job was in between is noted. A host that bears two local workers, and then none: the trainer needs
+ * 0.06 s for a batch, and then 0.06 * (1 + 0.5 * 2); in the first second there is one worker. */
+static void test_what_changes(void **state)
+{
+    (void)state;
+    static const double at[] = {0, 11}, most[] = {4, 2}, room[] = {2, 0}, six[] = {0.06};
+    int rc;
+    struct cw_sim_job_spec job = job_of(&fast);
+    job.mosts = (struct cw_sim_series){at, most, 2};
+    struct cw_sim_job done = run_one(&job, "fixed:4", 8, 0, &rc);
+    near(done.end_s, 11 + (1000 - 10 / 0.1 * 4) * 0.1 / 2);
+    near(done.remote, 2);
+    job.mosts.n = 0;
+    job.step_s = (struct cw_sim_series){at_0, six, 1};
+    job.rooms = (struct cw_sim_series){at, room, 2}, job.slow = 0.5;
+    near(run_one(&job, "place:fixed:0,2", 0, 2, &rc).end_s, 11 + (1000 - 10 - 10 / 0.06) * 0.12);
+}
+
+static void test_a_time_is_marked(void **state)
+{
+    (void)state;
+    struct cw_sim_job_spec job = job_of(&fast);
+    struct cw_sim_scenario s = scenario_of(&job, 1, 8, "fixed:4");
+    struct cw_sim_result r;
+    s.mark_s = 5;
+    s.until_s = 20;
+    assert_int_equal(cw_simulate(&s, &r, NULL), 0);
+    assert_true(r.jobs[0].mark.remote == 4);
+    assert_true(r.jobs[0].mark.windows > 0 && r.jobs[0].mark.windows < r.jobs[0].windows);
+    cw_sim_result_fini(&r);
+}
+
+/* Four workers that take 0.1 s of which 0.02 s is CPU time, and a trainer that takes 0.05 s. */
+static const double a_twentieth[] = {0.05};
+
+static struct cw_sim_now four_workers(struct cw_sim_job_spec *job)
+{
+    *job = job_of(&fast);
+    job->step_s = (struct cw_sim_series){at_0, a_twentieth, 1};
+    job->cpu_s = 0.02;
+    return (struct cw_sim_now){.spec = job, .remote = 4};
+}
+
+/* Length, wait, step and rate of a window have noise, each its own; and it says how much CPU time
+ * the workers used, for hpa: of a rate of 20 a second each of four uses a tenth. */
+static void test_noise_of_windows(void **state)
+{
+    (void)state;
+    struct cw_sim_job_spec job;
+    const struct cw_sim_now now = four_workers(&job);
+    const struct cw_sim_sums sums = {.batches = 40, .seconds = 2, .wait_s = 0.5};
+    double differ[4] = {0};
+    for (uint64_t i = 0; i < 100; i++) {
+        const struct cw_scale_window w = cw_sim_window(&now, &sums, 0.05, i);
+        double off[] = {w.seconds / 2, w.wait_share / 0.25, w.step_s / 0.05, w.rate / 10};
+        for (size_t k = 0; k < CW_ARRAY_LEN(off); k++) {
+            assert_true(fabs(off[k] - 1) <= 0.05 + 1e-9);
+            differ[k] += fabs(off[k] - 1) / 100;
+            assert_true(k == 0 || fabs(off[k] - off[k - 1]) > 1e-9);
+        }
+        near(w.cpu, 0.1);
+    }
+    for (size_t k = 0; k < CW_ARRAY_LEN(differ); k++)
+        assert_true(differ[k] > 0.015);
+    const struct cw_scale_window exact = cw_sim_window(&now, &sums, 0, 1);
+    assert_true(exact.seconds == 2 && exact.wait_share == 0.25 && exact.step_s == 0.05);
+}
+
+/* One window of ten stands for 3 s; the trainer waits then, or it does not. */
+static void test_odd_windows(void **state)
+{
+    (void)state;
+    struct cw_sim_job_spec job;
+    const struct cw_sim_now now = four_workers(&job);
+    const struct cw_sim_sums sums = {.batches = 40, .seconds = 2, .wait_s = 0.5};
+    job.odd_every = 10, job.odd_s = 3;
+    for (int waits = 0; waits < 2; waits++) {
+        unsigned odd = 0;
+        job.odd_waits = waits;
+        for (uint64_t i = 0; i < 1000; i++) {
+            const struct cw_scale_window w = cw_sim_window(&now, &sums, 0, i);
+            assert_true(w.seconds == 2 || w.seconds == 5);
+            near(w.wait_share, w.seconds == 2 ? 0.25 : waits ? 0.7 : 0.1);
+            odd += w.seconds == 5;
+        }
+        assert_true(odd > 60 && odd < 150);
+    }
+}
+
+/* A policy's constants are part of its name here, too: a trainer that needs five workers, and after a
+ * while one. As published the policy does not get there. */
+static void test_constants_of_a_policy(void **state)
+{
+    (void)state;
+    static const double at[] = {0, 200}, step[] = {0.02, 0.2};
+    static const char *const policies[] = {"cachew", "cachew:quirks=corrected",
+                                           "cachew:quirks=published"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(policies); i++) {
+        int rc;
+        struct cw_sim_job_spec job = job_of(&(struct cw_sim_series){at, step, 2});
+        job.batches = 20000;
+        struct cw_sim_job done = run_one(&job, policies[i], 8, 0, &rc);
+        assert_int_equal(rc, 0);
+        if (i < 2)
+            near(done.remote, 1);
+        else
+            assert_true(done.remote > 1);
+    }
+}
+
 static void test_repeats(void **state)
 {
     (void)state;
@@ -232,10 +343,19 @@ static void test_repeats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_worker),      cmocka_unit_test(test_auto_saves_time),
-        cmocka_unit_test(test_fleet_is_shared), cmocka_unit_test(test_policy_refuses),
-        cmocka_unit_test(test_repeats),         cmocka_unit_test(test_what_holds_it_up),
-        cmocka_unit_test(test_table_of_both),   cmocka_unit_test(test_no_worker_is_an_error),
+        cmocka_unit_test(test_one_worker),
+        cmocka_unit_test(test_auto_saves_time),
+        cmocka_unit_test(test_fleet_is_shared),
+        cmocka_unit_test(test_policy_refuses),
+        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_what_holds_it_up),
+        cmocka_unit_test(test_table_of_both),
+        cmocka_unit_test(test_no_worker_is_an_error),
+        cmocka_unit_test(test_what_changes),
+        cmocka_unit_test(test_a_time_is_marked),
+        cmocka_unit_test(test_noise_of_windows),
+        cmocka_unit_test(test_odd_windows),
+        cmocka_unit_test(test_constants_of_a_policy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
