@@ -45,6 +45,7 @@
 /* ---- probabilities ---- */
 #define SURE 0.98
 #define LIKELY 0.5
+#define STEP_CHANGED 0.05
 #define HOPELESS 0.6 /* the trainer waits this part of its time */
 #define UNBOUNDED ((double)INFINITY)
 #define BETTER_BY 0.05 /* by how much more probable other numbers must be */
@@ -245,11 +246,13 @@ static struct cw_place_numbers decide_numbers(struct look *l)
     return is_same(to, l->here) || !may_move ? rest_at(l) : go_to(l, to);
 }
 
+/* Returns that which gave most since something changed, or NULL. */
 static const struct cw_scale_level *best_level(const struct cw_scale_state *s)
 {
-    const struct cw_scale_level *best = &s->levels[0];
-    for (size_t i = 1; i < s->levels_n; i++)
-        best = s->levels[i].given > best->given ? &s->levels[i] : best;
+    const struct cw_scale_level *best = NULL;
+    for (size_t i = 0; i < s->levels_n; i++)
+        if (s->levels[i].before <= 0 && (!best || s->levels[i].given > best->given))
+            best = &s->levels[i];
     return best;
 }
 
@@ -258,7 +261,8 @@ static bool was_tried(const struct cw_scale_state *s, const struct cw_scale_wind
 {
     bool tried = false;
     for (size_t i = 0; i < s->levels_n; i++)
-        tried = tried || (s->levels[i].workers == w->remote && s->levels[i].local == w->local);
+        tried = tried || (s->levels[i].before <= 0 && s->levels[i].workers == w->remote &&
+                          s->levels[i].local == w->local);
     return tried;
 }
 
@@ -268,7 +272,7 @@ static bool is_hopeless(struct look *l)
     struct cw_scale_state *s = l->s;
     const struct cw_scale_window *w = &s->history[s->history_n - 1];
     double gave = 0;
-    if (s->levels_n < 1 || was_tried(s, w) || s->phase == CW_SCALE_STABLE || s->history_n < 3 ||
+    if (!best_level(s) || was_tried(s, w) || s->phase == CW_SCALE_STABLE || s->history_n < 3 ||
         w[-1].remote != w->remote || w[-1].local != w->local ||
         (w[-2].remote == w->remote && w[-2].local == w->local))
         return false;
@@ -312,6 +316,7 @@ static bool is_cut(const struct cw_place_limits *limits, struct cw_scale_state *
     if (remote + local < 1)
         remote = limits->remote >= 1, local = 1 - remote;
     cw_scale_look_anew(s);
+    s->moves = 1;
     cw_scale_target(s, d, remote, local);
     return true;
 }
@@ -328,6 +333,16 @@ static void begin(struct cw_scale_state *s, const struct cw_scale_window *w, boo
         cw_scale_look_anew(s);
     s->here = here;
     cw_scale_target(s, d, s->remote, s->local);
+}
+
+/* Whether its step is not what it was: then it is not known what became of the trainer and its host,
+ * and what was measured before is of no use. Otherwise the workers have changed, or what limits
+ * them. */
+static bool is_of_trainer(const struct cw_scale_state *s, double step_s)
+{
+    struct cw_scale_level now;
+    return !cw_scale_level_now(s, &now) || step_s <= 0 ||
+           fabs(now.demand * step_s - 1) > STEP_CHANGED;
 }
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
@@ -354,7 +369,8 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         return 0;
     cw_scale_remember(s, window);
     s->age++;
-    if (cw_scale_watch_rest(s, l.stall))
+    double step_s = s->converged.step_s;
+    if (cw_scale_watch_rest(s, l.stall) && is_of_trainer(s, step_s))
         s->levels_n = 0;
     if (is_hopeless(&l)) {
         const struct cw_place_numbers back = go_back(&l);

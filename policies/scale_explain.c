@@ -91,10 +91,11 @@ static void consider_before(const struct belief *b, struct cw_scale_fit fit, dou
 {
     for (size_t i = 0; i < b->sights->n; i++) {
         fit.last_before = b->sights->seen[i].workers;
+        fit.last_before_local = b->sights->seen[i].local;
         if (b->sights->seen[i].before && is_edge(b->sights, i))
             consider(b, fit, prior);
     }
-    fit.last_before = 0;
+    fit.last_before = fit.last_before_local = 0;
     consider(b, fit, prior);
     if (!fit.ceiling_changed)
         return;

@@ -55,7 +55,8 @@ static double curve(const struct cw_scale_fit *f, double n)
 
 static bool is_limited(const struct cw_scale_fit *f, const struct cw_scale_seen *o)
 {
-    double last = o->before ? f->last_before : cw_scale_fit_count(f, f->last, f->last_local);
+    double last = o->before ? cw_scale_fit_count(f, f->last_before, f->last_before_local)
+                            : cw_scale_fit_count(f, f->last, f->last_local);
     return o->sight != CW_SCALE_SEES_CURVE && count(f, o) > last;
 }
 

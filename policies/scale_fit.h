@@ -52,10 +52,10 @@ struct cw_scale_sights {
     double most;  /* largest number of workers that is possible */
 };
 struct cw_scale_fit {
-    const struct cw_scale_sights *sights; /* what it explains */
-    unsigned has;                         /* set of parameters: bit 1 << CW_SCALE_RATE and so on */
-    double last, last_local;              /* more workers than these met the ceiling */
-    double last_before;                   /* and before the change */
+    const struct cw_scale_sights *sights;  /* what it explains */
+    unsigned has;                          /* set of parameters: bit 1 << CW_SCALE_RATE and so on */
+    double last, last_local;               /* more workers than these met the ceiling */
+    double last_before, last_before_local; /* and before the change */
     bool shared;          /* local workers give as much together as one of them alone */
     bool ceiling_changed; /* CW_SCALE_CHANGE is that of the ceiling, not of the rate */
     double usual;         /* usual size of the contention */
