@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "kube/field.h"
 #include "kube/kube_list.h"
+#include "kube/managed_fields.h"
 
 #define TIMEOUT_S 300
 #define SILENCE_MS 150000
@@ -167,9 +168,14 @@ static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
 {
     struct cw_kube_watch *watch = arg;
     struct cw_value event = {0};
-    int rc = cw_value_parse(line, n, NULL, &event, &watch->line);
+    CW_STR_AUTO rest = {0};
 
     watch->counts.events++;
+    if (watch->options.without_managers && cw_kube_cut_managed_fields(line, n, &rest)) {
+        line = rest.s;
+        n = rest.len;
+    }
+    int rc = cw_value_parse(line, n, NULL, &event, &watch->line);
     if (rc == CW_OK)
         rc = take_event(watch, &event, &watch->line);
     cw_value_fini(&event);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "kube/kube_status.h"
+#include "kube/managed_fields.h"
 #include "kube/watch_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -28,6 +29,19 @@ static int split(const char *bytes, size_t n, size_t step, struct cw_str *out)
     return rc;
 }
 
+/* What is JSON is JSON without its managedFields, too. */
+static void check_cut(const char *text, size_t n)
+{
+    CW_STR_AUTO cut = {0};
+    struct cw_value before = {0}, after = {0};
+    if (!cw_kube_cut_managed_fields(text, n, &cut))
+        return;
+    if (cw_value_parse(text, n, NULL, &before, NULL) == CW_OK)
+        CW_ASSERT(cw_value_parse(cut.s, cut.len, NULL, &after, NULL) == CW_OK);
+    cw_value_fini(&before);
+    cw_value_fini(&after);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     CW_STR_AUTO whole = {0};
@@ -40,5 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     int rc = split((const char *)data + 1, n - 1, n, &whole);
     CW_ASSERT(split((const char *)data + 1, n - 1, (size_t)data[0] % 16 + 1, &parts) == rc);
     CW_ASSERT(strcmp(cw_str_text(&whole), cw_str_text(&parts)) == 0);
+    check_cut((const char *)data + 1, n - 1);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "kube/field.h"
 #include "kube/kube_status.h"
 #include "kube/kube_time.h"
+#include "kube/managed_fields.h"
 #include "kube/quantity.h"
 #include "kube/watch_lines.h"
 #include "support/cm.h"
@@ -240,6 +241,35 @@ static void lines_have_a_limit(void **state)
     cw_kube_lines_fini(&lines);
 }
 
+static void managed_fields(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *cut; /* NULL: there is none */
+    } cases[] = {
+        {"{}", NULL},
+        {"", NULL},
+        {"\"managedFields\":[1]", NULL},
+        {"{\"managedFields\":null}", NULL},
+        {"{\"managedFields\":[]}", "{\"managedFields\":[]}"},
+        {"{\"a\":{\"managedFields\":[{\"f\":\"]\\\"[\\\\\"},[2]],\"b\":1},\"c\":[3]}",
+         "{\"a\":{\"managedFields\":[],\"b\":1},\"c\":[3]}"},
+        {"{\"managedFields\":[1],\"x\":{\"managedFields\":[2]}}",
+         "{\"managedFields\":[],\"x\":{\"managedFields\":[]}}"},
+        {"{\"x\":\"\\\"managedFields\\\":[1]\"}", NULL},
+        {"{\"x\\\"managedFields\":[1]}", NULL},
+        {"{\"managedFields\":[1", "{\"managedFields\":["},
+        {"{\"managedFields\":[", "{\"managedFields\":["},
+        {"{\"managedFields\":[\"\\", "{\"managedFields\":["},
+    };
+    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
+        CW_STR_AUTO out = {0};
+        bool cut = cw_kube_cut_managed_fields(cases[i].text, strlen(cases[i].text), &out);
+        assert_int_equal(cut, cases[i].cut != NULL);
+        assert_string_equal(cw_str_text(&out), cases[i].cut ? cases[i].cut : "");
+    }
+}
+
 static void fields(void **state)
 {
     (void)state;
@@ -271,6 +301,7 @@ int main(void)
         cmocka_unit_test(quantities),         cmocka_unit_test(times),
         cmocka_unit_test(statuses),           cmocka_unit_test(lines_split_anywhere),
         cmocka_unit_test(lines_have_a_limit), cmocka_unit_test(fields),
+        cmocka_unit_test(managed_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
