@@ -2,6 +2,7 @@
 """The steps of rules.py, in their order. A step is a function of the run so far, which gives the request."""
 import dataclasses
 import pathlib
+import re
 import typing
 
 NS = "cachew-rules"
@@ -44,9 +45,14 @@ def version_of(name):
     return lambda run: run.answers[name].json["metadata"]["resourceVersion"]
 
 
+HERE = pathlib.Path(__file__).parent
+FOREIGN = {re.search(r"^metadata: {name: ([a-z0-9.-]+)", text, re.M).group(1): text
+           for text in (HERE / "foreign.yaml").read_text().split("\n---\n")}
+
+
 def clean(admin):
     """Removes what an earlier run has left."""
-    for path in (f"/api/v1/namespaces/{NS}", f"{CRDS}/cachebackends.cachew.dev"):
+    for path in (f"/api/v1/namespaces/{NS}", f"{CRDS}/cachebackends.cachew.dev", *(f"{CRDS}/{name}" for name in FOREIGN)):
         admin.ask("DELETE", path)
         admin.ask("DELETE", CORE + "/pods", {"gracePeriodSeconds": 0})  # there is no kubelet that would end them
         while admin.ask("GET", path).status != 404:
@@ -175,8 +181,9 @@ quietly("list change", "PATCH", C + "/a", {"metadata": {"labels": {"l": "changed
 quietly("list leave", "PATCH", C + "/b", {"metadata": {"labels": {"team": None}}})
 quietly("list gone", "DELETE", C + "/c")
 step("watch, from a version", "GET", lambda run: f"{C}?watch=1&{L}&timeoutSeconds=1&resourceVersion=" + version_of("list mark")(run))
-step("watch, all", "GET", f"{C}?watch=1&{L}&timeoutSeconds=1&resourceVersion=0")
-step("watch, one name", "GET", f"{C}?watch=true&fieldSelector=metadata.name%3Dd&timeoutSeconds=1")
+step("watch, all", "GET", f"{C}?watch=1&{L}&timeoutSeconds=1&resourceVersion=0", until=lambda a: a.text.count('"ADDED"') == 2)
+step("watch, one name", "GET", f"{C}?watch=true&fieldSelector=metadata.name%3Dd&timeoutSeconds=1&resourceVersion=0",
+     until=lambda a: a.text.count('"ADDED"') == 1)
 step("watch, initial without match", "GET", f"{C}?watch=1&sendInitialEvents=true&timeoutSeconds=1")
 step("delete collection", "DELETE", f"{C}?{L}")
 step("list after it", "GET", f"{C}?{L}")
@@ -340,7 +347,7 @@ step("token review, wrong", "POST", REVIEWS, {"apiVersion": "authentication.k8s.
 
 # ---- custom resources ----
 def definition(_run):
-    return (pathlib.Path(__file__).parent / "recorded/1.34/crd.yaml").read_text()
+    return (HERE / "recorded/1.34/crd.yaml").read_text()
 
 
 step("definition", "POST", CRDS, definition, "application/yaml", is_silent=True)
@@ -412,6 +419,36 @@ step("cache, delete", "DELETE", CACHES + "/c")
 step("cache, delete none", "DELETE", CACHES + "/c")
 quietly("definition goes", "DELETE", CRDS + "/cachebackends.cachew.dev")
 step("caches without definition", "GET", CACHES, until=lambda a: a.status == 404)
+
+# ---- kinds of others ----
+def foreign(name):
+    """Where objects of a foreign kind are, and one that has something to wait with."""
+    group, plural = name.split(".", 1)[1], name.split(".")[0]
+    kind, version = re.search(r"kind: (\w+), plural", FOREIGN[name]).group(1), re.search(r"- name: (\w+)", FOREIGN[name]).group(1)
+    return f"/apis/{group}/{version}/namespaces/{NS}/{plural}", {
+        "apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "o"}, "spec": {"suspend": True, "other": {"a": 1}}}
+
+
+for name, text in FOREIGN.items():
+    path, body = foreign(name)
+    quietly("definition of " + name, "POST", CRDS, text, "application/yaml")
+    quietly("served: " + name, "GET", path, until=lambda a: a.status == 200)
+    step("foreign " + name, "POST", path + "?fieldValidation=Strict", body)
+    step("foreign status of " + name, "PATCH", path + "/o/status", {"status": {"conditions": [{"type": "X", "status": "True"}]}})
+step("foreign data set without a mount point", "POST", foreign("datasets.data.fluid.io")[0], {
+    **foreign("datasets.data.fluid.io")[1], "metadata": {"name": "x"}, "spec": {"mounts": [{"mountPoint": "s3"}, {"name": "n"}]}})
+step("foreign admission check", "PATCH", foreign("workloads.kueue.x-k8s.io")[0] + "/o/status", {
+    "status": {"admissionChecks": [{"name": "cachew", "state": "Ready", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})
+step("foreign admission check in no state", "PATCH", foreign("workloads.kueue.x-k8s.io")[0] + "/o/status", {
+    "status": {"admissionChecks": [{"name": "cachew", "state": "Fine", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})
+step("foreign runtime's scale", "GET", foreign("alluxioruntimes.data.fluid.io")[0] + "/o/scale")
+step("foreign runtime's medium", "PATCH", foreign("alluxioruntimes.data.fluid.io")[0] + "/o", {
+    "spec": {"replicas": 2, "tieredstore": {"levels": [{"mediumtype": "TAPE"}]}}})
+step("foreign runtime", "PATCH", foreign("alluxioruntimes.data.fluid.io")[0] + "/o", {
+    "spec": {"replicas": 2, "tieredstore": {"levels": [{"mediumtype": "MEM", "path": "/dev/shm", "quota": "1Gi"}]}}})
+step("foreign runtime's scale then", "GET", foreign("alluxioruntimes.data.fluid.io")[0] + "/o/scale")
+for name in FOREIGN:
+    quietly("definition goes: " + name, "DELETE", f"{CRDS}/{name}")
 
 # ---- a namespace that goes ----
 quietly("held", "POST", C, {**config("held"), "metadata": {"name": "held", "finalizers": ["cachew.dev/x"]}})

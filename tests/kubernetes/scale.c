@@ -41,6 +41,13 @@ static json_t *scale_of(const struct fk_kind *kind, const json_t *object)
     return scale;
 }
 
+static bool fail_no_replicas(struct fk_call *call, const char *path)
+{
+    cw_autofree char *text = cw_mem_printf("the spec replicas field \".%s\" does not exist", path);
+    return fk_fail(call, 500, "InternalError", json_pack("{s:[{s:s}]}", "causes", "message", text),
+                   "Internal error occurred: %s", text);
+}
+
 static void answer_scale(struct fk_call *call, int status, const json_t *object)
 {
     json_auto_t *scale = scale_of(call->kind, object);
@@ -120,8 +127,11 @@ static void change_scale(struct fk_call *call, const json_t *object)
 void fk_handle_scale(struct fk_call *call)
 {
     json_auto_t *object = json_incref(fk_store_get(call->kind, call->ns, call->name));
+    const char *path = path_of(call->kind, "specReplicasPath", "spec.replicas");
     if (!object)
         fk_fail_not_found(call);
+    else if (call->kind->custom && !fk_at(object, path))
+        fail_no_replicas(call, path);
     else if (cw_str_eq(call->verb, "get"))
         answer_scale(call, 200, object);
     else if (cw_str_eq(call->verb, "patch") || cw_str_eq(call->verb, "update"))
