@@ -49,15 +49,15 @@ class Client:
         if content_type:
             headers["Content-Type"] = content_type
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        for last in (False, True):
+        for last in (False, True):  # a connection that was kept may have ended meanwhile
             try:
                 self.connection = self.connection or self.connect()
                 response = self.send(self.connection, method, path, body, headers)
                 return Answer(response.status, dict(response.getheaders()), response.read().decode())
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            except (http.client.HTTPException, OSError) as error:
                 self.connection.close()
                 self.connection = None
-                if last:
+                if last or isinstance(error, ConnectionRefusedError):
                     raise
 
     def watch(self, path):

@@ -164,6 +164,8 @@ void fk_defaults(const struct fk_kind *kind, json_t *object)
             FILLERS[i].fill(object);
     if (cw_str_eq(kind->group, "events.k8s.io"))
         default_event(object);
+    if (!kind->custom && kind->has_status)
+        set_object(object, "status");
     if (!kind->custom && cw_str_eq(kind->plural, "replicasets") && fk_at(object, "spec"))
         set_int(object, "spec.replicas", 1);
 }

@@ -232,7 +232,7 @@ step("event series", "PATCH", EVENTS + "/e.1", {"series": {"count": 2, "lastObse
 
 # ---- deployments, scale ----
 D, P = APPS + "/deployments", CORE + "/pods"
-quietly("deployment", "POST", D, deployment("w", 2))
+step("deployment, create", "POST", D, deployment("w", 2))
 
 
 def has_pods(count):
