@@ -24,7 +24,14 @@ static const char *tenant_of(const struct cachew_job_options *o)
     return o->tenant && *o->tenant ? o->tenant : getenv("CACHEW_TENANT");
 }
 
-static int check_options(const struct cachew_job_options *o, struct cw_err *err)
+/* Returns the job's cache: as the options say, else the environment; NULL: neither says it. A private
+ * dispatcher (local:) has no named caches, and is not meant by the environment. */
+static const char *cache_of(const struct cachew_job_options *o, bool local)
+{
+    return (o->cache && *o->cache) || local ? o->cache : getenv("CACHEW_CACHE");
+}
+
+static int check_options(const struct cachew_job_options *o, bool local, struct cw_err *err)
 {
     if (o->mode > CACHEW_SHARED)
         return cw_err_set(
@@ -49,6 +56,9 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
     const char *tenant = tenant_of(o);
     if (tenant && cw_name_check_tenant(tenant, err) != 0)
         return cw_err_wrap(err, tenant == o->tenant ? "job option tenant" : "CACHEW_TENANT");
+    const char *cache = cache_of(o, local);
+    if (cache && cw_name_check_cache(cache, err) != 0)
+        return cw_err_wrap(err, cache == o->cache ? "job option cache" : "CACHEW_CACHE");
     if (o->autocache && strlen(o->autocache) > POLICY_BYTES_MAX)
         return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes",
                           POLICY_BYTES_MAX);
@@ -86,7 +96,7 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
     return 0;
 }
 
-static int read_options(const struct cachew_job_options *given,
+static int read_options(const struct cachew_job_options *given, bool local,
                         struct cachew_job_options *ret_options, struct cw_err *err)
 {
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
@@ -98,7 +108,7 @@ static int read_options(const struct cachew_job_options *given,
         memcpy(&options, given, CW_MIN(given->struct_size, sizeof(options)));
     }
     *ret_options = options;
-    return check_options(&options, err);
+    return check_options(&options, local, err);
 }
 
 static char *dup_given(const char *text)
@@ -107,7 +117,7 @@ static char *dup_given(const char *text)
 }
 
 static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew_job_options *o,
-                     struct cw_session_conf *ret_conf, struct cw_err *err)
+                     bool local, struct cw_session_conf *ret_conf, struct cw_err *err)
 {
     struct cw_session_conf conf = {.seed = o->seed,
                                    .epochs = o->epochs,
@@ -134,6 +144,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     conf.name = dup_given(o->name);
     conf.autocache = dup_given(o->autocache);
     conf.tenant = dup_given(tenant_of(o));
+    conf.cache = dup_given(cache_of(o, local));
     conf.autoscale = dup_given(o->autoscale);
     conf.autoplace = dup_given(o->autoplace);
     conf.min_workers = o->min_workers;
@@ -319,7 +330,9 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
     if (!pipeline || !ret_job)
         return cw_public_set(error, CW_E_INVALID,
                              "cachew_job_start: pipeline and ret_job must not be NULL");
-    if (read_options(options, &o, &err) != 0 || make_conf(pipeline, &o, &conf, &err) != 0)
+    bool local = client && client->cluster;
+    if (read_options(options, local, &o, &err) != 0 ||
+        make_conf(pipeline, &o, local, &conf, &err) != 0)
         return cw_public_fail(error, &err);
     struct cachew_job *job = job_new(client, &conf);
     struct open_call *call = CW_NEW(struct open_call);

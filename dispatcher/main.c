@@ -131,6 +131,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_svc_check_add(d);
     cw_svc_decisions_add(d);
     cw_svc_cache_add(d);
+    cw_svc_caches_add(d);
     cw_svc_tenants_add(d);
     cw_svc_metrics_add(d);
     cw_backup_add(d);

@@ -25,8 +25,8 @@ struct entry {
 struct cw_source_cache {
     uint64_t memory;
     struct cw_source_hook hook;
-    struct cw_tier_dir *dir;               /* NULL: there is no such tier */
-    _Atomic(struct cw_tier_store *) packs; /* NULL: there is no such tier yet */
+    struct cw_tier_dir *dir; /* NULL: there is no such tier */
+    struct cw_store_tiers stores;
     int64_t idle_ms;
     struct cw_tier_counters in_memory, origin;
     struct cw_mutex mutex; /* guards all that follows */
@@ -102,9 +102,8 @@ static void drop(struct cw_source_cache *c, struct entry *e)
 
 static uint64_t waiting_bytes(struct cw_source_cache *c)
 {
-    struct cw_tier_store *packs = atomic_load(&c->packs);
     return (c->dir ? atomic_load(&cw_tier_dir_queue(c->dir)->pending) : 0) +
-           (packs ? atomic_load(&cw_tier_store_queue(packs)->pending) : 0);
+           cw_store_tiers_pending(&c->stores);
 }
 
 static void keep(struct cw_source_cache *c, struct entry *e, struct cw_buf *buf)
@@ -145,10 +144,9 @@ static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_sou
     return buf;
 }
 
-static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *buf, unsigned tiers,
-                 bool wait)
+static void fill(struct cw_source_cache *c, struct cw_tier_store *packs, struct cw_hash key,
+                 struct cw_buf *buf, unsigned tiers, bool wait)
 {
-    struct cw_tier_store *packs = atomic_load(&c->packs);
     if (c->dir && !(tiers & CW_SOURCE_IN_DIR))
         (void)cw_fill_queue_push(cw_tier_dir_queue(c->dir), key, buf, wait);
     if (packs && !(tiers & CW_SOURCE_IN_STORE) && !cw_tier_store_has(packs, key, buf->len))
@@ -157,10 +155,10 @@ static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *b
 
 /* Loads a block. Returns a new reference, or NULL: then the caller reads from the file what it
  * needs. */
-static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_file *file,
-                           uint64_t block, struct cw_hash key, bool wait, uint64_t *ret_read)
+static struct cw_buf *load(struct cw_source_cache *c, struct cw_tier_store *packs,
+                           const struct cw_source_file *file, uint64_t block, struct cw_hash key,
+                           bool wait, uint64_t *ret_read)
 {
-    struct cw_tier_store *packs = atomic_load(&c->packs);
     size_t n = block_bytes(file, block);
     unsigned tiers = CW_SOURCE_IN_DIR;
     struct cw_buf *buf = c->dir ? cw_tier_dir_get(c->dir, key, n) : NULL;
@@ -174,7 +172,7 @@ static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_fil
         *ret_read = buf ? n : 0;
     }
     if (buf)
-        fill(c, key, buf, tiers, wait);
+        fill(c, packs, key, buf, tiers, wait);
     return buf;
 }
 
@@ -202,7 +200,9 @@ static struct cw_buf *get(struct cw_source_cache *c, const struct cw_source_file
     cw_map_set(&c->map, key.lo, e);
     cw_mutex_unlock(&c->mutex);
     atomic_fetch_add(&c->in_memory.misses, 1);
-    struct cw_buf *buf = load(c, file, block, key, wait, ret_read);
+    struct cw_tier_of_store *tier = cw_store_tiers_take(&c->stores, cw_source_store_used());
+    struct cw_buf *buf = load(c, tier ? tier->packs : NULL, file, block, key, wait, ret_read);
+    cw_store_tiers_give(&c->stores, tier);
     cw_mutex_lock(&c->mutex);
     if (buf)
         keep(c, e, buf);
@@ -250,9 +250,9 @@ static int read_through(void *arg, const struct cw_source_file *file, uint64_t o
 
 /* ---- warming ---- */
 
-static unsigned find(struct cw_source_cache *c, struct cw_hash key, size_t n)
+static unsigned find(struct cw_source_cache *c, struct cw_tier_store *packs, struct cw_hash key,
+                     size_t n)
 {
-    struct cw_tier_store *packs = atomic_load(&c->packs);
     unsigned tiers = 0;
     cw_mutex_lock(&c->mutex);
     const struct entry *e = cw_map_get(&c->map, key.lo);
@@ -267,9 +267,9 @@ static unsigned find(struct cw_source_cache *c, struct cw_hash key, size_t n)
 }
 
 /* Returns those tiers of the set that should have the block and have room for it. */
-static unsigned missing(struct cw_source_cache *c, unsigned tiers)
+static unsigned missing(const struct cw_source_cache *c, struct cw_tier_store *packs,
+                        unsigned tiers)
 {
-    struct cw_tier_store *packs = atomic_load(&c->packs);
     unsigned want = 0;
     if (c->dir && !cw_tier_dir_is_full(c->dir))
         want |= CW_SOURCE_IN_DIR;
@@ -293,14 +293,14 @@ static int settle(const struct cw_source_file *file, struct cw_err *err)
     return 0;
 }
 
-static int block_through(void *arg, const struct cw_source_file *file, uint64_t block, bool load_it,
-                         struct cw_source_block *ret, struct cw_err *err)
+static int block_in(struct cw_source_cache *c, struct cw_tier_store *packs,
+                    const struct cw_source_file *file, uint64_t block, bool load_it,
+                    struct cw_source_block *ret, struct cw_err *err)
 {
-    struct cw_source_cache *c = arg;
     struct cw_hash key = key_of(file, block);
     uint64_t read = FROM_MEMORY;
-    ret->tiers = find(c, key, (size_t)ret->bytes);
-    if (!load_it || missing(c, ret->tiers) == 0)
+    ret->tiers = find(c, packs, key, (size_t)ret->bytes);
+    if (!load_it || missing(c, packs, ret->tiers) == 0)
         return 0;
     int rc = settle(file, err);
     if (rc < 0)
@@ -310,11 +310,21 @@ static int block_through(void *arg, const struct cw_source_file *file, uint64_t 
         return cw_err_set(err, CW_E_STATE, "%s: block %llu cannot be read, or the file changes",
                           file->path, (unsigned long long)block);
     if (read == FROM_MEMORY) /* The block was in memory; the slower tiers may not have it. */
-        fill(c, key, buf, find(c, key, (size_t)ret->bytes), true);
+        fill(c, packs, key, buf, find(c, packs, key, (size_t)ret->bytes), true);
     else
         ret->read_bytes = read;
     cw_buf_unref(buf);
     return 0;
+}
+
+static int block_through(void *arg, const struct cw_source_file *file, uint64_t block, bool load_it,
+                         struct cw_source_block *ret, struct cw_err *err)
+{
+    struct cw_source_cache *c = arg;
+    struct cw_tier_of_store *tier = cw_store_tiers_take(&c->stores, cw_source_store_used());
+    int rc = block_in(c, tier ? tier->packs : NULL, file, block, load_it, ret, err);
+    cw_store_tiers_give(&c->stores, tier);
+    return rc;
 }
 
 /* ---- the cache as a whole ---- */
@@ -330,6 +340,7 @@ int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_sourc
     cw_mutex_init(&c->in_memory.mutex);
     cw_mutex_init(&c->origin.mutex);
     cw_cond_init(&c->loaded);
+    cw_store_tiers_init(&c->stores);
     int rc = o->dir ? cw_tier_dir_new(o, c->memory / 4, &c->dir, err) : 0;
     if (rc < 0)
         cw_source_cache_free(c);
@@ -343,7 +354,7 @@ void cw_source_cache_free(struct cw_source_cache *c)
     if (!c)
         return;
     cw_tier_dir_free(c->dir);
-    cw_tier_store_free(atomic_load(&c->packs));
+    cw_store_tiers_fini(&c->stores);
     while (c->oldest)
         drop(c, c->oldest);
     cw_map_fini(&c->map);
@@ -354,13 +365,18 @@ void cw_source_cache_free(struct cw_source_cache *c)
     cw_mem_free(c);
 }
 
-void cw_source_cache_set_store(struct cw_source_cache *c, const char *url, uint64_t quota)
+void cw_source_cache_set_store(struct cw_source_cache *c, uint64_t cache_id, const char *url,
+                               uint64_t quota)
 {
-    struct cw_tier_store *packs = atomic_load(&c->packs);
-    if (packs)
-        cw_tier_store_set_quota(packs, quota);
-    else
-        atomic_store(&c->packs, cw_tier_store_new(url, quota, c->memory / 4, c->idle_ms));
+    if (cw_store_tiers_set_quota(&c->stores, cache_id, quota))
+        return;
+    cw_store_tiers_add(&c->stores, cache_id,
+                       cw_tier_store_new(url, quota, c->memory / 4, c->idle_ms));
+}
+
+void cw_source_cache_drop_store(struct cw_source_cache *c, uint64_t cache_id)
+{
+    cw_store_tiers_drop(&c->stores, cache_id);
 }
 
 const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *c)
@@ -371,7 +387,6 @@ const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *c)
 void cw_source_cache_counts(struct cw_source_cache *c,
                             struct cw_source_counts ret[CW_SOURCE_TIERS_N])
 {
-    struct cw_tier_store *packs = atomic_load(&c->packs);
     memset(ret, 0, CW_SOURCE_TIERS_N * sizeof(*ret));
     cw_tier_counters_read(&c->in_memory, &ret[CW_SOURCE_MEMORY]);
     cw_tier_counters_read(&c->origin, &ret[CW_SOURCE_ORIGIN]);
@@ -379,10 +394,18 @@ void cw_source_cache_counts(struct cw_source_cache *c,
     cw_mutex_lock(&c->mutex);
     ret[CW_SOURCE_MEMORY].bytes = c->bytes;
     cw_mutex_unlock(&c->mutex);
+    struct cw_tier_of_store *tier = cw_store_tiers_take(&c->stores, 0);
+    if (tier)
+        cw_tier_store_counts(tier->packs, &ret[CW_SOURCE_STORE]);
+    cw_store_tiers_give(&c->stores, tier);
     if (c->dir)
         cw_tier_dir_counts(c->dir, &ret[CW_SOURCE_DIR]);
-    if (packs)
-        cw_tier_store_counts(packs, &ret[CW_SOURCE_STORE]);
+}
+
+size_t cw_source_cache_named_counts(struct cw_source_cache *c, uint64_t *ret_ids,
+                                    struct cw_source_counts *ret_counts, size_t max)
+{
+    return cw_store_tiers_counts(&c->stores, ret_ids, ret_counts, max);
 }
 
 const char *cw_source_tier_name(enum cw_source_tier tier)

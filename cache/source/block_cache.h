@@ -4,7 +4,7 @@
  *
  *   memory   of this process; the least recently used block is evicted
  *   dir      a directory on a local disk, shared by the processes of a host (tier_dir.c)
- *   store    the cluster's cache store, shared by all workers (tier_store.c)
+ *   store    the store of the job's cache, shared by all workers (tier_store.c)
  *   origin   the files themselves
  *
  * A read asks the tiers in this order. A block that came from a later tier is added to the earlier
@@ -42,9 +42,14 @@ int cw_source_cache_new(const struct cw_source_cache_options *options,
 /* Frees the cache. Blocks that wait for the store are written first if it answers. No read may be
  * under way. Accepts NULL. */
 void cw_source_cache_free(struct cw_source_cache *cache);
-/* Adds the store as a tier, with a quota in bytes. A thread opens it. A second call only changes
- * the quota. */
-void cw_source_cache_set_store(struct cw_source_cache *cache, const char *url, uint64_t quota);
+/* Adds the store of a cache as a tier, with a quota in bytes. A thread opens it. A second call for
+ * the cache (0: the default one) only changes the quota. Reads look in the store of the cache that
+ * their thread uses (cw_source_use_store). */
+void cw_source_cache_set_store(struct cw_source_cache *cache, uint64_t cache_id, const char *url,
+                               uint64_t quota);
+/* Closes the store of a cache, if it is a tier: waits for reads under way, and writes the blocks that
+ * wait for it if it answers. Any thread. */
+void cw_source_cache_drop_store(struct cw_source_cache *cache, uint64_t cache_id);
 /* Returns the hook that makes operators read through the cache (cw_source_hook_set). */
 const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *cache);
 
@@ -72,6 +77,9 @@ struct cw_source_counts {
 };
 void cw_source_cache_counts(struct cw_source_cache *cache,
                             struct cw_source_counts ret_counts[CW_SOURCE_TIERS_N]);
+/* Counts the tiers in the stores of named caches: returns how many there are, at most `max`. */
+size_t cw_source_cache_named_counts(struct cw_source_cache *cache, uint64_t *ret_ids,
+                                    struct cw_source_counts *ret_counts, size_t max);
 const char *cw_source_tier_name(enum cw_source_tier tier);
 
 #endif

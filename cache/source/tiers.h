@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the source cache: blocks in memory (block_cache.c), queues towards slower tiers
- * (fill_queue.c), the directory (tier_dir.c), packs in the store (tier_store.h). */
+ * (fill_queue.c), the directory (tier_dir.c), packs in a store (tier_store.h), and the stores of
+ * several caches (store_tiers.c). */
 #ifndef CW_CACHE_SOURCE_TIERS_H
 #define CW_CACHE_SOURCE_TIERS_H
 
@@ -73,5 +74,37 @@ struct cw_buf *cw_tier_store_get(struct cw_tier_store *packs, struct cw_hash key
 bool cw_tier_store_has(struct cw_tier_store *packs, struct cw_hash key, size_t n);
 bool cw_tier_store_is_full(struct cw_tier_store *packs);
 void cw_tier_store_counts(struct cw_tier_store *packs, struct cw_source_counts *ret_counts);
+
+/* ---- the tiers in the stores of all caches (store_tiers.c); any thread ---- */
+struct cw_tier_of_store {
+    struct cw_tier_of_store *next;
+    uint64_t cache_id; /* 0: the default cache */
+    struct cw_tier_store *packs;
+    size_t users;  /* number of threads that use it now */
+    bool is_going; /* nobody begins to use it any more */
+};
+struct cw_store_tiers {
+    struct cw_mutex mutex;         /* guards the list, and users and is_going of its entries */
+    struct cw_cond unused;         /* a tier that is going has no users any more */
+    struct cw_tier_of_store *list; /* the latest first */
+};
+void cw_store_tiers_init(struct cw_store_tiers *tiers);
+void cw_store_tiers_fini(struct cw_store_tiers *tiers);
+/* Returns the tier of the cache, which stays until it is given back; NULL: there is none. */
+struct cw_tier_of_store *cw_store_tiers_take(struct cw_store_tiers *tiers, uint64_t cache_id);
+/* Accepts NULL. */
+void cw_store_tiers_give(struct cw_store_tiers *tiers, struct cw_tier_of_store *tier);
+/* Returns false if the cache has no tier. */
+bool cw_store_tiers_set_quota(struct cw_store_tiers *tiers, uint64_t cache_id, uint64_t quota);
+/* Adds a tier; takes packs. */
+void cw_store_tiers_add(struct cw_store_tiers *tiers, uint64_t cache_id,
+                        struct cw_tier_store *packs);
+/* Waits until nobody uses the tier of the cache, and frees it. */
+void cw_store_tiers_drop(struct cw_store_tiers *tiers, uint64_t cache_id);
+/* Returns the bytes that wait to be written, in all stores. */
+uint64_t cw_store_tiers_pending(struct cw_store_tiers *tiers);
+/* As cw_source_cache_named_counts. */
+size_t cw_store_tiers_counts(struct cw_store_tiers *tiers, uint64_t *ret_ids,
+                             struct cw_source_counts *ret_counts, size_t max);
 
 #endif

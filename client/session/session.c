@@ -51,6 +51,7 @@ static void session_free(struct cw_session *session)
     cw_mem_free(session->conf.autoscale);
     cw_mem_free(session->conf.autoplace);
     cw_mem_free(session->conf.tenant);
+    cw_mem_free(session->conf.cache);
     cw_mem_free(session->conf.token_bytes);
     cw_token_fini(&session->conf.token);
     cw_mem_free(session);

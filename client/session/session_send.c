@@ -20,6 +20,7 @@ static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions 
     job->name = conf->name ? conf->name : job->name;
     job->autocache = conf->autocache ? conf->autocache : job->autocache;
     job->tenant = conf->tenant ? conf->tenant : job->tenant;
+    job->cache = conf->cache ? conf->cache : job->cache;
     job->graph = cw_wire_graph_to(conf->graph);
     job->graph->identity = (uint32_t)conf->identity;
     job->seed = conf->seed;

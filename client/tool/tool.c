@@ -120,6 +120,12 @@ bool tool_is_interrupted(void)
     return interrupted != 0;
 }
 
+const char *tool_cache(void)
+{
+    const char *name = getenv("CACHEW_CACHE");
+    return name ? name : "";
+}
+
 const char *tool_dispatcher(void)
 {
     const char *address = getenv("CACHEW_DISPATCHER");

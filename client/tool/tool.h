@@ -69,6 +69,12 @@ extern const char *tool_token_file;
      0,                                                                                            \
      0},                                                                                           \
         TOOL_ROW_TOKEN_FILE
+/* Which cache a command is about; tool_cache() is the default. */
+#define TOOL_ROW_CACHE(target)                                                                     \
+    {                                                                                              \
+        "cache", 0, CW_ARG_STR, (target), "NAME",                                                  \
+            "which cache (default: $CACHEW_CACHE, or the dispatcher's own)", 0, 0                  \
+    }
 #define TOOL_ROW_JSON(target, help)                                                                \
     {                                                                                              \
         "json", 0, CW_ARG_FLAG, (target), NULL, (help), 0, 0                                       \
@@ -108,6 +114,9 @@ bool tool_is_interrupted(void);
 /* Returns the default of --dispatcher: $CACHEW_DISPATCHER or "local:". */
 const char *tool_dispatcher(void);
 
+/* Returns the default of --cache: $CACHEW_CACHE or "". */
+const char *tool_cache(void);
+
 /* A live line on a terminal: it is rewritten in place, is at most as wide as the terminal, and is
  * erased by tool_line_clear. */
 bool tool_line_wanted(void);
@@ -117,6 +126,9 @@ void tool_line_clear(void);
 void tool_print_count(double n, struct cw_str *out);
 void tool_print_bytes(double n, struct cw_str *out);
 void tool_print_time(double seconds, struct cw_str *out);
+/* Prints how long ago the wall time was, for example "3 s ago", "12 min ago", "5 h ago" or "8 d ago";
+ * "-" means never. (cache/cache_ls.c) */
+void tool_print_ago(int64_t wall_ms, struct cw_str *out);
 
 /* Returns the seconds since start_ns, a time of cw_clock_ns. */
 double tool_seconds_since(int64_t start_ns);

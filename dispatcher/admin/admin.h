@@ -5,6 +5,7 @@
  *   svc_common.c     what all calls have in common: unpacking, finding the job, replying
  *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
  *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: recorded decisions
+ *   svc_caches.c     caches are attached, described, closed and detached
  *   svc_workers.c    the list of workers
  *   svc_explain.c    a job's decisions, and what its policies would decide now
  *   svc_check.c      whether a pipeline could run
@@ -23,6 +24,8 @@
 void cw_svc_admin_add(struct cw_dispatcher *d);
 /* ---- svc_cache.c ---- */
 void cw_svc_cache_add(struct cw_dispatcher *d);
+/* ---- svc_caches.c ---- */
+void cw_svc_caches_add(struct cw_dispatcher *d);
 /* ---- svc_decisions.c ---- */
 void cw_svc_decisions_add(struct cw_dispatcher *d);
 /* ---- svc_explain.c ---- */

@@ -39,6 +39,12 @@ struct cw_svc_job_row { /* The row of a job. It borrows from the job. */
 };
 void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
 
+/* ---- svc_cache.c ---- */
+/* Returns the cache of this name ("": the default one), if the caller may see it. NULL after failing
+ * the call. */
+struct cw_cache_service *cw_svc_find_cache(struct cw_dispatcher *d, struct cw_call *call,
+                                           const char *name);
+
 /* ---- svc_workers.c ---- */
 void cw_svc_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request);
 

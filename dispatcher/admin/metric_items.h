@@ -55,21 +55,21 @@ METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", jobs_
 METRIC(DECISION_KIND, "cachew_decisions_total", COUNTER,
        "Decisions that were made (cachew decisions).", (double)s->d->counts.decisions[s->index])
 METRIC(CACHE, "cachew_cache_bytes", GAUGE, "Bytes in the cache.",
-       (double)s->d->cache->catalogue->bytes)
+       (double)s->cache->catalogue->bytes)
 METRIC(CACHE, "cachew_cache_chunks", GAUGE, "Chunks in the cache.",
-       (double)s->d->cache->catalogue->chunks_n)
+       (double)s->cache->catalogue->chunks_n)
 METRIC(CACHE, "cachew_cache_quota_bytes", GAUGE, "Most bytes in the cache (--cache-quota).",
-       above_zero((double)s->d->cache->catalogue->quota))
+       above_zero((double)s->cache->catalogue->quota))
 METRIC(CACHE, "cachew_cache_full", GAUGE,
-       "1 while nothing more is written because the cache is full.", s->d->cache->full)
+       "1 while nothing more is written because the cache is full.", s->cache->full)
 METRIC(CACHE, "cachew_cache_store_up", GAUGE, "1 while the dispatcher can reach the store.",
-       !s->d->cache->unavailable)
+       !s->cache->unavailable)
 METRIC(CACHE, "cachew_cache_evicted_chunks_total", COUNTER, "Chunks that were evicted.",
-       (double)s->d->cache->catalogue->evicted)
+       (double)s->cache->catalogue->evicted)
 METRIC(CACHE, "cachew_cache_damaged_chunks_total", COUNTER, "Chunks that were found damaged.",
-       (double)s->d->cache->catalogue->damaged)
+       (double)s->cache->catalogue->damaged)
 METRIC(CACHE, "cachew_cache_lost_records_total", COUNTER,
-       "Records that workers computed and could not write.", (double)s->d->cache->lost)
+       "Records that workers computed and could not write.", (double)s->cache->lost)
 METRIC(TENANT, "cachew_tenant_jobs", GAUGE, "Jobs that are not over.",
        (double)cw_tenant_load(s->d, s->tenant).jobs)
 METRIC(TENANT, "cachew_tenant_worker_seconds_total", COUNTER,

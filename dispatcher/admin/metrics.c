@@ -38,6 +38,7 @@ struct cw_metric_of {
     const struct cw_node_sums *node;
     const struct cw_worker *worker;
     const Cachew__V1__SourceTier *tier;
+    const struct cw_cache_service *cache;
     const struct cw_method_time *method;
 };
 struct metric {
@@ -148,7 +149,7 @@ static const char *const labels_of[] = {[INFO] = "version",
                                         [WORKER_STATE] = "state",
                                         [JOB_STATE] = "state",
                                         [DECISION_KIND] = "kind",
-                                        [CACHE] = "",
+                                        [CACHE] = "cache, of a named one",
                                         [TENANT] = "tenant",
                                         [JOB] = "job, name, tenant",
                                         [THREADS] = "job, name, tenant, use",
@@ -179,6 +180,7 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
         {"address", s->worker && !s->tier ? s->worker->address : NULL},
         {"host", s->worker && !s->tier ? s->worker->host_id : NULL},
         {"tier", s->tier ? s->tier->tier : NULL},
+        {"cache", s->cache && s->cache->id != 0 ? s->cache->name : NULL},
         {"method", s->method ? s->method->path : NULL},
     };
     const char *before = "{";
@@ -299,9 +301,11 @@ static void add_metric(struct page *page, struct cw_dispatcher *d)
     switch (page->metric->subject) {
     case INFO:
     case ONE:
+        add_sample(page, &(const struct cw_metric_of){.d = d});
+        break;
     case CACHE:
-        if (page->metric->subject != CACHE || d->cache)
-            add_sample(page, &(const struct cw_metric_of){.d = d});
+        for (const struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
+            add_sample(page, &(const struct cw_metric_of){.d = d, .cache = cache});
         break;
     case WORKER_STATE:
         each_word(page, d, worker_states, CW_ARRAY_LEN(worker_states));

@@ -100,6 +100,7 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     r->cpu_ns = job->usage.cpu_ns;
     r->created_ms = job->created_ms;
     r->tenant = job->tenant->name;
+    r->cache = job->options->cache;
     r->priority = job->options->priority;
     r->weight = job->options->weight > 0 ? job->options->weight : 1;
     r->memory = cw_job_memory(job->options);

@@ -27,14 +27,25 @@ static struct cache_call *cache_call_new(struct cw_call *call,
     return waiting;
 }
 
-/* Returns the cache, or NULL after failing the call. */
-static struct cw_cache_service *get_caching(struct cw_dispatcher *d, struct cw_call *call)
+struct cw_cache_service *cw_svc_find_cache(struct cw_dispatcher *d, struct cw_call *call,
+                                           const char *name)
 {
-    if (!d->cache)
-        cw_call_fail(call, CW_E_STATE, "the dispatcher has no cache: start it with --cache-store");
-    else if (d->stopping) /* The call would wait for an answer that never comes. */
+    struct cw_cache_service *cache = cw_cache_find(d, name);
+    const char *own = cw_access_tenant_of(cw_call_caller(call));
+    if (cache && own && cache->tenant[0] != '\0' && strcmp(cache->tenant, own) != 0)
+        cache = NULL;  /* Nobody learns which caches others have. */
+    if (d->stopping) { /* The call would wait for an answer that never comes. */
         cw_call_fail(call, CW_E_UNAVAILABLE, "the dispatcher is stopping");
-    return d->stopping ? NULL : d->cache;
+        return NULL;
+    }
+    if (cache)
+        return cache;
+    cw_autofree char *msg = cw_mem_printf("there is no cache \"%.300s\"", name);
+    if (name[0] == '\0' || strcmp(name, "default") == 0)
+        cw_call_fail(call, CW_E_STATE, "the dispatcher has no cache: start it with --cache-store");
+    else
+        cw_call_fail(call, CW_E_NOT_FOUND, msg);
+    return NULL;
 }
 
 static bool fits(const struct cw_catalogue_key *key, const char *prefix, const char *tenant)
@@ -150,7 +161,7 @@ static void fill_reply(struct cw_cache_service *cache, const char *own,
                        Cachew__V1__CacheListReply *answer)
 {
     const struct cw_catalogue *catalogue = cache->catalogue;
-    answer->url = (char *)(uintptr_t)cache->d->options.cache_store;
+    answer->url = cache->url;
     answer->bytes = catalogue->bytes;
     answer->chunks = catalogue->chunks_n;
     answer->quota = catalogue->quota;
@@ -169,14 +180,9 @@ static void fill_reply(struct cw_cache_service *cache, const char *own,
     answer->tenants = tenant_rows(catalogue, own, &answer->n_tenants);
 }
 
-static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
+static void list(struct cw_cache_service *cache, struct cw_call *call,
+                 const Cachew__V1__CacheListRequest *request)
 {
-    struct cw_cache_service *cache = get_caching(arg, call);
-    ProtobufCMessage *unpacked =
-        cache ? cw_svc_unpack(&cachew__v1__cache_list_request__descriptor, call, message) : NULL;
-    if (!unpacked)
-        return;
-    const Cachew__V1__CacheListRequest *request = (const Cachew__V1__CacheListRequest *)unpacked;
     const char *own = cw_access_tenant_of(cw_call_caller(call));
     cw_cache_count_readers(cache);
     size_t max = cache->catalogue->keys.n, n = 0;
@@ -201,6 +207,18 @@ static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
     cw_mem_free(answer.tenants);
     cw_mem_free(list);
     cw_mem_free(rows);
+}
+
+static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
+{
+    ProtobufCMessage *unpacked =
+        cw_svc_unpack(&cachew__v1__cache_list_request__descriptor, call, message);
+    if (!unpacked)
+        return;
+    const Cachew__V1__CacheListRequest *request = (const Cachew__V1__CacheListRequest *)unpacked;
+    struct cw_cache_service *cache = cw_svc_find_cache(arg, call, request->cache);
+    if (cache)
+        list(cache, call, request);
     protobuf_c_message_free_unpacked(unpacked, NULL);
 }
 
@@ -224,8 +242,13 @@ static void on_listed(struct cw_cache_waiter *waiter)
 
 static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
-    (void)message;
-    struct cw_cache_service *cache = get_caching(arg, call);
+    ProtobufCMessage *unpacked =
+        cw_svc_unpack(&cachew__v1__cache_scan_request__descriptor, call, message);
+    if (!unpacked)
+        return;
+    struct cw_cache_service *cache =
+        cw_svc_find_cache(arg, call, ((const Cachew__V1__CacheScanRequest *)unpacked)->cache);
+    protobuf_c_message_free_unpacked(unpacked, NULL);
     if (!cache)
         return;
     struct cw_cache_waiter *waiter = &cache_call_new(call, on_listed)->waiter;
@@ -317,16 +340,20 @@ static void evict_asked(struct cw_cache_service *cache, struct cw_call *call,
 
 static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
-    struct cw_cache_service *cache = get_caching(arg, call);
     ProtobufCMessage *unpacked =
-        cache ? cw_svc_unpack(&cachew__v1__cache_evict_request__descriptor, call, message) : NULL;
+        cw_svc_unpack(&cachew__v1__cache_evict_request__descriptor, call, message);
     if (!unpacked)
         return;
     const Cachew__V1__CacheEvictRequest *request = (const Cachew__V1__CacheEvictRequest *)unpacked;
+    struct cw_cache_service *cache = cw_svc_find_cache(arg, call, request->cache);
     struct cw_catalogue_pick pick = {
         .all = request->all, .bytes = request->bytes, .young = true, .wall_ms = cw_clock_wall_ms()};
     bool by_key = request->key[0] != '\0';
     struct cw_err err = {0};
+    if (!cache) {
+        protobuf_c_message_free_unpacked(unpacked, NULL);
+        return;
+    }
     if (by_key + (request->all != 0) + (request->bytes > 0) != 1) {
         cw_call_fail(call, CW_E_INVALID, "what is to be evicted? a key, all, or a number of bytes");
     } else if (cw_name_check_tenant(request->tenant, &err) != 0) {
@@ -358,13 +385,13 @@ static void pin(struct cw_cache_service *cache, struct cw_call *call, struct cw_
 
 static void handle_pin(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
-    struct cw_cache_service *cache = get_caching(arg, call);
     ProtobufCMessage *unpacked =
-        cache ? cw_svc_unpack(&cachew__v1__cache_pin_request__descriptor, call, message) : NULL;
+        cw_svc_unpack(&cachew__v1__cache_pin_request__descriptor, call, message);
     if (!unpacked)
         return;
     const Cachew__V1__CachePinRequest *request = (const Cachew__V1__CachePinRequest *)unpacked;
-    const char *tenant = tenant_asked(call, request->tenant);
+    struct cw_cache_service *cache = cw_svc_find_cache(arg, call, request->cache);
+    const char *tenant = cache ? tenant_asked(call, request->tenant) : NULL;
     struct cw_catalogue_key *key = tenant ? find_key(cache, call, request->key, tenant) : NULL;
     if (key)
         pin(cache, call, key, request->pin != 0);

@@ -40,6 +40,8 @@ static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1_
     r->node_name = worker->node_name;
     r->source = worker->source_tiers;
     r->n_source = worker->source_tiers_n;
+    r->named_source = worker->named_tiers;
+    r->n_named_source = worker->named_tiers_n;
     cw_svc_worker_row(worker, now, r);
 }
 

@@ -4,56 +4,36 @@
 #include <string.h>
 
 #define UNDECIDED_MS 250
-/* The time after which a failed benchmark of the store is tried again. */
-#define BENCHMARK_RETRY_MS 30000
-/* The longest time that decisions wait for the benchmark of the store. */
-#define BENCHMARK_WAIT_MS 15000
 
 /* ---- the service of the dispatcher ---- */
 
 void cw_autocache_open(struct cw_dispatcher *d)
 {
-    if (d->cache)
-        d->autocache = CW_NEW(struct cw_autocache_service);
+    d->autocache = CW_NEW(struct cw_autocache_service);
 }
 
 void cw_autocache_start(struct cw_dispatcher *d)
 {
     if (!d->autocache)
         return;
-    d->autocache->benchmark = cw_store_benchmark_start(d->options.cache_store);
-    d->autocache->benchmark_ms = cw_clock_ms();
+    d->autocache->benchmarks = true;
+    if (d->cache)
+        (void)cw_store_speed_of(d->cache);
 }
 
 void cw_autocache_close(struct cw_dispatcher *d)
 {
     if (!d->autocache)
         return;
-    cw_store_benchmark_free(d->autocache->benchmark);
-    cw_cache_rates_fini(&d->autocache->cache);
+    cw_store_speeds_free(d->autocache);
     cw_profiles_free(d->autocache);
     cw_mem_free(cw_steal(&d->autocache));
-}
-
-static bool is_benchmarking(struct cw_autocache_service *service, const char *url, int64_t now)
-{
-    const struct cw_store_benchmark_result *result = cw_store_benchmark_result(service->benchmark);
-    if (!result)
-        return now - service->benchmark_ms < BENCHMARK_WAIT_MS;
-    if (result->points_n == 0 && now - service->benchmark_ms > BENCHMARK_RETRY_MS) {
-        cw_log_debug(CW_LOG_MOD, "the speed of the cache's store could not be measured: %s",
-                     result->err.msg);
-        cw_store_benchmark_free(service->benchmark);
-        service->benchmark = cw_store_benchmark_start(url);
-        service->benchmark_ms = now;
-    }
-    return false;
 }
 
 void cw_autocache_worker_gone(struct cw_worker *worker)
 {
     if (worker->d->autocache)
-        cw_cache_rates_forget(&worker->d->autocache->cache, worker->id);
+        cw_store_speeds_forget(worker);
 }
 
 /* ---- reports of workers ---- */
@@ -63,7 +43,7 @@ void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
     struct cw_dispatcher *d = worker->d;
     if (!d->autocache)
         return;
-    cw_cache_rates_add(&d->autocache->cache, worker->id, worker->threads, progress, cw_clock_ms());
+    cw_store_speeds_add(worker, progress, cw_clock_ms());
     size_t near = 0;
     for (size_t i = 0; i < progress->n_counts; i++) {
         const Cachew__V1__NodeCounts *counts = progress->counts[i];
@@ -83,13 +63,19 @@ void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
 struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
 {
     struct cw_dispatcher *d = job->d;
-    if (job->autocache || !d->autocache || !job->info || job->info->n_cacheable == 0 ||
-        job->info->n_cacheable != job->graph->n_nodes ||
+    /* Its cache was detached: what was measured with it is of no use to another one. */
+    if (job->autocache && job->autocache->cache_id != (job->cache ? job->cache->id : UINT64_MAX)) {
+        cw_autocache_free(job);
+        cw_job_set_cached_node(job, NULL);
+    }
+    if (job->autocache || !job->cache || !d->autocache || !job->info ||
+        job->info->n_cacheable == 0 || job->info->n_cacheable != job->graph->n_nodes ||
         job->info->n_cacheable > CW_POLICY_NODES_MAX)
         return job->autocache;
     struct cw_autocache_job *decider = CW_NEW(struct cw_autocache_job);
     struct cw_err err = {0};
     decider->job = job;
+    decider->cache_id = job->cache->id;
     decider->option =
         job->options->autocache[0] != '\0' ? job->options->autocache : d->options.autocache;
     decider->current = CW_POLICY_NONE;
@@ -188,7 +174,7 @@ static int ask_policy(struct cw_autocache_job *decider, int64_t now, struct cw_e
     decider->ask_due = false;
     decider->last_asked_ms = now;
     cw_autocache_view_init(decider, &view);
-    if (is_benchmarking(decider->job->d->autocache, decider->job->d->options.cache_store, now))
+    if (cw_store_is_benchmarking(decider->job->cache, now))
         view.s.elements_measured = 0;
     int rc = decider->policy->decide(&view.s, decider->argument, &decision, err);
     if (rc < 0)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* At which node the elements of a job are cached: this module asks policies (policies/policy.h),
- * carries out what they say, and remembers it. This is the face of autocache/. Without a store
- * nothing is to be decided, and none of this exists.
+ * carries out what they say, and remembers it. This is the face of autocache/. For a job without a
+ * cache nothing is to be decided.
  *
  *   autocache.c          when a policy is asked, and what happens with its answer
  *   snapshot.c           what a policy is shown of the job and of the catalogue
+ *   store_speed.c        what is known of the speed of each cache's store
  *   cache_rates.c        how fast workers read and write the cache
  *   store_benchmark.c    how fast the store is, measured once
  *   epoch_timing.c       how long epochs take
@@ -17,9 +18,19 @@
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/model/model.h"
 
+/* What is known of the speed of one cache's store. */
+struct cw_autocache_store_speed {
+    struct cw_autocache_store_speed *next;
+    uint64_t cache_id;
+    struct cw_cache_rates rates;
+    struct cw_store_benchmark *benchmark;
+    int64_t benchmark_ms;
+};
+
 /* The automatic caching of one job: what it has measured, and its last decision. */
 struct cw_autocache_job {
     struct cw_job *job;
+    uint64_t cache_id; /* Of the job's cache. */
     const struct cw_autocache_policy *policy;
     const char *argument; /* The part of the option's text that follows the policy's name. */
     const char *option;
@@ -53,16 +64,14 @@ struct cw_autocache_job {
 };
 
 struct cw_autocache_service { /* The automatic caching of all jobs of a dispatcher. */
-    struct cw_cache_rates cache;
-    struct cw_store_benchmark *benchmark;
-    int64_t benchmark_ms;
+    struct cw_autocache_store_speed *stores;
+    bool benchmarks; /* Stores are measured, from cw_autocache_start on. */
     /* The profiles of pipelines: TENANT/FINGERPRINT -> struct cw_profile. */
     struct cw_strmap profiles;
 };
 
 /* ---- autocache.c ---- */
-/* Creates the service. The function is called before the state is loaded, and does nothing without
- * a store. */
+/* Creates the service. The function is called before the state is loaded. */
 void cw_autocache_open(struct cw_dispatcher *d);
 void cw_autocache_start(struct cw_dispatcher *d);
 void cw_autocache_close(struct cw_dispatcher *d);

@@ -10,6 +10,16 @@
  * it. */
 bool cw_autocache_detect_changes(struct cw_autocache_job *decider, int64_t now);
 
+/* ---- store_speed.c ---- */
+/* Returns what is known of the cache's store; the first call begins a benchmark of it. */
+struct cw_autocache_store_speed *cw_store_speed_of(const struct cw_cache_service *cache);
+/* Whether a decision should wait for the benchmark. */
+bool cw_store_is_benchmarking(const struct cw_cache_service *cache, int64_t now_ms);
+void cw_store_speeds_add(const struct cw_worker *worker, const Cachew__V1__Progress *progress,
+                         int64_t now_ms);
+void cw_store_speeds_forget(const struct cw_worker *worker);
+void cw_store_speeds_free(struct cw_autocache_service *service);
+
 /* ---- snapshot.c ---- */
 /* Returns how many records of the node are in the cache. */
 double cw_autocache_cached_records(const struct cw_job *job, size_t node);

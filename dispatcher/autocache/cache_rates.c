@@ -102,14 +102,14 @@ static void add_up(struct cw_cache_rates *cache, int64_t now_ms)
     learn(&cache->write_bytes_s, &cache->write_seen, write, write_limited);
 }
 
-void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t worker_id, uint32_t threads,
-                        const Cachew__V1__Progress *progress, int64_t now_ms)
+void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t cache_id,
+                        const struct cw_worker *worker, const Cachew__V1__Progress *progress,
+                        int64_t now_ms)
 {
-    if (!progress->store)
-        return;
-    struct worker_rate *rate = value_of(&cache->workers, worker_id, sizeof(*rate));
+    struct worker_rate *rate = value_of(&cache->workers, worker->id, sizeof(*rate));
     for (size_t i = 0; i < progress->n_cache; i++)
-        add_key(cache, rate, worker_id, progress->cache[i]);
+        if (progress->cache[i]->cache == cache_id)
+            add_key(cache, rate, worker->id, progress->cache[i]);
     double ms = (double)(now_ms - rate->since_ms);
     if (ms < WINDOW_MS)
         return;
@@ -117,7 +117,8 @@ void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t worker_id, uint32
     rate->rate = (struct cw_cache_rate){
         .read_bytes_s = rate->read_bytes / ms * 1e3,
         .write_bytes_s = rate->write_bytes / ms * 1e3,
-        .read_limited = rate->read_bytes > 0 && rate->wait_ns > LIMITED_SHARE * ms * 1e6 * threads,
+        .read_limited =
+            rate->read_bytes > 0 && rate->wait_ns > LIMITED_SHARE * ms * 1e6 * worker->threads,
         .write_limited = rate->write_bytes > 0 && rate->lost > 0,
         .at_ms = now_ms,
     };

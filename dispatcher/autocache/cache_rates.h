@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast workers read and write caches, summed over workers. A worker sends totals; differences
+/* How fast workers read and write a cache, summed over workers. A worker sends totals; differences
  * of totals are added up here, so workers may come, go and begin again at zero. */
 #ifndef CW_DISPATCHER_AUTOCACHE_CACHE_RATES_H
 #define CW_DISPATCHER_AUTOCACHE_CACHE_RATES_H
 
 #include "dispatcher/model/node_counters.h"
+
+struct cw_worker;
 
 /* The rates at which one worker used the cache, during its last second of use. */
 struct cw_cache_rate {
@@ -25,9 +27,10 @@ struct cw_cache_rates {
     struct cw_map workers; /* Worker id -> struct worker_rate. */
 };
 void cw_cache_rates_fini(struct cw_cache_rates *cache);
-/* Adds what a worker has reported of its caches. threads: the number of its threads. */
-void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t worker_id, uint32_t threads,
-                        const Cachew__V1__Progress *progress, int64_t now_ms);
+/* Adds what a worker has reported of one cache. */
+void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t cache_id,
+                        const struct cw_worker *worker, const Cachew__V1__Progress *progress,
+                        int64_t now_ms);
 /* Forgets the rates of a worker that is gone. */
 void cw_cache_rates_forget(struct cw_cache_rates *cache, uint64_t worker_id);
 /* Fills in the thread time of reading, as measured or assumed, and the bandwidths. `assumed` is set

@@ -34,7 +34,8 @@ static void note_length(struct cw_autocache_job *decider, double ns)
 {
     if (decider->current == CW_POLICY_NONE)
         decider->compute_ns = mean(decider->compute_ns, ns);
-    else if (decider->cached_at_begin >= FULL_SHARE && !decider->job->d->cache->unavailable)
+    else if (decider->cached_at_begin >= FULL_SHARE && decider->job->cache &&
+             !decider->job->cache->unavailable)
         decider->node_ns[decider->current] = mean(decider->node_ns[decider->current], ns);
     else
         return;

@@ -27,7 +27,7 @@ static struct cw_catalogue_key *key_of(const struct cw_job *job, size_t node)
     const Cachew__V1__Cacheable *c = job->info->cacheable[node];
     if (c->why_not[0] != '\0' || !cw_wire_hash_from(c->key, &hash))
         return NULL;
-    return cw_catalogue_find(job->d->cache->catalogue, cw_job_tenant(job), hash);
+    return job->cache ? cw_catalogue_find(job->cache->catalogue, cw_job_tenant(job), hash) : NULL;
 }
 
 double cw_autocache_cached_records(const struct cw_job *job, size_t node)
@@ -137,7 +137,7 @@ static void fill_inputs(const struct cw_job *job, struct cw_autocache_view *view
 /* Returns the free bytes, including those of keys that nobody reads, which would be evicted. */
 static double free_bytes(const struct cw_job *job)
 {
-    struct cw_cache_service *cache = job->d->cache;
+    struct cw_cache_service *cache = job->cache;
     uint64_t limit = cw_cache_limit(cache);
     const struct cw_catalogue *catalogue = cache->catalogue;
     const struct cw_catalogue_tenant *tenant =
@@ -166,10 +166,9 @@ static double free_bytes(const struct cw_job *job)
 
 static void fill_store(const struct cw_autocache_job *decider, struct cw_autocache_snapshot *s)
 {
-    const struct cw_autocache_service *service = decider->job->d->autocache;
-    const struct cw_store_benchmark_result *benchmark =
-        cw_store_benchmark_result(service->benchmark);
-    cw_cache_rates_read(&service->cache, s->workers, benchmark ? benchmark->read_bytes_s : 0,
+    const struct cw_autocache_store_speed *speed = cw_store_speed_of(decider->job->cache);
+    const struct cw_store_benchmark_result *benchmark = cw_store_benchmark_result(speed->benchmark);
+    cw_cache_rates_read(&speed->rates, s->workers, benchmark ? benchmark->read_bytes_s : 0,
                         &s->store);
     s->store.free_bytes = free_bytes(decider->job);
     if (benchmark && benchmark->points_n > 0) {

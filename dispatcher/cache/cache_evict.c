@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quotas: when a tenant, or all together, use 95 % of what they may, the policy says which chunks
- * are evicted until 85 % are used. Chunks that running jobs read are evicted only as far as the
+/* Quotas: when a tenant, or all together, use 95 % of what they may (or another watermark of a named
+ * cache), the policy says which chunks are evicted until 85 % are used. Chunks that running jobs read are evicted only as far as the
  * quota itself demands, since writing a chunk in the place of one that is needed as much would be
  * wasted work. When only such chunks are left, nothing more is written.
  *
@@ -178,6 +178,10 @@ static void record(struct cw_cache_service *cache, const struct cw_catalogue_ten
         cw_str_add_json(&inputs, tenant->name, strlen(tenant->name));
     else
         cw_str_add(&inputs, "null");
+    if (cache->id != 0) {
+        cw_str_add(&inputs, ",\"cache\":");
+        cw_str_add_json(&inputs, cache->name, strlen(cache->name));
+    }
     cw_str_addf(&inputs, ",\"chunks\":%zu,\"freed\":%llu,\"bytes\":%llu,\"limit\":%llu}", chunks,
                 (unsigned long long)freed, (unsigned long long)bytes, (unsigned long long)limit);
     cw_autofree char *choice = cw_mem_printf("%zu chunk%s, %llu bytes", chunks,
@@ -185,7 +189,12 @@ static void record(struct cw_cache_service *cache, const struct cw_catalogue_ten
     cw_autofree char *reason =
         cw_mem_printf("%llu of %llu bytes %s%s were used: these are worth the least.",
                       (unsigned long long)bytes, (unsigned long long)limit,
-                      tenant ? "of tenant " : "of the cache", tenant ? tenant->name : "");
+                      tenant           ? "of tenant "
+                      : cache->id != 0 ? "of cache "
+                                       : "of the cache",
+                      tenant           ? tenant->name
+                      : cache->id != 0 ? cache->name
+                                       : "");
     const struct cw_state_decision row = {.kind = "evict",
                                           .policy = cache->catalogue->evict->name,
                                           .choice = choice,
@@ -199,7 +208,7 @@ static uint64_t evict(struct cw_cache_service *cache, const struct cw_catalogue_
 {
     struct cw_catalogue *catalogue = cache->catalogue;
     const struct cw_catalogue_pick pick = {.tenant = tenant,
-                                           .bytes = cw_catalogue_excess(bytes, limit),
+                                           .bytes = cw_catalogue_excess(catalogue, bytes, limit),
                                            .wall_ms = cw_clock_wall_ms()};
     struct cw_catalogue_chunk **chunks;
     uint64_t freed = 0;
@@ -220,11 +229,11 @@ static bool enforce(struct cw_cache_service *cache, const struct cw_catalogue_te
                     uint64_t limit)
 {
     const uint64_t *bytes = tenant ? &tenant->bytes : &cache->catalogue->bytes;
-    if (limit == UINT64_MAX || cw_catalogue_excess(*bytes, limit) == 0)
+    if (limit == UINT64_MAX || cw_catalogue_excess(cache->catalogue, *bytes, limit) == 0)
         return false;
     cw_cache_count_readers(cache);
     evict(cache, tenant, *bytes, limit);
-    return cw_catalogue_excess(*bytes, limit) > 0;
+    return cw_catalogue_excess(cache->catalogue, *bytes, limit) > 0;
 }
 
 static void set_full(bool *full, bool now, const char *tenant, bool *ret_changed)

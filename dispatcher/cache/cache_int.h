@@ -5,6 +5,13 @@
 
 #include "dispatcher/cache/cache.h"
 
+/* ---- named_caches.c ---- */
+/* Whether the name is that of the default cache, "" or "default". */
+bool cw_cache_is_default(const char *name);
+/* Returns the row of a named cache in state.db, which borrows. */
+struct cw_state_cache cw_cache_row(const struct cw_cache_service *cache);
+void cw_cache_store_row(struct cw_cache_service *cache);
+
 /* ---- cache_plans.c ---- */
 /* Recomputes how all jobs use the cache, as cw_job_cache_changed does for one job. */
 void cw_cache_jobs_changed(struct cw_cache_service *cache);

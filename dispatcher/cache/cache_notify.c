@@ -15,6 +15,7 @@ static void send_names(struct cw_worker *worker, const struct cw_catalogue_key *
     cw_wire_hash_to(key->key, bytes);
     chunks->key = (ProtobufCBinaryData){sizeof(bytes), bytes};
     chunks->tenant = (char *)(uintptr_t)key->tenant->name;
+    chunks->cache = key->catalogue->cache_id;
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS;
     command.cache_chunks = chunks;
@@ -51,9 +52,16 @@ static bool is_subscribed(const struct cw_worker *worker, const struct cw_catalo
     return false;
 }
 
+bool cw_cache_is_known_to(const struct cw_cache_service *cache, const struct cw_worker *worker)
+{
+    return !cache || cache->id == 0 || worker->named_caches;
+}
+
 void cw_cache_subscribe(struct cw_share *share)
 {
     struct cw_worker *worker = share->worker;
+    if (!cw_cache_is_known_to(share->job->cache, worker))
+        return;
     for (size_t i = 0; i < share->job->cache_uses_n; i++) {
         struct cw_catalogue_key *key = share->job->cache_uses[i].key;
         if (is_subscribed(worker, key))
@@ -138,6 +146,28 @@ static void notify(struct cw_catalogue_key *key)
     key->notify_due = false;
 }
 
+static void forget_key(struct cw_worker *worker, const struct cw_catalogue_key *key)
+{
+    for (size_t i = 0; i < worker->cache_keys_n; i++) {
+        if (worker->cache_keys[i] != key)
+            continue;
+        worker->cache_keys[i] = worker->cache_keys[--worker->cache_keys_n];
+        return;
+    }
+}
+
+void cw_cache_unsubscribe_all(struct cw_cache_service *cache)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&cache->catalogue->keys, &i, &name, &value);) {
+        struct cw_catalogue_key *key = value;
+        for (size_t k = 0; k < key->subscribers_n; k++)
+            forget_key(key->subscribers[k], key);
+        key->subscribers_n = 0;
+    }
+}
+
 void cw_cache_notify_all(struct cw_cache_service *cache)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
@@ -157,4 +187,7 @@ void cw_cache_worker_gone(struct cw_worker *worker)
     worker->cache_keys_n = worker->cache_keys_cap = 0;
     if (worker->store_state)
         cachew__v1__store_state__free_unpacked(cw_steal(&worker->store_state), NULL);
+    for (struct cw_cache_service *cache = worker->d->caches; cache; cache = cache->next)
+        cw_mem_free(cw_map_remove(&cache->away, worker->id));
+    cw_leaving_worker_gone(worker);
 }

@@ -16,11 +16,11 @@ static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
 /* Returns how the job should use the cache now. */
 static struct cw_cache_use *compute_uses(struct cw_job *job, size_t *ret_n)
 {
-    struct cw_cache_service *cache = job->d->cache;
+    struct cw_cache_service *cache = job->cache;
     const Cachew__V1__PlanInfo *info = job->info;
     struct cw_cache_use *uses = CW_NEW_ARRAY(struct cw_cache_use, info->n_cacheable + 1);
     size_t n = 0;
-    for (size_t i = 0; i < info->n_cacheable; i++) {
+    for (size_t i = 0; cache && i < info->n_cacheable; i++) {
         struct cw_hash hash;
         if (!is_used(job, info->cacheable[i], &hash))
             continue;
@@ -61,13 +61,31 @@ static void set_uses(struct cw_job *job, struct cw_cache_use *uses, size_t n)
     job->cache_uses_n = n;
 }
 
-Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n)
+Cachew__V1__CacheStore *cw_job_cache_store(const struct cw_job *job, Cachew__V1__CacheStore *store)
+{
+    const struct cw_cache_service *cache = job->cache;
+    if (cache == job->d->cache)
+        return NULL;
+    cachew__v1__cache_store__init(store);
+    if (!cache)
+        return store;
+    store->url = cache->url;
+    store->chunk_bytes = job->d->options.cache_chunk_bytes;
+    store->level = job->d->options.cache_level;
+    store->source_bytes = cache->source_quota;
+    store->id = cache->id;
+    store->name = cache->name;
+    return store;
+}
+
+Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, const struct cw_worker *worker,
+                                         size_t *ret_n)
 {
     struct item {
         Cachew__V1__CacheUse use;
         uint8_t key[CW_WIRE_HASH_BYTES];
     };
-    size_t n = job->cache_uses_n;
+    size_t n = cw_cache_is_known_to(job->cache, worker) ? job->cache_uses_n : 0;
     char *block = cw_mem_new_array(n + 1, sizeof(Cachew__V1__CacheUse *) + sizeof(struct item));
     Cachew__V1__CacheUse **list = (Cachew__V1__CacheUse **)(void *)block;
     struct item *items = (struct item *)(void *)(block + (n + 1) * sizeof(Cachew__V1__CacheUse *));
@@ -88,8 +106,9 @@ Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n
 static void send_plans(struct cw_job *job)
 {
     Cachew__V1__CachePlan plan = CACHEW__V1__CACHE_PLAN__INIT;
+    Cachew__V1__CacheStore store;
     plan.job_id = job->id;
-    plan.cache = cw_job_cache_uses(job, &plan.n_cache);
+    plan.store = cw_job_cache_store(job, &store);
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_CACHE_PLAN;
     command.cache_plan = &plan;
@@ -97,15 +116,16 @@ static void send_plans(struct cw_job *job)
         if (!share->spec_sent)
             continue;
         cw_cache_subscribe(share);
+        plan.cache = cw_job_cache_uses(job, share->worker, &plan.n_cache);
         cw_worker_send(share->worker, &command);
+        cw_mem_free(plan.cache);
         cw_cache_unsubscribe(share->worker);
     }
-    cw_mem_free(plan.cache);
 }
 
 void cw_job_cache_changed(struct cw_job *job)
 {
-    if (!job->d->cache || !job->info)
+    if (!job->info)
         return;
     size_t n = 0;
     struct cw_cache_use *uses = compute_uses(job, &n);
@@ -113,6 +133,19 @@ void cw_job_cache_changed(struct cw_job *job)
     set_uses(job, uses, n);
     if (!same)
         send_plans(job);
+}
+
+void cw_job_set_cache(struct cw_job *job, struct cw_cache_service *cache)
+{
+    if (job->cache == cache)
+        return;
+    job->cache = cache;
+    if (!job->info)
+        return;
+    size_t n = 0;
+    struct cw_cache_use *uses = compute_uses(job, &n);
+    set_uses(job, uses, n);
+    send_plans(job);
 }
 
 void cw_job_set_cached_node(struct cw_job *job, const char *node)
@@ -126,6 +159,8 @@ void cw_job_set_cached_node(struct cw_job *job, const char *node)
 
 void cw_job_cache_fini(struct cw_job *job)
 {
+    if (job->cache && cw_cache_is_user(job->cache, job, cw_clock_ms()))
+        job->cache->used_ms = cw_clock_wall_ms();
     set_uses(job, NULL, 0);
     cw_mem_free(cw_steal(&job->cached_node));
 }
@@ -133,7 +168,8 @@ void cw_job_cache_fini(struct cw_job *job)
 void cw_cache_jobs_changed(struct cw_cache_service *cache)
 {
     for (struct cw_job *job = cache->d->jobs; job; job = job->next)
-        cw_job_cache_changed(job);
+        if (job->cache == cache)
+            cw_job_cache_changed(job);
 }
 
 void cw_cache_count_readers(struct cw_cache_service *cache)
@@ -144,7 +180,7 @@ void cw_cache_count_readers(struct cw_cache_service *cache)
         ((struct cw_catalogue_key *)value)->readers = 0;
     for (const struct cw_job *job = cache->d->jobs; job; job = job->next) {
         bool runs = job->status == CW_JOB_RUNNING && job->no_client_ms == 0;
-        for (size_t i = 0; runs && i < job->cache_uses_n; i++)
+        for (size_t i = 0; runs && job->cache == cache && i < job->cache_uses_n; i++)
             job->cache_uses[i].key->readers++;
     }
 }

@@ -123,12 +123,19 @@ static void on_store(struct cw_cache_service *cache, struct cw_worker *worker,
 {
     if (state->lost_why[0] != '\0')
         snprintf(cache->lost_why, sizeof(cache->lost_why), "%s", state->lost_why);
-    bool was_away = worker->store_state && worker->store_state->away;
+    char *was_away = cw_map_remove(&cache->away, worker->id);
+    if (state->away)
+        (void)cw_map_set(&cache->away, worker->id, cw_mem_strdup(state->why));
     if (state->away && !was_away)
-        cw_log_warn(CW_LOG_MOD, "worker=%s cannot reach the cache's store, it computes instead: %s",
-                    worker->address, state->why);
+        cw_log_warn(CW_LOG_MOD,
+                    "worker=%s cannot reach the store of cache %s, it computes instead: %s",
+                    worker->address, cache->name, state->why);
     else if (!state->away && was_away)
-        cw_log_info(CW_LOG_MOD, "worker=%s can reach the cache's store again", worker->address);
+        cw_log_info(CW_LOG_MOD, "worker=%s can reach the store of cache %s again", worker->address,
+                    cache->name);
+    cw_mem_free(was_away);
+    if (cache->id != 0)
+        return;
     if (worker->store_state)
         cachew__v1__store_state__free_unpacked(worker->store_state, NULL);
     struct cw_buf *packed = cw_wire_pack(&state->base);
@@ -159,12 +166,12 @@ static void log_lost(struct cw_cache_service *cache)
 
 void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
-    struct cw_cache_service *cache = worker->d->cache;
-    if (!cache)
-        return;
+    struct cw_dispatcher *d = worker->d;
+    struct cw_cache_service *cache;
     for (size_t i = 0; i < progress->n_cache_events; i++) {
         const Cachew__V1__CacheEvent *event = progress->cache_events[i];
-        if (!may_report(worker, event->name))
+        cache = cw_cache_by_id(d, event->cache);
+        if (!cache || !may_report(worker, event->name))
             continue;
         if (event->kind == CACHEW__V1__CACHE_EVENT__KIND__WRITTEN)
             on_written(cache, event);
@@ -172,9 +179,16 @@ void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *
             on_bad(cache, worker, event);
     }
     for (size_t i = 0; i < progress->n_cache; i++)
-        on_counts(cache, worker, progress->cache[i]);
-    if (progress->store)
-        on_store(cache, worker, progress->store);
-    log_lost(cache);
+        if ((cache = cw_cache_by_id(d, progress->cache[i]->cache)) != NULL)
+            on_counts(cache, worker, progress->cache[i]);
+    if (progress->store && d->cache)
+        on_store(d->cache, worker, progress->store);
+    for (size_t i = 0; i < progress->n_named_stores; i++)
+        if ((cache = cw_cache_by_id(d, progress->named_stores[i]->cache)) != NULL && cache->id != 0)
+            on_store(cache, worker, progress->named_stores[i]);
+    for (size_t i = 0; i < progress->n_caches_left; i++)
+        cw_leaving_confirmed(worker, progress->caches_left[i]);
+    for (cache = d->caches; cache; cache = cache->next)
+        log_lost(cache);
     cw_fault_point("dispatcher.cache_event");
 }

@@ -25,14 +25,30 @@ static uint64_t tenant_quota(void *dispatcher, const char *name)
     return quota == CW_NO_LIMIT ? 0 : quota;
 }
 
+static struct cw_cache_service *cache_new(struct cw_dispatcher *d, const char *name,
+                                          const char *url, uint64_t quota)
+{
+    struct cw_cache_service *cache = CW_NEW(struct cw_cache_service);
+    cache->d = d;
+    cache->name = cw_mem_strdup(name);
+    cache->url = cw_mem_strdup(url);
+    cache->catalogue = cw_catalogue_new(d->options.cache_evict, quota);
+    struct cw_cache_service **at = &d->caches;
+    while (*at)
+        at = &(*at)->next;
+    *at = cache;
+    return cache;
+}
+
 void cw_cache_service_open(struct cw_dispatcher *d)
 {
     const struct cw_options *options = &d->options;
     if (!options->cache_store)
         return;
-    struct cw_cache_service *cache = CW_NEW(struct cw_cache_service);
-    cache->d = d;
-    cache->catalogue = cw_catalogue_new(options->cache_evict, options->cache_quota);
+    struct cw_cache_service *cache =
+        cache_new(d, "default", options->cache_store, options->cache_quota);
+    cache->tenant = cw_mem_strdup("");
+    cache->source_quota = options->source_cache_quota;
     cache->catalogue->tenant_quota = tenant_quota;
     cache->catalogue->tenant_quota_arg = d;
     const char *name;
@@ -43,11 +59,27 @@ void cw_cache_service_open(struct cw_dispatcher *d)
     d->cache = cache;
 }
 
+/* Quotas of tenants are about the default cache: a named one has its own. */
+struct cw_cache_service *cw_cache_new_named(struct cw_dispatcher *d,
+                                            const struct cw_state_cache *row)
+{
+    struct cw_cache_service *cache = cache_new(d, row->name, row->url, row->quota);
+    cache->id = cache->catalogue->cache_id = row->id;
+    cache->tenant = cw_mem_strdup(row->tenant);
+    cache->source_quota = row->source_quota;
+    cache->created_ms = row->created_ms;
+    cache->used_ms = cache->used_stored_ms = row->used_ms;
+    cache->catalogue->high = (uint64_t)row->high;
+    cache->catalogue->low = (uint64_t)row->low;
+    return cache;
+}
+
 /* ---- rows of state.db ---- */
 
 static void store_row(struct cw_state *state, const struct cw_catalogue_key *key)
 {
     const struct cw_state_cache_key row = {
+        .cache = key->catalogue->cache_id,
         .tenant = key->tenant->name,
         .key = key->text,
         .pipeline = key->pipeline,
@@ -86,7 +118,7 @@ static void store_rows(struct cw_cache_service *cache, int64_t now)
         if (key->chunks_n > 0 || key->pinned || key->holders > 0)
             store_row(cache->d->state, key);
         else
-            cw_state_remove_cache_key(cache->d->state, key->tenant->name, key->text);
+            cw_state_remove_cache_key(cache->d->state, cache->id, key->tenant->name, key->text);
         (void)cw_catalogue_drop_key(key);
     }
 }
@@ -136,10 +168,12 @@ static void set_unavailable(struct cw_cache_service *cache, bool unavailable, co
         return;
     cache->unavailable = unavailable;
     if (unavailable)
-        cw_log_warn(CW_LOG_MOD, "the cache's store is unavailable, jobs compute instead: %s", why);
+        cw_log_warn(CW_LOG_MOD,
+                    "the store of cache %s is unavailable, its jobs compute instead: %s",
+                    cache->name, why);
     else
-        cw_log_info(CW_LOG_MOD, "the cache's store is available again: %s",
-                    cache->d->options.cache_store);
+        cw_log_info(CW_LOG_MOD, "the store of cache %s is available again: %s", cache->name,
+                    cache->url);
     /* When the store is available again, its contents may have changed. */
     cache->due.listing = true;
     cw_cache_jobs_changed(cache);
@@ -184,9 +218,9 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
     if (result->rc == 0) {
         removed = cw_catalogue_scan_end(cache->catalogue);
         cw_log_info(CW_LOG_MOD,
-                    "the cache has %llu chunks of %llu bytes: %llu were not known, %llu are gone "
+                    "cache %s has %llu chunks of %llu bytes: %llu were not known, %llu are gone "
                     "(%llu other files)",
-                    (unsigned long long)cache->catalogue->chunks_n,
+                    cache->name, (unsigned long long)cache->catalogue->chunks_n,
                     (unsigned long long)cache->catalogue->bytes,
                     (unsigned long long)cache->scan_added, (unsigned long long)removed,
                     (unsigned long long)cache->scan_strange);
@@ -195,7 +229,7 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
         cache->scan_ms =
             cw_clock_ms() + (is_unavailable(result->rc) ? RETRY_AWAY_MS : RETRY_FAILED_MS);
         if (!is_unavailable(result->rc))
-            cw_log_warn(CW_LOG_MOD, "the cache cannot be listed, it is tried again: %s",
+            cw_log_warn(CW_LOG_MOD, "cache %s cannot be listed, it is tried again: %s", cache->name,
                         result->err.msg);
     }
     answer_listed(cache, result->rc, result->err.msg, removed, false);
@@ -244,6 +278,7 @@ static void on_tick(void *arg)
         cw_catalogue_forget_silent(cache->catalogue, now, SILENT_MS);
         cw_cache_forget_deletes(cache, now);
     }
+    cw_cache_store_use(cache, false);
     if (now >= cache->space_ms) {
         cache->space_ms = now + SPACE_MS;
         cw_cache_io_space(cache->store);
@@ -270,30 +305,26 @@ static void wake(struct cw_cache_service *cache)
 
 bool cw_cache_awaits_listing(const struct cw_job *job, int64_t now_ms)
 {
-    const struct cw_cache_service *cache = job->d->cache;
+    const struct cw_cache_service *cache = job->cache;
     return cache && !cache->listed && job->cache_uses_n > 0 &&
            now_ms < cache->listing_wait_until_ms;
 }
 
 void cw_cache_cycle_end(struct cw_dispatcher *d)
 {
-    struct cw_cache_service *cache = d->cache;
-    if (!cache)
-        return;
-    cw_cache_enforce_quotas(cache);
-    cw_cache_notify_all(cache);
-    cw_cache_send_deletes(cache);
-    store_rows(cache, cw_clock_ms());
-    wake(cache);
+    for (struct cw_cache_service *cache = d->caches; cache; cache = cache->next) {
+        cw_cache_enforce_quotas(cache);
+        cw_cache_notify_all(cache);
+        cw_cache_send_deletes(cache);
+        store_rows(cache, cw_clock_ms());
+        wake(cache);
+    }
 }
 
-void cw_cache_service_start(struct cw_dispatcher *d)
+void cw_cache_begin(struct cw_cache_service *cache)
 {
-    struct cw_cache_service *cache = d->cache;
-    if (!cache)
-        return;
-    cache->timer = cw_timer_new(d->loop, on_tick, cache);
-    cache->store = cw_cache_io_open(d->loop, d->options.cache_store, on_result, cache);
+    cache->timer = cw_timer_new(cache->d->loop, on_tick, cache);
+    cache->store = cw_cache_io_open(cache->d->loop, cache->url, on_result, cache);
     cw_cache_jobs_changed(cache);
     cache->listing_wait_until_ms = cw_clock_ms() + FIRST_LIST_MS;
     cw_cache_list(cache);
@@ -301,38 +332,87 @@ void cw_cache_service_start(struct cw_dispatcher *d)
     wake(cache);
 }
 
+void cw_cache_service_start(struct cw_dispatcher *d)
+{
+    for (struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
+        cw_cache_begin(cache);
+    cw_leaving_start(d);
+}
+
+static void answer_all(struct cw_cache_service *cache, const char *why)
+{
+    cw_cache_answer_deletes(cache, CW_E_UNAVAILABLE, why);
+    answer_listed(cache, CW_E_UNAVAILABLE, why, 0, true);
+}
+
 void cw_cache_service_stop(struct cw_dispatcher *d)
 {
-    static const char why[] = "the dispatcher is stopping";
-    if (!d->cache)
-        return;
-    cw_cache_answer_deletes(d->cache, CW_E_UNAVAILABLE, why);
-    answer_listed(d->cache, CW_E_UNAVAILABLE, why, 0, true);
+    for (struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
+        answer_all(cache, "the dispatcher is stopping");
 }
 
 void cw_cache_service_close(struct cw_dispatcher *d)
 {
-    struct cw_cache_service *cache = d->cache;
-    if (!cache)
-        return;
-    cache->rows_ms = 0;
-    store_rows(cache, INT64_MAX);
-    cw_timer_free(cw_steal(&cache->timer));
+    for (struct cw_cache_service *cache = d->caches; cache; cache = cache->next) {
+        cache->rows_ms = 0;
+        store_rows(cache, INT64_MAX);
+        cw_cache_store_use(cache, true);
+        cw_timer_free(cw_steal(&cache->timer));
+        cw_cache_io_close(cache->store);
+    }
+    cw_leaving_close(d);
+}
+
+/* The object of its I/O is freed by whoever calls, when no result can come any more. */
+static void cache_free(struct cw_cache_service *cache)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &value);)
+        cw_mem_free(value);
+    cw_strmap_fini(&cache->pending_deletes);
+    cw_catalogue_names_clear(&cache->unsent_deletes);
+    cw_catalogue_free(cache->catalogue);
+    cw_map_fini_free(&cache->away);
+    for (struct cw_cache_source *source; (source = cache->sources) != NULL;) {
+        cache->sources = source->next;
+        cw_mem_free(source->source);
+        cw_mem_free(source);
+    }
+    cw_mem_free(cache->name);
+    cw_mem_free(cache->url);
+    cw_mem_free(cache->tenant);
+    cw_mem_free(cache);
+}
+
+static void free_io(void *arg)
+{
+    cw_cache_io_free(arg);
+}
+
+void cw_cache_end(struct cw_cache_service *cache, const char *why)
+{
+    struct cw_dispatcher *d = cache->d;
+    struct cw_cache_service **at = &d->caches;
+    while (*at != cache)
+        at = &(*at)->next;
+    *at = cache->next;
+    answer_all(cache, why);
+    cw_cache_unsubscribe_all(cache);
+    cw_timer_free(cache->timer);
     cw_cache_io_close(cache->store);
+    /* Results that its threads have posted come before this call. */
+    cw_loop_post(d->loop, free_io, cache->store);
+    cache_free(cache);
 }
 
 void cw_cache_service_free(struct cw_dispatcher *d)
 {
-    struct cw_cache_service *cache = d->cache;
-    if (!cache)
-        return;
-    cw_cache_io_free(cache->store);
-    const char *name;
-    void *pending;
-    for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &pending);)
-        cw_mem_free(pending);
-    cw_strmap_fini(&cache->pending_deletes);
-    cw_catalogue_names_clear(&cache->unsent_deletes);
-    cw_catalogue_free(cache->catalogue);
-    cw_mem_free(cw_steal(&d->cache));
+    for (struct cw_cache_service *cache; (cache = d->caches) != NULL;) {
+        d->caches = cache->next;
+        cw_cache_io_free(cache->store);
+        cache_free(cache);
+    }
+    d->cache = NULL;
+    cw_leaving_free(d);
 }

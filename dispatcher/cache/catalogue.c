@@ -16,6 +16,8 @@ struct cw_catalogue *cw_catalogue_new(const struct cw_evict_policy *evict, uint6
     struct cw_catalogue *catalogue = CW_NEW(struct cw_catalogue);
     catalogue->evict = evict;
     catalogue->quota = quota;
+    catalogue->high = CW_CATALOGUE_HIGH;
+    catalogue->low = CW_CATALOGUE_LOW;
     return catalogue;
 }
 

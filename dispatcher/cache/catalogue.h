@@ -82,11 +82,14 @@ struct cw_catalogue_key {
 };
 
 struct cw_catalogue {
+    uint64_t cache_id;        /* The id of the named cache; 0: the default one. */
     struct cw_strmap tenants; /* All tenants: name -> tenant. */
     struct cw_strmap keys;    /* All keys: TENANT/KEY -> key. */
     struct cw_strmap chunks;  /* All chunks: name -> chunk. */
     const struct cw_evict_policy *evict;
     uint64_t quota; /* The quota of the whole cache; 0 if only the store's size limits it. */
+    /* Watermarks, as percent of a quota: at the high one eviction begins, down to the low one. */
+    uint64_t high, low;
     /* Returns the quota of a new tenant; NULL if no tenant has one. */
     uint64_t (*tenant_quota)(void *arg, const char *name);
     void *tenant_quota_arg;
@@ -161,8 +164,10 @@ struct cw_catalogue_pick {
 size_t cw_catalogue_pick(struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick,
                          struct cw_catalogue_chunk ***ret_chunks);
 
-/* Watermarks: returns how many bytes must be evicted when `bytes` of `limit` are used. That is 0
- * below 95 %, and otherwise the number that leaves 85 %. */
-uint64_t cw_catalogue_excess(uint64_t bytes, uint64_t limit);
+#define CW_CATALOGUE_HIGH 95
+#define CW_CATALOGUE_LOW 85
+/* Returns how many bytes must be evicted when `bytes` of `limit` are used. That is 0 below the high
+ * watermark, and otherwise the number that leaves the low one. */
+uint64_t cw_catalogue_excess(const struct cw_catalogue *catalogue, uint64_t bytes, uint64_t limit);
 
 #endif

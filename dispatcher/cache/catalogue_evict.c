@@ -6,21 +6,18 @@
 #include "base/mem.h"
 #include "dispatcher/cache/catalogue.h"
 
-#define HIGH_PERCENT 95
-#define LOW_PERCENT 85
-
 struct candidate {
     struct cw_catalogue_chunk *chunk;
     double worth;
     bool used;
 };
 
-uint64_t cw_catalogue_excess(uint64_t bytes, uint64_t limit)
+uint64_t cw_catalogue_excess(const struct cw_catalogue *catalogue, uint64_t bytes, uint64_t limit)
 {
     uint64_t percent = limit / 100; /* For small limits this is a little less than a hundredth. */
     if (limit < 100)
         return bytes > limit ? bytes - limit : 0;
-    return bytes >= percent * HIGH_PERCENT ? bytes - percent * LOW_PERCENT : 0;
+    return bytes >= percent * catalogue->high ? bytes - percent * catalogue->low : 0;
 }
 
 static double seconds(int64_t ms)

@@ -2,6 +2,7 @@
 /* Creates and frees a job, takes over what its preparation found, and notes whether it has
  * clients. */
 #include "dispatcher/autocache/autocache.h"
+#include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/scaling/scaling.h"
@@ -29,6 +30,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
     job->graph = graph;
     job->graph_packed = packed;
     job->tenant = cw_tenant_get(d, options->tenant);
+    job->cache = cw_cache_of_job(job);
     job->seed = options->seed;
     job->epochs_n = options->epochs;
     job->error = cw_mem_strdup("");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker prepares a job: it opens and indexes the sources, and reports what it found. */
+#include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 
@@ -37,6 +38,8 @@ void cw_job_prepare(struct cw_job *job)
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
     prepare.job_id = job->id;
     prepare.seed = job->seed;
+    Cachew__V1__CacheStore store;
+    prepare.store = cw_job_cache_store(job, &store);
     const struct cw_wire_part graph = {"graph", job->graph_packed};
     cw_worker_send_parts(best, CACHEW__V1__WORKER_COMMAND__KIND_PREPARE, &prepare.base, &graph, 1);
     cw_fault_point("dispatcher.prepare");

@@ -201,9 +201,23 @@ static int on_left_out(void *arg, const char *id, uint64_t number, const struct 
 static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct cw_err *err)
 {
     (void)err;
-    struct cw_dispatcher *d = arg;
-    if (d->cache)
-        cw_catalogue_load_row(d->cache->catalogue, row);
+    struct cw_cache_service *cache = cw_cache_by_id(arg, row->cache);
+    if (cache)
+        cw_catalogue_load_row(cache->catalogue, row);
+    return 0;
+}
+
+static int on_cache(void *arg, const struct cw_state_cache *row, struct cw_err *err)
+{
+    (void)err;
+    cw_cache_load(arg, row);
+    return 0;
+}
+
+static int on_cache_source(void *arg, const struct cw_state_cache_source *row, struct cw_err *err)
+{
+    (void)err;
+    cw_cache_load_source(arg, row);
     return 0;
 }
 
@@ -249,9 +263,9 @@ static void disown_consumed(struct cw_job *job)
 
 int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
 {
-    static const struct cw_state_reader reader = {on_job,    on_progress, on_skipped,   on_position,
-                                                  on_worker, on_left_out, on_cache_key, on_usage,
-                                                  on_tenant, on_counts};
+    static const struct cw_state_reader reader = {
+        on_job,       on_progress, on_skipped, on_position, on_worker, on_left_out,
+        on_cache_key, on_usage,    on_tenant,  on_counts,   on_cache,  on_cache_source};
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);

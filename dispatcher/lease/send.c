@@ -17,7 +17,9 @@ static void send_spec(struct cw_share *share)
     spec.each_item_to_all = job->layout.to_all;
     spec.shared = job->layout.mode == CW_MODE_SHARED;
     spec.tenant = (char *)(uintptr_t)cw_job_tenant(job);
-    spec.cache = cw_job_cache_uses(job, &spec.n_cache);
+    spec.cache = cw_job_cache_uses(job, share->worker, &spec.n_cache);
+    Cachew__V1__CacheStore store;
+    spec.store = cw_job_cache_store(job, &store);
     spec.secret =
         (ProtobufCBinaryData){sizeof(job->data_secret), (uint8_t *)(uintptr_t)job->data_secret};
     spec.secret_required = cw_access_is_on(job->d);

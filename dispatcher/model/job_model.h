@@ -15,6 +15,7 @@
 #include "dispatcher/model/thread_use_sums.h"
 #include "dispatcher/model/usage.h"
 
+struct cw_cache_service; /* The struct is defined in cache/cache.h. */
 struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_client;
 struct cw_autocache_job; /* The struct is defined in autocache/autocache.h. */
@@ -176,6 +177,8 @@ struct cw_job {
     int64_t no_client_ms; /* The time since which the job has no client; 0 if it has one. */
     int64_t no_worker_ms; /* The time since which the job waits for a worker; 0 if it does not. */
     /* ---- cache ---- */
+    /* The cache that its options name, as long as it is attached; NULL: it has none. */
+    struct cw_cache_service *cache;
     struct cw_cache_use *cache_uses;
     size_t cache_uses_n;
     /* NULL if nothing is to be decided about caching, or not yet. */

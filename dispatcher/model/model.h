@@ -64,6 +64,7 @@
 struct cw_access;            /* The struct is defined in access/access.c. */
 struct cw_backup;            /* The struct is defined in admin/backup.c. */
 struct cw_cache_service;     /* The struct is defined in cache/cache.h. */
+struct cw_leaving_cache;     /* The struct is defined in cache/leaving_caches.c. */
 struct cw_autocache_service; /* The struct is defined in autocache/autocache.h. */
 struct cw_http;              /* The struct is defined in src/daemon. */
 struct cw_parent_watch;      /* The struct is defined in src/loop. */
@@ -128,8 +129,11 @@ struct cw_dispatcher {
     struct cw_map expected_workers;
     struct cw_provision provision;
     struct cw_parent_watch *parent_watch;
-    struct cw_cache_service *cache;         /* The cache's service; NULL if there is no cache. */
-    struct cw_autocache_service *autocache; /* The automatic caching; NULL if there is no cache. */
+    struct cw_cache_service *cache;  /* The cache `default`; NULL: there is no --cache-store. */
+    struct cw_cache_service *caches; /* All caches that jobs may use, the default one first. */
+    struct cw_leaving_cache *leaving_caches;
+    uint64_t last_cache_id;                 /* No cache gets an id that is not above this one. */
+    struct cw_autocache_service *autocache; /* The automatic caching. */
     struct cw_timer *tick;
     int64_t tick_ms;      /* The present period of the tick; 0 while it is stopped. */
     int64_t last_tick_ms; /* The time of the last tick, or of the timer's start. */

@@ -5,26 +5,42 @@
 #include "dispatcher/model/model.h"
 
 #define TIERS_MAX 16
+#define NAMED_TIERS_MAX 1000
+
+static void clear(Cachew__V1__SourceTier ***tiers, size_t *n)
+{
+    for (size_t i = 0; i < *n; i++)
+        cachew__v1__source_tier__free_unpacked((*tiers)[i], NULL);
+    cw_mem_free(*tiers);
+    *tiers = NULL;
+    *n = 0;
+}
+
+static void copy(Cachew__V1__SourceTier *const *from, size_t from_n,
+                 Cachew__V1__SourceTier ***tiers, size_t *n)
+{
+    clear(tiers, n);
+    *tiers = CW_NEW_ARRAY(Cachew__V1__SourceTier *, from_n);
+    for (size_t i = 0; i < from_n; i++) {
+        size_t size = cachew__v1__source_tier__get_packed_size(from[i]);
+        cw_autofree uint8_t *bytes = cw_mem_new(size + 1);
+        cachew__v1__source_tier__pack(from[i], bytes);
+        Cachew__V1__SourceTier *tier = cachew__v1__source_tier__unpack(NULL, size, bytes);
+        if (tier)
+            (*tiers)[(*n)++] = tier;
+    }
+}
 
 void cw_worker_clear_source_tiers(struct cw_worker *worker)
 {
-    for (size_t i = 0; i < worker->source_tiers_n; i++)
-        cachew__v1__source_tier__free_unpacked(worker->source_tiers[i], NULL);
-    cw_mem_free(worker->source_tiers);
-    worker->source_tiers = NULL;
-    worker->source_tiers_n = 0;
+    clear(&worker->source_tiers, &worker->source_tiers_n);
+    clear(&worker->named_tiers, &worker->named_tiers_n);
 }
 
 void cw_worker_set_source_tiers(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
-    cw_worker_clear_source_tiers(worker);
-    worker->source_tiers = CW_NEW_ARRAY(Cachew__V1__SourceTier *, TIERS_MAX);
-    for (size_t i = 0; i < CW_MIN(progress->n_source, (size_t)TIERS_MAX); i++) {
-        size_t n = cachew__v1__source_tier__get_packed_size(progress->source[i]);
-        cw_autofree uint8_t *bytes = cw_mem_new(n + 1);
-        cachew__v1__source_tier__pack(progress->source[i], bytes);
-        Cachew__V1__SourceTier *tier = cachew__v1__source_tier__unpack(NULL, n, bytes);
-        if (tier)
-            worker->source_tiers[worker->source_tiers_n++] = tier;
-    }
+    copy(progress->source, CW_MIN(progress->n_source, (size_t)TIERS_MAX), &worker->source_tiers,
+         &worker->source_tiers_n);
+    copy(progress->named_source, CW_MIN(progress->n_named_source, (size_t)NAMED_TIERS_MAX),
+         &worker->named_tiers, &worker->named_tiers_n);
 }

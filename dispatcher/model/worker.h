@@ -38,6 +38,9 @@ struct cw_worker {
     /* The tiers of its source cache, as the worker reported last. */
     Cachew__V1__SourceTier **source_tiers;
     size_t source_tiers_n;
+    /* The tiers in stores of named caches. */
+    Cachew__V1__SourceTier **named_tiers;
+    size_t named_tiers_n;
     int64_t last_heard_ms, since_ms;
     uint32_t
         heartbeat_ms; /* How often the worker was told to be heard of (model/message_pace.h). */
@@ -51,7 +54,8 @@ struct cw_worker {
     /* The keys of the cache whose chunks the worker is notified of. */
     struct cw_catalogue_key **cache_keys;
     size_t cache_keys_n, cache_keys_cap;
-    /* What the worker last reported of the cache's store; NULL if it has not. */
+    bool named_caches; /* It knows named caches; an older one gets their jobs without a cache. */
+    /* What the worker last reported of the default cache's store; NULL if it has not. */
     Cachew__V1__StoreState *store_state;
 };
 

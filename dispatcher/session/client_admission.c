@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/version.h"
 #include "dispatcher/access/access.h"
+#include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
@@ -53,6 +54,8 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
         rc = check_policies(options, err);
     if (rc == 0)
         rc = cw_name_check_tenant(options->tenant, err);
+    if (rc == 0)
+        rc = cw_name_check_cache(options->cache, err);
     if (rc != 0)
         return rc;
     if ((unsigned)options->mode > CACHEW__V1__CONSUMER_MODE__SHARED)
@@ -134,6 +137,8 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
     int rc = check_room(d, err);
     if (rc == 0)
         rc = cw_tenant_admits(d, hello->job, err);
+    if (rc == 0)
+        rc = cw_cache_admits(d, hello->job->cache, hello->job->tenant, err);
     if (rc != 0)
         return rc;
     char id[32];
@@ -143,6 +148,7 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
     struct cw_buf *packed = cw_steal(&client->pipeline->packed);
     cw_job_add_client(cw_job_new(d, id, options, graph, packed), client);
     client->job->graph_fingerprint = client->pipeline->fingerprint;
+    cw_cache_used_again(client->job);
     cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name,
                 cw_stream_peer(client->stream));
     cw_job_prepare(client->job);
@@ -199,6 +205,7 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
             return cw_err_set(err, CW_E_INVALID, "job %s has no consumer %u", hello->job_id,
                               client->consumer);
         cw_job_add_client(job, client);
+        cw_cache_used_again(job);
         return 0;
     }
     int rc = check_options(hello, err);
@@ -216,6 +223,9 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         return make_job(client, hello, err);
     rc = check_same(job, hello->job, hello->job->graph->identity, client->pipeline->fingerprint,
                     err);
+    /* A job that nobody uses any more is refused as a new one would be, while its cache is closed. */
+    if (rc == 0 && job->cache && cw_cache_is_closed(job->cache))
+        rc = cw_cache_admits(d, job->cache->name, job->tenant->name, err);
     if (rc == 0)
         cw_job_add_client(job, client);
     return rc;

@@ -225,6 +225,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->threads = hello->threads;
     worker->pid = hello->pid;
     worker->budget_bytes = hello->budget_bytes;
+    worker->named_caches = hello->named_caches;
     cw_accounting_tick(d, cw_clock_ms());
     worker->said_hello = true;
     (void)cw_map_set(&d->workers_by_id, worker->id, worker);
@@ -243,16 +244,17 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     welcome.heartbeat_ms = worker->heartbeat_ms = cw_heartbeat_ms(d, 0);
     Cachew__V1__CacheStore store = CACHEW__V1__CACHE_STORE__INIT;
     if (d->cache) {
-        store.url = (char *)(uintptr_t)d->options.cache_store;
+        store.url = d->cache->url;
         store.chunk_bytes = d->options.cache_chunk_bytes;
         store.level = d->options.cache_level;
-        store.source_bytes = d->options.source_cache_quota;
+        store.source_bytes = d->cache->source_quota;
         welcome.store = &store;
     }
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_WELCOME;
     command.welcome = &welcome;
     cw_worker_send(worker, &command);
+    cw_leaving_hello(worker, hello->caches, hello->n_caches);
     const char *only_job = cw_access_job_of(worker->caller);
     for (size_t i = 0; i < hello->n_held; i++)
         if (!only_job || strcmp(only_job, hello->held[i]->job_id) == 0)
@@ -280,7 +282,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     worker->host_cpus = progress->host_cpus;
     worker->host_cpu_share = progress->host_cpu_share;
     worker->host_load = progress->host_load;
-    if (progress->n_source > 0)
+    if (progress->n_source > 0 || progress->n_named_source > 0)
         cw_worker_set_source_tiers(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
         /* The job may be over: a trainer may consume the last items before their worker reports

@@ -144,6 +144,7 @@ void cw_state_remove_worker(struct cw_state *state, uint64_t worker_id)
 void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row)
 {
     struct cw_state_op *op = cw_state_op_new(CW_STATE_PUT_CACHE_KEY, "storing a key of the cache");
+    cw_state_add_u64(op, row->cache);
     const char *const texts[] = {row->tenant, row->key, row->pipeline, row->node, row->op};
     const uint64_t numbers[] = {row->ids,
                                 row->hits,
@@ -161,10 +162,12 @@ void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_
     cw_state_add(state, op);
 }
 
-void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const char *key)
+void cw_state_remove_cache_key(struct cw_state *state, uint64_t cache, const char *tenant,
+                               const char *key)
 {
     struct cw_state_op *op =
         cw_state_op_new(CW_STATE_REMOVE_CACHE_KEY, "removing a key of the cache");
+    cw_state_add_u64(op, cache);
     cw_state_add_text(op, tenant);
     cw_state_add_text(op, key);
     cw_state_add(state, op);

@@ -12,6 +12,7 @@
  *   state_open.c       locks the directory, opens and checks its database, sets the next generation
  *   state_schema.c     the tables, and how an older database is brought up to date
  *   state.c            writes of jobs, workers and keys of the cache
+ *   state_caches.c     writes of named caches
  *   state_epoch.c      writes of an epoch's progress · state_usage.c: of use and counters
  *   state_decisions.c  decisions and profiles, written and looked up
  *   record_decision.c  records a decision in the log and in the database
@@ -92,6 +93,7 @@ void cw_state_put_worker(struct cw_state *state, uint64_t worker_id, const char 
 void cw_state_remove_worker(struct cw_state *state, uint64_t worker_id);
 /* What is remembered of a key of the cache. The store itself says which chunks exist. */
 struct cw_state_cache_key {
+    uint64_t cache;           /* The id of the named cache; 0: the default one. */
     const char *tenant, *key; /* The tenant and the key, which is in hexadecimal. */
     const char *pipeline, *node, *op;
     uint64_t ids, hits, misses, saved_ns, cost_ns, cost_records;
@@ -99,7 +101,30 @@ struct cw_state_cache_key {
     bool pinned;
 };
 void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row);
-void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const char *key);
+void cw_state_remove_cache_key(struct cw_state *state, uint64_t cache, const char *tenant,
+                               const char *key);
+
+/* ---- state_caches.c ---- */
+struct cw_state_cache { /* A named cache. */
+    uint64_t id;
+    const char *name, *url, *tenant;
+    uint64_t quota, source_quota;
+    double high, low;
+    bool leaving; /* It was detached, and its files are being deleted. */
+    int64_t created_ms, used_ms;
+};
+struct cw_state_cache_source { /* A source that was warmed into a cache. */
+    uint64_t cache;
+    const char *source;
+    uint64_t bytes, files, cached_bytes;
+    int64_t time_ms;
+};
+void cw_state_put_cache(struct cw_state *state, const struct cw_state_cache *row);
+/* Removes the cache and all that is remembered of it. */
+void cw_state_remove_cache(struct cw_state *state, uint64_t id);
+/* Forgets the keys and the sources of the cache. */
+void cw_state_forget_cache(struct cw_state *state, uint64_t id);
+void cw_state_put_cache_source(struct cw_state *state, const struct cw_state_cache_source *row);
 
 /* ---- state_epoch.c ---- */
 /* In table `progress`, rows with consumer -1 hold what is consumed of all, and rows with consumer
@@ -209,6 +234,9 @@ struct cw_state_reader {
     int (*usage)(void *arg, const char *id, const struct cw_usage *usage, struct cw_err *err);
     int (*tenant)(void *arg, const char *name, const struct cw_usage *usage, struct cw_err *err);
     int (*counts)(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err);
+    /* Named caches come first of all. */
+    int (*cache)(void *arg, const struct cw_state_cache *row, struct cw_err *err);
+    int (*cache_source)(void *arg, const struct cw_state_cache_source *row, struct cw_err *err);
 };
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg,
                   struct cw_err *err);

@@ -26,6 +26,11 @@ enum cw_state_statement {
     CW_STATE_REMOVE_WORKER,
     CW_STATE_PUT_CACHE_KEY,
     CW_STATE_REMOVE_CACHE_KEY,
+    CW_STATE_PUT_CACHE,
+    CW_STATE_REMOVE_CACHE,
+    CW_STATE_FORGET_CACHE_KEYS,
+    CW_STATE_PUT_CACHE_SOURCE,
+    CW_STATE_FORGET_CACHE_SOURCES,
     CW_STATE_PUT_USAGE,
     CW_STATE_PUT_COUNTS,
     CW_STATE_PUT_TENANT,
@@ -48,7 +53,7 @@ struct cw_state_sql {
 extern const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N];
 
 /* ---- state_queue.c: writes that wait for their transaction ---- */
-#define CW_STATE_VALUES_MAX 14
+#define CW_STATE_VALUES_MAX 15
 enum cw_state_type { CW_STATE_INT, CW_STATE_REAL, CW_STATE_TEXT, CW_STATE_BLOB };
 struct cw_state_value {
     enum cw_state_type type;

@@ -104,20 +104,21 @@ static int on_cache_key(sqlite3_stmt *stmt, const struct cw_state_reader *reader
                         struct cw_err *err)
 {
     const struct cw_state_cache_key row = {
-        .tenant = text_at(stmt, 0),
-        .key = text_at(stmt, 1),
-        .pipeline = text_at(stmt, 2),
-        .node = text_at(stmt, 3),
-        .op = text_at(stmt, 4),
-        .ids = u64_at(stmt, 5),
-        .hits = u64_at(stmt, 6),
-        .misses = u64_at(stmt, 7),
-        .saved_ns = u64_at(stmt, 8),
-        .cost_ns = u64_at(stmt, 9),
-        .cost_records = u64_at(stmt, 10),
-        .created_ms = sqlite3_column_int64(stmt, 11),
-        .used_ms = sqlite3_column_int64(stmt, 12),
-        .pinned = sqlite3_column_int(stmt, 13) != 0,
+        .cache = u64_at(stmt, 0),
+        .tenant = text_at(stmt, 1),
+        .key = text_at(stmt, 2),
+        .pipeline = text_at(stmt, 3),
+        .node = text_at(stmt, 4),
+        .op = text_at(stmt, 5),
+        .ids = u64_at(stmt, 6),
+        .hits = u64_at(stmt, 7),
+        .misses = u64_at(stmt, 8),
+        .saved_ns = u64_at(stmt, 9),
+        .cost_ns = u64_at(stmt, 10),
+        .cost_records = u64_at(stmt, 11),
+        .created_ms = sqlite3_column_int64(stmt, 12),
+        .used_ms = sqlite3_column_int64(stmt, 13),
+        .pinned = sqlite3_column_int(stmt, 14) != 0,
     };
     return reader->cache_key ? reader->cache_key(arg, &row, err) : 0;
 }
@@ -145,10 +146,45 @@ static int on_counts(sqlite3_stmt *stmt, const struct cw_state_reader *reader, v
     return reader->counts ? reader->counts(arg, text_at(stmt, 0), counts, n, err) : 0;
 }
 
+static int on_cache(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                    struct cw_err *err)
+{
+    const struct cw_state_cache row = {
+        .id = u64_at(stmt, 0),
+        .name = text_at(stmt, 1),
+        .url = text_at(stmt, 2),
+        .tenant = text_at(stmt, 3),
+        .quota = u64_at(stmt, 4),
+        .source_quota = u64_at(stmt, 5),
+        .high = sqlite3_column_double(stmt, 6),
+        .low = sqlite3_column_double(stmt, 7),
+        .leaving = sqlite3_column_int(stmt, 8) != 0,
+        .created_ms = sqlite3_column_int64(stmt, 9),
+        .used_ms = sqlite3_column_int64(stmt, 10),
+    };
+    return reader->cache ? reader->cache(arg, &row, err) : 0;
+}
+
+static int on_cache_source(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                           struct cw_err *err)
+{
+    const struct cw_state_cache_source row = {
+        .cache = u64_at(stmt, 0),
+        .source = text_at(stmt, 1),
+        .bytes = u64_at(stmt, 2),
+        .files = u64_at(stmt, 3),
+        .cached_bytes = u64_at(stmt, 4),
+        .time_ms = sqlite3_column_int64(stmt, 5),
+    };
+    return reader->cache_source ? reader->cache_source(arg, &row, err) : 0;
+}
+
 static const struct {
     const char *sql;
     row_fn *fn;
 } tables[] = {
+    {"SELECT * FROM caches ORDER BY id", on_cache},
+    {"SELECT * FROM cache_sources", on_cache_source},
     {"SELECT * FROM jobs ORDER BY created_ms, id", on_job},
     {"SELECT * FROM progress", on_progress},
     {"SELECT * FROM skipped", on_skipped},

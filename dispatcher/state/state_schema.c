@@ -78,6 +78,24 @@ static const char *const steps[] = {
     "WHERE kind = 'autoplace' AND choice LIKE '%remote, %';",
     /* Step 9 adds the secrets of jobs: of their data, and of their own workers. */
     "ALTER TABLE jobs ADD COLUMN secrets BLOB NOT NULL DEFAULT x'';",
+    /* Step 10 adds named caches; keys are of a cache, those until now of the default one, 0. */
+    "CREATE TABLE caches(id INTEGER PRIMARY KEY, name TEXT NOT NULL, url TEXT NOT NULL, tenant "
+    "TEXT NOT NULL, quota INTEGER NOT NULL, source_quota INTEGER NOT NULL,"
+    " high REAL NOT NULL, low REAL NOT NULL, leaving INTEGER NOT NULL, created_ms INTEGER NOT "
+    "NULL, used_ms INTEGER NOT NULL);"
+    "CREATE TABLE cache_sources(cache INTEGER NOT NULL, source TEXT NOT NULL, bytes INTEGER NOT "
+    "NULL, files INTEGER NOT NULL, cached_bytes INTEGER NOT NULL,"
+    " time_ms INTEGER NOT NULL, PRIMARY KEY(cache, source)) WITHOUT ROWID;"
+    "CREATE TABLE keys_of_caches(cache INTEGER NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, "
+    "pipeline TEXT NOT NULL, node TEXT NOT NULL, op TEXT NOT NULL,"
+    " ids INTEGER NOT NULL, hits INTEGER NOT NULL, misses INTEGER NOT NULL, saved_ns INTEGER NOT "
+    "NULL, cost_ns INTEGER NOT NULL,"
+    " cost_records INTEGER NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, pinned "
+    "INTEGER NOT NULL,"
+    " PRIMARY KEY(cache, tenant, key)) WITHOUT ROWID;"
+    "INSERT INTO keys_of_caches SELECT 0, * FROM cache_keys;"
+    "DROP TABLE cache_keys;"
+    "ALTER TABLE keys_of_caches RENAME TO cache_keys;",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

@@ -36,8 +36,15 @@ const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
     [CW_STATE_PUT_WORKER] = {"INSERT OR REPLACE INTO workers VALUES(?,?)", 'w', 1},
     [CW_STATE_REMOVE_WORKER] = {"DELETE FROM workers WHERE id=?", 'w', 1},
     [CW_STATE_PUT_CACHE_KEY] =
-        {"INSERT OR REPLACE INTO cache_keys VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", 'h', 2},
-    [CW_STATE_REMOVE_CACHE_KEY] = {"DELETE FROM cache_keys WHERE tenant=? AND key=?", 'h', 2},
+        {"INSERT OR REPLACE INTO cache_keys VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", 'h', 3},
+    [CW_STATE_REMOVE_CACHE_KEY] = {"DELETE FROM cache_keys WHERE cache=? AND tenant=? AND key=?",
+                                   'h', 3},
+    [CW_STATE_PUT_CACHE] = {"INSERT OR REPLACE INTO caches VALUES(?,?,?,?,?,?,?,?,?,?,?)", 'a', 1},
+    [CW_STATE_REMOVE_CACHE] = {"DELETE FROM caches WHERE id=?", 'a', 1},
+    [CW_STATE_FORGET_CACHE_KEYS] = {"DELETE FROM cache_keys WHERE cache=?", 0, 0},
+    [CW_STATE_PUT_CACHE_SOURCE] = {"INSERT OR REPLACE INTO cache_sources VALUES(?,?,?,?,?,?)", 'o',
+                                   2},
+    [CW_STATE_FORGET_CACHE_SOURCES] = {"DELETE FROM cache_sources WHERE cache=?", 0, 0},
     [CW_STATE_PUT_USAGE] = {"INSERT OR REPLACE INTO usage SELECT ?1,?2,?3,?4,?5,?6,?7,?8 WHERE "
                             "EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
                             'u', 1},

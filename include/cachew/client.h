@@ -157,12 +157,15 @@ struct cachew_job_options {
      * once a second, with what it waits for. It must not call functions of the job. NULL = never */
     void (*on_waiting)(void *arg, const struct cachew_waiting *waiting);
     void *on_waiting_arg;
+    /* The name of the job's cache ("default", or a named one; docs/cache.md). NULL = what the
+     * environment variable CACHEW_CACHE says (not for "local:"), "default" without it. */
+    const char *cache;
 };
 #define CACHEW_JOB_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, \
             0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
-            NULL, NULL                                                                             \
+            NULL, NULL, NULL                                                                       \
     }
 
 /* Starts, joins or resumes a job. Before it returns the dispatcher has checked the pipeline and a

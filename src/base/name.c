@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the names of jobs and tenants. */
+/* Checks the names of jobs, tenants and caches. */
 #include "base/name.h"
 
 #include <string.h>
@@ -48,6 +48,26 @@ bool cw_name_is_pod(const char *name)
 {
     size_t n = strnlen(name, CW_POD_NAME_MAX + 1);
     return n > 0 && n <= CW_POD_NAME_MAX && are_plain(name, n);
+}
+
+static bool is_part(const char *p, size_t n)
+{
+    return n > 0 && p[0] != '.' && are_plain(p, n);
+}
+
+int cw_name_check_cache(const char *name, struct cw_err *err)
+{
+    CW_STR_AUTO shown = {0};
+    size_t n = strnlen(name, CW_CACHE_NAME_MAX + 1), first = strcspn(name, "/");
+    bool one = first >= n;
+    if (n == 0 || (n <= CW_CACHE_NAME_MAX && is_part(name, one ? n : first) &&
+                   (one || is_part(name + first + 1, n - first - 1))))
+        return 0;
+    cw_str_add_json(&shown, name, CW_MIN(n, (size_t)CW_CACHE_NAME_MAX));
+    return cw_err_set(err, CW_E_INVALID,
+                      "%s is no name of a cache: one or two parts with a / between them, of "
+                      "letters, digits, . _ -, not beginning with a dot",
+                      cw_str_text(&shown));
 }
 
 int cw_name_check_tenant(const char *name, struct cw_err *err)

@@ -8,6 +8,7 @@
 #include "exec/element_cache.h"
 #include "exec/item_batch.h"
 #include "exec/positions.h"
+#include "format/source_file.h"
 #include <string.h>
 
 #define KEPT_ALIGN ((size_t)64)
@@ -379,6 +380,7 @@ void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
     if (lo >= hi)
         return;
     int64_t begin = task->batch_caches_n ? cw_clock_ns() : 0;
+    cw_source_use_store(cw_plan_source_store(task->plan));
     run(task, work, lo, hi);
     if (work->pins.n > 0)
         cw_cache_unpin(&work->pins);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static _Atomic(const struct cw_source_hook *) hook_of_process;
+static _Thread_local uint64_t store_of_thread;
 
 static const struct cw_source_hook *hook(void)
 {
@@ -20,6 +21,16 @@ void cw_source_hook_set(const struct cw_source_hook *h)
 bool cw_source_is_cached(void)
 {
     return hook() != NULL;
+}
+
+void cw_source_use_store(uint64_t cache_id)
+{
+    store_of_thread = cache_id;
+}
+
+uint64_t cw_source_store_used(void)
+{
+    return store_of_thread;
 }
 
 int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,

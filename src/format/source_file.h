@@ -50,6 +50,11 @@ struct cw_source_hook {
  * file may be read while it is changed. */
 void cw_source_hook_set(const struct cw_source_hook *hook);
 bool cw_source_is_cached(void); /* Whether a hook is set. */
+/* Sets in which cache's store the calling thread looks for blocks from now on: the id of a named
+ * cache, 0 for the default one, CW_SOURCE_NO_STORE for none. A thread begins with 0. */
+#define CW_SOURCE_NO_STORE UINT64_MAX
+void cw_source_use_store(uint64_t cache_id);
+uint64_t cw_source_store_used(void);
 
 /* Reads exactly n bytes, which must lie inside the file. */
 int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,

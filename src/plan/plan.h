@@ -76,6 +76,10 @@ void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_c
  * call it. */
 int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_dataset *cache, bool read,
                       bool write, struct cw_err *err);
+/* Blocks of the plan's source files are kept in the store of this cache (cw_source_use_store). Any
+ * thread may call both. */
+void cw_plan_set_source_store(struct cw_plan *plan, uint64_t cache_id);
+uint64_t cw_plan_source_store(struct cw_plan *plan);
 /* Makes an object that maps the name of each source node to the manifest of that source. */
 void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value);
 

@@ -114,6 +114,16 @@ static const struct cw_plan_use *find_use(struct cw_plan *plan, struct cw_cache_
     return use;
 }
 
+void cw_plan_set_source_store(struct cw_plan *plan, uint64_t cache_id)
+{
+    atomic_store_explicit(&plan->source_store, cache_id, memory_order_relaxed);
+}
+
+uint64_t cw_plan_source_store(struct cw_plan *plan)
+{
+    return atomic_load_explicit(&plan->source_store, memory_order_relaxed);
+}
+
 int cw_plan_set_cache(struct cw_plan *plan, size_t i, struct cw_cache_dataset *cache, bool read,
                       bool write, struct cw_err *err)
 {

@@ -71,9 +71,10 @@ struct cw_plan {
     struct cw_sparse sparse;
     struct cw_plan_info info;
     struct cw_mutex uses_mutex;
-    struct cw_plan_use *uses; /* guarded by uses_mutex: list of all uses that were ever set */
-    _Atomic int uses_n;       /* number of nodes that use a cache now */
-    void *_Atomic exec;       /* the state that src/exec keeps with a plan */
+    struct cw_plan_use *uses;      /* guarded by uses_mutex: list of all uses that were ever set */
+    _Atomic int uses_n;            /* number of nodes that use a cache now */
+    _Atomic uint64_t source_store; /* in which cache's store blocks of its files are kept */
+    void *_Atomic exec;            /* the state that src/exec keeps with a plan */
     void (*_Atomic exec_free)(void *exec); /* frees that state when the plan is freed */
 };
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "worker/cache/cache_keys.h"
+#include "worker/cache/cache_store.h"
 #include "worker/message/report_timer.h"
 
 #define EVENTS_MAX 100000
@@ -31,6 +32,7 @@ void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
     struct cw_worker_state *w = store->worker;
     struct cw_wcache_event *event = CW_NEW(struct cw_wcache_event);
     event->store = store;
+    event->cache_id = store->id;
     event->kind = e->kind;
     event->name = cw_mem_strdup(e->name);
     event->why = cw_mem_strdup(e->why);
@@ -87,7 +89,7 @@ static void keep(struct cw_worker_state *w, struct cw_wcache_event *event)
 
 static void take_chunk(struct cw_worker_state *w, struct cw_wcache_event *event)
 {
-    struct cw_wcache_key *key = cw_wcache_key(w, event->tenant, event->key);
+    struct cw_wcache_key *key = cw_wcache_key(w, event->cache_id, event->tenant, event->key);
     if (event->kind == CW_CACHE_WRITTEN) {
         (void)cw_strmap_set(&key->chunks, event->name, key);
         name_writer(w, key, event);
@@ -101,14 +103,15 @@ static void take_chunk(struct cw_worker_state *w, struct cw_wcache_event *event)
     keep(w, event);
 }
 
-static void take_lost(struct cw_worker_state *w, struct cw_wcache_event *event)
+static void take_lost(struct cw_wcache_event *event)
 {
-    w->cache.lost += event->records;
-    if (!cw_str_eq(w->cache.lost_why, event->why))
+    struct cw_wcache_store *store = event->store;
+    store->lost += event->records;
+    if (!cw_str_eq(store->lost_why, event->why))
         cw_log_warn("worker", "%llu records were not cached: %s",
                     (unsigned long long)event->records, event->why ? event->why : "unknown reason");
-    cw_mem_free(w->cache.lost_why);
-    w->cache.lost_why = cw_steal(&event->why);
+    cw_mem_free(store->lost_why);
+    store->lost_why = cw_steal(&event->why);
     cw_wcache_event_free(event);
 }
 
@@ -120,23 +123,22 @@ static void take_availability(struct cw_worker_state *w, struct cw_wcache_event 
     else
         cw_log_warn("worker", "the cache's store %s is away: %s", event->store->url,
                     event->why ? event->why : "it does not answer");
-    cw_mem_free(w->cache.unavailable_why);
-    w->cache.unavailable_why =
-        back ? NULL : cw_mem_strdup(event->why ? event->why : "it does not answer");
+    const char *why = event->why ? event->why : "it does not answer";
+    cw_wcache_set_away(event->store, back ? NULL : why);
     cw_wcache_event_free(event);
     cw_report_soon(w);
 }
 
 static void take(struct cw_worker_state *w, struct cw_wcache_event *event)
 {
-    if (event->store != w->cache.store || w->closing) {
+    if (event->store->retired || w->closing) {
         cw_wcache_event_free(event);
         return;
     }
     cw_fault_point("cache.event");
     switch (event->kind) {
     case CW_CACHE_LOST:
-        take_lost(w, event);
+        take_lost(event);
         break;
     case CW_CACHE_STORE_UNAVAILABLE:
     case CW_CACHE_STORE_AVAILABLE:
@@ -169,11 +171,18 @@ void cw_wcache_take_events(void *worker)
     }
 }
 
-void cw_wcache_drop_events(struct cw_worker_state *w)
+void cw_wcache_drop_events(struct cw_worker_state *w, uint64_t cache_id)
 {
-    for (size_t i = 0; i < w->cache.events_n; i++)
-        cw_wcache_event_free(w->cache.events[i]);
-    w->cache.events_n = w->cache.sent_n = 0;
-    cw_mem_free(w->cache.unavailable_why);
-    w->cache.unavailable_why = NULL;
+    struct cw_wcache *c = &w->cache;
+    size_t n = 0, sent = 0;
+    for (size_t i = 0; i < c->events_n; i++) {
+        if (c->events[i]->cache_id == cache_id) {
+            cw_wcache_event_free(c->events[i]);
+            continue;
+        }
+        sent += i < c->sent_n;
+        c->events[n++] = c->events[i];
+    }
+    c->events_n = n;
+    c->sent_n = sent;
 }

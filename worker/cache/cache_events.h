@@ -10,8 +10,9 @@
 cw_cache_event_fn cw_wcache_on_event;
 /* Takes the events that were raised since the last call. Loop thread. */
 void cw_wcache_take_events(void *worker);
-/* Drops the events that were not reported yet, because the store was replaced. Loop thread. */
-void cw_wcache_drop_events(struct cw_worker_state *w);
+/* Drops the events of the cache, because its store was replaced or is not to be used any more. Loop
+ * thread. */
+void cw_wcache_drop_events(struct cw_worker_state *w, uint64_t cache_id);
 /* Accepts NULL. */
 void cw_wcache_event_free(struct cw_wcache_event *event);
 

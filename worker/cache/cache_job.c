@@ -40,9 +40,18 @@ static void free_uses(struct cw_wcache_job *c)
     c->uses_n = 0;
 }
 
-void cw_wcache_job_set(struct cw_wjob *job, Cachew__V1__CacheUse *const *uses, size_t n)
+static struct cw_wcache_store *store_of(const struct cw_wjob *job)
+{
+    return cw_wcache_store_of(job->worker, job->cache.cache_id);
+}
+
+void cw_wcache_job_set(struct cw_wjob *job, uint64_t cache_id, Cachew__V1__CacheUse *const *uses,
+                       size_t n)
 {
     struct cw_wcache_job *c = &job->cache;
+    if (c->cache_id != cache_id)
+        cw_wcache_job_disengage(job);
+    c->cache_id = cache_id;
     free_uses(c);
     c->uses = CW_NEW_ARRAY(struct cw_wcache_use, n);
     for (size_t i = 0; i < n; i++) {
@@ -117,7 +126,7 @@ static void engage_node(struct cw_wjob *job, size_t node)
         leave_node(job, node);
         return;
     }
-    struct cw_wcache_key *key = cw_wcache_key(w, job->cache.tenant, use->key);
+    struct cw_wcache_key *key = cw_wcache_key(w, job->cache.cache_id, job->cache.tenant, use->key);
     if (engaged->key == key && engaged->read == use->read && engaged->write == use->write)
         return;
     struct cw_cache_dataset *cache = cw_wcache_key_use(w, key, facts.out);
@@ -138,7 +147,9 @@ static void engage_node(struct cw_wjob *job, size_t node)
 void cw_wcache_job_engage(struct cw_wjob *job)
 {
     struct cw_wcache_job *c = &job->cache;
-    const struct cw_wcache_store *store = job->worker->cache.store;
+    const struct cw_wcache_store *store = store_of(job);
+    if (job->plan)
+        cw_plan_set_source_store(job->plan, c->cache_id);
     if (!job->plan || (!c->nodes && c->uses_n == 0))
         return;
     if (!c->nodes)
@@ -166,7 +177,7 @@ void cw_wcache_job_disengage(struct cw_wjob *job)
 static bool is_loading(const struct cw_wjob *job)
 {
     const struct cw_wcache_job *c = &job->cache;
-    const struct cw_wcache_store *store = job->worker->cache.store;
+    const struct cw_wcache_store *store = store_of(job);
     if (store && store->opening)
         return true;
     for (size_t i = 0; c->reads && i < job->graph->n; i++)
@@ -208,13 +219,13 @@ static void read_ahead(struct cw_wjob *job, uint64_t epoch, uint64_t item)
     if (cw_set_has(&c->ahead, item))
         return;
     cw_set_add(&c->ahead, item, item + 1);
-    cw_wcache_prefetch_add(job->worker, job->plan, epoch, item);
+    cw_wcache_prefetch_add(job, epoch, item);
 }
 
 void cw_wcache_job_begun(struct cw_wjob *job, struct cw_wtask *task)
 {
     struct cw_wcache_job *c = &job->cache;
-    task->store = cw_wcache_use(job->worker);
+    task->store = cw_wcache_use(job);
     if (task->exec.epoch > c->epoch) {
         c->has_earlier_epoch = true;
         c->epoch = task->exec.epoch;
@@ -234,7 +245,7 @@ void cw_wcache_job_begun(struct cw_wjob *job, struct cw_wtask *task)
 
 void cw_wcache_job_flush(struct cw_wjob *job)
 {
-    const struct cw_wcache_store *store = job->worker->cache.store;
+    const struct cw_wcache_store *store = store_of(job);
     struct cw_wcache_job *c = &job->cache;
     c->has_unflushed = c->has_earlier_epoch = false;
     if (!store || store->opening || !store->cache)

@@ -7,9 +7,10 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "worker/model/state.h"
 
-/* Sets at which nodes the dispatcher wants elements to be cached; this replaces what was set
- * before. */
-void cw_wcache_job_set(struct cw_wjob *job, Cachew__V1__CacheUse *const *uses, size_t n);
+/* Sets the job's cache, and at which nodes the dispatcher wants elements to be cached; this replaces
+ * what was set before. */
+void cw_wcache_job_set(struct cw_wjob *job, uint64_t cache_id, Cachew__V1__CacheUse *const *uses,
+                       size_t n);
 /* Makes the plan's nodes use the cache as it was set. Called when the plan or the store was
  * opened. */
 void cw_wcache_job_engage(struct cw_wjob *job);

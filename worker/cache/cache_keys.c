@@ -11,21 +11,25 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "wire/wire.h"
+#include "worker/cache/cache_store.h"
 
 #define TENANT_DEFAULT "default"
 
-struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, const char *tenant,
-                                    struct cw_hash hash)
+struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, uint64_t cache_id,
+                                    const char *tenant, struct cw_hash hash)
 {
     char hex[CW_HASH_TEXT_BYTES];
     cw_hash_text(hash, hex);
     tenant = tenant && tenant[0] ? tenant : TENANT_DEFAULT;
-    cw_autofree char *name = cw_mem_printf("%s/%s", tenant, hex);
+    cw_autofree char *name =
+        cache_id == 0 ? cw_mem_printf("%s/%s", tenant, hex)
+                      : cw_mem_printf("%llu:%s/%s", (unsigned long long)cache_id, tenant, hex);
     struct cw_wcache_key *key = cw_strmap_get(&w->cache.keys, name);
     if (key)
         return key;
     key = CW_NEW(struct cw_wcache_key);
     key->name = cw_steal(&name);
+    key->cache_id = cache_id;
     key->tenant = cw_mem_strdup(tenant);
     key->key = hash;
     key->unused_ms = cw_clock_ms();
@@ -88,11 +92,11 @@ static void names_add(struct names *names, const char *name)
 }
 
 /* Whether this worker wrote the chunk, and the dispatcher may not know it yet. */
-static bool wrote_lately(const struct cw_worker_state *w, const char *name)
+static bool wrote_lately(const struct cw_worker_state *w, uint64_t cache_id, const char *name)
 {
     for (size_t i = 0; i < w->cache.events_n; i++)
         if (w->cache.events[i]->kind == CW_CACHE_WRITTEN &&
-            cw_str_eq(w->cache.events[i]->name, name))
+            w->cache.events[i]->cache_id == cache_id && cw_str_eq(w->cache.events[i]->name, name))
             return true;
     return false;
 }
@@ -109,7 +113,7 @@ static void remove_others(struct cw_worker_state *w, struct cw_wcache_key *key,
     for (size_t i = 0; i < m->n_added; i++)
         (void)cw_strmap_set(&there, m->added[i], key);
     for (size_t i = 0; cw_strmap_next(&key->chunks, &i, &name, &value);)
-        if (!cw_strmap_get(&there, name) && !wrote_lately(w, name))
+        if (!cw_strmap_get(&there, name) && !wrote_lately(w, key->cache_id, name))
             names_add(&gone, name);
     if (key->dataset && gone.n > 0)
         cw_cache_dataset_remove(key->dataset, gone.v, gone.n);
@@ -161,7 +165,7 @@ const char *cw_wcache_chunks(struct cw_worker_state *w, const Cachew__V1__CacheC
     cw_fault_point("cache.chunks");
     if (w->cache.keys.n >= CW_CACHE_KEYS_MAX || chunks_told(w) + m->n_added > CW_CACHE_CHUNKS_MAX)
         return "it names more chunks of the cache than a worker keeps";
-    struct cw_wcache_key *key = cw_wcache_key(w, m->tenant, hash);
+    struct cw_wcache_key *key = cw_wcache_key(w, m->cache, m->tenant, hash);
     if (m->reset)
         remove_others(w, key, m);
     add_chunks(key, m);
@@ -181,7 +185,8 @@ struct cw_cache_dataset *cw_wcache_key_use(struct cw_worker_state *w, struct cw_
     key->jobs_n++;
     if (key->dataset)
         return key->dataset;
-    key->dataset = cw_cache_dataset(w->cache.store->cache, key->tenant, key->key, spec);
+    key->dataset =
+        cw_cache_dataset(cw_wcache_store_of(w, key->cache_id)->cache, key->tenant, key->key, spec);
     struct names all = {0};
     const char *name;
     void *value;
@@ -220,12 +225,14 @@ void cw_wcache_keys_release_datasets(struct cw_worker_state *w, int64_t unused_s
     }
 }
 
-void cw_wcache_keys_retire(struct cw_worker_state *w)
+void cw_wcache_keys_retire(struct cw_worker_state *w, uint64_t cache_id)
 {
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);) {
         struct cw_wcache_key *key = value;
+        if (key->cache_id != cache_id)
+            continue;
         release_dataset(key);
         key->before.records = key->before.chunks = 0;
         cw_strmap_fini(&key->chunks);

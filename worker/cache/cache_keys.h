@@ -6,9 +6,9 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "worker/model/state.h"
 
-/* Returns a tenant's key; makes it if there is none. */
-struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, const char *tenant,
-                                    struct cw_hash key);
+/* Returns a tenant's key of a cache; makes it if there is none. */
+struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, uint64_t cache_id,
+                                    const char *tenant, struct cw_hash key);
 /* Carries out a CacheChunks message. Returns NULL, or a text that says why the message is not
  * valid. */
 const char *cw_wcache_chunks(struct cw_worker_state *w, const Cachew__V1__CacheChunks *message);
@@ -22,8 +22,8 @@ void cw_wcache_key_leave(struct cw_wcache_key *key);
 void cw_wcache_key_counts(const struct cw_wcache_key *key, struct cw_cache_counts *ret_counts);
 /* Releases the datasets of keys that no job has used since that time (cw_clock_ms). */
 void cw_wcache_keys_release_datasets(struct cw_worker_state *w, int64_t unused_since_ms);
-/* Releases all datasets and forgets all chunks, because the store was replaced. */
-void cw_wcache_keys_retire(struct cw_worker_state *w);
+/* Releases all datasets of the cache and forgets its chunks, because its store was replaced. */
+void cw_wcache_keys_retire(struct cw_worker_state *w, uint64_t cache_id);
 void cw_wcache_keys_fini(struct cw_worker_state *w);
 
 #endif

@@ -66,10 +66,10 @@ static struct cw_wcache_prefetch *prefetch_new(void)
 }
 
 /* If the queue is full the item is dropped; its records are then read when it is computed. */
-void cw_wcache_prefetch_add(struct cw_worker_state *w, struct cw_plan *plan, uint64_t epoch,
-                            uint64_t item)
+void cw_wcache_prefetch_add(struct cw_wjob *job, uint64_t epoch, uint64_t item)
 {
-    struct entry entry = {cw_plan_ref(plan), cw_wcache_use(w), epoch, item};
+    struct cw_worker_state *w = job->worker;
+    struct entry entry = {cw_plan_ref(job->plan), cw_wcache_use(job), epoch, item};
     if (!w->cache.prefetch)
         w->cache.prefetch = prefetch_new();
     struct cw_wcache_prefetch *a = w->cache.prefetch;

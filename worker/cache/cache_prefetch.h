@@ -5,10 +5,9 @@
 
 #include "worker/model/state.h"
 
-/* Queues an item. If the queue is full the item is dropped; its records are then read when it is
+/* Queues an item of the job. If the queue is full the item is dropped; its records are then read when it is
  * computed. Loop thread. */
-void cw_wcache_prefetch_add(struct cw_worker_state *w, struct cw_plan *plan, uint64_t epoch,
-                            uint64_t item);
+void cw_wcache_prefetch_add(struct cw_wjob *job, uint64_t epoch, uint64_t item);
 /* Ends the thread, and drops what is queued. Loop thread. */
 void cw_wcache_prefetch_stop(struct cw_worker_state *w);
 

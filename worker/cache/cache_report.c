@@ -53,6 +53,7 @@ static Cachew__V1__CacheEvent *event_to(const struct cw_wcache_event *from)
     to->node = from->node ? from->node : empty;
     to->why = from->why ? from->why : empty;
     to->again = from->sent_ms > 0;
+    to->cache = from->cache_id;
     return to;
 }
 
@@ -76,6 +77,7 @@ static Cachew__V1__CacheCounts *counts_to(const struct cw_wcache_key *key,
     to->key = (ProtobufCBinaryData){CW_WIRE_HASH_BYTES, cw_mem_new(CW_WIRE_HASH_BYTES)};
     cw_wire_hash_to(key->key, to->key.data);
     to->tenant = key->tenant;
+    to->cache = key->cache_id;
     to->hits = c->hits;
     to->misses = c->misses;
     to->hit_bytes = c->hit_bytes;
@@ -114,16 +116,16 @@ static void add_counts(struct cw_worker_state *w, Cachew__V1__Progress *progress
     }
 }
 
-static Cachew__V1__StoreState *state_to(struct cw_worker_state *w)
+static Cachew__V1__StoreState *state_to(const struct cw_wcache_store *store)
 {
     static char empty[] = "";
     Cachew__V1__StoreState *to = CW_NEW(Cachew__V1__StoreState);
     cachew__v1__store_state__init(to);
-    const struct cw_wcache_store *store = w->cache.store;
-    to->away = w->cache.unavailable_why != NULL;
-    to->why = w->cache.unavailable_why ? w->cache.unavailable_why : empty;
-    to->lost = w->cache.lost;
-    to->lost_why = w->cache.lost_why ? w->cache.lost_why : empty;
+    to->cache = store->id;
+    to->away = store->unavailable_why != NULL;
+    to->why = store->unavailable_why ? store->unavailable_why : empty;
+    to->lost = store->lost;
+    to->lost_why = store->lost_why ? store->lost_why : empty;
     if (store->opening || !store->cache)
         return to;
     struct cw_store_rates r;
@@ -138,16 +140,37 @@ static Cachew__V1__StoreState *state_to(struct cw_worker_state *w)
     return to;
 }
 
+static void add_named_stores(const struct cw_worker_state *w, Cachew__V1__Progress *progress)
+{
+    size_t n = 0;
+    for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next)
+        n++;
+    progress->named_stores = CW_NEW_ARRAY(Cachew__V1__StoreState *, n);
+    for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next)
+        progress->named_stores[progress->n_named_stores++] = state_to(store);
+}
+
+/* A dispatcher that does not get them asks again when this worker is back. */
+static void add_left(struct cw_wcache *c, Cachew__V1__Progress *progress)
+{
+    progress->caches_left = cw_steal(&c->left);
+    progress->n_caches_left = c->left_n;
+    c->left_n = c->left_cap = 0;
+}
+
 void cw_wcache_report(struct cw_worker_state *w, Cachew__V1__Progress *progress, bool with_counts)
 {
-    if (!w->cache.store)
+    add_left(&w->cache, progress);
+    if (!w->cache.store && !w->cache.named && w->cache.events_n == 0)
         return;
     cw_fault_point("cache.report");
     add_events(&w->cache, progress, cw_clock_ms());
     if (!with_counts)
         return;
     add_counts(w, progress);
-    progress->store = state_to(w);
+    if (w->cache.store)
+        progress->store = state_to(w->cache.store);
+    add_named_stores(w, progress);
 }
 
 void cw_wcache_report_free(Cachew__V1__Progress *progress)
@@ -161,4 +184,8 @@ void cw_wcache_report_free(Cachew__V1__Progress *progress)
     cw_mem_free(progress->cache);
     cw_mem_free(progress->cache_events);
     cw_mem_free(progress->store);
+    for (size_t i = 0; i < progress->n_named_stores; i++)
+        cw_mem_free(progress->named_stores[i]);
+    cw_mem_free(progress->named_stores);
+    cw_mem_free(progress->caches_left);
 }

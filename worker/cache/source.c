@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "worker/cache/store_root.h"
 
+#define NAMED_MAX 100 /* stores of more named caches are not reported */
+
 int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir,
                      uint64_t dir_bytes, struct cw_err *err)
 {
@@ -43,7 +45,13 @@ void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStor
         }
         cw_source_hook_set(cw_source_cache_hook(w->source.cache));
     }
-    cw_source_cache_set_store(w->source.cache, store->url, store->source_bytes);
+    cw_source_cache_set_store(w->source.cache, store->id, store->url, store->source_bytes);
+}
+
+void cw_wsource_drop_store(struct cw_worker_state *w, uint64_t cache_id)
+{
+    if (w->source.cache)
+        cw_source_cache_drop_store(w->source.cache, cache_id);
 }
 
 void cw_wsource_stop(struct cw_worker_state *w)
@@ -73,6 +81,20 @@ static void fill_tier(Cachew__V1__SourceTier *t, const struct cw_source_counts *
     t->trouble = cw_mem_strdup(c->trouble);
 }
 
+static void report_named(struct cw_worker_state *w, Cachew__V1__Progress *progress)
+{
+    uint64_t ids[NAMED_MAX];
+    cw_autofree struct cw_source_counts *counts = CW_NEW_ARRAY(struct cw_source_counts, NAMED_MAX);
+    size_t n = cw_source_cache_named_counts(w->source.cache, ids, counts, NAMED_MAX);
+    progress->named_source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, n);
+    for (size_t i = 0; i < n; i++) {
+        Cachew__V1__SourceTier *t = CW_NEW(Cachew__V1__SourceTier);
+        fill_tier(t, &counts[i], cw_source_tier_name(CW_SOURCE_STORE));
+        t->cache = ids[i];
+        progress->named_source[progress->n_named_source++] = t;
+    }
+}
+
 void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress)
 {
     if (!w->source.cache)
@@ -88,6 +110,7 @@ void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress
         fill_tier(t, &counts[i], cw_source_tier_name((enum cw_source_tier)i));
         progress->source[progress->n_source++] = t;
     }
+    report_named(w, progress);
 }
 
 void cw_wsource_report_free(Cachew__V1__Progress *progress)
@@ -98,4 +121,10 @@ void cw_wsource_report_free(Cachew__V1__Progress *progress)
         cw_mem_free(progress->source[i]);
     }
     cw_mem_free(progress->source);
+    for (size_t i = 0; i < progress->n_named_source; i++) {
+        cw_mem_free(progress->named_source[i]->tier);
+        cw_mem_free(progress->named_source[i]->trouble);
+        cw_mem_free(progress->named_source[i]);
+    }
+    cw_mem_free(progress->named_source);
 }

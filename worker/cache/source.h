@@ -10,9 +10,11 @@
  * default; dir NULL: no tier on a local disk. */
 int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir,
                      uint64_t dir_bytes, struct cw_err *err);
-/* Sets the cluster's store that the dispatcher names, which may have space for source blocks; NULL:
+/* Sets the store of a cache that the dispatcher names, which may have space for source blocks; NULL:
  * none. */
 void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *store);
+/* Closes the store of a named cache. It waits for the store. Any thread. */
+void cw_wsource_drop_store(struct cw_worker_state *w, uint64_t cache_id);
 /* Frees the cache. No plan may be open. */
 void cw_wsource_stop(struct cw_worker_state *w);
 /* Adds the counters of each tier to a Progress message. */

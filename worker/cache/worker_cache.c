@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store of this worker's cache. It is opened on a thread when the dispatcher names one, and
- * replaced when the dispatcher names another. The former store is closed, also on a thread, once no
- * item can read or write it any more. */
+/* The stores of this worker's caches. That of the default cache is opened on a thread when the
+ * dispatcher names one, and replaced when the dispatcher names another; that of a named cache is
+ * opened for the first job that has it, and left a minute after the last. A store that was left is
+ * closed, also on a thread, once no item can read or write it any more. */
 #include "worker/cache/worker_cache.h"
 
 #include <string.h>
@@ -15,22 +16,28 @@
 #include "worker/cache/cache_job.h"
 #include "worker/cache/cache_keys.h"
 #include "worker/cache/cache_prefetch.h"
+#include "worker/cache/cache_store.h"
+#include "worker/cache/source.h"
 #include "worker/cache/store_root.h"
 #include "worker/message/report_timer.h"
 
-#define CLOSE_MS 10000 /* how long records are still written to a store that was replaced */
+#define CLOSE_MS 10000  /* how long records are still written to a store that was replaced */
+#define UNUSED_MS 60000 /* how long the store of a named cache stays open without a job */
+#define NAMED_MEMORY_MIN ((size_t)8 << 20)
 #define DATASET_UNUSED_MS 60000 /* how long the indices of a key are kept that no job uses */
 
 static void store_free(struct cw_wcache_store *store)
 {
     cw_thread_join(&store->thread);
+    cw_mem_free(store->name);
     cw_mem_free(store->url);
+    cw_mem_free(store->lost_why);
+    cw_mem_free(store->unavailable_why);
     cw_mem_free(store);
 }
 
-static void unlink_retired(struct cw_wcache *c, struct cw_wcache_store *store)
+static void unlink_from(struct cw_wcache_store **at, struct cw_wcache_store *store)
 {
-    struct cw_wcache_store **at = &c->retired;
     while (*at && *at != store)
         at = &(*at)->next;
     if (*at)
@@ -39,12 +46,37 @@ static void unlink_retired(struct cw_wcache *c, struct cw_wcache_store *store)
 
 /* ---- closing ---- */
 
+static void add_left(struct cw_worker_state *w, uint64_t cache_id)
+{
+    CW_GROW(w->cache.left, w->cache.left_n, w->cache.left_cap);
+    w->cache.left[w->cache.left_n++] = cache_id;
+    cw_report_soon(w);
+}
+
+/* The store of a named cache was closed, with its tier of source blocks, and is open again already:
+ * so is its tier. */
+static void keep_source_tier(struct cw_worker_state *w, uint64_t cache_id)
+{
+    const struct cw_wcache_store *again = cw_wcache_store_of(w, cache_id);
+    if (cache_id == 0 || !again || again->source_bytes == 0 || w->closing)
+        return;
+    Cachew__V1__CacheStore named = CACHEW__V1__CACHE_STORE__INIT;
+    named.id = cache_id;
+    named.url = again->url;
+    named.source_bytes = again->source_bytes;
+    cw_wsource_set_store(w, &named);
+}
+
 /* called on the loop thread */
 static void on_closed(void *arg)
 {
     struct cw_wcache_store *store = arg;
     struct cw_worker_state *w = store->worker;
     w->cache.threads_n--;
+    if (store->told_to_leave)
+        add_left(w, store->id);
+    else
+        keep_source_tier(w, store->id);
     store_free(store);
     if (w->closing)
         cw_loop_stop(w->loop);
@@ -53,7 +85,9 @@ static void on_closed(void *arg)
 static void run_close(void *arg)
 {
     struct cw_wcache_store *store = arg;
-    cw_cache_free(store->cache, CLOSE_MS);
+    cw_cache_free(store->cache, store->write_ms);
+    if (store->id != 0)
+        cw_wsource_drop_store(store->worker, store->id);
     store->node = (struct cw_loop_node){.fn = on_closed, .arg = store};
     cw_loop_post_node(store->worker->loop, &store->node);
 }
@@ -64,7 +98,7 @@ static void close_unused(struct cw_worker_state *w)
         next = store->next;
         if (store->opening || atomic_load_explicit(&store->refs, memory_order_acquire) > 0)
             continue;
-        unlink_retired(&w->cache, store);
+        unlink_from(&w->cache.retired, store);
         w->cache.threads_n++;
         cw_thread_start(&store->thread, "cachew-store", run_close, store);
     }
@@ -97,12 +131,12 @@ static void on_opened(void *arg)
         return;
     }
     if (store->cache) {
-        cw_log_info("worker", "the cache is at %s: %zu MiB of memory", store->url,
+        cw_log_info("worker", "cache %s is at %s: %zu MiB of memory", store->name, store->url,
                     store->memory >> 20);
         engage_all(w);
     } else {
-        cw_log_error("worker", "there is no cache here: %s", store->error.msg);
-        w->cache.unavailable_why = cw_mem_strdup(store->error.msg);
+        cw_log_error("worker", "cache %s cannot be used here: %s", store->name, store->error.msg);
+        cw_wcache_set_away(store, store->error.msg);
     }
     cw_report_soon(w);
     w->cache.may_begin(w);
@@ -126,18 +160,17 @@ static void run_open(void *arg)
     cw_loop_post_node(store->worker->loop, &store->node);
 }
 
-static void retire(struct cw_worker_state *w)
+/* The store is not in its list any more. */
+static void retire(struct cw_wcache_store *store, int64_t write_ms)
 {
-    struct cw_wcache_store *store = w->cache.store;
-    w->cache.store = NULL;
-    if (!store)
-        return;
-    cw_log_info("worker", "the cache at %s is left", store->url);
+    struct cw_worker_state *w = store->worker;
+    cw_log_info("worker", "cache %s at %s is left", store->name, store->url);
     for (size_t i = 0; i < w->jobs.n; i++)
-        cw_wcache_job_disengage(w->jobs.list[i]);
-    cw_wcache_keys_retire(w);
-    cw_wcache_drop_events(w);
+        if (w->jobs.list[i]->cache.cache_id == store->id)
+            cw_wcache_job_disengage(w->jobs.list[i]);
+    cw_wcache_keys_retire(w, store->id);
     store->retired = true;
+    store->write_ms = write_ms;
     store->next = w->cache.retired;
     w->cache.retired = store;
     close_unused(w);
@@ -151,6 +184,24 @@ static bool is_same(const struct cw_wcache_store *store, const Cachew__V1__Cache
            store->level == named->level;
 }
 
+static struct cw_wcache_store *open_store(struct cw_worker_state *w,
+                                          const Cachew__V1__CacheStore *named, size_t memory)
+{
+    struct cw_wcache_store *store = CW_NEW(struct cw_wcache_store);
+    store->worker = w;
+    store->id = named->id;
+    store->name = cw_mem_strdup(named->id == 0 ? "default" : named->name);
+    store->url = cw_mem_strdup(named->url);
+    store->chunk_bytes = named->chunk_bytes;
+    store->level = named->level;
+    store->source_bytes = named->source_bytes;
+    store->memory = memory;
+    store->opening = true;
+    w->cache.threads_n++;
+    cw_thread_start(&store->thread, "cachew-store", run_open, store);
+    return store;
+}
+
 void cw_wcache_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *named)
 {
     if (named && named->url[0] == '\0')
@@ -158,19 +209,101 @@ void cw_wcache_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore
     cw_wcache_keys_release_datasets(w, cw_clock_ms() - DATASET_UNUSED_MS);
     if (is_same(w->cache.store, named))
         return;
-    retire(w);
-    if (!named || w->closing)
+    struct cw_wcache_store *old = cw_steal(&w->cache.store);
+    if (old) {
+        cw_wcache_drop_events(w, 0);
+        retire(old, CLOSE_MS);
+    }
+    if (named && !w->closing)
+        w->cache.store = open_store(w, named, w->cache.memory);
+}
+
+/* ---- named caches ---- */
+
+/* Each store gets less than the ones before it; what all have together grows slowly. */
+static size_t named_memory(const struct cw_worker_state *w)
+{
+    size_t n = 2;
+    for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next)
+        n++;
+    return CW_MAX(w->cache.memory / n, CW_MIN(NAMED_MEMORY_MIN, w->cache.memory));
+}
+
+static void leave_named(struct cw_wcache_store *store, int64_t write_ms)
+{
+    unlink_from(&store->worker->cache.named, store);
+    retire(store, write_ms);
+}
+
+static void need_named(struct cw_worker_state *w, const Cachew__V1__CacheStore *named)
+{
+    struct cw_wcache_store *store = cw_wcache_store_of(w, named->id);
+    if (named->source_bytes > 0)
+        cw_wsource_set_store(w, named);
+    if (store && is_same(store, named)) {
+        store->unused_ms = 0;
         return;
-    struct cw_wcache_store *store = CW_NEW(struct cw_wcache_store);
-    store->worker = w;
-    store->url = cw_mem_strdup(named->url);
-    store->chunk_bytes = named->chunk_bytes;
-    store->level = named->level;
-    store->memory = w->cache.memory;
-    store->opening = true;
-    w->cache.store = store;
-    w->cache.threads_n++;
-    cw_thread_start(&store->thread, "cachew-store", run_open, store);
+    }
+    if (store) /* Another state.db has given the id to another store. */
+        leave_named(store, CLOSE_MS);
+    if (w->closing)
+        return;
+    store = open_store(w, named, named_memory(w));
+    store->next = w->cache.named;
+    w->cache.named = store;
+}
+
+/* The id of the cache that a message names for a job; its store is opened. */
+static uint64_t cache_of(struct cw_worker_state *w, const Cachew__V1__CacheStore *store)
+{
+    if (!store)
+        return 0;
+    if (store->url[0] == '\0' || store->id == 0)
+        return CW_SOURCE_NO_STORE;
+    need_named(w, store);
+    return store->id;
+}
+
+void cw_wcache_job_given(struct cw_wjob *job, const Cachew__V1__CacheStore *store,
+                         Cachew__V1__CacheUse *const *uses, size_t n)
+{
+    cw_wcache_job_set(job, cache_of(job->worker, store), uses, n);
+}
+
+uint64_t cw_wcache_prepared_in(struct cw_worker_state *w, const Cachew__V1__CacheStore *store)
+{
+    return cache_of(w, store);
+}
+
+void cw_wcache_leave(struct cw_worker_state *w, const Cachew__V1__LeaveCache *leave)
+{
+    struct cw_wcache_store *store = leave->cache ? cw_wcache_store_of(w, leave->cache) : NULL;
+    if (store) {
+        store->told_to_leave = true;
+        cw_wcache_drop_events(w, store->id);
+        leave_named(store, leave->keep ? CLOSE_MS : 0);
+        return;
+    }
+    for (store = w->cache.retired; store; store = store->next)
+        if (store->id == leave->cache && leave->cache != 0) {
+            store->told_to_leave = true;
+            return;
+        }
+    add_left(w, leave->cache);
+}
+
+static void look_at_named(struct cw_worker_state *w, int64_t now)
+{
+    for (struct cw_wcache_store *store = w->cache.named, *next; store; store = next) {
+        next = store->next;
+        bool used = false;
+        for (size_t i = 0; i < w->jobs.n; i++)
+            used = used || w->jobs.list[i]->cache.cache_id == store->id;
+        if (used || store->unused_ms == 0)
+            store->unused_ms = used ? 0 : now;
+        else if (now - store->unused_ms >= UNUSED_MS && !cw_wcache_can_write(store))
+            leave_named(store, CLOSE_MS);
+    }
 }
 
 void cw_wcache_beat(struct cw_worker_state *w)
@@ -179,6 +312,7 @@ void cw_wcache_beat(struct cw_worker_state *w)
     for (size_t i = 0; i < w->jobs.n; i++)
         cw_wcache_job_beat(w->jobs.list[i], now);
     cw_wcache_keys_release_datasets(w, now - DATASET_UNUSED_MS);
+    look_at_named(w, now);
     close_unused(w);
 }
 
@@ -202,11 +336,14 @@ void cw_wcache_stop(struct cw_worker_state *w)
 /* Exec has ended, so nothing reads or writes. A drained worker has written its records before. */
 void cw_wcache_free(struct cw_worker_state *w)
 {
-    struct cw_wcache_store *store = w->cache.store;
-    if (store) {
+    struct cw_wcache_store *store;
+    while ((store = cw_wcache_next(w, NULL)) != NULL) {
+        if (store == w->cache.store)
+            w->cache.store = NULL;
+        else
+            w->cache.named = store->next;
         store->next = w->cache.retired;
         w->cache.retired = store;
-        w->cache.store = NULL;
     }
     cw_timer_free(w->cache.timer);
     cw_wcache_keys_fini(w);
@@ -216,8 +353,8 @@ void cw_wcache_free(struct cw_worker_state *w)
         store_free(store);
     }
     cw_wcache_take_events(w);
-    cw_wcache_drop_events(w);
+    for (size_t i = 0; i < w->cache.events_n; i++)
+        cw_wcache_event_free(w->cache.events[i]);
     cw_mem_free(w->cache.events);
-    cw_mem_free(w->cache.lost_why);
-    cw_mem_free(w->cache.unavailable_why);
+    cw_mem_free(w->cache.left);
 }

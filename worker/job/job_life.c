@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "wire/wire.h"
 #include "worker/cache/cache_job.h"
+#include "worker/cache/worker_cache.h"
 #include "worker/compute/outputs.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/plan_loader.h"
@@ -102,7 +103,7 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
     struct cw_wjob *job = cw_wjob_get(w, spec->job_id);
     if (job && is_same(job, spec)) {
         set_secret(job, spec);
-        cw_wcache_job_set(job, spec->cache, spec->n_cache);
+        cw_wcache_job_given(job, spec->store, spec->cache, spec->n_cache);
         cw_wjob_set_weight(job, spec->part);
         return NULL;
     }
@@ -121,7 +122,7 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
     cw_strmap_set(&w->jobs.by_id, job->id, job);
     CW_GROW(w->jobs.list, w->jobs.n, w->jobs.cap);
     w->jobs.list[w->jobs.n++] = job;
-    cw_wcache_job_set(job, spec->cache, spec->n_cache);
+    cw_wcache_job_given(job, spec->store, spec->cache, spec->n_cache);
     struct cw_plan *plan = job->graph ? cw_loader_take_prepared(w, job) : NULL;
     if (plan)
         cw_wjob_opened(job, plan, NULL);

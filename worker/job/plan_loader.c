@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "format/source_file.h"
 #include "wire/wire.h"
 #include "worker/message/to_dispatcher.h"
 
@@ -51,6 +52,7 @@ struct cw_loading {
     /* input of the thread */
     struct cw_graph *graph;
     uint64_t seed;
+    uint64_t source_store; /* as in cw_source_use_store */
     struct cw_buf *manifest_in;
     /* result of the thread */
     struct cw_plan *plan;
@@ -109,6 +111,7 @@ static int open_plan(struct cw_loading *o)
 {
     struct cw_checked *checked = NULL;
     struct cw_value manifest = {0};
+    cw_source_use_store(o->source_store);
     int rc = cw_graph_check(o->graph, &checked, &o->error);
     if (rc == 0 && !o->prepare)
         rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len,
@@ -365,7 +368,7 @@ static bool adopt(struct cw_worker_state *w, const char *job_id, uint64_t seed)
 /* ---- beginning and end ---- */
 
 void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_graph *graph,
-                       uint64_t seed)
+                       uint64_t seed, uint64_t source_store)
 {
     if (adopt(w, job_id, seed)) {
         cw_graph_unref(graph);
@@ -375,6 +378,7 @@ void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_
     o->job_id = cw_mem_strdup(job_id);
     o->graph = graph;
     o->seed = seed;
+    o->source_store = source_store;
     o->prepare = true;
     begin(w, o);
 }
@@ -391,6 +395,7 @@ void cw_loader_open(struct cw_wjob *job)
     o->job_id = cw_mem_strdup(job->id);
     o->graph = cw_graph_ref(job->graph);
     o->seed = job->seed;
+    o->source_store = job->cache.cache_id;
     o->manifest_in = cw_buf_ref(job->manifest);
     o->serial = job->open_serial = ++w->loader.serial;
     job->state = CW_WJOB_OPENING;

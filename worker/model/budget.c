@@ -6,8 +6,11 @@
 
 size_t cw_budget(const struct cw_worker_state *w)
 {
-    /* the rest of the budget belongs to the cache */
-    size_t own = w->budget - (w->cache.store ? w->cache.memory : 0);
+    /* the rest of the budget belongs to the caches */
+    size_t caches = w->cache.store ? w->cache.memory : 0;
+    for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next)
+        caches += store->memory;
+    size_t own = CW_MAX(w->budget - CW_MIN(caches, w->budget), w->budget / 4);
     return w->memory.allowed ? CW_MIN(own, w->memory.allowed) : own;
 }
 

@@ -19,13 +19,21 @@ struct cw_wcache_prefetch;
 /* A cache with its store. */
 struct cw_wcache_store {
     struct cw_worker_state *worker;
-    struct cw_wcache_store *next; /* next in the list cw_wcache.retired */
+    struct cw_wcache_store *next; /* next in the list cw_wcache.named or cw_wcache.retired */
+    uint64_t id;                  /* of the named cache; 0: the default one */
+    char *name;                   /* of the cache, for people */
     char *url;
-    uint64_t chunk_bytes;
+    uint64_t chunk_bytes, source_bytes;
     int level;
-    size_t memory;       /* bytes */
-    bool retired;        /* another store replaced it */
-    bool opening;        /* its thread runs, to open or to close it */
+    size_t memory;      /* bytes */
+    bool retired;       /* another store replaced it, or no job uses it any more */
+    bool told_to_leave; /* the dispatcher waits for its end (cw_wcache.left) */
+    int64_t write_ms;   /* retired: how long what waits is still written */
+    int64_t unused_ms;  /* since when no job names it; 0: one does */
+    uint64_t lost;      /* number of records that were not cached */
+    char *lost_why;
+    char *unavailable_why; /* why the store is unavailable; NULL: it answers */
+    bool opening;          /* its thread runs, to open or to close it */
     _Atomic size_t refs; /* changed by any thread: number of tasks and prefetches that may use it */
     struct cw_cache *cache; /* NULL: it is not open yet, or could not be opened */
     struct cw_err error;
@@ -39,9 +47,10 @@ struct cw_wcache_use {
     bool read, write;
     struct cw_hash key;
 };
-/* The records that a tenant has of one key. */
+/* The records that a tenant has of one key of a cache. */
 struct cw_wcache_key {
-    char *name; /* "TENANT/KEY" */
+    char *name; /* "TENANT/KEY", of a named cache "ID:TENANT/KEY" */
+    uint64_t cache_id;
     char *tenant;
     struct cw_hash key;
     struct cw_strmap chunks;          /* names of the chunks that exist */
@@ -59,6 +68,7 @@ struct cw_wcache_engaged {
 };
 struct cw_wcache_job {
     char *tenant;
+    uint64_t cache_id;          /* of its cache; CW_SOURCE_NO_STORE: it has none */
     struct cw_wcache_use *uses; /* the last choice that the dispatcher sent */
     size_t uses_n;
     /* one for each node of the graph; NULL before the plan is open */
@@ -78,6 +88,7 @@ struct cw_wcache_job {
 struct cw_wcache_event {
     struct cw_wcache_event *next;
     struct cw_wcache_store *store;
+    uint64_t cache_id;
     enum cw_cache_event_kind kind;
     char *name, *tenant, *why;
     struct cw_hash key;
@@ -87,22 +98,22 @@ struct cw_wcache_event {
 };
 
 struct cw_wcache {
-    size_t memory; /* bytes of the budget that belong to the cache while it has a store */
-    struct cw_wcache_store *store;   /* the present one, or NULL */
-    struct cw_wcache_store *retired; /* list of stores that were replaced */
-    size_t threads_n;                /* number of stores that are being opened or closed */
-    struct cw_strmap keys;           /* maps "TENANT/KEY" to a cw_wcache_key */
-    struct cw_timer *timer;          /* runs while items wait for indices */
-    cw_loop_fn *may_begin;           /* called with the worker when items that waited may begin */
+    size_t memory; /* bytes of the budget that belong to the default cache while it has a store */
+    struct cw_wcache_store *store;   /* the present one of the default cache, or NULL */
+    struct cw_wcache_store *named;   /* list of those of named caches */
+    struct cw_wcache_store *retired; /* list of stores that were replaced, or are not used */
+    uint64_t *left; /* ids of caches that this worker has left as it was told, to be reported */
+    size_t left_n, left_cap;
+    size_t threads_n;       /* number of stores that are being opened or closed */
+    struct cw_strmap keys;  /* maps the name of a cw_wcache_key to it */
+    struct cw_timer *timer; /* runs while items wait for indices */
+    cw_loop_fn *may_begin;  /* called with the worker when items that waited may begin */
     struct cw_wcache_prefetch *prefetch;        /* NULL until something is prefetched */
     _Atomic(struct cw_wcache_event *) happened; /* pushed by any thread; newest first */
     struct cw_loop_node happened_node;
     /* Events to be reported, oldest first; [0, sent_n) were sent on the present stream. */
     struct cw_wcache_event **events;
     size_t events_n, events_cap, sent_n;
-    uint64_t lost; /* number of records that were not cached */
-    char *lost_why;
-    char *unavailable_why; /* why the store is unavailable; NULL: it answers */
 };
 
 #endif

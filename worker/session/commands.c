@@ -7,8 +7,8 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "wire/wire.h"
-#include "worker/cache/cache_job.h"
 #include "worker/cache/cache_keys.h"
+#include "worker/cache/worker_cache.h"
 #include "worker/compute/outputs.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/job_life.h"
@@ -29,7 +29,8 @@ static void run_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *pr
         return;
     }
     cw_log_info("worker", "job=%s is being prepared", prepare->job_id);
-    cw_loader_prepare(w, prepare->job_id, graph, prepare->seed);
+    cw_loader_prepare(w, prepare->job_id, graph, prepare->seed,
+                      cw_wcache_prepared_in(w, prepare->store));
 }
 
 /* Ends what the worker has of the items, wherever they are. */
@@ -118,7 +119,8 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
     case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_PLAN: {
         struct cw_wjob *job = cw_wjob_get(w, command->cache_plan->job_id);
         if (job)
-            cw_wcache_job_set(job, command->cache_plan->cache, command->cache_plan->n_cache);
+            cw_wcache_job_given(job, command->cache_plan->store, command->cache_plan->cache,
+                                command->cache_plan->n_cache);
         break;
     }
     case CACHEW__V1__WORKER_COMMAND__KIND_PARTS:
@@ -128,6 +130,9 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
                 cw_wjob_set_weight(job, command->parts->parts[i]->part);
         }
         cw_tasks_pump(w);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_LEAVE_CACHE:
+        cw_wcache_leave(w, command->leave_cache);
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS:
         return cw_wcache_chunks(w, command->cache_chunks);

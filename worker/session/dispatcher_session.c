@@ -111,6 +111,19 @@ static char *pod_name(const char *variable)
     return name && cw_name_is_pod(name) ? name : none;
 }
 
+/* Returns the ids of the named caches whose stores are open. The caller frees the list. */
+static uint64_t *named_caches(const struct cw_worker_state *w, size_t *ret_n)
+{
+    uint64_t *ids = NULL;
+    size_t n = 0, cap = 0;
+    for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next) {
+        CW_GROW(ids, n, cap);
+        ids[n++] = store->id;
+    }
+    *ret_n = n;
+    return ids;
+}
+
 static void add_pod(Cachew__V1__WorkerHello *hello)
 {
     hello->pod_name = pod_name("CACHEW_POD_NAME");
@@ -141,6 +154,8 @@ static void send_hello(struct cw_worker_state *w)
         list.v[i]->items = cw_wire_set_to(&list.sets[i], &list.v[i]->n_items);
     hello.held = list.v;
     hello.n_held = list.n;
+    hello.named_caches = true;
+    hello.caches = named_caches(w, &hello.n_caches);
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.generation = w->session.generation;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
@@ -153,6 +168,7 @@ static void send_hello(struct cw_worker_state *w)
         cw_set_fini(&list.sets[i]);
     }
     cw_mem_free(list.v);
+    cw_mem_free(hello.caches);
     cw_mem_free(list.sets);
 }
 

@@ -23,11 +23,12 @@ static void print_done(const char *what, uint64_t chunks, uint64_t bytes)
 
 int tool_cache_evict(int argc, char **argv)
 {
-    const char *dispatcher = tool_dispatcher(), *tenant = "";
+    const char *dispatcher = tool_dispatcher(), *tenant = "", *cache = tool_cache();
     bool all = false;
     uint64_t bytes = 0;
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_CACHE(&cache),
         ROW_TENANT(&tenant),
         {"all", 0, CW_ARG_FLAG, &all, NULL, "everything but what is pinned", 0, 0},
         {"bytes", 0, CW_ARG_BYTES, &bytes, "N", "so many bytes at least, what is worth least first",
@@ -54,7 +55,9 @@ int tool_cache_evict(int argc, char **argv)
     }
     struct cw_err err = {0};
     Cachew__V1__CacheEvictRequest request = CACHEW__V1__CACHE_EVICT_REQUEST__INIT;
-    cw_autofree char *key = cw_mem_strdup(words[0]), *of = cw_mem_strdup(tenant);
+    cw_autofree char *key = cw_mem_strdup(words[0]), *of = cw_mem_strdup(tenant),
+                     *in = cw_mem_strdup(cache);
+    request.cache = in;
     request.key = key;
     request.tenant = of;
     request.all = all;
@@ -72,9 +75,10 @@ int tool_cache_evict(int argc, char **argv)
 
 static int pin(int argc, char **argv, const struct cw_args_spec *of, bool pinned)
 {
-    const char *dispatcher = tool_dispatcher(), *tenant = "";
+    const char *dispatcher = tool_dispatcher(), *tenant = "", *cache = tool_cache();
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_CACHE(&cache),
         ROW_TENANT(&tenant),
         {0},
     };
@@ -87,7 +91,9 @@ static int pin(int argc, char **argv, const struct cw_args_spec *of, bool pinned
         return code;
     struct cw_err err = {0};
     Cachew__V1__CachePinRequest request = CACHEW__V1__CACHE_PIN_REQUEST__INIT;
-    cw_autofree char *key = cw_mem_strdup(words[0]), *tenant_text = cw_mem_strdup(tenant);
+    cw_autofree char *key = cw_mem_strdup(words[0]), *tenant_text = cw_mem_strdup(tenant),
+                     *in = cw_mem_strdup(cache);
+    request.cache = in;
     request.key = key;
     request.tenant = tenant_text;
     request.pin = pinned;
@@ -119,9 +125,10 @@ int tool_cache_unpin(int argc, char **argv)
 
 int tool_cache_scan(int argc, char **argv)
 {
-    const char *dispatcher = tool_dispatcher();
+    const char *dispatcher = tool_dispatcher(), *cache = tool_cache();
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_CACHE(&cache),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -136,6 +143,8 @@ int tool_cache_scan(int argc, char **argv)
         return code;
     struct cw_err err = {0};
     Cachew__V1__CacheScanRequest request = CACHEW__V1__CACHE_SCAN_REQUEST__INIT;
+    cw_autofree char *in = cw_mem_strdup(cache);
+    request.cache = in;
     ProtobufCMessage *message = NULL;
     if (tool_admin_call_within(dispatcher, "/cachew.v1.Admin/CacheScan", LONG_MS, &request.base,
                                &cachew__v1__cache_scan_reply__descriptor, &message, &err) < 0)

@@ -11,9 +11,7 @@
 
 #define KEY_SHOWN 12 /* The number of digits of a key that are shown in the table. */
 
-/* Prints how long ago the time was, for example "3 s", "12 min", "5 h" or "8 d"; "-" means
- * never. */
-static void print_ago(int64_t wall_ms, struct cw_str *out)
+void tool_print_ago(int64_t wall_ms, struct cw_str *out)
 {
     static const struct {
         int64_t seconds;
@@ -180,7 +178,7 @@ static void add_row(struct tool_table *table, const Cachew__V1__CacheRow *row)
                     100 * CW_MIN((double)row->records / (double)row->ids, 1.0));
     tool_print_bytes((double)row->bytes, &bytes);
     tool_print_count((double)row->hits, &hits);
-    print_ago(row->used_ms, &used);
+    tool_print_ago(row->used_ms, &used);
     tool_table_add(table, "%s", row->tenant);
     tool_table_add(table, "%.*s", KEY_SHOWN, row->key);
     if (*row->node)
@@ -207,7 +205,7 @@ static void print_chunks(const Cachew__V1__CacheListReply *reply)
             CW_STR_AUTO bytes = {0};
             CW_STR_AUTO written = {0};
             tool_print_bytes((double)chunk->bytes, &bytes);
-            print_ago(chunk->created_ms, &written);
+            tool_print_ago(chunk->created_ms, &written);
             tool_table_add(&table, "%s", chunk->name);
             tool_table_add(&table, "%" PRIu64, chunk->records);
             tool_table_add(&table, "%s", cw_str_text(&bytes));
@@ -240,10 +238,11 @@ static void print_table(const Cachew__V1__CacheListReply *reply, bool chunks)
 
 int tool_cache_ls(int argc, char **argv)
 {
-    const char *dispatcher = tool_dispatcher();
+    const char *dispatcher = tool_dispatcher(), *cache = tool_cache();
     bool json = false, chunks = false;
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_CACHE(&cache),
         {"chunks", 0, CW_ARG_FLAG, &chunks, NULL, "list the chunks, too", 0, 0},
         TOOL_ROW_JSON(&json, "print one JSON object"),
         {0},
@@ -263,7 +262,8 @@ int tool_cache_ls(int argc, char **argv)
         return code;
     struct cw_err err = {0};
     Cachew__V1__CacheListRequest request = CACHEW__V1__CACHE_LIST_REQUEST__INIT;
-    cw_autofree char *key = cw_mem_strdup(words[0]);
+    cw_autofree char *key = cw_mem_strdup(words[0]), *in = cw_mem_strdup(cache);
+    request.cache = in;
     request.key = key;
     request.chunks = chunks;
     ProtobufCMessage *message = NULL;

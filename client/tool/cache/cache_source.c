@@ -137,13 +137,14 @@ static int add_batch(const struct tool_source_run *run, const struct cachew_batc
 {
     uint64_t n = cachew_batch_elements(batch);
     const int64_t *bytes = column(batch, "bytes", n), *tiers = column(batch, "tiers", n),
-                  *read = column(batch, "read", n);
+                  *read = column(batch, "read", n), *first = column(batch, "first", n);
     if (!bytes || !tiers || !read)
         return tool_fail("what came is no list of blocks");
     for (uint64_t i = 0; i < n; i++) {
         uint64_t b = (uint64_t)bytes[i];
         unsigned in = (unsigned)tiers[i];
         sum->blocks++;
+        sum->files += first && first[i] ? 1 : 0;
         sum->bytes += b;
         sum->cached += in & run->counts ? b : 0;
         sum->memory += in & CW_SOURCE_IN_MEMORY ? b : 0;
@@ -190,6 +191,7 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
     *ret_sum = (struct tool_source_sum){0};
     options.unordered = 1;
     options.autocache = "off";
+    options.cache = run->cache;
     options.identity = cw_identity_name(run->sources->identity);
     int code = make_pipeline(run, &pipeline);
     if (code == TOOL_OK && cachew_connect(run->dispatcher, &connect, &client, &error) < 0)
@@ -213,9 +215,9 @@ static void add_tier(struct tool_source_fleet *fleet, const Cachew__V1__SourceTi
 {
     for (size_t i = 0; i < TOOL_TIERS; i++) {
         struct tool_source_tier *sum = &fleet->tiers[i];
-        if (strcmp(t->tier, tier_names[i]) != 0)
-            continue;
         bool shared = i == 2; /* All workers report the same store. */
+        if (strcmp(t->tier, tier_names[i]) != 0 || (shared && t->cache != fleet->cache_id))
+            continue;
         bool adds = i != 1 || first_of_host;
         sum->bytes = shared ? CW_MAX(sum->bytes, t->bytes) : sum->bytes + (adds ? t->bytes : 0);
         sum->capacity =
@@ -244,7 +246,8 @@ static bool is_first_of_host(const Cachew__V1__ListWorkersReply *reply, size_t i
     return has_dir(reply->workers[i]);
 }
 
-int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret, struct cw_err *err)
+int tool_source_fleet(const char *dispatcher, uint64_t cache_id, struct tool_source_fleet *ret,
+                      struct cw_err *err)
 {
     Cachew__V1__ListWorkersRequest request = CACHEW__V1__LIST_WORKERS_REQUEST__INIT;
     ProtobufCMessage *message = NULL;
@@ -252,7 +255,8 @@ int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret, str
                              &cachew__v1__list_workers_reply__descriptor, &message, err);
     if (rc < 0)
         return rc;
-    *ret = (struct tool_source_fleet){.reply = (Cachew__V1__ListWorkersReply *)(void *)message};
+    *ret = (struct tool_source_fleet){.reply = (Cachew__V1__ListWorkersReply *)(void *)message,
+                                      .cache_id = cache_id};
     for (size_t i = 0; i < ret->reply->n_workers; i++) {
         const Cachew__V1__WorkerRow *w = ret->reply->workers[i];
         bool first = is_first_of_host(ret->reply, i);
@@ -260,8 +264,36 @@ int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret, str
         ret->hosts += first;
         for (size_t k = 0; k < w->n_source; k++)
             add_tier(ret, w->source[k], first);
+        for (size_t k = 0; k < w->n_named_source; k++)
+            add_tier(ret, w->named_source[k], first);
     }
     return 0;
+}
+
+int tool_source_cache(const char *dispatcher, const char *cache, uint64_t *ret_id,
+                      uint64_t *ret_quota, struct cw_err *err)
+{
+    *ret_id = *ret_quota = 0;
+    if (!cache || !*cache || strcmp(cache, "default") == 0)
+        return 0;
+    Cachew__V1__CacheDescribeRequest request = CACHEW__V1__CACHE_DESCRIBE_REQUEST__INIT;
+    cw_autofree char *name = cw_mem_strdup(cache);
+    request.name = name;
+    ProtobufCMessage *message = NULL;
+    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/CacheDescribe", &request.base,
+                             &cachew__v1__cache_describe_reply__descriptor, &message, err);
+    if (rc < 0)
+        return rc;
+    const Cachew__V1__CacheDescribeReply *reply =
+        (const Cachew__V1__CacheDescribeReply *)(const void *)message;
+    for (size_t i = 0; i < reply->n_caches; i++) {
+        if (strcmp(reply->caches[i]->state, "leaving") == 0)
+            continue;
+        *ret_id = reply->caches[i]->id;
+        *ret_quota = reply->caches[i]->source_quota;
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+    return *ret_id != 0 ? 0 : cw_err_set(err, CW_E_NOT_FOUND, "there is no cache \"%s\"", cache);
 }
 
 void tool_source_fleet_fini(struct tool_source_fleet *fleet)

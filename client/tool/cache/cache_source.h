@@ -18,7 +18,7 @@ void tool_sources_fini(struct tool_sources *sources);
 
 /* The arguments that both commands take: [SOURCE...], --pipeline, --dispatcher. */
 struct tool_source_args {
-    const char *dispatcher;
+    const char *dispatcher, *cache;
     struct cw_arg_list pipelines;
 };
 #define TOOL_ROW_PIPELINE(target)                                                                  \
@@ -34,6 +34,7 @@ bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv,
 
 struct tool_source_sum {
     uint64_t blocks, bytes;
+    uint64_t files; /* not those that are empty; 0: the workers are too old to say it */
     /* The bytes that are in the tier that counts, and in each tier. */
     uint64_t cached, memory, dir, store;
     uint64_t read; /* The bytes that were read from the files in order to load them. */
@@ -41,7 +42,7 @@ struct tool_source_sum {
 /* Is called for each report of a worker. A result other than 0 ends the run. */
 typedef int tool_source_report_fn(void *arg, const struct tool_source_sum *sum);
 struct tool_source_run {
-    const char *dispatcher;
+    const char *dispatcher, *cache;
     const struct tool_sources *sources;
     unsigned counts; /* The tier whose bytes are counted, as a bit of format/source_file.h. */
     bool load;
@@ -58,14 +59,20 @@ struct tool_source_tier {
 };
 enum { TOOL_TIERS = 4 };
 struct tool_source_fleet {
+    uint64_t cache_id;
     struct tool_source_tier tiers[TOOL_TIERS]; /* The tiers memory, dir, store and source. */
     /* The number of all workers, with or without a source cache. */
     size_t workers;
     size_t hosts; /* The number of hosts whose workers have a directory. */
     Cachew__V1__ListWorkersReply *reply;
 };
-int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret_fleet,
-                      struct cw_err *err);
+/* cache_id: the cache whose store is the tier `store`. */
+int tool_source_fleet(const char *dispatcher, uint64_t cache_id,
+                      struct tool_source_fleet *ret_fleet, struct cw_err *err);
+/* Finds the cache of this name ("": the default one): its id, and the bytes of its store that may hold
+ * blocks. A dispatcher without a cache, or an older one, has a default one with the id 0. */
+int tool_source_cache(const char *dispatcher, const char *cache, uint64_t *ret_id,
+                      uint64_t *ret_quota, struct cw_err *err);
 void tool_source_fleet_fini(struct tool_source_fleet *fleet);
 /* Returns the tier that decides whether a block counts as cached: the store, or else the directory,
  * or else memory. 0: no worker has a source cache. */

@@ -73,9 +73,8 @@ static void print_json_tier(const Cachew__V1__WorkerRow *w, const Cachew__V1__So
 }
 
 static void print_sum(const struct tool_source_sum *sum, const struct tool_source_fleet *fleet,
-                      bool json)
+                      unsigned counts, bool json)
 {
-    unsigned counts = tool_source_counts(fleet);
     const struct tool_source_tier *tier = &fleet->tiers[counts == CW_SOURCE_IN_STORE ? 2
                                                         : counts == CW_SOURCE_IN_DIR ? 1
                                                                                      : 0];
@@ -99,13 +98,15 @@ static void print_sum(const struct tool_source_sum *sum, const struct tool_sourc
     puts(cw_str_text(&text));
 }
 
-static int show(const char *dispatcher, const struct tool_sources *sources, bool json)
+static int show(const struct tool_source_args *args, const struct tool_sources *sources, bool json)
 {
     struct tool_source_fleet fleet = {0};
     struct tool_source_sum sum = {0};
     struct cw_err err = {0};
+    uint64_t cache_id = 0, quota = 0;
     int code = TOOL_OK;
-    if (tool_source_fleet(dispatcher, &fleet, &err) < 0)
+    if (tool_source_cache(args->dispatcher, args->cache, &cache_id, &quota, &err) < 0 ||
+        tool_source_fleet(args->dispatcher, cache_id, &fleet, &err) < 0)
         return tool_fail_err(&err);
     for (size_t i = 0; json && i < fleet.reply->n_workers; i++)
         for (size_t k = 0; k < fleet.reply->workers[i]->n_source; k++)
@@ -115,11 +116,14 @@ static int show(const char *dispatcher, const struct tool_sources *sources, bool
     if (!json && !tool_source_counts(&fleet))
         puts("no worker has a source cache");
     if (sources->n > 0) {
-        const struct tool_source_run run = {
-            .dispatcher = dispatcher, .sources = sources, .counts = tool_source_counts(&fleet)};
+        const struct tool_source_run run = {.dispatcher = args->dispatcher,
+                                            .cache = args->cache,
+                                            .sources = sources,
+                                            .counts = quota > 0 ? CW_SOURCE_IN_STORE
+                                                                : tool_source_counts(&fleet)};
         code = tool_source_run(&run, &sum);
         if (code == TOOL_OK)
-            print_sum(&sum, &fleet, json);
+            print_sum(&sum, &fleet, run.counts, json);
     }
     tool_source_fleet_fini(&fleet);
     return code;
@@ -127,11 +131,13 @@ static int show(const char *dispatcher, const struct tool_sources *sources, bool
 
 int tool_cache_status(int argc, char **argv)
 {
-    struct tool_source_args args = {.dispatcher = getenv("CACHEW_DISPATCHER")};
+    struct tool_source_args args = {.dispatcher = getenv("CACHEW_DISPATCHER"),
+                                    .cache = tool_cache()};
     struct tool_sources sources;
     bool json = false;
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&args.dispatcher),
+        TOOL_ROW_CACHE(&args.cache),
         TOOL_ROW_PIPELINE(&args.pipelines),
         TOOL_ROW_JSON(&json, "print one JSON line a tier of a worker, and one for the source"),
         {0},
@@ -149,7 +155,7 @@ int tool_cache_status(int argc, char **argv)
     if (!tool_source_parse(&spec, argc, argv, &args, &sources, &code))
         return code;
     tool_catch_signals();
-    code = show(args.dispatcher, &sources, json);
+    code = show(&args, &sources, json);
     tool_sources_fini(&sources);
     return code;
 }

@@ -3,9 +3,12 @@
  * read them. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "client/tool/cache/cache_source.h"
+#include "format/source_file.h"
 
 #define SETTLE_MS 8000 /* If no worker reports for this long, no more reports are expected. */
 /* A worker that has just connected reports its cache within this time. */
@@ -19,6 +22,7 @@ struct warm {
     struct tool_sources sources;
     unsigned counts;
     size_t hosts;
+    uint64_t cache_id, source_quota;
     uint64_t total, cached_before;
     int64_t start_ns, line_ns;
 };
@@ -65,8 +69,10 @@ static int on_report(void *arg, const struct tool_source_sum *sum)
 
 static int look(struct warm *w, struct tool_source_sum *ret_sum)
 {
-    const struct tool_source_run run = {
-        .dispatcher = w->args.dispatcher, .sources = &w->sources, .counts = w->counts};
+    const struct tool_source_run run = {.dispatcher = w->args.dispatcher,
+                                        .cache = w->args.cache,
+                                        .sources = &w->sources,
+                                        .counts = w->counts};
     return tool_source_run(&run, ret_sum);
 }
 
@@ -83,7 +89,7 @@ static int wait_written(struct warm *w, struct tool_source_sum *ret_sum)
         if (code != TOOL_OK || ret_sum->cached == ret_sum->bytes)
             return code;
         uint64_t pending =
-            tool_source_fleet(w->args.dispatcher, &fleet, &err) == 0
+            tool_source_fleet(w->args.dispatcher, w->cache_id, &fleet, &err) == 0
                 ? fleet.tiers[0].pending + fleet.tiers[1].pending + fleet.tiers[2].pending
                 : 0;
         tool_source_fleet_fini(&fleet);
@@ -136,10 +142,11 @@ static int find_tier(struct warm *w)
     struct cw_err err = {0};
     size_t workers = 0;
     for (int64_t end_ms = cw_clock_ms() + FIRST_REPORT_MS; !w->counts;) {
-        if (tool_source_fleet(w->args.dispatcher, &fleet, &err) < 0)
+        if (tool_source_fleet(w->args.dispatcher, w->cache_id, &fleet, &err) < 0)
             return tool_fail_err(&err);
-        w->counts = tool_source_counts(&fleet);
-        w->hosts = fleet.tiers[2].workers ? 0 : fleet.hosts;
+        /* A worker opens the store of a named cache when the first job needs it. */
+        w->counts = w->source_quota > 0 ? CW_SOURCE_IN_STORE : tool_source_counts(&fleet);
+        w->hosts = w->counts == CW_SOURCE_IN_STORE ? 0 : fleet.hosts;
         workers = fleet.workers;
         tool_source_fleet_fini(&fleet);
         if (w->counts || workers == 0 || cw_clock_ms() >= end_ms)
@@ -154,9 +161,65 @@ static int find_tier(struct warm *w)
                            "or cachew-dispatcher --source-cache-quota");
 }
 
+/* ---- what the dispatcher remembers (cachew cache describe) ---- */
+
+/* Looks at one of the sources alone. */
+static int look_at(struct warm *w, size_t i, struct tool_source_sum *ret_sum)
+{
+    const struct tool_sources one = {
+        .v = &w->sources.v[i], .n = 1, .identity = w->sources.identity};
+    const struct tool_source_run run = {.dispatcher = w->args.dispatcher,
+                                        .cache = w->args.cache,
+                                        .sources = &one,
+                                        .counts = w->counts};
+    return tool_source_run(&run, ret_sum);
+}
+
+static int note_source(const struct warm *w, const char *source, const struct tool_source_sum *sum)
+{
+    Cachew__V1__CacheNoteSourceRequest request = CACHEW__V1__CACHE_NOTE_SOURCE_REQUEST__INIT;
+    Cachew__V1__CacheSource row = CACHEW__V1__CACHE_SOURCE__INIT, *list = &row;
+    cw_autofree char *cache = cw_mem_strdup(w->args.cache), *text = cw_mem_strdup(source);
+    ProtobufCMessage *message = NULL;
+    struct cw_err err = {0};
+    row.source = text;
+    row.bytes = sum->bytes;
+    row.files = sum->files;
+    row.cached_bytes = sum->cached;
+    request.cache = cache;
+    request.sources = &list;
+    request.n_sources = 1;
+    int rc =
+        tool_admin_change(w->args.dispatcher, "/cachew.v1.Admin/CacheNoteSource", &request.base,
+                          &cachew__v1__cache_note_source_reply__descriptor, &message, &err);
+    if (rc == 0)
+        protobuf_c_message_free_unpacked(message, NULL);
+    /* Without a store there is no cache that could remember it, and an older dispatcher does not. */
+    return rc < 0 && w->cache_id != 0 ? tool_fail_err(&err) : TOOL_OK;
+}
+
+static int note_sources(struct warm *w, const struct tool_source_sum *all)
+{
+    int code = TOOL_OK;
+    if (w->counts != CW_SOURCE_IN_STORE)
+        return TOOL_OK;
+    for (size_t i = 0; code == TOOL_OK && i < w->sources.n; i++) {
+        struct tool_source_sum sum = *all;
+        if (w->sources.n > 1)
+            code = look_at(w, i, &sum);
+        if (code == TOOL_OK)
+            code = note_source(w, w->sources.v[i], &sum);
+    }
+    return code;
+}
+
 static int warm_all(struct warm *w)
 {
     struct tool_source_sum before, loaded, after;
+    struct cw_err err = {0};
+    if (tool_source_cache(w->args.dispatcher, w->args.cache, &w->cache_id, &w->source_quota, &err) <
+        0)
+        return tool_fail_err(&err);
     int code = find_tier(w);
     if (code == TOOL_OK)
         code = look(w, &before);
@@ -166,11 +229,13 @@ static int warm_all(struct warm *w)
     w->cached_before = before.cached;
     w->start_ns = cw_clock_ns();
     const struct tool_source_run run = {
-        w->args.dispatcher, &w->sources, w->counts, true, on_report, w};
+        w->args.dispatcher, w->args.cache, &w->sources, w->counts, true, on_report, w};
     code = tool_source_run(&run, &loaded);
     double seconds = tool_seconds_since(w->start_ns);
     if (code == TOOL_OK)
         code = wait_written(w, &after);
+    if (code == TOOL_OK)
+        code = note_sources(w, &after);
     if (code == TOOL_OK)
         print_result(w, &after, &loaded, seconds);
     tool_line_clear();
@@ -179,9 +244,10 @@ static int warm_all(struct warm *w)
 
 int tool_cache_warm(int argc, char **argv)
 {
-    struct warm w = {.args = {.dispatcher = getenv("CACHEW_DISPATCHER")}};
+    struct warm w = {.args = {.dispatcher = getenv("CACHEW_DISPATCHER"), .cache = tool_cache()}};
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&w.args.dispatcher),
+        TOOL_ROW_CACHE(&w.args.cache),
         TOOL_ROW_PIPELINE(&w.args.pipelines),
         TOOL_ROW_JSON(&w.json, "print JSON: a line of progress each second, and the result"),
         TOOL_ROW_QUIET(&w.quiet, "no progress bar"),

@@ -329,6 +329,7 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     job.name = run->opt.name;
     job.autocache = run->opt.autocache;
     job.tenant = run->opt.tenant;
+    job.cache = run->opt.cache;
     job.identity = run->opt.identity;
     job.seed = run->opt.seed;
     job.epochs = run->opt.epochs;

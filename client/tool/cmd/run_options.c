@@ -87,6 +87,10 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          "what is cached: auto, cachew, off, force:NODE (default: the dispatcher's)", 0, 0},
         {"tenant", 0, CW_ARG_STR, &o->tenant, "NAME",
          "whose job it is: caches are shared within a tenant only (default: $CACHEW_TENANT)", 0, 0},
+        {"cache", 0, CW_ARG_STR, &o->cache, "NAME",
+         "which cache it uses (cachew cache attach; default: $CACHEW_CACHE, or the dispatcher's "
+         "own)",
+         0, 0},
         {"autoscale", 0, CW_ARG_STR, &o->autoscale, "POLICY",
          "how many workers it gets: auto, cachew, hpa, fixed:N, off = all (default: the "
          "dispatcher's)",

@@ -11,6 +11,8 @@ struct blocks_opts {
     int64_t run;
 };
 
+#define FIELDS 4
+
 #define OFFSET(member) offsetof(struct blocks_opts, member)
 static const struct cw_opt options[] = {
     CW_FILE_PATTERN_ROW(OFFSET(pattern)),
@@ -36,7 +38,9 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     int rc = cw_spec_add(ret_spec, "bytes", CW_DTYPE_I64, 0, NULL, err);
     if (rc == 0)
         rc = cw_spec_add(ret_spec, "tiers", CW_DTYPE_I64, 0, NULL, err);
-    return rc == 0 ? cw_spec_add(ret_spec, "read", CW_DTYPE_I64, 0, NULL, err) : rc;
+    if (rc == 0)
+        rc = cw_spec_add(ret_spec, "read", CW_DTYPE_I64, 0, NULL, err);
+    return rc == 0 ? cw_spec_add(ret_spec, "first", CW_DTYPE_I64, 0, NULL, err) : rc;
 }
 
 static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
@@ -75,14 +79,15 @@ static int read_block(const struct cw_op_ctx *ctx, const void *opts, void *state
         return rc;
     rc = cw_source_block_get(&use.source, (uint64_t)(pos - set->v[i].first), o->load, &block, err);
     cw_file_set_release(set, &use);
-    int64_t *values = rc == 0 ? cw_op_scratch(ctx, 3 * sizeof(*values), err) : NULL;
+    int64_t *values = rc == 0 ? cw_op_scratch(ctx, FIELDS * sizeof(*values), err) : NULL;
     if (!values)
         return rc < 0 ? rc : CW_E_NOMEM;
     values[0] = (int64_t)block.bytes;
     values[1] = (int64_t)block.tiers;
     values[2] = (int64_t)block.read_bytes;
-    ret_element->n = 3;
-    for (size_t k = 0; k < 3; k++)
+    values[3] = pos == set->v[i].first;
+    ret_element->n = FIELDS;
+    for (size_t k = 0; k < FIELDS; k++)
         ret_element->fields[k] =
             (struct cw_view){.data = &values[k], .bytes = sizeof(*values), .dtype = CW_DTYPE_I64};
     return 0;
@@ -98,15 +103,15 @@ static void describe(const void *opts, void *state, int64_t pos, struct cw_str *
 
 const struct cw_op cw_op_source_blocks = {
     .name = "source_blocks",
-    .version = 1,
+    .version = 2,
     .summary = "where blocks of files are cached",
     .doc = "For `cachew cache warm` and `cachew cache status`, not for training. Gives for each "
            "block (1 MiB) of the files its size (`bytes`), in\n"
            "which tiers of the source cache of the worker that was asked it is (`tiers`: 1 = "
            "memory, 2 = directory, 4 = store), and, with\n"
-           "`load`, how much was read from the file to bring it there (`read`). This says how "
-           "things stand, so it is another each time, and no\n"
-           "cache keeps it. Patterns as for `files`.",
+           "`load`, how much was read from the file to bring it there (`read`); `first` is 1 for "
+           "the first block of a file. This says how things stand, so\n"
+           "it is another each time, and no cache keeps it. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES | CW_OP_OPAQUE,
     .options = options,

@@ -61,13 +61,13 @@ static void store_outlives(void **state)
     struct world *w = *state;
     const struct cw_source_cache_options o = {0};
     struct cw_source_cache *c = new_cache(&o);
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     read_all(w, c);
     wait_written(c);
     assert_int_equal(counts_of(c, CW_SOURCE_STORE).filled_bytes, BYTES);
     cw_source_cache_free(c);
     c = new_cache(&o);
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     wait_found(w, c, CW_SOURCE_IN_STORE);
     read_all(w, c);
     assert_int_equal(origin_reads(c), 0);
@@ -80,7 +80,7 @@ static void written_when_it_ends(void **state)
 {
     struct world *w = *state;
     struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){0});
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     read_range(w, c, 0, 10);
     cw_source_cache_free(c);
     char path[160];
@@ -124,14 +124,14 @@ static void quota_of_the_store(void **state)
     snprintf(path, sizeof(path), "%s/store", w->root);
     struct cw_source_cache *c =
         new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20});
-    cw_source_cache_set_store(c, w->store, 2 * BLOCK);
+    cw_source_cache_set_store(c, 0, w->store, 2 * BLOCK);
     read_all(w, c);
     wait_written(c);
     assert_in_range(bytes_under(path), 0, 2 * BLOCK);
     assert_true(counts_of(c, CW_SOURCE_STORE).refused > 0);
     cw_source_cache_free(c);
     c = new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20, .idle_ms = -1});
-    cw_source_cache_set_store(c, w->store, 3 * BLOCK);
+    cw_source_cache_set_store(c, 0, w->store, 3 * BLOCK);
     write_source(w, 6, 3600);
     open_source(w);
     read_all(w, c);
@@ -165,7 +165,7 @@ static void warming(void **state)
     struct world *w = *state;
     const struct cw_source_cache_options o = {.dir = w->dir};
     struct cw_source_cache *c = new_cache(&o);
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     for (uint64_t i = 0; i < BLOCKS; i++)
         assert_int_equal(tiers_of(w, c, i, false), 0);
     for (uint64_t i = 0; i < BLOCKS; i++)
@@ -180,7 +180,7 @@ static void warming(void **state)
     /* what only the directory has goes to the store without the file being read */
     snprintf(w->store, sizeof(w->store), "dir:%s/store2", w->root);
     c = new_cache(&o);
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     for (uint64_t i = 0; i < BLOCKS; i++)
         (void)tiers_of(w, c, i, true);
     wait_written(c);
@@ -218,7 +218,7 @@ static void many_threads(void **state)
     struct world *w = *state;
     atomic_int bad = 0;
     struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){.dir = w->dir});
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     struct reader readers[4];
     for (uint64_t i = 0; i < 4; i++) {
         readers[i] = (struct reader){.w = w, .c = c, .seed = i, .bad = &bad};

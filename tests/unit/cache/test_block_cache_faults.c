@@ -45,7 +45,7 @@ static void damaged_packs(void **state)
     char path[160];
     snprintf(path, sizeof(path), "%s/store", w->root);
     struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){0});
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     read_all(w, c);
     wait_written(c);
     cw_source_cache_free(c);
@@ -53,7 +53,7 @@ static void damaged_packs(void **state)
     double in_blocks = 0.3, in_tail = -1;
     each_file(path, source_flip, &in_blocks);
     c = new_cache(&(struct cw_source_cache_options){0});
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     wait_found(w, c, CW_SOURCE_IN_STORE);
     read_all(w, c);
     assert_in_range(counts_of(c, CW_SOURCE_STORE).damaged, 1, BLOCKS);
@@ -62,7 +62,7 @@ static void damaged_packs(void **state)
     /* its tail: it is not even listed */
     each_file(path, source_flip, &in_tail);
     c = new_cache(&(struct cw_source_cache_options){0});
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     read_all(w, c);
     assert_int_equal(origin_reads(c), BLOCKS);
     cw_source_cache_free(c);
@@ -146,7 +146,7 @@ static void store_that_is_away(void **state)
     struct cw_source_cache *c =
         new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20});
     snprintf(w->store, sizeof(w->store), "dir:%s/file/below", w->root); /* a file is no directory */
-    cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
+    cw_source_cache_set_store(c, 0, w->store, (uint64_t)1 << 30);
     read_all(w, c);
     wait_written(c);
     assert_int_equal(origin_reads(c), BLOCKS);

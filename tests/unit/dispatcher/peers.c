@@ -193,6 +193,7 @@ static void add_methods(void)
     cw_svc_check_add(&made_up);
     cw_svc_decisions_add(&made_up);
     cw_svc_cache_add(&made_up);
+    cw_svc_caches_add(&made_up);
     cw_svc_tenants_add(&made_up);
     cw_svc_metrics_add(&made_up);
     cw_backup_add(&made_up);

@@ -54,7 +54,7 @@ static void jobs_use_what_was_asked_and_chosen(void **state)
     assert_int_equal(job->cache_uses_n, 1);
     cw_job_set_cached_node(job, NULL);
     size_t n = 0;
-    Cachew__V1__CacheUse **uses = cw_job_cache_uses(job, &n);
+    Cachew__V1__CacheUse **uses = cw_job_cache_uses(job, NULL, &n);
     assert_int_equal(n, 1);
     assert_string_equal(uses[0]->node, "cached");
     struct cw_hash key;

@@ -200,12 +200,12 @@ static void the_least_worth_leaves_first(void **state)
 static void watermarks(void **state)
 {
     (void)state;
-    assert_int_equal(cw_catalogue_excess(949, 1000), 0);
-    assert_int_equal(cw_catalogue_excess(950, 1000), 100);
-    assert_int_equal(cw_catalogue_excess(2000, 1000), 1150);
-    assert_int_equal(cw_catalogue_excess(5, 0), 5);
-    assert_int_equal(cw_catalogue_excess(0, 0), 0);
-    assert_int_equal(cw_catalogue_excess(UINT64_MAX - 1, UINT64_MAX),
+    assert_int_equal(cw_catalogue_excess(made_up.cache->catalogue, 949, 1000), 0);
+    assert_int_equal(cw_catalogue_excess(made_up.cache->catalogue, 950, 1000), 100);
+    assert_int_equal(cw_catalogue_excess(made_up.cache->catalogue, 2000, 1000), 1150);
+    assert_int_equal(cw_catalogue_excess(made_up.cache->catalogue, 5, 0), 5);
+    assert_int_equal(cw_catalogue_excess(made_up.cache->catalogue, 0, 0), 0);
+    assert_int_equal(cw_catalogue_excess(made_up.cache->catalogue, UINT64_MAX - 1, UINT64_MAX),
                      UINT64_MAX - 1 - UINT64_MAX / 100 * 85);
 }
 

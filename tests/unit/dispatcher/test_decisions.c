@@ -204,6 +204,28 @@ static void are_bounded_in_all(void **unused)
     cw_state_close(state);
 }
 
+static int no_job(void *arg, const struct cw_state_job *job, struct cw_err *err)
+{
+    (void)arg, (void)job, (void)err;
+    return 0;
+}
+
+static int no_worker(void *arg, uint64_t worker_id, const char *address, struct cw_err *err)
+{
+    (void)arg, (void)worker_id, (void)address, (void)err;
+    return 0;
+}
+
+/* A key of the time before there were named caches is the default cache's. */
+static int on_key(void *arg, const struct cw_state_cache_key *row, struct cw_err *err)
+{
+    (void)err;
+    assert_true(row->cache == 0 && row->ids == 1 && row->used_ms == 8 && row->pinned);
+    assert_string_equal(row->op, "op");
+    *(bool *)arg = true;
+    return 0;
+}
+
 /* As they were stored before they had a name and the fleet had some. */
 static void come_from_the_older_schema(void **unused)
 {
@@ -219,6 +241,13 @@ static void come_from_the_older_schema(void **unused)
     static const char old[] =
         "ALTER TABLE jobs DROP COLUMN secrets;"
         "DROP TABLE decisions; DROP TABLE usage; DROP TABLE tenants; DROP TABLE counts;"
+        "DROP TABLE caches; DROP TABLE cache_sources; DROP TABLE cache_keys;"
+        "CREATE TABLE cache_keys(tenant TEXT NOT NULL, key TEXT NOT NULL, pipeline TEXT NOT NULL, "
+        "node TEXT NOT NULL, op TEXT NOT NULL, ids INTEGER NOT NULL, hits INTEGER NOT NULL,"
+        " misses INTEGER NOT NULL, saved_ns INTEGER NOT NULL, cost_ns INTEGER NOT NULL, "
+        "cost_records INTEGER NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL,"
+        " pinned INTEGER NOT NULL, PRIMARY KEY(tenant, key)) WITHOUT ROWID;"
+        "INSERT INTO cache_keys VALUES('t', 'k', 'p', 'n', 'op', 1, 2, 3, 4, 5, 6, 7, 8, 1);"
         "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON "
         "DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
         " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT "
@@ -250,6 +279,11 @@ static void come_from_the_older_schema(void **unused)
     commit_ok(state);
     assert_int_equal(find(state, (struct cw_state_decision_query){.after_id = 7}, &found), 1);
     assert_int_equal(found.last_id, 8);
+    const struct cw_state_reader reader = {.job = no_job, .worker = no_worker, .cache_key = on_key};
+    struct cw_err err = {0};
+    bool has_key = false;
+    assert_int_equal(cw_state_load(state, &reader, &has_key, &err), 0);
+    assert_true(has_key);
     cw_str_fini(&found.text);
     cw_state_close(state);
 }

@@ -99,7 +99,8 @@ static void tell(struct cw_cache_rates *cache, const struct window *w, int64_t n
     progress.cache = list;
     progress.n_cache = 1;
     progress.store = &store;
-    cw_cache_rates_add(cache, 7, 1, &progress, now_ms);
+    const struct cw_worker worker = {.id = 7, .threads = 1};
+    cw_cache_rates_add(cache, 0, &worker, &progress, now_ms);
 }
 
 static void rates_of_the_store(void **state)

@@ -82,6 +82,8 @@ struct seen {
     struct cw_state_position position;
     size_t counts_n;
     uint64_t count_1;
+    size_t caches, cache_sources;
+    struct cw_state_cache cache;
 };
 
 static int on_job(void *arg, const struct cw_state_job *job, struct cw_err *err)
@@ -183,11 +185,34 @@ static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n
     return 0;
 }
 
+static int on_cache(void *arg, const struct cw_state_cache *row, struct cw_err *err)
+{
+    (void)err;
+    struct seen *seen = arg;
+    assert_string_equal(row->name, "team/photos");
+    assert_string_equal(row->url, "dir:/x");
+    assert_string_equal(row->tenant, "t");
+    seen->caches++;
+    seen->cache = *row;
+    return 0;
+}
+
+static int on_cache_source(void *arg, const struct cw_state_cache_source *row, struct cw_err *err)
+{
+    (void)err;
+    struct seen *seen = arg;
+    assert_string_equal(row->source, "/data/*.tfrecord");
+    assert_true(row->cache == 7 && row->bytes == 1 && row->files == 2 && row->cached_bytes == 3 &&
+                row->time_ms == 4);
+    seen->cache_sources++;
+    return 0;
+}
+
 static struct seen load(struct cw_state *state)
 {
-    static const struct cw_state_reader reader = {on_job,    on_progress, on_skipped,   on_position,
-                                                  on_worker, on_left_out, on_cache_key, on_usage,
-                                                  on_tenant, on_counts};
+    static const struct cw_state_reader reader = {
+        on_job,       on_progress, on_skipped, on_position, on_worker, on_left_out,
+        on_cache_key, on_usage,    on_tenant,  on_counts,   on_cache,  on_cache_source};
     struct seen seen = {0};
     struct cw_err err = {0};
     if (cw_state_load(state, &reader, &seen, &err) != 0)
@@ -287,13 +312,52 @@ static void keys_of_the_cache_come_back(void **unused)
     assert_true(key->cost_records == 5 && key->created_ms == 6 && key->used_ms == 7 && key->pinned);
     row.key = "k2";
     cw_state_put_cache_key(state, &row);
-    cw_state_remove_cache_key(state, "t", "k1");
-    cw_state_remove_cache_key(state, "other", "k2");
+    cw_state_remove_cache_key(state, 0, "t", "k1");
+    cw_state_remove_cache_key(state, 0, "other", "k2");
     commit_ok(state);
     assert_int_equal(load(state).cache_keys, 1);
-    cw_state_remove_cache_key(state, "t", "k2");
+    cw_state_remove_cache_key(state, 0, "t", "k2");
     commit_ok(state);
     assert_int_equal(load(state).cache_keys, 0);
+    cw_state_close(state);
+}
+
+/* A named cache, its keys and what was warmed into it go together; the keys of others stay. */
+static void named_caches(void **unused)
+{
+    (void)unused;
+    struct cw_state *state = open_ok();
+    const struct cw_state_cache row = {.id = 7,
+                                       .name = "team/photos",
+                                       .url = "dir:/x",
+                                       .tenant = "t",
+                                       .quota = 100,
+                                       .source_quota = 200,
+                                       .high = 90,
+                                       .low = 50,
+                                       .leaving = true,
+                                       .created_ms = 11,
+                                       .used_ms = 12};
+    const struct cw_state_cache_source source = {7, "/data/*.tfrecord", 1, 2, 3, 4};
+    struct cw_state_cache_key key = {
+        .cache = 7, .tenant = "t", .key = "k", .pipeline = "p", .node = "n", .op = "decode"};
+    cw_state_put_cache(state, &row);
+    cw_state_put_cache_source(state, &source);
+    cw_state_put_cache_key(state, &key);
+    key.cache = 0;
+    cw_state_put_cache_key(state, &key);
+    commit_ok(state);
+    struct seen seen = load(state);
+    assert_true(seen.caches == 1 && seen.cache_sources == 1 && seen.cache_keys == 2);
+    assert_true(seen.cache.id == 7 && seen.cache.quota == 100 && seen.cache.source_quota == 200);
+    assert_true(seen.cache.high == 90 && seen.cache.low == 50 && seen.cache.leaving);
+    assert_true(seen.cache.created_ms == 11 && seen.cache.used_ms == 12);
+    cw_state_remove_cache(state, 8);
+    cw_state_remove_cache(state, 7);
+    commit_ok(state);
+    seen = load(state);
+    assert_true(seen.caches == 0 && seen.cache_sources == 0 && seen.cache_keys == 1);
+    assert_int_equal(seen.cache_key.cache, 0);
     cw_state_close(state);
 }
 
@@ -799,7 +863,7 @@ static void write_one(struct cw_state *state, const struct cw_rng *rng, bool rem
         cw_state_put_cache_key(state, &key);
         break;
     case 10:
-        cw_state_remove_cache_key(state, "t", id);
+        cw_state_remove_cache_key(state, 0, "t", id);
         break;
     case 11:
         cw_state_put_usage(state, id, &usage);
@@ -963,6 +1027,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_committed_comes_back),
         cmocka_unit_test(keys_of_the_cache_come_back),
+        cmocka_unit_test(named_caches),
         cmocka_unit_test(what_was_used_comes_back),
         cmocka_unit_test(kill_loses_nothing_that_was_committed),
         cmocka_unit_test(two_dispatchers_do_not_share),

@@ -217,7 +217,7 @@ static void test_reported_again(void **state)
     cw_wcache_report_detached(w);
     add_event(w);
     expect_reported(w, "10");
-    cw_wcache_drop_events(w);
+    cw_wcache_drop_events(w, 0);
     cw_mem_free(w->cache.events);
     bare_free(w);
 }
