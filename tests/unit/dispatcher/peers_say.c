@@ -33,6 +33,7 @@ struct cw_stream *peers_worker(uint64_t id, uint32_t threads)
     hello.worker_id = id;
     hello.address = address;
     hello.threads = threads;
+    hello.named_caches = true;
     Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
     message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
     message.hello = &hello;
