@@ -14,7 +14,7 @@ its arguments and environment is replaced by the folder (there is no mount names
 What exits is started again as restartPolicy says, after --restart-ms (doubled each time, 300 s at most). A pod that is deleted gets
 its preStop (sleep or exec), SIGTERM, after its grace period SIGKILL, and is removed when all is over. Probes (http, tcp, grpc, exec)
 run each --probe-ms. With --cgroup each pod has a cgroup of version 2 below DIR with its limits. When the kubelet dies, so does what it
-runs: that is the loss of a node. It prints "ready" when its first list is in."""
+runs: that is the loss of a node. It prints "ready URL" when its first list is in."""
 import argparse
 import http.client
 import json
@@ -234,7 +234,7 @@ class Kubelet:
                 self.see(item)
             if self.ready_said is False:
                 self.ready_said = True
-                print("ready", flush=True)
+                print("ready", self.args.server, flush=True)
         elif kind == "pod":
             self.see(what[0])
         elif kind == "gone" and what[0]["metadata"]["uid"] in self.pods:
