@@ -266,6 +266,7 @@ json_t *fk_make(struct fk_server *server, struct fk_kind *kind, json_t *object,
                 const char *manager);
 json_t *fk_owner_reference(const struct fk_kind *kind, const json_t *owner);
 json_t *fk_pod_from(const struct fk_kind *kind, const json_t *owner); /* by spec.template */
+json_t *fk_pods_by_owner(struct fk_server *server); /* arrays by the uid of the first owner */
 void fk_controllers_run(struct fk_server *server);
 void fk_garbage_run(struct fk_server *server);
 void fk_deployments_run(struct fk_server *server);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Job controller, as far as waiting jobs need it, and a scheduler: it binds pods to nodes that are
- * ready and have room (status.allocatable.pods), and says of the others that there is none. */
+/* The Job controller, as far as waiting jobs need it, and a scheduler: it binds
+ * pods to nodes that are ready and have room (status.allocatable.pods), and
+ * says of the others that there is none. */
+#include "base/mem.h"
 #include "kubernetes/fk_int.h"
 #include <stdlib.h>
 #include <string.h>
-#include "base/mem.h"
 
 static const char MANAGER[] = "kube-controller-manager";
 
@@ -14,22 +15,19 @@ struct tally {
     json_t *pods; /* the active ones */
 };
 
-static struct tally tally_of(struct fk_server *server, const json_t *job)
+static struct tally tally_of(const json_t *by_owner, const json_t *job)
 {
-    const struct fk_kind *pods = fk_kind_find(server, "", "pods");
     struct tally tally = {.pods = json_array()};
-    for (size_t i = 0; i < pods->n; i++) {
-        const json_t *pod = pods->objects[i].json;
-        const json_t *owner = json_array_get(fk_at(pod, "metadata.ownerReferences"), 0);
+    size_t i;
+    json_t *pod;
+    json_array_foreach (json_object_get(by_owner, fk_text(job, "metadata.uid")), i, pod) {
         const char *phase = fk_text_or(pod, "status.phase", "Pending");
-        if (!cw_str_eq(fk_text(owner, "uid"), fk_text(job, "metadata.uid")))
-            continue;
         if (cw_str_eq(phase, "Succeeded"))
             tally.succeeded++;
         else if (cw_str_eq(phase, "Failed"))
             tally.failed++;
         else if (!fk_at(pod, "metadata.deletionTimestamp"))
-            json_array_append(tally.pods, (json_t *)pod);
+            json_array_append(tally.pods, pod);
     }
     tally.active = (json_int_t)json_array_size(tally.pods);
     return tally;
@@ -85,21 +83,32 @@ static void write_job_status(struct fk_server *server, struct fk_kind *kind, con
     fk_write(server, kind, job, after, MANAGER, "status");
 }
 
+/* Whether a pass has nothing to do for a job. */
+static bool is_done_with(const json_t *job, const struct tally *tally)
+{
+    bool rests = fk_true(job, "spec.suspend") && fk_has_condition(job, "Suspended", "True") &&
+                 tally->active + tally->succeeded + tally->failed == 0;
+    return rests || is_finished(job) || fk_at(job, "metadata.deletionTimestamp");
+}
+
 void fk_jobs_run(struct fk_server *server)
 {
     struct fk_kind *kind = fk_kind_find(server, "batch", "jobs");
     json_auto_t *all = fk_store_at(kind, server->version);
+    json_auto_t *before = fk_pods_by_owner(server);
     size_t i;
     json_t *job;
     json_array_foreach (all, i, job) {
-        if (is_finished(job) || fk_at(job, "metadata.deletionTimestamp"))
-            continue;
-        bool suspended = fk_true(job, "spec.suspend");
-        struct tally tally = tally_of(server, job);
-        steer_pods(server, kind, job, &tally, suspended);
+        struct tally tally = tally_of(before, job);
+        if (!is_done_with(job, &tally))
+            steer_pods(server, kind, job, &tally, fk_true(job, "spec.suspend"));
         json_decref(tally.pods);
-        tally = tally_of(server, job);
-        write_job_status(server, kind, job, &tally, suspended);
+    }
+    json_auto_t *after = fk_pods_by_owner(server);
+    json_array_foreach (all, i, job) {
+        struct tally tally = tally_of(after, job);
+        if (!is_done_with(job, &tally))
+            write_job_status(server, kind, job, &tally, fk_true(job, "spec.suspend"));
         json_decref(tally.pods);
     }
 }

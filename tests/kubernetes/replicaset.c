@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ReplicaSet controller: as many pods as are asked for, and which of them go first. */
+/* The ReplicaSet controller: as many pods as are asked for, and which of them
+ * go first. */
+#include "base/mem.h"
 #include "kubernetes/fk_int.h"
 #include <stdlib.h>
 #include <string.h>
-#include "base/mem.h"
 
 static const char MANAGER[] = "kube-controller-manager";
 enum { BURST = 500 }; /* pods that one pass makes or deletes for a set */
@@ -15,16 +16,31 @@ static bool is_active(const json_t *pod)
            !cw_str_eq(phase, "Failed");
 }
 
-static json_t *pods_of(struct fk_server *server, const json_t *set)
+json_t *fk_pods_by_owner(struct fk_server *server)
 {
     const struct fk_kind *pods = fk_kind_find(server, "", "pods");
-    json_t *ret = json_array();
+    json_t *ret = json_object();
     for (size_t i = 0; i < pods->n; i++) {
         const json_t *owners = fk_at(pods->objects[i].json, "metadata.ownerReferences");
-        if (cw_str_eq(fk_text(json_array_get(owners, 0), "uid"), fk_text(set, "metadata.uid")) &&
-            is_active(pods->objects[i].json))
-            json_array_append(ret, pods->objects[i].json);
+        const char *uid = fk_text(json_array_get(owners, 0), "uid");
+        if (!uid)
+            continue;
+        if (!json_object_get(ret, uid))
+            json_object_set_new(ret, uid, json_array());
+        json_array_append(json_object_get(ret, uid), pods->objects[i].json);
     }
+    return ret;
+}
+
+/* The active pods of a set; new reference. */
+static json_t *active_of(const json_t *by_owner, const json_t *set)
+{
+    json_t *ret = json_array();
+    size_t i;
+    json_t *pod;
+    json_array_foreach (json_object_get(by_owner, fk_text(set, "metadata.uid")), i, pod)
+        if (is_active(pod))
+            json_array_append(ret, pod);
     return ret;
 }
 
@@ -85,8 +101,9 @@ static int sign(long long difference)
     return (difference > 0) - (difference < 0);
 }
 
-/* Real servers compare ages on a logarithmic scale (LogarithmicScaleDown): nearly equal ones are
- * equal, and the uid decides. Here the times themselves decide, then the name. */
+/* Real servers compare ages on a logarithmic scale (LogarithmicScaleDown):
+ * nearly equal ones are equal, and the uid decides. Here the times themselves
+ * decide, then the name. */
 static int compare(const void *a, const void *b)
 {
     const struct victim *x = a, *y = b;
@@ -178,9 +195,8 @@ static json_int_t count_ready(const json_t *pods)
 }
 
 static void write_status(struct fk_server *server, struct fk_kind *kind, const json_t *set,
-                         const char *refusal)
+                         const json_t *pods, const char *refusal)
 {
-    json_auto_t *pods = pods_of(server, set);
     json_t *after = json_deep_copy(set);
     json_t *status = json_pack("{s:I}", "replicas", (json_int_t)json_array_size(pods));
     json_int_t ready = count_ready(pods);
@@ -205,26 +221,34 @@ static void write_status(struct fk_server *server, struct fk_kind *kind, const j
     fk_write(server, kind, set, after, MANAGER, "status");
 }
 
-static void run_one(struct fk_server *server, struct fk_kind *kind, const json_t *set)
+/* Makes or removes pods; returns why it could not (cw_mem), or NULL. */
+static char *steer(struct fk_server *server, struct fk_kind *kind, const json_t *set,
+                   const json_t *pods)
 {
-    json_auto_t *pods = pods_of(server, set);
     json_int_t have = (json_int_t)json_array_size(pods), want = fk_int(set, "spec.replicas", 1);
     if (fk_at(set, "metadata.deletionTimestamp"))
-        return;
-    cw_autofree char *refusal = NULL;
+        return NULL;
     if (have > want)
         remove_pods(server, pods, (size_t)(have - want));
-    else if (have < want)
-        refusal = make_pods(server, kind, set, (size_t)(want - have));
-    write_status(server, kind, set, refusal);
+    return have < want ? make_pods(server, kind, set, (size_t)(want - have)) : NULL;
 }
 
 void fk_replicasets_run(struct fk_server *server)
 {
     struct fk_kind *kind = fk_kind_find(server, "apps", "replicasets");
     json_auto_t *all = fk_store_at(kind, server->version);
+    json_auto_t *before = fk_pods_by_owner(server);
+    cw_autofree char **refusals = CW_NEW_ARRAY(char *, json_array_size(all) + 1);
     size_t i;
     json_t *set;
-    json_array_foreach (all, i, set)
-        run_one(server, kind, set);
+    json_array_foreach (all, i, set) {
+        json_auto_t *pods = active_of(before, set);
+        refusals[i] = steer(server, kind, set, pods);
+    }
+    json_auto_t *after = fk_pods_by_owner(server);
+    json_array_foreach (all, i, set) {
+        json_auto_t *pods = active_of(after, set);
+        write_status(server, kind, set, pods, refusals[i]);
+        cw_mem_free(refusals[i]);
+    }
 }
