@@ -114,7 +114,10 @@ static int describe(struct cw_http_call *call, CURLcode result, struct cw_err *e
     else if (call->is_silent)
         cw_err_set(err, CW_E_TIMEOUT, "not a byte came for %lld ms", (long long)call->silence_ms);
     else if (code != CW_OK)
-        cw_err_set(err, code, "%s", cause);
+        cw_err_set(err, code, "%s%s", cause,
+                   result == CURLE_SSL_CERTPROBLEM
+                       ? " (does the key belong to the own certificate?)"
+                       : "");
     if (err->code != CW_OK)
         cw_err_wrap(err, "%s %s", call->method, call->where);
     return err->code;
