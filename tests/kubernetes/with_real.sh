@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs a test against a real API server: with_real.sh PROGRAM [ARG...]. The server is that of $CACHEW_TEST_KUBECONFIG, which the
+# program reads itself, or one that api_server.sh starts. Status 77, and why, where there is none.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+
+if [ -n "${CACHEW_TEST_KUBECONFIG:-}" ]; then
+    exec "$@"
+fi
+if ! "$here/api_server.sh" --which; then
+    echo "SKIPPED: there is no real Kubernetes API server here, so $(basename "$1") has met the fake one alone"
+    exit 77
+fi
+coproc server { "$here/api_server.sh"; }
+pid=$!
+read -r word kubeconfig <&"${server[0]}"
+[ "$word" = ready ] || exit 1
+status=0
+CACHEW_TEST_KUBECONFIG=$kubeconfig "$@" || status=$?
+eval "exec ${server[1]}>&-" # it ends when its input does
+wait "$pid" || true
+exit "$status"
