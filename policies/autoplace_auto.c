@@ -45,6 +45,7 @@
 /* ---- probabilities ---- */
 #define SURE 0.98
 #define LIKELY 0.5
+#define UNSURE 0.94 /* what is less probable needs another trial */
 #define STEP_CHANGED 0.05
 #define HOPELESS 0.6 /* the trainer waits this part of its time */
 #define UNBOUNDED ((double)INFINITY)
@@ -137,14 +138,33 @@ static struct cw_place_numbers fewest_of_equals(const struct look *l)
     return fewest;
 }
 
+/* Whether it is known what the trainer does without local workers, or cannot be. */
+static bool is_alone_known(const struct look *l)
+{
+    bool known = l->limits.remote < 1;
+    for (size_t i = 0; i < l->s->levels_n; i++)
+        known = known || (l->s->levels[i].local < 1 && l->s->levels[i].demand > 0);
+    return known;
+}
+
+/* Whether the present numbers tell nothing more, and something else must. */
+static bool is_told_enough(const struct look *l)
+{
+    return l->s->moves >= 1 && l->now.used > 0 && best_of(l)->right < UNSURE;
+}
+
 /* Returns the next numbers, and whether that is a trial. */
 static struct cw_place_numbers next_of(const struct look *l, bool *ret_trial)
 {
     bool early = l->s->moves < MOVES_MOST - 1 && l->s->age <= AGE_TRIAL;
     const struct cw_place_choice *best = best_of(l);
     *ret_trial = false;
+    if (early && l->s->doubt > 0 && !is_alone_known(l)) {
+        *ret_trial = true;
+        return (struct cw_place_numbers){fmin(l->here.remote + l->here.local, l->limits.remote), 0};
+    }
     if (best->right < SURE && early) {
-        struct cw_place_numbers to = cw_place_most_telling(&l->view, l->here);
+        struct cw_place_numbers to = cw_place_most_telling(&l->view, l->here, is_told_enough(l));
         *ret_trial = !is_same(to, l->here);
         if (*ret_trial)
             return to;
@@ -198,6 +218,12 @@ static void try_again(struct look *l)
     if ((!waits && !seems_too_many(l)) ||
         ++s->calm < (waits ? AGAIN_AFTER : AGAIN_LESS) * exp2(s->phase_count))
         return;
+    look_at(l);
+    if (!waits && l->here_right > LIKELY &&
+        l->now.used > 0) { /* what else was measured explains it */
+        s->calm = 0;
+        return;
+    }
     double again = fmin(s->phase_count + 1, AGAIN_DOUBLINGS);
     forget_others(l);
     cw_scale_look_anew(s);
@@ -246,13 +272,16 @@ static struct cw_place_numbers decide_numbers(struct look *l)
     return is_same(to, l->here) || !may_move ? rest_at(l) : go_to(l, to);
 }
 
-/* Returns that which gave most since something changed, or NULL. */
-static const struct cw_scale_level *best_level(const struct cw_scale_state *s)
+/* Returns the level that gave most since something changed, of those that can be had; or NULL. */
+static const struct cw_scale_level *best_level(const struct look *l)
 {
     const struct cw_scale_level *best = NULL;
-    for (size_t i = 0; i < s->levels_n; i++)
-        if (s->levels[i].before <= 0 && (!best || s->levels[i].given > best->given))
-            best = &s->levels[i];
+    for (size_t i = 0; i < l->s->levels_n; i++) {
+        const struct cw_scale_level *v = &l->s->levels[i];
+        if (v->before <= 0 && v->workers <= l->limits.remote && v->local <= l->limits.local &&
+            (!best || v->given > best->given))
+            best = v;
+    }
     return best;
 }
 
@@ -272,13 +301,13 @@ static bool is_hopeless(struct look *l)
     struct cw_scale_state *s = l->s;
     const struct cw_scale_window *w = &s->history[s->history_n - 1];
     double gave = 0;
-    if (!best_level(s) || was_tried(s, w) || s->phase == CW_SCALE_STABLE || s->history_n < 3 ||
+    if (!best_level(l) || was_tried(s, w) || s->phase == CW_SCALE_STABLE || s->history_n < 3 ||
         w[-1].remote != w->remote || w[-1].local != w->local ||
         (w[-2].remote == w->remote && w[-2].local == w->local))
         return false;
     for (int i = -1; i <= 0; i++)
         gave = fmax(gave, w[i].wait_share < HOPELESS ? UNBOUNDED : w[i].batches / w[i].seconds);
-    if (gave > best_level(s)->given / 2)
+    if (gave > best_level(l)->given / 2)
         return false;
     l->now = (struct cw_scale_level){.workers = w->remote,
                                      .local = w->local,
@@ -294,7 +323,7 @@ static bool is_hopeless(struct look *l)
 /* Goes back to the numbers that gave most. */
 static struct cw_place_numbers go_back(const struct look *l)
 {
-    const struct cw_scale_level *best = best_level(l->s);
+    const struct cw_scale_level *best = best_level(l);
     cw_str_addf(l->reason,
                 "with %.0f remote and %.0f local workers the trainer waits %.0f %% of its time: "
                 "back to %.0f and %.0f",
@@ -335,14 +364,19 @@ static void begin(struct cw_scale_state *s, const struct cw_scale_window *w, boo
     cw_scale_target(s, d, s->remote, s->local);
 }
 
-/* Whether its step is not what it was: then it is not known what became of the trainer and its host,
- * and what was measured before is of no use. Otherwise the workers have changed, or what limits
- * them. */
-static bool is_of_trainer(const struct cw_scale_state *s, double step_s)
+/* Forgets what is of no use after a change. If the step is not what it was, it is not known what
+ * became of the trainer and its host, and the trainer must be seen alone. If nothing says what the
+ * workers' threads do, a lower ceiling cannot be told from a bad time of the workers. */
+static void forget(struct cw_scale_state *s, double step_s)
 {
-    struct cw_scale_level now;
-    return !cw_scale_level_now(s, &now) || step_s <= 0 ||
-           fabs(now.demand * step_s - 1) > STEP_CHANGED;
+    double step = 0, computing = 0;
+    for (size_t i = 0; i < s->history_n; i++) {
+        step += s->history[i].step_s / (double)s->history_n;
+        computing += s->history[i].threads.computing;
+    }
+    s->doubt = step_s > 0 && step > 0 && fabs(step / step_s - 1) > STEP_CHANGED;
+    if (s->doubt > 0 || computing <= 0)
+        s->levels_n = 0;
 }
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
@@ -370,8 +404,8 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     cw_scale_remember(s, window);
     s->age++;
     double step_s = s->converged.step_s;
-    if (cw_scale_watch_rest(s, l.stall) && is_of_trainer(s, step_s))
-        s->levels_n = 0;
+    if (cw_scale_watch_rest(s, l.stall))
+        forget(s, step_s);
     if (is_hopeless(&l)) {
         const struct cw_place_numbers back = go_back(&l);
         cw_scale_target(s, d, back.remote, back.local);

@@ -312,11 +312,15 @@ static double worth(const struct cw_place_view *v, struct cw_place_numbers n)
 }
 
 struct cw_place_numbers cw_place_most_telling(const struct cw_place_view *v,
-                                              struct cw_place_numbers here)
+                                              struct cw_place_numbers here, bool measured)
 {
     struct cw_place_numbers best = here;
-    double most = worth(v, here) + RIGHT_NOW * cw_place_is_right(v, here) + WORTH_LEAST;
+    double most = (measured ? v->choices[0].right : worth(v, here)) +
+                  RIGHT_NOW * cw_place_is_right(v, here) + WORTH_LEAST;
     for (size_t i = 0; i < CW_MIN(v->choices_n, (size_t)TELL_MOST); i++) {
+        if (measured && v->choices[i].n.remote == here.remote &&
+            v->choices[i].n.local == here.local)
+            continue;
         double value = worth(v, v->choices[i].n) + RIGHT_NOW * v->choices[i].right;
         if (value > most)
             most = value, best = v->choices[i].n;

@@ -44,9 +44,10 @@ void cw_place_imagine(struct cw_place_view *ret_view, const struct cw_scale_stat
                       const struct cw_place_limits *limits);
 /* Returns the probability that these numbers are right. */
 double cw_place_is_right(const struct cw_place_view *view, struct cw_place_numbers n);
-/* Returns the numbers whose trial is the best next step, if one more can follow. */
+/* Returns the numbers whose trial is the best next step, if one more can follow. measured: the
+ * present ones tell nothing more. */
 struct cw_place_numbers cw_place_most_telling(const struct cw_place_view *view,
-                                              struct cw_place_numbers here);
+                                              struct cw_place_numbers here, bool measured);
 /* Returns what all worlds expect on the average: batches per second, and by which part the step is
  * longer. */
 double cw_place_gives(const struct cw_place_view *view, struct cw_place_numbers n);

@@ -106,7 +106,8 @@ struct cw_scale_state {
     size_t levels_n;
     double moves, age; /* changes of the target, and windows, since something was new */
     double demand;     /* batches per second that the trainer consumes without waiting */
-    /* autoscale auto: the number of workers before a trial of a few more; 0: there is none. */
+    /* autoscale auto: the number of workers before a trial of a few more; 0: there is none.
+     * autoplace auto: 1 if the trainer's step has changed, so that it must be seen alone. */
     double doubt;
     double here; /* autoplace auto: 1 if the job could have no remote workers */
 };

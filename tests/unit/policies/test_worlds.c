@@ -141,11 +141,19 @@ static void print_places(const char *when, const struct score *s)
            100 * share(s->few, s->n), s->decisions / s->n, s->windows / s->n, 100 * s->slowest);
 }
 
-/* In at most 6 decisions and 30 windows, none slower than 10 %. */
+static void assert_placed(const struct score *s)
+{
+    assert_bar(s->n - s->right, s->n);
+    assert_bar(s->n - s->few, s->n);
+    assert_bar(s->n - s->in_time, s->n);
+    assert_true(s->far_off <= (is_fresh ? FRESH_FAR_OFF : 0));
+}
+
+/* In at most 6 decisions and 30 windows, none slower than 10 %, from the start and after a change. */
 static void test_place_auto(void **state)
 {
     (void)state;
-    struct score all = {.most = 6}, changed[WORLD_CHANGES];
+    struct score all = {.most = 6}, after = all, both = all, changed[WORLD_CHANGES];
     for (size_t c = 0; c < WORLD_CHANGES; c++)
         changed[c] = (struct score){.most = 6};
     for (uint64_t i = 0; i < (is_fresh ? FRESH_PLACES : PLACES); i++) {
@@ -157,16 +165,24 @@ static void test_place_auto(void **state)
         world_add_host(&world);
         world_place(&world, "auto", half);
         count(&all, &half[0]);
-        if (world.change != WORLD_SAME)
-            count(&changed[world.change], &half[1]);
+        count(&both, &half[0]);
+        if (world.change == WORLD_SAME)
+            continue;
+        count(&after, &half[1]);
+        count(&both, &half[1]);
+        count(&changed[world.change], &half[1]);
     }
     print_places("", &all);
-    for (size_t c = WORLD_SAME + 1; c < WORLD_CHANGES; c++)
+    print_places(" after a change", &after);
+    for (size_t c = WORLD_SAME + 1; c < WORLD_CHANGES; c++) {
         print_places(changes[c], &changed[c]);
-    assert_bar(all.n - all.right, all.n);
-    assert_bar(all.n - all.few, all.n);
-    assert_bar(all.n - all.in_time, all.n);
-    assert_true(all.far_off <= (is_fresh ? FRESH_FAR_OFF : 0));
+        assert_true(is_fresh || changed[c].n - changed[c].right <= 1);
+    }
+    assert_placed(&both);
+    if (is_fresh) {
+        assert_placed(&all);
+        assert_placed(&after);
+    }
 }
 
 /* The quick start: 400 ms of sleep for a batch on a worker, a trainer that takes 200 ms, 8 workers;
