@@ -131,7 +131,7 @@ static void take_availability(struct cw_worker_state *w, struct cw_wcache_event 
 
 static void take(struct cw_worker_state *w, struct cw_wcache_event *event)
 {
-    if (event->store->retired || w->closing) {
+    if (w->closing || event->store->retired) { /* in this order: at the end the store is freed */
         cw_wcache_event_free(event);
         return;
     }
