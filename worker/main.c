@@ -157,6 +157,7 @@ static int check_advertise(const struct cw_worker_options *o, struct cw_err *err
 static int run(const struct cw_worker_options *options, bool exit_with_stdin, struct cw_err *err)
 {
     struct program p = {.loop = cw_loop_new()};
+    cw_loop_lend(p.loop);
     int rc = cw_loop_on_signal(p.loop, SIGTERM, on_signal, &p, err);
     if (rc == 0)
         rc = cw_loop_on_signal(p.loop, SIGINT, on_signal, &p, err);

@@ -97,6 +97,14 @@ void cw_mutex_lock(struct cw_mutex *mutex)
     check(pthread_mutex_lock(&mutex->m), "lock a mutex");
 }
 
+bool cw_mutex_try_lock(struct cw_mutex *mutex)
+{
+    int rc = pthread_mutex_trylock(&mutex->m);
+    if (rc != EBUSY)
+        check(rc, "lock a mutex");
+    return rc == 0;
+}
+
 void cw_mutex_unlock(struct cw_mutex *mutex)
 {
     check(pthread_mutex_unlock(&mutex->m), "unlock a mutex");

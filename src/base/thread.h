@@ -34,6 +34,7 @@ struct cw_cond {
 void cw_mutex_init(struct cw_mutex *mutex);
 void cw_mutex_fini(struct cw_mutex *mutex);
 void cw_mutex_lock(struct cw_mutex *mutex);
+bool cw_mutex_try_lock(struct cw_mutex *mutex); /* false: it is locked, maybe by this thread */
 void cw_mutex_unlock(struct cw_mutex *mutex);
 void cw_cond_init(struct cw_cond *cond); /* deadlines are on CLOCK_MONOTONIC */
 void cw_cond_fini(struct cw_cond *cond);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop and its mailbox. Threads that post push onto a lock-free stack, and wake the loop only
- * if it was empty; the loop takes the whole stack and reverses it, so calls run in the order in
- * which they were posted. No thread may post any more when the loop is freed. */
+/* The loop. No thread may post any more when it is freed. */
 #include "loop/loop_int.h"
 
 #include "base/mem.h"
@@ -21,43 +19,6 @@ static void check(int rc)
     CW_ASSERT(rc == 0);
 }
 
-static bool run_posted(struct cw_loop *loop)
-{
-    struct cw_loop_node *stack =
-        atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
-    struct cw_loop_node *queue = NULL;
-
-    while (stack) {
-        struct cw_loop_node *next = stack->next;
-        stack->next = queue;
-        queue = stack;
-        stack = next;
-    }
-    bool any = queue != NULL;
-    while (queue) {
-        struct cw_loop_node *node = queue;
-        /* read before fn is called, since the node may be freed or posted again by it */
-        queue = node->next;
-        if (node != &loop->gather_node) {
-            cw_loop_touch(loop);
-            loop->posted_n++;
-        }
-        node->fn(node->arg);
-    }
-    return any;
-}
-
-static void push(struct cw_loop *loop, struct cw_loop_node *node, struct cw_loop_node **ret_head)
-{
-    struct cw_loop_node *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
-
-    do
-        node->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, node, memory_order_release,
-                                                  memory_order_relaxed));
-    *ret_head = head;
-}
-
 static void on_gather_node(void *arg)
 {
     struct cw_loop *loop = arg;
@@ -70,14 +31,13 @@ static void on_gathered(uv_timer_t *uv);
 /* Takes what was posted. If there was anything, what comes now gathers. */
 static void take_posted(struct cw_loop *loop)
 {
-    struct cw_loop_node *head;
     uint64_t before = loop->posted_n;
 
-    (void)run_posted(loop);
+    (void)cw_loop_run_posted(loop);
     if (loop->gather_ms == 0 || loop->gather_posted || loop->posted_n == before)
         return;
     loop->gather_posted = true;
-    push(loop, &loop->gather_node, &head);
+    (void)cw_loop_push(loop, &loop->gather_node);
     uv_update_time(&loop->uv);
     check(uv_timer_start(&loop->gather_timer->uv.timer, on_gathered, (uint64_t)loop->gather_ms, 0));
 }
@@ -111,31 +71,23 @@ static void on_wake(uv_async_t *wake)
         uv_stop(&loop->uv);
 }
 
-static void end_iteration(struct cw_loop *loop)
-{
-    if (!loop->something_ran)
-        return;
-    loop->something_ran = false;
-    if (loop->iteration_end)
-        loop->iteration_end(loop->iteration_end_arg);
-}
-
 /* libuv runs timers before it blocks, and everything else after it: each of these two moments ends
  * an iteration. */
 static void on_before_poll(uv_prepare_t *prepare)
 {
-    end_iteration(CW_CONTAINER_OF(prepare, struct cw_loop, before_poll));
+    cw_loop_end_iteration(CW_CONTAINER_OF(prepare, struct cw_loop, before_poll));
 }
 
 static void on_after_poll(uv_check_t *after)
 {
-    end_iteration(CW_CONTAINER_OF(after, struct cw_loop, after_poll));
+    cw_loop_end_iteration(CW_CONTAINER_OF(after, struct cw_loop, after_poll));
 }
 
 struct cw_loop *cw_loop_new(void)
 {
     struct cw_loop *loop = CW_NEW(struct cw_loop);
 
+    cw_mutex_init(&loop->turn);
     check(uv_loop_init(&loop->uv));
     check(uv_async_init(&loop->uv, &loop->wake, on_wake));
     check(uv_prepare_init(&loop->uv, &loop->before_poll));
@@ -170,21 +122,25 @@ void cw_loop_free(struct cw_loop *loop)
 {
     if (!loop)
         return;
-    while (run_posted(loop))
+    while (cw_loop_run_posted(loop))
         ;
-    end_iteration(loop);
+    cw_loop_end_iteration(loop);
     uv_walk(&loop->uv, on_walk, NULL);
     while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)
         ;
     check(uv_loop_close(&loop->uv));
+    cw_mutex_fini(&loop->turn);
     cw_mem_free(loop);
 }
 
 void cw_loop_run(struct cw_loop *loop)
 {
     while (!atomic_load(&loop->stopping))
-        uv_run(&loop->uv, UV_RUN_DEFAULT);
-    end_iteration(loop);
+        if (loop->lent)
+            cw_loop_run_lent(loop);
+        else
+            uv_run(&loop->uv, UV_RUN_DEFAULT);
+    cw_loop_end_iteration(loop);
     atomic_store(&loop->stopping, false);
 }
 
@@ -196,10 +152,7 @@ void cw_loop_stop(struct cw_loop *loop)
 
 void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node)
 {
-    struct cw_loop_node *head;
-
-    push(loop, node, &head);
-    if (!head)
+    if (cw_loop_push(loop, node))
         uv_async_send(&loop->wake);
 }
 

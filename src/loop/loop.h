@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A libuv loop thread, which owns control state, and what runs code on it: posted calls, timers,
- * signals, readable descriptors. cw_loop_post and cw_loop_stop may be called by any thread,
- * everything else on the loop thread only, or before the loop runs. */
+ * signals, readable descriptors. cw_loop_post, cw_loop_post_node, cw_loop_run_node and cw_loop_stop
+ * may be called by any thread, everything else on the loop thread only, or before the loop runs. The
+ * loop thread is also the thread that runs a call in its place (cw_loop_lend). */
 #ifndef CW_LOOP_LOOP_H
 #define CW_LOOP_LOOP_H
 
@@ -28,6 +29,12 @@ struct cw_loop_node {
     void *arg;
 };
 void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node);
+/* Lends the loop, before it runs: cw_loop_run_node may run a call on the thread that has it, while
+ * the loop thread only waits. Calls still run one at a time. Not together with cw_loop_set_gather. */
+void cw_loop_lend(struct cw_loop *loop);
+/* Posts the node, and runs it at once on this thread if the loop is lent and has nothing else to do.
+ * The caller holds no lock that a call of the loop takes, and uses nothing that such a call frees. */
+void cw_loop_run_node(struct cw_loop *loop, struct cw_loop_node *node);
 /* Sets the function that is called at the end of each loop iteration in which something ran (the
  * dispatcher commits there). There is at most one. */
 void cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <uv.h>
+#include "base/thread.h"
 #include "loop/loop.h"
 
 struct cw_handle;
@@ -26,6 +27,13 @@ struct cw_loop {
     bool something_ran; /* loop thread only: something ran since the end of the last iteration */
     cw_loop_fn *iteration_end;
     void *iteration_end_arg;
+    /* Of a loop that is lent (lend.c). Whoever runs calls holds the mutex, which guards all of the
+     * loop that is the loop thread's alone otherwise. */
+    bool lent;
+    struct cw_mutex turn;
+    atomic_bool wanted;   /* the loop thread waits for its turn */
+    bool asleep;          /* guarded by turn: the loop thread only waits */
+    uint64_t wakes_at_ms; /* guarded by turn: when it ends by itself, by the clock of libuv */
 };
 
 /* Every callback of libuv calls this before it calls code of a user. */
@@ -48,5 +56,15 @@ struct cw_handle {
     void *arg;
 };
 void cw_handle_close(uv_handle_t *uv);
+
+/* ---- mailbox.c ---- */
+/* Adds the node to the mailbox. Returns whether it was empty: then the caller sees to it that the
+ * calls are run. */
+bool cw_loop_push(struct cw_loop *loop, struct cw_loop_node *node);
+/* Runs what was posted; returns whether there was anything. */
+bool cw_loop_run_posted(struct cw_loop *loop);
+void cw_loop_end_iteration(struct cw_loop *loop);
+/* ---- lend.c ---- */
+void cw_loop_run_lent(struct cw_loop *loop);
 
 #endif

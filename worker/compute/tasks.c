@@ -27,6 +27,9 @@ static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
 {
     struct cw_wtask *task = exec->arg;
     struct cw_worker_state *w = task->job->worker;
+    /* Large batches are sent by the thread that has made them, if it can; small ones that gather
+     * share messages. */
+    bool in_slot = batch && batch->buf && batch->buf->tag != 0;
     task->batch = batch;
     if (!batch)
         task->error = cw_mem_dup(err, sizeof(*err));
@@ -35,7 +38,11 @@ static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
         task->done_next = head;
     while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel,
                                                   memory_order_relaxed));
-    if (!head) /* the loop thread has emptied the list, so the node can be posted again */
+    if (head) /* else the loop thread has emptied the list, so the node can be posted again */
+        return;
+    if (in_slot)
+        cw_loop_run_node(w->loop, &w->done_node);
+    else
         cw_loop_post_node(w->loop, &w->done_node);
 }
 
