@@ -130,37 +130,55 @@ static void on_welcome(struct cw_worker_stream *stream, const Cachew__V1__DataWe
 {
     stream->up = true;
     stream->backoff_ms = BACKOFF_MIN_MS;
-    cw_worker_stream_shm_start(stream, welcome);
+    cw_worker_stream_shm_start(stream, welcome, cw_worker_stream_on_socket);
     if (stream->was_lost)
         report_found(stream);
     stream->was_lost = false;
     stream->conf.events->changed(stream->conf.arg);
 }
 
+static int take_message(struct cw_worker_stream *stream, struct cw_rpc_msg *msg, size_t *outputs,
+                        struct cw_err *err)
+{
+    struct cw_wire_data data = {0};
+    int rc = cw_wire_data_parse(msg, &data, err);
+    if (rc == 0 && cw_fault_rare("client.stream_breaks"))
+        rc = cw_err_set(err, CW_E_UNAVAILABLE, "the stream breaks, in a test");
+    if (rc == 0 && data.head->welcome && stream->up)
+        rc = cw_err_set(err, CW_E_CORRUPT, "it sent two welcomes on one connection");
+    else if (rc == 0 && data.head->welcome)
+        on_welcome(stream, data.head->welcome);
+    if (rc == 0)
+        rc = cw_worker_stream_recv_data(stream, msg, &data, outputs, err);
+    cw_wire_data_fini(&data);
+    return rc;
+}
+
+/* Acts on what was taken in. */
+static void taken(struct cw_worker_stream *stream, int rc, size_t outputs, const struct cw_err *err)
+{
+    if (rc != 0)
+        stream_fail(stream, err);
+    else if (outputs > 0)
+        stream->conf.events->message(stream->conf.arg);
+}
+
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_worker_stream *stream = arg;
-    struct cw_wire_data data = {0};
     struct cw_err err = {0};
-    int rc = cw_wire_data_parse(msg, &data, &err);
-    if (rc == 0 && cw_fault_rare("client.stream_breaks"))
-        rc = cw_err_set(&err, CW_E_UNAVAILABLE, "the stream breaks, in a test");
-    if (rc == 0 && data.head->welcome && stream->up)
-        rc = cw_err_set(&err, CW_E_CORRUPT, "it sent two welcomes on one connection");
-    else if (rc == 0 && data.head->welcome)
-        on_welcome(stream, data.head->welcome);
-    struct cw_worker_stream_payload payload = {msg, data.payload_offset, data.payload_len};
-    for (size_t i = 0; rc == 0 && i < data.head->n_outputs; i++)
-        rc = cw_worker_stream_recv(stream, data.head->outputs[i], &payload, &err);
-    if (rc == 0 && data.head->slots_gone && stream->view)
-        for (size_t i = 0; i < data.head->slots_gone->n_slots; i++)
-            cw_shm_view_drop(stream->view, data.head->slots_gone->slots[i]);
-    size_t outputs = rc == 0 ? data.head->n_outputs : 0;
-    cw_wire_data_fini(&data);
-    if (rc != 0)
-        stream_fail(stream, &err);
-    else if (outputs > 0)
-        stream->conf.events->message(stream->conf.arg);
+    size_t outputs = 0;
+    int rc = take_message(stream, msg, &outputs, &err);
+    taken(stream, rc, outputs, &err);
+}
+
+void cw_worker_stream_on_socket(void *arg)
+{
+    struct cw_worker_stream *stream = arg;
+    struct cw_err err = {0};
+    size_t outputs = 0;
+    int rc = cw_worker_stream_shm_take(stream, &outputs, &err);
+    taken(stream, rc, outputs, &err);
 }
 
 /* ---- life of a stream ---- */
@@ -189,6 +207,11 @@ static void on_close(void *arg, int code, const char *msg)
     cw_log_debug("client", "stream to worker %s ended: %s: %s", stream->address, cw_err_name(code),
                  msg ? msg : "");
     char why[sizeof(stream->why)];
+    /* What the worker sent there before the end of the stream is there. */
+    if (stream->shm_poll)
+        cw_worker_stream_on_socket(stream);
+    if (!stream->stream) /* It has failed by that. */
+        return;
     if (code == 0)
         msg = "it has closed the stream";
     cw_short_reason(stream->address, msg && *msg ? msg : cw_err_text(code), why, sizeof(why));

@@ -6,6 +6,7 @@
 
 #include "client/transport/received.h"
 #include "client/transport/worker_stream.h"
+#include "loop/loop.h"
 #include "wire/wire.h"
 
 struct cw_worker_stream {
@@ -26,14 +27,19 @@ struct cw_worker_stream {
     /* The shared memory of this connection; NULL and -1 if there is none. */
     struct cw_shm_view *view;
     int shm_fd;
+    struct cw_poll *shm_poll; /* of shm_fd; NULL once the worker has closed it */
+    bool in_packet;           /* A message of the socket is taken in. */
     struct cw_shm_release_queue *released;
 };
 
 /* ---- worker_stream_recv.c ---- */
-/* The worker's welcome may offer shared memory: connects to it, and answers. */
+/* The worker's welcome may offer shared memory: connects to it, and answers. on_socket(stream) is
+ * called when something has come there. */
 void cw_worker_stream_shm_start(struct cw_worker_stream *stream,
-                                const Cachew__V1__DataWelcome *welcome);
+                                const Cachew__V1__DataWelcome *welcome, cw_loop_fn *on_socket);
 void cw_worker_stream_shm_stop(struct cw_worker_stream *stream);
+/* Takes in what waits in the socket of shared memory. Adds the number of outputs to *outputs. */
+int cw_worker_stream_shm_take(struct cw_worker_stream *stream, size_t *outputs, struct cw_err *err);
 /* The bytes behind the head of a message. Its outputs take one part after the other. */
 struct cw_worker_stream_payload {
     struct cw_rpc_msg *msg;
@@ -42,5 +48,13 @@ struct cw_worker_stream_payload {
 /* Takes in one output of a message, and passes it to events->output. */
 int cw_worker_stream_recv(struct cw_worker_stream *stream, const Cachew__V1__Output *output,
                           struct cw_worker_stream_payload *payload, struct cw_err *err);
+/* Takes in all outputs of a message, and the slots that are gone. Adds the number of outputs to
+ * *outputs. */
+int cw_worker_stream_recv_data(struct cw_worker_stream *stream, struct cw_rpc_msg *msg,
+                               const struct cw_wire_data *data, size_t *outputs,
+                               struct cw_err *err);
+/* ---- worker_stream.c ---- */
+/* The socket of shared memory has something, or has ended. */
+void cw_worker_stream_on_socket(void *stream);
 
 #endif

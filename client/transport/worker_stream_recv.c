@@ -8,6 +8,7 @@
 #include "client/transport/recvpool.h"
 #include "client/transport/shm_release_queue.h"
 #include "data/batch.h"
+#include "loop/loop.h"
 #include "rpc/rpc.h"
 #include "shm/shm.h"
 
@@ -21,7 +22,7 @@ static void send_ready(struct cw_worker_stream *stream, bool ok)
 {
     Cachew__V1__ShmReady ready = CACHEW__V1__SHM_READY__INIT;
     Cachew__V1__FetchMessage message = CACHEW__V1__FETCH_MESSAGE__INIT;
-    ready.ok = ok;
+    ready.ok = ready.outputs = ok;
     message.kind_case = CACHEW__V1__FETCH_MESSAGE__KIND_SHM_READY;
     message.shm_ready = &ready;
     cw_wire_send(stream->stream, &message.base);
@@ -29,6 +30,7 @@ static void send_ready(struct cw_worker_stream *stream, bool ok)
 
 void cw_worker_stream_shm_stop(struct cw_worker_stream *stream)
 {
+    cw_poll_free(cw_steal(&stream->shm_poll));
     cw_shm_view_free(stream->view);
     stream->view = NULL;
     cw_shm_release_queue_close(stream->released);
@@ -39,7 +41,7 @@ void cw_worker_stream_shm_stop(struct cw_worker_stream *stream)
 }
 
 void cw_worker_stream_shm_start(struct cw_worker_stream *stream,
-                                const Cachew__V1__DataWelcome *welcome)
+                                const Cachew__V1__DataWelcome *welcome, cw_loop_fn *on_socket)
 {
     struct cw_err err = {0};
     if (!welcome->shm_name || !*welcome->shm_name)
@@ -47,35 +49,55 @@ void cw_worker_stream_shm_start(struct cw_worker_stream *stream,
     bool ok = stream->want_shm &&
               cw_shm_connect(welcome->shm_name, welcome->shm_token, &stream->shm_fd, &err) == 0;
     if (ok) {
+        stream->shm_poll = cw_poll_new(stream->conf.loop, stream->shm_fd, on_socket, stream, &err);
+        ok = stream->shm_poll != NULL;
+    }
+    if (ok) {
         stream->view = cw_shm_view_new(stream->conf.writable);
         stream->released =
             cw_shm_release_queue_new(stream->conf.events->released, stream->conf.arg);
-    } else {
-        stream->shm_fd = -1;
-        if (stream->want_shm)
-            cw_log_debug("client", "no shared memory with worker %s: %s", stream->address, err.msg);
+    } else if (stream->want_shm) {
+        cw_log_debug("client", "no shared memory with worker %s: %s", stream->address, err.msg);
     }
     send_ready(stream, ok);
 }
 
-/* Maps the slots whose descriptors have come. The descriptor of a slot is sent before the output
- * that names it, so it is always there in time. */
-static int shm_take_fds(struct cw_worker_stream *stream, struct cw_err *err)
+/* A message of the socket has outputs in slots, and nothing else. */
+static int take_packet(struct cw_worker_stream *stream, const struct cw_shm_packet *packet,
+                       size_t *outputs, struct cw_err *err)
 {
-    for (;;) {
-        uint64_t slot;
-        size_t cap;
-        int memfd;
-        int rc = cw_shm_recv_fd(stream->shm_fd, &slot, &cap, &memfd, err);
-        if (rc == CW_E_AGAIN)
-            return 0;
-        if (rc == 0)
-            rc = cw_shm_view_add(stream->view, slot, cap, memfd, err);
-        if (rc != 0)
-            return rc;
-    }
+    struct cw_rpc_msg *msg = cw_rpc_msg_own(cw_mem_dup(packet->bytes, packet->n), packet->n);
+    struct cw_wire_data data = {0};
+    int rc = cw_wire_data_parse(msg, &data, err);
+    if (rc == 0 && data.head->welcome)
+        rc = cw_err_set(err, CW_E_CORRUPT, "it sent a welcome over the socket of shared memory");
+    stream->in_packet = true;
+    if (rc == 0)
+        rc = cw_worker_stream_recv_data(stream, msg, &data, outputs, err);
+    stream->in_packet = false;
+    cw_wire_data_fini(&data);
+    cw_rpc_msg_unref(msg);
+    return rc;
 }
 
+int cw_worker_stream_shm_take(struct cw_worker_stream *stream, size_t *outputs, struct cw_err *err)
+{
+    struct cw_shm_packet packet;
+    int rc = 0;
+    while (rc == 0 && stream->shm_poll) {
+        rc = cw_shm_recv(stream->shm_fd, &packet, err);
+        if (rc == 0 && packet.slot != 0)
+            rc = cw_shm_view_add(stream->view, packet.slot, packet.cap, packet.memfd, err);
+        else if (rc == 0)
+            rc = take_packet(stream, &packet, outputs, err);
+    }
+    if (rc == CW_E_END) /* Then the stream ends, too, and says why. */
+        cw_poll_free(cw_steal(&stream->shm_poll));
+    return rc == CW_E_AGAIN || rc == CW_E_END ? 0 : rc;
+}
+
+/* The descriptor of a slot is sent before the output that names it, so it is always there in time:
+ * here already if the output came from the same socket, else in the socket. */
 static int shm_buf(struct cw_worker_stream *stream, uint64_t slot, size_t bytes,
                    struct cw_buf **ret_buf, struct cw_err *err)
 {
@@ -86,8 +108,9 @@ static int shm_buf(struct cw_worker_stream *stream, uint64_t slot, size_t bytes,
     struct cw_shm_release_queue *released = cw_shm_release_queue_ref(stream->released);
     int rc = cw_shm_view_buf(stream->view, slot, bytes, cw_shm_release_queue_add, released, ret_buf,
                              err);
-    if (rc == CW_E_NOT_FOUND) {
-        rc = shm_take_fds(stream, err);
+    if (rc == CW_E_NOT_FOUND && !stream->in_packet) {
+        size_t outputs = 0; /* The caller tells of its own. */
+        rc = cw_worker_stream_shm_take(stream, &outputs, err);
         if (rc == 0)
             rc = cw_shm_view_buf(stream->view, slot, bytes, cw_shm_release_queue_add, released,
                                  ret_buf, err);
@@ -162,5 +185,20 @@ int cw_worker_stream_recv(struct cw_worker_stream *stream, const Cachew__V1__Out
     if (rc == 0)
         return stream->conf.events->output(stream->conf.arg, received, err);
     cw_received_free(received);
+    return rc;
+}
+
+int cw_worker_stream_recv_data(struct cw_worker_stream *stream, struct cw_rpc_msg *msg,
+                               const struct cw_wire_data *data, size_t *outputs, struct cw_err *err)
+{
+    struct cw_worker_stream_payload payload = {msg, data->payload_offset, data->payload_len};
+    const Cachew__V1__SlotGone *gone = data->head->slots_gone;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < data->head->n_outputs; i++)
+        rc = cw_worker_stream_recv(stream, data->head->outputs[i], &payload, err);
+    if (rc == 0)
+        *outputs += data->head->n_outputs;
+    for (size_t i = 0; rc == 0 && gone && stream->view && i < gone->n_slots; i++)
+        cw_shm_view_drop(stream->view, gone->slots[i]);
     return rc;
 }

@@ -43,6 +43,8 @@ int cw_rpc_msg_copy(const struct cw_rpc_msg *msg, size_t offset, void *dst, size
 const void *cw_rpc_msg_flat(struct cw_rpc_msg *msg, size_t n);
 struct cw_rpc_msg *cw_rpc_msg_ref(struct cw_rpc_msg *msg);
 struct cw_rpc_msg *cw_rpc_msg_unref(struct cw_rpc_msg *msg);
+/* Makes a message that came by other means. Takes the bytes, which cw_mem_free frees. */
+struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n) CW_MUST_CHECK;
 /* Makes a message of a copy of n bytes, in slices of `piece` bytes: for tests. */
 struct cw_rpc_msg *cw_rpc_msg_from(const void *p, size_t n, size_t piece) CW_MUST_CHECK;
 /* Reads a message in order, each slice once; it begins as {.msg = msg}. */

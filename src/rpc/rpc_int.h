@@ -37,8 +37,6 @@ struct cw_rpc {
 /* ---- messages (msg.c) ---- */
 /* Takes ownership of the byte buffer. */
 struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer) CW_MUST_CHECK;
-/* Takes ownership of the bytes, which cw_mem_free frees. */
-struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n) CW_MUST_CHECK;
 /* Makes a byte buffer whose slices point into the buffers; it takes a reference of each. */
 grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n,
                                     size_t *ret_bytes) CW_MUST_CHECK;

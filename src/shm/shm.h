@@ -37,7 +37,8 @@ void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes);
  * again). Clients that have mapped them should unmap them. */
 size_t cw_shm_pool_take_freed(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap);
 
-/* ---- passing descriptors: one connected unix socket for each client and worker ---- */
+/* ---- passing descriptors, and messages that name slots: one connected unix socket for each client
+ * and worker ---- */
 /* Worker: listens on a random abstract address. *ret_name receives a printable name for the
  * client. */
 int cw_shm_listen(char *ret_name, size_t cap, int *ret_fd, struct cw_err *err);
@@ -49,12 +50,26 @@ int cw_shm_accept(int listen_fd, int *ret_fd, struct cw_err *err);
 int cw_shm_recv_token(int fd, uint64_t *ret_token, struct cw_err *err);
 /* Sends a slot's descriptor. AGAIN if the client has not read the descriptors before it. */
 int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *err);
+/* Sends a message of at most CW_SHM_MESSAGE_MAX bytes, behind the descriptors that were sent before.
+ * AGAIN if the client has not read what was sent before. */
+#define CW_SHM_MESSAGE_MAX 4096
+int cw_shm_send_message(int fd, const void *p, size_t n, struct cw_err *err);
 /* Client: connects and sends the token. The socket does not block. */
 int cw_shm_connect(const char *name, uint64_t token, int *ret_fd, struct cw_err *err);
 /* Receives a slot's descriptor. AGAIN if there is none; END if the worker is gone. A descriptor is
  * sent before the first output that names the slot, but on this socket, so the output may arrive
  * first: then the caller polls for the descriptor. */
 int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err);
+/* What a worker sends: a slot's descriptor (slot is not 0), or a message of n bytes. */
+struct cw_shm_packet {
+    uint64_t slot;
+    size_t cap;
+    int memfd;
+    size_t n;
+    uint8_t bytes[CW_SHM_MESSAGE_MAX];
+};
+/* Receives either. AGAIN and END as above; CORRUPT for anything else. */
+int cw_shm_recv(int fd, struct cw_shm_packet *ret_packet, struct cw_err *err);
 
 /* ---- client: the mapped slots of one worker; used by one thread, freed buffers by any ---- */
 struct cw_shm_view;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes memfds over an abstract unix socket: whole messages (SOCK_SEQPACKET), with one descriptor
- * each. An abstract name is not in a file system and ends with its process. */
+/* Passes memfds over an abstract unix socket: whole packets (SOCK_SEQPACKET), with one descriptor
+ * each; and messages, in packets without one. An abstract name is not in a file system and ends with its process. */
 #include "shm/shm.h"
 
 #include <errno.h>
@@ -23,6 +23,17 @@ struct slot_message {
 };
 #define TOKEN_MAGIC 0x4341434845575430u
 #define SLOT_MAGIC 0x4341434845575330u
+#define MESSAGE_MAGIC 0x4341434845574d30u
+
+/* what a client may find in a packet */
+union packet {
+    uint64_t magic;
+    struct slot_message slot;
+    struct {
+        uint64_t magic;
+        uint8_t bytes[CW_SHM_MESSAGE_MAX];
+    } message;
+};
 
 static socklen_t abstract_address(const char *name, struct sockaddr_un *ret_addr)
 {
@@ -163,6 +174,25 @@ int cw_shm_connect(const char *name, uint64_t token, int *ret_fd, struct cw_err 
     return 0;
 }
 
+/* ETOOMANYREFS: too many descriptors are in flight, which also ends when the client reads. */
+static bool is_full(int rc)
+{
+    return rc == EAGAIN || rc == ETOOMANYREFS || rc == ENOBUFS;
+}
+
+static int send_packet(int fd, const struct msghdr *msg, size_t n, struct cw_err *err)
+{
+    ssize_t sent;
+    do
+        sent = sendmsg(fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent == (ssize_t)n)
+        return 0;
+    if (is_full(errno))
+        return cw_err_set(err, CW_E_AGAIN, "the client has not read what was sent before");
+    return cw_err_errno(err, errno, "shared memory: sending to the client");
+}
+
 int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *err)
 {
     struct slot_message m = {SLOT_MAGIC, slot, cap};
@@ -181,34 +211,67 @@ int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(c), &memfd, sizeof(int));
-    ssize_t sent;
-    do
-        sent = sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent == (ssize_t)sizeof(m))
-        return 0;
-    /* ETOOMANYREFS: too many descriptors are in flight, which also ends when the client reads. */
-    if (errno == EAGAIN || errno == ETOOMANYREFS || errno == ENOBUFS)
-        return cw_err_set(err, CW_E_AGAIN, "the client has not read earlier descriptors");
-    return cw_err_errno(err, errno, "shared memory: sending a descriptor");
+    return send_packet(fd, &msg, sizeof(m), err);
 }
 
-int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err)
+int cw_shm_send_message(int fd, const void *p, size_t n, struct cw_err *err)
 {
-    struct slot_message m = {0};
+    uint64_t magic = MESSAGE_MAGIC;
+    struct iovec iov[] = {{&magic, sizeof(magic)}, {(void *)(uintptr_t)p, n}};
+    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = CW_ARRAY_LEN(iov)};
+    CW_ASSERT(n > 0 && n <= CW_SHM_MESSAGE_MAX);
+    return send_packet(fd, &msg, sizeof(magic) + n, err);
+}
+
+static bool is_slot(const union packet *packet, int got, int passed)
+{
+    return got == (int)sizeof(packet->slot) && packet->magic == SLOT_MAGIC &&
+           packet->slot.slot != 0 && passed >= 0;
+}
+
+static bool is_message(const union packet *packet, int got, int passed)
+{
+    return got > (int)sizeof(packet->magic) && got <= (int)sizeof(packet->message) &&
+           packet->magic == MESSAGE_MAGIC && passed < 0;
+}
+
+int cw_shm_recv(int fd, struct cw_shm_packet *ret_packet, struct cw_err *err)
+{
+    union packet packet;
     int passed = -1;
-    int got = receive(fd, &m, sizeof(m), &passed, err);
+    int got = receive(fd, &packet, sizeof(packet), &passed, err);
     if (got < 0)
         return got;
     if (got == 0)
         return cw_err_set(err, CW_E_END, "the worker closed its shared-memory socket");
-    if (got != (int)sizeof(m) || m.magic != SLOT_MAGIC || m.slot == 0 || passed < 0) {
-        if (passed >= 0)
-            close(passed);
-        return cw_err_set(err, CW_E_CORRUPT, "shared memory: not a slot's descriptor");
+    ret_packet->slot = 0;
+    if (is_slot(&packet, got, passed)) {
+        ret_packet->slot = packet.slot.slot;
+        ret_packet->cap = (size_t)packet.slot.cap;
+        ret_packet->memfd = passed;
+        return 0;
     }
-    *ret_slot = m.slot;
-    *ret_cap = (size_t)m.cap;
-    *ret_memfd = passed;
+    if (is_message(&packet, got, passed)) {
+        ret_packet->n = (size_t)got - sizeof(packet.magic);
+        memcpy(ret_packet->bytes, packet.message.bytes, ret_packet->n);
+        return 0;
+    }
+    if (passed >= 0)
+        close(passed);
+    return cw_err_set(err, CW_E_CORRUPT,
+                      "shared memory: neither a slot's descriptor nor a message");
+}
+
+int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err)
+{
+    struct cw_shm_packet packet;
+    int rc = cw_shm_recv(fd, &packet, err);
+    if (rc != 0)
+        return rc;
+    if (packet.slot == 0)
+        return cw_err_set(err, CW_E_CORRUPT, "shared memory: not a slot's descriptor");
+    *ret_slot = packet.slot;
+    *ret_cap = packet.cap;
+    *ret_memfd = packet.memfd;
     return 0;
 }

@@ -177,6 +177,16 @@ void cw_wire_outbox_add_packed(struct cw_wire_outbox *box, struct cw_wire_size s
     box->payload += size.payload;
 }
 
+void cw_wire_outbox_free(struct cw_wire_outbox *box)
+{
+    for (size_t i = 0; i < box->bufs_n; i++)
+        cw_buf_unref(box->bufs[i]);
+    cw_mem_free(box->bufs);
+    cw_mem_free(box->head.v);
+    cw_mem_free(box->small.v);
+    cw_mem_free(box);
+}
+
 void cw_wire_outbox_send(struct cw_wire_outbox *box, struct cw_stream *stream)
 {
     close_small(box);
@@ -188,10 +198,13 @@ void cw_wire_outbox_send(struct cw_wire_outbox *box, struct cw_stream *stream)
     }
     box->bufs[0] = piece_to_buf(&box->head);
     cw_stream_send(stream, box->bufs, box->bufs_n);
-    for (size_t i = 0; i < box->bufs_n; i++)
-        cw_buf_unref(box->bufs[i]);
-    cw_mem_free(box->bufs);
-    cw_mem_free(box);
+    cw_wire_outbox_free(box);
+}
+
+const void *cw_wire_outbox_message(const struct cw_wire_outbox *box, size_t *ret_n)
+{
+    *ret_n = box->head.n;
+    return box->payload == 0 ? box->head.v : NULL;
 }
 
 void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches,

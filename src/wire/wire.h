@@ -128,6 +128,10 @@ void cw_wire_outbox_add_packed(struct cw_wire_outbox *box, struct cw_wire_size s
                                const uint8_t *packed);
 /* Sends the message and frees the outbox. */
 void cw_wire_outbox_send(struct cw_wire_outbox *box, struct cw_stream *stream);
+/* Returns the message, if it has no payload, to be sent by other means; NULL if it has. */
+const void *cw_wire_outbox_message(const struct cw_wire_outbox *box, size_t *ret_n);
+/* Frees the outbox without sending it. */
+void cw_wire_outbox_free(struct cw_wire_outbox *box);
 /* Sends one message with these outputs. slots NULL: none of them is in a slot. */
 void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches,
                           const uint64_t *slots, size_t n);

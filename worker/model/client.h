@@ -43,9 +43,10 @@ struct cw_wclient {
     size_t sent_n, sent_cap;
     /* The fields below belong to serve/shm_transport.c. */
     bool shm_offered, shm_answered, shm_ok;
+    bool shm_outputs;          /* it reads messages from the socket */
     uint64_t shm_token;        /* a client proves with it that a connection is its own */
     int64_t shm_offered_ms;    /* cw_clock_ms */
-    int shm_fd;                /* socket for descriptors of slots; -1: none */
+    int shm_fd;                /* socket for descriptors and messages; -1: none */
     struct cw_map slots_known; /* a set of slot ids: those of which the client has the descriptor */
     struct cw_map slots_held;  /* maps slot ids to the cw_buf that is lent to the client */
 };

@@ -189,7 +189,8 @@ static bool send_some(struct cw_wclient *c, struct cw_outq *q)
     if (!box)
         return false;
     cw_fault_point("worker.send");
-    cw_wire_outbox_send(box, c->stream);
+    if (!cw_shm_transport_send(c, box))
+        cw_wire_outbox_send(box, c->stream);
     return true;
 }
 
@@ -350,7 +351,7 @@ static void run_message(struct cw_wclient *c, const Cachew__V1__FetchMessage *m)
             cw_shm_transport_release(c, m->release->slots[i]);
         break;
     case CACHEW__V1__FETCH_MESSAGE__KIND_SHM_READY:
-        cw_shm_transport_answer(c, m->shm_ready->ok);
+        cw_shm_transport_answer(c, m->shm_ready);
         cw_wclient_pump(c);
         break;
     case CACHEW__V1__FETCH_MESSAGE__KIND__NOT_SET:

@@ -123,13 +123,14 @@ void cw_shm_transport_offer(struct cw_wclient *c, Cachew__V1__DataWelcome *welco
     welcome->shm_token = c->shm_token;
 }
 
-void cw_shm_transport_answer(struct cw_wclient *c, bool ok)
+void cw_shm_transport_answer(struct cw_wclient *c, const Cachew__V1__ShmReady *ready)
 {
     if (!c->shm_offered)
         return;
     on_connection(c->worker); /* the client connects before it sends the answer */
     c->shm_answered = true;
-    c->shm_ok = ok && c->shm_fd >= 0;
+    c->shm_ok = ready->ok && c->shm_fd >= 0;
+    c->shm_outputs = ready->outputs;
     if (!c->shm_ok)
         cw_log_debug("worker", "job=%s consumer %u does without shared memory", c->job_id,
                      c->consumer);
@@ -138,6 +139,15 @@ void cw_shm_transport_answer(struct cw_wclient *c, bool ok)
 bool cw_shm_transport_is_pending(const struct cw_wclient *c)
 {
     return c->shm_offered && !c->shm_answered && cw_clock_ms() - c->shm_offered_ms < ANSWER_MS;
+}
+
+static void give_up(struct cw_wclient *c, const struct cw_err *err)
+{
+    /* A client that leaves closes the socket before its stream. */
+    cw_log(err->code == CW_E_UNAVAILABLE ? CW_LOG_DEBUG : CW_LOG_WARN, "worker",
+           "job=%s consumer %u continues without shared memory: %s", c->job_id, c->consumer,
+           err->msg);
+    c->shm_ok = false;
 }
 
 static bool send_descriptor(struct cw_wclient *c, const struct cw_buf *buf)
@@ -150,11 +160,8 @@ static bool send_descriptor(struct cw_wclient *c, const struct cw_buf *buf)
         cw_map_set(&c->slots_known, buf->tag, c);
         return true;
     }
-    if (rc != CW_E_AGAIN) {
-        cw_log_warn("worker", "job=%s consumer %u continues without shared memory: %s", c->job_id,
-                    c->consumer, err.msg);
-        c->shm_ok = false;
-    }
+    if (rc != CW_E_AGAIN)
+        give_up(c, &err);
     return false;
 }
 
@@ -190,6 +197,21 @@ uint64_t cw_shm_transport_lend(struct cw_wclient *c, struct cw_batch *batch)
     cw_map_set(&c->slots_held, buf->tag, cw_buf_ref(buf));
     note_held(c->worker, buf, 1);
     return buf->tag;
+}
+
+bool cw_shm_transport_send(struct cw_wclient *c, struct cw_wire_outbox *box)
+{
+    size_t n = 0;
+    const void *message = c->shm_ok && c->shm_outputs ? cw_wire_outbox_message(box, &n) : NULL;
+    if (!message || n > CW_SHM_MESSAGE_MAX)
+        return false;
+    struct cw_err err = {0};
+    int rc = cw_shm_send_message(c->shm_fd, message, n, &err);
+    if (rc == 0)
+        cw_wire_outbox_free(box);
+    else if (rc != CW_E_AGAIN)
+        give_up(c, &err);
+    return rc == 0;
 }
 
 void cw_shm_transport_release(struct cw_wclient *c, uint64_t slot)

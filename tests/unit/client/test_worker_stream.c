@@ -2,13 +2,19 @@
 /* A worker's stream without a session: what it reports by its callbacks. */
 #include "support/cm.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include "base/mem.h"
 #include "client/transport/recvpool.h"
+#include "client/transport/shm_release_queue.h"
 #include "client/transport/worker_stream_int.h"
 #include "data/batch.h"
 #include "loop/loop.h"
 #include "rpc/rpc.h"
+#include "shm/shm.h"
 
 #define WORKER 77
 
@@ -162,6 +168,139 @@ static void what_the_callee_refuses_ends_the_connection(void **state)
     assert_int_equal(seen.outputs, 1);
 }
 
+/* ---- the socket of shared memory ---- */
+
+static int worker_fd; /* the worker's end of it */
+
+static int setup_socket(void **state)
+{
+    int fds[2];
+    struct cw_err err = {0};
+    (void)setup(state);
+    struct cw_worker_stream *stream = *state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+    worker_fd = fds[0];
+    stream->shm_fd = fds[1];
+    stream->conf.loop = seen.loop = cw_loop_new();
+    stream->conf.worker_id = WORKER;
+    stream->up = true;
+    stream->view = cw_shm_view_new(false);
+    stream->released = cw_shm_release_queue_new(on_message, &seen);
+    stream->retry = cw_timer_new(seen.loop, on_message, &seen);
+    stream->shm_poll =
+        cw_poll_new(seen.loop, stream->shm_fd, cw_worker_stream_on_socket, stream, &err);
+    assert_non_null(stream->shm_poll);
+    return 0;
+}
+
+static int teardown_socket(void **state)
+{
+    struct cw_worker_stream *stream = *state;
+    cw_received_free(seen.received);
+    seen.received = NULL;
+    cw_worker_stream_shm_stop(stream);
+    cw_timer_free(stream->retry);
+    cw_loop_free(seen.loop);
+    close(worker_fd);
+    return teardown(state);
+}
+
+/* The worker sends an output of 5 bytes in the slot over the socket. */
+static void send_output(uint64_t slot)
+{
+    struct cw_err err = {0};
+    uint8_t bytes[CW_SHM_MESSAGE_MAX];
+    Cachew__V1__Output output = CACHEW__V1__OUTPUT__INIT, *list[] = {&output};
+    Cachew__V1__DataMessage message = CACHEW__V1__DATA_MESSAGE__INIT;
+    output.epoch = 3;
+    output.item = 4;
+    output.payload_bytes = 5;
+    output.slot = slot;
+    message.outputs = list;
+    message.n_outputs = 1;
+    size_t n = cachew__v1__data_message__pack(&message, bytes);
+    assert_int_equal(cw_shm_send_message(worker_fd, bytes, n, &err), 0);
+}
+
+static void send_slot(uint64_t slot)
+{
+    struct cw_err err = {0};
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_true(fd >= 0 && ftruncate(fd, 4096) == 0);
+    assert_int_equal(pwrite(fd, "01234", 5, 0), 5);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    assert_int_equal(cw_shm_send_fd(worker_fd, slot, 4096, fd, &err), 0);
+    close(fd);
+}
+
+static void outputs_come_over_the_socket(void **state)
+{
+    struct cw_worker_stream *stream = *state;
+    send_slot(9);
+    send_output(9);
+    cw_worker_stream_on_socket(stream);
+    assert_true(seen.outputs == 1 && seen.lost == 0 && seen.received->shm);
+    assert_memory_equal(seen.received->batch->buf->data, "01234", 5);
+}
+
+/* The stream names a slot of which the descriptor still waits in the socket, behind an output. */
+static void what_waits_before_a_descriptor_is_taken_as_well(void **state)
+{
+    struct cw_worker_stream *stream = *state;
+    send_slot(9);
+    send_output(9);
+    send_slot(10);
+    seen.refuse = CW_E_EXISTS; /* of the output in the socket: its error is the stream's */
+    assert_int_equal(recv_output(stream, 10, 6), CW_E_EXISTS);
+    assert_int_equal(seen.outputs, 1);
+    seen.refuse = 0;
+    send_output(10);
+    cw_worker_stream_on_socket(stream);
+    assert_int_equal(seen.outputs, 2);
+    assert_int_equal(seen.lost, 0);
+}
+
+/* A worker that names slots of which it has sent no descriptor ends its connection, however many
+ * such messages wait. */
+static void an_output_in_a_slot_that_was_never_sent_ends_the_connection(void **state)
+{
+    struct cw_worker_stream *stream = *state;
+    for (int i = 0; i < 50; i++)
+        send_output(9);
+    cw_worker_stream_on_socket(stream);
+    assert_true(seen.outputs == 0 && seen.lost == 1);
+    assert_null(stream->view);
+    assert_null(stream->shm_poll);
+}
+
+/* Only outputs come over the socket. */
+static void a_welcome_over_the_socket_ends_the_connection(void **state)
+{
+    struct cw_worker_stream *stream = *state;
+    struct cw_err err = {0};
+    uint8_t bytes[100];
+    Cachew__V1__DataWelcome welcome = CACHEW__V1__DATA_WELCOME__INIT;
+    Cachew__V1__DataMessage message = CACHEW__V1__DATA_MESSAGE__INIT;
+    welcome.worker_id = WORKER;
+    message.welcome = &welcome;
+    size_t n = cachew__v1__data_message__pack(&message, bytes);
+    assert_int_equal(cw_shm_send_message(worker_fd, bytes, n, &err), 0);
+    cw_worker_stream_on_socket(stream);
+    assert_true(seen.lost == 1 && !cw_worker_stream_is_up(stream));
+}
+
+static void the_end_of_the_socket_is_not_the_streams(void **state)
+{
+    struct cw_worker_stream *stream = *state;
+    send_slot(9);
+    send_output(9);
+    shutdown(worker_fd, SHUT_RDWR);
+    cw_worker_stream_on_socket(stream);
+    assert_true(seen.outputs == 1 && seen.lost == 0);
+    assert_null(stream->shm_poll);
+    assert_int_equal(recv_output(stream, 10, 6), CW_E_NOT_FOUND);
+}
+
 /* ---- life ---- */
 
 static void a_worker_that_cannot_be_reached_is_reported(void **state)
@@ -202,5 +341,14 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(or_stay_in_it, setup, teardown),
     cmocka_unit_test_setup_teardown(what_makes_no_sense_is_not_handed_over, setup, teardown),
     cmocka_unit_test_setup_teardown(what_the_callee_refuses_ends_the_connection, setup, teardown),
+    cmocka_unit_test_setup_teardown(outputs_come_over_the_socket, setup_socket, teardown_socket),
+    cmocka_unit_test_setup_teardown(what_waits_before_a_descriptor_is_taken_as_well, setup_socket,
+                                    teardown_socket),
+    cmocka_unit_test_setup_teardown(an_output_in_a_slot_that_was_never_sent_ends_the_connection,
+                                    setup_socket, teardown_socket),
+    cmocka_unit_test_setup_teardown(a_welcome_over_the_socket_ends_the_connection, setup_socket,
+                                    teardown_socket),
+    cmocka_unit_test_setup_teardown(the_end_of_the_socket_is_not_the_streams, setup_socket,
+                                    teardown_socket),
     cmocka_unit_test(a_worker_that_cannot_be_reached_is_reported)};
 CW_TESTS_MAIN(tests)

@@ -231,6 +231,69 @@ static void test_bad_slots(void **state)
     link_down(&l);
 }
 
+static int send_one_message(struct link *l, size_t n)
+{
+    unsigned char bytes[CW_SHM_MESSAGE_MAX];
+    struct cw_err err = {0};
+    memset(bytes, 5, sizeof(bytes));
+    return cw_shm_send_message(l->worker_fd, bytes, n, &err);
+}
+
+/* Messages and descriptors come in the order in which they were sent. */
+static void test_messages(void **state)
+{
+    (void)state;
+    struct cw_err err = {0};
+    struct cw_shm_packet packet;
+    struct link l = link_up(5);
+    int fd = memfd_of(4096, true);
+    assert_int_equal(send_one_message(&l, 1), 0);
+    assert_int_equal(cw_shm_send_fd(l.worker_fd, 7, 4096, fd, &err), 0);
+    assert_int_equal(send_one_message(&l, CW_SHM_MESSAGE_MAX), 0);
+    close(fd);
+    assert_int_equal(cw_shm_recv(l.client_fd, &packet, &err), 0);
+    assert_true(packet.slot == 0 && packet.n == 1 && packet.bytes[0] == 5);
+    assert_int_equal(cw_shm_recv(l.client_fd, &packet, &err), 0);
+    assert_true(packet.slot == 7 && packet.cap == 4096);
+    close(packet.memfd);
+    assert_int_equal(cw_shm_recv(l.client_fd, &packet, &err), 0);
+    assert_true(packet.slot == 0 && packet.n == CW_SHM_MESSAGE_MAX);
+    assert_int_equal(packet.bytes[CW_SHM_MESSAGE_MAX - 1], 5);
+    assert_int_equal(cw_shm_recv(l.client_fd, &packet, &err), CW_E_AGAIN);
+    /* A client that does not read is told from one that is gone. */
+    int rc = 0;
+    for (int i = 0; i < 100000 && rc == 0; i++)
+        rc = send_one_message(&l, 100);
+    assert_int_equal(rc, CW_E_AGAIN);
+    shutdown(l.client_fd, SHUT_RDWR);
+    assert_int_equal(send_one_message(&l, 100), CW_E_UNAVAILABLE);
+    link_down(&l);
+}
+
+static void test_bad_messages(void **state)
+{
+    (void)state;
+    struct cw_err err = {0};
+    struct cw_shm_packet packet;
+    struct link l = link_up(5);
+    unsigned char bytes[CW_SHM_MESSAGE_MAX + 100] = {0};
+    uint64_t magic = 0x4341434845574d30u, slot = 0x4341434845575330u;
+    memcpy(bytes, &magic, sizeof(magic));
+    const size_t bad[] = {sizeof(magic), CW_SHM_MESSAGE_MAX + 9, sizeof(bytes)};
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
+        assert_int_equal(send(l.worker_fd, bytes, bad[i], 0), (ssize_t)bad[i]);
+        assert_int_equal(cw_shm_recv(l.client_fd, &packet, &err), CW_E_CORRUPT);
+    }
+    /* a slot without a descriptor; and a message where a descriptor is wanted */
+    memcpy(bytes, &slot, sizeof(slot));
+    assert_int_equal(send(l.worker_fd, bytes, 24, 0), 24);
+    assert_int_equal(cw_shm_recv(l.client_fd, &packet, &err), CW_E_CORRUPT);
+    assert_int_equal(send_one_message(&l, 9), 0);
+    assert_int_equal(cw_shm_recv_fd(l.client_fd, &packet.slot, &packet.cap, &packet.memfd, &err),
+                     CW_E_CORRUPT);
+    link_down(&l);
+}
+
 static void test_host_id(void **state)
 {
     (void)state;
@@ -249,6 +312,8 @@ int main(void)
         cmocka_unit_test(test_two_descriptors),
         cmocka_unit_test(test_bad_tokens),
         cmocka_unit_test(test_bad_slots),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_bad_messages),
         cmocka_unit_test(test_host_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
