@@ -111,6 +111,28 @@ enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *wor
     return CW_ELEMENT_CACHE_HIT;
 }
 
+/* Returns the topmost cache at the node or below it, if its elements are those of the node; NULL if
+ * they are not, or it is not read. */
+static const struct cw_plan_use *same_elements(const struct cw_plan *plan, size_t *node)
+{
+    for (;; *node = plan->nodes[*node].inputs[0]) {
+        const struct cw_plan_use *use = cw_element_cache_use(&plan->nodes[*node]);
+        if (use)
+            return use->read ? use : NULL;
+        if (!keeps_ids(&plan->nodes[*node]) || plan->nodes[*node].step == CW_STEP_ELEMENT)
+            return NULL;
+    }
+}
+
+size_t cw_element_cache_rows(struct cw_thread_context *work, size_t node, const int64_t *positions,
+                             size_t n, const struct cw_cache_rows *rows)
+{
+    const struct cw_plan_use *use = same_elements(work->plan, &node);
+    size_t copied = use ? cw_cache_get_rows(use->cache, positions, n, &work->pins, rows) : 0;
+    cw_tally_add(&work->nodes[node].count.hits, copied);
+    return copied;
+}
+
 /* Only the topmost cache that is read matters: those below it are only asked for its misses. */
 void cw_element_cache_cpu_prefetch(const struct cw_plan *plan, size_t i, const int64_t *ids,
                                    size_t n)

@@ -17,6 +17,11 @@ enum cw_element_cache_answer {
 enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *work,
                                                    struct cw_walk_at *at,
                                                    struct cw_element *element);
+/* Copies rows 0, 1, ... of the node's elements from the cache at it or below it, if they are in one as
+ * they are; positions belong to the next source, merge or group below. Returns how many it has
+ * copied. */
+size_t cw_element_cache_rows(struct cw_thread_context *work, size_t node, const int64_t *positions,
+                             size_t n, const struct cw_cache_rows *rows);
 /* Prefetches into the processor's cache what lookups of these ids, at the node or below it, will
  * read. */
 void cw_element_cache_cpu_prefetch(const struct cw_plan *plan, size_t node, const int64_t *ids,

@@ -194,14 +194,13 @@ static int ascend(struct cw_thread_context *work, struct cw_element *element, st
     return 0;
 }
 
-static int eval(struct cw_thread_context *work, const struct cw_walk_at *from,
-                struct cw_element *element, struct cw_err *err)
+static int eval(struct cw_thread_context *work, struct cw_walk_at *at, struct cw_element *element,
+                struct cw_err *err)
 {
-    struct cw_walk_at at = *from;
-    at.node = work->skip[at.node];
+    at->node = work->skip[at->node];
     work->pending_n = work->frames_n = work->puts_n = 0;
     for (;;) {
-        int rc = descend(work, &at, element, err);
+        int rc = descend(work, at, element, err);
         if (rc)
             return rc;
         for (;;) {
@@ -222,7 +221,7 @@ static int eval(struct cw_thread_context *work, const struct cw_walk_at *from,
                     work->failed = frame->node;
                     return rc;
                 }
-                enter_input(work, frame, &at);
+                enter_input(work, frame, at);
                 break;
             }
             rc = close_frame(work, frame, element, err);
@@ -233,10 +232,10 @@ static int eval(struct cw_thread_context *work, const struct cw_walk_at *from,
     }
 }
 
-int cw_eval(struct cw_thread_context *work, const struct cw_walk_at *from,
-            struct cw_element *element, struct cw_err *err)
+int cw_eval(struct cw_thread_context *work, struct cw_walk_at *at, struct cw_element *element,
+            struct cw_err *err)
 {
-    int rc = eval(work, from, element, err);
+    int rc = eval(work, at, element, err);
     if (rc == CW_EVAL_DROP && work->puts_n)
         cw_element_cache_drop(work, work->frames_n ? work->frames[work->frames_n - 1].base : 0);
     return rc;

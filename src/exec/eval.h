@@ -14,8 +14,8 @@ enum cw_eval_result {
 /* Computes the element at *at. It points into the arena, the slots or the source's memory, and is
  * valid until the arena is reset. On an error work->failed names the node, and err has the
  * operator's message. */
-int cw_eval(struct cw_thread_context *work, const struct cw_walk_at *at,
-            struct cw_element *ret_element, struct cw_err *err);
+int cw_eval(struct cw_thread_context *work, struct cw_walk_at *at, struct cw_element *ret_element,
+            struct cw_err *err);
 /* Names the source elements that the element is made of, for messages: "/data/a.tfrecord record
  * 17". *ret_id: its position in the source if there is one source, else -1. */
 void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,

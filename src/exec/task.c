@@ -310,9 +310,16 @@ static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
         cw_exec_task_cancel(task);
         return false;
     }
+    int64_t pos = at->pos;
+    uint64_t rep = at->rep;
+    bool mapped = at->mapped;
     int rc = compute_row(task, work, at, element, row, &err);
     while (CW_UNLIKELY(work->pins.n) && !release(task, work, row)) {
         err.code = 0;
+        row_at(task, row, at);
+        at->pos = pos;
+        at->rep = rep;
+        at->mapped = mapped;
         rc = compute_row(task, work, at, element, row, &err);
     }
     if (rc == 0)
@@ -329,27 +336,61 @@ static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
     return true;
 }
 
-static void run_mapped(struct cw_exec_task *task, struct cw_thread_context *work,
+/* Copies rows from the first on that a cache has as they are, and returns how many. */
+static size_t copy_rows(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
+                        const int64_t *positions, size_t n)
+{
+    struct cw_cache_rows rows = {.n = task->spec->n};
+    for (size_t f = 0; f < rows.n; f++) {
+        rows.bytes[f] = task->row_bytes[f];
+        rows.to[f] = (uint8_t *)task->batch->buf->data + task->batch->tensors[f].offset +
+                     (size_t)row * task->row_bytes[f];
+    }
+    return cw_element_cache_rows(work, task->cut.node, positions, n, &rows);
+}
+
+/* Computes a few rows of known positions. Returns false if the item has failed. */
+static bool run_block(struct cw_exec_task *task, struct cw_thread_context *work,
+                      struct cw_element *element, int64_t row, const struct cw_positions *positions,
+                      size_t first, size_t n)
+{
+    struct cw_walk_at at;
+    size_t i = first, end = first + n, copied;
+    if (work->caching && task->fixed && task->batch->buf && !work->trace &&
+        !cw_stop_is_set(&task->stop))
+        do {
+            copied = copy_rows(task, work, row + (int64_t)(i - first), &positions->pos[i], end - i);
+            i += copied;
+        } while (copied > 0 && i < end);
+    for (; i < end; i++) {
+        row_at(task, row + (int64_t)(i - first), &at);
+        at.pos = positions->pos[i];
+        at.rep = positions->rep[i];
+        at.mapped = task->mapped;
+        if (!run_row(task, work, &at, element, row + (int64_t)(i - first)))
+            return false;
+    }
+    return true;
+}
+
+/* Computes rows whose positions are mapped, or looked up in a cache, many at a time. */
+static void run_blocks(struct cw_exec_task *task, struct cw_thread_context *work,
                        struct cw_element *element, int64_t lo, int64_t hi)
 {
     struct cw_positions positions;
-    struct cw_walk_at at;
-    for (int64_t row = lo; row < hi;) {
+    for (int64_t row = lo; row < hi; row += (int64_t)positions.n) {
         positions.n = (size_t)CW_MIN(hi - row, CW_POSITIONS_MAX);
         for (size_t i = 0; i < positions.n; i++) {
             positions.pos[i] = task->cut.pos + row + (int64_t)i;
             positions.rep[i] = task->cut.rep;
         }
-        cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
-        for (size_t i = 0; i < positions.n; i++, row++) {
-            if (work->caching && i % CW_CACHE_CPU_PREFETCH == 0)
-                cw_element_cache_cpu_prefetch(task->plan, task->cut.node, &positions.pos[i],
-                                              positions.n - i);
-            row_at(task, row, &at);
-            at.pos = positions.pos[i];
-            at.rep = positions.rep[i];
-            at.mapped = true;
-            if (!run_row(task, work, &at, element, row))
+        if (task->mapped)
+            cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
+        for (size_t i = 0, n; i < positions.n; i += n) {
+            n = CW_MIN(positions.n - i, (size_t)CW_CACHE_CPU_PREFETCH);
+            if (work->caching && task->mapped)
+                cw_element_cache_cpu_prefetch(task->plan, task->cut.node, &positions.pos[i], n);
+            if (!run_block(task, work, element, row + (int64_t)i, &positions, i, n))
                 return;
         }
     }
@@ -363,8 +404,8 @@ static void run(struct cw_exec_task *task, struct cw_thread_context *work, int64
     struct cw_walk_at at;
     for (size_t f = 0; f < task->spec->n; f++)
         work->slot_bytes[f] = task->fixed ? task->row_bytes[f] : 0;
-    if (task->mapped && !work->trace) {
-        run_mapped(task, work, &element, lo, hi);
+    if ((task->mapped || work->caching) && !work->trace) {
+        run_blocks(task, work, &element, lo, hi);
         return;
     }
     for (int64_t row = lo; row < hi; row++) {
