@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "format/chunk.h"
@@ -35,9 +36,12 @@ static void find_records(struct bare *bare, struct cw_store *store, uint32_t chu
 
     if (cw_chunk_verify(store, bare->names[chunk], &index, &err) != 0)
         bare_die(bare->names[chunk], &err);
-    for (uint32_t i = 0; i < index->records_n; i++)
+    for (uint32_t i = 0; i < index->records_n; i++) {
+        const struct cw_chunk_frame *frame = &index->frames[index->records[i].frame];
+
         bare->records[index->records[i].id] = (struct bare_record){
-            chunk, index->frames[index->records[i].frame].offset + index->records[i].offset};
+            chunk, frame->offset + index->records[i].offset, frame->offset, frame->stored};
+    }
     bare->bytes[chunk] =
         index->frames[index->frames_n - 1].offset + index->frames[index->frames_n - 1].stored;
     cw_chunk_index_free(index);
@@ -165,8 +169,20 @@ static void bring(const struct bare *bare, uint32_t chunk, uint64_t offset, size
         bare_die("pread", NULL);
 }
 
+/* before: the record that was brought last; NULL: none */
+static uint64_t sum_frame(const struct bare *bare, const struct bare_record *before,
+                          const struct bare_record *record)
+{
+    if (before && before->chunk == record->chunk && before->frame == record->frame)
+        return 0;
+    const unsigned char *map = bare->opened[record->chunk];
+    return cw_hash_u64(map + record->frame, record->frame_bytes);
+}
+
 double bare_run(const struct bare *bare)
 {
+    static volatile uint64_t sums; /* so that they are computed */
+    const struct bare_record *before = NULL;
     int64_t begin = cw_clock_ns();
     size_t at = 0;
 
@@ -174,6 +190,9 @@ double bare_run(const struct bare *bare)
         for (size_t i = 0; i < bare->records_n; i++) {
             const struct bare_record *record = &bare->records[bare->order ? bare->order[i] : i];
 
+            if (bare->with_sums)
+                sums += sum_frame(bare, before, record);
+            before = record;
             bring(bare, record->chunk, record->offset, bare->record_bytes, &at);
         }
     } else {

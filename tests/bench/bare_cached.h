@@ -14,6 +14,7 @@ enum bare_kind { BARE_MAP, BARE_READ, BARE_GLUSTER };
 struct bare_record {
     uint32_t chunk;
     uint64_t offset;
+    uint64_t frame, frame_bytes; /* where its frame is in the file */
 };
 struct bare {
     enum bare_kind kind;
@@ -24,6 +25,9 @@ struct bare {
     /* ids; NULL: the files from begin to end in blocks, or record after record when they are
      * mapped */
     const uint64_t *order;
+    /* The sum of each frame is computed before its records are brought: what whoever verifies as
+     * much as the cache does at first reads must pay. Of mapped files in order. */
+    bool with_sums;
     unsigned char *ring;
     size_t ring_bytes;
     void *const *opened;

@@ -9,6 +9,8 @@ batch 64, on one worker of two threads. A record of the cache has 150,528 bytes.
 
 gain, gain_large: three epochs with a cache, and three without: images per second of each epoch, and the second epoch against the first, which it reads back
 from the disk. For photographs of about 500 x 375, and of 1000 x 750.
+plain, plain_large: one epoch that writes the cache, and one without, one run after the other: images per second, as whoever starts such a job sees them,
+and CPU time of the worker until all is written. Nothing is stopped for it. "plain_null": two without.
 small, large, burn: one epoch that computes everything and writes the cache, against one that does not: images per second, and CPU time of the worker
 (user and system, until all is written). For photographs of about 500 x 375, of 1000 x 750, and for the small ones with 5 ms (or --burn-ms) of computing
 more for each. The two run in the same seconds: their workers take turns of 0.1 s (SIGSTOP, SIGCONT), and only the seconds of its turns count for each,
@@ -31,7 +33,7 @@ import time
 
 from daemons import start, stop
 
-CASES = ("gain", "gain_large", "null", "small", "large", "burn", "bare")
+CASES = ("gain", "gain_large", "plain_null", "plain", "plain_large", "null", "small", "large", "burn", "bare")
 TURN_S = 0.1
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -144,6 +146,20 @@ class Bench:
             rounds.append((both[True], both[False]))
         return rounds
 
+    def one_after_the_other(self, photos, cached):
+        """Of each round: images per second and CPU seconds an image of an epoch that fills the cache (or not, for "null"), and of one without."""
+        rounds = []
+        for i in range(self.options.rounds):
+            both = {}
+            for first in ((True, False), (False, True))[i % 2]:
+                self.empty()
+                run = Run(self, photos, 0, first and cached, 1)
+                run.begin()
+                rates, cpu = run.end()
+                both[first] = (rates[0], cpu)
+            rounds.append((both[True], both[False]))
+        return rounds
+
     def in_turns(self, photos, burn_ms, cached):
         """Of each round: images per second of the first and of the second, of their turns; and their CPU seconds an image."""
         rounds = []
@@ -173,6 +189,16 @@ def gain(bench, name, photos):
     print("  gain %-14s second epoch against the first: %s (wanted >= 3)" % (name, spread([r[0][0][1] / r[0][0][0] for r in rounds])), flush=True)
 
 
+def plain(bench, name, photos, cached=True):
+    rounds = bench.one_after_the_other(photos, cached)
+    rates = [statistics.median(r[which][0] for r in rounds) for which in (0, 1)]
+    best = [max(r[which][0] for r in rounds) for which in (0, 1)]
+    least = [min(r[which][1] for r in rounds) for which in (0, 1)]
+    print("  plain %-13s %.0f/s with, %.0f/s without, of medians %.3f, of the best %.3f; of rounds %s (wanted >= 0.95); CPU %s, of the least %.3f" %
+          (name, *rates, rates[0] / rates[1], best[0] / best[1], spread([a[0] / b[0] for a, b in rounds]), spread([a[1] / b[1] for a, b in rounds]),
+           least[0] / least[1]), flush=True)
+
+
 def fill(bench, name, photos, burn_ms, cached=True):
     rounds = bench.in_turns(photos, burn_ms, cached)
     cpu_ms = statistics.median(without[1] for _, without in rounds) * 1e3
@@ -197,14 +223,20 @@ def main():
         print("cache_service: images=%d rounds=%d" % (options.images, options.rounds), flush=True)
         if "gain" in options.only:
             gain(bench, "500 x 375", small)
+        if "plain_null" in options.only:
+            plain(bench, "null", small, cached=False)
+        if "plain" in options.only:
+            plain(bench, "500 x 375", small)
         if "null" in options.only:
             fill(bench, "null", small, 0, cached=False)
         if "small" in options.only:
             fill(bench, "500 x 375", small, 0)
-        if {"gain_large", "large"} & set(options.only):
+        if {"gain_large", "plain_large", "large"} & set(options.only):
             make_photos(large, 2, options.images)
         if "gain_large" in options.only:
             gain(bench, "1000 x 750", large)
+        if "plain_large" in options.only:
+            plain(bench, "1000 x 750", large)
         if "large" in options.only:
             fill(bench, "1000 x 750", large, 0)
         if "burn" in options.only:

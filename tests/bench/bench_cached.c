@@ -5,9 +5,11 @@
  *   bench_cached DIRECTORY [GLUSTER-URL [MIB [ROUNDS [BYTES...]]]]    default: 512 MiB of
  *                                         records, 5 rounds, records of 150000 and 16384 bytes
  *
- * Without a URL (or with "") the store is the directory: mapped (`map`), mapped and verified at
- * each get (`verified`), and not mapped (`read`); with one it is that volume, and the directory
- * has the source only.
+ * Without a URL (or with "") the store is the directory: mapped (`map`), mapped with every checksum
+ * taken for right without being computed (`unchecked`: what it costs), mapped and verified at each
+ * get (`verified`), and not mapped (`read`); with one it is that volume, and the directory has the
+ * source only. BENCH_STORES="map unchecked" and BENCH_ORDERS=random in the environment: only
+ * these.
  *
  * idx -> cache -> [shuffle] -> batch, of about 8 MiB a batch; a pool of one thread, four items
  * in it; where the cache wants it, the next sixteen are told by another, as a worker does.
@@ -20,7 +22,11 @@
  * everything on a warm page cache. A line for each size, order and store:
  *
  *   bench_cached: bytes=150000 order=random store=map first=9.61/10.83 again=12.10/14.52 GB/s
- *   (ours/bare) ratio first=89% again=83%
+ *   (ours/bare) ratio first=89% again=83% cpu first=90% again=85% sums=65%
+ *
+ * `cpu`: the same of the least CPU time of the process that a round took; other work on the machine
+ * changes that less. `sums` (mapped, sequential): the plain loop that computes the sum of each frame
+ * before it copies its records, against the one that does not.
  *
  * A volume to try it on: tests/support/glusterd.sh run 127.0.0.9 (prints URLs). */
 #include <stdio.h>
@@ -32,7 +38,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "cached_times.h"
 #include "exec/exec.h"
+#include "format/chunk.h"
 
 #define THREADS 1 /* as many as the plain loops have */
 #define IN_FLIGHT 4
@@ -40,8 +48,21 @@
 #define BUFFERS (IN_FLIGHT + 2)
 #define BATCH_BYTES ((size_t)8 << 20)
 #define CHUNKS_MAX 1024
-#define ROUNDS_MAX 15
 #define MEMORY ((size_t)64 << 20)
+
+static bool is_unchecked;
+
+/* Stands between the cache and the checksums of frames, by --wrap. */
+int __real_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
+                                const void *stored, struct cw_err *err);
+int __wrap_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
+                                const void *stored, struct cw_err *err);
+
+int __wrap_cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame,
+                                const void *stored, struct cw_err *err)
+{
+    return is_unchecked ? 0 : __real_cw_chunk_frame_check(index, frame, stored, err);
+}
 
 struct bench {
     const char *dir;
@@ -281,19 +302,6 @@ static void must_hit(const struct bench *b, const struct engine *e, uint64_t epo
 
 /* ---- */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), compare);
-    return values[n / 2];
-}
-
 /* The ids as the first epoch's shuffle gives them: what the records say is what they are. */
 static uint64_t *order_of(const struct bench *b)
 {
@@ -306,12 +314,37 @@ static uint64_t *order_of(const struct bench *b)
     return order;
 }
 
+static void time_bare(struct bare *bare, struct times *times)
+{
+    int64_t cpu = cw_clock_process_cpu_ns();
+
+    times->wall[times->n] = bare_run(bare);
+    times->cpu[times->n++] = (double)(cw_clock_process_cpu_ns() - cpu) * 1e-9;
+}
+
+static void time_epoch(struct bench *b, struct cw_exec *exec, uint64_t epoch, struct times *times)
+{
+    int64_t cpu = cw_clock_process_cpu_ns();
+
+    times->wall[times->n] = run_epoch(b, exec, epoch);
+    times->cpu[times->n++] = (double)(cw_clock_process_cpu_ns() - cpu) * 1e-9;
+}
+
+static bool is_named(const char *variable, const char *word)
+{
+    const char *words = getenv(variable);
+
+    return !words || strstr(words, word);
+}
+
 static void measure(struct bench *b, const char *store, const char *url, enum bare_kind kind,
                     bool random)
 {
-    double first[ROUNDS_MAX], again[2 * ROUNDS_MAX], bare_first[ROUNDS_MAX],
-        bare_again[2 * ROUNDS_MAX];
-    double gb = (double)(b->n * b->bytes) * 1e-9;
+    if (!is_named("BENCH_STORES", store) ||
+        !is_named("BENCH_ORDERS", random ? "random" : "sequential"))
+        return;
+    is_unchecked = strcmp(store, "unchecked") == 0;
+    struct measured t = {.ours_first = {.n = 0}};
     struct bare bare = {.kind = kind,
                         .url = url,
                         .names = b->names,
@@ -327,22 +360,20 @@ static void measure(struct bench *b, const char *store, const char *url, enum ba
     for (size_t i = 0; i < b->rounds; i++) {
         engine_open(b, &e, url, random, false);
         bare_open(&bare, cw_cache_store(e.cache));
-        bare_first[i] = bare_run(&bare);
-        first[i] = run_epoch(b, e.exec, 0);
+        time_bare(&bare, &t.bare_first);
+        time_epoch(b, e.exec, 0, &t.ours_first);
+        if ((bare.with_sums = kind == BARE_MAP && !random))
+            time_bare(&bare, &t.bare_sums);
+        bare.with_sums = false;
         for (size_t k = 0; k < 2; k++) {
-            bare_again[2 * i + k] = bare_run(&bare);
-            again[2 * i + k] = run_epoch(b, e.exec, 1 + k);
+            time_bare(&bare, &t.bare_again);
+            time_epoch(b, e.exec, 1 + k, &t.ours_again);
         }
         must_hit(b, &e, 3);
         bare_close(&bare);
         engine_close(b, &e);
     }
-    double f = median(first, b->rounds), a = median(again, 2 * b->rounds);
-    double bf = median(bare_first, b->rounds), ba = median(bare_again, 2 * b->rounds);
-    printf("bench_cached: bytes=%zu order=%s store=%s first=%.2f/%.2f again=%.2f/%.2f GB/s "
-           "(ours/bare) ratio first=%.0f%% again=%.0f%%\n",
-           b->bytes, random ? "random" : "sequential", store, gb / f, gb / bf, gb / a, gb / ba,
-           100 * bf / f, 100 * ba / a);
+    measured_report(&t, b->bytes, b->n, store, random);
     cw_mem_free(order);
     cw_mem_free(bare.ring);
 }
@@ -366,6 +397,7 @@ static void run(struct bench *b, size_t bytes, const char *gluster)
             measure(b, "gluster", gluster, BARE_GLUSTER, random);
         } else {
             measure(b, "map", map, BARE_MAP, random);
+            measure(b, "unchecked", map, BARE_MAP, random);
             measure(b, "verified", always, BARE_MAP, random);
             measure(b, "read", read, BARE_READ, random);
         }

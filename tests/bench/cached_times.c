@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cached_times.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof(*values), compare);
+    return values[n / 2];
+}
+
+/* Of the least CPU times, which other load of the machine changes least. */
+static double cpu_ratio(struct times *bare, struct times *ours)
+{
+    (void)median(bare->cpu, bare->n); /* sorts */
+    (void)median(ours->cpu, ours->n);
+    return bare->cpu[0] / ours->cpu[0];
+}
+
+void measured_report(struct measured *t, size_t record_bytes, size_t records, const char *store,
+                     bool random)
+{
+    double gb = (double)(records * record_bytes) * 1e-9;
+    double f = median(t->ours_first.wall, t->ours_first.n),
+           a = median(t->ours_again.wall, t->ours_again.n),
+           bf = median(t->bare_first.wall, t->bare_first.n),
+           ba = median(t->bare_again.wall, t->bare_again.n);
+    printf("bench_cached: bytes=%zu order=%s store=%s first=%.2f/%.2f again=%.2f/%.2f GB/s "
+           "(ours/bare) ratio first=%.0f%% again=%.0f%% cpu first=%.0f%% again=%.0f%%",
+           record_bytes, random ? "random" : "sequential", store, gb / f, gb / bf, gb / a, gb / ba,
+           100 * bf / f, 100 * ba / a, 100 * cpu_ratio(&t->bare_first, &t->ours_first),
+           100 * cpu_ratio(&t->bare_again, &t->ours_again));
+    if (t->bare_sums.n > 0)
+        printf(" sums=%.0f%%", 100 * cpu_ratio(&t->bare_again, &t->bare_sums));
+    printf("\n");
+}
