@@ -6,7 +6,8 @@
  *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
  *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: recorded decisions
  *   svc_caches.c     caches are attached, described, closed and detached
- *   svc_workers.c    the list of workers
+ *   svc_jobs.c       the list of jobs · svc_workers.c: the list of workers
+ *   walk.c           goes over all jobs and workers, a part in each turn of the loop
  *   svc_explain.c    a job's decisions, and what its policies would decide now
  *   svc_check.c      whether a pipeline could run
  *   measured_rows.c  measurements of jobs and workers as messages

@@ -10,6 +10,11 @@
 
 /* ---- svc_common.c ---- */
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
+/* For a reply that is made piece by piece: adds the packed message. Packed messages of one type, put
+ * together, are one message with the fields of all. */
+void cw_svc_add_packed(struct cw_str *packed, const ProtobufCMessage *message);
+/* Replies with what was added, and takes it. */
+void cw_svc_reply_packed(struct cw_call *call, struct cw_str *packed);
 /* Replies when everything that was written so far is stored (cw_when_stored). If it cannot be
  * stored now, the call fails with an error that says so. */
 void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
@@ -27,7 +32,7 @@ ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct c
 /* Finds a job by id or name. Returns NULL after failing the call. */
 struct cw_job *cw_svc_find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name);
 
-/* ---- svc_admin.c ---- */
+/* ---- svc_jobs.c ---- */
 /* Returns "preparing", "running", "waiting", "finished" or "failed". */
 char *cw_svc_job_state(const struct cw_job *job);
 struct cw_svc_job_row { /* The row of a job. It borrows from the job. */
@@ -38,6 +43,7 @@ struct cw_svc_job_row { /* The row of a job. It borrows from the job. */
     char waits_for[600];
 };
 void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
+void cw_svc_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg *request);
 
 /* ---- svc_cache.c ---- */
 /* Returns the cache of this name ("": the default one), if the caller may see it. NULL after failing

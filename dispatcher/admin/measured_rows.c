@@ -44,6 +44,11 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
     bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) &&
                  cw_job_has_clients(job);
     struct cw_serving serving = {.job = job};
+    if (works && cw_job_uses_all_workers(job) && job->barred_n == 0 &&
+        job->d->common_n == job->d->workers_n) { /* They need not be looked at. */
+        row->assigned = (uint32_t)job->d->workers_n;
+        return;
+    }
     for (const struct cw_worker *w; works && (w = cw_serving_next(&serving));) {
         row->assigned++;
         row->local += w->only_job[0] != '\0';

@@ -130,7 +130,7 @@ static const struct metric metrics[] = {
 #undef METRIC
 };
 
-/* ---- lines ---- */
+/* ---- labels ---- */
 
 void cw_metrics_add_value(struct cw_str *out, const char *text)
 {
@@ -196,157 +196,151 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
         cw_str_add_char(out, '}');
 }
 
-struct page {
-    struct cw_str *out;
-    const struct cw_svc_job_row *rows; /* The rows are in the order of the dispatcher's jobs. */
-    const struct metric *metric;
-    bool headed;
+/* ---- collecting, on the loop thread ---- */
+
+struct sample {
+    double value;
+    size_t labels; /* Where they begin in the texts of labels. */
+};
+/* What was measured at a time: numbers and texts, which refer to nothing else. */
+struct cw_metrics_page {
+    struct cw_str labels; /* Each text ends with a 0. */
+    struct samples {
+        struct sample *v;
+        size_t n, cap;
+    } of[CW_ARRAY_LEN(metrics)];
 };
 
-static void add_sample(struct page *page, const struct cw_metric_of *s)
+struct cw_metrics_page *cw_metrics_page_new(void)
 {
-    const struct metric *m = page->metric;
-    double value = m->value(s);
-    if (!isfinite(value))
-        return;
-    if (!page->headed)
-        cw_str_addf(page->out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
-                    m->type == COUNTER ? "counter" : "gauge");
-    page->headed = true;
-    cw_str_add(page->out, m->name);
-    add_labels(page->out, m->subject, s);
-    cw_str_add_char(page->out, ' ');
-    cw_str_add_f64(page->out, value);
-    cw_str_add_char(page->out, '\n');
+    return CW_NEW(struct cw_metrics_page);
 }
 
-/* ---- all objects of a subject ---- */
+void cw_metrics_page_free(struct cw_metrics_page *page)
+{
+    for (size_t i = 0; page && i < CW_ARRAY_LEN(page->of); i++)
+        cw_mem_free(page->of[i].v);
+    if (page)
+        cw_str_fini(&page->labels);
+    cw_mem_free(page);
+}
 
-static void each_word(struct page *page, struct cw_dispatcher *d, const char *const *words,
-                      size_t n)
+/* Adds all metrics of an object that have a value. */
+static void add(struct cw_metrics_page *page, enum subject subject, const struct cw_metric_of *s)
+{
+    size_t labels = page->labels.len;
+    add_labels(&page->labels, subject, s);
+    cw_str_add_bytes(&page->labels, "", 1);
+    for (size_t i = 0; i < CW_ARRAY_LEN(metrics); i++) {
+        double value = metrics[i].subject == subject ? metrics[i].value(s) : NO_VALUE;
+        struct samples *to = &page->of[i];
+        if (!isfinite(value))
+            continue;
+        CW_GROW(to->v, to->n, to->cap);
+        to->v[to->n++] = (struct sample){value, labels};
+    }
+}
+
+static void add_words(struct cw_metrics_page *page, struct cw_dispatcher *d, enum subject subject,
+                      const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        add_sample(page, &(const struct cw_metric_of){.d = d, .word = words[i], .index = i});
+        add(page, subject, &(const struct cw_metric_of){.d = d, .word = words[i], .index = i});
 }
 
-static void each_tenant(struct page *page, struct cw_dispatcher *d)
-{
-    const char *name;
-    void *value;
-    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);)
-        add_sample(page, &(const struct cw_metric_of){.d = d, .tenant = value});
-}
-
-static void each_job(struct page *page, struct cw_dispatcher *d)
-{
-    size_t i = 0;
-    for (struct cw_job *job = d->jobs; job; job = job->next)
-        add_sample(page,
-                   &(const struct cw_metric_of){.d = d, .job = job, .row = &page->rows[i++].row});
-}
-
-static void each_use(struct page *page, struct cw_dispatcher *d)
-{
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        const struct cw_thread_use *use = &job->threads.total;
-        if (job->status != CW_JOB_RUNNING || !cw_job_has_clients(job))
-            continue;
-#define USE(field, words)                                                                          \
-    add_sample(page, &(const struct cw_metric_of){                                                 \
-                         .d = d, .job = job, .word = #field, .thread_ns = use->field});
-        CW_THREAD_USES(USE)
-#undef USE
-    }
-}
-
-static void each_node(struct page *page, struct cw_dispatcher *d)
-{
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        bool at_work =
-            job->status == CW_JOB_RUNNING && job->telemetry && job->info && cw_job_has_clients(job);
-        size_t n = at_work ? CW_MIN(job->telemetry->nodes.n, (size_t)CW_METRICS_NODES_MAX) : 0;
-        for (size_t i = 0; i < n; i++)
-            add_sample(
-                page, &(const struct cw_metric_of){
-                          .d = d, .job = job, .index = i, .node = &job->telemetry->nodes.nodes[i]});
-    }
-}
-
-static void each_worker(struct page *page, struct cw_dispatcher *d)
-{
-    for (const struct cw_worker *w = d->workers; w; w = w->next) {
-        if (!w->said_hello)
-            continue;
-        if (page->metric->subject == WORKER)
-            add_sample(page, &(const struct cw_metric_of){.d = d, .worker = w});
-        for (size_t i = 0; page->metric->subject == TIER && i < w->source_tiers_n; i++)
-            add_sample(page, &(const struct cw_metric_of){
-                                 .d = d, .worker = w, .tier = w->source_tiers[i]});
-    }
-}
-
-static void each_method(struct page *page, struct cw_dispatcher *d)
+static void add_methods(struct cw_metrics_page *page, struct cw_dispatcher *d)
 {
     struct cw_method_time method;
     for (size_t i = 0; d->server && cw_server_next_method(d->server, &i, &method);)
         if (method.messages > 0)
-            add_sample(page, &(const struct cw_metric_of){.d = d, .method = &method});
+            add(page, METHOD, &(const struct cw_metric_of){.d = d, .method = &method});
 }
 
-static void add_metric(struct page *page, struct cw_dispatcher *d)
+void cw_metrics_add_dispatcher(struct cw_metrics_page *page, struct cw_dispatcher *d)
 {
     static const char *const worker_states[] = {"ready", "draining"};
     static const char *const job_states[] = {"preparing", "running", "waiting", "finished",
                                              "failed"};
-    switch (page->metric->subject) {
-    case INFO:
-    case ONE:
-        add_sample(page, &(const struct cw_metric_of){.d = d});
-        break;
-    case CACHE:
-        for (const struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
-            add_sample(page, &(const struct cw_metric_of){.d = d, .cache = cache});
-        break;
-    case WORKER_STATE:
-        each_word(page, d, worker_states, CW_ARRAY_LEN(worker_states));
-        break;
-    case JOB_STATE:
-        each_word(page, d, job_states, CW_ARRAY_LEN(job_states));
-        break;
-    case DECISION_KIND:
-        each_word(page, d, cw_decision_kinds, CW_DECISION_KINDS);
-        break;
-    case TENANT:
-        each_tenant(page, d);
-        break;
-    case JOB:
-        each_job(page, d);
-        break;
-    case THREADS:
-        each_use(page, d);
-        break;
-    case NODE:
-        each_node(page, d);
-        break;
-    case METHOD:
-        each_method(page, d);
-        break;
-    case WORKER:
-    case TIER:
-    default:
-        each_worker(page, d);
-        break;
+    const struct cw_metric_of it = {.d = d};
+    add(page, INFO, &it);
+    add(page, ONE, &it);
+    for (const struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
+        add(page, CACHE, &(const struct cw_metric_of){.d = d, .cache = cache});
+    add_words(page, d, WORKER_STATE, worker_states, CW_ARRAY_LEN(worker_states));
+    add_words(page, d, JOB_STATE, job_states, CW_ARRAY_LEN(job_states));
+    add_words(page, d, DECISION_KIND, cw_decision_kinds, CW_DECISION_KINDS);
+    add_methods(page, d);
+}
+
+void cw_metrics_add_tenant(struct cw_metrics_page *page, struct cw_dispatcher *d,
+                           const struct cw_tenant *tenant)
+{
+    add(page, TENANT, &(const struct cw_metric_of){.d = d, .tenant = tenant});
+}
+
+static void add_threads(struct cw_metrics_page *page, struct cw_job *job)
+{
+    const struct cw_thread_use *use = &job->threads.total;
+#define USE(field, words)                                                                          \
+    add(page, THREADS,                                                                             \
+        &(const struct cw_metric_of){                                                              \
+            .d = job->d, .job = job, .word = #field, .thread_ns = use->field});
+    CW_THREAD_USES(USE)
+#undef USE
+}
+
+static void add_nodes(struct cw_metrics_page *page, struct cw_job *job)
+{
+    bool known = job->telemetry && job->info;
+    size_t n = known ? CW_MIN(job->telemetry->nodes.n, (size_t)CW_METRICS_NODES_MAX) : 0;
+    for (size_t i = 0; i < n; i++)
+        add(page, NODE,
+            &(const struct cw_metric_of){
+                .d = job->d, .job = job, .index = i, .node = &job->telemetry->nodes.nodes[i]});
+}
+
+void cw_metrics_add_job(struct cw_metrics_page *page, struct cw_job *job)
+{
+    struct cw_svc_job_row row;
+    cw_svc_job_row(job, &row);
+    add(page, JOB, &(const struct cw_metric_of){.d = job->d, .job = job, .row = &row.row});
+    if (job->status != CW_JOB_RUNNING || !cw_job_has_clients(job))
+        return;
+    add_threads(page, job);
+    add_nodes(page, job);
+}
+
+void cw_metrics_add_worker(struct cw_metrics_page *page, const struct cw_worker *worker)
+{
+    add(page, WORKER, &(const struct cw_metric_of){.d = worker->d, .worker = worker});
+    for (size_t i = 0; i < worker->source_tiers_n; i++)
+        add(page, TIER,
+            &(const struct cw_metric_of){
+                .d = worker->d, .worker = worker, .tier = worker->source_tiers[i]});
+}
+
+/* ---- printing, on any thread ---- */
+
+static void print_metric(const struct cw_metrics_page *page, size_t i, struct cw_str *out)
+{
+    const struct metric *m = &metrics[i];
+    const struct samples *samples = &page->of[i];
+    if (samples->n > 0)
+        cw_str_addf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+                    m->type == COUNTER ? "counter" : "gauge");
+    for (size_t k = 0; k < samples->n; k++) {
+        cw_str_add(out, m->name);
+        cw_str_add(out, cw_str_text(&page->labels) + samples->v[k].labels);
+        cw_str_add_char(out, ' ');
+        cw_str_add_f64(out, samples->v[k].value);
+        cw_str_add_char(out, '\n');
     }
 }
 
-void cw_metrics_print(struct cw_dispatcher *d, struct cw_str *out)
+void cw_metrics_page_print(const struct cw_metrics_page *page, struct cw_str *out)
 {
-    cw_autofree struct cw_svc_job_row *rows = CW_NEW_ARRAY(struct cw_svc_job_row, d->jobs_n + 1);
-    size_t n = 0;
-    for (struct cw_job *job = d->jobs; job; job = job->next)
-        cw_svc_job_row(job, &rows[n++]);
     for (size_t i = 0; i < CW_ARRAY_LEN(metrics); i++)
-        add_metric(&(struct page){.out = out, .metric = &metrics[i], .rows = rows}, d);
+        print_metric(page, i, out);
 }
 
 void cw_metrics_markdown(struct cw_str *out)

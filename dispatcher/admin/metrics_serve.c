@@ -2,11 +2,91 @@
 /* Serves metrics, by the call Admin.GetMetrics and by HTTP. */
 #include "daemon/http.h"
 #include "dispatcher/admin/admin_int.h"
+#include "dispatcher/admin/walk.h"
+#include "loop/offload.h"
 
-static bool print_metrics(void *arg, struct cw_str *out)
+/* Metrics that somebody asked for: collected in a walk, printed by a thread, sent by the loop. */
+struct asked {
+    struct cw_walk walk;
+    struct cw_offload work;
+    struct cw_metrics_page *page;
+    struct cw_page_request *request; /* NULL: it is the call of the walk */
+    struct cw_str text;
+    struct cw_buf *reply;
+};
+
+static void on_tenant(struct cw_walk *walk, const struct cw_tenant *tenant)
 {
-    cw_metrics_print(arg, out);
-    return true;
+    cw_metrics_add_tenant(CW_CONTAINER_OF(walk, struct asked, walk)->page, walk->d, tenant);
+}
+
+static void on_job(struct cw_walk *walk, struct cw_job *job)
+{
+    cw_metrics_add_job(CW_CONTAINER_OF(walk, struct asked, walk)->page, job);
+}
+
+static void on_worker(struct cw_walk *walk, const struct cw_worker *worker)
+{
+    cw_metrics_add_worker(CW_CONTAINER_OF(walk, struct asked, walk)->page, worker);
+}
+
+/* On the thread. */
+static void print(void *arg)
+{
+    struct asked *asked = arg;
+    cw_metrics_page_print(asked->page, &asked->text);
+    cw_metrics_page_free(cw_steal(&asked->page));
+    if (asked->request)
+        return;
+    Cachew__V1__GetMetricsReply reply = CACHEW__V1__GET_METRICS_REPLY__INIT;
+    reply.text = (char *)(uintptr_t)cw_str_text(&asked->text);
+    asked->reply = cw_wire_pack(&reply.base);
+}
+
+static void on_printed(void *arg)
+{
+    struct asked *asked = arg;
+    if (asked->request)
+        cw_http_answer(asked->request, true, &asked->text);
+    else
+        cw_call_reply(asked->walk.call, asked->reply);
+    cw_buf_unref(asked->reply);
+    cw_str_fini(&asked->text);
+    cw_mem_free(asked);
+}
+
+static void on_collected(struct cw_walk *walk, bool all)
+{
+    struct asked *asked = CW_CONTAINER_OF(walk, struct asked, walk);
+    if (all && walk->d->offload) {
+        asked->work = (struct cw_offload){.run = print, .done = on_printed, .arg = asked};
+        cw_offload_add(walk->d->offload, &asked->work);
+        return;
+    }
+    print(asked); /* In tests; or the dispatcher ends, and nobody waits for it any more. */
+    on_printed(asked);
+}
+
+/* For one of the two. */
+static void begin_metrics(struct cw_dispatcher *d, struct cw_call *call,
+                          struct cw_page_request *request)
+{
+    struct asked *asked = CW_NEW(struct asked);
+    asked->request = request;
+    asked->page = cw_metrics_page_new();
+    asked->walk = (struct cw_walk){.d = d,
+                                   .call = call,
+                                   .on_tenant = on_tenant,
+                                   .on_job = on_job,
+                                   .on_worker = on_worker,
+                                   .done = on_collected};
+    cw_metrics_add_dispatcher(asked->page, d);
+    cw_walk_begin(&asked->walk);
+}
+
+static void begin_page(void *arg, struct cw_page_request *request)
+{
+    begin_metrics(arg, NULL, request);
 }
 
 static bool print_health(void *arg, struct cw_str *out)
@@ -43,11 +123,14 @@ int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
     static struct cw_http_page pages[5];
     if (!d->options.metrics_listen)
         return 0;
-    pages[0] = (struct cw_http_page){"/metrics", "text/plain; version=0.0.4; charset=utf-8",
-                                     print_metrics, d};
-    pages[1] = (struct cw_http_page){"/healthz", "text/plain; charset=utf-8", print_health, d};
-    pages[2] = (struct cw_http_page){"/livez", "text/plain; charset=utf-8", print_alive, d};
-    pages[3] = (struct cw_http_page){"/readyz", "text/plain; charset=utf-8", print_ready, d};
+    pages[0] = (struct cw_http_page){.path = "/metrics",
+                                     .type = "text/plain; version=0.0.4; charset=utf-8",
+                                     .begin = begin_page,
+                                     .arg = d};
+    pages[1] =
+        (struct cw_http_page){"/healthz", "text/plain; charset=utf-8", print_health, d, NULL};
+    pages[2] = (struct cw_http_page){"/livez", "text/plain; charset=utf-8", print_alive, d, NULL};
+    pages[3] = (struct cw_http_page){"/readyz", "text/plain; charset=utf-8", print_ready, d, NULL};
     int rc = cw_http_start(d->loop, d->options.metrics_listen, pages, &d->http, err);
     if (rc < 0)
         return cw_err_wrap(err, "--metrics-listen");
@@ -69,11 +152,7 @@ static void handle_metrics(void *arg, struct cw_call *call, struct cw_rpc_msg *r
         cw_svc_unpack(&cachew__v1__get_metrics_request__descriptor, call, request);
     if (!message)
         return;
-    CW_STR_AUTO text = {0};
-    Cachew__V1__GetMetricsReply answer = CACHEW__V1__GET_METRICS_REPLY__INIT;
-    cw_metrics_print(arg, &text);
-    answer.text = (char *)(uintptr_t)cw_str_text(&text);
-    cw_svc_reply(call, &answer.base);
+    begin_metrics(arg, call, NULL);
     protobuf_c_message_free_unpacked(message, NULL);
 }
 

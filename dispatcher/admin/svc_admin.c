@@ -3,7 +3,6 @@
  * workers. */
 #include "base/version.h"
 #include "dispatcher/admin/admin_int.h"
-#include "dispatcher/job/waits_for.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
@@ -37,101 +36,6 @@ static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         dir[0] = '\0'; /* It is the operators' business. */
     cw_svc_reply(call, &info.base);
     protobuf_c_message_free_unpacked(message, NULL);
-}
-
-char *cw_svc_job_state(const struct cw_job *job)
-{
-    static char preparing[] = "preparing", running[] = "running", waiting[] = "waiting",
-                finished[] = "finished", failed[] = "failed";
-    switch (job->status) {
-    case CW_JOB_PREPARING:
-        return preparing;
-    case CW_JOB_FINISHED:
-        return finished;
-    case CW_JOB_FAILED:
-        return failed;
-    case CW_JOB_RUNNING:
-    default:
-        return job->no_client_ms != 0 || job->no_worker_ms != 0 ? waiting : running;
-    }
-}
-
-static void fill_waits(struct cw_job *job, struct cw_svc_job_row *row)
-{
-    int64_t now = cw_clock_ms();
-    struct cw_job_waits waits;
-    row->row.waits_for = row->waits_for;
-    row->waits_for[0] = '\0';
-    if (cw_job_waits(job, now, &waits)) {
-        snprintf(row->waits_for, sizeof(row->waits_for), "%s", cw_str_text(&waits.text));
-        row->row.waits_kind = waits.kind;
-        row->row.waits_ms = (uint64_t)(now - waits.since_ms);
-    }
-    cw_job_waits_fini(&waits);
-}
-
-void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
-{
-    Cachew__V1__JobRow *r = &row->row;
-    cachew__v1__job_row__init(r);
-    cw_hash_text(job->fingerprint, row->fingerprint);
-    r->fingerprint = row->fingerprint;
-    r->job_id = job->id;
-    r->name = job->name;
-    r->state = cw_svc_job_state(job);
-    r->epoch = job->first_epoch;
-    r->epochs = job->epochs_n;
-    r->items = job->items;
-    struct cw_epoch *epoch = cw_job_epoch(job, job->first_epoch);
-    r->consumed = epoch ? cw_set_count(&epoch->consumed) : 0;
-    r->elements = job->usage.elements;
-    r->bytes = job->usage.bytes;
-    r->skipped = job->skipped;
-    r->consumers = job->layout.consumers;
-    for (uint32_t c = 0; c < job->layout.consumers; c++) {
-        r->clients += job->consumers[c].client != NULL;
-        r->wait_share = CW_MAX(r->wait_share, job->consumers[c].wait_share);
-    }
-    r->error = job->error;
-    r->seed = job->seed;
-    r->recomputed = job->recomputed;
-    r->hedged = job->hedged;
-    r->shared = job->shared;
-    r->cpu_ns = job->usage.cpu_ns;
-    r->created_ms = job->created_ms;
-    r->tenant = job->tenant->name;
-    r->cache = job->options->cache;
-    r->priority = job->options->priority;
-    r->weight = job->options->weight > 0 ? job->options->weight : 1;
-    r->memory = cw_job_memory(job->options);
-    cw_svc_usage(&job->usage, &row->usage);
-    r->usage = &row->usage;
-    r->skipped_items = job->skipped_items;
-    cw_svc_telemetry_row(job, &row->window, r);
-    fill_waits(job, row);
-}
-
-static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
-{
-    (void)request;
-    struct cw_dispatcher *d = arg;
-    struct cw_svc_job_row *rows = CW_NEW_ARRAY(struct cw_svc_job_row, d->jobs_n + 1);
-    Cachew__V1__JobRow **list = CW_NEW_ARRAY(Cachew__V1__JobRow *, d->jobs_n + 1);
-    size_t n = 0;
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        if (!cw_access_sees_job(cw_call_caller(call), job))
-            continue;
-        cw_svc_job_row(job, &rows[n]);
-        list[n] = &rows[n].row;
-        n++;
-    }
-    Cachew__V1__ListJobsReply answer = CACHEW__V1__LIST_JOBS_REPLY__INIT;
-    answer.n_jobs = n;
-    answer.jobs = list;
-    answer.generation = d->generation;
-    cw_svc_reply(call, &answer.base);
-    cw_mem_free(list);
-    cw_mem_free(rows);
 }
 
 static struct cw_worker *find_worker(struct cw_dispatcher *d, const char *name)
@@ -280,7 +184,7 @@ void cw_svc_admin_add(struct cw_dispatcher *d)
 {
     const struct cw_method methods[] = {
         {"/cachew.v1.Admin/Info", handle_info, NULL, d},
-        {"/cachew.v1.Admin/ListJobs", handle_list_jobs, NULL, d},
+        {"/cachew.v1.Admin/ListJobs", cw_svc_list_jobs, NULL, d},
         {"/cachew.v1.Admin/ListWorkers", cw_svc_list_workers, NULL, d},
         {"/cachew.v1.Admin/DrainWorker", handle_drain_worker, NULL, d},
         {"/cachew.v1.Admin/RemoveJob", handle_remove_job, NULL, d},

@@ -21,6 +21,28 @@ void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message)
     cw_buf_unref(buf);
 }
 
+void cw_svc_add_packed(struct cw_str *packed, const ProtobufCMessage *message)
+{
+    struct cw_buf *buf = cw_wire_pack(message);
+    cw_str_add_bytes(packed, buf->data, buf->len);
+    cw_buf_unref(buf);
+}
+
+static void free_text(void *arg, struct cw_buf *buf)
+{
+    (void)buf;
+    cw_mem_free(arg);
+}
+
+void cw_svc_reply_packed(struct cw_call *call, struct cw_str *packed)
+{
+    size_t n = packed->len;
+    char *text = cw_str_take(packed);
+    struct cw_buf *buf = cw_buf_wrap(text, n, free_text, text);
+    cw_call_reply(call, buf);
+    cw_buf_unref(buf);
+}
+
 static void on_stored(void *arg, const struct cw_err *err)
 {
     struct stored_reply *reply = arg;

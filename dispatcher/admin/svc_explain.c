@@ -176,6 +176,7 @@ static void add_bad(const struct cw_job *job, Cachew__V1__BadElement *messages,
 
 static void explain(struct cw_job *job, struct cw_call *call)
 {
+    int64_t begin = cw_clock_thread_cpu_ns();
     struct cw_svc_job_row row;
     struct cw_autocache_job *decider = cw_autocache_of(job);
     struct cw_svc_decisions list = {0};
@@ -209,6 +210,7 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.says = ask_about_workers(job, &answer.n_says);
     Cachew__V1__BadElement bad[CW_BAD_FIRST_MAX];
     add_bad(job, bad, &answer);
+    cw_call_note_time(call, cw_clock_thread_cpu_ns() - begin);
     cw_svc_reply(call, &answer.base);
     cw_mem_free(answer.bad);
     answers_free(answer.says, answer.n_says);

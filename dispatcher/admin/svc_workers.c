@@ -2,18 +2,13 @@
 /* The list of workers, which may be many: their rows are made and packed in several iterations of the
  * loop, so that nobody waits for all of them. */
 #include "dispatcher/admin/admin_int.h"
+#include "dispatcher/admin/walk.h"
 
 #include <string.h>
 
-#define SLICE 200 /* workers in one iteration */
-
 struct listing {
-    struct cw_dispatcher *d;
-    struct cw_call *call;
+    struct cw_walk walk;
     struct cw_str packed; /* the rows so far */
-    /* How many workers were passed. One that leaves meanwhile moves those behind it, of which one is
-     * then missing; those that come are behind all others, so none is listed twice. */
-    size_t passed;
 };
 
 static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *r)
@@ -72,28 +67,28 @@ static void hide_jobs(const struct cw_caller *caller, const struct cw_dispatcher
         row->other_files_job = row->other_files = empty;
 }
 
-static void add_row(struct listing *list, const struct cw_worker *worker)
+static void on_worker(struct cw_walk *walk, const struct cw_worker *worker)
 {
-    const struct cw_caller *caller = cw_call_caller(list->call);
-    if (!worker->said_hello || !sees_worker(caller, worker))
+    struct listing *list = CW_CONTAINER_OF(walk, struct listing, walk);
+    const struct cw_caller *caller = cw_call_caller(walk->call);
+    if (!sees_worker(caller, worker))
         return;
     Cachew__V1__WorkerRow row, *rows[] = {&row};
     Cachew__V1__ListWorkersReply part = CACHEW__V1__LIST_WORKERS_REPLY__INIT;
     fill_worker(worker, cw_clock_ms(), &row);
-    hide_jobs(caller, list->d, &row);
+    hide_jobs(caller, walk->d, &row);
     part.n_workers = 1;
     part.workers = rows;
-    struct cw_buf *buf = cw_wire_pack(&part.base);
-    cw_str_add_bytes(&list->packed, buf->data, buf->len);
-    cw_buf_unref(buf);
+    cw_svc_add_packed(&list->packed, &part.base);
     cw_mem_free(row.jobs);
 }
 
-/* Packed messages of one type, put together, are one message with the fields of all. */
-static void reply(struct listing *list)
+static void reply(struct cw_walk *walk, bool all)
 {
-    const struct cw_dispatcher *d = list->d;
+    struct listing *list = CW_CONTAINER_OF(walk, struct listing, walk);
+    const struct cw_dispatcher *d = walk->d;
     Cachew__V1__ListWorkersReply rest = CACHEW__V1__LIST_WORKERS_REPLY__INIT;
+    (void)all; /* No call is open any more when the dispatcher has ended. */
     rest.generation = d->generation;
     rest.provisioner = (char *)(uintptr_t)d->provision.kind->name;
     rest.starting =
@@ -102,57 +97,15 @@ static void reply(struct listing *list)
     rest.min_workers = d->options.min_workers;
     rest.max_workers = d->options.max_workers;
     rest.generation_seen = d->generation_seen;
-    struct cw_buf *bufs[] = {
-        cw_buf_wrap((void *)(uintptr_t)cw_str_text(&list->packed), list->packed.len, NULL, NULL),
-        cw_wire_pack(&rest.base)};
-    struct cw_buf *whole = cw_buf_new(bufs[0]->len + bufs[1]->len);
-    if (whole) {
-        memcpy(whole->data, bufs[0]->data, bufs[0]->len);
-        memcpy((char *)whole->data + bufs[0]->len, bufs[1]->data, bufs[1]->len);
-        cw_call_reply(list->call, whole);
-    } else {
-        cw_call_fail(list->call, CW_E_NOMEM, "out of memory for the list");
-    }
-    cw_buf_unref(whole);
-    cw_buf_unref(bufs[0]);
-    cw_buf_unref(bufs[1]);
-    cw_str_fini(&list->packed);
+    cw_svc_add_packed(&list->packed, &rest.base);
+    cw_svc_reply_packed(walk->call, &list->packed);
     cw_mem_free(list);
-}
-
-/* Returns whether there are more. */
-static bool add_slice(struct listing *list)
-{
-    const struct cw_worker *worker = list->d->workers;
-    for (size_t i = 0; worker && i < list->passed; i++)
-        worker = worker->next;
-    for (size_t i = 0; worker && i < SLICE; i++, worker = worker->next) {
-        add_row(list, worker);
-        list->passed++;
-    }
-    return worker != NULL;
-}
-
-static void go_on(void *arg)
-{
-    struct listing *list = arg;
-    int64_t begin = cw_clock_thread_cpu_ns();
-    bool more = add_slice(list);
-    cw_call_note_time(list->call, cw_clock_thread_cpu_ns() - begin);
-    if (more)
-        cw_loop_post(list->d->loop, go_on, list);
-    else
-        reply(list);
 }
 
 void cw_svc_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
     (void)request;
     struct listing *list = CW_NEW(struct listing);
-    list->d = arg;
-    list->call = call;
-    if (add_slice(list))
-        cw_loop_post(list->d->loop, go_on, list);
-    else
-        reply(list);
+    list->walk = (struct cw_walk){.d = arg, .call = call, .on_worker = on_worker, .done = reply};
+    cw_walk_begin(&list->walk);
 }

@@ -35,7 +35,7 @@ struct peer { /* a connection; microhttpd has it, too */
     int fd;
     int64_t until_ms; /* It is ended then. */
 };
-struct request { /* a request; both the HTTP thread and the loop refer to it */
+struct cw_page_request { /* The HTTP thread refers to it, and whoever makes the page. */
     struct cw_loop_node node;
     struct cw_http *http;
     const struct cw_http_page *page;
@@ -53,7 +53,7 @@ static void http_unref(struct cw_http *http)
     cw_mem_free(http);
 }
 
-static void request_unref(struct request *request)
+static void request_unref(struct cw_page_request *request)
 {
     if (__atomic_sub_fetch(&request->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
@@ -118,24 +118,36 @@ static void on_sweep(void *arg)
     cw_mutex_unlock(&http->mutex);
 }
 
-/* ---- on the loop thread ---- */
+/* ---- making the page ---- */
 
-static void on_loop(void *arg)
+void cw_http_answer(struct cw_page_request *request, bool ok, struct cw_str *text)
 {
-    struct request *request = arg;
     struct cw_http *http = request->http;
     cw_mutex_lock(&http->mutex);
-    bool stopping = http->stopping;
-    cw_mutex_unlock(&http->mutex);
-    struct cw_str text = {0};
-    bool ok = !stopping && request->page->print(request->page->arg, &text);
-    cw_mutex_lock(&http->mutex);
-    request->text = text;
+    request->text = *text;
+    *text = (struct cw_str){0};
     request->ok = ok;
     request->done = true;
     cw_cond_broadcast(&http->cond);
     cw_mutex_unlock(&http->mutex);
     request_unref(request);
+}
+
+static void on_loop(void *arg)
+{
+    struct cw_page_request *request = arg;
+    const struct cw_http_page *page = request->page;
+    struct cw_http *http = request->http;
+    struct cw_str text = {0};
+    cw_mutex_lock(&http->mutex);
+    bool stopping = http->stopping;
+    cw_mutex_unlock(&http->mutex);
+    if (stopping)
+        cw_http_answer(request, false, &text);
+    else if (page->begin)
+        page->begin(page->arg, request);
+    else
+        cw_http_answer(request, page->print(page->arg, &text), &text);
 }
 
 /* ---- on the HTTP thread ---- */
@@ -164,8 +176,8 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned s
 static enum MHD_Result answer_page(struct cw_http *http, struct MHD_Connection *connection,
                                    const struct cw_http_page *page)
 {
-    struct request *request = CW_NEW(struct request);
-    *request = (struct request){
+    struct cw_page_request *request = CW_NEW(struct cw_page_request);
+    *request = (struct cw_page_request){
         .node = {.fn = on_loop, .arg = request}, .http = http, .page = page, .refs = 2};
     (void)__atomic_add_fetch(&http->refs, 1, __ATOMIC_RELAXED);
     int64_t until = cw_clock_ns() + ANSWER_NS;

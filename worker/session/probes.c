@@ -67,11 +67,11 @@ int cw_probes_start(struct cw_worker_state *w, const char *listen, struct cw_err
         return 0;
     struct cw_wprobes *probes = w->probes = CW_NEW(struct cw_wprobes);
     struct cw_http_page *page = probes->pages;
-    *page++ = (struct cw_http_page){"/livez", TEXT, print_alive, w};
-    *page++ = (struct cw_http_page){"/readyz", TEXT, print_ready, w};
-    *page++ = (struct cw_http_page){"/healthz", TEXT, print_ready, w};
+    *page++ = (struct cw_http_page){"/livez", TEXT, print_alive, w, NULL};
+    *page++ = (struct cw_http_page){"/readyz", TEXT, print_ready, w, NULL};
+    *page++ = (struct cw_http_page){"/healthz", TEXT, print_ready, w, NULL};
     *page++ = (struct cw_http_page){"/metrics", "text/plain; version=0.0.4; charset=utf-8",
-                                    print_metrics, w};
+                                    print_metrics, w, NULL};
     if (cw_http_start(w->loop, listen, probes->pages, &probes->http, err) < 0)
         return cw_err_wrap(err, "--metrics-listen");
     cw_log_info("worker", "metrics by HTTP at %s, port %u", listen, cw_http_port(probes->http));

@@ -15,8 +15,10 @@
 struct service {
     struct cw_loop *loop;
     struct cw_http *http;
-    struct cw_http_page pages[3];
+    struct cw_http_page pages[4];
     struct cw_thread thread; /* that asks */
+    struct cw_thread maker;  /* that makes the page which takes long */
+    struct cw_page_request *begun;
     pthread_t loop_thread;
     const char *request;
     struct cw_str answer;
@@ -39,6 +41,25 @@ static bool print_health(void *arg, struct cw_str *out)
 {
     cw_str_add(out, "not now\n");
     return ((struct service *)arg)->healthy;
+}
+
+static void make(void *arg)
+{
+    struct service *s = arg;
+    struct cw_str text = {0};
+    cw_str_add(&text, "it took long\n");
+    cw_http_answer(s->begun, s->healthy, &text);
+}
+
+static void begin_page(void *arg, struct cw_page_request *request)
+{
+    struct service *s = arg;
+    assert_true(pthread_equal(pthread_self(), s->loop_thread));
+    s->begun = request;
+    if (s->stop_when_asked)
+        cw_loop_stop(s->loop);
+    else
+        cw_thread_start(&s->maker, "makes", make, s);
 }
 
 static int connect_to(const struct service *s)
@@ -71,8 +92,9 @@ static void begin(struct service *s)
     struct cw_err err = {0};
     s->loop = cw_loop_new();
     s->loop_thread = pthread_self();
-    s->pages[0] = (struct cw_http_page){"/page", "text/plain; version=7", print_page, s};
-    s->pages[1] = (struct cw_http_page){"/health", "text/plain", print_health, s};
+    s->pages[0] = (struct cw_http_page){"/page", "text/plain; version=7", print_page, s, NULL};
+    s->pages[1] = (struct cw_http_page){"/health", "text/plain", print_health, s, NULL};
+    s->pages[2] = (struct cw_http_page){"/long", "text/plain", NULL, s, begin_page};
     if (cw_http_start(s->loop, "127.0.0.1:0", s->pages, &s->http, &err) != 0)
         fail_msg("%s", err.msg);
     assert_true(cw_http_port(s->http) > 0);
@@ -160,6 +182,38 @@ static void ends_with_a_request_on_its_way(void **state)
     assert_int_equal(s.asked, 0);
 }
 
+static void a_page_may_be_made_by_another_thread(void **state)
+{
+    (void)state;
+    static struct service s;
+    s.healthy = true;
+    begin(&s);
+    for (int i = 0; i < 2; i++, s.healthy = false) {
+        expect(&s, "GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+               i == 0 ? "HTTP/1.1 200 " : "HTTP/1.1 503 ", "it took long\n");
+        cw_thread_join(&s.maker);
+        s.maker = (struct cw_thread){0};
+    }
+    end(&s);
+}
+
+/* The page is made when nobody waits for it any more. */
+static void a_page_may_come_after_the_end(void **state)
+{
+    (void)state;
+    static struct service s = {.stop_when_asked = true};
+    begin(&s);
+    s.request = "GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    cw_thread_start(&s.thread, "asks", ask_and_leave, &s);
+    cw_loop_run(s.loop);
+    cw_thread_join(&s.thread);
+    cw_http_stop(s.http);
+    s.http = NULL;
+    close(s.asked);
+    make(&s);
+    end(&s);
+}
+
 /* A client that says nothing holds up neither others nor the end. */
 static void a_silent_client_is_no_trouble(void **state)
 {
@@ -213,6 +267,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),
         cmocka_unit_test(ends_with_a_request_on_its_way),
+        cmocka_unit_test(a_page_may_be_made_by_another_thread),
+        cmocka_unit_test(a_page_may_come_after_the_end),
         cmocka_unit_test(a_silent_client_is_no_trouble),
         cmocka_unit_test(refuses_addresses),
     };

@@ -37,6 +37,8 @@ static size_t methods_n;
 static struct cw_stream *streams;
 static struct peers_answer answer;
 static const ProtobufCMessageDescriptor *reply_type;
+static size_t slices_n;
+static int64_t longest_ns;
 
 /* ---- in place of src/rpc ---- */
 void __wrap_cw_server_add(struct cw_server *server, const struct cw_method *method);
@@ -169,8 +171,19 @@ void __wrap_cw_stream_pause(struct cw_stream *stream, bool paused)
 
 void __wrap_cw_call_note_time(struct cw_call *call, int64_t ns)
 {
-    (void)ns;
     assert_false(call->done);
+    slices_n++;
+    longest_ns = CW_MAX(longest_ns, ns);
+}
+
+size_t peers_slices_n(void)
+{
+    return slices_n;
+}
+
+int64_t peers_longest_ns(void)
+{
+    return longest_ns;
 }
 
 void __wrap_cw_stream_note_time(struct cw_stream *stream, int64_t ns)
@@ -354,7 +367,10 @@ static const struct peers_answer *ask(const char *name, const void *bytes, size_
     const struct cw_method *method = find_method(path);
     struct cw_rpc_msg *msg = cw_rpc_msg_from(bytes, n, 64);
     answer_clear();
+    slices_n = 0;
+    int64_t begin = cw_clock_thread_cpu_ns();
     method->unary(method->arg, &call, msg);
+    longest_ns = cw_clock_thread_cpu_ns() - begin;
     cw_rpc_msg_unref(msg);
     if (!call.done)
         soon((run_loop(), call.done));

@@ -34,6 +34,10 @@ struct peers_answer {
 };
 const struct peers_answer *peers_ask(const char *method, const ProtobufCMessage *request,
                                      const ProtobufCMessageDescriptor *reply);
+/* In how many further turns of the loop the last call was worked on before it was answered. */
+size_t peers_slices_n(void);
+/* The most CPU time of one of these turns, or of the first. For benchmarks. */
+int64_t peers_longest_ns(void);
 /* With bytes that are no message. */
 const struct peers_answer *peers_ask_bytes(const char *method, const char *bytes);
 /* It fails with this code, and says this. */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tools ask of the dispatcher: each call with its answer, and each refusal. */
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+
 #include "base/version.h"
+#include "dispatcher/admin/admin.h"
+#include "dispatcher/admin/walk.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/scaling/scaling.h"
+#include "loop/offload.h"
 #include "unit/dispatcher/peers.h"
 
 static char job_a[] = "a";
@@ -54,6 +60,49 @@ static void many_workers_are_listed_once(void **state)
     assert_string_equal(list->provisioner, "none");
     for (size_t i = 0; i < n; i++)
         assert_int_equal(list->workers[i]->worker_id, i + 1);
+    assert_int_equal(peers_slices_n(), n / CW_WALK_SLICE);
+}
+
+static void many_jobs_are_listed_once(void **state)
+{
+    (void)state;
+    const size_t n = 450;
+    char id[16];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(id, sizeof(id), "j%zu", i);
+        (void)made_up_job(id, cachew__v1__job_options__unpack(NULL, 0, NULL),
+                          cachew__v1__plan_info__unpack(NULL, 0, NULL));
+    }
+    Cachew__V1__ListJobsRequest request = CACHEW__V1__LIST_JOBS_REQUEST__INIT;
+    const struct peers_answer *got =
+        peers_ask("ListJobs", &request.base, &cachew__v1__list_jobs_reply__descriptor);
+    const Cachew__V1__ListJobsReply *list = (const Cachew__V1__ListJobsReply *)got->reply;
+    assert_int_equal(list->n_jobs, n);
+    assert_int_equal(list->generation, made_up.generation);
+    const struct cw_job *job = made_up.jobs;
+    for (size_t i = 0; i < n; i++, job = job->next)
+        assert_string_equal(list->jobs[i]->job_id, job->id);
+    assert_int_equal(peers_slices_n(), n / CW_WALK_SLICE);
+}
+
+/* A job that is looked at with many workers is worth many that have none. */
+static void what_costs_more_is_walked_in_smaller_parts(void **state)
+{
+    (void)state;
+    struct cw_job *job = peers_running("a", NULL);
+    for (uint64_t id = 2; id <= 640; id++) {
+        (void)peers_worker(id, 1);
+        (void)cw_share_get(job, peers_worker_of(id));
+    }
+    for (size_t i = 0; i < 195; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "j%zu", i);
+        (void)made_up_job(id, cachew__v1__job_options__unpack(NULL, 0, NULL),
+                          cachew__v1__plan_info__unpack(NULL, 0, NULL));
+    }
+    Cachew__V1__ListJobsRequest request = CACHEW__V1__LIST_JOBS_REQUEST__INIT;
+    (void)peers_ask("ListJobs", &request.base, &cachew__v1__list_jobs_reply__descriptor);
+    assert_int_equal(peers_slices_n(), 1);
 }
 
 static const Cachew__V1__JobRow *only_row(void)
@@ -384,16 +433,58 @@ static void decisions_are_read_from_one_on(void **state)
     assert_int_equal(peers_ask("ListDecisions", &list.base, type)->code, CW_E_NOT_FOUND);
 }
 
+static pthread_t printed_by;
+void __real_cw_metrics_page_print(const struct cw_metrics_page *page, struct cw_str *out);
+void __wrap_cw_metrics_page_print(const struct cw_metrics_page *page, struct cw_str *out);
+void __wrap_cw_metrics_page_print(const struct cw_metrics_page *page, struct cw_str *out)
+{
+    printed_by = pthread_self();
+    __real_cw_metrics_page_print(page, out);
+}
+
+static const char *ask_metrics(void)
+{
+    Cachew__V1__GetMetricsRequest request = CACHEW__V1__GET_METRICS_REQUEST__INIT;
+    const struct peers_answer *got =
+        peers_ask("GetMetrics", &request.base, &cachew__v1__get_metrics_reply__descriptor);
+    return ((const Cachew__V1__GetMetricsReply *)got->reply)->text;
+}
+
 static void metrics_are_text(void **state)
 {
     (void)state;
     (void)peers_running("a", NULL);
-    Cachew__V1__GetMetricsRequest request = CACHEW__V1__GET_METRICS_REQUEST__INIT;
-    const struct peers_answer *got =
-        peers_ask("GetMetrics", &request.base, &cachew__v1__get_metrics_reply__descriptor);
-    const char *text = ((const Cachew__V1__GetMetricsReply *)got->reply)->text;
+    const char *text = ask_metrics();
     assert_non_null(strstr(text, "\ncachew_workers{state=\"ready\"} 1.0\n"));
     assert_non_null(strstr(text, "\ncachew_job_clients{job=\""));
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        n++;
+    return n;
+}
+
+/* Metrics of a fleet: the loop's thread collects them, a part in each turn, and prints nothing. */
+static void metrics_of_many_are_printed_by_another_thread(void **state)
+{
+    (void)state;
+    const size_t n = 450;
+    made_up.offload = cw_offload_queue_new(made_up.loop, "test-print");
+    (void)peers_running("a", NULL);
+    for (uint64_t id = 2; id <= n; id++)
+        (void)peers_worker(id, 1);
+    const char *text = ask_metrics();
+    assert_int_equal(count(text, "\ncachew_worker_threads{"), n);
+    assert_int_equal(count(text, "\ncachew_worker_items_total{"), n);
+    assert_int_equal(count(text, "\ncachew_job_clients{"), 1);
+    assert_int_equal(count(text, "\ncachew_tenant_jobs{"), 1);
+    assert_int_equal(count(text, "# TYPE cachew_worker_threads gauge\n"), 1);
+    assert_true(peers_slices_n() >= n / CW_WALK_SLICE);
+    assert_false(pthread_equal(printed_by, pthread_self()));
+    cw_offload_queue_free(cw_steal(&made_up.offload));
 }
 
 /* ---- a copy of the state ---- */
@@ -451,6 +542,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(info_says_who_it_is),
         TEST(many_workers_are_listed_once),
+        TEST(many_jobs_are_listed_once),
+        TEST(what_costs_more_is_walked_in_smaller_parts),
         TEST(info_says_which_protocol_is_spoken),
         TEST(jobs_are_listed_with_their_state),
         TEST(workers_are_listed_once_they_said_hello),
@@ -466,6 +559,7 @@ int main(void)
         TEST(explain_shows_the_job),
         TEST(decisions_are_read_from_one_on),
         TEST(metrics_are_text),
+        TEST(metrics_of_many_are_printed_by_another_thread),
         TEST(a_backup_comes_in_parts),
         TEST(nobody_waits_for_a_backup),
     };
