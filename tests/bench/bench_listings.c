@@ -48,7 +48,6 @@ int main(int argc, char **argv)
     if (peers_begin(&state) != 0)
         return 1;
     made_up.options.max_jobs = 1 << 20;
-    made_up.options.silence_ms = 3600000; /* Nobody says anything. */
     made_up.offload = cw_offload_queue_new(made_up.loop, "print");
     for (uint64_t i = 1; i <= workers; i++)
         (void)peers_worker(i, 1);

@@ -129,6 +129,7 @@ static void jobs_have_it_until_it_goes(void **state)
 {
     (void)state;
     static char a[] = "a", b[] = "b", red[] = "red", blue[] = "blue", none[] = "";
+    made_up.options.silence_ms = 3000; /* The worker says nothing of it, and is lost. */
     (void)peers_worker(1, 2);
     attach(photos, place, red);
     struct cw_stream *refused = trainer(100, a, blue);
