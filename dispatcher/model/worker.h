@@ -57,6 +57,8 @@ struct cw_worker {
     bool named_caches; /* It knows named caches; an older one gets their jobs without a cache. */
     /* What the worker last reported of the default cache's store; NULL if it has not. */
     Cachew__V1__StoreState *store_state;
+    /* ---- scaling ---- */
+    size_t load_place; /* During an assignment: its place in the heap (scaling/least_loaded.h). */
 };
 
 /* Returns whether the worker is attached and is not about to leave. */

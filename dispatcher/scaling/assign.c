@@ -7,28 +7,37 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dispatcher/scaling/least_loaded.h"
 #include "dispatcher/scaling/scaling_int.h"
 
+/* A job that has to do with more than this part of the fleet looks for workers in a list. */
+#define SHARES_FEW 8
 #define LITTLE 0.05 /* A part of a worker's time that is not worth another worker. */
 /* A worker that no client of the job has reached for so long is replaced. */
 #define UNREACHED_MS 3000
 
-/* Returns how much of the worker's time the jobs need that it is assigned to. */
-static double load_of(const struct cw_worker *w)
+/* One assignment of the whole fleet. */
+struct pass {
+    struct cw_dispatcher *d;
+    int64_t now;
+    struct cw_least_loaded fleet; /* It is filled when a job first looks for workers. */
+    bool filled;
+};
+
+static void set_assigned(struct pass *pass, struct cw_share *share, bool on)
 {
-    double load = 0;
-    for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
-        load += share->assigned ? share->job->worker_time : 0;
-    return load;
+    share->assigned = on;
+    if (pass->filled)
+        cw_least_loaded_changed(&pass->fleet, share->worker);
 }
 
-static void assign(struct cw_job *job, struct cw_worker *w, bool on, int64_t now)
+static void assign(struct pass *pass, struct cw_job *job, struct cw_worker *w, bool on)
 {
     struct cw_share *share = cw_share_get(job, w);
-    share->assigned = on;
+    set_assigned(pass, share, on);
     share->assigned_done_n = share->done_n;
     if (job->scaling)
-        cw_scaling_changed(job, now);
+        cw_scaling_changed(job, pass->now);
     job->due.leases = true;
     job->d->due.slices = job->d->due.worker_lists = true;
 }
@@ -90,7 +99,7 @@ static struct candidate *list_candidates(const struct cw_job *job, int64_t now, 
     for (struct cw_worker *w = job->d->workers; w; w = w->next) {
         if (!may_take(job, w, full, now))
             continue;
-        list[n] = (struct candidate){.worker = w, .load = load_of(w), .rank = n};
+        list[n] = (struct candidate){.worker = w, .load = cw_worker_load(w), .rank = n};
         n++;
     }
     qsort(list, n, sizeof(*list), by_load);
@@ -98,13 +107,40 @@ static struct candidate *list_candidates(const struct cw_job *job, int64_t now, 
     return list;
 }
 
-/* Picks the worker to assign next: the one with the most time left; NULL if there is none. */
-static struct cw_worker *pick_worker_to_add(const struct cw_job *job, int64_t now)
+/* Whether the heap finds workers for the job. What it passes over are workers that the job has, or
+ * cannot use; and those that its tenant does not have, once that has all that it may have. */
+static bool uses_heap(const struct cw_job *job)
 {
-    bool full = tenant_is_full(job);
+    return job->tenant->limits.max_workers == CW_NO_LIMIT &&
+           job->shares_by_worker.n <= job->d->workers_n / SHARES_FEW;
+}
+
+/* Takes the next worker for the job out of the heap; NULL if there is none. */
+static struct cw_worker *take_next(struct pass *pass, const struct cw_job *job)
+{
+    struct cw_worker *w;
+    if (!pass->filled)
+        cw_least_loaded_fill(&pass->fleet, pass->d);
+    pass->filled = true;
+    do
+        w = cw_least_loaded_take(&pass->fleet);
+    while (w && !may_take(job, w, false, pass->now));
+    return w;
+}
+
+/* Picks the worker to assign next: the one with the most time left; NULL if there is none. */
+static struct cw_worker *pick_worker_to_add(struct pass *pass, const struct cw_job *job)
+{
     struct cw_worker *best = NULL;
+    if (uses_heap(job)) {
+        best = take_next(pass, job);
+        cw_least_loaded_put_back(&pass->fleet);
+        return best;
+    }
+    bool full = tenant_is_full(job);
     for (struct cw_worker *w = job->d->workers; w; w = w->next)
-        if (may_take(job, w, full, now) && (!best || load_of(w) < load_of(best)))
+        if (may_take(job, w, full, pass->now) &&
+            (!best || cw_worker_load(w) < cw_worker_load(best)))
             best = w;
     return best;
 }
@@ -117,7 +153,7 @@ static struct cw_worker *pick_worker_to_drop(const struct cw_job *job)
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
         if (!share->assigned || !cw_worker_serves_any_job(share->worker))
             continue;
-        double load = load_of(share->worker);
+        double load = cw_worker_load(share->worker);
         if (!best || load > best_load) {
             best = share->worker;
             best_load = load;
@@ -157,46 +193,67 @@ static void count(struct cw_job *job)
     }
 }
 
-static void drop(struct cw_job *job, uint32_t due, int64_t now)
+static void drop(struct pass *pass, struct cw_job *job, uint32_t due)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         if (share->assigned && (!cw_worker_is_usable(share->worker) ||
                                 (share->barred && cw_worker_serves_any_job(share->worker))))
-            assign(job, share->worker, false, now);
+            assign(pass, job, share->worker, false);
     /* After a restart a job keeps the workers that say that they hold its items, until its trainer
      * is back. */
     for (count(job); job->assigned_n > due && job->hold_until_ms == 0; count(job))
-        assign(job, pick_worker_to_drop(job), false, now);
+        assign(pass, job, pick_worker_to_drop(job), false);
+}
+
+static void take_from_heap(struct pass *pass, struct cw_job *job, uint32_t due)
+{
+    struct cw_worker *w;
+    for (uint32_t missing = due - job->assigned_n;
+         missing > 0 && (w = take_next(pass, job)) != NULL; missing--)
+        assign(pass, job, w, true);
+    cw_least_loaded_put_back(&pass->fleet);
+    count(job);
 }
 
 /* Looks at the fleet once for all workers that the job lacks; but for a tenant with a limit once for
  * each, since every worker that it is assigned changes which ones are left to it. */
-static void take(struct cw_job *job, uint32_t due, int64_t now)
+static void take_from_list(struct pass *pass, struct cw_job *job, uint32_t due)
 {
     bool limited = job->tenant->limits.max_workers != CW_NO_LIMIT;
     for (bool any = true; any && job->assigned_n < due; count(job)) {
         size_t n = 0, missing = limited ? 1 : due - job->assigned_n;
-        cw_autofree struct candidate *list = list_candidates(job, now, &n);
+        cw_autofree struct candidate *list = list_candidates(job, pass->now, &n);
         for (size_t i = 0; i < CW_MIN(n, missing); i++)
-            assign(job, list[i].worker, true, now);
+            assign(pass, job, list[i].worker, true);
         any = n > 0;
     }
 }
 
+static void take(struct pass *pass, struct cw_job *job, uint32_t due)
+{
+    if (job->assigned_n >= due)
+        return;
+    if (uses_heap(job))
+        take_from_heap(pass, job, due);
+    else
+        take_from_list(pass, job, due);
+}
+
 /* Replaces a worker that the job's clients cannot reach by another one. Without another it stays, and
  * the clients go on trying. */
-static void replace_unreachable(struct cw_job *job, int64_t now)
+static void replace_unreachable(struct pass *pass, struct cw_job *job)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        int64_t now = pass->now;
         const struct cw_unreachable *report = cw_unreachable_any(share, now);
         if (!report || !share->assigned || share->worker->only_job[0] != '\0' ||
             now - report->since_ms < UNREACHED_MS || !cw_unreachable_bars(share, now))
             continue;
-        struct cw_worker *to = pick_worker_to_add(job, now);
+        struct cw_worker *to = pick_worker_to_add(pass, job);
         if (!to)
             return;
-        assign(job, share->worker, false, now);
-        assign(job, to, true, now);
+        assign(pass, job, share->worker, false);
+        assign(pass, job, to, true);
         count(job);
         return;
     }
@@ -204,19 +261,19 @@ static void replace_unreachable(struct cw_job *job, int64_t now)
 
 /* Replaces a worker that has too much to do by one that has time. At most one is replaced in a
  * call, because other jobs may replace theirs as well. */
-static void rebalance(struct cw_job *job, int64_t now)
+static void rebalance(struct pass *pass, struct cw_job *job)
 {
     struct cw_worker *from = pick_worker_to_drop(job);
-    double load = from ? load_of(from) : 0;
+    double load = from ? cw_worker_load(from) : 0;
     if (load <= 1 + LITTLE)
         return;
-    cw_share_find(job, from)->assigned = false;
-    struct cw_worker *to = pick_worker_to_add(job, now);
-    cw_share_find(job, from)->assigned = true;
-    if (!to || load_of(to) + job->worker_time > load - LITTLE)
+    set_assigned(pass, cw_share_find(job, from), false);
+    struct cw_worker *to = pick_worker_to_add(pass, job);
+    set_assigned(pass, cw_share_find(job, from), true);
+    if (!to || cw_worker_load(to) + job->worker_time > load - LITTLE)
         return;
-    assign(job, from, false, now);
-    assign(job, to, true, now);
+    assign(pass, job, from, false);
+    assign(pass, job, to, true);
     count(job);
 }
 
@@ -240,17 +297,19 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
     d->due.slices = d->due.slices || d->due.assignment;
     d->due.assignment = false;
     double wanted = cw_fair_shares_make(d);
+    struct pass pass = {.d = d, .now = now};
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         uint32_t due = workers_due(job);
         job->worker_time = due > 0 ? CW_MIN(job->granted / due, 1) : 0;
-        drop(job, due, now);
+        drop(&pass, job, due);
     }
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        take(job, workers_due(job), now);
+        take(&pass, job, workers_due(job));
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        replace_unreachable(job, now);
+        replace_unreachable(&pass, job);
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        rebalance(job, now);
+        rebalance(&pass, job);
+    cw_least_loaded_fini(&pass.fleet);
     if (d->due.slices) {
         cw_time_slices_make(d);
         add_extra_workers(d);

@@ -200,6 +200,41 @@ static void test_fractions(void **state)
     check(off, 2, 4);
 }
 
+/* How many workers an assignment looks at for jobs: each one is asked for its files. */
+static size_t looked_at_n;
+bool __real_cw_other_files_is_barred(const struct cw_job *job, const struct cw_worker *worker);
+bool __wrap_cw_other_files_is_barred(const struct cw_job *job, const struct cw_worker *worker);
+bool __wrap_cw_other_files_is_barred(const struct cw_job *job, const struct cw_worker *worker)
+{
+    looked_at_n++;
+    return __real_cw_other_files_is_barred(job, worker);
+}
+
+/* Jobs that come at once to a large fleet do not look at all of it, each. They get the first workers
+ * that are free, as if they did. */
+static void test_many_jobs_at_once(void **state)
+{
+    (void)state;
+    enum { WORKERS = 2000, JOBS = 100, EACH = 10 };
+    struct cw_job *jobs[JOBS];
+    add_workers(WORKERS);
+    for (int i = 0; i < JOBS; i++)
+        jobs[i] = add_job((struct wish){.target = EACH});
+    made_up.due.assignment = true;
+    looked_at_n = 0;
+    (void)cw_scaling_assign(&made_up, 1000);
+    assert_in_range(looked_at_n, JOBS * EACH, 2 * JOBS * EACH);
+    const struct cw_worker *w = made_up.workers;
+    for (int i = 0; i < JOBS; i++)
+        for (int k = 0; k < EACH; k++, w = w->next) {
+            const struct cw_share *share = cw_share_find(jobs[i], w);
+            assert_true(share && share->assigned);
+        }
+    looked_at_n = 0;
+    (void)cw_scaling_assign(&made_up, 1001);
+    assert_int_equal(looked_at_n, 0);
+}
+
 /* Two on one worker, and one on another which ends: they do not stay together. */
 static void test_moves_to_what_is_free(void **state)
 {
@@ -345,11 +380,17 @@ static void test_what_others_leave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_off_shares_time),     TEST(test_policies_share_workers),
-        TEST(test_priority_and_limits), TEST(test_weights_within_a_tenant),
-        TEST(test_most_of_a_tenant),    TEST(test_more_jobs_than_workers),
-        TEST(test_fractions),           TEST(test_moves_to_what_is_free),
-        TEST(test_come_and_go),         TEST(test_workers_that_clients_learn_of),
+        TEST(test_off_shares_time),
+        TEST(test_policies_share_workers),
+        TEST(test_priority_and_limits),
+        TEST(test_weights_within_a_tenant),
+        TEST(test_most_of_a_tenant),
+        TEST(test_more_jobs_than_workers),
+        TEST(test_fractions),
+        TEST(test_many_jobs_at_once),
+        TEST(test_moves_to_what_is_free),
+        TEST(test_come_and_go),
+        TEST(test_workers_that_clients_learn_of),
         TEST(test_what_others_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
