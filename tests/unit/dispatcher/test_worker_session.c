@@ -168,6 +168,7 @@ static void the_same_process_connects_again(void **state)
 static void the_silent_are_given_up(void **state)
 {
     (void)state;
+    made_up.options.silence_ms = 3000;
     struct cw_stream *known = peers_worker(5, 2), *unknown = peers_attach("Fleet/Attach");
     int64_t now = cw_clock_ms();
     cw_worker_sessions_tick(&made_up, now + 2000);
