@@ -109,7 +109,7 @@ METRIC(JOB, "cachew_job_cpu_seconds_total", COUNTER, "CPU time that workers used
 METRIC(JOB, "cachew_job_cache_hits_total", COUNTER,
        "Elements read from the cache, at the node with most of them.", (double)s->row->hits)
 METRIC(JOB, "cachew_job_skipped_elements_total", COUNTER, "Bad elements that were left out.",
-       (double)s->job->skipped)
+       (double)s->row->skipped)
 METRIC(JOB, "cachew_job_skipped_items_total", COUNTER,
        "Items that were skipped: no consumer gets them.", (double)s->job->skipped_items)
 METRIC(JOB, "cachew_job_recomputed_items_total", COUNTER, "Items computed more than once.",

@@ -53,7 +53,7 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     r->consumed = epoch ? cw_set_count(&epoch->consumed) : 0;
     r->elements = job->usage.elements;
     r->bytes = job->usage.bytes;
-    r->skipped = job->skipped;
+    r->skipped = cw_telemetry_skipped(job);
     r->consumers = job->layout.consumers;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         r->clients += job->consumers[c].client != NULL;

@@ -47,6 +47,13 @@ void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t clien
     cw_bad_report_told(report, consumer, client_id, bad_n, bad, n);
 }
 
+uint64_t cw_telemetry_skipped(const struct cw_job *job)
+{
+    if (job->skipped_untold)
+        return job->skipped;
+    return job->telemetry ? cw_bad_report_n(&job->telemetry->bad) : 0;
+}
+
 static void begin(const struct cw_job *job, const struct cw_scale_window *workers, int64_t now)
 {
     struct cw_telemetry *telemetry = job->telemetry;

@@ -42,6 +42,10 @@ void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 /* Takes what a client that holds a consumer slot tells of bad elements. */
 void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id,
                            uint64_t bad_n, Cachew__V1__BadElement *const *bad, size_t n);
+/* Returns how many bad elements were left out of what the job's trainers have consumed. If not all
+ * trainers tell it, the number is that of workers' reports, which count an element twice whose item
+ * was computed twice. */
+uint64_t cw_telemetry_skipped(const struct cw_job *job);
 void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_telemetry_tick(struct cw_job *job, int64_t now);
 void cw_telemetry_free(struct cw_job *job);
@@ -55,6 +59,9 @@ const struct cw_scale_window *cw_telemetry_last_window(const struct cw_job *job)
 const struct cw_node_sums *cw_telemetry_most_hits(const struct cw_job *job);
 
 /* ---- telemetry_store.c ---- */
+/* Writes the job's numbers to `counts`, zeroed room for CW_STATE_COUNTS_MAX, and returns how many there
+ * are. */
+size_t cw_telemetry_counts(const struct cw_job *job, uint64_t *counts);
 /* Returns whether the job's telemetry has changed since it was stored. */
 bool cw_telemetry_is_changed(const struct cw_job *job);
 void cw_telemetry_store(struct cw_job *job);

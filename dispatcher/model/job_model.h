@@ -170,6 +170,8 @@ struct cw_job {
     struct cw_thread_use_sums threads; /* What the threads of its workers did. */
     uint64_t consumed_since, skipped, recomputed, hedged, hedges_out, skipped_items, leased_n,
         shared;
+    /* Some trainer of the job does not tell how many bad elements were left out. */
+    bool skipped_untold;
     struct cw_usage usage, usage_stored;
     int64_t usage_stored_ms;
     int64_t rate_ms;

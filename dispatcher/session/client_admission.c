@@ -461,6 +461,8 @@ void cw_client_admit(struct cw_client *client)
         return;
     }
     client->admitted = client->due.welcome = true;
+    /* Trainers of protocol 1 do not tell what was left out. */
+    job->skipped_untold = job->skipped_untold || client->hello->hello->protocol < 2;
     refuse_earlier(client);
     client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
     Cachew__V1__ClientMessage *hello = cw_steal(&client->hello);

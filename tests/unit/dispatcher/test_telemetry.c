@@ -124,6 +124,29 @@ static void bad_elements_are_stored(void **state)
     end_client(job);
 }
 
+/* Each consumer's total survives the dispatcher, whether its process comes back or not. */
+static void bad_elements_of_all_consumers_are_stored(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job();
+    uint64_t counts[CW_STATE_COUNTS_MAX] = {0};
+    job->layout.consumers = 3;
+    tell_bad(job, 0, 100, 3, "2");
+    tell_bad(job, 1, 101, 4, "8");
+    tell_bad(job, 2, 102, 5, "9");
+    size_t n = cw_telemetry_counts(job, counts);
+    cw_telemetry_free(job);
+    cw_telemetry_restore(job, counts, n);
+    assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 12);
+    assert_int_equal(job->telemetry->nodes.n, 0);
+    tell_bad(job, 1, 101, 6, "8"); /* it is back */
+    assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 14);
+    tell_bad(job, 2, 103, 1, "9"); /* another process has its place */
+    assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 15);
+    job->layout.consumers = 1;
+    end_client(job);
+}
+
 static void windows(void **state)
 {
     (void)state;
@@ -207,6 +230,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nodes, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(bad_elements, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(bad_elements_are_stored, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(bad_elements_of_all_consumers_are_stored, made_up_begin,
+                                        made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/version.h"
 #include "dispatcher/job/job.h"
+#include "dispatcher/job/telemetry.h"
 #include "dispatcher/session/session.h"
 #include "unit/dispatcher/peers.h"
 
@@ -229,6 +230,37 @@ static void progress_is_noted(void **state)
     assert_int_equal(leased(job, 1), LEASED); /* until they are received */
 }
 
+/* Two workers compute an item, of which a bad element is left out: the trainer gets one output of
+ * it, and says so. Of a trainer that says nothing only the workers' reports are known. */
+static void a_bad_element_of_an_item_that_was_computed_twice_counts_once(void **state)
+{
+    (void)state;
+    struct cw_stream *trainer;
+    struct cw_job *job = peers_running("a", &trainer);
+    (void)peers_worker(2, 2);
+    Cachew__V1__Interval items = CACHEW__V1__INTERVAL__INIT, *in[] = {&items};
+    Cachew__V1__Progress__Done done = CACHEW__V1__PROGRESS__DONE__INIT, *dones[] = {&done};
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    items.hi = 1;
+    done.job_id = job->id;
+    done.n_items = 1, done.items = in;
+    done.elements = 2, done.skipped = 1;
+    progress.n_done = 1, progress.done = dones;
+    (void)cw_share_get(job, peers_worker_of(2));
+    say(peers_worker_of(1)->stream, SAYS(PROGRESS), &progress);
+    say(peers_worker_of(2)->stream, SAYS(PROGRESS), &progress);
+    assert_int_equal(cw_telemetry_skipped(job), 0); /* of what was consumed */
+    ack.bad_n = 1;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
+    message.ack = &ack;
+    peers_say(trainer, &message.base);
+    assert_int_equal(cw_telemetry_skipped(job), 1);
+    job->skipped_untold = true;
+    assert_int_equal(cw_telemetry_skipped(job), 2);
+}
+
 static void failed_items_are_retried_elsewhere(void **state)
 {
     (void)state;
@@ -438,6 +470,7 @@ int main(void)
         TEST(the_same_process_connects_again),
         TEST(the_silent_are_given_up),
         TEST(progress_is_noted),
+        TEST(a_bad_element_of_an_item_that_was_computed_twice_counts_once),
         TEST(failed_items_are_retried_elsewhere),
         TEST(other_files_bar_the_worker),
         TEST(what_is_handed_back_is_leased_again),
