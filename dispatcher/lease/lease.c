@@ -230,6 +230,15 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
         job->due.leases = true;
 }
 
+/* Returns the lease that what a worker holds of an epoch joins: a hello may name it in many pieces. */
+static struct cw_lease *adopted_of(const struct cw_share *share, uint64_t epoch)
+{
+    struct cw_lease *lease = share->leases;
+    while (lease && lease->epoch != epoch)
+        lease = lease->next;
+    return lease;
+}
+
 static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,
                   struct cw_set *claimed)
 {
@@ -245,8 +254,10 @@ static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1
              cw_epoch_free_run(epoch, at, claimed->v[i].hi, UINT64_MAX, &run); at = run.hi)
             cw_set_add(&kept, run.lo, run.hi);
     }
-    if (kept.n > 0)
-        (void)cw_lease_add(cw_share_get(job, worker), epoch, &kept, NULL, false);
+    if (kept.n > 0) {
+        struct cw_share *share = cw_share_get(job, worker);
+        (void)cw_lease_add(share, epoch, &kept, adopted_of(share, held->epoch), false);
+    }
     cw_set_remove_all(claimed, &kept);
     cw_lease_revoke(worker, job, held->epoch, claimed);
     cw_set_fini(&kept);

@@ -458,6 +458,49 @@ static void held_leases_are_kept_or_forgotten(void **state)
     assert_int_equal(leased(job, 5), 3);
 }
 
+/* However many pieces a hello names: what it holds of an epoch is one lease, so that it takes no more
+ * time than there are pieces. */
+static void held_pieces_become_one_lease(void **state)
+{
+    (void)state;
+    enum { PIECES = 500 };
+    char name[] = "a";
+    Cachew__V1__JobOptions options = CACHEW__V1__JOB_OPTIONS__INIT;
+    options.name = name;
+    options.graph = peers_graph(10 * PIECES);
+    struct cw_stream *first = peers_worker(1, 1);
+    (void)peers_trainer(100, &options);
+    peers_prepared(first, 10 * PIECES);
+    peers_turn();
+    peers_break(first, CW_E_UNAVAILABLE, "the connection broke");
+    struct cw_job *job = cw_job_find(&made_up, name);
+    Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
+    static Cachew__V1__HeldLease pieces[PIECES], *held[PIECES];
+    static Cachew__V1__Interval items[PIECES], *in[PIECES];
+    for (size_t i = 0; i < PIECES; i++) {
+        cachew__v1__interval__init(&items[i]);
+        cachew__v1__held_lease__init(&pieces[i]);
+        items[i].lo = 2 * i, items[i].hi = 2 * i + 1;
+        in[i] = &items[i];
+        pieces[i].job_id = job->id;
+        pieces[i].lease = &id;
+        pieces[i].n_items = 1;
+        pieces[i].items = &in[i];
+        held[i] = &pieces[i];
+    }
+    struct hello h;
+    hello_init(&h);
+    h.hello.n_held = PIECES;
+    h.hello.held = held;
+    peers_say(peers_attach("Fleet/Attach"), &h.message.base);
+    const struct cw_share *share = cw_share_find(job, peers_worker_of(h.hello.worker_id));
+    assert_non_null(share->leases);
+    assert_null(share->leases->next);
+    assert_int_equal(cw_set_count(&share->leases->items), PIECES);
+    assert_int_equal(share->todo_n, PIECES);
+    cw_wire_graph_free(options.graph);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, peers_begin, peers_end)
 
 int main(void)
@@ -480,6 +523,7 @@ int main(void)
         TEST(at_most_once_leaves_out_what_the_lost_held),
         TEST(sources_that_kill_workers_fail_the_job),
         TEST(held_leases_are_kept_or_forgotten),
+        TEST(held_pieces_become_one_lease),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
