@@ -151,6 +151,24 @@ static void evictions_are_refused(void **state)
     assert_true(is_there("default", KEY_1, 0));
 }
 
+/* Whoever names tenants that are not there makes none. */
+static void who_has_nothing_in_the_cache_is_not_noted(void **state)
+{
+    (void)state;
+    char tenant[] = "nobody-yet";
+    put("default", KEY_1, 0, 100);
+    (void)scan();
+    const size_t n = made_up.cache->catalogue->tenants.n;
+    Cachew__V1__CacheEvictRequest request = CACHEW__V1__CACHE_EVICT_REQUEST__INIT;
+    request.all = true;
+    request.tenant = tenant;
+    const struct peers_answer *got =
+        peers_ask("CacheEvict", &request.base, &cachew__v1__cache_evict_reply__descriptor);
+    assert_int_equal(((const Cachew__V1__CacheEvictReply *)got->reply)->chunks, 0);
+    assert_int_equal(made_up.cache->catalogue->tenants.n, n);
+    assert_true(is_there("default", KEY_1, 0));
+}
+
 static void keys_are_evicted(void **state)
 {
     (void)state;
@@ -265,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_in_the_store_is_listed),
         TEST(evictions_are_refused),
+        TEST(who_has_nothing_in_the_cache_is_not_noted),
         TEST(keys_are_evicted),
         TEST(what_is_pinned_stays),
         TEST(without_a_message),
