@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The streams of clients: which messages may arrive and in which order, and how a stream ends.
  * client_admission.c gives a client its consumer slot. */
+#include "base/limits.h"
 #include "dispatcher/access/access.h"
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
@@ -34,11 +35,25 @@ static void client_free(struct cw_client *client)
     cw_mem_free(client);
 }
 
+static size_t count_intervals(Cachew__V1__EpochSet *const *sets, size_t n)
+{
+    size_t intervals = 0;
+    for (size_t i = 0; i < n; i++)
+        intervals += sets[i]->n_items;
+    return intervals;
+}
+
 static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
 {
     struct cw_job *job = client->job;
     struct cw_consumer *slot = &job->consumers[client->consumer];
     struct cw_err err = {0};
+    if (count_intervals(ack->received, ack->n_received) +
+            count_intervals(ack->consumed, ack->n_consumed) >
+        CW_ACK_INTERVALS_MAX) {
+        cw_client_fail(client, CW_E_LIMIT, "an acknowledgement of too many intervals");
+        return;
+    }
     if (cw_job_ack(job, client->consumer, ack->received, ack->n_received, false, &err) != 0 ||
         cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true, &err) != 0) {
         cw_client_fail(client, err.code, err.msg);

@@ -9,6 +9,9 @@
 #define CW_WINDOW_MAX (1u << 20)
 /* The most intervals of one set in a message: no window has more gaps. */
 #define CW_INTERVALS_MAX CW_WINDOW_MAX
+/* The most intervals of all sets of one acknowledgement, so that it takes less than
+ * CW_MESSAGE_LONG_NS. */
+#define CW_ACK_INTERVALS_MAX (1u << 17)
 /* Sets are sent in ascending order. As many intervals may come in another one. */
 #define CW_INTERVALS_UNSORTED_MAX 4096
 /* The most epochs of a job of which items or batches are left out by request. */

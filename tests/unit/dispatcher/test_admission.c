@@ -3,6 +3,7 @@
  * and where it goes on. */
 #include <stdio.h>
 #include <string.h>
+#include "base/limits.h"
 #include "base/version.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
@@ -613,6 +614,40 @@ static void who_says_something_else_first(void **state)
     assert_int_equal(peers_end_code(stream), CW_E_INVALID);
 }
 
+/* So many intervals take the loop less than 10 ms. Who says more comes back, and says all at once. */
+static void who_acknowledges_too_much_at_once(void **state)
+{
+    (void)state;
+    enum { N = CW_ACK_INTERVALS_MAX };
+    struct cw_stream *trainer;
+    (void)peers_running("a", &trainer);
+    Cachew__V1__Interval *intervals = CW_NEW_ARRAY(Cachew__V1__Interval, N),
+                         **list = CW_NEW_ARRAY(Cachew__V1__Interval *, N);
+    for (size_t i = 0; i < N; i++) {
+        cachew__v1__interval__init(&intervals[i]);
+        intervals[i].lo = 100 + 2 * i; /* behind the job's items */
+        intervals[i].hi = intervals[i].lo + 1;
+        list[i] = &intervals[i];
+    }
+    Cachew__V1__EpochSet received = CACHEW__V1__EPOCH_SET__INIT, consumed = received,
+                         *sets[] = {&received}, *others[] = {&consumed};
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
+    message.ack = &ack;
+    received.items = consumed.items = list;
+    received.n_items = N;
+    ack.received = sets, ack.consumed = others;
+    ack.n_received = ack.n_consumed = 1;
+    peers_say(trainer, &message.base);
+    assert_false(peers_is_ended(trainer));
+    consumed.n_items = 1;
+    peers_say(trainer, &message.base);
+    assert_int_equal(peers_end_code(trainer), CW_E_LIMIT);
+    cw_mem_free(list);
+    cw_mem_free(intervals);
+}
+
 static void who_says_nothing(void **state)
 {
     (void)state;
@@ -647,6 +682,7 @@ int main(void)
         TEST(tokens_of_other_functions),
         TEST(old_jobs_make_room),
         TEST(who_says_something_else_first),
+        TEST(who_acknowledges_too_much_at_once),
         TEST(who_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
