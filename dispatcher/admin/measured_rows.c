@@ -29,6 +29,12 @@ void cw_svc_window_row(const struct cw_scale_window *window, Cachew__V1__Trainer
 #undef SET
 }
 
+static bool works(const struct cw_job *job)
+{
+    return (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) &&
+           cw_job_has_clients(job);
+}
+
 static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
 {
     const char *own = job->options->autoscale;
@@ -41,15 +47,14 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
     row->identity = text(cw_identity_name((enum cw_identity)job->graph->identity));
     const char *others = cw_other_files_text(job, &row->other_files_n);
     row->other_files = text(others ? others : "");
-    bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) &&
-                 cw_job_has_clients(job);
+    const bool is_served = works(job);
     struct cw_serving serving = {.job = job};
-    if (works && cw_job_uses_all_workers(job) && job->barred_n == 0 &&
+    if (is_served && cw_job_uses_all_workers(job) && job->barred_n == 0 &&
         job->d->common_n == job->d->workers_n) { /* They need not be looked at. */
         row->assigned = (uint32_t)job->d->workers_n;
         return;
     }
-    for (const struct cw_worker *w; works && (w = cw_serving_next(&serving));) {
+    for (const struct cw_worker *w; is_served && (w = cw_serving_next(&serving));) {
         row->assigned++;
         row->local += w->only_job[0] != '\0';
     }
@@ -87,6 +92,26 @@ void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *w
     row->epoch_done = job->items > 0 ? (double)row->consumed / (double)job->items : 0;
 }
 
+/* Lists those that the worker is assigned to, and those that use every worker. */
+static void list_jobs(const struct cw_worker *worker, Cachew__V1__WorkerRow *row)
+{
+    size_t cap = 0;
+    const bool all = worker->only_job[0] == '\0';
+    for (const struct cw_share *share = worker->shares; all && share;
+         share = share->next_of_worker) {
+        if (cw_job_uses_all_workers(share->job) || !works(share->job) || !cw_share_serves(share))
+            continue;
+        CW_GROW(row->jobs, row->n_jobs, cap);
+        row->jobs[row->n_jobs++] = share->job->id;
+    }
+    for (const struct cw_job *job = worker->d->jobs; job; job = job->next) {
+        if ((all && !cw_job_uses_all_workers(job)) || !works(job) || !cw_worker_serves(worker, job))
+            continue;
+        CW_GROW(row->jobs, row->n_jobs, cap);
+        row->jobs[row->n_jobs++] = job->id;
+    }
+}
+
 void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row)
 {
     row->host_cpus = worker->host_cpus;
@@ -110,13 +135,5 @@ void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__
         row->unreachable_job = share->job->id;
     }
     row->age_ms = (uint64_t)(now - worker->since_ms);
-    size_t cap = 0;
-    for (const struct cw_job *job = worker->d->jobs; job; job = job->next) {
-        bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) &&
-                     cw_job_has_clients(job);
-        if (!works || !cw_worker_serves(worker, job))
-            continue;
-        CW_GROW(row->jobs, row->n_jobs, cap);
-        row->jobs[row->n_jobs++] = job->id;
-    }
+    list_jobs(worker, row);
 }

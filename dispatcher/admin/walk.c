@@ -3,6 +3,8 @@
 
 /* So many others that are looked at for an object cost as much as the object itself. */
 #define OTHERS 64
+/* A job is only asked whether it uses all workers. */
+#define OTHER_JOBS (8 * OTHERS)
 
 static void list_tenants(struct cw_walk *walk)
 {
@@ -51,7 +53,7 @@ static size_t visit_worker(struct cw_walk *walk, size_t i)
     const struct cw_worker *worker = cw_map_get(&walk->d->workers_by_id, walk->workers[i]);
     if (worker)
         walk->on_worker(walk, worker);
-    return 1 + walk->d->jobs_n / OTHERS;
+    return 1 + walk->d->jobs_n / OTHER_JOBS;
 }
 
 static size_t visit(struct cw_walk *walk, size_t i)

@@ -9,7 +9,7 @@
 
 /* So much is done in an iteration. What an object costs: 1, and more the more others are looked at
  * for it (walk.c). */
-#define CW_WALK_SLICE 200
+#define CW_WALK_SLICE 100
 
 /* Embedded by whoever walks; it is zeroed, and the fields above the line are set. */
 struct cw_walk {
