@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether layers.py, moved.py, sleeps.py and results.py find what they are for: a small tree with one mistake of each kind.
+"""Whether layers.py, moved.py, sleeps.py, results.py and line_length.py find what they are for: a small tree with one mistake of each kind.
 Usage: selftest.py. Exits with 77 (skipped) without gcc."""
 import json
 import pathlib
@@ -27,6 +27,7 @@ FILES = {
     "tests/waits.sh": "until test -e x; do sleep 1; done",  # waits for a time
     "tests/lint/sleeps.txt": "tests/gone.c 1 a reason\n",  # an entry that does not occur
     "docs/architecture.md": "",
+    "docs/long.md": "```\n" + "code " * 40 + "\n```\n| " + "cell " * 40 + "\n" + "word " * 28 + "ab\n",
     "docs/moved.md": "## cache\n\n| old | new |\n|---|---|\n| `cache/record/table.c` | `cache/none.c` |\n"
                      "| `cw_old()` | `cw_record()` |\n",
 }
@@ -43,6 +44,7 @@ EXPECTED = {
     ],
     "moved.py": ["cache/none.c is not there", "cache/record/table.c is still there"],
     "sleeps.py": ["tests/waits.sh: sleeps 1 times, sleeps.txt has none", "sleeps.txt: tests/gone.c: does not sleep"],
+    "line_length.py": ["docs/long.md:5: 142 characters"],
     "results.py": ["src/loop/drops.c:4: the result of cw_high_open is dropped"],
 }
 
