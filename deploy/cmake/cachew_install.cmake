@@ -29,5 +29,7 @@ endforeach()
 
 install(FILES deploy/systemd/cachew-dispatcher.service deploy/systemd/cachew-worker.service DESTINATION lib/systemd/system)
 install(FILES deploy/completion/cachew.bash DESTINATION share/bash-completion/completions RENAME cachew)
+install(FILES deploy/completion/_cachew DESTINATION share/zsh/site-functions)
+install(FILES deploy/completion/cachew.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN man EXCLUDE)

@@ -204,6 +204,29 @@ case_completion() {
     (cd "$work" && touch some.json && completes some.json cachew run so) || exit 1
     [[ " $(completed cachew '') " == *" run check "* ]] || fail "the commands are not listed"
 }
+# What fish and zsh complete. zsh says it on a terminal only.
+in_fish() { PATH=$CACHEW_BIN:$PATH fish --no-config -c "source '$deployed/cachew.fish'; complete -C '$1'" | cut -f1 | sort | tr '\n' ' '; }
+in_zsh() { # LINE: with a tab behind it
+    PATH=$CACHEW_BIN:$PATH /usr/bin/python3 "$deployed/../../tests/integration/zsh_completes.py" "$deployed" "$1"
+}
+case_completion_of_others() {
+    deployed=$(realpath "$(dirname "$0")/../../deploy/completion")
+    command -v fish >/dev/null && command -v zsh >/dev/null || skip "fish or zsh is not here"
+    cd "$work" || exit 1
+    touch some.json
+    same "fish" "explain " "$(in_fish 'cachew exp')"
+    same "fish" "explain " "$(in_fish 'cachew help exp')"
+    same "fish" "--skip-bad " "$(in_fish 'cachew run --ski')"
+    same "fish" "fetch " "$(in_fish 'cachew cache fe')"
+    same "fish" "--json " "$(in_fish 'cachew cache fetch --js')"
+    same "fish" "some.json " "$(in_fish 'cachew run so')"
+    same "zsh" "cachew explain " "$(in_zsh 'cachew exp')"
+    same "zsh" "cachew help explain " "$(in_zsh 'cachew help exp')"
+    same "zsh" "cachew run --skip-bad " "$(in_zsh 'cachew run --ski')"
+    same "zsh" "cachew cache fetch " "$(in_zsh 'cachew cache fe')"
+    same "zsh" "cachew cache fetch --json " "$(in_zsh 'cachew cache fetch --js')"
+    same "zsh" "cachew run some.json " "$(in_zsh 'cachew run so')"
+}
 # On a narrow terminal lists leave out what matters least, and long lines of explain are broken.
 case_narrow() {
     command -v script >/dev/null || skip "script is not here (package bsdutils)"
