@@ -32,6 +32,13 @@ static void wake_at_retry(struct cw_dispatcher *d)
     cw_timer_start(d->retry, d->commit_pause_ms, 0);
 }
 
+static void set_unwritten(struct cw_dispatcher *d, bool unwritten)
+{
+    d->unwritten = unwritten;
+    if (d->server) /* no more, when it has stopped */
+        cw_server_set_ready(d->server, !unwritten);
+}
+
 static void on_not_stored(struct cw_dispatcher *d, const struct cw_err *err)
 {
     cw_log_error(CW_LOG_MOD, "state.db cannot be written, it is tried again: %s", err->msg);
@@ -39,7 +46,7 @@ static void on_not_stored(struct cw_dispatcher *d, const struct cw_err *err)
     d->commit_retry_ms = cw_clock_ms() + d->commit_pause_ms;
     wake_at_retry(d);
     d->counts.commits_failed++;
-    d->unwritten = true;
+    set_unwritten(d, true);
     snprintf(d->unwritten_why, sizeof(d->unwritten_why), "%.*s", (int)sizeof(d->unwritten_why) - 1,
              err->msg);
     cw_stored_waiters_answer(d, err);
@@ -50,7 +57,7 @@ static void on_stored(struct cw_dispatcher *d)
     cw_fault_point("dispatcher.after_commit");
     if (d->unwritten)
         cw_log_info(CW_LOG_MOD, "state.db is written again");
-    d->unwritten = false;
+    set_unwritten(d, false);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         job->stored = job->row_written && cw_state_is_stored(d->state, job->row_seq);
     cw_stored_waiters_answer(d, NULL);

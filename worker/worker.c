@@ -138,6 +138,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     cw_wcache_start(w, (size_t)cache_memory, on_cache_changed);
     cw_server_start(w->server);
     cw_server_set_serving(w->server, true);
+    cw_server_set_ready(w->server, false); /* until it is attached */
     cw_wsession_start(w);
     *ret_worker = w;
     return 0;

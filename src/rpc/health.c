@@ -1,25 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The health service, grpc.health.v1: Check and Watch. The whole process ("") and every service in
- * it share one state. */
+ * it share one state. Two more names are what kubelets ask for: "liveness", which is SERVING whenever
+ * there is an answer, and "readiness". */
+#include <string.h>
+
 #include "base/mem.h"
 #include "grpc/health/v1/health.pb-c.h"
 #include "rpc/server_int.h"
 
 #define STATUS(name) GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
 
+enum subject { SERVICE_IS_UNKNOWN, SERVICE, LIVENESS, READINESS };
+
 struct watcher {
     struct cw_health *health;
     struct cw_stream *stream;
     struct watcher *next, **prev;
-    bool known; /* the server has the service that was asked for */
+    enum subject subject;
     bool asked; /* the request has arrived */
+    int told;   /* the status that was sent last */
 };
 struct cw_health {
     struct cw_server_part part;
     struct cw_server *server;
     bool serving;
+    bool ready; /* See cw_server_set_ready. */
     struct watcher *watchers;
 };
+
+static int status_of(const struct cw_health *health, enum subject subject)
+{
+    switch (subject) {
+    case LIVENESS:
+        return STATUS(SERVING);
+    case SERVICE:
+        return health->serving ? STATUS(SERVING) : STATUS(NOT_SERVING);
+    case READINESS:
+        return health->serving && health->ready ? STATUS(SERVING) : STATUS(NOT_SERVING);
+    case SERVICE_IS_UNKNOWN:
+        break;
+    }
+    return STATUS(SERVICE_UNKNOWN);
+}
 
 static struct cw_buf *reply_of(int status)
 {
@@ -30,7 +52,17 @@ static struct cw_buf *reply_of(int status)
     return cw_buf_copy(bytes, n);
 }
 
-/* Returns 1 if the service is known, 0 if not, and a cw_code if the request cannot be parsed. */
+static enum subject subject_of(const struct cw_health *health, const char *name)
+{
+    if (strcmp(name, "liveness") == 0)
+        return LIVENESS;
+    if (strcmp(name, "readiness") == 0)
+        return READINESS;
+    return *name == '\0' || cw_server_has_service(health->server, name) ? SERVICE
+                                                                        : SERVICE_IS_UNKNOWN;
+}
+
+/* Returns a subject, or a cw_code if the request cannot be parsed. */
 static int find_service(const struct cw_health *health, struct cw_rpc_msg *msg)
 {
     size_t n = cw_rpc_msg_len(msg);
@@ -39,22 +71,21 @@ static int find_service(const struct cw_health *health, struct cw_rpc_msg *msg)
         flat ? grpc__health__v1__health_check_request__unpack(NULL, n, flat) : NULL;
     if (!request)
         return CW_E_INVALID;
-    bool known =
-        request->service[0] == '\0' || cw_server_has_service(health->server, request->service);
+    enum subject subject = subject_of(health, request->service);
     grpc__health__v1__health_check_request__free_unpacked(request, NULL);
-    return known;
+    return (int)subject;
 }
 
 static void handle_check(void *arg, struct cw_call *call, struct cw_rpc_msg *msg)
 {
     struct cw_health *health = arg;
-    int known = find_service(health, msg);
-    if (known < 0) {
+    int subject = find_service(health, msg);
+    if (subject < 0) {
         cw_call_fail(call, CW_E_INVALID, "not a HealthCheckRequest");
-    } else if (!known) {
+    } else if (subject == SERVICE_IS_UNKNOWN) {
         cw_call_fail(call, CW_E_NOT_FOUND, "unknown service");
     } else {
-        struct cw_buf *reply = reply_of(health->serving ? STATUS(SERVING) : STATUS(NOT_SERVING));
+        struct cw_buf *reply = reply_of(status_of(health, (enum subject)subject));
         cw_call_reply(call, reply);
         cw_buf_unref(reply);
     }
@@ -62,8 +93,8 @@ static void handle_check(void *arg, struct cw_call *call, struct cw_rpc_msg *msg
 
 static void send_status(struct watcher *watcher)
 {
-    int status = watcher->health->serving ? STATUS(SERVING) : STATUS(NOT_SERVING);
-    struct cw_buf *reply = reply_of(watcher->known ? status : STATUS(SERVICE_UNKNOWN));
+    watcher->told = status_of(watcher->health, watcher->subject);
+    struct cw_buf *reply = reply_of(watcher->told);
     cw_stream_send(watcher->stream, &reply, 1);
     cw_buf_unref(reply);
 }
@@ -80,13 +111,13 @@ static void watcher_free(struct watcher *watcher)
 static void on_watch_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct watcher *watcher = arg;
-    int known = find_service(watcher->health, msg);
-    if (known < 0 || watcher->asked) {
+    int subject = find_service(watcher->health, msg);
+    if (subject < 0 || watcher->asked) {
         cw_stream_finish(watcher->stream, CW_E_INVALID, "not one HealthCheckRequest");
         return;
     }
     watcher->asked = true;
-    watcher->known = known > 0;
+    watcher->subject = (enum subject)subject;
     send_status(watcher);
 }
 
@@ -114,20 +145,18 @@ static void handle_watch(void *arg, struct cw_stream *stream)
     cw_stream_hold_open(stream); /* the client has half-closed the stream already */
 }
 
-static void set_serving(struct cw_health *health, bool serving)
+static void tell_watchers(struct cw_health *health)
 {
-    if (health->serving == serving)
-        return;
-    health->serving = serving;
     for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
-        if (watcher->asked && watcher->known)
+        if (watcher->asked && watcher->told != status_of(health, watcher->subject))
             send_status(watcher);
 }
 
 static void stop_health(struct cw_server_part *part)
 {
     struct cw_health *health = CW_CONTAINER_OF(part, struct cw_health, part);
-    set_serving(health, false);
+    health->serving = false;
+    tell_watchers(health);
     for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
         cw_stream_finish(watcher->stream, CW_E_UNAVAILABLE, "the server is stopping");
 }
@@ -143,7 +172,7 @@ void cw_server_add_health(struct cw_server *server)
 {
     struct cw_health *health = CW_NEW(struct cw_health);
     health->server = server;
-    health->serving = true;
+    health->serving = health->ready = true;
     cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Check",
                                               .unary = handle_check,
                                               .arg = health});
@@ -157,6 +186,16 @@ void cw_server_add_health(struct cw_server *server)
 
 void cw_server_set_serving(struct cw_server *server, bool serving)
 {
-    if (server->health)
-        set_serving(server->health, serving);
+    if (!server->health)
+        return;
+    server->health->serving = serving;
+    tell_watchers(server->health);
+}
+
+void cw_server_set_ready(struct cw_server *server, bool ready)
+{
+    if (!server->health)
+        return;
+    server->health->ready = ready;
+    tell_watchers(server->health);
 }

@@ -202,6 +202,9 @@ void cw_server_set_gate(struct cw_server *server, cw_gate_fn *fn, void *arg);
  * by these calls. */
 void cw_server_add_health(struct cw_server *server);
 void cw_server_set_serving(struct cw_server *server, bool serving);
+/* Says whether a server that serves can do its work now: what the health service says of "readiness"
+ * (SERVING from the start), beside "liveness", which is SERVING whenever it answers. */
+void cw_server_set_ready(struct cw_server *server, bool ready);
 void cw_server_add_reflection(struct cw_server *server, const void *descriptors, size_t n);
 /* Has the server asked whether it serves, once a second and over a connection of its own to its own
  * port, for which descriptors are reserved. Called after cw_server_add_health and cw_server_listen.

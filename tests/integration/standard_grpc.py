@@ -17,7 +17,11 @@ stream = watch(b"", timeout=60)
 assert next(stream) == b"\x08\x01", "Watch: not SERVING"
 stream.cancel()
 
-found = False
+assert check(b"\x0a\x08liveness", timeout=60) == b"\x08\x01", "not alive"
+stream = watch(b"\x0a\x09readiness", timeout=60)
+assert any(reply == b"\x08\x01" for reply in stream), "not ready"  # a worker: as soon as it is attached
+stream.cancel()
+
 for version in ("v1", "v1alpha"):
     info = channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
                                  request_serializer=raw, response_deserializer=raw)

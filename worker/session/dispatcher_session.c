@@ -24,9 +24,15 @@
 #define RETRY_CAP_MS 2000
 #define WELCOME_MS 10000
 
+static void set_attached(struct cw_worker_state *w, bool attached)
+{
+    w->session.attached = attached;
+    cw_server_set_ready(w->server, attached);
+}
+
 static void reconnect_later(struct cw_worker_state *w)
 {
-    w->session.attached = false;
+    set_attached(w, false);
     cw_report_detached(w);
     cw_wcache_report_detached(w);
     cw_loader_detached(w);
@@ -176,7 +182,7 @@ static void send_hello(struct cw_worker_state *w)
 
 static void on_welcome(struct cw_worker_state *w, const Cachew__V1__WorkerWelcome *welcome)
 {
-    w->session.attached = true;
+    set_attached(w, true);
     w->session.logged_unreachable = false;
     cw_timer_stop(w->session.retry);
     cw_backoff_reset(&w->session.backoff);

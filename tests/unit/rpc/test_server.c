@@ -131,6 +131,39 @@ static int check(struct world *world, const char *service)
     return status;
 }
 
+static void test_liveness_and_readiness(void **state)
+{
+    struct world world;
+    (void)state;
+    world_open(&world, "127.0.0.1:0");
+    assert_int_equal(check(&world, "liveness"), 1);
+    assert_int_equal(check(&world, "readiness"), 1);
+    struct inbox watch = {.world = &world};
+    struct cw_buf *request = health_request("readiness");
+    watch.stream =
+        cw_channel_stream(world.channel, "/grpc.health.v1.Health/Watch", &inbox_cb, &watch);
+    cw_stream_send(watch.stream, &request, 1);
+    inbox_wait_n(&watch, 1);
+    assert_int_equal(health_of(watch.last), 1);
+    cw_server_set_ready(world.server, false);
+    inbox_wait_n(&watch, 2);
+    assert_int_equal(health_of(watch.last), 2);
+    assert_int_equal(check(&world, "readiness"), 2);
+    assert_int_equal(check(&world, "liveness"), 1);
+    assert_int_equal(check(&world, ""), 1);
+    cw_server_set_serving(world.server, false); /* no news for whoever asks for readiness */
+    assert_int_equal(check(&world, "liveness"), 1);
+    cw_server_set_ready(world.server, true);
+    assert_int_equal(check(&world, "readiness"), 2);
+    cw_server_set_serving(world.server, true);
+    inbox_wait_n(&watch, 3);
+    assert_int_equal(watch.n, 3);
+    assert_int_equal(health_of(watch.last), 1);
+    cw_buf_unref(request);
+    inbox_fini(&watch);
+    world_close(&world);
+}
+
 static void test_health(void **state)
 {
     struct world world;
@@ -264,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_unix),
         cmocka_unit_test(test_stop_with_open_streams),
         cmocka_unit_test(test_health),
+        cmocka_unit_test(test_liveness_and_readiness),
         cmocka_unit_test(test_reflection),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
