@@ -104,6 +104,7 @@ static void worker_free(struct cw_worker *worker)
     struct cw_dispatcher *d = worker->d;
     *(worker->prev ? &worker->prev->next : &d->workers) = worker->next;
     *(worker->next ? &worker->next->prev : &d->workers_last) = worker->prev;
+    d->common_n -= worker->counted;
     cw_cache_worker_gone(worker);
     cw_inbox_free(worker->inbox);
     cw_stream_free(worker->stream);

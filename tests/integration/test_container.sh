@@ -159,9 +159,10 @@ case_probes() {
     ask_until "it is ready again" page_is readyz 200 ok
     # A trainer that stops reads nothing, so that the drain goes on.
     echo '{"pipeline": [{"op": "range", "stop": 1000000}, {"op": "batch", "size": 1000}]}' >"$work/range.json"
-    begin trainer "$cachew" run "$work/range.json" --no-hash --dispatcher "$DISPATCHER" --step-ms 50
-    ask_until "the trainer reads" page_is metrics 200 'cachew_own_streams 1'
+    begin trainer "$cachew" run "$work/range.json" --no-hash --name trainer --epochs 0 --dispatcher "$DISPATCHER" --step-ms 50
+    ask_until "the trainer reads" trainer_reads
     kill -STOP "${pid_of[trainer]}"
+    ask_until "there is something to take" page_is metrics 200 '^cachew_own_output_bytes [1-9]'
     kill -TERM "${pid_of[w]}"
     ask_until "it drains" page_is readyz 503 draining
     page_is livez 200 ok || fail "livez: $(cat "$work/page")"
@@ -176,6 +177,7 @@ expect_taken() { # a port that somebody has
     [ $? -eq 1 ] || fail "status with a port that is taken"
     grep -q -e '--metrics-listen' "$work/taken.err" || fail "$(cat "$work/taken.err")"
 }
+trainer_reads() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says '"name":"trainer".*"batches":[1-9]'; }
 page_is() { # PAGE STATUS TEXT
     local status
     status=$(curl -s -m 20 --noproxy '*' -o "$work/page" -w '%{http_code}' "http://$own_host:$port/$1") || return 1

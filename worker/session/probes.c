@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "daemon/http.h"
+#include "worker/model/budget.h"
 
 #define TEXT "text/plain; charset=utf-8"
 
@@ -57,6 +58,8 @@ static bool print_metrics(void *arg, struct cw_str *out)
     add_gauge(out, "cachew_own_jobs", "Jobs that this worker has.", w->jobs.n);
     add_gauge(out, "cachew_own_items", "Items that are being computed.", w->tasks_n);
     add_gauge(out, "cachew_own_streams", "Streams of clients.", w->clients_n);
+    add_gauge(out, "cachew_own_output_bytes",
+              "Outputs that wait for a client, or are on their way.", cw_budget_stream_bytes(w));
     add_gauge(out, "cachew_own_budget_bytes", "Memory that items and outputs may take.", w->budget);
     return true;
 }

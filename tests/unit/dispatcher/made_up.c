@@ -18,8 +18,9 @@ int made_up_begin(void **state)
     (void)state;
     memset(&made_up, 0, sizeof(made_up));
     made_up.loop = cw_loop_new();
-    made_up.options =
-        (struct cw_options){.silence_ms = 3000, .lease_ms = 2000, .max_jobs = 10, .deaths_max = 3};
+    /* An hour of silence: a test that is held up for some seconds has lost no worker. */
+    made_up.options = (struct cw_options){
+        .silence_ms = 3600000, .lease_ms = 2000, .max_jobs = 10, .deaths_max = 3};
     return 0;
 }
 
