@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The root of the image (deploy/images/rootfs.sh): it has all that the programs need, and they run in it as a user without
+# rights, on a root that cannot be written, with data and cache on GlusterFS.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../support/glusterd.sh"
+
+root=$work/root
+make_root() {
+    [ "$(id -u)" -eq 0 ] || skip "the root of an image is made by root"
+    command -v debootstrap >/dev/null || skip "the package debootstrap is not here"
+    "$(dirname "$0")/../../deploy/images/rootfs.sh" --build "$(dirname "$CACHEW_BIN")" "$root" >"$work/rootfs.log" 2>&1 || fail "rootfs.sh"
+    mkdir "$work/srv"
+    chown 65532:65532 "$work/srv"
+}
+# in_root PROGRAM ARGS...: does not return. A namespace of mounts of its own, so that nothing is left mounted.
+in_root() {
+    # shellcheck disable=SC2016
+    exec unshare --mount --propagation private bash -c '
+        root=$1 srv=$2
+        shift 2
+        mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount -t tmpfs -o mode=1777 tmpfs "$root/tmp" &&
+            mount --bind "$srv" "$root/srv" && mount -o remount,bind,ro "$root" &&
+            exec chroot --userspec=65532:65532 "$root" "$@"' in_root "$root" "$work/srv" "$@"
+}
+# Programs of that name that run in the root, for begin_dispatcher and begin_worker.
+use_root() {
+    local program
+    mkdir "$work/bin"
+    declare -p root work >"$work/bin/in_root"
+    declare -f in_root >>"$work/bin/in_root"
+    for program in cachew-dispatcher cachew-worker cachew; do
+        printf '#!/bin/bash\n. "%s"\nin_root /usr/bin/%s "$@"\n' "$work/bin/in_root" $program >"$work/bin/$program"
+        chmod +x "$work/bin/$program"
+    done
+    CACHEW_BIN=$work/bin cachew=$work/bin/cachew
+}
+check_libraries() {
+    local file
+    while read -r file; do
+        (in_root ldd "$file") >"$work/ldd" 2>&1 || fail "ldd $file: $(cat "$work/ldd")"
+        ! grep 'not found' "$work/ldd" || fail "$file lacks libraries"
+    done < <(cd "$root" && find usr/bin/cachew* usr/lib/libcachew.so.0 usr/lib/*/libgfapi.so.0 usr/lib/*/glusterfs -name '*.so*' -o -name 'cachew*' -type f | sed 's,^,/,')
+}
+check_root() {
+    [ -z "$(find "$root" -xdev -type f -perm /6000)" ] || fail "setuid: $(find "$root" -xdev -type f -perm /6000)"
+    (in_root id -u) >"$work/uid" && [ "$(cat "$work/uid")" = 65532 ] || fail "user: $(cat "$work/uid")"
+    (in_root touch /usr/bin/x) 2>"$work/touch" && fail "the root can be written"
+    grep -q 'Read-only' "$work/touch" || fail "$(cat "$work/touch")"
+}
+case_root() {
+    local local_hash hash
+    make_root
+    check_libraries
+    check_root
+    echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "cache"}, {"op": "shuffle", "window": 1000}, {"op": "batch", "size": 64}]}' >"$work/srv/job.json"
+    run local "$work/srv/job.json"
+    local_hash=$(sed -n 's/.*"hash":"\([^"]*\)".*/\1/p' "$work/local.out")
+    [ -n "$local_hash" ] || fail "no hash"
+    gluster_begin
+    gluster_volume v 1
+    gluster_cli volume set v server.allow-insecure on storage.owner-uid 65532 storage.owner-gid 65532 >/dev/null || fail "volume set"
+    use_root
+    state=/srv/state
+    begin_dispatcher --cache-store "$(gluster_url v)/cache"
+    begin_worker w --store-root "$(gluster_url v)"
+    run first /srv/job.json --epochs 2
+    hash=$(sed -n 's/.*"hash":"\([^"]*\)".*/\1/p' "$work/first.out" | head -n 1)
+    [ "$hash" = "$(head -n 1 <<<"$local_hash")" ] || fail "hash: $hash, not $local_hash"
+    end w || fail "status of the worker"
+    [ -n "$(find "$(gluster_brick v 0)/cache" -type f ! -path '*/.glusterfs/*' | head -n 1)" ] || fail "nothing lies on the volume"
+    end dispatcher || fail "status of the dispatcher"
+}
+run_case "$@"
