@@ -213,7 +213,9 @@ static void fill_open(struct cw_cache_service *cache, const char *own, Cachew__V
     row->source_bytes = source_bytes(cache);
     add_keys(catalogue, row);
     add_availability(cache, row);
-    add_sources(cache, row);
+    /* What others have warmed into a cache that all share says what they read. */
+    if (!own || cache->tenant[0] != '\0')
+        add_sources(cache, row);
 }
 
 static void fill_leaving(const struct cw_leaving_cache *leaving, Cachew__V1__CacheState *row)

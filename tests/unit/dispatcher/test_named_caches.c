@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cache/store/store.h"
+#include "dispatcher/access/access.h"
 #include "dispatcher/cache/cache_int.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/session/session.h"
@@ -122,6 +123,37 @@ static void is_attached_and_described(void **state)
     assert_true(c && c->id == id && c->quota == 1000 && c->high == 0.9);
     assert_int_equal(detach(true), 0);
     assert_null(describe());
+}
+
+static void note_source(void)
+{
+    static char of_another[] = "files:/of/another/tenant/*";
+    Cachew__V1__CacheSource source = CACHEW__V1__CACHE_SOURCE__INIT, *sources[] = {&source};
+    Cachew__V1__CacheNoteSourceRequest request = CACHEW__V1__CACHE_NOTE_SOURCE_REQUEST__INIT;
+    source.source = of_another;
+    request.cache = photos;
+    request.sources = sources;
+    request.n_sources = 1;
+    (void)peers_ask("CacheNoteSource", &request.base,
+                    &cachew__v1__cache_note_source_reply__descriptor);
+}
+
+/* What was warmed into a cache that all share is not told to each of them; into an own one it is. */
+static void sources_of_others_are_not_told(void **state)
+{
+    (void)state;
+    static const struct cw_caller vision = {.kind = CW_CALLER_TENANT, .name = "vision"};
+    static char own[] = "vision";
+    for (int is_own = 0; is_own < 2; is_own++) {
+        attach(photos, place, is_own ? own : no_tenant);
+        note_source();
+        assert_int_equal(describe()->n_sources, 1);
+        peers_caller = &vision;
+        assert_int_equal(describe()->n_sources, is_own);
+        peers_caller = NULL;
+        (void)detach(true);
+        assert_null(describe());
+    }
 }
 
 /* Jobs use it until it goes; one of another tenant does not get it. */
@@ -301,6 +333,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_attached_and_described, peers_begin_caching, peers_end),
+        cmocka_unit_test_setup_teardown(sources_of_others_are_not_told, peers_begin_caching,
+                                        peers_end),
         cmocka_unit_test_setup_teardown(jobs_have_it_until_it_goes, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(closes_if_nobody_uses_it, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(who_comes_back_opens_it, peers_begin_caching, peers_end),
