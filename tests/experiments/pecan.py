@@ -21,6 +21,7 @@ import sys
 import time
 
 import plot
+import scenarios
 from fleet import SCENARIOS, Fleet, simulate
 from service import build_of
 
@@ -73,17 +74,9 @@ def write(out, results):
     (out / "pecan.svg").write_text(plot.lines("Cost of %d batches, capacity emulated" % EPOCH, "situation", "cost", series, marks))
 
 
-# Where auto must end in docs/examples/scenarios/placement.json, by the hosts' own figures: remote and local workers.
-SIMULATED = {"idle-host": (0, 6), "contended-host": (4, 2), "compute-bound": (0, 1), "no-remote": (0, 6), "stall": (0, 6)}
-
-
 def check_simulated(rows):
-    wrong = []
-    for row in rows:
-        ends = (row["remote"], row["local"])
-        if row["policy"] == "place:auto" and (ends != SIMULATED[row["job"]] or row["decisions"] > (8 if row["job"] == "stall" else 6)):
-            wrong.append("simulator: %s ends at %d+%d after %d decisions, %d+%d in few is right" % ((row["job"],) + ends + (row["decisions"],) + SIMULATED[row["job"]]))
-    return wrong
+    """Where auto must end in docs/examples/scenarios/placement.json, by the hosts' own figures."""
+    return ["simulator: " + text for text in (scenarios.check("placement", row) for row in rows) if text]
 
 
 def main():
