@@ -60,7 +60,7 @@ case_store_root() {
     begin_dispatcher --cache-store "dir:$work/allowed/store"
     begin_worker other --store-root "dir:$work/allowed"
     run allowed "$work/cached.json" --epochs 2
-    grep -q "the cache is at dir:$work/allowed/store" "$work/other.log" || fail "the cache is not used: $(cat "$work/other.log")"
+    grep -q "cache default is at dir:$work/allowed/store" "$work/other.log" || fail "the cache is not used: $(cat "$work/other.log")"
 }
 
 # ---- tokens ----
