@@ -250,6 +250,9 @@ static void on_accept(void *arg)
         else
             refuse(conn, "Connection reset by peer");
         arm(&conn->end[0]);
+    } else if (!end->closed) { /* the client has given up while the server's process was stopped */
+        drop_pipe(&conn->end[0]);
+        end->closed = true;
     }
     event_done(conn);
 }
