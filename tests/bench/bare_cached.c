@@ -191,7 +191,7 @@ double bare_run(const struct bare *bare)
             const struct bare_record *record = &bare->records[bare->order ? bare->order[i] : i];
 
             if (bare->with_sums)
-                sums += sum_frame(bare, before, record);
+                sums = sums + sum_frame(bare, before, record);
             before = record;
             bring(bare, record->chunk, record->offset, bare->record_bytes, &at);
         }
