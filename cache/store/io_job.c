@@ -154,7 +154,7 @@ void cw_store_job_end_locked(struct cw_store_job *job, int rc)
     unlink_job(store, job);
     job->state = CW_STORE_JOB_ENDED;
     job->rc = rc;
-    store->stuck += (unsigned)(job->inside - job->copying);
+    store->stuck += (unsigned)job->inside;
     note_result(job);
     if (job->copying == 0)
         cw_store_job_notify_locked(job);

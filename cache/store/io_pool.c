@@ -74,31 +74,32 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
         store->idle--;
     }
 }
-/* Ends the job on a thread that is inside of it: that thread has returned from the call, so it is
- * not counted as stuck. Called with the lock held. */
-static void end_from_inside(struct cw_store_job *job, int rc)
+/* Notes that this thread is back from the call that it made for the job. Returns false if the job had
+ * ended before, so that the thread was counted as stuck until now. Called with the lock held. */
+static bool come_back(struct cw_store_job *job)
 {
+    bool is_in_time = job->state != CW_STORE_JOB_ENDED;
+
     job->inside--;
-    cw_store_job_end_locked(job, rc);
-    job->inside++;
+    job->store->stuck -= !is_in_time;
+    return is_in_time;
 }
 /* Copies to the caller what was read into the thread's own memory (nothing is to be copied if it
- * was read to its destination). Returns false if the job had ended before, so that this thread was
- * counted as stuck. Called without the lock. */
-static bool hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc,
+ * was read to its destination), unless the job has ended. Called without the lock. */
+static void hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc,
                       const struct cw_err *err)
 {
     struct cw_store *store = job->store;
 
     cw_mutex_lock(&store->lock);
-    bool is_in_time = job->state != CW_STORE_JOB_ENDED;
+    bool is_in_time = come_back(job);
     if (!is_in_time || rc < 0) {
         if (is_in_time) {
             job->why = *err;
-            end_from_inside(job, rc);
+            cw_store_job_end_locked(job, rc);
         }
         cw_mutex_unlock(&store->lock);
-        return is_in_time;
+        return;
     }
     job->copying++;
     cw_mutex_unlock(&store->lock);
@@ -112,13 +113,11 @@ static bool hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, siz
         if (job->copying == 0)
             cw_store_job_notify_locked(job);
     } else if (job->done == job->n) {
-        end_from_inside(job, 0);
+        cw_store_job_end_locked(job, 0);
     }
     cw_mutex_unlock(&store->lock);
-    return true;
 }
-/* Reads one piece. Returns false if the job had ended before. */
-static bool run_piece(struct cw_store_job *job, size_t at, size_t n, void **buffer)
+static void run_piece(struct cw_store_job *job, size_t at, size_t n, void **buffer)
 {
     struct cw_store *store = job->store;
     struct cw_err err = {0};
@@ -137,10 +136,9 @@ static bool run_piece(struct cw_store_job *job, size_t at, size_t n, void **buff
         rc = store->ops->read_past(job->file->own, offset, to += offset % CW_MEM_PAGE, n, &err);
     else
         rc = store->ops->read(job->file->own, offset, to, n, &err);
-    return hand_over(job, at, to, n, rc, &err);
+    hand_over(job, at, to, n, rc, &err);
 }
-/* Makes the call. Returns false if the job had ended before. */
-static bool run_call(struct cw_store_job *job)
+static void run_call(struct cw_store_job *job)
 {
     struct cw_store *store = job->store;
 
@@ -148,25 +146,19 @@ static bool run_call(struct cw_store_job *job)
         cw_clock_sleep_ns(store->url.latency_ns);
     int rc = job->call(job);
     cw_mutex_lock(&store->lock);
-    bool is_in_time = job->state != CW_STORE_JOB_ENDED;
-    if (is_in_time) {
+    if (come_back(job)) {
         job->why = job->err;
-        end_from_inside(job, rc);
+        cw_store_job_end_locked(job, rc);
     }
     cw_mutex_unlock(&store->lock);
-    return is_in_time;
 }
-/* Runs what was taken. A thread that came back in time was never counted as stuck, even if the job
- * ended while it copied; only one that came back too late leaves that count. */
-static void run(struct cw_store *store, struct cw_store_job *job, size_t at, size_t n,
-                void **buffer)
+/* Runs what was taken. */
+static void run(struct cw_store_job *job, size_t at, size_t n, void **buffer)
 {
-    bool is_in_time = job->call ? run_call(job) : run_piece(job, at, n, buffer);
-
-    cw_mutex_lock(&store->lock);
-    job->inside--;
-    store->stuck -= !is_in_time;
-    cw_mutex_unlock(&store->lock);
+    if (job->call)
+        run_call(job);
+    else
+        run_piece(job, at, n, buffer);
     cw_store_job_unref_on(job, true);
 }
 /* Ends a thread. The last thread of a store that was closed before frees the store. Called with the
@@ -192,7 +184,7 @@ static void io_thread(void *arg)
         job->refs++;
         job->inside++;
         cw_mutex_unlock(&store->lock);
-        run(store, job, at, n, &buffer);
+        run(job, at, n, &buffer);
         cw_mutex_lock(&store->lock);
     }
     cw_mem_free(buffer);

@@ -71,7 +71,8 @@ struct cw_store_job {
     /* guarded by lock: bytes of the read, bytes of pieces that were taken, bytes that have
      * arrived */
     size_t n, taken, done;
-    /* guarded by lock: numbers of I/O threads that copy to dst, and that are inside of the job */
+    /* guarded by lock: numbers of I/O threads that copy to dst, and that are inside of a call to the
+     * storage */
     int copying, inside;
     struct cw_store_read *read; /* NULL: a thread waits for the read */
     /* read->left is to be called; bytes are read straight into dst unless is_past is set */
