@@ -84,6 +84,25 @@ static char *conflict_list(const json_t *causes)
     return cw_str_take(&str);
 }
 
+/* The entries of managedFields without their times; new reference. */
+static json_t *without_times(const json_t *managed)
+{
+    json_t *ret = json_deep_copy(managed);
+    size_t i;
+    json_t *entry;
+    json_array_foreach (ret, i, entry)
+        json_object_del(entry, "time");
+    return ret;
+}
+
+/* Whether only the time at which the fields were written differs: that alone is no change, as in the
+ * server's own admission of apply patches. */
+static bool is_managed_alike(const json_t *a, const json_t *b)
+{
+    json_auto_t *x = without_times(a), *y = without_times(b);
+    return json_equal(x, y);
+}
+
 static void apply_to(struct fk_call *call, const json_t *before, const json_t *config,
                      json_t *fields)
 {
@@ -106,7 +125,8 @@ static void apply_to(struct fk_call *call, const json_t *before, const json_t *c
     json_auto_t *held = json_deep_copy(before);
     fk_managed_apply(call->server, call->kind, held, fields, call->manager, true);
     json_auto_t *managed = json_incref(fk_at(held, "metadata.managedFields"));
-    if (json_equal(fk_at(before, "metadata.managedFields"), managed) && fk_is_same(before, after)) {
+    if (is_managed_alike(fk_at(before, "metadata.managedFields"), managed) &&
+        fk_is_same(before, after)) {
         json_decref(after);
         fk_answer_object(call, 200, before);
         return;

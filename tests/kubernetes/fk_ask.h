@@ -17,9 +17,9 @@
 struct ask {
     struct fk_server *server;
     int64_t now_ms;
-    const char *token;
-    struct fk_answer answer; /* the last one */
-    json_t *json;            /* its body */
+    const char *token, *patch_type; /* NULL: nobody, a merge patch */
+    struct fk_answer answer;        /* the last one */
+    json_t *json;                   /* its body */
 };
 
 static inline void ask_fini(struct ask *ask)
@@ -44,8 +44,9 @@ static inline int ask_do(struct ask *ask, const char *line, const char *body)
         .query = query,
         .token = ask->token,
         .user_agent = "test/1",
-        .content_type =
-            strcmp(copy, "PATCH") == 0 ? "application/merge-patch+json" : "application/json",
+        .content_type = strcmp(copy, "PATCH") != 0 ? "application/json"
+                        : ask->patch_type          ? ask->patch_type
+                                                   : "application/merge-patch+json",
         .body = body,
         .body_n = body ? strlen(body) : 0,
     };

@@ -342,6 +342,26 @@ static void test_load_says_what_is_wrong(void **state)
     ask_fini(&ask);
 }
 
+/* Who applies the same again, later, changes nothing: not even the time in managedFields. */
+static void test_the_same_applied_later_is_no_change(void **state)
+{
+    (void)state;
+    struct ask ask = ask_new((struct fk_options){0});
+    static const char LINE[] = "PATCH " CONFIGS "/s?fieldManager=m1";
+    static const char BODY[] = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                               "\"name\":\"s\"},\"data\":{\"a\":\"1\"}}";
+    ask.patch_type = "application/apply-patch+yaml";
+    assert_int_equal(ask_do(&ask, LINE, BODY), 201);
+    uint64_t version = fk_server_version(ask.server);
+    ask_pass(&ask, 5000);
+    assert_int_equal(ask_do(&ask, LINE, BODY), 200);
+    assert_int_equal(fk_server_version(ask.server), version);
+    assert_string_equal(
+        fk_text(json_array_get(fk_at(ask.json, "metadata.managedFields"), 0), "time"),
+        "2026-01-01T00:00:00Z");
+    ask_fini(&ask);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_job_ends_with_its_pods),
         cmocka_unit_test(test_roles_can_be_taken_away),
         cmocka_unit_test(test_load_says_what_is_wrong),
+        cmocka_unit_test(test_the_same_applied_later_is_no_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
