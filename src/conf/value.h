@@ -8,6 +8,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#define CW_VALUE_DEPTH_MAX 32
+
 enum cw_value_type {
     CW_VALUE_NULL,
     CW_VALUE_BOOL,

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses JSON texts to values. The depth is checked before jansson gets the text, which limits
  * every recursion here and in value.c. */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "conf/conf_file.h"
 #include "conf/value.h"
-
-#define DEPTH_MAX 32
-#define FILE_MAX ((size_t)64 << 20)
 
 static int fail_at(struct cw_err *err, const char *where, int line, int column, const char *what)
 {
@@ -45,7 +40,7 @@ static int check_depth(const char *text, size_t n, const char *where, struct cw_
             depth++;
         else if (c == ']' || c == '}')
             depth--;
-        if (depth > DEPTH_MAX)
+        if (depth > CW_VALUE_DEPTH_MAX)
             return fail_at(err, where, line, column, "lists and objects nested deeper than 32");
     }
     return CW_OK;
@@ -126,33 +121,10 @@ int cw_value_parse(const char *text, size_t n, const char *where, struct cw_valu
     return CW_OK;
 }
 
-static int read_all(int fd, const char *path, struct cw_str *text, struct cw_err *err)
-{
-    char chunk[4096];
-
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return cw_err_errno(err, errno, "cannot read %s", path);
-        if (n == 0)
-            return CW_OK;
-        if (text->len + (size_t)n > FILE_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "%s: more than 64 MiB of JSON", path);
-        cw_str_add_bytes(text, chunk, (size_t)n);
-    }
-}
-
 int cw_value_load(const char *path, struct cw_value *ret_value, struct cw_err *err)
 {
     CW_STR_AUTO text = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc = cw_conf_file_read(path, &text, err);
 
-    if (fd < 0)
-        return cw_err_errno(err, errno, "cannot open %s", path);
-    int rc = read_all(fd, path, &text, err);
-    close(fd);
     return rc == CW_OK ? cw_value_parse(cw_str_text(&text), text.len, path, ret_value, err) : rc;
 }

@@ -26,7 +26,7 @@ THIRD = {
     r"zstd\.h": {"src/codec"},
     r"(glusterfs/|api/glfs).*": {"src/io", "cache"},
     r"curl/.*": {"src/http"},
-    r"yaml\.h": {"src/kube"},
+    r"yaml\.h": {"src/kube", "src/conf"},
     r"grpc/.*": {"src/rpc"},
     r"sqlite3\.h": {"dispatcher"},
     r"microhttpd\.h": {"src/daemon"},
