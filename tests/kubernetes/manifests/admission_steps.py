@@ -79,7 +79,7 @@ def lease(name):
 
 
 # What is done, by whom, verb, path, body, and what a refusal says; None: it is allowed.
-STEPS = [
+CHANGES = [
     ("a cost on a worker's pod", "dispatcher", "PATCH", WORKER, cost("-1000"), None),
     ("another cost", "dispatcher", "PATCH", WORKER, cost("7"), None),
     ("no change", "dispatcher", "PATCH", WORKER, cost("7"), None),
@@ -133,7 +133,8 @@ STEPS = [
     ("an administrator labels a worker's pod", "admin", "PATCH", WORKER, labels(x="y"), None),
     ("an administrator suspends a job", "admin", "PATCH", JOBS + "/running", {"spec": {"suspend": True}}, None),
     ("an administrator writes a ConfigMap", "admin", "PATCH", MAPS + "/theirs", {"data": {"a": "3"}}, None),
-    # Roles.
+]
+ROLE_STEPS = [
     ("the Deployment is read", "dispatcher", "GET", DEPLOYMENTS + "/cachew-worker", None, None),
     ("it is listed by its name", "dispatcher", "GET", DEPLOYMENTS + "?fieldSelector=metadata.name%3Dcachew-worker", None, None),
     ("all are listed", "dispatcher", "GET", DEPLOYMENTS, None, ROLE),
@@ -153,6 +154,7 @@ STEPS = [
     ("pods of all namespaces", "controller", "GET", "/api/v1/pods?limit=1", None, None),
     ("workers have no rights", "worker", "GET", f"/api/v1/namespaces/{SYSTEM}/pods", None, ROLE),
 ]
+STEPS = CHANGES + ROLE_STEPS
 
 
 # Other kinds of jobs, with the components for them.
