@@ -22,7 +22,7 @@ write_basic_package_version_file("${made}/cachewConfigVersion.cmake" COMPATIBILI
 install(FILES "${made}/cachewConfig.cmake" "${made}/cachewConfigVersion.cmake" DESTINATION "${config_dir}")
 install(EXPORT cachewTargets NAMESPACE cachew:: DESTINATION "${config_dir}")
 
-foreach(page IN ITEMS cachew.1 cachew-dispatcher.8 cachew-worker.8)
+foreach(page IN ITEMS cachew.1 cachew-controller.8 cachew-dispatcher.8 cachew-worker.8)
     string(REGEX REPLACE ".*\\." "" section "${page}")
     install(FILES "docs/man/${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()

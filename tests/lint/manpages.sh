@@ -20,6 +20,7 @@ for page in "$src"/docs/man/*; do
 done
 check "$src/docs/man/cachew-dispatcher.8" "$bin/cachew-dispatcher"
 check "$src/docs/man/cachew-worker.8" "$bin/cachew-worker"
+check "$src/docs/man/cachew-controller.8" "$bin/cachew-controller"
 commands=$("$bin/cachew" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
 [ -n "$commands" ] || { echo "\`cachew --help\` names no command"; failed=1; }
 for command in $commands; do

@@ -3,7 +3,7 @@
 """Checks that a name means one thing. Usage: unique_names.py SOURCE_DIR
 
 1. No two source files, and no two headers, of one program have the same base name. A program is made of src/, cache/ and
-   policies/ and of its own folder; `cachew` is made of client/ with client/tool.
+   policies/ and of its own folder; `cachew` is made of client/ with client/tool, and src/controller is a program's folder.
 2. No two structs, enums or unions whose tag begins with cw_, and no two global functions, have one name, in whatever
    programs they are: a debugger, a tag file, and a test that links two programs can then tell them apart.
 
@@ -16,7 +16,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 SHARED = ("src/", "cache/", "policies/")
-PROGRAMS = ("dispatcher/", "worker/", "client/")
+PROGRAMS = ("src/controller/", "dispatcher/", "worker/", "client/")
 TAG = re.compile(r"^(?:typedef )?(struct|enum|union) (cw_\w+) \{", re.M)
 # A definition begins in the first column, is not static, and has a body.
 FUNCTION = re.compile(r"^(?!static\b|typedef\b|extern\b|else\b|return\b)[a-z][\w \*\n]*?\b(\w+)\((?:[^;{}()]|\([^;{}()]*\))*\)\s*\{", re.M)
@@ -41,7 +41,8 @@ def offences():
     paths = [p for p in listed.split("\n") if re.search(r"\.[ch]$", p) and p.startswith(SHARED + PROGRAMS) and (root / p).is_file()]
     texts = {p: strip((root / p).read_text()) for p in paths}
     for program in PROGRAMS:
-        mine = [p for p in paths if p.startswith(SHARED + (program,))]
+        others = tuple(other for other in PROGRAMS if other != program)
+        mine = [p for p in paths if p.startswith(SHARED + (program,)) and not p.startswith(others)]
         for name, twice in doubles((p.rsplit("/", 1)[-1], p) for p in mine).items():
             yield f"file {name}: " + " ".join(sorted(twice))
     for name, twice in doubles((f"{m[0]} {m[1]}", p) for p in paths for m in TAG.findall(texts[p])).items():

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controller: what it watches, and what it knows of each CacheBackend. All of it belongs to the loop
+ * thread. */
+#ifndef CW_CONTROLLER_CONTROLLER_H
+#define CW_CONTROLLER_CONTROLLER_H
+
+#include "base/args.h"
+#include "base/map.h"
+#include "controller/decide.h"
+#include "controller/engine_run.h"
+#include "controller/link.h"
+#include "kube/kube.h"
+#include "kube/kube_events.h"
+#include "kube/kube_lease.h"
+#include "kube/kube_watch.h"
+
+#define CW_CONTROLLER "controller" /* the program's name for the API server, and the log's module */
+
+struct cw_controller_options {
+    const char *dispatcher;        /* where it is asked */
+    const char *client_dispatcher; /* where jobs find it */
+    const char *token_file, *name_space, *lease, *kubeconfig, *metrics_listen, *plugin_dir;
+    const char *localfs_root;
+    struct cw_arg_list allow_stores, job_kinds;
+    int64_t period_ms, away_ms;
+};
+
+/* A write or another call under way for one CacheBackend, which may go meanwhile. */
+struct cw_ref {
+    struct cw_controller *c;
+    char *key, *uid;
+    unsigned what; /* a bit of enum cw_todo, or one of these */
+    struct cw_ref *prev, *next;
+};
+#define CW_DO_STATUS (1u << 16)
+#define CW_DO_RELEASE_POD (1u << 17)
+
+struct cw_item {
+    struct cw_controller *c;
+    struct cw_cachebackend *b;
+    bool due;   /* it is looked at when the loop comes to it */
+    bool ready; /* as decided last */
+    bool map_taken;
+    bool pods_failed; /* a gate could not be removed: it is tried again */
+    unsigned busy;    /* what is under way: bits of struct cw_ref.what */
+    int64_t again_ms, write_after_ms, figures_ms; /* wall times; 0: none */
+    unsigned write_tries;
+    /* What was written and is not seen yet is not written again before these; wall times, 0: nothing. */
+    int64_t map_settles_ms, job_settles_ms;
+    /* Where it lies, of the present b; placed: it was asked for. */
+    bool placed;
+    const struct cachew_engine *engine;
+    struct cachew_engine_answer place_answer;
+    int place;
+    char *options; /* JSON */
+    char engine_why[512];
+    struct cw_step prepare, owns, erase, attach, detach, prefetch;
+    uint64_t attach_fresh, detach_fresh; /* the answers that tell of what was done */
+    int64_t prefetch_percent;
+    char word[32]; /* of the last Event */
+};
+#define CW_SETTLE_MS 10000
+
+#define CW_JOB_KINDS 4
+struct cw_job_kind;
+/* A watch of jobs, whose digest has to know the kind. */
+struct cw_job_watch {
+    struct cw_controller *c;
+    const struct cw_job_kind *kind;
+    struct cw_kube_watch *watch; /* NULL: jobs of this kind are not watched */
+};
+struct cw_controller {
+    struct cw_loop *loop;
+    struct cw_controller_options options;
+    char *server; /* the URL of the API server */
+    struct cw_engine_settings engines;
+    struct cw_kube *kube;
+    struct cw_kube_events *events;
+    struct cw_kube_lease *lease;
+    struct cw_link *link;
+    struct cw_engine_runs *runs;
+    struct cw_kube_watch *backends, *maps, *pods;
+    struct cw_job_watch jobs[CW_JOB_KINDS];
+    bool listed;            /* the first lists are in */
+    struct cw_strmap items; /* by "namespace/name" */
+    struct cw_ref *refs;
+    struct cw_prefetch *prefetches; /* under way (prefetch.c) */
+    struct cw_timer *run, *tick;
+    bool leads, stopping;
+    void (*on_listed)(void *arg); /* called once, when the first lists are in */
+    void (*on_lost)(void *arg, const struct cw_err *why);
+    void *arg;
+    uint64_t status_writes, figure_writes, other_writes, failed_writes;
+    uint64_t requests[CW_KUBE_VERBS][6]; /* by the first digit of the status; 0: no answer */
+};
+
+/* ---- known.c ---- */
+struct cw_item *cw_item_find(const struct cw_controller *c, const char *key);
+/* Takes note of a state of an object, unless a later one is known; takes a reference. */
+struct cw_item *cw_item_put(struct cw_controller *c, struct cw_cachebackend *b);
+void cw_item_remove(struct cw_controller *c, const char *key);
+void cw_items_free(struct cw_controller *c);
+/* The item is looked at soon; NULL is accepted. */
+void cw_item_touch(struct cw_item *item);
+void cw_items_touch_all(struct cw_controller *c);
+/* Begins something that ends later, and finds the item at its end, which frees the reference: NULL if it
+ * has gone, or is another one of the same name. */
+struct cw_ref *cw_item_begin(struct cw_item *item, unsigned what);
+struct cw_item *cw_item_end(struct cw_ref *ref);
+/* Sets a step that has failed, to be tried again after a while. */
+void cw_step_retry(struct cw_step *step, const char *reason, const char *message);
+void cw_step_set(struct cw_step *step, enum cw_step_state state);
+/* Finds engine and place of an item, once for each state of its object. */
+void cw_item_place(struct cw_item *item);
+
+#endif

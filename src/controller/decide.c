@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides in the order in which a CacheBackend comes to life: what is asked for is understood, the
+ * engine has made its place, the dispatcher knows the cache, the ConfigMap is there, the sources are
+ * warmed, the job may go. */
+#include "controller/decide.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/field.h"
+
+#define TRIES_MAX 30 /* with at most five minutes in between: about two hours */
+
+static struct cw_condition *add(struct cw_decision *plan, const char *type, bool is_true,
+                                const char *reason, const char *message)
+{
+    struct cw_condition *c = &plan->conditions[plan->conditions_n++];
+    c->type = type;
+    c->status = is_true ? CW_TRUE : CW_FALSE;
+    snprintf(c->reason, sizeof(c->reason), "%s", reason[0] != '\0' ? reason : "Unknown");
+    snprintf(c->message, sizeof(c->message), "%s", message);
+    if (!is_true && !plan->message)
+        plan->message = c->message;
+    return c;
+}
+
+static void again_at(struct cw_decision *plan, int64_t wall_ms)
+{
+    if (plan->again_ms == 0 || wall_ms < plan->again_ms)
+        plan->again_ms = wall_ms;
+}
+
+/* Whether a step is to be begun now. One that has failed too often is not, until the spec changes. */
+static bool is_due(const struct cw_sight *s, struct cw_decision *plan, const struct cw_step *step)
+{
+    if (step->state == CW_STEP_NONE)
+        return true;
+    if (step->state != CW_STEP_RETRY || step->tries >= TRIES_MAX)
+        return false;
+    if (step->retry_ms > s->now_ms)
+        again_at(plan, step->retry_ms);
+    return step->retry_ms <= s->now_ms;
+}
+
+static bool is_final(const struct cw_step *step)
+{
+    return step->state == CW_STEP_REFUSED ||
+           (step->state == CW_STEP_RETRY && step->tries >= TRIES_MAX);
+}
+
+/* ---- Accepted ---- */
+
+static bool accept(const struct cw_sight *s, struct cw_decision *plan)
+{
+    const struct cw_cachebackend *b = s->b;
+    if (b->problem[0] != '\0')
+        add(plan, "Accepted", false, b->problem, b->problem_text);
+    else if (!s->engine)
+        add(plan, "Accepted", false, "EngineUnknown", s->engine_why);
+    else if (s->place != CACHEW_ENGINE_READY)
+        add(plan, "Accepted", false, s->place_answer->reason, s->place_answer->message);
+    else if (b->mount_path)
+        add(plan, "Accepted", false, "VolumeUnsupported",
+            "spec.mountPath: this engine makes no volume; leave it out, and let the job read "
+            "through libcachew");
+    else
+        add(plan, "Accepted", true, "Understood", "");
+    return plan->conditions[plan->conditions_n - 1].status == CW_TRUE;
+}
+
+/* ---- EngineReady ---- */
+
+static bool has_store(const struct cw_sight *s)
+{
+    return s->place_answer->url[0] != '\0';
+}
+
+static bool is_attached_right(const struct cw_sight *s)
+{
+    const struct cw_cache_facts *c = s->cache;
+    const struct cw_cachebackend *b = s->b;
+    return c && !c->leaving && cw_str_eq(c->tenant, b->name_space) &&
+           c->quota == (uint64_t)b->quota && c->source_quota == (uint64_t)b->source_quota &&
+           c->high_percent == b->high_percent && c->low_percent == b->low_percent;
+}
+
+static void add_failed_step(struct cw_decision *plan, const struct cw_step *step)
+{
+    bool spent = step->state == CW_STEP_RETRY && step->tries >= TRIES_MAX;
+    add(plan, "EngineReady", false, spent ? "BackoffLimitExceeded" : step->reason, step->message);
+}
+
+/* The dispatcher has the cache, or gets it once the engine has made its place. */
+static bool attach(const struct cw_sight *s, struct cw_decision *plan)
+{
+    bool there = s->cache && !s->cache->leaving;
+    if (there && strcmp(s->cache->url, s->place_answer->url) != 0)
+        add(plan, "EngineReady", false, "PlaceChanged",
+            "spec.cacheEngine: what it names has changed, and a cache cannot move: set it back, or "
+            "make another CacheBackend");
+    else if (there && s->cache->why[0] != '\0')
+        add(plan, "EngineReady", false, "HealthCheckFailed", s->cache->why);
+    else if (is_attached_right(s))
+        add(plan, "EngineReady", true, "Attached", "");
+    else if (s->another && !s->another->leaving)
+        add(plan, "EngineReady", false, "NameTaken",
+            "the dispatcher has another cache of this name: cachew cache describe shows it");
+    else if (!there && s->prepare.state != CW_STEP_DONE)
+        plan->todo |= is_due(s, plan, &s->prepare) ? CW_DO_PREPARE : 0;
+    else
+        plan->todo |= is_due(s, plan, &s->attach) ? CW_DO_ATTACH : 0;
+    if (plan->conditions_n == 2)
+        return plan->conditions[1].status == CW_TRUE;
+    if (s->prepare.state == CW_STEP_RETRY || s->prepare.state == CW_STEP_REFUSED)
+        add_failed_step(plan, &s->prepare);
+    else if (s->attach.state == CW_STEP_RETRY || s->attach.state == CW_STEP_REFUSED)
+        add_failed_step(plan, &s->attach);
+    else
+        add(plan, "EngineReady", false, "Creating", "the engine is at work");
+    return false;
+}
+
+static bool make_engine_ready(const struct cw_sight *s, struct cw_decision *plan)
+{
+    if (!has_store(s)) {
+        add(plan, "EngineReady", true, "NothingToMake", "");
+        return true;
+    }
+    if (s->dispatcher_away) {
+        add(plan, "EngineReady", false, "DispatcherUnreachable", s->dispatcher_why);
+        return false;
+    }
+    return attach(s, plan);
+}
+
+/* ---- Prefetched ---- */
+
+static bool is_complete(const struct cw_sight *s)
+{
+    return cw_str_eq(cw_kube_text(&s->b->status, "prefetch.phase"), "Complete") ||
+           s->prefetch.state == CW_STEP_DONE;
+}
+
+/* Returns whether so much is cached that the job may begin. What has been ready stays so, since a
+ * controller that starts anew does not know how far another one came. */
+static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
+{
+    char text[64];
+    if (!s->b->prefetch || s->b->sources_n == 0)
+        return true;
+    bool was_ready = cw_status_is_true(&s->b->status, "Ready");
+    if (is_complete(s)) {
+        add(plan, "Prefetched", true, "Complete", "");
+        return true;
+    }
+    if (is_due(s, plan, &s->prefetch))
+        plan->todo |= CW_DO_PREFETCH;
+    if (s->prefetch.state == CW_STEP_RETRY || s->prefetch.state == CW_STEP_REFUSED)
+        add(plan, "Prefetched", false, s->prefetch.reason, s->prefetch.message);
+    else {
+        snprintf(text, sizeof(text), "the job may begin at %" PRId64 " %%", s->b->ready_percent);
+        add(plan, "Prefetched", false, "PrefetchRunning", text);
+    }
+    return was_ready || s->prefetch_percent >= s->b->ready_percent || s->b->ready_percent == 0;
+}
+
+/* ---- ConfigMap ---- */
+
+static bool has_map(const struct cw_sight *s, struct cw_decision *plan)
+{
+    if (s->map == CW_MAP_NONE || s->map == CW_MAP_WRONG)
+        plan->todo |= CW_DO_WRITE_MAP;
+    return s->map == CW_MAP_RIGHT;
+}
+
+/* ---- the job ---- */
+
+/* Why a job that waits is left alone; NULL: it is not. */
+static const char *why_not(const struct cw_sight *s, const char **ret_text)
+{
+    const struct cw_job_facts *job = s->job;
+    if (job->is_owned) {
+        *ret_text = "the job is made by another object, whose controller decides when it begins";
+        return "HasOwner";
+    }
+    if (job->managed_by[0] != '\0') {
+        *ret_text =
+            "spec.managedBy of the job names another controller, which decides when it begins";
+        return "ManagedByOther";
+    }
+    if (job->is_queued) {
+        *ret_text = "the job is in a queue of Kueue, which decides when it begins";
+        return "UnderKueue";
+    }
+    return NULL;
+}
+
+static void release_job(const struct cw_sight *s, struct cw_decision *plan, bool is_ready)
+{
+    const char *text = "", *why;
+    plan->released_job = cw_kube_text(&s->b->status, "releasedJob");
+    if (!s->b->job_name)
+        return;
+    if (!s->job) {
+        add(plan, "JobReleased", false, "JobNotFound",
+            "spec.jobRef: there is no such job with the label " CW_BACKEND_LABEL "=true");
+        return;
+    }
+    if (strcmp(s->job->wants, s->b->name) != 0) {
+        add(plan, "JobReleased", false, "NotNamed",
+            "the job does not name this CacheBackend in its annotation " CW_BACKEND_ANNOTATION);
+        return;
+    }
+    plan->job_is_user = !s->job->finished;
+    bool once = cw_str_eq(plan->released_job, s->job->uid);
+    if (s->job->finished || !s->job->suspended || once) {
+        plan->released_job = s->job->uid;
+        add(plan, "JobReleased", true, s->job->finished ? "Finished" : "Released", "");
+    } else if ((why = why_not(s, &text)) != NULL) {
+        add(plan, "JobReleased", false, why, text);
+    } else {
+        plan->todo |= is_ready ? CW_DO_RELEASE_JOB : 0;
+        add(plan, "JobReleased", false, "CacheNotReady", "the job waits for the cache");
+    }
+}
+
+/* ---- users and expiry ---- */
+
+static bool is_used(const struct cw_sight *s, const struct cw_decision *plan)
+{
+    return plan->job_is_user || (s->cache && s->cache->users_n > 0);
+}
+
+/* When it was used last, as far as anybody knows: the dispatcher, the status, the job, and the moment
+ * at which the last user is seen to be gone. */
+static int64_t last_use(const struct cw_sight *s)
+{
+    int64_t last =
+        CW_MAX(cw_status_time(&s->b->status, "lastUsedTime"), s->cache ? s->cache->used_ms : 0);
+    int64_t used_num = 0;
+    (void)cw_kube_i64(&s->b->status, "usedNum", &used_num);
+    if (s->job && s->job->finished && strcmp(s->job->wants, s->b->name) == 0)
+        last = CW_MAX(last, s->job->finished_ms);
+    if (used_num > 0 && last == 0)
+        last = s->now_ms;
+    return last;
+}
+
+static void expire(const struct cw_sight *s, struct cw_decision *plan)
+{
+    if (is_used(s, plan))
+        return;
+    plan->last_used_ms = last_use(s);
+    if (s->b->idle_ms < 0)
+        return;
+    int64_t ready_ms = cw_status_since(&s->b->status, "Ready");
+    int64_t since_ms = CW_MAX(plan->last_used_ms, ready_ms == 0 ? s->now_ms : ready_ms);
+    plan->expire_ms = since_ms + s->b->idle_ms;
+    if (plan->expire_ms > s->now_ms)
+        again_at(plan, plan->expire_ms);
+    else
+        plan->todo |= has_store(s) ? CW_DO_CLOSE : CW_DO_DELETE;
+}
+
+/* ---- words ---- */
+
+static bool was_ready(const struct cw_sight *s)
+{
+    const char *word = cw_kube_text(&s->b->status, "cacheStatus");
+    return cw_status_is_true(&s->b->status, "Ready") || cw_str_eq(word, "Degraded");
+}
+
+static void say_ready(const struct cw_sight *s, struct cw_decision *plan, bool engine, bool map,
+                      bool cached)
+{
+    bool is_ready = engine && map && cached;
+    const char *reason = !engine ? "EngineNotReady" : !map ? "ConfigMapMissing" : "PrefetchRunning";
+    if (engine && s->map == CW_MAP_TAKEN)
+        add(plan, "Ready", false, "ConfigMapTaken",
+            "there is a ConfigMap of this name that is not the controller's");
+    else
+        add(plan, "Ready", is_ready, is_ready ? "CacheReady" : reason, "");
+    if (!is_ready)
+        plan->word = is_final(&s->prepare) || is_final(&s->attach) ? "CacheFailed"
+                     : was_ready(s)                                ? "Degraded"
+                                                                   : "CacheCreating";
+    else
+        plan->word = plan->expire_ms > 0 ? "Idle" : "CacheReady";
+}
+
+/* ---- going ---- */
+
+static void wait_to_go(struct cw_decision *plan, const char *reason, const char *message)
+{
+    add(plan, "Ready", false, reason, message);
+}
+
+/* Whether nothing of the cache is left in the dispatcher. */
+static bool is_detached(const struct cw_sight *s, struct cw_decision *plan)
+{
+    char text[96];
+    if (!s->cache)
+        return true;
+    if (s->cache->leaving) {
+        snprintf(text, sizeof(text), "%" PRIu64 " files are being deleted", s->cache->files_left);
+        wait_to_go(plan, "DeletingFiles", s->cache->why[0] != '\0' ? s->cache->why : text);
+        return false;
+    }
+    if (s->engine && is_due(s, plan, &s->owns))
+        plan->todo |= CW_DO_OWNS;
+    bool known = !s->engine || s->owns.state == CW_STEP_DONE || s->owns.state == CW_STEP_REFUSED;
+    if (known && is_due(s, plan, &s->detach))
+        plan->todo |= CW_DO_DETACH;
+    plan->detach_keeps = s->b->keep || s->owns.state != CW_STEP_DONE;
+    wait_to_go(plan, "Releasing", known ? s->detach.message : s->owns.message);
+    return false;
+}
+
+/* Returns whether the bytes are released, or may stay. */
+static bool release(const struct cw_sight *s, struct cw_decision *plan)
+{
+    bool made = s->engine && s->place == CACHEW_ENGINE_READY && has_store(s);
+    if (!made && !s->cache)
+        return true;
+    if (s->prepare.state == CW_STEP_RUNS) {
+        wait_to_go(plan, "Releasing", "the engine is still at work");
+        return false;
+    }
+    if (s->dispatcher_away || !s->dispatcher_known) {
+        wait_to_go(plan, "DispatcherUnreachable",
+                   "the dispatcher has to delete the files; if it is gone for good, the "
+                   "annotation " CW_BACKEND_FORCE "=true lets this object go, and the files stay");
+        return false;
+    }
+    if (!is_detached(s, plan))
+        return false;
+    if (!s->engine || s->b->keep || s->erase.state == CW_STEP_DONE ||
+        s->erase.state == CW_STEP_REFUSED)
+        return true;
+    if (is_due(s, plan, &s->erase))
+        plan->todo |= CW_DO_ERASE;
+    wait_to_go(plan, "Releasing", s->erase.message);
+    return false;
+}
+
+static void go(const struct cw_sight *s, struct cw_decision *plan)
+{
+    if (!s->b->has_finalizer)
+        return;
+    plan->word = "Terminating";
+    plan->released_job = cw_kube_text(&s->b->status, "releasedJob");
+    if (!release(s, plan) && s->b->force) {
+        plan->forced = true;
+        plan->todo = 0;
+    } else if (plan->conditions_n > 0) {
+        return;
+    }
+    if (plan->conditions_n == 0)
+        wait_to_go(plan, "Releasing", "");
+    if (s->map == CW_MAP_RIGHT || s->map == CW_MAP_WRONG)
+        plan->todo |= CW_DO_DELETE_MAP;
+    else
+        plan->todo |= CW_DO_DROP_FINALIZER;
+}
+
+/* ---- all ---- */
+
+static void live(const struct cw_sight *s, struct cw_decision *plan)
+{
+    if (!accept(s, plan)) {
+        add(plan, "Ready", false, "NotAccepted", "");
+        plan->word = "CacheFailed";
+        return;
+    }
+    if (!s->b->has_finalizer) {
+        plan->todo |= CW_DO_ADD_FINALIZER;
+        return;
+    }
+    if (s->b->suspend) {
+        add(plan, "Ready", false, "Suspended", "spec.suspend is true");
+        plan->word = "Pending";
+        return;
+    }
+    bool engine = make_engine_ready(s, plan);
+    bool cached = engine && prefetch(s, plan);
+    bool map = engine && has_map(s, plan);
+    release_job(s, plan, engine && cached && map);
+    if (engine && cached && map)
+        expire(s, plan);
+    say_ready(s, plan, engine, map, cached);
+}
+
+void cw_decide(const struct cw_sight *sight, struct cw_decision *ret_plan)
+{
+    *ret_plan = (struct cw_decision){.word = ""};
+    /* Before the dispatcher has answered once, or while it is away for a moment, nobody knows. */
+    bool asks = sight->engine && sight->place == CACHEW_ENGINE_READY && has_store(sight);
+    if (asks && !sight->dispatcher_known && !sight->dispatcher_away && sight->b->problem[0] == '\0')
+        return;
+    if (sight->b->deleting)
+        go(sight, ret_plan);
+    else
+        live(sight, ret_plan);
+}

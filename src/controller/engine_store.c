@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The marker file of a cache's store. Two CacheBackends may name one directory, so what is deleted is
+ * known by the uid that lies in it, and not by its path alone. */
+#include "controller/engine_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cache/store/store.h"
+#include "controller/engine_options.h"
+
+#define UID_MAX 128
+
+/* A failure of the store, which may end. */
+static int trouble(struct cachew_engine_answer *answer, const struct cw_err *err)
+{
+    const char *reason = err->code == CW_E_UNAVAILABLE || err->code == CW_E_TIMEOUT
+                             ? "PeerUnreachable"
+                         : err->code == CW_E_NOT_FOUND ? "VolumeNotFound"
+                         : err->code == CW_E_DENIED    ? "NotAllowed"
+                                                       : "StoreFailed";
+    return cw_engine_say(answer, CACHEW_ENGINE_RETRY, reason, "%.500s", err->msg);
+}
+
+/* Reads the marker: 0, with "" if there is none. */
+static int read_marker(struct cw_store *store, char ret_uid[UID_MAX], struct cw_err *err)
+{
+    struct cw_store_file *file = NULL;
+    uint64_t bytes = 0;
+    ret_uid[0] = '\0';
+    int rc = cw_store_file_open(store, CW_ENGINE_MARKER, &file, &bytes, err);
+    if (rc == CW_E_NOT_FOUND)
+        return 0;
+    if (rc != 0)
+        return rc;
+    size_t n = (size_t)CW_MIN(bytes, UID_MAX - 1);
+    rc = cw_store_file_read(file, 0, ret_uid, n, err);
+    ret_uid[rc == 0 ? n : 0] = '\0';
+    ret_uid[strcspn(ret_uid, "\n")] = '\0';
+    cw_store_file_close(file);
+    return rc;
+}
+
+static int write_marker(struct cw_store *store, const char *uid, struct cw_err *err)
+{
+    cw_autofree char *text = cw_mem_printf("%s\n", uid);
+    const struct iovec part = {text, strlen(text)};
+    return cw_store_put(store, CW_ENGINE_MARKER, &part, 1, err);
+}
+
+static int is_anothers(const struct cachew_engine_request *request, const char *uid,
+                       struct cachew_engine_answer *answer)
+{
+    return cw_engine_say(answer, CACHEW_ENGINE_REFUSED, "NotOurs",
+                         "%.300s: its file " CW_ENGINE_MARKER " %s%.100s: nothing there is touched",
+                         request->url,
+                         uid[0] ? "names another CacheBackend, of uid " : "is not there", uid);
+}
+
+int cw_engine_store_prepare(const struct cachew_engine_request *request,
+                            struct cachew_engine_answer *answer)
+{
+    struct cw_store *store = NULL;
+    struct cw_err err = {0};
+    char uid[UID_MAX];
+    int rc = cw_store_open(request->url, &store, &err);
+    if (rc == 0)
+        rc = read_marker(store, uid, &err);
+    if (rc == 0 && uid[0] == '\0' && (rc = write_marker(store, request->uid, &err)) == 0)
+        snprintf(uid, sizeof(uid), "%s", request->uid);
+    cw_store_close(store);
+    if (rc != 0)
+        return trouble(answer, &err);
+    return strcmp(uid, request->uid) == 0 ? CACHEW_ENGINE_READY : is_anothers(request, uid, answer);
+}
+
+int cw_engine_store_owns(const struct cachew_engine_request *request,
+                         struct cachew_engine_answer *answer)
+{
+    struct cw_store *store = NULL;
+    struct cw_err err = {0};
+    char uid[UID_MAX];
+    int rc = cw_store_open(request->url, &store, &err);
+    if (rc == 0)
+        rc = read_marker(store, uid, &err);
+    cw_store_close(store);
+    if (rc != 0)
+        return trouble(answer, &err);
+    return strcmp(uid, request->uid) == 0 ? CACHEW_ENGINE_READY : is_anothers(request, uid, answer);
+}
+
+int cw_engine_store_erase(const struct cachew_engine_request *request,
+                          struct cachew_engine_answer *answer)
+{
+    struct cw_store *store = NULL;
+    struct cw_err err = {0};
+    char uid[UID_MAX];
+    int rc = cw_store_open(request->url, &store, &err);
+    if (rc == 0)
+        rc = read_marker(store, uid, &err);
+    if (rc == 0 && strcmp(uid, request->uid) == 0)
+        rc = cw_store_remove(store, CW_ENGINE_MARKER, &err);
+    cw_store_close(store);
+    return rc == 0 ? CACHEW_ENGINE_READY : trouble(answer, &err);
+}

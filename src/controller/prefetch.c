@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Children `cachew cache warm`. What was loaded stays when one dies, so another one goes on from there. */
+#include "controller/prefetch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/field.h"
+#include "kube/watch_lines.h"
+#include "loop/child.h"
+
+#define END_MS 10000
+#define LINE_MAX_BYTES 65536
+#define ARGS_MAX 8192
+
+struct cw_prefetch {
+    struct cw_ref *ref;
+    struct cw_child child;
+    struct cw_poll *poll;
+    struct cw_kube_lines lines;
+    struct cw_prefetch *prev, *next;
+};
+
+/* ---- what is warmed ---- */
+
+struct words {
+    const char *v[ARGS_MAX + 16];
+    char *owned[ARGS_MAX];
+    size_t n, owned_n;
+};
+
+static void add_owned(struct words *words, char *text)
+{
+    if (words->owned_n == ARGS_MAX) {
+        cw_mem_free(text);
+        return;
+    }
+    words->owned[words->owned_n++] = text;
+    words->v[words->n++] = text;
+}
+
+/* "file:///data" and "local:///data" are /data. */
+static const char *path_of(const char *location)
+{
+    const char *scheme = strstr(location, "://");
+    return scheme ? scheme + 3 : location;
+}
+
+/* A folder is all files in it. A pattern, and a file that is seen here, is itself. */
+static void add_location(struct words *words, const char *path)
+{
+    struct stat status;
+    bool is_file = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    if (is_file || strpbrk(path, "*?["))
+        add_owned(words, cw_mem_strdup(path));
+    else
+        add_owned(words, cw_mem_printf("%s/**/*", path));
+}
+
+static void add_sources(const struct cw_cachebackend *b, struct words *words)
+{
+    size_t paths_n = 0;
+    const struct cw_value *paths = cw_kube_list(&b->spec, "prefetch.paths", &paths_n);
+    for (size_t i = 0; i < b->sources_n; i++) {
+        const char *location = cw_kube_text(&b->sources[i], "location");
+        for (size_t k = 0; location && k < paths_n; k++)
+            if (paths[k].type == CW_VALUE_STR)
+                add_owned(words, cw_mem_printf("%s/%s", path_of(location), paths[k].s));
+        if (location && paths_n == 0)
+            add_location(words, path_of(location));
+    }
+}
+
+/* ---- a child ---- */
+
+static void free_run(struct cw_prefetch *run)
+{
+    cw_poll_free(run->poll);
+    cw_kube_lines_fini(&run->lines);
+    if (run->prev)
+        run->prev->next = run->next;
+    else
+        run->ref->c->prefetches = run->next;
+    if (run->next)
+        run->next->prev = run->prev;
+}
+
+static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
+{
+    const struct cw_prefetch *run = arg;
+    struct cw_item *item = cw_item_find(run->ref->c, run->ref->key);
+    struct cw_value value = {0};
+    int64_t bytes = 0, total = 0;
+    (void)err;
+    if (!item || strcmp(item->b->uid, run->ref->uid) != 0 ||
+        cw_value_parse(line, n, "cachew cache warm", &value, NULL) != 0)
+        return 0;
+    if ((cw_kube_i64(&value, "progress.bytes", &bytes) &&
+         cw_kube_i64(&value, "progress.total", &total)) ||
+        (cw_kube_i64(&value, "cached_bytes", &bytes) &&
+         cw_kube_i64(&value, "source_bytes", &total)))
+        item->prefetch_percent = total > 0 ? (int64_t)(100 * (double)bytes / (double)total) : 100;
+    cw_value_fini(&value);
+    cw_item_touch(item);
+    return 0;
+}
+
+static void end(struct cw_prefetch *run)
+{
+    int status = cw_child_stop(&run->child, END_MS);
+    free_run(run);
+    struct cw_item *item = cw_item_end(run->ref);
+    cw_mem_free(run);
+    if (!item)
+        return;
+    if (status == 0) {
+        cw_step_set(&item->prefetch, CW_STEP_DONE);
+        item->prefetch_percent = 100;
+    } else {
+        cw_step_retry(&item->prefetch, "PrefetchFailed",
+                      "cachew cache warm has failed: the controller's log says why");
+    }
+    cw_item_touch(item);
+}
+
+static void on_output(void *arg)
+{
+    struct cw_prefetch *run = arg;
+    char bytes[4096];
+    ssize_t n = read(run->child.stdout_fd, bytes, sizeof(bytes));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0 || cw_kube_lines_add(&run->lines, bytes, (size_t)n, on_line, run, NULL) != 0)
+        end(run);
+}
+
+static int start(struct cw_item *item, struct cw_prefetch *run, struct cw_err *err)
+{
+    const struct cw_controller_options *o = &item->c->options;
+    cw_autofree char *name = cw_cachebackend_cache_name(item->b);
+    struct words *words = CW_NEW(struct words);
+    char program[4096];
+    int rc = cw_child_find("cachew", program, sizeof(program), err);
+    const char *const head[] = {
+        program,        "cache",       "warm",    "--json",
+        "--dispatcher", o->dispatcher, "--cache", item->place_answer.url[0] != '\0' ? name : ""};
+    for (size_t i = 0; i < CW_ARRAY_LEN(head); i++)
+        words->v[words->n++] = head[i];
+    if (o->token_file) {
+        words->v[words->n++] = "--token-file";
+        words->v[words->n++] = o->token_file;
+    }
+    words->v[words->n++] = "--";
+    add_sources(item->b, words);
+    if (rc == 0)
+        rc = cw_child_start(&run->child, words->v, NULL, 0, err);
+    for (size_t i = 0; i < words->owned_n; i++)
+        cw_mem_free(words->owned[i]);
+    cw_mem_free(words);
+    return rc;
+}
+
+void cw_prefetch_begin(struct cw_item *item)
+{
+    struct cw_controller *c = item->c;
+    struct cw_prefetch *run = CW_NEW(struct cw_prefetch);
+    struct cw_err err = {0};
+    int rc = start(item, run, &err);
+    if (rc == 0) {
+        run->poll = cw_poll_new(c->loop, run->child.stdout_fd, on_output, run, &err);
+        if (!run->poll)
+            (void)cw_child_stop(&run->child, 0);
+    }
+    if (rc != 0 || !run->poll) {
+        cw_step_retry(&item->prefetch, "PrefetchFailed", err.msg);
+        cw_mem_free(run);
+        cw_item_touch(item);
+        return;
+    }
+    item->prefetch.state = CW_STEP_RUNS;
+    run->lines.max = LINE_MAX_BYTES;
+    run->ref = cw_item_begin(item, CW_DO_PREFETCH);
+    run->next = c->prefetches;
+    if (c->prefetches)
+        c->prefetches->prev = run;
+    c->prefetches = run;
+    cw_log_info(CW_CONTROLLER, "cachebackend %s/%s: its data sources are warmed",
+                item->b->name_space, item->b->name);
+}
+
+void cw_prefetch_stop_all(struct cw_controller *c)
+{
+    for (struct cw_prefetch *run; (run = c->prefetches) != NULL;) {
+        cw_child_kill(&run->child, 15);
+        (void)cw_child_stop(&run->child, END_MS);
+        free_run(run);
+        (void)cw_item_end(run->ref);
+        cw_mem_free(run);
+    }
+}

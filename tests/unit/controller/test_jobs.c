@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading jobs and pods, right and wrong ones. */
+#include "controller/jobs.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "support/cm.h"
+
+static struct cw_value parse(const char *text)
+{
+    struct cw_value value = {0};
+    struct cw_err err = {0};
+    if (cw_value_parse(text, strlen(text), "test", &value, &err) != 0)
+        fail_msg("%s", err.msg);
+    return value;
+}
+
+static struct cw_job_facts *read_job(const char *kind, const char *text)
+{
+    struct cw_value value = parse(text);
+    struct cw_job_facts *job = cw_job_facts_read(cw_job_kind_find(kind), &value);
+    cw_value_fini(&value);
+    return job;
+}
+
+static void a_job_that_waits(void **state)
+{
+    struct cw_job_facts *job = read_job(
+        "Job",
+        "{\"metadata\":{\"namespace\":\"n\",\"name\":\"j\",\"uid\":\"u\",\"resourceVersion\":"
+        "\"5\",\"annotations\":{\"cachew.dev/cache-backend\":\"c\"}},\"spec\":{\"suspend\":"
+        "true,\"managedBy\":\"kubernetes.io/job-controller\"}}");
+    (void)state;
+    assert_string_equal(job->wants, "c");
+    assert_string_equal(job->managed_by, "");
+    assert_true(job->suspended && !job->finished && !job->is_queued && !job->is_owned);
+    cw_job_facts_free(job);
+}
+
+static void a_job_of_others(void **state)
+{
+    struct cw_job_facts *job = read_job(
+        "JobSet", "{\"metadata\":{\"name\":\"j\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"},"
+                  "\"ownerReferences\":[{\"controller\":true}]},\"spec\":{\"managedBy\":\"x/y\"}}");
+    (void)state;
+    assert_string_equal(job->wants, "");
+    assert_string_equal(job->managed_by, "x/y");
+    assert_true(!job->suspended && job->is_queued && job->is_owned);
+    cw_job_facts_free(job);
+}
+
+static void a_job_that_has_ended(void **state)
+{
+    static const char *const jobs[] = {
+        "{\"metadata\":{\"name\":\"j\"},\"status\":{\"conditions\":[{\"type\":\"Suspended\","
+        "\"status\":\"False\"},{\"type\":\"Failed\",\"status\":\"True\",\"lastTransitionTime\":"
+        "\"1970-01-01T00:00:01Z\"}]}}",
+        "{\"metadata\":{\"name\":\"j\"},\"status\":{\"jobDeploymentStatus\":\"Complete\"}}"};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(jobs); i++) {
+        struct cw_job_facts *job = read_job("RayJob", jobs[i]);
+        assert_true(job->finished);
+        assert_int_equal(job->finished_ms, i == 0 ? 1000 : 0);
+        cw_job_facts_free(job);
+    }
+}
+
+static void what_is_no_job(void **state)
+{
+    (void)state;
+    assert_null(read_job("Job", "[]"));
+    assert_null(read_job("Job", "{\"metadata\":{\"name\":7}}"));
+    assert_null(cw_job_kind_find("Pod"));
+    struct cw_job_facts *job = read_job(
+        "Job", "{\"metadata\":{\"name\":\"j\",\"annotations\":[],\"labels\":7,\"ownerReferences\":"
+               "{}},\"spec\":{\"suspend\":\"yes\"},\"status\":{\"conditions\":[7,{}]}}");
+    assert_true(!job->suspended && !job->finished && !job->is_owned);
+    cw_job_facts_free(job);
+}
+
+static void pods(void **state)
+{
+    struct cw_value value =
+        parse("{\"metadata\":{\"namespace\":\"n\",\"name\":\"p\",\"annotations\":{\"cachew.dev/"
+              "cache-backend\":\"c\"}},\"spec\":{\"schedulingGates\":[{\"name\":\"a\"},{\"name\":"
+              "\"cachew.dev/cache\"},{\"name\":\"b\"}]}}");
+    struct cw_pod_facts *pod = cw_pod_facts_read(&value);
+    (void)state;
+    assert_true(pod->gated);
+    assert_string_equal(pod->other_gates, "[{\"name\":\"a\"},{\"name\":\"b\"}]");
+    cw_pod_facts_free(pod);
+    cw_value_fini(&value);
+    value =
+        parse("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"schedulingGates\":[{\"name\":\"a\"}]}}");
+    pod = cw_pod_facts_read(&value);
+    assert_false(pod->gated);
+    cw_pod_facts_free(pod);
+    cw_value_fini(&value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_that_waits),
+        cmocka_unit_test(a_job_of_others),
+        cmocka_unit_test(a_job_that_has_ended),
+        cmocka_unit_test(what_is_no_job),
+        cmocka_unit_test(pods),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
