@@ -37,14 +37,17 @@
 #define WINDOWS_FIRST_LARGE 4
 #define WINDOWS_MOST 12 /* the most windows that are averaged before a move */
 #define WINDOWS_WRONG 6 /* the same with a number that is wrong, after the first move */
-#define WINDOWS_BEND 8  /* each trial that shows how a curve bends */
-#define AGE_BEND 19     /* but the number that follows needs some, too */
+#define WINDOWS_BEND 8  /* of a few workers that may show how a curve bends */
+#define AGE_BEND 29     /* many workers show it until then, since the right number tells little */
+#define HOPELESS_S 12.0 /* so long is waited with a number if a smaller one gives much more, */
+#define HOPELESS_LESS 3 /* at least so many times as much */
 #define WINDOWS_SAVE 6  /* number of windows before one tries to do with fewer */
 #define AGE_TRIAL 20    /* no trial begins later, since its end might be missed */
 #define MOVES_MOST 4
 /* ---- probabilities ---- */
 #define SURE 0.98
 #define SURE_SAVE 0.99
+#define SURE_BEND 0.995 /* where it is to be known how a curve bends */
 #define LIKELY 0.5      /* a number that is right with this probability is measured to the end */
 #define BETTER_BY 0.01  /* by how much more probable another number must be */
 #define FAR_BETTER 0.65 /* the same while it rests */
@@ -76,7 +79,8 @@ struct look { /* the input and the results of one decision */
     /* the number that is right with the highest probability, and that of the present number */
     double best, best_right, here_right;
     struct cw_str *reason;
-    bool trial; /* the target is a trial, and not the number that is meant to stay */
+    bool trial;    /* the target is a trial, and not the number that is meant to stay */
+    bool hopeless; /* the last window alone shows that the present number is no good */
 };
 
 /* ---- choosing the target ---- */
@@ -96,11 +100,27 @@ static double gives(const struct look *l, double n)
     return cw_scale_fit_gives(likely(l), n);
 }
 
-/* Whether too many workers may give less, and the present number is to show how the curve bends. */
+/* Whether too many workers may give less, and the present number is to show how the curve bends.
+ * The time that is left belongs to the numbers far above and far below the right one: there it
+ * shows. */
 static bool shows_bend(const struct look *l)
 {
-    return l->s->moves >= 1 && l->s->age < AGE_BEND && l->best_right < SURE &&
-           cw_scale_bends(&l->view) > LIKELY;
+    double windows = l->now.windows, left = AGE_BEND - (l->s->age - windows);
+    if (l->s->moves < 1 || l->best_right >= SURE_BEND || cw_scale_bends(&l->view) <= LIKELY)
+        return false;
+    if (!cw_scale_shows_bend(l->now.workers, l->best, l->most))
+        return l->best < FEW && windows < fmin(WINDOWS_BEND, left);
+    return windows < (cw_scale_trial_of_bend(l->s, l->best, l->most) > 0 ? left / 2 : left);
+}
+
+/* Whether the trainer has waited for so long with the present number, and fewer workers should give
+ * so much more, that nothing is gained by staying. Where too many workers give nearly nothing, a
+ * window takes minutes. */
+static bool is_hopeless(const struct look *l, double to)
+{
+    double seconds = l->now.windows * l->s->history[l->s->history_n - 1].seconds;
+    return to < l->now.workers && seconds >= HOPELESS_S &&
+           ((l->hopeless && l->trial) || gives(l, to) > HOPELESS_LESS * l->now.given);
 }
 
 /* Whether the present number was measured long enough for a move. A few windows are enough for a
@@ -109,6 +129,8 @@ static bool is_measured(const struct look *l, double to)
 {
     double windows = l->now.windows, left = CW_SCALE_AGE_FREE - 1 - (l->s->age - windows);
     bool large = l->best >= LARGE, wrong = l->s->moves > 1 && l->here_right < 1 - SURE;
+    if (is_hopeless(l, to))
+        return true;
     if (to == l->now.workers && l->here_right >= SURE)
         return windows >= (to > 1 && to <= FEW ? WINDOWS_SAVE : WINDOWS_LEAST);
     if (l->s->moves < 1 && to >= l->now.workers)
@@ -117,7 +139,7 @@ static bool is_measured(const struct look *l, double to)
         return false;
     if (to < l->now.workers && l->now.wait <= l->stall && windows < WINDOWS_SAVE)
         return false; /* nobody waits for it */
-    if (windows < WINDOWS_BEND && shows_bend(l))
+    if (shows_bend(l))
         return false;
     if (l->trial || windows >= fmin(wrong ? WINDOWS_WRONG : WINDOWS_MOST, left))
         return true;
@@ -176,7 +198,7 @@ static double fewer_do(const struct look *l)
 /* Returns the next number: early, one whose trial tells most; late, the most probable one. */
 static double next_target(struct look *l, bool early)
 {
-    bool bends = l->best_right < SURE && cw_scale_bends(&l->view) > LIKELY;
+    bool bends = l->best_right < SURE_BEND && cw_scale_bends(&l->view) > LIKELY;
     double n = l->now.workers,
            bend = early && bends ? cw_scale_trial_of_bend(l->s, l->best, l->most) : 0;
     if (bend > 0) {
@@ -208,9 +230,11 @@ static double target_of(struct look *l)
     return next_target(l, early);
 }
 
+/* The last move is later where it is in doubt how the curve bends, since nothing follows. */
 static bool may_move(const struct look *l)
 {
-    return l->s->moves < MOVES_MOST && l->s->age <= CW_SCALE_AGE_FREE;
+    bool late = l->s->age <= AGE_BEND + 1 && cw_scale_bends(&l->view) > LIKELY;
+    return l->s->moves < MOVES_MOST && (l->s->age <= CW_SCALE_AGE_FREE || late);
 }
 
 static void explain(const struct look *l, double to)
@@ -334,13 +358,17 @@ static void forget_others(struct look *l)
     look_at(l);
 }
 
-/* Whether what was measured while it rested leaves hardly a doubt that another number is right. The
- * level of the present number stays what it was when it settled: should something have changed
- * already, that is what it was before. */
+/* Whether what was measured while it rested leaves hardly a doubt that another number is right. If
+ * there was no doubt when it settled, something has changed a little since, and what is measured
+ * now does not fit what was measured then. The level of the present number stays what it was when
+ * it settled: should something have changed already, that is what it was before. */
 static bool is_clearly_wrong(struct look *l)
 {
     const struct cw_scale_state before = *l->s;
     if (fmod(l->s->age, LOOK_EVERY) != 0 || is_priced(l))
+        return false;
+    look_at(l);
+    if (l->here_right >= SURE)
         return false;
     cw_scale_level_keep(l->s, &l->now);
     look_at(l);
@@ -356,8 +384,8 @@ static bool is_time_to_look(const struct look *l)
 {
     double windows = l->now.windows, every = l->s->phase == CW_SCALE_STABLE ? LOOK_EVERY : 2;
     if (windows <= WINDOWS_LEAST_LARGE)
-        return l->s->moves < 1 || windows >= WINDOWS_LEAST;
-    return fmod(windows, every) == 0;
+        return l->s->moves < 1 || l->hopeless || windows >= WINDOWS_LEAST;
+    return fmod(windows, every) == 0 || l->s->age >= AGE_BEND;
 }
 
 static double decide_target(struct look *l)
@@ -416,6 +444,17 @@ static void begin(struct cw_scale_state *s, const struct cw_scale_window *window
     s->remote = cw_scale_or(s->remote, window->remote);
 }
 
+/* Whether it is known what the present number gives. */
+static bool is_known(struct look *l)
+{
+    struct cw_scale_level alone;
+    l->hopeless = cw_scale_level_hopeless(l->s, &alone);
+    if (cw_scale_level_now(l->s, &l->now))
+        return true;
+    l->now = l->hopeless ? alone : l->now;
+    return l->hopeless;
+}
+
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
                   struct cw_scale_state *s, struct cw_scale_decision *decision, struct cw_err *err)
@@ -444,7 +483,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         return 0;
     }
     double target = is_short ? window->remote : s->remote;
-    if (cw_scale_level_now(s, &look.now))
+    if (is_known(&look))
         target = decide_target(&look);
     if (is_short && decision->reason.len == 0)
         cw_str_addf(&decision->reason,

@@ -12,7 +12,9 @@
 #define WINDOWS_STRANGE 4
 #define WINDOWS_UNFOUNDED 8 /* the same where threads waited for nothing that explains it */
 #define HELD 0.05
-#define TWO_AGREE 0.2 /* two windows that differ by more than this part are both not trusted */
+#define TWO_AGREE 0.2   /* two windows that differ by more than this part are both not trusted */
+#define HOPELESS_S 12.0 /* a stumble of the machine is shorter */
+#define HOPELESS_WAIT 0.9
 /* a window with more batches than this ratio to what workers can compute got batches that were
  * ready before */
 #define READY_BEFORE 1.15
@@ -122,6 +124,14 @@ static double windows_needed(const struct cw_scale_level *l)
 bool cw_scale_level_now(const struct cw_scale_state *s, struct cw_scale_level *ret)
 {
     return cw_scale_level_last(s, CW_SCALE_HISTORY, ret);
+}
+
+bool cw_scale_level_hopeless(const struct cw_scale_state *s, struct cw_scale_level *ret)
+{
+    const struct cw_scale_window *w = s->history + s->history_n - 1;
+    *ret = (struct cw_scale_level){.workers = w->remote, .local = w->local};
+    add(ret, w);
+    return w->seconds >= HOPELESS_S && w->wait_share >= HOPELESS_WAIT;
 }
 
 bool cw_scale_level_last(const struct cw_scale_state *s, size_t most, struct cw_scale_level *ret)

@@ -12,7 +12,10 @@
 /* Computes the level of the present number of workers from the last windows of the state. Returns
  * false if fewer than two of them agree. */
 bool cw_scale_level_now(const struct cw_scale_state *state, struct cw_scale_level *ret_level);
-/* Does the same with the last `windows` windows at most. */
+/* Computes the level of the last window alone (there must be one). Returns true if the trainer
+ * waited nearly all of it and it took so long that this is no stumble of the machine. */
+bool cw_scale_level_hopeless(const struct cw_scale_state *state, struct cw_scale_level *ret_level);
+/* Does the same as cw_scale_level_now with the last `windows` windows at most. */
 bool cw_scale_level_last(const struct cw_scale_state *state, size_t windows,
                          struct cw_scale_level *ret_level);
 /* Stores a level. It replaces that of the same number of workers, or the oldest one if there is no

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scaling policies in random worlds (worlds.h): how often they end where they should, and how they
  * get there. docs/experiments.md has the table of what is printed here. With the argument "fresh"
- * the worlds are others each time, or those from the number that follows. */
+ * the worlds are others each time, or those from the number that follows; then as many, and as many
+ * places, as the two next numbers say. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,11 +19,13 @@
 #define FRESH_WORLDS 2500 /* with the argument "fresh": worlds that nobody has run before */
 #define FRESH_PLACES 2500
 #define BAR 0.995
-#define FRESH_FAR_OFF 1
+#define FRESH_FAR_OFF 1 /* so many may be far off, or wasteful, of each 2500 worlds */
+#define FAR_OFF 0.1
 #define QUICK_RIGHT 95
 #define QUICK_AT_ONCE 95
 
 static uint64_t first; /* number of the first world */
+static uint64_t worlds_n = WORLDS, places_n = PLACES;
 static bool is_fresh;
 
 static const char *const names[] = {
@@ -41,9 +44,14 @@ struct score {
     unsigned most;                   /* decisions; 0: 4 */
     unsigned n, right, in_time, few; /* in_time: within 30 windows; few: in no more decisions */
     unsigned wasteful;               /* ends with more than twice the workers that are right */
-    unsigned far_off;                /* an epoch takes 10 % longer than the best, or more */
+    unsigned far_off;                /* an epoch takes longer than the best by FAR_OFF, or more */
     double decisions, windows, slowest;
 };
+
+static bool is_wasteful(const struct world_result *r)
+{
+    return r->workers > 2 * (r->knee + 1);
+}
 
 static void count(struct score *score, const struct world_result *r)
 {
@@ -51,8 +59,8 @@ static void count(struct score *score, const struct world_result *r)
     score->right += r->right;
     score->in_time += r->settled <= 30;
     score->few += r->decisions <= (score->most > 0 ? score->most : 4);
-    score->far_off += r->slower >= 0.1;
-    score->wasteful += r->workers > 2 * (r->knee + 1);
+    score->far_off += r->slower >= FAR_OFF;
+    score->wasteful += is_wasteful(r);
     score->decisions += r->decisions;
     score->windows += r->settled;
     score->slowest = fmax(score->slowest, r->slower);
@@ -63,10 +71,19 @@ static double share(unsigned of, unsigned n)
     return n > 0 ? (double)of / n : 0;
 }
 
+/* One by one, since there should be none. */
+static void tell_far_off(const struct world *w, int half, const struct world_result *r)
+{
+    if (r->slower >= FAR_OFF || is_wasteful(r))
+        printf("  world %" PRIu64 " (%s, half %d) ends with %.0f workers, %.0f are right: an epoch "
+               "is slower by %.1f %%\n",
+               w->seed, names[w->cause], half + 1, r->workers, r->knee, 100 * r->slower);
+}
+
 static struct score run_worlds(const char *policy, struct score causes[WORLD_CAUSES])
 {
     struct score all = {0};
-    for (uint64_t i = 0; i < (is_fresh ? FRESH_WORLDS : WORLDS); i++) {
+    for (uint64_t i = 0; i < worlds_n; i++) {
         struct world world;
         struct world_result half[2];
         world_draw(&world, first + i);
@@ -74,6 +91,7 @@ static struct score run_worlds(const char *policy, struct score causes[WORLD_CAU
         for (int h = 0; h < (world.change == WORLD_SAME ? 1 : 2); h++) {
             count(&all, &half[h]);
             count(&causes[world.cause], &half[h]);
+            tell_far_off(&world, h, &half[h]);
         }
     }
     printf("%s: right %.1f %%, within 30 windows %.1f %%, at most 4 decisions %.1f %%, mean %.2f "
@@ -82,8 +100,9 @@ static struct score run_worlds(const char *policy, struct score causes[WORLD_CAU
            100 * share(all.few, all.n), all.decisions / all.n, all.windows / all.n,
            100 * all.slowest, all.wasteful);
     for (size_t c = 0; c < WORLD_CAUSES; c++)
-        printf("  %-8s right %.1f %% of %u, slowest %.1f %%\n", names[c],
-               100 * share(causes[c].right, causes[c].n), causes[c].n, 100 * causes[c].slowest);
+        printf("  %-8s right %.2f %% of %u, within 30 windows %.2f %%, slowest %.1f %%\n", names[c],
+               100 * share(causes[c].right, causes[c].n), causes[c].n,
+               100 * share(causes[c].in_time, causes[c].n), 100 * causes[c].slowest);
     return all;
 }
 
@@ -99,6 +118,13 @@ static void assert_bar(unsigned wrong, unsigned n)
         fail_msg("%u of %u are wrong, %.0f may be", wrong, n, floor(most));
 }
 
+/* None of the fixed list. */
+static void assert_few_far_off(unsigned far_off, uint64_t n)
+{
+    uint64_t most = is_fresh ? FRESH_FAR_OFF * ((n + FRESH_WORLDS - 1) / FRESH_WORLDS) : 0;
+    assert_true(far_off <= most);
+}
+
 /* In at most 4 decisions and 30 windows, none slower than 10 %, whatever the cause is. */
 static void test_auto(void **state)
 {
@@ -112,15 +138,18 @@ static void test_auto(void **state)
             assert_bar(causes[c].n - causes[c].right, causes[c].n);
         else
             assert_true(causes[c].n - causes[c].right <= 1);
-    assert_true(all.far_off <= (is_fresh ? FRESH_FAR_OFF : 0));
-    assert_true(all.wasteful <= (is_fresh ? FRESH_FAR_OFF : 0));
+    assert_few_far_off(all.far_off, worlds_n);
+    assert_few_far_off(all.wasteful, worlds_n);
 }
 
-/* Worlds in which a stumble of the machine, or a trial at the last moment, once led far off. */
+/* Worlds in which a stumble of the machine, a trial at the last moment, or what workers gave before
+ * they became 3 % faster once led far off; and two with so many workers at the start that a window
+ * takes a minute. */
 static void test_auto_is_not_led_off(void **state)
 {
     (void)state;
-    static const uint64_t seeds[] = {20681, 21996, 22234, 22493, 22696};
+    static const uint64_t seeds[] = {20681, 21996,    22234,    22493,
+                                     22696, 20016842, 20021933, 20030360};
     for (size_t i = 0; i < CW_ARRAY_LEN(seeds); i++) {
         struct world world;
         struct world_result half[2];
@@ -146,7 +175,7 @@ static void assert_placed(const struct score *s)
     assert_bar(s->n - s->right, s->n);
     assert_bar(s->n - s->few, s->n);
     assert_bar(s->n - s->in_time, s->n);
-    assert_true(s->far_off <= (is_fresh ? FRESH_FAR_OFF : 0));
+    assert_few_far_off(s->far_off, places_n);
 }
 
 /* In at most 6 decisions and 30 windows, none slower than 10 %, from the start and after a change. */
@@ -156,7 +185,7 @@ static void test_place_auto(void **state)
     struct score all = {.most = 6}, after = all, both = all, changed[WORLD_CHANGES];
     for (size_t c = 0; c < WORLD_CHANGES; c++)
         changed[c] = (struct score){.most = 6};
-    for (uint64_t i = 0; i < (is_fresh ? FRESH_PLACES : PLACES); i++) {
+    for (uint64_t i = 0; i < places_n; i++) {
         struct world world;
         struct world_result half[2];
         world_draw(&world, first + i);
@@ -229,12 +258,24 @@ static void test_quick_start(void **state)
     assert_true(at_once >= QUICK_AT_ONCE);
 }
 
-int main(int argc, char **argv)
+static uint64_t number(int argc, char **argv, int at, uint64_t otherwise)
+{
+    return argc > at ? strtoull(argv[at], NULL, 10) : otherwise;
+}
+
+static void choose_worlds(int argc, char **argv)
 {
     is_fresh = argc > 1 && strcmp(argv[1], "fresh") == 0;
-    if (is_fresh)
-        first =
-            argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000 + (uint64_t)time(NULL) % 1000000000;
+    if (!is_fresh)
+        return;
+    first = number(argc, argv, 2, 1000000 + (uint64_t)time(NULL) % 1000000000);
+    worlds_n = number(argc, argv, 3, FRESH_WORLDS);
+    places_n = number(argc, argv, 4, FRESH_PLACES);
+}
+
+int main(int argc, char **argv)
+{
+    choose_worlds(argc, argv);
     printf("worlds from %" PRIu64 " on\n", first);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto), cmocka_unit_test(test_auto_is_not_led_off),
