@@ -15,8 +15,8 @@ import yaml
 import invariants
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# Options of programs, and programs, that are on their way into this tree. Nothing stays here: an entry that the programs know is an offence.
-AWAITED = {"dispatcher": {"provisioner=kubernetes", "kube-deployment", "lease"}, "controller": {"*"}}
+# Options that are on their way into this tree.
+AWAITED = {"dispatcher": {"provisioner=kubernetes", "kube-deployment", "lease"}}
 # Variables that are no options: which pod this is, and what all programs read.
 PLAIN = {"CACHEW_LOG", "CACHEW_TOKEN_FILE", "CACHEW_POD_NAME", "CACHEW_POD_NAMESPACE", "CACHEW_POD_UID", "CACHEW_NODE_NAME"}
 
@@ -88,7 +88,7 @@ def check_options(m, programs):
         program = m.program(one)
         options, text = programs.of(program)
         awaited = AWAITED.get(program, set())
-        if not options and awaited != {"*"}:
+        if not options:
             yield f"there is no program cachew-{program}"
         prefix = f"CACHEW_{program.upper()}_"
         used = {arg.lstrip("-").split("=")[0] for arg in invariants.container(one).get("args", [])}
@@ -97,17 +97,9 @@ def check_options(m, programs):
                 used.add(variable[len(prefix):].lower().replace("_", "-"))
             elif variable not in PLAIN and not variable.startswith("CACHEW_TLS_") and f"$({variable})" not in str(invariants.container(one)["args"]):
                 yield f"{invariants.name(one)}: no program reads {variable}"
-        yield from (f"{invariants.name(one)}: cachew-{program} has no option --{option}" for option in sorted(used - options) if not awaited & {option, "*"})
+        yield from (f"{invariants.name(one)}: cachew-{program} has no option --{option}" for option in sorted(used - options) if option not in awaited)
         if m.environment(one).get("CACHEW_DISPATCHER_PROVISIONER") == "kubernetes" and "kubernetes" not in text and "provisioner=kubernetes" not in awaited:
             yield f"{invariants.name(one)}: cachew-{program} has no provisioner kubernetes"
-
-
-def check_awaited(programs):
-    for program, names in AWAITED.items():
-        options, text = programs.of(program)
-        for known in sorted(names):
-            if known in options or (known == "*" and options) or ("=" in known and known.split("=")[1] in text):
-                yield f"AWAITED: cachew-{program} has {known} now: take it out of the list"
 
 
 def check(m, programs, rows, components):
@@ -127,7 +119,7 @@ def main():
     args = parser.parse_args()
     flags = {flag for flag in ("dev", "bare") if getattr(args, flag)}
     programs, rows = Programs(args.bin), table((ROOT / "docs/kubernetes.md").read_text())
-    offences = list(check_awaited(programs))
+    offences = []
     for file in args.files or ["/dev/stdin"]:
         m = invariants.Manifests(yaml.load_all(pathlib.Path(file).read_text(), yaml.CSafeLoader), flags)
         offences += [f"{file}: {one}" for one in check(m, programs, rows, args.component)]
