@@ -157,15 +157,11 @@ ROLE_STEPS = [
 STEPS = CHANGES + ROLE_STEPS
 
 
-# Other kinds of jobs, with the components for them.
-def foreign(kind, version, name):
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": TEAM}, "spec": {"suspend": True, "note": "1"}}
-
-
-FOREIGN = [("JobSet", "jobset.x-k8s.io/v1alpha2"), ("TrainJob", "trainer.kubeflow.org/v1alpha1"), ("RayJob", "ray.io/v1")]
-FOREIGN_OBJECTS = [foreign(kind, version, "waiting") for kind, version in FOREIGN]
-FOREIGN_STEPS = [step for kind, version in FOREIGN for step in (
-    (f"a {kind} is let go and changed", "controller", "PATCH", f"/apis/{version}/namespaces/{TEAM}/{kind.lower()}s/waiting", {"spec": {"suspend": False, "note": "2"}}, POLICY),
-    (f"a {kind} is let go", "controller", "PATCH", f"/apis/{version}/namespaces/{TEAM}/{kind.lower()}s/waiting", {"spec": {"suspend": False}}, None),
-    (f"a {kind} is suspended", "controller", "PATCH", f"/apis/{version}/namespaces/{TEAM}/{kind.lower()}s/waiting", {"spec": {"suspend": True}}, POLICY),
-)]
+# Other kinds of jobs, with the components for them: kind, version, and a field with a value and another one.
+FOREIGN = [("JobSet", "jobset.x-k8s.io/v1alpha2", "ttlSecondsAfterFinished", 1, 2), ("TrainJob", "trainer.kubeflow.org/v1alpha1", "labels", {"a": "1"}, {"a": "2"}),
+           ("RayJob", "ray.io/v1", "entrypoint", "a", "b")]
+FOREIGN_OBJECTS = [{"apiVersion": version, "kind": kind, "metadata": {"name": "waiting", "namespace": TEAM}, "spec": {"suspend": True, field: value}}
+                   for kind, version, field, value, _ in FOREIGN]
+FOREIGN_STEPS = [(f"a {kind} {what}", "controller", "PATCH", f"/apis/{version}/namespaces/{TEAM}/{kind.lower()}s/waiting", {"spec": spec}, refused_by)
+                 for kind, version, field, _, other in FOREIGN for what, spec, refused_by in (
+                     ("is let go and changed", {"suspend": False, field: other}, POLICY), ("is let go", {"suspend": False}, None), ("is suspended", {"suspend": True}, POLICY))]

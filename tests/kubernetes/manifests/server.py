@@ -29,7 +29,7 @@ class Server:
     def __init__(self, kubeconfig):
         config = yaml.safe_load(pathlib.Path(kubeconfig).read_text())
         self.admin = Client(config["clusters"][0]["cluster"]["server"], config["users"][0]["user"]["token"], context=insecure_context())
-        self.kinds, self.failures, self.applied, self.seen = {}, [], [], []
+        self.kinds, self.failures, self.applied, self.seen, self.defined = {}, [], [], [], set()
 
     def fail(self, text):
         self.failures.append(text)
@@ -145,7 +145,9 @@ def main():
     server = Server(os.environ["CACHEW_TEST_KUBECONFIG"])
     try:
         for document in (one for file in args.first for one in documents(file)):
-            server.apply(document)
+            if document["metadata"]["name"] not in server.defined:  # a stand-in for what an earlier file has
+                server.defined.add(document["metadata"]["name"])
+                server.apply(document)
         wait_for_definitions(server, args.first)
         for file in args.files + args.dry:
             before = len(server.failures)

@@ -20,6 +20,9 @@ if "$here/render.sh" "$1" "$work" >"$work/log"; then
 else
     tail -1 "$work/log"
 fi
+first=(--first "$root/deploy/kubernetes/crds.yaml")
+for file in "${CACHEW_KUBERNETES_BIN:-$HOME/.cache/cachew/kubernetes/bin}"/definitions/*.yaml "$here/foreign.yaml" "$here/../foreign.yaml"; do
+    [ ! -e "$file" ] || first+=(--first "$file")
+done
 export CACHEW_KUBERNETES_ACCOUNTS="cachew-system:cachew-dispatcher cachew-system:cachew-controller cachew-system:cachew-worker"
-"$here/../with_real.sh" "$here/server.py" --first "$root/deploy/kubernetes/crds.yaml" --first "$here/../foreign.yaml" --first "$here/foreign.yaml" "${dry[@]}" \
-    "$installed"
+"$here/../with_real.sh" "$here/server.py" "${first[@]}" "${dry[@]}" "$installed"
