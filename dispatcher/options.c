@@ -5,6 +5,7 @@
 #include "base/cpulimit.h"
 #include "cache/store/store.h"
 #include "dispatcher/admin/admin.h"
+#include "dispatcher/kubernetes/kubernetes.h"
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
@@ -87,6 +88,11 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     rc = cw_placement_check(o->autoplace, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autoplace");
+    rc = cw_cluster_options_check(o, err);
+    if (rc != 0)
+        return rc;
+    if (o->max_workers == 0)
+        o->max_workers = cw_cpulimit();
     if (o->min_workers > o->max_workers)
         return cw_err_set(err, CW_E_INVALID, "--min-workers %llu is more than --max-workers %llu",
                           (unsigned long long)o->min_workers, (unsigned long long)o->max_workers);
@@ -120,7 +126,6 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .deaths_max = 3,
         .autocache = "auto",
         .autoplace = "auto",
-        .max_workers = cw_cpulimit(),
         .scale_window_ms = 2000,
         .scale_in_ms = 10000,
     };
@@ -172,13 +177,23 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"cache-compress", 0, CW_ARG_STR, &compress, "LEVEL",
          "1 to 19 (zstd), off, or auto: where it helps (default off)", 0, 0},
         {"provisioner", 0, CW_ARG_STR, &provisioner, "NAME",
-         "where workers come from: none (they register themselves), process, or external, which "
-         "only tells how many (default none)",
+         "where workers come from: none (they register themselves), process, kubernetes (pods of "
+         "--kube-deployment), or external, which only tells how many (default none)",
          0, 0},
         {"min-workers", 0, CW_ARG_U64, &o.min_workers, "N",
          "with a provisioner: workers that are always there (default 0)", 0, 1000000},
         {"max-workers", 0, CW_ARG_U64, &o.max_workers, "N",
-         "and at most (default: the CPUs that this process may use)", 1, 1000000},
+         "and at most (default: the CPUs that this process may use; with kubernetes it, or max= of "
+         "each Deployment, must be given)",
+         1, 1000000},
+        {"kube-deployment", 0, CW_ARG_LIST, &o.kube_deployments, "NAME[,max=N][,price=P]",
+         "a Deployment whose pods are workers: at most N pods, P an hour for each; may stand "
+         "several times, cheapest are filled first",
+         0, 0},
+        {"kube-namespace", 0, CW_ARG_STR, &o.kube_namespace, "NAME",
+         "where they are (default: that of the kubeconfig, or of the own pod)", 0, 0},
+        {"kubeconfig", 0, CW_ARG_STR, &o.kubeconfig, "FILE",
+         "where the API server is, and who we are there (default: $KUBECONFIG, or as a pod)", 0, 0},
         {"worker-arg", 0, CW_ARG_LIST, &o.worker_args, "ARG",
          "given to started workers, as in --worker-arg=--threads=2; may stand several times", 0, 0},
         {"autoscale", 0, CW_ARG_STR, &o.autoscale, "POLICY",

@@ -29,7 +29,7 @@ static double share_of(const struct cw_job *job)
 
 static bool fleet_is_at_its_limit(const struct cw_dispatcher *d)
 {
-    return d->provision.kind->fixed || d->provision.wanted >= (double)d->options.max_workers;
+    return d->provision.kind->fixed || d->provision.wanted >= cw_workers_possible(d);
 }
 
 /* Prints which jobs want how many workers, and what they get. Returns the sum of the wishes. */

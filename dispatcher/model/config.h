@@ -39,7 +39,11 @@ struct cw_provisioner {
     /* Says whether the provisioner started the worker, so that the dispatcher may drain it. */
     bool (*owns)(void *state, const struct cw_worker *worker);
     void (*tick)(void *state, int64_t now);
-    void (*attached)(void *state, const struct cw_worker *worker);
+    /* There should be so many workers in all: the provisioner starts and ends them in its own way and
+     * time, so it has no start and no owns. NULL: it is told by start whom to start, and the
+     * dispatcher drains workers that it owns. */
+    void (*aim)(void *state, double workers, int64_t now);
+    void (*attached)(void *state, struct cw_worker *worker);
 };
 
 struct cw_options {
@@ -76,6 +80,10 @@ struct cw_options {
     double worker_price, client_price; /* The prices of one worker and of one client for an hour. */
     const struct cw_provisioner *provisioner;
     uint64_t min_workers, max_workers;
+    /* Of the provisioner of Kubernetes: Deployments (policies/deployments.h), where their API server
+     * is (src/kube/kube_config.h), and their namespace; NULL: that of the configuration. */
+    struct cw_arg_list kube_deployments;
+    const char *kubeconfig, *kube_namespace;
     double max_stall;        /* The fraction of its time that a trainer may wait. */
     int64_t scale_window_ms; /* The length of the shortest demand window. */
     /* The HTTP address of the metrics; NULL if they are not served by HTTP. */

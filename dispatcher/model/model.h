@@ -77,6 +77,11 @@ struct cw_provision { /* The provisioner in use (scaling/provisioner.c). */
     double wanted; /* The number of workers that there should be, within the limits. */
     /* The time since which there are more workers than wanted; 0 if there are not. */
     int64_t surplus_ms;
+    /* There cannot be more workers than `possible`, whatever --max-workers says; only if `limits`. */
+    double possible;
+    bool limits;
+    bool has_price; /* `price` is that of the worker that would come next, for an hour. */
+    double price;
 };
 
 struct cw_counts { /* Counters since this dispatcher was started. */

@@ -7,7 +7,8 @@
 
 bool cw_worker_is_usable(const struct cw_worker *worker)
 {
-    return worker->said_hello && !worker->draining && !worker->retiring && !worker->failed;
+    return worker->said_hello && !worker->draining && !worker->retiring && !worker->leaving &&
+           !worker->failed;
 }
 
 bool cw_worker_serves_any_job(const struct cw_worker *worker)
@@ -96,7 +97,8 @@ double cw_share_slice(const struct cw_share *share)
 double cw_workers_possible(const struct cw_dispatcher *d)
 {
     const struct cw_provision *p = &d->provision;
-    return p->kind->fixed ? (double)d->common_n : (double)d->options.max_workers;
+    double most = p->kind->fixed ? (double)d->common_n : (double)d->options.max_workers;
+    return p->limits ? CW_MIN(most, p->possible) : most;
 }
 
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)

@@ -26,6 +26,8 @@ struct cw_worker {
     bool failed;     /* The dispatcher is ending the worker's stream. */
     bool draining;
     bool retiring; /* The dispatcher has told the worker to drain, because no job needs it. */
+    /* Its pod goes, or is to go: it gets no leases, and may get some again if the pod stays. */
+    bool leaving;
     uint64_t id;
     char *address, *host_id, *version, *only_job;
     char *pod_name, *pod_namespace, *pod_uid, *node_name; /* "": it said none */
@@ -58,6 +60,8 @@ struct cw_worker {
     /* What the worker last reported of the default cache's store; NULL if it has not. */
     Cachew__V1__StoreState *store_state;
     /* ---- scaling ---- */
+    bool has_price; /* `price` is what it costs an hour, and not --worker-price. */
+    double price;
     size_t load_place; /* During an assignment: its place in the heap (scaling/least_loaded.h). */
 };
 

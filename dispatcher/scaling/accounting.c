@@ -20,7 +20,8 @@ void cw_usage_add(struct cw_usage *to, const struct cw_usage *more)
 static void charge_worker(struct cw_worker *worker, double seconds)
 {
     bool local = worker->only_job[0] != '\0';
-    double hour_price = local ? 0 : worker->d->options.worker_price, parts = 0;
+    double price = worker->has_price ? worker->price : worker->d->options.worker_price;
+    double hour_price = local ? 0 : price, parts = 0;
     for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         if (cw_share_is_used(share))
             parts += cw_share_slice(share);

@@ -46,7 +46,7 @@ void cw_provision_close(struct cw_dispatcher *d)
     d->provision.state = NULL;
 }
 
-void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *worker)
+void cw_provision_attached(struct cw_dispatcher *d, struct cw_worker *worker)
 {
     if (d->provision.kind->attached && worker->only_job[0] == '\0')
         d->provision.kind->attached(d->provision.state, worker);
@@ -174,6 +174,10 @@ void cw_provision_set_wanted(struct cw_dispatcher *d, double n, int64_t now)
     if (p->kind->publishes && p->wanted != count.wanted)
         publish(d, &count);
     p->wanted = count.wanted;
+    if (p->kind->aim) {
+        p->kind->aim(p->state, count.wanted, now);
+        return;
+    }
     double have = (double)(count.workers + count.starting);
     if (have <= count.wanted)
         p->surplus_ms = 0;

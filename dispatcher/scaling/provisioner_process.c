@@ -142,7 +142,7 @@ static bool process_owns(void *state, const struct cw_worker *worker)
     return find(state, worker) != NULL;
 }
 
-static void process_attached(void *state, const struct cw_worker *worker)
+static void process_attached(void *state, struct cw_worker *worker)
 {
     struct processes *p = state;
     struct process *process = find(p, worker);

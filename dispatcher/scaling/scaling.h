@@ -83,7 +83,7 @@ const char *cw_placement_policy(const struct cw_job *job);
 int cw_provision_find(const char *name, const struct cw_provisioner **ret_kind, struct cw_err *err);
 int cw_provision_open(struct cw_dispatcher *d, struct cw_err *err);
 void cw_provision_close(struct cw_dispatcher *d);
-void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *worker);
+void cw_provision_attached(struct cw_dispatcher *d, struct cw_worker *worker);
 
 /* ---- accounting.c ---- */
 /* What jobs use, and what that costs. It is counted as it happens, kept in state.db with the job

@@ -186,8 +186,8 @@ static double granted_of(const struct cw_job *job)
     const struct cw_dispatcher *d = job->d;
     double wants = cw_scaling_wants(job), limit = (double)cw_job_max_workers(job),
            granted = job->granted;
-    bool no_more =
-        d->provision.kind->fixed || d->common_n >= d->options.max_workers || granted >= limit;
+    bool no_more = d->provision.kind->fixed || (double)d->common_n >= cw_workers_possible(d) ||
+                   granted >= limit;
     return no_more && granted > 0 && granted < wants ? ceil(fmax(granted - LITTLE, LITTLE)) : 0;
 }
 
@@ -201,6 +201,8 @@ void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *w
                                            .options = job->scaling->options,
                                            .state = job->scaling->state};
     ret_inputs->options.max_local = ret_inputs->available.local;
+    if (job->d->provision.has_price)
+        ret_inputs->options.worker_price = job->d->provision.price;
 }
 
 void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision,

@@ -12,7 +12,7 @@
  *   state_open.c       locks the directory, opens and checks its database, sets the next generation
  *   state_schema.c     the tables, and how an older database is brought up to date
  *   state.c            writes of jobs, workers and keys of the cache
- *   state_caches.c     writes of named caches
+ *   state_caches.c     writes of named caches · state_fleet.c: whether the fleet is held
  *   state_epoch.c      writes of an epoch's progress · state_usage.c: of use and counters
  *   state_decisions.c  decisions and profiles, written and looked up
  *   record_decision.c  records a decision in the log and in the database
@@ -125,6 +125,11 @@ void cw_state_remove_cache(struct cw_state *state, uint64_t id);
 /* Forgets the keys and the sources of the cache. */
 void cw_state_forget_cache(struct cw_state *state, uint64_t id);
 void cw_state_put_cache_source(struct cw_state *state, const struct cw_state_cache_source *row);
+
+/* ---- state_fleet.c ---- */
+/* Whether an operator has stopped all changes of the fleet. It is read as it was committed last. */
+void cw_state_put_fleet_held(struct cw_state *state, bool held);
+bool cw_state_fleet_is_held(const struct cw_state *state);
 
 /* ---- state_epoch.c ---- */
 /* In table `progress`, rows with consumer -1 hold what is consumed of all, and rows with consumer

@@ -35,6 +35,7 @@ const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
                                'q', 2},
     [CW_STATE_PUT_WORKER] = {"INSERT OR REPLACE INTO workers VALUES(?,?)", 'w', 1},
     [CW_STATE_REMOVE_WORKER] = {"DELETE FROM workers WHERE id=?", 'w', 1},
+    [CW_STATE_PUT_META] = {"INSERT OR REPLACE INTO meta VALUES(?,?)", 'M', 1},
     [CW_STATE_PUT_CACHE_KEY] =
         {"INSERT OR REPLACE INTO cache_keys VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", 'h', 3},
     [CW_STATE_REMOVE_CACHE_KEY] = {"DELETE FROM cache_keys WHERE cache=? AND tenant=? AND key=?",

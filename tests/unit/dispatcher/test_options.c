@@ -23,6 +23,7 @@ static int parse(const char *const *words, struct cw_options *options, struct cw
 }
 
 #define NEEDED "--listen", "127.0.0.1:1", "--state-dir", "/s"
+#define KUBE "--provisioner", "kubernetes"
 
 static void what_is_refused(void **state)
 {
@@ -53,6 +54,16 @@ static void what_is_refused(void **state)
         {{NEEDED, "--autoplace", "nearest", NULL}, "--autoplace: "},
         {{NEEDED, "--min-workers", "3", "--max-workers", "2", NULL},
          "--min-workers 3 is more than --max-workers 2"},
+        {{NEEDED, "--kube-deployment", "w", NULL}, "--kube-deployment is of --provisioner kub"},
+        {{NEEDED, "--kube-namespace", "ns", NULL}, "--kube-namespace is of --provisioner kub"},
+        {{NEEDED, KUBE, "--max-workers", "2", NULL}, "--kube-deployment NAME is missing"},
+        {{NEEDED, KUBE, "--kube-deployment", "w", NULL}, "w has none"},
+        {{NEEDED, KUBE, "--kube-deployment", "w,max=2", "--kube-deployment", "v", NULL},
+         "v has none"},
+        {{NEEDED, KUBE, "--kube-deployment", "w,max=2 w,max=3", NULL}, "w is named twice"},
+        {{NEEDED, KUBE, "--kube-deployment", "w,least=2", NULL}, "neither max=N nor price=P"},
+        {{NEEDED, KUBE, "--kube-deployment", "w,max=2", "--kube-namespace", "a/b", NULL},
+         "\"a/b\" is no name"},
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
         struct cw_options options;
@@ -62,6 +73,21 @@ static void what_is_refused(void **state)
             fail_msg("\"%s\" does not say \"%s\"", err.msg, cases[i].says);
         assert_null(options.listen); /* nothing is given when something is wrong */
     }
+}
+
+static void deployments_are_limits(void **state)
+{
+    (void)state;
+    static const char *const sum[] = {NEEDED, KUBE, "--kube-deployment", "w,max=2 v,max=3", NULL};
+    static const char *const given[] = {NEEDED, KUBE, "--kube-deployment", "w", "--max-workers",
+                                        "9",    NULL};
+    struct cw_options o;
+    struct cw_err err;
+    assert_int_equal(parse(sum, &o, &err), CW_ARGS_RUN);
+    assert_int_equal(o.max_workers, 5);
+    assert_string_equal(o.provisioner->name, "kubernetes");
+    assert_int_equal(parse(given, &o, &err), CW_ARGS_RUN);
+    assert_int_equal(o.max_workers, 9);
 }
 
 static void what_is_not_said(void **state)
@@ -123,9 +149,8 @@ static void what_only_prints(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(what_is_not_said),
-        cmocka_unit_test(what_is_said),
+        cmocka_unit_test(what_is_refused),  cmocka_unit_test(deployments_are_limits),
+        cmocka_unit_test(what_is_not_said), cmocka_unit_test(what_is_said),
         cmocka_unit_test(what_only_prints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about the provisioner's state that several of its files ask. */
+#include "dispatcher/kubernetes/cluster.h"
+
+#include <string.h>
+
+const struct cw_kube_kind cw_kind_deployments = {"apps", "v1", "deployments"};
+const struct cw_kube_kind cw_kind_pods = {"", "v1", "pods"};
+
+struct cw_cluster *cw_cluster_of(const struct cw_dispatcher *d)
+{
+    return cw_str_eq(d->provision.kind->name, CW_CLUSTER_NAME) ? d->provision.state : NULL;
+}
+
+bool cw_pool_may_write(const struct cw_pool *pool)
+{
+    return pool->seen && !pool->seen->error && pool->version && pool->version[0] != '\0' &&
+           pool->hold == CW_HOLD_NOT;
+}
+
+bool cw_version_is_older(const char *version, const char *than)
+{
+    size_t n = strlen(version), than_n = strlen(than);
+
+    if (n == 0 || than_n == 0 || strspn(version, "0123456789") != n ||
+        strspn(than, "0123456789") != than_n)
+        return false;
+    return n != than_n ? n < than_n : strcmp(version, than) < 0;
+}
