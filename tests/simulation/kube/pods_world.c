@@ -52,8 +52,6 @@ int world_ask(const char *method, const char *path, const char *body)
                                        .body_n = body ? strlen(body) : 0};
     fk_server_handle(world.server, cw_clock_ms(), &request, &answer);
     int status = answer.status;
-    if (status >= 400 && status != 409)
-        fprintf(stderr, "%s %s: %s\n", method, path, answer.body);
     fk_answer_fini(&answer);
     fake_http_settle();
     return status;
@@ -207,18 +205,39 @@ static void detach(struct life *life)
     life->worker = NULL;
 }
 
-static void boot(struct life *life, const json_t *pod)
+static int set_status(const json_t *pod, const char *status)
 {
     cw_autofree char *path =
         cw_mem_printf("/api/v1/namespaces/ns0/pods/%s/status", fk_text(pod, "metadata.name"));
-    cw_autofree char *body =
-        cw_mem_printf("{\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.%d\",\"conditions\":[{"
-                      "\"type\":\"PodScheduled\",\"status\":\"True\"},{\"type\":\"Ready\","
-                      "\"status\":\"True\"}]}}",
-                      (int)workers_n + 1);
+    cw_autofree char *body = cw_mem_printf("{\"status\":%s}", status);
 
-    if (!cw_str_eq(fk_text(pod, "status.phase"), "Running"))
-        assert_int_equal(world_ask("PATCH", path, body), 200);
+    return world_ask("PATCH", path, body);
+}
+
+static bool is_stuck(const json_t *pod)
+{
+    return world.stuck && cw_str_starts(fk_text(pod, "metadata.name"), world.stuck);
+}
+
+static void stick(const json_t *pod)
+{
+    if (!fk_at(pod, "status.containerStatuses"))
+        (void)set_status(pod,
+                         "{\"containerStatuses\":[{\"name\":\"w\",\"restartCount\":0,\"state\":{"
+                         "\"waiting\":{\"reason\":\"ImagePullBackOff\",\"message\":\"Back-off "
+                         "pulling image \\\"x:1\\\"\"}}}]}");
+}
+
+static void boot(struct life *life, const json_t *pod)
+{
+    cw_autofree char *status = cw_mem_printf(
+        "{\"phase\":\"Running\",\"podIP\":\"10.0.0.%d\",\"containerStatuses\":null,"
+        "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\"},{\"type\":\"Ready\","
+        "\"status\":\"True\"}]}",
+        (int)workers_n + 1);
+
+    if (!cw_str_eq(fk_text(pod, "status.phase"), "Running") && set_status(pod, status) != 200)
+        return; /* by a fault */
     if (!world.without_workers)
         attach(life, pod);
 }
@@ -242,7 +261,9 @@ static void run_pod(const json_t *pod, int64_t now)
             end(life, pod);
     } else if (fk_text(pod, "spec.nodeName")) {
         life->begun_ms = life->begun_ms ? life->begun_ms : now;
-        if (!life->worker && now - life->begun_ms >= world.boot_ms)
+        if (is_stuck(pod))
+            stick(pod);
+        else if (!life->worker && now - life->begun_ms >= world.boot_ms)
             boot(life, pod);
     }
 }

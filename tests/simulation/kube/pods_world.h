@@ -19,6 +19,7 @@ struct pods_world {
     double wanted;        /* workers that jobs could use */
     int64_t boot_ms;      /* from a pod's node to its worker */
     int64_t drain_ms;     /* from a pod's deletion to its end */
+    const char *stuck;    /* a Deployment whose images cannot be pulled; NULL: none */
     bool without_workers; /* pods run, and their workers do not come */
     void (*each)(void);   /* called ten times a second; NULL: nobody asks */
 };

@@ -180,6 +180,223 @@ static void deleted_pods_get_no_leases(void **state)
     world_end();
 }
 
+/* The cheapest Deployment first; what does not come within a minute goes to the next one, policies stop
+ * counting on it, and when it comes after all, the dearer pods go. */
+static void what_does_not_come(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"cheap,max=3,price=1", "dear,max=5,price=3", NULL};
+    begin(two, 0);
+    world.stuck = "cheap";
+    world.wanted = 2;
+    world_pass(30000);
+    assert_int_equal(world_replicas("cheap"), 2);
+    assert_int_equal(world_replicas("dear"), 0);
+    assert_true(cw_workers_possible(&made) > 7.9);
+    struct cw_cluster_reason reason;
+    assert_int_equal(cw_cluster_reasons(&made, &reason, 1), 1);
+    assert_string_equal(reason.reason, "ImagePullBackOff");
+    assert_int_equal(reason.n, 2);
+    world_pass(MINUTE);
+    assert_int_equal(world_replicas("dear"), 2);
+    assert_int_equal(world_replicas("cheap"), 2);
+    assert_int_equal(world_workers(false), 2);
+    assert_int_equal(world_events("PodsWait"), 1);
+    assert_true(cw_workers_possible(&made) < 5.1);
+    assert_true(made.provision.price > 2.9);
+    world.stuck = NULL;
+    world_pass(MINUTE);
+    assert_int_equal(world_replicas("cheap"), 2);
+    assert_int_equal(world_replicas("dear"), 0);
+    assert_int_equal(world_workers(false), 2);
+    world.wanted = 5;
+    world_pass(20000);
+    assert_int_equal(world_replicas("cheap"), 3);
+    assert_int_equal(world_replicas("dear"), 2);
+    assert_true(made.provision.price > 2.9 && made.workers->has_price);
+    world_end();
+}
+
+/* Pods run, and their workers never come: they are told, and not counted on. */
+static void workers_do_not_come(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.without_workers = true;
+    world.wanted = 2;
+    world_pass(2 * MINUTE);
+    assert_int_equal(world_replicas("w"), 2);
+    assert_int_equal(world_events("PodsWait"), 1);
+    assert_true(cw_workers_possible(&made) < 0.1);
+    world.without_workers = false;
+    world_pass(5000);
+    assert_int_equal(world_workers(false), 2);
+    assert_true(cw_workers_possible(&made) > 99);
+    world_end();
+}
+
+/* Somebody else sets the number: it is put back at once, then a minute later, then left alone until
+ * nobody has set it for ten minutes. */
+static void somebody_else_writes(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.wanted = 2;
+    world_pass(MINUTE);
+    world_scale("w", 0);
+    world_pass(3000);
+    assert_int_equal(world_replicas("w"), 2);
+    assert_int_equal(world_events("ReplicasChanged"), 1);
+    world_scale("w", 0);
+    world_pass(50000);
+    assert_int_equal(world_replicas("w"), 0);
+    world_pass(12000);
+    assert_int_equal(world_replicas("w"), 2);
+    assert_int_equal(world_events("LeftAlone"), 0);
+    world_scale("w", 1);
+    world_pass(9 * MINUTE);
+    assert_int_equal(world_replicas("w"), 1);
+    assert_int_equal(world_events("LeftAlone"), 1);
+    struct cw_cluster_deployment row;
+    size_t i = 0;
+    assert_true(cw_cluster_next_deployment(&made, &i, &row));
+    assert_true(row.held && row.wanted == 1); /* its number is taken as it is */
+    world_pass(2 * MINUTE);
+    assert_int_equal(world_replicas("w"), 2);
+    world_end();
+}
+
+static void hold_and_check(const char *how)
+{
+    world_pass(3000);
+    world_scale("w", 0);
+    world_pass(3000);
+    world_forget_requests();
+    world_pass(HOUR);
+    if (world_replicas("w") != 0 || world_requests("patch") + world_requests("create") != 0)
+        fail_msg("%s: %d replicas, %d writes", how, world_replicas("w"), world_requests("patch"));
+}
+
+/* Who scales to 0 in an emergency is not corrected. */
+static void hands_off(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.wanted = 2;
+    world_pass(MINUTE);
+    assert_int_equal(cw_cluster_hold(&made, true, NULL), CW_OK);
+    hold_and_check("by an operator");
+    assert_int_equal(cw_cluster_hold(&made, false, NULL), CW_OK);
+    world_pass(3000);
+    assert_int_equal(world_replicas("w"), 2);
+    assert_int_equal(world_ask("PATCH", DEPLOYMENTS "/w",
+                               "{\"metadata\":{\"annotations\":{\"" CW_KUBE_HANDS_OFF
+                               "\":\"true\"}}}"),
+                     200);
+    hold_and_check("by an annotation");
+    assert_int_equal(world_ask("PATCH", DEPLOYMENTS "/w",
+                               "{\"metadata\":{\"annotations\":{\"" CW_KUBE_HANDS_OFF "\":null}}}"),
+                     200);
+    world_pass(3000);
+    assert_int_equal(world_replicas("w"), 2);
+    assert_true(world_events("HandsOff") > 0 && world_events("HandsOn") > 0);
+    world_end();
+}
+
+static int most_pods;
+
+static void count_in_update(void)
+{
+    struct cw_pod *pod;
+
+    most_pods = CW_MAX(most_pods, world_pods());
+    for (size_t i = 0; (pod = cw_cluster_next_pod(world_cluster(), &i));)
+        assert_int_equal(pod->victim, CW_VICTIM_NOT);
+    assert_int_equal(world_replicas("w"), 4);
+}
+
+/* A rolling update has more pods than replicas for a while, which is no surplus. */
+static void an_update_is_no_surplus(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.wanted = 4;
+    world_pass(MINUTE);
+    world_forget_requests();
+    world.boot_ms = 20000;
+    world.each = count_in_update;
+    most_pods = 0;
+    assert_int_equal(
+        world_ask("PATCH", DEPLOYMENTS "/w",
+                  "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"version\":\"2\"}}}}}"),
+        200);
+    world_pass(5 * MINUTE);
+    assert_true(most_pods > 4);
+    assert_int_equal(world_workers(false), 4);
+    assert_int_equal(world_pods(), 4);
+    assert_int_equal(world_requests("patch") + world_requests("create"), 0);
+    world_end();
+}
+
+/* The API server is away: all goes on with the workers that there are, and then as it should. */
+static void the_server_is_away(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.wanted = 2;
+    world_pass(MINUTE);
+    fake_http_set_away(true);
+    world.wanted = 3;
+    world_pass(2 * MINUTE);
+    assert_int_equal(world_workers(false), 2);
+    fake_http_set_away(false);
+    world_pass(MINUTE);
+    assert_int_equal(world_replicas("w"), 3);
+    assert_int_equal(world_workers(false), 3);
+    world_end();
+}
+
+/* Requests and watches fail at random, and so do pods: in the end all is as it should be. */
+static void faults(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    fk_server_set_fault_rate(world.server, 0.1);
+    for (int i = 0; i < 60; i++) {
+        world.wanted = (double)sim_below(8);
+        world_pass(sim_between(100, 2 * MINUTE));
+        if (sim_one_in(10))
+            fk_server_compact(world.server);
+        if (sim_one_in(10))
+            world_restart_dispatcher();
+    }
+    fk_server_set_fault_rate(world.server, 0);
+    world_pass(10 * MINUTE);
+    assert_int_equal(world_replicas("w"), (int)world.wanted);
+    assert_int_equal(world_pods(), (int)world.wanted);
+    assert_int_equal(world_workers(false), (int)world.wanted);
+    assert_int_equal(world_workers(true), 0);
+    assert_int_equal(world_annotated(), 0);
+    world_end();
+}
+
+/* There is no such Deployment, or it comes and goes. */
+static void it_does_not_exist(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.wanted = 2;
+    world_pass(MINUTE);
+    assert_int_equal(world_ask("DELETE", DEPLOYMENTS "/w", NULL), 200);
+    world_pass(MINUTE);
+    struct cw_cluster_deployment row;
+    size_t i = 0;
+    assert_true(cw_cluster_next_deployment(&made, &i, &row));
+    assert_string_equal(row.state, "there is no such Deployment");
+    assert_int_equal(world_workers(false), 0);
+    world_end();
+}
+
 int sim_program_main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +406,14 @@ int sim_program_main(void)
         cmocka_unit_test(work_comes_back),
         cmocka_unit_test(a_start_lowers_nothing_at_once),
         cmocka_unit_test(deleted_pods_get_no_leases),
+        cmocka_unit_test(what_does_not_come),
+        cmocka_unit_test(workers_do_not_come),
+        cmocka_unit_test(somebody_else_writes),
+        cmocka_unit_test(hands_off),
+        cmocka_unit_test(an_update_is_no_surplus),
+        cmocka_unit_test(the_server_is_away),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(it_does_not_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
