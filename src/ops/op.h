@@ -21,6 +21,7 @@
 #include "base/stop.h"
 #include "conf/opt.h"
 #include "data/element.h"
+#include "ops/op_facts.h"
 
 enum cw_op_kind { CW_OP_SOURCE, CW_OP_INDEX, CW_OP_ELEMENT, CW_OP_GROUP };
 
@@ -179,6 +180,10 @@ struct cw_op {
      * only), < 0 for an error. */
     int (*apply)(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                  struct cw_element *element, struct cw_err *err);
+    /* Optional: says what the operator does to elements of this spec (op_facts.h). `fields` are those
+     * that a fieldwise operator works on. */
+    void (*facts)(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts);
     /* For a crop: says which part of an h x w image it will use of this element (it draws the same
      * random numbers as apply_field). */
     int (*want)(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w,

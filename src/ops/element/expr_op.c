@@ -45,3 +45,66 @@ int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text,
     }
     return cw_expr_eval(scratch->expr, ctx, element, ret_view, err);
 }
+
+/* An integer may be divided by 0, or raised to a negative power, unless a number in the text says that
+ * not. Postfix: the step before is the right operand if that is one number. */
+static bool step_refuses(const struct cw_expr_step *steps, size_t i)
+{
+    const struct cw_expr_step *step = &steps[i], *right = &steps[i - 1];
+    bool is_integer = step->operands == CW_EXPR_I64 || step->operands == CW_EXPR_BOOL;
+    bool is_number = i > 0 && right->code == CW_EXPR_NUMBER && !right->is_float;
+
+    if (!is_integer)
+        return false;
+    return (step->code == CW_EXPR_MOD && !(is_number && right->i != 0)) ||
+           (step->code == CW_EXPR_POW && !(is_number && right->i >= 0));
+}
+
+/* Whether all tensors that are read have one shape, and it is known. */
+static bool has_one_shape(const struct cw_expr *expr, const struct cw_spec *in)
+{
+    const struct cw_field *first = NULL;
+
+    for (size_t i = 0; i < in->n; i++) {
+        const struct cw_field *field = &in->fields[i];
+        if (!expr->reads[i] || field->rank == 0)
+            continue;
+        for (int d = 0; first && d < field->rank; d++)
+            if (field->rank != first->rank || field->dims[d] < 0 ||
+                field->dims[d] != first->dims[d])
+                return false;
+        if (!first)
+            first = field;
+    }
+    return true;
+}
+
+void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
+                      struct cw_op_facts *ret_facts)
+{
+    *ret_facts = (struct cw_op_facts){.known = true, .refuses = !has_one_shape(expr, in)};
+    for (size_t i = 0; i < in->n; i++)
+        ret_facts->reads |= (uint32_t)expr->reads[i] << i;
+    for (size_t i = 1; i < expr->n; i++)
+        ret_facts->refuses |= step_refuses(expr->steps, i);
+}
+
+size_t cw_expr_op_main_field(const struct cw_expr *expr, const struct cw_spec *in)
+{
+    size_t tensors = 0, scalars = 0, tensor = 0, scalar = 0;
+
+    for (size_t i = 0; i < in->n; i++) {
+        if (!expr->reads[i])
+            continue;
+        if (in->fields[i].rank > 0) {
+            tensors++;
+            tensor = i;
+        } else {
+            scalars++;
+            scalar = i;
+        }
+    }
+    if (tensors == 1)
+        return tensor;
+    return tensors == 0 && scalars == 1 ? scalar : in->n;
+}

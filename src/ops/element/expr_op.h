@@ -21,4 +21,12 @@ int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text,
                      const struct cw_op_ctx *ctx, const struct cw_element *element,
                      struct cw_view *ret_view, struct cw_err *err);
 
+/* Sets what is so of `eval` and `filter`, for an expression that is bound to the spec: the fields that
+ * are read, and whether an element may be refused. */
+void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
+                      struct cw_op_facts *ret_facts);
+/* Returns the only field of rank above 0 that the expression reads, or if there is none the only field
+ * that it reads; in->n: there are several. All others are scalars then. */
+size_t cw_expr_op_main_field(const struct cw_expr *expr, const struct cw_spec *in);
+
 #endif

@@ -32,6 +32,16 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     return cw_stop_check(ctx->stop, err);
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    (void)opts;
+    (void)in;
+    (void)fields;
+    (void)fields_n;
+    cw_facts_of_nothing(ret_facts);
+}
+
 const struct cw_op cw_op_burn = {
     .name = "burn",
     .version = 1,
@@ -46,4 +56,5 @@ const struct cw_op cw_op_burn = {
     .options_bytes = sizeof(struct burn_opts),
     .infer = cw_op_infer_same,
     .apply = apply,
+    .facts = facts,
 };

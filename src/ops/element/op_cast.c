@@ -59,6 +59,15 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    (void)opts;
+    (void)in;
+    cw_facts_of_fields(CW_EFFECT_EACH, fields, fields_n, ret_facts);
+    ret_facts->keeps_zero = ret_facts->by_batch = true;
+}
+
 const struct cw_op cw_op_cast = {
     .name = "cast",
     .version = 1,
@@ -79,4 +88,5 @@ const struct cw_op cw_op_cast = {
     .accepts = accepts,
     .infer_field = infer_field,
     .apply_field = apply_field,
+    .facts = facts,
 };

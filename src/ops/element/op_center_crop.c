@@ -85,6 +85,21 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct center_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    cw_facts_of_fields(CW_EFFECT_CROP, fields, fields_n, ret_facts);
+    ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
+    for (size_t i = 0; i < fields_n; i++) {
+        const struct cw_field *field = &in->fields[fields[i]];
+        int64_t *gap = ret_facts->gap[fields[i]];
+        gap[0] = field->dims[0] < 0 ? CW_GAP_UNKNOWN : field->dims[0] - size.h;
+        gap[1] = field->dims[1] < 0 ? CW_GAP_UNKNOWN : field->dims[1] - size.w;
+    }
+}
+
 const struct cw_op cw_op_center_crop = {
     .name = "center_crop",
     .version = 1,
@@ -100,5 +115,6 @@ const struct cw_op cw_op_center_crop = {
     .accepts = cw_image_accepts,
     .infer_field = infer_field,
     .apply_field = apply_field,
+    .facts = facts,
     .want = want,
 };

@@ -196,6 +196,16 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    (void)opts;
+    (void)in;
+    cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
+    ret_facts->refuses = true;
+    ret_facts->names_field = fields_n == 1; /* out_name */
+}
+
 const struct cw_op cw_op_decode_image = {
     .name = "decode_image",
     .version = 1,
@@ -226,4 +236,5 @@ const struct cw_op cw_op_decode_image = {
     .scratch_new = scratch_new,
     .scratch_free = scratch_free,
     .apply_field = apply_field,
+    .facts = facts,
 };

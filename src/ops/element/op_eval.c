@@ -109,6 +109,80 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     return 0;
 }
 
+/* Whether a field of zeros becomes one of zeros, bit for bit: the expression, which reads no other
+ * field, is computed for a scalar of 0. */
+static bool keeps_zero(const struct eval_opts *o, const struct cw_spec *in, size_t field)
+{
+    struct cw_expr *expr = NULL;
+    struct cw_spec scalar = *in;
+    struct cw_element element = {.n = in->n};
+    uint64_t zero = 0;
+    struct cw_view result = {0};
+    scalar.fields[field].rank = 0;
+    element.fields[field] = (struct cw_view){.data = &zero,
+                                             .bytes = cw_dtype_bytes(in->fields[field].dtype),
+                                             .dtype = in->fields[field].dtype};
+    if (cw_expr_op_compile(o->expr, &scalar, &expr, NULL) < 0)
+        return false;
+    struct cw_op_ctx ctx = {.arena = cw_arena_new(4096), .in = &scalar, .out = &scalar};
+    bool is_kept = cw_expr_eval(expr, &ctx, &element, &result, NULL) == 0;
+    for (size_t i = 0; is_kept && i < result.bytes; i++)
+        is_kept = ((const uint8_t *)result.data)[i] == 0;
+    cw_arena_free(ctx.arena);
+    cw_expr_free(expr);
+    return is_kept;
+}
+
+/* The result takes the place of a tensor that is read, and all else that is read are scalars. */
+static void facts_of_place(const struct eval_opts *o, const struct cw_expr *expr,
+                           const struct cw_spec *in, size_t place, struct cw_op_facts *facts)
+{
+    size_t read_n = 0;
+    for (size_t i = 0; i < in->n; i++)
+        read_n += expr->reads[i];
+    if (cw_expr_op_main_field(expr, in) != place)
+        return;
+    facts->effect = CW_EFFECT_EACH;
+    facts->effect_on = facts->writes;
+    facts->keeps_zero = read_n == 1 && keeps_zero(o, in, place);
+}
+
+static bool is_of_one_rank(const struct cw_expr *expr, const struct cw_spec *in)
+{
+    int rank = -1;
+    for (size_t i = 0; i < in->n; i++) {
+        if (!expr->reads[i])
+            continue;
+        if (rank >= 0 && in->fields[i].rank != rank)
+            return false;
+        rank = in->fields[i].rank;
+    }
+    return true;
+}
+
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct eval_opts *o = opts;
+    struct cw_expr *expr = NULL;
+    size_t place;
+    (void)fields;
+    (void)fields_n;
+    *ret_facts = (struct cw_op_facts){0};
+    if (cw_expr_op_compile(o->expr, in, &expr, NULL) < 0)
+        return;
+    if (find_place(o, expr, in, &place, NULL) == 0) {
+        cw_expr_op_facts(expr, in, ret_facts);
+        ret_facts->names_field = place == in->n;
+        ret_facts->writes = UINT32_C(1) << place;
+        if (place < in->n)
+            facts_of_place(o, expr, in, place, ret_facts);
+        ret_facts->by_batch =
+            !ret_facts->refuses && ret_facts->reads != 0 && is_of_one_rank(expr, in);
+    }
+    cw_expr_free(expr);
+}
+
 const struct cw_op cw_op_eval = {
     .name = "eval",
     .version = 1,
@@ -142,4 +216,5 @@ const struct cw_op cw_op_eval = {
     .scratch_new = cw_expr_op_scratch_new,
     .scratch_free = cw_expr_op_scratch_free,
     .apply = apply,
+    .facts = facts,
 };

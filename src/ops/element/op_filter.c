@@ -56,6 +56,27 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     return 0;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct filter_opts *o = opts;
+    struct cw_expr *expr;
+    (void)fields;
+    (void)fields_n;
+    if (cw_expr_op_compile(o->expr, in, &expr, NULL) < 0) {
+        *ret_facts = (struct cw_op_facts){0};
+        return;
+    }
+    cw_expr_op_facts(expr, in, ret_facts);
+    size_t field = cw_expr_op_main_field(expr, in);
+    ret_facts->drops = true;
+    if (field < in->n) {
+        ret_facts->effect = CW_EFFECT_ALL;
+        ret_facts->effect_on = UINT32_C(1) << field;
+    }
+    cw_expr_free(expr);
+}
+
 const struct cw_op cw_op_filter = {
     .name = "filter",
     .version = 1,
@@ -76,4 +97,5 @@ const struct cw_op cw_op_filter = {
     .scratch_new = cw_expr_op_scratch_new,
     .scratch_free = cw_expr_op_scratch_free,
     .apply = apply,
+    .facts = facts,
 };

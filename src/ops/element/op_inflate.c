@@ -69,6 +69,22 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct inflate_opts *o = opts;
+    cw_facts_of_fields(CW_EFFECT_REPEAT, fields, fields_n, ret_facts);
+    for (size_t i = 0; i < fields_n; i++) {
+        const struct cw_field *field = &in->fields[fields[i]];
+        int64_t bytes = (int64_t)cw_dtype_bytes(field->dtype) * o->factor;
+        for (int d = 0; d < field->rank; d++)
+            if (field->dims[d] < 0 || __builtin_mul_overflow(bytes, field->dims[d], &bytes))
+                ret_facts->refuses = true;
+        if (field->dtype == CW_DTYPE_STR)
+            ret_facts->refuses = true;
+    }
+}
+
 const struct cw_op cw_op_inflate = {
     .name = "inflate",
     .version = 1,
@@ -85,4 +101,5 @@ const struct cw_op cw_op_inflate = {
     .accepts = accepts,
     .infer_field = infer_field,
     .apply_field = apply_field,
+    .facts = facts,
 };

@@ -170,6 +170,24 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct normalize_opts *o = opts;
+    cw_facts_of_fields(CW_EFFECT_EACH, fields, fields_n, ret_facts);
+    ret_facts->by_last_dim = channels_of(o) > 1;
+    ret_facts->keeps_zero = true;
+    for (size_t i = 0; i < o->mean.n; i++)
+        if (o->mean.v[i] < 0 || o->mean.v[i] > 0)
+            ret_facts->keeps_zero = false;
+    for (size_t i = 0; ret_facts->by_last_dim && i < fields_n; i++) {
+        const struct cw_field *field = &in->fields[fields[i]];
+        if (field->rank == 0 || field->dims[field->rank - 1] < 0)
+            ret_facts->refuses = true;
+    }
+    ret_facts->by_batch = !ret_facts->refuses;
+}
+
 const struct cw_op cw_op_normalize = {
     .name = "normalize",
     .version = 1,
@@ -191,4 +209,5 @@ const struct cw_op cw_op_normalize = {
     .open = open_state,
     .close = close_state,
     .apply_field = apply_field,
+    .facts = facts,
 };

@@ -60,6 +60,15 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct random_flip_opts *o = opts;
+    cw_facts_of_fields(CW_EFFECT_MIRROR, fields, fields_n, ret_facts);
+    ret_facts->axis = o->direction == HORIZONTAL;
+    ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
+}
+
 const struct cw_op cw_op_random_flip = {
     .name = "random_flip",
     .version = 1,
@@ -74,4 +83,5 @@ const struct cw_op cw_op_random_flip = {
     .accepts = cw_image_accepts,
     .infer_field = infer_field,
     .apply_field = apply_field,
+    .facts = facts,
 };

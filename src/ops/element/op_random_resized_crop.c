@@ -129,6 +129,14 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return cw_image_resample(scratch, &image, src, rect.h, rect.w, out, o->interpolation, err);
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    (void)opts;
+    cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
+    ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
+}
+
 const struct cw_op cw_op_random_resized_crop = {
     .name = "random_resized_crop",
     .version = 1,
@@ -150,5 +158,6 @@ const struct cw_op cw_op_random_resized_crop = {
     .scratch_new = cw_image_resample_new,
     .scratch_free = cw_image_resample_free,
     .apply_field = apply_field,
+    .facts = facts,
     .want = want,
 };

@@ -116,6 +116,16 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc;
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    (void)opts;
+    (void)in;
+    cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
+    ret_facts->refuses = true;
+    ret_facts->names_field = fields_n == 1; /* out_name */
+}
+
 const struct cw_op cw_op_read_file = {
     .name = "read_file",
     .version = 1,
@@ -131,4 +141,5 @@ const struct cw_op cw_op_read_file = {
     .infer_field = infer_field,
     .out_name = "bytes",
     .apply_field = apply_field,
+    .facts = facts,
 };

@@ -66,6 +66,19 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
                              err);
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
+    ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
+    for (size_t i = 0; !ret_facts->refuses && i < fields_n; i++) {
+        const int64_t *dims = in->fields[fields[i]].dims;
+        const struct cw_image_size size = size_for(opts, dims[0], dims[1]);
+        ret_facts->refuses = size.h < 1 || size.w < 1 || size.h > CW_IMAGE_SIDE_MAX ||
+                             size.w > CW_IMAGE_SIDE_MAX || size.h * size.w > CW_IMAGE_PIXELS_MAX;
+    }
+}
+
 const struct cw_op cw_op_resize = {
     .name = "resize",
     .version = 1,
@@ -85,4 +98,5 @@ const struct cw_op cw_op_resize = {
     .scratch_new = cw_image_resample_new,
     .scratch_free = cw_image_resample_free,
     .apply_field = apply_field,
+    .facts = facts,
 };

@@ -27,6 +27,16 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     return cw_stop_sleep_ns(ctx->stop, (int64_t)(o->ms * 1e6), err);
 }
 
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    (void)opts;
+    (void)in;
+    (void)fields;
+    (void)fields_n;
+    cw_facts_of_nothing(ret_facts);
+}
+
 const struct cw_op cw_op_sleep = {
     .name = "sleep",
     .version = 1,
@@ -41,4 +51,5 @@ const struct cw_op cw_op_sleep = {
     .options_bytes = sizeof(struct sleep_opts),
     .infer = cw_op_infer_same,
     .apply = apply,
+    .facts = facts,
 };

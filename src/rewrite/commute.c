@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/commute.h"
+
+static uint32_t touched(const struct cw_op_facts *facts)
+{
+    return facts->reads | facts->writes;
+}
+
+/* ---- two effects on one field; a and b in any order ---- */
+
+static bool is_pair(const struct cw_op_facts *a, const struct cw_op_facts *b, enum cw_op_effect x,
+                    enum cw_op_effect y)
+{
+    return a->effect == x && b->effect == y;
+}
+
+/* The mirrored dimension is the one that decides what becomes of a value. */
+static const char *why_each_mirror(const struct cw_op_facts *each, const struct cw_op_facts *mirror,
+                                   int rank)
+{
+    return each->by_last_dim && mirror->axis == rank - 1
+               ? "has one number for each column, and the other mirrors columns"
+               : NULL;
+}
+
+static const char *why_each_crop(const struct cw_op_facts *each, const int64_t gap[2], int rank)
+{
+    bool is_within = gap[0] >= 0 && gap[1] >= 0; /* CW_GAP_UNKNOWN is less */
+
+    if (each->by_last_dim && rank == 2)
+        return "has one number for each column, and the other moves columns";
+    return is_within || each->keeps_zero
+               ? NULL
+               : "makes something else of the zeros that may be put around an image";
+}
+
+static const char *why_each_repeat(const struct cw_op_facts *each, int rank)
+{
+    return each->by_last_dim && rank < 2
+               ? "has one number for each column, and the other adds columns"
+               : NULL;
+}
+
+static const char *why_mirror_crop(const struct cw_op_facts *mirror, const int64_t gap[2])
+{
+    if (gap[mirror->axis] == CW_GAP_UNKNOWN)
+        return "takes the middle of an image whose size is not known";
+    return gap[mirror->axis] % 2 == 0
+               ? NULL
+               : "cannot take the very middle: an odd number of pixels is left over";
+}
+
+/* Pairs are looked at as (a, b) and as (b, a); rank and gap are those of the field. Returns whether
+ * the pair is known here. */
+static bool judge(const struct cw_op_facts *a, const struct cw_op_facts *b, size_t field, int rank,
+                  const char **ret_why)
+{
+    *ret_why = NULL;
+    if (is_pair(a, b, CW_EFFECT_EACH, CW_EFFECT_MIRROR))
+        *ret_why = why_each_mirror(a, b, rank);
+    else if (is_pair(a, b, CW_EFFECT_EACH, CW_EFFECT_CROP))
+        *ret_why = why_each_crop(a, b->gap[field], rank);
+    else if (is_pair(a, b, CW_EFFECT_EACH, CW_EFFECT_REPEAT))
+        *ret_why = why_each_repeat(a, rank);
+    else if (is_pair(a, b, CW_EFFECT_MIRROR, CW_EFFECT_CROP))
+        *ret_why = why_mirror_crop(a, b->gap[field]);
+    else
+        return is_pair(a, b, CW_EFFECT_MIRROR, CW_EFFECT_MIRROR) ||
+               is_pair(a, b, CW_EFFECT_MIRROR, CW_EFFECT_REPEAT) ||
+               is_pair(a, b, CW_EFFECT_REPEAT, CW_EFFECT_REPEAT) ||
+               is_pair(a, b, CW_EFFECT_ALL, CW_EFFECT_MIRROR) ||
+               is_pair(a, b, CW_EFFECT_ALL, CW_EFFECT_REPEAT);
+    return true;
+}
+
+static const char *why_not_on_field(const struct cw_chain_op *down, const struct cw_chain_op *up,
+                                    size_t field)
+{
+    const struct cw_op_facts *a = &down->facts, *b = &up->facts;
+    const char *why;
+
+    if (!(a->effect_on >> field & 1) || !(b->effect_on >> field & 1))
+        return "reads or writes a field that the other writes";
+    /* whether the field is repeated first does not matter: that keeps the rank of images, and what
+     * has no rank is looked at as it comes to the first of the two */
+    int rank = down->in->fields[field].rank;
+    if (judge(a, b, field, rank, &why) || judge(b, a, field, rank, &why))
+        return why;
+    return "changes the same field in a way that depends on the order";
+}
+
+/* ---- two operators ---- */
+
+static const char *why_elements(const struct cw_op_facts *down, const struct cw_op_facts *up)
+{
+    if (down->drops && up->refuses)
+        return "may refuse elements that the filter before it leaves out";
+    if (down->names_field && up->names_field)
+        return "adds or names a field, as the other does";
+    return NULL;
+}
+
+const char *cw_why_not_swapped(const struct cw_chain_op *down, const struct cw_chain_op *up)
+{
+    if (!down->facts.known || !up->facts.known)
+        return "is not known well enough, or the other is not";
+    const char *why = why_elements(&down->facts, &up->facts);
+    uint32_t shared =
+        (down->facts.writes & touched(&up->facts)) | (up->facts.writes & touched(&down->facts));
+    for (size_t i = 0; !why && i < CW_FIELDS_MAX; i++)
+        if (shared >> i & 1)
+            why = why_not_on_field(down, up, i);
+    return why;
+}
