@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best plan for a chain of operators: their order, what is cached, and how many workers, found
+ * together (docs/optimizing.md). What an operator costs depends only on the set of those before it, so
+ * one pass over the sets that are closed downwards gives the cheapest ways to each of them, one from
+ * the end the cheapest ways onwards; each set behind which a cache may stand is then priced with every
+ * number of workers. Pure functions. */
+#ifndef CW_POLICIES_OPTIMIZE_H
+#define CW_POLICIES_OPTIMIZE_H
+
+#include <stdbool.h>
+#include "base/err.h"
+
+#define CW_OPTIMIZE_NODES_MAX 62
+#define CW_OPTIMIZE_FIELDS_MAX 16
+#define CW_OPTIMIZE_SETS_MAX ((size_t)1 << 20)
+#define CW_OPTIMIZE_NO_CACHE SIZE_MAX
+
+/* An operator. An element costs a thread ns + ns_byte * b of its time, and cpu_ns + cpu_ns_byte * b of
+ * the processor's, where b are the bytes of the fields that the operator reads. */
+struct cw_optimize_node {
+    const char *name;
+    double ns, ns_byte, cpu_ns, cpu_ns_byte;
+    uint32_t reads;                       /* fields, as bits */
+    double ratio[CW_OPTIMIZE_FIELDS_MAX]; /* bytes of each field behind it over those before it */
+    double keep;                          /* the share of elements that passes, 0 to 1 */
+    uint64_t behind;  /* bit i: it stays behind the node at place i of the written order */
+    bool uncacheable; /* no cache may stand behind it, nor anywhere further on */
+};
+struct cw_optimize_store { /* of a cache; times are those of a thread */
+    double read_ns, read_byte_ns, write_ns, write_byte_ns;
+    double read_bytes_s, write_bytes_s; /* of all workers together; 0: no limit */
+    double free_bytes;                  /* < 0: no limit */
+};
+struct cw_optimize_problem {
+    struct cw_optimize_node nodes[CW_OPTIMIZE_NODES_MAX]; /* in the written order */
+    size_t n;
+    size_t fields_n;
+    double bytes[CW_OPTIMIZE_FIELDS_MAX]; /* of an element of the source, by field */
+    double elements;                      /* of an epoch of the source */
+    double epochs;                        /* at least 1 */
+    double threads;                       /* of a worker, at least 1 */
+    double cores;                         /* of a worker; 0: as many as its threads can use */
+    unsigned remote_max, local_max;       /* workers that may be used; at least one in all */
+    bool has_store;
+    struct cw_optimize_store store;
+    double source_bytes, source_bytes_s; /* read of an element; rate of the source, 0: no limit */
+    double network_bytes_s;              /* from remote workers; 0: no limit */
+    double trainer_ns;                   /* the trainer's own time for an epoch */
+    double other_ns;                     /* what an epoch takes besides */
+    double worker_price, trainer_price;  /* an hour, in one currency */
+    bool least_money; /* the least money is looked for first, then the least time */
+};
+
+/* What decides how long an epoch takes. */
+enum cw_optimize_bound {
+    CW_BOUND_THREADS,
+    CW_BOUND_CPU,
+    CW_BOUND_SOURCE,
+    CW_BOUND_STORE,
+    CW_BOUND_NETWORK,
+    CW_BOUND_TRAINER
+};
+struct cw_optimize_plan {
+    size_t order[CW_OPTIMIZE_NODES_MAX]; /* places of the written order */
+    size_t cache_after;                  /* a place of `order`, or CW_OPTIMIZE_NO_CACHE */
+    unsigned remote, local;
+    size_t moved;                        /* operators that do not stand where they were written */
+    double thread_ns, cpu_ns;            /* of an element of the source, computed whole */
+    double first_ns, epoch_ns, total_ns; /* the first epoch, the later ones, and all */
+    double money;
+    enum cw_optimize_bound bound; /* of the later epochs */
+    size_t states; /* sets that were looked at; 0: too many, the order is as written */
+    bool is_best;  /* no plan is better; false: too much to look at */
+};
+
+/* Prices a plan whose order, cache and workers are set. */
+void cw_optimize_price(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan);
+/* Finds the best plan: the least time of all epochs; among plans within 1 % of it the least money, then
+ * the fewest workers, then the fewest operators moved. With least_money time and money change places. */
+void cw_optimize(const struct cw_optimize_problem *problem, struct cw_optimize_plan *ret_plan);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cost model: what an order costs an element, and what that makes of an epoch. */
+#include "policies/optimize_int.h"
+
+#include <math.h>
+
+/* ---- an element ---- */
+
+void cw_optimize_begin(const struct cw_optimize_problem *problem, struct cw_optimize_flow *ret_flow)
+{
+    *ret_flow = (struct cw_optimize_flow){.share = 1};
+    for (size_t f = 0; f < problem->fields_n; f++)
+        ret_flow->bytes[f] = problem->bytes[f];
+}
+
+void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
+                      struct cw_optimize_flow *flow)
+{
+    flow->share *= problem->nodes[node].keep;
+    for (size_t f = 0; f < problem->fields_n; f++)
+        flow->bytes[f] *= problem->nodes[node].ratio[f];
+}
+
+struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,
+                                         const struct cw_optimize_flow *flow)
+{
+    const struct cw_optimize_node *it = &problem->nodes[node];
+    double bytes = 0;
+
+    for (size_t f = 0; f < problem->fields_n; f++)
+        bytes += it->reads >> f & 1 ? flow->bytes[f] : 0;
+    return (struct cw_optimize_sums){.thread_ns = flow->share * (it->ns + it->ns_byte * bytes),
+                                     .cpu_ns =
+                                         flow->share * (it->cpu_ns + it->cpu_ns_byte * bytes)};
+}
+
+double cw_optimize_bytes(const struct cw_optimize_problem *problem,
+                         const struct cw_optimize_flow *flow)
+{
+    double bytes = 0;
+
+    for (size_t f = 0; f < problem->fields_n; f++)
+        bytes += flow->bytes[f];
+    return bytes;
+}
+
+/* ---- an epoch ---- */
+
+/* What an epoch asks for, of an element of the source. */
+struct demand {
+    struct cw_optimize_sums sums;
+    double source_bytes, read_bytes, written_bytes;
+};
+
+static double rate_ns(double bytes, double bytes_s)
+{
+    return bytes_s > 0 ? bytes / bytes_s * 1e9 : 0;
+}
+
+static double epoch_time(const struct cw_optimize_problem *problem, const struct demand *demand,
+                         const struct cw_optimize_parts *parts, struct cw_optimize_plan *plan)
+{
+    double workers = plan->remote + plan->local, n = problem->elements;
+    const double times[] = {
+        [CW_BOUND_THREADS] =
+            n * demand->sums.thread_ns / (problem->threads * workers) + problem->other_ns,
+        [CW_BOUND_CPU] =
+            problem->cores > 0 ? n * demand->sums.cpu_ns / (problem->cores * workers) : 0,
+        [CW_BOUND_SOURCE] = rate_ns(n * demand->source_bytes, problem->source_bytes_s),
+        [CW_BOUND_STORE] = fmax(rate_ns(n * demand->read_bytes, problem->store.read_bytes_s),
+                                rate_ns(n * demand->written_bytes, problem->store.write_bytes_s)),
+        [CW_BOUND_NETWORK] =
+            rate_ns(n * parts->output_bytes * plan->remote / workers, problem->network_bytes_s),
+        [CW_BOUND_TRAINER] = problem->trainer_ns,
+    };
+
+    plan->bound = CW_BOUND_THREADS;
+    for (size_t b = 0; b < CW_ARRAY_LEN(times); b++)
+        if (times[b] > times[plan->bound])
+            plan->bound = (enum cw_optimize_bound)b;
+    return times[plan->bound];
+}
+
+static struct cw_optimize_sums add(struct cw_optimize_sums a, double share, double thread_ns,
+                                   double cpu_ns)
+{
+    a.thread_ns += share * thread_ns;
+    a.cpu_ns += share * cpu_ns;
+    return a;
+}
+
+/* All is computed, and what is to be cached is written. */
+static struct demand first_demand(const struct cw_optimize_problem *problem,
+                                  const struct cw_optimize_parts *parts, double room)
+{
+    struct demand demand = {.source_bytes = problem->source_bytes, .sums = parts->before};
+    double write_ns = problem->store.write_ns + problem->store.write_byte_ns * parts->cached_bytes;
+
+    demand.sums = add(demand.sums, 1, parts->behind.thread_ns, parts->behind.cpu_ns);
+    if (parts->has_cache) {
+        demand.sums = add(demand.sums, room * parts->cached_share, write_ns, write_ns);
+        demand.written_bytes = room * parts->cached_share * parts->cached_bytes;
+    }
+    return demand;
+}
+
+/* What there is room for is read from the cache, and the rest is computed. */
+static struct demand later_demand(const struct cw_optimize_problem *problem,
+                                  const struct cw_optimize_parts *parts, double room)
+{
+    struct demand demand = {.source_bytes = (1 - room) * problem->source_bytes};
+    double read_ns = problem->store.read_ns + problem->store.read_byte_ns * parts->cached_bytes;
+
+    demand.sums = add(demand.sums, 1 - room, parts->before.thread_ns, parts->before.cpu_ns);
+    demand.sums = add(demand.sums, room * parts->cached_share, read_ns, read_ns);
+    demand.sums = add(demand.sums, 1, parts->behind.thread_ns, parts->behind.cpu_ns);
+    demand.read_bytes = room * parts->cached_share * parts->cached_bytes;
+    return demand;
+}
+
+static double room_for(const struct cw_optimize_problem *problem,
+                       const struct cw_optimize_parts *parts)
+{
+    double bytes = problem->elements * parts->cached_share * parts->cached_bytes;
+
+    return problem->store.free_bytes < 0 || bytes <= problem->store.free_bytes
+               ? 1
+               : problem->store.free_bytes / bytes;
+}
+
+void cw_optimize_times(const struct cw_optimize_problem *problem,
+                       const struct cw_optimize_parts *parts, struct cw_optimize_plan *plan)
+{
+    double room = parts->has_cache ? room_for(problem, parts) : 0;
+    struct demand first = first_demand(problem, parts, room);
+    struct demand later = later_demand(problem, parts, room);
+    double workers = plan->remote + plan->local;
+
+    plan->first_ns = epoch_time(problem, &first, parts, plan);
+    plan->epoch_ns = epoch_time(problem, &later, parts, plan);
+    plan->total_ns = plan->first_ns + (problem->epochs - 1) * plan->epoch_ns;
+    plan->money =
+        (workers * problem->worker_price + problem->trainer_price) * plan->total_ns / 3.6e12;
+}
+
+void cw_optimize_price(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan)
+{
+    struct cw_optimize_parts parts = {0};
+    struct cw_optimize_flow flow;
+
+    plan->moved = 0;
+    cw_optimize_begin(problem, &flow);
+    for (size_t i = 0; i < problem->n; i++) {
+        struct cw_optimize_sums cost = cw_optimize_cost(problem, plan->order[i], &flow);
+        bool is_behind = parts.has_cache;
+        struct cw_optimize_sums *sums = is_behind ? &parts.behind : &parts.before;
+        *sums = add(*sums, 1, cost.thread_ns, cost.cpu_ns);
+        cw_optimize_pass(problem, plan->order[i], &flow);
+        plan->moved += plan->order[i] != i;
+        if (i == plan->cache_after) {
+            parts.has_cache = true;
+            parts.cached_share = flow.share;
+            parts.cached_bytes = cw_optimize_bytes(problem, &flow);
+        }
+    }
+    parts.output_bytes = flow.share * cw_optimize_bytes(problem, &flow);
+    plan->thread_ns = parts.before.thread_ns + parts.behind.thread_ns;
+    plan->cpu_ns = parts.before.cpu_ns + parts.behind.cpu_ns;
+    cw_optimize_times(problem, &parts, plan);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the optimizer (optimize.h) share. */
+#ifndef CW_POLICIES_OPTIMIZE_INT_H
+#define CW_POLICIES_OPTIMIZE_INT_H
+
+#include "policies/optimize.h"
+
+/* Times of one element of the source. */
+struct cw_optimize_sums {
+    double thread_ns, cpu_ns;
+};
+/* What comes out of a set of operators for one element of the source. */
+struct cw_optimize_flow {
+    double share;                         /* of an element that passes */
+    double bytes[CW_OPTIMIZE_FIELDS_MAX]; /* of an element that passes, by field */
+};
+void cw_optimize_begin(const struct cw_optimize_problem *problem,
+                       struct cw_optimize_flow *ret_flow);
+void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
+                      struct cw_optimize_flow *flow);
+struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,
+                                         const struct cw_optimize_flow *flow);
+
+double cw_optimize_bytes(const struct cw_optimize_problem *problem,
+                         const struct cw_optimize_flow *flow);
+
+/* A plan's sums, from which its times follow. */
+struct cw_optimize_parts {
+    struct cw_optimize_sums before, behind; /* of the cache, which has_cache says is there */
+    bool has_cache;
+    double cached_share, cached_bytes; /* elements that are cached, and their bytes */
+    double output_bytes;               /* of an element of the source */
+};
+/* Sets first_ns, epoch_ns, total_ns, money and bound for the plan's workers. */
+void cw_optimize_times(const struct cw_optimize_problem *problem,
+                       const struct cw_optimize_parts *parts, struct cw_optimize_plan *plan);
+
+#endif

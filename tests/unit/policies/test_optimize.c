@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The optimizer against a search of all orders, caches and numbers of workers, and by cases whose best
+ * plan is known. */
+#include "support/cm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "policies/optimize.h"
+
+struct random {
+    struct cw_rng rng;
+    uint32_t draws;
+};
+
+static double between(struct random *random, double a, double b)
+{
+    return cw_rng_range(&random->rng, random->draws++, a, b);
+}
+
+static size_t below(struct random *random, uint64_t n)
+{
+    return (size_t)cw_rng_below(&random->rng, random->draws++, n);
+}
+
+static void make_node(struct random *random, size_t i, struct cw_optimize_problem *p)
+{
+    struct cw_optimize_node *node = &p->nodes[i];
+
+    *node = (struct cw_optimize_node){.name = "n",
+                                      .ns = between(random, 0, 1000),
+                                      .ns_byte = between(random, 0, 2),
+                                      .reads = (uint32_t)below(random, 1 << p->fields_n),
+                                      .keep = 1};
+    node->cpu_ns = node->ns * between(random, 0.1, 1);
+    node->cpu_ns_byte = node->ns_byte * between(random, 0.1, 1);
+    if (below(random, 3) == 0)
+        node->keep = between(random, 0.05, 1);
+    for (size_t f = 0; f < p->fields_n; f++)
+        node->ratio[f] = below(random, 2) ? between(random, 0.2, 4) : 1;
+    node->behind = i > 0 ? 1 : 0; /* the source */
+    for (size_t j = 1; j < i; j++)
+        if (below(random, 5) == 0)
+            node->behind |= UINT64_C(1) << j;
+    node->uncacheable = below(random, 6) == 0;
+}
+
+static struct cw_optimize_problem random_problem(struct random *random, size_t n)
+{
+    struct cw_optimize_problem p = {.n = n, .fields_n = 1 + below(random, 3)};
+
+    for (size_t f = 0; f < p.fields_n; f++)
+        p.bytes[f] = between(random, 1, 1000);
+    for (size_t i = 0; i < n; i++)
+        make_node(random, i, &p);
+    p.elements = between(random, 10, 1e5);
+    p.epochs = (double)(1 + below(random, 10));
+    p.threads = (double)(1 + below(random, 4));
+    p.cores = below(random, 2) ? between(random, 0.3, 4) : 0;
+    p.remote_max = (unsigned)below(random, 4);
+    p.local_max = (unsigned)below(random, 3) + (p.remote_max == 0);
+    p.has_store = below(random, 3) > 0;
+    p.store =
+        (struct cw_optimize_store){.read_ns = between(random, 0, 500),
+                                   .read_byte_ns = between(random, 0, 1),
+                                   .write_ns = between(random, 0, 1000),
+                                   .write_byte_ns = between(random, 0, 1),
+                                   .free_bytes = below(random, 2) ? -1 : between(random, 1, 1e7)};
+    if (below(random, 3) == 0)
+        p.store.read_bytes_s = between(random, 1e6, 1e9);
+    if (below(random, 3) == 0)
+        p.store.write_bytes_s = between(random, 1e6, 1e9);
+    p.source_bytes = between(random, 0, 1000);
+    p.source_bytes_s = below(random, 2) ? 0 : between(random, 1e7, 1e9);
+    p.network_bytes_s = below(random, 2) ? 0 : between(random, 1e7, 1e9);
+    p.trainer_ns = below(random, 2) ? 0 : p.elements * between(random, 1, 1000);
+    p.other_ns = between(random, 0, 1e6);
+    p.worker_price = between(random, 0, 1);
+    p.trainer_price = between(random, 0, 3);
+    p.least_money = below(random, 4) == 0;
+    return p;
+}
+
+/* ---- all plans ---- */
+
+struct all {
+    const struct cw_optimize_problem *problem;
+    struct cw_optimize_plan plan;
+    double least, second;
+    size_t orders;
+    bool is_second_round;
+};
+
+static double first_of(const struct all *all)
+{
+    return all->problem->least_money ? all->plan.money : all->plan.total_ns;
+}
+
+static void look(struct all *all)
+{
+    cw_optimize_price(all->problem, &all->plan);
+    if (!all->is_second_round)
+        all->least = fmin(all->least, first_of(all));
+    else if (first_of(all) <= all->least * 1.01 * (1 + 1e-9))
+        all->second =
+            fmin(all->second, all->problem->least_money ? all->plan.total_ns : all->plan.money);
+}
+
+static void with_workers(struct all *all)
+{
+    for (all->plan.remote = 0; all->plan.remote <= all->problem->remote_max; all->plan.remote++)
+        for (all->plan.local = 0; all->plan.local <= all->problem->local_max; all->plan.local++)
+            if (all->plan.remote + all->plan.local > 0)
+                look(all);
+}
+
+static void with_caches(struct all *all)
+{
+    all->orders++;
+    all->plan.cache_after = CW_OPTIMIZE_NO_CACHE;
+    with_workers(all);
+    for (size_t i = 0; all->problem->has_store && i < all->problem->n; i++) {
+        if (all->problem->nodes[all->plan.order[i]].uncacheable)
+            return;
+        all->plan.cache_after = i;
+        with_workers(all);
+    }
+}
+
+static void permute(struct all *all, size_t at, uint64_t used)
+{
+    if (at == all->problem->n) {
+        with_caches(all);
+        return;
+    }
+    for (size_t op = 0; op < all->problem->n; op++)
+        if (!(used >> op & 1) && (all->problem->nodes[op].behind & ~used) == 0) {
+            all->plan.order[at] = op;
+            permute(all, at + 1, used | UINT64_C(1) << op);
+        }
+}
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
+}
+
+static void test_best_of_all_plans(void **state)
+{
+    (void)state;
+    struct random random = {0};
+    size_t with_cache = 0, with_move = 0, not_fastest = 0;
+    cw_rng_init(&random.rng, 5, 0, 0, 0, 0);
+    for (size_t i = 0; i < 300; i++) {
+        struct cw_optimize_problem p = random_problem(&random, 1 + below(&random, 6));
+        struct all all = {.problem = &p, .least = HUGE_VAL, .second = HUGE_VAL};
+        struct cw_optimize_plan plan;
+        permute(&all, 0, 0);
+        all.is_second_round = true;
+        permute(&all, 0, 0);
+        cw_optimize(&p, &plan);
+        assert_true(plan.is_best && plan.states > 0);
+        double first = p.least_money ? plan.money : plan.total_ns;
+        double second = p.least_money ? plan.total_ns : plan.money;
+        if (first > all.least * 1.01 * (1 + 1e-9) || !is_near(second, all.second))
+            fail_msg("problem %zu: %.12g of %.12g, %.12g of %.12g", i, first, all.least, second,
+                     all.second);
+        not_fastest += !is_near(first, all.least);
+        with_cache += plan.cache_after != CW_OPTIMIZE_NO_CACHE;
+        with_move += plan.moved > 0;
+    }
+    printf("%zu with a cache, %zu with operators moved, %zu cheaper and not fastest\n", with_cache,
+           with_move, not_fastest);
+    assert_true(with_cache > 20 && with_move > 100 && not_fastest > 0);
+}
+
+/* ---- by hand ---- */
+
+/* A source, and three operators on one field of 100 bytes; one worker of one thread, one epoch. */
+static struct cw_optimize_problem by_hand(void)
+{
+    struct cw_optimize_problem p = {.n = 4,
+                                    .fields_n = 1,
+                                    .bytes = {100},
+                                    .elements = 1000,
+                                    .epochs = 1,
+                                    .threads = 1,
+                                    .remote_max = 1,
+                                    .store = {.free_bytes = -1}};
+
+    for (size_t i = 0; i < p.n; i++)
+        p.nodes[i] = (struct cw_optimize_node){
+            .name = "n", .reads = 1, .ratio = {1}, .keep = 1, .behind = i > 0};
+    return p;
+}
+
+static void test_filter_goes_first(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns = 1000;
+    p.nodes[2].ns = 10;
+    p.nodes[3].ns = 10;
+    p.nodes[3].keep = 0.05;
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.order[1], 3);
+    assert_true(is_near(plan.total_ns, 1000 * (10 + 0.05 * 1010)));
+    assert_true(plan.states == 9 && plan.cache_after == CW_OPTIMIZE_NO_CACHE);
+    /* not past what it has to stay behind */
+    p.nodes[3].behind |= 1 << 1;
+    cw_optimize(&p, &plan);
+    assert_true(plan.order[1] == 1 && plan.order[2] == 3 && plan.order[3] == 2);
+}
+
+/* Filters alone come out by cost over the share that they drop. */
+static void test_filters_by_cost_over_dropped(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns = 10, p.nodes[1].keep = 0.9; /* 100 */
+    p.nodes[2].ns = 30, p.nodes[2].keep = 0.4; /* 50 */
+    p.nodes[3].ns = 8, p.nodes[3].keep = 0.9;  /* 80 */
+    cw_optimize(&p, &plan);
+    assert_true(plan.order[1] == 2 && plan.order[2] == 3 && plan.order[3] == 1);
+}
+
+static void test_what_shrinks_goes_before_what_grows(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns_byte = 1, p.nodes[1].ratio[0] = 4;
+    p.nodes[2].ns_byte = 1;
+    p.nodes[3].ns_byte = 0.5, p.nodes[3].ratio[0] = 0.25;
+    cw_optimize(&p, &plan);
+    assert_true(plan.order[1] == 3 && plan.order[2] == 2 && plan.order[3] == 1);
+    assert_true(is_near(plan.total_ns, 1000 * (50 + 25 + 25)));
+}
+
+/* The order that is best without a cache is not the one that is best with it: a random operator that
+ * shrinks goes first without, and last with. */
+static void test_order_and_cache_together(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns_byte = 10;
+    p.nodes[2].ns_byte = 1, p.nodes[2].ratio[0] = 0.5, p.nodes[2].uncacheable = true;
+    p.n = 3;
+    cw_optimize(&p, &plan);
+    assert_true(plan.order[1] == 2);
+    p.has_store = true;
+    p.epochs = 10;
+    p.store.read_ns = 50;
+    cw_optimize(&p, &plan);
+    assert_true(plan.order[1] == 1 && plan.cache_after == 1);
+    assert_true(is_near(plan.epoch_ns, 1000 * (50 + 100)));
+    assert_true(is_near(plan.first_ns, 1000 * (1000 + 100)));
+    p.epochs = 1;
+    cw_optimize(&p, &plan);
+    assert_true(plan.cache_after == CW_OPTIMIZE_NO_CACHE && plan.order[1] == 2);
+}
+
+/* No more workers than bring something, and what decides is named. */
+static void test_workers_and_bounds(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns = 1000;
+    p.remote_max = 10;
+    p.worker_price = 1;
+    p.trainer_price = 10;
+    p.trainer_ns = 1000 * 250;
+    cw_optimize(&p, &plan);
+    assert_true(plan.remote == 4 && plan.bound == CW_BOUND_THREADS);
+    p.trainer_ns = 1000 * 255;
+    cw_optimize(&p, &plan);
+    assert_true(plan.remote == 4 && plan.bound == CW_BOUND_TRAINER);
+    p.trainer_ns = 0;
+    p.source_bytes = 100;
+    p.source_bytes_s = 100 / 500e-9; /* 500 ns an element */
+    cw_optimize(&p, &plan);
+    assert_true(plan.remote == 2);
+    p.remote_max = 5;
+    p.source_bytes_s = 100 / 501e-9;
+    cw_optimize(&p, &plan);
+    assert_true(plan.remote == 2 && plan.bound == CW_BOUND_SOURCE);
+    p.source_bytes_s = 0;
+    p.network_bytes_s = 100 / 600e-9;
+    p.local_max = 1;
+    cw_optimize(&p, &plan); /* one of three workers is local: two thirds of 600 ns travel */
+    assert_true(plan.local == 1);
+    p.least_money = true;
+    cw_optimize(&p, &plan);
+    assert_true(plan.money > 0);
+    p.least_money = false;
+    p.network_bytes_s = 0;
+    p.local_max = 0;
+    p.nodes[1].cpu_ns = 1000;
+    p.cores = 0.5;
+    cw_optimize(&p, &plan);
+    assert_true(plan.remote == 5 && plan.bound == CW_BOUND_CPU);
+}
+
+/* What there is no room for is computed again. */
+static void test_half_a_cache(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.n = 2;
+    p.nodes[1].ns = 1000;
+    p.has_store = true;
+    p.epochs = 100;
+    p.store.free_bytes = 50000;
+    cw_optimize(&p, &plan);
+    assert_true(plan.cache_after == 1 && is_near(plan.epoch_ns, 1000 * 500));
+}
+
+/* A chain with more sets than can be looked at stays as written. */
+static void test_too_many_sets(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.n = 40;
+    for (size_t i = 0; i < p.n; i++)
+        p.nodes[i] = (struct cw_optimize_node){
+            .name = "n", .ns = 40 - (double)i, .ratio = {1}, .keep = 0.5, .behind = i > 0};
+    cw_optimize(&p, &plan);
+    assert_true(plan.states == 0 && !plan.is_best && plan.moved == 0 && plan.remote == 1);
+    assert_true(plan.total_ns > 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_best_of_all_plans),
+    cmocka_unit_test(test_filter_goes_first),
+    cmocka_unit_test(test_filters_by_cost_over_dropped),
+    cmocka_unit_test(test_what_shrinks_goes_before_what_grows),
+    cmocka_unit_test(test_order_and_cache_together),
+    cmocka_unit_test(test_workers_and_bounds),
+    cmocka_unit_test(test_half_a_cache),
+    cmocka_unit_test(test_too_many_sets),
+};
+
+CW_TESTS_MAIN(tests)
