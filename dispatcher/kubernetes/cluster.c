@@ -9,7 +9,14 @@ const struct cw_kube_kind cw_kind_pods = {"", "v1", "pods"};
 
 struct cw_cluster *cw_cluster_of(const struct cw_dispatcher *d)
 {
-    return cw_str_eq(d->provision.kind->name, CW_CLUSTER_NAME) ? d->provision.state : NULL;
+    const struct cw_provisioner *kind = d->provision.kind;
+
+    return kind && cw_str_eq(kind->name, CW_CLUSTER_NAME) ? d->provision.state : NULL;
+}
+
+bool cw_cluster_is_away(const struct cw_cluster *cluster)
+{
+    return cluster->failed_ms > 0 && cw_clock_ms() - cluster->failed_ms < CW_AWAY_MS;
 }
 
 bool cw_pool_may_write(const struct cw_pool *pool)

@@ -17,6 +17,7 @@
  * theirs by its number. */
 #define CW_POD_COST "-1000"
 #define CW_VICTIMS_MAX 50 /* pods that are annotated for one write of a number */
+#define CW_AWAY_MS 60000  /* A watch that fails is begun again sooner. */
 #define CW_REQUESTS_MAX 64
 #define CW_CLUSTER_NAME "kubernetes"
 
@@ -98,7 +99,7 @@ struct cw_cluster {
     size_t pools_n;
     struct cw_strmap pods;   /* of all pools, by uid */
     bool held;               /* `cachew scale --fleet hold` */
-    bool away;               /* The API server does not answer. */
+    int64_t failed_ms;       /* when a watch has failed last; 0: all goes well */
     int64_t may_not_mark_ms; /* Annotating pods is not allowed; it is tried again at this time. */
     double wanted;           /* workers in all, as was aimed at last */
     struct cw_eviction *evictions;
@@ -110,6 +111,8 @@ struct cw_cluster {
 extern const struct cw_kube_kind cw_kind_deployments, cw_kind_pods;
 /* Returns the state of the provisioner; NULL if another is in use. */
 struct cw_cluster *cw_cluster_of(const struct cw_dispatcher *d);
+/* Whether the API server does not answer: watches fail again and again until it does. */
+bool cw_cluster_is_away(const struct cw_cluster *cluster);
 /* Whether its number is known and nobody forbids that it is written. */
 bool cw_pool_may_write(const struct cw_pool *pool);
 /* Returns whether a resource version is older than another one, where both are decimal numbers. */

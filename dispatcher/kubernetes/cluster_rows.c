@@ -17,8 +17,13 @@ static const char *state_of(const struct cw_pool *pool)
         return "held: somebody else keeps writing its number";
     case CW_HOLD_NOT:
     default:
-        return pool->trouble ? pool->trouble : pool->seen->d.paused ? "paused" : "";
+        break;
     }
+    if (pool->trouble)
+        return pool->trouble;
+    if (cw_cluster_is_away(pool->cluster))
+        return "the API server does not answer, so this may be old";
+    return pool->seen->d.paused ? "paused" : "";
 }
 
 static void count_pods(const struct cw_pool *pool, int64_t now, struct cw_cluster_deployment *row)

@@ -148,6 +148,7 @@ static void on_changed(void *arg, enum cw_kube_change change, const struct cw_ku
     struct cw_pool *pool = arg;
 
     (void)before;
+    pool->cluster->failed_ms = 0;
     if (change == CW_KUBE_DELETED)
         forget_seen(pool);
     else
@@ -169,7 +170,7 @@ static void on_listed(void *arg)
     struct cw_pool *pool = arg;
 
     pool->listed = true;
-    pool->cluster->away = false;
+    pool->cluster->failed_ms = 0;
     tell_unusable(pool);
 }
 
@@ -178,10 +179,10 @@ static void on_failed(void *arg, const struct cw_err *err, int64_t retry_ms)
     struct cw_pool *pool = arg;
 
     (void)retry_ms;
-    if (!pool->cluster->away)
+    if (!cw_cluster_is_away(pool->cluster))
         cw_log_warn(CW_LOG_MOD, "watching Deployment %s fails, which is tried again: %s",
                     pool->settings.name, err->msg);
-    pool->cluster->away = true;
+    pool->cluster->failed_ms = cw_clock_ms();
 }
 
 void cw_pool_open(struct cw_pool *pool)

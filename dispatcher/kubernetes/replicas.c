@@ -5,6 +5,7 @@
 #include "dispatcher/kubernetes/cluster.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 30000
@@ -38,13 +39,22 @@ static void wait_longer(struct cw_pool *pool, int64_t at_least_ms)
     pool->retry_ms = cw_clock_ms() + CW_MAX(pool->pause_ms, at_least_ms);
 }
 
+/* Whether it is told again: each request has another Audit-Id. */
+static bool is_news(const struct cw_pool *pool, const char *msg)
+{
+    const char *id = strstr(msg, " [Audit-Id");
+    size_t n = id ? (size_t)(id - msg) : strlen(msg);
+
+    return !pool->trouble || strncmp(pool->trouble, msg, n) != 0;
+}
+
 /* The number could not be written. Who was to go stays, and is chosen anew. */
 static void fail(struct cw_pool *pool, const struct cw_err *err, int64_t retry_after_ms)
 {
     wait_longer(pool, retry_after_ms);
     pool->lowering = false;
     cw_victims_spare(pool);
-    if (!cw_str_eq(pool->trouble, err->msg))
+    if (is_news(pool, err->msg))
         cw_log_error(CW_LOG_MOD, "the number of Deployment %s cannot be written, tried again: %s",
                      pool->settings.name, err->msg);
     cw_mem_free(pool->trouble);

@@ -165,8 +165,9 @@ static void attach(struct life *life, const json_t *pod)
 {
     struct cw_worker *w = CW_NEW(struct cw_worker);
 
+    workers_n++;
     *w = (struct cw_worker){.d = &made,
-                            .id = ++workers_n,
+                            .id = workers_n,
                             .said_hello = true,
                             .address = cw_mem_printf("10.0.0.%d:7071", (int)workers_n),
                             .only_job = cw_mem_strdup(""),

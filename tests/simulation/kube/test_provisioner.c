@@ -6,6 +6,9 @@
 #include "sim.h"
 #include "support/cm.h"
 
+#include <stdio.h>
+#include <string.h>
+
 int sim_program_main(void);
 
 static const char *const one[] = {"w", NULL};
@@ -397,6 +400,129 @@ static void it_does_not_exist(void **state)
     world_end();
 }
 
+static int evicted_code;
+static char evicted_says[512];
+
+static void on_evicted(void *arg, int code, const char *msg)
+{
+    (void)arg;
+    evicted_code = code;
+    snprintf(evicted_says, sizeof(evicted_says), "%s", msg);
+}
+
+/* A worker that is drained by request: its pod is evicted, and another one comes. A disruption budget may
+ * refuse that, in its own words. */
+static void drained_by_request(void **state)
+{
+    (void)state;
+    static const char budget[] =
+        "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"minAvailable\":2,\"selector\":{"
+        "\"matchLabels\":{\"app\":\"w\"}}}}";
+    begin(one, 0);
+    world.wanted = 2;
+    world_pass(MINUTE);
+    uint64_t id = made.workers->id;
+    evicted_code = -1;
+    assert_true(cw_cluster_evict(made.workers, on_evicted, NULL));
+    world_pass(500);
+    assert_int_equal(evicted_code, CW_OK);
+    assert_int_equal(world_workers(true), 1);
+    world_pass(MINUTE);
+    assert_int_equal(world_workers(false), 2);
+    assert_true(made.workers->id != id && made.workers->next->id != id);
+    assert_int_equal(
+        world_ask("POST", "/apis/policy/v1/namespaces/ns0/poddisruptionbudgets", budget), 201);
+    assert_true(cw_cluster_evict(made.workers, on_evicted, NULL));
+    world_pass(1000);
+    assert_true(evicted_code != CW_OK);
+    assert_non_null(strstr(evicted_says, "disruption budget"));
+    assert_int_equal(world_workers(false), 2);
+    assert_true(cw_cluster_evict(made.workers, on_evicted, NULL));
+    cw_cluster_stop(&made);
+    assert_int_equal(evicted_code, CW_E_UNAVAILABLE);
+    world_end();
+}
+
+static void order(const char *fault, const char *more)
+{
+    cw_autofree char *text =
+        cw_mem_printf("{\"fault\":\"%s\",\"verb\":\"patch\",\"resource\":\"deployments/scale\","
+                      "\"user\":\"system:serviceaccount:ns0:cachew-dispatcher\"%s}",
+                      fault, more);
+    json_auto_t *json = json_loads(text, 0, NULL);
+    assert_int_equal(fk_server_order(world.server, json, NULL), CW_OK);
+}
+
+/* A server that refuses, lies, or answers nothing: nothing is invented, and it is tried again. */
+static void answers_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const lies[] = {
+        "{\\\"kind\\\":\\\"Scale\\\",\\\"metadata\\\":{\\\"resourceVersion\\\":\\\"9\\\"}}",
+        "{\\\"kind\\\":\\\"Scale\\\",\\\"spec\\\":{\\\"replicas\\\":2}}",
+        "{\\\"kind\\\":\\\"Scale\\\",\\\"metadata\\\":{\\\"resourceVersion\\\":\\\"9\\\"},"
+        "\\\"spec\\\":{\\\"replicas\\\":\\\"2\\\"}}",
+        "<html>no</html>"};
+    struct cw_cluster_deployment row;
+    begin(one, 0);
+    order("403", ",\"times\":20");
+    world.wanted = 2;
+    world_pass(10000);
+    size_t i = 0;
+    assert_int_equal(world_replicas("w"), 0);
+    assert_true(cw_cluster_next_deployment(&made, &i, &row));
+    assert_non_null(strstr(row.state, "Forbidden"));
+    assert_true(world_requests("patch") <= 4);
+    world_pass(20 * MINUTE);
+    assert_int_equal(world_replicas("w"), 2);
+    for (size_t k = 0; k < CW_ARRAY_LEN(lies); k++) {
+        cw_autofree char *more = cw_mem_printf(",\"status\":200,\"body\":\"%s\"", lies[k]);
+        order("answer", more);
+        world.wanted = 3 + (double)k;
+        world_pass(MINUTE);
+        assert_int_equal(world_replicas("w"), 3 + (int)k);
+    }
+    order("done", "");
+    world.wanted = 8;
+    world_pass(MINUTE);
+    assert_int_equal(world_replicas("w"), 8);
+    assert_int_equal(world_events("ReplicasChanged"), 0); /* an own write of which no answer came */
+    world_end();
+}
+
+/* Another dispatcher was told to drive the same Deployment: that is said, and ends in peace. */
+static void two_dispatchers(void **state)
+{
+    (void)state;
+    static const char path[] = DEPLOYMENTS "/w/scale?fieldManager=cachew-dispatcher";
+    begin(one, 0);
+    world.wanted = 2;
+    world_pass(MINUTE);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(world_ask("PATCH", path, "{\"spec\":{\"replicas\":5}}"), 200);
+        world_pass(90000);
+    }
+    assert_int_equal(world_events("LeftAlone"), 1);
+    assert_int_equal(world_replicas("w"), 5);
+    world_end();
+}
+
+/* The number is set far too high by hand: it comes down in steps, and the fleet's limit holds. */
+static void far_too_many_by_hand(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.wanted = 2;
+    world_pass(MINUTE);
+    world_scale("w", 200);
+    world_pass(5 * MINUTE);
+    assert_int_equal(world_replicas("w"), 2);
+    world_pass(MINUTE);
+    assert_int_equal(world_pods(), 2);
+    assert_int_equal(world_workers(false), 2);
+    world_end();
+}
+
 int sim_program_main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +540,10 @@ int sim_program_main(void)
         cmocka_unit_test(the_server_is_away),
         cmocka_unit_test(faults),
         cmocka_unit_test(it_does_not_exist),
+        cmocka_unit_test(drained_by_request),
+        cmocka_unit_test(answers_that_are_none),
+        cmocka_unit_test(two_dispatchers),
+        cmocka_unit_test(far_too_many_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
