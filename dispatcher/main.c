@@ -10,6 +10,7 @@
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
+#include "dispatcher/kubernetes/kubernetes.h"
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
@@ -41,6 +42,7 @@ static void stop(struct cw_dispatcher *d)
     cw_iteration_commit_last(d);
     cw_log_info(CW_LOG_MOD, "stopping");
     cw_cache_service_stop(d);
+    cw_cluster_stop(d);
     cw_server_stop(d->server, 0, on_stopped, d);
 }
 

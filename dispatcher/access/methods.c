@@ -30,6 +30,7 @@ static const struct {
     {"/cachew.v1.Admin/RemoveJob", TENANT | OPERATOR},
     {"/cachew.v1.Admin/SkipItems", TENANT | OPERATOR},
     {"/cachew.v1.Admin/ScaleJob", TENANT | OPERATOR},
+    {"/cachew.v1.Admin/ScaleFleet", OPERATOR},
     {"/cachew.v1.Admin/GetJob", TENANT | OPERATOR},
     {"/cachew.v1.Admin/CacheList", TENANT | OPERATOR},
     {"/cachew.v1.Admin/CacheScan", OPERATOR},

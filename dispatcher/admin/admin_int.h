@@ -80,4 +80,8 @@ void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *w
 /* Fills in the fields of WorkerRow from number 15 on. The caller frees row->jobs. */
 void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
 
+/* ---- svc_fleet.c ---- */
+void cw_svc_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_msg *request);
+void cw_svc_scale_fleet(void *arg, struct cw_call *call, struct cw_rpc_msg *request);
+
 #endif

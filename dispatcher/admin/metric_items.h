@@ -26,6 +26,9 @@ METRIC(ONE, "cachew_workers_starting", GAUGE,
        "Workers that the provisioner has started and that are not attached yet.", starting(s->d))
 METRIC(ONE, "cachew_workers_wanted", GAUGE,
        "Workers that there should be, within the provisioner's limits.", wanted(s->d))
+METRIC(ONE, "cachew_kube_watches_again_total", COUNTER,
+       "With --provisioner kubernetes: watches of the API server that were begun again.",
+       watches_again(s->d))
 METRIC(ONE, "cachew_dispatcher_calls", GAUGE, "Calls and streams that are open.",
        (double)calls_of(s->d).open)
 METRIC(ONE, "cachew_dispatcher_silent_calls", GAUGE,
@@ -49,6 +52,22 @@ METRIC(METHOD, "cachew_dispatcher_longest_message_seconds", GAUGE,
 METRIC(METHOD, "cachew_dispatcher_long_messages_total", COUNTER,
        "Messages that took more than 10 ms of CPU time of the loop's thread.",
        (double)s->method->long_n)
+METRIC(KUBE_REQUESTS, "cachew_kube_requests_total", COUNTER,
+       "Requests to the API server; code 0: there was no answer.", (double)s->requests->n)
+METRIC(DEPLOYMENT, "cachew_kube_replicas_wanted", GAUGE, "Pods that there should be.",
+       (double)s->deployment->wanted)
+METRIC(DEPLOYMENT, "cachew_kube_replicas_asked", GAUGE, "Pods that the Deployment asks for.",
+       (double)s->deployment->asked)
+METRIC(DEPLOYMENT, "cachew_kube_replicas_ready", GAUGE, "Pods that are ready.",
+       (double)s->deployment->ready)
+METRIC(DEPLOYMENT, "cachew_kube_workers", GAUGE, "Workers that are attached, in its pods.",
+       (double)s->deployment->workers)
+METRIC(DEPLOYMENT, "cachew_kube_pods_not_to_be_had", GAUGE,
+       "Pods that have waited for more than a minute.", (double)s->deployment->not_to_be_had)
+METRIC(DEPLOYMENT, "cachew_kube_deployment_held", GAUGE,
+       "1: nothing is written to it, since somebody said so or keeps writing its number.",
+       (double)s->deployment->held)
+METRIC(POD_REASON, "cachew_kube_pods_waiting", GAUGE, "Pods that wait.", (double)s->reason->n)
 METRIC(WORKER_STATE, "cachew_workers", GAUGE, "Workers that are attached.",
        workers_in(s->d, s->word))
 METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", jobs_in(s->d, s->word))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/cache/cache.h"
+#include "dispatcher/kubernetes/kubernetes.h"
 #include "dispatcher/scaling/scaling.h"
 
 #include <math.h>
@@ -22,7 +23,10 @@ enum subject {
     NODE,
     WORKER,
     TIER,
-    METHOD
+    METHOD,
+    DEPLOYMENT,
+    POD_REASON,
+    KUBE_REQUESTS
 };
 enum type { COUNTER, GAUGE };
 #define NO_VALUE ((double)NAN)
@@ -40,6 +44,9 @@ struct cw_metric_of {
     const Cachew__V1__SourceTier *tier;
     const struct cw_cache_service *cache;
     const struct cw_method_time *method;
+    const struct cw_cluster_deployment *deployment;
+    const struct cw_cluster_reason *reason;
+    const struct cw_cluster_requests *requests;
 };
 struct metric {
     enum subject subject;
@@ -62,6 +69,12 @@ static double starting(const struct cw_dispatcher *d)
                                     : (double)d->provision.kind->starting(d->provision.state);
 }
 
+static double watches_again(const struct cw_dispatcher *d)
+{
+    uint64_t n = cw_cluster_watches_again(d);
+    return n == UINT64_MAX ? NO_VALUE : (double)n;
+}
+
 static double wanted(const struct cw_dispatcher *d)
 {
     return d->provision.kind->fixed ? NO_VALUE : d->provision.wanted;
@@ -76,7 +89,7 @@ static double workers_in(const struct cw_dispatcher *d, const char *state)
 {
     double n = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        n += w->said_hello && strcmp(w->draining ? "draining" : "ready", state) == 0;
+        n += w->said_hello && strcmp(w->draining || w->leaving ? "draining" : "ready", state) == 0;
     return n;
 }
 
@@ -156,11 +169,16 @@ static const char *const labels_of[] = {[INFO] = "version",
                                         [NODE] = "job, name, tenant, node, op",
                                         [WORKER] = "worker, address, host",
                                         [TIER] = "worker, tier",
-                                        [METHOD] = "method"};
+                                        [METHOD] = "method",
+                                        [DEPLOYMENT] = "deployment",
+                                        [POD_REASON] = "reason",
+                                        [KUBE_REQUESTS] = "verb, code"};
 
 static void add_labels(struct cw_str *out, enum subject subject, const struct cw_metric_of *s)
 {
-    char worker[32] = "";
+    char worker[32] = "", code[16] = "";
+    if (s->requests)
+        (void)snprintf(code, sizeof(code), "%d", s->requests->code);
     if (s->worker)
         (void)snprintf(worker, sizeof(worker), "%016llx", (unsigned long long)s->worker->id);
     const struct {
@@ -182,6 +200,10 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
         {"tier", s->tier ? s->tier->tier : NULL},
         {"cache", s->cache && s->cache->id != 0 ? s->cache->name : NULL},
         {"method", s->method ? s->method->path : NULL},
+        {"deployment", s->deployment ? s->deployment->name : NULL},
+        {"reason", s->reason ? s->reason->reason : NULL},
+        {"verb", s->requests ? s->requests->verb : NULL},
+        {"code", s->requests ? code : NULL},
     };
     const char *before = "{";
     for (size_t i = 0; i < CW_ARRAY_LEN(labels); i++) {
@@ -256,6 +278,22 @@ static void add_methods(struct cw_metrics_page *page, struct cw_dispatcher *d)
             add(page, METHOD, &(const struct cw_metric_of){.d = d, .method = &method});
 }
 
+#define REASONS_MAX 32
+
+static void add_kubernetes(struct cw_metrics_page *page, struct cw_dispatcher *d)
+{
+    struct cw_cluster_deployment deployment;
+    struct cw_cluster_requests requests;
+    struct cw_cluster_reason reasons[REASONS_MAX];
+    size_t n = cw_cluster_reasons(d, reasons, CW_ARRAY_LEN(reasons));
+    for (size_t i = 0; cw_cluster_next_deployment(d, &i, &deployment);)
+        add(page, DEPLOYMENT, &(const struct cw_metric_of){.d = d, .deployment = &deployment});
+    for (size_t i = 0; i < n; i++)
+        add(page, POD_REASON, &(const struct cw_metric_of){.d = d, .reason = &reasons[i]});
+    for (size_t i = 0; cw_cluster_next_requests(d, &i, &requests);)
+        add(page, KUBE_REQUESTS, &(const struct cw_metric_of){.d = d, .requests = &requests});
+}
+
 void cw_metrics_add_dispatcher(struct cw_metrics_page *page, struct cw_dispatcher *d)
 {
     static const char *const worker_states[] = {"ready", "draining"};
@@ -270,6 +308,7 @@ void cw_metrics_add_dispatcher(struct cw_metrics_page *page, struct cw_dispatche
     add_words(page, d, JOB_STATE, job_states, CW_ARRAY_LEN(job_states));
     add_words(page, d, DECISION_KIND, cw_decision_kinds, CW_DECISION_KINDS);
     add_methods(page, d);
+    add_kubernetes(page, d);
 }
 
 void cw_metrics_add_tenant(struct cw_metrics_page *page, struct cw_dispatcher *d,

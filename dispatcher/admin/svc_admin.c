@@ -38,42 +38,6 @@ static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
     protobuf_c_message_free_unpacked(message, NULL);
 }
 
-static struct cw_worker *find_worker(struct cw_dispatcher *d, const char *name)
-{
-    for (struct cw_worker *worker = d->workers; worker; worker = worker->next) {
-        char id[32];
-        snprintf(id, sizeof(id), "%016llx", (unsigned long long)worker->id);
-        if (worker->said_hello && (strcmp(worker->address, name) == 0 || strcmp(id, name) == 0))
-            return worker;
-    }
-    return NULL;
-}
-
-static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
-{
-    struct cw_dispatcher *d = arg;
-    ProtobufCMessage *message =
-        cw_svc_unpack(&cachew__v1__drain_worker_request__descriptor, call, request);
-    if (!message)
-        return;
-    const char *name = ((Cachew__V1__DrainWorkerRequest *)message)->worker;
-    struct cw_worker *worker = find_worker(d, name);
-    if (worker) {
-        Cachew__V1__DrainWorkerReply answer = CACHEW__V1__DRAIN_WORKER_REPLY__INIT;
-        answer.worker_id = worker->id;
-        if (cw_worker_is_usable(worker)) {
-            cw_log_info(CW_LOG_MOD, "worker=%s is told to drain, on request", worker->address);
-            cw_worker_retire(worker);
-        }
-        cw_svc_reply(call, &answer.base);
-    } else {
-        cw_autofree char *msg = cw_mem_printf(
-            "there is no worker \"%.80s\" (cachew workers lists ids and addresses)", name);
-        cw_call_fail(call, CW_E_NOT_FOUND, msg);
-    }
-    protobuf_c_message_free_unpacked(message, NULL);
-}
-
 #define REMOVED_IDS_MAX 4096
 
 /* The map copies its keys. Its values have no meaning. */
@@ -186,10 +150,11 @@ void cw_svc_admin_add(struct cw_dispatcher *d)
         {"/cachew.v1.Admin/Info", handle_info, NULL, d},
         {"/cachew.v1.Admin/ListJobs", cw_svc_list_jobs, NULL, d},
         {"/cachew.v1.Admin/ListWorkers", cw_svc_list_workers, NULL, d},
-        {"/cachew.v1.Admin/DrainWorker", handle_drain_worker, NULL, d},
+        {"/cachew.v1.Admin/DrainWorker", cw_svc_drain_worker, NULL, d},
         {"/cachew.v1.Admin/RemoveJob", handle_remove_job, NULL, d},
         {"/cachew.v1.Admin/SkipItems", handle_skip, NULL, d},
         {"/cachew.v1.Admin/ScaleJob", handle_scale, NULL, d},
+        {"/cachew.v1.Admin/ScaleFleet", cw_svc_scale_fleet, NULL, d},
         {"/cachew.v1.Admin/GetJob", handle_get_job, NULL, d},
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(methods); i++)

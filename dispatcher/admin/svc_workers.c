@@ -3,8 +3,11 @@
  * loop, so that nobody waits for all of them. */
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/admin/walk.h"
+#include "dispatcher/kubernetes/kubernetes.h"
 
 #include <string.h>
+
+#define WAITING_MAX 1000 /* pods that are listed */
 
 struct listing {
     struct cw_walk walk;
@@ -13,14 +16,14 @@ struct listing {
 
 static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *r)
 {
-    static char ready[] = "ready", draining[] = "draining";
+    static char ready[] = "ready", draining[] = "draining", leaving[] = "leaving";
     cachew__v1__worker_row__init(r);
     r->worker_id = worker->id;
     r->address = worker->address;
     r->host_id = worker->host_id;
     r->threads = worker->threads;
     r->pid = worker->pid;
-    r->state = worker->draining ? draining : ready;
+    r->state = worker->draining ? draining : worker->leaving ? leaving : ready;
     for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         r->leased += share->todo_n;
     r->done = worker->done_n;
@@ -83,6 +86,53 @@ static void on_worker(struct cw_walk *walk, const struct cw_worker *worker)
     cw_mem_free(row.jobs);
 }
 
+/* ---- the provisioner of Kubernetes ---- */
+
+#define TEXT(s) ((char *)(uintptr_t)(s)) /* protobuf-c's fields are not const */
+
+static void add_deployments(const struct cw_dispatcher *d, struct cw_str *packed)
+{
+    struct cw_cluster_deployment from;
+    for (size_t i = 0; cw_cluster_next_deployment(d, &i, &from);) {
+        Cachew__V1__DeploymentRow row = CACHEW__V1__DEPLOYMENT_ROW__INIT, *rows[] = {&row};
+        Cachew__V1__ListWorkersReply part = CACHEW__V1__LIST_WORKERS_REPLY__INIT;
+        row.name = TEXT(from.name);
+        row.asked = from.asked;
+        row.ready = from.ready;
+        row.wanted = from.wanted;
+        row.workers = from.workers;
+        row.waiting = from.waiting;
+        row.not_to_be_had = from.not_to_be_had;
+        row.max = from.max == UINT64_MAX ? 0 : from.max;
+        row.price = from.price;
+        row.held = from.held;
+        row.state = TEXT(from.state);
+        part.n_deployments = 1;
+        part.deployments = rows;
+        cw_svc_add_packed(packed, &part.base);
+    }
+}
+
+static void add_waiting(const struct cw_dispatcher *d, struct cw_str *packed)
+{
+    struct cw_cluster_waiting from;
+    size_t n = 0;
+    for (size_t i = 0; n < WAITING_MAX && cw_cluster_next_waiting(d, &i, &from); n++) {
+        Cachew__V1__WaitingPodRow row = CACHEW__V1__WAITING_POD_ROW__INIT, *rows[] = {&row};
+        Cachew__V1__ListWorkersReply part = CACHEW__V1__LIST_WORKERS_REPLY__INIT;
+        row.pod = TEXT(from.pod);
+        row.deployment = TEXT(from.deployment);
+        row.node = TEXT(from.node);
+        row.reason = TEXT(from.reason);
+        row.message = TEXT(from.message);
+        row.waits_ms = (uint64_t)from.waits_ms;
+        row.not_to_be_had = from.not_to_be_had;
+        part.n_waiting = 1;
+        part.waiting = rows;
+        cw_svc_add_packed(packed, &part.base);
+    }
+}
+
 static void reply(struct cw_walk *walk, bool all)
 {
     struct listing *list = CW_CONTAINER_OF(walk, struct listing, walk);
@@ -98,6 +148,10 @@ static void reply(struct cw_walk *walk, bool all)
     rest.max_workers = d->options.max_workers;
     rest.generation_seen = d->generation_seen;
     cw_svc_add_packed(&list->packed, &rest.base);
+    if (!cw_access_tenant_of(cw_call_caller(walk->call))) {
+        add_deployments(d, &list->packed);
+        add_waiting(d, &list->packed);
+    }
     cw_svc_reply_packed(walk->call, &list->packed);
     cw_mem_free(list);
 }

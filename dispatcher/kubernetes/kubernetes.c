@@ -154,7 +154,7 @@ int cw_cluster_hold(struct cw_dispatcher *d, bool hold, struct cw_err *err)
     if (!cluster)
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "the provisioner is \"%s\": only that of Kubernetes can be held",
-                          d->provision.kind->name);
+                          d->provision.kind ? d->provision.kind->name : "none");
     cluster->held = hold;
     if (d->state) /* There is none where a test uses parts of a dispatcher. */
         cw_state_put_fleet_held(d->state, hold);

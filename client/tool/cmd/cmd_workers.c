@@ -10,6 +10,7 @@ static const char *const heads[] = {"WORKER",  "ADDRESS", "STATE", "THREADS", "P
                                     "IN HAND", "DONE",    "CPU",   "HOST",    "LOAD",
                                     "MEMORY",  "POD",     "NODE"};
 
+#define WAITING_SHOWN 20 /* pods */
 #define HEADS_PLAIN (CW_ARRAY_LEN(heads) - 2)
 
 /* Whether POD and NODE are shown: some worker has said one. */
@@ -90,6 +91,33 @@ static void warn_of_unreachable(const Cachew__V1__ListWorkersReply *reply)
                     reply->workers[i]->unreachable);
 }
 
+static void warn_of_deployments(const Cachew__V1__ListWorkersReply *reply)
+{
+    for (size_t i = 0; i < reply->n_deployments; i++) {
+        const Cachew__V1__DeploymentRow *row = reply->deployments[i];
+        if (*row->state || row->waiting > 0 || row->asked != row->wanted)
+            fprintf(stderr,
+                    "cachew: Deployment %s: %" PRIu64 " pods wanted, %" PRIu64
+                    " asked for, %" PRIu64 " ready, %" PRIu64 " wait%s%s\n",
+                    row->name, row->wanted, row->asked, row->ready, row->waiting,
+                    *row->state ? "; " : "", row->state);
+    }
+}
+
+static void warn_of_waiting(const Cachew__V1__ListWorkersReply *reply)
+{
+    for (size_t i = 0; i < reply->n_waiting && i < WAITING_SHOWN; i++) {
+        const Cachew__V1__WaitingPodRow *row = reply->waiting[i];
+        fprintf(stderr, "cachew: %s%s of Deployment %s wait%s for %" PRIu64 " s%s: %s%s%s\n",
+                *row->pod ? "pod " : "pods that cannot be made", row->pod, row->deployment,
+                *row->pod ? "s" : "", row->waits_ms / 1000,
+                row->not_to_be_had ? ", not to be had" : "", row->reason, *row->message ? ": " : "",
+                row->message);
+    }
+    if (reply->n_waiting > WAITING_SHOWN)
+        fprintf(stderr, "cachew: %zu more wait\n", reply->n_waiting - WAITING_SHOWN);
+}
+
 int tool_cmd_workers(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
@@ -127,6 +155,8 @@ int tool_cmd_workers(int argc, char **argv)
     warn_of_generation((const Cachew__V1__ListWorkersReply *)(const void *)message);
     warn_of_files((const Cachew__V1__ListWorkersReply *)(const void *)message);
     warn_of_unreachable((const Cachew__V1__ListWorkersReply *)(const void *)message);
+    warn_of_deployments((const Cachew__V1__ListWorkersReply *)(const void *)message);
+    warn_of_waiting((const Cachew__V1__ListWorkersReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }

@@ -33,6 +33,7 @@ static const struct {
     {"/cachew.v1.Admin/RemoveJob", "to"},
     {"/cachew.v1.Admin/SkipItems", "to"},
     {"/cachew.v1.Admin/ScaleJob", "to"},
+    {"/cachew.v1.Admin/ScaleFleet", "o"},
     {"/cachew.v1.Admin/GetJob", "to"},
     {"/cachew.v1.Admin/CacheList", "to"},
     {"/cachew.v1.Admin/CacheScan", "o"},

@@ -236,15 +236,24 @@ static void what_is_no_message_is_refused(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "DrainWorker", "RemoveJob",  "ScaleJob",      "SkipItems",
-        "GetJob",      "Explain",    "ListDecisions", "CacheList",
-        "CacheEvict",  "CachePin",   "CacheScan",     "CacheAttach",
-        "CacheDetach", "CacheClose", "CacheDescribe", "CacheNoteSource"};
+        "DrainWorker",     "RemoveJob",     "ScaleJob",    "SkipItems",  "GetJob",
+        "Explain",         "ListDecisions", "CacheList",   "CacheEvict", "CachePin",
+        "CacheScan",       "CacheAttach",   "CacheDetach", "CacheClose", "CacheDescribe",
+        "CacheNoteSource", "ScaleFleet"};
     for (size_t i = 0; i < CW_ARRAY_LEN(names); i++) {
         const struct peers_answer *got = peers_ask_bytes(names[i], "\xff\xff\xff");
         assert_int_equal(got->code, CW_E_INVALID);
         assert_true(got->msg[0] != '\0');
     }
+}
+
+/* ---- the fleet ---- */
+static void a_fleet_without_deployments_is_not_held(void **state)
+{
+    (void)state;
+    Cachew__V1__ScaleFleetRequest request = CACHEW__V1__SCALE_FLEET_REQUEST__INIT;
+    request.hold = true;
+    peers_refused("ScaleFleet", &request.base, CW_E_UNSUPPORTED, "only that of Kubernetes");
 }
 
 /* ---- drain ---- */
@@ -554,6 +563,7 @@ int main(void)
         TEST(a_job_is_shown_with_its_graph),
         TEST(unknown_jobs_are_refused),
         TEST(what_is_no_message_is_refused),
+        TEST(a_fleet_without_deployments_is_not_held),
         TEST(a_worker_is_drained_by_address_or_id),
         TEST(a_removed_job_is_not_begun_again),
         TEST(scaling_is_changed_and_refused),
