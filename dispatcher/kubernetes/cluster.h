@@ -39,6 +39,7 @@ struct cw_pod {
     const struct cw_seen_pod *seen; /* belongs to the watch's copy */
     struct cw_worker *worker;       /* set by cw_cluster_find_workers for the same turn only */
     int64_t alone_ms;               /* the time since which it has no worker; 0: it has one */
+    bool told_claims;               /* Two workers say that they run in it. */
     enum cw_victim victim;
     struct cw_kube_call *call; /* the annotation on its way */
     int64_t retry_ms;          /* It is not annotated again before. */
@@ -134,6 +135,8 @@ void cw_pool_watch_pods(struct cw_pool *pool);
 void cw_pool_unwatch_pods(struct cw_pool *pool);
 struct cw_pod *cw_cluster_pod_of(const struct cw_cluster *cluster, const struct cw_worker *worker);
 struct cw_pod *cw_cluster_next_pod(const struct cw_cluster *cluster, size_t *i);
+/* Whether the worker is the pod's: no other one says so that has the pod's address. */
+bool cw_pod_is_of(const struct cw_pod *pod, const struct cw_worker *worker);
 /* Sets `worker` of each pod, and `leaving` and the price of each worker in a pod. */
 void cw_cluster_find_workers(struct cw_cluster *cluster, int64_t now);
 /* The worker runs in the pod. */

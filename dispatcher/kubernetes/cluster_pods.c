@@ -87,6 +87,29 @@ static bool is_at(const struct cw_worker *worker, const char *ip)
     return n > 0 && strncmp(host, ip, n) == 0 && (host[n] == ':' || host[n] == ']');
 }
 
+bool cw_pod_is_of(const struct cw_pod *pod, const struct cw_worker *worker)
+{
+    const struct cw_cluster *cluster = pod->pool->cluster;
+
+    if (is_at(worker, pod->seen->ip))
+        return true;
+    for (const struct cw_worker *w = cluster->d->workers; w; w = w->next)
+        if (cw_cluster_pod_of(cluster, w) == pod && is_at(w, pod->seen->ip))
+            return false;
+    return true;
+}
+
+/* The one counts that has the pod's address, else the first one. */
+static void claim(struct cw_pod *pod, struct cw_worker *worker)
+{
+    if (pod->worker && !pod->told_claims)
+        cw_log_warn(CW_LOG_MOD, "workers %s and %s both say that they run in pod %s",
+                    pod->worker->address, worker->address, pod->seen->name);
+    pod->told_claims = pod->told_claims || pod->worker;
+    if (!pod->worker || is_at(worker, pod->seen->ip))
+        pod->worker = worker;
+}
+
 void cw_worker_set_leaving(struct cw_worker *worker, bool leaving)
 {
     struct cw_dispatcher *d = worker->d;
@@ -129,9 +152,8 @@ void cw_cluster_find_workers(struct cw_cluster *cluster, int64_t now)
         pod->worker = NULL;
     for (struct cw_worker *w = cluster->d->workers; w; w = w->next) {
         pod = cw_cluster_pod_of(cluster, w);
-        if (!pod || (pod->worker && !is_at(w, pod->seen->ip)))
-            continue;
-        pod->worker = w;
+        if (pod)
+            claim(pod, w);
     }
     for (size_t i = 0; (pod = cw_cluster_next_pod(cluster, &i));) {
         if (pod->worker)

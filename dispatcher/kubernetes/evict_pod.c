@@ -32,7 +32,7 @@ bool cw_cluster_evict(const struct cw_worker *worker, cw_evicted_fn *fn, void *a
     struct cw_cluster *cluster = cw_cluster_of(worker->d);
     const struct cw_pod *pod = cluster ? cw_cluster_pod_of(cluster, worker) : NULL;
 
-    if (!pod)
+    if (!pod || !cw_pod_is_of(pod, worker))
         return false;
     struct cw_eviction *eviction = CW_NEW(struct cw_eviction);
     const struct cw_kube_target target = {.kind = &cw_kind_pods,

@@ -161,7 +161,7 @@ static struct life *life_of(const char *uid)
     return lives = life;
 }
 
-static void attach(struct life *life, const json_t *pod)
+static struct cw_worker *add_worker(const char *name, const char *uid)
 {
     struct cw_worker *w = CW_NEW(struct cw_worker);
 
@@ -171,9 +171,9 @@ static void attach(struct life *life, const json_t *pod)
                             .said_hello = true,
                             .address = cw_mem_printf("10.0.0.%d:7071", (int)workers_n),
                             .only_job = cw_mem_strdup(""),
-                            .pod_name = cw_mem_strdup(fk_text(pod, "metadata.name")),
+                            .pod_name = cw_mem_strdup(name),
                             .pod_namespace = cw_mem_strdup("ns0"),
-                            .pod_uid = cw_mem_strdup(life->uid),
+                            .pod_uid = cw_mem_strdup(uid),
                             .since_ms = cw_clock_ms(),
                             .next = made.workers};
     if (made.workers)
@@ -181,16 +181,12 @@ static void attach(struct life *life, const json_t *pod)
     made.workers = w;
     made.workers_n++;
     cw_worker_recount(w);
-    life->worker = w;
     cw_provision_kubernetes.attached(made.provision.state, w);
+    return w;
 }
 
-static void detach(struct life *life)
+static void remove_worker(struct cw_worker *w)
 {
-    struct cw_worker *w = life->worker;
-
-    if (!w)
-        return;
     w->said_hello = false;
     cw_worker_recount(w);
     made.workers_n--;
@@ -203,6 +199,22 @@ static void detach(struct life *life)
     cw_mem_free(w->pod_namespace);
     cw_mem_free(w->pod_uid);
     cw_mem_free(w);
+}
+
+struct cw_worker *world_claim(const struct cw_worker *whose)
+{
+    return add_worker(whose->pod_name, whose->pod_uid);
+}
+
+void world_unclaim(struct cw_worker *worker)
+{
+    remove_worker(worker);
+}
+
+static void detach(struct life *life)
+{
+    if (life->worker)
+        remove_worker(life->worker);
     life->worker = NULL;
 }
 
@@ -240,7 +252,7 @@ static void boot(struct life *life, const json_t *pod)
     if (!cw_str_eq(fk_text(pod, "status.phase"), "Running") && set_status(pod, status) != 200)
         return; /* by a fault */
     if (!world.without_workers)
-        attach(life, pod);
+        life->worker = add_worker(fk_text(pod, "metadata.name"), life->uid);
 }
 
 static void end(struct life *life, const json_t *pod)

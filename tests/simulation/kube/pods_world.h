@@ -37,6 +37,9 @@ void world_make_node(const char *name, int pods);
 int world_ask(const char *method, const char *path, const char *body);
 void world_scale(const char *deployment, int replicas); /* somebody else does */
 int world_replicas(const char *deployment);
+/* A worker attaches that says it runs in another's pod. */
+struct cw_worker *world_claim(const struct cw_worker *whose);
+void world_unclaim(struct cw_worker *worker);
 int world_pods(void); /* that do not go */
 int world_workers(bool leaving);
 int world_annotated(void); /* pods with our annotation that do not go */

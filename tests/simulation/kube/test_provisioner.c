@@ -523,6 +523,26 @@ static void far_too_many_by_hand(void **state)
     world_end();
 }
 
+/* A worker that claims another's pod: the one counts that has the pod's address, and who drains the
+ * other one evicts nobody's pod. */
+static void another_claims_the_pod(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    world.wanted = 1;
+    world_pass(MINUTE);
+    struct cw_worker *real = made.workers, *other = world_claim(real);
+    struct cw_pod *pod = cw_cluster_pod_of(world_cluster(), real);
+    world_pass(3000);
+    assert_ptr_equal(pod->worker, real);
+    assert_false(cw_cluster_evict(other, on_evicted, NULL));
+    assert_true(cw_cluster_evict(real, on_evicted, NULL));
+    world_pass(1000);
+    assert_true(evicted_code == CW_OK && pod->seen->state == CW_KUBE_POD_GOES);
+    world_unclaim(other);
+    world_end();
+}
+
 int sim_program_main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +563,7 @@ int sim_program_main(void)
         cmocka_unit_test(drained_by_request),
         cmocka_unit_test(answers_that_are_none),
         cmocka_unit_test(two_dispatchers),
+        cmocka_unit_test(another_claims_the_pod),
         cmocka_unit_test(far_too_many_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
