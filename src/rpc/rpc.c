@@ -117,6 +117,12 @@ static void on_op(void *arg)
         cw_loop_stop(rpc->loop);
 }
 
+void cw_rpc_set_before_calls(struct cw_rpc *rpc, cw_loop_fn *fn, void *arg)
+{
+    rpc->before_calls = fn;
+    rpc->before_calls_arg = arg;
+}
+
 void cw_rpc_op_init(struct cw_rpc_op *op, struct cw_rpc *rpc,
                     void (*done)(struct cw_rpc_op *op, bool ok))
 {
@@ -137,6 +143,8 @@ void cw_rpc_op_revert(struct cw_rpc_op *op)
 
 bool cw_rpc_op_start(struct cw_rpc_op *op, grpc_call *call, const grpc_op *ops, size_t n)
 {
+    if (op->rpc->before_calls)
+        op->rpc->before_calls(op->rpc->before_calls_arg);
     cw_rpc_op_begin(op);
     grpc_call_error error = grpc_call_start_batch(call, ops, n, op, NULL);
     if (error == GRPC_CALL_OK)

@@ -27,6 +27,9 @@ void cw_rpc_set_small(struct cw_rpc *rpc);
 /* Sets the largest message that servers accept, which is CW_RPC_CONTROL_MAX otherwise. It must be
  * called before servers are made. */
 void cw_rpc_set_received_max(struct cw_rpc *rpc, size_t bytes);
+/* Has fn called before anything is given to gRPC to be sent. It may end the process: what is not sent
+ * by then is not sent at all. Not with a relay. */
+void cw_rpc_set_before_calls(struct cw_rpc *rpc, cw_loop_fn *fn, void *arg);
 /* Frees the environment. All channels, servers, calls and streams must be closed before. It runs
  * the loop until the completion queue is empty, so it may not be called in a callback. */
 void cw_rpc_free(struct cw_rpc *rpc);

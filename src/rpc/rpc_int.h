@@ -31,6 +31,8 @@ struct cw_rpc {
     bool small;                      /* cw_rpc_set_small was called */
     size_t received_max;             /* cw_rpc_set_received_max; 0: CW_RPC_CONTROL_MAX */
     struct cw_rpc_linger *lingering; /* the streams that linger */
+    cw_loop_fn *before_calls;        /* cw_rpc_set_before_calls; NULL: nobody asks */
+    void *before_calls_arg;
     struct cw_relay *relay; /* set in a forked child, where gRPC cannot be used; otherwise NULL */
 };
 
