@@ -67,6 +67,9 @@ static void collect(struct cw_dispatcher *d)
 {
     struct cw_err err = {0};
     enum cw_state_result result = d->state ? cw_state_collect(d->state, &err) : CW_STATE_NOTHING;
+    if (result == CW_STATE_STORED)
+        cw_fault_point("dispatcher.before_answer");
+    cw_lead_check(d);
     if (result == CW_STATE_NOT_STORED)
         on_not_stored(d, &err);
     else if (result == CW_STATE_STORED)
@@ -85,7 +88,9 @@ static void commit(struct cw_dispatcher *d)
 void cw_iteration_commit_last(struct cw_dispatcher *d)
 {
     struct cw_err err = {0};
-    if (cw_state_commit(d->state, &err) == 0) {
+    int rc = cw_state_commit(d->state, &err);
+    cw_lead_check(d);
+    if (rc == 0) {
         on_stored(d);
         return;
     }

@@ -49,6 +49,11 @@ static void stop(struct cw_dispatcher *d)
 static void on_signal(void *arg, int signum)
 {
     struct cw_dispatcher *d = arg;
+    if (d->signals == 0 && !d->server && d->leader) {
+        d->signals++;
+        cw_lead_leave(d);
+        return;
+    }
     if (d->signals++ > 0 || (!d->server && !d->stopping))
         _exit(signum == SIGTERM || signum == SIGINT ? 0 : 1);
     if (!d->stopping) /* The process that started the dispatcher may have ended just before. */
@@ -86,6 +91,8 @@ static void on_standby(void *arg)
 /* A standby waits in the loop, so that it receives signals and notices the end of its parent. */
 static int open_state(struct cw_dispatcher *d, struct cw_err *err)
 {
+    if (d->options.lease)
+        return cw_lead_wait(d, err);
     struct standby standby = {.d = d, .err = err, .rc = try_state(d, err)};
     if (standby.rc != CW_E_AGAIN || !d->options.standby)
         return standby.rc;
@@ -113,6 +120,15 @@ static void on_tokens_changed(void *arg)
 {
     cw_worker_sessions_check_tokens(arg);
     cw_client_sessions_check_tokens(arg);
+}
+
+/* Pages by HTTP, which a standby with a lease has, too. */
+static int open_pages(struct cw_dispatcher *d, struct cw_err *err)
+{
+    int rc = d->http ? 0 : cw_metrics_open(d, err);
+    if (rc == 0 && d->http)
+        cw_server_add_probe(d->server);
+    return rc;
 }
 
 static int serve(struct cw_dispatcher *d, struct cw_err *err)
@@ -159,9 +175,10 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_loop_set_iteration_end(d->loop, cw_iteration_end, d);
     cw_state_on_written(d->state, on_written, d->loop);
     cw_tick_update(d);
-    rc = cw_metrics_open(d, err);
+    rc = open_pages(d, err);
     if (rc != 0)
         return rc;
+    cw_lead_check(d);
     cw_server_start(d->server);
     cw_server_set_serving(d->server, true);
     cw_log_info(CW_LOG_MOD, "serving on %s, state in %s, generation %llu", d->address,
@@ -178,6 +195,10 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
         rc = cw_loop_on_signal(d->loop, SIGINT, on_signal, d, err);
     if (rc == 0 && d->options.exit_with_stdin)
         rc = cw_parent_watch(d->loop, on_parent_gone, d, &d->parent_watch, err);
+    if (rc == 0 && d->options.lease)
+        rc = cw_metrics_open(d, err);
+    if (rc == 0 && d->options.lease)
+        rc = cw_lead_open(d, err);
     if (rc == 0)
         rc = open_state(d, err);
     if (rc != 0)
@@ -186,6 +207,8 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
     d->offload = cw_offload_queue_new(d->loop, "cachew-unpack");
     d->rpc = cw_rpc_new(d->loop);
     cw_rpc_set_small(d->rpc);
+    if (d->leader)
+        cw_rpc_set_before_calls(d->rpc, cw_lead_check, d);
     return serve(d, err);
 }
 
@@ -254,6 +277,7 @@ int main(int argc, char **argv)
     }
     cw_loop_run(d.loop);
     finish(&d);
+    cw_lead_close(&d);
     cw_rpc_free(d.rpc);
     cw_loop_free(d.loop);
     cw_cache_service_free(&d);

@@ -9,6 +9,7 @@
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
+#include "kube/leader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,6 +114,19 @@ static int check_listen(const struct cw_options *o, struct cw_err *err)
                       o->listen);
 }
 
+static int check_lease(const struct cw_options *o, struct cw_err *err)
+{
+    if (!o->lease)
+        return 0;
+    if (o->lease_renew_ms >= o->lease_give_up_ms || o->lease_give_up_ms >= o->lease_duration_ms)
+        return cw_err_set(err, CW_E_INVALID,
+                          "--lease-renew must be below --lease-give-up, and that below "
+                          "--lease-duration: who cannot renew it must have ended before others may "
+                          "take it");
+    int rc = cw_leader_name_check(o->lease, err);
+    return rc == 0 ? 0 : cw_err_wrap(err, "--lease");
+}
+
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err)
 {
     struct cw_options o = {
@@ -128,6 +142,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .autoplace = "auto",
         .scale_window_ms = 2000,
         .scale_in_ms = 10000,
+        .lease_duration_ms = 15000,
+        .lease_renew_ms = 2000,
+        .lease_give_up_ms = 10000,
     };
     const char *provisioner = "none";
     bool markdown = false;
@@ -145,6 +162,18 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          0, (double)(CW_GENERATION_MAX / 2)},
         {"standby", 0, CW_ARG_FLAG, &o.standby, NULL,
          "wait until no other dispatcher has the state directory, then serve", 0, 0},
+        {"lease", 0, CW_ARG_STR, &o.lease, "[NAMESPACE/]NAME",
+         "serve only while this Lease of Kubernetes is held, else stand by; the state is kept in "
+         "generations, and may be on a network file system (default: the state directory's lock "
+         "decides)",
+         0, 0},
+        {"lease-duration", 0, CW_ARG_MS, &o.lease_duration_ms, "TIME",
+         "others may take the Lease when it was not renewed for so long (default 15s)", 10,
+         3600000},
+        {"lease-renew", 0, CW_ARG_MS, &o.lease_renew_ms, "TIME",
+         "between renewals of the Lease (default 2s)", 1, 3600000},
+        {"lease-give-up", 0, CW_ARG_MS, &o.lease_give_up_ms, "TIME",
+         "end when the Lease could not be renewed for so long (default 10s)", 5, 3600000},
         {"heartbeat", 0, CW_ARG_MS, &o.silence_ms, "TIME",
          "a worker that is silent for so long is lost (default 3s)", 100, 3600000},
         {"grace", 0, CW_ARG_MS, &o.grace_ms, "TIME",
@@ -265,6 +294,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         rc = read_cache(&o, evict, compress, err);
     if (rc == 0)
         rc = read_scaling(&o, provisioner, err);
+    if (rc == 0)
+        rc = check_lease(&o, err);
     if (rc != 0)
         return rc;
     *ret_options = o;

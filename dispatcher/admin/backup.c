@@ -141,7 +141,7 @@ static void run(void *arg)
     struct part *end = CW_NEW(struct part);
     end->backup = backup;
     int fd = -1;
-    if (cw_state_backup(backup->d->options.state_dir, &backup->stop, &fd, &end->err) == 0)
+    if (cw_state_backup(backup->d->state, &backup->stop, &fd, &end->err) == 0)
         (void)read_parts(backup, fd, end);
     if (fd >= 0)
         close(fd);

@@ -7,7 +7,16 @@ METRIC(INFO, "cachew_info", GAUGE, "1; the label is the dispatcher's version.", 
 METRIC(ONE, "cachew_dispatcher_generation", GAUGE,
        "Generation of the dispatcher: higher with each start.", (double)s->d->generation)
 METRIC(ONE, "cachew_dispatcher_uptime_seconds", GAUGE, "Time since it began to serve.",
-       (double)(cw_clock_ms() - s->d->started_ms) / 1e3)
+       s->d->server ? (double)(cw_clock_ms() - s->d->started_ms) / 1e3 : NO_VALUE)
+METRIC(ONE, "cachew_dispatcher_leads", GAUGE,
+       "With --lease: 1 while it holds the Lease, 0 while it stands by.",
+       s->d->leader ? (double)cw_leader_holds(s->d->leader) : NO_VALUE)
+METRIC(ONE, "cachew_lease_failures_total", COUNTER,
+       "With --lease: tries to read or renew the Lease that failed.",
+       s->d->leader ? (double)cw_leader_failures(s->d->leader) : NO_VALUE)
+METRIC(ONE, "cachew_state_folder", GAUGE,
+       "With --lease: number of the folder generation-N in which the state is.",
+       above_zero((double)cw_state_folder(s->d->state)))
 METRIC(ONE, "cachew_dispatcher_cpu_seconds_total", COUNTER, "CPU time of the dispatcher.",
        (double)cw_clock_process_cpu_ns() / 1e9)
 METRIC(ONE, "cachew_clients", GAUGE, "Trainers that are connected.", (double)s->d->clients_n)

@@ -3,6 +3,7 @@
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/kubernetes/kubernetes.h"
 #include "dispatcher/scaling/scaling.h"
+#include "kube/leader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,8 +66,9 @@ static double above_zero(double v)
 
 static double starting(const struct cw_dispatcher *d)
 {
-    return d->provision.kind->fixed ? NO_VALUE
-                                    : (double)d->provision.kind->starting(d->provision.state);
+    return !d->provision.kind || d->provision.kind->fixed
+               ? NO_VALUE
+               : (double)d->provision.kind->starting(d->provision.state);
 }
 
 static double watches_again(const struct cw_dispatcher *d)
@@ -77,7 +79,7 @@ static double watches_again(const struct cw_dispatcher *d)
 
 static double wanted(const struct cw_dispatcher *d)
 {
-    return d->provision.kind->fixed ? NO_VALUE : d->provision.wanted;
+    return !d->provision.kind || d->provision.kind->fixed ? NO_VALUE : d->provision.wanted;
 }
 
 static struct cw_server_calls calls_of(const struct cw_dispatcher *d)

@@ -93,6 +93,7 @@ static bool print_health(void *arg, struct cw_str *out)
 {
     const struct cw_dispatcher *d = arg;
     cw_str_add(out, d->stopping    ? "stopping\n"
+                    : !d->server   ? "standing by\n"
                     : d->unwritten ? "state.db cannot be written\n"
                                    : "ok\n");
     return !d->stopping && !d->unwritten;
@@ -109,6 +110,8 @@ static bool print_alive(void *arg, struct cw_str *out)
 static bool print_ready(void *arg, struct cw_str *out)
 {
     const struct cw_dispatcher *d = arg;
+    if (!d->server)
+        return print_health(arg, out);
     bool is_full = cw_server_calls(d->server).full;
     const char *trouble = is_full ? "connections are refused: too few descriptors are left"
                                   : cw_server_trouble(d->server);
@@ -134,7 +137,6 @@ int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
     int rc = cw_http_start(d->loop, d->options.metrics_listen, pages, &d->http, err);
     if (rc < 0)
         return cw_err_wrap(err, "--metrics-listen");
-    cw_server_add_probe(d->server);
     cw_log_info(CW_LOG_MOD, "metrics by HTTP at %s, port %u", d->options.metrics_listen,
                 cw_http_port(d->http));
     return 0;

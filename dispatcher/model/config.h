@@ -97,6 +97,11 @@ struct cw_options {
     /* Without tokens: --listen may name an address that other hosts reach. */
     bool insecure;
     bool standby, exit_with_stdin;
+    /* "[NAMESPACE/]NAME" of the Lease of Kubernetes that this dispatcher must hold to serve; NULL: the
+     * lock file of the state directory decides. */
+    const char *lease;
+    /* Its periods (kube/kube_lease.h). */
+    int64_t lease_duration_ms, lease_renew_ms, lease_give_up_ms;
 };
 
 #endif

@@ -67,6 +67,8 @@ struct cw_cache_service;     /* The struct is defined in cache/cache.h. */
 struct cw_leaving_cache;     /* The struct is defined in cache/leaving_caches.c. */
 struct cw_autocache_service; /* The struct is defined in autocache/autocache.h. */
 struct cw_http;              /* The struct is defined in src/daemon. */
+struct cw_kube;              /* The struct is defined in src/kube. */
+struct cw_leader;            /* The struct is defined in src/kube. */
 struct cw_parent_watch;      /* The struct is defined in src/loop. */
 struct cw_state;             /* The struct is defined in state/state_int.h. */
 struct cw_stored_waiter;     /* The struct is defined in state/when_stored.c. */
@@ -113,6 +115,8 @@ struct cw_dispatcher {
     /* A thread for what would hold up the loop; NULL: nothing is handed over (in tests). */
     struct cw_offload_queue *offload;
     struct cw_options options;
+    struct cw_kube *kube; /* Talks to the API server of Kubernetes; NULL: there is no --lease. */
+    struct cw_leader *leader; /* The Lease that decides who serves; NULL: there is no --lease. */
     struct cw_access *access; /* The access tokens; NULL if there are none. */
     uint64_t generation;
     uint64_t lease_counter;

@@ -7,9 +7,13 @@
  * done before cw_state_is_stored says so.
  *
  * The directory is locked (flock on `lock`) while the state is open, so there is only one
- * dispatcher; a standby waits for the lock. All functions are for one thread, the loop's.
+ * dispatcher; a standby waits for the lock. With a lease (option --lease) the lock decides nothing:
+ * each dispatcher works in a folder of its own (generations.h). All functions are for one thread, the
+ * loop's.
  *
  *   state_open.c       locks the directory, opens and checks its database, sets the next generation
+ *   generations.c      folders of dispatchers with a lease · state_copy.c: copies of files
+ *   network_file_system.c  where locks cannot be believed · one_connection.c: who uses it now
  *   state_schema.c     the tables, and how an older database is brought up to date
  *   state.c            writes of jobs, workers and keys of the cache
  *   state_caches.c     writes of named caches · state_fleet.c: whether the fleet is held
@@ -38,12 +42,19 @@ struct cw_state;
 #define CW_GENERATION_MAX ((uint64_t)1 << 62)
 
 /* ---- state_open.c ---- */
-/* AGAIN: another dispatcher holds the directory. The messages of other errors say what to do. Each
+/* AGAIN: another dispatcher holds the directory. UNSUPPORTED: its file system is one of the network. The messages of other errors say what to do. Each
  * open raises the generation: the new one is higher than `above` and than all that the directory
  * was opened with before, and not below the time of day in milliseconds. */
 int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, struct cw_err *err);
+/* The same for a dispatcher that holds a lease: it takes over from whoever worked there, and works in a
+ * folder of its own. It copies files, so it is for a thread that may wait. STATE: another one has taken
+ * over meanwhile. */
+int cw_state_open_generation(const char *dir, uint64_t above, struct cw_state **ret_state,
+                             struct cw_err *err);
 void cw_state_close(struct cw_state *state); /* Tries once to store what waits. It accepts NULL. */
 uint64_t cw_state_generation(const struct cw_state *state);
+/* Returns the number of the folder generation-N; 0 without a lease, and for NULL. */
+uint64_t cw_state_folder(const struct cw_state *state);
 /* Returns the least number that is higher than the three, and not below the time of day. */
 uint64_t cw_state_next_generation(uint64_t stored, uint64_t locked, int64_t wall_ms,
                                   uint64_t above);
@@ -209,16 +220,19 @@ enum cw_state_result { CW_STATE_NOTHING, CW_STATE_STORED, CW_STATE_NOT_STORED };
  * there is none, or its result is not known yet. */
 enum cw_state_result cw_state_collect(struct cw_state *state, struct cw_err *err);
 /* fn is called by the thread when there is a result to collect. */
+/* Whether another dispatcher has taken over: what was stored since then is nobody's, and nothing that
+ * rests on it may be answered. It is known when the result of a transaction is collected. */
+bool cw_state_is_over(const struct cw_state *state);
 typedef void cw_state_notify_fn(void *arg);
 void cw_state_on_written(struct cw_state *state, cw_state_notify_fn *fn, void *arg);
 /* Stores everything and waits for it. It is used at the end, and by tests. */
 int cw_state_commit(struct cw_state *state, struct cw_err *err);
 
 /* ---- state_backup.c ---- */
-/* Makes a copy of everything that is stored, in the state directory, and returns it as an open file
- * without a name. Any thread may call it while the state is open. It ends with an error soon after
- * *stop is set. */
-int cw_state_backup(const char *dir, atomic_int *stop, int *ret_fd, struct cw_err *err);
+/* Makes a copy of everything that is stored, beside state.db, and returns it as an open file without a
+ * name. Any thread may call it while the state is open. It ends with an error soon after *stop is
+ * set. */
+int cw_state_backup(struct cw_state *state, atomic_int *stop, int *ret_fd, struct cw_err *err);
 
 /* ---- state_load.c ---- */
 /* Callbacks for reading everything back at the start; kinds without a callback are passed over.

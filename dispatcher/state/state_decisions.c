@@ -148,45 +148,49 @@ int cw_state_find_decisions(struct cw_state *state, const struct cw_state_decisi
     cw_str_addf(&sql, "SELECT " COLUMNS " FROM decisions WHERE id>?3%s%s ORDER BY id %s LIMIT ?4",
                 query->job ? " AND job=?1" : "", query->kind ? " AND kind=?2" : "",
                 query->after_id == 0 ? "DESC" : "ASC");
+    cw_state_share_begin(state);
     int rc = prepare(state, cw_str_text(&sql), &stmt, err);
-    if (rc != 0)
-        return rc;
-    bind_text(stmt, 1, query->job);
-    bind_text(stmt, 2, query->kind);
-    sqlite3_bind_int64(stmt, 3, (sqlite3_int64)query->after_id);
-    sqlite3_bind_int64(stmt, 4, (sqlite3_int64)query->limit);
-    return read_rows(state, stmt, on_decision, &(const struct target){.decision = fn, .arg = arg},
-                     err);
+    if (rc == 0) {
+        bind_text(stmt, 1, query->job);
+        bind_text(stmt, 2, query->kind);
+        sqlite3_bind_int64(stmt, 3, (sqlite3_int64)query->after_id);
+        sqlite3_bind_int64(stmt, 4, (sqlite3_int64)query->limit);
+        rc = read_rows(state, stmt, on_decision, &(const struct target){.decision = fn, .arg = arg},
+                       err);
+    }
+    cw_state_share_end(state);
+    return rc;
 }
 
 int cw_state_find_decided(struct cw_state *state, const char *id_or_name, struct cw_str *ret_job,
                           struct cw_err *err)
 {
     sqlite3_stmt *stmt;
+    cw_state_share_begin(state);
     int rc = prepare(
         state,
         "SELECT job FROM decisions WHERE job<>'' AND (job=?1 OR name=?1) ORDER BY id DESC LIMIT 1",
         &stmt, err);
-    if (rc != 0)
-        return rc;
     bind_text(stmt, 1, id_or_name);
-    if (sqlite3_step(stmt) == SQLITE_ROW)
+    if (rc == 0 && sqlite3_step(stmt) == SQLITE_ROW)
         cw_str_add(ret_job, text_at(stmt, 0));
     sqlite3_finalize(stmt);
+    cw_state_share_end(state);
+    if (rc != 0)
+        return rc;
     return ret_job->len > 0
                ? 0
                : cw_err_set(err, CW_E_NOT_FOUND,
                             "there is no job \"%s\", and nothing is kept of one", id_or_name);
 }
 
-int cw_state_load_decisions(struct cw_state *state, const char *kind, cw_state_profile_fn *profile,
-                            cw_state_decision_fn *decision, void *arg, struct cw_err *err)
+static int load_decisions(struct cw_state *state, const char *kind, const struct target *target,
+                          struct cw_err *err)
 {
-    const struct target target = {decision, profile, arg};
     sqlite3_stmt *stmt;
     int rc = prepare(state, "SELECT key, job, inputs FROM profiles ORDER BY time_ms", &stmt, err);
     if (rc == 0)
-        rc = read_rows(state, stmt, on_profile, &target, err);
+        rc = read_rows(state, stmt, on_profile, target, err);
     if (rc == 0)
         rc = prepare(state,
                      "SELECT " COLUMNS " FROM decisions WHERE id IN"
@@ -196,5 +200,14 @@ int cw_state_load_decisions(struct cw_state *state, const char *kind, cw_state_p
     if (rc != 0)
         return rc;
     bind_text(stmt, 1, kind);
-    return read_rows(state, stmt, on_decision, &target, err);
+    return read_rows(state, stmt, on_decision, target, err);
+}
+
+int cw_state_load_decisions(struct cw_state *state, const char *kind, cw_state_profile_fn *profile,
+                            cw_state_decision_fn *decision, void *arg, struct cw_err *err)
+{
+    cw_state_share_begin(state);
+    int rc = load_decisions(state, kind, &(const struct target){decision, profile, arg}, err);
+    cw_state_share_end(state);
+    return rc;
 }

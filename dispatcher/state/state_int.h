@@ -109,6 +109,7 @@ struct cw_state_writer {
     bool stop;
     struct cw_state_queue batch;
     struct cw_err err; /* The error of the last batch of operations. */
+    bool is_over;      /* Another dispatcher has taken over; err says so. */
     cw_state_notify_fn *notify;
     void *notify_arg;
 };
@@ -117,8 +118,13 @@ void cw_state_writer_start(struct cw_state *state);
 void cw_state_writer_stop(struct cw_state *state);
 
 struct cw_state {
-    char *dir;
+    char *dir;       /* The folder of state.db. */
+    char *root;      /* With a lease: the state directory, in which dir is. NULL: dir is that. */
+    uint64_t folder; /* With a lease: the number in the name of dir. */
     int lock_fd;
+    /* With a lease there is one connection, and whoever uses it holds this mutex. */
+    struct cw_mutex shared;
+    bool is_over;    /* Another dispatcher has taken over, as the result of a transaction says. */
     sqlite3 *db;     /* The connection of the writer, which owns it from its start on. */
     sqlite3 *reader; /* This connection belongs to the loop thread, and sees what is committed. */
     uint64_t generation;
@@ -133,6 +139,13 @@ struct cw_state {
     /* The prepared statements belong to the writer, and are prepared when first used. */
     sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N];
 };
+
+/* ---- one_connection.c ---- */
+/* The part of SQLite that takes no locks on files. */
+#define CW_STATE_WITHOUT_LOCKS "unix-none"
+/* Around each use of a connection from the writer's start on. */
+void cw_state_share_begin(struct cw_state *state);
+void cw_state_share_end(struct cw_state *state);
 
 /* ---- state.c: writes ---- */
 /* Queues the operation for the thread. It takes the operation from the caller. */

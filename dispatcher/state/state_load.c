@@ -197,8 +197,8 @@ static const struct {
     {"SELECT * FROM counts", on_counts},
 };
 
-int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg,
-                  struct cw_err *err)
+static int load_tables(struct cw_state *state, const struct cw_state_reader *reader, void *arg,
+                       struct cw_err *err)
 {
     for (size_t i = 0; i < CW_ARRAY_LEN(tables); i++) {
         sqlite3_stmt *stmt = NULL;
@@ -216,4 +216,13 @@ int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, 
             return cw_err_wrap(err, "while loading %s/state.db", state->dir);
     }
     return 0;
+}
+
+int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg,
+                  struct cw_err *err)
+{
+    cw_state_share_begin(state);
+    int rc = load_tables(state, reader, arg, err);
+    cw_state_share_end(state);
+    return rc;
 }

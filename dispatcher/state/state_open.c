@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens the state directory: its lock, its database, the checks, and the next generation. */
+/* Opens the state: the lock of its directory, or a generation of its own with a lease; its database,
+ * the checks, and the number of the generation that peers are told. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +10,9 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "dispatcher/state/generations.h"
+#include "dispatcher/state/network_file_system.h"
+#include "dispatcher/state/state_copy.h"
 #include "dispatcher/state/state_int.h"
 
 static int make_dirs(const char *dir, struct cw_err *err)
@@ -45,24 +49,7 @@ static int take_lock(struct cw_state *state, uint64_t *ret_locked, struct cw_err
                               state->dir);
         return cw_err_errno(err, errno, "cannot lock %s", path);
     }
-    char text[64] = "";
-    unsigned long long generation = 0;
-    if (pread(state->lock_fd, text, sizeof(text) - 1, 0) > 0)
-        *ret_locked =
-            sscanf(text, "generation %llu", &generation) == 1 && generation < CW_GENERATION_MAX
-                ? generation
-                : 1;
-    return 0;
-}
-
-static int mark_used(struct cw_state *state, struct cw_err *err)
-{
-    char text[64];
-    int n =
-        snprintf(text, sizeof(text), "generation %-20llu\n", (unsigned long long)state->generation);
-    if (pwrite(state->lock_fd, text, (size_t)n, 0) != n || fsync(state->lock_fd) != 0)
-        return cw_err_errno(err, errno, "cannot write %s/lock", state->dir);
-    return 0;
+    return cw_state_read_generation_file(state->dir, "lock", ret_locked, err);
 }
 
 static int check_whole(struct cw_state *state, struct cw_err *err)
@@ -131,6 +118,19 @@ static int make_private(const char *path, struct cw_err *err)
     return rc;
 }
 
+/* A database without locks has one connection. */
+static int open_reader(struct cw_state *state, const char *path, struct cw_err *err)
+{
+    if (state->root) {
+        state->reader = state->db;
+        return 0;
+    }
+    if (sqlite3_open_v2(path, &state->reader, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
+        return cw_state_db_error(state->reader, state->dir, "opening it", err);
+    return cw_state_exec(state->reader, state->dir, "PRAGMA query_only=ON", "setting it up", err);
+}
+
 static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, struct cw_err *err)
 {
     cw_autofree char *path = cw_mem_printf("%s/state.db", state->dir);
@@ -144,13 +144,18 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
     if (rc != 0)
         return rc;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &state->db, flags, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(path, &state->db, flags, state->root ? CW_STATE_WITHOUT_LOCKS : NULL) !=
+        SQLITE_OK)
         return cw_state_db_error(state->db, state->dir, "opening it", err);
     /* Somebody may be looking at the database with sqlite3(1). */
     sqlite3_busy_timeout(state->db, 2000);
     static const char setup[] = "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA "
                                 "synchronous=FULL; PRAGMA foreign_keys=ON;";
-    rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);
+    if (state->root) /* No memory is shared with other processes, which may be on other hosts. */
+        rc = cw_state_exec(state->db, state->dir, "PRAGMA locking_mode=EXCLUSIVE", "setting it up",
+                           err);
+    if (rc == 0)
+        rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);
     if (rc == 0)
         rc = check_whole(state, err);
     if (rc == 0)
@@ -159,31 +164,71 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
         cw_state_shrink_prepare(state);
     if (rc == 0)
         rc = raise_generation(state, locked, above, err);
-    if (rc == 0 && sqlite3_open_v2(path, &state->reader, flags, NULL) != SQLITE_OK)
-        rc = cw_state_db_error(state->reader, state->dir, "opening it", err);
-    return rc != 0 ? rc
-                   : cw_state_exec(state->reader, state->dir, "PRAGMA query_only=ON",
-                                   "setting it up", err);
+    return rc == 0 ? open_reader(state, path, err) : rc;
 }
 
-int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, struct cw_err *err)
+/* ---- without a lease ---- */
+
+static int check_no_generations(const char *dir, struct cw_err *err)
 {
-    int rc = make_dirs(dir, err);
-    if (rc != 0)
+    uint64_t highest;
+    int rc = cw_generation_highest(dir, &highest, err);
+    if (rc != 0 || highest == 0)
         return rc;
-    struct cw_state *state = CW_NEW(struct cw_state);
-    state->dir = cw_mem_strdup(dir);
-    state->lock_fd = -1;
+    return cw_err_set(
+        err, CW_E_STATE,
+        "%s is the state of dispatchers with --lease, the last one in generation-%llu: "
+        "start this one with --lease, too, or see docs/backup.md",
+        dir, (unsigned long long)highest);
+}
+
+static int open_locked(struct cw_state *state, uint64_t above, struct cw_err *err)
+{
     uint64_t locked = 0;
-    rc = take_lock(state, &locked, err);
+    int rc = cw_state_check_file_system(state->dir, err);
+    if (rc == 0)
+        rc = check_no_generations(state->dir, err);
+    if (rc == 0)
+        rc = take_lock(state, &locked, err);
     if (rc == 0) {
-        cw_autofree char *copy = cw_state_backup_path(dir);
+        cw_autofree char *copy = cw_state_backup_path(state->dir);
         (void)unlink(copy);
     }
     if (rc == 0)
         rc = open_db(state, locked, above, err);
     if (rc == 0)
-        rc = mark_used(state, err);
+        rc = cw_state_write_generation_file(state->dir, "lock", state->generation, err);
+    return rc;
+}
+
+/* ---- with a lease ---- */
+
+static int open_generation(struct cw_state *state, uint64_t above, struct cw_err *err)
+{
+    struct cw_generation generation = {0};
+    state->root = cw_steal(&state->dir);
+    int rc = cw_generation_begin(state->root, &generation, err);
+    state->dir = generation.dir ? generation.dir : cw_mem_strdup(state->root);
+    state->folder = generation.number;
+    if (rc == 0)
+        rc = open_db(state, generation.locked, above, err);
+    if (rc == 0)
+        rc = cw_generation_complete(state->root, &generation, state->generation, err);
+    return rc;
+}
+
+static int open_state(const char *dir, uint64_t above,
+                      int (*open_it)(struct cw_state *, uint64_t, struct cw_err *),
+                      struct cw_state **ret_state, struct cw_err *err)
+{
+    int rc = make_dirs(dir, err);
+    if (rc != 0)
+        return rc;
+    struct cw_state *state = CW_NEW(struct cw_state);
+    cw_mutex_init(&state->shared);
+    state->dir = cw_mem_strdup(dir);
+    state->lock_fd = -1;
+    rc = open_it(state, above, err);
     if (rc != 0) {
         cw_state_close(state);
         return rc;
@@ -191,6 +236,17 @@ int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, 
     cw_state_writer_start(state);
     *ret_state = state;
     return 0;
+}
+
+int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, struct cw_err *err)
+{
+    return open_state(dir, above, open_locked, ret_state, err);
+}
+
+int cw_state_open_generation(const char *dir, uint64_t above, struct cw_state **ret_state,
+                             struct cw_err *err)
+{
+    return open_state(dir, above, open_generation, ret_state, err);
 }
 
 void cw_state_close(struct cw_state *state)
@@ -203,10 +259,13 @@ void cw_state_close(struct cw_state *state)
     cw_state_queue_clear(&state->pending);
     for (size_t i = 0; i < CW_ARRAY_LEN(state->stmts); i++)
         sqlite3_finalize(state->stmts[i]);
-    sqlite3_close(state->reader);
+    if (state->reader != state->db)
+        sqlite3_close(state->reader);
     sqlite3_close(state->db);
     if (state->lock_fd >= 0)
         close(state->lock_fd);
+    cw_mutex_fini(&state->shared);
+    cw_mem_free(state->root);
     cw_mem_free(state->dir);
     cw_mem_free(state);
 }
@@ -214,4 +273,9 @@ void cw_state_close(struct cw_state *state)
 uint64_t cw_state_generation(const struct cw_state *state)
 {
     return state->generation;
+}
+
+uint64_t cw_state_folder(const struct cw_state *state)
+{
+    return state ? state->folder : 0;
 }

@@ -4,10 +4,13 @@
  * disk. */
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "dispatcher/state/generations.h"
 #include "dispatcher/state/state_int.h"
 
 #define SLOW_NS 200000000 /* for tests */
+#define LOOK_AGAIN_NS 100000000
 
 static void bind(sqlite3_stmt *stmt, int i, const struct cw_state_value *value, const char *bytes)
 {
@@ -57,11 +60,40 @@ static int run_batch(struct cw_state *state, const struct cw_state_queue *batch,
         rc = run_op(state, op, err);
     if (rc == 0 && cw_fault_rare("state.fails"))
         rc = cw_err_set(err, CW_E_IO, "the disk has failed, in a test");
+    cw_fault_point("state.in_transaction");
     if (rc == 0)
         rc = cw_state_exec(state->db, state->dir, "COMMIT", "committing", err);
     if (rc != 0 && !sqlite3_get_autocommit(state->db))
         (void)sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
     return rc;
+}
+
+/* With a lease: looks whether another dispatcher has taken over. As long as that cannot be known,
+ * nothing may be answered, so it is asked again. Returns whether it has, with err; w->mutex is not
+ * held. */
+static bool look_over(struct cw_state *state, struct cw_err *err)
+{
+    struct cw_err why = {0};
+    enum cw_generation_look look = CW_GENERATION_OWN;
+    if (!state->root)
+        return false;
+    cw_fault_point("state.before_look");
+    while ((look = cw_generation_look(state->root, state->folder, &why)) == CW_GENERATION_UNKNOWN) {
+        cw_log_error(CW_LOG_MOD, "%s", why.msg);
+        cw_clock_sleep_ns(LOOK_AGAIN_NS);
+    }
+    if (look == CW_GENERATION_OVER)
+        *err = why;
+    return look == CW_GENERATION_OVER;
+}
+
+static bool run_and_look(struct cw_state *state, struct cw_err *err)
+{
+    cw_state_share_begin(state);
+    if (run_batch(state, &state->writer.batch, err) == 0)
+        cw_state_shrink(state);
+    cw_state_share_end(state);
+    return look_over(state, err);
 }
 
 static void writer(void *arg)
@@ -76,10 +108,10 @@ static void writer(void *arg)
             break;
         cw_mutex_unlock(&w->mutex);
         struct cw_err err = {0};
-        if (run_batch(state, &w->batch, &err) == 0)
-            cw_state_shrink(state);
+        bool is_over = run_and_look(state, &err);
         cw_mutex_lock(&w->mutex);
         w->err = err;
+        w->is_over = is_over;
         w->phase = CW_STATE_RAN;
         cw_state_notify_fn *notify = w->notify;
         void *notify_arg = w->notify_arg;
@@ -136,6 +168,11 @@ bool cw_state_is_waiting(const struct cw_state *state)
     return state && state->pending.first;
 }
 
+bool cw_state_is_over(const struct cw_state *state)
+{
+    return state && state->is_over;
+}
+
 uint64_t cw_state_seq(const struct cw_state *state)
 {
     return state ? state->seq : 0;
@@ -174,6 +211,7 @@ static enum cw_state_result take_result(struct cw_state *state, struct cw_err *e
     struct cw_state_writer *w = &state->writer;
     w->phase = CW_STATE_IDLE;
     state->busy = false;
+    state->is_over = state->is_over || w->is_over;
     if (w->err.code == 0) {
         cw_state_queue_clear(&w->batch);
         state->stored_seq = state->batch_seq;

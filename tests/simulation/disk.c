@@ -513,6 +513,39 @@ int sim_disk_mkdir(const char *path)
     return 0;
 }
 
+/* What is left of a path below a folder, if it is an entry of it; else NULL. */
+static const char *entry_of(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+
+    if (!path || strncmp(path, dir, n) != 0 || path[n] != '/' || strchr(path + n + 1, '/'))
+        return NULL;
+    return path + n + 1;
+}
+
+int sim_disk_entry(const char *path, size_t n, char *ret_name, size_t cap)
+{
+    for (const struct file *file = disk()->files; file; file = file->next) {
+        const char *name = entry_of(file->path, path);
+        if (!name || n-- > 0)
+            continue;
+        if (strlen(name) >= cap)
+            sim_fail("the name of %s is too long", file->path);
+        memcpy(ret_name, name, strlen(name) + 1);
+        return 0;
+    }
+    return -ENOENT;
+}
+
+int sim_disk_rmdir(const char *path)
+{
+    char name[256];
+
+    if (sim_disk_entry(path, 0, name, sizeof(name)) == 0)
+        return -ENOTEMPTY;
+    return sim_disk_unlink(path);
+}
+
 int sim_disk_rename(const char *from, const char *to)
 {
     struct file *file = find(from);

@@ -30,6 +30,9 @@ int sim_disk_stat(const char *path, struct stat *ret);
 int sim_disk_fstat(int fd, struct stat *ret);
 int sim_disk_unlink(const char *path);
 int sim_disk_mkdir(const char *path);
+int sim_disk_rmdir(const char *path);
+/* The name of the n-th entry of a folder; -ENOENT: it has no more. */
+int sim_disk_entry(const char *path, size_t n, char *ret_name, size_t cap);
 int sim_disk_rename(const char *from, const char *to);
 /* Memory that is the file's, of at most SIM_SEGMENT bytes from a multiple of it. NULL: cannot. */
 #define SIM_SEGMENT ((size_t)32768)

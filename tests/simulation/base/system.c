@@ -2,6 +2,7 @@
 /* The system calls that the product and the libraries inside an actor's program make: on the
  * simulated disk, with the actor's identity and the world's chance. What is not here and would
  * leave the simulation is refused. Hidden in each program, so the executable keeps the real ones. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -17,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -344,6 +346,50 @@ int mkdir(const char *path, mode_t mode)
 {
     (void)mode;
     return result(sim_disk_mkdir(path));
+}
+int rmdir(const char *path)
+{
+    return result(sim_disk_rmdir(path));
+}
+/* Entries are found by their place: whoever reads a folder to its end does not wait meanwhile. */
+struct sim_folder {
+    char path[256];
+    size_t at;
+    struct dirent entry;
+};
+DIR *opendir(const char *path)
+{
+    struct stat st;
+    struct sim_folder *folder = NULL;
+
+    if (result(sim_disk_stat(path, &st)) < 0)
+        return NULL;
+    folder = calloc(1, sizeof(*folder));
+    if (!folder || strlen(path) >= sizeof(folder->path))
+        abort();
+    memcpy(folder->path, path, strlen(path) + 1);
+    return (DIR *)(void *)folder;
+}
+struct dirent *readdir(DIR *dir)
+{
+    struct sim_folder *folder = (struct sim_folder *)(void *)dir;
+    char *name = folder->entry.d_name;
+
+    if (sim_disk_entry(folder->path, folder->at++, name, sizeof(folder->entry.d_name)) != 0)
+        return NULL;
+    return &folder->entry;
+}
+int closedir(DIR *dir)
+{
+    free(dir);
+    return 0;
+}
+int statfs(const char *path, struct statfs *ret)
+{
+    struct stat st;
+
+    *ret = (struct statfs){.f_type = 0xef53}; /* ext4 */
+    return result(sim_disk_stat(path, &st));
 }
 int rename(const char *from, const char *to)
 {
