@@ -8,8 +8,11 @@
 #define KEEPALIVE_MS 30000 /* idle time after which the peer is asked with a ping */
 /* shortest time between pings that a server allows; well below KEEPALIVE_MS */
 #define PING_ALLOWED_MS 15000
-/* limit for a peer that accepts the connection and then says nothing */
-#define CONNECT_TIMEOUT_MS 10000
+/* limit for a peer that accepts the connection and then says nothing: the next address of its name is
+ * tried then, within the time that a call waits */
+#define CONNECT_TIMEOUT_MS 3000
+/* shortest time between two questions for the addresses of a name, of which none answered */
+#define RESOLVE_AGAIN_MS 5000
 
 /* grpc_arg has char * for strings that it only reads. */
 static char *key_of(const char *key)
@@ -52,6 +55,7 @@ void cw_rpc_args_client(struct cw_rpc_args *args, bool small)
     add(args, GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
     /* In spite of its name this argument limits the connection attempt, not the pause after it. */
     add(args, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS);
+    add(args, GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, RESOLVE_AGAIN_MS);
 }
 
 void cw_rpc_args_server(struct cw_rpc_args *args, bool small, size_t received_max)

@@ -131,7 +131,8 @@ int cw_rpc_address_of_host(const char *host, const char *listening, char *ret_ad
 /* ---- client side ---- */
 struct cw_channel;
 /* Opens a channel to "host:port" or "unix:/path". It connects when it is first used, and again when
- * it is used after the connection broke. Calls wait for the connection, 10 s at most. After a
+ * it is used after the connection broke. All addresses of a host's name are tried, one after the
+ * other, each for 3 s at most; after all have failed the name is looked up again, every 5 s at most. Calls wait for the connection, 10 s at most. After a
  * failure calls fail at once with UNAVAILABLE while gRPC connects again, after pauses of 0.1 s to 1
  * s; a call also makes the next attempt begin at once, so whoever calls again succeeds soon after
  * the server is back. */

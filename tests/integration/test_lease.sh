@@ -58,6 +58,7 @@ case_handed_over() {
     end one || fail "a leader that is told to end does not end well"
     serves two
     "$cachew" metrics --dispatcher "$DISPATCHER" | says '^cachew_state_folder 2' || fail "the second one has not its own folder"
+    : >"$work/one.log"
     begin_leader one "$address"
     wait_until "one stands by" stands_by one
     read_batches job 1200
@@ -127,6 +128,60 @@ case_stopped() {
     wait_for asked && fail "the late one has answered: $(cat "$work/asked.out")"
     DISPATCHER=$(sed -n 's/^ready //p' "$work/two.out")
     "$cachew" jobs --dispatcher "$DISPATCHER" >/dev/null || fail "the successor does not answer"
+}
+
+# A command that finds both dispatchers under one name.
+write_named() {
+    printf '127.0.0.1 localhost\n%s dispatchers.test\n%s dispatchers.test\n' "$@" >"$work/hosts"
+    cat >"$work/named" <<SH
+#!/bin/sh
+exec unshare -m sh -c 'mount --bind "\$0" /etc/hosts && exec "\$@"' "$work/hosts" "\$@"
+SH
+    printf '#!/bin/sh\nexec "%s/named" "%s" "$@"\n' "$work" "$cachew" >"$work/cachew"
+    chmod +x "$work/named" "$work/cachew"
+    cachew=$work/cachew
+}
+asks() { timeout 60 "$cachew" jobs --dispatcher "$DISPATCHER" >"$work/asks.out" 2>&1; }
+
+# Clients are given one name with the addresses of both dispatchers, and find the one that leads: also when the other one stands still, so
+# that its host takes connections and nobody answers.
+case_names() {
+    local other=${own_host%.*}.254 port
+    unshare -m true 2>/dev/null || skip "namespaces are not permitted"
+    write_long_pipelines
+    run reference "$work/fashion_long.json" --dispatcher local: --batches "$work/reference.batches"
+    begin_api
+    port=$(free_port)
+    write_named "$own_host" "$other"
+    begin_leader one "$own_host:$port"
+    serves one
+    begin_leader two "$other:$port"
+    wait_until "two stands by" stands_by two
+    DISPATCHER=dispatchers.test:$port
+    begin w1 "$work/named" "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
+    wait_until "worker ready" is_ready_or_gone w1
+    begin_held job "$work/fashion_long.json"
+    read_batches job 300
+    end one || fail "a leader that is told to end does not end well"
+    serves two
+    read_batches job 1200
+    : >"$work/one.log"
+    begin_leader one "$own_host:$port"
+    wait_until "one stands by" stands_by one
+    end two || fail "the second leader does not end well"
+    serves one
+    read_batches job 1200
+    : >"$work/two.log"
+    begin_leader two "$other:$port"
+    wait_until "two stands by again" stands_by two
+    kill -STOP "${pid_of[one]}"
+    serves two
+    ask_until "the name leads past one that stands still" asks
+    kill -CONT "${pid_of[one]}"
+    wait_for one
+    same "status of the late one" 3 $?
+    release job
+    same_batches
 }
 
 # Whoever takes over dies at each step of it: the next one has all that was answered.
