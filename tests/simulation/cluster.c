@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster.h"
 
+#include "api_world.h"
 #include "tokens.h"
 
 #include <stdarg.h>
@@ -68,7 +69,15 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
         add_arg(args, "--insecure");
     else
         add_arg(args, "--token-file=" SIM_TOKENS);
-    add_arg(args, "--standby");
+    if (sim_is_leased()) {
+        add_arg(args, "--lease=lead");
+        add_arg(args, "--kubeconfig=" SIM_KUBECONFIG);
+        add_arg(args, "--lease-duration=1500ms");
+        add_arg(args, "--lease-give-up=1s");
+        add_arg(args, "--lease-renew=200ms");
+    } else {
+        add_arg(args, "--standby");
+    }
     add_arg(args, "--poison-deaths=1000000"); /* no item is to blame for what happens here */
     add_arg(args, "--provisioner=none");
     if (cluster->cache_store) {
@@ -141,6 +150,10 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
     case SIM_DISPATCHER:
         seat->actor = sim_program_spawn(programs[SIM_DISPATCHER], "sim_program_entry", host, name,
                                         dispatcher_args(cluster));
+        if (sim_is_leased()) {
+            *(void **)&seat->leads = sim_program_symbol(seat->actor, "sim_dispatcher_leads");
+            sim_api_start_again(cluster, seat);
+        }
         break;
     case SIM_WORKER:
         snprintf(seat->address, sizeof(seat->address), "worker%d:%d", seat->number,

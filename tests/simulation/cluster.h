@@ -23,10 +23,11 @@ struct sim_seat {
     struct sim_actor *actor; /* NULL: none yet */
     enum sim_kind kind;
     int number, incarnation;
-    char address[64];                                         /* where a worker listens */
-    bool wanted;                                              /* is to be alive */
-    bool is_safe;                                             /* nobody kills or stops it */
-    bool is_leaving;                                          /* the actor was told to end */
+    char address[64];    /* where a worker listens */
+    bool wanted;         /* is to be alive */
+    bool is_safe;        /* nobody kills or stops it */
+    bool is_leaving;     /* the actor was told to end */
+    bool (*leads)(void); /* a dispatcher's sim_dispatcher_leads, in worlds with a lease */
     void (*ask)(uint64_t *ret_leased, uint64_t *ret_outputs); /* a worker's sim_worker_held */
     struct sim_trainer *trainer;
     int64_t waits_ns; /* progress.c: since when it waits for what it can take; 0: it does not */

@@ -7,6 +7,7 @@
 #include "dispatcher/job/waits_for.h"
 
 #include "dispatcher_state.h"
+#include "kube/leader.h"
 #include "sim.h"
 
 __typeof__(cw_restore_all) __real_cw_restore_all, __wrap_cw_restore_all;
@@ -49,6 +50,11 @@ static const char *left_of(const struct cw_job *job)
 bool sim_dispatcher_serves(void)
 {
     return sim_dispatcher != NULL;
+}
+
+bool sim_dispatcher_leads(void)
+{
+    return sim_dispatcher && sim_dispatcher->leader && cw_leader_holds(sim_dispatcher->leader);
 }
 
 bool sim_dispatcher_is_over(const char *job_id)

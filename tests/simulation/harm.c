@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api_world.h"
 #include "disk.h"
 #include "rpc/net.h"
 #include "store.h"
@@ -172,7 +173,8 @@ static void await_end(void *arg)
         sim_at(NULL, sim_now_ns() + 100 * SIM_MS, await_end, l);
         return;
     }
-    bool may_fail = l->cluster->disk_fills && l->seat->kind == SIM_DISPATCHER; /* at its start */
+    /* At its start; or since it leads no longer. */
+    bool may_fail = (l->cluster->disk_fills || sim_is_leased()) && l->seat->kind == SIM_DISPATCHER;
     if (l->seat->actor == l->actor && sim_status(l->actor) > 0 && !may_fail)
         sim_fail("%s was told to end, and has failed", sim_name(l->actor));
     restart_later(l);

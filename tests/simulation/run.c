@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cachew/client.h"
+#include "api_world.h"
 #include "cached.h"
 #include "left.h"
 #include "planted.h"
@@ -30,7 +31,7 @@ struct options {
     bool no_faults, is_verbose, tells, shrinks;
 };
 struct total {
-    uint64_t seeds;
+    uint64_t seeds, leased; /* leased: worlds whose dispatchers have a lease */
     struct sim_faults faults;
     struct sim_verdict verdict;
     struct sim_cache_total cache;
@@ -40,6 +41,8 @@ struct total {
 static bool is_done(void *arg)
 {
     sim_check_progress(arg);
+    if (sim_is_leased())
+        sim_check_leaders(arg);
     return sim_cluster_is_done(arg);
 }
 
@@ -181,6 +184,8 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
      * place. */
     sim_tokens_begin(!plan.is_quiet);
     cluster.is_open = !options->no_faults && sim_strangers_find_it_open(seed, &cluster);
+    if (sim_is_leased())
+        sim_api_begin(&cluster, !options->no_faults && !cluster.is_calm);
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 20) * sim_between(1, 3) * SIM_S;
     if (!options->no_faults)
@@ -200,7 +205,9 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     sim_settle(&cluster);
     if (cluster.cache_store)
         sim_cached_settle(&cluster, &total->cache);
+    total->leased += sim_is_leased();
     sim_world_end();
+    sim_api_end();
     total->seeds++;
 }
 
@@ -233,6 +240,7 @@ static void usage(FILE *to, int status)
                 "  --log FILE       writes the events of the last world to the file\n"
                 "  --no-faults      nothing fails\n"
                 "  --strangers      strangers and liars come to each world, not to one of five\n"
+                "  --leases         dispatchers have a lease in each world, not in one of eight\n"
                 "  --plant NAME     with that mistake of planted.h: the run is to fail\n"
                 "  --mistakes       prints the names of these\n"
                 "  --progress       tells how far it is, as it does on a terminal\n"
@@ -251,19 +259,14 @@ static void print_mistakes(void)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {{"seeds", required_argument, NULL, 's'},
-                                          {"first", required_argument, NULL, 'f'},
-                                          {"minutes", required_argument, NULL, 'm'},
-                                          {"log", required_argument, NULL, 'l'},
-                                          {"no-faults", no_argument, NULL, 'n'},
-                                          {"verbose", no_argument, NULL, 'v'},
-                                          {"plant", required_argument, NULL, 'p'},
-                                          {"shrink", no_argument, NULL, 'r'},
-                                          {"progress", no_argument, NULL, 'o'},
-                                          {"mistakes", no_argument, NULL, 'k'},
-                                          {"strangers", no_argument, NULL, 'g'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"seeds", required_argument, NULL, 's'},   {"first", required_argument, NULL, 'f'},
+        {"minutes", required_argument, NULL, 'm'}, {"log", required_argument, NULL, 'l'},
+        {"no-faults", no_argument, NULL, 'n'},     {"verbose", no_argument, NULL, 'v'},
+        {"plant", required_argument, NULL, 'p'},   {"shrink", no_argument, NULL, 'r'},
+        {"progress", no_argument, NULL, 'o'},      {"mistakes", no_argument, NULL, 'k'},
+        {"strangers", no_argument, NULL, 'g'},     {"leases", no_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -302,6 +305,9 @@ static struct options parse(int argc, char **argv)
             break;
         case 'g':
             sim_strangers_always_come();
+            break;
+        case 'e':
+            sim_leases_always();
             break;
         case 'h':
             usage(stdout, 0);

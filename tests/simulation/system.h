@@ -23,6 +23,8 @@ sim_worker_left(bool (*is_over)(const char *job_id));
 __attribute__((visibility("default"))) const char *sim_dispatcher_left(void);
 /* Whether the dispatcher has loaded its state: it is no standby. */
 __attribute__((visibility("default"))) bool sim_dispatcher_serves(void);
+/* Whether it has, and holds its lease by its own clock. */
+__attribute__((visibility("default"))) bool sim_dispatcher_leads(void);
 /* Whether the consumer, which waits, can be given a batch: it waits for no other consumer, or not for
  * long. dispatcher_takes.c. */
 __attribute__((visibility("default"))) bool sim_dispatcher_can_take(const char *job_id,

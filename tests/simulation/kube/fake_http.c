@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fake_http.h"
-
+/* http/http_client.h on virtual time: what it asks and hears goes through api_door.h. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
-#include "base/clock.h"
+#include "api_door.h"
 #include "base/mem.h"
 #include "http/http_client.h"
 #include "sim.h"
@@ -31,55 +29,6 @@ struct cw_http_call {
     int end_code;
 };
 
-static struct {
-    struct cw_loop *loop;
-    struct fk_server *server;
-    struct cw_timer *due;
-    int64_t late_ms;
-    bool away;
-} fake;
-
-/* Identities and waits are the seed's. */
-ssize_t getrandom(void *bytes, size_t n, unsigned flags)
-{
-    unsigned char *p = bytes;
-    (void)flags;
-    for (size_t i = 0; i < n; i++)
-        p[i] = (unsigned char)sim_random();
-    return (ssize_t)n;
-}
-
-static void on_due(void *arg)
-{
-    (void)arg;
-    fk_server_advance(fake.server, cw_clock_ms());
-    fake_http_settle();
-}
-
-void fake_http_begin(struct cw_loop *loop, struct fk_server *server, int64_t late_ms)
-{
-    fake.loop = loop;
-    fake.server = server;
-    fake.late_ms = late_ms;
-    fake.due = cw_timer_new(loop, on_due, NULL);
-}
-
-void fake_http_end(void)
-{
-    cw_timer_free(fake.due);
-    memset(&fake, 0, sizeof(fake));
-}
-
-void fake_http_settle(void)
-{
-    int64_t next_ms = fk_server_next_ms(fake.server);
-
-    if (next_ms == INT64_MAX)
-        cw_timer_stop(fake.due);
-    else
-        cw_timer_start(fake.due, CW_MAX(next_ms - cw_clock_ms(), 0), 0);
-}
-
 /* ---- the end of a call ---- */
 
 static void free_call(struct cw_http_call *call)
@@ -90,7 +39,7 @@ static void free_call(struct cw_http_call *call)
         call->client->calls = call->next;
     if (call->next)
         call->next->prev = call->prev;
-    fk_watch_free(call->watch);
+    api_door_watch_free(call->watch);
     cw_timer_free(call->step);
     cw_timer_free(call->limit);
     cw_timer_free(call->silence);
@@ -135,7 +84,7 @@ void cw_http_call_cancel(struct cw_http_call *call)
 static void go_on_later(struct cw_http_call *call)
 {
     if (!cw_timer_is_active(call->step))
-        cw_timer_start(call->step, sim_between(0, fake.late_ms), 0);
+        cw_timer_start(call->step, sim_between(0, api_door_late_ms()), 0);
 }
 
 static void on_fk_bytes(void *arg, const char *bytes, size_t n, enum fk_watch_end end)
@@ -190,7 +139,7 @@ static void take_answer(struct cw_http_call *call, struct fk_answer *answer)
     call->watch = answer->watch;
     answer->watch = NULL;
     if (call->watch)
-        fk_watch_start(call->watch, on_fk_bytes, call);
+        api_door_watch(call->watch, on_fk_bytes, call);
     else
         call->ends = true;
 }
@@ -215,13 +164,12 @@ static bool ask(struct cw_http_call *call)
         .body = call->body,
         .body_n = call->body_n,
     };
-    fk_server_handle(fake.server, cw_clock_ms(), &request, &answer);
+    api_door_ask(&request, &answer);
     enum fk_harm harm = answer.harm;
     if (harm == FK_HARM_NONE)
         take_answer(call, &answer);
-    fk_watch_free(answer.watch); /* of an answer that does not come */
-    fk_answer_fini(&answer);
-    fake_http_settle();
+    api_door_watch_free(answer.watch); /* of an answer that does not come */
+    api_door_answer_fini(&answer);
     if (harm == FK_HARM_RESET || harm == FK_HARM_DONE)
         end_call(call, CW_E_UNAVAILABLE, NULL);
     return harm == FK_HARM_NONE;
@@ -232,7 +180,7 @@ static void on_step(void *arg)
     struct cw_http_call *call = arg;
     size_t n = call->coming.len;
 
-    if (fake.away) {
+    if (api_door_is_shut()) {
         end_call(call, CW_E_UNAVAILABLE, NULL);
         return;
     }
@@ -249,11 +197,6 @@ static void on_step(void *arg)
         go_on_later(call);
     else if (call->ends)
         end_call(call, call->end_code, NULL);
-}
-
-void fake_http_set_away(bool away)
-{
-    fake.away = away;
 }
 
 /* ---- http_client.h ---- */

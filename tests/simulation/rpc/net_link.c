@@ -78,7 +78,9 @@ struct net_listener *net_listen(const char *path, uint16_t port, net_accept_fn *
     struct net_host *host = net_host_of(sim_self());
     if (!path[0] && port == 0)
         port = free_port(host);
-    if (net_find_listener(host, path, port))
+    const struct net_listener *before = net_find_listener(host, path, port);
+    /* Who stands still is somewhere else, and the name leads to whoever takes his place. */
+    if (before && !sim_is_stopped(before->actor))
         return NULL;
     net_know_self();
     struct net_listener *listener = sim_world_alloc(sizeof *listener);

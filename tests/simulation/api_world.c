@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_door.h"
+#include "core.h"
+#include "disk.h"
+#include "faults.h"
+#include "planted.h"
+
+#define LEASED 8         /* one in so many worlds */
+#define FAULT_RATE 0.004 /* of requests and lines */
+#define LATE_MS 40
+#define AGAIN_NS (100 * SIM_MS)
+
+static struct {
+    const struct sim_cluster *cluster;
+    struct fk_server *server;
+    int64_t due_ns; /* when it has something to do; SIM_NEVER: nothing was planned */
+    bool is_away;
+    const struct sim_actor *cut_off; /* does not reach it; NULL: all do */
+} api;
+
+/* Where an actor wants the lines of a watch. */
+struct sink {
+    struct sink *next;
+    struct fk_watch *watch; /* NULL: it was freed */
+    struct sim_actor *actor;
+    fk_watch_fn *fn;
+    void *arg;
+};
+struct piece { /* on its way to the actor */
+    struct sink *sink;
+    char *bytes;
+    size_t n;
+    enum fk_watch_end end;
+};
+static struct sink *sinks;
+
+static bool always;
+
+void sim_leases_always(void)
+{
+    always = true;
+}
+
+bool sim_is_leased(void)
+{
+    return (always ? sim_seed() != 0 : sim_seed() % LEASED == 5) && sim_planted() == 0;
+}
+
+static int64_t now_ms(void)
+{
+    return sim_now_ns() / SIM_MS;
+}
+
+/* ---- the server's memory is nobody's, whoever asks ---- */
+
+static void plan_due(void);
+
+static void on_due(void *arg)
+{
+    struct sim_mem *before = sim_mem_enter(NULL);
+
+    (void)arg;
+    api.due_ns = SIM_NEVER;
+    fk_server_advance(api.server, now_ms());
+    plan_due();
+    sim_mem_enter(before);
+}
+
+static void plan_due(void)
+{
+    int64_t next_ms = fk_server_next_ms(api.server);
+
+    if (next_ms == INT64_MAX || next_ms * SIM_MS >= api.due_ns)
+        return;
+    api.due_ns = next_ms * SIM_MS;
+    sim_at(NULL, api.due_ns, on_due, NULL);
+}
+
+int64_t api_door_late_ms(void)
+{
+    return LATE_MS;
+}
+
+bool api_door_is_shut(void)
+{
+    return api.is_away || api.cut_off == sim_self();
+}
+
+void api_door_ask(const struct fk_request *request, struct fk_answer *ret_answer)
+{
+    struct sim_mem *before = sim_mem_enter(NULL);
+
+    fk_server_handle(api.server, now_ms(), request, ret_answer);
+    plan_due();
+    sim_mem_enter(before);
+}
+
+void api_door_answer_fini(struct fk_answer *answer)
+{
+    struct sim_mem *before = sim_mem_enter(NULL);
+
+    fk_answer_fini(answer);
+    sim_mem_enter(before);
+}
+
+/* ---- watches ---- */
+
+static void deliver(void *arg)
+{
+    struct piece *piece = arg;
+
+    if (piece->sink->fn)
+        piece->sink->fn(piece->sink->arg, piece->bytes, piece->n, piece->end);
+    sim_world_free(piece->bytes);
+    sim_world_free(piece);
+}
+
+static void on_bytes(void *arg, const char *bytes, size_t n, enum fk_watch_end end)
+{
+    struct sink *sink = arg;
+    struct piece *piece = sim_world_alloc(sizeof(*piece));
+
+    *piece = (struct piece){.sink = sink, .bytes = sim_world_alloc(n + 1), .n = n, .end = end};
+    memcpy(piece->bytes, bytes, n);
+    sim_at(sink->actor, sim_now_ns(), deliver, piece);
+}
+
+static void free_watch(struct fk_watch *watch)
+{
+    struct sim_mem *before = sim_mem_enter(NULL);
+
+    fk_watch_free(watch);
+    sim_mem_enter(before);
+}
+
+static void on_death(void *arg)
+{
+    struct sink *sink = arg;
+
+    sink->fn = NULL;
+    free_watch(sink->watch);
+    sink->watch = NULL;
+}
+
+void api_door_watch(struct fk_watch *watch, fk_watch_fn *fn, void *arg)
+{
+    struct sink *sink = sim_world_alloc(sizeof(*sink));
+
+    *sink = (struct sink){.next = sinks, .watch = watch, .actor = sim_self(), .fn = fn, .arg = arg};
+    sinks = sink;
+    sim_on_death(sink->actor, on_death, sink);
+    struct sim_mem *before = sim_mem_enter(NULL);
+    fk_watch_start(watch, on_bytes, sink);
+    plan_due();
+    sim_mem_enter(before);
+}
+
+void api_door_watch_free(struct fk_watch *watch)
+{
+    struct sink *sink = watch ? sinks : NULL;
+
+    while (sink && sink->watch != watch)
+        sink = sink->next;
+    if (sink) {
+        sink->fn = NULL;
+        sink->watch = NULL;
+    }
+    free_watch(watch);
+}
+
+/* ---- the world ---- */
+
+/* What goes wrong next, and for how long. */
+static void on_trouble(void *arg)
+{
+    bool is_over = api.cluster->whole_ns != SIM_NEVER;
+    const struct sim_seat *seat = &api.cluster->seats[sim_below(api.cluster->seats_n)];
+
+    (void)arg;
+    api.is_away = !is_over && sim_one_in(4);
+    api.cut_off = !is_over && sim_one_in(2) && seat->kind == SIM_DISPATCHER ? seat->actor : NULL;
+    fk_server_set_fault_rate(api.server, is_over ? 0 : FAULT_RATE);
+    if (is_over)
+        return;
+    if (sim_one_in(4))
+        fk_server_jump_clock(api.server, sim_between(-3600000, 3600000));
+    sim_log("API server: away=%d cut_off=%s", api.is_away,
+            api.cut_off ? sim_name(api.cut_off) : "");
+    sim_at(NULL, sim_now_ns() + sim_between(SIM_MS, 2 * SIM_S), on_trouble, NULL);
+}
+
+static void make_namespace(void)
+{
+    static const char body[] = "{\"metadata\":{\"name\":\"team\"}}";
+    struct fk_answer answer = {0};
+    const struct fk_request request = {.method = "POST",
+                                       .path = "/api/v1/namespaces",
+                                       .content_type = "application/json",
+                                       .body = body,
+                                       .body_n = sizeof(body) - 1};
+
+    fk_server_handle(api.server, now_ms(), &request, &answer);
+    fk_answer_fini(&answer);
+}
+
+void sim_api_begin(const struct sim_cluster *cluster, bool fails)
+{
+    static const char kubeconfig[] =
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+        "contexts: [{name: c, context: {cluster: c, user: u, namespace: team}}]\n"
+        "clusters: [{name: c, cluster: {server: \"http://api\"}}]\n"
+        "users: [{name: u, user: {}}]\n";
+    const struct fk_options options = {.seed = sim_random(), .no_controllers = true};
+
+    sim_disk_put(SIM_KUBECONFIG, kubeconfig);
+    api.cluster = cluster;
+    api.due_ns = SIM_NEVER;
+    api.server = fk_server_new(&options);
+    fk_server_open_to_all(api.server);
+    make_namespace();
+    if (fails)
+        sim_at(NULL, sim_now_ns() + sim_between(SIM_MS, 2 * SIM_S), on_trouble, NULL);
+}
+
+void sim_api_end(void)
+{
+    if (api.server)
+        fk_server_free(api.server);
+    memset(&api, 0, sizeof(api));
+    sinks = NULL;
+}
+
+struct again {
+    struct sim_cluster *cluster;
+    struct sim_seat *seat;
+    const struct sim_actor *actor;
+};
+
+static void start_again(void *arg)
+{
+    const struct again *again = arg;
+
+    if (again->seat->actor == again->actor)
+        sim_seat_restart(again->cluster, again->seat);
+}
+
+static void on_end(void *arg)
+{
+    const struct again *again = arg;
+
+    if (sim_status(again->actor) > 0)
+        sim_at(NULL, sim_now_ns() + AGAIN_NS, start_again, arg);
+}
+
+void sim_api_start_again(struct sim_cluster *cluster, struct sim_seat *seat)
+{
+    struct again *again = sim_world_alloc(sizeof(*again));
+
+    *again = (struct again){cluster, seat, seat->actor};
+    sim_on_death(seat->actor, on_end, again);
+}
+
+void sim_check_leaders(const struct sim_cluster *cluster)
+{
+    const struct sim_seat *leader = NULL;
+
+    for (size_t i = 0; i < cluster->seats_n; i++) {
+        const struct sim_seat *seat = &cluster->seats[i];
+        if (!seat->leads || !sim_seat_is_alive(seat) || !seat->leads())
+            continue;
+        if (leader)
+            sim_fail("%s and %s lead at once", sim_name(leader->actor), sim_name(seat->actor));
+        leader = seat;
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Worlds in which dispatchers have a lease: an API server for all of them, which is away, cut off from
+ * one of them, or wrong at times, and whose clock jumps. */
+#ifndef SIM_API_WORLD_H
+#define SIM_API_WORLD_H
+
+#include "cluster.h"
+
+#define SIM_KUBECONFIG "/kubeconfig"
+
+/* Whether this world is one of these. */
+bool sim_is_leased(void);
+void sim_leases_always(void); /* every world is, but for those of references */
+/* Begins the server, in a world. fails: at times, as long as anything
+ * may fail (cluster->whole_ns). */
+void sim_api_begin(const struct sim_cluster *cluster, bool fails);
+void sim_api_end(void); /* after the world's end */
+/* A dispatcher was started in the seat: when it has led no longer, and has ended because of that, it
+ * is started again. */
+void sim_api_start_again(struct sim_cluster *cluster, struct sim_seat *seat);
+/* No two dispatchers may hold the lease at once, each by its own clock. */
+void sim_check_leaders(const struct sim_cluster *cluster);
+
+#endif
