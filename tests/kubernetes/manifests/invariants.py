@@ -298,9 +298,8 @@ def check_provisioner(m):
     allowed = {value for rule in role["rules"] if "deployments/scale" in rule["resources"] for value in rule.get("resourceNames", [])}
     for one in m.of("StatefulSet"):
         environment = m.environment(one)
-        told = [environment.get("CACHEW_DISPATCHER_KUBE_DEPLOYMENT") or ""]
-        told = [re.sub(r"\$\((\w+)\)", lambda match: environment.get(match[1]) or "", arg.split("=", 1)[1])
-                for arg in container(one)["args"] if arg.startswith("--kube-deployment=")] or told
+        told = [arg.split("=", 1)[1] for arg in container(one)["args"] if arg.startswith("--kube-deployment=")]
+        told = told or (environment.get("CACHEW_DISPATCHER_KUBE_DEPLOYMENT") or "").split()
         if environment.get("CACHEW_DISPATCHER_PROVISIONER") != "kubernetes":
             continue
         names = {text.split(",")[0] for text in told}
