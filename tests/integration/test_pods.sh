@@ -14,9 +14,11 @@ begin_cluster() {
     ask_api POST /fake/load "$work/workers.yaml" >/dev/null
     begin_kubelet
 }
+# Pods have addresses of a network that no other test has which runs at the same time.
+pods_network=127.$((128 + ($$ >> 8 & 127))).$(($$ & 255))
 begin_kubelet() {
     # A coverage build writes its counts when a worker ends; sanitizers have their options.
-    begin kubelet "$kubernetes/kubelet.py" --server "$api" --token admin --node node-0 --node node-1 --register --network "${own_host%.*}" \
+    begin kubelet "$kubernetes/kubelet.py" --server "$api" --token admin --node node-0 --node node-1 --register --network "$pods_network" \
         --bin "$CACHEW_BIN" --root "$work/kubelet" --restart-ms 100 --pass ASAN_OPTIONS --pass LSAN_OPTIONS --pass TSAN_OPTIONS --pass GCOV_PREFIX
     wait_until "the kubelet" is_ready_or_gone kubelet
     is_ready kubelet || fail "the kubelet: $(cat "$work/kubelet.log")"
@@ -117,7 +119,7 @@ YAML
 }
 # begin_scaled ARGS...: the cluster with no pods, and a dispatcher that sets their number.
 begin_scaled() {
-    listen=$own_host:7070
+    listen=$own_host:$((7070 + $$ % 2)) # the hosts of two processes may be the same, whose numbers end in 0 and 1
     DISPATCHER=$listen
     begin_cluster 0
     load_roles
