@@ -295,10 +295,9 @@ static bool fits_together(const char *text)
     const char *begin = strchr(text, '{'), *end = strrchr(text, '}');
     assert_int_equal(cw_value_parse(begin, (size_t)(end + 1 - begin), text, &value, NULL), 0);
     op.checked.opts = it->options ? cw_mem_new(it->options_bytes) : NULL;
-    fits = !it->options || cw_opt_parse(it->options, &value, op.checked.opts, NULL) == 0;
-    if (fits && it->check)
-        fits = it->check(op.checked.opts, NULL) == 0;
-    if (fits && it->options)
+    bool is_parsed = it->options && cw_opt_parse(it->options, &value, op.checked.opts, NULL) == 0;
+    fits = (is_parsed || !it->options) && (!it->check || it->check(op.checked.opts, NULL) == 0);
+    if (is_parsed)
         cw_opt_fini(it->options, op.checked.opts);
     cw_mem_free(op.checked.opts);
     cw_value_fini(&value);
