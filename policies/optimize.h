@@ -22,7 +22,8 @@ struct cw_optimize_node {
     double ns, ns_byte, cpu_ns, cpu_ns_byte;
     uint32_t reads;                       /* fields, as bits */
     double ratio[CW_OPTIMIZE_FIELDS_MAX]; /* bytes of each field behind it over those before it */
-    double keep;                          /* the share of elements that passes, 0 to 1 */
+    uint32_t adds;    /* fields that there are only behind it; their ratio here is not used */
+    double keep;      /* the share of elements that passes, 0 to 1 */
     uint64_t behind;  /* bit i: it stays behind the node at place i of the written order */
     bool uncacheable; /* no cache may stand behind it, nor anywhere further on */
 };
@@ -35,12 +36,14 @@ struct cw_optimize_problem {
     struct cw_optimize_node nodes[CW_OPTIMIZE_NODES_MAX]; /* in the written order */
     size_t n;
     size_t fields_n;
-    double bytes[CW_OPTIMIZE_FIELDS_MAX]; /* of an element of the source, by field */
-    double elements;                      /* of an epoch of the source */
-    double epochs;                        /* at least 1 */
-    double threads;                       /* of a worker, at least 1 */
-    double cores;                         /* of a worker; 0: as many as its threads can use */
-    unsigned remote_max, local_max;       /* workers that may be used; at least one in all */
+    /* Of an element of the source, by field; of a field that an operator adds: behind that one. */
+    double bytes[CW_OPTIMIZE_FIELDS_MAX];
+    uint64_t cache_needs;           /* nodes before which no cache may stand */
+    double elements;                /* of an epoch of the source */
+    double epochs;                  /* at least 1 */
+    double threads;                 /* of a worker, at least 1 */
+    double cores;                   /* of a worker; 0: as many as its threads can use */
+    unsigned remote_max, local_max; /* workers that may be used; at least one in all */
     bool has_store;
     struct cw_optimize_store store;
     double source_bytes, source_bytes_s; /* read of an element; rate of the source, 0: no limit */

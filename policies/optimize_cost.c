@@ -8,9 +8,13 @@
 
 void cw_optimize_begin(const struct cw_optimize_problem *problem, struct cw_optimize_flow *ret_flow)
 {
+    uint32_t added = 0;
+
     *ret_flow = (struct cw_optimize_flow){.share = 1};
+    for (size_t i = 0; i < problem->n; i++)
+        added |= problem->nodes[i].adds;
     for (size_t f = 0; f < problem->fields_n; f++)
-        ret_flow->bytes[f] = problem->bytes[f];
+        ret_flow->bytes[f] = added >> f & 1 ? 0 : problem->bytes[f];
 }
 
 void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
@@ -18,7 +22,10 @@ void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
 {
     flow->share *= problem->nodes[node].keep;
     for (size_t f = 0; f < problem->fields_n; f++)
-        flow->bytes[f] *= problem->nodes[node].ratio[f];
+        if (problem->nodes[node].adds >> f & 1)
+            flow->bytes[f] = problem->bytes[f];
+        else
+            flow->bytes[f] *= problem->nodes[node].ratio[f];
 }
 
 struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,

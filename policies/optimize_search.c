@@ -294,7 +294,7 @@ static bool is_cacheable(const struct search *search, uint64_t mask)
     for (size_t i = 0; i < search->problem->n; i++)
         if ((mask & bit(i)) && search->problem->nodes[i].uncacheable)
             return false;
-    return mask != 0 && search->problem->has_store;
+    return mask != 0 && search->problem->has_store && !(search->problem->cache_needs & ~mask);
 }
 
 static void price_all(const struct search *search, struct best *best)

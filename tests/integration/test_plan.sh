@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cachew plan: the plans that cedar's authors published come out of their statistics, and bad files are refused with the place.
+# cachew plan: the plans that cedar's authors published come out of their statistics; a profile gives the best exact order, which gives the same
+# batches; and bad files are refused with the place.
 . "$(dirname "$0")/lib.sh"
 examples=$(dirname "$0")/../../docs/examples/cedar
 
@@ -61,6 +62,108 @@ case_bad_files() {
     wrong 'stats.yaml:1:11: aliases are not read' "$two" 'baseline: *x'
     "$cachew" plan "$work/chain.json" 2>"$work/err"
     [ $? -eq 2 ] || fail "without statistics"
-    says 'cedar-stats is missing' "$work/err" || fail "without a word"
+    says 'either --profile or --cedar-stats' "$work/err" || fail "without a word"
+}
+# A filter goes before what it saves, and the plan as it is written by hand gives the same batches.
+case_profile() {
+    cat >"$work/few.json" <<'JSON'
+{"name": "few", "pipeline": [{"op": "range", "stop": 1000}, {"op": "burn", "ms": 0.01}, {"op": "eval", "name": "double", "expr": "x * 2"},
+    {"op": "filter", "name": "keep", "expr": "x % 20 == 0"}, {"op": "batch", "size": 10}]}
+JSON
+    cat >"$work/few.yaml" <<'YAML'
+profile: 1
+elements: 1000
+nodes:
+  range: {ns: 10, out_bytes: 8}
+  burn: {ns: 1e6}
+  double: {ns: 50, in_bytes: 8, out_bytes: 8}
+  keep: {ns: 100, in_bytes: 8, keep: 0.05}
+YAML
+    plan_of few "p['order'] == ['range', 'double', 'keep', 'burn', 'batch'] and p['exact'] and p['best'] and p['cache'] is None"
+    # 1000 elements of 10, 50 and 100 ns, and 50 of a millisecond
+    plan_of few "abs(p['total_ns'] - 50.16e6) < 1 and abs(p['written_ns'] - 1000.16e6) < 1 and p['bound'] == 'threads'"
+    plan_of few "p['order'] == ['range', 'burn', 'double', 'keep', 'batch'] and p['moved'] == [] and p['total_ns'] == p['written_ns']" --optimize off
+    plan_of few "p['moved'] == []" --disable-reorder
+    plan_of few "p['workers'] == {'remote': 4, 'local': 1}" --workers 4,1 --disable-workers
+    "$cachew" plan "$work/few.json" --profile "$work/few.yaml" >"$work/text" || fail "as text"
+    says 'double, then keep: the second changes the same field' "$work/text" || fail "$(cat "$work/text")"
+    sed 's/{"op": "burn", "ms": 0.01}, //; s/{"op": "batch"/{"op": "burn", "ms": 0.01}, &/' "$work/few.json" >"$work/moved.json"
+    same_batches few moved
+}
+same_batches() {
+    local name
+    for name in "$@"; do
+        "$cachew" run "$work/$name.json" --dispatcher local: >"$work/$name.run" 2>"$work/err" || fail "run $name: $(cat "$work/err")"
+        grep -o 'hash [0-9a-f]*' "$work/$name.run" >"$work/$name.hash" || fail "no hash: $(cat "$work/$name.run")"
+    done
+    cmp "$work/$1.hash" "$work/$2.hash" || fail "other batches"
+}
+plan_of() {
+    local name=$1 expression=$2
+    shift 2
+    "$cachew" plan "$work/$name.json" --profile "$work/$name.yaml" --json "$@" >"$work/plan" || fail "cachew plan $name $*"
+    /usr/bin/python3 -c 'import json, sys
+p = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else "not so: %s of %s" % (sys.argv[2], p))' "$work/plan" "$expression" || fail "cachew plan $name $*"
+}
+
+# A crop goes before what it shrinks, and behind it stands the cache.
+case_profile_photos() {
+    photos
+    cat >"$work/a.json" <<JSON
+{"name": "photos", "pipeline": [{"op": "files", "pattern": "$work/photos/**/*.jpg"}, {"op": "shuffle"}, {"op": "read_file"}, {"op": "decode_image"},
+    {"op": "resize", "size": [64, 64]}, {"op": "normalize", "mean": 0.5}, {"op": "random_flip"}, {"op": "center_crop", "size": 32}, {"op": "batch", "size": 8}]}
+JSON
+    cat >"$work/a.yaml" <<'YAML'
+profile: 1
+elements: 40
+nodes:
+  files: {ns: 100, out_bytes: 60}
+  read_file: {ns: 20000, out_bytes: 104000}
+  decode_image: {ns: 3000000, in_bytes: 104000, out_bytes: 562500}
+  resize: {ns: 100, ns_byte: 0.5, in_bytes: 562500, out_bytes: 12288}
+  normalize: {ns: 100, ns_byte: 0.3, in_bytes: 12288, out_bytes: 49152}
+  random_flip: {ns: 100, ns_byte: 0.1, in_bytes: 49152, out_bytes: 49152}
+  center_crop: {ns: 100, ns_byte: 0.1, in_bytes: 49152, out_bytes: 12288}
+store: {read_ns: 2000, read_byte_ns: 0.15, write_ns: 5000, write_byte_ns: 1.0}
+YAML
+    plan_of a "p['order'] == ['files', 'shuffle', 'read_file', 'decode_image', 'resize', 'center_crop', 'random_flip', 'normalize', 'batch']" --epochs 10
+    plan_of a "p['cache'] == 'center_crop' and p['total_ns'] < p['written_ns'] / 5" --epochs 10
+    plan_of a "p['cache'] is None" --epochs 10 --disable-caching
+    /usr/bin/python3 -c 'import json, sys
+p, order = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))["order"]
+p["pipeline"].sort(key=lambda node: order.index(node["op"]))
+json.dump(p, open(sys.argv[3], "w"))' "$work/a.json" "$work/plan" "$work/b.json" || fail "the order written down"
+    same_batches a b
+    cmp -s "$work/a.json" "$work/b.json" && fail "nothing was moved"
+    return 0
+}
+
+# wrong_profile MESSAGE PROFILE
+wrong_profile() {
+    printf '%s' "$2" >"$work/x.yaml"
+    "$cachew" plan "$work/x.json" --profile "$work/x.yaml" 2>"$work/err" >"$work/out"
+    [ $? -eq 1 ] || fail "status of: $1"
+    says "$1" "$work/err" || fail "$(cat "$work/err") is not: $1"
+}
+case_bad_profiles() {
+    echo '{"pipeline": [{"op": "range", "stop": 10}, {"op": "eval", "expr": "x * 2"}]}' >"$work/x.json"
+    local good='{"profile": 1, "elements": 10, "nodes": {"range": {}, "eval": {}}}'
+    printf '%s' "$good" >"$work/x.yaml"
+    "$cachew" plan "$work/x.json" --profile "$work/x.yaml" >"$work/out" || fail "a good one"
+    wrong_profile 'x.yaml: option elements: is missing\|x.yaml: .*elements' '{"profile": 1, "nodes": {}}'
+    wrong_profile 'x.yaml: .*profile.*2' "${good/profile\": 1/profile\": 2}"
+    wrong_profile 'x.yaml: nodes: there is no "eval"' "${good/\"eval\"/\"other\"}"
+    wrong_profile 'x.yaml: nodes.eval: .*keep' "${good/\"eval\": \{\}/\"eval\": {\"keep\": 1.5\}}"
+    wrong_profile 'x.yaml: nodes.eval: .*ns' "${good/\"eval\": \{\}/\"eval\": {\"ns\": -1\}}"
+    wrong_profile 'x.yaml:1:.*not finite' "${good/\"eval\": \{\}/\"eval\": {\"ns\": .nan\}}"
+    wrong_profile 'x.yaml: pipeline: the profile is of "abc"' "${good/\{/\{\"pipeline\": \"abc\", }"
+    wrong_profile 'x.yaml: nodes: .*not an object' '{"profile": 1, "elements": 10, "nodes": []}'
+    wrong_profile 'x.yaml:1:.*already' '{"profile": 1, "profile": 1}'
+    wrong_profile 'x.yaml: .*unknown option "node"' '{"profile": 1, "elements": 10, "node": {}}'
+    "$cachew" plan "$work/x.json" --profile "$work/x.yaml" --workers 0,0 2>"$work/err"
+    [ $? -eq 2 ] || fail "no worker"
+    "$cachew" plan "$work/x.json" --profile "$work/x.yaml" --cedar-stats "$work/x.yaml" 2>"$work/err"
+    [ $? -eq 2 ] || fail "both"
 }
 run_case "$@"

@@ -55,6 +55,13 @@ static struct cw_optimize_problem random_problem(struct random *random, size_t n
         p.bytes[f] = between(random, 1, 1000);
     for (size_t i = 0; i < n; i++)
         make_node(random, i, &p);
+    if (n > 2 && below(random, 4) == 0) { /* the second operator adds the last field */
+        p.nodes[1].adds = UINT32_C(1) << (p.fields_n - 1);
+        p.nodes[0].reads = p.nodes[1].reads = 0;
+        for (size_t i = 2; i < n; i++)
+            p.nodes[i].behind |= 1 << 1;
+    }
+    p.cache_needs = below(random, 4) == 0 ? below(random, UINT64_C(1) << n) : 0;
     p.elements = between(random, 10, 1e5);
     p.epochs = (double)(1 + below(random, 10));
     p.threads = (double)(1 + below(random, 4));
@@ -76,7 +83,7 @@ static struct cw_optimize_problem random_problem(struct random *random, size_t n
     p.source_bytes_s = below(random, 2) ? 0 : between(random, 1e7, 1e9);
     p.network_bytes_s = below(random, 2) ? 0 : between(random, 1e7, 1e9);
     p.trainer_ns = below(random, 2) ? 0 : p.elements * between(random, 1, 1000);
-    p.other_ns = between(random, 0, 1e6);
+    p.other_ns = below(random, 3) ? between(random, 0, 1e6) : 1e10; /* workers change little then */
     p.worker_price = between(random, 0, 1);
     p.trainer_price = between(random, 0, 3);
     p.least_money = below(random, 4) == 0;
@@ -118,14 +125,17 @@ static void with_workers(struct all *all)
 
 static void with_caches(struct all *all)
 {
+    uint64_t before = 0;
     all->orders++;
     all->plan.cache_after = CW_OPTIMIZE_NO_CACHE;
     with_workers(all);
     for (size_t i = 0; all->problem->has_store && i < all->problem->n; i++) {
         if (all->problem->nodes[all->plan.order[i]].uncacheable)
             return;
+        before |= UINT64_C(1) << all->plan.order[i];
         all->plan.cache_after = i;
-        with_workers(all);
+        if ((all->problem->cache_needs & ~before) == 0)
+            with_workers(all);
     }
 }
 
@@ -173,7 +183,7 @@ static void test_best_of_all_plans(void **state)
     }
     printf("%zu with a cache, %zu with operators moved, %zu cheaper and not fastest\n", with_cache,
            with_move, not_fastest);
-    assert_true(with_cache > 20 && with_move > 100 && not_fastest > 0);
+    assert_true(with_cache > 20 && with_move > 80 && not_fastest > 10);
 }
 
 /* ---- by hand ---- */

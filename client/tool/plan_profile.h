@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew plan FILE.json --profile PROFILE */
+#ifndef CW_CLIENT_TOOL_PLAN_PROFILE_H
+#define CW_CLIENT_TOOL_PLAN_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tool_plan_options {
+    const char *policy; /* "auto" or "off" */
+    uint64_t epochs, threads, remote, local;
+    bool no_reorder, no_caching, no_workers;
+};
+/* Plans a pipeline and prints the plan; returns the exit code. */
+int tool_plan_profile(const char *pipeline_path, const char *profile_path,
+                      const struct tool_plan_options *options, bool json);
+
+#endif

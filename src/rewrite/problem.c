@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "rewrite/commute.h"
+
+static const struct cw_checked_node *node_at(const struct cw_checked *checked,
+                                             const struct cw_problem_map *map, size_t place)
+{
+    return &checked->nodes[map->nodes[place]];
+}
+
+/* ---- which nodes ---- */
+
+/* Lists the chain from the output back, and turns it round. */
+static int list_chain(const struct cw_checked *checked, struct cw_problem_map *map,
+                      struct cw_err *err)
+{
+    size_t node = checked->graph->n - 1;
+
+    map->n = 0;
+    for (;; node = checked->nodes[node].inputs[0]) {
+        if (map->n == CW_OPTIMIZE_NODES_MAX)
+            return cw_err_set(err, CW_E_LIMIT, "a chain of more than %d operators",
+                              CW_OPTIMIZE_NODES_MAX);
+        map->nodes[map->n++] = node;
+        if (checked->nodes[node].inputs_n != 1)
+            break;
+    }
+    for (size_t i = 0; i < map->n / 2; i++) {
+        size_t last = map->nodes[map->n - 1 - i];
+        map->nodes[map->n - 1 - i] = map->nodes[i];
+        map->nodes[i] = last;
+    }
+    return 0;
+}
+
+/* ---- which may change sides ---- */
+
+static void facts_of(const struct cw_checked *checked, size_t node, struct cw_chain_op *ret_op)
+{
+    const struct cw_checked_node *it = &checked->nodes[node];
+
+    *ret_op = (struct cw_chain_op){0};
+    if (it->inputs_n != 1 || !it->op->facts)
+        return;
+    ret_op->in = &checked->nodes[it->inputs[0]].out;
+    it->op->facts(it->opts, ret_op->in, it->fields, it->fields_n, &ret_op->facts);
+}
+
+static bool depends_on(const struct cw_graph *graph, size_t node, const char *name)
+{
+    for (size_t i = 0; i < graph->nodes[node].depends_n; i++)
+        if (strcmp(graph->nodes[node].depends_on[i], name) == 0)
+            return true;
+    return false;
+}
+
+const char *cw_problem_why_not(const struct cw_checked *checked, const struct cw_problem_map *map,
+                               size_t a, size_t b)
+{
+    const struct cw_graph *graph = checked->graph;
+    struct cw_chain_op down, up;
+
+    if (graph->nodes[map->nodes[a]].keep_position || graph->nodes[map->nodes[b]].keep_position)
+        return "keep_position";
+    if (depends_on(graph, map->nodes[b], graph->nodes[map->nodes[a]].name))
+        return "depends_on";
+    facts_of(checked, map->nodes[a], &down);
+    facts_of(checked, map->nodes[b], &up);
+    return cw_why_not_swapped(&down, &up);
+}
+
+static void set_behind(const struct cw_checked *checked, const struct cw_problem_map *map,
+                       struct cw_optimize_problem *problem)
+{
+    for (size_t b = 1; b < map->n; b++)
+        for (size_t a = 0; a < b; a++)
+            if (cw_problem_why_not(checked, map, a, b))
+                problem->nodes[b].behind |= UINT64_C(1) << a;
+}
+
+/* Whether its elements differ in each epoch. */
+static bool draws(const struct cw_checked_node *node)
+{
+    return node->op->kind == CW_OP_ELEMENT && (node->op->traits & CW_OP_RANDOM) && !node->frozen;
+}
+
+/* What cannot be cached because of what it is may become so further on (a path whose file is read); what
+ * draws never does. */
+static void set_caches(const struct cw_checked *checked, const struct cw_problem_map *map,
+                       struct cw_optimize_problem *problem)
+{
+    bool was_not = false;
+
+    for (size_t i = 0; i < map->n; i++) {
+        const struct cw_checked_node *node = node_at(checked, map, i);
+        bool is_not = node->uncacheable != NULL;
+        problem->nodes[i].uncacheable = draws(node);
+        if (was_not && !is_not)
+            problem->cache_needs |= UINT64_C(1) << i;
+        else if (is_not && !was_not && i > 0)
+            problem->nodes[i].uncacheable = true;
+        was_not = is_not;
+    }
+    if (node_at(checked, map, 0)->uncacheable && problem->cache_needs == 0)
+        problem->has_store = false;
+}
+
+/* ---- what it costs ---- */
+
+static bool does_no_work(const struct cw_op *op)
+{
+    return op->kind == CW_OP_INDEX || op->kind == CW_OP_GROUP ||
+           (op->traits & (CW_OP_CACHE | CW_OP_MARK));
+}
+
+static int set_node(const struct cw_checked *checked, size_t graph_node,
+                    const struct cw_cost_profile *profile, struct cw_optimize_node *node,
+                    struct cw_err *err)
+{
+    static const struct cw_cost_profile_node NOTHING = {.keep = 1};
+    const char *name = checked->graph->nodes[graph_node].name;
+    const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, name);
+
+    if (!measured && !does_no_work(checked->nodes[graph_node].op))
+        return cw_err_set(err, CW_E_INVALID, "nodes: there is no \"%s\" (%s)", name,
+                          checked->nodes[graph_node].op->name);
+    if (!measured)
+        measured = &NOTHING;
+    *node = (struct cw_optimize_node){.name = name,
+                                      .ns = measured->ns,
+                                      .ns_byte = measured->ns_byte,
+                                      .cpu_ns = measured->cpu_ns,
+                                      .cpu_ns_byte = measured->cpu_ns_byte,
+                                      .keep = measured->keep};
+    return 0;
+}
+
+/* The nodes before the chain are part of its first one: what they cost for what they read. */
+static int add_before(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+                      const struct cw_problem_map *map, struct cw_optimize_problem *problem,
+                      struct cw_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < map->nodes[0]; i++) {
+        struct cw_optimize_node before;
+        rc = set_node(checked, i, profile, &before, err);
+        const struct cw_cost_profile_node *measured =
+            cw_cost_profile_find(profile, checked->graph->nodes[i].name);
+        double bytes = measured ? measured->in_bytes : 0;
+        problem->nodes[0].ns += before.ns + before.ns_byte * bytes;
+        problem->nodes[0].cpu_ns += before.cpu_ns + before.cpu_ns_byte * bytes;
+    }
+    return rc;
+}
+
+/* ---- bytes ---- */
+
+/* -1: not known before the data are read. */
+static double known_bytes(const struct cw_field *field)
+{
+    int64_t n = field->dtype == CW_DTYPE_STR ? -1 : cw_field_count(field);
+
+    return n < 0 ? -1 : (double)n * (double)cw_dtype_bytes(field->dtype);
+}
+
+/* Sets the bytes of these fields of a spec: those that are known, and for the others their parts of
+ * what was measured of all of them together (less than 0: of none; they stay as they were). */
+static void set_bytes(const struct cw_spec *spec, uint32_t fields, double measured, double *bytes)
+{
+    double unknown = 0;
+
+    for (size_t f = 0; f < spec->n; f++) {
+        if (!(fields >> f & 1))
+            continue;
+        double known = known_bytes(&spec->fields[f]);
+        if (known >= 0)
+            bytes[f] = known;
+        unknown += known < 0;
+        measured -= fmax(known, 0);
+    }
+    for (size_t f = 0; measured >= 0 && f < spec->n; f++)
+        if ((fields >> f & 1) && known_bytes(&spec->fields[f]) < 0)
+            bytes[f] = measured / unknown;
+}
+
+static uint32_t all_fields(size_t n)
+{
+    return (UINT32_C(1) << n) - 1;
+}
+
+/* A batch has its elements one after the other. */
+static void set_group(const struct cw_checked_node *node, struct cw_optimize_node *to,
+                      double *bytes)
+{
+    double n = (double)node->op->group_size(node->opts);
+
+    to->keep /= n;
+    for (size_t f = 0; f < node->out.n; f++) {
+        to->ratio[f] = n;
+        bytes[f] *= n;
+    }
+}
+
+/* Goes on by one operator: `bytes` are those before it, and become those behind it. */
+static void set_fields(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+                       size_t graph_node, struct cw_optimize_problem *problem,
+                       struct cw_optimize_node *to, double *bytes)
+{
+    const struct cw_checked_node *node = &checked->nodes[graph_node];
+    const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, to->name);
+    const struct cw_spec *in = &checked->nodes[node->inputs[0]].out;
+    double before[CW_OPTIMIZE_FIELDS_MAX];
+    struct cw_chain_op op;
+
+    for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++)
+        to->ratio[f] = 1;
+    if (node->op->kind == CW_OP_GROUP) {
+        set_group(node, to, bytes);
+        return;
+    }
+    facts_of(checked, graph_node, &op);
+    to->reads = op.facts.known ? op.facts.reads : all_fields(in->n);
+    uint32_t writes = op.facts.known ? op.facts.writes : 0;
+    to->adds = all_fields(node->out.n) & ~all_fields(in->n);
+    memcpy(before, bytes, sizeof(before));
+    set_bytes(&node->out, writes | to->adds, measured ? measured->out_bytes : -1, bytes);
+    for (size_t f = 0; f < node->out.n; f++) {
+        if (to->adds >> f & 1)
+            problem->bytes[f] = bytes[f];
+        else if (before[f] > 0)
+            to->ratio[f] = bytes[f] / before[f];
+    }
+}
+
+static void set_source(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+                       const struct cw_problem_map *map, struct cw_optimize_problem *problem,
+                       double *bytes)
+{
+    const struct cw_checked_node *node = node_at(checked, map, 0);
+    const struct cw_cost_profile_node *measured =
+        cw_cost_profile_find(profile, problem->nodes[0].name);
+    double sum = 0;
+
+    for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++)
+        problem->nodes[0].ratio[f] = 1;
+    set_bytes(&node->out, all_fields(node->out.n), measured ? measured->out_bytes : 0, bytes);
+    for (size_t f = 0; f < node->out.n; f++) {
+        problem->bytes[f] = bytes[f];
+        sum += bytes[f];
+    }
+    problem->source_bytes = sum;
+}
+
+static void set_rates(const struct cw_cost_profile *profile, struct cw_optimize_problem *problem)
+{
+    const struct cw_cost_profile_store *store = &profile->store;
+
+    problem->elements = profile->elements;
+    problem->has_store = profile->has_store;
+    problem->store = (struct cw_optimize_store){
+        store->read_ns,      store->read_byte_ns,  store->write_ns,  store->write_byte_ns,
+        store->read_bytes_s, store->write_bytes_s, store->free_bytes};
+    problem->source_bytes_s = profile->source_bytes_s;
+    problem->network_bytes_s = profile->network_bytes_s;
+}
+
+static int check_pipeline(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+                          struct cw_err *err)
+{
+    char text[CW_HASH_TEXT_BYTES];
+
+    cw_hash_text(checked->fingerprint, text);
+    if (profile->pipeline && profile->pipeline[0] && strcmp(profile->pipeline, text) != 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "pipeline: the profile is of \"%s\", and this pipeline is \"%s\"",
+                          profile->pipeline, text);
+    return 0;
+}
+
+/* Of the trainer, an epoch: its steps are for batches. */
+static void set_trainer(const struct cw_cost_profile *profile, struct cw_optimize_problem *problem)
+{
+    double share = 1;
+
+    for (size_t i = 0; i < problem->n; i++)
+        share *= problem->nodes[i].keep;
+    problem->trainer_ns = profile->step_ms * 1e6 * share * problem->elements;
+}
+
+int cw_problem_from(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+                    struct cw_optimize_problem *ret_problem, struct cw_problem_map *ret_map,
+                    struct cw_err *err)
+{
+    double bytes[CW_OPTIMIZE_FIELDS_MAX] = {0};
+    int rc = check_pipeline(checked, profile, err);
+
+    *ret_problem = (struct cw_optimize_problem){.fields_n = CW_OPTIMIZE_FIELDS_MAX};
+    if (rc == 0)
+        rc = list_chain(checked, ret_map, err);
+    ret_problem->n = ret_map->n;
+    for (size_t i = 0; rc == 0 && i < ret_map->n; i++)
+        rc = set_node(checked, ret_map->nodes[i], profile, &ret_problem->nodes[i], err);
+    if (rc == 0)
+        rc = add_before(checked, profile, ret_map, ret_problem, err);
+    if (rc < 0)
+        return rc;
+    set_rates(profile, ret_problem);
+    set_source(checked, profile, ret_map, ret_problem, bytes);
+    for (size_t i = 1; i < ret_map->n; i++)
+        set_fields(checked, profile, ret_map->nodes[i], ret_problem, &ret_problem->nodes[i], bytes);
+    set_behind(checked, ret_map, ret_problem);
+    set_caches(checked, ret_map, ret_problem);
+    set_trainer(profile, ret_problem);
+    return 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/profile.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "conf/opt.h"
+
+#define NS_MAX 1e15 /* of one element: eleven days */
+#define BYTES_MAX 1e15
+
+struct parts {
+    int64_t profile;
+    char *pipeline;
+    double elements;
+    struct cw_value nodes, store, source, network, trainer, threads;
+};
+#define PART(key, kind, text)                                                                      \
+    {                                                                                              \
+        .name = #key, .help = (text), .type = (kind), .offset = offsetof(struct parts, key)        \
+    }
+static const struct cw_opt PARTS[] = {
+    {.name = "profile",
+     .help = "version of the format",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct parts, profile),
+     .min = 1,
+     .max = 1,
+     .flags = CW_OPT_REQUIRED},
+    PART(pipeline, CW_OPT_STR, "fingerprint of the pipeline"),
+    {.name = "elements",
+     .help = "elements of an epoch",
+     .type = CW_OPT_F64,
+     .offset = offsetof(struct parts, elements),
+     .min = 1,
+     .max = 1e18,
+     .flags = CW_OPT_REQUIRED},
+    {.name = "nodes",
+     .help = "by name",
+     .type = CW_OPT_VALUE,
+     .offset = offsetof(struct parts, nodes),
+     .flags = CW_OPT_REQUIRED},
+    PART(store, CW_OPT_VALUE, "of a cache"),
+    PART(source, CW_OPT_VALUE, "of the source"),
+    PART(network, CW_OPT_VALUE, "between workers and trainer"),
+    PART(trainer, CW_OPT_VALUE, "of the trainer"),
+    PART(threads, CW_OPT_VALUE, "[threads, elements a second] as measured"),
+    {0},
+};
+
+#define NUMBER(type_, key, field, most, text)                                                      \
+    {                                                                                              \
+        .name = (key), .help = (text), .type = CW_OPT_F64, .offset = offsetof(type_, field),       \
+        .max = (most)                                                                              \
+    }
+struct node_parts {
+    struct cw_cost_profile_node node;
+    double samples;
+    bool assumed;
+    struct cw_value whole, batch;
+};
+static const struct cw_opt NODE[] = {
+    NUMBER(struct node_parts, "ns", node.ns, NS_MAX, "a thread's time of an element"),
+    NUMBER(struct node_parts, "ns_byte", node.ns_byte, NS_MAX, "and of a byte that is read"),
+    NUMBER(struct node_parts, "cpu_ns", node.cpu_ns, NS_MAX, "CPU time (default: ns)"),
+    NUMBER(struct node_parts, "cpu_ns_byte", node.cpu_ns_byte, NS_MAX, "(default: ns_byte)"),
+    NUMBER(struct node_parts, "in_bytes", node.in_bytes, BYTES_MAX, "of the fields that it reads"),
+    NUMBER(struct node_parts, "out_bytes", node.out_bytes, BYTES_MAX, "of those that it writes"),
+    {.name = "keep",
+     .help = "share of the elements that passes",
+     .type = CW_OPT_F64,
+     .offset = offsetof(struct node_parts, node.keep),
+     .def = "1",
+     .min = 0,
+     .max = 1},
+    NUMBER(struct node_parts, "samples", samples, 1e18, "elements that were measured"),
+    {.name = "assumed",
+     .help = "whether time was taken as in proportion to bytes, or not",
+     .type = CW_OPT_BOOL,
+     .offset = offsetof(struct node_parts, assumed)},
+    {.name = "whole",
+     .help = "of a decoder: of whole images",
+     .type = CW_OPT_VALUE,
+     .offset = offsetof(struct node_parts, whole)},
+    {.name = "batch",
+     .help = "of a whole batch",
+     .type = CW_OPT_VALUE,
+     .offset = offsetof(struct node_parts, batch)},
+    {0},
+};
+static const struct cw_opt STORE[] = {
+    NUMBER(struct cw_cost_profile_store, "read_ns", read_ns, NS_MAX, "to read a record"),
+    NUMBER(struct cw_cost_profile_store, "read_byte_ns", read_byte_ns, NS_MAX, "and a byte"),
+    NUMBER(struct cw_cost_profile_store, "write_ns", write_ns, NS_MAX, "to write a record"),
+    NUMBER(struct cw_cost_profile_store, "write_byte_ns", write_byte_ns, NS_MAX, "and a byte"),
+    NUMBER(struct cw_cost_profile_store, "read_bytes_s", read_bytes_s, BYTES_MAX, "0: no limit"),
+    NUMBER(struct cw_cost_profile_store, "write_bytes_s", write_bytes_s, BYTES_MAX, "0: no limit"),
+    {.name = "free_bytes",
+     .help = "-1: not known",
+     .type = CW_OPT_F64,
+     .offset = offsetof(struct cw_cost_profile_store, free_bytes),
+     .def = "-1",
+     .min = -1,
+     .max = 1e18},
+    {0},
+};
+struct rates {
+    double a, b, c;
+};
+static const struct cw_opt SOURCE[] = {
+    NUMBER(struct rates, "read_bytes_s", a, BYTES_MAX, "0: no limit"),
+    {0},
+};
+static const struct cw_opt NETWORK[] = {
+    NUMBER(struct rates, "bytes_s", a, BYTES_MAX, "0: no limit"),
+    NUMBER(struct rates, "cpu_ns_byte", b, NS_MAX, "CPU time to send a byte"),
+    NUMBER(struct rates, "shm_cpu_ns_byte", c, NS_MAX, "the same on one host"),
+    {0},
+};
+static const struct cw_opt TRAINER[] = {
+    NUMBER(struct rates, "step_ms", a, 1e12, "of a batch"),
+    {0},
+};
+
+static int read_node(const struct cw_value *value, const char *name,
+                     struct cw_cost_profile_node *node, struct cw_err *err)
+{
+    struct node_parts parts = {0};
+    int rc = cw_opt_parse(NODE, value, &parts, err);
+
+    if (rc < 0)
+        return cw_err_wrap(err, "nodes.%s", name);
+    *node = parts.node;
+    node->name = cw_mem_strdup(name);
+    if (!cw_value_get(value, "cpu_ns"))
+        node->cpu_ns = node->ns;
+    if (!cw_value_get(value, "cpu_ns_byte"))
+        node->cpu_ns_byte = node->ns_byte;
+    cw_opt_fini(NODE, &parts);
+    return 0;
+}
+
+static int read_nodes(const struct cw_value *nodes, struct cw_cost_profile *profile,
+                      struct cw_err *err)
+{
+    int rc = 0;
+
+    if (nodes->type != CW_VALUE_OBJECT)
+        return cw_err_set(err, CW_E_INVALID, "nodes: %s, not an object",
+                          cw_value_type_name(nodes->type));
+    profile->nodes = CW_NEW_ARRAY(struct cw_cost_profile_node, nodes->n);
+    for (size_t i = 0; rc == 0 && i < nodes->n; i++) {
+        rc = read_node(&nodes->items[i], nodes->keys[i], &profile->nodes[i], err);
+        profile->n += rc == 0;
+    }
+    return rc;
+}
+
+static int read_part(const struct cw_opt *table, const struct cw_value *value, const char *key,
+                     void *ret, struct cw_err *err)
+{
+    if (value->type == CW_VALUE_NULL)
+        return 0;
+    return cw_opt_parse(table, value, ret, err) < 0 ? cw_err_wrap(err, "%s", key) : 0;
+}
+
+static int read_parts(struct parts *parts, struct cw_cost_profile *profile, struct cw_err *err)
+{
+    struct rates source = {0}, network = {0}, trainer = {0};
+    int rc = read_nodes(&parts->nodes, profile, err);
+
+    profile->elements = parts->elements;
+    profile->pipeline = cw_steal(&parts->pipeline);
+    profile->has_store = parts->store.type != CW_VALUE_NULL;
+    if (rc == 0)
+        rc = read_part(STORE, &parts->store, "store", &profile->store, err);
+    if (rc == 0)
+        rc = read_part(SOURCE, &parts->source, "source", &source, err);
+    if (rc == 0)
+        rc = read_part(NETWORK, &parts->network, "network", &network, err);
+    if (rc == 0)
+        rc = read_part(TRAINER, &parts->trainer, "trainer", &trainer, err);
+    profile->source_bytes_s = source.a;
+    profile->network_bytes_s = network.a;
+    profile->step_ms = trainer.a;
+    return rc;
+}
+
+int cw_cost_profile_from(const struct cw_value *value, const char *where,
+                         struct cw_cost_profile *ret_profile, struct cw_err *err)
+{
+    struct parts parts = {0};
+    int rc = cw_opt_parse(PARTS, value, &parts, err);
+
+    *ret_profile = (struct cw_cost_profile){0};
+    if (rc == 0) {
+        rc = read_parts(&parts, ret_profile, err);
+        cw_opt_fini(PARTS, &parts);
+    }
+    if (rc == 0)
+        return 0;
+    cw_cost_profile_fini(ret_profile);
+    return cw_err_wrap(err, "%s", where);
+}
+
+void cw_cost_profile_fini(struct cw_cost_profile *profile)
+{
+    for (size_t i = 0; i < profile->n; i++)
+        cw_mem_free(profile->nodes[i].name);
+    cw_mem_free(profile->nodes);
+    cw_mem_free(profile->pipeline);
+    *profile = (struct cw_cost_profile){0};
+}
+
+const struct cw_cost_profile_node *cw_cost_profile_find(const struct cw_cost_profile *profile,
+                                                        const char *name)
+{
+    for (size_t i = 0; i < profile->n; i++)
+        if (strcmp(profile->nodes[i].name, name) == 0)
+            return &profile->nodes[i];
+    return NULL;
+}
