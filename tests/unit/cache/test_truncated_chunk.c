@@ -214,6 +214,116 @@ static void test_what_is_held(void **state)
     world_close(&w);
 }
 
+/* Records that wait to be written are not written when a chunk comes that has them, too. When that
+ * chunk turns out to be damaged they are misses, and are written when they are put again. */
+static void test_what_it_took_over(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_open(&w, CW_CHUNK_PLAIN, "");
+    const char *name = w.filled.events.names[0];
+    cw_cache_dataset_remove(w.f.node, &name, 1);
+    WAIT_FOR(counts_of(w.f.node).records == 0);
+    for (uint64_t id = 0; id < N; id++)
+        put_sample(w.f.node, id);
+    cw_cache_dataset_add(w.f.node, &name, 1);
+    WAIT_FOR(cw_cache_dataset_is_loaded(w.f.node));
+    assert_int_equal(counts_of(w.f.node).records, N);
+    assert_int_equal(truncate(w.path, w.bytes / 2), 0);
+    assert_true(count_right(w.f.node) < N);
+    expect_given_up(&w, "bytes long, and ends at");
+    settle(&w.f);
+    assert_int_equal(counts_of(w.f.node).written, 0);
+    for (uint64_t id = 0; id < N; id++) {
+        assert_false(cw_cache_has(w.f.node, id));
+        put_sample(w.f.node, id);
+    }
+    settle(&w.f);
+    assert_int_equal(counts_of(w.f.node).written, N);
+    world_close(&w);
+}
+
+/* ---- rows of a batch ---- */
+
+#define ROWS 64
+#define ROW_BYTES 4096
+
+static struct cw_cache_dataset *row_dataset(struct fixture *f)
+{
+    struct cw_spec spec = {0};
+    int64_t bytes = ROW_BYTES;
+
+    assert_int_equal(cw_spec_add(&spec, "row", CW_DTYPE_U8, 1, &bytes, NULL), 0);
+    return cw_cache_dataset(f->cache, "", test_key(2), &spec);
+}
+
+static void put_row(struct cw_cache_dataset *dataset, uint64_t id)
+{
+    unsigned char bytes[ROW_BYTES];
+    struct cw_element element = {.n = 1};
+
+    memset(bytes, (int)(id + 1), sizeof(bytes));
+    element.fields[0] = (struct cw_view){
+        .data = bytes, .bytes = ROW_BYTES, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {ROW_BYTES}};
+    cw_cache_put(dataset, id, &element, 1000);
+}
+
+/* Returns how many rows were copied; all of them are right. */
+static size_t copy_rows(struct cw_cache_dataset *dataset, struct cw_cache_pins *pins)
+{
+    static unsigned char to[ROWS][ROW_BYTES];
+    int64_t ids[ROWS];
+
+    for (size_t i = 0; i < ROWS; i++)
+        ids[i] = (int64_t)i;
+    const struct cw_cache_rows rows = {.n = 1, .to = {to[0]}, .bytes = {ROW_BYTES}};
+    size_t n = cw_cache_get_rows(dataset, ids, ROWS, pins, &rows);
+    for (size_t i = 0; i < n; i++)
+        assert_true(to[i][0] == i + 1 && memcmp(to[i], to[i] + 1, ROW_BYTES - 1) == 0);
+    return n;
+}
+
+/* A chunk that is cut short gives no rows, whether it was pinned before or not. What was in it is
+ * written when it is put again. */
+static void run_rows(bool pinned, bool within_a_page)
+{
+    struct cw_cache_pins pins = {0};
+    struct world w;
+    char path[300];
+    struct stat st;
+
+    world_open(&w, CW_CHUNK_PLAIN, "");
+    struct cw_cache_dataset *dataset = row_dataset(&w.f);
+    for (uint64_t id = 0; id < ROWS; id++)
+        put_row(dataset, id);
+    settle(&w.f);
+    assert_int_equal(w.f.events.names_n, 1);
+    snprintf(path, sizeof(path), "%.*s/%s", (int)(strstr(w.path, "/default/") - w.path), w.path,
+             w.f.events.names[0]);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(copy_rows(dataset, &pins), ROWS);
+    if (!pinned)
+        cw_cache_unpin(&pins);
+    assert_int_equal(truncate(path, within_a_page ? st.st_size - 1 : st.st_size / 2), 0);
+    assert_int_equal(copy_rows(dataset, &pins), 0);
+    assert_int_equal(pins.n, 0);
+    WAIT_FOR(events_of(&w.f.events, CW_CACHE_DAMAGED) == 1);
+    for (uint64_t id = 0; id < ROWS; id++)
+        put_row(dataset, id);
+    settle(&w.f);
+    assert_int_equal(counts_of(dataset).written, 2 * ROWS);
+    cw_cache_dataset_unref(dataset);
+    world_close(&w);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        run_rows(i & 1, i & 2);
+}
+
 static void overwrite(const struct world *w)
 {
     static const unsigned char other[4096] = {1, 2, 3};
@@ -246,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_before_the_first_touch), cmocka_unit_test(test_after_it_was_verified),
         cmocka_unit_test(test_within_a_page),          cmocka_unit_test(test_while_others_read),
         cmocka_unit_test(test_what_is_held),           cmocka_unit_test(test_verify_always),
+        cmocka_unit_test(test_what_it_took_over),      cmocka_unit_test(test_rows),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
