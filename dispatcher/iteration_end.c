@@ -166,6 +166,14 @@ static void release_held(struct cw_dispatcher *d, int64_t now)
     }
 }
 
+/* Workers came or went: every job may have items for them, or lacks what they held. */
+static void mark_leases_due(struct cw_dispatcher *d)
+{
+    for (struct cw_job *job = d->due.leases ? d->jobs : NULL; job; job = job->next)
+        job->due.leases = true;
+    d->due.leases = false;
+}
+
 /* The order of the steps matters:
  *
  *  1. The result of the last transaction is collected first: everything that waits for it can go
@@ -188,6 +196,7 @@ void cw_iteration_end(void *dispatcher)
     if (d->exited)
         return;
     collect(d);
+    mark_leases_due(d);
     cw_clients_notify_failed(d);
     cw_cache_cycle_end(d);
     cw_clients_send_left_out(d);

@@ -69,18 +69,7 @@ void cw_cache_subscribe(struct cw_share *share)
         send_all(worker, key);
         CW_GROW(worker->cache_keys, worker->cache_keys_n, worker->cache_keys_cap);
         worker->cache_keys[worker->cache_keys_n++] = key;
-        CW_GROW(key->subscribers, key->subscribers_n, key->subscribers_cap);
-        key->subscribers[key->subscribers_n++] = worker;
-    }
-}
-
-static void remove_subscriber(struct cw_catalogue_key *key, const struct cw_worker *worker)
-{
-    for (size_t i = 0; i < key->subscribers_n; i++) {
-        if (key->subscribers[i] != worker)
-            continue;
-        key->subscribers[i] = key->subscribers[--key->subscribers_n];
-        return;
+        (void)cw_map_set(&key->subscribers, worker->id, worker);
     }
 }
 
@@ -103,7 +92,7 @@ void cw_cache_unsubscribe(struct cw_worker *worker)
             i++;
             continue;
         }
-        remove_subscriber(key, worker);
+        (void)cw_map_remove(&key->subscribers, worker->id);
         worker->cache_keys[i] = worker->cache_keys[--worker->cache_keys_n];
     }
 }
@@ -128,6 +117,8 @@ static size_t drop_outdated(const struct cw_catalogue *catalogue, struct cw_cata
  * gone, which are more than one message may have. */
 static void notify(struct cw_catalogue_key *key)
 {
+    uint64_t id;
+    void *worker;
     size_t added = drop_outdated(key->catalogue, &key->added, true), added_sent = 0;
     size_t removed = drop_outdated(key->catalogue, &key->removed, false), removed_sent = 0;
     while (added_sent < added || removed_sent < removed) {
@@ -136,8 +127,8 @@ static void notify(struct cw_catalogue_key *key)
         chunks.n_added = CW_MIN(added - added_sent, (size_t)NAMES_AT_ONCE);
         chunks.removed = key->removed.v + removed_sent;
         chunks.n_removed = CW_MIN(removed - removed_sent, NAMES_AT_ONCE - chunks.n_added);
-        for (size_t i = 0; i < key->subscribers_n; i++)
-            send_names(key->subscribers[i], key, &chunks);
+        for (size_t i = 0; cw_map_next(&key->subscribers, &i, &id, &worker);)
+            send_names(worker, key, &chunks);
         added_sent += chunks.n_added;
         removed_sent += chunks.n_removed;
     }
@@ -162,9 +153,12 @@ void cw_cache_unsubscribe_all(struct cw_cache_service *cache)
     void *value;
     for (size_t i = 0; cw_strmap_next(&cache->catalogue->keys, &i, &name, &value);) {
         struct cw_catalogue_key *key = value;
-        for (size_t k = 0; k < key->subscribers_n; k++)
-            forget_key(key->subscribers[k], key);
-        key->subscribers_n = 0;
+        uint64_t id;
+        void *worker;
+        for (size_t k = 0; cw_map_next(&key->subscribers, &k, &id, &worker);)
+            forget_key(worker, key);
+        cw_map_fini(&key->subscribers);
+        key->subscribers = (struct cw_map){0};
     }
 }
 
@@ -181,7 +175,7 @@ void cw_cache_notify_all(struct cw_cache_service *cache)
 void cw_cache_worker_gone(struct cw_worker *worker)
 {
     for (size_t i = 0; i < worker->cache_keys_n; i++)
-        remove_subscriber(worker->cache_keys[i], worker);
+        (void)cw_map_remove(&worker->cache_keys[i]->subscribers, worker->id);
     cw_mem_free(worker->cache_keys);
     worker->cache_keys = NULL;
     worker->cache_keys_n = worker->cache_keys_cap = 0;

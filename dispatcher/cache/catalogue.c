@@ -53,7 +53,7 @@ static void key_free(struct cw_catalogue_key *key)
     free_seen(key);
     cw_catalogue_names_clear(&key->added);
     cw_catalogue_names_clear(&key->removed);
-    cw_mem_free(key->subscribers);
+    cw_map_fini(&key->subscribers);
     cw_mem_free(key->pipeline);
     cw_mem_free(key->node);
     cw_mem_free(key->op);
@@ -132,7 +132,7 @@ struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const 
 
 bool cw_catalogue_drop_key(struct cw_catalogue_key *key)
 {
-    if (key->chunks_n > 0 || key->pinned || key->holders > 0 || key->subscribers_n > 0 ||
+    if (key->chunks_n > 0 || key->pinned || key->holders > 0 || key->subscribers.n > 0 ||
         key->seen.n > 0 || key->notify_due || key->row_dirty)
         return false;
     char name[KEY_NAME_BYTES];
@@ -174,7 +174,7 @@ void cw_catalogue_set_builder(struct cw_catalogue_key *key, const char *pipeline
 
 static void note_change(struct cw_catalogue_key *key, const char *name, bool added)
 {
-    if (key->subscribers_n == 0)
+    if (key->subscribers.n == 0)
         return;
     cw_catalogue_names_add(added ? &key->added : &key->removed, name);
     if (key->notify_due)

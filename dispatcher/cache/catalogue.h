@@ -74,8 +74,7 @@ struct cw_catalogue_key {
     struct cw_map seen; /* Worker id -> struct cw_catalogue_totals. */
     /* The workers that are notified of the key's chunks, and the names that they are to be sent
      * (cache_notify.c). */
-    struct cw_worker **subscribers;
-    size_t subscribers_n, subscribers_cap;
+    struct cw_map subscribers; /* Worker id -> struct cw_worker. */
     struct cw_catalogue_names added, removed;
     bool notify_due, row_dirty;
     struct cw_catalogue_key *next_notify, *next_row;

@@ -93,7 +93,7 @@ void cw_job_free(struct cw_job *job)
 
 void cw_job_clients_changed(struct cw_job *job)
 {
-    cw_accounting_tick(job->d, cw_clock_ms());
+    cw_accounting_job(job, cw_clock_ms());
     job->d->due.assignment = true;
     if (cw_job_has_clients(job))
         job->no_client_ms = 0;

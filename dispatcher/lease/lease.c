@@ -17,15 +17,7 @@ static void lease_free(struct cw_lease *lease)
 
 void cw_share_remove(struct cw_share *share)
 {
-    struct cw_share **at = &share->job->shares;
-    while (*at != share)
-        at = &(*at)->next_of_job;
-    *at = share->next_of_job;
-    at = &share->worker->shares;
-    while (*at != share)
-        at = &(*at)->next_of_worker;
-    *at = share->next_of_worker;
-    cw_map_remove(&share->job->shares_by_worker, share->worker->id);
+    cw_share_unlink(share);
     cw_same_function_forget(share);
     cw_other_files_forget(share);
     cw_unreachable_forget(share);
@@ -120,16 +112,25 @@ void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *
     job->due.leases = true;
 }
 
-/* Frees those of the items `gone`, just taken from one lease, that no other lease of the job
- * holds. */
-static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone)
+/* Removes from the set what another lease of the epoch holds, too: only hedges have items that others
+ * have. */
+static void leave_hedged(const struct cw_job *job, uint64_t epoch, struct cw_set *gone)
 {
-    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-            if (lease->epoch == number)
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            if (lease->epoch == epoch && lease->hedge)
                 cw_set_remove_all(gone, &lease->items);
         }
     }
+}
+
+/* Frees those of the items `gone`, just taken from leases of one share, that no other lease of the
+ * job holds. hedged: some of these leases are hedges. Without one the cost does not depend on how
+ * many workers the job has: many may be lost at once. */
+static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone, bool hedged)
+{
+    if (hedged)
+        leave_hedged(job, number, gone);
     struct cw_epoch *epoch = cw_job_epoch(job, number);
     if (epoch)
         cw_epoch_free(epoch, gone);
@@ -138,13 +139,16 @@ static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone)
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell)
 {
     struct cw_set gone = {0};
+    bool hedged = false;
     for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-        if (lease->epoch == epoch)
-            lease_remove(share, lease, items, &gone);
+        if (lease->epoch != epoch)
+            continue;
+        lease_remove(share, lease, items, &gone);
+        hedged = hedged || lease->hedge;
     }
     if (tell)
         cw_lease_revoke(share->worker, share->job, epoch, &gone);
-    make_free(share->job, epoch, &gone);
+    make_free(share->job, epoch, &gone, hedged);
     cw_set_fini(&gone);
     drop_empty(share);
     share->job->due.leases = true;

@@ -51,17 +51,29 @@ static void check_parts(const struct cw_epoch *epoch)
     cw_set_fini(&owned);
 }
 
+/* Leases have no item together, unless both are hedges. */
+static void check_hedges(const struct cw_lease *lease, struct cw_set *plain, struct cw_set *hedged)
+{
+    CW_ASSERT(is_apart(&lease->items, plain));
+    CW_ASSERT(lease->hedge || is_apart(&lease->items, hedged));
+    cw_set_add_all(lease->hedge ? hedged : plain, &lease->items);
+}
+
 /* An item is leased if and only if a lease holds it; what is received is leased no more; and where
  * nobody looks for free items there is none: it would never be leased. */
 static void check_epoch(const struct cw_job *job, const struct cw_epoch *epoch)
 {
-    struct cw_set leased = {0};
+    struct cw_set leased = {0}, hedged = {0}, plain = {0};
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
         for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
             CW_ASSERT(is_within(&lease->todo, &lease->items));
             if (lease->epoch == epoch->number)
-                cw_set_add_all(&leased, &lease->items);
+                check_hedges(lease, &plain, &hedged);
         }
+    cw_set_add_all(&leased, &plain);
+    cw_set_add_all(&leased, &hedged);
+    cw_set_fini(&plain);
+    cw_set_fini(&hedged);
     CW_ASSERT(cw_set_eq(&leased, &epoch->leased));
     CW_ASSERT(is_apart(&leased, &epoch->received));
     CW_ASSERT(is_within(&epoch->consumed, &epoch->received));

@@ -174,6 +174,7 @@ struct cw_job {
     bool skipped_untold;
     struct cw_usage usage, usage_stored;
     int64_t usage_stored_ms;
+    int64_t charged_ms; /* The time up to which it was charged for its clients; 0: not yet. */
     int64_t rate_ms;
     int64_t created_ms;   /* The wall time at which the job was made. */
     int64_t no_client_ms; /* The time since which the job has no client; 0 if it has one. */

@@ -103,6 +103,7 @@ struct cw_due {
     bool left_out;    /* Some epochs have skipped items that clients must be told of. */
     bool assignment;  /* The assignment of workers to jobs may have changed. */
     bool slices;      /* The time slices of workers may have changed. */
+    bool leases;      /* Items of any job may be leasable that were not before. */
     bool
         /* Workers came or went, or jobs got others: clients must be sent new lists of workers. */
         worker_lists;
@@ -129,7 +130,6 @@ struct cw_dispatcher {
      * not start them again. */
     struct cw_strmap removed_ids;
     struct cw_strmap tenants; /* The tenants by name. */
-    int64_t charged_ms;       /* The time up to which jobs were charged for their workers. */
     /* The number of workers that sent a valid hello, of all clients, and of all jobs. */
     size_t workers_n, clients_n, jobs_n;
     /* The number of workers for which cw_worker_serves_any_job() is true. */

@@ -12,12 +12,29 @@ struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
     share->job = job;
     share->worker = worker;
     share->next_of_job = job->shares;
+    if (job->shares)
+        job->shares->prev_of_job = share;
     job->shares = share;
     share->next_of_worker = worker->shares;
+    if (worker->shares)
+        worker->shares->prev_of_worker = share;
     worker->shares = share;
     cw_map_set(&job->shares_by_worker, worker->id, share);
     cw_share_first_target(share);
     return share;
+}
+
+void cw_share_unlink(struct cw_share *share)
+{
+    *(share->prev_of_job ? &share->prev_of_job->next_of_job : &share->job->shares) =
+        share->next_of_job;
+    if (share->next_of_job)
+        share->next_of_job->prev_of_job = share->prev_of_job;
+    *(share->prev_of_worker ? &share->prev_of_worker->next_of_worker : &share->worker->shares) =
+        share->next_of_worker;
+    if (share->next_of_worker)
+        share->next_of_worker->prev_of_worker = share->prev_of_worker;
+    cw_map_remove(&share->job->shares_by_worker, share->worker->id);
 }
 
 /* Near the end of a job a worker in a large fleet gets no more than half of its even part of what is

@@ -35,7 +35,7 @@ struct cw_lease_history {
 };
 
 struct cw_share {
-    struct cw_share *next_of_job, *next_of_worker;
+    struct cw_share *next_of_job, *prev_of_job, *next_of_worker, *prev_of_worker;
     struct cw_job *job;
     struct cw_worker *worker;
     struct cw_lease *leases;
@@ -82,6 +82,8 @@ struct cw_share {
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker);
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker);
+/* Takes the share out of the lists and the map of its job and its worker, however long they are. */
+void cw_share_unlink(struct cw_share *share);
 /* Returns whether the worker may get leases of the job. */
 bool cw_share_serves(const struct cw_share *share);
 /* Returns whether the worker may get leases and the job wants workers now. */

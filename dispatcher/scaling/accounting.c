@@ -17,15 +17,24 @@ void cw_usage_add(struct cw_usage *to, const struct cw_usage *more)
     to->cost += more->cost;
 }
 
-static void charge_worker(struct cw_worker *worker, double seconds)
+/* Returns how many seconds have passed since *charged_ms, which becomes now; none the first time. */
+static double seconds_since(int64_t *charged_ms, int64_t now)
 {
+    double seconds = *charged_ms > 0 && now > *charged_ms ? (double)(now - *charged_ms) / 1000 : 0;
+    *charged_ms = now;
+    return seconds;
+}
+
+void cw_accounting_worker(struct cw_worker *worker, int64_t now)
+{
+    double seconds = seconds_since(&worker->charged_ms, now);
     bool local = worker->only_job[0] != '\0';
     double price = worker->has_price ? worker->price : worker->d->options.worker_price;
     double hour_price = local ? 0 : price, parts = 0;
     for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         if (cw_share_is_used(share))
             parts += cw_share_slice(share);
-    for (struct cw_share *share = worker->shares; share && parts > 0;
+    for (struct cw_share *share = worker->shares; share && parts > 0 && seconds > 0;
          share = share->next_of_worker) {
         if (!cw_share_is_used(share))
             continue;
@@ -36,11 +45,12 @@ static void charge_worker(struct cw_worker *worker, double seconds)
     }
 }
 
-static void charge_clients(struct cw_job *job, double seconds)
+static void charge_clients(struct cw_job *job, int64_t now)
 {
+    double seconds = seconds_since(&job->charged_ms, now);
     double price =
         job->options->client_price > 0 ? job->options->client_price : job->d->options.client_price;
-    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+    for (uint32_t c = 0; seconds > 0 && c < job->layout.consumers; c++) {
         if (!job->consumers[c].client)
             continue;
         job->usage.client_s += seconds;
@@ -50,16 +60,18 @@ static void charge_clients(struct cw_job *job, double seconds)
 
 void cw_accounting_tick(struct cw_dispatcher *d, int64_t now)
 {
-    double seconds =
-        d->charged_ms > 0 && now > d->charged_ms ? (double)(now - d->charged_ms) / 1000 : 0;
-    d->charged_ms = now;
-    if (seconds <= 0)
-        return;
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
         if (worker->said_hello)
-            charge_worker(worker, seconds);
+            cw_accounting_worker(worker, now);
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        charge_clients(job, seconds);
+        charge_clients(job, now);
+}
+
+void cw_accounting_job(struct cw_job *job, int64_t now)
+{
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
+        cw_accounting_worker(share->worker, now);
+    charge_clients(job, now);
 }
 
 void cw_accounting_retire(struct cw_job *job)

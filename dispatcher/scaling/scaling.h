@@ -93,8 +93,12 @@ void cw_provision_attached(struct cw_dispatcher *d, struct cw_worker *worker);
  * several jobs is charged to them by their time slices; one that serves none is charged to nobody.
  * Local workers run on the trainer's host, which is charged as a client. */
 void cw_usage_add(struct cw_usage *to, const struct cw_usage *more);
-/* Charges the jobs for their workers and clients in the time since the last call. */
+/* Charges the jobs for their workers and clients in the time since each was charged last. */
 void cw_accounting_tick(struct cw_dispatcher *d, int64_t now);
+/* Charges for one worker, which comes or goes: its time counts from the first call. */
+void cw_accounting_worker(struct cw_worker *worker, int64_t now);
+/* Charges for the job's workers and clients, before its clients change. */
+void cw_accounting_job(struct cw_job *job, int64_t now);
 /* The job is removed: its use is added to its tenant's. */
 void cw_accounting_retire(struct cw_job *job);
 /* Writes the sums of tenants that have changed (state/state.h). */

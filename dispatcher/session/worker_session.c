@@ -21,9 +21,7 @@
 
 static void mark_leases_due(struct cw_dispatcher *d)
 {
-    d->due.assignment = true;
-    for (struct cw_job *job = d->jobs; job; job = job->next)
-        job->due.leases = true;
+    d->due.assignment = d->due.leases = true;
 }
 
 /* Of items that are dealt out: those of a consumer that has not joined yet stay. */
@@ -57,13 +55,10 @@ static void skip_held(struct cw_share *share)
     }
 }
 
-/* Frees everything that the worker held. `died`: its stream broke without a goodbye, so the items
- * that it was computing are blamed. */
-static void release(struct cw_worker *worker, bool died)
+static void release_prepared(struct cw_worker *worker, bool died)
 {
     struct cw_dispatcher *d = worker->d;
-    cw_accounting_tick(d, cw_clock_ms());
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
+    for (struct cw_job *job = d->jobs; job && worker->preparing_n > 0; job = job->next) {
         if (job->preparing != worker)
             continue;
         cw_job_set_preparing(job, NULL);
@@ -73,6 +68,17 @@ static void release(struct cw_worker *worker, bool died)
                         "the workers that looked at its sources died, one after the other; it is "
                         "not tried again");
     }
+}
+
+/* Frees everything that the worker held. `died`: its stream broke without a goodbye, so the items
+ * that it was computing are blamed. Half of a large fleet may be lost in one turn of the loop, so
+ * this takes no steps for each other worker or job. */
+static void release(struct cw_worker *worker, bool died)
+{
+    struct cw_dispatcher *d = worker->d;
+    cw_accounting_worker(worker, cw_clock_ms());
+    release_prepared(worker, died);
+    cw_cache_worker_gone(worker);
     while (worker->shares) {
         struct cw_share *share = worker->shares;
         if (died)
@@ -94,7 +100,6 @@ static void release(struct cw_worker *worker, bool died)
     }
     worker->said_hello = false;
     cw_worker_recount(worker);
-    cw_cache_worker_gone(worker);
     cw_autocache_worker_gone(worker);
     mark_leases_due(d);
 }
@@ -227,7 +232,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->pid = hello->pid;
     worker->budget_bytes = hello->budget_bytes;
     worker->named_caches = hello->named_caches;
-    cw_accounting_tick(d, cw_clock_ms());
+    cw_accounting_worker(worker, cw_clock_ms());
     worker->said_hello = true;
     (void)cw_map_set(&d->workers_by_id, worker->id, worker);
     cw_worker_recount(worker);

@@ -73,7 +73,7 @@ static void workers_are_told_of_what_their_jobs_read(void **state)
     struct cw_job *job = add_job("j", ""), *other = add_job("k", "");
     cw_lease_fill_all(&made_up);
     struct cw_catalogue_key *key = cw_catalogue_find(made_up.cache->catalogue, "default", KEY_2);
-    assert_int_equal(key->subscribers_n, 2);
+    assert_int_equal(key->subscribers.n, 2);
     assert_int_equal(w1->cache_keys_n, 1);
     made_up_chunk("default", KEY_2, 1, 10, WALL);
     made_up_chunk("default", KEY_1, 1, 10, WALL); /* nobody reads it */
@@ -92,7 +92,7 @@ static void workers_are_told_of_what_their_jobs_read(void **state)
     assert_int_equal(w2->cache_keys_n, 1); /* the other job reads it */
     cw_job_free(other);
     assert_int_equal(w2->cache_keys_n, 0);
-    assert_int_equal(key->subscribers_n, 0);
+    assert_int_equal(key->subscribers.n, 0);
 }
 
 static void a_worker_that_went_is_forgotten(void **state)
@@ -102,9 +102,9 @@ static void a_worker_that_went_is_forgotten(void **state)
     add_job("j", "");
     cw_lease_fill_all(&made_up);
     struct cw_catalogue_key *key = cw_catalogue_find(made_up.cache->catalogue, "default", KEY_2);
-    assert_int_equal(key->subscribers_n, 1);
+    assert_int_equal(key->subscribers.n, 1);
     cw_cache_worker_gone(worker);
-    assert_int_equal(key->subscribers_n, 0);
+    assert_int_equal(key->subscribers.n, 0);
     made_up_chunk("default", KEY_2, 1, 10, WALL);
     assert_false(key->notify_due);
 }
