@@ -77,9 +77,8 @@ METRIC(DEPLOYMENT, "cachew_kube_deployment_held", GAUGE,
        "1: nothing is written to it, since somebody said so or keeps writing its number.",
        (double)s->deployment->held)
 METRIC(POD_REASON, "cachew_kube_pods_waiting", GAUGE, "Pods that wait.", (double)s->reason->n)
-METRIC(WORKER_STATE, "cachew_workers", GAUGE, "Workers that are attached.",
-       workers_in(s->d, s->word))
-METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", jobs_in(s->d, s->word))
+METRIC(WORKER_STATE, "cachew_workers", GAUGE, "Workers that are attached.", (double)s->count)
+METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", (double)s->count)
 METRIC(DECISION_KIND, "cachew_decisions_total", COUNTER,
        "Decisions that were made (cachew decisions).", (double)s->d->counts.decisions[s->index])
 METRIC(CACHE, "cachew_cache_bytes", GAUGE, "Bytes in the cache.",

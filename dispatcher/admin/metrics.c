@@ -36,6 +36,7 @@ struct cw_metric_of {
     /* The state, kind or use that WORKER_STATE, JOB_STATE, DECISION_KIND and THREADS are about. */
     const char *word;
     size_t index;
+    uint64_t count; /* The number of workers or jobs in the state `word`. */
     const struct cw_tenant *tenant;
     struct cw_job *job;
     const Cachew__V1__JobRow *row; /* The job's row; set if the subject is JOB. */
@@ -85,22 +86,6 @@ static double wanted(const struct cw_dispatcher *d)
 static struct cw_server_calls calls_of(const struct cw_dispatcher *d)
 {
     return d->server ? cw_server_calls(d->server) : (struct cw_server_calls){0};
-}
-
-static double workers_in(const struct cw_dispatcher *d, const char *state)
-{
-    double n = 0;
-    for (const struct cw_worker *w = d->workers; w; w = w->next)
-        n += w->said_hello && strcmp(w->draining || w->leaving ? "draining" : "ready", state) == 0;
-    return n;
-}
-
-static double jobs_in(const struct cw_dispatcher *d, const char *state)
-{
-    double n = 0;
-    for (const struct cw_job *job = d->jobs; job; job = job->next)
-        n += strcmp(cw_svc_job_state(job), state) == 0;
-    return n;
 }
 
 static double clients_of(const struct cw_job *job)
@@ -226,8 +211,15 @@ struct sample {
     double value;
     size_t labels; /* Where they begin in the texts of labels. */
 };
+static const char *const worker_states[] = {"ready", "draining"};
+static const char *const job_states[] = {"preparing", "running", "waiting", "finished", "failed"};
+#define WORKER_STATES_N CW_ARRAY_LEN(worker_states)
+#define JOB_STATES_N CW_ARRAY_LEN(job_states)
+
 /* What was measured at a time: numbers and texts, which refer to nothing else. */
 struct cw_metrics_page {
+    /* How many of those that were added are in each state. */
+    uint64_t workers_in[WORKER_STATES_N], jobs_in[JOB_STATES_N];
     struct cw_str labels; /* Each text ends with a 0. */
     struct samples {
         struct sample *v;
@@ -266,10 +258,18 @@ static void add(struct cw_metrics_page *page, enum subject subject, const struct
 }
 
 static void add_words(struct cw_metrics_page *page, struct cw_dispatcher *d, enum subject subject,
-                      const char *const *words, size_t n)
+                      const char *const *words, const uint64_t *counts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        add(page, subject, &(const struct cw_metric_of){.d = d, .word = words[i], .index = i});
+        add(page, subject,
+            &(const struct cw_metric_of){
+                .d = d, .word = words[i], .index = i, .count = counts ? counts[i] : 0});
+}
+
+static void count_word(const char *const *words, uint64_t *counts, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        counts[i] += strcmp(words[i], word) == 0;
 }
 
 static void add_methods(struct cw_metrics_page *page, struct cw_dispatcher *d)
@@ -298,19 +298,20 @@ static void add_kubernetes(struct cw_metrics_page *page, struct cw_dispatcher *d
 
 void cw_metrics_add_dispatcher(struct cw_metrics_page *page, struct cw_dispatcher *d)
 {
-    static const char *const worker_states[] = {"ready", "draining"};
-    static const char *const job_states[] = {"preparing", "running", "waiting", "finished",
-                                             "failed"};
     const struct cw_metric_of it = {.d = d};
     add(page, INFO, &it);
     add(page, ONE, &it);
     for (const struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
         add(page, CACHE, &(const struct cw_metric_of){.d = d, .cache = cache});
-    add_words(page, d, WORKER_STATE, worker_states, CW_ARRAY_LEN(worker_states));
-    add_words(page, d, JOB_STATE, job_states, CW_ARRAY_LEN(job_states));
-    add_words(page, d, DECISION_KIND, cw_decision_kinds, CW_DECISION_KINDS);
+    add_words(page, d, DECISION_KIND, cw_decision_kinds, NULL, CW_DECISION_KINDS);
     add_methods(page, d);
     add_kubernetes(page, d);
+}
+
+void cw_metrics_add_states(struct cw_metrics_page *page, struct cw_dispatcher *d)
+{
+    add_words(page, d, WORKER_STATE, worker_states, page->workers_in, WORKER_STATES_N);
+    add_words(page, d, JOB_STATE, job_states, page->jobs_in, JOB_STATES_N);
 }
 
 void cw_metrics_add_tenant(struct cw_metrics_page *page, struct cw_dispatcher *d,
@@ -344,6 +345,7 @@ void cw_metrics_add_job(struct cw_metrics_page *page, struct cw_job *job)
 {
     struct cw_svc_job_row row;
     cw_svc_job_row(job, &row);
+    count_word(job_states, page->jobs_in, JOB_STATES_N, row.row.state);
     add(page, JOB, &(const struct cw_metric_of){.d = job->d, .job = job, .row = &row.row});
     if (job->status != CW_JOB_RUNNING || !cw_job_has_clients(job))
         return;
@@ -353,6 +355,8 @@ void cw_metrics_add_job(struct cw_metrics_page *page, struct cw_job *job)
 
 void cw_metrics_add_worker(struct cw_metrics_page *page, const struct cw_worker *worker)
 {
+    count_word(worker_states, page->workers_in, WORKER_STATES_N,
+               worker->draining || worker->leaving ? "draining" : "ready");
     add(page, WORKER, &(const struct cw_metric_of){.d = worker->d, .worker = worker});
     for (size_t i = 0; i < worker->source_tiers_n; i++)
         add(page, TIER,

@@ -24,6 +24,8 @@ void cw_metrics_add_tenant(struct cw_metrics_page *page, struct cw_dispatcher *d
                            const struct cw_tenant *tenant);
 void cw_metrics_add_job(struct cw_metrics_page *page, struct cw_job *job);
 void cw_metrics_add_worker(struct cw_metrics_page *page, const struct cw_worker *worker);
+/* Adds how many of the workers and jobs that were added are in which state. */
+void cw_metrics_add_states(struct cw_metrics_page *page, struct cw_dispatcher *d);
 /* Adds the text to `out`. Any thread. */
 void cw_metrics_page_print(const struct cw_metrics_page *page, struct cw_str *out);
 

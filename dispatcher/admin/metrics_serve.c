@@ -58,6 +58,7 @@ static void on_printed(void *arg)
 static void on_collected(struct cw_walk *walk, bool all)
 {
     struct asked *asked = CW_CONTAINER_OF(walk, struct asked, walk);
+    cw_metrics_add_states(asked->page, walk->d);
     if (all && walk->d->offload) {
         asked->work = (struct cw_offload){.run = print, .done = on_printed, .arg = asked};
         cw_offload_add(walk->d->offload, &asked->work);

@@ -102,7 +102,23 @@ static void print_all(struct cw_str *out)
         cw_metrics_add_job(page, job);
     for (const struct cw_worker *worker = made_up.workers; worker; worker = worker->next)
         cw_metrics_add_worker(page, worker);
+    cw_metrics_add_states(page, &made_up);
     cw_metrics_page_print(page, out);
+    cw_metrics_page_free(page);
+}
+
+/* What is not of one object is collected in one turn of the loop: without a look at any object. */
+static void the_first_part_looks_at_no_worker_and_no_job(void **state)
+{
+    (void)state;
+    struct cw_metrics_page *page = cw_metrics_page_new();
+    struct cw_worker none = {.said_hello = true};
+    struct cw_dispatcher other = made_up;
+    none.next = &none; /* who walks along these would not come back */
+    other.workers = &none;
+    other.jobs = NULL;
+    cw_metrics_add_dispatcher(page, &other);
+    cw_metrics_add_states(page, &other);
     cw_metrics_page_free(page);
 }
 
@@ -167,6 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_escaped),
         cmocka_unit_test_setup_teardown(text_is_well_formed, begin, made_up_end),
+        cmocka_unit_test_setup_teardown(the_first_part_looks_at_no_worker_and_no_job, begin,
+                                        made_up_end),
         cmocka_unit_test(every_row_keeps_the_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
