@@ -54,6 +54,8 @@ static void the_limit_counts_from_what_last_moved(void **state)
     /* It never comes nearer, and nothing that stands still puts it off. */
     assert_int_equal(cw_answer_start_limit(1200 * MS, now, timeout, 0), 1200 * MS);
     assert_int_equal(cw_answer_start_limit(5, now, timeout, CW_SESSION_STUCK), 5);
+    /* also where the limit is longer than any time that is told */
+    assert_int_equal(cw_answer_start_limit(5, now, INT64_C(48) * 3600 * 1000, CW_SESSION_STUCK), 5);
     assert_int_equal(cw_answer_start_limit(5, now, timeout, CW_SESSION_STUCK - 1), 5);
 }
 

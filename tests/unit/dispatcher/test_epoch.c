@@ -106,6 +106,32 @@ static void dealt_items_belong_to_one_consumer(void **state)
     cw_epoch_fini(&epoch);
 }
 
+/* One message takes a bounded number of dealt items, and looks at a bounded number of those that are
+ * known already, whatever it says; the next one brings the rest. */
+static void dealt_items_of_a_message_are_bounded(void **state)
+{
+    (void)state;
+    const struct cw_layout dealt = {CW_MODE_COORDINATED, 2, false};
+    const uint64_t known = (uint64_t)2 * CW_DEALT_STEPS_MAX, items = 2 * known;
+    struct cw_epoch epoch;
+    struct cw_set fresh = {0};
+    cw_epoch_init(&epoch, 0, items, &dealt);
+    for (uint64_t n = 1; n <= 2; n++) {
+        cw_epoch_receive(&epoch, 0, RANGE(0, items), &fresh);
+        assert_int_equal(cw_set_count(&fresh), n * CW_DEALT_NEW_MAX);
+    }
+    cw_set_clear(&fresh);
+    cw_set_clear(&epoch.received);
+    cw_set_add(&epoch.received, 0,
+               known); /* half of them this consumer's: as many as are looked at */
+    cw_epoch_receive(&epoch, 0, RANGE(0, items), &fresh);
+    assert_int_equal(cw_set_count(&fresh), 0);
+    cw_epoch_receive(&epoch, 0, RANGE(known, items), &fresh);
+    assert_int_equal(cw_set_count(&fresh), CW_DEALT_NEW_MAX);
+    cw_set_fini(&fresh);
+    cw_epoch_fini(&epoch);
+}
+
 static void items_for_all_wait_for_the_slowest(void **state)
 {
     (void)state;
@@ -280,6 +306,7 @@ int main(void)
         cmocka_unit_test(receiving_ends_a_lease_once),
         cmocka_unit_test(a_new_process_gets_what_was_not_consumed),
         cmocka_unit_test(dealt_items_belong_to_one_consumer),
+        cmocka_unit_test(dealt_items_of_a_message_are_bounded),
         cmocka_unit_test(items_for_all_wait_for_the_slowest),
         cmocka_unit_test(reset_goes_back_and_forth),
         cmocka_unit_test(skipped_items_are_consumed),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/cm.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,35 @@ static void stopped(void **state)
     cw_paths_fini(&paths);
 }
 
+/* A directory may have millions of entries: the walk ends at the next one. */
+static struct cw_stop *stop_at_entry;
+static size_t entries_read;
+
+struct dirent *__real_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir)
+{
+    if (stop_at_entry && ++entries_read == 3)
+        cw_stop_set(stop_at_entry);
+    return __real_readdir(dir);
+}
+
+static void stopped_within_a_directory(void **state)
+{
+    cw_autofree char *all = in_folder("*");
+    struct cw_stop stop = {0};
+    struct cw_paths paths = {0};
+    struct cw_err err = {0};
+    (void)state;
+    entries_read = 0;
+    stop_at_entry = &stop;
+    int rc = cw_glob(all, 0, &stop, &paths, &err);
+    stop_at_entry = NULL;
+    assert_int_equal(rc, CW_E_CANCELLED);
+    assert_int_equal(entries_read, 3);
+    cw_paths_fini(&paths);
+}
+
 static void relative(void **state)
 {
     char here[4096];
@@ -230,9 +260,10 @@ static void relative(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(any_depth),
-                                       cmocka_unit_test(errors),   cmocka_unit_test(bounded),
-                                       cmocka_unit_test(relative), cmocka_unit_test(linear),
-                                       cmocka_unit_test(stopped)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns), cmocka_unit_test(any_depth),
+        cmocka_unit_test(errors),   cmocka_unit_test(bounded),
+        cmocka_unit_test(relative), cmocka_unit_test(linear),
+        cmocka_unit_test(stopped),  cmocka_unit_test(stopped_within_a_directory)};
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
