@@ -52,6 +52,8 @@ static void on_tick(void *arg)
         if (item->again_ms > 0 && item->again_ms <= now_ms)
             cw_item_touch(item);
     }
+    if (c->options.release_all && may_act(c) && c->items.n == 0)
+        c->on_emptied(c->arg);
 }
 
 static void on_described(void *arg)
@@ -165,6 +167,7 @@ static struct cw_controller *new_controller(struct cw_loop *loop,
     c->options = *options;
     c->on_listed = events->listed;
     c->on_lost = events->lost;
+    c->on_emptied = events->emptied;
     c->arg = events->arg;
     c->engines = (struct cw_engine_settings){.root = options->localfs_root,
                                              .plugin_dir = options->plugin_dir,

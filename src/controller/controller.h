@@ -22,6 +22,7 @@ struct cw_controller_options {
     const char *token_file, *name_space, *lease, *kubeconfig, *metrics_listen, *plugin_dir;
     const char *localfs_root;
     struct cw_arg_list allow_stores, job_kinds;
+    bool release_all; /* delete every CacheBackend, and end */
     int64_t period_ms, away_ms;
 };
 
@@ -38,15 +39,16 @@ struct cw_ref {
 struct cw_item {
     struct cw_controller *c;
     struct cw_cachebackend *b;
-    bool due;   /* it is looked at when the loop comes to it */
-    bool ready; /* as decided last */
-    bool map_taken;
+    bool due;         /* it is looked at when the loop comes to it */
+    bool ready;       /* as decided last */
     bool pods_failed; /* a gate could not be removed: it is tried again */
     unsigned busy;    /* what is under way: bits of struct cw_ref.what */
     int64_t again_ms, write_after_ms, figures_ms; /* wall times; 0: none */
     unsigned write_tries;
     /* What was written and is not seen yet is not written again before these; wall times, 0: nothing. */
     int64_t map_settles_ms, job_settles_ms;
+    int64_t
+        map_taken_ms; /* until then another's ConfigMap of its name is not tried again; 0: none */
     /* Where it lies, of the present b; placed: it was asked for. */
     bool placed;
     const struct cachew_engine *engine;
@@ -89,6 +91,7 @@ struct cw_controller {
     bool leads, stopping;
     void (*on_listed)(void *arg); /* called once, when the first lists are in */
     void (*on_lost)(void *arg, const struct cw_err *why);
+    void (*on_emptied)(void *arg);
     void *arg;
     uint64_t status_writes, figure_writes, other_writes, failed_writes;
     uint64_t requests[CW_KUBE_VERBS][6]; /* by the first digit of the status; 0: no answer */

@@ -56,9 +56,17 @@ static void on_lost(void *arg, const struct cw_err *why)
     cw_loop_stop(p->loop);
 }
 
+static void on_emptied(void *arg)
+{
+    struct program *p = arg;
+    cw_log_info(CW_CONTROLLER, "there is no CacheBackend any more");
+    if (p->signals++ == 0)
+        cw_controller_stop(p->controller, on_stopped, p);
+}
+
 static int run(const struct cw_controller_options *options, struct program *p, struct cw_err *err)
 {
-    const struct cw_controller_events events = {on_listed, on_lost, p};
+    const struct cw_controller_events events = {on_listed, on_lost, on_emptied, p};
     p->loop = cw_loop_new();
     int rc = cw_loop_on_signal(p->loop, SIGTERM, on_signal, p, err);
     if (rc == 0)
@@ -158,6 +166,9 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
         {"job-kind", 0, CW_ARG_LIST, &o->job_kinds, "KIND",
          "kinds of jobs that wait, besides Job: JobSet, TrainJob, RayJob; may stand several times",
          0, 0},
+        {"release-all", 0, CW_ARG_FLAG, &o->release_all, NULL,
+         "delete every CacheBackend and what it has cached, as its deletionPolicy says, and end", 0,
+         0},
         {"kubeconfig", 0, CW_ARG_STR, &o->kubeconfig, "FILE",
          "where the API server is (default: $KUBECONFIG, else as a pod is told)", 0, 0},
         {"token-file", 0, CW_ARG_STR, &o->token_file, "FILE",

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/field.h"
@@ -59,7 +60,7 @@ enum cw_map_state cw_map_state_of(const struct cw_item *item, const struct cw_ma
 {
     cw_autofree char *cache = cw_map_cache_of(item);
     if (!facts)
-        return item->map_taken ? CW_MAP_TAKEN : CW_MAP_NONE;
+        return cw_clock_wall_ms() < item->map_taken_ms ? CW_MAP_TAKEN : CW_MAP_NONE;
     if (!facts->is_ours)
         return CW_MAP_TAKEN;
     bool right = strcmp(facts->dispatcher, item->c->options.client_dispatcher) == 0 &&

@@ -144,12 +144,16 @@ static int start(struct cw_item *item, struct cw_prefetch *run, struct cw_err *e
 {
     const struct cw_controller_options *o = &item->c->options;
     cw_autofree char *name = cw_cachebackend_cache_name(item->b);
+    cw_autofree char *tenant = cw_mem_printf("CACHEW_TENANT=%s", item->b->name_space);
     struct words *words = CW_NEW(struct words);
     char program[4096];
     int rc = cw_child_find("cachew", program, sizeof(program), err);
-    const char *const head[] = {
-        program,        "cache",       "warm",    "--json",
-        "--dispatcher", o->dispatcher, "--cache", item->place_answer.url[0] != '\0' ? name : ""};
+    /* The tenant's cache is for its jobs alone, and this is one. */
+    const char *const head[] = {"/usr/bin/env", tenant,
+                                program,        "cache",
+                                "warm",         "--json",
+                                "--dispatcher", o->dispatcher,
+                                "--cache",      item->place_answer.url[0] != '\0' ? name : ""};
     for (size_t i = 0; i < CW_ARRAY_LEN(head); i++)
         words->v[words->n++] = head[i];
     if (o->token_file) {

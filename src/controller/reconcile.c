@@ -314,8 +314,21 @@ static unsigned unsettled(const struct cw_item *item, int64_t now_ms, int64_t *r
     return what;
 }
 
+/* Whether it is to go because all are; it then goes like any that somebody deletes. */
+static bool is_swept(struct cw_item *item)
+{
+    if (!item->c->options.release_all || item->b->deleting)
+        return false;
+    if (!(item->busy & OWN_WRITES) && cw_clock_wall_ms() >= item->write_after_ms)
+        cw_delete_backend(item, NULL);
+    item->again_ms = cw_clock_wall_ms();
+    return true;
+}
+
 void cw_reconcile(struct cw_item *item)
 {
+    if (is_swept(item))
+        return;
     int64_t settled_ms;
     struct cw_decision plan;
     struct cw_sight sight = look(item);
@@ -340,7 +353,7 @@ void cw_reconcile(struct cw_item *item)
         todo &= ~(unsigned)OWN_WRITES;
     begin_writes(item, &sight, &plan, todo);
     release_pods(item);
-    item->again_ms = plan.again_ms;
+    item->again_ms = plan.again_ms ? plan.again_ms : item->map_taken_ms;
     if (settled_ms > 0 && (plan.again_ms == 0 || settled_ms < plan.again_ms))
         item->again_ms = settled_ms;
 }

@@ -10,6 +10,8 @@ struct cw_controller_events {
     void (*listed)(void *arg);
     /* Another one leads, or the lease could not be renewed: this process is to end. */
     void (*lost)(void *arg, const struct cw_err *why);
+    /* With the option release_all: there is none any more. May be told again. */
+    void (*emptied)(void *arg);
     void *arg;
 };
 /* Begins. The options stay with the caller, as long as the controller. */

@@ -92,7 +92,7 @@ static void on_map(void *arg, enum cw_kube_change change, const struct cw_kube_o
     (void)change;
     (void)before;
     if (item) {
-        item->map_taken = false;
+        item->map_taken_ms = 0;
         item->map_settles_ms = 0;
     }
     cw_item_touch(item);

@@ -12,6 +12,7 @@
 
 #define RETRY_FIRST_MS 500
 #define RETRY_MAX_MS 60000
+#define TAKEN_MS 30000
 
 static const struct cw_kube_kind backends = {CW_CACHEBACKEND_GROUP, CW_CACHEBACKEND_VERSION,
                                              "cachebackends"};
@@ -172,7 +173,7 @@ static void on_map(void *arg, struct cw_kube_answer *answer)
     struct cw_item *item = cw_item_find(ref->c, ref->key);
     /* The watch sees what has the label; what is there and not seen is somebody else's. */
     if (item && answer->status.reason == CW_KUBE_AlreadyExists)
-        item->map_taken = true;
+        item->map_taken_ms = cw_clock_wall_ms() + TAKEN_MS;
     (void)finish(ref, answer);
 }
 

@@ -5,14 +5,14 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cache_lib.sh"
 kubernetes=$(cd "$(dirname "$0")/../kubernetes" && pwd)
-crds=$kubernetes/../../deploy/kubernetes/crd/crds.yaml
+manifests=$(cd "$(dirname "$0")/../../deploy/kubernetes" && pwd)
 backends=/apis/cachew.dev/v1alpha1/namespaces/team-a/cachebackends
 jobs=/apis/batch/v1/namespaces/team-a/jobs
 core=/api/v1/namespaces/team-a
 
 begin_server() {
     begin api "$CACHEW_TESTS/kubernetes/api_server" --namespace team-a --namespace cachew-system --token admin=admin,system:masters \
-        --token controller=system:serviceaccount:cachew-system:cachew-controller --load "$crds" --load "$kubernetes/controller_roles.yaml" \
+        --token controller=system:serviceaccount:cachew-system:cachew-controller --load "$manifests/crd/crds.yaml" --load "$manifests/base/rbac.yaml" --load "$manifests/components/glusterfs/rbac.yaml" \
         --log "$work/requests"
     wait_until "the API server" is_ready_or_gone api
     api=$(sed -n 's/^ready //p' "$work/api.out")
@@ -57,7 +57,6 @@ print(eval(sys.argv[2]))' "$work/object.json" "$2" 2>"$work/object.log" || echo 
 is_so() { [ "$(of "$1" "$2")" = True ]; }
 becomes() { ask_until "$1: $2: $(ask_api GET "$1")" is_so "$1" "$2"; } # PATH EXPRESSION
 is_away() { [ "$(of "$1" 'o.get("code")')" = 404 ]; }
-metric() { curl -s "http://$own_host:$metrics/metrics" | sed -n "s/^$1 //p"; }
 make_backend() { # NAME SPEC
     made "$backends" <<YAML
 {apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: $1}, spec: $2}
@@ -115,5 +114,209 @@ case_life() {
     [ -z "$(find "$work/root" -name '*.chunk' -o -name cachew-owner)" ] || fail "bytes stay: $(find "$work/root")"
     have_caches "" || fail "the dispatcher has $(caches)"
     is_refused_nothing
+}
+# A controller that begins anew finds everything as it should be: it lists each kind once, and writes nothing.
+case_restarted() {
+    local i
+    begin_cluster
+    for i in $(seq 20); do printf -- '---\n{apiVersion: v1, kind: Pod, metadata: {name: foreign-%s, namespace: team-a}, spec: {containers: [{name: c, image: i}]}}\n' "$i"; done |
+        send POST /fake/load >/dev/null
+    for i in $(seq 60); do
+        printf -- '---\n{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: c%s, namespace: team-a}, spec: {cacheEngine: {%s: {}}}}\n' "$i" \
+            "$([ "$((i % 3))" = 0 ] && echo localfs || echo memory)"
+    done | send POST /fake/load >/dev/null
+    becomes "$backends" 'len(o["items"]) == 60 and all(i.get("status", {}).get("cacheStatus") == "CacheReady" for i in o["items"])'
+    end controller || fail "the controller's status is not 0"
+    : >"$work/requests"
+    begin_controller --metrics-listen "$own_host:0"
+    metrics=$(sed -n 's/.*metrics by HTTP at .*, port \([0-9]*\)".*/\1/p' "$work/controller.log")
+    ask_until "it knows them all" has_metric 'cachew_controller_cachebackends{status="CacheReady"}' 60
+    tool_describes || fail "the dispatcher does not answer"
+    made "$backends" <<<'{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: last}, spec: {cacheEngine: {memory: {}}}}'
+    becomes "$backends/last" 's.get("cacheStatus") == "CacheReady"'
+    # Whatever it wanted to write of the others, it would have written before this one.
+    grep -E '^controller ' "$work/requests" >"$work/mine"
+    same "lists" "1 1 1 1" "$(for i in cachebackends configmaps pods jobs; do grep -c " GET [^ ]*/$i?[^ ]*limit=" "$work/mine"; done | paste -sd' ')"
+    grep -E ' (POST|PATCH|PUT|DELETE) ' "$work/mine" | grep -vE '/last[ /?]|/configmaps[ ?]|/events[ ?]' >"$work/others"
+    [ ! -s "$work/others" ] || fail "other objects were written: $(head -5 "$work/others")"
+    [ "$(grep -c ' POST [^ ]*/configmaps' "$work/mine")" -eq 1 ] || fail "ConfigMaps were made again: $(cat "$work/mine")"
+    for i in configmaps pods jobs; do grep -q " GET [^ ]*/$i?.*labelSelector=cachew.dev%2Fcache%3Dtrue" "$work/mine" || fail "$i are listed without the label"; done
+    is_sanitized || [ "$(awk '/^VmRSS/ { print $2 }' "/proc/${pid_of[controller]}/status")" -lt 65536 ] || fail "it takes too much memory"
+}
+has_metric() { [ "$(curl -s "http://$own_host:$metrics/metrics" | grep -F "$1 " | sed 's/.* //')" = "$2" ]; }
+tool_describes() { "$cachew" cache describe --dispatcher "$DISPATCHER" >"$work/described" 2>&1; }
+is_sanitized() { nm "$CACHEW_BIN/cachew-controller" 2>/dev/null | says '__asan_init\|__tsan_init'; }
+
+# What is wrong is told by the field's name, and goes as soon as it is deleted.
+case_refused() {
+    begin_cluster
+    make_backend gluster '{cacheEngine: {glusterfs: {volume: v, servers: [{host: g1}]}}}'
+    make_backend source '{cacheEngine: {memory: {}}, dataset: {dataSources: [{location: "s3://bucket/x", subDirName: d}]}}'
+    make_backend volume '{cacheEngine: {memory: {}}, mountPath: /data}'
+    make_backend fluid '{cacheEngine: {fluid: {}}}'
+    make_backend plugin '{cacheEngine: {plugin: {name: nothing}}}'
+    becomes "$backends/gluster" 'c["Accepted"] == "False NotAllowed" and "spec.cacheEngine.glusterfs" in s["message"]'
+    becomes "$backends/source" 'c["Accepted"] == "False SchemeUnknown" and "spec.dataset.dataSources[0].location" in s["message"]'
+    becomes "$backends/volume" 'c["Accepted"] == "False VolumeUnsupported" and "spec.mountPath" in s["message"]'
+    becomes "$backends/fluid" 'c["Accepted"] == "False EngineUnknown" and "spec.cacheEngine.fluid" in s["message"]'
+    becomes "$backends/plugin" 'c["Accepted"] == "False EngineUnknown" and "--plugin-dir" in s["message"]'
+    # A spec that is right at last is looked at again.
+    merge "$backends/volume" '{"spec":{"mountPath":null}}'
+    becomes "$backends/volume" 's["cacheStatus"] == "CacheReady" and c["Ready"] == "True CacheReady" and "message" not in s'
+    for name in gluster source volume fluid plugin; do ask_api DELETE "$backends/$name" >/dev/null; done
+    for name in gluster source volume fluid plugin; do ask_until "$name goes" is_away "$backends/$name"; done
+}
+
+# A job is not overruled, and not begun for whom it does not name.
+case_jobs() {
+    begin_cluster
+    make_job other somebody-else
+    make_job queued c2
+    merge "$jobs/queued" '{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"q"}}}'
+    make_backend c1 '{jobRef: {name: other}, cacheEngine: {memory: {}}}'
+    make_backend c2 '{jobRef: {name: queued}, cacheEngine: {memory: {}}}'
+    make_backend c3 '{jobRef: {name: later}, cacheEngine: {memory: {}}}'
+    becomes "$backends/c1" 'c["JobReleased"] == "False NotNamed" and c["Ready"] == "True CacheReady" and s["usedNum"] == 0'
+    becomes "$backends/c2" 'c["JobReleased"] == "False UnderKueue" and s["usedNum"] == 1'
+    becomes "$backends/c3" 'c["JobReleased"] == "False JobNotFound"'
+    make_job later c3
+    becomes "$backends/c3" 'c["JobReleased"] == "True Released"'
+    becomes "$jobs/later" 'not o["spec"]["suspend"]'
+    is_so "$jobs/other" 'o["spec"]["suspend"]' || fail "a job of another CacheBackend was begun"
+    is_so "$jobs/queued" 'o["spec"]["suspend"]' || fail "a job in a queue was begun"
+    # Another job of the same name is another job.
+    ask_api DELETE "$jobs/later" >/dev/null
+    becomes "$backends/c3" 'c["JobReleased"] == "False JobNotFound" and s["usedNum"] == 0 and "lastUsedTime" in s'
+    make_job later c3
+    becomes "$jobs/later" 'not o["spec"]["suspend"]'
+    is_refused_nothing
+}
+
+# A ConfigMap of the same name that is somebody else's stays as it is.
+case_taken() {
+    begin_cluster
+    made "$core/configmaps" <<<'{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}'
+    make_backend c '{cacheEngine: {memory: {}}}'
+    becomes "$backends/c" 'c["Ready"] == "False ConfigMapTaken"'
+    ask_api DELETE "$backends/c" >/dev/null
+    ask_until "it goes" is_away "$backends/c"
+    is_so "$core/configmaps/c" 'o["data"] == {"a": "b"}' || fail "another's ConfigMap was changed"
+}
+
+# The dispatcher goes and comes back: nothing is lost, and what is deleted meanwhile goes when it is there again.
+case_dispatcher_away() {
+    begin_server
+    listen=$own_host:$(free_port "$own_host")
+    begin_dispatcher
+    begin_controller --away 1s
+    make_backend stays '{cacheEngine: {localfs: {}}}'
+    make_backend goes '{cacheEngine: {localfs: {}}}'
+    make_backend forced '{cacheEngine: {localfs: {}}}'
+    for name in stays goes forced; do becomes "$backends/$name" 's["cacheStatus"] == "CacheReady"'; done
+    end dispatcher KILL
+    becomes "$backends/stays" 's["cacheStatus"] == "Degraded" and c["EngineReady"] == "False DispatcherUnreachable"'
+    ask_api DELETE "$backends/goes" >/dev/null
+    ask_api DELETE "$backends/forced" >/dev/null
+    becomes "$backends/goes" 's["cacheStatus"] == "Terminating" and c["Ready"] == "False DispatcherUnreachable"'
+    merge "$backends/forced" '{"metadata":{"annotations":{"cachew.dev/force-delete":"true"}}}'
+    ask_until "it goes by force" is_away "$backends/forced"
+    ! is_away "$backends/goes" || fail "its bytes are not released yet"
+    begin_dispatcher
+    ask_until "it goes" is_away "$backends/goes"
+    becomes "$backends/stays" 's["cacheStatus"] == "CacheReady"'
+    [ -z "$(find "$work/root" -path '*goes-*' -name cachew-owner)" ] || fail "its marker stays"
+    [ -n "$(find "$work/root" -path '*forced-*' -name cachew-owner)" ] || fail "what is gone by force lost its marker"
+}
+free_port() { /usr/bin/python3 -c 'import socket, sys
+s = socket.socket(); s.bind((sys.argv[1], 0)); print(s.getsockname()[1])' "$1"; }
+
+# A controller is killed at any time, and the next one goes on.
+case_killed() {
+    local i
+    begin_cluster
+    for i in 1 2 3 4 5 6; do
+        make_backend "c$i" '{cacheEngine: {localfs: {}}}'
+        end controller KILL
+        begin_controller
+    done
+    for i in 1 2 3 4 5 6; do becomes "$backends/c$i" 's.get("cacheStatus") == "CacheReady"'; done
+    for i in 1 2 3 4 5 6; do
+        ask_api DELETE "$backends/c$i" >/dev/null
+        end controller KILL
+        begin_controller
+    done
+    for i in 1 2 3 4 5 6; do ask_until "c$i goes" is_away "$backends/c$i"; done
+    have_caches "" || fail "the dispatcher has $(caches)"
+    [ -z "$(find "$work/root" -name cachew-owner)" ] || fail "markers stay"
+}
+
+# The dispatcher has closed the cache, and the deletion is refused: it is open again, and the next try succeeds. Bytes that are to stay do.
+case_delete_refused() {
+    begin_cluster
+    send POST /fake/fault json >/dev/null <<<'{"verb": "delete", "resource": "cachebackends", "fault": "500", "times": 2}'
+    make_backend c '{cacheEngine: {localfs: {}}, options: {idleTime: 1s, deletionPolicy: Retain}}'
+    becomes "$backends/c" 's.get("cacheStatus") == "Idle" and "expireTime" in s'
+    ask_until "it goes" is_away "$backends/c"
+    [ "$(grep -c ' DELETE [^ ]*/cachebackends/c' "$work/requests")" -ge 3 ] || fail "no deletion was refused"
+    have_caches "" || fail "the dispatcher has $(caches)"
+    [ -n "$(find "$work/root" -name cachew-owner)" ] || fail "what was to stay has gone"
+}
+
+# Of two controllers one acts; the other takes over.
+case_lease() {
+    begin_cluster --lease cachew-system/cachew-controller
+    begin second "$CACHEW_BIN/cachew-controller" --kubeconfig "$work/kubeconfig" --dispatcher "$DISPATCHER" --localfs-root "$work/root" --period 100ms \
+        --lease cachew-system/cachew-controller
+    wait_until "the second one is ready" is_ready_or_gone second
+    make_backend c1 '{cacheEngine: {localfs: {}}}'
+    becomes "$backends/c1" 's.get("cacheStatus") == "CacheReady"'
+    end controller || fail "the first one's status is not 0"
+    make_backend c2 '{cacheEngine: {localfs: {}}}'
+    becomes "$backends/c2" 's.get("cacheStatus") == "CacheReady"'
+    grep -q 'this controller leads' "$work/second.log" || fail "the second one does not lead"
+}
+
+# The job begins when enough of its data is in the cache.
+case_prefetch() {
+    write_pipelines
+    begin_cluster
+    make_job train c
+    make_backend c "{jobRef: {name: train}, cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
+        dataset: {dataSources: [{location: \"file://$work/photos\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100}}"
+    becomes "$jobs/train" 'not o["spec"]["suspend"]'
+    becomes "$backends/c" 'c["Prefetched"] == "True Complete" and s["prefetch"]["phase"] == "Complete" and s["cache"]["cachedPercentage"] == "100%"'
+    becomes "$backends/c" 's["cache"]["sourceFiles"] == 40'
+}
+
+# Everything is emptied, and the program ends.
+case_release_all() {
+    begin_cluster
+    make_backend c1 '{cacheEngine: {localfs: {}}}'
+    make_backend c2 '{cacheEngine: {memory: {}}}'
+    becomes "$backends/c1" 's.get("cacheStatus") == "CacheReady"'
+    end controller
+    begin emptying "$CACHEW_BIN/cachew-controller" --kubeconfig "$work/kubeconfig" --dispatcher "$DISPATCHER" --localfs-root "$work/root" --period 100ms --release-all
+    wait_for emptying || fail "it failed: $(cat "$work/emptying.log")"
+    is_away "$backends/c1" && is_away "$backends/c2" || fail "something is left"
+    have_caches "" || fail "the dispatcher has $(caches)"
+}
+
+# An engine of others: a shared object that is made with the one header.
+case_plugin() {
+    mkdir -p "$work/plugins" "$work/include/cachew" "$work/other"
+    cp "$kubernetes/../../include/cachew/engine.h" "$work/include/cachew/"
+    cc -std=c99 -Wall -Wextra -Werror -shared -fPIC -I"$work/include" -o "$work/plugins/libcachew_engine_example.so" \
+        "$kubernetes/../../docs/examples/kubernetes/engine_example.c" || fail "the example is not built"
+    echo 'int cachew_engine[16] = {99};' | cc -shared -fPIC -xc -o "$work/plugins/libcachew_engine_old.so" - || fail "the old one is not built"
+    begin_cluster --plugin-dir "$work/plugins" --allow-store "dir:$work/other"
+    make_backend c "{cacheEngine: {plugin: {name: example, options: {directory: \"$work/other\"}}}}"
+    make_backend elsewhere '{cacheEngine: {plugin: {name: example, options: {directory: /etc}}}}'
+    make_backend old '{cacheEngine: {plugin: {name: old}}}'
+    becomes "$backends/c" 's.get("cacheStatus") == "CacheReady" and s["cacheEngine"] == "example"'
+    becomes "$backends/elsewhere" 'c["Accepted"] == "False NotAllowed"'
+    becomes "$backends/old" 'c["Accepted"] == "False EngineUnknown" and "version 99" in s["message"]'
+    ask_api DELETE "$backends/c" >/dev/null
+    ask_until "it goes" is_away "$backends/c"
+    [ -z "$(find "$work/other" -type f)" ] || fail "something stays: $(find "$work/other")"
 }
 run_case "$@"; exit
