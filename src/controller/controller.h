@@ -21,6 +21,7 @@ struct cw_controller_options {
     const char *client_dispatcher; /* where jobs find it */
     const char *token_file, *name_space, *lease, *kubeconfig, *metrics_listen, *plugin_dir;
     const char *localfs_root;
+    const char *csi_driver; /* NULL: no volumes are made */
     struct cw_arg_list allow_stores, job_kinds;
     bool release_all; /* delete every CacheBackend, and end */
     int64_t period_ms, away_ms;
@@ -46,7 +47,7 @@ struct cw_item {
     int64_t again_ms, write_after_ms, figures_ms; /* wall times; 0: none */
     unsigned write_tries;
     /* What was written and is not seen yet is not written again before these; wall times, 0: nothing. */
-    int64_t map_settles_ms, job_settles_ms;
+    int64_t map_settles_ms, job_settles_ms, claim_settles_ms;
     int64_t
         map_taken_ms; /* until then another's ConfigMap of its name is not tried again; 0: none */
     /* Where it lies, of the present b; placed: it was asked for. */
@@ -81,7 +82,7 @@ struct cw_controller {
     struct cw_kube_lease *lease;
     struct cw_link *link;
     struct cw_engine_runs *runs;
-    struct cw_kube_watch *backends, *maps, *pods;
+    struct cw_kube_watch *backends, *maps, *pods, *claims; /* claims NULL: no volumes are made */
     struct cw_job_watch jobs[CW_JOB_KINDS];
     bool listed;            /* the first lists are in */
     struct cw_strmap items; /* by "namespace/name" */

@@ -51,6 +51,11 @@ static bool is_final(const struct cw_step *step)
            (step->state == CW_STEP_RETRY && step->tries >= TRIES_MAX);
 }
 
+static bool has_store(const struct cw_sight *s)
+{
+    return s->place_answer->url[0] != '\0';
+}
+
 /* ---- Accepted ---- */
 
 static bool accept(const struct cw_sight *s, struct cw_decision *plan)
@@ -62,21 +67,16 @@ static bool accept(const struct cw_sight *s, struct cw_decision *plan)
         add(plan, "Accepted", false, "EngineUnknown", s->engine_why);
     else if (s->place != CACHEW_ENGINE_READY)
         add(plan, "Accepted", false, s->place_answer->reason, s->place_answer->message);
-    else if (b->mount_path)
+    else if (b->mount_path && (s->claim == CW_CLAIM_UNSUPPORTED || !has_store(s)))
         add(plan, "Accepted", false, "VolumeUnsupported",
-            "spec.mountPath: this engine makes no volume; leave it out, and let the job read "
-            "through libcachew");
+            "spec.mountPath: the controller has no --csi-driver, or the engine has no store to be "
+            "mounted; leave it out, and let the job read through libcachew");
     else
         add(plan, "Accepted", true, "Understood", "");
     return plan->conditions[plan->conditions_n - 1].status == CW_TRUE;
 }
 
 /* ---- EngineReady ---- */
-
-static bool has_store(const struct cw_sight *s)
-{
-    return s->place_answer->url[0] != '\0';
-}
 
 static bool is_attached_right(const struct cw_sight *s)
 {
@@ -165,6 +165,26 @@ static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
         add(plan, "Prefetched", false, "PrefetchRunning", text);
     }
     return was_ready || s->prefetch_percent >= s->b->ready_percent || s->b->ready_percent == 0;
+}
+
+/* ---- VolumeBound ---- */
+
+static bool bind_volume(const struct cw_sight *s, struct cw_decision *plan)
+{
+    if (!s->b->mount_path)
+        return true;
+    if (s->claim == CW_CLAIM_NONE)
+        plan->todo |= CW_DO_MAKE_CLAIM;
+    if (s->claim == CW_CLAIM_BOUND)
+        add(plan, "VolumeBound", true, "Bound", "");
+    else if (s->claim == CW_CLAIM_TAKEN)
+        add(plan, "VolumeBound", false, "ClaimTaken",
+            "there is a PersistentVolumeClaim of this name that is not the controller's");
+    else if (s->claim == CW_CLAIM_LOST)
+        add(plan, "VolumeBound", false, "VolumeLost", "the volume of the claim has gone");
+    else
+        add(plan, "VolumeBound", false, "PVCPending", "the claim is not bound yet");
+    return s->claim == CW_CLAIM_BOUND;
 }
 
 /* ---- ConfigMap ---- */
@@ -273,22 +293,40 @@ static bool was_ready(const struct cw_sight *s)
     return cw_status_is_true(&s->b->status, "Ready") || cw_str_eq(word, "Degraded");
 }
 
-static void say_ready(const struct cw_sight *s, struct cw_decision *plan, bool engine, bool map,
-                      bool cached)
+/* What has to be so before the cache may be used. */
+struct parts {
+    bool engine, volume, map, cached;
+};
+
+static const char *what_lacks(const struct parts *parts)
 {
-    bool is_ready = engine && map && cached;
-    const char *reason = !engine ? "EngineNotReady" : !map ? "ConfigMapMissing" : "PrefetchRunning";
-    if (engine && s->map == CW_MAP_TAKEN)
+    return !parts->engine   ? "EngineNotReady"
+           : !parts->volume ? "VolumeNotBound"
+           : !parts->map    ? "ConfigMapMissing"
+                            : "PrefetchRunning";
+}
+
+static const char *word_of(const struct cw_sight *s, const struct cw_decision *plan,
+                           const struct parts *parts, bool is_ready)
+{
+    if (is_ready)
+        return plan->expire_ms > 0 ? "Idle" : s->b->mount_path ? "PVCCreated" : "CacheReady";
+    if (is_final(&s->prepare) || is_final(&s->attach))
+        return "CacheFailed";
+    return was_ready(s)                      ? "Degraded"
+           : parts->engine && !parts->volume ? "PVCCreating"
+                                             : "CacheCreating";
+}
+
+static void say_ready(const struct cw_sight *s, struct cw_decision *plan, const struct parts *parts)
+{
+    bool is_ready = parts->engine && parts->volume && parts->map && parts->cached;
+    if (parts->engine && s->map == CW_MAP_TAKEN)
         add(plan, "Ready", false, "ConfigMapTaken",
             "there is a ConfigMap of this name that is not the controller's");
     else
-        add(plan, "Ready", is_ready, is_ready ? "CacheReady" : reason, "");
-    if (!is_ready)
-        plan->word = is_final(&s->prepare) || is_final(&s->attach) ? "CacheFailed"
-                     : was_ready(s)                                ? "Degraded"
-                                                                   : "CacheCreating";
-    else
-        plan->word = plan->expire_ms > 0 ? "Idle" : "CacheReady";
+        add(plan, "Ready", is_ready, is_ready ? "CacheReady" : what_lacks(parts), "");
+    plan->word = word_of(s, plan, parts, is_ready);
 }
 
 /* ---- going ---- */
@@ -360,7 +398,9 @@ static void go(const struct cw_sight *s, struct cw_decision *plan)
     }
     if (plan->conditions_n == 0)
         wait_to_go(plan, "Releasing", "");
-    if (s->map == CW_MAP_RIGHT || s->map == CW_MAP_WRONG)
+    if (s->claim == CW_CLAIM_PENDING || s->claim == CW_CLAIM_BOUND || s->claim == CW_CLAIM_LOST)
+        plan->todo |= CW_DO_DELETE_CLAIM;
+    else if (s->map == CW_MAP_RIGHT || s->map == CW_MAP_WRONG)
         plan->todo |= CW_DO_DELETE_MAP;
     else
         plan->todo |= CW_DO_DROP_FINALIZER;
@@ -384,13 +424,15 @@ static void live(const struct cw_sight *s, struct cw_decision *plan)
         plan->word = "Pending";
         return;
     }
-    bool engine = make_engine_ready(s, plan);
-    bool cached = engine && prefetch(s, plan);
-    bool map = engine && has_map(s, plan);
-    release_job(s, plan, engine && cached && map);
-    if (engine && cached && map)
+    struct parts parts = {.engine = make_engine_ready(s, plan)};
+    parts.volume = parts.engine && bind_volume(s, plan);
+    parts.cached = parts.engine && prefetch(s, plan);
+    parts.map = parts.engine && has_map(s, plan);
+    bool is_ready = parts.volume && parts.cached && parts.map;
+    release_job(s, plan, is_ready);
+    if (is_ready)
         expire(s, plan);
-    say_ready(s, plan, engine, map, cached);
+    say_ready(s, plan, &parts);
 }
 
 void cw_decide(const struct cw_sight *sight, struct cw_decision *ret_plan)

@@ -22,7 +22,9 @@ enum cw_todo {
     CW_DO_DETACH = 1u << 9, /* and delete the files, or with detach_keeps leave them */
     CW_DO_ERASE = 1u << 10,
     CW_DO_DELETE_MAP = 1u << 11,
-    CW_DO_DROP_FINALIZER = 1u << 12
+    CW_DO_DROP_FINALIZER = 1u << 12,
+    CW_DO_MAKE_CLAIM = 1u << 13, /* and its volume */
+    CW_DO_DELETE_CLAIM = 1u << 14
 };
 
 /* What the ConfigMap of the CacheBackend's name is. */
@@ -31,6 +33,16 @@ enum cw_map_state {
     CW_MAP_RIGHT,
     CW_MAP_WRONG /* ours, with other data */,
     CW_MAP_TAKEN
+};
+
+/* What the PersistentVolumeClaim of the CacheBackend's name is. */
+enum cw_claim_state {
+    CW_CLAIM_UNSUPPORTED, /* this controller makes none */
+    CW_CLAIM_NONE,
+    CW_CLAIM_PENDING,
+    CW_CLAIM_BOUND,
+    CW_CLAIM_LOST, /* its volume has gone */
+    CW_CLAIM_TAKEN
 };
 
 struct cw_sight {
@@ -47,6 +59,7 @@ struct cw_sight {
     const struct cw_cache_facts *cache;   /* this one's, where it lies; NULL: none */
     const struct cw_cache_facts *another; /* of the same name, and not this one's; NULL: none */
     enum cw_map_state map;
+    enum cw_claim_state claim;
     const struct cw_job_facts *job; /* of jobRef; NULL: it is not seen */
     struct cw_step prefetch;
     int64_t prefetch_percent; /* cached so far; -1: not known */

@@ -125,6 +125,8 @@ static int check(struct cw_controller_options *o, struct cw_err *err)
         o->name_space = NULL;
     if (o->localfs_root && !*o->localfs_root)
         o->localfs_root = NULL;
+    if (o->csi_driver && !*o->csi_driver)
+        o->csi_driver = NULL;
     if (o->plugin_dir && !*o->plugin_dir)
         o->plugin_dir = NULL;
     if (o->localfs_root && o->localfs_root[0] != '/')
@@ -163,6 +165,10 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
         {"plugin-dir", 0, CW_ARG_STR, &o->plugin_dir, "DIR",
          "where engines of others lie, as libcachew_engine_NAME.so (default: there are none)", 0,
          0},
+        {"csi-driver", 0, CW_ARG_STR, &o->csi_driver, "NAME",
+         "make volumes of this CSI driver for CacheBackends with a mountPath (default: they are "
+         "refused)",
+         0, 0},
         {"job-kind", 0, CW_ARG_LIST, &o->job_kinds, "KIND",
          "kinds of jobs that wait, besides Job: JobSet, TrainJob, RayJob; may stand several times",
          0, 0},

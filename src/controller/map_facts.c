@@ -35,6 +35,7 @@ struct cw_map_facts *cw_map_facts_read(const struct cw_value *object)
     map->dispatcher = datum(object, "CACHEW_DISPATCHER");
     map->tenant = datum(object, "CACHEW_TENANT");
     map->cache = datum(object, "CACHEW_CACHE");
+    map->claim = datum(object, "CACHEW_CLAIM");
     map->is_ours = is_ours(object);
     return map;
 }
@@ -47,6 +48,7 @@ void cw_map_facts_free(struct cw_map_facts *map)
     cw_mem_free(map->dispatcher);
     cw_mem_free(map->tenant);
     cw_mem_free(map->cache);
+    cw_mem_free(map->claim);
     cw_mem_free(map);
 }
 
@@ -65,6 +67,7 @@ enum cw_map_state cw_map_state_of(const struct cw_item *item, const struct cw_ma
         return CW_MAP_TAKEN;
     bool right = strcmp(facts->dispatcher, item->c->options.client_dispatcher) == 0 &&
                  strcmp(facts->tenant, item->b->name_space) == 0 &&
-                 strcmp(facts->cache, cache) == 0;
+                 strcmp(facts->cache, cache) == 0 &&
+                 strcmp(facts->claim, item->b->mount_path ? item->b->name : "") == 0;
     return right ? CW_MAP_RIGHT : CW_MAP_WRONG;
 }

@@ -7,7 +7,7 @@
 
 /* A ConfigMap that the controller has made. */
 struct cw_map_facts {
-    char *version, *dispatcher, *tenant, *cache;
+    char *version, *dispatcher, *tenant, *cache, *claim;
     bool is_ours;
 };
 struct cw_map_facts *cw_map_facts_read(const struct cw_value *object) CW_MUST_CHECK;

@@ -98,6 +98,7 @@ static void add_watches(const struct cw_controller *c, struct cw_str *out)
     add_watch(c->backends, &sum);
     add_watch(c->maps, &sum);
     add_watch(c->pods, &sum);
+    add_watch(c->claims, &sum);
     for (size_t i = 0; i < CW_JOB_KINDS; i++)
         add_watch(c->jobs[i].watch, &sum);
     add_one(out, "cachew_controller_lists_total", "counter", "Lists that were begun.", sum.lists);

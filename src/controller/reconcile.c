@@ -53,6 +53,7 @@ static struct cw_sight look(struct cw_item *item)
     sight.dispatcher_why = cw_link_why(c->link);
     cw_link_find(c->link, name, item->place_answer.url, item->b->uid, &sight.cache, &sight.another);
     sight.map = cw_map_state_of(item, cw_watches_map(item));
+    sight.claim = cw_claim_state_of(item, cw_watches_claim(item));
     sight.job = cw_watches_job(item);
     return sight;
 }
@@ -243,6 +244,10 @@ static void begin_writes(struct cw_item *item, const struct cw_sight *s,
 {
     if (todo & CW_DO_WRITE_MAP)
         cw_write_map(item, cw_watches_map(item));
+    if (todo & CW_DO_MAKE_CLAIM)
+        cw_make_claim(item);
+    if (todo & CW_DO_DELETE_CLAIM)
+        cw_delete_claim(item);
     if (todo & CW_DO_DELETE_MAP)
         cw_delete_map(item);
     if (todo & CW_DO_RELEASE_JOB) {
@@ -306,6 +311,10 @@ static unsigned unsettled(const struct cw_item *item, int64_t now_ms, int64_t *r
     if (now_ms < item->map_settles_ms) {
         what |= CW_DO_WRITE_MAP | CW_DO_DELETE_MAP;
         *ret_again_ms = item->map_settles_ms;
+    }
+    if (now_ms < item->claim_settles_ms) {
+        what |= CW_DO_MAKE_CLAIM | CW_DO_DELETE_CLAIM;
+        *ret_again_ms = item->claim_settles_ms;
     }
     if (now_ms < item->job_settles_ms) {
         what |= CW_DO_RELEASE_JOB;

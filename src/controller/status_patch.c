@@ -172,6 +172,8 @@ static void build(const struct cw_sight *s, const struct cw_decision *plan, stru
         put_text(status, "cacheName", s->cache->name);
     if (s->map == CW_MAP_RIGHT)
         put_text(status, "configMapName", s->b->name);
+    if (s->b->mount_path && (s->claim == CW_CLAIM_BOUND || s->claim == CW_CLAIM_PENDING))
+        put_text(status, "claimName", s->b->name);
     put_text(status, "message", plan->message);
     put_text(status, "releasedJob", plan->released_job);
     put_conditions(s, plan, status);

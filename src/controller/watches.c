@@ -13,6 +13,7 @@
 static const struct cw_kube_kind backends = {CW_CACHEBACKEND_GROUP, CW_CACHEBACKEND_VERSION,
                                              "cachebackends"};
 static const struct cw_kube_kind maps = {"", "v1", "configmaps"};
+static const struct cw_kube_kind claims = {"", "v1", "persistentvolumeclaims"};
 static const struct cw_kube_kind pods = {"", "v1", "pods"};
 
 /* ---- what is kept ---- */
@@ -39,6 +40,18 @@ static void drop_map(void *arg, void *kept)
 {
     (void)arg;
     cw_map_facts_free(kept);
+}
+
+static void *digest_claim(void *arg, struct cw_value *object)
+{
+    (void)arg;
+    return cw_claim_facts_read(object);
+}
+
+static void drop_claim(void *arg, void *kept)
+{
+    (void)arg;
+    cw_claim_facts_free(kept);
 }
 
 static void *digest_pod(void *arg, struct cw_value *object)
@@ -98,6 +111,18 @@ static void on_map(void *arg, enum cw_kube_change change, const struct cw_kube_o
     cw_item_touch(item);
 }
 
+static void on_claim(void *arg, enum cw_kube_change change, const struct cw_kube_object *object,
+                     void *before)
+{
+    struct cw_controller *c = arg;
+    struct cw_item *item = cw_item_find(c, object->key);
+    (void)change;
+    (void)before;
+    if (item)
+        item->claim_settles_ms = 0;
+    cw_item_touch(item);
+}
+
 static void on_pod(void *arg, enum cw_kube_change change, const struct cw_kube_object *object,
                    void *before)
 {
@@ -136,7 +161,8 @@ static bool has_listed(const struct cw_kube_watch *watch)
 
 static void note_listed(struct cw_controller *c)
 {
-    bool all = c->backends && has_listed(c->backends) && has_listed(c->maps) && has_listed(c->pods);
+    bool all = c->backends && has_listed(c->backends) && has_listed(c->maps) &&
+               has_listed(c->pods) && has_listed(c->claims);
     for (size_t i = 0; i < CW_JOB_KINDS; i++)
         all = all && has_listed(c->jobs[i].watch);
     if (all && !c->listed) {
@@ -193,8 +219,11 @@ void cw_watches_start(struct cw_controller *c)
 {
     const struct cw_kube_objects_events of_backends = {digest_backend, drop_backend, on_backend, c};
     const struct cw_kube_objects_events of_maps = {digest_map, drop_map, on_map, c};
+    const struct cw_kube_objects_events of_claims = {digest_claim, drop_claim, on_claim, c};
     const struct cw_kube_objects_events of_pods = {digest_pod, drop_pod, on_pod, c};
     c->maps = begin(c, &maps, LABELS, &of_maps, on_listed);
+    if (c->options.csi_driver)
+        c->claims = begin(c, &claims, LABELS, &of_claims, on_listed);
     c->pods = begin(c, &pods, LABELS, &of_pods, on_listed);
     for (size_t i = 0; i < cw_job_kinds_n; i++)
         if (is_wanted(c, cw_job_kinds[i].name))
@@ -206,6 +235,7 @@ void cw_watches_stop(struct cw_controller *c)
 {
     cw_kube_watch_free(c->backends);
     cw_kube_watch_free(c->maps);
+    cw_kube_watch_free(c->claims);
     cw_kube_watch_free(c->pods);
     for (size_t i = 0; i < CW_JOB_KINDS; i++)
         cw_kube_watch_free(c->jobs[i].watch);
@@ -217,6 +247,15 @@ const struct cw_map_facts *cw_watches_map(const struct cw_item *item)
 {
     const struct cw_kube_object *object = cw_kube_objects_find(cw_kube_watch_objects(item->c->maps),
                                                                item->b->name_space, item->b->name);
+    return object ? object->kept : NULL;
+}
+
+const struct cw_claim_facts *cw_watches_claim(const struct cw_item *item)
+{
+    const struct cw_kube_object *object =
+        item->c->claims ? cw_kube_objects_find(cw_kube_watch_objects(item->c->claims),
+                                               item->b->name_space, item->b->name)
+                        : NULL;
     return object ? object->kept : NULL;
 }
 

@@ -10,6 +10,7 @@
 void cw_watches_start(struct cw_controller *c);
 void cw_watches_stop(struct cw_controller *c);
 const struct cw_map_facts *cw_watches_map(const struct cw_item *item);
+const struct cw_claim_facts *cw_watches_claim(const struct cw_item *item);
 /* The job of the item's jobRef; NULL: it is not seen. */
 const struct cw_job_facts *cw_watches_job(const struct cw_item *item);
 /* Pods that wait for the item, and whose gate's removal was asked for, or not:

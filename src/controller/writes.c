@@ -17,6 +17,8 @@
 static const struct cw_kube_kind backends = {CW_CACHEBACKEND_GROUP, CW_CACHEBACKEND_VERSION,
                                              "cachebackends"};
 static const struct cw_kube_kind maps = {"", "v1", "configmaps"};
+static const struct cw_kube_kind claims = {"", "v1", "persistentvolumeclaims"};
+static const struct cw_kube_kind volumes = {"", "v1", "persistentvolumes"};
 static const struct cw_kube_kind pods = {"", "v1", "pods"};
 
 static struct cw_kube_target target_of(const struct cw_kube_kind *kind, const struct cw_item *item,
@@ -52,7 +54,7 @@ static struct cw_item *finish(struct cw_ref *ref, struct cw_kube_answer *answer)
         return NULL;
     cw_item_touch(item);
     if (answer->code != CW_OK) {
-        item->map_settles_ms = item->job_settles_ms = 0;
+        item->map_settles_ms = item->job_settles_ms = item->claim_settles_ms = 0;
         put_off(item, answer);
         return NULL;
     }
@@ -193,7 +195,9 @@ void cw_write_map(struct cw_item *item, const struct cw_map_facts *before)
     cw_str_add(&body, "},\"data\":{");
     add_text(&body, "CACHEW_DISPATCHER", item->c->options.client_dispatcher, false);
     add_text(&body, "CACHEW_TENANT", item->b->name_space, false);
-    add_text(&body, "CACHEW_CACHE", cache, true);
+    add_text(&body, "CACHEW_CACHE", cache, !item->b->mount_path);
+    if (item->b->mount_path)
+        add_text(&body, "CACHEW_CLAIM", item->b->name, true);
     cw_str_add(&body, "}}");
     item->map_settles_ms = cw_clock_wall_ms() + CW_SETTLE_MS;
     if (before) {
@@ -212,6 +216,63 @@ void cw_delete_map(struct cw_item *item)
     item->map_settles_ms = cw_clock_wall_ms() + CW_SETTLE_MS;
     begun(cw_kube_delete(item->c->kube, &one, NULL, NULL, NULL, on_written,
                          cw_item_begin(item, CW_DO_DELETE_MAP)));
+}
+
+/* ---- volumes ---- */
+
+/* The volume is there, now or from a try before: the claim follows. */
+static void on_volume(void *arg, struct cw_kube_answer *answer)
+{
+    struct cw_ref *ref = arg;
+    bool there = answer->code == CW_OK || answer->status.reason == CW_KUBE_AlreadyExists;
+    struct cw_item *item = there ? cw_item_end(ref) : NULL;
+    CW_STR_AUTO body = {0};
+    if (!there)
+        (void)finish(ref, answer);
+    if (!item)
+        return;
+    const struct cw_kube_target all = {&claims, item->b->name_space, NULL, NULL};
+    cw_claim_print(item, &body);
+    item->c->other_writes++;
+    begun(cw_kube_create(item->c->kube, &all, cw_str_text(&body), on_written,
+                         cw_item_begin(item, CW_DO_MAKE_CLAIM)));
+}
+
+void cw_make_claim(struct cw_item *item)
+{
+    const struct cw_kube_target all = {&volumes, NULL, NULL, NULL};
+    CW_STR_AUTO body = {0};
+    cw_claim_print_volume(item, &body);
+    item->c->other_writes++;
+    item->claim_settles_ms = cw_clock_wall_ms() + CW_SETTLE_MS;
+    begun(cw_kube_create(item->c->kube, &all, cw_str_text(&body), on_volume,
+                         cw_item_begin(item, CW_DO_MAKE_CLAIM)));
+}
+
+/* The volume goes with its claim; one that is not there has gone. */
+static void on_claim_deleted(void *arg, struct cw_kube_answer *answer)
+{
+    struct cw_ref *ref = arg;
+    bool gone = answer->code == CW_OK || answer->status.reason == CW_KUBE_NotFound;
+    struct cw_item *item = gone ? cw_item_end(ref) : NULL;
+    if (!gone)
+        (void)finish(ref, answer);
+    if (!item)
+        return;
+    cw_autofree char *name = cw_claim_volume_name(item);
+    const struct cw_kube_target one = {&volumes, NULL, name, NULL};
+    item->c->other_writes++;
+    begun(cw_kube_delete(item->c->kube, &one, NULL, NULL, NULL, on_written,
+                         cw_item_begin(item, CW_DO_DELETE_CLAIM)));
+}
+
+void cw_delete_claim(struct cw_item *item)
+{
+    const struct cw_kube_target one = target_of(&claims, item, NULL);
+    item->c->other_writes++;
+    item->claim_settles_ms = cw_clock_wall_ms() + CW_SETTLE_MS;
+    begun(cw_kube_delete(item->c->kube, &one, NULL, NULL, NULL, on_claim_deleted,
+                         cw_item_begin(item, CW_DO_DELETE_CLAIM)));
 }
 
 /* ---- jobs and pods ---- */

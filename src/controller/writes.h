@@ -5,6 +5,7 @@
 #define CW_CONTROLLER_WRITES_H
 
 #include "controller/controller.h"
+#include "controller/claims.h"
 #include "controller/jobs.h"
 #include "controller/map_facts.h"
 
@@ -12,6 +13,8 @@ void cw_write_finalizer(struct cw_item *item, bool adds);
 void cw_write_status(struct cw_item *item, const char *body, bool only_figures);
 void cw_write_map(struct cw_item *item, const struct cw_map_facts *before);
 void cw_delete_map(struct cw_item *item);
+void cw_make_claim(struct cw_item *item);   /* its volume before */
+void cw_delete_claim(struct cw_item *item); /* and its volume */
 void cw_release_job(struct cw_item *item, const struct cw_job_facts *job);
 void cw_release_pod(struct cw_item *item, const struct cw_pod_facts *pod);
 /* Deletes the CacheBackend if it still has the version that was read. failed, which may be NULL, is

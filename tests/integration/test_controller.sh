@@ -301,6 +301,24 @@ case_release_all() {
     have_caches "" || fail "the dispatcher has $(caches)"
 }
 
+# With a mountPath there is a claim, and the cache may be used when it is bound.
+case_volume() {
+    begin_cluster --csi-driver csi.example.com
+    make_backend c '{mountPath: /data, cacheEngine: {localfs: {}}, capacity: {quota: 20Gi}}'
+    becomes "$backends/c" 's.get("cacheStatus") == "PVCCreating" and s.get("claimName") == "c" and c["Ready"] == "False VolumeNotBound"'
+    uid=$(of "$backends/c" 'o["metadata"]["uid"]')
+    same "the claim" "cachew-$uid 21474836480" "$(of "$core/persistentvolumeclaims/c" 'o["spec"]["volumeName"] + " " + o["spec"]["resources"]["requests"]["storage"]')"
+    same "the volume" "csi.example.com dir:$work/root/team-a/c-$uid" \
+        "$(of "/api/v1/persistentvolumes/cachew-$uid" 'o["spec"]["csi"]["driver"] + " " + o["spec"]["csi"]["volumeAttributes"]["cachew.dev/store"]')"
+    merge "$core/persistentvolumeclaims/c/status" '{"status":{"phase":"Bound"}}'
+    becomes "$backends/c" 's.get("cacheStatus") == "PVCCreated" and c["VolumeBound"] == "True Bound" and c["Ready"] == "True CacheReady"'
+    becomes "$core/configmaps/c" 'o["data"]["CACHEW_CLAIM"] == "c"'
+    ask_api DELETE "$backends/c" >/dev/null
+    ask_until "it goes" is_away "$backends/c"
+    is_away "$core/persistentvolumeclaims/c" || fail "its claim stays"
+    is_away "/api/v1/persistentvolumes/cachew-$uid" || fail "its volume stays"
+}
+
 # An engine of others: a shared object that is made with the one header.
 case_plugin() {
     mkdir -p "$work/plugins" "$work/include/cachew" "$work/other"

@@ -84,6 +84,7 @@ static inline void set_up(struct world *w, const char *metadata, const char *spe
                              .dispatcher_why = "",
                              .cache = &w->cache,
                              .map = CW_MAP_RIGHT,
+                             .claim = CW_CLAIM_UNSUPPORTED,
                              .prefetch_percent = -1};
 }
 

@@ -175,6 +175,32 @@ static void is_suspended(void **state)
     tear_down(&w);
 }
 
+static void binds_a_volume(void **state)
+{
+    struct world w;
+    (void)state;
+    set_up(&w, "", WITH("\"mountPath\":\"/data\""), "{}");
+    w.s.claim = CW_CLAIM_NONE;
+    expect(&w, "PVCCreating", CW_DO_MAKE_CLAIM);
+    expect_condition(&w, "Ready", false, "VolumeNotBound");
+    w.s.claim = CW_CLAIM_PENDING;
+    expect(&w, "PVCCreating", 0);
+    expect_condition(&w, "VolumeBound", false, "PVCPending");
+    w.s.claim = CW_CLAIM_BOUND;
+    expect(&w, "PVCCreated", 0);
+    expect_condition(&w, "VolumeBound", true, "Bound");
+    w.s.claim = CW_CLAIM_TAKEN;
+    expect(&w, "PVCCreating", 0);
+    expect_condition(&w, "VolumeBound", false, "ClaimTaken");
+    w.b->deleting = true;
+    w.s.owns.state = w.s.erase.state = CW_STEP_DONE;
+    w.s.cache = NULL;
+    expect(&w, "Terminating", CW_DO_DELETE_MAP); /* another's claim is not deleted */
+    w.s.claim = CW_CLAIM_BOUND;
+    expect(&w, "Terminating", CW_DO_DELETE_CLAIM);
+    tear_down(&w);
+}
+
 /* ---- the job ---- */
 
 #define JOB "\"jobRef\":{\"name\":\"train\"}"
@@ -417,6 +443,7 @@ int main(void)
         cmocka_unit_test(is_not_accepted),
         cmocka_unit_test(troubles),
         cmocka_unit_test(is_suspended),
+        cmocka_unit_test(binds_a_volume),
         cmocka_unit_test(releases_its_job_once),
         cmocka_unit_test(leaves_jobs_of_others_alone),
         cmocka_unit_test(prefetches),
