@@ -347,7 +347,10 @@ void cw_reconcile(struct cw_item *item)
     unsigned todo = plan.todo & ~item->busy & ~unsettled(item, sight.now_ms, &settled_ms);
     if (plan.word[0] != '\0' || plan.todo)
         item->ready = is_ready(&plan);
-    begin_calls(item, &sight, &plan, waits ? todo & ~(unsigned)CW_DO_CLOSE : todo);
+    /* What is closed is deleted at once, which waits for no other write. */
+    if (waits || (item->busy & OWN_WRITES))
+        todo &= ~(unsigned)CW_DO_CLOSE;
+    begin_calls(item, &sight, &plan, todo);
     if (waits) {
         item->again_ms = item->write_after_ms;
         return;
