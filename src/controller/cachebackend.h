@@ -12,9 +12,10 @@
 #define CW_BACKEND_FINALIZER "cachew.dev/cache-release"
 #define CW_BACKEND_FORCE "cachew.dev/force-delete"
 #define CW_BACKEND_ANNOTATION                                                                      \
-    "cachew.dev/cache-backend"              /* of jobs and pods: which one they wait for */
-#define CW_BACKEND_LABEL "cachew.dev/cache" /* "true": the controller is to see it */
-#define CW_BACKEND_GATE "cachew.dev/cache"  /* of pods */
+    "cachew.dev/cache-backend" /* of jobs and pods: which one they wait for */
+#define CW_BACKEND_SPEC "cachew.dev/cache-backend-spec" /* of jobs: the spec itself */
+#define CW_BACKEND_LABEL "cachew.dev/cache"             /* "true": the controller is to see it */
+#define CW_BACKEND_GATE "cachew.dev/cache"              /* of pods */
 
 /* An object, read. Counted, so that a copy of the server's state and what is being done about it may
  * hold it; texts are borrowed from its own values. */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "controller/job_specs.h"
 #include "controller/prefetch.h"
 #include "controller/reconcile.h"
 #include "controller/watches.h"
@@ -39,6 +40,8 @@ static void on_run(void *arg)
         item->due = false;
         cw_reconcile(item);
     }
+    if (may_act(c) && !c->options.release_all)
+        cw_job_specs_make(c);
 }
 
 static void on_tick(void *arg)
@@ -222,6 +225,7 @@ bool cw_controller_free(struct cw_controller *c)
     if (!cw_engine_runs_free(c->runs))
         return false;
     cw_prefetch_stop_all(c);
+    cw_job_specs_free(c);
     cw_watches_stop(c);
     cw_link_free(c->link);
     cw_kube_events_free(c->events);

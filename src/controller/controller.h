@@ -23,7 +23,8 @@ struct cw_controller_options {
     const char *localfs_root;
     const char *csi_driver; /* NULL: no volumes are made */
     struct cw_arg_list allow_stores, job_kinds;
-    bool release_all; /* delete every CacheBackend, and end */
+    bool job_annotations; /* jobs may carry the spec of their CacheBackend */
+    bool release_all;     /* delete every CacheBackend, and end */
     int64_t period_ms, away_ms;
 };
 
@@ -87,6 +88,7 @@ struct cw_controller {
     bool listed;            /* the first lists are in */
     struct cw_strmap items; /* by "namespace/name" */
     struct cw_ref *refs;
+    struct cw_job_spec *specs;      /* being made (job_specs.c) */
     struct cw_prefetch *prefetches; /* under way (prefetch.c) */
     struct cw_timer *run, *tick;
     bool leads, stopping;

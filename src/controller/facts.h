@@ -28,6 +28,8 @@ struct cw_job_facts {
     char *name_space, *name, *uid, *version;
     const char *kind; /* static */
     char *wants;      /* which CacheBackend it names; "": none */
+    char *spec;       /* the spec of it that the job carries, as text; "": none */
+    bool asked;       /* the CacheBackend of that spec was made, or cannot be */
     char *managed_by; /* spec.managedBy; "": its own controller */
     bool suspended, finished, is_queued /* under Kueue */,
         is_owned /* it has a controlling owner */;

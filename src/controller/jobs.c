@@ -95,12 +95,21 @@ struct cw_job_facts *cw_job_facts_read(const struct cw_job_kind *kind,
     job->uid = copy(object, "metadata.uid");
     job->version = copy(object, "metadata.resourceVersion");
     job->wants = cw_mem_strdup(mark(object, "metadata.annotations", CW_BACKEND_ANNOTATION));
+    job->spec = cw_mem_strdup(mark(object, "metadata.annotations", CW_BACKEND_SPEC));
     job->managed_by = cw_mem_strdup(managed_by);
     job->suspended = suspend && suspend->type == CW_VALUE_BOOL && suspend->b;
     job->is_queued = mark(object, "metadata.labels", QUEUE_LABEL)[0] != '\0';
     job->is_owned = has_owner(object);
     read_end(object, job);
     return job;
+}
+
+void cw_job_name_spec(struct cw_job_facts *job)
+{
+    if (job->spec[0] == '\0' || job->wants[0] != '\0')
+        return;
+    cw_mem_free(job->wants);
+    job->wants = cw_mem_printf("cache-%s-%.5s", job->name, job->uid);
 }
 
 void cw_job_facts_free(struct cw_job_facts *job)
@@ -112,6 +121,7 @@ void cw_job_facts_free(struct cw_job_facts *job)
     cw_mem_free(job->uid);
     cw_mem_free(job->version);
     cw_mem_free(job->wants);
+    cw_mem_free(job->spec);
     cw_mem_free(job->managed_by);
     cw_mem_free(job);
 }

@@ -20,6 +20,9 @@ const struct cw_job_kind *cw_job_kind_find(const char *name);
 /* Reads a job; NULL if it has no name. */
 struct cw_job_facts *cw_job_facts_read(const struct cw_job_kind *kind,
                                        const struct cw_value *object) CW_MUST_CHECK;
+/* Gives a job that carries a spec and names no CacheBackend the name "cache-JOB-" and five characters of
+ * its uid. */
+void cw_job_name_spec(struct cw_job_facts *job);
 void cw_job_facts_free(struct cw_job_facts *job); /* accepts NULL */
 
 /* A pod with the gate, or without it. */

@@ -172,6 +172,10 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
         {"job-kind", 0, CW_ARG_LIST, &o->job_kinds, "KIND",
          "kinds of jobs that wait, besides Job: JobSet, TrainJob, RayJob; may stand several times",
          0, 0},
+        {"job-annotations", 0, CW_ARG_FLAG, &o->job_annotations, NULL,
+         "jobs may carry the spec of their CacheBackend in an annotation: whoever may create jobs "
+         "then has caches",
+         0, 0},
         {"release-all", 0, CW_ARG_FLAG, &o->release_all, NULL,
          "delete every CacheBackend and what it has cached, as its deletionPolicy says, and end", 0,
          0},

@@ -69,7 +69,12 @@ static void drop_pod(void *arg, void *kept)
 static void *digest_job(void *arg, struct cw_value *object)
 {
     const struct cw_job_watch *watch = arg;
-    return cw_job_facts_read(watch->kind, object);
+    struct cw_job_facts *job = cw_job_facts_read(watch->kind, object);
+    if (job && watch->c->options.job_annotations)
+        cw_job_name_spec(job);
+    else if (job)
+        job->spec[0] = '\0';
+    return job;
 }
 
 static void drop_job(void *arg, void *kept)
@@ -142,6 +147,8 @@ static void on_job(void *arg, enum cw_kube_change change, const struct cw_kube_o
     void *value;
     (void)change;
     (void)before;
+    if (job && job->spec[0] != '\0' && !cw_timer_is_active(watch->c->run))
+        cw_timer_start(watch->c->run, 0, 0);
     for (size_t i = 0; job && cw_strmap_next(&watch->c->items, &i, &key, &value);) {
         struct cw_item *item = value;
         if (!cw_str_eq(item->b->job_name, job->name) ||

@@ -301,6 +301,32 @@ case_release_all() {
     have_caches "" || fail "the dispatcher has $(caches)"
 }
 
+# A job that carries the spec has a CacheBackend made for it, which goes with the job.
+case_job_annotations() {
+    begin_cluster --job-annotations
+    made "$jobs" <<'YAML'
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  labels: {cachew.dev/cache: "true"}
+  annotations:
+    cachew.dev/cache-backend: cache-train
+    cachew.dev/cache-backend-spec: |
+      cacheEngine:
+        localfs: {path: a}
+      capacity: {quota: 1Gi}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: train, image: trainer}]}}}
+YAML
+    becomes "$backends/cache-train" 's.get("cacheStatus") == "CacheReady" and o["spec"]["jobRef"] == {"kind": "Job", "name": "train"}'
+    becomes "$jobs/train" 'not o["spec"]["suspend"]'
+    make_job wrong none
+    merge "$jobs/wrong" '{"metadata":{"annotations":{"cachew.dev/cache-backend":null,"cachew.dev/cache-backend-spec":"cacheEngine: {nfs: {}}"}}}'
+    wait_until "it says what is wrong" grep -q 'spec.cacheEngine' "$work/controller.log"
+    ask_api DELETE "$jobs/train" >/dev/null
+    ask_until "it goes with the job" is_away "$backends/cache-train"
+}
+
 # With a mountPath there is a claim, and the cache may be used when it is bound.
 case_volume() {
     begin_cluster --csi-driver csi.example.com

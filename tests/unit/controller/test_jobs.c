@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
+#include "controller/job_specs.h"
 #include "support/cm.h"
 
 static struct cw_value parse(const char *text)
@@ -79,6 +81,36 @@ static void what_is_no_job(void **state)
     cw_job_facts_free(job);
 }
 
+static void a_job_with_its_spec(void **state)
+{
+    struct cw_job_facts *job =
+        read_job("Job", "{\"metadata\":{\"namespace\":\"n\",\"name\":\"j\",\"uid\":\"abcdefgh\","
+                        "\"annotations\":{\"cachew.dev/cache-backend-spec\":\"cacheEngine:\\n  "
+                        "memory: {}\\njobRef: {name: another}\\n\"}}}");
+    CW_STR_AUTO body = {0};
+    struct cw_err err = {0};
+    (void)state;
+    cw_job_name_spec(job);
+    assert_string_equal(job->wants, "cache-j-abcde");
+    assert_int_equal(cw_job_spec_print(job, &body, &err), 0);
+    assert_string_equal(
+        cw_str_text(&body),
+        "{\"apiVersion\":\"cachew.dev/"
+        "v1alpha1\",\"kind\":\"CacheBackend\",\"metadata\":{\"name\":\"cache-j-abcde\","
+        "\"ownerReferences\":[{\"apiVersion\":\"batch/"
+        "v1\","
+        "\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"abcdefgh\"}]},\"spec\":{\"cacheEngine\":{"
+        "\"memory\":{}},\"jobRef\":{\"kind\":\"Job\",\"name\":\"j\"}}}");
+    static const char *const wrong[] = {"[1]", "{", "text", "{a: &x 1, b: *x", "\t- :"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(wrong); i++) {
+        cw_mem_free(job->spec);
+        job->spec = cw_mem_strdup(wrong[i]);
+        assert_true(cw_job_spec_print(job, &body, &err) < 0);
+        assert_non_null(strstr(err.msg, "cachew.dev/cache-backend-spec"));
+    }
+    cw_job_facts_free(job);
+}
+
 static void pods(void **state)
 {
     struct cw_value value =
@@ -102,11 +134,9 @@ static void pods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_that_waits),
-        cmocka_unit_test(a_job_of_others),
-        cmocka_unit_test(a_job_that_has_ended),
-        cmocka_unit_test(what_is_no_job),
-        cmocka_unit_test(pods),
+        cmocka_unit_test(a_job_that_waits),     cmocka_unit_test(a_job_of_others),
+        cmocka_unit_test(a_job_that_has_ended), cmocka_unit_test(what_is_no_job),
+        cmocka_unit_test(a_job_with_its_spec),  cmocka_unit_test(pods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
