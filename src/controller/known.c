@@ -53,6 +53,8 @@ struct cw_item *cw_item_put(struct cw_controller *c, struct cw_cachebackend *b)
         item = CW_NEW(struct cw_item);
         item->c = c;
         item->prefetch_percent = -1;
+        item->figures_ms =
+            cw_clock_wall_ms(); /* another controller may have written some just now */
         (void)cw_strmap_set(&c->items, key, item);
     } else if (is_older(b->version, item->b->version)) {
         return item;
