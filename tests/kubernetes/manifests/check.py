@@ -15,8 +15,6 @@ import yaml
 import invariants
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# Options that are on their way into this tree.
-AWAITED = {"dispatcher": {"lease"}}
 # Variables that are no options: which pod this is, and what all programs read.
 PLAIN = {"CACHEW_LOG", "CACHEW_TOKEN_FILE", "CACHEW_POD_NAME", "CACHEW_POD_NAMESPACE", "CACHEW_POD_UID", "CACHEW_NODE_NAME"}
 
@@ -87,7 +85,6 @@ def check_options(m, programs):
     for one in m.workloads:
         program = m.program(one)
         options, text = programs.of(program)
-        awaited = AWAITED.get(program, set())
         if not options:
             yield f"there is no program cachew-{program}"
         prefix = f"CACHEW_{program.upper()}_"
@@ -97,7 +94,7 @@ def check_options(m, programs):
                 used.add(variable[len(prefix):].lower().replace("_", "-"))
             elif variable not in PLAIN and not variable.startswith("CACHEW_TLS_"):
                 yield f"{invariants.name(one)}: no program reads {variable}"
-        yield from (f"{invariants.name(one)}: cachew-{program} has no option --{option}" for option in sorted(used - options) if option not in awaited)
+        yield from (f"{invariants.name(one)}: cachew-{program} has no option --{option}" for option in sorted(used - options))
         if m.environment(one).get("CACHEW_DISPATCHER_PROVISIONER") == "kubernetes" and "kubernetes (" not in text:
             yield f"{invariants.name(one)}: cachew-{program} has no provisioner kubernetes"
 
