@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "rpc/channel_int.h"
 #include "rpc/relay.h"
+#include "rpc/tls.h"
 
 struct unary {
     struct cw_rpc_op op;
@@ -33,29 +34,66 @@ static char *target_of(const char *address)
     return cw_mem_printf("dns:///%s", address);
 }
 
-struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
+/* Makes gRPC's channel, with the certificate that counts now. */
+static void make(struct cw_channel *channel)
+{
+    struct cw_rpc *rpc = channel->rpc;
+    struct cw_rpc_args args;
+    cw_autofree char *target = target_of(channel->address);
+    bool tls = rpc->tls && !cw_rpc_address_is_unix(channel->address);
+    cw_rpc_args_client(&args, rpc->small);
+    grpc_channel_credentials *creds =
+        tls ? cw_tls_channel_creds(rpc->tls, channel->role) : grpc_insecure_credentials_create();
+    channel->tls_generation = tls ? rpc->tls->generation : 0;
+    channel->channel = grpc_channel_create(target, creds, &args.args);
+    grpc_channel_credentials_release(creds);
+}
+
+/* Finds out whether calls can be made at all. */
+static int check(struct cw_channel *channel)
+{
+    const struct cw_err *tls_bad = &channel->rpc->tls_bad;
+    if (cw_rpc_address_check(channel->address, &channel->bad) == 0 && tls_bad->code != 0 &&
+        !cw_rpc_address_is_unix(channel->address))
+        channel->bad = *tls_bad;
+    return channel->bad.code;
+}
+
+struct cw_channel *cw_channel_open_to(struct cw_rpc *rpc, const char *address, enum cw_role role)
 {
     struct cw_channel *channel = CW_NEW(struct cw_channel);
     channel->rpc = rpc;
     channel->address = cw_mem_strdup(address);
     channel->refs = 1;
+    channel->role = role;
     rpc->objects++;
     if (rpc->relay) {
-        channel->relayed = cw_relay_channel(rpc->relay, address);
+        channel->relayed = cw_relay_channel(rpc->relay, address, role);
         return channel;
     }
     cw_autofree char *target = target_of(address);
-    if (cw_rpc_address_check(address, &channel->bad) != 0) {
+    if (check(channel) != 0)
         channel->channel =
             grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, channel->bad.msg);
-    } else {
-        struct cw_rpc_args args;
-        cw_rpc_args_client(&args, rpc->small);
-        grpc_channel_credentials *creds = grpc_insecure_credentials_create();
-        channel->channel = grpc_channel_create(target, creds, &args.args);
-        grpc_channel_credentials_release(creds);
-    }
+    else
+        make(channel);
     return channel;
+}
+
+struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
+{
+    return cw_channel_open_to(rpc, address, CW_ROLE_DISPATCHER);
+}
+
+/* A new certificate is for connections that are made from now on: calls that are under way keep theirs
+ * alive. */
+static void renew(struct cw_channel *channel)
+{
+    grpc_channel *before = channel->channel;
+    if (channel->tls_generation == 0 || channel->tls_generation == channel->rpc->tls->generation)
+        return;
+    make(channel);
+    grpc_channel_destroy(before);
 }
 
 void cw_channel_close(struct cw_channel *channel)
@@ -75,6 +113,7 @@ void cw_channel_close(struct cw_channel *channel)
 static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_timespec deadline)
 {
     grpc_slice path = grpc_slice_from_copied_string(method);
+    renew(channel);
     /* Callers pause between attempts themselves. gRPC's own pauses are ended: they are timed by the
      * wall clock, and would last for hours after that was set back. */
     if (channel->bad.code == 0)

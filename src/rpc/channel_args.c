@@ -58,9 +58,31 @@ void cw_rpc_args_client(struct cw_rpc_args *args, bool small)
     add(args, GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, RESOLVE_AGAIN_MS);
 }
 
-void cw_rpc_args_server(struct cw_rpc_args *args, bool small, size_t received_max)
+/* Arguments are copied as they are: the pointer is the caller's. */
+static void *on_copy(void *p)
 {
+    return p;
+}
+
+static void on_destroy(void *p)
+{
+    (void)p;
+}
+
+static int on_compare(void *a, void *b)
+{
+    return a < b ? -1 : a > b;
+}
+
+void cw_rpc_args_server(struct cw_rpc_args *args, bool small, size_t received_max, void **acceptor)
+{
+    static const grpc_arg_pointer_vtable as_it_is = {on_copy, on_destroy, on_compare};
     init(args, small);
+    args->v[args->args.num_args++] =
+        (grpc_arg){.type = GRPC_ARG_POINTER,
+                   .key = key_of(CW_RPC_ACCEPTOR),
+                   .value.pointer = {.p = (void *)acceptor, .vtable = &as_it_is}};
+    add(args, GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, CW_RPC_UNANSWERED_MS);
     add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
     add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
         (int)(received_max > 0 ? received_max : CW_RPC_CONTROL_MAX));

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "rpc/channel_int.h"
+#include "rpc/tls.h"
 
 void cw_channel_ref(struct cw_channel *channel)
 {
@@ -34,6 +35,8 @@ int cw_channel_status(const struct cw_channel *channel, grpc_status_code status,
         int code = cw_rpc_status(status, details, channel->address, method, ret_msg, cap);
         if (status == GRPC_STATUS_UNAUTHENTICATED)
             cw_channel_token_explain(channel, ret_msg, cap);
+        else if (code == CW_E_UNAVAILABLE)
+            cw_tls_explain(channel, ret_msg, cap);
         return code;
     }
     snprintf(ret_msg, cap, "%s", channel->bad.msg);

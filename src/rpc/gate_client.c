@@ -46,7 +46,8 @@ void cw_shown_token_init(struct cw_shown_token *shown, struct cw_channel *channe
 {
     char text[CW_AUTH_TOKEN_MAX + 1], value[CW_AUTH_TOKEN_MAX + 16];
     *shown = (struct cw_shown_token){0};
-    if (!channel->token.asked || !has_token(channel) || find(channel, text, NULL) != 0)
+    bool may = channel->token.asked || channel->tls_generation > 0;
+    if (!may || !has_token(channel) || find(channel, text, NULL) != 0)
         return;
     snprintf(value, sizeof(value), BEARER "%s", text);
     shown->entry.key = grpc_slice_from_copied_string("authorization");

@@ -3,9 +3,11 @@
 #include <grpc/support/alloc.h>
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "rpc/gate.h"
 #include "rpc/server_int.h"
+#include "rpc/tls.h"
 
 #define KEY "authorization"
 #define SCHEME "Bearer "
@@ -44,17 +46,24 @@ bool cw_gate_passes(struct cw_server *server, grpc_call *call, const char *metho
     const char *why = "";
     if (!server->gate)
         return true;
-    char *peer = grpc_call_get_peer(call);
+    cw_autofree char *peer = cw_listener_peer(&server->listener, call);
+    struct cw_tls_names names = {0};
+    if (server->listener.tls)
+        cw_tls_names_init(&names, call);
     const struct cw_gate_question question = {.method = method,
                                               .token = find_token(md, token) ? token : NULL,
-                                              .peer = peer ? peer : "unknown"};
+                                              .peer = peer,
+                                              .tls = server->listener.tls,
+                                              .names = names.v,
+                                              .names_n = names.n};
     enum cw_gate answer = server->gate(server->gate_arg, &question, ret_caller, &why);
-    gpr_free(peer);
     explicit_bzero(token, sizeof(token));
-    if (answer == CW_GATE_PASS)
-        return true;
-    cw_call_refuse(
-        server, call,
-        answer == CW_GATE_ASK ? GRPC_STATUS_UNAUTHENTICATED : GRPC_STATUS_PERMISSION_DENIED, why);
-    return false;
+    if (answer != CW_GATE_PASS)
+        cw_call_refuse(server, call,
+                       answer == CW_GATE_ASK ? GRPC_STATUS_UNAUTHENTICATED
+                                             : GRPC_STATUS_PERMISSION_DENIED,
+                       why);
+    if (server->listener.tls)
+        cw_tls_names_fini(&names);
+    return answer == CW_GATE_PASS;
 }

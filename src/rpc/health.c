@@ -184,6 +184,11 @@ void cw_server_add_health(struct cw_server *server)
     server->health = health;
 }
 
+bool cw_server_is_serving(const struct cw_server *server)
+{
+    return server->health && server->health->serving;
+}
+
 void cw_server_set_serving(struct cw_server *server, bool serving)
 {
     if (!server->health)

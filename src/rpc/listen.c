@@ -100,10 +100,13 @@ static int open_unix(struct cw_listener *listener, const char *address, struct c
     return 0;
 }
 
-int cw_listener_open(struct cw_listener *listener, const char *address, struct cw_err *err)
+int cw_listener_open(struct cw_listener *listener, const char *address, struct cw_tls *tls,
+                     struct cw_err *err)
 {
-    return cw_rpc_address_is_unix(address) ? open_unix(listener, address, err)
-                                           : open_tcp(listener, address, err);
+    if (cw_rpc_address_is_unix(address))
+        return open_unix(listener, address, err);
+    int rc = tls ? cw_listener_use_tls(listener, tls, err) : 0;
+    return rc == 0 ? open_tcp(listener, address, err) : rc;
 }
 
 /* ---- taking connections ---- */
@@ -171,10 +174,14 @@ static void give_to_grpc(struct cw_listener *listener, int fd)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
         (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof(unanswered_ms));
     }
+    listener->taken++;
+    if (listener->tls) {
+        cw_listener_give_tls(listener, fd);
+        return;
+    }
     grpc_server_credentials *creds = grpc_insecure_server_credentials_create();
     grpc_server_add_channel_from_fd(listener->server, fd, creds);
     grpc_server_credentials_release(creds);
-    listener->taken++;
 }
 
 static void stop_polls(struct cw_listener *listener)
@@ -220,7 +227,8 @@ static bool take_one(struct cw_listener *listener, int from)
         tell(listener, "too few descriptors are left");
         return true;
     }
-    note_peer(listener, fd, (const struct sockaddr *)&peer, n);
+    if (!listener->tls) /* gRPC itself knows the peers of the others. */
+        note_peer(listener, fd, (const struct sockaddr *)&peer, n);
     give_to_grpc(listener, fd);
     return true;
 }

@@ -14,6 +14,7 @@
 
 #define CW_LISTEN_SOCKETS_MAX 8 /* A name may stand for several addresses. */
 
+struct cw_tls;
 struct cw_listener {
     struct cw_loop *loop;
     grpc_server *server;
@@ -21,6 +22,8 @@ struct cw_listener {
     int fds[CW_LISTEN_SOCKETS_MAX];
     struct cw_poll *polls[CW_LISTEN_SOCKETS_MAX];
     size_t n;
+    bool tls;         /* Connections speak TLS. */
+    void *acceptor;   /* what takes them then (listen_tls.c) */
     char *path;       /* of a unix socket; otherwise NULL */
     uint64_t taken;   /* connections, since the server was made */
     uint64_t refused; /* connections that were closed because descriptors ran short */
@@ -35,13 +38,17 @@ struct cw_listener {
 };
 
 void cw_listener_init(struct cw_listener *listener, struct cw_loop *loop, grpc_server *server);
-/* Binds and listens; nothing is taken before cw_listener_start. Returns the port (0 for a unix
- * socket) or a negative code. */
-int cw_listener_open(struct cw_listener *listener, const char *address, struct cw_err *err);
+/* Binds and listens; nothing is taken before cw_listener_start. tls: of connections that are not of a
+ * unix socket; NULL: none. Returns the port (0 for a unix socket) or a negative code. */
+int cw_listener_open(struct cw_listener *listener, const char *address, struct cw_tls *tls,
+                     struct cw_err *err);
 void cw_listener_start(struct cw_listener *listener);
 /* Takes no more connections. Those that are open stay. */
 void cw_listener_close(struct cw_listener *listener);
 void cw_listener_fini(struct cw_listener *listener);
+/* listen_tls.c: connections speak TLS from now on; gives one to gRPC. */
+int cw_listener_use_tls(struct cw_listener *listener, struct cw_tls *tls, struct cw_err *err);
+void cw_listener_give_tls(struct cw_listener *listener, int fd);
 /* Returns whether connections are refused now, because descriptors have run short. */
 bool cw_listener_is_full(const struct cw_listener *listener);
 /* Returns the address of a call's peer; the caller frees it. */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/version.h"
 #include "loop/child.h"
 #include "rpc/relay_pipe.h"
@@ -32,6 +33,7 @@ struct cw_relay {
     uint64_t last_id;
     /* maps numbers of channels to addresses, for a relay that is started again */
     struct cw_map addresses;
+    char *tls;            /* the text of CW_FRAME_TLS; NULL: no TLS */
     struct cw_map tokens; /* the same: texts of tokens, behind '=', or names of files, behind '@' */
     struct cw_err why;    /* why no relay could be started */
     /* Reports that error from the loop, as all ends are reported, and not inside of the call that
@@ -168,6 +170,13 @@ static void send_token(struct cw_relay *relay, uint64_t channel, const char *tok
          &token[1], NULL, 0);
 }
 
+/* A channel is kept as the number of its role, a space and its address. */
+static void send_channel(struct cw_relay *relay, uint64_t id, const char *text)
+{
+    send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL, .id = id, .number = text[0] - '0'},
+         &text[2], NULL, 0);
+}
+
 static void begin(struct cw_relay *relay)
 {
     uint64_t id;
@@ -184,8 +193,10 @@ static void begin(struct cw_relay *relay)
     relay->why = (struct cw_err){0};
     relay->pipe = cw_relay_pipe_new(relay->loop, relay->child.stdout_fd, relay->child.stdin_fd,
                                     on_frame, relay);
+    if (relay->tls)
+        send(relay, (struct cw_frame_head){.kind = CW_FRAME_TLS}, relay->tls, NULL, 0);
     for (size_t i = 0; cw_map_next(&relay->addresses, &i, &id, &address);)
-        send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL, .id = id}, address, NULL, 0);
+        send_channel(relay, id, address);
     for (size_t i = 0; cw_map_next(&relay->tokens, &i, &id, &token);)
         send_token(relay, id, token);
 }
@@ -210,21 +221,32 @@ void cw_relay_free(struct cw_relay *relay)
     cw_map_fini_free(&relay->objects);
     cw_map_fini_free(&relay->addresses);
     cw_map_fini_free(&relay->tokens);
+    cw_mem_free(relay->tls);
     cw_mem_free(relay);
 }
 
 /* ---- frames to the relay ---- */
 
-uint64_t cw_relay_channel(struct cw_relay *relay, const char *address)
+uint64_t cw_relay_channel(struct cw_relay *relay, const char *address, enum cw_role role)
 {
     struct object *object = object_new(relay, 0);
-    cw_map_set(&relay->addresses, object->id, cw_mem_strdup(address));
+    char *text = cw_mem_printf("%d %s", (int)role, address);
+    cw_map_set(&relay->addresses, object->id, text);
     if (relay->pipe)
-        send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL, .id = object->id}, address,
-             NULL, 0);
+        send_channel(relay, object->id, text);
     else
         begin(relay);
     return object->id;
+}
+
+void cw_relay_tls(struct cw_relay *relay, const struct cw_tls_options *options)
+{
+    CW_STR_AUTO text = {0};
+    CW_ASSERT(!relay->pipe && !relay->tls);
+    cw_str_addf(&text, "%s\n%s\n%s", options->cert, options->key, options->ca);
+    for (size_t i = 0; i < options->roles.n; i++)
+        cw_str_addf(&text, "\n%s", options->roles.v[i]);
+    relay->tls = cw_mem_strdup(cw_str_text(&text));
 }
 
 void cw_relay_token(struct cw_relay *relay, uint64_t channel, const char *text, const char *file)

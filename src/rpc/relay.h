@@ -12,7 +12,9 @@ struct cw_relay;
 struct cw_relay *cw_relay_new(struct cw_loop *loop) CW_MUST_CHECK;
 void cw_relay_free(struct cw_relay *relay);
 /* Channels and streams have numbers, which are never used again. */
-uint64_t cw_relay_channel(struct cw_relay *relay, const char *address);
+uint64_t cw_relay_channel(struct cw_relay *relay, const char *address, enum cw_role role);
+/* Has channels that are made from now on speak TLS, as cw_rpc_set_tls does. */
+void cw_relay_tls(struct cw_relay *relay, const struct cw_tls_options *options);
 /* Sets the token of a channel, as cw_channel_set_token does. */
 void cw_relay_token(struct cw_relay *relay, uint64_t channel, const char *text, const char *file);
 void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel);

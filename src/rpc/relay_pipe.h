@@ -11,7 +11,8 @@
 
 enum cw_frame_kind {
     /* Frames to the relay. Each is about the object that has the number head.id. */
-    CW_FRAME_CHANNEL = 1, /* opens a channel; text: address */
+    CW_FRAME_CHANNEL = 1, /* opens a channel; number: the peer's role; text: address */
+    CW_FRAME_TLS,   /* the relay speaks TLS; text: the files, and the rules of roles, one a line */
     CW_FRAME_TOKEN, /* sets a channel's token; number 1: text is a file's name; 0: the token */
     CW_FRAME_CHANNEL_CLOSE,
     /* begins a unary call; on: the channel; number: timeout_ms; text: method; bytes: request */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The relay's side of the pipes: it carries out with gRPC what the frames ask for, and sends the
  * answers back. */
+#include <string.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -97,6 +98,28 @@ static void set_token(struct serve *serve, const struct cw_frame *frame)
         cw_channel_set_token(channel, is_file ? NULL : frame->text, is_file ? frame->text : NULL);
 }
 
+/* An error is kept: channels end their calls with it. */
+static void set_tls(struct serve *serve, char *text)
+{
+    struct cw_tls_options options = {0};
+    const char *words[4 + CW_ARRAY_LEN(options.roles.v)];
+    size_t n = 0;
+    for (char *word = text, *end; word && n < CW_ARRAY_LEN(words) - 1; word = end) {
+        end = strchr(word, '\n');
+        if (end)
+            *end++ = '\0';
+        words[n++] = word;
+    }
+    if (n < 3)
+        return;
+    options.cert = words[0];
+    options.key = words[1];
+    options.ca = words[2];
+    for (size_t i = 3; i < n && options.roles.n < CW_ARRAY_LEN(options.roles.v); i++)
+        options.roles.v[options.roles.n++] = words[i];
+    (void)cw_rpc_set_tls(serve->rpc, &options, NULL);
+}
+
 static void on_frame(void *arg, struct cw_frame *frame)
 {
     struct serve *serve = arg;
@@ -109,7 +132,10 @@ static void on_frame(void *arg, struct cw_frame *frame)
         _exit(0);
     }
     if (head->kind == CW_FRAME_CHANNEL)
-        cw_map_set(&serve->channels, head->id, cw_channel_open(serve->rpc, frame->text));
+        cw_map_set(&serve->channels, head->id,
+                   cw_channel_open_to(serve->rpc, frame->text, (enum cw_role)head->number));
+    else if (head->kind == CW_FRAME_TLS)
+        set_tls(serve, frame->text);
     else if (head->kind == CW_FRAME_TOKEN)
         set_token(serve, frame);
     else if (head->kind == CW_FRAME_CHANNEL_CLOSE)

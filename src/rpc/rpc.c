@@ -9,20 +9,51 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/rpc_int.h"
+#include "rpc/tls.h"
 #include "rpc/tsan.h"
 
 /* how long lingering streams may take, when the environment is freed, to send what is queued */
 #define CLOSING_MS 1000
 
+/* One line of the log tells of all handshakes of TLS that failed in this time. */
+#define HANDSHAKE_LOG_MS 10000
+
+static _Atomic bool serves_tls;
+
+void cw_rpc_serves_tls(void)
+{
+    atomic_store(&serves_tls, true);
+}
+
+static void tell_handshake(const char *message)
+{
+    static _Atomic int64_t told_ms;
+    int64_t now = cw_clock_ms(), before = atomic_load(&told_ms);
+    const char *why = strrchr(message, ':'); /* "error:NUMBER:SSL routines::WHY" */
+    if ((before != 0 && now - before < HANDSHAKE_LOG_MS) ||
+        !atomic_compare_exchange_strong(&told_ms, &before, now))
+        return;
+    cw_log_warn(
+        "rpc",
+        "a TLS handshake failed: %s (\"certificate verify failed\": the peer's certificate is "
+        "expired, or not signed by --tls-ca; \"wrong version number\": it speaks no TLS)",
+        why ? why + 1 : message);
+}
+
 /* Messages that gRPC logs are also reported by the status of the call that they concern. They are
  * logged for debugging only. */
 static void on_gpr_log(gpr_log_func_args *args)
 {
-    cw_log_debug("grpc", "%s", args->message);
+    /* Nobody else says why a server has refused a peer. */
+    if (atomic_load(&serves_tls) && strstr(args->message, "Handshake failed"))
+        tell_handshake(args->message);
+    else
+        cw_log_debug("grpc", "%s", args->message);
 }
 
 static void pump(void *arg)
@@ -78,6 +109,19 @@ void cw_rpc_set_received_max(struct cw_rpc *rpc, size_t bytes)
     rpc->received_max = bytes;
 }
 
+int cw_rpc_set_tls(struct cw_rpc *rpc, const struct cw_tls_options *options, struct cw_err *err)
+{
+    CW_ASSERT(!rpc->tls);
+    rpc->tls = cw_tls_new(rpc->loop, options, &rpc->tls_bad);
+    if (rpc->relay && rpc->tls)
+        cw_relay_tls(rpc->relay, options);
+    if (rpc->tls)
+        return 0;
+    if (err)
+        *err = rpc->tls_bad;
+    return rpc->tls_bad.code;
+}
+
 /* Limits the time that lingering streams still get to this many ms from now. */
 static void hurry_lingering(struct cw_rpc *rpc, int64_t ms)
 {
@@ -92,6 +136,7 @@ void cw_rpc_free(struct cw_rpc *rpc)
     CW_ASSERT(rpc->objects == 0);
     if (rpc->relay) {
         cw_relay_free(rpc->relay);
+        cw_tls_free(rpc->tls);
         cw_mem_free(rpc);
         return;
     }
@@ -102,6 +147,7 @@ void cw_rpc_free(struct cw_rpc *rpc)
     grpc_completion_queue_shutdown(rpc->queue);
     cw_thread_join(&rpc->pump);
     grpc_completion_queue_destroy(rpc->queue);
+    cw_tls_free(rpc->tls);
     cw_mem_free(rpc);
     grpc_shutdown();
 }

@@ -6,6 +6,7 @@
 #ifndef CW_RPC_RPC_H
 #define CW_RPC_RPC_H
 
+#include "auth/tls_options.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "loop/loop.h"
@@ -30,6 +31,12 @@ void cw_rpc_set_received_max(struct cw_rpc *rpc, size_t bytes);
 /* Has fn called before anything is given to gRPC to be sent. It may end the process: what is not sent
  * by then is not sent at all. Not with a relay. */
 void cw_rpc_set_before_calls(struct cw_rpc *rpc, cw_loop_fn *fn, void *arg);
+/* From now on connections of channels and servers that are made speak TLS, but for those of unix
+ * sockets, and both sides show certificates. The files are read now, and again when they change: calls
+ * that are under way go on, and connections that are made later show what is new. If the files cannot
+ * be used, the error says why, and channels to other addresses than unix sockets end each call with
+ * it. The options' texts are copied. */
+int cw_rpc_set_tls(struct cw_rpc *rpc, const struct cw_tls_options *options, struct cw_err *err);
 /* Frees the environment. All channels, servers, calls and streams must be closed before. It runs
  * the loop until the completion queue is empty, so it may not be called in a callback. */
 void cw_rpc_free(struct cw_rpc *rpc);
@@ -122,6 +129,7 @@ int cw_rpc_address_check(const char *address, struct cw_err *err);
 /* Whether only processes of this host can be at the address: a unix socket, 127.0.0.0/8, [::1] or
  * "localhost". Other names are not looked up. */
 bool cw_rpc_address_is_loopback(const char *address);
+bool cw_rpc_address_is_unix(const char *address);
 /* Makes "HOST:PORT" of a host and the port of the address `listening`. The host is a name, an IPv4
  * address or an IPv6 address, with or without brackets. What no other host can reach by this text is
  * refused: 0.0.0.0 and ::, a zone, a unix socket. */
@@ -137,10 +145,15 @@ struct cw_channel;
  * s; a call also makes the next attempt begin at once, so whoever calls again succeeds soon after
  * the server is back. */
 struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address) CW_MUST_CHECK;
+/* The same to a peer that must have the role, with TLS; cw_channel_open is for dispatchers. A client of
+ * the own tenant may also stand for a worker: that is one beside its trainer. */
+struct cw_channel *cw_channel_open_to(struct cw_rpc *rpc, const char *address,
+                                      enum cw_role role) CW_MUST_CHECK;
 /* Closes the channel. Its streams must have been freed. Accepts NULL. */
 void cw_channel_close(struct cw_channel *channel);
 /* Sets the token that calls show to a server that asks for one, and to no other: `text`, or what
- * `file` says at the time of each call (auth/token_file.h). Both may be NULL. */
+ * `file` says at the time of each call (auth/token_file.h). Both may be NULL. With TLS, where the
+ * server is known, it is shown at once. */
 void cw_channel_set_token(struct cw_channel *channel, const char *text, const char *file);
 /* Returns true, once, after a stream has ended with DENIED because the server asked for the token, or
  * the file has another one by now: the next stream shows it. A unary call is made again by
@@ -189,6 +202,10 @@ struct cw_gate_question {
     const char *method; /* the path that is called, whether or not there is such a method */
     const char *token;  /* what the caller shows; NULL: no token */
     const char *peer;
+    /* With TLS: the DNS names in the caller's certificate. */
+    bool tls;
+    const char *const *names;
+    size_t names_n;
 };
 enum cw_gate {
     CW_GATE_PASS,
@@ -196,7 +213,7 @@ enum cw_gate {
     CW_GATE_DENY /* refused: who has this token may not do this (PERMISSION_DENIED) */
 };
 /* *ret_caller, if it passes: memory of cw_mem_new that says who calls; the call frees it. *ret_why,
- * if not: a text that stays valid, for the caller. */
+ * if not: a text that stays valid until the gate is asked again, for the caller. */
 typedef enum cw_gate cw_gate_fn(void *arg, const struct cw_gate_question *question,
                                 void **ret_caller, const char **ret_why);
 /* Called before the server starts. Without a gate all calls pass. */

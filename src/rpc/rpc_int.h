@@ -33,6 +33,8 @@ struct cw_rpc {
     struct cw_rpc_linger *lingering; /* the streams that linger */
     cw_loop_fn *before_calls;        /* cw_rpc_set_before_calls; NULL: nobody asks */
     void *before_calls_arg;
+    struct cw_tls *tls;     /* tls.h; NULL: no TLS */
+    struct cw_err tls_bad;  /* why TLS, which was wanted, is not there */
     struct cw_relay *relay; /* set in a forked child, where gRPC cannot be used; otherwise NULL */
 };
 
@@ -46,17 +48,19 @@ grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n,
 /* ---- channel arguments (channel_args.c) ---- */
 /* time without an answer after which a connection is given up */
 #define CW_RPC_UNANSWERED_MS 20000
-#define CW_RPC_ARGS_MAX 20
+#define CW_RPC_ARGS_MAX 24
 struct cw_rpc_args {
     grpc_arg v[CW_RPC_ARGS_MAX];
     grpc_channel_args args;
 };
+/* the name of what takes connections with TLS, and the address under which gRPC listens for them */
+#define CW_RPC_ACCEPTOR "external:cachew"
 void cw_rpc_args_client(struct cw_rpc_args *args, bool small);
-void cw_rpc_args_server(struct cw_rpc_args *args, bool small, size_t received_max);
+/* acceptor: where gRPC puts what takes connections with TLS (listen_tls.c) */
+void cw_rpc_args_server(struct cw_rpc_args *args, bool small, size_t received_max, void **acceptor);
 
 /* ---- the form of addresses (address.c) ---- */
 #define CW_RPC_HOST_BYTES 256
-bool cw_rpc_address_is_unix(const char *address);
 /* Returns the path of a unix socket's address, or NULL. */
 const char *cw_rpc_address_path(const char *address);
 /* Splits "host:port" and "[v6]:port". */

@@ -26,7 +26,7 @@ struct cw_server *cw_server_new(struct cw_rpc *rpc)
     CW_ASSERT(!rpc->relay);
     struct cw_server *server = CW_NEW(struct cw_server);
     struct cw_rpc_args args;
-    cw_rpc_args_server(&args, rpc->small, rpc->received_max);
+    cw_rpc_args_server(&args, rpc->small, rpc->received_max, &server->listener.acceptor);
     server->rpc = rpc;
     cw_door_init(&server->door, rpc->loop);
     server->server = grpc_server_create(&args.args, NULL);
@@ -102,7 +102,7 @@ int cw_server_listen(struct cw_server *server, const char *address, char *ret_ad
         code = cw_rpc_address_clear(address, err);
     if (code)
         return code;
-    int port = cw_listener_open(&server->listener, address, err);
+    int port = cw_listener_open(&server->listener, address, server->rpc->tls, err);
     if (port < 0)
         return port;
     int host_n = (int)(strrchr(address, ':') - address);

@@ -78,4 +78,7 @@ void cw_server_add_part(struct cw_server *server, struct cw_server_part *part);
 bool cw_server_next_service(const struct cw_server *server, size_t *i, char *ret_name, size_t cap);
 bool cw_server_has_service(const struct cw_server *server, const char *name);
 
+/* ---- health.c ---- */
+bool cw_server_is_serving(const struct cw_server *server);
+
 #endif

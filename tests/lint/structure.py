@@ -27,6 +27,7 @@ THIRD = {
     r"(glusterfs/|api/glfs).*": {"src/io", "cache"},
     r"curl/.*": {"src/http"},
     r"yaml\.h": {"src/kube", "src/conf"},
+    r"openssl/.*": {"src/auth"},
     r"grpc/.*": {"src/rpc"},
     r"sqlite3\.h": {"dispatcher"},
     r"microhttpd\.h": {"src/daemon"},

@@ -77,11 +77,20 @@ char *test_ca_text(const struct test_ca *ca)
 
 void test_ca_sign(struct test_ca *ca, const char *name, int days, char **ret_cert, char **ret_key)
 {
+    (void)name;
+    test_ca_sign_names(ca, "IP:127.0.0.1,DNS:localhost", -30, days, ret_cert, ret_key);
+}
+
+void test_ca_sign_names(struct test_ca *ca, const char *names, int from, int until, char **ret_cert,
+                        char **ret_key)
+{
     EVP_PKEY *key = EVP_EC_gen("P-256");
-    X509 *cert = new_cert(name, ++ca->serial, days, key);
+    X509 *cert = new_cert("test", ++ca->serial, until, key);
     BIO *bio = BIO_new(BIO_s_mem());
+    X509_gmtime_adj(X509_getm_notBefore(cert), 86400L * from);
     X509_set_issuer_name(cert, X509_get_subject_name(ca->cert));
-    add_extension(cert, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
+    if (names)
+        add_extension(cert, NID_subject_alt_name, names);
     X509_sign(cert, ca->key, EVP_sha256());
     PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL);
     *ret_cert = cert_text(cert);

@@ -65,5 +65,8 @@ struct test_ca *test_ca_new(const char *name);
 void test_ca_free(struct test_ca *ca);
 char *test_ca_text(const struct test_ca *ca);
 void test_ca_sign(struct test_ca *ca, const char *name, int days, char **ret_cert, char **ret_key);
+/* The same with these names ("DNS:a,DNS:b"; NULL: none), valid from and until so many days from now. */
+void test_ca_sign_names(struct test_ca *ca, const char *names, int from, int until, char **ret_cert,
+                        char **ret_key);
 
 #endif

@@ -175,37 +175,6 @@ void grpc_call_details_destroy(grpc_call_details *details)
     grpc_slice_unref(details->method);
 }
 
-struct grpc_channel_credentials {
-    int nothing;
-};
-struct grpc_server_credentials {
-    int nothing;
-};
-/* gRPC's header declares the two without saying that they take nothing. */
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-static struct grpc_channel_credentials channel_creds;
-static struct grpc_server_credentials server_creds;
-
-grpc_channel_credentials *grpc_insecure_credentials_create(void)
-{
-    return &channel_creds;
-}
-
-void grpc_channel_credentials_release(grpc_channel_credentials *creds)
-{
-    (void)creds;
-}
-
-grpc_server_credentials *grpc_insecure_server_credentials_create(void)
-{
-    return &server_creds;
-}
-
-void grpc_server_credentials_release(grpc_server_credentials *creds)
-{
-    (void)creds;
-}
-
 /* ---- times ---- */
 
 gpr_timespec gpr_now(gpr_clock_type clock)

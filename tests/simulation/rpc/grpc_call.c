@@ -61,6 +61,7 @@ static void call_free(grpc_call *call)
         channel_unref(call->channel);
     cw_mem_free(call->path);
     cw_mem_free(call->shown);
+    cw_mem_free(call->cert);
     cw_mem_free(call->peer);
     cw_mem_free(call->text);
     cw_mem_free(call->trailers_text);
@@ -151,8 +152,13 @@ grpc_call *call_new_server(struct transport *transport, const struct net_piece *
     char *shown = strchr(path, '\n');
     if (shown)
         *shown++ = '\0';
+    char *cert = shown ? strchr(shown, '\n') : NULL;
+    if (cert)
+        *cert++ = '\0';
     grpc_call *call = call_new(path, headers->timeout_ns);
-    call->shown = cw_mem_strdup(shown);
+    call->shown = shown && shown[0] ? cw_mem_strdup(shown) : NULL;
+    call->cert = cw_mem_strdup(cert);
+    call->cert_n = cert ? strlen(cert) + 1 : 0;
     call->server = transport->server;
     call->settings = transport->settings;
     call->stream = headers->stream;
@@ -192,8 +198,11 @@ void call_begin(grpc_call *call, struct transport *transport)
     cw_mem_free(call->peer);
     call->peer = cw_mem_strdup(transport->peer);
     struct net_piece *piece = net_piece_new(NET_HEADERS, call->stream);
-    cw_autofree char *text = cw_mem_printf("%s%s%s", call->path, call->shown ? "\n" : "",
-                                           call->shown ? call->shown : "");
+    const char *cert = creds_cert(channel_creds(call->channel)),
+               *shown = call->shown ? call->shown : "";
+    cw_autofree char *text =
+        cw_mem_printf("%s%s%s%s%s", call->path, call->shown || cert ? "\n" : "", shown,
+                      cert ? "\n" : "", cert ? cert : "");
     net_piece_set_text(piece, text);
     piece->timeout_ns = call->timeout_ns;
     net_send(transport->end, piece);

@@ -9,6 +9,7 @@
 struct grpc_channel {
     enum { CHANNEL_IDLE, CHANNEL_CONNECTING, CHANNEL_READY, CHANNEL_FAILED } state;
     struct settings settings;
+    grpc_channel_credentials *creds; /* NULL: it is lame */
     char *address;
     char *host, *path; /* host NULL: this one */
     uint16_t port;
@@ -36,9 +37,9 @@ static grpc_channel *channel_new(const char *target)
 grpc_channel *grpc_channel_create(const char *target, grpc_channel_credentials *creds,
                                   const grpc_channel_args *args)
 {
-    (void)creds;
     char host[NET_HOST_BYTES], path[128];
     grpc_channel *channel = channel_new(target);
+    channel->creds = creds_ref(creds);
     settings_read(&channel->settings, args);
     channel->backoff_ns = channel->settings.backoff_ns;
     if (address_split(channel->address, host, sizeof host, path, sizeof path, &channel->port)) {
@@ -49,6 +50,11 @@ grpc_channel *grpc_channel_create(const char *target, grpc_channel_credentials *
         channel->error = cw_mem_printf("DNS resolution failed for %s", channel->address);
     }
     return channel;
+}
+
+const grpc_channel_credentials *channel_creds(const grpc_channel *channel)
+{
+    return channel->creds;
 }
 
 grpc_channel *grpc_lame_client_channel_create(const char *target, grpc_status_code error_code,
@@ -211,6 +217,8 @@ void channel_unref(grpc_channel *channel)
         transport->channel = NULL;
         transport_drain(transport);
     }
+    if (channel->creds)
+        grpc_channel_credentials_release(channel->creds);
     cw_mem_free(channel->address);
     cw_mem_free(channel->host);
     cw_mem_free(channel->path);

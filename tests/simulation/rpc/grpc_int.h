@@ -87,6 +87,9 @@ struct grpc_call {
     bool waiting;                /* for a transport */
     uint32_t stream;
     char *path;
+    char *cert;                  /* of the client, with TLS; NULL: none */
+    size_t cert_n;               /* bytes of it, with its end */
+    grpc_auth_property property; /* what was asked for last of it */
     char *shown; /* the value of "authorization" that the client sends; NULL: none */
     char *peer;
     int64_t timeout_ns; /* 0: none */
@@ -141,6 +144,18 @@ void receive_piece(grpc_call *call, struct net_piece *piece);
 void receive_try(grpc_call *call);
 void receive_drop(grpc_call *call);
 void call_maybe_end(grpc_call *call);
+
+/* ---- credentials ---- */
+grpc_channel_credentials *creds_ref(grpc_channel_credentials *creds);
+grpc_server_credentials *server_creds_ref(grpc_server_credentials *creds);
+/* What a server shows; NULL: it speaks no TLS. */
+const char *server_creds_cert(grpc_server_credentials *creds);
+/* Why a channel refuses a server that shows this; the caller frees it. NULL: it does not. */
+char *creds_refuse(const grpc_channel_credentials *creds, const char *cert);
+const char *creds_cert(const grpc_channel_credentials *creds);
+bool server_creds_accept(const grpc_server_credentials *creds, const char *cert);
+const grpc_channel_credentials *channel_creds(const grpc_channel *channel);
+grpc_server_credentials *server_creds(const grpc_server *server); /* NULL: none yet */
 
 /* ---- channel ---- */
 void channel_want(grpc_channel *channel, grpc_call *call);

@@ -27,6 +27,7 @@ struct early {
     struct net_end *end; /* NULL: it has gone */
 };
 struct grpc_server {
+    grpc_server_credentials *creds; /* of its ports; NULL: it has none yet */
     struct settings settings;
     struct port *ports;
     struct early *early; /* connections that came before the start */
@@ -127,9 +128,10 @@ static void on_accept(void *arg, struct net_end *end)
 int grpc_server_add_http2_port(grpc_server *server, const char *addr,
                                grpc_server_credentials *creds)
 {
-    (void)creds;
     char host[NET_HOST_BYTES], path[128];
     uint16_t number;
+    if (!server->creds)
+        server->creds = server_creds_ref(creds);
     if (!address_split(addr, host, sizeof host, path, sizeof path, &number))
         return 0;
     if (host[0] && strcmp(host, net_host_of(sim_self())->name) != 0)
@@ -142,6 +144,11 @@ int grpc_server_add_http2_port(grpc_server *server, const char *addr,
     port->next = server->ports;
     server->ports = port;
     return path[0] ? 1 : listener->port;
+}
+
+grpc_server_credentials *server_creds(const grpc_server *server)
+{
+    return server->creds;
 }
 
 /* ---- making ---- */
@@ -321,5 +328,7 @@ void grpc_server_cancel_all_calls(grpc_server *server)
 void grpc_server_destroy(grpc_server *server)
 {
     CW_ASSERT(!server->transports && !server->requests);
+    if (server->creds)
+        grpc_server_credentials_release(server->creds);
     cw_mem_free(server);
 }

@@ -4,6 +4,7 @@
 #include "simulation/rpc/grpc_int.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void on_keepalive(void *arg);
 
@@ -160,13 +161,23 @@ static grpc_call *find_call(const struct transport *transport, uint32_t stream)
     return call;
 }
 
+static void refuse_call(struct transport *transport, const struct net_piece *piece, const char *why)
+{
+    struct net_piece *refusal = net_piece_new(NET_RST, piece->stream);
+    refusal->status = GRPC_STATUS_UNAVAILABLE;
+    net_piece_set_text(refusal, why);
+    net_send(transport->end, refusal);
+}
+
 static void on_new_call(struct transport *transport, const struct net_piece *piece)
 {
     if (transport->draining) {
-        struct net_piece *refusal = net_piece_new(NET_RST, piece->stream);
-        refusal->status = GRPC_STATUS_UNAVAILABLE;
-        net_piece_set_text(refusal, "the stream was refused");
-        net_send(transport->end, refusal);
+        refuse_call(transport, piece, "the stream was refused");
+        return;
+    }
+    const char *shown = strchr(piece->text, '\n'), *cert = shown ? strchr(shown + 1, '\n') : NULL;
+    if (!server_creds_accept(server_creds(transport->server), cert ? cert + 1 : NULL)) {
+        refuse_call(transport, piece, "Socket closed");
         return;
     }
     server_offer(transport->server, call_new_server(transport, piece));
@@ -181,11 +192,22 @@ static void on_stream_piece(struct transport *transport, struct net_piece *piece
         on_new_call(transport, piece);
 }
 
+/* The certificate of a server that speaks TLS comes with its settings. */
+static void on_settings(struct transport *transport, const struct net_piece *piece)
+{
+    const char *cert = piece->text && piece->text[0] ? piece->text : NULL;
+    cw_autofree char *refusal = creds_refuse(channel_creds(transport->channel), cert);
+    if (refusal)
+        transport_close(transport, refusal);
+    else
+        channel_is_ready(transport->channel);
+}
+
 static void dispatch(struct transport *transport, struct net_piece *piece)
 {
     switch (piece->kind) {
     case NET_SETTINGS:
-        channel_is_ready(transport->channel);
+        on_settings(transport, piece);
         break;
     case NET_GOAWAY:
         transport->draining = true;
@@ -248,6 +270,11 @@ struct transport *transport_server(grpc_server *server, const struct settings *s
     end->on_piece = on_piece;
     end->on_room = on_room;
     snprintf(transport->peer, sizeof transport->peer, "%s", end->peer->name);
-    net_send(end, net_piece_new(NET_SETTINGS, 0));
+    struct net_piece *settings_piece = net_piece_new(NET_SETTINGS, 0);
+    grpc_server_credentials *creds = server_creds(server);
+    const char *cert = creds ? server_creds_cert(creds) : NULL;
+    if (cert)
+        net_piece_set_text(settings_piece, cert);
+    net_send(end, settings_piece);
     return transport;
 }

@@ -7,15 +7,19 @@
 
 #include "base/mem.h"
 #include "rpc/rpc_int.h"
+#include "rpc/tls.h"
 
 void cw_listener_init(struct cw_listener *listener, struct cw_loop *loop, grpc_server *server)
 {
     *listener = (struct cw_listener){.loop = loop, .server = server};
 }
 
-int cw_listener_open(struct cw_listener *listener, const char *address, struct cw_err *err)
+int cw_listener_open(struct cw_listener *listener, const char *address, struct cw_tls *tls,
+                     struct cw_err *err)
 {
-    grpc_server_credentials *creds = grpc_insecure_server_credentials_create();
+    listener->tls = tls && !cw_rpc_address_is_unix(address);
+    grpc_server_credentials *creds =
+        listener->tls ? cw_tls_server_creds(tls) : grpc_insecure_server_credentials_create();
     int port = grpc_server_add_http2_port(listener->server, address, creds);
     grpc_server_credentials_release(creds);
     return port > 0 ? port : cw_rpc_address_explain(address, err);

@@ -19,9 +19,17 @@ void cw_relay_free(struct cw_relay *relay)
     NEVER();
 }
 
-uint64_t cw_relay_channel(struct cw_relay *relay, const char *address)
+void cw_relay_tls(struct cw_relay *relay, const struct cw_tls_options *options)
 {
     (void)relay;
+    (void)options;
+    NEVER();
+}
+
+uint64_t cw_relay_channel(struct cw_relay *relay, const char *address, enum cw_role role)
+{
+    (void)relay;
+    (void)role;
     (void)address;
     NEVER();
     return 0;

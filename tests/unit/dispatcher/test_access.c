@@ -178,7 +178,8 @@ static int end(void **state)
 /* Asks the gate; *ret_caller is freed with cw_mem_free. */
 static enum cw_gate ask(const char *token, const char *method, struct cw_caller **ret_caller)
 {
-    const struct cw_gate_question question = {method, token, "ipv4:192.0.2.1:1"};
+    const struct cw_gate_question question = {
+        .method = method, .token = token, .peer = "ipv4:192.0.2.1:1"};
     const char *why = NULL;
     void *caller = NULL;
     enum cw_gate answer = cw_access_gate(&made_up, &question, &caller, &why);

@@ -150,9 +150,17 @@ void world_serve(struct world *world, const char *address)
 
 void world_open(struct world *world, const char *address)
 {
+    world_open_tls(world, address, NULL);
+}
+
+void world_open_tls(struct world *world, const char *address, const struct cw_tls_options *tls)
+{
+    struct cw_err err = {0};
     *world = (struct world){0};
     world->loop = cw_loop_new();
     world->rpc = cw_rpc_new(world->loop);
+    if (tls && cw_rpc_set_tls(world->rpc, tls, &err) != 0)
+        fail_msg("%s", err.msg);
     world->guard = cw_timer_new(world->loop, on_guard, world);
     world_serve(world, address);
     world->channel = cw_channel_open(world->rpc, world->address);

@@ -34,6 +34,7 @@ struct world {
 
 /* address: where the server listens. */
 void world_open(struct world *world, const char *address);
+void world_open_tls(struct world *world, const char *address, const struct cw_tls_options *tls);
 void world_serve(struct world *world, const char *address);    /* again, when it was stopped */
 void world_stop_server(struct world *world, int64_t grace_ms); /* does not wait: see stopped */
 /* Another server on the address, and stops it: what cw_server_listen says. */
