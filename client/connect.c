@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "auth/tls_files.h"
 #include "auth/token_file.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -112,9 +113,10 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
     }
     char why[256];
     cw_short_reason(address, msg && *msg ? msg : cw_err_text(code), why, sizeof(why));
-    cw_err_set(&probe->err, CW_E_UNAVAILABLE,
-               "cannot reach a dispatcher at %s: %s: is cachew-dispatcher running there?", address,
-               why);
+    cw_err_set(&probe->err, CW_E_UNAVAILABLE, "cannot reach a dispatcher at %s: %s%s", address, why,
+               strstr(why, "TLS") || strstr(why, "certificate")
+                   ? ""
+                   : ": is cachew-dispatcher running there?");
     if (cw_clock_ms() + probe->pause_ms >= probe->deadline_ms) {
         probe_end(probe);
         return;
@@ -196,6 +198,8 @@ static void loop_thread(void *arg)
     struct cw_timer *watch =
         client->cluster ? cw_timer_new(client->loop, on_watch, client->cluster) : NULL;
     client->rpc = cw_rpc_new(client->loop);
+    if (cw_tls_options_are_set(&client->tls))
+        (void)cw_rpc_set_tls(client->rpc, &client->tls, NULL); /* The channel has the error. */
     client->channel = cw_channel_open(client->rpc, client->address);
     cw_channel_set_token(client->channel, client->token, client->token_file);
     if (watch)
@@ -213,6 +217,16 @@ static void stop_loop(void *arg)
     cw_loop_stop(client->loop);
 }
 
+static void free_tls(struct cw_tls_options *tls)
+{
+    cw_mem_free((char *)(uintptr_t)tls->cert);
+    cw_mem_free((char *)(uintptr_t)tls->key);
+    cw_mem_free((char *)(uintptr_t)tls->ca);
+    for (size_t i = 0; i < tls->roles.n; i++)
+        cw_mem_free((char *)(uintptr_t)tls->roles.v[i]);
+    *tls = (struct cw_tls_options){0};
+}
+
 static void client_free(struct cachew_client *client)
 {
     if (client->loop) {
@@ -226,6 +240,7 @@ static void client_free(struct cachew_client *client)
     cw_mem_free(client->address);
     cw_mem_free(client->token);
     cw_mem_free(client->token_file);
+    free_tls(&client->tls);
     client->magic = 0;
     cw_mem_free(client);
 }
@@ -314,6 +329,28 @@ static int set_token(struct cachew_client *client, const struct cachew_connect_o
     return rc;
 }
 
+/* Says early what is wrong with the files. A unix socket needs none. */
+static int set_tls(struct cachew_client *client, const char *address,
+                   const struct cachew_connect_options *options, struct cw_err *err)
+{
+    struct cw_tls_options tls = {
+        .cert = options->tls_cert, .key = options->tls_key, .ca = options->tls_ca};
+    struct cw_tls_files files;
+    if (options->tls_roles)
+        tls.roles.v[tls.roles.n++] = options->tls_roles;
+    int rc = cw_tls_options_read(&tls, err);
+    if (rc != 0 || !cw_tls_options_are_set(&tls) || cw_rpc_address_is_unix(address))
+        return rc;
+    client->tls.cert = cw_mem_strdup(tls.cert);
+    client->tls.key = cw_mem_strdup(tls.key);
+    client->tls.ca = cw_mem_strdup(tls.ca);
+    for (size_t i = 0; i < tls.roles.n; i++)
+        client->tls.roles.v[client->tls.roles.n++] = cw_mem_strdup(tls.roles.v[i]);
+    rc = cw_tls_files_read(&client->tls, &files, err);
+    cw_tls_files_fini(&files);
+    return rc;
+}
+
 static int open_client(const char *address, const struct cachew_connect_options *options,
                        struct cachew_client *client, struct cw_err *err)
 {
@@ -335,6 +372,8 @@ static int open_client(const char *address, const struct cachew_connect_options 
     }
     if (!client->cluster)
         rc = set_token(client, options, err);
+    if (rc == 0 && !client->cluster)
+        rc = set_tls(client, address, options, err);
     if (rc != 0)
         return rc;
     client->address = cw_mem_strdup(address);

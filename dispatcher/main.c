@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
+#include "auth/tls_files.h"
 #include "base/args.h"
 #include "base/files_limit.h"
 #include "dispatcher/access/access.h"
@@ -209,7 +210,9 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
     cw_rpc_set_small(d->rpc);
     if (d->leader)
         cw_rpc_set_before_calls(d->rpc, cw_lead_check, d);
-    return serve(d, err);
+    if (cw_tls_options_are_set(&d->options.tls))
+        rc = cw_rpc_set_tls(d->rpc, &d->options.tls, err);
+    return rc == 0 ? serve(d, err) : rc;
 }
 
 static void finish(struct cw_dispatcher *d)
@@ -251,6 +254,30 @@ static int set_source_roots(const struct cw_options *o, struct cw_err *err)
     return rc;
 }
 
+/* Says early what is wrong with the certificate: a standby may wait for long. Workers that the dispatcher
+ * starts show the same one. */
+static int check_tls(const struct cw_options *o, struct cw_err *err)
+{
+    struct cw_tls_files files;
+    struct cw_role_rules rules = {0};
+    struct cw_peer_roles own;
+    if (!cw_tls_options_are_set(&o->tls))
+        return 0;
+    int rc = cw_tls_files_read(&o->tls, &files, err);
+    if (rc != 0)
+        return rc;
+    cw_tls_options_rules(&o->tls, &rules);
+    cw_roles_of(&rules, (const char *const *)files.names, files.names_n, &own);
+    cw_role_rules_fini(&rules);
+    cw_tls_files_fini(&files);
+    if (own.has[CW_ROLE_WORKER] || !cw_str_eq(o->provisioner->name, "process"))
+        return 0;
+    return cw_err_set(err, CW_E_INVALID,
+                      "--provisioner process: the workers that it starts show the certificate of "
+                      "--tls-cert %s as well, and the name %s is missing in it",
+                      o->tls.cert, cw_role_example(CW_ROLE_WORKER));
+}
+
 int main(int argc, char **argv)
 {
     static struct cw_dispatcher d;
@@ -265,6 +292,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     cw_files_limit_raise();
     rc = set_source_roots(&d.options, &err);
+    if (rc == 0)
+        rc = check_tls(&d.options, &err);
     if (rc < 0) {
         fprintf(stderr, "cachew-dispatcher: %s\n", err.msg);
         return 2;

@@ -100,17 +100,28 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     return 0;
 }
 
+/* Unix sockets are of this host alone, and speak no TLS. */
+static int read_tls(struct cw_options *o, struct cw_err *err)
+{
+    int rc = cw_tls_options_read(&o->tls, err);
+    if (rc == 0 && cw_rpc_address_is_unix(o->listen))
+        o->tls = (struct cw_tls_options){0};
+    return rc;
+}
+
 static int check_listen(const struct cw_options *o, struct cw_err *err)
 {
     int rc = cw_rpc_address_check(o->listen, err);
     if (rc != 0)
         return cw_err_wrap(err, "--listen");
-    if (o->token_file || o->insecure || cw_rpc_address_is_loopback(o->listen))
+    if (o->token_file || cw_tls_options_are_set(&o->tls) || o->insecure ||
+        cw_rpc_address_is_loopback(o->listen))
         return 0;
     return cw_err_set(err, CW_E_INVALID,
                       "--listen %s: other hosts reach this address, and without tokens everybody "
-                      "there may do everything: give --token-file FILE, an address of this host "
-                      "(127.0.0.1:PORT, unix:/path), or --insecure",
+                      "there may do everything: give --token-file FILE, or --tls-cert, --tls-key "
+                      "and --tls-ca, an address of this host (127.0.0.1:PORT, unix:/path), or "
+                      "--insecure",
                       o->listen);
 }
 
@@ -252,8 +263,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "again "
          "when it changes (default: everybody may do everything)",
          0, 0},
+        CW_TLS_ARG_ROWS(&o.tls),
         {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
-         "without --token-file: allow --listen to name an address that other hosts reach", 0, 0},
+         "without tokens and TLS: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &o.source_roots, "URL-PREFIX",
          "where first files of idx and chunks may be read to check pipelines: /path or "
          "file:///path; may stand several times (default: anywhere, or nowhere if it listens "
@@ -287,7 +299,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
     if (!o.listen || !o.state_dir)
         return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)",
                           o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
-    rc = check_listen(&o, err);
+    rc = read_tls(&o, err);
+    if (rc == 0)
+        rc = check_listen(&o, err);
     if (rc == 0)
         rc = cw_tenant_rules_check(&o.tenants, err);
     if (rc == 0)

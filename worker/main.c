@@ -129,12 +129,14 @@ static int check_listen(const struct cw_worker_options *o, struct cw_err *err)
     int rc = cw_rpc_address_check(o->listen, err);
     if (rc != 0)
         return cw_err_wrap(err, "--listen");
-    if (o->token || o->token_file || o->insecure || cw_rpc_address_is_loopback(o->listen))
+    if (o->token || o->token_file || cw_tls_options_are_set(&o->tls) || o->insecure ||
+        cw_rpc_address_is_loopback(o->listen))
         return 0;
     return cw_err_set(err, CW_E_INVALID,
                       "--listen %s: other hosts reach this address, and without tokens everybody "
-                      "there may fetch what this worker computes: give --token-file FILE (and one "
-                      "to the dispatcher), an address of this host (127.0.0.1:PORT, unix:/path), "
+                      "there may fetch what this worker computes: give --token-file FILE, or "
+                      "--tls-cert, --tls-key and --tls-ca (and the same to the dispatcher), an "
+                      "address of this host (127.0.0.1:PORT, unix:/path), "
                       "or --insecure",
                       o->listen);
 }
@@ -231,8 +233,9 @@ int main(int argc, char **argv)
          "the token that the dispatcher may ask for, read at each connection; - = one line of "
          "standard input (default: $CACHEW_TOKEN_FILE)",
          0, 0},
+        CW_TLS_ARG_ROWS(&o.tls),
         {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
-         "without a token: allow --listen to name an address that other hosts reach", 0, 0},
+         "without a token and TLS: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &source_roots, "URL-PREFIX",
          "what pipelines may read: /path or file:///path; may stand several times (default: all "
          "that this user may read)",
@@ -287,6 +290,8 @@ int main(int argc, char **argv)
                         "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
     if (rc == CW_ARGS_RUN)
         rc = find_token(&o, &err);
+    if (rc == CW_ARGS_RUN)
+        rc = cw_tls_options_read(&o.tls, &err);
     if (rc == CW_ARGS_RUN)
         rc = check_listen(&o, &err);
     if (rc == CW_ARGS_RUN)

@@ -22,6 +22,7 @@
 #include "worker/job/plan_loader.h"
 #include "worker/model/state.h"
 #include "worker/serve/client_streams.h"
+#include "worker/serve/fetch_gate.h"
 #include "worker/serve/shm_transport.h"
 #include "worker/session/dispatcher_session.h"
 #include "worker/session/drain.h"
@@ -71,6 +72,18 @@ static void on_cache_changed(void *arg)
     cw_tasks_pump(arg);
 }
 
+/* Peers at unix sockets are of this host: the files need not even be there. */
+static int set_tls(struct cw_worker_state *w, const struct cw_worker_options *o, struct cw_err *err)
+{
+    bool is_local = cw_rpc_address_is_unix(o->listen) && cw_rpc_address_is_unix(o->dispatcher);
+    if (!cw_tls_options_are_set(&o->tls) || is_local)
+        return 0;
+    int rc = cw_rpc_set_tls(w->rpc, &o->tls, err);
+    if (rc == 0)
+        cw_server_set_gate(w->server, cw_wclients_gate, w);
+    return rc;
+}
+
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
                   struct cw_worker_state **ret_worker, struct cw_err *err)
 {
@@ -97,7 +110,9 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     cw_rpc_set_received_max(w->rpc, CW_FETCH_MESSAGE_MAX);
     w->server = cw_server_new(w->rpc);
     cw_wclients_add_methods(w);
-    int rc = cw_server_listen(w->server, o->listen, listening, sizeof(listening), err);
+    int rc = set_tls(w, o, err);
+    if (rc == 0)
+        rc = cw_server_listen(w->server, o->listen, listening, sizeof(listening), err);
     if (rc == 0)
         rc = choose_address(w, listening, o, err);
     if (rc == 0)

@@ -39,8 +39,9 @@ struct cw_worker_options {
     uint64_t source_dir_bytes; /* quota of that directory; 0: 10 GiB */
     /* The token that is shown to a dispatcher that asks for one, or a file that has it; NULL: none. */
     const char *token, *token_file;
-    bool insecure; /* jobs without a secret are served to other hosts, too */
-    bool no_shm;   /* shared memory is not offered to clients */
+    struct cw_tls_options tls; /* with peers that are not at a unix socket */
+    bool insecure;             /* jobs without a secret are served to other hosts, too */
+    bool no_shm;               /* shared memory is not offered to clients */
     /* Beginnings of the URLs of stores that the dispatcher may name. Their texts are not copied. */
     struct cw_arg_list store_roots;
 };

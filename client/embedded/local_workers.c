@@ -70,6 +70,28 @@ static int nice_level(const struct cw_local_workers *w)
     return CW_MIN((errno ? 0 : own) + w->conf.nice_level, 19);
 }
 
+/* Puts the trainer's own certificate behind the arguments: the worker shows it to the dispatcher, and to
+ * consumers of the same tenant. */
+static void add_tls(const struct cw_tls_options *tls, const char **argv)
+{
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    if (!cw_tls_options_are_set(tls))
+        return;
+    argv[n++] = "--tls-cert";
+    argv[n++] = tls->cert;
+    argv[n++] = "--tls-key";
+    argv[n++] = tls->key;
+    argv[n++] = "--tls-ca";
+    argv[n++] = tls->ca;
+    for (size_t i = 0; i < tls->roles.n; i++) {
+        argv[n++] = "--tls-role";
+        argv[n++] = tls->roles.v[i];
+    }
+    argv[n] = NULL;
+}
+
 static int start_one(struct cw_local_workers *w, struct cw_err *err)
 {
     char numbers[4][32];
@@ -79,16 +101,17 @@ static int start_one(struct cw_local_workers *w, struct cw_err *err)
     snprintf(numbers[1], sizeof(numbers[1]), "%d", nice_level(w));
     snprintf(numbers[2], sizeof(numbers[2]), "%.6f", w->conf.cpus);
     snprintf(numbers[3], sizeof(numbers[3]), "%llu", (unsigned long long)budget(w));
-    const char *const argv[] = {w->program, "--dispatcher", w->client->address, "--only-job",
-                                w->job_id, "--threads", numbers[0], "--nice", numbers[1],
-                                "--cpu-limit", numbers[2], "--budget", numbers[3], "--listen",
-                                w->conf.everywhere ? "0.0.0.0:0" : "127.0.0.1:0", "--log-level",
-                                level && *level ? level : "warn", "--exit-with-stdin",
-                                /* Without tokens everybody may do everything already. */
-                                token                ? "--token-file"
-                                : w->conf.everywhere ? "--insecure"
-                                                     : NULL,
-                                token ? "-" : NULL, NULL};
+    const char *argv[32 + 2 * CW_ARRAY_LEN(w->client->tls.roles.v)] = {
+        w->program, "--dispatcher", w->client->address, "--only-job", w->job_id, "--threads",
+        numbers[0], "--nice", numbers[1], "--cpu-limit", numbers[2], "--budget", numbers[3],
+        "--listen", w->conf.everywhere ? "0.0.0.0:0" : "127.0.0.1:0", "--log-level",
+        level && *level ? level : "warn", "--exit-with-stdin",
+        /* Without tokens everybody may do everything already. */
+        token                ? "--token-file"
+        : w->conf.everywhere ? "--insecure"
+                             : NULL,
+        token ? "-" : NULL, NULL};
+    add_tls(&w->client->tls, argv);
     struct process *process = &w->v[w->n];
     *process = (struct process){.begun_ms = cw_clock_ms()};
     int rc = cw_child_start_told(&process->child, argv, token, err);

@@ -21,9 +21,10 @@ struct cachew_client {
     char *address; /* The address of the dispatcher. */
     /* The token that the dispatcher may ask for, or the file that has it; both may be NULL. */
     char *token, *token_file;
-    int64_t timeout_ms; /* The time limit of cachew_connect and cachew_job_start. */
-    bool shm;           /* Shared memory may be used with workers of this host. */
-    bool writable;      /* The trainer may write into batches. */
+    struct cw_tls_options tls; /* its texts are the client's; not set: no TLS */
+    int64_t timeout_ms;        /* The time limit of cachew_connect and cachew_job_start. */
+    bool shm;                  /* Shared memory may be used with workers of this host. */
+    bool writable;             /* The trainer may write into batches. */
     char host_id[CW_CLIENT_HOST_ID_BYTES]; /* The text is "" if the host cannot be identified. */
     struct cw_thread thread;
     /* The loop and all fields below belong to the loop thread unless another is named. */

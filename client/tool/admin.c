@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes one unary call to the Admin service, with a loop and a channel of its own, which run until
  * the answer has come. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachew/cachew.h"
 #include "client/model/short_reason.h"
 #include "client/tool/tool.h"
 #include "rpc/rpc.h"
@@ -37,10 +39,27 @@ int tool_admin_call(const char *address, const char *method, const struct Protob
 }
 
 const char *tool_token_file;
+struct cw_tls_options tool_tls;
+
+void tool_connect_options(struct cachew_connect_options *connect)
+{
+    static char roles[4096]; /* with commas: the library has them in one text */
+    size_t n = 0;
+    connect->token_file = tool_token_file;
+    connect->tls_cert = tool_tls.cert;
+    connect->tls_key = tool_tls.key;
+    connect->tls_ca = tool_tls.ca;
+    for (size_t i = 0; i < tool_tls.roles.n && n < sizeof(roles); i++)
+        n += (size_t)snprintf(&roles[n], sizeof(roles) - n, "%s%s", i > 0 ? "," : "",
+                              tool_tls.roles.v[i]);
+    connect->tls_roles = n > 0 ? roles : NULL;
+}
 
 struct cw_channel *tool_open_channel(struct cw_rpc *rpc, const char *address)
 {
     const char *file = tool_token_file ? tool_token_file : getenv("CACHEW_TOKEN_FILE");
+    if (cw_tls_options_are_set(&tool_tls) && !cw_rpc_address_is_unix(address))
+        (void)cw_rpc_set_tls(rpc, &tool_tls, NULL); /* The channel has the error. */
     struct cw_channel *channel = cw_channel_open(rpc, address);
     cw_channel_set_token(channel, NULL, file && *file ? file : NULL);
     return channel;

@@ -15,11 +15,21 @@
 #include "base/mem.h"
 #include "cachew/cachew.h"
 
+static bool spec_has(const struct cw_args_spec *spec, const char *option)
+{
+    const struct cw_arg *row = spec->rows;
+    while (row->name && !cw_str_eq(row->name, option))
+        row++;
+    return row->name != NULL;
+}
+
 bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional,
                 size_t max, size_t *ret_n, int *ret_exit)
 {
     struct cw_err err = {0};
     int rc = cw_args_parse(spec, argc, argv, ret_positional, max, ret_n, &err);
+    if (rc == CW_ARGS_RUN && spec_has(spec, "tls-cert"))
+        rc = cw_tls_options_read(&tool_tls, &err);
     if (rc == CW_ARGS_RUN)
         return true;
     if (rc == CW_ARGS_DONE) {

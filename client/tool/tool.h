@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "auth/tls_options.h"
 #include "base/args.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -43,11 +44,21 @@ int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
 /* The file with the token that is shown to a dispatcher that asks for one: --token-file of every
  * command that asks a dispatcher; NULL: $CACHEW_TOKEN_FILE, if that is set. */
 extern const char *tool_token_file;
+/* The options of TLS, of the same commands. tool_parse has completed them. */
+extern struct cw_tls_options tool_tls;
+struct cachew_connect_options;
+/* Puts these into the options of a connection. */
+void tool_connect_options(struct cachew_connect_options *connect);
 #define TOOL_ROW_TOKEN_FILE                                                                        \
-    {                                                                                              \
-        "token-file", 0, CW_ARG_STR, &tool_token_file, "FILE",                                     \
-            "the token that the dispatcher may ask for (default: $CACHEW_TOKEN_FILE)", 0, 0        \
-    }
+    {"token-file",                                                                                 \
+     0,                                                                                            \
+     CW_ARG_STR,                                                                                   \
+     &tool_token_file,                                                                             \
+     "FILE",                                                                                       \
+     "the token that the dispatcher may ask for (default: $CACHEW_TOKEN_FILE)",                    \
+     0,                                                                                            \
+     0},                                                                                           \
+        CW_TLS_ARG_ROWS(&tool_tls)
 /* The rows for the options that name the dispatcher and the token, which many commands have. */
 #define TOOL_ROW_DISPATCHER(target)                                                                \
     {"dispatcher",                                                                                 \

@@ -231,7 +231,7 @@ static void stream_open(void *arg)
 {
     static const struct cw_stream_cb callbacks = {on_message, NULL, on_close};
     struct cw_worker_stream *stream = arg;
-    stream->channel = cw_channel_open(stream->conf.rpc, stream->address);
+    stream->channel = cw_channel_open_to(stream->conf.rpc, stream->address, CW_ROLE_WORKER);
     stream->stream =
         cw_channel_stream(stream->channel, "/cachew.v1.Data/Fetch", &callbacks, stream);
     send_hello(stream);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The token file, which a timer looks at, and the gate: who a caller is, and whether he may call. */
+/* The token file, which a timer looks at, and the gate: who a caller is, and whether he may call. With
+ * TLS the gate also asks the certificate (certificate.c). */
 #include "dispatcher/access/access.h"
 
 #include <stdio.h>
@@ -18,7 +19,9 @@
 
 struct cw_access {
     struct cw_dispatcher *d;
-    const char *file;
+    const char *file;           /* NULL: there are no tokens */
+    struct cw_role_rules rules; /* with TLS */
+    char why[CW_ACCESS_WHY_BYTES];
     struct cw_auth_tokens tokens;
     struct stat read; /* what the file was when it was read; all 0: it was not there */
     struct cw_timer *look;
@@ -81,21 +84,24 @@ static void on_look(void *arg)
 int cw_access_open(struct cw_dispatcher *d, cw_loop_fn *changed, struct cw_err *err)
 {
     unsigned char secret[CW_SECRET_BYTES];
-    if (!d->options.token_file)
+    if (!d->options.token_file && !cw_tls_options_are_set(&d->options.tls))
         return 0;
     struct cw_access *access = CW_NEW(struct cw_access);
     access->d = d;
     access->file = d->options.token_file;
     access->changed = changed;
-    int rc = read_tokens(access, err);
+    int rc = access->file ? read_tokens(access, err) : 0;
     if (rc != 0) {
         cw_mem_free(access);
         return rc;
     }
+    cw_tls_options_rules(&d->options.tls, &access->rules);
     cw_secret_make(secret, sizeof(secret));
     cw_secret_text(secret, access->own_workers);
-    access->look = cw_timer_new(d->loop, on_look, access);
-    cw_timer_start(access->look, LOOK_MS, LOOK_MS);
+    if (access->file) {
+        access->look = cw_timer_new(d->loop, on_look, access);
+        cw_timer_start(access->look, LOOK_MS, LOOK_MS);
+    }
     d->access = access;
     return 0;
 }
@@ -107,6 +113,7 @@ void cw_access_close(struct cw_dispatcher *d)
         return;
     cw_timer_free(access->look);
     cw_auth_tokens_fini(&access->tokens);
+    cw_role_rules_fini(&access->rules);
     cw_mem_free(access);
     d->access = NULL;
 }
@@ -207,6 +214,10 @@ enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, 
     bool known =
         token && (find_of_file(access, token, &caller) || is_own_worker(access, token, &caller) ||
                   find_of_job(access, token, &caller));
+    /* A token that is shown counts before the certificate, also a wrong one. */
+    bool by_certificate = question->tls && !known && !(token && access->file);
+    if (by_certificate)
+        cw_access_by_certificate(&access->rules, question, &caller);
     if (cw_access_allows(caller.kind, question->method)) {
         struct cw_caller *passed = CW_NEW(struct cw_caller);
         *passed = caller;
@@ -216,6 +227,11 @@ enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, 
     if (known) {
         *ret_why = "the token that was shown is of a kind that may not do this";
         return refuse(access, question, CW_GATE_DENY, *ret_why);
+    }
+    if (by_certificate) {
+        cw_access_explain(&access->rules, question, access->why);
+        *ret_why = access->why;
+        return refuse(access, question, access->file ? CW_GATE_ASK : CW_GATE_DENY, *ret_why);
     }
     *ret_why = token ? "the token that was shown is not known here (--token-file, "
                        "CACHEW_TOKEN_FILE)"

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who somebody is, and what he may do: the only place that answers this (docs/security.md). Without
- * a token file everybody may do everything, and callers are NULL. This is the face of access/.
+ * a token file and without TLS everybody may do everything, and callers are NULL. This is the face of
+ * access/.
  *
- *   methods.c  which kind of caller may call which method
- *   access.c   who a caller is, by the token that he shows; the token file
- *   sees.c     which tenant's jobs and caches a caller may see and change */
+ *   methods.c      which kind of caller may call which method
+ *   access.c       who a caller is, by the token that he shows; the token file
+ *   certificate.c  who a caller is, by the certificate that he shows
+ *   sees.c         which tenant's jobs and caches a caller may see and change */
 #ifndef CW_DISPATCHER_ACCESS_ACCESS_H
 #define CW_DISPATCHER_ACCESS_ACCESS_H
 
+#include "auth/roles.h"
 #include "auth/secret.h"
 #include "auth/token_file.h"
 #include "dispatcher/model/model.h"
@@ -22,6 +25,9 @@ enum cw_caller_kind {
     CW_CALLER_WORKER,
     CW_CALLER_OPERATOR,
     CW_CALLER_JOB_WORKER, /* a worker of one job, beside its trainer */
+    /* A tenant by its certificate: it changes nothing but by its jobs. (The other kinds are the same by a
+     * token and by a certificate.) */
+    CW_CALLER_CLIENT,
     CW_CALLER_KINDS
 };
 struct cw_caller {
@@ -38,22 +44,33 @@ bool cw_access_allows(enum cw_caller_kind kind, const char *method);
 /* Iterates over the methods of the table; NULL at the end. */
 const char *cw_access_method(size_t i);
 
+/* ---- certificate.c ---- */
+/* Finds out who a caller with these DNS names is, for the method that it calls: of several roles one that
+ * may call it. Otherwise the kind is NOBODY. */
+void cw_access_by_certificate(const struct cw_role_rules *rules,
+                              const struct cw_gate_question *question,
+                              struct cw_caller *ret_caller);
+/* Says which names were seen, and which role is missing. */
+#define CW_ACCESS_WHY_BYTES (2 * CW_NAMES_TEXT_BYTES)
+void cw_access_explain(const struct cw_role_rules *rules, const struct cw_gate_question *question,
+                       char ret_why[CW_ACCESS_WHY_BYTES]);
+
 /* ---- access.c ---- */
-/* Reads the file of option --token-file, if there is one, and again when it has changed. `changed`
- * is called then, since callers may not be valid any more. */
+/* Begins to ask who callers are, if there is a token file or TLS. Reads the file of option --token-file,
+ * if there is one, and again when it has changed. `changed` is called then, since callers may not be
+ * valid any more. */
 int cw_access_open(struct cw_dispatcher *d, cw_loop_fn *changed, struct cw_err *err);
 void cw_access_close(struct cw_dispatcher *d);
 /* Reads the file once more. If it cannot be used, what was read before still counts. */
 int cw_access_look_now(struct cw_dispatcher *d);
-/* Whether there are tokens. */
+/* Whether callers are asked who they are. */
 bool cw_access_is_on(const struct cw_dispatcher *d);
 /* The gate of the server (cw_server_set_gate); arg: the dispatcher. */
 enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, void **ret_caller,
                             const char **ret_why);
 /* Whether the token that the caller has shown still counts. */
 bool cw_access_is_valid(const struct cw_dispatcher *d, const struct cw_caller *caller);
-/* Returns the token that workers show which the dispatcher starts itself; NULL: there are no
- * tokens. */
+/* Returns the token that workers show which the dispatcher starts itself; NULL: nobody is asked. */
 const char *cw_access_own_workers_token(const struct cw_dispatcher *d);
 /* Prints what a worker of this job alone shows. */
 void cw_access_job_credential(const struct cw_job *job, char ret_text[CW_CREDENTIAL_BYTES]);
@@ -62,6 +79,8 @@ void cw_access_job_credential(const struct cw_job *job, char ret_text[CW_CREDENT
 /* Whether the caller may see and change what belongs to the tenant ("": the tenant "default"). */
 bool cw_access_sees_tenant(const struct cw_caller *caller, const char *tenant);
 bool cw_access_sees_job(const struct cw_caller *caller, const struct cw_job *job);
+/* By what the caller has shown who it is, for messages: "token" or "certificate". */
+const char *cw_access_shown(const struct cw_caller *caller);
 /* The tenant to whose things the caller is restricted; NULL: all. */
 const char *cw_access_tenant_of(const struct cw_caller *caller);
 /* The id of the only job that a worker may serve; NULL: any. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of rights. A tenant's rights are about his own jobs and caches: handlers ask sees.c. */
+/* The table of rights. A tenant's rights are about his own jobs and caches: handlers ask sees.c. What
+ * changes things in Admin is for operators, and for tenants that show a token; CacheNoteSource only notes
+ * what a job of the caller has done. */
 #include "dispatcher/access/access.h"
 
 #include "base/str.h"
@@ -10,7 +12,9 @@ enum {
     WORKER = 1 << CW_CALLER_WORKER,
     OPERATOR = 1 << CW_CALLER_OPERATOR,
     JOB_WORKER = 1 << CW_CALLER_JOB_WORKER,
-    ANYBODY = NOBODY | TENANT | WORKER | OPERATOR | JOB_WORKER
+    CLIENT = 1 << CW_CALLER_CLIENT,
+    ANYBODY = NOBODY | TENANT | WORKER | OPERATOR | JOB_WORKER | CLIENT,
+    READERS = TENANT | OPERATOR | CLIENT
 };
 
 static const struct {
@@ -19,33 +23,33 @@ static const struct {
 } rows[] = {
     {"/grpc.health.v1.Health/Check", ANYBODY},
     {"/grpc.health.v1.Health/Watch", ANYBODY},
-    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", TENANT | OPERATOR},
-    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", TENANT | OPERATOR},
+    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", READERS},
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", READERS},
     {"/cachew.v1.Fleet/Attach", WORKER | JOB_WORKER},
-    {"/cachew.v1.Jobs/Attach", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/Info", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/ListJobs", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/ListWorkers", TENANT | OPERATOR},
+    {"/cachew.v1.Jobs/Attach", READERS},
+    {"/cachew.v1.Admin/Info", READERS},
+    {"/cachew.v1.Admin/ListJobs", READERS},
+    {"/cachew.v1.Admin/ListWorkers", READERS},
     {"/cachew.v1.Admin/DrainWorker", OPERATOR},
     {"/cachew.v1.Admin/RemoveJob", TENANT | OPERATOR},
     {"/cachew.v1.Admin/SkipItems", TENANT | OPERATOR},
     {"/cachew.v1.Admin/ScaleJob", TENANT | OPERATOR},
     {"/cachew.v1.Admin/ScaleFleet", OPERATOR},
-    {"/cachew.v1.Admin/GetJob", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/CacheList", TENANT | OPERATOR},
+    {"/cachew.v1.Admin/GetJob", READERS},
+    {"/cachew.v1.Admin/CacheList", READERS},
     {"/cachew.v1.Admin/CacheScan", OPERATOR},
     {"/cachew.v1.Admin/CacheEvict", TENANT | OPERATOR},
     {"/cachew.v1.Admin/CachePin", TENANT | OPERATOR},
     {"/cachew.v1.Admin/CacheAttach", OPERATOR},
     {"/cachew.v1.Admin/CacheDetach", OPERATOR},
     {"/cachew.v1.Admin/CacheClose", OPERATOR},
-    {"/cachew.v1.Admin/CacheDescribe", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/CacheNoteSource", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/Explain", TENANT | OPERATOR},
+    {"/cachew.v1.Admin/CacheDescribe", READERS},
+    {"/cachew.v1.Admin/CacheNoteSource", READERS},
+    {"/cachew.v1.Admin/Explain", READERS},
     {"/cachew.v1.Admin/GetMetrics", OPERATOR},
-    {"/cachew.v1.Admin/ListDecisions", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/ListTenants", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/CheckPipeline", TENANT | OPERATOR},
+    {"/cachew.v1.Admin/ListDecisions", READERS},
+    {"/cachew.v1.Admin/ListTenants", READERS},
+    {"/cachew.v1.Admin/CheckPipeline", READERS},
     {"/cachew.v1.Admin/Backup", OPERATOR},
     /* Workers serve this one, against the secret of the job; no dispatcher does. */
     {"/cachew.v1.Data/Fetch", 0},

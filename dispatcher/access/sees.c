@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose jobs and caches a caller sees: those of the tenant that its token names, or all. */
+/* Whose jobs and caches a caller sees: those of the tenant that its token or certificate
+ * names, or all. */
 #include "dispatcher/access/access.h"
 
 #include <string.h>
@@ -26,4 +27,9 @@ bool cw_access_sees_job(const struct cw_caller *caller, const struct cw_job *job
 const char *cw_access_job_of(const struct cw_caller *caller)
 {
     return caller && caller->kind == CW_CALLER_JOB_WORKER ? caller->job_id : NULL;
+}
+
+const char *cw_access_shown(const struct cw_caller *caller)
+{
+    return caller && caller->kind == CW_CALLER_CLIENT ? "certificate" : "token";
 }

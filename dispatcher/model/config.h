@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "auth/tls_options.h"
 #include "base/args.h"
 #include "base/err.h"
 #include "base/limits.h"
@@ -93,7 +94,8 @@ struct cw_options {
     /* Where files may be opened (src/format/source_root.h); started workers get the same. */
     struct cw_arg_list source_roots;
     struct cw_arg_list worker_args; /* The arguments are passed to each worker that is started. */
-    const char *token_file; /* Who may do what (access/access.h); NULL: everybody everything. */
+    const char *token_file;    /* Who may do what (access/access.h); NULL: everybody everything. */
+    struct cw_tls_options tls; /* Not set where only this host comes: at a unix socket. */
     /* Without tokens: --listen may name an address that other hosts reach. */
     bool insecure;
     bool standby, exit_with_stdin;

@@ -57,12 +57,29 @@ static void process_close(void *state)
     cw_mem_free(p);
 }
 
+/* The dispatcher's certificate names a worker, too (main.c looks). */
+static size_t add_tls(const struct cw_tls_options *tls, const char **argv, size_t n)
+{
+    argv[n++] = "--tls-cert";
+    argv[n++] = tls->cert;
+    argv[n++] = "--tls-key";
+    argv[n++] = tls->key;
+    argv[n++] = "--tls-ca";
+    argv[n++] = tls->ca;
+    for (size_t i = 0; i < tls->roles.n; i++) {
+        argv[n++] = "--tls-role";
+        argv[n++] = tls->roles.v[i];
+    }
+    return n;
+}
+
 /* Starts one worker. It is told how much memory it may use, since it does not know of the other
  * workers of the host. The user's arguments come later and so take precedence. */
 static bool start_one(struct processes *p)
 {
     const struct cw_options *o = &p->d->options;
-    const char *argv[16 + 2 * CW_ARRAY_LEN(o->source_roots.v) + CW_ARRAY_LEN(o->worker_args.v)];
+    const char *argv[24 + 2 * CW_ARRAY_LEN(o->tls.roles.v) + 2 * CW_ARRAY_LEN(o->source_roots.v) +
+                     CW_ARRAY_LEN(o->worker_args.v)];
     char budget[32];
     size_t n = 0;
     snprintf(budget, sizeof(budget), "%llu", (unsigned long long)cw_host_budget(o->max_workers));
@@ -75,6 +92,8 @@ static bool start_one(struct processes *p)
         argv[n++] = "--token-file";
         argv[n++] = "-";
     }
+    if (cw_tls_options_are_set(&o->tls))
+        n = add_tls(&o->tls, argv, n);
     if (!getenv("CACHEW_WORKER_BUDGET")) {
         argv[n++] = "--budget";
         argv[n++] = budget;

@@ -155,15 +155,15 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
     return 0;
 }
 
-/* A tenant's token says whose job it is, also where the options do not. */
+/* A tenant's token or certificate says whose job it is, also where the options do not. */
 static int set_tenant(const struct cw_client *client, Cachew__V1__JobOptions *options,
                       struct cw_err *err)
 {
     const char *own = cw_access_tenant_of(client->caller);
     if (options->tenant[0] != '\0' && !cw_access_sees_tenant(client->caller, options->tenant))
         return cw_err_set(err, CW_E_DENIED,
-                          "the token that was shown is that of tenant \"%s\", the job is of \"%s\"",
-                          own, options->tenant);
+                          "the %s that was shown is that of tenant \"%s\", the job is of \"%s\"",
+                          cw_access_shown(client->caller), own, options->tenant);
     if (own && options->tenant[0] == '\0') {
         /* protobuf-c stores an absent text as a constant, which must not be freed. */
         if (options->tenant != protobuf_c_empty_string)
@@ -195,7 +195,8 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         if (!job && cw_strmap_get(&d->removed_ids, hello->job_id))
             return cw_err_set(err, CW_E_STATE, "job %s was removed by request", hello->job_id);
         if (job && !cw_access_sees_job(client->caller, job))
-            return cw_err_set(err, CW_E_DENIED, "the token that was shown is another tenant's");
+            return cw_err_set(err, CW_E_DENIED, "the %s that was shown is another tenant's",
+                              cw_access_shown(client->caller));
         if (!job)
             return cw_err_set(
                 err, CW_E_NOT_FOUND,

@@ -60,10 +60,21 @@ struct cachew_connect_options {
      * privately, so that each page that is written is copied first. It costs page faults at each
      * batch. */
     int writable;
+    /* TLS (docs/security.md): files in PEM form with the own certificate, its key, and who signs the
+     * certificates of dispatcher and workers. They are read again when they change. NULL = the files
+     * that the environment variables CACHEW_TLS_CERT, CACHEW_TLS_KEY and CACHEW_TLS_CA name; none at
+     * all = no TLS. Not for "local:" and unix sockets. */
+    const char *tls_cert;
+    const char *tls_key;
+    const char *tls_ca;
+    /* Which names in certificates stand for dispatchers and workers besides cachew-dispatcher and
+     * cachew-worker: "NAME=dispatcher,NAME=worker"; NULL = what CACHEW_TLS_ROLE says */
+    const char *tls_roles;
 };
 #define CACHEW_CONNECT_OPTIONS_INIT                                                                \
     {                                                                                              \
-        sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL, NULL, 0      \
+        sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL, NULL, 0,     \
+            NULL, NULL, NULL, NULL                                                                 \
     }
 
 /* Connects to a dispatcher. address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:",

@@ -111,7 +111,8 @@ void cw_rpc_set_received_max(struct cw_rpc *rpc, size_t bytes)
 
 int cw_rpc_set_tls(struct cw_rpc *rpc, const struct cw_tls_options *options, struct cw_err *err)
 {
-    CW_ASSERT(!rpc->tls);
+    if (rpc->tls)
+        return 0;
     rpc->tls = cw_tls_new(rpc->loop, options, &rpc->tls_bad);
     if (rpc->relay && rpc->tls)
         cw_relay_tls(rpc->relay, options);
@@ -120,6 +121,11 @@ int cw_rpc_set_tls(struct cw_rpc *rpc, const struct cw_tls_options *options, str
     if (err)
         *err = rpc->tls_bad;
     return rpc->tls_bad.code;
+}
+
+const struct cw_role_rules *cw_rpc_tls_rules(const struct cw_rpc *rpc)
+{
+    return rpc->tls ? &rpc->tls->rules : NULL;
 }
 
 /* Limits the time that lingering streams still get to this many ms from now. */

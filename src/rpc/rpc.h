@@ -35,7 +35,8 @@ void cw_rpc_set_before_calls(struct cw_rpc *rpc, cw_loop_fn *fn, void *arg);
  * sockets, and both sides show certificates. The files are read now, and again when they change: calls
  * that are under way go on, and connections that are made later show what is new. If the files cannot
  * be used, the error says why, and channels to other addresses than unix sockets end each call with
- * it. The options' texts are copied. */
+ * it. The options' texts are copied. Once it
+ * has succeeded it does nothing more. Loop thread. */
 int cw_rpc_set_tls(struct cw_rpc *rpc, const struct cw_tls_options *options, struct cw_err *err);
 /* Frees the environment. All channels, servers, calls and streams must be closed before. It runs
  * the loop until the completion queue is empty, so it may not be called in a callback. */
@@ -181,6 +182,8 @@ struct cw_method {
     void (*stream)(void *arg, struct cw_stream *stream);
     void *arg;
 };
+/* What names in certificates stand for here (cw_rpc_set_tls); NULL: there is no TLS. */
+const struct cw_role_rules *cw_rpc_tls_rules(const struct cw_rpc *rpc);
 /* Who calls: what the gate has returned; NULL without a gate. It lives as long as the call. */
 const void *cw_call_caller(const struct cw_call *call);
 const void *cw_stream_caller(const struct cw_stream *stream);

@@ -18,6 +18,7 @@
 #include "worker/compute/outputs.h"
 #include "worker/compute/tasks.h"
 #include "worker/message/to_dispatcher.h"
+#include "worker/serve/fetch_gate.h"
 #include "worker/serve/shm_transport.h"
 
 #define MESSAGE_OUTPUTS 256
@@ -239,17 +240,22 @@ static bool knows_secret(const struct cw_wclient *c, const struct cw_wjob *job)
                               : cw_secret_equal(c->secret, c->secret_n, job->secret, job->secret_n);
 }
 
-static void refuse_stranger(struct cw_wclient *c)
+/* Refuses a client that the job is not for. */
+static bool refuse_stranger(struct cw_wclient *c, const struct cw_wjob *job)
 {
-    refuse(c, CW_E_DENIED, "the client does not know the secret of the job");
+    if (!cw_wclients_is_of_tenant(cw_stream_caller(c->stream), job->cache.tenant))
+        refuse(c, CW_E_DENIED, "the certificate that was shown is another tenant's");
+    else if (!knows_secret(c, job))
+        refuse(c, CW_E_DENIED, "the client does not know the secret of the job");
+    else
+        return false;
+    return true;
 }
 
 static void bind(struct cw_wclient *c, struct cw_wjob *job)
 {
-    if (!knows_secret(c, job)) {
-        refuse_stranger(c);
+    if (refuse_stranger(c, job))
         return;
-    }
     if (c->consumer >= job->consumers) {
         refuse(c, CW_E_INVALID, "the job has no such consumer");
         return;
@@ -313,10 +319,8 @@ static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
     c->consumer = hello->consumer;
     c->credit = (int64_t)CW_MIN(hello->credit, (uint64_t)CREDIT_MAX);
     struct cw_wjob *job = cw_wjob_get(w, c->job_id);
-    if (job && !knows_secret(c, job)) {
-        refuse_stranger(c);
+    if (job && refuse_stranger(c, job))
         return;
-    }
     Cachew__V1__DataWelcome welcome = CACHEW__V1__DATA_WELCOME__INIT;
     welcome.worker_id = w->id;
     if (hello->want_shm && strcmp(hello->host_id, w->host_id) == 0)

@@ -186,7 +186,7 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
     struct cachew_job *job = NULL;
     struct cachew_connect_options connect = CACHEW_CONNECT_OPTIONS_INIT;
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
-    connect.token_file = tool_token_file;
+    tool_connect_options(&connect);
     connect.cancel = options.cancel = tool_cancel();
     *ret_sum = (struct tool_source_sum){0};
     options.unordered = 1;

@@ -94,7 +94,7 @@ static int ask(const char *dispatcher, const char *file, bool json)
     struct cachew_pipeline *pipeline = NULL;
     struct cachew_client *client = NULL;
     struct cachew_spec *batches = NULL;
-    options.token_file = tool_token_file;
+    tool_connect_options(&options);
     options.cancel = tool_cancel();
     tool_catch_signals();
     int rc = cachew_pipeline_load(file, &pipeline, &error);

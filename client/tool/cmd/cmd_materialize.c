@@ -94,7 +94,7 @@ static int start_job(struct materialize *m, const struct cachew_pipeline *pipeli
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cachew_connect_options connect = CACHEW_CONNECT_OPTIONS_INIT;
     struct cachew_job_options job = CACHEW_JOB_OPTIONS_INIT;
-    connect.token_file = tool_token_file;
+    tool_connect_options(&connect);
     connect.local_workers = (int)m->opt.workers;
     connect.local_threads = (int)m->opt.threads;
     connect.timeout_ms = m->opt.timeout_ms;

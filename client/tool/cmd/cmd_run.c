@@ -309,7 +309,7 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cachew_connect_options connect = CACHEW_CONNECT_OPTIONS_INIT;
-    connect.token_file = tool_token_file;
+    tool_connect_options(&connect);
     connect.local_workers = (int)run->opt.workers;
     connect.local_threads = (int)run->opt.threads;
     connect.no_shared_memory = run->opt.no_shm;

@@ -15,40 +15,41 @@
 
 /* ---- the table ---- */
 
-/* One letter a kind that may call the method: nobody, tenant, worker, operator, worker of a job. */
+/* One letter a kind that may call the method: nobody, tenant, worker, operator, worker of a job, client (a
+ * tenant by its certificate). */
 static const struct {
     const char *method, *kinds;
 } rights[] = {
-    {"/grpc.health.v1.Health/Check", "ntwoj"},
-    {"/grpc.health.v1.Health/Watch", "ntwoj"},
-    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "to"},
-    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "to"},
+    {"/grpc.health.v1.Health/Check", "ntwojc"},
+    {"/grpc.health.v1.Health/Watch", "ntwojc"},
+    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "toc"},
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "toc"},
     {"/cachew.v1.Fleet/Attach", "wj"},
-    {"/cachew.v1.Jobs/Attach", "to"},
+    {"/cachew.v1.Jobs/Attach", "toc"},
     {"/cachew.v1.Data/Fetch", ""},
-    {"/cachew.v1.Admin/Info", "to"},
-    {"/cachew.v1.Admin/ListJobs", "to"},
-    {"/cachew.v1.Admin/ListWorkers", "to"},
+    {"/cachew.v1.Admin/Info", "toc"},
+    {"/cachew.v1.Admin/ListJobs", "toc"},
+    {"/cachew.v1.Admin/ListWorkers", "toc"},
     {"/cachew.v1.Admin/DrainWorker", "o"},
     {"/cachew.v1.Admin/RemoveJob", "to"},
     {"/cachew.v1.Admin/SkipItems", "to"},
     {"/cachew.v1.Admin/ScaleJob", "to"},
     {"/cachew.v1.Admin/ScaleFleet", "o"},
-    {"/cachew.v1.Admin/GetJob", "to"},
-    {"/cachew.v1.Admin/CacheList", "to"},
+    {"/cachew.v1.Admin/GetJob", "toc"},
+    {"/cachew.v1.Admin/CacheList", "toc"},
     {"/cachew.v1.Admin/CacheScan", "o"},
     {"/cachew.v1.Admin/CacheEvict", "to"},
     {"/cachew.v1.Admin/CachePin", "to"},
     {"/cachew.v1.Admin/CacheAttach", "o"},
     {"/cachew.v1.Admin/CacheDetach", "o"},
     {"/cachew.v1.Admin/CacheClose", "o"},
-    {"/cachew.v1.Admin/CacheDescribe", "to"},
-    {"/cachew.v1.Admin/CacheNoteSource", "to"},
-    {"/cachew.v1.Admin/Explain", "to"},
+    {"/cachew.v1.Admin/CacheDescribe", "toc"},
+    {"/cachew.v1.Admin/CacheNoteSource", "toc"},
+    {"/cachew.v1.Admin/Explain", "toc"},
     {"/cachew.v1.Admin/GetMetrics", "o"},
-    {"/cachew.v1.Admin/ListDecisions", "to"},
-    {"/cachew.v1.Admin/ListTenants", "to"},
-    {"/cachew.v1.Admin/CheckPipeline", "to"},
+    {"/cachew.v1.Admin/ListDecisions", "toc"},
+    {"/cachew.v1.Admin/ListTenants", "toc"},
+    {"/cachew.v1.Admin/CheckPipeline", "toc"},
     {"/cachew.v1.Admin/Backup", "o"},
 };
 
@@ -62,7 +63,7 @@ static bool is_in_table(const char *method)
 
 static void test_table(void **state)
 {
-    static const char letters[CW_CALLER_KINDS + 1] = "ntwoj";
+    static const char letters[CW_CALLER_KINDS + 1] = "ntwojc";
     size_t n = 0;
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(rights); i++) {
@@ -324,6 +325,155 @@ static void test_no_tokens(void **state)
     assert_non_null(strstr(err.msg, "/nowhere/tokens"));
 }
 
+/* ---- by certificates ---- */
+
+static int begin_tls(void **state)
+{
+    struct cw_err err = {0};
+    if (made_up_begin(state) != 0)
+        return -1;
+    made_up.options.token_file = NULL;
+    made_up.options.tls = (struct cw_tls_options){.cert = "c", .key = "k", .ca = "a"};
+    made_up.options.tls.roles.v[made_up.options.tls.roles.n++] =
+        "node1.example=worker,t1.example=client:audio";
+    return cw_access_open(&made_up, on_changed, &err);
+}
+
+static int begin_both(void **state)
+{
+    struct cw_err err = {0};
+    if (begin(state) != 0)
+        return -1;
+    cw_access_close(&made_up);
+    made_up.options.tls = (struct cw_tls_options){.cert = "c", .key = "k", .ca = "a"};
+    return cw_access_open(&made_up, on_changed, &err);
+}
+
+static int end_tls(void **state)
+{
+    cw_access_close(&made_up);
+    made_up.options.tls = (struct cw_tls_options){0};
+    return made_up_end(state);
+}
+
+static int end_both(void **state)
+{
+    unlink(token_file);
+    return end_tls(state);
+}
+
+/* Asks with the names "a b"; the answer's kind, or -1 and why. */
+static int ask_names(const char *names, const char *token, const char *method,
+                     struct cw_caller *ret_caller, char ret_why[512])
+{
+    const char *v[8];
+    size_t n = 0;
+    char copy[256], *save = NULL;
+    snprintf(copy, sizeof(copy), "%s", names);
+    for (char *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save))
+        v[n++] = name;
+    const struct cw_gate_question question = {.method = method,
+                                              .token = token,
+                                              .peer = "ipv4:192.0.2.1:1",
+                                              .tls = true,
+                                              .names = v,
+                                              .names_n = n};
+    const char *why = NULL;
+    void *caller = NULL;
+    enum cw_gate answer = cw_access_gate(&made_up, &question, &caller, &why);
+    snprintf(ret_why, 512, "%s", why ? why : "");
+    if (answer != CW_GATE_PASS)
+        return -1;
+    *ret_caller = *(struct cw_caller *)caller;
+    cw_mem_free(caller);
+    return (int)ret_caller->kind;
+}
+
+static void test_certificates(void **state)
+{
+    static const struct {
+        const char *names, *method;
+        int kind;
+        const char *tenant, *why; /* tenant NULL: all */
+    } cases[] = {
+        {"cachew-worker", "/cachew.v1.Fleet/Attach", CW_CALLER_WORKER, "", ""},
+        {"node1.example", "/cachew.v1.Fleet/Attach", CW_CALLER_WORKER, "", ""},
+        {"cachew-worker", "/cachew.v1.Jobs/Attach", -1, "",
+         "names cachew-worker, and the role admin or client is missing"},
+        {"vision.cachew-client", "/cachew.v1.Jobs/Attach", CW_CALLER_CLIENT, "vision", ""},
+        {"t1.example", "/cachew.v1.Admin/ListJobs", CW_CALLER_CLIENT, "audio", ""},
+        {"vision.cachew-client", "/cachew.v1.Admin/RemoveJob", -1, "",
+         "names vision.cachew-client, and the role admin is missing (cachew-admin"},
+        {"vision.cachew-client", "/cachew.v1.Fleet/Attach", -1, "", "the role worker is missing"},
+        {"cachew-admin", "/cachew.v1.Admin/RemoveJob", CW_CALLER_OPERATOR, NULL, ""},
+        {"cachew-admin", "/cachew.v1.Jobs/Attach", CW_CALLER_OPERATOR, NULL, ""},
+        {"cachew-admin", "/cachew.v1.Fleet/Attach", -1, "", "the role worker is missing"},
+        {"cachew-admin vision.cachew-client", "/cachew.v1.Admin/ListJobs", CW_CALLER_OPERATOR, NULL,
+         ""},
+        {"cachew-admin vision.cachew-client", "/cachew.v1.Jobs/Attach", CW_CALLER_CLIENT, "vision",
+         ""},
+        {"cachew-worker vision.cachew-client", "/cachew.v1.Jobs/Attach", CW_CALLER_CLIENT, "vision",
+         ""},
+        {"a.cachew-client b.cachew-client", "/cachew.v1.Jobs/Attach", -1, "",
+         "names clients of several tenants (a.cachew-client, b.cachew-client)"},
+        {"cachew-dispatcher", "/cachew.v1.Admin/Info", -1, "", "names cachew-dispatcher"},
+        {"", "/cachew.v1.Admin/Info", -1, "", "names no DNS name"},
+        {"cachew-admin", "/no/method", -1, "", "nobody may call this"},
+        {"", "/grpc.health.v1.Health/Check", CW_CALLER_NOBODY, "", ""},
+    };
+    (void)state;
+    assert_true(cw_access_is_on(&made_up));
+    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
+        struct cw_caller caller = {0};
+        char why[512];
+        int kind = ask_names(cases[i].names, NULL, cases[i].method, &caller, why);
+        const char *tenant = kind >= 0 ? cw_access_tenant_of(&caller) : "";
+        if (kind != cases[i].kind || !strstr(why, cases[i].why) ||
+            (tenant && cases[i].tenant ? !cw_str_eq(tenant, cases[i].tenant)
+                                       : tenant != cases[i].tenant))
+            fail_msg("%s, %s: %d, %s", cases[i].names, cases[i].method, kind, why);
+    }
+    /* What the dispatcher has given out itself counts with every certificate. */
+    struct cw_caller caller;
+    char why[512], credential[CW_CREDENTIAL_BYTES];
+    assert_int_equal(ask_names("cachew-dispatcher", cw_access_own_workers_token(&made_up),
+                               "/cachew.v1.Fleet/Attach", &caller, why),
+                     CW_CALLER_WORKER);
+    cw_access_job_credential(make_job("j1", "vision"), credential);
+    assert_int_equal(
+        ask_names("vision.cachew-client", credential, "/cachew.v1.Fleet/Attach", &caller, why),
+        CW_CALLER_JOB_WORKER);
+    assert_string_equal(cw_access_job_of(&caller), "j1");
+    /* Where there are no tokens, one that somebody has from elsewhere says nothing. */
+    assert_int_equal(ask_names("cachew-admin", VISION, "/cachew.v1.Admin/Backup", &caller, why),
+                     CW_CALLER_OPERATOR);
+}
+
+/* With tokens and TLS: a token that is shown counts, otherwise the certificate. */
+static void test_both(void **state)
+{
+    struct cw_caller caller;
+    char why[512];
+    (void)state;
+    assert_int_equal(
+        ask_names("audio.cachew-client", VISION, "/cachew.v1.Jobs/Attach", &caller, why),
+        CW_CALLER_TENANT);
+    assert_string_equal(cw_access_tenant_of(&caller), "vision");
+    assert_int_equal(ask_names("audio.cachew-client", NULL, "/cachew.v1.Jobs/Attach", &caller, why),
+                     CW_CALLER_CLIENT);
+    assert_string_equal(cw_access_tenant_of(&caller), "audio");
+    assert_int_equal(
+        ask_names("audio.cachew-client", ROOT, "/cachew.v1.Admin/Backup", &caller, why),
+        CW_CALLER_OPERATOR);
+    assert_int_equal(ask_names("cachew-admin", VISION, "/cachew.v1.Admin/Backup", &caller, why),
+                     -1);
+    assert_non_null(strstr(why, "token that was shown is of a kind"));
+    assert_int_equal(ask_names("cachew-admin", "wrong-token-0123456789", "/cachew.v1.Admin/Backup",
+                               &caller, why),
+                     -1);
+    assert_non_null(strstr(why, "is not known here"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +485,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rotation, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_file, begin, end),
         cmocka_unit_test_setup_teardown(test_no_tokens, begin, end),
+        cmocka_unit_test_setup_teardown(test_certificates, begin_tls, end_tls),
+        cmocka_unit_test_setup_teardown(test_both, begin_both, end_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
