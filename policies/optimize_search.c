@@ -54,12 +54,20 @@ static struct set *find(const struct search *search, uint64_t mask)
     return place ? &search->sets[place - 1] : NULL;
 }
 
-static struct set *add_set(struct search *search, uint64_t mask)
+/* A set that is there. */
+static const struct set *get(const struct search *search, uint64_t mask)
+{
+    const struct set *set = find(search, mask);
+
+    CW_ASSERT(set);
+    return set;
+}
+
+static void add_set(struct search *search, uint64_t mask)
 {
     CW_GROW(search->sets, search->n, search->cap);
     search->sets[search->n++] = (struct set){.mask = mask};
     cw_map_set(&search->places, key_of(mask), (void *)(uintptr_t)search->n);
-    return &search->sets[search->n - 1];
 }
 
 static struct cw_optimize_flow flow_behind(const struct search *search, uint64_t mask)
@@ -152,7 +160,7 @@ static void find_ways_to(struct search *search, struct set *set)
         if (!may_be_last(search, set->mask, op))
             continue;
         struct cw_optimize_flow flow = flow_behind(search, set->mask & ~bit(op));
-        gather_all(search, &ways, find(search, set->mask & ~bit(op))->to,
+        gather_all(search, &ways, get(search, set->mask & ~bit(op))->to,
                    cw_optimize_cost(search->problem, op, &flow), op);
     }
     set->to = ways;
@@ -167,7 +175,7 @@ static void find_ways_from(struct search *search, struct set *set)
         gather(search, &ways, (struct way){0});
     for (size_t op = 0; op < search->problem->n; op++)
         if (may_follow(search, set->mask, op))
-            gather_all(search, &ways, find(search, set->mask | bit(op))->from,
+            gather_all(search, &ways, get(search, set->mask | bit(op))->from,
                        cw_optimize_cost(search->problem, op, &flow), op);
     set->from = ways;
 }
