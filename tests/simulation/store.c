@@ -267,8 +267,10 @@ static void publish(struct sim_store_file *file)
         sim_fail("%s is published, and was not flushed", file->name);
     if (file->lacks)
         sim_fail("%s is published, and a write of it has failed", file->name);
-    if (before)
+    if (before) {
+        sim_store_state()->resized += before->content->bytes != entry->content->bytes;
         sim_store_remove_entry(before);
+    }
     set_name(entry->name, file->name);
     entry->is_temporary = false;
     entry->writer = NULL;

@@ -77,6 +77,7 @@ void sim_store_age(int64_t ms);
 /* Files, temporary ones of which nobody writes any more, and those that are being written. */
 struct sim_store_count {
     size_t files, left, open, written; /* written: ever */
+    size_t resized;                    /* files that took the place of one of another size, ever */
     uint64_t bytes;
 };
 struct sim_store_count sim_store_count(void);

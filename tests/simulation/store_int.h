@@ -32,6 +32,7 @@ struct sim_store {
     void *on_chunk_arg;
     uint64_t limit, used;
     size_t written; /* files, ever */
+    size_t resized; /* of these, those that replaced one of another size */
     bool maps;
     struct sim_store_entry *entries;
     struct sim_store_file *files;

@@ -98,7 +98,8 @@ void sim_store_age(int64_t ms)
 
 struct sim_store_count sim_store_count(void)
 {
-    struct sim_store_count count = {.written = sim_store_state()->written};
+    struct sim_store_count count = {.written = sim_store_state()->written,
+                                    .resized = sim_store_state()->resized};
 
     for (const struct sim_store_entry *entry = sim_store_state()->entries; entry;
          entry = entry->next) {
