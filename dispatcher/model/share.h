@@ -58,6 +58,7 @@ struct cw_share {
      * 0 if it is not known yet. */
     double slice;
     double slice_sent;
+    int64_t charged_ms;       /* the time up to which it was charged for; 0: it was not used then */
     uint64_t assigned_done_n; /* The value of done_n when the worker was assigned. */
     double rate;     /* The items that the worker completes per second; 0 if that is not known. */
     int64_t done_ms; /* The time of the worker's last report of completed items. */

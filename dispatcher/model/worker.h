@@ -44,8 +44,6 @@ struct cw_worker {
     Cachew__V1__SourceTier **named_tiers;
     size_t named_tiers_n;
     int64_t last_heard_ms, since_ms;
-    /* The time up to which jobs were charged for the worker; 0: not yet (scaling/accounting.c). */
-    int64_t charged_ms;
     uint32_t
         heartbeat_ms; /* How often the worker was told to be heard of (model/message_pace.h). */
     struct cw_share *shares;

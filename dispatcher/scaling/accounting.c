@@ -27,19 +27,19 @@ static double seconds_since(int64_t *charged_ms, int64_t now)
 
 void cw_accounting_worker(struct cw_worker *worker, int64_t now)
 {
-    double seconds = seconds_since(&worker->charged_ms, now);
     bool local = worker->only_job[0] != '\0';
     double price = worker->has_price ? worker->price : worker->d->options.worker_price;
     double hour_price = local ? 0 : price, parts = 0;
     for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         if (cw_share_is_used(share))
             parts += cw_share_slice(share);
-    for (struct cw_share *share = worker->shares; share && parts > 0 && seconds > 0;
-         share = share->next_of_worker) {
-        if (!cw_share_is_used(share))
+    for (struct cw_share *share = worker->shares; share; share = share->next_of_worker) {
+        if (!cw_share_is_used(share)) {
+            share->charged_ms = 0;
             continue;
+        }
         struct cw_usage *usage = &share->job->usage;
-        double own = seconds * cw_share_slice(share) / parts;
+        double own = seconds_since(&share->charged_ms, now) * cw_share_slice(share) / parts;
         *(local ? &usage->local_s : &usage->remote_s) += own;
         usage->cost += own / 3600 * hour_price;
     }

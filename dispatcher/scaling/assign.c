@@ -34,7 +34,9 @@ static void set_assigned(struct pass *pass, struct cw_share *share, bool on)
 static void assign(struct pass *pass, struct cw_job *job, struct cw_worker *w, bool on)
 {
     struct cw_share *share = cw_share_get(job, w);
+    cw_accounting_worker(w, pass->now);
     set_assigned(pass, share, on);
+    cw_accounting_worker(w, pass->now);
     share->assigned_done_n = share->done_n;
     if (job->scaling)
         cw_scaling_changed(job, pass->now);

@@ -95,7 +95,8 @@ void cw_provision_attached(struct cw_dispatcher *d, struct cw_worker *worker);
 void cw_usage_add(struct cw_usage *to, const struct cw_usage *more);
 /* Charges the jobs for their workers and clients in the time since each was charged last. */
 void cw_accounting_tick(struct cw_dispatcher *d, int64_t now);
-/* Charges for one worker, which comes or goes: its time counts from the first call. */
+/* Charges for one worker, which goes or whose jobs change: the time of a job on it counts from the first
+ * call that finds it used, so a job pays nothing for the time before. */
 void cw_accounting_worker(struct cw_worker *worker, int64_t now);
 /* Charges for the job's workers and clients, before its clients change. */
 void cw_accounting_job(struct cw_job *job, int64_t now);

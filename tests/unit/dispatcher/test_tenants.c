@@ -188,6 +188,14 @@ static void test_usage(void **state)
     assert_true(sum.elements == 1 && sum.remote_s == 9 && sum.local_s == 5 && sum.client_s == 5 &&
                 sum.cost == 15);
     a->consumers[0].client = NULL;
+    /* A job that gets a worker pays nothing for the worker's time before. */
+    struct cw_job *c = add_job("c", "t", 0, 1);
+    cw_accounting_tick(&made_up, 7000);
+    cw_share_get(c, w2);
+    cw_accounting_worker(w2, 9000);
+    check(c, 0, 0, 0, 0);
+    cw_accounting_worker(w2, 10000);
+    check(c, 1, 0, 0, 1);
 }
 
 int main(void)
