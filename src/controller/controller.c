@@ -150,12 +150,14 @@ static int begin_kube(struct cw_controller *c, const struct cw_kube_config *conf
 
 static void begin_link(struct cw_controller *c)
 {
-    const struct cw_link_options options = {.address = c->options.dispatcher,
-                                            .token_file = c->options.token_file,
-                                            .period_ms = c->options.period_ms,
-                                            .away_ms = c->options.away_ms,
-                                            .described = on_described,
-                                            .arg = c};
+    const struct cw_link_options options = {
+        .address = c->options.dispatcher,
+        .token_file = c->options.token_file,
+        .tls = cw_tls_options_are_set(&c->options.tls) ? &c->options.tls : NULL,
+        .period_ms = c->options.period_ms,
+        .away_ms = c->options.away_ms,
+        .described = on_described,
+        .arg = c};
     c->link = cw_link_new(c->loop, &options);
 }
 

@@ -4,6 +4,7 @@
 #ifndef CW_CONTROLLER_CONTROLLER_H
 #define CW_CONTROLLER_CONTROLLER_H
 
+#include "auth/tls_options.h"
 #include "base/args.h"
 #include "base/map.h"
 #include "controller/decide.h"
@@ -19,6 +20,7 @@
 struct cw_controller_options {
     const char *dispatcher;        /* where it is asked */
     const char *client_dispatcher; /* where jobs find it */
+    struct cw_tls_options tls;     /* of the connection to the dispatcher */
     const char *token_file, *name_space, *lease, *kubeconfig, *metrics_listen, *plugin_dir;
     const char *localfs_root;
     const char *csi_driver; /* NULL: no volumes are made */

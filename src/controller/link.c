@@ -295,6 +295,8 @@ struct cw_link *cw_link_new(struct cw_loop *loop, const struct cw_link_options *
     link->options = *options;
     link->loop = loop;
     link->rpc = cw_rpc_new(loop);
+    if (options->tls && !cw_rpc_address_is_unix(options->address))
+        (void)cw_rpc_set_tls(link->rpc, options->tls, NULL); /* The channel has the error. */
     link->channel = cw_channel_open(link->rpc, options->address);
     cw_channel_set_token(link->channel, NULL, options->token_file);
     link->timer = cw_timer_new(loop, on_timer, link);

@@ -4,6 +4,7 @@
 #ifndef CW_CONTROLLER_LINK_H
 #define CW_CONTROLLER_LINK_H
 
+#include "auth/tls_options.h"
 #include "base/err.h"
 #include "controller/cachebackend.h"
 #include "controller/facts.h"
@@ -12,6 +13,7 @@
 struct cw_link;
 struct cw_link_options {
     const char *address, *token_file; /* token_file NULL: no token */
+    const struct cw_tls_options *tls; /* NULL: plaintext; not used for unix sockets */
     int64_t period_ms;                /* between one answer and the next question */
     int64_t away_ms;                  /* so long without an answer: it counts as away */
     cw_loop_fn *described;            /* called when an answer has come, or it is away by now */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "auth/tls_files.h"
 #include "auth/token_file.h"
 #include "base/files_limit.h"
 #include "base/log.h"
@@ -98,6 +99,26 @@ static int check_token(struct cw_controller_options *o, struct cw_err *err)
     return o->token_file ? cw_auth_own_token(o->token_file, token, err) : 0;
 }
 
+/* Reads the certificates once, so that what is wrong with them is said at the start, and puts their
+ * files into the environment, where `cachew cache warm` finds them. */
+static int check_tls(struct cw_controller_options *o, struct cw_err *err)
+{
+    struct cw_tls_files files = {0};
+    CW_STR_AUTO roles = {0};
+    int rc = cw_tls_options_read(&o->tls, err);
+    if (rc != 0 || !cw_tls_options_are_set(&o->tls))
+        return rc;
+    rc = cw_tls_files_read(&o->tls, &files, err);
+    cw_tls_files_fini(&files);
+    for (size_t i = 0; i < o->tls.roles.n; i++)
+        cw_str_addf(&roles, "%s%s", i > 0 ? "," : "", o->tls.roles.v[i]);
+    setenv("CACHEW_TLS_CERT", o->tls.cert, 1);
+    setenv("CACHEW_TLS_KEY", o->tls.key, 1);
+    setenv("CACHEW_TLS_CA", o->tls.ca, 1);
+    setenv("CACHEW_TLS_ROLE", cw_str_text(&roles), 1);
+    return rc;
+}
+
 static int check_lists(const struct cw_controller_options *o, struct cw_err *err)
 {
     for (size_t i = 0; i < o->allow_stores.n; i++)
@@ -133,6 +154,8 @@ static int check(struct cw_controller_options *o, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID, "--localfs-root: \"%s\" does not begin with /",
                           o->localfs_root);
     int rc = check_lists(o, err);
+    if (rc == 0)
+        rc = check_tls(o, err);
     return rc == 0 ? check_token(o, err) : rc;
 }
 
@@ -183,6 +206,7 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
          "where the API server is (default: $KUBECONFIG, else as a pod is told)", 0, 0},
         {"token-file", 0, CW_ARG_STR, &o->token_file, "FILE",
          "an operator's token that the dispatcher may ask for (default: $CACHEW_TOKEN_FILE)", 0, 0},
+        CW_TLS_ARG_ROWS(&o->tls),
         {"period", 0, CW_ARG_MS, &o->period_ms, "TIME",
          "between two questions to the dispatcher about its caches (default 5s)", 10, 3600000},
         {"away", 0, CW_ARG_MS, &o->away_ms, "TIME",

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # CacheBackends: the fake API server, which lets the controller do what its role grants and no more, a real dispatcher, worker and controller.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2046
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cache_lib.sh"
+. "$(dirname "$0")/../support/certs.sh"
 kubernetes=$(cd "$(dirname "$0")/../kubernetes" && pwd)
 manifests=$(cd "$(dirname "$0")/../../deploy/kubernetes" && pwd)
 backends=/apis/cachew.dev/v1alpha1/namespaces/team-a/cachebackends
@@ -363,4 +364,25 @@ case_plugin() {
     ask_until "it goes" is_away "$backends/c"
     [ -z "$(find "$work/other" -type f)" ] || fail "something stays: $(find "$work/other")"
 }
-run_case "$@"; exit
+# The dispatcher is asked with a certificate, also by the child that warms; and what is missing is said.
+case_tls() {
+    CERTS=$work
+    certs_ca one
+    certs_make dispatcher one cachew-dispatcher
+    certs_make worker one cachew-worker
+    certs_make admin one cachew-admin
+    certs_make vision one vision.cachew-client
+    write_pipelines
+    begin_server
+    begin_dispatcher --autocache off --cache-chunk-bytes 256K $(tls dispatcher)
+    begin_worker w1 $(tls worker)
+    begin_controller $(tls vision)
+    make_backend kept "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi}, dataset: {dataSources: [{location: \"file://$work/photos\", subDirName: photos}]},
+        prefetch: {enabled: true, readyPercent: 100}}"
+    becomes "$backends/kept" '"the role admin is missing" in str(s)'
+    end controller || fail "the controller's status is not 0"
+    begin_controller $(tls admin)
+    becomes "$backends/kept" 'c["Prefetched"] == "True Complete" and s["cache"]["sourceFiles"] == 40'
+}
+tls() { echo --tls-cert "$work/$1.crt" --tls-key "$work/$1.key" --tls-ca "$work/one.ca"; } # NAME
+run_case "$@"
