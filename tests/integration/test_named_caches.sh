@@ -80,6 +80,7 @@ case_two_stores() {
 reads_named() {
     run reads "$work/cached.json" --epochs 1 --seed 3 --cache team/photos --name "reads$((++reads))"
     told_is team/photos "c['hits'] >= 10000"
+    "$cachew" explain "reads$reads" -d "$DISPATCHER" | says 'from the cache team/photos' || fail "explain does not name the cache"
 }
 reads=0
 

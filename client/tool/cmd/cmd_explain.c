@@ -29,6 +29,7 @@ static void print_json(const Cachew__V1__ExplainReply *reply)
     tool_json_number(&out, "epochs", reply->job->epochs);
     tool_json_text(&out, "policy", reply->policy);
     tool_json_number(&out, "hits", reply->hits);
+    tool_json_text(&out, "cache", reply->job->cache);
     cw_str_add(&out, ",\"standing\":{");
     tool_job_members(&out, reply->job);
     cw_str_addf(&out, "},\"bad_n\":%llu,\"bad\":[", (unsigned long long)reply->bad_n);
@@ -165,8 +166,9 @@ static void print_text(const Cachew__V1__ExplainReply *reply)
                 job->name, job->state, (unsigned long long)job->epoch);
     if (job->epochs > 0)
         cw_str_addf(&head, " of %llu", (unsigned long long)job->epochs);
-    cw_str_addf(&head, ", autocache %s, %llu elements from the cache\n",
-                reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
+    cw_str_addf(&head, ", autocache %s, %llu elements from the cache%s%s\n",
+                reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits,
+                job->cache[0] != '\0' ? " " : "", job->cache);
     tool_print_lines(cw_str_text(&head), 0);
     tool_explain_standing(reply);
     tool_explain_bad(reply);
