@@ -100,7 +100,7 @@ static void take_best(const struct search *search, struct stretch *all, size_t n
         plan->offloads[plan->offloads_n++] = taken;
         for (size_t i = 0; i < n; i++)
             if (touch(all[i].at, taken))
-                all[i].cost = INFINITY;
+                all[i].cost = HUGE_VAL;
     }
 }
 

@@ -129,7 +129,7 @@ static struct orders orders_of(struct search *search, const char *key, size_t n)
 
 static size_t cheapest(const struct search *search, struct orders all)
 {
-    double least = INFINITY;
+    double least = HUGE_VAL;
 
     for (size_t i = 0; i < all.n; i++)
         least = fmin(least, search->entries[all.first + i].cost);

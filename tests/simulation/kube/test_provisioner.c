@@ -460,8 +460,8 @@ static void answers_that_are_none(void **state)
     static const char *const lies[] = {
         "{\\\"kind\\\":\\\"Scale\\\",\\\"metadata\\\":{\\\"resourceVersion\\\":\\\"9\\\"}}",
         "{\\\"kind\\\":\\\"Scale\\\",\\\"spec\\\":{\\\"replicas\\\":2}}",
-        "{\\\"kind\\\":\\\"Scale\\\",\\\"metadata\\\":{\\\"resourceVersion\\\":\\\"9\\\"},"
-        "\\\"spec\\\":{\\\"replicas\\\":\\\"2\\\"}}",
+        ("{\\\"kind\\\":\\\"Scale\\\",\\\"metadata\\\":{\\\"resourceVersion\\\":\\\"9\\\"},"
+         "\\\"spec\\\":{\\\"replicas\\\":\\\"2\\\"}}"),
         "<html>no</html>"};
     struct cw_cluster_deployment row;
     begin(one, 0);

@@ -24,8 +24,8 @@ static void expect_condition(const struct world *w, const char *type, bool is_tr
                              const char *reason)
 {
     const struct cw_condition *c = condition(w, type);
-    assert_string_equal(c->reason, reason);
-    assert_int_equal(c->status, is_true ? CW_TRUE : CW_FALSE);
+    assert_true(c && c->status == (is_true ? CW_TRUE : CW_FALSE));
+    assert_string_equal(c ? c->reason : NULL, reason);
 }
 
 /* ---- it comes to life ---- */
