@@ -164,8 +164,11 @@ static double free_bytes(const struct cw_job *job)
     return fmax(0, room);
 }
 
+/* Nothing is known of a store that was detached since the job was last looked at (cw_autocache_of). */
 static void fill_store(const struct cw_autocache_job *decider, struct cw_autocache_snapshot *s)
 {
+    if (!decider->job->cache)
+        return;
     const struct cw_autocache_store_speed *speed = cw_store_speed_of(decider->job->cache);
     const struct cw_store_benchmark_result *benchmark = cw_store_benchmark_result(speed->benchmark);
     cw_cache_rates_read(&speed->rates, s->workers, benchmark ? benchmark->read_bytes_s : 0,
