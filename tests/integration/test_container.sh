@@ -158,8 +158,8 @@ case_probes() {
     listen=$at begin_dispatcher
     ask_until "it is ready again" page_is readyz 200 ok
     # A trainer that stops reads nothing, so that the drain goes on.
-    echo '{"pipeline": [{"op": "range", "stop": 1000000}, {"op": "batch", "size": 1000}]}' >"$work/range.json"
-    begin trainer "$cachew" run "$work/range.json" --no-hash --name trainer --epochs 0 --dispatcher "$DISPATCHER" --step-ms 50
+    echo '{"pipeline": [{"op": "range", "stop": 1000000000}, {"op": "batch", "size": 1000000}]}' >"$work/range.json"
+    begin trainer "$cachew" run "$work/range.json" --no-hash --name trainer --epochs 0 --dispatcher "$DISPATCHER" --step-ms 500
     ask_until "the trainer reads" trainer_reads
     kill -STOP "${pid_of[trainer]}"
     ask_until "there is something to take" page_is metrics 200 '^cachew_own_output_bytes [1-9]'
