@@ -61,6 +61,7 @@ case_two_stores() {
     is_told_that b "c['records'] >= 10000 and c['users'] == [] and c['used_ms'] > 0"
     same "keys of the default cache" 0 "$(cached records)"
     same "keys of b" 1 "$("$cachew" cache ls --cache b -d "$DISPATCHER" --json | sed 's/.*"rows"://' | grep -o '"key"' | wc -l)"
+    wait_until "the hits are in state.db" hits_are_stored # rows of keys are written at most once a second
     end dispatcher KILL
     begin_dispatcher "${more[@]}" --cache-store "dir:$work/own"
     is_told_that team/photos "c['records'] >= 10000 and c['quota'] == 1000000000 and c['high'] == 0.9 and c['hits'] >= 10000 and c['used_ms'] > 0"
@@ -83,6 +84,11 @@ reads_named() {
     "$cachew" explain "reads$reads" -d "$DISPATCHER" | says 'from the cache team/photos' || fail "explain does not name the cache"
 }
 reads=0
+hits_are_stored() {
+    /usr/bin/python3 -c 'import sqlite3, sys
+hits, = sqlite3.connect(sys.argv[1]).execute("SELECT max(hits) FROM cache_keys").fetchone()
+sys.exit(not (hits and hits >= 10000))' "$work/state/state.db" 2>>"$work/tool.log"
+}
 
 # Only its tenant may use it, and others do not see that it is there.
 case_tenant() {
@@ -178,7 +184,7 @@ case_restarts() {
     begin_cluster
     tool attach a "dir:$work/a" >/dev/null
     tight_pipe job
-    begin_held job "$work/cached_long.json" --seed 3 --cache a --name held
+    begin_held job "$work/cached_long.json" --seed 3 --cache a --name held --window 64 # or all is computed before the last store is there
     read_batches job 200
     end dispatcher KILL
     begin_dispatcher "${more[@]}"
