@@ -42,7 +42,7 @@ bool cw_freezes(const struct cw_checked_node *node)
 
 static bool draws(const struct cw_checked_node *node)
 {
-    return node->op->kind == CW_OP_ELEMENT && (node->op->traits & CW_OP_RANDOM);
+    return node->op->kind == CW_OP_ELEMENT && cw_op_draws(node->op, node->opts);
 }
 
 int cw_frozen_find(struct cw_checked *checked, struct cw_err *err)

@@ -72,7 +72,7 @@ static void find_flags(const struct cw_checked *checked, size_t i)
     struct cw_checked_node *node = &checked->nodes[i];
     const struct cw_op *op = node->op;
     node->sparse = (op->traits & CW_OP_CHANGES_COUNT) != 0;
-    node->random = op->kind == CW_OP_ELEMENT && (op->traits & CW_OP_RANDOM) && !node->frozen;
+    node->random = op->kind == CW_OP_ELEMENT && cw_op_draws(op, node->opts) && !node->frozen;
     bool same = true;
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
@@ -119,8 +119,8 @@ static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_ha
     cw_hasher_add_u64(hasher, node->fields_n);
     for (size_t k = 0; k < node->fields_n; k++)
         cw_hasher_add_u64(hasher, node->fields[k]);
-    cw_hasher_add_u64(hasher, node->op->traits & CW_OP_RANDOM ? node->tag : 0);
-    if (node->frozen && (node->op->traits & CW_OP_RANDOM) && node->op->kind == CW_OP_ELEMENT)
+    cw_hasher_add_u64(hasher, cw_op_draws(node->op, node->opts) ? node->tag : 0);
+    if (node->frozen && cw_op_draws(node->op, node->opts) && node->op->kind == CW_OP_ELEMENT)
         cw_hasher_add_str(hasher, "frozen");
     cw_hasher_add_u64(hasher, node->inputs_n);
     for (size_t k = 0; k < node->inputs_n; k++) {

@@ -26,7 +26,7 @@
 enum cw_op_kind { CW_OP_SOURCE, CW_OP_INDEX, CW_OP_ELEMENT, CW_OP_GROUP };
 
 enum cw_op_traits {
-    /* it draws from the element's random stream, or permutes by seed and epoch */
+    /* it draws from the element's random stream, or permutes by seed and epoch (see `draws`) */
     CW_OP_RANDOM = 1u << 0,
     CW_OP_POINTWISE = 1u << 1, /* it computes each value by itself */
     CW_OP_GEOMETRIC = 1u << 2, /* it moves pixels */
@@ -184,6 +184,9 @@ struct cw_op {
      * that a fieldwise operator works on. */
     void (*facts)(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts);
+    /* Optional, for RANDOM operators of which not all draw: whether one with these options does.
+     * cw_op_draws() asks it. */
+    bool (*draws)(const void *opts);
     /* For a crop: says which part of an h x w image it will use of this element (it draws the same
      * random numbers as apply_field). */
     int (*want)(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w,
@@ -200,6 +203,8 @@ const struct cw_op *cw_op_find(const char *name);    /* NULL: there is no such o
 const struct cw_op *const *cw_op_all(size_t *ret_n); /* sorted by name */
 /* returns the most similar name, for "did you mean", or NULL */
 const char *cw_op_nearest(const char *name);
+/* Whether an operator with these options is random. */
+bool cw_op_draws(const struct cw_op *op, const void *opts);
 const char *cw_op_kind_name(enum cw_op_kind kind);
 
 #endif

@@ -22,10 +22,12 @@ enum cw_op_effect {
 #define CW_GAP_UNKNOWN INT64_MIN
 
 struct cw_op_facts {
-    bool known; /* false: nothing moves */
+    bool known; /* false: nothing moves, and the rest is for costs only */
     /* Fields of the input, as bits. A field is written if its values, its dtype, its shape or its
      * name change. One that is added is the bit behind those of the input. */
     uint32_t reads, writes;
+    /* Fields whose bytes its time depends on, though it does not look at them (emulate). */
+    uint32_t weighs;
     bool names_field; /* it adds a field, or gives one another name */
     bool
         refuses; /* it may refuse an element that the spec allows; true unless it is shown that not */

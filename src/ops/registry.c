@@ -54,3 +54,8 @@ const char *cw_op_kind_name(enum cw_op_kind kind)
     static const char *const kinds[] = {"source", "index", "element", "group"};
     return kinds[kind];
 }
+
+bool cw_op_draws(const struct cw_op *op, const void *opts)
+{
+    return (op->traits & CW_OP_RANDOM) && (!op->draws || op->draws(opts));
+}

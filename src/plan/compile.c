@@ -165,7 +165,7 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->op = checked->op;
     node->opts = checked->opts;
     node->tag = checked->tag;
-    node->frozen = checked->frozen && (node->op->traits & CW_OP_RANDOM);
+    node->frozen = checked->frozen && cw_op_draws(node->op, node->opts);
     node->inputs = checked->inputs;
     node->inputs_n = checked->inputs_n;
     node->out = checked->out;

@@ -40,7 +40,7 @@ static struct cw_hash hash_files(const struct cw_plan *plan, size_t i, struct cw
 static bool is_drawn(const struct cw_plan *plan, size_t i)
 {
     const struct cw_plan_node *node = &plan->nodes[i];
-    bool drawn = node->step == CW_STEP_ELEMENT && (node->op->traits & CW_OP_RANDOM);
+    bool drawn = node->step == CW_STEP_ELEMENT && cw_op_draws(node->op, node->opts);
     for (size_t k = 0; k < node->inputs_n; k++)
         drawn = drawn || plan->nodes[node->inputs[k]].drawn;
     return drawn;

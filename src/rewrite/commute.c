@@ -97,6 +97,9 @@ static const char *why_elements(const struct cw_op_facts *down, const struct cw_
         return "may refuse elements that the filter before it leaves out";
     if (down->names_field && up->names_field)
         return "adds or names a field, as the other does";
+    if ((down->names_field && (down->writes & up->weighs)) ||
+        (up->names_field && (up->writes & down->weighs)))
+        return "works on a field to which the other gives a name";
     return NULL;
 }
 

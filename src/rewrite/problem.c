@@ -85,7 +85,7 @@ static void set_behind(const struct cw_checked *checked, const struct cw_problem
 /* Whether its elements differ in each epoch. */
 static bool draws(const struct cw_checked_node *node)
 {
-    return node->op->kind == CW_OP_ELEMENT && (node->op->traits & CW_OP_RANDOM) && !node->frozen;
+    return node->op->kind == CW_OP_ELEMENT && cw_op_draws(node->op, node->opts) && !node->frozen;
 }
 
 /* What cannot be cached because of what it is may become so further on (a path whose file is read); what
@@ -224,11 +224,11 @@ static void set_fields(const struct cw_checked *checked, const struct cw_cost_pr
         return;
     }
     facts_of(checked, graph_node, &op);
-    to->reads = op.facts.known ? op.facts.reads : all_fields(in->n);
-    uint32_t writes = op.facts.known ? op.facts.writes : 0;
+    to->reads =
+        op.facts.known || op.facts.weighs ? op.facts.reads | op.facts.weighs : all_fields(in->n);
     to->adds = all_fields(node->out.n) & ~all_fields(in->n);
     memcpy(before, bytes, sizeof(before));
-    set_bytes(&node->out, writes | to->adds, measured ? measured->out_bytes : -1, bytes);
+    set_bytes(&node->out, op.facts.writes | to->adds, measured ? measured->out_bytes : -1, bytes);
     for (size_t f = 0; f < node->out.n; f++) {
         if (to->adds >> f & 1)
             problem->bytes[f] = bytes[f];

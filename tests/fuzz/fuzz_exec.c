@@ -18,7 +18,7 @@ static bool is_harmless(const struct cw_op *op)
 {
     return !(op->traits & CW_OP_FILES) && !cw_str_eq(op->name, "sleep") &&
            !cw_str_eq(op->name, "burn") && !cw_str_eq(op->name, "read_file") &&
-           !cw_str_eq(op->name, "inflate");
+           !cw_str_eq(op->name, "inflate") && !cw_str_eq(op->name, "emulate");
 }
 
 static struct cw_batch *run(struct cw_plan *plan, uint64_t epoch, uint64_t item,

@@ -25,6 +25,7 @@ static const struct cw_checked_node *find(const struct cw_checked *checked, cons
 #define IMAGES                                                                                     \
     FILES ",{\"op\":\"read_file\"},{\"op\":\"decode_image\"},{\"op\":\"resize\",\"size\":[8,8]}"
 #define FLIP "{\"op\":\"random_flip\"}"
+#define EMULATE(random) "{\"op\":\"emulate\",\"random\":" random "}"
 #define FREEZE "{\"op\":\"mark\",\"name\":\"m\",\"freeze\":true}"
 #define MARK "{\"op\":\"mark\",\"name\":\"m\"}"
 #define ZIP(a, b) "{\"op\":\"zip\",\"inputs\":[\"" a "\",\"" b "\"]}"
@@ -41,6 +42,8 @@ static const struct {
     {RANGE "," BATCH "," FILTER "," BATCH, "batch_2", "put together in the trainer"},
     {IMAGES "," FLIP "," CAST, "resize", NULL},
     {IMAGES "," FLIP "," CAST, "random_flip", "draws anew in each epoch"},
+    {IMAGES "," EMULATE("true") "," CAST, "emulate", "draws anew in each epoch"},
+    {IMAGES "," EMULATE("false") "," CAST, "emulate", NULL},
     {IMAGES "," FLIP "," CAST, "cast", "freeze: true"},
     {IMAGES "," FLIP "," CAST "," BATCH, "batch", "draws anew in each epoch"},
     {IMAGES "," FLIP "," CAST "," FREEZE "," FLIP, "random_flip", NULL},

@@ -484,6 +484,8 @@ static const struct expected COMMUTE[] = {
     {"inflate {\"factor\": 2} image", "random_flip {\"direction\": \"vertical\"} image", 0},
     {"inflate {\"factor\": 2} image", "inflate {\"factor\": 3} image", 2},
     {"burn {\"ms\": 0}", "resize {\"size\": 9} image", 0},
+    {"emulate {\"ns_per_byte\": 1} image", "resize {\"size\": 9} image", 0},
+    {"random_flip {} image", "emulate {\"ns\": 100}", 0},
     {"sleep {\"ms\": 0}", "filter {\"expr\": \"s > 0\"}", 0},
     {"filter {\"expr\": \"s > 0\"}", "burn {\"ms\": 0}", 0},
     {"filter {\"expr\": \"s > 0\"}", "random_flip {} image", 0},
