@@ -121,6 +121,19 @@ static void check_sources(struct cw_cachebackend *b)
     }
 }
 
+/* A Dataset has at least one mount, and Fluid frees what it has cached when the Dataset goes. */
+static void check_fluid(struct cw_cachebackend *b)
+{
+    if (strcmp(b->engine, "fluid") != 0)
+        return;
+    if (b->sources_n == 0)
+        problem(b, "SourcesMissing", "spec.dataset.dataSources",
+                "with spec.cacheEngine.fluid give at least one, which Fluid mounts");
+    if (b->keep)
+        problem(b, "RetainUnsupported", "spec.options.deletionPolicy",
+                "Fluid keeps nothing of a Dataset that is deleted; leave it out");
+}
+
 static void read_options(struct cw_cachebackend *b)
 {
     const char *idle = cw_kube_text(&b->spec, "options.idleTime");
@@ -194,6 +207,7 @@ struct cw_cachebackend *cw_cachebackend_read(const struct cw_value *object)
     read_capacity(b);
     read_options(b);
     check_sources(b);
+    check_fluid(b);
     return b;
 }
 

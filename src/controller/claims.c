@@ -37,13 +37,8 @@ void cw_claim_facts_free(struct cw_claim_facts *claim)
     cw_mem_free(claim);
 }
 
-enum cw_claim_state cw_claim_state_of(const struct cw_item *item,
-                                      const struct cw_claim_facts *facts)
+enum cw_claim_state cw_claim_state_read(const struct cw_claim_facts *facts)
 {
-    if (!item->c->options.csi_driver)
-        return CW_CLAIM_UNSUPPORTED;
-    if (!facts)
-        return CW_CLAIM_NONE;
     if (!facts->is_ours)
         return CW_CLAIM_TAKEN;
     if (facts->deleting)
@@ -51,6 +46,14 @@ enum cw_claim_state cw_claim_state_of(const struct cw_item *item,
     return strcmp(facts->phase, "Bound") == 0  ? CW_CLAIM_BOUND
            : strcmp(facts->phase, "Lost") == 0 ? CW_CLAIM_LOST
                                                : CW_CLAIM_PENDING;
+}
+
+enum cw_claim_state cw_claim_state_of(const struct cw_item *item,
+                                      const struct cw_claim_facts *facts)
+{
+    if (!item->c->options.csi_driver)
+        return CW_CLAIM_UNSUPPORTED;
+    return facts ? cw_claim_state_read(facts) : CW_CLAIM_NONE;
 }
 
 char *cw_claim_volume_name(const struct cw_item *item)

@@ -13,6 +13,8 @@ struct cw_claim_facts {
 };
 struct cw_claim_facts *cw_claim_facts_read(const struct cw_value *object) CW_MUST_CHECK;
 void cw_claim_facts_free(struct cw_claim_facts *claim); /* accepts NULL */
+enum cw_claim_state cw_claim_state_read(const struct cw_claim_facts *facts);
+/* The same for an item, whose claim may not be there. */
 enum cw_claim_state cw_claim_state_of(const struct cw_item *item,
                                       const struct cw_claim_facts *facts);
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "controller/fluid.h"
 #include "controller/job_specs.h"
 #include "controller/prefetch.h"
 #include "controller/reconcile.h"
@@ -228,6 +229,7 @@ bool cw_controller_free(struct cw_controller *c)
         return false;
     cw_prefetch_stop_all(c);
     cw_job_specs_free(c);
+    cw_fluid_stop(c);
     cw_watches_stop(c);
     cw_link_free(c->link);
     cw_kube_events_free(c->events);

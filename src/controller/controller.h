@@ -40,6 +40,7 @@ struct cw_ref {
 #define CW_DO_STATUS (1u << 16)
 #define CW_DO_RELEASE_POD (1u << 17)
 
+struct cw_fluid; /* fluid.c */
 struct cw_item {
     struct cw_controller *c;
     struct cw_cachebackend *b;
@@ -50,9 +51,13 @@ struct cw_item {
     int64_t again_ms, write_after_ms, figures_ms; /* wall times; 0: none */
     unsigned write_tries;
     /* What was written and is not seen yet is not written again before these; wall times, 0: nothing. */
-    int64_t map_settles_ms, job_settles_ms, claim_settles_ms;
+    int64_t map_settles_ms, job_settles_ms, claim_settles_ms, fluid_settles_ms;
     int64_t
         map_taken_ms; /* until then another's ConfigMap of its name is not tried again; 0: none */
+    int64_t fluid_taken_ms;            /* the same of a Dataset */
+    struct cw_kube_watch *claim_watch; /* of the claim that Fluid makes; NULL: none */
+    char fluid_refused[512];           /* why its last write was refused; "": it was not */
+    struct cw_fluid_sight fluid;       /* as seen last */
     /* Where it lies, of the present b; placed: it was asked for. */
     bool placed;
     const struct cachew_engine *engine;
@@ -84,6 +89,7 @@ struct cw_controller {
     struct cw_kube_events *events;
     struct cw_kube_lease *lease;
     struct cw_link *link;
+    struct cw_fluid *fluid; /* NULL: no CacheBackend has wanted it */
     struct cw_engine_runs *runs;
     struct cw_kube_watch *backends, *maps, *pods, *claims; /* claims NULL: no volumes are made */
     struct cw_job_watch jobs[CW_JOB_KINDS];

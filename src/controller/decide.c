@@ -3,6 +3,7 @@
  * engine has made its place, the dispatcher knows the cache, the ConfigMap is there, the sources are
  * warmed, the job may go. */
 #include "controller/decide.h"
+#include "controller/decide_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,67 +13,25 @@
 #include "base/str.h"
 #include "kube/field.h"
 
-#define TRIES_MAX 30 /* with at most five minutes in between: about two hours */
-
-static struct cw_condition *add(struct cw_decision *plan, const char *type, bool is_true,
-                                const char *reason, const char *message)
-{
-    struct cw_condition *c = &plan->conditions[plan->conditions_n++];
-    c->type = type;
-    c->status = is_true ? CW_TRUE : CW_FALSE;
-    snprintf(c->reason, sizeof(c->reason), "%s", reason[0] != '\0' ? reason : "Unknown");
-    snprintf(c->message, sizeof(c->message), "%s", message);
-    if (!is_true && !plan->message)
-        plan->message = c->message;
-    return c;
-}
-
-static void again_at(struct cw_decision *plan, int64_t wall_ms)
-{
-    if (plan->again_ms == 0 || wall_ms < plan->again_ms)
-        plan->again_ms = wall_ms;
-}
-
-/* Whether a step is to be begun now. One that has failed too often is not, until the spec changes. */
-static bool is_due(const struct cw_sight *s, struct cw_decision *plan, const struct cw_step *step)
-{
-    if (step->state == CW_STEP_NONE)
-        return true;
-    if (step->state != CW_STEP_RETRY || step->tries >= TRIES_MAX)
-        return false;
-    if (step->retry_ms > s->now_ms)
-        again_at(plan, step->retry_ms);
-    return step->retry_ms <= s->now_ms;
-}
-
-static bool is_final(const struct cw_step *step)
-{
-    return step->state == CW_STEP_REFUSED ||
-           (step->state == CW_STEP_RETRY && step->tries >= TRIES_MAX);
-}
-
-static bool has_store(const struct cw_sight *s)
-{
-    return s->place_answer->url[0] != '\0';
-}
-
 /* ---- Accepted ---- */
 
 static bool accept(const struct cw_sight *s, struct cw_decision *plan)
 {
     const struct cw_cachebackend *b = s->b;
     if (b->problem[0] != '\0')
-        add(plan, "Accepted", false, b->problem, b->problem_text);
+        cw_plan_add(plan, "Accepted", false, b->problem, b->problem_text);
     else if (!s->engine)
-        add(plan, "Accepted", false, "EngineUnknown", s->engine_why);
+        cw_plan_add(plan, "Accepted", false, "EngineUnknown", s->engine_why);
     else if (s->place != CACHEW_ENGINE_READY)
-        add(plan, "Accepted", false, s->place_answer->reason, s->place_answer->message);
-    else if (b->mount_path && (s->claim == CW_CLAIM_UNSUPPORTED || !has_store(s)))
-        add(plan, "Accepted", false, "VolumeUnsupported",
+        cw_plan_add(plan, "Accepted", false, s->place_answer->reason, s->place_answer->message);
+    else if (b->mount_path && !s->fluid &&
+             (s->claim == CW_CLAIM_UNSUPPORTED || !cw_sight_has_store(s)))
+        cw_plan_add(
+            plan, "Accepted", false, "VolumeUnsupported",
             "spec.mountPath: the controller has no --csi-driver, or the engine has no store to be "
             "mounted; leave it out, and let the job read through libcachew");
     else
-        add(plan, "Accepted", true, "Understood", "");
+        cw_plan_add(plan, "Accepted", true, "Understood", "");
     return plan->conditions[plan->conditions_n - 1].status == CW_TRUE;
 }
 
@@ -89,8 +48,9 @@ static bool is_attached_right(const struct cw_sight *s)
 
 static void add_failed_step(struct cw_decision *plan, const struct cw_step *step)
 {
-    bool spent = step->state == CW_STEP_RETRY && step->tries >= TRIES_MAX;
-    add(plan, "EngineReady", false, spent ? "BackoffLimitExceeded" : step->reason, step->message);
+    bool spent = step->state == CW_STEP_RETRY && step->tries >= CW_STEP_TRIES_MAX;
+    cw_plan_add(plan, "EngineReady", false, spent ? "BackoffLimitExceeded" : step->reason,
+                step->message);
 }
 
 /* The dispatcher has the cache, or gets it once the engine has made its place. */
@@ -98,20 +58,22 @@ static bool attach(const struct cw_sight *s, struct cw_decision *plan)
 {
     bool there = s->cache && !s->cache->leaving;
     if (there && strcmp(s->cache->url, s->place_answer->url) != 0)
-        add(plan, "EngineReady", false, "PlaceChanged",
+        cw_plan_add(
+            plan, "EngineReady", false, "PlaceChanged",
             "spec.cacheEngine: what it names has changed, and a cache cannot move: set it back, or "
             "make another CacheBackend");
     else if (there && s->cache->why[0] != '\0')
-        add(plan, "EngineReady", false, "HealthCheckFailed", s->cache->why);
+        cw_plan_add(plan, "EngineReady", false, "HealthCheckFailed", s->cache->why);
     else if (is_attached_right(s))
-        add(plan, "EngineReady", true, "Attached", "");
+        cw_plan_add(plan, "EngineReady", true, "Attached", "");
     else if (s->another && !s->another->leaving)
-        add(plan, "EngineReady", false, "NameTaken",
+        cw_plan_add(
+            plan, "EngineReady", false, "NameTaken",
             "the dispatcher has another cache of this name: cachew cache describe shows it");
     else if (!there && s->prepare.state != CW_STEP_DONE)
-        plan->todo |= is_due(s, plan, &s->prepare) ? CW_DO_PREPARE : 0;
+        plan->todo |= cw_plan_is_due(s, plan, &s->prepare) ? CW_DO_PREPARE : 0;
     else
-        plan->todo |= is_due(s, plan, &s->attach) ? CW_DO_ATTACH : 0;
+        plan->todo |= cw_plan_is_due(s, plan, &s->attach) ? CW_DO_ATTACH : 0;
     if (plan->conditions_n == 2)
         return plan->conditions[1].status == CW_TRUE;
     if (s->prepare.state == CW_STEP_RETRY || s->prepare.state == CW_STEP_REFUSED)
@@ -119,18 +81,20 @@ static bool attach(const struct cw_sight *s, struct cw_decision *plan)
     else if (s->attach.state == CW_STEP_RETRY || s->attach.state == CW_STEP_REFUSED)
         add_failed_step(plan, &s->attach);
     else
-        add(plan, "EngineReady", false, "Creating", "the engine is at work");
+        cw_plan_add(plan, "EngineReady", false, "Creating", "the engine is at work");
     return false;
 }
 
 static bool make_engine_ready(const struct cw_sight *s, struct cw_decision *plan)
 {
-    if (!has_store(s)) {
-        add(plan, "EngineReady", true, "NothingToMake", "");
+    if (s->fluid)
+        return cw_decide_fluid(s, plan);
+    if (!cw_sight_has_store(s)) {
+        cw_plan_add(plan, "EngineReady", true, "NothingToMake", "");
         return true;
     }
     if (s->dispatcher_away) {
-        add(plan, "EngineReady", false, "DispatcherUnreachable", s->dispatcher_why);
+        cw_plan_add(plan, "EngineReady", false, "DispatcherUnreachable", s->dispatcher_why);
         return false;
     }
     return attach(s, plan);
@@ -152,17 +116,19 @@ static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
     if (!s->b->prefetch || s->b->sources_n == 0)
         return true;
     bool was_ready = cw_status_is_true(&s->b->status, "Ready");
+    if (s->fluid)
+        return cw_decide_fluid_cached(s, plan) || was_ready;
     if (is_complete(s)) {
-        add(plan, "Prefetched", true, "Complete", "");
+        cw_plan_add(plan, "Prefetched", true, "Complete", "");
         return true;
     }
-    if (is_due(s, plan, &s->prefetch))
+    if (cw_plan_is_due(s, plan, &s->prefetch))
         plan->todo |= CW_DO_PREFETCH;
     if (s->prefetch.state == CW_STEP_RETRY || s->prefetch.state == CW_STEP_REFUSED)
-        add(plan, "Prefetched", false, s->prefetch.reason, s->prefetch.message);
+        cw_plan_add(plan, "Prefetched", false, s->prefetch.reason, s->prefetch.message);
     else {
         snprintf(text, sizeof(text), "the job may begin at %" PRId64 " %%", s->b->ready_percent);
-        add(plan, "Prefetched", false, "PrefetchRunning", text);
+        cw_plan_add(plan, "Prefetched", false, "PrefetchRunning", text);
     }
     return was_ready || s->prefetch_percent >= s->b->ready_percent || s->b->ready_percent == 0;
 }
@@ -173,17 +139,17 @@ static bool bind_volume(const struct cw_sight *s, struct cw_decision *plan)
 {
     if (!s->b->mount_path)
         return true;
-    if (s->claim == CW_CLAIM_NONE)
+    if (s->claim == CW_CLAIM_NONE && !s->fluid)
         plan->todo |= CW_DO_MAKE_CLAIM;
     if (s->claim == CW_CLAIM_BOUND)
-        add(plan, "VolumeBound", true, "Bound", "");
+        cw_plan_add(plan, "VolumeBound", true, "Bound", "");
     else if (s->claim == CW_CLAIM_TAKEN)
-        add(plan, "VolumeBound", false, "ClaimTaken",
-            "there is a PersistentVolumeClaim of this name that is not the controller's");
+        cw_plan_add(plan, "VolumeBound", false, "ClaimTaken",
+                    "there is a PersistentVolumeClaim of this name that is not the controller's");
     else if (s->claim == CW_CLAIM_LOST)
-        add(plan, "VolumeBound", false, "VolumeLost", "the volume of the claim has gone");
+        cw_plan_add(plan, "VolumeBound", false, "VolumeLost", "the volume of the claim has gone");
     else
-        add(plan, "VolumeBound", false, "PVCPending", "the claim is not bound yet");
+        cw_plan_add(plan, "VolumeBound", false, "PVCPending", "the claim is not bound yet");
     return s->claim == CW_CLAIM_BOUND;
 }
 
@@ -225,12 +191,13 @@ static void release_job(const struct cw_sight *s, struct cw_decision *plan, bool
     if (!s->b->job_name)
         return;
     if (!s->job) {
-        add(plan, "JobReleased", false, "JobNotFound",
-            "spec.jobRef: there is no such job with the label " CW_BACKEND_LABEL "=true");
+        cw_plan_add(plan, "JobReleased", false, "JobNotFound",
+                    "spec.jobRef: there is no such job with the label " CW_BACKEND_LABEL "=true");
         return;
     }
     if (strcmp(s->job->wants, s->b->name) != 0) {
-        add(plan, "JobReleased", false, "NotNamed",
+        cw_plan_add(
+            plan, "JobReleased", false, "NotNamed",
             "the job does not name this CacheBackend in its annotation " CW_BACKEND_ANNOTATION);
         return;
     }
@@ -238,12 +205,12 @@ static void release_job(const struct cw_sight *s, struct cw_decision *plan, bool
     bool once = cw_str_eq(plan->released_job, s->job->uid);
     if (s->job->finished || !s->job->suspended || once) {
         plan->released_job = s->job->uid;
-        add(plan, "JobReleased", true, s->job->finished ? "Finished" : "Released", "");
+        cw_plan_add(plan, "JobReleased", true, s->job->finished ? "Finished" : "Released", "");
     } else if ((why = why_not(s, &text)) != NULL) {
-        add(plan, "JobReleased", false, why, text);
+        cw_plan_add(plan, "JobReleased", false, why, text);
     } else {
         plan->todo |= is_ready ? CW_DO_RELEASE_JOB : 0;
-        add(plan, "JobReleased", false, "CacheNotReady", "the job waits for the cache");
+        cw_plan_add(plan, "JobReleased", false, "CacheNotReady", "the job waits for the cache");
     }
 }
 
@@ -280,9 +247,9 @@ static void expire(const struct cw_sight *s, struct cw_decision *plan)
     int64_t since_ms = CW_MAX(plan->last_used_ms, ready_ms == 0 ? s->now_ms : ready_ms);
     plan->expire_ms = since_ms + s->b->idle_ms;
     if (plan->expire_ms > s->now_ms)
-        again_at(plan, plan->expire_ms);
+        cw_plan_again_at(plan, plan->expire_ms);
     else
-        plan->todo |= has_store(s) ? CW_DO_CLOSE : CW_DO_DELETE;
+        plan->todo |= cw_sight_has_store(s) ? CW_DO_CLOSE : CW_DO_DELETE;
 }
 
 /* ---- words ---- */
@@ -311,7 +278,7 @@ static const char *word_of(const struct cw_sight *s, const struct cw_decision *p
 {
     if (is_ready)
         return plan->expire_ms > 0 ? "Idle" : s->b->mount_path ? "PVCCreated" : "CacheReady";
-    if (is_final(&s->prepare) || is_final(&s->attach))
+    if (cw_step_is_final(&s->prepare) || cw_step_is_final(&s->attach))
         return "CacheFailed";
     return was_ready(s)                      ? "Degraded"
            : parts->engine && !parts->volume ? "PVCCreating"
@@ -322,88 +289,11 @@ static void say_ready(const struct cw_sight *s, struct cw_decision *plan, const 
 {
     bool is_ready = parts->engine && parts->volume && parts->map && parts->cached;
     if (parts->engine && s->map == CW_MAP_TAKEN)
-        add(plan, "Ready", false, "ConfigMapTaken",
-            "there is a ConfigMap of this name that is not the controller's");
+        cw_plan_add(plan, "Ready", false, "ConfigMapTaken",
+                    "there is a ConfigMap of this name that is not the controller's");
     else
-        add(plan, "Ready", is_ready, is_ready ? "CacheReady" : what_lacks(parts), "");
+        cw_plan_add(plan, "Ready", is_ready, is_ready ? "CacheReady" : what_lacks(parts), "");
     plan->word = word_of(s, plan, parts, is_ready);
-}
-
-/* ---- going ---- */
-
-static void wait_to_go(struct cw_decision *plan, const char *reason, const char *message)
-{
-    add(plan, "Ready", false, reason, message);
-}
-
-/* Whether nothing of the cache is left in the dispatcher. */
-static bool is_detached(const struct cw_sight *s, struct cw_decision *plan)
-{
-    char text[96];
-    if (!s->cache)
-        return true;
-    if (s->cache->leaving) {
-        snprintf(text, sizeof(text), "%" PRIu64 " files are being deleted", s->cache->files_left);
-        wait_to_go(plan, "DeletingFiles", s->cache->why[0] != '\0' ? s->cache->why : text);
-        return false;
-    }
-    if (s->engine && is_due(s, plan, &s->owns))
-        plan->todo |= CW_DO_OWNS;
-    bool known = !s->engine || s->owns.state == CW_STEP_DONE || s->owns.state == CW_STEP_REFUSED;
-    if (known && is_due(s, plan, &s->detach))
-        plan->todo |= CW_DO_DETACH;
-    plan->detach_keeps = s->b->keep || s->owns.state != CW_STEP_DONE;
-    wait_to_go(plan, "Releasing", known ? s->detach.message : s->owns.message);
-    return false;
-}
-
-/* Returns whether the bytes are released, or may stay. */
-static bool release(const struct cw_sight *s, struct cw_decision *plan)
-{
-    bool made = s->engine && s->place == CACHEW_ENGINE_READY && has_store(s);
-    if (!made && !s->cache)
-        return true;
-    if (s->prepare.state == CW_STEP_RUNS) {
-        wait_to_go(plan, "Releasing", "the engine is still at work");
-        return false;
-    }
-    if (s->dispatcher_away || !s->dispatcher_known) {
-        wait_to_go(plan, "DispatcherUnreachable",
-                   "the dispatcher has to delete the files; if it is gone for good, the "
-                   "annotation " CW_BACKEND_FORCE "=true lets this object go, and the files stay");
-        return false;
-    }
-    if (!is_detached(s, plan))
-        return false;
-    if (!s->engine || s->b->keep || s->erase.state == CW_STEP_DONE ||
-        s->erase.state == CW_STEP_REFUSED)
-        return true;
-    if (is_due(s, plan, &s->erase))
-        plan->todo |= CW_DO_ERASE;
-    wait_to_go(plan, "Releasing", s->erase.message);
-    return false;
-}
-
-static void go(const struct cw_sight *s, struct cw_decision *plan)
-{
-    if (!s->b->has_finalizer)
-        return;
-    plan->word = "Terminating";
-    plan->released_job = cw_kube_text(&s->b->status, "releasedJob");
-    if (!release(s, plan) && s->b->force) {
-        plan->forced = true;
-        plan->todo = 0;
-    } else if (plan->conditions_n > 0) {
-        return;
-    }
-    if (plan->conditions_n == 0)
-        wait_to_go(plan, "Releasing", "");
-    if (s->claim == CW_CLAIM_PENDING || s->claim == CW_CLAIM_BOUND || s->claim == CW_CLAIM_LOST)
-        plan->todo |= CW_DO_DELETE_CLAIM;
-    else if (s->map == CW_MAP_RIGHT || s->map == CW_MAP_WRONG)
-        plan->todo |= CW_DO_DELETE_MAP;
-    else
-        plan->todo |= CW_DO_DROP_FINALIZER;
 }
 
 /* ---- all ---- */
@@ -411,7 +301,7 @@ static void go(const struct cw_sight *s, struct cw_decision *plan)
 static void live(const struct cw_sight *s, struct cw_decision *plan)
 {
     if (!accept(s, plan)) {
-        add(plan, "Ready", false, "NotAccepted", "");
+        cw_plan_add(plan, "Ready", false, "NotAccepted", "");
         plan->word = "CacheFailed";
         return;
     }
@@ -420,7 +310,7 @@ static void live(const struct cw_sight *s, struct cw_decision *plan)
         return;
     }
     if (s->b->suspend) {
-        add(plan, "Ready", false, "Suspended", "spec.suspend is true");
+        cw_plan_add(plan, "Ready", false, "Suspended", "spec.suspend is true");
         plan->word = "Pending";
         return;
     }
@@ -439,11 +329,13 @@ void cw_decide(const struct cw_sight *sight, struct cw_decision *ret_plan)
 {
     *ret_plan = (struct cw_decision){.word = ""};
     /* Before the dispatcher has answered once, or while it is away for a moment, nobody knows. */
-    bool asks = sight->engine && sight->place == CACHEW_ENGINE_READY && has_store(sight);
+    bool asks = sight->engine && sight->place == CACHEW_ENGINE_READY && cw_sight_has_store(sight);
     if (asks && !sight->dispatcher_known && !sight->dispatcher_away && sight->b->problem[0] == '\0')
         return;
+    if (sight->fluid && !sight->fluid->known && sight->fluid->why[0] == '\0')
+        return;
     if (sight->b->deleting)
-        go(sight, ret_plan);
+        cw_decide_go(sight, ret_plan);
     else
         live(sight, ret_plan);
 }

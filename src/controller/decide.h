@@ -8,6 +8,7 @@
 #include "controller/cachebackend.h"
 #include "controller/engine.h"
 #include "controller/facts.h"
+#include "controller/fluid_facts.h"
 
 enum cw_todo {
     CW_DO_ADD_FINALIZER = 1u << 0,
@@ -24,8 +25,14 @@ enum cw_todo {
     CW_DO_DELETE_MAP = 1u << 11,
     CW_DO_DROP_FINALIZER = 1u << 12,
     CW_DO_MAKE_CLAIM = 1u << 13, /* and its volume */
-    CW_DO_DELETE_CLAIM = 1u << 14
+    CW_DO_DELETE_CLAIM = 1u << 14,
+    CW_DO_WRITE_DATASET = 1u << 18, /* make it, or change its spec; as the others of Fluid */
+    CW_DO_WRITE_RUNTIME = 1u << 19,
+    CW_DO_DELETE_DATASET = 1u << 20,
+    CW_DO_DELETE_RUNTIME = 1u << 21
 };
+#define CW_DO_FLUID                                                                                \
+    (CW_DO_WRITE_DATASET | CW_DO_WRITE_RUNTIME | CW_DO_DELETE_DATASET | CW_DO_DELETE_RUNTIME)
 
 /* What the ConfigMap of the CacheBackend's name is. */
 enum cw_map_state {
@@ -60,7 +67,8 @@ struct cw_sight {
     const struct cw_cache_facts *another; /* of the same name, and not this one's; NULL: none */
     enum cw_map_state map;
     enum cw_claim_state claim;
-    const struct cw_job_facts *job; /* of jobRef; NULL: it is not seen */
+    const struct cw_fluid_sight *fluid; /* NULL: the engine is another one */
+    const struct cw_job_facts *job;     /* of jobRef; NULL: it is not seen */
     struct cw_step prefetch;
     int64_t prefetch_percent; /* cached so far; -1: not known */
 };

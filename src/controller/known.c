@@ -18,6 +18,7 @@ struct cw_item *cw_item_find(const struct cw_controller *c, const char *key)
 
 static void free_item(struct cw_item *item)
 {
+    cw_kube_watch_free(item->claim_watch);
     cw_cachebackend_unref(item->b);
     cw_mem_free(item->options);
     cw_mem_free(item);

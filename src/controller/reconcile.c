@@ -10,9 +10,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/fluid.h"
 #include "controller/prefetch.h"
 #include "controller/status_patch.h"
 #include "controller/watches.h"
+#include "controller/writes_fluid.h"
 #include "kube/field.h"
 
 /* What changes the object. */
@@ -53,7 +55,13 @@ static struct cw_sight look(struct cw_item *item)
     sight.dispatcher_why = cw_link_why(c->link);
     cw_link_find(c->link, name, item->place_answer.url, item->b->uid, &sight.cache, &sight.another);
     sight.map = cw_map_state_of(item, cw_watches_map(item));
-    sight.claim = cw_claim_state_of(item, cw_watches_claim(item));
+    if (item->engine == &cw_engine_fluid) {
+        cw_fluid_look(item, &item->fluid);
+        sight.fluid = &item->fluid;
+        sight.claim = cw_fluid_claim(item);
+    } else {
+        sight.claim = cw_claim_state_of(item, cw_watches_claim(item));
+    }
     sight.job = cw_watches_job(item);
     return sight;
 }
@@ -248,6 +256,7 @@ static void begin_writes(struct cw_item *item, const struct cw_sight *s,
         cw_make_claim(item);
     if (todo & CW_DO_DELETE_CLAIM)
         cw_delete_claim(item);
+    cw_write_fluid(item, s->fluid, todo);
     if (todo & CW_DO_DELETE_MAP)
         cw_delete_map(item);
     if (todo & CW_DO_RELEASE_JOB) {
@@ -316,6 +325,10 @@ static unsigned unsettled(const struct cw_item *item, int64_t now_ms, int64_t *r
         what |= CW_DO_MAKE_CLAIM | CW_DO_DELETE_CLAIM;
         *ret_again_ms = item->claim_settles_ms;
     }
+    if (now_ms < item->fluid_settles_ms) {
+        what |= CW_DO_FLUID;
+        *ret_again_ms = item->fluid_settles_ms;
+    }
     if (now_ms < item->job_settles_ms) {
         what |= CW_DO_RELEASE_JOB;
         *ret_again_ms = item->job_settles_ms;
@@ -365,7 +378,9 @@ void cw_reconcile(struct cw_item *item)
         todo &= ~(unsigned)OWN_WRITES;
     begin_writes(item, &sight, &plan, todo);
     release_pods(item);
-    item->again_ms = plan.again_ms ? plan.again_ms : item->map_taken_ms;
+    item->again_ms = plan.again_ms            ? plan.again_ms
+                     : item->map_taken_ms > 0 ? item->map_taken_ms
+                                              : item->fluid_taken_ms;
     if (settled_ms > 0 && (plan.again_ms == 0 || settled_ms < plan.again_ms))
         item->again_ms = settled_ms;
 }

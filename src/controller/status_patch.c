@@ -133,6 +133,20 @@ static void put_figures(const struct cw_cache_facts *c, struct cw_value *status)
     put_percent(cache, "cachedPercentage", c->warmed_cached, c->warmed_bytes);
 }
 
+static void put_fluid_figures(const struct cw_fluid_object *dataset, struct cw_value *status)
+{
+    struct cw_value *cache = cw_value_member(status, "cache");
+    uint64_t files;
+    cw_value_set_object(cache);
+    put_text(cache, "sourceSize", dataset->total);
+    put_text(cache, "cached", dataset->cached);
+    put_text(cache, "capacity", dataset->capacity);
+    put_text(cache, "cachedPercentage", dataset->percent);
+    put_text(cache, "hitRatio", dataset->hits);
+    if (cw_str_to_u64(dataset->files, &files) && files <= INT64_MAX)
+        put_number(cache, "sourceFiles", (int64_t)files);
+}
+
 static void keep_member(const struct cw_value *before, const char *key, struct cw_value *status)
 {
     const struct cw_value *value = cw_value_get(before, key);
@@ -245,6 +259,8 @@ enum cw_status_change cw_status_patch(const struct cw_sight *sight, const struct
         change = CW_STATUS_STATE;
     if (sight->cache && !sight->cache->leaving)
         put_figures(sight->cache, &wanted);
+    if (sight->fluid && sight->fluid->dataset)
+        put_fluid_figures(sight->fluid->dataset, &wanted);
     if (change == CW_STATUS_SAME && !cw_value_eq(&sight->b->status, &wanted))
         change = CW_STATUS_FIGURES;
     if (change != CW_STATUS_SAME)

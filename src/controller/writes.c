@@ -46,8 +46,7 @@ static void put_off(struct cw_item *item, const struct cw_kube_answer *answer)
                     answer->err->msg);
 }
 
-/* The end of any write. Returns the item if it has succeeded. */
-static struct cw_item *finish(struct cw_ref *ref, struct cw_kube_answer *answer)
+struct cw_item *cw_write_finish(struct cw_ref *ref, struct cw_kube_answer *answer)
 {
     struct cw_item *item = cw_item_end(ref);
     if (!item)
@@ -64,13 +63,13 @@ static struct cw_item *finish(struct cw_ref *ref, struct cw_kube_answer *answer)
 
 static void on_written(void *arg, struct cw_kube_answer *answer)
 {
-    (void)finish(arg, answer);
+    (void)cw_write_finish(arg, answer);
 }
 
 /* The object is on its way out, which its watch is to tell before anything else is done. */
 static void on_dropped(void *arg, struct cw_kube_answer *answer)
 {
-    struct cw_item *item = finish(arg, answer);
+    struct cw_item *item = cw_write_finish(arg, answer);
     if (item)
         item->write_after_ms = cw_clock_wall_ms() + CW_SETTLE_MS;
 }
@@ -78,7 +77,7 @@ static void on_dropped(void *arg, struct cw_kube_answer *answer)
 /* What was answered is the newest state of the object. */
 static void on_object(void *arg, struct cw_kube_answer *answer)
 {
-    struct cw_item *item = finish(arg, answer);
+    struct cw_item *item = cw_write_finish(arg, answer);
     struct cw_cachebackend *b =
         item && answer->object ? cw_cachebackend_read(answer->object) : NULL;
     if (b && strcmp(b->uid, item->b->uid) == 0)
@@ -160,7 +159,7 @@ static void add_text(struct cw_str *json, const char *key, const char *text, boo
     cw_str_add(json, last ? "" : ",");
 }
 
-static void add_owner(struct cw_str *json, const struct cw_cachebackend *b)
+void cw_write_owner(struct cw_str *json, const struct cw_cachebackend *b)
 {
     cw_str_addf(json,
                 "\"ownerReferences\":[{\"apiVersion\":\"" CW_CACHEBACKEND_GROUP
@@ -176,7 +175,7 @@ static void on_map(void *arg, struct cw_kube_answer *answer)
     /* The watch sees what has the label; what is there and not seen is somebody else's. */
     if (item && answer->status.reason == CW_KUBE_AlreadyExists)
         item->map_taken_ms = cw_clock_wall_ms() + TAKEN_MS;
-    (void)finish(ref, answer);
+    (void)cw_write_finish(ref, answer);
 }
 
 void cw_write_map(struct cw_item *item, const struct cw_map_facts *before)
@@ -191,7 +190,7 @@ void cw_write_map(struct cw_item *item, const struct cw_map_facts *before)
         add_text(&body, "resourceVersion", before->version, false);
     cw_str_add(&body, "\"labels\":{\"" CW_BACKEND_LABEL "\":\"true\","
                       "\"app.kubernetes.io/managed-by\":\"cachew-controller\"},");
-    add_owner(&body, item->b);
+    cw_write_owner(&body, item->b);
     cw_str_add(&body, "},\"data\":{");
     add_text(&body, "CACHEW_DISPATCHER", item->c->options.client_dispatcher, false);
     add_text(&body, "CACHEW_TENANT", item->b->name_space, false);
@@ -228,7 +227,7 @@ static void on_volume(void *arg, struct cw_kube_answer *answer)
     struct cw_item *item = there ? cw_item_end(ref) : NULL;
     CW_STR_AUTO body = {0};
     if (!there)
-        (void)finish(ref, answer);
+        (void)cw_write_finish(ref, answer);
     if (!item)
         return;
     const struct cw_kube_target all = {&claims, item->b->name_space, NULL, NULL};
@@ -256,7 +255,7 @@ static void on_claim_deleted(void *arg, struct cw_kube_answer *answer)
     bool gone = answer->code == CW_OK || answer->status.reason == CW_KUBE_NotFound;
     struct cw_item *item = gone ? cw_item_end(ref) : NULL;
     if (!gone)
-        (void)finish(ref, answer);
+        (void)cw_write_finish(ref, answer);
     if (!item)
         return;
     cw_autofree char *name = cw_claim_volume_name(item);
@@ -297,7 +296,7 @@ static void on_pod(void *arg, struct cw_kube_answer *answer)
     struct cw_item *item = cw_item_find(ref->c, ref->key);
     if (item && answer->code != CW_OK)
         item->pods_failed = true;
-    (void)finish(ref, answer);
+    (void)cw_write_finish(ref, answer);
 }
 
 void cw_release_pod(struct cw_item *item, const struct cw_pod_facts *pod)

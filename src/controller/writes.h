@@ -9,6 +9,10 @@
 #include "controller/jobs.h"
 #include "controller/map_facts.h"
 
+/* The end of any write. Returns the item if it has succeeded. */
+struct cw_item *cw_write_finish(struct cw_ref *ref, struct cw_kube_answer *answer);
+/* Appends the ownerReferences of what belongs to a CacheBackend, as a member of JSON. */
+void cw_write_owner(struct cw_str *json, const struct cw_cachebackend *b);
 void cw_write_finalizer(struct cw_item *item, bool adds);
 void cw_write_status(struct cw_item *item, const char *body, bool only_figures);
 void cw_write_map(struct cw_item *item, const struct cw_map_facts *before);

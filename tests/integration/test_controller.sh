@@ -11,10 +11,10 @@ backends=/apis/cachew.dev/v1alpha1/namespaces/team-a/cachebackends
 jobs=/apis/batch/v1/namespaces/team-a/jobs
 core=/api/v1/namespaces/team-a
 
-begin_server() {
+begin_server() { # [ARGS...]
     begin api "$CACHEW_TESTS/kubernetes/api_server" --namespace team-a --namespace cachew-system --token admin=admin,system:masters \
         --token controller=system:serviceaccount:cachew-system:cachew-controller --load "$manifests/crd/crds.yaml" --load "$manifests/base/rbac.yaml" --load "$manifests/components/glusterfs/rbac.yaml" \
-        --log "$work/requests"
+        --log "$work/requests" "$@"
     wait_until "the API server" is_ready_or_gone api
     api=$(sed -n 's/^ready //p' "$work/api.out")
     cat >"$work/kubeconfig" <<YAML
@@ -154,18 +154,24 @@ case_refused() {
     make_backend gluster '{cacheEngine: {glusterfs: {volume: v, servers: [{host: g1}]}}}'
     make_backend source '{cacheEngine: {memory: {}}, dataset: {dataSources: [{location: "s3://bucket/x", subDirName: d}]}}'
     make_backend volume '{cacheEngine: {memory: {}}, mountPath: /data}'
-    make_backend fluid '{cacheEngine: {fluid: {}}}'
+    make_backend fluid "$(fluid_spec 1)"
+    make_backend level '{cacheEngine: {fluid: {}}, dataset: {dataSources: [{location: "s3://bucket/x", subDirName: d}]}}'
+    make_backend nothing '{cacheEngine: {fluid: {}}}'
     make_backend plugin '{cacheEngine: {plugin: {name: nothing}}}'
     becomes "$backends/gluster" 'c["Accepted"] == "False NotAllowed" and "spec.cacheEngine.glusterfs" in s["message"]'
     becomes "$backends/source" 'c["Accepted"] == "False SchemeUnknown" and "spec.dataset.dataSources[0].location" in s["message"]'
     becomes "$backends/volume" 'c["Accepted"] == "False VolumeUnsupported" and "spec.mountPath" in s["message"]'
-    becomes "$backends/fluid" 'c["Accepted"] == "False EngineUnknown" and "spec.cacheEngine.fluid" in s["message"]'
+    becomes "$backends/fluid" 'c["EngineReady"] == "False FluidMissing"'
+    send POST /fake/load <"$kubernetes/foreign.yaml" >/dev/null
+    becomes "$backends/fluid" 'c["EngineReady"] == "False FluidForbidden" and "component fluid" in s["message"]'
+    becomes "$backends/level" 'c["Accepted"] == "False TieredStorageInvalid" and "spec.cacheEngine.fluid.alluxioRuntime.tieredStorage" in s["message"]'
+    becomes "$backends/nothing" 'c["Accepted"] == "False SourcesMissing" and "spec.dataset.dataSources" in s["message"]'
     becomes "$backends/plugin" 'c["Accepted"] == "False EngineUnknown" and "--plugin-dir" in s["message"]'
     # A spec that is right at last is looked at again.
     merge "$backends/volume" '{"spec":{"mountPath":null}}'
     becomes "$backends/volume" 's["cacheStatus"] == "CacheReady" and c["Ready"] == "True CacheReady" and "message" not in s'
-    for name in gluster source volume fluid plugin; do ask_api DELETE "$backends/$name" >/dev/null; done
-    for name in gluster source volume fluid plugin; do ask_until "$name goes" is_away "$backends/$name"; done
+    for name in gluster source volume fluid level nothing plugin; do ask_api DELETE "$backends/$name" >/dev/null; done
+    for name in gluster source volume fluid level nothing plugin; do ask_until "$name goes" is_away "$backends/$name"; done
 }
 
 # A job is not overruled, and not begun for whom it does not name.
@@ -261,6 +267,65 @@ case_delete_refused() {
     [ "$(grep -c ' DELETE [^ ]*/cachebackends/c' "$work/requests")" -ge 3 ] || fail "no deletion was refused"
     have_caches "" || fail "the dispatcher has $(caches)"
     [ -n "$(find "$work/root" -name cachew-owner)" ] || fail "what was to stay has gone"
+}
+
+# A Dataset and a runtime of Fluid: nothing is known before Fluid is there, its phases and figures become the status, and it takes both away.
+case_fluid() {
+    begin_server --load "$manifests/components/fluid/rbac.yaml"
+    begin_dispatcher
+    begin_controller
+    make_job train c
+    make_backend c "$(fluid_spec 1)"
+    becomes "$backends/c" 'c["Accepted"] == "True Understood" and c["EngineReady"] == "False FluidMissing" and "install Fluid" in s["message"]'
+    send POST /fake/load <"$kubernetes/foreign.yaml" >/dev/null
+    becomes "$fluid/datasets/c" 'o["spec"]["mounts"] == [{"mountPoint": "s3://bucket/mnist", "name": "mnist", "readOnly": True}]'
+    becomes "$fluid/alluxioruntimes/c" 'o["spec"] == {"replicas": 1, "tieredstore": {"levels": [{"mediumtype": "MEM", "path": "/dev/shm", "quota": "1Gi"}]}}'
+    is_so "$fluid/datasets/c" 'o["metadata"]["ownerReferences"][0]["kind"] == "CacheBackend" and o["metadata"]["labels"]["cachew.dev/cache"] == "true"' || fail "the Dataset has no owner"
+    becomes "$backends/c" 'c["EngineReady"] == "False DatasetNotBound" and "master not begun" in s["message"] and s["cacheStatus"] == "CacheCreating" and s["cacheEngine"] == "fluid"'
+    merge "$fluid/alluxioruntimes/c/status" '{"status": {"masterPhase": "Ready", "workerPhase": "PartialReady"}}'
+    becomes "$backends/c" '"master Ready, workers PartialReady" in s["message"]'
+    merge "$fluid/datasets/c/status" '{"status": {"phase": "Bound", "ufsTotal": "11.06MiB", "fileNum": "4", "cacheStates": {"cached": "0.00B", "cacheCapacity": "1.00GiB", "cachedPercentage": "0.0%"}}}'
+    becomes "$backends/c" 's["cacheStatus"] == "PVCCreating" and c["EngineReady"] == "True DatasetBound" and c["VolumeBound"] == "False PVCPending"'
+    is_so "$backends/c" 's["cache"]["sourceSize"] == "11.06MiB" and s["cache"]["sourceFiles"] == 4 and s["cache"]["capacity"] == "1.00GiB"' || fail "no figures: $(ask_api GET "$backends/c")"
+    made "$core/persistentvolumeclaims" <<<'{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, annotations: {CreatedBy: fluid}}, spec: {accessModes: [ReadOnlyMany]}}'
+    merge "$core/persistentvolumeclaims/c/status" '{"status":{"phase":"Bound"}}'
+    becomes "$backends/c" 'c["VolumeBound"] == "True Bound" and c["Prefetched"] == "False PrefetchRunning" and c["Ready"] == "False PrefetchRunning"'
+    is_so "$jobs/train" 'o["spec"]["suspend"]' || fail "the job began before its data were cached"
+    merge "$fluid/datasets/c/status" '{"status": {"cacheStates": {"cached": "11.06MiB", "cachedPercentage": "100.0%"}}}'
+    becomes "$jobs/train" 'not o["spec"]["suspend"]'
+    becomes "$backends/c" 's["cacheStatus"] == "PVCCreated" and c["Ready"] == "True CacheReady" and s["cache"]["cachedPercentage"] == "100.0%"'
+    becomes "$core/configmaps/c" 'o["data"]["CACHEW_CLAIM"] == "c" and o["data"]["CACHEW_CACHE"] == ""'
+    # A spec that is changed is changed in Fluid; what fails there is told.
+    merge "$backends/c" "{\"spec\": {\"cacheEngine\": {\"fluid\": {\"alluxioRuntime\": {\"replicas\": 2}}}}}"
+    becomes "$fluid/alluxioruntimes/c" 'o["spec"]["replicas"] == 2'
+    merge "$fluid/datasets/c/status" '{"status": {"phase": "Failed"}}'
+    becomes "$backends/c" 's["cacheStatus"] == "Degraded" and c["EngineReady"] == "False DatasetFailed"'
+    # A controller that begins anew makes nothing anew. Fluid's finalizer is waited for.
+    end controller || fail "the controller's status is not 0"
+    : >"$work/requests"
+    begin_controller
+    merge "$fluid/datasets/c" '{"metadata": {"finalizers": ["fluid.io/test"]}}'
+    ask_api DELETE "$backends/c" >/dev/null
+    becomes "$backends/c" 's["cacheStatus"] == "Terminating" and c["Ready"] == "False DeletingDataset"'
+    ! is_away "$fluid/alluxioruntimes/c" || fail "the runtime went before its Dataset"
+    merge "$fluid/datasets/c" '{"metadata": {"finalizers": null}}'
+    ask_until "it goes" is_away "$backends/c"
+    is_away "$fluid/datasets/c" && is_away "$fluid/alluxioruntimes/c" || fail "Fluid's objects stay"
+    ! grep -E '^controller POST [^ ]*data.fluid.io' "$work/requests" || fail "they were made anew"
+    # One of the same name that is somebody else's stays.
+    made "$fluid/datasets" <<<'{apiVersion: data.fluid.io/v1alpha1, kind: Dataset, metadata: {name: d}, spec: {mounts: [{mountPoint: "s3://other"}]}}'
+    make_backend d "$(fluid_spec 1)"
+    becomes "$backends/d" 'c["EngineReady"] == "False DatasetTaken"'
+    ask_api DELETE "$backends/d" >/dev/null
+    ask_until "it goes" is_away "$backends/d"
+    is_so "$fluid/datasets/d" 'o["spec"]["mounts"] == [{"mountPoint": "s3://other"}] and "deletionTimestamp" not in o["metadata"]' || fail "another's Dataset was changed"
+    is_refused_nothing
+}
+fluid=/apis/data.fluid.io/v1alpha1/namespaces/team-a
+fluid_spec() { # REPLICAS
+    echo "{jobRef: {name: train}, mountPath: /data, dataset: {dataSources: [{location: \"s3://bucket/mnist\", subDirName: mnist}]},
+        cacheEngine: {fluid: {alluxioRuntime: {replicas: $1, tieredStorage: [{cachePath: /dev/shm, quota: 1Gi, mediumType: MEM}]}}},
+        prefetch: {enabled: true, readyPercent: 100}}"
 }
 
 # Of two controllers one acts; the other takes over.
