@@ -99,6 +99,11 @@ uint64_t fk_server_version(const struct fk_server *server);
 /* Everything is gone and made anew by others: no objects but those with roles, versions start over
  * with a jump, uids are others, and watches break. */
 void fk_server_wipe(struct fk_server *server, int64_t now_ms);
+/* Everything that is there, as a backup of the server's store has it; a new reference. */
+json_t *fk_server_save(const struct fk_server *server);
+/* The server is restored from such a backup: objects have their old uids and versions again, what was
+ * made later is gone, the next versions are those that had been given before, and watches break. */
+void fk_server_restore(struct fk_server *server, int64_t now_ms, const json_t *saved);
 /* Forgets all events: every watch from an earlier version and every continue token is expired. */
 void fk_server_compact(struct fk_server *server);
 void fk_server_jump_clock(struct fk_server *server, int64_t ms); /* the wall clock, either way */

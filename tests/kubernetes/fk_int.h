@@ -115,7 +115,9 @@ json_t *fk_store_get(const struct fk_kind *kind, const char *ns, const char *nam
 json_t *fk_store_put(struct fk_server *server, struct fk_kind *kind, json_t *object);
 void fk_store_remove(struct fk_server *server, struct fk_kind *kind, const char *ns,
                      const char *name);
-void fk_store_clear(struct fk_kind *kind);                                  /* without events */
+void fk_store_clear(struct fk_kind *kind); /* without events */
+/* Puts an object back under the version that it has; without an event. */
+void fk_store_place(struct fk_kind *kind, json_t *object);
 void fk_store_forget(const struct fk_server *server, struct fk_kind *kind); /* its events */
 /* The objects as they were at a version: an array, new reference; NULL: too old. */
 json_t *fk_store_at(const struct fk_kind *kind, uint64_t version);

@@ -202,6 +202,48 @@ void fk_server_wipe(struct fk_server *server, int64_t now_ms)
     fk_server_compact(server);
 }
 
+/* Kinds are told apart by "PLURAL.GROUP". */
+static json_t *saved_kind(const struct fk_kind *kind)
+{
+    json_t *objects = json_array();
+    for (size_t i = 0; i < kind->n; i++)
+        json_array_append(objects, kind->objects[i].json);
+    return objects;
+}
+
+json_t *fk_server_save(const struct fk_server *server)
+{
+    json_t *objects = json_object();
+    for (size_t i = 0; i < server->kinds_n; i++) {
+        struct cw_str CW_CLEANUP(cw_str_fini) name = {0};
+        fk_kind_name(server->kinds[i], &name);
+        json_object_set_new(objects, cw_str_text(&name), saved_kind(server->kinds[i]));
+    }
+    return json_pack("{s:I, s:o}", "version", (json_int_t)server->version, "objects", objects);
+}
+
+static void restore_kind(struct fk_kind *kind, const json_t *saved)
+{
+    struct cw_str CW_CLEANUP(cw_str_fini) name = {0};
+    size_t i;
+    json_t *object;
+    fk_kind_name(kind, &name);
+    fk_store_clear(kind);
+    json_array_foreach (json_object_get(saved, cw_str_text(&name)), i, object)
+        fk_store_place(kind, object);
+}
+
+void fk_server_restore(struct fk_server *server, int64_t now_ms, const json_t *saved)
+{
+    server->now_ms = now_ms > server->now_ms ? now_ms : server->now_ms;
+    fk_watches_end(server, FK_WATCH_RESET);
+    for (size_t i = 0; i < server->kinds_n; i++)
+        restore_kind(server->kinds[i], json_object_get(saved, "objects"));
+    server->version = (uint64_t)fk_int(saved, "version", 0);
+    server->work_ms = server->now_ms + FK_STEP_MS;
+    fk_server_compact(server);
+}
+
 void fk_server_compact(struct fk_server *server)
 {
     server->version++;

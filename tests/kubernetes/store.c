@@ -93,6 +93,20 @@ json_t *fk_store_put(struct fk_server *server, struct fk_kind *kind, json_t *obj
     return object;
 }
 
+void fk_store_place(struct fk_kind *kind, json_t *object)
+{
+    cw_autofree char *key = key_of(kind->namespaced ? fk_text(object, "metadata.namespace") : NULL,
+                                   fk_text(object, "metadata.name"));
+    bool there;
+    size_t at = place_of(kind, key, &there);
+    if (!there)
+        insert_at(kind, at, cw_steal(&key));
+    json_decref(kind->objects[at].json);
+    kind->objects[at].json = json_incref(object);
+    (void)cw_str_to_u64(fk_text_or(object, "metadata.resourceVersion", "0"),
+                        &kind->objects[at].version);
+}
+
 void fk_store_remove(struct fk_server *server, struct fk_kind *kind, const char *ns,
                      const char *name)
 {

@@ -236,6 +236,29 @@ static void test_wipe(void **state)
     ask_fini(&ask);
 }
 
+static void test_restored_from_a_backup(void **state)
+{
+    (void)state;
+    struct ask ask = ask_new((struct fk_options){0});
+    struct heard heard;
+    make_config(&ask, "a");
+    cw_autofree char *uid = cw_mem_strdup(fk_text(ask.json, "metadata.uid"));
+    cw_autofree char *version = cw_mem_strdup(fk_text(ask.json, "metadata.resourceVersion"));
+    json_auto_t *saved = fk_server_save(ask.server);
+    assert_int_equal(ask_do(&ask, "PATCH " CONFIGS "/a", "{\"data\":{\"k\":\"v\"}}"), 200);
+    make_config(&ask, "b");
+    hear(&ask, &heard, "GET " CONFIGS "?watch=1&resourceVersion=100");
+    fk_server_restore(ask.server, ask.now_ms, saved);
+    assert_int_equal(heard.end, FK_WATCH_RESET);
+    heard_fini(&heard);
+    assert_int_equal(ask_do(&ask, "GET " CONFIGS "/b", NULL), 404);
+    assert_int_equal(ask_do(&ask, "GET " CONFIGS "/a", NULL), 200);
+    assert_string_equal(fk_text(ask.json, "metadata.uid"), uid);
+    assert_string_equal(fk_text(ask.json, "metadata.resourceVersion"), version);
+    assert_null(fk_at(ask.json, "data"));
+    ask_fini(&ask);
+}
+
 static void test_clock_jumps(void **state)
 {
     (void)state;
@@ -297,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_list_in_another_order),
         cmocka_unit_test(test_token_comes_and_goes),
         cmocka_unit_test(test_wipe),
+        cmocka_unit_test(test_restored_from_a_backup),
         cmocka_unit_test(test_clock_jumps),
         cmocka_unit_test(test_seed_repeats_a_run),
     };
