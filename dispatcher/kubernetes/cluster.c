@@ -25,6 +25,13 @@ bool cw_pool_may_write(const struct cw_pool *pool)
            pool->hold == CW_HOLD_NOT;
 }
 
+void cw_pool_take_version(struct cw_pool *pool, const char *version)
+{
+    cw_mem_free(pool->version);
+    pool->version = cw_mem_strdup(version);
+    pool->answered_lists = cw_kube_watch_counts(pool->watch).lists;
+}
+
 bool cw_version_is_older(const char *version, const char *than)
 {
     size_t n = strlen(version), than_n = strlen(than);

@@ -71,6 +71,7 @@ struct cw_pool { /* One Deployment. */
     const struct cw_seen_pool *seen; /* NULL: there is no such Deployment */
     uint64_t replicas;               /* that are asked for, as seen or as written last */
     char *version;                   /* with which the number can be written; NULL: none is known */
+    uint64_t answered_lists;         /* lists of `watch` when an answer has told the version last */
     int64_t failure_ms;              /* since when pods cannot be made; 0: they can */
     enum cw_hold hold;
     struct cw_replicas_owner owner;
@@ -116,6 +117,8 @@ struct cw_cluster *cw_cluster_of(const struct cw_dispatcher *d);
 bool cw_cluster_is_away(const struct cw_cluster *cluster);
 /* Whether its number is known and nobody forbids that it is written. */
 bool cw_pool_may_write(const struct cw_pool *pool);
+/* Takes the version that the answer to a request of ours has told. */
+void cw_pool_take_version(struct cw_pool *pool, const char *version);
 /* Returns whether a resource version is older than another one, where both are decimal numbers. */
 bool cw_version_is_older(const char *version, const char *than);
 

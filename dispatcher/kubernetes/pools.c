@@ -110,6 +110,31 @@ static void see_number(struct cw_pool *pool, const struct cw_seen_pool *seen, in
 
 /* ---- events of the watch ---- */
 
+static bool is_older(const struct cw_pool *pool, const struct cw_seen_pool *seen)
+{
+    return pool->version && cw_version_is_older(seen->d.version, pool->version);
+}
+
+/* What a list says that began after our last answer, and what follows it, is no older than that: if its
+ * version is, the server itself has gone back, as one does that is restored from a backup. */
+static bool has_gone_back(const struct cw_pool *pool)
+{
+    return cw_kube_watch_counts(pool->watch).lists > pool->answered_lists;
+}
+
+/* The number is taken as it is, as at a start: nobody else has written it. */
+static void go_back(struct cw_pool *pool)
+{
+    cw_log_warn(CW_LOG_MOD,
+                "Deployment %s has an older version than before: the API server was restored to an "
+                "earlier state",
+                pool->settings.name);
+    cw_victims_spare(pool);
+    pool->owner = (struct cw_replicas_owner){0};
+    pool->tried = false;
+    pool->surplus_ms = 0;
+}
+
 static void take_seen(struct cw_pool *pool, const struct cw_seen_pool *seen)
 {
     const int64_t now = cw_clock_ms();
@@ -123,9 +148,11 @@ static void take_seen(struct cw_pool *pool, const struct cw_seen_pool *seen)
         pool->failure_ms = 0;
     else if (pool->failure_ms == 0)
         pool->failure_ms = now;
-    /* An event may be older than our own last write. */
-    if (!is_new && pool->version && cw_version_is_older(seen->d.version, pool->version))
-        return;
+    if (!is_new && is_older(pool, seen)) {
+        if (!has_gone_back(pool))
+            return; /* An event from before our own last write. */
+        go_back(pool);
+    }
     cw_mem_free(pool->version);
     pool->version = cw_mem_strdup(seen->d.version);
     see_number(pool, seen, now);

@@ -63,8 +63,7 @@ static void fail(struct cw_pool *pool, const struct cw_err *err, int64_t retry_a
 
 static void succeed(struct cw_pool *pool, const char *version)
 {
-    cw_mem_free(pool->version);
-    pool->version = cw_mem_strdup(version);
+    cw_pool_take_version(pool, version);
     cw_mem_free(cw_steal(&pool->trouble));
     pool->replicas = pool->number;
     pool->tried = false;
@@ -106,10 +105,8 @@ static void on_read(void *arg, struct cw_kube_answer *answer)
     } else if (!cw_pool_may_write(pool)) {
         cw_victims_spare(pool);
     } else {
-        if (!cw_version_is_older(version, pool->version)) {
-            cw_mem_free(pool->version);
-            pool->version = cw_mem_strdup(version);
-        }
+        if (!cw_version_is_older(version, pool->version))
+            cw_pool_take_version(pool, version);
         write_number(pool, pool->number);
     }
 }

@@ -71,7 +71,7 @@ void world_make_node(const char *name, int pods)
 }
 
 /* Each Deployment has a label of its own, which its pods may only be put on nodes with. */
-static void make_deployment(const char *text, int replicas)
+void world_make_deployment(const char *text, int replicas)
 {
     cw_autofree char *name = cw_mem_strndup(text, strcspn(text, ","));
     cw_autofree char *body = cw_mem_printf(
@@ -281,6 +281,24 @@ static void run_pod(const json_t *pod, int64_t now)
     }
 }
 
+static bool is_there(const json_t *all, const char *uid)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach((json_t *)(uintptr_t)all, i,
+                       pod) if (cw_str_eq(fk_text(pod, "metadata.uid"), uid)) return true;
+    return false;
+}
+
+/* Of a pod that has gone without an end nothing may go on. */
+static void lose_gone(const json_t *all)
+{
+    for (struct life *life = lives; life; life = life->next)
+        if (life->worker && !is_there(all, life->uid))
+            detach(life);
+}
+
 static void on_kubelet(void *arg)
 {
     json_auto_t *all = fk_server_objects(world.server, "", "pods");
@@ -288,6 +306,7 @@ static void on_kubelet(void *arg)
     json_t *pod;
 
     (void)arg;
+    lose_gone(all);
     json_array_foreach(all, i, pod) run_pod(pod, cw_clock_ms());
     if (world.each)
         world.each();
@@ -406,7 +425,7 @@ void world_begin(const char *const *deployments, int replicas)
                                        .kubeconfig = kubeconfig};
     for (; *deployments; deployments++) {
         made.options.kube_deployments.v[made.options.kube_deployments.n++] = *deployments;
-        make_deployment(*deployments, replicas);
+        world_make_deployment(*deployments, replicas);
     }
     open_dispatcher();
     pass = cw_timer_new(world.loop, on_passed, NULL);

@@ -33,6 +33,8 @@ void world_restart_dispatcher(void);
 void world_pass(int64_t ms);
 
 void world_make_node(const char *name, int pods);
+/* "NAME[,...]": a Deployment of so many pods. */
+void world_make_deployment(const char *text, int replicas);
 /* Returns the HTTP status. body NULL: none. */
 int world_ask(const char *method, const char *path, const char *body);
 void world_scale(const char *deployment, int replicas); /* somebody else does */
