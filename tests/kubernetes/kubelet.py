@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kubelet of processes: it runs the containers of the pods that are bound to its nodes as processes of this host.
 
-  kubelet.py --server URL [--token T] --node NAME... [--network 127.0.X] [--bin DIR]... [--image IMAGE=PROGRAM]... [--root DIR]
+  kubelet.py --server URL [--token T] --node NAME... [--network 127.0.X] [--first N] [--bin DIR]... [--image IMAGE=PROGRAM]... [--root DIR]
              [--env NAME=VALUE]... [--pass NAME]... [--probe-ms N] [--restart-ms N] [--cgroup DIR] [--register]
 
-Each pod gets an address of the network (127.0.X.1 and up), which is its status.podIP. A container's program is command[0], or what
+Each pod gets an address of the network (127.0.X.1 and up; from --first on), which is its status.podIP. A container's program is command[0], or what
 --image says, or the image's name with "/" read as "-" ("cachew/worker:dev" is cachew-worker); it is looked for in --bin, then in
 PATH. It has the pod's environment and nothing else but PATH, --env and the variables that --pass names: env, envFrom, and the
 downward API with fieldRef and resourceFieldRef. Volumes are folders below ROOT/UID; where a container mounts one, the mount path in
@@ -197,6 +197,7 @@ class Kubelet:
             try:
                 answer = self.watcher.ask("GET", "/api/v1/pods")
                 if answer.status == 200:
+                    self.register(self.watcher)  # again, if its nodes have gone with all other objects
                     self.events.put(("list", answer.json["items"]))
                     self.follow_from(answer.json["metadata"]["resourceVersion"])
                     wait = 0.1
@@ -261,7 +262,7 @@ class Kubelet:
             self.pods[uid].object = item
 
     def new_address(self):
-        address = next(f"{self.args.network}.{n}" for n in range(1, 254) if f"{self.args.network}.{n}" not in self.addresses)
+        address = next(f"{self.args.network}.{n}" for n in range(self.args.first, 254) if f"{self.args.network}.{n}" not in self.addresses)
         self.addresses.add(address)
         return address
 
@@ -468,11 +469,11 @@ class Kubelet:
         if text != pod.told and self.try_ask("PATCH", pod.path + "/status", {"status": status}) in (200, 404, 409, 422, 403):
             pod.told = text
 
-    def register(self):
-        for name in self.args.node:
+    def register(self, client):
+        for name in self.args.node if self.args.register else []:
             labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
-            self.client.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
-            self.client.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": {
+            client.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+            client.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": {
                 "allocatable": {"pods": "110", "cpu": str(os.cpu_count()), "memory": "64Gi"},
                 "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
 
@@ -498,6 +499,7 @@ def main():
     parser.add_argument("--server", required=True)
     parser.add_argument("--token")
     parser.add_argument("--network", default="127.0.1")
+    parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--root", default="kubelet")
     parser.add_argument("--cgroup")
     parser.add_argument("--probe-ms", type=int, default=200)
@@ -508,8 +510,6 @@ def main():
         parser.add_argument("--" + name, action="append", default=[])
     kubelet = Kubelet(parser.parse_args())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    if kubelet.args.register:
-        kubelet.register()
     kubelet.run()
 
 
