@@ -14,6 +14,7 @@
 struct planned {
     struct cw_graph *graph;
     struct cw_checked *checked;
+    struct cw_chain chain;
     struct cw_cost_profile profile;
     struct cw_optimize_problem problem;
     struct cw_problem_map map;
@@ -39,7 +40,9 @@ static int load(const char *pipeline_path, const char *profile_path, struct plan
     if (rc == 0)
         rc = cw_cost_profile_from(&value, profile_path, &p->profile, err);
     cw_value_fini(&value);
-    if (rc == 0 && cw_problem_from(p->checked, &p->profile, &p->problem, &p->map, err) < 0)
+    if (rc == 0)
+        cw_chain_list(p->checked, &p->chain);
+    if (rc == 0 && cw_problem_from(&p->chain, &p->profile, &p->problem, &p->map, err) < 0)
         rc = cw_err_wrap(err, "%s", profile_path);
     return rc;
 }
@@ -143,7 +146,7 @@ static void print_text(const struct planned *p)
     print_time("as written", p->written.total_ns);
     printf("bound by   %s\n", BOUNDS[p->plan.bound]);
     for (size_t i = 1; i < p->problem.n; i++) {
-        const char *why = cw_problem_why_not(p->checked, &p->map, i - 1, i);
+        const char *why = cw_chain_why_not(&p->chain, i - 1, i);
         if (why && is_element(p, i - 1) && is_element(p, i))
             printf("fixed      %s, then %s: the second %s\n", p->problem.nodes[i - 1].name,
                    p->problem.nodes[i].name, why);
@@ -167,6 +170,7 @@ int tool_plan_profile(const char *pipeline_path, const char *profile_path,
             print_text(p);
     }
     cw_cost_profile_fini(&p->profile);
+    cw_chain_fini(&p->chain);
     cw_checked_unref(p->checked);
     cw_graph_unref(p->graph);
     cw_mem_free(p);

@@ -187,6 +187,11 @@ struct cw_op {
     /* Optional, for RANDOM operators of which not all draw: whether one with these options does.
      * cw_op_draws() asks it. */
     bool (*draws)(const void *opts);
+    /* For an operator that takes something from the spec that comes in and is not told it (a default
+     * that depends on a dtype, a field that has no name): writes it down in `pinned`, its options, so that it
+     * does the same to these fields wherever it stands. Returns false if that cannot be said. */
+    bool (*pin)(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                struct cw_value *pinned);
     /* For a crop: says which part of an h x w image it will use of this element (it draws the same
      * random numbers as apply_field). */
     int (*want)(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w,

@@ -4,81 +4,30 @@
 #include <math.h>
 #include <string.h>
 
-#include "rewrite/commute.h"
-
 static const struct cw_checked_node *node_at(const struct cw_checked *checked,
                                              const struct cw_problem_map *map, size_t place)
 {
     return &checked->nodes[map->nodes[place]];
 }
 
-/* ---- which nodes ---- */
+/* ---- which nodes, and which may change sides ---- */
 
-/* Lists the chain from the output back, and turns it round. */
-static int list_chain(const struct cw_checked *checked, struct cw_problem_map *map,
-                      struct cw_err *err)
+static int set_map(const struct cw_chain *chain, struct cw_problem_map *map, struct cw_err *err)
 {
-    size_t node = checked->graph->n - 1;
-
-    map->n = 0;
-    for (;; node = checked->nodes[node].inputs[0]) {
-        if (map->n == CW_OPTIMIZE_NODES_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "a chain of more than %d operators",
-                              CW_OPTIMIZE_NODES_MAX);
-        map->nodes[map->n++] = node;
-        if (checked->nodes[node].inputs_n != 1)
-            break;
-    }
-    for (size_t i = 0; i < map->n / 2; i++) {
-        size_t last = map->nodes[map->n - 1 - i];
-        map->nodes[map->n - 1 - i] = map->nodes[i];
-        map->nodes[i] = last;
-    }
+    map->n = chain->n;
+    if (chain->n > CW_OPTIMIZE_NODES_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "a chain of more than %d operators",
+                          CW_OPTIMIZE_NODES_MAX);
+    for (size_t i = 0; i < chain->n; i++)
+        map->nodes[i] = chain->first + i;
     return 0;
 }
 
-/* ---- which may change sides ---- */
-
-static void facts_of(const struct cw_checked *checked, size_t node, struct cw_chain_op *ret_op)
+static void set_behind(const struct cw_chain *chain, struct cw_optimize_problem *problem)
 {
-    const struct cw_checked_node *it = &checked->nodes[node];
-
-    *ret_op = (struct cw_chain_op){0};
-    if (it->inputs_n != 1 || !it->op->facts)
-        return;
-    ret_op->in = &checked->nodes[it->inputs[0]].out;
-    it->op->facts(it->opts, ret_op->in, it->fields, it->fields_n, &ret_op->facts);
-}
-
-static bool depends_on(const struct cw_graph *graph, size_t node, const char *name)
-{
-    for (size_t i = 0; i < graph->nodes[node].depends_n; i++)
-        if (strcmp(graph->nodes[node].depends_on[i], name) == 0)
-            return true;
-    return false;
-}
-
-const char *cw_problem_why_not(const struct cw_checked *checked, const struct cw_problem_map *map,
-                               size_t a, size_t b)
-{
-    const struct cw_graph *graph = checked->graph;
-    struct cw_chain_op down, up;
-
-    if (graph->nodes[map->nodes[a]].keep_position || graph->nodes[map->nodes[b]].keep_position)
-        return "keep_position";
-    if (depends_on(graph, map->nodes[b], graph->nodes[map->nodes[a]].name))
-        return "depends_on";
-    facts_of(checked, map->nodes[a], &down);
-    facts_of(checked, map->nodes[b], &up);
-    return cw_why_not_swapped(&down, &up);
-}
-
-static void set_behind(const struct cw_checked *checked, const struct cw_problem_map *map,
-                       struct cw_optimize_problem *problem)
-{
-    for (size_t b = 1; b < map->n; b++)
+    for (size_t b = 1; b < chain->n; b++)
         for (size_t a = 0; a < b; a++)
-            if (cw_problem_why_not(checked, map, a, b))
+            if (cw_chain_why_not(chain, a, b))
                 problem->nodes[b].behind |= UINT64_C(1) << a;
 }
 
@@ -207,15 +156,16 @@ static void set_group(const struct cw_checked_node *node, struct cw_optimize_nod
 }
 
 /* Goes on by one operator: `bytes` are those before it, and become those behind it. */
-static void set_fields(const struct cw_checked *checked, const struct cw_cost_profile *profile,
-                       size_t graph_node, struct cw_optimize_problem *problem,
-                       struct cw_optimize_node *to, double *bytes)
+static void set_fields(const struct cw_chain *chain, const struct cw_cost_profile *profile,
+                       size_t place, struct cw_optimize_problem *problem, double *bytes)
 {
-    const struct cw_checked_node *node = &checked->nodes[graph_node];
+    const struct cw_checked *checked = chain->checked;
+    const struct cw_checked_node *node = &checked->nodes[chain->first + place];
+    struct cw_optimize_node *to = &problem->nodes[place];
     const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, to->name);
     const struct cw_spec *in = &checked->nodes[node->inputs[0]].out;
+    const struct cw_op_facts *facts = &chain->ops[place].facts;
     double before[CW_OPTIMIZE_FIELDS_MAX];
-    struct cw_chain_op op;
 
     for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++)
         to->ratio[f] = 1;
@@ -223,12 +173,10 @@ static void set_fields(const struct cw_checked *checked, const struct cw_cost_pr
         set_group(node, to, bytes);
         return;
     }
-    facts_of(checked, graph_node, &op);
-    to->reads =
-        op.facts.known || op.facts.weighs ? op.facts.reads | op.facts.weighs : all_fields(in->n);
+    to->reads = facts->known || facts->weighs ? facts->reads | facts->weighs : all_fields(in->n);
     to->adds = all_fields(node->out.n) & ~all_fields(in->n);
     memcpy(before, bytes, sizeof(before));
-    set_bytes(&node->out, op.facts.writes | to->adds, measured ? measured->out_bytes : -1, bytes);
+    set_bytes(&node->out, facts->writes | to->adds, measured ? measured->out_bytes : -1, bytes);
     for (size_t f = 0; f < node->out.n; f++) {
         if (to->adds >> f & 1)
             problem->bytes[f] = bytes[f];
@@ -292,16 +240,17 @@ static void set_trainer(const struct cw_cost_profile *profile, struct cw_optimiz
     problem->trainer_ns = profile->step_ms * 1e6 * share * problem->elements;
 }
 
-int cw_problem_from(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+int cw_problem_from(const struct cw_chain *chain, const struct cw_cost_profile *profile,
                     struct cw_optimize_problem *ret_problem, struct cw_problem_map *ret_map,
                     struct cw_err *err)
 {
+    const struct cw_checked *checked = chain->checked;
     double bytes[CW_OPTIMIZE_FIELDS_MAX] = {0};
     int rc = check_pipeline(checked, profile, err);
 
     *ret_problem = (struct cw_optimize_problem){.fields_n = CW_OPTIMIZE_FIELDS_MAX};
     if (rc == 0)
-        rc = list_chain(checked, ret_map, err);
+        rc = set_map(chain, ret_map, err);
     ret_problem->n = ret_map->n;
     for (size_t i = 0; rc == 0 && i < ret_map->n; i++)
         rc = set_node(checked, ret_map->nodes[i], profile, &ret_problem->nodes[i], err);
@@ -312,8 +261,8 @@ int cw_problem_from(const struct cw_checked *checked, const struct cw_cost_profi
     set_rates(profile, ret_problem);
     set_source(checked, profile, ret_map, ret_problem, bytes);
     for (size_t i = 1; i < ret_map->n; i++)
-        set_fields(checked, profile, ret_map->nodes[i], ret_problem, &ret_problem->nodes[i], bytes);
-    set_behind(checked, ret_map, ret_problem);
+        set_fields(chain, profile, i, ret_problem, bytes);
+    set_behind(chain, ret_problem);
     set_caches(checked, ret_map, ret_problem);
     set_trainer(profile, ret_problem);
     return 0;

@@ -5,21 +5,18 @@
 #ifndef CW_REWRITE_PROBLEM_H
 #define CW_REWRITE_PROBLEM_H
 
-#include "graph/check.h"
 #include "policies/optimize.h"
+#include "rewrite/chain.h"
 #include "rewrite/profile.h"
 
 struct cw_problem_map {
     size_t nodes[CW_OPTIMIZE_NODES_MAX]; /* the graph's node at each place */
     size_t n;
 };
-/* Why two neighbours may not change sides; NULL: they may. For places of the map, a < b. */
-const char *cw_problem_why_not(const struct cw_checked *checked, const struct cw_problem_map *map,
-                               size_t a, size_t b);
 /* Makes the problem. A node that does work and is not in the profile is an error that names it, and so
  * is a profile of another pipeline. The numbers of workers, threads, epochs and prices are the
  * caller's. */
-int cw_problem_from(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+int cw_problem_from(const struct cw_chain *chain, const struct cw_cost_profile *profile,
                     struct cw_optimize_problem *ret_problem, struct cw_problem_map *ret_map,
                     struct cw_err *err);
 

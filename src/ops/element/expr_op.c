@@ -2,6 +2,9 @@
 /* Compiles and evaluates the expression of `eval` and `filter`. */
 #include "ops/element/expr_op.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/mem.h"
 
 int cw_expr_op_compile(const char *text, const struct cw_spec *in, struct cw_expr **ret_expr,
@@ -107,4 +110,51 @@ size_t cw_expr_op_main_field(const struct cw_expr *expr, const struct cw_spec *i
     if (tensors == 1)
         return tensor;
     return tensors == 0 && scalars == 1 ? scalar : in->n;
+}
+
+/* Returns what to write for a name that was bound; NULL: itself. */
+static const char *pinned_word(const struct cw_expr_step *step, const struct cw_spec *in)
+{
+    if (step->code == CW_EXPR_NAME)
+        return in->fields[step->field].name;
+    if (step->code != CW_EXPR_NUMBER || !step->name[0] || !isfinite(step->f))
+        return NULL;
+    if (step->is_float)
+        return "3.14159265358979323846"; /* the only one that is neither a truth value nor infinite */
+    return step->i ? "1" : "0";
+}
+
+/* Names are bound in the order of the text. */
+static void pin_words(const char *text, const struct cw_expr *expr, const struct cw_spec *in,
+                      struct cw_str *out)
+{
+    size_t done = 0;
+
+    for (size_t i = 0; i < expr->n; i++) {
+        const struct cw_expr_step *step = &expr->steps[i];
+        const char *word = pinned_word(step, in);
+        if (!word)
+            continue;
+        cw_str_addf(out, "%.*s%s", (int)(step->column - 1 - done), text + done, word);
+        done = step->column - 1 + strlen(step->name);
+    }
+    cw_str_add(out, text + done);
+}
+
+bool cw_expr_op_pin(const char *text, const struct cw_spec *in, struct cw_value *ret_text)
+{
+    struct cw_expr *written = NULL, *pinned = NULL;
+    CW_STR_AUTO out = {0};
+
+    if (cw_expr_op_compile(text, in, &written, NULL) < 0)
+        return false;
+    pin_words(text, written, in, &out);
+    bool is_same = cw_expr_op_compile(cw_str_text(&out), in, &pinned, NULL) == 0;
+    for (size_t i = 0; is_same && i < in->n; i++)
+        is_same = written->reads[i] == pinned->reads[i];
+    if (is_same)
+        cw_value_set_str(ret_text, cw_str_text(&out));
+    cw_expr_free(pinned);
+    cw_expr_free(written);
+    return is_same;
 }

@@ -183,6 +183,23 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     cw_expr_free(expr);
 }
 
+static bool pin(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                struct cw_value *pinned)
+{
+    const struct eval_opts *o = opts;
+    struct cw_expr *expr = NULL;
+    size_t place = 0;
+    (void)fields;
+    (void)fields_n;
+    if (cw_expr_op_compile(o->expr, in, &expr, NULL) < 0)
+        return false;
+    const int rc = find_place(o, expr, in, &place, NULL);
+    cw_expr_free(expr);
+    if (rc == 0 && place < in->n)
+        cw_value_set_str(cw_value_member(pinned, "out"), in->fields[place].name);
+    return rc == 0 && cw_expr_op_pin(o->expr, in, cw_value_member(pinned, "expr"));
+}
+
 const struct cw_op cw_op_eval = {
     .name = "eval",
     .version = 1,
@@ -217,4 +234,5 @@ const struct cw_op cw_op_eval = {
     .scratch_free = cw_expr_op_scratch_free,
     .apply = apply,
     .facts = facts,
+    .pin = pin,
 };

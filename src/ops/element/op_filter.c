@@ -77,6 +77,15 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     cw_expr_free(expr);
 }
 
+static bool pin(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                struct cw_value *pinned)
+{
+    const struct filter_opts *o = opts;
+    (void)fields;
+    (void)fields_n;
+    return cw_expr_op_pin(o->expr, in, cw_value_member(pinned, "expr"));
+}
+
 const struct cw_op cw_op_filter = {
     .name = "filter",
     .version = 1,
@@ -98,4 +107,5 @@ const struct cw_op cw_op_filter = {
     .scratch_free = cw_expr_op_scratch_free,
     .apply = apply,
     .facts = facts,
+    .pin = pin,
 };

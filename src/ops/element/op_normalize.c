@@ -188,6 +188,27 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     ret_facts->by_batch = !ret_facts->refuses;
 }
 
+/* The number that values of this dtype are divided by. */
+static double scale_of(const struct normalize_opts *o, enum cw_dtype dtype)
+{
+    if (o->scale > 0)
+        return o->scale;
+    return dtype == CW_DTYPE_U8 ? 255 : 1;
+}
+
+static bool pin(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                struct cw_value *pinned)
+{
+    const double scale = scale_of(opts, in->fields[fields[0]].dtype);
+    for (size_t i = 1; i < fields_n; i++) {
+        const double other = scale_of(opts, in->fields[fields[i]].dtype);
+        if (other < scale || other > scale)
+            return false;
+    }
+    cw_value_set_f64(cw_value_member(pinned, "scale"), scale);
+    return true;
+}
+
 const struct cw_op cw_op_normalize = {
     .name = "normalize",
     .version = 1,
@@ -210,4 +231,5 @@ const struct cw_op cw_op_normalize = {
     .close = close_state,
     .apply_field = apply_field,
     .facts = facts,
+    .pin = pin,
 };

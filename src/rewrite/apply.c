@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/apply.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "rewrite/chain.h"
+#include "rewrite/pin.h"
+
+struct rewriting {
+    const struct cw_checked *written;
+    struct cw_chain chain;
+    size_t *order; /* nodes of the written graph, as the plan has them */
+    size_t *at;    /* the other way round */
+    bool *whole;   /* at each place of the order: a node behind it keeps a crop from it */
+};
+
+static const char *name_of(const struct rewriting *r, size_t node)
+{
+    return r->written->graph->nodes[node].name;
+}
+
+static const char *op_of(const struct rewriting *r, size_t node)
+{
+    return r->written->graph->nodes[node].op;
+}
+
+/* ---- what the plan says ---- */
+
+static int read_name(struct rewriting *r, const struct cw_strmap *names, const char *name,
+                     size_t place, struct cw_err *err)
+{
+    size_t node = (uintptr_t)cw_strmap_get(names, name);
+
+    if (node == 0)
+        return cw_err_set(err, CW_E_INVALID, "order: the pipeline has no node \"%s\"", name);
+    node--;
+    if (r->at[node] != SIZE_MAX)
+        return cw_err_set(err, CW_E_INVALID, "order: \"%s\" stands there twice", name);
+    r->order[place] = node;
+    r->at[node] = place;
+    return 0;
+}
+
+static int read_order(struct rewriting *r, const struct cw_order_plan *plan, struct cw_err *err)
+{
+    const struct cw_graph *graph = r->written->graph;
+    struct cw_strmap names = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < graph->n; i++) {
+        cw_strmap_set(&names, graph->nodes[i].name, (void *)(uintptr_t)(i + 1));
+        r->at[i] = SIZE_MAX;
+    }
+    for (size_t i = 0; rc == 0 && i < plan->n; i++)
+        rc = read_name(r, &names, plan->order[i], i, err);
+    for (size_t i = 0; rc == 0 && i < graph->n; i++)
+        if (r->at[i] == SIZE_MAX)
+            rc = cw_err_set(err, CW_E_INVALID, "order: node \"%s\" is missing", name_of(r, i));
+    cw_strmap_fini(&names);
+    return rc;
+}
+
+/* ---- whether the order is exact ---- */
+
+/* Of the nodes before the chain, and of its first: nobody moves, and inputs come first. */
+static int check_edges(const struct rewriting *r, struct cw_err *err)
+{
+    for (size_t i = 0; i <= r->chain.first; i++) {
+        const struct cw_checked_node *node = &r->written->nodes[i];
+        for (size_t k = 0; k < node->inputs_n; k++)
+            if (r->at[node->inputs[k]] > r->at[i])
+                return cw_err_set(err, CW_E_INVALID,
+                                  "order: \"%s\" (%s) stands before \"%s\", which it reads",
+                                  name_of(r, i), op_of(r, i), name_of(r, node->inputs[k]));
+    }
+    return 0;
+}
+
+static int check_pair(const struct rewriting *r, size_t place, size_t later, struct cw_err *err)
+{
+    size_t first = r->chain.first, up = r->order[place], down = r->order[later];
+
+    if (up < down)
+        return 0;
+    const char *why = cw_chain_why_not(&r->chain, CW_MAX(down, first) - first, up - first);
+    return why ? cw_err_set(err, CW_E_INVALID,
+                            "order: \"%s\" (%s) may not stand before \"%s\" (%s): it %s",
+                            name_of(r, up), op_of(r, up), name_of(r, down), op_of(r, down), why)
+               : 0;
+}
+
+static int check_pairs(const struct rewriting *r, struct cw_err *err)
+{
+    size_t n = r->written->graph->n;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        for (size_t k = i + 1; rc == 0 && r->order[i] > r->chain.first && k < n; k++)
+            rc = check_pair(r, i, k, err);
+    return rc;
+}
+
+/* ---- parts of images ---- */
+
+/* Whether an image is bad must not change: an operator that made a part for a crop goes on to do so, and
+ * one that made the whole image does not see a crop that has come near. */
+static int check_part(struct rewriting *r, size_t place, struct cw_err *err)
+{
+    const struct cw_chain *chain = &r->chain;
+    size_t n = r->written->graph->n, next = place + 1, maker = r->order[place];
+
+    while (next + 1 < n && cw_chain_passes_image(r->written, r->order[next]))
+        next++;
+    if (maker < chain->first || next >= n)
+        return 0;
+    size_t crop = chain->crop[maker - chain->first];
+    if (crop != SIZE_MAX && r->order[next] != crop + chain->first)
+        return cw_err_set(err, CW_E_INVALID,
+                          "order: \"%s\" (%s) may not stand between \"%s\" (%s) and \"%s\" (%s): "
+                          "only a part of the image is made",
+                          name_of(r, r->order[next]), op_of(r, r->order[next]), name_of(r, maker),
+                          op_of(r, maker), name_of(r, crop + chain->first),
+                          op_of(r, crop + chain->first));
+    r->whole[place] = crop == SIZE_MAX && cw_chain_makes_part(r->written, maker, r->order[next]);
+    return 0;
+}
+
+static int check_order(struct rewriting *r, struct cw_err *err)
+{
+    int rc = check_edges(r, err);
+
+    if (rc == 0)
+        rc = check_pairs(r, err);
+    for (size_t i = 0; rc == 0 && i < r->written->graph->n; i++)
+        rc = check_part(r, i, err);
+    return rc;
+}
+
+/* ---- the graph ---- */
+
+static void chain_to(struct cw_node *node, size_t input)
+{
+    node->chained = true;
+    node->inputs_n = 1;
+    node->inputs = CW_NEW_ARRAY(size_t, 1);
+    node->inputs[0] = input;
+}
+
+/* Up to the first node of the chain everything stands as written. */
+static void add_written(const struct rewriting *r, struct cw_graph_builder *builder, size_t i)
+{
+    const struct cw_node *written = &r->written->graph->nodes[i];
+    struct cw_node node;
+
+    cw_pin_node(r->written, i, &node);
+    node.chained = written->chained;
+    node.inputs_n = written->inputs_n;
+    node.inputs = CW_NEW_ARRAY(size_t, node.inputs_n + 1);
+    for (size_t k = 0; k < node.inputs_n; k++)
+        node.inputs[k] = written->inputs[k];
+    cw_graph_builder_add_indexed(builder, &node);
+}
+
+static void add_whole(struct cw_graph_builder *builder, size_t i)
+{
+    struct cw_node node = {.name = cw_mem_printf(CW_REWRITTEN_WHOLE "%zu", i),
+                           .named = true,
+                           .op = cw_mem_strdup("sleep")};
+
+    cw_value_set_object(&node.options);
+    cw_value_set_i64(cw_value_member(&node.options, "ms"), 0);
+    chain_to(&node, i - 1);
+    cw_graph_builder_add_indexed(builder, &node);
+}
+
+static int build(const struct rewriting *r, struct cw_graph **ret_graph, struct cw_err *err)
+{
+    const struct cw_graph *written = r->written->graph;
+    struct cw_graph_builder *builder = cw_graph_builder_new(written->name);
+    size_t n = 0;
+
+    cw_graph_builder_set_identity(builder, written->identity);
+    for (; n <= r->chain.first; n++)
+        add_written(r, builder, n);
+    for (size_t i = n; i < written->n; i++) {
+        struct cw_node node;
+        cw_pin_node(r->written, r->order[i], &node);
+        chain_to(&node, n - 1);
+        cw_graph_builder_add_indexed(builder, &node);
+        n++;
+        if (r->whole[i])
+            add_whole(builder, n++);
+    }
+    int rc = cw_graph_builder_finish(builder, ret_graph, err);
+    cw_graph_builder_free(builder);
+    return rc;
+}
+
+/* ---- whether it came out as it was meant ---- */
+
+static size_t find_node(const struct cw_graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n; i++)
+        if (cw_str_eq(graph->nodes[i].name, name))
+            return i;
+    return SIZE_MAX;
+}
+
+static bool does_same(const struct cw_chain_op *a, const struct cw_chain_op *b)
+{
+    return a->facts.known == b->facts.known && a->facts.reads == b->facts.reads &&
+           a->facts.writes == b->facts.writes && a->facts.names_field == b->facts.names_field &&
+           a->facts.drops == b->facts.drops;
+}
+
+/* Each operator reads and writes what it did, and what comes out is of the same kind. */
+static int compare(const struct rewriting *r, const struct cw_checked *made, struct cw_err *err)
+{
+    const struct cw_checked *written = r->written;
+    struct cw_chain chain;
+    int rc = 0;
+
+    cw_chain_list(made, &chain);
+    for (size_t i = 0; rc == 0 && i < r->chain.n; i++) {
+        size_t node = r->chain.first + i, to = find_node(made->graph, name_of(r, node));
+        if (!does_same(&r->chain.ops[i], &chain.ops[to - chain.first]))
+            rc = cw_err_set(err, CW_E_INVALID, "order: \"%s\" (%s) would not do the same there",
+                            name_of(r, node), op_of(r, node));
+    }
+    if (rc == 0 && !cw_spec_eq(&written->nodes[written->graph->n - 1].out,
+                               &made->nodes[made->graph->n - 1].out))
+        rc = cw_err_set(err, CW_E_INVALID, "order: elements of another kind would come out");
+    cw_chain_fini(&chain);
+    return rc;
+}
+
+static int set_cache(const struct cw_order_plan *plan, struct cw_rewritten *rewritten,
+                     struct cw_err *err)
+{
+    rewritten->cache = SIZE_MAX;
+    if (!plan->cache)
+        return 0;
+    rewritten->cache = find_node(rewritten->checked->graph, plan->cache);
+    if (rewritten->cache == SIZE_MAX)
+        return cw_err_set(err, CW_E_INVALID, "cache: the pipeline has no node \"%s\"", plan->cache);
+    rewritten->no_cache = rewritten->checked->nodes[rewritten->cache].uncacheable;
+    return 0;
+}
+
+static int make(const struct rewriting *r, const struct cw_order_plan *plan,
+                struct cw_rewritten *rewritten, struct cw_err *err)
+{
+    struct cw_graph *graph = NULL;
+    int rc = build(r, &graph, err);
+
+    if (rc == 0)
+        rc = cw_graph_check(graph, &rewritten->checked, err);
+    if (rc == 0)
+        rc = compare(r, rewritten->checked, err);
+    if (rc == 0)
+        rc = set_cache(plan, rewritten, err);
+    cw_graph_unref(graph);
+    return rc;
+}
+
+int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *plan,
+               struct cw_rewritten *ret_rewritten, struct cw_err *err)
+{
+    size_t n = written->graph->n;
+    struct rewriting r = {.written = written,
+                          .order = CW_NEW_ARRAY(size_t, CW_MAX(n, plan->n) + 1),
+                          .at = CW_NEW_ARRAY(size_t, n),
+                          .whole = CW_NEW_ARRAY(bool, n)};
+
+    *ret_rewritten = (struct cw_rewritten){.cache = SIZE_MAX};
+    cw_chain_list(written, &r.chain);
+    int rc = read_order(&r, plan, err);
+    if (rc == 0)
+        rc = check_order(&r, err);
+    if (rc == 0)
+        rc = make(&r, plan, ret_rewritten, err);
+    if (rc < 0)
+        cw_rewritten_fini(ret_rewritten);
+    cw_chain_fini(&r.chain);
+    cw_mem_free(r.order);
+    cw_mem_free(r.at);
+    cw_mem_free(r.whole);
+    return rc;
+}
+
+void cw_rewritten_fini(struct cw_rewritten *rewritten)
+{
+    cw_checked_unref(rewritten->checked);
+    *rewritten = (struct cw_rewritten){.cache = SIZE_MAX};
+}
