@@ -7,6 +7,7 @@
 #define CW_EXEC_EXEC_H
 
 #include "plan/plan.h"
+#include "policies/cost_line.h"
 
 struct cw_exec;
 
@@ -44,6 +45,7 @@ struct cw_exec_count {
     uint64_t element_bytes;
     /* elements that were read from the cache at this node; they are not counted in `elements` */
     uint64_t hits;
+    struct cw_cost_sums sums; /* of the same timed calls as cpu_ns and wall_ns */
 };
 
 /* What the threads of a pool did besides computing, in ns since it began, summed over threads. */

@@ -12,25 +12,45 @@
 struct sample {
     int64_t cpu_ns; /* 0: this call is not measured */
     int64_t wall_ns;
+    uint64_t in_bytes;
 };
 
-static inline struct sample sample_begin(struct cw_node_context *node)
+/* in: the element that comes in, of which the operator reads some fields; NULL for a source. */
+static inline struct sample sample_begin(struct cw_node_context *node, const struct cw_element *in,
+                                         uint32_t reads)
 {
     if (node->left > 1) {
         node->left--;
         return (struct sample){0};
     }
+    uint64_t in_bytes = in ? cw_element_bytes_of(in, reads) : 0;
     int64_t wall_ns = cw_clock_ns();
-    return (struct sample){cw_clock_thread_cpu_ns(), wall_ns};
+    return (struct sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
 }
 
-static void sample_end(struct cw_node_context *node, struct sample begin, int64_t clock_ns)
+/* Adds to the sums of the line of costs (policies/cost_line.h); the call stands for so many. */
+static void add_sums(struct cw_sum_tally *sums, double calls, double in_bytes, double out_bytes,
+                     double cpu_ns, double wall_ns)
+{
+    cw_tally_add_real(&sums->timed, 1);
+    cw_tally_add_real(&sums->calls, calls);
+    cw_tally_add_real(&sums->in_bytes, calls * in_bytes);
+    cw_tally_add_real(&sums->in_bytes_squared, calls * in_bytes * in_bytes);
+    cw_tally_add_real(&sums->out_bytes, calls * out_bytes);
+    cw_tally_add_real(&sums->cpu_ns_bytes, calls * in_bytes * cpu_ns);
+    cw_tally_add_real(&sums->wall_ns_bytes, calls * in_bytes * wall_ns);
+}
+
+static void sample_end(struct cw_node_context *node, struct sample begin, int64_t clock_ns,
+                       uint64_t out_bytes)
 {
     int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
     uint32_t stride = node->stride ? node->stride : 1;
     cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * stride);
     cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
+    add_sums(&node->count.sums, stride, (double)begin.in_bytes, (double)out_bytes, (double)ns,
+             (double)wall_ns);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
     /* The stride grows slowly, since the first calls are not typical. */
     next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)stride));
@@ -124,17 +144,20 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
     struct cw_node_context *mine = &work->nodes[pending->node];
     uint64_t bytes = 0;
-    struct sample begin = sample_begin(mine);
+    struct sample begin = sample_begin(mine, element, node->reads);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_want(work, node, &mine->ctx, element);
     int rc = node->op->apply_field ? apply_fields(work, pending, element, &bytes, err)
                                    : apply_whole(work, pending, element, err);
     if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns);
+        sample_end(mine, begin, work->clock_ns,
+                   rc == 0 ? cw_element_bytes_of(element, node->writes) : 0);
     uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, node->op->apply_field ? bytes : all);
     cw_tally_add(&mine->count.element_bytes, all);
+    if (rc == CW_EVAL_DROP)
+        cw_tally_add_real(&mine->count.sums.dropped, 1);
     if (rc == 0 && work->trace)
         rc = cw_op_call_trace(work, pending->node, element, err);
     if (rc < 0)
@@ -148,7 +171,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     struct cw_node_context *mine = &work->nodes[at->node];
     uint64_t bytes = 0;
-    struct sample begin = sample_begin(mine);
+    struct sample begin = sample_begin(mine, NULL, 0);
     int rc;
     if (bare && node->op->read_run && node->out.n == 1 && (at->live & 1)) {
         rc = node->op->read_run(node->opts, node->state, at->pos, 1, 1, work->slot[at->shift]);
@@ -168,7 +191,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
         bytes = rc == 0 ? cw_element_bytes(element) : 0;
     }
     if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns);
+        sample_end(mine, begin, work->clock_ns, bytes);
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, bytes);

@@ -130,6 +130,9 @@ static void add_counts(const struct cw_node_tally *count, struct cw_exec_count *
     sum->bytes_out += load(&count->bytes_out);
     sum->element_bytes += load(&count->element_bytes);
     sum->hits += load(&count->hits);
+#define ADD(name) sum->sums.name += atomic_load_explicit(&count->sums.name, memory_order_relaxed);
+    CW_COST_SUMS(ADD)
+#undef ADD
 }
 
 /* Operators that are never called, and index operators, see no elements: their counters are derived

@@ -12,10 +12,17 @@
 #include "plan/plan_nodes.h"
 #include <stdatomic.h>
 
+/* struct cw_cost_sums, as counters. */
+struct cw_sum_tally {
+#define FIELD(name) _Atomic double name;
+    CW_COST_SUMS(FIELD)
+#undef FIELD
+};
 /* Counters of one node in one context. The thread that has borrowed the context writes them; any
  * thread reads them. */
 struct cw_node_tally {
     _Atomic uint64_t elements, cpu_ns, wall_ns, bytes_out, element_bytes, hits;
+    struct cw_sum_tally sums;
 };
 struct cw_node_context {
     struct cw_op_ctx ctx;
@@ -114,6 +121,15 @@ static inline uint32_t cw_field_mask(size_t fields)
     return fields >= 32 ? UINT32_MAX : (1u << fields) - 1;
 }
 
+/* Returns the bytes of these fields, given as bits. */
+static inline uint64_t cw_element_bytes_of(const struct cw_element *element, uint32_t fields)
+{
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < element->n; k++)
+        bytes += (fields >> k) & 1 ? element->fields[k].bytes : 0;
+    return bytes;
+}
+
 static inline uint64_t cw_element_bytes(const struct cw_element *element)
 {
     uint64_t bytes = 0;
@@ -125,6 +141,12 @@ static inline uint64_t cw_element_bytes(const struct cw_element *element)
 static inline void cw_tally_add(_Atomic uint64_t *counter, uint64_t n)
 {
     /* Only one thread writes a counter, so no atomic read-modify-write is needed. */
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+static inline void cw_tally_add_real(_Atomic double *counter, double n)
+{
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
                           memory_order_relaxed);
 }

@@ -7,6 +7,8 @@
 #include "plan/plan_int.h"
 
 #define ELEMENTS_MAX (INT64_C(1) << 60)
+/* A bit for each of n fields. */
+#define FIELD_BITS(n) ((uint32_t)((UINT64_C(1) << (n)) - 1))
 
 static int open_op(const struct cw_plan *plan, struct cw_plan_node *node,
                    const struct cw_value *manifest, struct cw_err *err)
@@ -49,6 +51,16 @@ static int infer_again(struct cw_plan *plan, size_t i, struct cw_err *err)
         node->fields_mask |= 1u << scratch.fields[k];
     }
     return 0;
+}
+
+static void find_touched(struct cw_plan_node *node)
+{
+    struct cw_op_facts facts = {0};
+    if (node->op->facts)
+        node->op->facts(node->opts, node->in, node->fields, node->fields_n, &facts);
+    uint32_t added = FIELD_BITS(node->out.n) & ~FIELD_BITS(node->in->n);
+    node->reads = facts.known ? facts.reads : FIELD_BITS(node->in->n);
+    node->writes = facts.known ? facts.writes | added : FIELD_BITS(node->out.n);
 }
 
 static enum cw_step step_of(const struct cw_plan *plan, size_t i)
@@ -179,6 +191,8 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     } else {
         rc = open_op(plan, node, manifest, err);
     }
+    if (rc >= 0 && node->step == CW_STEP_ELEMENT)
+        find_touched(node);
     node->same =
         node->op->infer == cw_op_infer_same ||
         ((node->op->traits & CW_OP_CHANGES_COUNT) && node->in && cw_spec_eq(node->in, &node->out));

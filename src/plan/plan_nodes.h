@@ -50,6 +50,9 @@ struct cw_plan_node {
     size_t fields[CW_FIELDS_MAX];
     size_t fields_n;
     uint32_t fields_mask;
+    /* Fields of the input that an element operator reads, and of the output that it writes, as bits:
+     * what its facts say (ops/op_facts.h), else all. They are for measuring only. */
+    uint32_t reads, writes;
     bool same;     /* for ELEMENT: it works on whole elements and does not change their spec */
     int64_t group; /* for GROUP: number of input elements in one element */
     size_t frames; /* depth to which merges and groups are nested at the node and below it */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What timed calls of operators sum up, for the line of their costs. */
+#include <math.h>
+
+#include "run.h"
+#include "support/cm.h"
+
+#define NODES_MAX 8
+
+static struct cw_plan *run_once(const char *nodes, struct cw_exec_count *ret_counts)
+{
+    struct cw_plan *plan = plan_of(nodes, 1);
+    struct cw_exec *exec = cw_exec_new(2);
+    size_t n = cw_plan_info(plan)->items;
+    free_jobs(run_all(exec, plan, 0, CW_BAD_FAIL, n), n);
+    cw_exec_free(exec);
+    cw_exec_counts(plan, ret_counts);
+    return plan;
+}
+
+/* The bytes are those of the fields that an operator reads and writes, and of none for `burn`. */
+static void test_bytes(void **state)
+{
+    struct cw_exec_count counts[NODES_MAX];
+    struct cw_plan *plan = run_once(
+        "{\"op\":\"range\",\"stop\":5000},{\"op\":\"cast\",\"dtype\":\"i32\"},{\"op\":\"burn\","
+        "\"ms\":0.001},{\"op\":\"eval\",\"expr\":\"x * 2\",\"out\":\"y\"},{\"op\":\"eval\","
+        "\"name\":\"of_y\",\"expr\":\"y + 1\",\"out\":\"z\"},{\"op\":\"batch\",\"size\":50}",
+        counts);
+    const struct {
+        const char *name;
+        double in, out;
+    } expected[] = {
+        {"range", 0, 8}, {"cast", 8, 4}, {"burn", 0, 0}, {"eval", 4, 8}, {"of_y", 8, 8}};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(expected); i++) {
+        const struct cw_cost_sums *sums = &counts[node_of(plan, expected[i].name)].sums;
+        assert_true(sums->timed >= 1 && sums->calls >= sums->timed && sums->calls <= 5000);
+        if (sums->in_bytes != expected[i].in * sums->calls ||
+            sums->out_bytes != expected[i].out * sums->calls)
+            fail_msg("%s: %g bytes in, %g out", expected[i].name, sums->in_bytes / sums->calls,
+                     sums->out_bytes / sums->calls);
+        assert_true(sums->in_bytes_squared == expected[i].in * expected[i].in * sums->calls);
+        assert_true(sums->dropped == 0);
+    }
+    const struct cw_exec_count *cast = &counts[node_of(plan, "cast")];
+    assert_true(cast->sums.cpu_ns_bytes == 8 * (double)cast->cpu_ns);
+    assert_true(cast->sums.wall_ns_bytes == 8 * (double)cast->wall_ns);
+    cw_plan_unref(plan);
+}
+
+/* All elements that are left out are counted, not only those of timed calls. */
+static void test_dropped(void **state)
+{
+    struct cw_exec_count counts[NODES_MAX];
+    struct cw_plan *plan = run_once("{\"op\":\"range\",\"stop\":3000},{\"op\":\"filter\",\"expr\":"
+                                    "\"x % 20 == 0\"},{\"op\":\"batch\",\"size\":8}",
+                                    counts);
+    const struct cw_exec_count *filter = &counts[node_of(plan, "filter")];
+    struct cw_cost_line line;
+    (void)state;
+    assert_int_equal(filter->elements, 3000);
+    assert_true(filter->sums.dropped == 2850);
+    const struct cw_cost_measured measured = {.elements = 3000,
+                                              .cpu_ns = (double)filter->cpu_ns,
+                                              .wall_ns = (double)filter->wall_ns,
+                                              .sums = filter->sums};
+    cw_cost_line_fit(&measured, false, &line);
+    assert_true(fabs(line.keep - 0.05) < 1e-9);
+    cw_plan_unref(plan);
+}
+
+/* A decoder reads few bytes and writes many. */
+static void test_decoder(void **state)
+{
+    struct cw_exec_count counts[NODES_MAX];
+    struct cw_plan *plan = run_once("{\"op\":\"files\",\"pattern\":\"" CW_TEST_IMAGES
+                                    "/image_4*.jpg\"},{\"op\":\"repeat\","
+                                    "\"count\":20},{\"op\":\"read_file\"},{\"op\":\"decode_image\"}"
+                                    ",{\"op\":\"batch\",\"size\":1}",
+                                    counts);
+    const struct cw_cost_sums *sums = &counts[node_of(plan, "decode_image")].sums;
+    (void)state;
+    assert_true(sums->calls >= 20 && sums->in_bytes > 100 * sums->calls);
+    assert_true(sums->in_bytes_squared * sums->calls >= sums->in_bytes * sums->in_bytes * 0.999);
+    assert_true(sums->out_bytes > sums->in_bytes);
+    assert_true(sums->cpu_ns_bytes > 0 && sums->wall_ns_bytes > 0);
+    cw_plan_unref(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_dropped),
+                                       cmocka_unit_test(test_decoder)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
