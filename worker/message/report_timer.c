@@ -7,6 +7,9 @@
 #define SOON_MS 100
 #define GATHER_MS 250 /* if the dispatcher says nothing else */
 #define GATHER_MAX_MS 5000
+/* The first counters of a job are due after so many elements, or so much time of threads. */
+#define FIRST_COUNTS_N 1000
+#define FIRST_COUNTS_NS INT64_C(100000000)
 
 void cw_report_within(struct cw_worker_state *w, int64_t ms)
 {
@@ -43,6 +46,18 @@ static int64_t half_done_ms(const struct cw_worker_state *w)
     return (int64_t)CW_MAX(CW_MIN(ns / 2e6, (double)w->report.gather_ms), SOON_MS);
 }
 
+bool cw_report_counts_are_due(struct cw_wjob *job, uint64_t elements, int64_t ns)
+{
+    if (job->measured_n == UINT64_MAX)
+        return false;
+    job->measured_n += elements;
+    job->measured_ns += ns;
+    if (job->measured_n < FIRST_COUNTS_N && job->measured_ns < FIRST_COUNTS_NS)
+        return false;
+    job->measured_n = UINT64_MAX;
+    return true;
+}
+
 void cw_report_done(struct cw_worker_state *w, struct cw_wepoch *epoch, const struct cw_wtask *task)
 {
     cw_set_add(&epoch->done, task->exec.item, task->exec.item + 1);
@@ -53,6 +68,12 @@ void cw_report_done(struct cw_worker_state *w, struct cw_wepoch *epoch, const st
     epoch->elements += task->batch->elements;
     epoch->skipped += task->batch->skipped;
     epoch->shared += task->shared;
+    if (!task->shared && cw_report_counts_are_due(task->job, task->batch->elements,
+                                                  CW_MAX(task->exec.busy_ns, (int64_t)0))) {
+        w->report.counts_due = true;
+        cw_report_within(w, 0);
+        return;
+    }
     if (!cw_timer_is_active(w->report.soon))
         cw_report_within(w, half_done_ms(w));
 }

@@ -70,6 +70,10 @@ struct cw_wjob {
     size_t bytes;      /* bytes of memory of tasks (estimated) and of queued outputs */
     size_t item_bytes; /* estimated memory of one output: that of the largest so far */
     struct cw_wthreads threads;
+    /* What was computed of it, up to the point at which its first counters are due, which is when
+     * measured_n becomes UINT64_MAX (cw_report_counts_are_due). */
+    uint64_t measured_n;
+    int64_t measured_ns;
 };
 
 /* An item that exec computes, or that waits for another job's task with the same item. */

@@ -51,6 +51,7 @@ struct cw_wreport {
     int64_t beat_ms, idle_beat_ms; /* as the dispatcher has said; at least CW_BEAT_MIN_MS */
     int64_t gather_ms;             /* the longest time that completed items wait to be reported */
     bool computed;                 /* items were finished since node counters were last reported */
+    bool counts_due; /* node counters are to be reported next: the first ones of a job */
     int64_t reported_ms, counts_ms;
     int64_t cpu_at_ms, cpu_ns; /* when CPU time was last measured, and its value then */
     double cpu_share, cpu_cores;

@@ -91,6 +91,9 @@ static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job
         c->wall_ns = counts[i].wall_ns;
         c->element_bytes = counts[i].element_bytes;
         c->hits = counts[i].hits;
+#define SET(name) c->name = counts[i].sums.name;
+        CW_COST_SUMS(SET)
+#undef SET
         progress->counts[progress->n_counts++] = c;
     }
     cw_mem_free(counts);
@@ -186,9 +189,11 @@ void cw_report_now(struct cw_worker_state *w)
     progress.cpu_share = w->report.cpu_share;
     progress.cpu_cores = w->report.cpu_cores;
     progress.done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, epochs_of_all(w));
-    bool with_counts = now - w->report.counts_ms >=
-                       (w->report.computed && w->tasks_n == 0 ? COUNTS_IDLE_MS : COUNTS_MS);
+    bool with_counts = w->report.counts_due ||
+                       now - w->report.counts_ms >=
+                           (w->report.computed && w->tasks_n == 0 ? COUNTS_IDLE_MS : COUNTS_MS);
     if (with_counts) {
+        w->report.counts_due = false;
         w->report.counts_ms = now;
         w->report.computed = false;
         cw_wsource_report(w, &progress);
