@@ -333,12 +333,12 @@ static void add_threads(struct cw_metrics_page *page, struct cw_job *job)
 
 static void add_nodes(struct cw_metrics_page *page, struct cw_job *job)
 {
-    bool known = job->telemetry && job->info;
-    size_t n = known ? CW_MIN(job->telemetry->nodes.n, (size_t)CW_METRICS_NODES_MAX) : 0;
+    bool known = job->measured && job->info;
+    size_t n = known ? CW_MIN(job->measured->n, (size_t)CW_METRICS_NODES_MAX) : 0;
     for (size_t i = 0; i < n; i++)
         add(page, NODE,
             &(const struct cw_metric_of){
-                .d = job->d, .job = job, .index = i, .node = &job->telemetry->nodes.nodes[i]});
+                .d = job->d, .job = job, .index = i, .node = &job->measured->total[i]});
 }
 
 void cw_metrics_add_job(struct cw_metrics_page *page, struct cw_job *job)

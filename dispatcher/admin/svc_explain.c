@@ -137,9 +137,9 @@ static void fill_nodes(const struct cw_job *job, struct measured *m)
         cachew__v1__node_row__init(row);
         row->name = job->info->cacheable[m->nodes_n]->node;
         row->op = job->info->cacheable[m->nodes_n]->op;
-        if (!job->telemetry || m->nodes_n >= job->telemetry->nodes.n)
+        if (!job->measured || m->nodes_n >= job->measured->n)
             continue;
-        const struct cw_node_sums *measured = &job->telemetry->nodes.nodes[m->nodes_n];
+        const struct cw_node_sums *measured = &job->measured->total[m->nodes_n];
         row->elements = measured->elements;
         row->hits = measured->hits;
         row->cpu_ns = measured->cpu_ns;
@@ -196,7 +196,7 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_decisions = list.n;
     answer.policy = decider ? (char *)(uintptr_t)decider->option : empty;
     if (decider) {
-        answer.hits = job->telemetry ? (uint64_t)job->telemetry->nodes.all_hits : 0;
+        answer.hits = job->measured ? (uint64_t)job->measured->all_hits : 0;
         ask_autocache(decider, &now);
         answer.now = &now.decision;
         answer.decided = now.decided;

@@ -44,17 +44,11 @@ void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
     if (!d->autocache)
         return;
     cw_store_speeds_add(worker, progress, cw_clock_ms());
-    size_t near = 0;
     for (size_t i = 0; i < progress->n_counts; i++) {
-        const Cachew__V1__NodeCounts *counts = progress->counts[i];
-        struct cw_job *job = cw_strmap_get(&d->jobs_by_id, counts->job_id);
+        struct cw_job *job = cw_strmap_get(&d->jobs_by_id, progress->counts[i]->job_id);
         struct cw_autocache_job *decider = job ? cw_autocache_of(job) : NULL;
-        size_t node = decider ? cw_job_node(job, counts->node, near) : 0;
-        if (!decider || node == job->info->n_cacheable)
-            continue;
-        cw_node_counters_add(&decider->measure, worker->id, node, counts);
-        near = node + 1;
-        decider->ask_due = decider->ask_due || !decider->has_decision;
+        if (decider)
+            decider->ask_due = decider->ask_due || !decider->has_decision;
     }
 }
 
@@ -67,6 +61,7 @@ struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
     if (job->autocache && job->autocache->cache_id != (job->cache ? job->cache->id : UINT64_MAX)) {
         cw_autocache_free(job);
         cw_job_set_cached_node(job, NULL);
+        cw_node_counters_forget_hits(job->measured);
     }
     if (job->autocache || !job->cache || !d->autocache || !job->info ||
         job->info->n_cacheable == 0 || job->info->n_cacheable != job->graph->n_nodes ||
@@ -84,7 +79,7 @@ struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
     decider->began_ms = cw_clock_ms();
     decider->epoch_is_steady = cw_job_epoch_done(job) <= 0 && job->no_client_ms == 0;
     decider->ask_due = true;
-    cw_node_counters_init(&decider->measure, job->info->n_cacheable);
+    (void)cw_job_measured(job);
     if (cw_autocache_find(decider->option, &decider->policy, &decider->argument, &err) < 0) {
         cw_log_warn(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, err.msg);
         decider->failed = true;
@@ -99,7 +94,6 @@ void cw_autocache_free(struct cw_job *job)
     struct cw_autocache_job *decider = cw_steal(&job->autocache);
     if (!decider)
         return;
-    cw_node_counters_fini(&decider->measure);
     cw_mem_free(decider->prior_job);
     cw_mem_free(decider->node_ns);
     cw_mem_free(decider);

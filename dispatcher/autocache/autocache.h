@@ -27,7 +27,8 @@ struct cw_autocache_store_speed {
     int64_t benchmark_ms;
 };
 
-/* The automatic caching of one job: what it has measured, and its last decision. */
+/* The automatic caching of one job: its last decision, and how long epochs took. What was measured of
+ * the nodes is job->measured. */
 struct cw_autocache_job {
     struct cw_job *job;
     uint64_t cache_id; /* Of the job's cache. */
@@ -37,7 +38,6 @@ struct cw_autocache_job {
     bool failed;  /* The policy cannot decide for this job, so it is not asked again. */
     bool ask_due; /* The policy is to be asked at the next tick. */
     int64_t last_asked_ms;
-    struct cw_node_counters measure;
     /* The job whose measurements this one began with; NULL if there is none, or once a decision has
      * named it. */
     char *prior_job;
@@ -77,6 +77,8 @@ void cw_autocache_start(struct cw_dispatcher *d);
 void cw_autocache_close(struct cw_dispatcher *d);
 /* Restores decisions and profiles. The function is called after the jobs are restored. */
 int cw_autocache_restore(struct cw_dispatcher *d, struct cw_err *err);
+/* Takes what a worker tells of the store, and asks policies about jobs of which it tells counts. To be
+ * called before these are added up (cw_telemetry_take_counts). */
 void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_autocache_worker_gone(struct cw_worker *worker);
 /* Returns 0, or the code with which the job must fail, because it asks for something impossible. */

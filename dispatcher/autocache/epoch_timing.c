@@ -55,7 +55,6 @@ void cw_autocache_epochs_moved(struct cw_job *job, uint64_t before)
     decider->began_ms = now;
     decider->cached_at_begin = share_of_current(decider);
     decider->ask_due = true;
-    cw_node_counters_halve(&decider->measure);
     cw_profile_put(decider);
 }
 
@@ -90,7 +89,7 @@ static bool detect_other_workers(struct cw_autocache_job *decider)
         return false;
     decider->epoch_is_steady = false;
     decider->epoch_ns = decider->compute_ns = 0;
-    for (size_t i = 0; i < decider->measure.n; i++)
+    for (size_t i = 0; i < decider->job->measured->n; i++)
         decider->node_ns[i] = 0;
     decider->predicted_ns = 0; /* The last prediction was made for another number of workers. */
     return true;

@@ -66,8 +66,8 @@ void cw_profile_begin(struct cw_autocache_job *decider)
                     err.msg);
         return;
     }
-    if (is_of(job, s) && s->elements_measured > 0) {
-        cw_node_counters_set_prior(&decider->measure, s);
+    if (is_of(job, s) && s->elements_measured > 0 && job->measured->all_outputs <= 0) {
+        cw_node_counters_set_prior(job->measured, s);
         decider->prior_job = cw_mem_strdup(profile->job);
     }
     cw_autocache_snapshot_free(s);

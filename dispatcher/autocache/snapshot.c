@@ -50,7 +50,7 @@ static double dense_elements(const struct cw_job *job, size_t node)
  * positions of the epoch. */
 static double sparse_elements(const struct cw_autocache_job *decider, size_t node)
 {
-    const struct cw_node_counters *m = &decider->measure;
+    const struct cw_node_counters *m = decider->job->measured;
     double most = 0;
     for (size_t i = 0; i < m->n; i++)
         most = fmax(most, m->computed[i]);
@@ -63,11 +63,12 @@ static double sparse_elements(const struct cw_autocache_job *decider, size_t nod
  * pipeline the client cuts the batches.) */
 static size_t output_of(const struct cw_autocache_job *decider)
 {
-    size_t last = decider->measure.n - 1;
+    size_t last = decider->job->measured->n - 1;
     if (!decider->job->info->sparse)
         return last;
-    while (last > 0 &&
-           decider->measure.nodes[last].elements + decider->measure.nodes[last].hits <= 0)
+    while (last > 0 && decider->job->measured->recent[last].elements +
+                               decider->job->measured->recent[last].hits <=
+                           0)
         last--;
     return last;
 }
@@ -77,10 +78,10 @@ static size_t output_of(const struct cw_autocache_job *decider)
 static void fill_measured(const struct cw_autocache_job *decider, size_t i, double outputs,
                           struct cw_autocache_node *node)
 {
-    const struct cw_node_sums *m = &decider->measure.nodes[i];
+    const struct cw_node_sums *m = &decider->job->measured->recent[i];
     double hits = 0;
-    for (size_t k = 0; k < decider->measure.n; k++)
-        hits += decider->measure.nodes[k].hits;
+    for (size_t k = 0; k < decider->job->measured->n; k++)
+        hits += decider->job->measured->recent[k].hits;
     node->samples = m->elements;
     if (m->elements > 0) {
         node->cpu_ns = m->cpu_ns / m->elements;
@@ -109,7 +110,7 @@ static void fill_node(const struct cw_autocache_job *decider, size_t i, size_t o
         c->ids > 0 && !c->whole ? fmin((double)c->ids, node->elements_n) : node->elements_n;
     node->cached = node->why_not ? 0 : cw_autocache_cached_records(job, i);
     node->epoch_ns = decider->node_ns[i];
-    fill_measured(decider, i, decider->measure.all_outputs, node);
+    fill_measured(decider, i, decider->job->measured->all_outputs, node);
 }
 
 static void fill_inputs(const struct cw_job *job, struct cw_autocache_view *view)
@@ -185,7 +186,7 @@ void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocach
     const struct cw_job *job = decider->job;
     *view = (struct cw_autocache_view){0};
     struct cw_autocache_snapshot *s = &view->s;
-    s->n = decider->measure.n;
+    s->n = decider->job->measured->n;
     view->nodes = CW_NEW_ARRAY(struct cw_autocache_node, s->n);
     s->nodes = view->nodes;
     size_t output = output_of(decider);
@@ -199,7 +200,7 @@ void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocach
     }
     fill_store(decider, s);
     s->epochs_left = cw_job_epochs_left(job);
-    s->elements_measured = decider->measure.all_outputs;
+    s->elements_measured = decider->job->measured->all_outputs;
     s->epoch_ns = decider->epoch_ns;
     s->wait_share = -1;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {

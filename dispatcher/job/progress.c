@@ -95,6 +95,7 @@ void cw_job_advance(struct cw_job *job)
     }
     if (!moved)
         return;
+    cw_node_counters_halve(job->measured);
     cw_autocache_epochs_moved(job, before);
     cw_item_faults_forget(job, job->first_epoch);
     job->due.row = job->due.progress = job->due.leases = true;

@@ -20,10 +20,10 @@ struct cw_telemetry *cw_telemetry_of(struct cw_job *job)
 void cw_telemetry_free(struct cw_job *job)
 {
     if (job->telemetry) {
-        cw_node_counters_fini(&job->telemetry->nodes);
         cw_bad_report_fini(&job->telemetry->bad);
     }
     cw_mem_free(cw_steal(&job->telemetry));
+    cw_job_measured_free(job);
 }
 
 /* ---- trainers ---- */
@@ -106,19 +106,16 @@ void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, counts->job_id);
         if (!job || !job->info || job->info->n_cacheable == 0)
             continue;
-        struct cw_telemetry *telemetry = cw_telemetry_of(job);
-        if (telemetry->nodes.n != job->info->n_cacheable) {
-            cw_node_counters_fini(&telemetry->nodes);
-            cw_node_counters_init(&telemetry->nodes, job->info->n_cacheable);
-        }
+        struct cw_node_counters *measured = cw_job_measured(job);
         size_t node = cw_job_node(job, counts->node, near);
-        if (node == telemetry->nodes.n)
+        if (node == measured->n)
             continue;
-        if (telemetry->restored && worker->counted_before &&
-            !cw_node_counters_has(&telemetry->nodes, worker->id, node))
+        if (cw_telemetry_of(job)->restored && worker->counted_before &&
+            !cw_node_counters_has(measured, worker->id, node))
             /* The worker has reported these counts to an earlier dispatcher. */
-            cw_node_counters_set_base(&telemetry->nodes, worker->id, node, counts);
-        cw_node_counters_add(&telemetry->nodes, worker->id, node, counts);
+            cw_node_counters_add_counted(measured, worker->id, node, counts);
+        else
+            cw_node_counters_add(measured, worker->id, node, counts);
         near = node + 1;
     }
 }
@@ -126,8 +123,8 @@ void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
 const struct cw_node_sums *cw_telemetry_most_hits(const struct cw_job *job)
 {
     const struct cw_node_sums *best = NULL;
-    for (size_t i = 0; job->telemetry && i < job->telemetry->nodes.n; i++) {
-        const struct cw_node_sums *m = &job->telemetry->nodes.nodes[i];
+    for (size_t i = 0; job->measured && i < job->measured->n; i++) {
+        const struct cw_node_sums *m = &job->measured->total[i];
         if (m->hits > 0 && (!best || m->hits > best->hits))
             best = m;
     }

@@ -13,8 +13,6 @@
 #define CW_WINDOWS_KEPT 64 /* The number of demand windows that are kept for each job. */
 
 struct cw_telemetry {
-    /* Sums by node, which are never halved; n is 0 until the job is prepared. */
-    struct cw_node_counters nodes;
     /* Sums since the job began, except what was not stored when a dispatcher died. */
     struct cw_demand_sums all;
     struct cw_bad_report bad; /* bad elements that were left out */

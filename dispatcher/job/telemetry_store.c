@@ -66,9 +66,10 @@ size_t cw_telemetry_counts(const struct cw_job *job, uint64_t *counts)
         counts[BAD_CLIENT] = telemetry->bad.tellers[0].client_id;
         counts[BAD_N] = telemetry->bad.tellers[0].n;
     }
-    for (size_t i = 0; telemetry && i < telemetry->nodes.n && n + OF_NODE <= CW_STATE_COUNTS_MAX;
+    for (size_t i = 0;
+         telemetry && job->measured && i < job->measured->n && n + OF_NODE <= CW_STATE_COUNTS_MAX;
          i++) {
-        const struct cw_node_sums *m = &telemetry->nodes.nodes[i];
+        const struct cw_node_sums *m = &job->measured->total[i];
         const double sums[OF_NODE] = {m->elements, m->hits, m->cpu_ns, m->wall_ns, m->bytes};
         for (size_t k = 0; k < OF_NODE; k++)
             counts[n++] = (uint64_t)sums[k];
@@ -130,16 +131,15 @@ static void restore_bad(struct cw_job *job, const uint64_t *counts, size_t n)
 
 static void restore_nodes(struct cw_job *job, const uint64_t *counts, size_t n)
 {
-    struct cw_telemetry *telemetry = job->telemetry;
     size_t nodes = job->info ? job->info->n_cacheable : 0;
     if (n <= FIXED_N || nodes == 0)
         return;
-    cw_node_counters_init(&telemetry->nodes, nodes);
+    struct cw_node_counters *measured = cw_job_measured(job);
     for (size_t i = 0; i < nodes && FIXED_N + (i + 1) * OF_NODE <= n; i++) {
         const uint64_t *v = &counts[FIXED_N + i * OF_NODE];
-        telemetry->nodes.nodes[i] = (struct cw_node_sums){(double)v[0], (double)v[1], (double)v[2],
-                                                          (double)v[3], (double)v[4]};
-        telemetry->nodes.all_hits += (double)v[1];
+        measured->total[i] = (struct cw_node_sums){(double)v[0], (double)v[1], (double)v[2],
+                                                   (double)v[3], (double)v[4]};
+        measured->all_hits += (double)v[1];
     }
 }
 

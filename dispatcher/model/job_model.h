@@ -134,7 +134,9 @@ struct cw_job {
     /* The job is assigned one worker more than its fair share says, because the workers that it has
      * are short of time. */
     bool has_extra;
-    struct cw_scaling *scaling;     /* NULL if no policy decides about the job's workers. */
+    struct cw_scaling *scaling; /* NULL if no policy decides about the job's workers. */
+    /* What workers measured of its nodes; NULL if nothing was measured yet (model/node_counters.h). */
+    struct cw_node_counters *measured;
     struct cw_telemetry *telemetry; /* NULL if nothing was measured yet (job/telemetry.h). */
     /* Jobs of one function form a ring; a job without any other points to itself. */
     struct cw_job *next_same_function;

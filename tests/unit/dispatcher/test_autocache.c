@@ -96,6 +96,7 @@ static void report(struct cw_job *job, uint64_t elements)
     progress.n_counts = NODES;
     progress.counts = list;
     cw_autocache_take_counts(made_up.workers, &progress);
+    cw_telemetry_take_counts(made_up.workers, &progress);
 }
 
 /* ---- when it is asked ---- */
@@ -532,7 +533,7 @@ static void decisions_and_measurements_survive(void **state)
     struct cw_job *next = begin_job("c", "auto", false);
     struct cw_autocache_job *decider = cw_autocache_of(next);
     assert_string_equal(decider->prior_job, "a");
-    assert_true(decider->measure.nodes[1].elements > 0);
+    assert_true(next->measured->recent[1].elements > 0);
     /* not if it is of other operators, or cannot be read */
     struct cw_job *other = begin_job("d", "auto", false);
     cw_mem_free(other->info->cacheable[1]->op);

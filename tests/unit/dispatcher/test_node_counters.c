@@ -39,13 +39,14 @@ static void totals_become_sums(void **state)
     add(&m, 1, 1, 5, 0, 50);
     add(&m, 1, 0, 30, 0, 3000);
     add(&m, 2, 0, 7, 0, 700); /* another worker */
-    assert_true(near(m.nodes[0].elements, 37) && near(m.nodes[0].cpu_ns, 3700) &&
-                near(m.nodes[0].wall_ns, 7400) && near(m.nodes[0].bytes, 3700));
+    assert_true(near(m.recent[0].elements, 37) && near(m.recent[0].cpu_ns, 3700) &&
+                near(m.recent[0].wall_ns, 7400) && near(m.recent[0].bytes, 3700));
     assert_true(near(m.all_outputs, 5) && near(m.outputs, 5) && near(m.computed[0], 37));
     add(&m, 1, 0, 4, 0, 400); /* it was given the job anew: counts from zero */
-    assert_true(near(m.nodes[0].elements, 41) && near(m.nodes[0].cpu_ns, 4100));
+    assert_true(near(m.recent[0].elements, 41) && near(m.recent[0].cpu_ns, 4100));
     cw_node_counters_halve(&m);
-    assert_true(near(m.nodes[0].elements, 20.5) && near(m.nodes[0].cpu_ns, 2050) &&
+    assert_true(near(m.total[0].elements, 41) && near(m.total[0].wall_ns, 8200));
+    assert_true(near(m.recent[0].elements, 20.5) && near(m.recent[0].cpu_ns, 2050) &&
                 near(m.all_outputs, 5));
     cw_node_counters_fini(&m);
 }
@@ -64,6 +65,53 @@ static void hits_are_outputs_but_no_work(void **state)
     cw_node_counters_fini(&m);
 }
 
+/* An earlier dispatcher has counted it: it is known of the nodes, and not counted again. */
+static void what_was_counted_before(void **state)
+{
+    (void)state;
+    struct cw_node_counters m;
+    cw_node_counters_init(&m, 1);
+    Cachew__V1__NodeCounts c = counts(10, 4, 1000);
+    assert_false(cw_node_counters_has(&m, 1, 0));
+    cw_node_counters_add_counted(&m, 1, 0, &c);
+    assert_true(cw_node_counters_has(&m, 1, 0));
+    assert_true(near(m.total[0].elements, 0) && near(m.all_hits, 0));
+    assert_true(near(m.recent[0].elements, 10) && near(m.recent[0].cpu_ns, 1000));
+    add(&m, 1, 0, 12, 5, 1200);
+    assert_true(near(m.total[0].elements, 2) && near(m.all_hits, 1));
+    assert_true(near(m.recent[0].elements, 12) && near(m.recent[0].hits, 5));
+    cw_node_counters_forget_hits(&m);
+    assert_true(near(m.recent[0].hits, 0) && near(m.total[0].hits, 1));
+    cw_node_counters_fini(&m);
+}
+
+/* Sums for the line of costs grow as the other totals do, age with the recent ones, and are not mixed
+ * with what other jobs have measured. */
+static void costs_by_bytes(void **state)
+{
+    (void)state;
+    struct cw_node_counters m;
+    struct cw_autocache_node node = {.name = "a", .samples = 50, .cpu_ns = 5, .per_output = 1};
+    const struct cw_autocache_snapshot s = {.n = 1, .nodes = &node, .elements_measured = 50};
+    cw_node_counters_init(&m, 1);
+    cw_node_counters_set_prior(&m, &s);
+    assert_true(near(m.costs[0].elements, 0) && near(m.costs[0].cpu_ns, 0));
+    Cachew__V1__NodeCounts c = counts(100, 0, 3000);
+    c.timed = 20;
+    c.calls = 100;
+    c.in_bytes = 100 * 50;
+    c.dropped = 75;
+    cw_node_counters_add(&m, 1, 0, &c);
+    cw_node_counters_add(&m, 1, 0, &c);
+    cw_node_counters_add(&m, 2, 0, &c);
+    assert_true(near(m.costs[0].elements, 200) && near(m.costs[0].cpu_ns, 6000));
+    assert_true(near(m.costs[0].sums.calls, 200) && near(m.costs[0].sums.in_bytes, 10000));
+    cw_node_counters_halve(&m);
+    assert_true(near(m.costs[0].elements, 100) && near(m.costs[0].wall_ns, 6000));
+    assert_true(near(m.costs[0].sums.timed, 20) && near(m.costs[0].sums.dropped, 75));
+    cw_node_counters_fini(&m);
+}
+
 static void another_jobs_measurements(void **state)
 {
     (void)state;
@@ -74,9 +122,9 @@ static void another_jobs_measurements(void **state)
     struct cw_node_counters m;
     cw_node_counters_init(&m, 2);
     cw_node_counters_set_prior(&m, &s);
-    assert_true(near(m.nodes[0].cpu_ns / m.nodes[0].elements, 5) &&
-                near(m.nodes[0].wall_ns / m.nodes[0].elements, 7));
-    assert_true(m.nodes[0].elements < 100); /* what is measured now soon weighs more */
+    assert_true(near(m.recent[0].cpu_ns / m.recent[0].elements, 5) &&
+                near(m.recent[0].wall_ns / m.recent[0].elements, 7));
+    assert_true(m.recent[0].elements < 100); /* what is measured now soon weighs more */
     assert_true(near(m.all_outputs, 300));
     cw_node_counters_fini(&m);
 }
@@ -133,10 +181,9 @@ static void rates_of_the_store(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_become_sums),
-        cmocka_unit_test(hits_are_outputs_but_no_work),
-        cmocka_unit_test(another_jobs_measurements),
-        cmocka_unit_test(rates_of_the_store),
+        cmocka_unit_test(totals_become_sums),        cmocka_unit_test(hits_are_outputs_but_no_work),
+        cmocka_unit_test(what_was_counted_before),   cmocka_unit_test(costs_by_bytes),
+        cmocka_unit_test(another_jobs_measurements), cmocka_unit_test(rates_of_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

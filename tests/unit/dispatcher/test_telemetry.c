@@ -138,7 +138,7 @@ static void bad_elements_of_all_consumers_are_stored(void **state)
     cw_telemetry_free(job);
     cw_telemetry_restore(job, counts, n);
     assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 12);
-    assert_int_equal(job->telemetry->nodes.n, 0);
+    assert_null(job->measured);
     tell_bad(job, 1, 101, 6, "8"); /* it is back */
     assert_int_equal(cw_bad_report_n(&job->telemetry->bad), 14);
     tell_bad(job, 2, 103, 1, "9"); /* another process has its place */
