@@ -15,7 +15,7 @@ import yaml
 import invariants
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# Variables that are no options: which pod this is, and what all programs read.
+# Variables that are no options, and that no --help names: which pod this is, and what all programs read.
 PLAIN = {"CACHEW_LOG", "CACHEW_TOKEN_FILE", "CACHEW_POD_NAME", "CACHEW_POD_NAMESPACE", "CACHEW_POD_UID", "CACHEW_NODE_NAME"}
 
 
@@ -92,7 +92,7 @@ def check_options(m, programs):
         for variable in m.environment(one):
             if variable.startswith(prefix):
                 used.add(variable[len(prefix):].lower().replace("_", "-"))
-            elif variable not in PLAIN and not variable.startswith("CACHEW_TLS_"):
+            elif variable not in PLAIN and not re.search(rf"\${variable}\b", text):
                 yield f"{invariants.name(one)}: no program reads {variable}"
         yield from (f"{invariants.name(one)}: cachew-{program} has no option --{option}" for option in sorted(used - options))
         if m.environment(one).get("CACHEW_DISPATCHER_PROVISIONER") == "kubernetes" and "kubernetes (" not in text:

@@ -204,6 +204,11 @@ def plaintext_probe(m):
     box(m.worker())["env"].append({"name": "CACHEW_TLS_CERT", "value": "/x"})
 
 
+@mistake("no program reads CACHEW_TLS_CRT")
+def misspelt_variable(m):
+    box(m.worker())["env"].append({"name": "CACHEW_TLS_CRT", "value": "/x"})
+
+
 @mistake("shares its ConfigMap")
 def shared_options(m):
     box(m.worker())["envFrom"] = copy.deepcopy(box(m.dispatcher())["envFrom"])
