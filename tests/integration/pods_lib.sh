@@ -136,5 +136,5 @@ no_container_began_twice() {
     done
 }
 no_request_was_refused() {
-    ! grep 'cachew-dispatcher' "$work/requests" | grep -E ' (401|403|404|422)$' || fail "the role forbids what is needed"
+    ! grep -E '^dispatcher .* (401|403|404|422)$' "$work/requests" || fail "the role forbids what is needed"
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install.yaml runs: the programs start with the arguments, the environment, the Secret and the probes that it gives them, and what they ask the API server
-# for is what its roles grant. The fake server and the process kubelet stand for a cluster.
+# install.yaml, and the components tls and standby, run: the programs start with the arguments, the environment, the Secrets and the probes that they
+# give them, and what they ask the API server for is what the roles grant. The fake server and the process kubelet stand for a cluster.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../support/certs.sh"
 kubernetes=$(cd "$(dirname "$0")/../kubernetes" && pwd)
 network=127.$((128 + ($$ >> 8 & 63))).$(($$ & 255)) # no other test has addresses there
 
@@ -29,8 +30,9 @@ YAML
 ask_api() { # METHOD PATH [FILE]
     curl -sf -X "$1" -H 'Authorization: Bearer admin' -H 'Content-Type: application/yaml' ${3+--data-binary "@$3"} "$api$2" || fail "$1 $2"
 }
+components=() # that the case has
 load() { # PART
-    "$kubernetes/manifests/for_processes.py" "$1" "$DISPATCHER" "$work" >"$work/$1.yaml" || fail "for_processes.py $1"
+    "$kubernetes/manifests/for_processes.py" "$1" "$DISPATCHER" "$work" "${components[@]}" >"$work/$1.yaml" || fail "for_processes.py $1"
     ask_api POST /fake/load "$work/$1.yaml" >/dev/null
 }
 pods() { ask_api GET "/api/v1/namespaces/cachew-system/pods?labelSelector=app.kubernetes.io/component%3D$1"; }
@@ -39,7 +41,7 @@ pods_ready() { # PROGRAM N
 }
 restarts() { ask_api GET /api/v1/namespaces/cachew-system/pods | grep -o '"restartCount":[1-9]' | wc -l; }
 begin_dispatcher_pod() {
-    DISPATCHER=$network.1:7070 # of the first pod
+    [ -n "$DISPATCHER" ] || DISPATCHER=$network.1:7070 # of the first pod
     export CACHEW_TOKEN_FILE=$work/operator
     echo ffeeddccbbaa99887766554433 >"$CACHEW_TOKEN_FILE"
     load dispatcher
@@ -75,6 +77,11 @@ case_controller() {
     ask_api POST /fake/load "$kubernetes/../../deploy/kubernetes/crds.yaml" >/dev/null
     load controller
     ask_until "two controllers are ready" pods_ready controller 2
+    write_backend
+    ask_until "the CacheBackend is Ready" backend_ready
+    nothing_is_wrong
+}
+write_backend() {
     cat >"$work/backend.yaml" <<YAML
 apiVersion: cachew.dev/v1alpha1
 kind: CacheBackend
@@ -82,8 +89,79 @@ metadata: {name: photos, namespace: default}
 spec: {cacheEngine: {memory: {}}}
 YAML
     ask_api POST /fake/load "$work/backend.yaml" >/dev/null
+}
+# The component tls: certificates of cert-manager's names in Secrets, probes by HTTP, and a job by the address of the pod.
+case_tls() {
+    # shellcheck disable=SC2034
+    CERTS=$work
+    certs_ca one
+    certs_make dispatcher one cachew-dispatcher
+    certs_make worker one cachew-worker
+    certs_make controller one cachew-admin
+    certs_make vision one vision.cachew-client
+    write_pipelines
+    run reference "$work/fashion.json" --dispatcher local:
+    components=(tls)
+    begin_cluster
+    DISPATCHER=$network.1:7070
+    load workers
+    begin_dispatcher_pod
+    expect_error plain "$network.1:7070" "$cachew" run "$work/fashion.json" --dispatcher "$DISPATCHER" --timeout 3s
+    export CACHEW_TLS_CERT=$work/controller.crt CACHEW_TLS_KEY=$work/controller.key CACHEW_TLS_CA=$work/one.ca
+    echo 00998877665544332211ffee >"$work/vision"
+    CACHEW_TLS_CERT=$work/vision.crt CACHEW_TLS_KEY=$work/vision.key CACHEW_TOKEN_FILE=$work/vision run job "$work/fashion.json"
+    same "hashes" "$(hashes reference)" "$(hashes job)"
+    ask_until "workers are ready" pods_ready worker 1
+    ask_api POST /fake/load "$kubernetes/../../deploy/kubernetes/crds.yaml" >/dev/null
+    load controller
+    ask_until "two controllers are ready" pods_ready controller 2
+    write_backend
     ask_until "the CacheBackend is Ready" backend_ready
     nothing_is_wrong
+}
+# The component standby: two dispatchers on one claim, both Ready. The leader is killed in the middle of an epoch: the other one takes over, and each batch
+# comes once.
+case_standby() {
+    local leader
+    write_long_pipelines
+    run reference "$work/fashion_long.json" --dispatcher local: --batches "$work/reference.batches"
+    components=(standby)
+    begin_cluster
+    DISPATCHER=$network.253:7070 # of the Service
+    load workers
+    begin_dispatcher_pod
+    ask_until "both are ready" pods_ready dispatcher 2
+    leader=$(leader_of) || fail "nobody leads"
+    begin_held job "$work/fashion_long.json"
+    read_batches job 300
+    pkill_dispatcher "$leader"
+    ask_until "the other one leads" has_other_leader "$leader"
+    read_batches job 300
+    release job
+    same_batches
+    ask_until "both are ready again" pods_ready dispatcher 2
+    [ "$(ls -d "$work"/kubelet/claims/cachew-system_cachew-state/state/generation-* | wc -l)" -ge 1 ] || fail "the state is not on the claim"
+}
+leads() { curl -sf "http://$network.$1:9464/metrics" | says '^cachew_dispatcher_leads 1'; }
+leader_of() {
+    local n
+    for n in 1 2 3; do
+        if leads "$n"; then
+            echo "$n"
+            return
+        fi
+    done
+    return 1
+}
+has_other_leader() {
+    local now
+    now=$(leader_of) && [ "$now" != "$1" ]
+}
+pkill_dispatcher() { # NUMBER of its address
+    local pid
+    pid=$(pgrep -f -- "--metrics-listen=$network.$1:9464" | head -1)
+    [ -n "$pid" ] || fail "the leader has no process"
+    kill -9 "$pid"
 }
 backend_ready() {
     ask_api GET /apis/cachew.dev/v1alpha1/namespaces/default/cachebackends/photos | grep -oE '[{][^{}]*"type":"Ready"[^{}]*[}]' | says '"status":"True"'

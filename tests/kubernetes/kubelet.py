@@ -8,7 +8,7 @@
 Each pod gets an address of the network (127.0.X.1 and up; from --first on), which is its status.podIP. A container's program is command[0], or what
 --image says, or the image's name with "/" read as "-" ("cachew/worker:dev" is cachew-worker); it is looked for in --bin, then in
 PATH. It has the pod's environment and nothing else but PATH, --env and the variables that --pass names: env, envFrom, and the
-downward API with fieldRef and resourceFieldRef. Volumes are folders below ROOT/UID; where a container mounts one, the mount path in
+downward API with fieldRef and resourceFieldRef. Volumes are folders below ROOT/UID, claims below ROOT/claims; where a container mounts one, the mount path in
 its arguments and environment is replaced by the folder (there is no mount namespace). Output goes to ROOT/NAMESPACE_POD_CONTAINER.log.
 
 What exits is started again as restartPolicy says, after --restart-ms (doubled each time, 300 s at most). A pod that is deleted gets
@@ -146,12 +146,14 @@ class Pod:
         volume = next(v for v in self.object["spec"].get("volumes") or [] if v["name"] == name)
         if "hostPath" in volume:
             return pathlib.Path(volume["hostPath"]["path"])
-        folder = self.folder / "volumes" / name
+        claim = volume.get("persistentVolumeClaim")
+        folder = self.kubelet.root / "claims" / f"{self.namespace}_{claim['claimName']}" if claim else self.folder / "volumes" / name
         folder.mkdir(parents=True, exist_ok=True)
         for key, kind, of in (("configMap", "configmaps", "name"), ("secret", "secrets", "secretName")):
             if key in volume:
                 for file, text in self.texts_of(kind, volume[key][of], volume[key].get("optional")).items():
                     (folder / file).write_text(text)
+                    (folder / file).chmod(volume[key].get("defaultMode", 0o644))
         return folder
 
     def mounted(self, container):

@@ -1,23 +1,27 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""install.yaml for the fake API server and the process kubelet: for_processes.py PART DISPATCHER_ADDRESS DIR
+"""install.yaml for the fake API server and the process kubelet: for_processes.py PART DISPATCHER_ADDRESS DIR [COMPONENT]...
 
 PART dispatcher: accounts, roles, its ConfigMap, a Secret, and the pod of the StatefulSet, which the fake server has no controller for. PARTs
 workers and controller: ConfigMap and Deployment. Only what one host asks for is changed: programs listen at their pod's address, names of
 Services become addresses, a claim is a folder, there are no workers in the
-beginning, and DIR/kubeconfig.PROGRAM says where the API server is, in place of a service account's files. Prints YAML."""
+beginning, and DIR/kubeconfig.PROGRAM says where the API server is, in place of a service account's files. Prints YAML.
+
+COMPONENT tls: as the component's patches are, with Secrets of the files DIR/NAME.crt and NAME.key (dispatcher, worker, controller) and DIR/one.ca.
+COMPONENT standby: its patch, its option and two pods, which listen at DISPATCHER_ADDRESS when they lead: that is the address of their Service."""
 import pathlib
 import sys
 
 import yaml
 
-INSTALL = pathlib.Path(__file__).resolve().parents[3] / "deploy/kubernetes/install.yaml"
+KUBERNETES = pathlib.Path(__file__).resolve().parents[3] / "deploy/kubernetes"
 PARTS = {
     "dispatcher": ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ConfigMap cachew-dispatcher-options"),
     "workers": ("ConfigMap cachew-worker-options", "Deployment cachew-worker"),
     "controller": ("ConfigMap cachew-controller-options", "Deployment cachew-controller"),
 }
-SECRET = {"tokens": "workers worker 00112233445566778899aabb\nadmin operator ffeeddccbbaa99887766554433\n", "worker": "00112233445566778899aabb",
+SECRET = {"tokens": "workers worker 00112233445566778899aabb\nadmin operator ffeeddccbbaa99887766554433\n"
+          "vision tenant 00998877665544332211ffee\n", "worker": "00112233445566778899aabb",
           "operator": "ffeeddccbbaa99887766554433"}
 
 
@@ -38,9 +42,57 @@ def named(document, address):
     return document
 
 
+def read(path):
+    return yaml.load((KUBERNETES / path).read_text(), yaml.CSafeLoader)
+
+
+def patched(document, operations):
+    """A JSON patch of the kind that components have: add to a list, and replace."""
+    for operation in operations:
+        *path, last = operation["path"].split("/")[1:]
+        at = document
+        for key in path:
+            at = at[int(key) if isinstance(at, list) else key]
+        if last == "-":
+            at.append(operation["value"])
+        else:
+            assert last in at, operation["path"]
+            at[last] = operation["value"]
+
+
+def with_tls(documents, folder):
+    for one in documents:
+        name = one["metadata"]["name"].split("-")[-1]
+        if one["kind"] in ("StatefulSet", "Deployment"):
+            patched(one, read(f"components/tls/mount-{name}.yaml"))
+    for name in ("dispatcher", "worker", "controller"):
+        files = {"tls.crt": f"{name}.crt", "tls.key": f"{name}.key", "ca.crt": "one.ca"}
+        texts = {key: pathlib.Path(folder, file).read_text() for key, file in files.items()}
+        yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"cachew-{name}-tls", "namespace": "cachew-system"}, "stringData": texts}
+
+
+def with_standby(documents, address):
+    """The component's patch: what is null goes, lists are added to by name."""
+    spec = next(one for one in documents if one["kind"] == "StatefulSet")["spec"]["template"]["spec"]
+    patch = read("components/standby/dispatcher.yaml")["spec"]
+    box, own = spec["containers"][0], patch["template"]["spec"]["containers"][0]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        box[probe] = {key: value for key, value in {**box[probe], **own[probe]}.items() if value is not None}
+    spec["volumes"] += patch["template"]["spec"]["volumes"]
+    box["args"] = [f"--listen={address}" if arg.startswith("--listen=") else arg for arg in box["args"]]
+    options = next(one for one in documents if one["kind"] == "ConfigMap" and one["metadata"]["name"].startswith("cachew-dispatcher-options"))
+    for generator in read("components/standby/kustomization.yaml")["configMapGenerator"]:
+        options["data"].update(literal.split("=", 1) for literal in generator["literals"])
+    options["data"].update({"CACHEW_DISPATCHER_LEASE_DURATION": "3s", "CACHEW_DISPATCHER_LEASE_GIVE_UP": "2s", "CACHEW_DISPATCHER_LEASE_RENEW": "200ms"})
+    return patch["replicas"]
+
+
 def main():
-    part, address, folder = sys.argv[1:]
-    documents = [one for one in yaml.load_all(INSTALL.read_text(), yaml.CSafeLoader) if one]
+    part, address, folder = sys.argv[1:4]
+    components = sys.argv[4:]
+    documents = [one for one in yaml.load_all((KUBERNETES / "install.yaml").read_text(), yaml.CSafeLoader) if one]
+    replicas = with_standby(documents, address) if "standby" in components else 1
+    secrets = list(with_tls(documents, folder)) if "tls" in components else []
     made = [named(one, address) for one in documents if any(f"{one['kind']} {one['metadata']['name']}".startswith(wanted) for wanted in PARTS[part])]
     for one in made:
         if one["kind"] == "Deployment":
@@ -48,10 +100,13 @@ def main():
             one["spec"].setdefault("replicas", 0)
     if part == "dispatcher":
         template = here(next(one for one in documents if one["kind"] == "StatefulSet")["spec"]["template"], folder)
-        template["spec"]["volumes"].append({"name": "state", "emptyDir": {}})
-        metadata = {"name": "cachew-dispatcher-0", "namespace": "cachew-system"}
+        if replicas == 1:
+            template["spec"]["volumes"].append({"name": "state", "emptyDir": {}})
         made.append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cachew-auth", "namespace": "cachew-system"}, "stringData": SECRET})
-        made.append({"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], **metadata}, "spec": template["spec"]})
+        made += secrets
+        for number in range(replicas):
+            metadata = {"name": f"cachew-dispatcher-{number}", "namespace": "cachew-system"}
+            made.append({"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], **metadata}, "spec": template["spec"]})
     yaml.safe_dump_all(made, sys.stdout)
 
 
