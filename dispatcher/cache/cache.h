@@ -175,6 +175,8 @@ void cw_leaving_confirmed(struct cw_worker *worker, uint64_t id);
 void cw_leaving_worker_gone(struct cw_worker *worker);
 /* Begins the work of caches that were loaded; ends it at the end of the dispatcher. */
 void cw_leaving_start(struct cw_dispatcher *d);
+/* More was stored in state.db: files of caches whose end is stored may be deleted. */
+void cw_leaving_stored(struct cw_dispatcher *d);
 void cw_leaving_close(struct cw_dispatcher *d);
 void cw_leaving_free(struct cw_dispatcher *d);
 /* Iterates over the caches whose files are being deleted: begins with NULL. */

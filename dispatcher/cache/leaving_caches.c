@@ -20,6 +20,8 @@ struct cw_leaving_cache {
     uint64_t id;
     char *name, *url, *tenant;
     int64_t created_ms, used_ms; /* wall time */
+    uint64_t row_seq;            /* No file is deleted before all writes up to this are stored. */
+    bool begun;                  /* It was listed once, or is being listed. */
     struct cw_cache_io *store;   /* NULL until it is started */
     struct cw_timer *timer;
     struct cw_map told; /* The ids of the workers that were told to close the store and have not. */
@@ -88,6 +90,7 @@ void cw_leaving_worker_gone(struct cw_worker *worker)
 
 static void look(struct cw_leaving_cache *left)
 {
+    left->begun = true;
     left->listing = true;
     /* Workers of the dispatcher before this one may come back, and have the store open. */
     left->sure = left->told.n == 0 && left->d->expected_workers.n == 0;
@@ -188,6 +191,7 @@ void cw_leaving_begin(struct cw_dispatcher *d, const struct cw_state_cache *row)
     left->tenant = cw_mem_strdup(row->tenant);
     left->created_ms = row->created_ms;
     left->used_ms = row->used_ms;
+    left->row_seq = cw_state_seq(d->state);
     left->next = d->leaving_caches;
     d->leaving_caches = left;
 }
@@ -201,13 +205,22 @@ void cw_leaving_start(struct cw_dispatcher *d)
         left->store = cw_cache_io_open(d->loop, left->url, on_result, left);
         for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
             tell(worker, left->id, false);
-        look(left);
     }
+    cw_leaving_stored(d);
+}
+
+/* Until then the next dispatcher would have the cache, and miss what was deleted. */
+void cw_leaving_stored(struct cw_dispatcher *d)
+{
+    for (struct cw_leaving_cache *left = d->leaving_caches; left; left = left->next)
+        if (left->store && !left->begun && cw_state_is_stored(d->state, left->row_seq))
+            look(left);
 }
 
 void cw_leaving_close(struct cw_dispatcher *d)
 {
     for (struct cw_leaving_cache *left = d->leaving_caches; left; left = left->next) {
+        left->begun = true; /* Nothing begins any more. */
         cw_timer_free(cw_steal(&left->timer));
         cw_cache_io_close(left->store);
     }

@@ -25,6 +25,9 @@ void peers_restart(void);
 /* Ends turns of the dispatcher's loop until all that was written is stored, and told. */
 void peers_turn(void);
 
+/* Ends one turn, whatever is not stored yet. */
+void peers_one_turn(void);
+
 /* ---- tools ---- */
 /* Calls "/cachew.v1.Admin/METHOD" and waits for the answer, which stays until the next call. */
 struct peers_answer {

@@ -3,6 +3,7 @@
  * detached, over restarts, and what workers are told of them. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "cache/store/store.h"
 #include "dispatcher/access/access.h"
 #include "dispatcher/cache/cache_int.h"
@@ -303,6 +304,31 @@ static void files_go_when_workers_have_left(void **state)
     cw_store_close(store);
 }
 
+/* As long as state.db does not say that the cache is detached, no file is deleted: the next dispatcher
+ * would have the cache still. */
+static void files_stay_until_it_is_stored(void **state)
+{
+    (void)state;
+    enum { TURNS = 300 };
+    struct cw_store *store = open_store();
+    cw_autofree char *chunk = cw_mem_strdup(made_up_name("default", KEY_1, 0));
+    attach(photos, place, no_tenant);
+    put(store, chunk);
+    uint64_t id = describe()->id;
+    made_up.unwritten = true; /* the disk is full, and it is tried again in an hour */
+    made_up.commit_retry_ms = cw_clock_ms() + 3600000;
+    (void)cw_cache_detach(cw_cache_by_id(&made_up, id), false);
+    for (int i = 0; i < TURNS; i++) {
+        peers_one_turn();
+        assert_true(has(store, chunk));
+        cw_clock_sleep_ns(100000); /* for the threads of the store, if they have something to do */
+    }
+    made_up.unwritten = false;
+    soon(is_gone());
+    assert_false(has(store, chunk));
+    cw_store_close(store);
+}
+
 /* A worker that has a cache open which is not there any more is told to leave it; an older one gets
  * jobs of a named cache as jobs without one. */
 static void workers_are_told(void **state)
@@ -339,6 +365,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(closes_if_nobody_uses_it, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(who_comes_back_opens_it, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(files_go_when_workers_have_left, peers_begin_caching,
+                                        peers_end),
+        cmocka_unit_test_setup_teardown(files_stay_until_it_is_stored, peers_begin_caching,
                                         peers_end),
         cmocka_unit_test_setup_teardown(workers_are_told, peers_begin_caching, peers_end),
     };
