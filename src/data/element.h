@@ -23,6 +23,14 @@ struct cw_view {
     /* for a path: the stamp that its file must have; NULL: not known */
     const struct cw_file_stamp *stamp;
 };
+/* What was computed of a part of an image, value by value, is that part of the result. */
+static inline void cw_view_copy_part(struct cw_view *view, const struct cw_view *from)
+{
+    view->part_y = from->part_y;
+    view->part_x = from->part_x;
+    view->full_h = from->full_h;
+    view->full_w = from->full_w;
+}
 struct cw_element {
     /* position in the source, or a hash of several positions if several sources were zipped */
     uint64_t id;

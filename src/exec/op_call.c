@@ -83,32 +83,63 @@ static void set_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx
     ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
 }
 
-/* op.h next_want: asks the crop that reads this image which part it will use, with the crop's
- * own random stream. */
+/* op.h next_want: asks the crop which part it will use, and the operators between what they need for
+ * it, all with their own random streams. */
 static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
                     struct cw_err *err)
 {
     /* The context is const only while it passes through the operator. */
     struct cw_thread_context *work = (struct cw_thread_context *)(uintptr_t)ctx->next_want_arg;
-    size_t i = work->want_node;
-    const struct cw_plan_node *node = &work->plan->nodes[i];
-    set_stream(work, node, &work->nodes[i].ctx, work->want_element->id, work->want_element->rep);
-    return node->op->want(&work->nodes[i].ctx, node->opts, h, w, ret_rect, err);
+    const struct cw_plan_want *want = work->want_of->want;
+    size_t n = work->want_of->want_n - 1;
+    int64_t sizes[CW_PLAN_MOVES_MAX][2];
+    size_t moves = 0;
+    *ret_rect = (struct cw_rect){.h = h, .w = w};
+    for (size_t k = 0; k <= n; k++) {
+        const struct cw_plan_node *node = &work->plan->nodes[want[k].node];
+        set_stream(work, node, &work->nodes[want[k].node].ctx, work->want_element->id,
+                   work->want_element->rep);
+        if (!want[k].moves)
+            continue;
+        sizes[moves][0] = h;
+        sizes[moves++][1] = w;
+        if (node->op->region_size && !node->op->region_size(node->opts, &h, &w))
+            return 0; /* that operator will say why */
+    }
+    const struct cw_plan_node *crop = &work->plan->nodes[want[n].node];
+    int rc = crop->op->want(&work->nodes[want[n].node].ctx, crop->opts, h, w, ret_rect, err);
+    while (n-- > 0 && rc == 0) {
+        const struct cw_plan_node *node = &work->plan->nodes[want[n].node];
+        struct cw_node_context *its = &work->nodes[want[n].node];
+        if (!want[n].moves)
+            continue;
+        moves--;
+        rc = node->op->region(&its->ctx, node->opts, its->scratch, sizes[moves][0], sizes[moves][1],
+                              ret_rect, err);
+    }
+    return rc;
 }
 
 static void set_want(struct cw_thread_context *work, const struct cw_plan_node *node,
                      struct cw_op_ctx *ctx, const struct cw_element *element)
 {
-    /* Only caches, which should get the whole image, may be between the operator and the crop. */
-    size_t above = work->pending_n;
-    while (above > 0 && work->pending[above - 1].put)
-        above--;
-    bool has = node->want != SIZE_MAX && above > 0 && work->pending[above - 1].node == node->want;
+    size_t found = 0;
+    bool is_cached = false;
+    /* Caches, which should get the whole image, may be between the operator and the crop. */
+    for (size_t k = work->pending_n; k > 0 && found < node->want_n; k--) {
+        if (work->pending[k - 1].put)
+            is_cached = true;
+        else if (work->pending[k - 1].node == node->want[found].node)
+            found++;
+        else
+            break;
+    }
+    bool has = node->want_n > 0 && found == node->want_n;
     work->want_element = element;
-    work->want_node = node->want;
+    work->want_of = node;
     ctx->next_want = has ? ask_want : NULL;
     ctx->next_want_arg = has ? work : NULL;
-    ctx->prefers_whole = has && (work->trace || above < work->pending_n);
+    ctx->prefers_whole = has && (work->trace || is_cached);
 }
 
 static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pending *pending,
@@ -186,7 +217,6 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
         element->n = 0;
         set_stream(work, node, &mine->ctx, element->id, element->rep);
         set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
-        set_want(work, node, &mine->ctx, element);
         rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
         bytes = rc == 0 ? cw_element_bytes(element) : 0;
     }

@@ -88,10 +88,11 @@ struct cw_thread_context {
     /* where the fields of the current row are written; slot_bytes 0: the field has no slot */
     void *slot[CW_FIELDS_MAX];
     size_t slot_bytes[CW_FIELDS_MAX];
-    size_t failed;                         /* the node whose read or apply failed */
-    const struct cw_element *want_element; /* for next_want: the element that will be cropped */
-    size_t want_node;                      /* for next_want: the crop */
-    cw_exec_trace_fn *trace;               /* NULL except in cw_exec_trace */
+    size_t failed; /* the node whose read or apply failed */
+    /* for next_want: the element that will be cropped, and the node that makes a part of it */
+    const struct cw_element *want_element;
+    const struct cw_plan_node *want_of;
+    cw_exec_trace_fn *trace; /* NULL except in cw_exec_trace */
     void *trace_arg;
     int64_t trace_row;
     struct cw_str trace_source;

@@ -76,13 +76,13 @@ struct cw_op_ctx {
     /* Where the finished field of this element is to be written; NULL: anywhere. */
     void *slot;
     size_t slot_bytes;
-    /* Set if the operator's only consumer needs just a part of the image that the operator makes
-     * (see `want` below). */
+    /* Set for an operator with makes_parts if only a part of the image that it makes is needed: says
+     * which, of an image of h x w (see `want` and `region` below). */
     int (*next_want)(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
                      struct cw_err *err);
     const void *next_want_arg;
     /* Used with next_want: a cache would keep the whole image. The operator makes the whole image
-     * if all of its input is sound. If only the input of the part is sound, it makes the part, and
+     * if it has the whole input, and all of it is sound. If only the input of the part is sound, it makes the part, and
      * sets full_h even if the part is as large as the whole: no cache keeps such an image. So the
      * same elements are bad with a cache and without one. */
     bool prefers_whole;
@@ -196,6 +196,16 @@ struct cw_op {
      * random numbers as apply_field). */
     int (*want)(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w,
                 struct cw_rect *ret_rect, struct cw_err *err);
+    /* For an operator that may stand between a decoder and a crop, and changes places of values:
+     * *rect is a part of its result for an h x w image, and becomes the part of the image that this
+     * needs. It works on parts (data/element.h): its result is a part of what the whole would give.
+     * Operators that change each value by itself need none (CW_EFFECT_EACH in op_facts.h). */
+    int (*region)(const struct cw_op_ctx *ctx, const void *opts, void *scratch, int64_t h,
+                  int64_t w, struct cw_rect *rect, struct cw_err *err);
+    /* With region: *h and *w, the size of an image, become that of the result. Returns false if the
+     * operator refuses such an image. NULL: it stays. */
+    bool (*region_size)(const void *opts, int64_t *h, int64_t *w);
+    bool makes_parts; /* it makes only what cw_op_ctx.next_want says */
 
     /* For group operators: returns how many elements make one (batch); drop_remainder says what
      * happens to the last ones. */

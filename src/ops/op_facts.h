@@ -31,7 +31,8 @@ struct cw_op_facts {
     bool names_field; /* it adds a field, or gives one another name */
     bool
         refuses; /* it may refuse an element that the spec allows; true unless it is shown that not */
-    bool drops; /* it may leave elements out */
+    bool refuses_values; /* it may refuse an element for a value, not only for its shape */
+    bool drops;          /* it may leave elements out */
     enum cw_op_effect effect;
     uint32_t
         effect_on;    /* the fields that the effect is on; what is else read or written is OTHER */

@@ -126,48 +126,6 @@ static int count_frames(struct cw_plan *plan, size_t i, struct cw_err *err)
     return 0;
 }
 
-/* Returns the only reader of a node, or SIZE_MAX if it has several or none. */
-static size_t only_reader(const struct cw_plan *plan, size_t i)
-{
-    size_t reader = SIZE_MAX;
-    for (size_t j = i + 1; j < plan->n; j++) {
-        for (size_t k = 0; k < plan->nodes[j].inputs_n; k++) {
-            if (plan->nodes[j].inputs[k] != i)
-                continue;
-            if (reader != SIZE_MAX)
-                return SIZE_MAX;
-            reader = j;
-        }
-    }
-    return reader;
-}
-
-/* Finds the crop whose needs a decoder asks for: the decoder may skip what the crop behind it
- * throws away, if no other node reads the image. Index operators between them do not matter, since
- * an element keeps the id of its source. */
-static void find_want(struct cw_plan *plan, size_t i)
-{
-    struct cw_plan_node *node = &plan->nodes[i];
-    node->want = SIZE_MAX;
-    bool one_field = node->step == CW_STEP_ELEMENT && node->op->apply_field ? node->fields_n == 1
-                                                                            : node->out.n == 1;
-    if (!one_field || (node->step != CW_STEP_ELEMENT && node->step != CW_STEP_SOURCE))
-        return;
-    size_t field = node->fields_n == 1 ? node->fields[0] : 0;
-    size_t reader = only_reader(plan, i);
-    while (
-        reader != SIZE_MAX &&
-        (plan->nodes[reader].step == CW_STEP_INDEX || plan->nodes[reader].step == CW_STEP_PASS) &&
-        plan->nodes[reader].inputs_n == 1)
-        reader = only_reader(plan, reader);
-    if (reader == SIZE_MAX)
-        return;
-    const struct cw_plan_node *crop = &plan->nodes[reader];
-    if (crop->step == CW_STEP_ELEMENT && crop->op->want && crop->fields_n == 1 &&
-        crop->fields[0] == field)
-        node->want = reader;
-}
-
 static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
                         struct cw_err *err)
 {
@@ -181,7 +139,6 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->inputs = checked->inputs;
     node->inputs_n = checked->inputs_n;
     node->out = checked->out;
-    node->want = SIZE_MAX;
     node->step = step_of(plan, i);
     int rc = 0;
     if (node->inputs_n) {
@@ -223,7 +180,7 @@ int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struc
             return rc;
     }
     for (size_t i = 0; i < plan->n; i++)
-        find_want(plan, i);
+        cw_plan_find_want(plan, i);
     find_passing(plan);
     return 0;
 }

@@ -108,6 +108,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
         if (node->state && node->op->close)
             node->op->close(node->state);
         cw_mem_free(node->in_n);
+        cw_mem_free(node->want);
     }
     cw_mem_free(plan->nodes);
     cw_mem_free(plan->self);

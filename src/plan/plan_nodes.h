@@ -29,6 +29,12 @@ struct cw_plan_use {
     struct cw_cache_dataset *cache; /* holds one reference */
     bool read, write;
 };
+/* No more operators that move values are looked through than this. */
+#define CW_PLAN_MOVES_MAX 8
+struct cw_plan_want {
+    uint16_t node;
+    bool moves; /* the operator changes places of the image's values (`region` in op.h) */
+};
 struct cw_plan_node {
     enum cw_step step;
     /* it is a random operator below a `freeze`: it draws as in epoch 0, repetition 0 */
@@ -56,8 +62,10 @@ struct cw_plan_node {
     bool same;     /* for ELEMENT: it works on whole elements and does not change their spec */
     int64_t group; /* for GROUP: number of input elements in one element */
     size_t frames; /* depth to which merges and groups are nested at the node and below it */
-    /* The crop that is the only reader of this node; SIZE_MAX: none (next_want in op.h). */
-    size_t want;
+    /* If only a part of the image that the node makes is needed: the nodes that it goes through, in
+     * order, the crop last (next_want in op.h). want_n = 0: all of it may be needed. */
+    struct cw_plan_want *want;
+    size_t want_n;
     struct cw_hash files; /* hash of the files from which its elements are read */
 };
 struct cw_plan {

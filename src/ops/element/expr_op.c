@@ -89,7 +89,8 @@ void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
     for (size_t i = 0; i < in->n; i++)
         ret_facts->reads |= (uint32_t)expr->reads[i] << i;
     for (size_t i = 1; i < expr->n; i++)
-        ret_facts->refuses |= step_refuses(expr->steps, i);
+        ret_facts->refuses_values |= step_refuses(expr->steps, i);
+    ret_facts->refuses |= ret_facts->refuses_values;
 }
 
 size_t cw_expr_op_main_field(const struct cw_expr *expr, const struct cw_spec *in)

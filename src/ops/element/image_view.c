@@ -18,7 +18,7 @@ bool cw_image_accepts_u8(const struct cw_field *field)
     return field->dtype == CW_DTYPE_U8 && cw_image_accepts(field);
 }
 
-static int check_pixels(int64_t h, int64_t w, struct cw_err *err)
+int cw_image_check_pixels(int64_t h, int64_t w, struct cw_err *err)
 {
     if (h <= 0 || w <= 0 || h <= CW_IMAGE_PIXELS_MAX / w)
         return 0;
@@ -40,7 +40,7 @@ int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only
     *ret_field = *in;
     ret_field->dims[0] = h;
     ret_field->dims[1] = w;
-    return check_pixels(h, w, err);
+    return cw_image_check_pixels(h, w, err);
 }
 
 int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct cw_err *err)
@@ -71,13 +71,21 @@ int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct 
 int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
                     struct cw_err *err)
 {
-    int rc = check_pixels(h, w, err);
+    int rc = cw_image_check_pixels(h, w, err);
     if (rc < 0)
         return rc;
     out->dims[0] = h;
     out->dims[1] = w;
     out->part_y = out->part_x = out->full_h = out->full_w = 0;
     return cw_op_output(ctx, out, err);
+}
+
+void cw_image_set_part(struct cw_view *view, const struct cw_rect *part, int64_t h, int64_t w)
+{
+    view->part_y = part->y;
+    view->part_x = part->x;
+    view->full_h = h;
+    view->full_w = w;
 }
 
 int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
@@ -113,6 +121,11 @@ void cw_image_resample_free(void *scratch)
     cw_mem_free(scratch);
 }
 
+static struct cw_resample_part part_of(int64_t y, int64_t x, int64_t h, int64_t w)
+{
+    return (struct cw_resample_part){(int32_t)y, (int32_t)x, (int32_t)h, (int32_t)w};
+}
+
 int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h,
                       int64_t w, const struct cw_view *out, int filter, struct cw_err *err)
 {
@@ -121,9 +134,46 @@ int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t
                                         .src_h = (int32_t)h,
                                         .src_w = (int32_t)w,
                                         .channels = (int32_t)image->channels,
+                                        .src_part = part_of(0, 0, h, w),
                                         .dst = out->data,
                                         .dst_h = (int32_t)out->dims[0],
                                         .dst_w = (int32_t)out->dims[1],
+                                        .dst_part = part_of(0, 0, out->dims[0], out->dims[1]),
                                         .filter = (enum cw_filter)filter};
     return cw_resample(scratch, &job, err);
+}
+
+int cw_image_resample_part(void *scratch, const struct cw_image *image,
+                           const struct cw_image_size *size, const struct cw_rect *part,
+                           const struct cw_view *out, int filter, struct cw_err *err)
+{
+    const struct cw_resample_job job = {
+        .src = image->data,
+        .src_stride = cw_image_stride(image),
+        .src_h = (int32_t)image->full_h,
+        .src_w = (int32_t)image->full_w,
+        .channels = (int32_t)image->channels,
+        .src_part = part_of(image->part_y, image->part_x, image->h, image->w),
+        .dst = out->data,
+        .dst_h = (int32_t)size->h,
+        .dst_w = (int32_t)size->w,
+        .dst_part = part_of(part->y, part->x, part->h, part->w),
+        .filter = (enum cw_filter)filter};
+    return cw_resample(scratch, &job, err);
+}
+
+int cw_image_resample_needs(void *scratch, int64_t h, int64_t w, const struct cw_image_size *size,
+                            int filter, struct cw_rect *part, struct cw_err *err)
+{
+    const struct cw_resample_job job = {.src_h = (int32_t)h,
+                                        .src_w = (int32_t)w,
+                                        .dst_h = (int32_t)size->h,
+                                        .dst_w = (int32_t)size->w,
+                                        .dst_part = part_of(part->y, part->x, part->h, part->w),
+                                        .filter = (enum cw_filter)filter};
+    struct cw_resample_part needs;
+    const int rc = cw_resample_needs(scratch, &job, &needs, err);
+    if (rc == 0)
+        *part = (struct cw_rect){.y = needs.y, .x = needs.x, .h = needs.h, .w = needs.w};
+    return rc;
 }

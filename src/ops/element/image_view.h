@@ -13,17 +13,25 @@ struct cw_image {
     int64_t part_y, part_x, full_h, full_w;
 };
 
+struct cw_image_size {
+    int64_t h, w;
+};
+
 /* Whether a field can be an image: it is numeric and has rank 2 or 3. */
 bool cw_image_accepts(const struct cw_field *field);
 bool cw_image_accepts_u8(const struct cw_field *field);
 /* The infer_field function of operators that set height and width (-1: not known). */
 int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only,
                    struct cw_field *ret_field, struct cw_err *err);
+/* LIMIT if an image of h x w pixels is too large. */
+int cw_image_check_pixels(int64_t h, int64_t w, struct cw_err *err);
 /* Makes an image of a view. Returns INVALID if the view is no image or has no pixels. */
 int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct cw_err *err);
 /* Makes *out an image of h x w pixels; it has the channels and dtype that *out has on entry. */
 int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
                     struct cw_err *err);
+/* Says that the image is a part of one of h x w (data/element.h). */
+void cw_image_set_part(struct cw_view *view, const struct cw_rect *part, int64_t h, int64_t w);
 /* Returns the first pixel of a rectangle, which is given in coordinates of the whole image.
  * INTERNAL if the rectangle is not inside the part. */
 int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
@@ -41,6 +49,14 @@ void cw_image_resample_free(void *scratch);
  * (cw_image_output). */
 int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h,
                       int64_t w, const struct cw_view *out, int filter, struct cw_err *err);
+/* Makes a part of the image resized to size: `out` has the part's size. The image, which may be a part
+ * itself, has what is needed for it (cw_image_resample_needs). */
+int cw_image_resample_part(void *scratch, const struct cw_image *image,
+                           const struct cw_image_size *size, const struct cw_rect *part,
+                           const struct cw_view *out, int filter, struct cw_err *err);
+/* Says what is needed of an image of h x w for a part of it resized to size: *part becomes it. */
+int cw_image_resample_needs(void *scratch, int64_t h, int64_t w, const struct cw_image_size *size,
+                            int filter, struct cw_rect *part, struct cw_err *err);
 
 /* The row of the option `size`: one number, or [h, w]. */
 #define CW_IMAGE_SIDE_MAX 65535
@@ -51,9 +67,6 @@ int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t
     }
 /* the most pixels of an image, so that a forged header cannot take all memory */
 #define CW_IMAGE_PIXELS_MAX ((int64_t)1 << 28)
-struct cw_image_size {
-    int64_t h, w;
-};
 /* Converts the option to a size; one number means a square. */
 struct cw_image_size cw_image_size(const struct cw_i64_list *size);
 

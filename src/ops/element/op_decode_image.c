@@ -82,12 +82,8 @@ static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const str
     out->rank = 3;
     out->dims[2] = channels;
     const int rc = cw_image_output(ctx, out, part->h, part->w, err);
-    if (rc == 0 && (part->h != h || part->w != w)) {
-        out->part_y = part->y;
-        out->part_x = part->x;
-        out->full_h = h;
-        out->full_w = w;
-    }
+    if (rc == 0 && (part->h != h || part->w != w))
+        cw_image_set_part(out, part, h, w);
     return rc;
 }
 
@@ -217,13 +213,15 @@ const struct cw_op cw_op_decode_image = {
            "byte, and transparency is\n"
            "dropped. CMYK JPEGs become RGB.\n"
            "\n"
-           "When the next operator is a crop, only the part that it needs is decoded; the result "
-           "is the same. Damage in a\n"
-           "file is an error, unless it lies behind the part that is needed; a file that was cut "
-           "off always is. A cache between\n"
-           "the two does not change which images are bad: it keeps images that are sound as a "
-           "whole, and of one that is damaged\n"
-           "behind the part the part is decoded each time.",
+           "Where a crop follows, only the part that it needs is decoded; the result is the same. "
+           "Between the two there may be\n"
+           "casts, normalize, eval that computes each value of the image by itself and refuses "
+           "none, random_flip, resize, and what\n"
+           "works on other fields. Damage in a file is an error, unless it lies behind the part "
+           "that is needed; a file that was cut\n"
+           "off always is. A cache between the two does not change which images are bad: it keeps "
+           "images that are sound as a\n"
+           "whole, and of one that is damaged behind the part the part is decoded each time.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GROW | CW_OP_FIELDWISE,
     .inputs_min = 1,
@@ -238,4 +236,5 @@ const struct cw_op cw_op_decode_image = {
     .scratch_free = scratch_free,
     .apply_field = apply_field,
     .facts = facts,
+    .makes_parts = true,
 };

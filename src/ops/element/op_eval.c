@@ -104,6 +104,8 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
         rc = find_place(o, s->expr, ctx->in, &place, err);
     if (rc < 0)
         return rc;
+    if (place < element->n)
+        cw_view_copy_part(&result, &element->fields[place]);
     element->fields[place] = result;
     element->n = CW_MAX(element->n, place + 1);
     return 0;

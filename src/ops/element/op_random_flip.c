@@ -37,6 +37,26 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return cw_image_infer(in, in->dims[0], in->dims[1], false, ret_field, err);
 }
 
+/* Where a part of an image of h x w is once the image is mirrored, and the other way round. */
+static void mirror(const struct random_flip_opts *o, int64_t h, int64_t w, struct cw_rect *rect)
+{
+    if (o->direction == HORIZONTAL)
+        rect->x = w - rect->x - rect->w;
+    else
+        rect->y = h - rect->y - rect->h;
+}
+
+static int region(const struct cw_op_ctx *ctx, const void *opts, void *scratch, int64_t h,
+                  int64_t w, struct cw_rect *rect, struct cw_err *err)
+{
+    const struct random_flip_opts *o = opts;
+    (void)scratch;
+    (void)err;
+    if (cw_rng_unit(&ctx->rng, 0) < o->p)
+        mirror(o, h, w, rect);
+    return 0;
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
@@ -51,6 +71,11 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         rc = cw_image_output(ctx, out, image.h, image.w, err);
     if (rc < 0)
         return rc;
+    if (in->full_h) {
+        struct cw_rect part = {.y = in->part_y, .x = in->part_x, .h = image.h, .w = image.w};
+        mirror(o, in->full_h, in->full_w, &part);
+        cw_image_set_part(out, &part, in->full_h, in->full_w);
+    }
     const size_t h = (size_t)image.h, stride = cw_image_stride(&image);
     if (o->direction == HORIZONTAL)
         cw_pixels_mirror(out->data, image.data, h, (size_t)image.w, image.pixel_bytes);
@@ -84,4 +109,5 @@ const struct cw_op cw_op_random_flip = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .region = region,
 };

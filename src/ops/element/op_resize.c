@@ -42,28 +42,68 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return cw_image_infer(in, size.h, size.w, true, ret_field, err);
 }
 
+static int check_size(int64_t h, int64_t w, const struct cw_image_size *size, struct cw_err *err)
+{
+    if (size->h > CW_IMAGE_SIDE_MAX || size->w > CW_IMAGE_SIDE_MAX)
+        return cw_err_set(
+            err, CW_E_LIMIT, "an image of %lld x %lld would become %lld x %lld: at most %d a side",
+            (long long)h, (long long)w, (long long)size->h, (long long)size->w, CW_IMAGE_SIDE_MAX);
+    return cw_image_check_pixels(size->h, size->w, err);
+}
+
+/* Says which part of the result is made: that which is needed, if no cache should get all of it, or
+ * if there is only a part of the image. */
+static int choose_part(const struct cw_op_ctx *ctx, const struct cw_image_size *size, bool is_part,
+                       struct cw_rect *ret_part, struct cw_err *err)
+{
+    *ret_part = (struct cw_rect){.h = size->h, .w = size->w};
+    if (!ctx->next_want || (ctx->prefers_whole && !is_part))
+        return 0;
+    return ctx->next_want(ctx, size->h, size->w, ret_part, err);
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct resize_opts *o = opts;
     (void)state;
     struct cw_image image;
+    struct cw_rect part;
     int rc = cw_image_get(in, &image, err);
     if (rc < 0)
         return rc;
-    const struct cw_image_size size = size_for(o, image.h, image.w);
-    if (size.h > CW_IMAGE_SIDE_MAX || size.w > CW_IMAGE_SIDE_MAX)
-        return cw_err_set(err, CW_E_LIMIT,
-                          "an image of %lld x %lld would become %lld x %lld: at most %d a side",
-                          (long long)image.h, (long long)image.w, (long long)size.h,
-                          (long long)size.w, CW_IMAGE_SIDE_MAX);
-    if (size.h == image.h && size.w == image.w)
-        return 0;
-    rc = cw_image_output(ctx, out, size.h, size.w, err);
+    const struct cw_image_size size = size_for(o, image.full_h, image.full_w);
+    rc = check_size(image.full_h, image.full_w, &size, err);
+    if (rc < 0 || (size.h == image.full_h && size.w == image.full_w))
+        return rc;
+    const bool is_part = in->full_h != 0;
+    rc = choose_part(ctx, &size, is_part, &part, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, part.h, part.w, err);
     if (rc < 0)
         return rc;
-    return cw_image_resample(scratch, &image, image.data, image.h, image.w, out, o->interpolation,
-                             err);
+    /* What is made of a part is none for a cache, even if it is all. */
+    if (is_part || part.h != size.h || part.w != size.w)
+        cw_image_set_part(out, &part, size.h, size.w);
+    return cw_image_resample_part(scratch, &image, &size, &part, out, o->interpolation, err);
+}
+
+static bool region_size(const void *opts, int64_t *h, int64_t *w)
+{
+    const struct cw_image_size size = size_for(opts, *h, *w);
+    const bool is_small = check_size(*h, *w, &size, NULL) == 0;
+    *h = size.h;
+    *w = size.w;
+    return is_small;
+}
+
+static int region(const struct cw_op_ctx *ctx, const void *opts, void *scratch, int64_t h,
+                  int64_t w, struct cw_rect *rect, struct cw_err *err)
+{
+    const struct resize_opts *o = opts;
+    const struct cw_image_size size = size_for(o, h, w);
+    (void)ctx;
+    return cw_image_resample_needs(scratch, h, w, &size, o->interpolation, rect, err);
 }
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
@@ -99,4 +139,7 @@ const struct cw_op cw_op_resize = {
     .scratch_free = cw_image_resample_free,
     .apply_field = apply_field,
     .facts = facts,
+    .region = region,
+    .region_size = region_size,
+    .makes_parts = true,
 };

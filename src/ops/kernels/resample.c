@@ -22,7 +22,7 @@ void cw_resample_x_tail(const struct cw_resample_x *pass, int32_t row, int32_t f
     uint8_t *dst = pass->dst + (size_t)row * pass->dst_stride;
     for (int32_t o = from; o < axis->out; o++) {
         const int32_t *weight = axis->weight + (size_t)o * (size_t)axis->taps;
-        const uint8_t *at = src + (size_t)axis->first[o] * channels;
+        const uint8_t *at = src + (size_t)(axis->first[o] - pass->first_col) * channels;
         for (size_t c = 0; c < channels; c++) {
             int32_t sum = HALF;
             for (int32_t i = 0; i < axis->n[o]; i++)
@@ -77,9 +77,12 @@ static void run_y(const struct cw_resample_y *pass)
 
 static void copy_rows(const struct cw_resample_job *job)
 {
-    const size_t row_bytes = (size_t)job->src_w * (size_t)job->channels;
-    for (int32_t y = 0; y < job->src_h; y++)
-        memcpy(job->dst + (size_t)y * row_bytes, job->src + (size_t)y * job->src_stride, row_bytes);
+    const struct cw_resample_part *dst = &job->dst_part, *src = &job->src_part;
+    const size_t row_bytes = (size_t)dst->w * (size_t)job->channels;
+    const uint8_t *from = job->src + (size_t)(dst->y - src->y) * job->src_stride +
+                          (size_t)(dst->x - src->x) * (size_t)job->channels;
+    for (int32_t y = 0; y < dst->h; y++)
+        memcpy(job->dst + (size_t)y * row_bytes, from + (size_t)y * job->src_stride, row_bytes);
 }
 
 static int reserve_rows(struct cw_resample *resample, size_t bytes, struct cw_err *err)
@@ -96,26 +99,60 @@ static int reserve_rows(struct cw_resample *resample, size_t bytes, struct cw_er
     return 0;
 }
 
+/* The output samples [from, from + n) of an axis, as an axis of their own. */
+static struct cw_filter_axis window(const struct cw_filter_axis *axis, int32_t from, int32_t n)
+{
+    struct cw_filter_axis some = *axis;
+    some.out = n;
+    some.first += from;
+    some.n += from;
+    some.weight += (size_t)from * (size_t)axis->taps;
+    some.split += 2 * (size_t)from * (size_t)axis->taps;
+    return some;
+}
+
+/* Which input samples the output samples of an axis use. */
+static void span(const struct cw_filter_axis *axis, int32_t *ret_from, int32_t *ret_n)
+{
+    int32_t from = axis->first[0], to = from;
+    for (int32_t o = 0; o < axis->out; o++) {
+        from = CW_MIN(from, axis->first[o]);
+        to = CW_MAX(to, axis->first[o] + axis->n[o]);
+    }
+    *ret_from = from;
+    *ret_n = to - from;
+}
+
+/* The horizontal pass over `rows` rows from `first` on. */
+static void pass_x(const struct cw_resample_job *job, const struct cw_filter_axis *axis,
+                   int32_t first, int32_t rows, uint8_t *dst)
+{
+    const size_t channels = (size_t)job->channels;
+    run_x(&(struct cw_resample_x){.src = job->src +
+                                         (size_t)(first - job->src_part.y) * job->src_stride,
+                                  .src_stride = job->src_stride,
+                                  .src_bytes = (size_t)job->src_part.w * channels,
+                                  .first_col = job->src_part.x,
+                                  .dst = dst,
+                                  .dst_stride = (size_t)job->dst_part.w * channels,
+                                  .rows = rows,
+                                  .channels = job->channels,
+                                  .axis = axis});
+}
+
 /* Resizes both axes: the rows that the vertical filter needs go through the horizontal filter
  * first. */
 static int resize_both(struct cw_resample *resample, const struct cw_resample_job *job,
+                       const struct cw_filter_axis *x, const struct cw_filter_axis *y,
                        struct cw_err *err)
 {
-    const struct cw_filter_axis *y = &resample->y;
-    const int32_t last = job->dst_h - 1, first_row = y->first[0];
-    const int32_t rows = y->first[last] + y->n[last] - first_row;
-    const size_t row_bytes = (size_t)job->dst_w * (size_t)job->channels;
+    const size_t row_bytes = (size_t)job->dst_part.w * (size_t)job->channels;
+    int32_t first_row, rows;
+    span(y, &first_row, &rows);
     const int rc = reserve_rows(resample, (size_t)rows * row_bytes, err);
     if (rc < 0)
         return rc;
-    run_x(&(struct cw_resample_x){.src = job->src + (size_t)first_row * job->src_stride,
-                                  .src_stride = job->src_stride,
-                                  .src_bytes = (size_t)job->src_w * (size_t)job->channels,
-                                  .dst = resample->rows,
-                                  .dst_stride = row_bytes,
-                                  .rows = rows,
-                                  .channels = job->channels,
-                                  .axis = &resample->x});
+    pass_x(job, x, first_row, rows, resample->rows);
     run_y(&(struct cw_resample_y){.src = resample->rows,
                                   .src_stride = row_bytes,
                                   .first_row = first_row,
@@ -125,36 +162,63 @@ static int resize_both(struct cw_resample *resample, const struct cw_resample_jo
     return 0;
 }
 
+static int prepare(struct cw_resample *resample, const struct cw_resample_job *job,
+                   struct cw_err *err)
+{
+    int rc = 0;
+    if (job->dst_w != job->src_w)
+        rc = cw_filter_prepare(&resample->x, job->src_w, job->dst_w, job->filter, err);
+    if (job->dst_h != job->src_h && rc == 0)
+        rc = cw_filter_prepare(&resample->y, job->src_h, job->dst_h, job->filter, err);
+    return rc;
+}
+
+int cw_resample_needs(struct cw_resample *resample, const struct cw_resample_job *job,
+                      struct cw_resample_part *ret_part, struct cw_err *err)
+{
+    *ret_part = job->dst_part;
+    const int rc = prepare(resample, job, err);
+    if (rc < 0)
+        return rc;
+    if (job->dst_w != job->src_w) {
+        const struct cw_filter_axis x = window(&resample->x, job->dst_part.x, job->dst_part.w);
+        span(&x, &ret_part->x, &ret_part->w);
+    }
+    if (job->dst_h != job->src_h) {
+        const struct cw_filter_axis y = window(&resample->y, job->dst_part.y, job->dst_part.h);
+        span(&y, &ret_part->y, &ret_part->h);
+    }
+    return 0;
+}
+
 int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job, struct cw_err *err)
 {
     const bool change_x = job->dst_w != job->src_w, change_y = job->dst_h != job->src_h;
-    const size_t row_bytes = (size_t)job->dst_w * (size_t)job->channels;
-    int rc = 0;
-    if (change_x)
-        rc = cw_filter_prepare(&resample->x, job->src_w, job->dst_w, job->filter, err);
-    if (change_y && rc == 0)
-        rc = cw_filter_prepare(&resample->y, job->src_h, job->dst_h, job->filter, err);
+    const struct cw_resample_part *dst = &job->dst_part;
+    struct cw_filter_axis x, y;
+    const int rc = prepare(resample, job, err);
     if (rc < 0)
         return rc;
-    if (change_x && change_y)
-        return resize_both(resample, job, err);
     if (change_x)
-        run_x(&(struct cw_resample_x){.src = job->src,
-                                      .src_stride = job->src_stride,
-                                      .src_bytes = (size_t)job->src_w * (size_t)job->channels,
-                                      .dst = job->dst,
-                                      .dst_stride = row_bytes,
-                                      .rows = job->src_h,
-                                      .channels = job->channels,
-                                      .axis = &resample->x});
-    else if (change_y)
-        run_y(&(struct cw_resample_y){.src = job->src,
-                                      .src_stride = job->src_stride,
-                                      .dst = job->dst,
-                                      .row_bytes = row_bytes,
-                                      .axis = &resample->y});
-    else
+        x = window(&resample->x, dst->x, dst->w);
+    if (change_y)
+        y = window(&resample->y, dst->y, dst->h);
+    if (change_x && change_y)
+        return resize_both(resample, job, &x, &y, err);
+    if (change_x) {
+        pass_x(job, &x, dst->y, dst->h, job->dst);
+    } else if (change_y) {
+        const size_t channels = (size_t)job->channels;
+        run_y(
+            &(struct cw_resample_y){.src = job->src + (size_t)(dst->x - job->src_part.x) * channels,
+                                    .src_stride = job->src_stride,
+                                    .first_row = job->src_part.y,
+                                    .dst = job->dst,
+                                    .row_bytes = (size_t)dst->w * channels,
+                                    .axis = &y});
+    } else {
         copy_rows(job);
+    }
     return 0;
 }
 

@@ -13,23 +13,34 @@ struct cw_resample {
     uint8_t *rows; /* the rows between the two passes */
     size_t rows_bytes;
 };
+/* A rectangle of an image. */
+struct cw_resample_part {
+    int32_t y, x, h, w;
+};
 struct cw_resample_job {
-    const uint8_t *src;
-    size_t src_stride; /* bytes from one row to the next */
+    const uint8_t *src; /* the pixels of src_part */
+    size_t src_stride;  /* bytes from one row to the next */
     int32_t src_h, src_w, channels;
-    uint8_t *dst; /* dst_h x dst_w x channels, without gaps */
+    struct cw_resample_part src_part; /* what there is of the src_h x src_w image */
+    uint8_t *dst;                     /* the pixels of dst_part, without gaps */
     int32_t dst_h, dst_w;
+    struct cw_resample_part dst_part; /* what is computed of the dst_h x dst_w image */
     enum cw_filter filter;
 };
-/* Resizes an image. Sizes must be > 0. The only error is NOMEM. */
+/* Resizes an image, or makes a part of the resized image out of a part that is large enough
+ * (cw_resample_needs). Sizes must be > 0. The only error is NOMEM. */
 int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job,
                 struct cw_err *err);
+/* Says which part of the image is read for job->dst_part; reads sizes and filter of the job, too. */
+int cw_resample_needs(struct cw_resample *resample, const struct cw_resample_job *job,
+                      struct cw_resample_part *ret_part, struct cw_err *err);
 void cw_resample_fini(struct cw_resample *resample);
 
 /* The two passes, declared for cw_resample and for the test that compares them. */
 struct cw_resample_x {
-    const uint8_t *src;
+    const uint8_t *src;           /* column 0 here is column `first_col` of the filter's input */
     size_t src_stride, src_bytes; /* bytes of a row that may be read */
+    int32_t first_col;
     uint8_t *dst;
     size_t dst_stride;
     int32_t rows, channels;

@@ -85,7 +85,8 @@ static int32_t safe_pixels(const struct cw_resample_x *pass, int32_t blocks)
     const int64_t reach = 12 * (int64_t)(blocks - 1) + 16;
     /* counted from the front, since `first` need not rise from one pixel to the next */
     int32_t n = 0;
-    while (n < axis->out - 1 && 3 * (int64_t)axis->first[n] + reach <= (int64_t)pass->src_bytes)
+    while (n < axis->out - 1 &&
+           3 * (int64_t)(axis->first[n] - pass->first_col) + reach <= (int64_t)pass->src_bytes)
         n++;
     return n;
 }
@@ -106,10 +107,12 @@ CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
         const int16_t *split = axis->split;
         if (blocks == 1) /* the usual case gets code without an inner loop */
             for (int32_t o = 0; o < safe; o++, split += split_step)
-                pixel_of_rows(src, dst, 3 * (size_t)axis->first[o], 3 * (size_t)o, split, 1);
+                pixel_of_rows(src, dst, 3 * (size_t)(axis->first[o] - pass->first_col),
+                              3 * (size_t)o, split, 1);
         else
             for (int32_t o = 0; o < safe; o++, split += split_step)
-                pixel_of_rows(src, dst, 3 * (size_t)axis->first[o], 3 * (size_t)o, split, blocks);
+                pixel_of_rows(src, dst, 3 * (size_t)(axis->first[o] - pass->first_col),
+                              3 * (size_t)o, split, blocks);
         for (int32_t i = 0; i < ROWS; i++)
             cw_resample_x_tail(pass, row + i, safe);
     }

@@ -57,6 +57,23 @@ static struct setup damaged_setups[] = {
      {"c"},
      0,
      true},
+    /* what changes parts of images between the cache and the crop, and before the cache */
+    {DAMAGED("{\"op\":\"random_flip\"},{\"op\":\"normalize\"},{\"op\":\"center_crop\","
+             "\"size\":9}," BATCH(1)),
+     {"c"},
+     0,
+     false},
+    {DAMAGED("{\"op\":\"resize\",\"size\":[20,24],\"name\":\"r\"},{\"op\":\"cast\",\"name\":\"n\","
+             "\"dtype\":\"f32\"},{\"op\":\"random_flip\",\"direction\":\"vertical\"},"
+             "{\"op\":\"center_crop\",\"size\":[5,7]}," BATCH(1)),
+     {"n", "r", "c"},
+     0,
+     false},
+    {DAMAGED("{\"op\":\"resize\",\"size\":30,\"name\":\"r\"},{\"op\":\"random_resized_crop\","
+             "\"size\":[9,7],\"scale\":[0.05,0.3]}," BATCH(1)),
+     {"r"},
+     0,
+     true},
 };
 
 /* A chunk as the catalogue of a dispatcher would know it. */

@@ -157,6 +157,74 @@ static void test_resample(void **state)
     }
 }
 
+/* A part of a resized image, made of what is needed of the image, is that part of all of it. */
+static void compare_part(const struct cw_resample_job *whole, struct cw_rng *rng)
+{
+    struct cw_resample resample = {0};
+    struct cw_err err = {0};
+    const size_t channels = (size_t)whole->channels;
+    struct cw_resample_job job = *whole;
+    struct cw_resample_part *part = &job.dst_part;
+    part->y = (int32_t)cw_rng_below(rng, 10, (uint64_t)job.dst_h);
+    part->x = (int32_t)cw_rng_below(rng, 11, (uint64_t)job.dst_w);
+    part->h = 1 + (int32_t)cw_rng_below(rng, 12, (uint64_t)(job.dst_h - part->y));
+    part->w = 1 + (int32_t)cw_rng_below(rng, 13, (uint64_t)(job.dst_w - part->x));
+    assert_int_equal(cw_resample_needs(&resample, &job, &job.src_part, &err), 0);
+    assert_true(job.src_part.y >= 0 && job.src_part.y + job.src_part.h <= job.src_h);
+    assert_true(job.src_part.x >= 0 && job.src_part.x + job.src_part.w <= job.src_w);
+    /* memory of its own, so that a sanitizer sees what is read beyond it */
+    const size_t row = (size_t)job.src_part.w * channels, dst_row = (size_t)part->w * channels;
+    uint8_t *src = malloc(row * (size_t)job.src_part.h), *dst = malloc(dst_row * (size_t)part->h);
+    assert_true(src && dst);
+    for (int32_t y = 0; y < job.src_part.h; y++)
+        memcpy(src + (size_t)y * row,
+               whole->src + (size_t)(job.src_part.y + y) * whole->src_stride +
+                   (size_t)job.src_part.x * channels,
+               row);
+    job.src = src;
+    job.src_stride = row;
+    job.dst = dst;
+    assert_int_equal(cw_resample(&resample, &job, &err), 0);
+    for (int32_t y = 0; y < part->h; y++)
+        assert_memory_equal(
+            dst + (size_t)y * dst_row,
+            whole->dst + ((size_t)(part->y + y) * (size_t)job.dst_w + (size_t)part->x) * channels,
+            dst_row);
+    cw_resample_fini(&resample);
+    free(src);
+    free(dst);
+}
+
+static void test_resample_part(void **state)
+{
+    (void)state;
+    struct cw_resample resample = {0};
+    for (uint64_t i = 0; i < 300; i++) {
+        struct cw_rng rng;
+        struct cw_err err = {0};
+        cw_rng_init(&rng, 5, 5, 5, 5, i);
+        struct cw_resample_job job = {.src_h = 1 + (int32_t)cw_rng_below(&rng, 0, 60),
+                                      .src_w = 1 + (int32_t)cw_rng_below(&rng, 1, 90),
+                                      .channels = i % 5 ? 3 : 1,
+                                      .filter = (enum cw_filter)(i % 4)};
+        job.dst_h = i % 7 ? 1 + (int32_t)cw_rng_below(&rng, 2, 60) : job.src_h;
+        job.dst_w = i % 11 ? 1 + (int32_t)cw_rng_below(&rng, 3, 90) : job.src_w;
+        job.src_part = (struct cw_resample_part){.h = job.src_h, .w = job.src_w};
+        job.dst_part = (struct cw_resample_part){.h = job.dst_h, .w = job.dst_w};
+        job.src_stride = (size_t)job.src_w * (size_t)job.channels;
+        uint8_t *src = noise(job.src_stride * (size_t)job.src_h, i);
+        uint8_t *dst = malloc((size_t)job.dst_h * (size_t)job.dst_w * (size_t)job.channels);
+        assert_non_null(dst);
+        job.src = src;
+        job.dst = dst;
+        assert_int_equal(cw_resample(&resample, &job, &err), 0);
+        compare_part(&job, &rng);
+        free(src);
+        free(dst);
+    }
+    cw_resample_fini(&resample);
+}
+
 static void test_resample_same(void **state)
 {
     (void)state;
@@ -169,20 +237,23 @@ static void test_resample_same(void **state)
                                   .src_h = 20,
                                   .src_w = 30,
                                   .channels = 3,
+                                  .src_part = {.h = 20, .w = 30},
                                   .dst = first,
                                   .dst_h = 10,
                                   .dst_w = 10,
+                                  .dst_part = {.h = 10, .w = 10},
                                   .filter = CW_FILTER_BILINEAR};
     assert_int_equal(cw_resample(&resample, &job, &err), 0);
     job.dst = same;
-    job.dst_h = 20;
-    job.dst_w = 30;
+    job.dst_h = job.dst_part.h = 20;
+    job.dst_w = job.dst_part.w = 30;
     assert_int_equal(cw_resample(&resample, &job, &err), 0);
     assert_memory_equal(same, src, sizeof(same));
-    job.dst_w = 7;
+    job.dst_w = job.dst_part.w = 7;
     assert_int_equal(cw_resample(&resample, &job, &err), 0);
     job.dst = again;
     job.dst_h = job.dst_w = 10;
+    job.dst_part.h = job.dst_part.w = 10;
     assert_int_equal(cw_resample(&resample, &job, &err), 0);
     assert_memory_equal(first, again, sizeof(first));
     cw_resample_fini(&resample);
@@ -204,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mirror),        cmocka_unit_test(test_normalize),
         cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample),
-        cmocka_unit_test(test_resample_same), cmocka_unit_test(test_exact_math)};
+        cmocka_unit_test(test_resample_same), cmocka_unit_test(test_resample_part),
+        cmocka_unit_test(test_exact_math)};
     return cmocka_run_group_tests_name("pixels", tests, NULL, NULL);
 }
