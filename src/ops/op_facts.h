@@ -42,9 +42,6 @@ struct cw_op_facts {
     /* CROP: by field and axis, how much larger the image is than the result; less than 0: zeros are
      * put around it; CW_GAP_UNKNOWN: not known. */
     int64_t gap[CW_FIELDS_MAX][2];
-    /* It makes only the part of an image that a crop directly behind it needs, and does not notice
-     * damage elsewhere. */
-    bool makes_parts;
     /* The result for a batch is the batch of the results: it may run on all elements of a batch at
      * once. Only of operators that draw nothing and refuse nothing. */
     bool by_batch;

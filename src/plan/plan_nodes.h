@@ -30,7 +30,7 @@ struct cw_plan_use {
     bool read, write;
 };
 /* No more operators that move values are looked through than this. */
-#define CW_PLAN_MOVES_MAX 8
+#define CW_PLAN_MOVES_MAX 64
 struct cw_plan_want {
     uint16_t node;
     bool moves; /* the operator changes places of the image's values (`region` in op.h) */

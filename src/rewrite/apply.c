@@ -11,7 +11,6 @@ struct rewriting {
     struct cw_chain chain;
     size_t *order; /* nodes of the written graph, as the plan has them */
     size_t *at;    /* the other way round */
-    bool *whole;   /* at each place of the order: a node behind it keeps a crop from it */
 };
 
 static const char *name_of(const struct rewriting *r, size_t node)
@@ -100,39 +99,12 @@ static int check_pairs(const struct rewriting *r, struct cw_err *err)
     return rc;
 }
 
-/* ---- parts of images ---- */
-
-/* Whether an image is bad must not change: an operator that made a part for a crop goes on to do so, and
- * one that made the whole image does not see a crop that has come near. */
-static int check_part(struct rewriting *r, size_t place, struct cw_err *err)
-{
-    const struct cw_chain *chain = &r->chain;
-    size_t n = r->written->graph->n, next = place + 1, maker = r->order[place];
-
-    while (next + 1 < n && cw_chain_passes_image(r->written, r->order[next]))
-        next++;
-    if (maker < chain->first || next >= n)
-        return 0;
-    size_t crop = chain->crop[maker - chain->first];
-    if (crop != SIZE_MAX && r->order[next] != crop + chain->first)
-        return cw_err_set(err, CW_E_INVALID,
-                          "order: \"%s\" (%s) may not stand between \"%s\" (%s) and \"%s\" (%s): "
-                          "only a part of the image is made",
-                          name_of(r, r->order[next]), op_of(r, r->order[next]), name_of(r, maker),
-                          op_of(r, maker), name_of(r, crop + chain->first),
-                          op_of(r, crop + chain->first));
-    r->whole[place] = crop == SIZE_MAX && cw_chain_makes_part(r->written, maker, r->order[next]);
-    return 0;
-}
-
 static int check_order(struct rewriting *r, struct cw_err *err)
 {
     int rc = check_edges(r, err);
 
     if (rc == 0)
         rc = check_pairs(r, err);
-    for (size_t i = 0; rc == 0 && i < r->written->graph->n; i++)
-        rc = check_part(r, i, err);
     return rc;
 }
 
@@ -161,18 +133,6 @@ static void add_written(const struct rewriting *r, struct cw_graph_builder *buil
     cw_graph_builder_add_indexed(builder, &node);
 }
 
-static void add_whole(struct cw_graph_builder *builder, size_t i)
-{
-    struct cw_node node = {.name = cw_mem_printf(CW_REWRITTEN_WHOLE "%zu", i),
-                           .named = true,
-                           .op = cw_mem_strdup("sleep")};
-
-    cw_value_set_object(&node.options);
-    cw_value_set_i64(cw_value_member(&node.options, "ms"), 0);
-    chain_to(&node, i - 1);
-    cw_graph_builder_add_indexed(builder, &node);
-}
-
 static int build(const struct rewriting *r, struct cw_graph **ret_graph, struct cw_err *err)
 {
     const struct cw_graph *written = r->written->graph;
@@ -182,14 +142,11 @@ static int build(const struct rewriting *r, struct cw_graph **ret_graph, struct 
     cw_graph_builder_set_identity(builder, written->identity);
     for (; n <= r->chain.first; n++)
         add_written(r, builder, n);
-    for (size_t i = n; i < written->n; i++) {
+    for (; n < written->n; n++) {
         struct cw_node node;
-        cw_pin_node(r->written, r->order[i], &node);
+        cw_pin_node(r->written, r->order[n], &node);
         chain_to(&node, n - 1);
         cw_graph_builder_add_indexed(builder, &node);
-        n++;
-        if (r->whole[i])
-            add_whole(builder, n++);
     }
     int rc = cw_graph_builder_finish(builder, ret_graph, err);
     cw_graph_builder_free(builder);
@@ -269,8 +226,7 @@ int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *pla
     size_t n = written->graph->n;
     struct rewriting r = {.written = written,
                           .order = CW_NEW_ARRAY(size_t, CW_MAX(n, plan->n) + 1),
-                          .at = CW_NEW_ARRAY(size_t, n),
-                          .whole = CW_NEW_ARRAY(bool, n)};
+                          .at = CW_NEW_ARRAY(size_t, n)};
 
     *ret_rewritten = (struct cw_rewritten){.cache = SIZE_MAX};
     cw_chain_list(written, &r.chain);
@@ -284,7 +240,6 @@ int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *pla
     cw_chain_fini(&r.chain);
     cw_mem_free(r.order);
     cw_mem_free(r.at);
-    cw_mem_free(r.whole);
     return rc;
 }
 

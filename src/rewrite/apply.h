@@ -7,14 +7,11 @@
 #include "rewrite/plan_file.h"
 
 struct cw_rewritten {
-    /* The pinned nodes in the plan's order, with their names; it has its own fingerprint. An operator
-     * whose crop must not show it which part of an image it needs is kept from it by a node named
-     * CW_REWRITTEN_WHOLE and a number, which does nothing. */
+    /* The pinned nodes in the plan's order, with their names; it has its own fingerprint. */
     struct cw_checked *checked;
     size_t cache;         /* the node behind which the plan has a cache; SIZE_MAX: none */
     const char *no_cache; /* why nothing can be cached there; NULL: it can, or none is wanted */
 };
-#define CW_REWRITTEN_WHOLE "plan: whole "
 
 /* Rewrites a pipeline by a plan. It is a function of both. INVALID: the plan lacks a node, has one twice or
  * one that is not there; or its order is not exact: the message names two nodes and why they may not

@@ -2,7 +2,6 @@
 #include "rewrite/chain.h"
 
 #include "base/mem.h"
-#include "graph/cacheable.h"
 #include "rewrite/pin.h"
 
 static const struct cw_node *node_at(const struct cw_chain *chain, size_t place)
@@ -27,40 +26,6 @@ static void set_op(struct cw_chain *chain, size_t place)
             "other does";
 }
 
-bool cw_chain_makes_part(const struct cw_checked *checked, size_t maker, size_t crop)
-{
-    const struct cw_checked_node *a = &checked->nodes[maker], *b = &checked->nodes[crop];
-    struct cw_op_facts facts = {0};
-
-    if (a->inputs_n != 1 || a->fields_n != 1 || !a->op->facts || !b->op->want || b->fields_n != 1 ||
-        a->fields[0] != b->fields[0])
-        return false;
-    a->op->facts(a->opts, &checked->nodes[a->inputs[0]].out, a->fields, a->fields_n, &facts);
-    return facts.makes_parts;
-}
-
-bool cw_chain_passes_image(const struct cw_checked *checked, size_t node)
-{
-    const struct cw_op *op = checked->nodes[node].op;
-
-    return op->kind == CW_OP_INDEX || cw_passes_by(op);
-}
-
-static void set_parts(struct cw_chain *chain)
-{
-    for (size_t i = 0; i < chain->n; i++)
-        chain->crop[i] = chain->maker[i] = SIZE_MAX;
-    for (size_t i = 0; i + 1 < chain->n; i++) {
-        size_t next = i + 1;
-        while (next + 1 < chain->n && cw_chain_passes_image(chain->checked, chain->first + next))
-            next++;
-        if (!cw_chain_makes_part(chain->checked, chain->first + i, chain->first + next))
-            continue;
-        chain->crop[i] = next;
-        chain->maker[next] = i;
-    }
-}
-
 void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain)
 {
     size_t first = checked->graph->n - 1;
@@ -71,19 +36,14 @@ void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain)
         (struct cw_chain){.checked = checked, .first = first, .n = checked->graph->n - first};
     ret_chain->ops = CW_NEW_ARRAY(struct cw_chain_op, ret_chain->n);
     ret_chain->fixed = CW_NEW_ARRAY(const char *, ret_chain->n);
-    ret_chain->crop = CW_NEW_ARRAY(size_t, ret_chain->n);
-    ret_chain->maker = CW_NEW_ARRAY(size_t, ret_chain->n);
     for (size_t i = 0; i < ret_chain->n; i++)
         set_op(ret_chain, i);
-    set_parts(ret_chain);
 }
 
 void cw_chain_fini(struct cw_chain *chain)
 {
     cw_mem_free(chain->ops);
     cw_mem_free(chain->fixed);
-    cw_mem_free(chain->crop);
-    cw_mem_free(chain->maker);
     *chain = (struct cw_chain){0};
 }
 
@@ -95,7 +55,7 @@ static bool depends_on(const struct cw_node *node, const char *name)
     return false;
 }
 
-static const char *why_not(const struct cw_chain *chain, size_t a, size_t b)
+const char *cw_chain_why_not(const struct cw_chain *chain, size_t a, size_t b)
 {
     if (chain->fixed[a] || chain->fixed[b])
         return chain->fixed[b] ? chain->fixed[b] : chain->fixed[a];
@@ -103,17 +63,4 @@ static const char *why_not(const struct cw_chain *chain, size_t a, size_t b)
         depends_on(node_at(chain, a), node_at(chain, b)->name))
         return "depends on the other, or the other on it";
     return cw_why_not_swapped(&chain->ops[a], &chain->ops[b]);
-}
-
-/* What passes a crop passes the operator that makes a part of the image for it as well, and the other way
- * round: whether a damaged image is bad must not depend on what stands between them. */
-const char *cw_chain_why_not(const struct cw_chain *chain, size_t a, size_t b)
-{
-    const char *why = why_not(chain, a, b);
-    size_t maker = chain->maker[a], crop = chain->crop[b];
-
-    if (!why && ((maker != SIZE_MAX && why_not(chain, maker, b)) ||
-                 (crop != SIZE_MAX && crop > a && why_not(chain, a, crop))))
-        why = "would part an image from its crop, or the other would";
-    return why;
 }

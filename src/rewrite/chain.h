@@ -14,9 +14,6 @@ struct cw_chain {
     size_t n;
     struct cw_chain_op *ops; /* at each place */
     const char **fixed;      /* at each place, why the node stays where it is; NULL: it may move */
-    /* At each place, the place of the crop for which this operator makes only a part of an image, and the
-     * other way round; SIZE_MAX: none. */
-    size_t *crop, *maker;
 };
 /* Lists the chain of a pipeline; cw_chain_fini frees what belongs to it. */
 void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain);
@@ -24,11 +21,5 @@ void cw_chain_fini(struct cw_chain *chain);
 /* Returns NULL if the nodes at places a < b may change sides, whatever stands between them, or why not:
  * a sentence whose subject is the second, "reads a field that the other writes". */
 const char *cw_chain_why_not(const struct cw_chain *chain, size_t a, size_t b);
-/* Whether in an order in which these nodes stand one behind the other, the first makes only the part of an
- * image that the second, a crop, needs. */
-bool cw_chain_makes_part(const struct cw_checked *checked, size_t maker, size_t crop);
-/* Whether nodes may stand between an operator and the crop for which it makes a part of an image: index
- * operators, cache and mark. */
-bool cw_chain_passes_image(const struct cw_checked *checked, size_t node);
 
 #endif

@@ -27,6 +27,8 @@ static const char *why_each_crop(const struct cw_op_facts *each, const int64_t g
 {
     bool is_within = gap[0] >= 0 && gap[1] >= 0; /* CW_GAP_UNKNOWN is less */
 
+    if (each->refuses_values)
+        return "may refuse an image for a value, and the other cuts values off";
     if (each->by_last_dim && rank == 2)
         return "has one number for each column, and the other moves columns";
     return is_within || each->keeps_zero

@@ -200,7 +200,6 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
     ret_facts->refuses = true;
     ret_facts->names_field = fields_n == 1; /* out_name */
-    ret_facts->makes_parts = true;
 }
 
 const struct cw_op cw_op_decode_image = {

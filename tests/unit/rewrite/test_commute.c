@@ -192,10 +192,11 @@ static bool differs(struct both *both, struct cw_arena *arena, struct random *ra
 /* ---- all pairs ---- */
 
 static const char *const EXPRESSIONS[] = {
-    "x",      "image + 1", "image * s",     "flat * 2 - f", "v % 3",      "v % s",
-    "s + 1",  "f * 2",     "s > 0",         "v != 0",       "image == 0", "flat < f",
-    "2 ** s", "s ** 2",    "image + image", "flat + v",     "flat * -1",  "exp(f) + s",
-    "v // 2", "min(v, s)", "flat >= 0",     "100 % s",      "abs(image)", "-flat",
+    "x",          "image + 1", "image * s",  "flat * 2 - f", "v % 3",
+    "v % s",      "s + 1",     "f * 2",      "s > 0",        "v != 0",
+    "image == 0", "flat < f",  "2 ** s",     "s ** 2",       "image + image",
+    "flat + v",   "flat * -1", "exp(f) + s", "v // 2",       "min(v, s)",
+    "flat >= 0",  "100 % s",   "abs(image)", "-flat",        "9 % image",
 };
 static const char *const OUTS[] = {"", "image", "flat", "v", "s", "f", "new", "text"};
 static const char *const FIELDS[] = {"",  "",           "image", "flat", "v",
