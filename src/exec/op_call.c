@@ -41,20 +41,29 @@ static void add_sums(struct cw_sum_tally *sums, double calls, double in_bytes, d
     cw_tally_add_real(&sums->wall_ns_bytes, calls * in_bytes * wall_ns);
 }
 
+/* Returns a number of 1 to 2 * stride - 1. With equal gaps elements that take turns, a large and a small
+ * one, would not all be measured. */
+static uint32_t draw_gap(struct cw_node_context *node)
+{
+    node->draw = node->draw * 1664525 + 1013904223;
+    return 1 + (node->draw >> 8) % (2 * node->stride - 1);
+}
+
 static void sample_end(struct cw_node_context *node, struct sample begin, int64_t clock_ns,
                        uint64_t out_bytes)
 {
     int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
-    uint32_t stride = node->stride ? node->stride : 1;
-    cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * stride);
-    cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
-    add_sums(&node->count.sums, stride, (double)begin.in_bytes, (double)out_bytes, (double)ns,
+    uint32_t calls = CW_MAX(node->gap, 1);
+    cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * calls);
+    cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * calls);
+    add_sums(&node->count.sums, calls, (double)begin.in_bytes, (double)out_bytes, (double)ns,
              (double)wall_ns);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
     /* The stride grows slowly, since the first calls are not typical. */
-    next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)stride));
-    node->stride = node->left = (uint32_t)next;
+    next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)CW_MAX(node->stride, 1)));
+    node->stride = (uint32_t)next;
+    node->gap = node->left = draw_gap(node);
 }
 
 int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,

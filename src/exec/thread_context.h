@@ -28,8 +28,9 @@ struct cw_node_context {
     struct cw_op_ctx ctx;
     void *scratch;
     struct cw_node_tally count;
-    /* the clock is read for every stride-th element; `left` counts down to the next one */
-    uint32_t stride, left;
+    /* The clock is read for every stride-th element on average; it is read for the gap-th after the last
+     * one, and `left` counts down to it. `draw` is the state of the draws of gaps. */
+    uint32_t stride, gap, left, draw;
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied
  * on the way up, or a cache that gets the element of its node on the way up. */

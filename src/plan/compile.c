@@ -58,9 +58,10 @@ static void find_touched(struct cw_plan_node *node)
     struct cw_op_facts facts = {0};
     if (node->op->facts)
         node->op->facts(node->opts, node->in, node->fields, node->fields_n, &facts);
+    bool known = facts.known || facts.weighs;
     uint32_t added = FIELD_BITS(node->out.n) & ~FIELD_BITS(node->in->n);
-    node->reads = facts.known ? facts.reads : FIELD_BITS(node->in->n);
-    node->writes = facts.known ? facts.writes | added : FIELD_BITS(node->out.n);
+    node->reads = known ? facts.reads | facts.weighs : FIELD_BITS(node->in->n);
+    node->writes = known ? facts.writes | added : FIELD_BITS(node->out.n);
 }
 
 static enum cw_step step_of(const struct cw_plan *plan, size_t i)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What timed calls of operators sum up, for the line of their costs. */
 #include <math.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "run.h"
 #include "support/cm.h"
 
@@ -88,9 +90,37 @@ static void test_decoder(void **state)
     cw_plan_unref(plan);
 }
 
+/* Strings of 1000 and of 5000 bytes, of which each byte takes 20 ns: that is the line that comes out. The
+ * bars are wide, and the time is that of the CPU. */
+static void test_line(void **state)
+{
+    struct cw_exec_count counts[NODES_MAX];
+    struct cw_cost_line line;
+    char small[1001] = "", large[5001] = "";
+    (void)state;
+    memset(small, 'a', sizeof(small) - 1);
+    memset(large, 'b', sizeof(large) - 1);
+    cw_autofree char *nodes = cw_mem_printf(
+        "{\"op\":\"from_values\",\"values\":[\"%s\",\"%s\"]},{\"op\":\"repeat\",\"count\":300},"
+        "{\"op\":\"emulate\",\"ns_per_byte\":20},{\"op\":\"batch\",\"size\":10}",
+        small, large);
+    struct cw_plan *plan = run_once(nodes, counts);
+    const struct cw_exec_count *emulate = &counts[node_of(plan, "emulate")];
+    const struct cw_cost_measured measured = {.elements = (double)emulate->elements,
+                                              .cpu_ns = (double)emulate->cpu_ns,
+                                              .wall_ns = (double)emulate->wall_ns,
+                                              .sums = emulate->sums};
+    cw_cost_line_fit(&measured, false, &line);
+    if (line.assumed || line.in_bytes < 2000 || line.in_bytes > 4000 || line.cpu_ns_byte < 14 ||
+        line.cpu_ns_byte > 40 || line.cpu_ns > 20000)
+        fail_msg("%g ns and %g a byte, of %g bytes, %g timed", line.cpu_ns, line.cpu_ns_byte,
+                 line.in_bytes, emulate->sums.timed);
+    cw_plan_unref(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_dropped),
-                                       cmocka_unit_test(test_decoder)};
+                                       cmocka_unit_test(test_decoder), cmocka_unit_test(test_line)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
