@@ -111,6 +111,7 @@ static void answers_free(Cachew__V1__Decision **says, size_t n)
 struct measured {
     Cachew__V1__TrainerWindow *windows, **window_list;
     Cachew__V1__NodeRow *nodes, **node_list;
+    Cachew__V1__NodeCost *costs;
     size_t windows_n, nodes_n;
 };
 
@@ -127,11 +128,32 @@ static void fill_windows(const struct cw_job *job, struct measured *m)
         m->window_list[i] = &m->windows[i];
 }
 
+static void fill_cost(const struct cw_cost_measured *measured, Cachew__V1__NodeCost *cost)
+{
+    cachew__v1__node_cost__init(cost);
+    cost->elements = measured->elements;
+    cost->cpu_ns = measured->cpu_ns;
+    cost->wall_ns = measured->wall_ns;
+#define SET(name) cost->name = measured->sums.name;
+    CW_COST_SUMS(SET)
+#undef SET
+}
+
+/* In a sparse pipeline the positions of all items are looked at. */
+static double epoch_elements(const struct cw_job *job)
+{
+    if (!job->info)
+        return 0;
+    return job->info->sparse ? (double)job->info->chunk * (double)job->items
+                             : (double)CW_MAX(job->info->elements, 0);
+}
+
 static void fill_nodes(const struct cw_job *job, struct measured *m)
 {
     size_t n = job->info ? job->info->n_cacheable : 0;
     m->nodes = CW_NEW_ARRAY(Cachew__V1__NodeRow, n + 1);
     m->node_list = CW_NEW_ARRAY(Cachew__V1__NodeRow *, n + 1);
+    m->costs = CW_NEW_ARRAY(Cachew__V1__NodeCost, n + 1);
     for (; m->nodes_n < n; m->nodes_n++) {
         Cachew__V1__NodeRow *row = m->node_list[m->nodes_n] = &m->nodes[m->nodes_n];
         cachew__v1__node_row__init(row);
@@ -145,6 +167,8 @@ static void fill_nodes(const struct cw_job *job, struct measured *m)
         row->cpu_ns = measured->cpu_ns;
         row->wall_ns = measured->wall_ns;
         row->bytes = measured->bytes;
+        row->cost = &m->costs[m->nodes_n];
+        fill_cost(&job->measured->costs[m->nodes_n], row->cost);
     }
 }
 
@@ -154,6 +178,7 @@ static void measured_fini(struct measured *m)
     cw_mem_free(m->window_list);
     cw_mem_free(m->nodes);
     cw_mem_free(m->node_list);
+    cw_mem_free(m->costs);
 }
 
 /* Adds what was left out of the job's batches. `messages` has room for the first elements. */
@@ -207,6 +232,7 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_windows = measured.windows_n;
     answer.nodes = measured.node_list;
     answer.n_nodes = measured.nodes_n;
+    answer.epoch_elements = epoch_elements(job);
     answer.says = ask_about_workers(job, &answer.n_says);
     Cachew__V1__BadElement bad[CW_BAD_FIRST_MAX];
     add_bad(job, bad, &answer);

@@ -11,6 +11,8 @@
  * messages give line and column, and begin with `where` (a file's name). */
 int cw_value_parse_yaml(const char *text, size_t n, const char *where, struct cw_value *ret_value,
                         struct cw_err *err);
+/* Appends the value as YAML for people: objects as blocks, their members in the order that they have. */
+void cw_value_print_yaml(const struct cw_value *value, struct cw_str *out);
 /* Parses a file of at most 64 MiB: as JSON if its name ends with ".json", else as YAML. */
 int cw_value_load_any(const char *path, struct cw_value *ret_value, struct cw_err *err);
 

@@ -60,12 +60,6 @@ static void set_caches(const struct cw_checked *checked, const struct cw_problem
 
 /* ---- what it costs ---- */
 
-static bool does_no_work(const struct cw_op *op)
-{
-    return op->kind == CW_OP_INDEX || op->kind == CW_OP_GROUP ||
-           (op->traits & (CW_OP_CACHE | CW_OP_MARK));
-}
-
 static int set_node(const struct cw_checked *checked, size_t graph_node,
                     const struct cw_cost_profile *profile, struct cw_optimize_node *node,
                     struct cw_err *err)
@@ -74,7 +68,7 @@ static int set_node(const struct cw_checked *checked, size_t graph_node,
     const char *name = checked->graph->nodes[graph_node].name;
     const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, name);
 
-    if (!measured && !does_no_work(checked->nodes[graph_node].op))
+    if (!measured && cw_cost_profile_needs(checked->nodes[graph_node].op))
         return cw_err_set(err, CW_E_INVALID, "nodes: there is no \"%s\" (%s)", name,
                           checked->nodes[graph_node].op->name);
     if (!measured)

@@ -56,8 +56,6 @@ static const struct cw_opt PARTS[] = {
     }
 struct node_parts {
     struct cw_cost_profile_node node;
-    double samples;
-    bool assumed;
     struct cw_value whole, batch;
 };
 static const struct cw_opt NODE[] = {
@@ -74,11 +72,11 @@ static const struct cw_opt NODE[] = {
      .def = "1",
      .min = 0,
      .max = 1},
-    NUMBER(struct node_parts, "samples", samples, 1e18, "elements that were measured"),
+    NUMBER(struct node_parts, "samples", node.samples, 1e18, "elements that were measured"),
     {.name = "assumed",
      .help = "whether time was taken as in proportion to bytes, or not",
      .type = CW_OPT_BOOL,
-     .offset = offsetof(struct node_parts, assumed)},
+     .offset = offsetof(struct node_parts, node.assumed)},
     {.name = "whole",
      .help = "of a decoder: of whole images",
      .type = CW_OPT_VALUE,

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles of what the engine has measured. */
+#include "base/mem.h"
+#include "rewrite/profile.h"
+
+bool cw_cost_profile_needs(const struct cw_op *op)
+{
+    return op->kind != CW_OP_INDEX && op->kind != CW_OP_GROUP &&
+           !(op->traits & (CW_OP_CACHE | CW_OP_MARK));
+}
+
+static void set_node(const struct cw_op *op, const struct cw_cost_measured *measured,
+                     struct cw_cost_profile_node *ret_node)
+{
+    struct cw_cost_line line;
+
+    cw_cost_line_fit(measured, (op->traits & (CW_OP_POINTWISE | CW_OP_GEOMETRIC)) != 0, &line);
+    *ret_node = (struct cw_cost_profile_node){.ns = line.ns,
+                                              .ns_byte = line.ns_byte,
+                                              .cpu_ns = line.cpu_ns,
+                                              .cpu_ns_byte = line.cpu_ns_byte,
+                                              .in_bytes = line.in_bytes,
+                                              .out_bytes = line.out_bytes,
+                                              .keep = line.keep,
+                                              .samples = measured->sums.timed,
+                                              .assumed = line.assumed};
+}
+
+void cw_cost_profile_of_measured(const struct cw_checked *checked,
+                                 const struct cw_cost_measured *measured,
+                                 struct cw_cost_profile *ret_profile)
+{
+    const struct cw_graph *graph = checked->graph;
+    char text[CW_HASH_TEXT_BYTES];
+
+    cw_hash_text(checked->fingerprint, text);
+    *ret_profile =
+        (struct cw_cost_profile){.pipeline = cw_mem_strdup(text),
+                                 .nodes = CW_NEW_ARRAY(struct cw_cost_profile_node, graph->n)};
+    for (size_t i = 0; i < graph->n; i++) {
+        if (!cw_cost_profile_needs(checked->nodes[i].op))
+            continue;
+        struct cw_cost_profile_node *node = &ret_profile->nodes[ret_profile->n++];
+        set_node(checked->nodes[i].op, &measured[i], node);
+        node->name = cw_mem_strdup(graph->nodes[i].name);
+    }
+}
