@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "controller/fluid.h"
 #include "controller/job_specs.h"
+#include "controller/kueue.h"
 #include "controller/prefetch.h"
 #include "controller/reconcile.h"
 #include "controller/watches.h"
@@ -43,6 +44,8 @@ static void on_run(void *arg)
     }
     if (may_act(c) && !c->options.release_all)
         cw_job_specs_make(c);
+    if (may_act(c))
+        cw_kueue_turn(c);
 }
 
 static void on_tick(void *arg)
@@ -56,6 +59,7 @@ static void on_tick(void *arg)
         if (item->again_ms > 0 && item->again_ms <= now_ms)
             cw_item_touch(item);
     }
+    cw_kueue_tick(c);
     if (c->options.release_all && may_act(c) && c->items.n == 0)
         c->on_emptied(c->arg);
 }
@@ -207,6 +211,8 @@ int cw_controller_new(struct cw_loop *loop, const struct cw_controller_options *
     c->events = cw_kube_events_new(c->kube, self, on_events_failed, c);
     begin_link(c);
     cw_watches_start(c);
+    if (options->kueue)
+        cw_kueue_start(c);
     cw_timer_start(c->tick, TICK_MS, TICK_MS);
     *ret = c;
     return 0;
@@ -230,6 +236,7 @@ bool cw_controller_free(struct cw_controller *c)
     cw_prefetch_stop_all(c);
     cw_job_specs_free(c);
     cw_fluid_stop(c);
+    cw_kueue_stop(c);
     cw_watches_stop(c);
     cw_link_free(c->link);
     cw_kube_events_free(c->events);

@@ -26,6 +26,7 @@ struct cw_controller_options {
     const char *csi_driver; /* NULL: no volumes are made */
     struct cw_arg_list allow_stores, job_kinds;
     bool job_annotations; /* jobs may carry the spec of their CacheBackend */
+    bool kueue;           /* answer the AdmissionCheck of Workloads */
     bool release_all;     /* delete every CacheBackend, and end */
     int64_t period_ms, away_ms;
 };
@@ -41,6 +42,7 @@ struct cw_ref {
 #define CW_DO_RELEASE_POD (1u << 17)
 
 struct cw_fluid; /* fluid.c */
+struct cw_kueue; /* kueue.c */
 struct cw_item {
     struct cw_controller *c;
     struct cw_cachebackend *b;
@@ -89,6 +91,8 @@ struct cw_controller {
     struct cw_kube_events *events;
     struct cw_kube_lease *lease;
     struct cw_link *link;
+    bool workloads_due;     /* they are looked at when the loop comes to it */
+    struct cw_kueue *kueue; /* NULL: it is not watched */
     struct cw_fluid *fluid; /* NULL: no CacheBackend has wanted it */
     struct cw_engine_runs *runs;
     struct cw_kube_watch *backends, *maps, *pods, *claims; /* claims NULL: no volumes are made */
@@ -117,6 +121,8 @@ void cw_items_free(struct cw_controller *c);
 /* The item is looked at soon; NULL is accepted. */
 void cw_item_touch(struct cw_item *item);
 void cw_items_touch_all(struct cw_controller *c);
+/* Workloads of Kueue are looked at soon: a job, a cache or one of them has changed. */
+void cw_workloads_touch(struct cw_controller *c);
 /* Begins something that ends later, and finds the item at its end, which frees the reference: NULL if it
  * has gone, or is another one of the same name. */
 struct cw_ref *cw_item_begin(struct cw_item *item, unsigned what);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "conf/value_yaml.h"
+#include "controller/watches.h"
 
 static const struct cw_kube_kind backends = {CW_CACHEBACKEND_GROUP, CW_CACHEBACKEND_VERSION,
                                              "cachebackends"};
@@ -93,15 +94,8 @@ static void free_spec(struct cw_job_spec *spec)
 
 static struct cw_job_facts *find(const struct cw_job_spec *spec)
 {
-    for (size_t i = 0; i < CW_JOB_KINDS; i++) {
-        const struct cw_job_watch *jobs = &spec->c->jobs[i];
-        if (!jobs->watch || strcmp(jobs->kind->name, spec->kind) != 0)
-            continue;
-        const struct cw_kube_object *object =
-            cw_kube_objects_find(cw_kube_watch_objects(jobs->watch), spec->name_space, spec->name);
-        return object ? object->kept : NULL;
-    }
-    return NULL;
+    return cw_watches_job_named(spec->c, cw_job_kind_find(spec->kind), spec->name_space,
+                                spec->name);
 }
 
 static void on_made(void *arg, struct cw_kube_answer *answer)

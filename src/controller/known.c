@@ -105,6 +105,13 @@ void cw_items_touch_all(struct cw_controller *c)
         cw_item_touch(item);
 }
 
+void cw_workloads_touch(struct cw_controller *c)
+{
+    c->workloads_due = true;
+    if (c->kueue && !cw_timer_is_active(c->run))
+        cw_timer_start(c->run, 0, 0);
+}
+
 /* ---- what is under way ---- */
 
 struct cw_ref *cw_item_begin(struct cw_item *item, unsigned what)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/jobs.h"
+#include "controller/kueue_facts.h"
 #include "controller/pages.h"
 #include "controller/run.h"
 #include "controller/store_allow.h"
@@ -198,6 +199,10 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
         {"job-annotations", 0, CW_ARG_FLAG, &o->job_annotations, NULL,
          "jobs may carry the spec of their CacheBackend in an annotation: whoever may create jobs "
          "then has caches",
+         0, 0},
+        {"kueue", 0, CW_ARG_FLAG, &o->kueue, NULL,
+         "answer the AdmissionCheck " CW_KUEUE_CONTROLLER " of Kueue: jobs in its queues are "
+         "admitted when their cache is ready",
          0, 0},
         {"release-all", 0, CW_ARG_FLAG, &o->release_all, NULL,
          "delete every CacheBackend and what it has cached, as its deletionPolicy says, and end", 0,

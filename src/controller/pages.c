@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "controller/fluid.h"
+#include "controller/kueue.h"
 #include "daemon/http.h"
 #include "kube/field.h"
 
@@ -103,6 +104,7 @@ static void add_watches(const struct cw_controller *c, struct cw_str *out)
     for (size_t i = 0; i < CW_JOB_KINDS; i++)
         add_watch(c->jobs[i].watch, &sum);
     cw_fluid_counts(c, &sum);
+    cw_kueue_counts(c, &sum);
     add_one(out, "cachew_controller_lists_total", "counter", "Lists that were begun.", sum.lists);
     add_one(out, "cachew_controller_watches_total", "counter", "Watches that were begun.",
             sum.watches);

@@ -312,6 +312,13 @@ static bool is_ready(const struct cw_decision *plan)
     return false;
 }
 
+static void note_ready(struct cw_item *item, bool ready)
+{
+    if (ready && !item->ready)
+        cw_workloads_touch(item->c);
+    item->ready = ready;
+}
+
 /* What was written a moment ago and is not seen yet is not written again. */
 static unsigned unsettled(const struct cw_item *item, int64_t now_ms, int64_t *ret_again_ms)
 {
@@ -359,7 +366,7 @@ void cw_reconcile(struct cw_item *item)
     bool waits = sight.now_ms < item->write_after_ms;
     unsigned todo = plan.todo & ~item->busy & ~unsettled(item, sight.now_ms, &settled_ms);
     if (plan.word[0] != '\0' || plan.todo)
-        item->ready = is_ready(&plan);
+        note_ready(item, is_ready(&plan));
     /* What is closed is deleted at once, which waits for no other write. */
     if (waits || (item->busy & OWN_WRITES))
         todo &= ~(unsigned)CW_DO_CLOSE;

@@ -135,6 +135,7 @@ static void on_pod(void *arg, enum cw_kube_change change, const struct cw_kube_o
     (void)before;
     if (change != CW_KUBE_DELETED && pod && pod->gated)
         touch_named(arg, pod->name_space, pod->wants);
+    cw_workloads_touch(arg);
 }
 
 /* A job concerns the CacheBackend that it names, and others whose jobRef it is, which say so. */
@@ -147,6 +148,7 @@ static void on_job(void *arg, enum cw_kube_change change, const struct cw_kube_o
     void *value;
     (void)change;
     (void)before;
+    cw_workloads_touch(watch->c);
     if (job && job->spec[0] != '\0' && !cw_timer_is_active(watch->c->run))
         cw_timer_start(watch->c->run, 0, 0);
     for (size_t i = 0; job && cw_strmap_next(&watch->c->items, &i, &key, &value);) {
@@ -266,16 +268,44 @@ const struct cw_claim_facts *cw_watches_claim(const struct cw_item *item)
     return object ? object->kept : NULL;
 }
 
+static const struct cw_kube_watch *watch_of(const struct cw_controller *c,
+                                            const struct cw_job_kind *kind)
+{
+    for (size_t i = 0; i < cw_job_kinds_n; i++)
+        if (c->jobs[i].kind == kind)
+            return c->jobs[i].watch;
+    return NULL;
+}
+
+bool cw_watches_kind(const struct cw_controller *c, const struct cw_job_kind *kind)
+{
+    return watch_of(c, kind) != NULL;
+}
+
+struct cw_job_facts *cw_watches_job_named(const struct cw_controller *c,
+                                          const struct cw_job_kind *kind, const char *name_space,
+                                          const char *name)
+{
+    const struct cw_kube_watch *watch = watch_of(c, kind);
+    const struct cw_kube_object *object =
+        watch ? cw_kube_objects_find(cw_kube_watch_objects(watch), name_space, name) : NULL;
+    return object ? object->kept : NULL;
+}
+
 const struct cw_job_facts *cw_watches_job(const struct cw_item *item)
 {
-    for (size_t i = 0; i < cw_job_kinds_n && item->b->job_name; i++) {
-        if (!item->c->jobs[i].watch || strcmp(cw_job_kinds[i].name, item->b->job_kind) != 0)
-            continue;
-        const struct cw_kube_object *object = cw_kube_objects_find(
-            cw_kube_watch_objects(item->c->jobs[i].watch), item->b->name_space, item->b->job_name);
-        return object ? object->kept : NULL;
-    }
-    return NULL;
+    const struct cw_job_kind *kind = cw_job_kind_find(item->b->job_kind);
+    return item->b->job_name && kind
+               ? cw_watches_job_named(item->c, kind, item->b->name_space, item->b->job_name)
+               : NULL;
+}
+
+const struct cw_pod_facts *cw_watches_pod_named(const struct cw_controller *c,
+                                                const char *name_space, const char *name)
+{
+    const struct cw_kube_object *object =
+        cw_kube_objects_find(cw_kube_watch_objects(c->pods), name_space, name);
+    return object ? object->kept : NULL;
 }
 
 struct cw_pod_facts *cw_watches_pod(const struct cw_item *item, bool asked, size_t *i)

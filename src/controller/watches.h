@@ -11,6 +11,13 @@ void cw_watches_start(struct cw_controller *c);
 void cw_watches_stop(struct cw_controller *c);
 const struct cw_map_facts *cw_watches_map(const struct cw_item *item);
 const struct cw_claim_facts *cw_watches_claim(const struct cw_item *item);
+/* Whether jobs of a kind are watched, and one of them by its name; NULL: it is not seen. */
+bool cw_watches_kind(const struct cw_controller *c, const struct cw_job_kind *kind);
+struct cw_job_facts *cw_watches_job_named(const struct cw_controller *c,
+                                          const struct cw_job_kind *kind, const char *name_space,
+                                          const char *name);
+const struct cw_pod_facts *cw_watches_pod_named(const struct cw_controller *c,
+                                                const char *name_space, const char *name);
 /* The job of the item's jobRef; NULL: it is not seen. */
 const struct cw_job_facts *cw_watches_job(const struct cw_item *item);
 /* Pods that wait for the item, and whose gate's removal was asked for, or not:

@@ -328,6 +328,48 @@ fluid_spec() { # REPLICAS
         prefetch: {enabled: true, readyPercent: 100}}"
 }
 
+# Under Kueue the check of the Workload is answered, and neither the job nor a pod is touched.
+case_kueue() {
+    begin_server --load "$kubernetes/foreign.yaml" --load "$kubernetes/manifests/foreign.yaml" --load "$manifests/components/kueue/rbac.yaml"
+    begin_dispatcher
+    begin_controller --kueue
+    made "${kueue%/namespaces/*}/admissionchecks" <"$manifests/components/kueue/admission-check.yaml"
+    becomes "${kueue%/namespaces/*}/admissionchecks/cachew" 'c["Active"] == "True Active"'
+    make_job train c ', managedBy: kubernetes.io/job-controller'
+    merge "$jobs/train" '{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"q"}}}'
+    made "$jobs" <<<'{apiVersion: batch/v1, kind: Job, metadata: {name: foreign}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}'
+    make_workload of-train Job train
+    make_workload of-foreign Job foreign
+    make_workload of-service Service web
+    for name in of-foreign of-service; do becomes "$kueue/workloads/$name" 's["admissionChecks"][1]["state"] == "Ready" and s["admissionChecks"][1]["message"] == "it waits for no cache"'; done
+    is_so "$kueue/workloads/of-train" 's["admissionChecks"][1]["state"] == "Pending"' || fail "the check was answered before there was a cache"
+    make_backend c '{jobRef: {name: train}, cacheEngine: {localfs: {}}}'
+    becomes "$kueue/workloads/of-train" 's["admissionChecks"][1]["state"] == "Ready" and s["admissionChecks"][0] == {"name": "other", "state": "Pending", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}'
+    becomes "$backends/c" 'c["JobReleased"] == "False UnderKueue" and c["Ready"] == "True CacheReady"'
+    is_so "$jobs/train" 'o["spec"]["suspend"]' || fail "a job in a queue was begun"
+    # Kueue evicts it: the check is Pending again, and is answered again.
+    set_check of-train
+    becomes "$kueue/workloads/of-train" 's["admissionChecks"][1]["state"] == "Ready"'
+    # What the server refuses for a moment is tried again.
+    send POST /fake/fault json >/dev/null <<<'{"verb": "patch", "resource": "workloads", "fault": "500", "times": 2}'
+    set_check of-train
+    becomes "$kueue/workloads/of-train" 's["admissionChecks"][1]["state"] == "Ready"'
+    ! grep -E '^controller PATCH [^ ]*/jobs/' "$work/requests" || fail "a job was written"
+    same "questions about jobs" 1 "$(grep -cE '^controller GET [^ ]*/jobs/' "$work/requests")"
+    is_refused_nothing
+}
+kueue=/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a
+make_workload() { # NAME KIND OWNER
+    local uid=none
+    [ "$2" = Job ] && uid=$(of "$jobs/$3" 'o["metadata"]["uid"]')
+    made "$kueue/workloads" <<<"{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: $1, ownerReferences: [{apiVersion: x/v1, kind: $2, name: $3, uid: \"$uid\", controller: true}]}, spec: {}}"
+    set_check "$1"
+}
+set_check() { # WORKLOAD: as Kueue does when it reserves quota
+    merge "$kueue/workloads/$1/status" '{"status": {"admissionChecks": [{"name": "other", "state": "Pending", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        {"name": "cachew", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}'
+}
+
 # Of two controllers one acts; the other takes over.
 case_lease() {
     begin_cluster --lease cachew-system/cachew-controller
