@@ -56,10 +56,11 @@ struct cw_item {
     int64_t map_settles_ms, job_settles_ms, claim_settles_ms, fluid_settles_ms;
     int64_t
         map_taken_ms; /* until then another's ConfigMap of its name is not tried again; 0: none */
-    int64_t fluid_taken_ms;            /* the same of a Dataset */
-    struct cw_kube_watch *claim_watch; /* of the claim that Fluid makes; NULL: none */
-    char fluid_refused[512];           /* why its last write was refused; "": it was not */
-    struct cw_fluid_sight fluid;       /* as seen last */
+    int64_t fluid_taken_ms;             /* the same of a Dataset */
+    struct cw_kube_watch *claim_watch;  /* of the claim that Fluid makes; NULL: none */
+    const char *pods[CW_POD_USERS_MAX]; /* of the present sight; with mountPath */
+    char fluid_refused[512];            /* why its last write was refused; "": it was not */
+    struct cw_fluid_sight fluid;        /* as seen last */
     /* Where it lies, of the present b; placed: it was asked for. */
     bool placed;
     const struct cachew_engine *engine;

@@ -218,7 +218,7 @@ static void release_job(const struct cw_sight *s, struct cw_decision *plan, bool
 
 static bool is_used(const struct cw_sight *s, const struct cw_decision *plan)
 {
-    return plan->job_is_user || (s->cache && s->cache->users_n > 0);
+    return plan->job_is_user || s->pods_n > 0 || (s->cache && s->cache->users_n > 0);
 }
 
 /* When it was used last, as far as anybody knows: the dispatcher, the status, the job, and the moment
@@ -231,7 +231,8 @@ static int64_t last_use(const struct cw_sight *s)
     (void)cw_kube_i64(&s->b->status, "usedNum", &used_num);
     if (s->job && s->job->finished && strcmp(s->job->wants, s->b->name) == 0)
         last = CW_MAX(last, s->job->finished_ms);
-    if (used_num > 0 && last == 0)
+    /* What goes through a volume the dispatcher does not see. */
+    if (used_num > 0 && (last == 0 || s->b->mount_path))
         last = s->now_ms;
     return last;
 }

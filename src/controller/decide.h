@@ -52,6 +52,7 @@ enum cw_claim_state {
     CW_CLAIM_TAKEN
 };
 
+#define CW_POD_USERS_MAX 100 /* of whom the names are looked at */
 struct cw_sight {
     int64_t now_ms; /* wall time */
     const struct cw_cachebackend *b;
@@ -68,7 +69,9 @@ struct cw_sight {
     enum cw_map_state map;
     enum cw_claim_state claim;
     const struct cw_fluid_sight *fluid; /* NULL: the engine is another one */
-    const struct cw_job_facts *job;     /* of jobRef; NULL: it is not seen */
+    const char *const *pods; /* that have the claim, with mountPath: the first ones by name */
+    size_t pods_n;           /* all of them */
+    const struct cw_job_facts *job; /* of jobRef; NULL: it is not seen */
     struct cw_step prefetch;
     int64_t prefetch_percent; /* cached so far; -1: not known */
 };

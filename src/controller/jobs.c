@@ -146,6 +146,26 @@ static void read_gates(const struct cw_value *object, struct cw_pod_facts *pod)
     pod->other_gates = cw_str_take(&others);
 }
 
+static void read_claims(const struct cw_value *object, struct cw_pod_facts *pod)
+{
+    size_t n = 0;
+    const struct cw_value *volumes = cw_kube_list(object, "spec.volumes", &n);
+    pod->claims = CW_NEW_ARRAY(char *, n);
+    for (size_t i = 0; i < n; i++) {
+        const char *claim = cw_kube_text(&volumes[i], "persistentVolumeClaim.claimName");
+        if (claim)
+            pod->claims[pod->claims_n++] = cw_mem_strdup(claim);
+    }
+}
+
+bool cw_pod_uses(const struct cw_pod_facts *pod, const char *claim)
+{
+    for (size_t i = 0; i < pod->claims_n && !pod->finished; i++)
+        if (strcmp(pod->claims[i], claim) == 0)
+            return true;
+    return false;
+}
+
 struct cw_pod_facts *cw_pod_facts_read(const struct cw_value *object)
 {
     if (!cw_kube_text(object, "metadata.name"))
@@ -157,7 +177,10 @@ struct cw_pod_facts *cw_pod_facts_read(const struct cw_value *object)
     pod->version = copy(object, "metadata.resourceVersion");
     pod->wants = cw_mem_strdup(mark(object, "metadata.annotations", CW_BACKEND_ANNOTATION));
     pod->is_queued = mark(object, "metadata.labels", QUEUE_LABEL)[0] != '\0';
+    const char *phase = cw_kube_text(object, "status.phase");
+    pod->finished = cw_str_eq(phase, "Succeeded") || cw_str_eq(phase, "Failed");
     read_gates(object, pod);
+    read_claims(object, pod);
     return pod;
 }
 
@@ -171,5 +194,8 @@ void cw_pod_facts_free(struct cw_pod_facts *pod)
     cw_mem_free(pod->version);
     cw_mem_free(pod->wants);
     cw_mem_free(pod->other_gates);
+    for (size_t i = 0; i < pod->claims_n; i++)
+        cw_mem_free(pod->claims[i]);
+    cw_mem_free(pod->claims);
     cw_mem_free(pod);
 }

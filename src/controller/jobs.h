@@ -28,11 +28,15 @@ void cw_job_facts_free(struct cw_job_facts *job); /* accepts NULL */
 /* A pod with the gate, or without it. */
 struct cw_pod_facts {
     char *name_space, *name, *uid, *version, *wants;
-    bool gated, is_queued;
+    char **claims; /* of its volumes, by name */
+    size_t claims_n;
+    bool gated, is_queued, finished;
     bool asked;        /* the gate's removal was asked for */
     char *other_gates; /* JSON: the list of gates without ours */
 };
 struct cw_pod_facts *cw_pod_facts_read(const struct cw_value *object) CW_MUST_CHECK;
+/* Whether the pod is at work, or waits to be, with a claim of this name. */
+bool cw_pod_uses(const struct cw_pod_facts *pod, const char *claim);
 void cw_pod_facts_free(struct cw_pod_facts *pod); /* accepts NULL */
 
 #endif

@@ -63,6 +63,10 @@ static struct cw_sight look(struct cw_item *item)
         sight.claim = cw_claim_state_of(item, cw_watches_claim(item));
     }
     sight.job = cw_watches_job(item);
+    if (item->b->mount_path) {
+        sight.pods = item->pods;
+        sight.pods_n = cw_watches_pod_users(item, item->pods, CW_POD_USERS_MAX);
+    }
     return sight;
 }
 

@@ -77,14 +77,15 @@ static void put_users(const struct cw_sight *s, const struct cw_decision *plan,
     for (size_t i = 0; plan->job_is_user && i < from_cache; i++)
         named = named || strcmp(s->cache->users[i], s->b->job_name) == 0;
     bool adds = plan->job_is_user && !named;
-    n += adds;
+    n += adds + s->pods_n;
     put_number(status, "usedNum", (int64_t)n);
     size_t shown = CW_MIN(n, USERS_MAX);
     struct cw_value *list = cw_value_set_list(cw_value_member(status, "usedBy"), shown);
     if (adds)
         cw_value_set_str(&list[0], s->b->job_name);
     for (size_t i = adds; i < shown; i++)
-        cw_value_set_str(&list[i], s->cache->users[i - adds]);
+        cw_value_set_str(&list[i], i - adds < from_cache ? s->cache->users[i - adds]
+                                                         : s->pods[i - adds - from_cache]);
 }
 
 /* ---- figures ---- */

@@ -135,6 +135,9 @@ static void on_pod(void *arg, enum cw_kube_change change, const struct cw_kube_o
     (void)before;
     if (change != CW_KUBE_DELETED && pod && pod->gated)
         touch_named(arg, pod->name_space, pod->wants);
+    /* A claim has the name of its CacheBackend. */
+    for (size_t i = 0; pod && i < pod->claims_n; i++)
+        touch_named(arg, pod->name_space, pod->claims[i]);
     cw_workloads_touch(arg);
 }
 
@@ -306,6 +309,23 @@ const struct cw_pod_facts *cw_watches_pod_named(const struct cw_controller *c,
     const struct cw_kube_object *object =
         cw_kube_objects_find(cw_kube_watch_objects(c->pods), name_space, name);
     return object ? object->kept : NULL;
+}
+
+size_t cw_watches_pod_users(const struct cw_item *item, const char **names, size_t cap)
+{
+    const struct cw_kube_objects *objects = cw_kube_watch_objects(item->c->pods);
+    const struct cw_kube_object *object;
+    size_t n = 0;
+    for (size_t i = 0; (object = cw_kube_objects_next(objects, &i)) != NULL;) {
+        const struct cw_pod_facts *pod = object->kept;
+        if (!pod || strcmp(pod->name_space, item->b->name_space) != 0 ||
+            !cw_pod_uses(pod, item->b->name))
+            continue;
+        if (n < cap)
+            names[n] = pod->name;
+        n++;
+    }
+    return n;
 }
 
 struct cw_pod_facts *cw_watches_pod(const struct cw_item *item, bool asked, size_t *i)

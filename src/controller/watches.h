@@ -20,6 +20,9 @@ const struct cw_pod_facts *cw_watches_pod_named(const struct cw_controller *c,
                                                 const char *name_space, const char *name);
 /* The job of the item's jobRef; NULL: it is not seen. */
 const struct cw_job_facts *cw_watches_job(const struct cw_item *item);
+/* How many pods have the item's claim among their volumes and have not ended; the names of the first ones,
+ * valid until the next event. */
+size_t cw_watches_pod_users(const struct cw_item *item, const char **names, size_t cap);
 /* Pods that wait for the item, and whose gate's removal was asked for, or not:
  * `for (size_t i = 0; (pod = cw_watches_pod(item, false, &i));)`. */
 struct cw_pod_facts *cw_watches_pod(const struct cw_item *item, bool asked, size_t *i);

@@ -111,6 +111,9 @@ case_life() {
     becomes "$backends/cache-train" 's["usedBy"] == ["second"]'
     release user
     ask_until "it expires" is_away "$backends/cache-train"
+    # With a job, a pod, two users and its end: twelve that change a state, a condition or a user; and figures now and then.
+    [ "$(grep -c '^controller PATCH [^ ]*/cachebackends/cache-train/status' "$work/requests")" -le 12 ] ||
+        fail "so many writes of a status: $(grep '/cachebackends/cache-train/status' "$work/requests")"
     is_away "$core/configmaps/cache-train" || fail "its ConfigMap stays"
     [ -z "$(find "$work/root" -name '*.chunk' -o -name cachew-owner)" ] || fail "bytes stay: $(find "$work/root")"
     have_caches "" || fail "the dispatcher has $(caches)"
@@ -191,6 +194,12 @@ case_jobs() {
     becomes "$jobs/later" 'not o["spec"]["suspend"]'
     is_so "$jobs/other" 'o["spec"]["suspend"]' || fail "a job of another CacheBackend was begun"
     is_so "$jobs/queued" 'o["spec"]["suspend"]' || fail "a job in a queue was begun"
+    # Of two CacheBackends that name one job it is begun by the one that it names, once.
+    make_backend c4 '{jobRef: {name: later}, cacheEngine: {memory: {}}, options: {idleTime: 1s}}'
+    becomes "$backends/c4" 'c["JobReleased"] == "False NotNamed" and s["usedNum"] == 0'
+    ask_until "the one that the job does not name goes" is_away "$backends/c4"
+    becomes "$backends/c3" 'c["JobReleased"] == "True Released" and s["usedBy"] == ["later"]'
+    same "writes of the job" 1 "$(grep -c '^controller PATCH [^ ]*/jobs/later' "$work/requests")"
     # Another job of the same name is another job.
     ask_api DELETE "$jobs/later" >/dev/null
     becomes "$backends/c3" 'c["JobReleased"] == "False JobNotFound" and s["usedNum"] == 0 and "lastUsedTime" in s'
@@ -370,6 +379,55 @@ set_check() { # WORKLOAD: as Kueue does when it reserves quota
         {"name": "cachew", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}'
 }
 
+# Other kinds of jobs wait in the same way.
+case_kinds() {
+    local kind plural path
+    begin_server --load "$kubernetes/foreign.yaml" --load "$manifests/components/jobset/rbac.yaml" --load "$manifests/components/kubeflow/rbac.yaml" \
+        --load "$manifests/components/ray/rbac.yaml"
+    begin_dispatcher
+    begin_controller --job-kind JobSet --job-kind TrainJob --job-kind RayJob
+    for kind in jobset.x-k8s.io/v1alpha2/JobSet trainer.kubeflow.org/v1alpha1/TrainJob ray.io/v1/RayJob; do
+        plural=$(tr '[:upper:]' '[:lower:]' <<<"${kind##*/}")
+        path=/apis/${kind%/*}/namespaces/team-a/${plural}s
+        for name in own made; do
+            made "$path" <<YAML
+{apiVersion: ${kind%/*}, kind: ${kind##*/}, metadata: {name: $name-$plural, labels: {cachew.dev/cache: "true"}, annotations: {cachew.dev/cache-backend: $name-$plural}
+ $([ "$name" = made ] && echo ', ownerReferences: [{apiVersion: x/v1, kind: X, name: x, uid: x, controller: true}]')}, spec: {suspend: true, other: {a: 1}}}
+YAML
+            make_backend "$name-$plural" "{jobRef: {kind: ${kind##*/}, name: $name-$plural}, cacheEngine: {memory: {}}}"
+        done
+        becomes "$path/own-$plural" 'o["spec"] == {"suspend": False, "other": {"a": 1}}'
+        becomes "$backends/own-$plural" 'c["JobReleased"] == "True Released" and s["usedBy"] == ["own-'"$plural"'"]'
+        becomes "$backends/made-$plural" 'c["JobReleased"] == "False HasOwner"'
+        is_so "$path/made-$plural" 'o["spec"]["suspend"]' || fail "a $kind that another object made was begun"
+        merge "$path/own-$plural/status" '{"status":{"conditions":[{"type":"Complete","status":"True"}],"jobDeploymentStatus":"Complete"}}'
+        becomes "$backends/own-$plural" 's["usedNum"] == 0'
+    done
+    is_refused_nothing
+}
+
+# A job that begins when its cache is closed already, and the deletion of its CacheBackend is on its way, waits; that deletion fails, and the job
+# has the cache, which goes after it. A job that begins later has none.
+case_last_moment() {
+    write_long_pipelines
+    cached_at cast "$work/fashion_long.json" "$work/cached.json"
+    DISPATCHER='' run reference "$work/cached.json" --epochs 1 --seed 3
+    begin_cluster
+    send POST /fake/fault json >/dev/null <<<'{"verb": "delete", "resource": "cachebackends", "fault": "silence", "times": 1}'
+    make_backend c '{cacheEngine: {localfs: {}}, options: {idleTime: 1s}}'
+    ask_until "it is closed" is_closed team-a/c
+    export CACHEW_CACHE=team-a/c CACHEW_TENANT=team-a
+    begin_held late "$work/cached.json" --name late --epochs 1 --seed 3
+    becomes "$backends/c" 's["usedBy"] == ["late"] and "deletionTimestamp" not in o["metadata"]'
+    [ -n "$(find "$work/root" -name cachew-owner)" ] || fail "the cache that the job uses has gone"
+    release late
+    same "hash" "$(hashes reference)" "$(hashes late)"
+    ask_until "it goes" is_away "$backends/c"
+    expect_error none team-a/c "$cachew" run "$work/cached.json" --dispatcher "$DISPATCHER" --timeout 60s --epochs 1
+    have_caches "" || fail "the dispatcher has $(caches)"
+}
+is_closed() { "$cachew" cache describe --json --dispatcher "$DISPATCHER" | says "\"name\":\"$1\".*\"state\":\"closed\""; } # CACHE
+
 # Of two controllers one acts; the other takes over.
 case_lease() {
     begin_cluster --lease cachew-system/cachew-controller
@@ -447,6 +505,12 @@ case_volume() {
     merge "$core/persistentvolumeclaims/c/status" '{"status":{"phase":"Bound"}}'
     becomes "$backends/c" 's.get("cacheStatus") == "PVCCreated" and c["VolumeBound"] == "True Bound" and c["Ready"] == "True CacheReady"'
     becomes "$core/configmaps/c" 'o["data"]["CACHEW_CLAIM"] == "c"'
+    # Who has the claim is a user, until he has ended; only then does the clock run.
+    made "$core/pods" <<<'{apiVersion: v1, kind: Pod, metadata: {name: reader, labels: {cachew.dev/cache: "true"}},
+ spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}], containers: [{name: train, image: trainer}]}}'
+    becomes "$backends/c" 's["usedBy"] == ["reader"] and s["usedNum"] == 1'
+    merge "$core/pods/reader/status" '{"status":{"phase":"Succeeded"}}'
+    becomes "$backends/c" 's["usedNum"] == 0 and "lastUsedTime" in s'
     ask_api DELETE "$backends/c" >/dev/null
     ask_until "it goes" is_away "$backends/c"
     is_away "$core/persistentvolumeclaims/c" || fail "its claim stays"
@@ -470,6 +534,29 @@ case_plugin() {
     ask_api DELETE "$backends/c" >/dev/null
     ask_until "it goes" is_away "$backends/c"
     [ -z "$(find "$work/other" -type f)" ] || fail "something stays: $(find "$work/other")"
+}
+# A plug-in that fails says why, one that never answers holds up nothing but its own CacheBackend.
+case_plugin_bad() {
+    local name
+    mkdir -p "$work/plugins"
+    for name in failing hanging; do
+        cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -shared -fPIC -I"$kubernetes/../../include" -D"$name=1" -o "$work/plugins/libcachew_engine_$name.so" \
+            "$kubernetes/../support/engine_bad.c" || fail "the plug-in $name is not built"
+    done
+    begin_cluster --plugin-dir "$work/plugins" --allow-store "dir:$work/root"
+    make_backend hanging '{cacheEngine: {plugin: {name: hanging}}}'
+    make_backend failing '{cacheEngine: {plugin: {name: failing}}}'
+    becomes "$backends/hanging" 'c["EngineReady"] == "False Creating"'
+    becomes "$backends/failing" 'c["EngineReady"] == "False NoSpace" and "the disk is full" in s["message"] and s["cacheStatus"] == "CacheCreating"'
+    make_backend good '{cacheEngine: {localfs: {}}}'
+    becomes "$backends/good" 's.get("cacheStatus") == "CacheReady"'
+    ask_api DELETE "$backends/failing" >/dev/null
+    ask_until "what fails goes" is_away "$backends/failing"
+    ask_api DELETE "$backends/hanging" >/dev/null
+    becomes "$backends/hanging" 's["cacheStatus"] == "Terminating" and "still at work" in s["message"]'
+    merge "$backends/hanging" '{"metadata":{"annotations":{"cachew.dev/force-delete":"true"}}}'
+    ask_until "what hangs goes by force" is_away "$backends/hanging"
+    end controller || fail "the controller's status is not 0"
 }
 # The dispatcher is asked with a certificate, also by the child that warms; and what is missing is said.
 case_tls() {

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Engines that do what engines should not: with -Dfailing prepare fails each time, with -Dhanging it never
+ * answers. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cachew/engine.h>
+
+#ifndef failing
+#define failing 0
+#endif
+#ifndef hanging
+#define hanging 0
+#endif
+
+static int place(const struct cachew_engine_request *request, struct cachew_engine_answer *answer)
+{
+    snprintf(answer->url, sizeof(answer->url), "dir:%s/bad-%s", request->root, request->uid);
+    return CACHEW_ENGINE_READY;
+}
+
+static int prepare(const struct cachew_engine_request *request, struct cachew_engine_answer *answer)
+{
+    (void)request;
+    while (hanging)
+        pause();
+    snprintf(answer->reason, sizeof(answer->reason), "NoSpace");
+    snprintf(answer->message, sizeof(answer->message), "the disk is full");
+    return failing ? CACHEW_ENGINE_RETRY : CACHEW_ENGINE_READY;
+}
+
+static int nothing(const struct cachew_engine_request *request, struct cachew_engine_answer *answer)
+{
+    (void)request;
+    (void)answer;
+    return CACHEW_ENGINE_READY;
+}
+
+const struct cachew_engine cachew_engine = {CACHEW_ENGINE_ABI, "bad",   place,
+                                            prepare,           nothing, nothing};
