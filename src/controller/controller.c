@@ -168,6 +168,11 @@ static void begin_link(struct cw_controller *c)
 
 /* ---- beginning and end ---- */
 
+static void on_plugin_loaded(void *arg)
+{
+    cw_items_touch_all(arg);
+}
+
 static struct cw_controller *new_controller(struct cw_loop *loop,
                                             const struct cw_controller_options *options,
                                             const struct cw_controller_events *events)
@@ -180,12 +185,13 @@ static struct cw_controller *new_controller(struct cw_loop *loop,
     c->on_emptied = events->emptied;
     c->arg = events->arg;
     c->engines = (struct cw_engine_settings){.root = options->localfs_root,
-                                             .plugin_dir = options->plugin_dir,
                                              .allowed = c->options.allow_stores.v,
                                              .allowed_n = options->allow_stores.n};
     c->run = cw_timer_new(loop, on_run, c);
     c->tick = cw_timer_new(loop, on_tick, c);
     c->runs = cw_engine_runs_new(loop);
+    if (options->plugin_dir)
+        c->engines.plugins = cw_plugins_new(loop, options->plugin_dir, on_plugin_loaded, c);
     return c;
 }
 
@@ -231,8 +237,9 @@ bool cw_controller_free(struct cw_controller *c)
 {
     if (!c)
         return true;
-    if (!cw_engine_runs_free(c->runs))
+    if (cw_engine_runs_n(c->runs) > 0 || !cw_plugins_free(c->engines.plugins))
         return false;
+    (void)cw_engine_runs_free(c->runs);
     cw_prefetch_stop_all(c);
     cw_job_specs_free(c);
     cw_fluid_stop(c);

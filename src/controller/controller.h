@@ -22,6 +22,7 @@ struct cw_controller_options {
     const char *client_dispatcher; /* where jobs find it */
     struct cw_tls_options tls;     /* of the connection to the dispatcher */
     const char *token_file, *name_space, *lease, *kubeconfig, *metrics_listen, *plugin_dir;
+    const char *check_plugin; /* a file that is only looked at */
     const char *localfs_root;
     const char *csi_driver; /* NULL: no volumes are made */
     struct cw_arg_list allow_stores, job_kinds;

@@ -330,6 +330,8 @@ void cw_decide(const struct cw_sight *sight, struct cw_decision *ret_plan)
 {
     *ret_plan = (struct cw_decision){.word = ""};
     /* Before the dispatcher has answered once, or while it is away for a moment, nobody knows. */
+    if (!sight->engine && sight->engine_why[0] == '\0' && sight->b->problem[0] == '\0')
+        return; /* it is being loaded */
     bool asks = sight->engine && sight->place == CACHEW_ENGINE_READY && cw_sight_has_store(sight);
     if (asks && !sight->dispatcher_known && !sight->dispatcher_away && sight->b->problem[0] == '\0')
         return;

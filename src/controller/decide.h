@@ -57,7 +57,7 @@ struct cw_sight {
     int64_t now_ms; /* wall time */
     const struct cw_cachebackend *b;
     const struct cachew_engine *engine; /* NULL: there is none of that name; engine_why says so */
-    const char *engine_why;
+    const char *engine_why;             /* "": it is not known yet */
     int place; /* a verdict: READY or REFUSED; place_answer says where, or why not */
     const struct cachew_engine_answer *place_answer;
     struct cw_step prepare, owns, erase, attach, detach;

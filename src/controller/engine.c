@@ -4,7 +4,6 @@
 #include "controller/engine.h"
 #include "controller/engine_options.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,38 +26,6 @@ static bool is_word(const char *name)
     return n > 0 && n <= 63 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n;
 }
 
-static int check_plugin(const struct cachew_engine *engine, const char *path, struct cw_err *err)
-{
-    if (engine->abi != CACHEW_ENGINE_ABI)
-        return cw_err_set(
-            err, CW_E_UNSUPPORTED,
-            "%s is made for version %d of cachew/engine.h, and this controller has %d: "
-            "build it anew",
-            path, engine->abi, CACHEW_ENGINE_ABI);
-    if (!engine->name || !engine->place || !engine->prepare || !engine->owns || !engine->erase)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: its cachew_engine lacks a name or a function",
-                          path);
-    return 0;
-}
-
-/* A library that was loaded once stays, as its threads may be in it. */
-static int load_plugin(const char *dir, const char *name, const struct cachew_engine **ret_engine,
-                       struct cw_err *err)
-{
-    cw_autofree char *path = cw_mem_printf("%s/libcachew_engine_%s.so", dir, name);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return cw_err_set(err, CW_E_NOT_FOUND, "spec.cacheEngine.plugin.name: %s", dlerror());
-    const struct cachew_engine *engine = dlsym(library, "cachew_engine");
-    int rc = engine ? check_plugin(engine, path, err)
-                    : cw_err_set(err, CW_E_UNSUPPORTED, "%s exports no cachew_engine", path);
-    if (rc == 0)
-        *ret_engine = engine;
-    else
-        (void)dlclose(library);
-    return rc;
-}
-
 static int find_plugin(const struct cw_engine_settings *settings, const struct cw_value *options,
                        const struct cachew_engine **ret_engine, const struct cw_value **ret_options,
                        struct cw_err *err)
@@ -67,11 +34,11 @@ static int find_plugin(const struct cw_engine_settings *settings, const struct c
     if (!name || !is_word(name))
         return cw_err_set(err, CW_E_NOT_FOUND,
                           "spec.cacheEngine.plugin.name: it is no name of a plug-in");
-    if (!settings->plugin_dir)
+    if (!settings->plugins)
         return cw_err_set(err, CW_E_NOT_FOUND,
                           "spec.cacheEngine.plugin: this controller has no --plugin-dir");
     *ret_options = cw_kube_field(options, "options");
-    return load_plugin(settings->plugin_dir, name, ret_engine, err);
+    return cw_plugin_find(settings->plugins, name, ret_engine, err);
 }
 
 /* ---- all ---- */

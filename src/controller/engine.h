@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "cachew/engine.h"
 #include "conf/value.h"
+#include "controller/plugins.h"
 
 #define CW_ENGINE(name) extern const struct cachew_engine cw_engine_##name;
 #include "controller/engine_list.h"
@@ -14,12 +15,12 @@
 
 struct cw_engine_settings {
     const char *root;           /* --localfs-root; NULL: none */
-    const char *plugin_dir;     /* --plugin-dir; NULL: none */
+    struct cw_plugins *plugins; /* of --plugin-dir; NULL: none */
     const char *const *allowed; /* --allow-store */
     size_t allowed_n;
 };
 /* Finds the engine that a member of spec.cacheEngine names; a plug-in is loaded when it is first asked
- * for, and stays. NOT_FOUND: there is none; the message says which there are. UNSUPPORTED: the plug-in's
+ * for, and stays. AGAIN: it is being loaded. NOT_FOUND: there is none; the message says which there are. UNSUPPORTED: the plug-in's
  * ABI is another one. *ret_options is what the engine is given, borrowed; NULL: nothing. */
 int cw_engine_find(const struct cw_engine_settings *settings, const char *name,
                    const struct cw_value *options, const struct cachew_engine **ret_engine,

@@ -182,8 +182,14 @@ void cw_item_place(struct cw_item *item)
     item->engine = NULL;
     item->place = CACHEW_ENGINE_REFUSED;
     item->place_answer = (struct cachew_engine_answer){0};
-    if (cw_engine_find(&item->c->engines, b->engine, b->engine_options, &item->engine, &options,
-                       &err) != 0) {
+    item->engine_why[0] = '\0';
+    int rc = cw_engine_find(&item->c->engines, b->engine, b->engine_options, &item->engine,
+                            &options, &err);
+    if (rc == CW_E_AGAIN) {
+        item->placed = false; /* it is touched when it is loaded */
+        return;
+    }
+    if (rc != 0) {
         snprintf(item->engine_why, sizeof(item->engine_why), "%.500s", err.msg);
         return;
     }

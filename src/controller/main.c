@@ -133,8 +133,20 @@ static int check_lists(const struct cw_controller_options *o, struct cw_err *err
     return 0;
 }
 
+/* Loads a plug-in, as a controller does in a child before it loads it itself. Returns the exit status. */
+static int check_plugin(const char *path)
+{
+    const struct cachew_engine *engine = NULL;
+    struct cw_err err = {0};
+    int rc = cw_plugin_load(path, &engine, &err);
+    printf("%s\n", rc == 0 ? "ok" : err.msg);
+    return rc == 0 ? 0 : 1;
+}
+
 static int check(struct cw_controller_options *o, struct cw_err *err)
 {
+    if (o->check_plugin)
+        return CW_ARGS_RUN;
     if (!o->dispatcher)
         return cw_err_set(err, CW_E_INVALID, "--dispatcher ADDRESS is required");
     if (cw_rpc_address_check(o->dispatcher, err) != 0)
@@ -189,6 +201,8 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
         {"plugin-dir", 0, CW_ARG_STR, &o->plugin_dir, "DIR",
          "where engines of others lie, as libcachew_engine_NAME.so (default: there are none)", 0,
          0},
+        {"check-plugin", 0, CW_ARG_STR, &o->check_plugin, "FILE",
+         "load this engine, say on standard output what is wrong with it, and end", 0, 0},
         {"csi-driver", 0, CW_ARG_STR, &o->csi_driver, "NAME",
          "make volumes of this CSI driver for CacheBackends with a mountPath (default: they are "
          "refused)",
@@ -258,6 +272,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "cachew-controller: %s\n", err.msg);
         return 2;
     }
+    if (o.check_plugin)
+        return check_plugin(o.check_plugin);
     cw_files_limit_raise();
     if (run(&o, &p, &err) != 0) {
         fprintf(stderr, "cachew-controller: %s\n", err.msg);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Engines that do what engines should not: with -Dfailing prepare fails each time, with -Dhanging it never
- * answers. */
+ * answers, and with -Dcrashing the process ends when it is loaded. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cachew/engine.h>
@@ -11,6 +12,13 @@
 #endif
 #ifndef hanging
 #define hanging 0
+#endif
+
+#ifdef crashing
+__attribute__((constructor)) static void crash(void)
+{
+    abort();
+}
 #endif
 
 static int place(const struct cachew_engine_request *request, struct cachew_engine_answer *answer)

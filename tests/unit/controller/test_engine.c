@@ -80,9 +80,17 @@ static void refusals(void **state)
                    "NotAllowed");
 }
 
+static void stop_loop(void *arg)
+{
+    cw_loop_stop(arg);
+}
+
 static void unknown_engines(void **state)
 {
-    const struct cw_engine_settings settings = {0}, with_dir = {.plugin_dir = "/nowhere"};
+    const struct cw_engine_settings settings = {0};
+    struct cw_loop *loop = cw_loop_new();
+    struct cw_plugins *plugins = cw_plugins_new(loop, "/nowhere", stop_loop, loop);
+    const struct cw_engine_settings with_dir = {.plugins = plugins};
     const struct cachew_engine *engine = NULL;
     const struct cw_value *rest = NULL;
     struct cw_value options = {0};
@@ -100,9 +108,15 @@ static void unknown_engines(void **state)
                      CW_E_NOT_FOUND);
     assert_non_null(strstr(err.msg, "--plugin-dir"));
     assert_int_equal(cw_engine_find(&with_dir, "plugin", &options, &engine, &rest, &err),
-                     CW_E_NOT_FOUND);
+                     CW_E_AGAIN);
+    assert_false(cw_plugins_free(plugins)); /* it is being loaded */
+    cw_loop_run(loop);
+    int rc = cw_engine_find(&with_dir, "plugin", &options, &engine, &rest, &err);
+    assert_true(rc != CW_OK && rc != CW_E_AGAIN);
     assert_non_null(strstr(err.msg, "/nowhere/libcachew_engine_x.so"));
     cw_value_fini(&options);
+    assert_true(cw_plugins_free(plugins));
+    cw_loop_free(loop);
 }
 
 /* ---- in a directory ---- */
