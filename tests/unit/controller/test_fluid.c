@@ -23,9 +23,13 @@ static struct cw_fluid_object *read_object(const char *text)
 static void reads_any_object(void **state)
 {
     static const char *const wrong[] = {
-        "{}", "[]", "7", "{\"metadata\":[],\"status\":7}",
-        "{\"metadata\":{\"ownerReferences\":[7,{\"kind\":\"CacheBackend\"}],\"annotations\":7},"
-        "\"status\":{\"cacheStates\":{\"cachedPercentage\":5}}}"};
+        "{}",
+        "[]",
+        "7",
+        "{\"metadata\":[],\"status\":7}",
+        ("{\"metadata\":{\"ownerReferences\":[7,{\"kind\":\"CacheBackend\"}],\"annotations\":7},"
+         "\"status\":{\"cacheStates\":{\"cachedPercentage\":5}}}"),
+    };
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(wrong); i++) {
         struct cw_fluid_object *object = read_object(wrong[i]);
