@@ -67,7 +67,8 @@ struct cw_backend {
     /* Removes a file; NOT_FOUND is not an error. */
     int (*remove)(void *self, const char *name, struct cw_err *err);
     int (*stat)(void *self, const char *name, uint64_t *ret_bytes, struct cw_err *err);
-    int (*list)(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
+    /* unwritten: nobody writes any more, so temporary files are removed however new they are. */
+    int (*list)(void *self, const char *prefix, bool unwritten, cw_store_list_fn *fn, void *arg,
                 struct cw_err *err);
     /* Says how many bytes the storage has, and how many are free (opt). */
     int (*space)(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_err *err);
@@ -101,8 +102,8 @@ int cw_store_check_name(const char *name, struct cw_err *err);
  * never shows it. */
 #define CW_STORE_TEMP_BYTES 32
 void cw_store_temp_name(char ret_name[CW_STORE_TEMP_BYTES]);
-/* Whether `part`, the last part of a name, is that of a temporary file whose writer left it behind
- * an hour ago. */
-bool cw_store_is_old_temp(const char *part, int64_t mtime_ms);
+/* Whether `part`, the last part of a name, is that of a temporary file whose writer left it behind:
+ * an hour ago, or at any time if nobody writes into the store any more. */
+bool cw_store_is_old_temp(const char *part, int64_t mtime_ms, bool unwritten);
 
 #endif

@@ -264,6 +264,7 @@ static int stat_file(void *self, const char *name, uint64_t *ret_bytes, struct c
 /* ---- listing: a walk with a stack of open directories ---- */
 
 struct walk {
+    bool unwritten;
     cw_store_list_fn *fn;
     void *arg;
     char name[CW_STORE_NAME_MAX + 1];
@@ -307,7 +308,7 @@ static int visit(struct walk *walk, const char *part)
         return 0; /* it was removed meanwhile */
     int64_t mtime_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
     if (part[0] == '.') {
-        if (S_ISREG(st.st_mode) && cw_store_is_old_temp(part, mtime_ms))
+        if (S_ISREG(st.st_mode) && cw_store_is_old_temp(part, mtime_ms, walk->unwritten))
             unlinkat(at, part, 0);
         return 0;
     }
@@ -343,9 +344,10 @@ static int run_walk(struct walk *walk, struct cw_err *err)
         leave(walk);
     return rc;
 }
-static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err)
+static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn *fn, void *arg,
+                struct cw_err *err)
 {
-    struct walk walk = {.fn = fn, .arg = arg};
+    struct walk walk = {.fn = fn, .arg = arg, .unwritten = unwritten};
     struct stat st;
     const char *base;
     int parent = open_parent(self, prefix, false, &base, err);

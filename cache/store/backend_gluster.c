@@ -246,6 +246,7 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
 
 struct walk {
     struct cw_gluster *gluster;
+    bool unwritten;
     cw_store_list_fn *fn;
     void *arg;
     char **dirs;
@@ -266,7 +267,7 @@ static int visit(struct walk *walk, const char *dir, const char *part, struct st
     if (st->st_mode == 0 && cw_gluster_api()->lstat(fs, path, st) < 0)
         return 0;
     if (part[0] == '.') {
-        if (cw_store_is_old_temp(part, mtime_of(st)))
+        if (cw_store_is_old_temp(part, mtime_of(st), walk->unwritten))
             S_ISDIR(st->st_mode) ? cw_gluster_api()->rmdir(fs, path)
                                  : cw_gluster_api()->unlink(fs, path);
         return 0;
@@ -313,9 +314,10 @@ static int list_dir(struct walk *walk, const char *dir, struct cw_err *err)
     cw_gluster_api()->closedir(fd);
     return rc;
 }
-static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err)
+static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn *fn, void *arg,
+                struct cw_err *err)
 {
-    struct walk walk = {.gluster = self, .fn = fn, .arg = arg};
+    struct walk walk = {.gluster = self, .unwritten = unwritten, .fn = fn, .arg = arg};
     char path[CW_GLUSTER_PATH_BYTES];
     struct stat st;
     int rc = 0;

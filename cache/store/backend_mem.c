@@ -224,7 +224,8 @@ static bool is_below(const char *name, const char *prefix)
     return n == 0 || (strncmp(name, prefix, n) == 0 && (name[n] == '/' || name[n] == '\0'));
 }
 /* Copies the names first, since fn may call the store. */
-static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err)
+static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn *fn, void *arg,
+                struct cw_err *err)
 {
     struct space *space = self;
     struct file *files = NULL;
@@ -232,7 +233,7 @@ static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
     uint64_t *sizes = NULL;
     int rc = 0;
 
-    (void)err;
+    (void)unwritten, (void)err;
     cw_mutex_lock(&lock);
     for (struct file *file = space->files; file; file = file->next) {
         if (!is_below(file->name, prefix))

@@ -48,7 +48,8 @@ void cw_store_temp_name(char ret_name[CW_STORE_TEMP_BYTES])
              (unsigned long long)cw_rng_process_id());
 }
 
-bool cw_store_is_old_temp(const char *part, int64_t mtime_ms)
+bool cw_store_is_old_temp(const char *part, int64_t mtime_ms, bool unwritten)
 {
-    return cw_str_starts(part, ".tmp-") && cw_clock_wall_ms() - mtime_ms > OLD_TEMP_MS;
+    return cw_str_starts(part, ".tmp-") &&
+           (unwritten || cw_clock_wall_ms() - mtime_ms > OLD_TEMP_MS);
 }

@@ -85,7 +85,8 @@ static int on_entry(void *arg, const char *name, uint64_t bytes, int64_t mtime_m
 static int call_list(struct cw_store_job *job)
 {
     struct walk walk = {.job = job};
-    int rc = job->store->ops->list(job->store->self, job->name, on_entry, &walk, &job->err);
+    int rc = job->store->ops->list(job->store->self, job->name, job->unwritten, on_entry, &walk,
+                                   &job->err);
 
     (void)hand_over(&walk);
     return rc;
@@ -138,7 +139,8 @@ static int run(struct cw_store_job *job, const struct caller *caller, struct cw_
     struct cw_cond waiter;
 
     if (!store->has_threads) {
-        int rc = store->ops->list(store->self, job->name, caller->fn, caller->arg, &job->err);
+        int rc = store->ops->list(store->self, job->name, job->unwritten, caller->fn, caller->arg,
+                                  &job->err);
         if (rc < 0 && err)
             *err = job->err;
         return rc;
@@ -160,8 +162,8 @@ static int check_prefix(const char *prefix, char *name, struct cw_err *err)
     name[n] = '\0';
     return n > 0 ? cw_store_check_name(name, err) : 0;
 }
-int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
-                  struct cw_err *err)
+static int list(struct cw_store *store, const char *prefix, bool unwritten, cw_store_list_fn *fn,
+                void *arg, struct cw_err *err)
 {
     cw_autofree char *name = cw_mem_new(strlen(prefix) + 1);
     const struct caller caller = {fn, arg};
@@ -173,8 +175,19 @@ int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *
         return rc;
     struct cw_store_job *job = cw_store_job_new(store, call_list, name);
     job->has_latency = true;
+    job->unwritten = unwritten;
     job->release = release;
     rc = run(job, &caller, err);
     cw_store_job_unref(job);
     return rc;
+}
+int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
+                  struct cw_err *err)
+{
+    return list(store, prefix, false, fn, arg, err);
+}
+int cw_store_list_unwritten(struct cw_store *store, cw_store_list_fn *fn, void *arg,
+                            struct cw_err *err)
+{
+    return list(store, "", true, fn, arg, err);
 }

@@ -88,6 +88,10 @@ int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes,
 typedef int cw_store_list_fn(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms);
 int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
                   struct cw_err *err);
+/* The same for all files of a store into which nobody writes any more: temporary files are removed
+ * however new they are. */
+int cw_store_list_unwritten(struct cw_store *store, cw_store_list_fn *fn, void *arg,
+                            struct cw_err *err);
 /* Says how many bytes the storage has, and how many are free. UNSUPPORTED if the backend cannot
  * tell. */
 int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_free,

@@ -55,6 +55,7 @@ struct cw_store_job {
     cw_store_call_fn *call;        /* NULL: the job is a read */
     /* the throttle's latency applies: the job is an operation of the store's user */
     bool has_latency;
+    bool unwritten;         /* of a listing: nobody writes into the store any more */
     bool is_unattended;     /* no caller waits for the job or is notified */
     bool is_notified;       /* guarded by lock; done was called, or whoever waits may continue */
     struct cw_cond *waiter; /* guarded by lock; what the waiting thread sleeps on */

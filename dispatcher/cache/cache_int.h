@@ -42,6 +42,7 @@ void cw_cache_forget_deletes(struct cw_cache_service *cache, int64_t now_ms);
 #define CW_CACHE_IO_BATCH 256 /* The number of names in one batch of a listing. */
 enum cw_cache_io_kind {
     CW_CACHE_IO_LIST,
+    CW_CACHE_IO_LIST_UNWRITTEN, /* Results have the kind CW_CACHE_IO_LIST. */
     CW_CACHE_IO_SPACE,
     CW_CACHE_IO_REMOVE,
     CW_CACHE_IO_LOOK, /* Is the file there? */
@@ -71,6 +72,8 @@ void cw_cache_io_close(struct cw_cache_io *store);
 /* Frees the object. It is called when the loop is gone. */
 void cw_cache_io_free(struct cw_cache_io *store);
 void cw_cache_io_list(struct cw_cache_io *store);
+/* The same for a store into which nobody writes any more: what dead writers have left is removed. */
+void cw_cache_io_list_unwritten(struct cw_cache_io *store);
 void cw_cache_io_space(struct cw_cache_io *store);
 void cw_cache_io_remove(struct cw_cache_io *store, const char *name);
 void cw_cache_io_look(struct cw_cache_io *store, const char *name);

@@ -247,6 +247,7 @@ static void on_result(void *arg, const struct cw_cache_io_result *result)
         set_unavailable(cache, false, "");
     switch (result->kind) {
     case CW_CACHE_IO_LIST:
+    case CW_CACHE_IO_LIST_UNWRITTEN:
         listed(cache, result);
         break;
     case CW_CACHE_IO_SPACE:

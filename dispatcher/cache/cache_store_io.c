@@ -101,9 +101,27 @@ static int on_file(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms
     return 0;
 }
 
+static bool is_listing(enum cw_cache_io_kind kind)
+{
+    return kind == CW_CACHE_IO_LIST || kind == CW_CACHE_IO_LIST_UNWRITTEN;
+}
+
+/* Returns the last result of the listing. */
+static struct cw_cache_io_result *run_listing(struct listing *listing, struct cw_store *opened,
+                                              bool unwritten)
+{
+    struct cw_err err = {0};
+    int rc = unwritten ? cw_store_list_unwritten(opened, on_file, listing, &err)
+                       : cw_store_list(opened, "", on_file, listing, &err);
+    listing->result->rc = rc;
+    listing->result->err = err;
+    return listing->result;
+}
+
 static struct cw_cache_io_result *run(struct cw_cache_io *store, const struct task *task)
 {
-    struct listing listing = {store, result_new(store, task->kind)};
+    enum cw_cache_io_kind kind = is_listing(task->kind) ? CW_CACHE_IO_LIST : task->kind;
+    struct listing listing = {store, result_new(store, kind)};
     struct cw_cache_io_result *result = listing.result;
     struct cw_store *opened = get_store(store, &result->err);
     if (!opened) {
@@ -112,14 +130,9 @@ static struct cw_cache_io_result *run(struct cw_cache_io *store, const struct ta
         return result;
     }
     switch (task->kind) {
-    case CW_CACHE_IO_LIST: {
-        struct cw_err err = {0};
-        int rc = cw_store_list(opened, "", on_file, &listing, &err);
-        result = listing.result;
-        result->rc = rc;
-        result->err = err;
-        break;
-    }
+    case CW_CACHE_IO_LIST:
+    case CW_CACHE_IO_LIST_UNWRITTEN:
+        return run_listing(&listing, opened, task->kind == CW_CACHE_IO_LIST_UNWRITTEN);
     case CW_CACHE_IO_SPACE:
         result->rc = cw_store_space(opened, &result->total, &result->free, &result->err);
         break;
@@ -160,7 +173,7 @@ static void lane_run(void *arg)
 
 static void push(struct cw_cache_io *store, enum cw_cache_io_kind kind, const char *name)
 {
-    struct lane *lane = &store->lanes[kind == CW_CACHE_IO_LIST ? LANE_LIST : LANE_WORK];
+    struct lane *lane = &store->lanes[is_listing(kind) ? LANE_LIST : LANE_WORK];
     size_t n = strlen(name) + 1;
     struct task *task = cw_mem_new(sizeof(*task) + n);
     task->kind = kind;
@@ -194,6 +207,11 @@ struct cw_cache_io *cw_cache_io_open(struct cw_loop *loop, const char *url,
 void cw_cache_io_list(struct cw_cache_io *store)
 {
     push(store, CW_CACHE_IO_LIST, "");
+}
+
+void cw_cache_io_list_unwritten(struct cw_cache_io *store)
+{
+    push(store, CW_CACHE_IO_LIST_UNWRITTEN, "");
 }
 
 void cw_cache_io_space(struct cw_cache_io *store)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deletes the files of caches that were detached: chunks, packs of source blocks, and files of store
  * benchmarks; others stay. The store is listed until a listing finds none of them that began after
- * every worker had closed the store, since a worker may still write. The row in state.db stays until
- * then, so that the next dispatcher goes on. */
+ * every worker had closed the store, since a worker may still write. Such a listing also removes the
+ * temporary files of writers that have died. The row in state.db stays until then, so that the next
+ * dispatcher goes on. */
 #include <stdio.h>
 #include <string.h>
 
@@ -95,7 +96,10 @@ static void look(struct cw_leaving_cache *left)
     /* Workers of the dispatcher before this one may come back, and have the store open. */
     left->sure = left->told.n == 0 && left->d->expected_workers.n == 0;
     left->found_n = 0;
-    cw_cache_io_list(left->store);
+    if (left->sure)
+        cw_cache_io_list_unwritten(left->store);
+    else
+        cw_cache_io_list(left->store);
 }
 
 static bool is_ours(const char *name)

@@ -93,9 +93,9 @@ int __wrap_cw_store_remove(struct cw_store *store, const char *name, struct cw_e
 
 /* SIM_PLANTED_TEMP */
 __typeof__(cw_store_is_old_temp) __real_cw_store_is_old_temp, __wrap_cw_store_is_old_temp;
-bool __wrap_cw_store_is_old_temp(const char *part, int64_t mtime_ms)
+bool __wrap_cw_store_is_old_temp(const char *part, int64_t mtime_ms, bool unwritten)
 {
-    return sim_planted() != SIM_PLANTED_TEMP && __real_cw_store_is_old_temp(part, mtime_ms);
+    return sim_planted() != SIM_PLANTED_TEMP && __real_cw_store_is_old_temp(part, mtime_ms, unwritten);
 }
 
 /* SIM_PLANTED_LEFT */

@@ -101,6 +101,7 @@ static int stat(void *self, const char *name, uint64_t *ret_bytes, struct cw_err
 
 struct listing {
     const char *prefix;
+    bool unwritten;
     cw_store_list_fn *fn;
     void *arg;
 };
@@ -122,13 +123,14 @@ static int on_file(void *arg, const char *name, uint64_t bytes, int64_t age_ms)
         return 0;
     if (part[0] != '.')
         return listing->fn(listing->arg, name, bytes, mtime_ms);
-    if (cw_store_is_old_temp(part, mtime_ms))
+    if (cw_store_is_old_temp(part, mtime_ms, listing->unwritten))
         (void)sim_store_remove(name);
     return 0;
 }
-static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err)
+static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn *fn, void *arg,
+                struct cw_err *err)
 {
-    struct listing listing = {prefix, fn, arg};
+    struct listing listing = {prefix, unwritten, fn, arg};
     int ret = 0;
 
     (void)self;

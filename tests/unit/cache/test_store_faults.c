@@ -358,6 +358,10 @@ static void test_strangers(void **state)
     assert_int_equal(count(store), 1);
     assert_false(exists("strangers/a/.tmp-0"));
     assert_true(exists("strangers/a/.tmp-1"));
+    size_t n = 0; /* nobody writes any more */
+    assert_int_equal(cw_store_list_unwritten(store, count_one, &n, &err), 0);
+    assert_int_equal(n, 1);
+    assert_false(exists("strangers/a/.tmp-1"));
     assert_true(put(store, "link/x", 1, &err) < 0);
     assert_true(cw_store_file_open(store, "a/file", &file, &bytes, &err) < 0);
     assert_true(cw_store_file_open(store, "link/strangers/a/real", &file, &bytes, &err) < 0);
