@@ -37,10 +37,9 @@ static void on_reply(void *arg, struct cw_rpc_msg *reply, int code, const char *
     cw_loop_stop(call->loop);
 }
 
-/* NULL: it failed. */
-static ProtobufCMessage *ask(struct sim_admin *admin, const char *method,
-                             const ProtobufCMessage *request,
-                             const ProtobufCMessageDescriptor *type)
+ProtobufCMessage *sim_admin_ask(struct sim_admin *admin, const char *method,
+                                const ProtobufCMessage *request,
+                                const ProtobufCMessageDescriptor *type)
 {
     struct cw_loop *loop = cw_loop_new();
     struct cw_rpc *rpc = cw_rpc_new(loop);
@@ -75,8 +74,8 @@ static void list(struct sim_admin *admin)
     size_t n = 0;
 
     request.chunks = true;
-    ProtobufCMessage *message = ask(admin, "/cachew.v1.Admin/CacheList", &request.base,
-                                    &cachew__v1__cache_list_reply__descriptor);
+    ProtobufCMessage *message = sim_admin_ask(admin, "/cachew.v1.Admin/CacheList", &request.base,
+                                              &cachew__v1__cache_list_reply__descriptor);
     if (!message)
         return;
     const Cachew__V1__CacheListReply *reply =
@@ -96,10 +95,11 @@ static void evict(struct sim_admin *admin)
 {
     Cachew__V1__CacheEvictRequest request = CACHEW__V1__CACHE_EVICT_REQUEST__INIT;
 
+    request.cache = admin->cache;
     request.all = admin->bytes == 0;
     request.bytes = admin->bytes;
-    ProtobufCMessage *message = ask(admin, "/cachew.v1.Admin/CacheEvict", &request.base,
-                                    &cachew__v1__cache_evict_reply__descriptor);
+    ProtobufCMessage *message = sim_admin_ask(admin, "/cachew.v1.Admin/CacheEvict", &request.base,
+                                              &cachew__v1__cache_evict_reply__descriptor);
     if (message)
         protobuf_c_message_free_unpacked(message, NULL);
 }
@@ -107,8 +107,10 @@ static void evict(struct sim_admin *admin)
 static void scan(struct sim_admin *admin)
 {
     Cachew__V1__CacheScanRequest request = CACHEW__V1__CACHE_SCAN_REQUEST__INIT;
-    ProtobufCMessage *message = ask(admin, "/cachew.v1.Admin/CacheScan", &request.base,
-                                    &cachew__v1__cache_scan_reply__descriptor);
+
+    request.cache = admin->cache;
+    ProtobufCMessage *message = sim_admin_ask(admin, "/cachew.v1.Admin/CacheScan", &request.base,
+                                              &cachew__v1__cache_scan_reply__descriptor);
 
     if (message)
         protobuf_c_message_free_unpacked(message, NULL);
@@ -116,8 +118,15 @@ static void scan(struct sim_admin *admin)
 
 void sim_admin_main(void *arg)
 {
-    static void (*const run[])(struct sim_admin *) = {
-        [SIM_COMMAND_EVICT] = evict, [SIM_COMMAND_SCAN] = scan, [SIM_COMMAND_LIST] = list};
+    static void (*const run[])(struct sim_admin *) = {[SIM_COMMAND_EVICT] = evict,
+                                                      [SIM_COMMAND_SCAN] = scan,
+                                                      [SIM_COMMAND_LIST] = list,
+                                                      [SIM_COMMAND_ATTACH] = sim_admin_attach,
+                                                      [SIM_COMMAND_DETACH] = sim_admin_detach,
+                                                      [SIM_COMMAND_CLOSE] = sim_admin_close,
+                                                      [SIM_COMMAND_DESCRIBE] = sim_admin_describe,
+                                                      [SIM_COMMAND_NOTE_SOURCE] =
+                                                          sim_admin_note_source};
     struct sim_admin *admin = arg;
 
     sim_system_init();

@@ -8,6 +8,7 @@
 #include "faults.h"
 
 #define QUIET_NS (60 * SIM_S) /* what waits to be written is written, or given up, by then */
+#define PLACE "shared/"       /* the names of its files begin with it */
 #define TRIES 30              /* a second apart */
 #define TEMP_AGE_MS (2 * INT64_C(3600000))
 
@@ -81,13 +82,17 @@ static void give(struct sim_job *job, uint64_t which)
     }
 }
 
-void sim_cached_jobs(uint64_t seed, struct sim_job *jobs, int n)
+void sim_cached_give(uint64_t seed, struct sim_job *jobs, int n)
 {
-    if (!sim_is_cached(seed))
-        return;
     for (int i = 0; i < n; i++)
         if (drawn(seed, 10 + (uint64_t)i, 4) > 0)
             give(&jobs[i], drawn(seed, 20 + (uint64_t)i, 1000));
+}
+
+void sim_cached_jobs(uint64_t seed, struct sim_job *jobs, int n)
+{
+    if (sim_is_cached(seed))
+        sim_cached_give(seed, jobs, n);
 }
 
 void sim_cached_begin(uint64_t seed, struct sim_cluster *cluster)
@@ -102,6 +107,7 @@ void sim_cached_begin(uint64_t seed, struct sim_cluster *cluster)
     if (!sim_is_cached(seed))
         return;
     sim_store_begin(limits[drawn(seed, 2, 4)], drawn(seed, 3, 2) == 0);
+    cluster->has_store = true;
     cluster->cache_store = drawn(seed, 4, 2) == 0 ? "mem:shared" : "mem:shared?timeout=300ms";
     cluster->cache_quota = quotas[drawn(seed, 5, 4)];
     cluster->chunk_bytes = chunks[drawn(seed, 6, 3)];
@@ -129,16 +135,19 @@ static bool run_command(struct sim_cluster *cluster, enum sim_command command,
 /* NULL: the dispatcher knows what is in the store. */
 static const char *difference(const struct sim_admin *list)
 {
-    const struct sim_store_count count = sim_store_count();
+    const struct sim_store_count count = sim_store_count(PLACE);
     uint64_t bytes = 0;
 
     if (list->chunks_n != count.files)
         return "the dispatcher knows another number of chunks than there are";
     if (list->total != count.bytes)
         return "the dispatcher knows another number of bytes than there are";
-    for (size_t i = 0; i < list->chunks_n; i++)
-        if (!sim_store_has(list->chunks[i].name, &bytes) || bytes != list->chunks[i].bytes)
+    for (size_t i = 0; i < list->chunks_n; i++) {
+        char name[SIM_STORE_NAME_BYTES + sizeof(PLACE)];
+        snprintf(name, sizeof(name), PLACE "%s", list->chunks[i].name);
+        if (!sim_store_has(name, &bytes) || bytes != list->chunks[i].bytes)
             return "the dispatcher knows a chunk that is not there, or is another";
+    }
     return NULL;
 }
 
@@ -147,7 +156,7 @@ static const char *difference(const struct sim_admin *list)
  * that came last, until it lists the store. */
 static bool is_known_without_listing(const struct sim_cluster *cluster)
 {
-    return cluster->is_calm && sim_store_count().resized == 0;
+    return cluster->is_calm && sim_store_count(PLACE).resized == 0;
 }
 
 static const char *compare(struct sim_cluster *cluster)
@@ -159,7 +168,7 @@ static const char *compare(struct sim_cluster *cluster)
     if (!run_command(cluster, SIM_COMMAND_LIST, &list))
         return list->has_ended ? list->message : "the cache is not shown";
     cluster->cache_hits = list->hits;
-    if (sim_store_count().left > 0)
+    if (sim_store_count(PLACE).left > 0)
         return "an old file that a dead writer has left is there after a listing";
     return difference(list);
 }
@@ -170,7 +179,7 @@ static const char *clear(struct sim_cluster *cluster)
 
     if (!run_command(cluster, SIM_COMMAND_EVICT, &evict))
         return evict->has_ended ? evict->message : "the cache is not evicted";
-    return sim_store_count().files > 0 ? "chunks are there that were evicted" : NULL;
+    return sim_store_count(PLACE).files > 0 ? "chunks are there that were evicted" : NULL;
 }
 
 /* In the end it must be so; until then jobs that have ended may write what they still have. */
@@ -190,7 +199,7 @@ static void await(struct sim_cluster *cluster, const char *(*fn)(struct sim_clus
 static bool is_written(void *arg)
 {
     (void)arg;
-    return sim_store_count().open == 0;
+    return sim_store_count(NULL).open == 0;
 }
 
 void sim_cached_settle(struct sim_cluster *cluster, struct sim_cache_total *total)
@@ -201,13 +210,13 @@ void sim_cached_settle(struct sim_cluster *cluster, struct sim_cache_total *tota
     if (sim_world_run(is_written, NULL, sim_now_ns() + QUIET_NS) != SIM_END_DONE)
         sim_fail("a chunk is still being written though nothing fails");
     total->worlds++;
-    total->left += sim_store_count().left;
+    total->left += sim_store_count(PLACE).left;
     sim_store_age(TEMP_AGE_MS);
     await(cluster, compare);
     cluster->is_calm = false;
     await(cluster, compare);
-    total->written += sim_store_count().written;
-    total->chunks += sim_store_count().files;
+    total->written += sim_store_count(PLACE).written;
+    total->chunks += sim_store_count(PLACE).files;
     total->hits += cluster->cache_hits;
     await(cluster, clear);
 }

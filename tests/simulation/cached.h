@@ -10,6 +10,8 @@
 bool sim_is_cached(uint64_t seed);
 /* Gives jobs of such a world pipelines whose elements may be cached. */
 void sim_cached_jobs(uint64_t seed, struct sim_job *jobs, int n);
+/* The same in any world. */
+void sim_cached_give(uint64_t seed, struct sim_job *jobs, int n);
 /* In the new world: its store, what the dispatcher is told about it, and whether its disk fills. */
 void sim_cached_begin(uint64_t seed, struct sim_cluster *cluster);
 

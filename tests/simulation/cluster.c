@@ -80,8 +80,9 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
     }
     add_arg(args, "--poison-deaths=1000000"); /* no item is to blame for what happens here */
     add_arg(args, "--provisioner=none");
-    if (cluster->cache_store) {
+    if (cluster->cache_store)
         add_arg(args, "--cache-store=%s", cluster->cache_store);
+    if (cluster->has_store) {
         add_arg(args, "--cache-chunk-bytes=%u", cluster->chunk_bytes);
         add_arg(args, "--autocache=%s", cluster->autocache);
         add_arg(args, "--cache-evict=%s", cluster->evict);
@@ -176,21 +177,34 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
         break;
     }
     /* A request to a store that hangs is given up with what it holds. */
-    if (!cluster->cache_store || seat->kind == SIM_TRAINER)
+    if (!cluster->has_store || seat->kind == SIM_TRAINER)
         sim_forbid_leaks(seat->actor);
+}
+
+struct sim_admin *sim_admin_new(enum sim_command command)
+{
+    struct sim_admin *admin = sim_world_alloc(sizeof(*admin));
+
+    admin->command = command;
+    return admin;
+}
+
+void sim_admin_run(struct sim_cluster *cluster, struct sim_admin *admin)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "admin%d", ++cluster->commands);
+    snprintf(admin->dispatcher, sizeof(admin->dispatcher), "%s", SIM_DISPATCHER_ADDRESS);
+    sim_program_spawn(programs[SIM_TRAINER], "sim_admin_main", "admin", name, admin);
 }
 
 struct sim_admin *sim_admin_start(struct sim_cluster *cluster, enum sim_command command,
                                   uint64_t bytes)
 {
-    struct sim_admin *admin = sim_world_alloc(sizeof(*admin));
-    char name[32];
+    struct sim_admin *admin = sim_admin_new(command);
 
-    snprintf(name, sizeof(name), "admin%d", ++cluster->commands);
-    snprintf(admin->dispatcher, sizeof(admin->dispatcher), "%s", SIM_DISPATCHER_ADDRESS);
-    admin->command = command;
     admin->bytes = bytes;
-    sim_program_spawn(programs[SIM_TRAINER], "sim_admin_main", "admin", name, admin);
+    sim_admin_run(cluster, admin);
     return admin;
 }
 

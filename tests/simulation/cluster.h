@@ -36,6 +36,7 @@ struct sim_seat {
 struct sim_cluster {
     struct sim_seat seats[SIM_SEATS_MAX];
     size_t seats_n;
+    bool has_store;          /* of the cache below, or of named ones (named.h) */
     const char *cache_store; /* NULL = none; the rest are options of the dispatcher about it */
     const char *autocache, *evict;
     uint64_t cache_quota; /* 0 = none */
@@ -68,6 +69,9 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat);
 /* An actor for one command; world memory. bytes: of SIM_COMMAND_EVICT. */
 struct sim_admin *sim_admin_start(struct sim_cluster *cluster, enum sim_command command,
                                   uint64_t bytes);
+/* The same in two steps, between which the caller says more. */
+struct sim_admin *sim_admin_new(enum sim_command command);
+void sim_admin_run(struct sim_cluster *cluster, struct sim_admin *admin);
 bool sim_seat_is_alive(const struct sim_seat *seat);
 /* A trainer's seat: whether it has got all that it is to get. */
 bool sim_seat_is_done(const struct sim_seat *seat);
@@ -84,6 +88,7 @@ struct sim_job {
     bool is_counted;     /* shared, at most once: nobody that counts is harmed */
     int mode, consumers; /* cachew_consumer_mode */
     char name[64];
+    const char *cache; /* a named one; NULL = it names none */
 };
 /* One drawn by the world's seed. `number` is the job's in this world. */
 struct sim_job sim_job_draw(int number);

@@ -81,3 +81,17 @@ const char *sim_dispatcher_left(void)
         return "a job that is in one table only";
     return d->waiters ? "somebody who waits for what is stored" : NULL;
 }
+
+const char *sim_dispatcher_left_of_caches(bool detached)
+{
+    const struct cw_dispatcher *d = sim_dispatcher;
+
+    if (!d || !detached)
+        return NULL;
+    if (cw_leaving_next(d, NULL))
+        return "a cache whose files are deleted";
+    for (const struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
+        if (cache->id != 0)
+            return "a named cache";
+    return NULL;
+}

@@ -84,6 +84,7 @@ static struct sim_trainer *follow(const struct sim_trainer *before, int job, int
     t->pipeline = before->pipeline;
     t->seed = before->seed;
     t->epochs = before->epochs;
+    t->cache = before->cache;
     t->window = before->window;
     t->is_sparse = before->is_sparse;
     t->mode = consumers > 1 ? CACHEW_COORDINATED : CACHEW_SINGLE;

@@ -160,7 +160,7 @@ static enum sim_held something(struct harm *harm, enum sim_kind kind)
         [SIM_WORKER] = {SIM_HELD_LEASE, SIM_HELD_OUTPUT, SIM_HELD_LEASE, SIM_HELD_MESSAGE},
         [SIM_TRAINER] = {SIM_HELD_OUTPUT, SIM_HELD_OUTPUT, SIM_HELD_OUTPUT, SIM_HELD_MESSAGE}};
 
-    if (kind == SIM_WORKER && harm->cluster->cache_store && one_in(harm, 2))
+    if (kind == SIM_WORKER && harm->cluster->has_store && one_in(harm, 2))
         return SIM_HELD_CHUNK;
     return of[kind][below(harm, 4)];
 }
@@ -383,7 +383,7 @@ void sim_faults_end(struct sim_cluster *cluster)
 {
     sim_on_step(NULL, NULL);
     sim_disk_on_sync(NULL, NULL);
-    if (cluster->cache_store)
+    if (cluster->has_store)
         sim_store_on_chunk(NULL, NULL);
     sim_points_off();
     if (cluster->whole_ns == SIM_NEVER)
@@ -417,7 +417,7 @@ void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
     sim_store_faults_init(&harm->store, cluster);
     if (!schedule || !schedule->is_replayed)
         sim_disk_on_sync(on_sync, harm);
-    if (cluster->cache_store && (!schedule || !schedule->is_replayed))
+    if (cluster->has_store && (!schedule || !schedule->is_replayed))
         sim_store_on_chunk(on_chunk, harm);
     if (!cluster->is_quiet)
         sim_points_on(harm->ways & WAY_KILL ? on_death_point : NULL, harm);

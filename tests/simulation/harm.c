@@ -306,7 +306,7 @@ void sim_make_whole(struct sim_cluster *cluster)
     net_heal_all();
     sim_cluster_part(cluster);
     sim_disk_fill(0);
-    if (cluster->cache_store)
+    if (cluster->has_store)
         sim_store_make_whole();
     for (size_t i = 0; i < cluster->seats_n; i++) {
         struct sim_seat *seat = &cluster->seats[i];

@@ -87,6 +87,7 @@ struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer)
         t->leaves_after = sim_one_in(3) ? 1 + sim_below(20) : 0;
         t->comes_back = sim_one_in(2);
     }
+    t->cache = job->cache;
     memcpy(t->name, job->name, sizeof(t->name));
     return t;
 }

@@ -59,7 +59,7 @@ static const char *left_of_system(const struct sim_cluster *cluster, const struc
         workers += cluster->seats[i].kind == SIM_WORKER && sim_seat_is_alive(&cluster->seats[i]);
     if (open > (seat->kind == SIM_WORKER ? 1 : seat == dispatcher ? workers : 0))
         return "a connection too many";
-    if (!cluster->cache_store && sim_fibres_of(seat->actor) > SIM_MOST_FIBRES(2))
+    if (!cluster->has_store && sim_fibres_of(seat->actor) > SIM_MOST_FIBRES(2))
         return "a thread too many";
     return NULL;
 }
@@ -82,6 +82,23 @@ static const char *what_is_left(const struct sim_cluster *cluster, const char **
     }
     if (left)
         sim_log("%s still has %s", *ret_whose, left);
+    return left;
+}
+
+const char *sim_left_of_caches(const struct sim_cluster *cluster, bool detached)
+{
+    const struct sim_seat *dispatcher = sim_serving(cluster);
+    const char *(*ask)(bool) = NULL;
+    const char *left = dispatcher ? NULL : "no dispatcher that serves";
+
+    for (size_t i = 0; i < cluster->seats_n && !left; i++) {
+        const struct sim_seat *seat = &cluster->seats[i];
+        if (!sim_seat_is_alive(seat) || (seat->kind != SIM_WORKER && seat != dispatcher))
+            continue;
+        *(void **)&ask = symbol(seat, seat == dispatcher ? "sim_dispatcher_left_of_caches"
+                                                         : "sim_worker_left_of_caches");
+        left = ask(detached);
+    }
     return left;
 }
 

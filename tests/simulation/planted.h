@@ -33,6 +33,9 @@ enum sim_mistake {
     SIM_PLANTED_KEY,      /* chunks of all nodes of all pipelines have one key */
     SIM_PLANTED_KEPT,     /* the file of a chunk that is evicted stays */
     SIM_PLANTED_TEMP,     /* what a dead writer has left stays */
+    /* of named caches */
+    SIM_PLANTED_STAYS,  /* a worker says that it has left a cache, and has its store on */
+    SIM_PLANTED_UNTOLD, /* a worker that comes back is not told of caches that were detached */
     /* of jobs whose consumers or items go */
     SIM_PLANTED_LEFT,      /* items of a consumer that has left a shared job stay its own */
     SIM_PLANTED_UNCOUNTED, /* an item that is left out is not counted */

@@ -5,6 +5,7 @@
 #include "state_check.h"
 
 #include "cache/store/backend.h"
+#include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/model/model.h"
 #include "dispatcher/state/state.h"
@@ -95,7 +96,8 @@ int __wrap_cw_store_remove(struct cw_store *store, const char *name, struct cw_e
 __typeof__(cw_store_is_old_temp) __real_cw_store_is_old_temp, __wrap_cw_store_is_old_temp;
 bool __wrap_cw_store_is_old_temp(const char *part, int64_t mtime_ms, bool unwritten)
 {
-    return sim_planted() != SIM_PLANTED_TEMP && __real_cw_store_is_old_temp(part, mtime_ms, unwritten);
+    return sim_planted() != SIM_PLANTED_TEMP &&
+           __real_cw_store_is_old_temp(part, mtime_ms, unwritten);
 }
 
 /* SIM_PLANTED_LEFT */
@@ -104,4 +106,12 @@ void __wrap_cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
 {
     if (sim_planted() != SIM_PLANTED_LEFT || job->layout.mode != CW_MODE_SHARED)
         __real_cw_job_release_consumer(job, consumer);
+}
+
+/* SIM_PLANTED_UNTOLD */
+__typeof__(cw_leaving_hello) __real_cw_leaving_hello, __wrap_cw_leaving_hello;
+void __wrap_cw_leaving_hello(struct cw_worker *worker, const uint64_t *open, size_t n)
+{
+    if (sim_planted() != SIM_PLANTED_UNTOLD)
+        __real_cw_leaving_hello(worker, open, n);
 }

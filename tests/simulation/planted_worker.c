@@ -4,6 +4,8 @@
 
 #include "cache/record/record_cache.h"
 #include "format/chunk.h"
+#include "worker/cache/cache_store.h"
+#include "worker/cache/worker_cache.h"
 #include "worker/model/output_queue.h"
 
 /* SIM_PLANTED_OUTPUT: an output in fifty is counted as queued for its consumer, and is not. */
@@ -32,4 +34,22 @@ struct cw_cache_dataset *__wrap_cw_cache_dataset(struct cw_cache *cache, const c
     if (sim_planted() == SIM_PLANTED_KEY)
         key = (struct cw_hash){.hi = 1, .lo = 1};
     return __real_cw_cache_dataset(cache, tenant, key, spec);
+}
+
+/* SIM_PLANTED_STAYS: it is as if the store was never open. */
+static bool is_leaving;
+
+__typeof__(cw_wcache_store_of) __real_cw_wcache_store_of, __wrap_cw_wcache_store_of;
+struct cw_wcache_store *__wrap_cw_wcache_store_of(const struct cw_worker_state *w,
+                                                  uint64_t cache_id)
+{
+    return is_leaving ? NULL : __real_cw_wcache_store_of(w, cache_id);
+}
+
+__typeof__(cw_wcache_leave) __real_cw_wcache_leave, __wrap_cw_wcache_leave;
+void __wrap_cw_wcache_leave(struct cw_worker_state *w, const Cachew__V1__LeaveCache *leave)
+{
+    is_leaving = sim_planted() == SIM_PLANTED_STAYS;
+    __real_cw_wcache_leave(w, leave);
+    is_leaving = false;
 }

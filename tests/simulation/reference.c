@@ -33,6 +33,7 @@ static void compute(const struct sim_job *job, struct sim_list *ret)
     plain.mode = 0;
     plain.consumers = 1;
     plain.name[0] = '\0';
+    plain.cache = NULL;
     sim_world_begin(&config);
     sim_tokens_begin(true);
     struct sim_seat *dispatcher = sim_cluster_add(&cluster, SIM_DISPATCHER, 1);

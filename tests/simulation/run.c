@@ -13,6 +13,7 @@
 #include "api_world.h"
 #include "cached.h"
 #include "left.h"
+#include "named.h"
 #include "planted.h"
 #include "progress.h"
 #include "shrink.h"
@@ -35,6 +36,7 @@ struct total {
     struct sim_faults faults;
     struct sim_verdict verdict;
     struct sim_cache_total cache;
+    struct sim_named_total named;
     int64_t waited_ns;
 };
 
@@ -146,6 +148,7 @@ static struct plan draw(const struct sim_config *config)
     draw_apart(&plan);
     sim_world_end();
     sim_cached_jobs(config->seed, plan.jobs, plan.jobs_n);
+    sim_named_jobs(config->seed, plan.jobs, plan.jobs_n);
     for (int i = 0; i < plan.jobs_n; i++)
         (void)sim_reference(&plan.jobs[i]);
     return plan;
@@ -180,6 +183,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
 
     sim_world_begin(&config);
     sim_cached_begin(seed, &cluster);
+    sim_named_begin(seed, &cluster);
     /* A client whose token does not count any more loses its stream, and so, for a moment, its
      * place. */
     sim_tokens_begin(!plan.is_quiet);
@@ -205,6 +209,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     sim_settle(&cluster);
     if (cluster.cache_store)
         sim_cached_settle(&cluster, &total->cache);
+    sim_named_settle(&cluster, &total->named);
     total->leased += sim_is_leased();
     sim_world_end();
     sim_api_end();
@@ -396,6 +401,7 @@ int main(int argc, char **argv)
     print_kills(&total.faults);
     sim_points_print();
     sim_cached_print(&total.cache);
+    sim_named_print(&total.named);
     printf("elastic: %" PRIu64 " times a consumer left a shared job, %" PRIu64
            " times a job went on with another number of consumers\n",
            total.verdict.leaves, total.faults.resized);

@@ -80,7 +80,8 @@ struct sim_store_count {
     size_t resized;                    /* files that took the place of one of another size, ever */
     uint64_t bytes;
 };
-struct sim_store_count sim_store_count(void);
+/* place: of files whose names begin with it; NULL: of all. */
+struct sim_store_count sim_store_count(const char *place);
 /* The bytes of a file; false: there is none. */
 bool sim_store_has(const char *name, uint64_t *ret_bytes);
 

@@ -3,6 +3,7 @@
 
 #include "admin.h"
 #include "disk.h"
+#include "named.h"
 
 #define LATER_NS (2 * SIM_S) /* between two fills of the disk at most */
 
@@ -21,9 +22,9 @@ void sim_store_faults_init(struct sim_store_faults *faults, const struct sim_clu
 
     *faults = (struct sim_store_faults){.cluster = cluster, .state = ~sim_seed()};
     faults->most_ns =
-        cluster->cache_store ? most[below(faults, sizeof(most) / sizeof(most[0]))] : LATER_NS;
+        cluster->has_store ? most[below(faults, sizeof(most) / sizeof(most[0]))] : LATER_NS;
     faults->next_ns = sim_now_ns() + (int64_t)below(faults, (uint64_t)faults->most_ns);
-    if (!cluster->cache_store && !cluster->disk_fills)
+    if (!cluster->has_store && !cluster->disk_fills)
         faults->next_ns = SIM_NEVER;
 }
 
@@ -42,7 +43,7 @@ static enum sim_fault_kind kind_of(struct sim_store_faults *faults)
         SIM_FAULT_STORE_DAMAGE, SIM_FAULT_STORE_LOSES, SIM_FAULT_STORE_LOSES,
         SIM_FAULT_EVICT,        SIM_FAULT_EVICT,       SIM_FAULT_SCAN};
 
-    if (faults->cluster->disk_fills && (!faults->cluster->cache_store || below(faults, 4) == 0))
+    if (faults->cluster->disk_fills && (!faults->cluster->has_store || below(faults, 4) == 0))
         return SIM_FAULT_DISK_FULL;
     return kinds[below(faults, sizeof(kinds) / sizeof(kinds[0]))];
 }
@@ -85,6 +86,16 @@ static void start_dispatchers(void *arg)
             sim_seat_restart(cluster, &cluster->seats[i]);
 }
 
+static void ask(struct sim_cluster *cluster, const struct sim_fault *fault,
+                enum sim_command command, uint64_t bytes)
+{
+    struct sim_admin *admin = sim_admin_new(command);
+
+    admin->bytes = bytes;
+    sim_named_choose(admin, (uint64_t)fault->other);
+    sim_admin_run(cluster, admin);
+}
+
 bool sim_store_fault_do(struct sim_cluster *cluster, const struct sim_fault *fault)
 {
     switch (fault->kind) {
@@ -93,10 +104,10 @@ bool sim_store_fault_do(struct sim_cluster *cluster, const struct sim_fault *fau
     case SIM_FAULT_STORE_LOSES:
         return sim_store_lose((uint64_t)fault->other);
     case SIM_FAULT_EVICT: /* all, or what is worth least */
-        sim_admin_start(cluster, SIM_COMMAND_EVICT, fault->other % 2 ? (uint64_t)fault->other : 0);
+        ask(cluster, fault, SIM_COMMAND_EVICT, fault->other % 2 ? (uint64_t)fault->other : 0);
         return true;
     case SIM_FAULT_SCAN:
-        sim_admin_start(cluster, SIM_COMMAND_SCAN, 0);
+        ask(cluster, fault, SIM_COMMAND_SCAN, 0);
         return true;
     case SIM_FAULT_DISK_FULL:
         sim_log("the disk is full for a while");

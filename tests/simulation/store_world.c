@@ -96,13 +96,15 @@ void sim_store_age(int64_t ms)
         entry->born_ns -= ms * INT64_C(1000000);
 }
 
-struct sim_store_count sim_store_count(void)
+struct sim_store_count sim_store_count(const char *place)
 {
     struct sim_store_count count = {.written = sim_store_state()->written,
                                     .resized = sim_store_state()->resized};
 
     for (const struct sim_store_entry *entry = sim_store_state()->entries; entry;
          entry = entry->next) {
+        if (place && strncmp(entry->name, place, strlen(place)) != 0)
+            continue;
         count.files += !entry->is_temporary;
         count.left += entry->is_temporary && !entry->writer;
         count.open += entry->writer != NULL;

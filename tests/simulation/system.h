@@ -21,6 +21,9 @@ __attribute__((visibility("default"))) void sim_worker_held(uint64_t *ret_leased
 __attribute__((visibility("default"))) const char *
 sim_worker_left(bool (*is_over)(const char *job_id));
 __attribute__((visibility("default"))) const char *sim_dispatcher_left(void);
+/* Of named caches that no job uses; detached: of those that are not there any more. */
+__attribute__((visibility("default"))) const char *sim_worker_left_of_caches(bool detached);
+__attribute__((visibility("default"))) const char *sim_dispatcher_left_of_caches(bool detached);
 /* Whether the dispatcher has loaded its state: it is no standby. */
 __attribute__((visibility("default"))) bool sim_dispatcher_serves(void);
 /* Whether it has, and holds its lease by its own clock. */

@@ -200,6 +200,7 @@ static struct cachew_job_options options_of(const struct sim_trainer *t)
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
 
     options.name = t->name[0] ? t->name : NULL;
+    options.cache = t->cache;
     options.seed = t->seed;
     options.epochs = t->epochs;
     options.window = (uint32_t)t->window;
@@ -280,6 +281,9 @@ static bool is_taken_for_too_long(int rc, int64_t *since_ns)
 static bool is_passing(const struct sim_trainer *t, int rc, const char *message)
 {
     if (t->mode == CACHEW_SHARED && rc == CACHEW_E_STATE && strstr(message, "away for too long"))
+        return true;
+    /* The operator will attach it again. */
+    if (t->cache && rc == CACHEW_E_STATE && strstr(message, "there is no cache"))
         return true;
     return rc == CACHEW_E_UNAVAILABLE || rc == CACHEW_E_TIMEOUT || rc == CACHEW_E_AGAIN ||
            rc == CACHEW_E_EXISTS;

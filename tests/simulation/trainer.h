@@ -38,6 +38,7 @@ struct sim_trainer {
     char dispatcher[SIM_TEXT_BYTES];
     const char *pipeline;          /* text */
     char name[64];                 /* of the job; "" = anonymous */
+    const char *cache;             /* NULL = it names none */
     uint64_t seed, epochs, window; /* window: 0 = the dispatcher's choice */
     int unordered, mode, consumers, consumer, at_most_once;
     int64_t step_ns;     /* the longest time that it works on a batch */

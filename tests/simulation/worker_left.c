@@ -53,3 +53,15 @@ const char *sim_worker_left(bool (*is_over)(const char *job_id))
             return "a job that is over";
     return w->jobs.n == 0 ? left_of_all(w) : NULL;
 }
+
+const char *sim_worker_left_of_caches(bool detached)
+{
+    const struct cw_worker_state *w = sim_worker_at ? *sim_worker_at : NULL;
+
+    /* A job whose trainer was killed at its end is not over, and has its cache. */
+    if (!w || (!detached && w->jobs.n > 0))
+        return NULL;
+    if (w->cache.named)
+        return "the store of a named cache in a worker";
+    return w->cache.retired || w->cache.left_n > 0 ? "a store that a worker leaves" : NULL;
+}

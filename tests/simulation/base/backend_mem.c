@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mem:NAME on the world's store (store.h): in place of cache/store/backend_mem.c. Its calls take
- * time, so it has I/O threads, timeouts and a breaker as the stores have that are used. */
+ * time, so it has I/O threads, timeouts and a breaker as the stores have that are used. The files of
+ * NAME are below NAME/ in the world's store. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,12 +39,16 @@ static int check(const struct cw_store_url *url, struct cw_err *err)
 }
 static void *init(const struct cw_store_url *url)
 {
-    (void)url;
-    return NULL;
+    return cw_mem_printf("%s/", url->address);
 }
 static void fini(void *self)
 {
-    (void)self;
+    cw_mem_free(self);
+}
+/* The name of a file in the world's store. */
+static void name_of(const char *place, const char *name, char ret[SIM_STORE_NAME_BYTES])
+{
+    snprintf(ret, SIM_STORE_NAME_BYTES, "%s%s", place, name);
 }
 static int try(void *self, struct cw_err *err)
 {
@@ -53,14 +58,13 @@ static int try(void *self, struct cw_err *err)
 
 static int create(void *self, const char *name, void **ret_out, struct cw_err *err)
 {
-    char temp[CW_STORE_NAME_MAX + CW_STORE_TEMP_BYTES], part[CW_STORE_TEMP_BYTES];
-    const char *slash = strrchr(name, '/');
+    char temp[SIM_STORE_NAME_BYTES], full[SIM_STORE_NAME_BYTES], part[CW_STORE_TEMP_BYTES];
     struct sim_store_file *file = NULL;
 
-    (void)self;
+    name_of(self, name, full);
     cw_store_temp_name(part);
-    snprintf(temp, sizeof(temp), "%.*s%s", slash ? (int)(slash + 1 - name) : 0, name, part);
-    int rc = fail(sim_store_create(temp, name, &file), name, err);
+    snprintf(temp, sizeof(temp), "%.*s%s", (int)(strrchr(full, '/') + 1 - full), full, part);
+    int rc = fail(sim_store_create(temp, full, &file), name, err);
     if (rc == 0)
         *ret_out = file;
     return rc;
@@ -90,17 +94,21 @@ static void abandon(void *out)
 
 static int remove_file(void *self, const char *name, struct cw_err *err)
 {
-    (void)self;
-    return fail(sim_store_remove(name), name, err);
+    char full[SIM_STORE_NAME_BYTES];
+
+    name_of(self, name, full);
+    return fail(sim_store_remove(full), name, err);
 }
 static int stat(void *self, const char *name, uint64_t *ret_bytes, struct cw_err *err)
 {
-    (void)self;
-    return fail(sim_store_stat(name, ret_bytes), name, err);
+    char full[SIM_STORE_NAME_BYTES];
+
+    name_of(self, name, full);
+    return fail(sim_store_stat(full, ret_bytes), name, err);
 }
 
 struct listing {
-    const char *prefix;
+    const char *place, *prefix;
     bool unwritten;
     cw_store_list_fn *fn;
     void *arg;
@@ -116,13 +124,14 @@ static bool is_below(const char *name, const char *prefix)
 static int on_file(void *arg, const char *name, uint64_t bytes, int64_t age_ms)
 {
     const struct listing *listing = arg;
-    const char *slash = strrchr(name, '/'), *part = slash ? slash + 1 : name;
+    const char *part = strrchr(name, '/') + 1;
     int64_t mtime_ms = cw_clock_wall_ms() - age_ms;
 
-    if (!is_below(name, listing->prefix))
+    if (!cw_str_starts(name, listing->place) ||
+        !is_below(&name[strlen(listing->place)], listing->prefix))
         return 0;
     if (part[0] != '.')
-        return listing->fn(listing->arg, name, bytes, mtime_ms);
+        return listing->fn(listing->arg, &name[strlen(listing->place)], bytes, mtime_ms);
     if (cw_store_is_old_temp(part, mtime_ms, listing->unwritten))
         (void)sim_store_remove(name);
     return 0;
@@ -130,10 +139,9 @@ static int on_file(void *arg, const char *name, uint64_t bytes, int64_t age_ms)
 static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn *fn, void *arg,
                 struct cw_err *err)
 {
-    struct listing listing = {prefix, unwritten, fn, arg};
+    struct listing listing = {self, prefix, unwritten, fn, arg};
     int ret = 0;
 
-    (void)self;
     int rc = fail(sim_store_list(on_file, &listing, &ret), "the listing", err);
     return rc == 0 ? ret : rc;
 }
@@ -150,10 +158,11 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
 static int open(void *self, const char *name, void **ret_file, uint64_t *ret_bytes,
                 struct cw_err *err)
 {
+    char full[SIM_STORE_NAME_BYTES];
     struct sim_store_file *file = NULL;
-    int rc = fail(sim_store_open(name, &file, ret_bytes), name, err);
 
-    (void)self;
+    name_of(self, name, full);
+    int rc = fail(sim_store_open(full, &file, ret_bytes), name, err);
     if (rc == 0)
         *ret_file = file;
     return rc;
