@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster costs a dispatcher that sets the number of its pods: the fake API server, and pods that are objects only.
+
+usage: bench_kube.py BUILD_DIR [--pods N] [--seconds N] [--callgrind]     (a release build)
+
+Prints CPU and memory of a dispatcher with `--provisioner kubernetes`, beside the same one with `external`: after the first list, while nothing changes,
+while 1 % of the pods change each second, and while all of them change once; the writes of a step out and in, and when they came. What is a count is
+asserted. With --callgrind: instructions for an event of a pod, from the bytes of the watch on."""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import daemons
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "kubernetes"))
+from api_client import Client, FakeServer  # noqa: E402
+
+DEPLOYMENTS, PODS = "/apis/apps/v1/namespaces/default/deployments", "/api/v1/namespaces/default/pods"
+CONFIG = """apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: k, user: u, namespace: default}}]
+clusters: [{name: k, cluster: {server: "%s"}}]
+users: [{name: u, user: {token: dispatcher}}]
+"""
+READY = {"phase": "Running", "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]}
+PADDING = 5500  # bytes of an annotation with which an event has about 8 KB, as those of real clusters
+
+
+def cpu_s(pid):
+    fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path("/proc/%d/status" % pid).read_text()).group(1)) / 1024
+
+
+def until(what, seconds=300):
+    begun = time.monotonic()
+    while not what():
+        if time.monotonic() - begun > seconds:
+            sys.exit("it did not become so")
+        time.sleep(0.02)
+    return time.monotonic() - begun
+
+
+class Cluster:
+    def __init__(self, server, build, folder):
+        self.client, self.build, self.folder = Client(server.url, "admin"), pathlib.Path(build), pathlib.Path(folder)
+        (self.folder / "kubeconfig").write_text(CONFIG % server.url)
+
+    def make(self, replicas, by_hand=True):
+        """A Deployment and its ready pods; by hand: no controller of the fake server has to make them."""
+        labels = {"app": "w"}
+        template = {"metadata": {"labels": labels, "annotations": {"padding": "x" * PADDING}}, "spec": {"containers": [{"name": "w", "image": "x:1"}]}}
+        body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, "spec": {
+            "replicas": replicas, "selector": {"matchLabels": labels}, "template": template}}
+        assert self.client.ask("POST", DEPLOYMENTS, body).status == 201
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w-5d8f7c6b9d", "controller": True}
+        if by_hand:
+            made = self.client.ask("POST", DEPLOYMENTS.replace("deployments", "replicasets"), {
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": owner["name"]},
+                "spec": {"replicas": replicas, "selector": body["spec"]["selector"], "template": template}})
+            owner["uid"] = made.json["metadata"]["uid"]
+        for number in range(replicas if by_hand else 0):
+            metadata = {"name": "w-5d8f7c6b9d-%05d" % number, "labels": {**labels, "pod-template-hash": "5d8f7c6b9d"}, "ownerReferences": [owner],
+                        "annotations": template["metadata"]["annotations"]}
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**template["spec"], "nodeName": "node-0"}}
+            assert self.client.ask("POST", PODS, pod).status == 201
+        until(lambda: len(self.pods()) == replicas)
+        self.set_ready(self.pods(), True)
+
+    def pods(self):
+        return [item["metadata"]["name"] for item in self.client.ask("GET", PODS).json["items"]]
+
+    def set_ready(self, names, ready):
+        conditions = [dict(one, status="True" if ready else "False") if one["type"] == "Ready" else one for one in READY["conditions"]]
+
+        def patch(share):
+            client = self.client.with_token("admin")
+            for number, name in share:
+                status = {**READY, "podIP": "10.0.%d.%d" % (number // 250, number % 250 + 1), "conditions": conditions}
+                assert client.ask("PATCH", PODS + "/" + name + "/status", {"status": status}).status == 200
+        numbered = list(enumerate(names))
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(patch, [numbered[i::4] for i in range(4)]))
+
+    def counts(self):
+        return self.client.ask("GET", "/fake/counts").json
+
+    def dispatcher(self, *arguments, under=()):
+        state = tempfile.mkdtemp(dir=self.folder)
+        program = [*under, str(self.build / "bin/cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", state, *arguments]
+        return daemons.start(program[0], *program[1:])
+
+    def scaling(self, workers, *more, under=()):
+        return self.dispatcher("--provisioner", "kubernetes", "--kube-deployment", "w", "--max-workers", "100000", "--min-workers", str(workers),
+                               "--kubeconfig", str(self.folder / "kubeconfig"), *more, under=under)
+
+    def metric(self, address, name):
+        text = subprocess.run([self.build / "bin/cachew", "metrics", "--dispatcher", address], capture_output=True, text=True, check=False).stdout
+        found = re.search(r"^" + name + r"(?:\{[^}]*\})? ([0-9.]+)$", text, re.M)
+        return float(found.group(1)) if found else None
+
+    def ready(self, address):
+        return self.metric(address, "cachew_kube_replicas_ready")
+
+
+def over(pid, seconds, each_second=lambda: None):
+    """CPU seconds a second."""
+    begun, before = time.monotonic(), cpu_s(pid)
+    while time.monotonic() - begun < seconds:
+        turn = time.monotonic()
+        each_second()
+        time.sleep(max(0, 1 - (time.monotonic() - turn)))
+    return (cpu_s(pid) - before) / (time.monotonic() - begun)
+
+
+def watching(cluster, arguments):
+    pods, seconds = arguments.pods, arguments.seconds
+    plain, _ = cluster.dispatcher("--provisioner", "external", "--max-workers", "100000", "--min-workers", str(pods))
+    cluster.make(pods)
+    process, address = cluster.scaling(pods)
+    until(lambda: cluster.ready(address) == pods)
+    time.sleep(1)
+    base_cpu, base_memory = cpu_s(plain.pid), memory_mb(plain.pid)
+    print("%d pods of about 8 KB; one dispatcher with `external` beside one with `kubernetes`" % pods)
+    print("  the first list       %8.2f s of CPU (%.0f us a pod), %.1f MB (%.1f KB a pod)" % (
+        cpu_s(process.pid) - base_cpu, 1e6 * (cpu_s(process.pid) - base_cpu) / pods, memory_mb(process.pid) - base_memory,
+        1024 * (memory_mb(process.pid) - base_memory) / pods))
+    before = cluster.counts()
+    idle, idle_plain = over(process.pid, seconds), over(plain.pid, seconds)
+    after = cluster.counts()
+    print("  nothing changes      %8.3f %% of a core; `external`: %.3f %%" % (100 * idle, 100 * idle_plain))
+    assert after["writes"] == before["writes"] and after["lists"] == before["lists"] and after["reads"] == before["reads"], (before, after)
+    print("  requests meanwhile          0")
+    names, turn = cluster.pods(), [0]
+
+    def change():
+        n = max(1, pods // 100)
+        cluster.set_ready([names[(turn[0] * n + i) % pods] for i in range(n)], turn[0] % 2)
+        turn[0] += 1
+    print("  1 %% change a second  %8.3f %% of a core" % (100 * over(process.pid, seconds, change)))
+    cluster.set_ready(names, True)
+    until(lambda: cluster.ready(address) == pods)
+    before = cpu_s(process.pid)
+    cluster.set_ready(names, False)
+    until(lambda: cluster.ready(address) == 0)  # no event is lost
+    print("  all change once      %8.2f s of CPU (%.0f us an event), none lost" % (cpu_s(process.pid) - before, 1e6 * (cpu_s(process.pid) - before) / pods))
+    after = cluster.metric(address, "cachew_kube_watches_again_total")
+    assert after == 0, after
+    daemons.stop(process)
+    daemons.stop(plain)
+
+
+def step(cluster, kind, what):
+    """How often the dispatcher writes, Events left out, until the number of pods is written and told."""
+    log = cluster.folder / "requests"
+    log.write_text("")
+    begun = time.monotonic()
+    what()
+    until(lambda: re.search(r"PATCH .*/scale", log.read_text()))
+    taken = time.monotonic() - begun
+    until(lambda: re.search(r"POST .*/events", log.read_text()))
+    writes = [line.split() for line in log.read_text().splitlines() if re.match(r"dispatcher (PATCH|POST|PUT|DELETE) ", line)]
+    events = sum("/events" in line[2] for line in writes)
+    print("  a step %-4s %d writes, and %d Event; written %.1f s after the job %s" % (
+        kind, len(writes) - events, events, taken, "began" if kind == "out" else "ended"))
+    return len(writes) - events
+
+
+def steps(cluster, _):
+    cluster.make(0, by_hand=False)
+    process, address = cluster.scaling(0, "--scale-in", "1s", "--client-grace", "1s", "--grace", "0s")
+    pipeline = cluster.folder / "pipeline.json"
+    pipeline.write_text('{"pipeline": [{"op": "range", "stop": 10}]}')
+    until(lambda: cluster.metric(address, "cachew_kube_replicas_wanted") == 0)
+    job = []
+    trainer = [cluster.build / "bin/cachew", "run", pipeline, "--autoscale", "fixed:1", "--dispatcher", address]
+    out = step(cluster, "out", lambda: job.append(subprocess.Popen(trainer, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)))
+    until(lambda: len(cluster.pods()) == 1)
+    cluster.set_ready(cluster.pods(), True)
+    until(lambda: cluster.ready(address) == 1)
+    back = step(cluster, "in", job[0].terminate)
+    job[0].wait()
+    assert (out, back) == (1, 2), (out, back)
+    daemons.stop(process)
+
+
+def instructions(cluster, arguments):
+    pods = arguments.pods
+    cluster.make(pods)
+    out = cluster.folder / "callgrind.out"
+    process, address = cluster.scaling(pods, under=("valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=%s" % out, "--collect-atstart=no",
+                                                    "--toggle-collect=cw_kube_lines_add"))
+    until(lambda: cluster.ready(address) == pods)
+    names = cluster.pods()
+    event = len(cluster.client.ask("GET", PODS + "/" + names[0]).text)
+    cluster.set_ready(names, False)
+    until(lambda: cluster.ready(address) == 0)
+    daemons.stop(process)
+    total = int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M).group(1))
+    print("  an event of %d bytes: %.0f instructions" % (event, total / pods))
+    assert total / pods <= 2e6
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--callgrind", action="store_true")
+    arguments = parser.parse_args()
+    server = os.path.join(arguments.build, "tests/kubernetes/api_server")
+    users = ("--token", "admin=admin,system:masters", "--token", "dispatcher=system:serviceaccount:default:cachew-dispatcher,system:masters")
+    for part in [instructions] if arguments.callgrind else [steps, watching]:
+        more = ("--nodes", "1") if part is steps else ("--no-controllers",)
+        with tempfile.TemporaryDirectory() as folder, FakeServer(server, *users, *more, "--log", folder + "/requests") as fake:
+            part(Cluster(fake, arguments.build, folder), arguments)
+
+
+if __name__ == "__main__":
+    main()
