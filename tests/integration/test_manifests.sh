@@ -7,7 +7,7 @@
 kubernetes=$(cd "$(dirname "$0")/../kubernetes" && pwd)
 network=127.$((128 + ($$ >> 8 & 63))).$(($$ & 255)) # no other test has addresses there
 
-begin_cluster() {
+begin_cluster() { # [ARGS of the kubelet...]
     begin api "$CACHEW_TESTS/kubernetes/api_server" --namespace cachew-system --token admin=admin,system:masters --log "$work/requests.log" \
         --token d=system:serviceaccount:cachew-system:cachew-dispatcher --token c=system:serviceaccount:cachew-system:cachew-controller
     wait_until "the API server" is_ready_or_gone api
@@ -23,7 +23,7 @@ contexts: [{name: c, context: {cluster: c, user: u, namespace: cachew-system}}]
 YAML
     done
     begin kubelet "$kubernetes/kubelet.py" --server "$api" --token admin --node node-0 --register --network "$network" --bin "$CACHEW_BIN" \
-        --root "$work/kubelet" --probe-ms 200 --pass ASAN_OPTIONS --pass LSAN_OPTIONS --pass TSAN_OPTIONS --pass GCOV_PREFIX
+        --root "$work/kubelet" --probe-ms 200 "$@" --pass ASAN_OPTIONS --pass LSAN_OPTIONS --pass TSAN_OPTIONS --pass GCOV_PREFIX
     wait_until "the kubelet" is_ready_or_gone kubelet
     is_ready kubelet || fail "the kubelet: $(cat "$work/kubelet.log")"
 }
@@ -70,6 +70,19 @@ case_job() {
     grep -q '^d PATCH .*/scale' "$work/requests.log" || fail "the dispatcher has not set the number of pods"
     nothing_is_wrong
 }
+# The trainer of deploy/kubernetes/lab.sh: pods come for its Job, it ends well, and they go.
+case_lab() {
+    begin_cluster --image cachew/tool:dev=cachew
+    DISPATCHER=$network.1:7070
+    load workers
+    begin_dispatcher_pod
+    load trainer
+    ask_until "the Job is complete" job_says '"succeeded":1'
+    grep -q '^d PATCH .*/scale' "$work/requests.log" || fail "the dispatcher has not set the number of pods"
+    grep -q '"hash":' "$work"/kubelet/cachew-lab_trainer-*.log || fail "the trainer says no hash: $(cat "$work"/kubelet/cachew-lab_trainer-*.log)"
+    nothing_is_wrong
+}
+job_says() { ask_api GET /apis/batch/v1/namespaces/cachew-lab/jobs/trainer | says "$1"; }
 # Both controllers are ready, one of them leads, and a CacheBackend becomes Ready.
 case_controller() {
     begin_cluster

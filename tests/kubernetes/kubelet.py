@@ -58,7 +58,7 @@ class Container:
         if self.process:
             return {"running": {"startedAt": self.started}}
         if self.finished is not None:
-            return {"terminated": self.ended(self.finished)}
+            return {"terminated": self.last or self.ended(self.finished)}
         return {"waiting": self.waiting}
 
     def ended(self, status):

@@ -3,7 +3,7 @@
 """install.yaml for the fake API server and the process kubelet: for_processes.py PART DISPATCHER_ADDRESS DIR [COMPONENT]...
 
 PART dispatcher: accounts, roles, its ConfigMap, a Secret, and the pod of the StatefulSet, which the fake server has no controller for. PARTs
-workers and controller: ConfigMap and Deployment. Only what one host asks for is changed: programs listen at their pod's address, names of
+workers and controller: ConfigMap and Deployment. PART trainer: the Job of lab.sh, with a fifth of its elements. Only what one host asks for is changed: programs listen at their pod's address, names of
 Services become addresses, a claim is a folder, there are no workers in the
 beginning, and DIR/kubeconfig.PROGRAM says where the API server is, in place of a service account's files. Prints YAML.
 
@@ -87,8 +87,22 @@ def with_standby(documents, address):
     return patch["replicas"]
 
 
+def trainer(address, folder):
+    for one in yaml.load_all((KUBERNETES / "lab/trainer.yaml").read_text(), yaml.CSafeLoader):
+        if one["kind"] == "ConfigMap":
+            one["data"] = {key: value.replace("3000", "600") for key, value in one["data"].items()}
+        if one["kind"] == "Job":
+            box = one["spec"]["template"]["spec"]["containers"][0]
+            box["env"] = [{"name": variable["name"], "value": address} for variable in box["env"]]
+            box["env"].append({"name": "CACHEW_TOKEN_FILE", "value": f"{folder}/operator"})
+        yield one
+
+
 def main():
     part, address, folder = sys.argv[1:4]
+    if part == "trainer":
+        yaml.safe_dump_all(trainer(address, folder), sys.stdout)
+        return
     components = sys.argv[4:]
     documents = [one for one in yaml.load_all((KUBERNETES / "install.yaml").read_text(), yaml.CSafeLoader) if one]
     replicas = with_standby(documents, address) if "standby" in components else 1
