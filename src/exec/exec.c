@@ -36,6 +36,7 @@ struct run {
     struct cw_exec_task *task;
     enum { RUN_BEGIN, RUN_ROWS, RUN_CANCEL } what;
     int64_t lo, hi;
+    struct cw_row_way way; /* for rows; holds a reference to its plan */
     /* The time that was charged to its plan in advance; the rest is charged when the run is
      * done. */
     double expected_ns;
@@ -43,7 +44,7 @@ struct run {
 
 static struct cw_fair_flow *flow_of(const struct cw_exec_task *task)
 {
-    return &cw_plan_exec_of(task->plan)->flow;
+    return &cw_plan_exec_of_all(task->plan)->flow;
 }
 
 static void shut(struct cw_exec *exec, struct cw_exec_task *task)
@@ -59,7 +60,7 @@ static void shut(struct cw_exec *exec, struct cw_exec_task *task)
 static int64_t run_length(const struct cw_exec_task *task)
 {
     uint64_t row_ns =
-        atomic_load_explicit(&cw_plan_exec_of(task->plan)->row_ns, memory_order_relaxed);
+        atomic_load_explicit(&cw_plan_exec_of(task->way.plan)->row_ns, memory_order_relaxed);
     int64_t n = row_ns ? (int64_t)(RUN_NS / row_ns) : 1;
     return CW_MIN(CW_MAX(n, 1), task->rows - task->next_row);
 }
@@ -78,10 +79,12 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct ru
 {
     run->task = task;
     run->what = RUN_ROWS;
+    run->way = task->way;
+    (void)cw_plan_ref(run->way.plan);
     run->lo = task->next_row;
     run->hi = task->next_row = run->lo + run_length(task);
     uint64_t row_ns =
-        atomic_load_explicit(&cw_plan_exec_of(task->plan)->row_ns, memory_order_relaxed);
+        atomic_load_explicit(&cw_plan_exec_of(task->way.plan)->row_ns, memory_order_relaxed);
     run->expected_ns = (double)row_ns * (double)(run->hi - run->lo);
     cw_fair_flow_spend(flow_of(task), run->expected_ns);
     if (task->next_row >= task->rows)
@@ -136,6 +139,7 @@ static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_
     unlink_task(exec, task);
     item->task = NULL;
     cw_mutex_unlock(&exec->mutex);
+    cw_exec_task_leave_plans(task);
     /* First the batch goes on its way. To give back the memory of many rows takes longer. */
     item->done(item, batch, err);
     cw_exec_task_free(task);
@@ -156,10 +160,10 @@ static void add(_Atomic uint64_t *sum, int64_t ns)
     (void)atomic_fetch_add_explicit(sum, (uint64_t)CW_MAX(ns, (int64_t)0), memory_order_relaxed);
 }
 
-/* Adds a thread's time to the plan's. */
+/* Adds a thread's time to that of the plan's function. */
 static void note_spent(struct cw_plan *plan, int64_t cpu_ns, int64_t busy_ns)
 {
-    struct cw_plan_exec *share = cw_plan_exec_of(plan);
+    struct cw_plan_exec *share = cw_plan_exec_of_all(plan);
     add(&share->cpu_ns, cpu_ns);
     add(&share->busy_ns, CW_MAX(busy_ns, cpu_ns));
 }
@@ -170,7 +174,7 @@ static void note_store(struct cw_plan *plan, uint64_t before)
 {
     uint64_t waited = cw_cache_thread_wait_ns() - before;
     if (waited > 0)
-        add(&cw_plan_exec_of(plan)->store_ns, (int64_t)waited);
+        add(&cw_plan_exec_of_all(plan)->store_ns, (int64_t)waited);
 }
 
 /* Finishes a task: makes its batch, or reports its error. */
@@ -238,6 +242,7 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
         shut(exec, task);
     else
         cw_cond_broadcast(&exec->cond);
+    cw_exec_task_replan_begun(task);
     leave(exec, task, arena, cpu, busy_ns);
 }
 
@@ -248,12 +253,13 @@ static void run_rows(struct cw_exec *exec, const struct run *run, struct cw_aren
     int64_t cpu = cw_clock_thread_cpu_ns(), wall = cw_clock_ns();
     uint64_t waited = cw_cache_thread_wait_ns();
     struct cw_thread_context *work =
-        cw_thread_context_get(task->plan, arena, task->item->epoch, &task->stop);
-    cw_exec_task_run(task, work, run->lo, run->hi);
+        cw_thread_context_get(run->way.plan, arena, task->item->epoch, &task->stop);
+    cw_exec_task_run(task, work, &run->way, run->lo, run->hi);
     cw_thread_context_put(work);
     wall = cw_clock_ns() - wall;
-    note_store(task->plan, waited);
-    learn(task->plan, wall, run->hi - run->lo);
+    note_store(run->way.plan, waited);
+    learn(run->way.plan, wall, run->hi - run->lo);
+    cw_plan_unref(run->way.plan);
     cw_mutex_lock(&task->mutex);
     /* the rows below the failed one were taken before it */
     bool failed = task->failed_row != INT64_MAX;
@@ -398,10 +404,18 @@ void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item)
     cw_mutex_unlock(&exec->mutex);
 }
 
+void cw_exec_replan(struct cw_exec *exec, struct cw_exec_item *item, struct cw_plan *plan)
+{
+    cw_mutex_lock(&exec->mutex);
+    struct cw_plan *old = item->task ? cw_exec_task_replan(item->task, plan) : NULL;
+    cw_mutex_unlock(&exec->mutex);
+    cw_plan_unref(old);
+}
+
 void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight)
 {
     cw_mutex_lock(&exec->mutex);
-    cw_plan_exec_of(plan)->flow.weight = weight;
+    cw_plan_exec_of_all(plan)->flow.weight = weight;
     cw_mutex_unlock(&exec->mutex);
 }
 

@@ -19,7 +19,7 @@ enum cw_bad_elements { CW_BAD_FAIL, CW_BAD_SKIP };
 typedef struct cw_buf *cw_exec_alloc_fn(void *arg, size_t bytes, struct cw_err *err);
 
 struct cw_exec_item {
-    struct cw_plan *plan; /* borrowed until done is called: the caller holds a reference */
+    struct cw_plan *plan; /* the item holds references of its own while it is in exec */
     uint64_t epoch, item;
     enum cw_bad_elements bad;
     cw_exec_alloc_fn *alloc; /* NULL: cw_buf_new is used */
@@ -74,6 +74,11 @@ void cw_exec_free(struct cw_exec *exec);
 /* Submits an item. The items of one plan are begun in the order submitted; plans share the threads
  * (fair_queue.h). The item belongs to the caller and must live until `done`. Any thread. */
 void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item);
+/* From now on the rows of an item that no thread has begun are computed by another plan of the same
+ * written graph (cw_plan_open_beside), unless that has other rows, since other operators are behind
+ * the batch. Does nothing for an item that is done or was never submitted. All plans of one written
+ * graph count as one for weights, time and counters. Any thread. */
+void cw_exec_replan(struct cw_exec *exec, struct cw_exec_item *item, struct cw_plan *plan);
 /* Sets the plan's weight, > 0: plans get time of the threads in proportion to their weights. The
  * default is 1. Any thread. */
 void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight);
@@ -81,7 +86,8 @@ void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight);
  * end, and `done` gets CANCELLED, unless the last row was computed already. Does nothing for an
  * item that is done or was never submitted. Any thread. */
 void cw_exec_cancel(struct cw_exec *exec, struct cw_exec_item *item);
-/* Copies the counters of a plan: ret_counts has one entry for each node of the graph. */
+/* Copies the counters of a plan: ret_counts has one entry for each node of the graph. Those of a written
+ * graph's plan count what its other plans have done, by the names of the nodes. */
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts);
 /* Returns the time of a pool's threads; delay_ns, which costs a read of a file for each thread, only
  * if `delay` is set. Any thread. */

@@ -24,7 +24,7 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
         task->uncached = true, work->caching = false, work->skip = plan->passing;
     int rc = cw_exec_task_begin(task, err);
     if (rc >= 0) {
-        cw_exec_task_run(task, work, 0, task->rows);
+        cw_exec_task_run(task, work, &task->way, 0, task->rows);
         batch = cw_exec_task_finish(task, work, err);
         rc = batch ? 0 : err->code;
     }

@@ -17,7 +17,7 @@ struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item)
 {
     struct cw_exec_task *task = CW_NEW(struct cw_exec_task);
     task->item = item;
-    task->plan = item->plan;
+    task->plan = cw_plan_ref(item->plan);
     task->failed_row = INT64_MAX;
     task->batch_cache_hit = SIZE_MAX;
     cw_mutex_init(&task->mutex);
@@ -26,10 +26,18 @@ struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item)
     return task;
 }
 
+void cw_exec_task_leave_plans(struct cw_exec_task *task)
+{
+    task->way.plan = cw_plan_unref(task->way.plan);
+    task->next_plan = cw_plan_unref(task->next_plan);
+    task->plan = cw_plan_unref(task->plan);
+}
+
 void cw_exec_task_free(struct cw_exec_task *task)
 {
     if (!task)
         return;
+    cw_exec_task_leave_plans(task);
     for (int64_t r = 0; task->kept && r < task->rows; r++)
         cw_mem_free((void *)(uintptr_t)task->kept[r]);
     cw_mem_free(task->kept);
@@ -47,22 +55,6 @@ static bool all_fixed(const struct cw_spec *spec)
         if (!cw_field_is_fixed(&spec->fields[f]))
             return false;
     return true;
-}
-
-/* Whether the rows are runs of a source of numbers, with only take, skip and shard above it. Then
- * no element is handled one by one. */
-static bool is_affine(const struct cw_plan *plan, size_t at)
-{
-    for (;;) {
-        const struct cw_plan_node *node = &plan->nodes[at];
-        if (node->step == CW_STEP_SOURCE)
-            return node->op->read_run && node->out.n == 1;
-        if (node->step == CW_STEP_PASS || (node->step == CW_STEP_INDEX && node->inputs_n == 1 &&
-                                           (node->op->traits & CW_OP_AFFINE)))
-            at = node->inputs[0];
-        else
-            return false;
-    }
 }
 
 /* Makes the batch into which rows are written as they are computed. */
@@ -101,14 +93,14 @@ int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->spec = &plan->nodes[task->cut.node].out;
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
     task->fixed = all_fixed(task->spec);
+    cw_row_way_find(task, task->plan, &task->cut, &task->begun);
+    task->way = task->begun;
+    (void)cw_plan_ref(task->way.plan);
     int rc = cw_batch_cache_find(task, err);
     if (rc) {
         task->rows = 0;
         return rc < 0 ? rc : 0;
     }
-    task->mapped = cw_positions_help(plan, task->cut.node);
-    task->affine = task->fixed && is_affine(plan, task->cut.node) &&
-                   !(cw_element_cache_any(plan) && cw_element_cache_below(plan, task->cut.node));
     task->dropped = cw_mem_try((size_t)task->rows);
     if (!task->dropped)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
@@ -129,10 +121,10 @@ bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code)
     return task->item->bad == CW_BAD_SKIP && cw_err_is_of_data(code);
 }
 
-static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_walk_at *at)
+static void row_at(const struct cw_thread_context *work, int64_t row, struct cw_walk_at *at)
 {
     *at = (struct cw_walk_at){
-        .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
+        .node = work->way->node, .pos = work->way->pos + row, .rep = work->way->rep};
 }
 
 /* Records that a row failed. Only the lowest failed row is reported: which one that is does not
@@ -140,12 +132,12 @@ static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_walk_
 static void fail_row(struct cw_exec_task *task, const struct cw_thread_context *work, int64_t row,
                      struct cw_err *err)
 {
-    const struct cw_plan_node *node = &task->plan->nodes[work->failed];
+    const struct cw_plan_node *node = &work->plan->nodes[work->failed];
     struct cw_walk_at at;
     CW_STR_AUTO source = {0};
     int64_t id;
-    row_at(task, row, &at);
-    cw_eval_describe(task->plan, task->item->epoch, &at, &id, &source);
+    row_at(work, row, &at);
+    cw_eval_describe(work->plan, task->item->epoch, &at, &id, &source);
     cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", node->node->name, node->op->name,
                 (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
     cw_mutex_lock(&task->mutex);
@@ -234,7 +226,7 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
         int64_t id;
         work->trace_row = row;
         cw_str_clear(&work->trace_source);
-        cw_eval_describe(task->plan, task->item->epoch, at, &id, &work->trace_source);
+        cw_eval_describe(work->plan, task->item->epoch, at, &id, &work->trace_source);
     }
     int rc = cw_eval(work, at, element, err);
     if (rc == CW_EVAL_IN_SLOT)
@@ -248,7 +240,7 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
         rc = task->fixed ? store_fixed(task, work, element, err)
                          : store_kept(task, row, element, err);
     if (rc < 0)
-        work->failed = task->cut.node;
+        work->failed = work->way->node;
     return rc;
 }
 
@@ -257,18 +249,18 @@ static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work
                        int64_t hi)
 {
     struct cw_walk_at a, b;
-    row_at(task, lo, &a);
-    row_at(task, lo + 1, &b);
-    const struct cw_plan_node *node = &task->plan->nodes[a.node];
+    row_at(work, lo, &a);
+    row_at(work, lo + 1, &b);
+    const struct cw_plan_node *node = &work->plan->nodes[a.node];
     while (node->step != CW_STEP_SOURCE) {
         if (node->step == CW_STEP_INDEX) {
             cw_tally_add(&work->nodes[a.node].count.elements, (uint64_t)(hi - lo));
-            a.node = cw_plan_map(task->plan, node, task->item->epoch, &a.pos, &a.rep);
-            cw_plan_map(task->plan, node, task->item->epoch, &b.pos, &b.rep);
+            a.node = cw_plan_map(work->plan, node, task->item->epoch, &a.pos, &a.rep);
+            cw_plan_map(work->plan, node, task->item->epoch, &b.pos, &b.rep);
         } else {
             a.node = node->inputs[0];
         }
-        node = &task->plan->nodes[a.node];
+        node = &work->plan->nodes[a.node];
     }
     if (!task->batch->buf)
         return false;
@@ -316,7 +308,7 @@ static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
     int rc = compute_row(task, work, at, element, row, &err);
     while (CW_UNLIKELY(work->pins.n) && !release(task, work, row)) {
         err.code = 0;
-        row_at(task, row, at);
+        row_at(work, row, at);
         at->pos = pos;
         at->rep = rep;
         at->mapped = mapped;
@@ -346,7 +338,7 @@ static size_t copy_rows(struct cw_exec_task *task, struct cw_thread_context *wor
         rows.to[f] = (uint8_t *)task->batch->buf->data + task->batch->tensors[f].offset +
                      (size_t)row * task->row_bytes[f];
     }
-    return cw_element_cache_rows(work, task->cut.node, positions, n, &rows);
+    return cw_element_cache_rows(work, work->way->node, positions, n, &rows);
 }
 
 /* Computes a few rows of known positions. Returns false if the item has failed. */
@@ -363,10 +355,10 @@ static bool run_block(struct cw_exec_task *task, struct cw_thread_context *work,
             i += copied;
         } while (copied > 0 && i < end);
     for (; i < end; i++) {
-        row_at(task, row + (int64_t)(i - first), &at);
+        row_at(work, row + (int64_t)(i - first), &at);
         at.pos = positions->pos[i];
         at.rep = positions->rep[i];
-        at.mapped = task->mapped;
+        at.mapped = work->way->mapped;
         if (!run_row(task, work, &at, element, row + (int64_t)(i - first)))
             return false;
     }
@@ -381,15 +373,15 @@ static void run_blocks(struct cw_exec_task *task, struct cw_thread_context *work
     for (int64_t row = lo; row < hi; row += (int64_t)positions.n) {
         positions.n = (size_t)CW_MIN(hi - row, CW_POSITIONS_MAX);
         for (size_t i = 0; i < positions.n; i++) {
-            positions.pos[i] = task->cut.pos + row + (int64_t)i;
-            positions.rep[i] = task->cut.rep;
+            positions.pos[i] = work->way->pos + row + (int64_t)i;
+            positions.rep[i] = work->way->rep;
         }
-        if (task->mapped)
-            cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
+        if (work->way->mapped)
+            cw_positions_map(work->plan, task->item->epoch, work, work->way->node, &positions);
         for (size_t i = 0, n; i < positions.n; i += n) {
             n = CW_MIN(positions.n - i, (size_t)CW_CACHE_CPU_PREFETCH);
-            if (work->caching && task->mapped)
-                cw_element_cache_cpu_prefetch(task->plan, task->cut.node, &positions.pos[i], n);
+            if (work->caching && work->way->mapped)
+                cw_element_cache_cpu_prefetch(work->plan, work->way->node, &positions.pos[i], n);
             if (!run_block(task, work, element, row + (int64_t)i, &positions, i, n))
                 return;
         }
@@ -398,30 +390,31 @@ static void run_blocks(struct cw_exec_task *task, struct cw_thread_context *work
 
 static void run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo, int64_t hi)
 {
-    if (task->affine && !work->trace && run_affine(task, work, lo, hi))
+    if (work->way->affine && !work->trace && run_affine(task, work, lo, hi))
         return;
     struct cw_element element;
     struct cw_walk_at at;
     for (size_t f = 0; f < task->spec->n; f++)
         work->slot_bytes[f] = task->fixed ? task->row_bytes[f] : 0;
-    if ((task->mapped || work->caching) && !work->trace) {
+    if ((work->way->mapped || work->caching) && !work->trace) {
         run_blocks(task, work, &element, lo, hi);
         return;
     }
     for (int64_t row = lo; row < hi; row++) {
-        row_at(task, row, &at);
+        row_at(work, row, &at);
         if (!run_row(task, work, &at, &element, row))
             return;
     }
 }
 
-void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
-                      int64_t hi)
+void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
+                      const struct cw_row_way *way, int64_t lo, int64_t hi)
 {
     if (lo >= hi)
         return;
+    work->way = way;
     int64_t begin = task->batch_caches_n ? cw_clock_ns() : 0;
-    cw_source_use_store(cw_plan_source_store(task->plan));
+    cw_source_use_store(cw_plan_source_store(work->plan));
     run(task, work, lo, hi);
     if (work->pins.n > 0)
         cw_cache_unpin(&work->pins);

@@ -24,13 +24,18 @@ struct cw_exec_task {
     /* guarded by the pool's lock: neighbours in the list of tasks that are not done */
     struct cw_exec_task *next_all, *prev_all;
     struct cw_exec_item *item;
-    struct cw_plan *plan;
+    struct cw_plan *plan;     /* holds a reference; it is begun and finished by this plan */
     enum cw_task_state state; /* guarded by the pool's lock */
     /* if it is set, the item fails with CANCELLED, unless all rows are computed by then */
     struct cw_stop stop;
     int64_t next_row; /* guarded by the pool's lock */
     size_t running;   /* guarded by the pool's lock: the number of threads that compute rows */
     int64_t begin_ns;
+    /* Guarded by the pool's lock: how the rows are computed that no thread has taken; it holds a
+     * reference to its plan. next_plan: a plan that came while a thread began the item; afterwards
+     * what has to be given up when the item is done. It holds a reference, or is NULL. */
+    struct cw_row_way way;
+    struct cw_plan *next_plan;
 
     /* The fields below are set by cw_exec_task_begin and only read afterwards. */
     struct cw_plan_item cut;
@@ -40,8 +45,7 @@ struct cw_exec_task {
     /* the sizes of rows are known, so rows are written into the batch; otherwise they are kept
      * until the end */
     bool fixed;
-    bool affine; /* the rows are runs of one source, which read_run reads */
-    bool mapped; /* positions are mapped for many rows together (positions.h) */
+    struct cw_row_way begun; /* of `plan`, without a reference */
     int64_t rows;
     struct cw_batch *batch;
     size_t row_bytes[CW_FIELDS_MAX];
@@ -65,11 +69,13 @@ struct cw_exec_task {
 
 struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item);
 void cw_exec_task_free(struct cw_exec_task *task);
+/* Gives up the references to plans, when nothing is computed any more. */
+void cw_exec_task_leave_plans(struct cw_exec_task *task);
 /* Finds the rows and allocates the buffer. Called by one thread. */
 int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err);
-/* Computes the rows [lo, hi). Several threads may call it at once. */
-void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
-                      int64_t hi);
+/* Computes the rows [lo, hi) with a context of the way's plan. Several threads may call it at once. */
+void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
+                      const struct cw_row_way *way, int64_t lo, int64_t hi);
 /* Fails the task with CANCELLED; called when the task's stop flag is set. Several threads may call
  * it at once. */
 void cw_exec_task_cancel(struct cw_exec_task *task);
@@ -79,6 +85,19 @@ struct cw_batch *cw_exec_task_finish(struct cw_exec_task *task, struct cw_thread
                                      struct cw_err *err);
 
 bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code);
+/* ---- row_way.c ---- */
+/* Fills in how a plan computes rows that it has cut. */
+void cw_row_way_find(const struct cw_exec_task *task, struct cw_plan *plan,
+                     const struct cw_plan_item *cut, struct cw_row_way *ret_way);
+/* The same for rows of a begun item by another plan. Returns false if that plan has other rows, since
+ * other operators are behind the batch. */
+bool cw_row_way_of_other(const struct cw_exec_task *task, struct cw_plan *plan,
+                         struct cw_row_way *ret_way);
+/* Has rows that are not begun be computed by another plan. Returns the plan whose reference the caller
+ * must give up, or NULL. Called with the pool's lock held. */
+struct cw_plan *cw_exec_task_replan(struct cw_exec_task *task, struct cw_plan *plan);
+/* Does so with a plan that came while the item was begun. Called with the pool's lock held. */
+void cw_exec_task_replan_begun(struct cw_exec_task *task);
 /* ---- bad_rows.c ---- */
 /* Records that a row is left out since the node work->failed cannot compute it. Several threads may
  * call it at once. */

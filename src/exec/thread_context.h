@@ -67,12 +67,23 @@ struct cw_walk_at {
      * already */
     bool mapped;
 };
+/* How the rows of an item are computed: by which plan, and where their elements are in it. Rows of
+ * one item may be computed in several ways, which give the same. */
+struct cw_row_way {
+    struct cw_plan *plan;
+    size_t node; /* the node whose elements are the rows */
+    int64_t pos; /* position of the first row */
+    uint64_t rep;
+    bool affine; /* the rows are runs of one source, which read_run reads */
+    bool mapped; /* positions are mapped for many rows together (positions.h) */
+};
 struct cw_thread_context {
     struct cw_plan *plan; /* without a reference: the plan owns the context */
     struct cw_thread_context *next_all, *next_idle;
     struct cw_arena *arena; /* belongs to the thread that has borrowed the context */
     uint64_t epoch;
-    const struct cw_stop *stop; /* the stop flag of the task */
+    const struct cw_stop *stop;   /* the stop flag of the task */
+    const struct cw_row_way *way; /* how rows are computed now */
     /* time that one reading of the clock takes, which is subtracted from measured times */
     int64_t clock_ns;
     struct cw_node_context *nodes;
@@ -108,10 +119,28 @@ struct cw_plan_exec {
     /* sums over the pool's threads, as in struct cw_exec_plan_time */
     _Atomic uint64_t busy_ns, cpu_ns, store_ns;
     struct cw_fair_flow flow; /* guarded by the pool's lock */
+    struct cw_plan *plan;     /* without a reference: the plan owns this */
+    /* Of the written plan, guarded by its mutex: the states of the other plans that exist, and what
+     * was counted for those that do not exist any more, by node of the written plan. */
+    struct cw_plan_exec *others;
+    struct cw_exec_count *ended;
+    /* Of another plan, guarded by the written plan's mutex: neighbours in that list, if it is in
+     * it. */
+    struct cw_plan_exec *next_other, *prev_other;
+    bool listed;
 };
 
+/* Returns the state that is one for all plans of a function: the written plan's. */
+struct cw_plan_exec *cw_plan_exec_of_all(struct cw_plan *plan);
 /* Returns the state of a plan; makes it if there is none. Any thread may call it. */
 struct cw_plan_exec *cw_plan_exec_of(struct cw_plan *plan);
+/* ---- plan_counts.c ---- */
+/* Puts the state of a plan that is not the written one into the list of the written plan's state, `all`, and takes it out
+ * of there, whereupon its counters are added to those of the plans that have ended. */
+void cw_plan_counts_begin(struct cw_plan_exec *all, struct cw_plan_exec *share);
+void cw_plan_counts_end(struct cw_plan_exec *all, struct cw_plan_exec *share);
+
+/* ---- thread_context.c ---- */
 /* Borrow a context, and give it back. */
 struct cw_thread_context *cw_thread_context_get(struct cw_plan *plan, struct cw_arena *arena,
                                                 uint64_t epoch, const struct cw_stop *stop);

@@ -10,10 +10,13 @@
 /* A bit for each of n fields. */
 #define FIELD_BITS(n) ((uint32_t)((UINT64_C(1) << (n)) - 1))
 
-static int open_op(const struct cw_plan *plan, struct cw_plan_node *node,
-                   const struct cw_value *manifest, struct cw_err *err)
+static int open_op(const struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                   struct cw_err *err)
 {
+    struct cw_plan_node *node = &plan->nodes[i];
     const struct cw_op *op = node->op;
+    if (plan->written && op->kind == CW_OP_SOURCE)
+        return cw_plan_borrow_source(plan, node, i, err);
     if (!op->open)
         return 0;
     const struct cw_value *mine = NULL;
@@ -145,9 +148,9 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     if (node->inputs_n) {
         rc = infer_again(plan, i, err);
         if (rc >= 0)
-            rc = open_op(plan, node, manifest, err);
+            rc = open_op(plan, i, manifest, err);
     } else {
-        rc = open_op(plan, node, manifest, err);
+        rc = open_op(plan, i, manifest, err);
     }
     if (rc >= 0 && node->step == CW_STEP_ELEMENT)
         find_touched(node);

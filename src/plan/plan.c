@@ -47,11 +47,8 @@ static void fingerprint(const struct cw_plan *plan, struct cw_plan_info *info)
     cw_hasher_free(files);
 }
 
-int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
-                 struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err)
+struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct cw_stop *stop)
 {
-    struct cw_err local = {0};
-    err = err ? err : &local;
     struct cw_plan *plan = CW_NEW(struct cw_plan);
     plan->refs = 1;
     cw_mutex_init(&plan->uses_mutex);
@@ -60,6 +57,15 @@ int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_valu
     plan->stop = stop ? cw_stop_ref(stop) : NULL;
     plan->n = checked->graph->n;
     plan->nodes = CW_NEW_ARRAY(struct cw_plan_node, plan->n);
+    return plan;
+}
+
+int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
+                 struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err)
+{
+    struct cw_err local = {0};
+    err = err ? err : &local;
+    struct cw_plan *plan = cw_plan_alloc(checked, seed, stop);
     int rc = 0;
     if (manifest && manifest->type != CW_VALUE_OBJECT)
         rc = cw_err_set(err, CW_E_INVALID, "manifest of the sources must be an object, not %s",
@@ -105,7 +111,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
         plan->exec_free(exec);
     for (size_t i = 0; i < plan->n; i++) {
         struct cw_plan_node *node = &plan->nodes[i];
-        if (node->state && node->op->close)
+        if (node->state && node->op->close && !node->borrowed)
             node->op->close(node->state);
         cw_mem_free(node->in_n);
         cw_mem_free(node->want);
@@ -116,8 +122,20 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
     cw_plan_free_uses(plan);
     cw_checked_unref(plan->checked);
     cw_stop_unref(plan->stop);
+    cw_mem_free(plan->written_node);
+    struct cw_plan *written = plan->written;
     cw_mem_free(plan);
-    return NULL;
+    return written ? cw_plan_unref(written) : NULL;
+}
+
+struct cw_plan *cw_plan_written(struct cw_plan *plan)
+{
+    return plan->written ? plan->written : plan;
+}
+
+const struct cw_graph *cw_plan_graph(const struct cw_plan *plan)
+{
+    return plan->checked->graph;
 }
 
 const struct cw_plan_info *cw_plan_info(const struct cw_plan *plan)

@@ -53,6 +53,18 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
  * NULL. */
 int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
                  struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err);
+/* Opens another order of the same operators beside the plan of the written graph, `written`. It uses
+ * the sources that are open there, so no file is touched, and keeps a reference to that plan. Nodes
+ * are the same if their names are. It is an error if the items, the output, the join or the random
+ * numbers would be others; whether the elements are the same is for the caller to know
+ * (rewrite/commute.h). Rows of one item may come from several such plans. */
+int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
+                        struct cw_plan **ret_plan, struct cw_err *err);
+/* Returns the plan of the written graph, which may be the plan itself. */
+struct cw_plan *cw_plan_written(struct cw_plan *plan);
+const struct cw_graph *cw_plan_graph(const struct cw_plan *plan);
+/* Returns the node of that name; SIZE_MAX if there is none. */
+size_t cw_plan_node_named(const struct cw_plan *plan, const char *name);
 /* Sets the stop flag, because nobody needs anything of the plan any more. Does nothing if there is
  * no flag. */
 void cw_plan_stop(struct cw_plan *plan);

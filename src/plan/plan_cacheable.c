@@ -73,8 +73,12 @@ static bool is_whole(const struct cw_plan *plan, size_t i)
     return plan->nodes[i].step == CW_STEP_GROUP;
 }
 
+/* The key of a node of a second plan is that of the written node whose elements it has. */
 static struct cw_hash hash_key(const struct cw_plan *plan, size_t i)
 {
+    size_t same = plan->written ? cw_plan_same_elements(plan, i) : SIZE_MAX;
+    if (same != SIZE_MAX)
+        return hash_key(plan->written, same);
     const struct cw_plan_node *node = &plan->nodes[i];
     struct cw_hasher *hasher = cw_hasher_new();
     add_hash(hasher, plan->checked->nodes[i].element);

@@ -5,6 +5,14 @@
 
 #include "plan/plan_nodes.h"
 
+/* Makes a plan with nothing but its graph, which cw_plan_unref accepts. */
+struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct cw_stop *stop);
+/* Gives source i of a second plan what its counterpart in the written plan has open. */
+int cw_plan_borrow_source(const struct cw_plan *plan, struct cw_plan_node *node, size_t i,
+                          struct cw_err *err);
+/* Returns the node of the written plan whose elements are those of node i of a second plan, since
+ * the same operators are at it and below it; SIZE_MAX if there is none. */
+size_t cw_plan_same_elements(const struct cw_plan *plan, size_t i);
 /* Fills plan->nodes from plan->checked: opens the operators, infers specs again with what the
  * sources know now, and counts elements. */
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);

@@ -45,7 +45,8 @@ struct cw_plan_node {
     const struct cw_node *node;
     const struct cw_op *op;
     const void *opts;
-    void *state; /* what op->open returned */
+    void *state;   /* what op->open returned */
+    bool borrowed; /* the state belongs to the written plan */
     uint64_t tag;
     size_t inputs_n;
     const size_t *inputs;
@@ -73,6 +74,10 @@ struct cw_plan {
     struct cw_checked *checked; /* holds one reference */
     uint64_t seed;
     struct cw_stop *stop; /* holds one reference, or is NULL */
+    /* The plan of the written graph, of which this is another order; holds a reference. NULL: this
+     * is the written graph. */
+    struct cw_plan *written;
+    size_t *written_node; /* for each node the written plan's of the same name, or SIZE_MAX */
     size_t n;
     struct cw_plan_node *nodes;
     /* For each node, where a walk continues: with self at the node itself, with passing at the next
