@@ -13,6 +13,8 @@
 /* bytes read first from a chunk's end, in the hope that the whole index is among them */
 #define TAIL_BYTES ((size_t)64 << 10)
 #define AT_ONCE 4096u /* number of ids that are entered in one hold of the lock */
+/* An index that could not be read so many times, while the store answered, is damaged. */
+#define ATTEMPTS 3
 
 struct cw_cache_chunk *cw_cache_chunk_new(struct cw_cache_dataset *dataset, const char *name)
 {
@@ -250,6 +252,23 @@ static bool park(struct cw_cache_chunk *chunk)
     return ok;
 }
 
+static void close_file(struct cw_cache *cache, struct cw_cache_chunk *chunk)
+{
+    if (!chunk->file)
+        return;
+    cw_store_file_close(chunk->file);
+    cw_cache_store_unref(cache);
+    chunk->file = NULL;
+    chunk->map = NULL;
+}
+
+/* Returns whether what could not be opened is told: the chunk is gone, or nobody can read it. Memory
+ * and descriptors that are short, and rights, are troubles of this process alone. */
+static bool is_told(int rc)
+{
+    return rc == CW_E_NOT_FOUND || rc == CW_E_CORRUPT || rc == CW_E_IO;
+}
+
 static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc,
                     const struct cw_err *err)
 {
@@ -259,20 +278,17 @@ static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc
                                    .name = chunk->name,
                                    .why = err->msg};
 
-    if (chunk->file && unavailable) {
-        cw_store_file_close(chunk->file);
-        cw_cache_store_unref(cache);
-        chunk->file = NULL;
-        chunk->map = NULL;
-    }
+    if (unavailable)
+        close_file(cache, chunk);
     if (unavailable && park(chunk)) {
         atomic_fetch_add(&cache->parked, 1);
         return;
     }
-    if (rc == CW_E_CORRUPT)
-        atomic_fetch_add(&chunk->dataset->damaged, 1);
-    if (rc == CW_E_CORRUPT || rc == CW_E_NOT_FOUND)
+    if (is_told(rc)) {
+        if (event.kind == CW_CACHE_DAMAGED)
+            atomic_fetch_add(&chunk->dataset->damaged, 1);
         cw_cache_emit(cache, &event);
+    }
     forget(chunk);
 }
 
@@ -281,6 +297,10 @@ void cw_chunk_open(struct cw_cache *cache, struct cw_cache_chunk *chunk)
     struct cw_err err = {0};
     int rc = open_chunk(cache, chunk, &err);
 
+    for (int i = 1; i < ATTEMPTS && rc == CW_E_IO; i++) {
+        close_file(cache, chunk);
+        rc = open_chunk(cache, chunk, &err);
+    }
     cw_request_note_result(cache, rc, &err);
     cw_fault_point("cache.index_loaded");
     if (rc != 0)

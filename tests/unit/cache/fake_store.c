@@ -29,6 +29,7 @@ static struct {
     bool away, hold_reads, hold_puts;
     size_t puts_held;
     uint64_t capacity, begun;
+    size_t failing; /* number of the next waiting reads that fail */
     struct cw_store_read *held;
 } fake = {.lock = CW_MUTEX_INIT, .puts = {PTHREAD_COND_INITIALIZER}};
 
@@ -68,6 +69,7 @@ void fake_reset(void)
         content_unref(fake.files[--fake.n].content);
     fake.away = fake.hold_reads = fake.hold_puts = false;
     fake.capacity = fake.begun = 0;
+    fake.failing = 0;
     cw_cond_broadcast(&fake.puts);
     cw_mutex_unlock(&fake.lock);
 }
@@ -84,6 +86,22 @@ void fake_hold_reads(bool hold)
     cw_mutex_lock(&fake.lock);
     fake.hold_reads = hold;
     cw_mutex_unlock(&fake.lock);
+}
+
+void fake_fail_reads(size_t n)
+{
+    cw_mutex_lock(&fake.lock);
+    fake.failing = n;
+    cw_mutex_unlock(&fake.lock);
+}
+
+static bool is_failing(void)
+{
+    cw_mutex_lock(&fake.lock);
+    bool is = fake.failing > 0;
+    fake.failing -= is;
+    cw_mutex_unlock(&fake.lock);
+    return is;
 }
 
 static void do_read(struct cw_store_read *read, int rc)
@@ -417,6 +435,8 @@ int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, s
 {
     if (cw_store_is_unavailable(file->store, err))
         return CW_E_UNAVAILABLE;
+    if (is_failing())
+        return cw_err_set(err, CW_E_IO, "cannot read a file: as the test wants it");
     if (offset > file->content->n || n > file->content->n - offset)
         return cw_err_set(err, CW_E_CORRUPT, "the file is shorter");
     memcpy(dst, file->content->data + offset, n);

@@ -16,6 +16,7 @@ void fake_hold_reads(bool hold);
 size_t fake_release_reads(int rc); /* how many */
 size_t fake_reads_held(void);
 uint64_t fake_reads_begun(void); /* ever */
+void fake_fail_reads(size_t n);  /* the next n reads that are waited for are IO */
 void fake_hold_puts(bool hold);  /* puts wait until it is switched off */
 size_t fake_puts_held(void);
 void fake_capacity(uint64_t bytes); /* puts beyond it are LIMIT; 0 = none */

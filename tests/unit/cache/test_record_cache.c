@@ -329,6 +329,46 @@ static void test_damaged(void **state)
     damaged("fake:read", 70, CW_CHUNK_PLAIN);
 }
 
+/* An index that cannot be read, by the bytes at its end or by all of it: one failure is no damage; a
+ * chunk that fails again and again is told as damaged, by name, once. */
+static void unreadable_index(const char *url)
+{
+    struct fixture f, once, never;
+
+    fake_reset();
+    fixture_open(&f, url, (struct cw_cache_options){0});
+    for (uint64_t id = 0; id < 300; id++)
+        put_sample(f.node, id);
+    settle(&f);
+    assert_int_equal(fake_files(), 1);
+    fixture_open(&once, url, (struct cw_cache_options){0});
+    fake_fail_reads(2);
+    add_all(once.node);
+    WAIT_FOR(cw_cache_dataset_is_loaded(once.node));
+    assert_int_equal(hits_of(once.node, 300), 300);
+    assert_int_equal(events_of(&once.events, CW_CACHE_DAMAGED), 0);
+    fixture_open(&never, url, (struct cw_cache_options){0});
+    fake_fail_reads(SIZE_MAX);
+    add_all(never.node);
+    WAIT_FOR(cw_cache_dataset_is_loaded(never.node));
+    assert_int_equal(events_of(&never.events, CW_CACHE_DAMAGED), 1);
+    assert_string_equal(never.events.damaged, fake_name(0));
+    assert_non_null(strstr(never.events.damaged_why, "cannot read"));
+    assert_int_equal(counts_of(never.node).damaged, 1);
+    assert_int_equal(counts_of(never.node).chunks, 0);
+    fake_fail_reads(0);
+    fixture_close(&never, 0);
+    fixture_close(&once, 0);
+    fixture_close(&f, 0);
+}
+
+static void test_unreadable_index(void **state)
+{
+    (void)state;
+    unreadable_index("fake:map");
+    unreadable_index("fake:read");
+}
+
 static void test_not_there(void **state)
 {
     const char *const names[] = {
@@ -532,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_away),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_unreadable_index),
         cmocka_unit_test(test_not_there),
         cmocka_unit_test(test_equal_chunks),
         cmocka_unit_test(test_overlap),
