@@ -2,6 +2,7 @@
 /* What tools see of a job, and the list of jobs, which is made in several iterations of the loop. */
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/admin/walk.h"
+#include "dispatcher/cache/cache.h"
 #include "dispatcher/job/waits_for.h"
 
 #include <stdio.h>
@@ -37,6 +38,15 @@ static void fill_waits(struct cw_job *job, struct cw_svc_job_row *row)
     cw_job_waits_fini(&waits);
 }
 
+/* Returns the name of the cache that the job uses; "": it names none, and there is no default. */
+static char *cache_name(const struct cw_job *job)
+{
+    static char standard[] = "default", none[] = "";
+    if (job->options->cache[0] != '\0')
+        return job->options->cache;
+    return cw_cache_find(job->d, "") ? standard : none;
+}
+
 void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
 {
     Cachew__V1__JobRow *r = &row->row;
@@ -67,7 +77,7 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     r->cpu_ns = job->usage.cpu_ns;
     r->created_ms = job->created_ms;
     r->tenant = job->tenant->name;
-    r->cache = job->options->cache;
+    r->cache = cache_name(job);
     r->priority = job->options->priority;
     r->weight = job->options->weight > 0 ? job->options->weight : 1;
     r->memory = cw_job_memory(job->options);

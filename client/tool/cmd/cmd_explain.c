@@ -161,6 +161,7 @@ static void print_now(const Cachew__V1__ExplainReply *reply)
 static void print_text(const Cachew__V1__ExplainReply *reply)
 {
     const Cachew__V1__JobRow *job = reply->job;
+    bool is_named = job->cache[0] != '\0' && strcmp(job->cache, "default") != 0;
     CW_STR_AUTO head = {0};
     cw_str_addf(&head, "Job %s%s%s, %s, epoch %llu", job->job_id, job->name[0] != '\0' ? " " : "",
                 job->name, job->state, (unsigned long long)job->epoch);
@@ -168,7 +169,7 @@ static void print_text(const Cachew__V1__ExplainReply *reply)
         cw_str_addf(&head, " of %llu", (unsigned long long)job->epochs);
     cw_str_addf(&head, ", autocache %s, %llu elements from the cache%s%s\n",
                 reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits,
-                job->cache[0] != '\0' ? " " : "", job->cache);
+                is_named ? " " : "", is_named ? job->cache : "");
     tool_print_lines(cw_str_text(&head), 0);
     tool_explain_standing(reply);
     tool_explain_bad(reply);

@@ -73,7 +73,7 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
                                     {"error", job->error},
                                     {"fingerprint", job->fingerprint},
                                     {"tenant", job->tenant},
-                                    {"cache", *job->cache ? job->cache : "default"},
+                                    {"cache", job->cache},
                                     {"autoscale", job->autoscale},
                                     {"autoplace", job->autoplace},
                                     {"autocache", job->autocache},

@@ -94,7 +94,8 @@ static void what_costs_more_is_walked_in_smaller_parts(void **state)
         (void)peers_worker(id, 1);
         (void)cw_share_get(job, peers_worker_of(id));
     }
-    for (size_t i = 0; i < 195; i++) {
+    const size_t n = 2 * CW_WALK_SLICE - 5;
+    for (size_t i = 0; i < n; i++) {
         char id[16];
         snprintf(id, sizeof(id), "j%zu", i);
         (void)made_up_job(id, cachew__v1__job_options__unpack(NULL, 0, NULL),
@@ -104,7 +105,7 @@ static void what_costs_more_is_walked_in_smaller_parts(void **state)
     (void)peers_ask("ListJobs", &request.base, &cachew__v1__list_jobs_reply__descriptor);
     /* By their number alone the jobs are two parts, of which the second is noted. (On a slow machine
      * other jobs have got workers by now, and there are more parts.) */
-    assert_true(195 + 1 <= 2 * CW_WALK_SLICE);
+    assert_true(n + 1 <= 2 * CW_WALK_SLICE);
     assert_true(peers_slices_n() >= 2);
 }
 
@@ -135,6 +136,7 @@ static void jobs_are_listed_with_their_state(void **state)
     assert_true(row->items == 10 && row->clients == 1 && row->consumers == 1 && row->assigned == 1);
     assert_string_equal(row->tenant, "default");
     assert_string_equal(row->autoscale, "off");
+    assert_string_equal(row->cache, ""); /* there is no store at all */
     peers_break(trainer, CW_E_UNAVAILABLE, "gone");
     assert_string_equal(only_row()->state, "waiting");
     made_up.jobs->status = CW_JOB_FINISHED;
@@ -144,6 +146,18 @@ static void jobs_are_listed_with_their_state(void **state)
     row = only_row();
     assert_string_equal(row->state, "failed");
     assert_string_equal(row->error, "the disk is gone");
+}
+
+static void jobs_are_listed_with_their_cache(void **state)
+{
+    (void)state;
+    (void)peers_running("a", NULL);
+    assert_string_equal(only_row()->cache, "default");
+    char *own = made_up.jobs->options->cache;
+    made_up.jobs->options->cache = job_a; /* no cache of this name is attached (yet) */
+    const Cachew__V1__JobRow *row = only_row();
+    made_up.jobs->options->cache = own;
+    assert_string_equal(row->cache, "a");
 }
 
 static const Cachew__V1__ListWorkersReply *list_workers(void)
@@ -558,6 +572,8 @@ int main(void)
         TEST(what_costs_more_is_walked_in_smaller_parts),
         TEST(info_says_which_protocol_is_spoken),
         TEST(jobs_are_listed_with_their_state),
+        cmocka_unit_test_setup_teardown(jobs_are_listed_with_their_cache, peers_begin_caching,
+                                        peers_end),
         TEST(workers_are_listed_once_they_said_hello),
         TEST(tenants_are_listed_by_name),
         TEST(a_job_is_shown_with_its_graph),
