@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "policies/scale.h"
+#include "policies/scale_target.h"
 #include "support/cm.h"
 
 static const struct cw_scale_policy *policy_of(const char *name, bool place)
@@ -235,6 +236,46 @@ static void test_auto_gives_up(void **state)
         feed(&l, no_gain(l.remote));
     assert_true(l.remote == 1); /* a source that gives no more: workers do not help */
     assert_true(l.decisions <= 4);
+}
+
+/* `now` workers give `given`, and what is expected of others is the curve of one that gives 10, of
+ * which none give more than `ceiling`; with many, each costs the others a part of that. */
+static void assert_reason(double now, double to, double given, double ceiling, const char *says)
+{
+    static struct cw_scale_look look;
+    static const struct cw_scale_options options;
+    CW_STR_AUTO reason = {0};
+    look = (struct cw_scale_look){.options = &options, .slack = 0.05, .stall = 0.05};
+    look.now = (struct cw_scale_level){.workers = now, .given = given, .wait = 0.5};
+    look.view.n = 1;
+    look.view.fits[0].has =
+        1u << CW_SCALE_RATE | 1u << CW_SCALE_CEILING | 1u << CW_SCALE_CONTENTION;
+    look.view.fits[0].v[CW_SCALE_RATE] = log(10);
+    look.view.fits[0].v[CW_SCALE_CEILING] = log(ceiling);
+    look.reason = &reason;
+    cw_scale_look_reason(&look, to);
+    assert_string_equal(cw_str_text(&reason), says);
+}
+
+/* It is said of fewer workers what is expected of them: more, as much, or less. */
+static void test_auto_says_why_fewer(void **state)
+{
+    (void)state;
+    assert_reason(6, 3, 20, 100,
+                  "6 workers give 20.0 batches/s, and 3 should give 30.0: fewer give more");
+    assert_reason(6, 3, 30, 100,
+                  "6 workers give 30.0 batches/s, and 3 should give as much: more workers do not "
+                  "help");
+    assert_reason(6, 3, 20, 20.1,
+                  "6 workers give 20.0 batches/s, and 3 should give as much: more workers do not "
+                  "help");
+    assert_reason(12, 3, 60, 100,
+                  "12 workers give 60.0 batches/s: 3 are tried, which shows what fewer give");
+    assert_reason(2, 1, 20, 100,
+                  "2 workers give 20.0 batches/s: 1 is tried, which shows what fewer give");
+    assert_reason(1, 4, 10, 100,
+                  "the trainer waits 50 % of its time and would take 0.0 batches/s; 1 worker gives "
+                  "10.0, 4 should give 40.0");
 }
 
 /* As it was measured: when the trainer became twice as fast, what lay ready made two workers
@@ -869,6 +910,7 @@ int main(void)
         cmocka_unit_test(test_auto_follows_the_trainer),
         cmocka_unit_test(test_auto_without_rates),
         cmocka_unit_test(test_auto_gives_up),
+        cmocka_unit_test(test_auto_says_why_fewer),
         cmocka_unit_test(test_auto_is_not_fooled_by_what_lay_ready),
         cmocka_unit_test(test_auto_tries_again),
         cmocka_unit_test(test_auto_waits_for_a_second_window),
