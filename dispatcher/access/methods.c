@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of rights. A tenant's rights are about his own jobs and caches: handlers ask sees.c. What
  * changes things in Admin is for operators, and for tenants that show a token; CacheNoteSource only notes
- * what a job of the caller has done. */
+ * what a job of the caller has done, in a cache of its tenant. */
 #include "dispatcher/access/access.h"
 
 #include "base/str.h"

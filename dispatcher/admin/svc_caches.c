@@ -331,7 +331,11 @@ static void handle_note_source(void *arg, struct cw_call *call, struct cw_rpc_ms
     const Cachew__V1__CacheNoteSourceRequest *request =
         (const Cachew__V1__CacheNoteSourceRequest *)unpacked;
     struct cw_cache_service *cache = cw_svc_find_cache(arg, call, request->cache);
-    if (cache) {
+    if (cache && cw_access_tenant_of(cw_call_caller(call)) && cache->tenant[0] == '\0') {
+        cw_call_fail(
+            call, CW_E_DENIED,
+            "what is warmed into a cache that all tenants share is noted by operators only");
+    } else if (cache) {
         Cachew__V1__CacheNoteSourceReply answer = CACHEW__V1__CACHE_NOTE_SOURCE_REPLY__INIT;
         note_sources(cache, request);
         cw_svc_reply_stored(arg, call, &answer.base);

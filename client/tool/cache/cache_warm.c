@@ -194,8 +194,9 @@ static int note_source(const struct warm *w, const char *source, const struct to
                           &cachew__v1__cache_note_source_reply__descriptor, &message, &err);
     if (rc == 0)
         protobuf_c_message_free_unpacked(message, NULL);
-    /* Without a store there is no cache that could remember it, and an older dispatcher does not. */
-    return rc < 0 && w->cache_id != 0 ? tool_fail_err(&err) : TOOL_OK;
+    /* Without a store there is no cache that could remember it, and an older dispatcher does not. In a
+     * cache that all share it is not remembered what one tenant has warmed. */
+    return rc < 0 && w->cache_id != 0 && err.code != CW_E_DENIED ? tool_fail_err(&err) : TOOL_OK;
 }
 
 static int note_sources(struct warm *w, const struct tool_source_sum *all)

@@ -126,7 +126,7 @@ static void is_attached_and_described(void **state)
     assert_null(describe());
 }
 
-static void note_source(void)
+static int note_source(void)
 {
     static char of_another[] = "files:/of/another/tenant/*";
     Cachew__V1__CacheSource source = CACHEW__V1__CACHE_SOURCE__INIT, *sources[] = {&source};
@@ -135,8 +135,9 @@ static void note_source(void)
     request.cache = photos;
     request.sources = sources;
     request.n_sources = 1;
-    (void)peers_ask("CacheNoteSource", &request.base,
-                    &cachew__v1__cache_note_source_reply__descriptor);
+    return peers_ask("CacheNoteSource", &request.base,
+                     &cachew__v1__cache_note_source_reply__descriptor)
+        ->code;
 }
 
 /* What was warmed into a cache that all share is not told to each of them; into an own one it is. */
@@ -147,11 +148,34 @@ static void sources_of_others_are_not_told(void **state)
     static char own[] = "vision";
     for (int is_own = 0; is_own < 2; is_own++) {
         attach(photos, place, is_own ? own : no_tenant);
-        note_source();
+        assert_int_equal(note_source(), 0);
         assert_int_equal(describe()->n_sources, 1);
         peers_caller = &vision;
         assert_int_equal(describe()->n_sources, is_own);
         peers_caller = NULL;
+        (void)detach(true);
+        assert_null(describe());
+    }
+}
+
+/* A tenant notes what it has warmed in a cache of its own, and not in one that all share, whose list
+ * is everybody's and has an end. */
+static void tenants_note_sources_in_their_own_cache(void **state)
+{
+    (void)state;
+    static const struct cw_caller vision = {.kind = CW_CALLER_TENANT, .name = "vision"},
+                                  root = {.kind = CW_CALLER_OPERATOR, .name = "root"};
+    static char own[] = "vision";
+    for (int is_own = 0; is_own < 2; is_own++) {
+        attach(photos, place, is_own ? own : no_tenant);
+        peers_caller = &vision;
+        assert_int_equal(note_source(), is_own ? 0 : CW_E_DENIED);
+        peers_caller = NULL;
+        assert_int_equal(describe()->n_sources, is_own);
+        peers_caller = &root;
+        assert_int_equal(note_source(), 0);
+        peers_caller = NULL;
+        assert_int_equal(describe()->n_sources, 1);
         (void)detach(true);
         assert_null(describe());
     }
@@ -359,6 +383,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_attached_and_described, peers_begin_caching, peers_end),
+        cmocka_unit_test_setup_teardown(tenants_note_sources_in_their_own_cache,
+                                        peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(sources_of_others_are_not_told, peers_begin_caching,
                                         peers_end),
         cmocka_unit_test_setup_teardown(jobs_have_it_until_it_goes, peers_begin_caching, peers_end),
