@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SQL of all writes, and the stored form of sets of numbers. */
+#include <endian.h>
+
 #include "dispatcher/state/state_int.h"
 
 /* Each entry is the SQL, the letter of the table whose row it writes, and how many values name that
@@ -76,10 +78,9 @@ const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
 
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out)
 {
-    for (size_t i = 0; i < set->n; i++) {
-        const uint64_t pair[2] = {set->v[i].lo, set->v[i].hi};
-        for (size_t j = 0; j < 16; j++)
-            cw_str_add_char(out, (char)(unsigned char)(pair[j / 8] >> (8 * (j % 8))));
+    for (size_t i = 0; i < set->n; i++) { /* on the loop thread, also for large sets */
+        const uint64_t pair[2] = {htole64(set->v[i].lo), htole64(set->v[i].hi)};
+        cw_str_add_bytes(out, (const char *)pair, sizeof(pair));
     }
 }
 

@@ -5,6 +5,7 @@
  *   build/fast/tests/bench_listings [WORKERS [JOBS]]
  *
  * Each job has ten workers. */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,13 +30,13 @@ static void add_job(uint64_t i, uint64_t workers)
     job->status = CW_JOB_RUNNING;
 }
 
-static void ask(const char *method, const ProtobufCMessage *request,
-                const ProtobufCMessageDescriptor *reply)
+/* The reply is not unpacked: the dispatcher's thread would not do that, nor free what comes of it. */
+static void ask(const char *method, const ProtobufCMessage *request)
 {
-    const struct peers_answer *got = peers_ask(method, request, reply);
+    const struct peers_answer *got = peers_ask(method, request, NULL);
     printf("%-12s %6.2f ms at most in a turn, %4zu turns%s%s\n", method,
-           (double)peers_longest_ns() / 1e6, 1 + peers_slices_n(), got->reply ? "" : ": ",
-           got->reply ? "" : got->msg);
+           (double)peers_longest_ns() / 1e6, 1 + peers_slices_n(), got->code ? ": " : "",
+           got->code ? got->msg : "");
 }
 
 int main(int argc, char **argv)
@@ -59,11 +60,12 @@ int main(int argc, char **argv)
     Cachew__V1__GetMetricsRequest metrics = CACHEW__V1__GET_METRICS_REQUEST__INIT;
     Cachew__V1__ExplainRequest explain = CACHEW__V1__EXPLAIN_REQUEST__INIT;
     explain.job = name;
-    for (int round = 0; round < 2; round++) {
-        ask("ListWorkers", &list_workers.base, &cachew__v1__list_workers_reply__descriptor);
-        ask("ListJobs", &list_jobs.base, &cachew__v1__list_jobs_reply__descriptor);
-        ask("GetMetrics", &metrics.base, &cachew__v1__get_metrics_reply__descriptor);
-        ask("Explain", &explain.base, &cachew__v1__explain_reply__descriptor);
+    malloc_trim(0); /* What the peers' messages have left is not the dispatcher's. */
+    for (int round = 0; round < 3; round++) {
+        ask("ListWorkers", &list_workers.base);
+        ask("ListJobs", &list_jobs.base);
+        ask("GetMetrics", &metrics.base);
+        ask("Explain", &explain.base);
     }
     cw_offload_queue_free(cw_steal(&made_up.offload));
     return 0; /* The rest ends with the process. */
