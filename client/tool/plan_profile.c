@@ -6,87 +6,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/tool/plan_work.h"
 #include "client/tool/tool.h"
-#include "conf/value_yaml.h"
 #include "policies/text.h"
-#include "rewrite/problem.h"
-
-struct planned {
-    struct cw_graph *graph;
-    struct cw_checked *checked;
-    struct cw_chain chain;
-    struct cw_cost_profile profile;
-    struct cw_optimize_problem problem;
-    struct cw_problem_map map;
-    struct cw_optimize_plan plan,
-        written; /* written: its order, no cache, and the plan's workers */
-};
-
-static const char *const BOUNDS[] = {
-    [CW_BOUND_THREADS] = "threads", [CW_BOUND_CPU] = "cpu",         [CW_BOUND_SOURCE] = "source",
-    [CW_BOUND_STORE] = "store",     [CW_BOUND_NETWORK] = "network", [CW_BOUND_TRAINER] = "trainer",
-};
-
-static int load(const char *pipeline_path, const char *profile_path, struct planned *p,
-                struct cw_err *err)
-{
-    struct cw_value value = {0};
-    int rc = cw_graph_load(pipeline_path, &p->graph, err);
-
-    if (rc == 0)
-        rc = cw_graph_check(p->graph, &p->checked, err);
-    if (rc == 0)
-        rc = cw_value_load_any(profile_path, &value, err);
-    if (rc == 0)
-        rc = cw_cost_profile_from(&value, profile_path, &p->profile, err);
-    cw_value_fini(&value);
-    if (rc == 0)
-        cw_chain_list(p->checked, &p->chain);
-    if (rc == 0 && cw_problem_from(&p->chain, &p->profile, &p->problem, &p->map, err) < 0)
-        rc = cw_err_wrap(err, "%s", profile_path);
-    return rc;
-}
-
-/* What the search may not choose is as it is written, and as many workers as may be used. */
-static void restrict_search(const struct tool_plan_options *options,
-                            struct cw_optimize_problem *problem)
-{
-    problem->epochs = (double)options->epochs;
-    problem->threads = (double)options->threads;
-    problem->remote_max = (unsigned)options->remote;
-    problem->local_max = (unsigned)options->local;
-    if (options->no_caching)
-        problem->has_store = false;
-    for (size_t i = 1; options->no_reorder && i < problem->n; i++)
-        problem->nodes[i].behind |= (UINT64_C(1) << i) - 1;
-}
-
-static void set_written(const struct planned *p, unsigned remote, unsigned local,
-                        struct cw_optimize_plan *ret_plan)
-{
-    *ret_plan = (struct cw_optimize_plan){
-        .cache_after = CW_OPTIMIZE_NO_CACHE, .remote = remote, .local = local, .is_best = true};
-    for (size_t i = 0; i < p->problem.n; i++)
-        ret_plan->order[i] = i;
-    cw_optimize_price(&p->problem, ret_plan);
-}
-
-static void search(const struct tool_plan_options *options, struct planned *p)
-{
-    restrict_search(options, &p->problem);
-    if (strcmp(options->policy, "off") == 0)
-        set_written(p, p->problem.remote_max, p->problem.local_max, &p->plan);
-    else
-        cw_optimize(&p->problem, &p->plan);
-    if (options->no_workers) {
-        p->plan.remote = p->problem.remote_max;
-        p->plan.local = p->problem.local_max;
-        cw_optimize_price(&p->problem, &p->plan);
-    }
-    set_written(p, p->plan.remote, p->plan.local, &p->written);
-}
-
-/* ---- printing ---- */
 
 static void add_name(struct cw_str *out, const char *name)
 {
@@ -95,29 +17,44 @@ static void add_name(struct cw_str *out, const char *name)
     cw_str_add_json(out, name, strlen(name));
 }
 
-static void print_json(const struct tool_plan_options *options, const struct planned *p)
+/* Moves that the policy would have made if it were not for the bytes. */
+static void add_left_out(const struct tool_planned *p, struct cw_str *out)
+{
+    for (size_t i = 0; i < p->found.left_out_n; i++) {
+        const struct cw_optimizer_pair *pair = &p->found.left_out[i];
+        cw_str_add(out, i ? ",{" : "{");
+        tool_json_text(out, "up", p->problem.nodes[pair->up].name);
+        tool_json_text(out, "down", p->problem.nodes[pair->down].name);
+        cw_str_add(out, "}");
+    }
+}
+
+static void print_json(const struct tool_plan_options *options, const struct tool_planned *p)
 {
     CW_STR_AUTO order = {0};
     CW_STR_AUTO moved = {0};
     CW_STR_AUTO cache = {0};
+    CW_STR_AUTO left_out = {0};
 
+    add_left_out(p, &left_out);
     for (size_t i = 0; i < p->map.nodes[0]; i++)
         add_name(&order, p->graph->nodes[i].name);
     for (size_t i = 0; i < p->problem.n; i++) {
-        const char *name = p->problem.nodes[p->plan.order[i]].name;
+        const char *name = p->problem.nodes[p->found.plan.order[i]].name;
         add_name(&order, name);
-        if (p->plan.order[i] != i)
+        if (p->found.plan.order[i] != i)
             add_name(&moved, name);
-        if (i == p->plan.cache_after)
+        if (i == p->found.plan.cache_after)
             cw_str_add_json(&cache, name, strlen(name));
     }
-    printf("{\"policy\":\"%s\",\"exact\":true,\"order\":[%s],\"moved\":[%s],\"cache\":%s,"
+    printf("{\"policy\":\"%s\",\"exact\":%s,\"order\":[%s],\"moved\":[%s],\"cache\":%s,"
            "\"workers\":{\"remote\":%u,\"local\":%u},\"total_ns\":%.17g,\"epoch_ns\":%.17g,"
-           "\"written_ns\":%.17g,\"bound\":\"%s\",\"states\":%zu,\"best\":%s}\n",
-           options->policy, cw_str_text(&order), cw_str_text(&moved),
-           cache.len ? cw_str_text(&cache) : "null", p->plan.remote, p->plan.local,
-           p->plan.total_ns, p->plan.epoch_ns, p->written.total_ns, BOUNDS[p->plan.bound],
-           p->plan.states, p->plan.is_best ? "true" : "false");
+           "\"written_ns\":%.17g,\"bound\":\"%s\",\"states\":%zu,\"best\":%s,\"left_out\":[%s]}\n",
+           options->policy, p->is_exact ? "true" : "false", cw_str_text(&order),
+           cw_str_text(&moved), cache.len ? cw_str_text(&cache) : "null", p->found.plan.remote,
+           p->found.plan.local, p->found.plan.total_ns, p->found.plan.epoch_ns, p->written.total_ns,
+           tool_bound_name(p->found.plan.bound), p->found.plan.states,
+           p->found.plan.is_best ? "true" : "false", cw_str_text(&left_out));
 }
 
 static void print_time(const char *what, double ns)
@@ -128,25 +65,32 @@ static void print_time(const char *what, double ns)
     printf("%-10s %s\n", what, cw_str_text(&text));
 }
 
-static bool is_element(const struct planned *p, size_t place)
+static bool is_element(const struct tool_planned *p, size_t place)
 {
     return p->checked->nodes[p->map.nodes[place]].op->kind == CW_OP_ELEMENT;
 }
 
-static void print_text(const struct planned *p)
+static void print_text(const struct tool_plan_options *options, const struct tool_planned *p)
 {
     printf("%-10s", "order");
     for (size_t i = 0; i < p->problem.n; i++)
-        printf("%s%s%s%s", i ? " > " : " ", p->problem.nodes[p->plan.order[i]].name,
-               p->plan.order[i] != i ? " (moved)" : "",
-               i == p->plan.cache_after ? " (cached)" : "");
-    printf("\nworkers    %u remote, %u local\n", p->plan.remote, p->plan.local);
-    print_time("all epochs", p->plan.total_ns);
-    print_time("an epoch", p->plan.epoch_ns);
+        printf("%s%s%s%s", i ? " > " : " ", p->problem.nodes[p->found.plan.order[i]].name,
+               p->found.plan.order[i] != i ? " (moved)" : "",
+               i == p->found.plan.cache_after ? " (cached)" : "");
+    printf("\nworkers    %u remote, %u local\n", p->found.plan.remote, p->found.plan.local);
+    print_time("all epochs", p->found.plan.total_ns);
+    print_time("an epoch", p->found.plan.epoch_ns);
     print_time("as written", p->written.total_ns);
-    printf("bound by   %s\n", BOUNDS[p->plan.bound]);
+    printf("bound by   %s\n", tool_bound_name(p->found.plan.bound));
+    if (!p->is_exact)
+        puts("relaxed    elements have the same types and shapes, and not the same values");
+    for (size_t i = 0; i < p->found.left_out_n; i++)
+        printf("left out   %s before %s: it would not be %s\n",
+               p->problem.nodes[p->found.left_out[i].up].name,
+               p->problem.nodes[p->found.left_out[i].down].name,
+               options->relaxed ? "allowed" : "exact");
     for (size_t i = 1; i < p->problem.n; i++) {
-        const char *why = cw_chain_why_not(&p->chain, i - 1, i);
+        const char *why = tool_planned_why_not(p, options->relaxed, i - 1, i);
         if (why && is_element(p, i - 1) && is_element(p, i))
             printf("fixed      %s, then %s: the second %s\n", p->problem.nodes[i - 1].name,
                    p->problem.nodes[i].name, why);
@@ -157,22 +101,21 @@ int tool_plan_profile(const char *pipeline_path, const char *profile_path,
                       const struct tool_plan_options *options, bool json)
 {
     struct cw_err err = {0};
-    struct planned *p = CW_NEW(struct planned);
-    int rc = load(pipeline_path, profile_path, p, &err);
+    struct tool_planned *p = CW_NEW(struct tool_planned);
+    int rc = tool_planned_load(pipeline_path, profile_path, options, p, &err);
 
     if (rc == 0) {
-        search(options, p);
-        if (!p->plan.is_best)
+        tool_planned_search(options, p);
+        if (!p->found.plan.is_best)
             fputs("note: too much to look at; there may be a better plan\n", stderr);
+        if (p->refused.msg[0])
+            fprintf(stderr, "note: the written order stays: %s\n", p->refused.msg);
         if (json)
             print_json(options, p);
         else
-            print_text(p);
+            print_text(options, p);
     }
-    cw_cost_profile_fini(&p->profile);
-    cw_chain_fini(&p->chain);
-    cw_checked_unref(p->checked);
-    cw_graph_unref(p->graph);
+    tool_planned_fini(p);
     cw_mem_free(p);
     return rc < 0 ? tool_fail_err(&err) : TOOL_OK;
 }

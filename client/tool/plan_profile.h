@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 struct tool_plan_options {
-    const char *policy; /* "auto" or "off" */
+    const char *policy; /* of policies/optimizer_list.h */
     uint64_t epochs, threads, remote, local;
-    bool no_reorder, no_caching, no_workers;
+    bool relaxed, no_reorder, no_caching, no_workers;
 };
-/* Plans a pipeline and prints the plan; returns the exit code. */
+/* Plans a pipeline by a profile (NULL: none, for policies that need none) and prints the plan; returns the exit code. */
 int tool_plan_profile(const char *pipeline_path, const char *profile_path,
                       const struct tool_plan_options *options, bool json);
 

@@ -107,6 +107,53 @@ p = json.load(open(sys.argv[1]))
 sys.exit(0 if eval(sys.argv[2]) else "not so: %s of %s" % (sys.argv[2], p))' "$work/plan" "$expression" || fail "cachew plan $name $*"
 }
 
+# Those who plan otherwise, and what they may do when only types and shapes have to stay.
+case_policies() {
+    cat >"$work/two.json" <<'JSON'
+{"name": "two", "pipeline": [{"op": "range", "stop": 400}, {"op": "inflate", "name": "big", "factor": 1000}, {"op": "emulate", "name": "draw", "random": true},
+    {"op": "emulate", "name": "half", "ratio": 0.5}, {"op": "cast", "name": "narrow", "dtype": "f32"}, {"op": "batch", "size": 10}]}
+JSON
+    cat >"$work/two.yaml" <<'YAML'
+profile: 1
+elements: 400
+nodes: {range: {ns: 10}, big: {ns: 100}, draw: {ns_byte: 8}, half: {ns_byte: 0.1}, narrow: {ns_byte: 0.5}}
+YAML
+    local written="['range', 'big', 'draw', 'half', 'narrow', 'batch']"
+    local policy
+    for policy in auto cedar off pecan; do
+        plan_of two "p['policy'] == '$policy' and p['order'] == $written and p['exact'] and p['moved'] == []" --optimize $policy
+    done
+    plan_of two "p['left_out'] == [{'up': 'half', 'down': 'draw'}]" --optimize pecan
+    plan_of two "p['order'] == ['range', 'big', 'half', 'narrow', 'draw', 'batch'] and not p['exact'] and p['left_out'] == []" --optimize pecan --relaxed
+    plan_of two "not p['exact'] and p['total_ns'] < 0.51 * p['written_ns']" --optimize cedar --relaxed
+    plan_of two "p['order'] == ['range', 'narrow', 'draw', 'big', 'half', 'batch'] and not p['exact']" --relaxed
+    "$cachew" plan "$work/two.json" --optimize pecan --relaxed >"$work/text" || fail "pecan without a profile"
+    says 'half (moved)' "$work/text" || fail "$(cat "$work/text")"
+    says 'same types and shapes' "$work/text" || fail "it is not said: $(cat "$work/text")"
+    "$cachew" plan "$work/two.json" --optimize cedar 2>"$work/err"
+    [ $? -eq 2 ] || fail "cedar without a profile"
+    "$cachew" plan "$work/two.json" --profile "$work/two.yaml" --optimize best 2>"$work/err"
+    [ $? -eq 2 ] || fail "a policy that is not there"
+    says 'auto, cedar, off, pecan' "$work/err" || fail "which are there: $(cat "$work/err")"
+}
+# pecan looks at data where it must: photographs are larger than what comes out of resize.
+case_pecan_samples() {
+    photos
+    cat >"$work/c.json" <<JSON
+{"name": "photos", "pipeline": [{"op": "files", "pattern": "$work/photos/**/*.jpg"}, {"op": "shuffle"}, {"op": "read_file"}, {"op": "decode_image"},
+    {"op": "random_flip"}, {"op": "resize", "size": [16, 16]}, {"op": "batch", "size": 8}]}
+JSON
+    "$cachew" plan "$work/c.json" --optimize pecan --relaxed --json >"$work/plan" || fail "pecan"
+    says '"decode_image","resize","random_flip"' "$work/plan" || fail "resize did not rise: $(cat "$work/plan")"
+    sed 's/16, 16/3000, 3000/' "$work/c.json" >"$work/d.json"
+    "$cachew" plan "$work/d.json" --optimize pecan --relaxed --json >"$work/plan" || fail "pecan"
+    says '"moved":\[\]' "$work/plan" || fail "what grows rose: $(cat "$work/plan")"
+    sed "s|$work/photos|$work/nothing|" "$work/c.json" >"$work/e.json"
+    "$cachew" plan "$work/e.json" --optimize pecan 2>"$work/err"
+    [ $? -eq 1 ] || fail "a sample of nothing"
+    says 'while the sample of pecan is computed' "$work/err" || fail "$(cat "$work/err")"
+}
+
 # A crop goes before what it shrinks, and behind it stands the cache.
 case_profile_photos() {
     photos

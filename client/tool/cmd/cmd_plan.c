@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/tool/plan_cedar.h"
 #include "client/tool/plan_profile.h"
 #include "client/tool/tool.h"
+#include "policies/optimizer.h"
 
 /* A flag that switches something of the plan. */
 #define ROW_FLAG(option, to, text)                                                                 \
@@ -46,7 +46,7 @@ int tool_cmd_plan(int argc, char **argv)
          .type = CW_ARG_STR,
          .target = &plan.policy,
          .metavar = "POLICY",
-         .help = "auto (default), or off: as written, with all workers"},
+         .help = "auto (default), cedar, off: as written, with all workers, or pecan"},
         {.name = "epochs",
          .type = CW_ARG_U64,
          .target = &plan.epochs,
@@ -89,6 +89,7 @@ int tool_cmd_plan(int argc, char **argv)
          .metavar = "BYTES",
          .help = "room for a cache (default: no limit)"},
         ROW_FLAG("enable-caching", &options.with_caching, "look for a place for a cache"),
+        ROW_FLAG("relaxed", &plan.relaxed, "moves need to keep only types and shapes"),
         ROW_FLAG("disable-offload", &options.no_offload, "nothing runs on Ray"),
         ROW_FLAG("disable-reorder", &options.no_reorder, "the written order stays"),
         ROW_FLAG("disable-fusion", &options.no_fusion, "operators stay apart"),
@@ -111,7 +112,8 @@ int tool_cmd_plan(int argc, char **argv)
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
         return code;
-    if (!stats == !profile) {
+    const struct cw_optimizer *optimizer = cw_optimizer_find(plan.policy);
+    if ((stats && profile) || (!stats && !profile && (!optimizer || optimizer->needs_profile))) {
         fputs("cachew plan: either --profile or --cedar-stats says what was measured\n", stderr);
         return TOOL_USAGE;
     }
@@ -121,11 +123,11 @@ int tool_cmd_plan(int argc, char **argv)
     if (stats)
         return tool_plan_cedar(files[0], stats, &options, json);
     plan.no_reorder = options.no_reorder;
-    if (!parse_workers(workers, &plan) ||
-        (strcmp(plan.policy, "auto") != 0 && strcmp(plan.policy, "off") != 0)) {
-        fputs("cachew plan: --workers takes two numbers of at most 1000, not both 0, as in 4,1; "
-              "--optimize takes auto or off\n",
-              stderr);
+    if (!parse_workers(workers, &plan) || !optimizer) {
+        fprintf(stderr,
+                "cachew plan: --workers takes two numbers of at most 1000, not both 0, as in 4,1; "
+                "--optimize takes one of %s\n",
+                cw_optimizer_names());
         return TOOL_USAGE;
     }
     return tool_plan_profile(files[0], profile, &plan, json);

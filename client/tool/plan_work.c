@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/tool/plan_work.h"
+
+#include "base/mem.h"
+#include "client/tool/plan_sample.h"
+#include "conf/value_yaml.h"
+#include "rewrite/pecan_class.h"
+#include "rewrite/relaxed.h"
+
+const char *tool_bound_name(enum cw_optimize_bound bound)
+{
+    static const char *const NAMES[] = {
+        [CW_BOUND_THREADS] = "threads", [CW_BOUND_CPU] = "cpu",
+        [CW_BOUND_SOURCE] = "source",   [CW_BOUND_STORE] = "store",
+        [CW_BOUND_NETWORK] = "network", [CW_BOUND_TRAINER] = "trainer",
+    };
+
+    return NAMES[bound];
+}
+
+const char *tool_planned_why_not(const struct tool_planned *planned, bool relaxed, size_t a,
+                                 size_t b)
+{
+    return relaxed ? cw_relaxed_why_not(&planned->chain, a, b)
+                   : cw_chain_why_not(&planned->chain, a, b);
+}
+
+/* ---- loading ---- */
+
+/* A profile in which nothing costs anything, for policies that do not go by costs. */
+static void make_profile(const struct cw_graph *graph, struct cw_cost_profile *ret_profile)
+{
+    *ret_profile = (struct cw_cost_profile){.n = graph->n};
+    ret_profile->nodes = CW_NEW_ARRAY(struct cw_cost_profile_node, graph->n);
+    for (size_t i = 0; i < graph->n; i++)
+        ret_profile->nodes[i] =
+            (struct cw_cost_profile_node){.name = cw_mem_strdup(graph->nodes[i].name), .keep = 1};
+}
+
+static int load_profile(const char *path, struct tool_planned *p, struct cw_err *err)
+{
+    struct cw_value value = {0};
+
+    if (!path) {
+        make_profile(p->graph, &p->profile);
+        return 0;
+    }
+    int rc = cw_value_load_any(path, &value, err);
+    if (rc == 0)
+        rc = cw_cost_profile_from(&value, path, &p->profile, err);
+    cw_value_fini(&value);
+    return rc;
+}
+
+/* What the search may not choose is as it is written, and as many workers as may be used. */
+static void restrict_search(const struct tool_plan_options *options,
+                            struct cw_optimize_problem *problem)
+{
+    problem->epochs = (double)options->epochs;
+    problem->threads = (double)options->threads;
+    problem->remote_max = (unsigned)options->remote;
+    problem->local_max = (unsigned)options->local;
+    if (options->no_caching)
+        problem->has_store = false;
+    for (size_t i = 1; options->no_reorder && i < problem->n; i++)
+        problem->nodes[i].behind |= (UINT64_C(1) << i) - 1;
+}
+
+static int classify(struct tool_planned *p, struct cw_err *err)
+{
+    double growth[CW_OPTIMIZE_NODES_MAX] = {0};
+    int rc = tool_plan_sample(p->checked, &p->map, growth, err);
+
+    if (rc == 0)
+        cw_pecan_classify(p->checked, &p->map, growth, p->classes);
+    return rc;
+}
+
+int tool_planned_load(const char *pipeline_path, const char *profile_path,
+                      const struct tool_plan_options *options, struct tool_planned *p,
+                      struct cw_err *err)
+{
+    int rc = cw_graph_load(pipeline_path, &p->graph, err);
+
+    p->optimizer = cw_optimizer_find(options->policy);
+    if (rc == 0)
+        rc = cw_graph_check(p->graph, &p->checked, err);
+    if (rc == 0)
+        rc = load_profile(profile_path, p, err);
+    if (rc == 0)
+        cw_chain_list(p->checked, &p->chain);
+    if (rc == 0 && cw_problem_from(&p->chain, &p->profile, &p->problem, &p->map, err) < 0)
+        rc = cw_err_wrap(err, "%s", profile_path ? profile_path : pipeline_path);
+    if (rc == 0 && p->optimizer->needs_classes)
+        rc = classify(p, err);
+    if (rc < 0)
+        return rc;
+    if (options->relaxed)
+        cw_problem_relax(&p->chain, &p->problem);
+    restrict_search(options, &p->problem);
+    return 0;
+}
+
+void tool_planned_fini(struct tool_planned *p)
+{
+    cw_cost_profile_fini(&p->profile);
+    cw_chain_fini(&p->chain);
+    cw_checked_unref(p->checked);
+    cw_graph_unref(p->graph);
+    *p = (struct tool_planned){0};
+}
+
+/* ---- planning ---- */
+
+static bool is_exact(const struct tool_planned *p, const size_t *order)
+{
+    for (size_t i = 1; i < p->problem.n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (order[k] > order[i] && tool_planned_why_not(p, false, order[i], order[k]))
+                return false;
+    return true;
+}
+
+/* A relaxed order in which something does not fit falls back to the written one. */
+static void check_relaxed(struct tool_planned *p)
+{
+    if (cw_relaxed_check(&p->chain, p->found.plan.order, &p->refused) < 0)
+        cw_optimizer_as_written(&p->problem, &p->found.plan);
+    else
+        p->refused = (struct cw_err){0};
+}
+
+static void set_written(struct tool_planned *p)
+{
+    cw_optimizer_as_written(&p->problem, &p->written);
+    p->written.remote = p->found.plan.remote;
+    p->written.local = p->found.plan.local;
+    cw_optimize_price(&p->problem, &p->written);
+}
+
+void tool_planned_search(const struct tool_plan_options *options, struct tool_planned *p)
+{
+    struct cw_optimize_plan *plan = &p->found.plan;
+
+    p->optimizer->plan(&p->problem, p->classes, &p->found);
+    p->is_exact = is_exact(p, plan->order);
+    if (!p->is_exact)
+        check_relaxed(p);
+    p->is_exact = is_exact(p, plan->order);
+    if (options->no_workers) {
+        plan->remote = p->problem.remote_max;
+        plan->local = p->problem.local_max;
+        cw_optimize_price(&p->problem, plan);
+    }
+    set_written(p);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pipeline that is planned by a profile: what `cachew plan` and `cachew explain` share. */
+#ifndef CW_CLIENT_TOOL_PLAN_WORK_H
+#define CW_CLIENT_TOOL_PLAN_WORK_H
+
+#include "client/tool/plan_profile.h"
+#include "policies/optimizer.h"
+#include "rewrite/problem.h"
+
+struct tool_planned {
+    struct cw_graph *graph;
+    struct cw_checked *checked;
+    struct cw_chain chain;
+    struct cw_cost_profile profile; /* without a file: nothing costs anything */
+    struct cw_optimize_problem problem;
+    struct cw_problem_map map;
+    const struct cw_optimizer *optimizer;
+    struct cw_pecan_op classes[CW_OPTIMIZE_NODES_MAX]; /* if the policy needs them */
+    struct cw_optimizer_plan found;
+    struct cw_optimize_plan written; /* its order, no cache, and the plan's workers */
+    bool is_exact;                   /* of the plan's order */
+    struct cw_err refused;           /* why a relaxed order was not taken; msg "": it was */
+};
+/* Loads pipeline and profile (NULL: none), and sets what the policy needs. */
+int tool_planned_load(const char *pipeline_path, const char *profile_path,
+                      const struct tool_plan_options *options, struct tool_planned *ret_planned,
+                      struct cw_err *err);
+/* Plans it. */
+void tool_planned_search(const struct tool_plan_options *options, struct tool_planned *planned);
+void tool_planned_fini(struct tool_planned *planned);
+
+/* "threads", "cpu", "source", "store", "network" or "trainer". */
+const char *tool_bound_name(enum cw_optimize_bound bound);
+/* Why two operators may not change sides in this plan, exact or relaxed; places, a < b; NULL: they may. */
+const char *tool_planned_why_not(const struct tool_planned *planned, bool relaxed, size_t a,
+                                 size_t b);
+
+#endif
