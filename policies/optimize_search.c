@@ -17,8 +17,8 @@
 /* One way to a set, or from it to the end. */
 struct way {
     struct cw_optimize_sums sums;
-    uint32_t link; /* the way that it goes on with */
-    uint8_t op;
+    uint32_t link;     /* the way that it goes on with */
+    uint8_t op, moved; /* moved: operators of it that do not stand where they were written */
 };
 struct ways {
     uint32_t first, n;
@@ -103,9 +103,16 @@ static bool list_sets(struct search *search)
 
 /* ---- ways ---- */
 
-static bool is_beaten(struct cw_optimize_sums a, struct cw_optimize_sums by)
+static bool costs_no_more(struct cw_optimize_sums a, struct cw_optimize_sums b)
 {
-    return by.thread_ns <= a.thread_ns * (1 + EQUAL) && by.cpu_ns <= a.cpu_ns * (1 + EQUAL);
+    return a.thread_ns <= b.thread_ns * (1 + EQUAL) && a.cpu_ns <= b.cpu_ns * (1 + EQUAL);
+}
+
+/* Of two ways that cost the same, the one with fewer operators moved is better. */
+static bool is_beaten(const struct way *a, const struct way *by)
+{
+    return costs_no_more(by->sums, a->sums) &&
+           (by->moved <= a->moved || !costs_no_more(a->sums, by->sums));
 }
 
 /* Adds a way to those that are being gathered at the end of the list, unless one of them beats it. */
@@ -115,10 +122,10 @@ static void gather(struct search *search, struct ways *ways, struct way way)
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < ways->n; i++)
-        if (is_beaten(way.sums, all[i].sums))
+        if (is_beaten(&way, &all[i]))
             return;
     for (uint32_t i = 0; i < ways->n; i++)
-        if (!is_beaten(all[i].sums, way.sums))
+        if (!is_beaten(&all[i], &way))
             all[kept++] = all[i];
     ways->n = kept;
     search->ways_n = ways->first + kept;
@@ -131,14 +138,16 @@ static void gather(struct search *search, struct ways *ways, struct way way)
     ways->n++;
 }
 
+/* Goes on from other ways by an operator that then stands at this place. */
 static void gather_all(struct search *search, struct ways *into, struct ways others,
-                       struct cw_optimize_sums more, size_t op)
+                       struct cw_optimize_sums more, size_t op, size_t place)
 {
     for (uint32_t i = 0; i < others.n; i++) {
         struct way way = search->ways[others.first + i];
         way = (struct way){{way.sums.thread_ns + more.thread_ns, way.sums.cpu_ns + more.cpu_ns},
                            others.first + i,
-                           (uint8_t)op};
+                           (uint8_t)op,
+                           (uint8_t)(way.moved + (op != place))};
         gather(search, into, way);
     }
 }
@@ -153,6 +162,7 @@ static bool may_be_last(const struct search *search, uint64_t mask, size_t op)
 static void find_ways_to(struct search *search, struct set *set)
 {
     struct ways ways = {.first = (uint32_t)search->ways_n};
+    size_t n = (size_t)__builtin_popcountll(set->mask);
 
     if (set->mask == 0)
         gather(search, &ways, (struct way){0});
@@ -161,7 +171,7 @@ static void find_ways_to(struct search *search, struct set *set)
             continue;
         struct cw_optimize_flow flow = flow_behind(search, set->mask & ~bit(op));
         gather_all(search, &ways, get(search, set->mask & ~bit(op))->to,
-                   cw_optimize_cost(search->problem, op, &flow), op);
+                   cw_optimize_cost(search->problem, op, &flow), op, n - 1);
     }
     set->to = ways;
 }
@@ -170,13 +180,14 @@ static void find_ways_from(struct search *search, struct set *set)
 {
     struct ways ways = {.first = (uint32_t)search->ways_n};
     struct cw_optimize_flow flow = flow_behind(search, set->mask);
+    size_t n = (size_t)__builtin_popcountll(set->mask);
 
     if (set->mask == bit(search->problem->n) - 1)
         gather(search, &ways, (struct way){0});
     for (size_t op = 0; op < search->problem->n; op++)
         if (may_follow(search, set->mask, op))
             gather_all(search, &ways, get(search, set->mask | bit(op))->from,
-                       cw_optimize_cost(search->problem, op, &flow), op);
+                       cw_optimize_cost(search->problem, op, &flow), op, n);
     set->from = ways;
 }
 

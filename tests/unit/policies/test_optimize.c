@@ -225,6 +225,24 @@ static void test_filter_goes_first(void **state)
     assert_true(plan.order[1] == 1 && plan.order[2] == 3 && plan.order[3] == 2);
 }
 
+/* Of orders that cost the same, the one with the fewest operators moved. */
+static void test_no_idle_moves(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.n = 6;
+    p.nodes[4] = p.nodes[5] = p.nodes[1];
+    p.nodes[1].ns = 1000;
+    p.nodes[2].ns = 10;
+    p.nodes[3].ns = 10, p.nodes[3].keep = 0.05, p.nodes[3].behind |= 1 << 2;
+    p.nodes[4].ns = 300;
+    p.nodes[5].behind = 0x1f;
+    cw_optimize(&p, &plan);
+    assert_true(plan.order[1] == 2 && plan.order[2] == 3 && plan.order[3] == 1);
+    assert_true(plan.order[4] == 4 && plan.moved == 3);
+}
+
 /* Filters alone come out by cost over the share that they drop. */
 static void test_filters_by_cost_over_dropped(void **state)
 {
@@ -350,6 +368,7 @@ static void test_too_many_sets(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_best_of_all_plans),
     cmocka_unit_test(test_filter_goes_first),
+    cmocka_unit_test(test_no_idle_moves),
     cmocka_unit_test(test_filters_by_cost_over_dropped),
     cmocka_unit_test(test_what_shrinks_goes_before_what_grows),
     cmocka_unit_test(test_order_and_cache_together),
