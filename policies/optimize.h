@@ -63,6 +63,7 @@ enum cw_optimize_bound {
     CW_BOUND_NETWORK,
     CW_BOUND_TRAINER
 };
+#define CW_BOUNDS_N (CW_BOUND_TRAINER + 1)
 struct cw_optimize_plan {
     size_t order[CW_OPTIMIZE_NODES_MAX]; /* places of the written order */
     size_t cache_after;                  /* a place of `order`, or CW_OPTIMIZE_NO_CACHE */

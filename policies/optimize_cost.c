@@ -3,6 +3,9 @@
 #include "policies/optimize_int.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "policies/optimize_view.h"
 
 /* ---- an element ---- */
 
@@ -64,11 +67,13 @@ static double rate_ns(double bytes, double bytes_s)
     return bytes_s > 0 ? bytes / bytes_s * 1e9 : 0;
 }
 
-static double epoch_time(const struct cw_optimize_problem *problem, const struct demand *demand,
-                         const struct cw_optimize_parts *parts, struct cw_optimize_plan *plan)
+/* How long each of what may decide takes. */
+static void list_bounds(const struct cw_optimize_problem *problem, const struct demand *demand,
+                        const struct cw_optimize_parts *parts, const struct cw_optimize_plan *plan,
+                        double ret_ns[CW_BOUNDS_N])
 {
     double workers = plan->remote + plan->local, n = problem->elements;
-    const double times[] = {
+    const double times[CW_BOUNDS_N] = {
         [CW_BOUND_THREADS] =
             n * demand->sums.thread_ns / (problem->threads * workers) + problem->other_ns,
         [CW_BOUND_CPU] =
@@ -81,8 +86,17 @@ static double epoch_time(const struct cw_optimize_problem *problem, const struct
         [CW_BOUND_TRAINER] = problem->trainer_ns,
     };
 
+    memcpy(ret_ns, times, sizeof(times));
+}
+
+static double epoch_time(const struct cw_optimize_problem *problem, const struct demand *demand,
+                         const struct cw_optimize_parts *parts, struct cw_optimize_plan *plan)
+{
+    double times[CW_BOUNDS_N];
+
+    list_bounds(problem, demand, parts, plan, times);
     plan->bound = CW_BOUND_THREADS;
-    for (size_t b = 0; b < CW_ARRAY_LEN(times); b++)
+    for (size_t b = 0; b < CW_BOUNDS_N; b++)
         if (times[b] > times[plan->bound])
             plan->bound = (enum cw_optimize_bound)b;
     return times[plan->bound];
@@ -150,20 +164,19 @@ void cw_optimize_times(const struct cw_optimize_problem *problem,
         (workers * problem->worker_price + problem->trainer_price) * plan->total_ns / 3.6e12;
 }
 
-void cw_optimize_price(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan)
+/* Goes through the plan's order. */
+static void make_parts(const struct cw_optimize_problem *problem,
+                       const struct cw_optimize_plan *plan, struct cw_optimize_parts *ret_parts)
 {
     struct cw_optimize_parts parts = {0};
     struct cw_optimize_flow flow;
 
-    plan->moved = 0;
     cw_optimize_begin(problem, &flow);
     for (size_t i = 0; i < problem->n; i++) {
         struct cw_optimize_sums cost = cw_optimize_cost(problem, plan->order[i], &flow);
-        bool is_behind = parts.has_cache;
-        struct cw_optimize_sums *sums = is_behind ? &parts.behind : &parts.before;
+        struct cw_optimize_sums *sums = parts.has_cache ? &parts.behind : &parts.before;
         *sums = add(*sums, 1, cost.thread_ns, cost.cpu_ns);
         cw_optimize_pass(problem, plan->order[i], &flow);
-        plan->moved += plan->order[i] != i;
         if (i == plan->cache_after) {
             parts.has_cache = true;
             parts.cached_share = flow.share;
@@ -171,7 +184,34 @@ void cw_optimize_price(const struct cw_optimize_problem *problem, struct cw_opti
         }
     }
     parts.output_bytes = flow.share * cw_optimize_bytes(problem, &flow);
+    *ret_parts = parts;
+}
+
+void cw_optimize_price(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan)
+{
+    struct cw_optimize_parts parts;
+
+    plan->moved = 0;
+    for (size_t i = 0; i < problem->n; i++)
+        plan->moved += plan->order[i] != i;
+    make_parts(problem, plan, &parts);
     plan->thread_ns = parts.before.thread_ns + parts.behind.thread_ns;
     plan->cpu_ns = parts.before.cpu_ns + parts.behind.cpu_ns;
     cw_optimize_times(problem, &parts, plan);
+}
+
+void cw_optimize_epoch(const struct cw_optimize_problem *problem,
+                       const struct cw_optimize_plan *plan, struct cw_optimize_epoch *ret_epoch)
+{
+    struct cw_optimize_parts parts;
+    double workers = plan->remote + plan->local, n = problem->elements;
+
+    make_parts(problem, plan, &parts);
+    struct demand later =
+        later_demand(problem, &parts, parts.has_cache ? room_for(problem, &parts) : 0);
+    list_bounds(problem, &later, &parts, plan, ret_epoch->bound_ns);
+    ret_epoch->cpu_ns = n * later.sums.cpu_ns;
+    ret_epoch->network_bytes = n * parts.output_bytes * plan->remote / workers;
+    ret_epoch->money =
+        (workers * problem->worker_price + problem->trainer_price) * plan->epoch_ns / 3.6e12;
 }

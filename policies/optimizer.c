@@ -16,8 +16,5 @@ void cw_optimizer_as_written(const struct cw_optimize_problem *problem,
 
 void cw_optimizer_finish(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan)
 {
-    plan->moved = 0;
-    for (size_t i = 0; i < problem->n; i++)
-        plan->moved += plan->order[i] != i;
     cw_optimize_price(problem, plan);
 }

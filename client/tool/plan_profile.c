@@ -29,7 +29,8 @@ static void add_left_out(const struct tool_planned *p, struct cw_str *out)
     }
 }
 
-static void print_json(const struct tool_plan_options *options, const struct tool_planned *p)
+void tool_plan_json(const struct tool_plan_options *options, const struct tool_planned *p,
+                    struct cw_str *out)
 {
     CW_STR_AUTO order = {0};
     CW_STR_AUTO moved = {0};
@@ -47,14 +48,24 @@ static void print_json(const struct tool_plan_options *options, const struct too
         if (i == p->found.plan.cache_after)
             cw_str_add_json(&cache, name, strlen(name));
     }
-    printf("{\"policy\":\"%s\",\"exact\":%s,\"order\":[%s],\"moved\":[%s],\"cache\":%s,"
-           "\"workers\":{\"remote\":%u,\"local\":%u},\"total_ns\":%.17g,\"epoch_ns\":%.17g,"
-           "\"written_ns\":%.17g,\"bound\":\"%s\",\"states\":%zu,\"best\":%s,\"left_out\":[%s]}\n",
-           options->policy, p->is_exact ? "true" : "false", cw_str_text(&order),
-           cw_str_text(&moved), cache.len ? cw_str_text(&cache) : "null", p->found.plan.remote,
-           p->found.plan.local, p->found.plan.total_ns, p->found.plan.epoch_ns, p->written.total_ns,
-           tool_bound_name(p->found.plan.bound), p->found.plan.states,
-           p->found.plan.is_best ? "true" : "false", cw_str_text(&left_out));
+    cw_str_addf(
+        out,
+        "{\"policy\":\"%s\",\"exact\":%s,\"order\":[%s],\"moved\":[%s],\"cache\":%s,"
+        "\"workers\":{\"remote\":%u,\"local\":%u},\"total_ns\":%.17g,\"epoch_ns\":%.17g,"
+        "\"written_ns\":%.17g,\"bound\":\"%s\",\"states\":%zu,\"best\":%s,\"left_out\":[%s]}",
+        options->policy, p->is_exact ? "true" : "false", cw_str_text(&order), cw_str_text(&moved),
+        cache.len ? cw_str_text(&cache) : "null", p->found.plan.remote, p->found.plan.local,
+        p->found.plan.total_ns, p->found.plan.epoch_ns, p->written.total_ns,
+        tool_bound_name(p->found.plan.bound), p->found.plan.states,
+        p->found.plan.is_best ? "true" : "false", cw_str_text(&left_out));
+}
+
+static void print_json(const struct tool_plan_options *options, const struct tool_planned *p)
+{
+    CW_STR_AUTO out = {0};
+
+    tool_plan_json(options, p, &out);
+    puts(cw_str_text(&out));
 }
 
 static void print_time(const char *what, double ns)
@@ -106,10 +117,7 @@ int tool_plan_profile(const char *pipeline_path, const char *profile_path,
 
     if (rc == 0) {
         tool_planned_search(options, p);
-        if (!p->found.plan.is_best)
-            fputs("note: too much to look at; there may be a better plan\n", stderr);
-        if (p->refused.msg[0])
-            fprintf(stderr, "note: the written order stays: %s\n", p->refused.msg);
+        tool_planned_notes(p);
         if (json)
             print_json(options, p);
         else

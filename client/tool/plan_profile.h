@@ -9,6 +9,7 @@
 struct tool_plan_options {
     const char *policy; /* of policies/optimizer_list.h */
     uint64_t epochs, threads, remote, local;
+    double worker_price, trainer_price; /* an hour, in one currency */
     bool relaxed, no_reorder, no_caching, no_workers;
 };
 /* Plans a pipeline by a profile (NULL: none, for policies that need none) and prints the plan; returns the exit code. */

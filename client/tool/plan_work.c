@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/tool/plan_work.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "client/tool/plan_sample.h"
 #include "conf/value_yaml.h"
@@ -23,6 +26,22 @@ const char *tool_planned_why_not(const struct tool_planned *planned, bool relaxe
 {
     return relaxed ? cw_relaxed_why_not(&planned->chain, a, b)
                    : cw_chain_why_not(&planned->chain, a, b);
+}
+
+/* ---- options ---- */
+
+bool tool_parse_workers(const char *text, struct tool_plan_options *options)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    options->remote = strtoull(text, &end, 10);
+    if (*end != ',' || end[1] < '0' || end[1] > '9')
+        return false;
+    options->local = strtoull(end + 1, &end, 10);
+    return *end == '\0' && options->remote <= 1000 && options->local <= 1000 &&
+           options->remote + options->local > 0;
 }
 
 /* ---- loading ---- */
@@ -60,6 +79,8 @@ static void restrict_search(const struct tool_plan_options *options,
     problem->threads = (double)options->threads;
     problem->remote_max = (unsigned)options->remote;
     problem->local_max = (unsigned)options->local;
+    problem->worker_price = options->worker_price;
+    problem->trainer_price = options->trainer_price;
     if (options->no_caching)
         problem->has_store = false;
     for (size_t i = 1; options->no_reorder && i < problem->n; i++)
@@ -153,4 +174,12 @@ void tool_planned_search(const struct tool_plan_options *options, struct tool_pl
         cw_optimize_price(&p->problem, plan);
     }
     set_written(p);
+}
+
+void tool_planned_notes(const struct tool_planned *p)
+{
+    if (!p->found.plan.is_best)
+        fputs("note: too much to look at; there may be a better plan\n", stderr);
+    if (p->refused.msg[0])
+        fprintf(stderr, "note: the written order stays: %s\n", p->refused.msg);
 }

@@ -25,8 +25,15 @@ struct tool_planned {
 int tool_planned_load(const char *pipeline_path, const char *profile_path,
                       const struct tool_plan_options *options, struct tool_planned *ret_planned,
                       struct cw_err *err);
+/* Reads "R,L", the most workers that may be used; returns false if it says something else. */
+bool tool_parse_workers(const char *text, struct tool_plan_options *options);
 /* Plans it. */
 void tool_planned_search(const struct tool_plan_options *options, struct tool_planned *planned);
+/* Tells on standard error what is not as was asked. */
+void tool_planned_notes(const struct tool_planned *planned);
+/* Appends the JSON object of the plan. */
+void tool_plan_json(const struct tool_plan_options *options, const struct tool_planned *planned,
+                    struct cw_str *out);
 void tool_planned_fini(struct tool_planned *planned);
 
 /* "threads", "cpu", "source", "store", "network" or "trainer". */

@@ -154,6 +154,70 @@ JSON
     says 'while the sample of pecan is computed' "$work/err" || fail "$(cat "$work/err")"
 }
 
+# explained EXPRESSION OPTIONS...: the JSON of what is explained of work.json as e.
+explained() {
+    local expression=$1
+    shift
+    "$cachew" explain "$work/work.json" --profile "$work/work.yaml" --json "$@" >"$work/explained" || fail "cachew explain $*"
+    /usr/bin/python3 -c 'import json, sys
+e = json.load(open(sys.argv[1]))
+what_if = {w["what"]: w for w in e["what_if"]}
+near = lambda a, b: abs(a - b) <= 1e-6 * abs(b)
+sys.exit(0 if eval(sys.argv[2]) else "not so: %s of %s" % (sys.argv[2], e))' "$work/explained" "$expression" || fail "cachew explain $*"
+}
+work_file() {
+    cat >"$work/work.json" <<'JSON'
+{"name": "work", "pipeline": [{"op": "range", "stop": 1000}, {"op": "emulate", "name": "slow", "ns": 1000000}, {"op": "eval", "name": "double", "expr": "x * 2"},
+    {"op": "filter", "name": "keep", "expr": "x % 20 == 0"}, {"op": "inflate", "name": "big", "factor": 1000}, {"op": "batch", "size": 10}]}
+JSON
+    cat >"$work/work.yaml" <<'YAML'
+profile: 1
+elements: 1000
+nodes: {range: {ns: 10}, slow: {ns: 1e6}, double: {ns: 50}, keep: {ns: 100, keep: 0.05}, big: {ns: 30000}}
+trainer: {step_ms: 2}
+YAML
+}
+# What a plan is made of, and each "what if" is what is planned when it is so.
+case_explain() {
+    work_file
+    explained "e['plan']['order'] == [n['name'] for n in e['nodes']] and e['plan']['moved'] == ['double', 'keep', 'slow']" --epochs 3
+    explained "[round(n['rows'], 6) for n in e['nodes']] == [1000, 1000, 50, 50, 50, 5] and near(sum(n['share'] for n in e['nodes']), 1)"
+    explained "e['bound']['name'] == 'threads' and near(e['bound']['threads_ns'], e['plan']['epoch_ns']) and near(e['bound']['trainer_ns'], 10e6)"
+    explained "e['rejected'][-1]['total_ns'] >= e['rejected'][0]['total_ns'] >= e['plan']['total_ns'] and 'the written order' in [r['what'] for r in e['rejected']]"
+    explained "['keep'] == [p['up'] for p in e['pairs'] if p['down'] == 'double' and 'changes' in p['why']]"
+    explained "what_if['a worker more']['workers'] == {'remote': 2, 'local': 0} and near(what_if['a worker more']['epoch_ns'], e['plan']['epoch_ns'] / 2)"
+    explained "near(what_if['what follows slow beside the trainer']['network_bytes'], 400)"
+    explained "all(w['money'] > 0 for w in e['what_if'])" --worker-price 1
+    explained "'the relaxed order' not in what_if and 'a worker less' not in what_if" --relaxed
+    local half
+    half=$(/usr/bin/python3 -c 'import json, sys; print([w["epoch_ns"] for w in json.load(open(sys.argv[1]))["what_if"] if w["what"] == "slow at half its cost"][0])' "$work/explained")
+    sed -i 's/slow: {ns: 1e6}/slow: {ns: 5e5}/' "$work/work.yaml"
+    explained "near(e['plan']['epoch_ns'], $half)"
+    sed -i 's/step_ms: 2/step_ms: 20/' "$work/work.yaml"
+    explained "e['plan']['bound'] == 'trainer' and near(what_if['a trainer twice as fast']['epoch_ns'], 50e6)"
+}
+# As text, without a profile, and what is not taken.
+case_explain_text() {
+    work_file
+    "$cachew" explain "$work/work.json" --profile "$work/work.yaml" >"$work/text" || fail "explain"
+    says '^-> big  *inflate' "$work/text" || fail "no tree: $(cat "$work/text")"
+    says ' slow .*moved' "$work/text" || fail "what was moved: $(cat "$work/text")"
+    says 'Bound by threads of 1 worker: .* elements/s; without it the trainer at ' "$work/text" || fail "the bound: $(cat "$work/text")"
+    says 'double, then keep: the second changes' "$work/text" || fail "what stays: $(cat "$work/text")"
+    says 'slow at half its cost' "$work/text" || fail "what if: $(cat "$work/text")"
+    "$cachew" explain "$work/work.json" >"$work/text" || fail "without a profile"
+    says 'Planned by off' "$work/text" || fail "by whom: $(cat "$work/text")"
+    says 'range .*x: i64' "$work/text" || fail "what it gives: $(cat "$work/text")"
+    "$cachew" explain "$work/work.json" --optimize auto 2>"$work/err"
+    [ $? -eq 2 ] || fail "auto without a profile"
+    "$cachew" explain "$work/work.json" --workers 0,0 2>"$work/err"
+    [ $? -eq 2 ] || fail "no workers"
+    echo nonsense >"$work/nonsense.json"
+    "$cachew" explain "$work/nonsense.json" 2>"$work/err"
+    [ $? -eq 1 ] || fail "no pipeline"
+    says 'nonsense.json' "$work/err" || fail "which file: $(cat "$work/err")"
+}
+
 # A crop goes before what it shrinks, and behind it stands the cache.
 case_profile_photos() {
     photos

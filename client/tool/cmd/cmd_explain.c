@@ -3,8 +3,10 @@
  * what was decided and why. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "client/tool/view/decision.h"
 #include "client/tool/view/explain.h"
+#include "client/tool/view/explain_plan.h"
 #include "client/tool/view/members.h"
 #include "client/tool/tool.h"
 #include "policies/policy.h"
@@ -180,29 +182,11 @@ static void print_text(const Cachew__V1__ExplainReply *reply)
     print_decisions(reply);
 }
 
-int tool_cmd_explain(int argc, char **argv)
+static int explain_job(const char *dispatcher, const char *job, bool json)
 {
-    const char *dispatcher = tool_dispatcher(), *job = NULL;
-    bool json = false;
-    const struct cw_arg rows[] = {
-        TOOL_ROW_DISPATCHER(&dispatcher),
-        TOOL_ROW_JSON(&json, "print one JSON object; inputs in it are what the policy sees"),
-        {0},
-    };
-    const struct cw_args_spec spec = {
-        .program = "cachew explain",
-        .usage = "JOB [options]",
-        .about = "Shows where a job stands: its workers, what its trainers and operators were "
-                 "measured to do, which nodes may "
-                 "be cached or why not and what caching each would bring, what its policies would "
-                 "say now, and what they "
-                 "decided, and why.",
-        .rows = rows};
-    int code = 0;
-    if (!tool_parse_words(&spec, argc, argv, "which job?", &job, 1, &code))
-        return code;
     struct cw_err err = {0};
     Cachew__V1__ExplainReply *reply = NULL;
+
     if (tool_explain_get(dispatcher, job, &reply, &err) < 0)
         return tool_fail_err(&err);
     if (json)
@@ -211,4 +195,117 @@ int tool_cmd_explain(int argc, char **argv)
         print_text(reply);
     tool_explain_free(reply);
     return TOOL_OK;
+}
+
+static int explain_plan(const char *path, const char *profile,
+                        const struct tool_plan_options *options, bool json)
+{
+    struct tool_explained *e = CW_NEW(struct tool_explained);
+    struct cw_err err = {0};
+    int rc = tool_explained_load(path, profile, options, e, &err);
+
+    if (rc == 0) {
+        tool_planned_notes(&e->planned);
+        if (json)
+            tool_explain_plan_json(options, e);
+        else
+            tool_explain_plan(options, e);
+    }
+    tool_explained_fini(e);
+    cw_mem_free(e);
+    return rc < 0 ? tool_fail_err(&err) : TOOL_OK;
+}
+
+static int explain_file(const char *path, const char *profile, const char *workers,
+                        struct tool_plan_options *options, bool json)
+{
+    if (!options->policy)
+        options->policy = profile ? "auto" : "off";
+    const struct cw_optimizer *policy = cw_optimizer_find(options->policy);
+    if (!policy || !tool_parse_workers(workers, options)) {
+        fprintf(stderr,
+                "cachew explain: --workers takes two numbers of at most 1000, not both 0, as in "
+                "4,1; --optimize takes one of %s\n",
+                cw_optimizer_names());
+        return TOOL_USAGE;
+    }
+    if (policy->needs_profile && !profile) {
+        fprintf(stderr, "cachew explain: %s needs a --profile\n", policy->name);
+        return TOOL_USAGE;
+    }
+    return explain_plan(path, profile, options, json);
+}
+
+int tool_cmd_explain(int argc, char **argv)
+{
+    struct tool_plan_options plan = {.epochs = 1, .threads = 1};
+    const char *dispatcher = tool_dispatcher(), *what = NULL, *profile = NULL, *workers = "1,0";
+    bool json = false;
+    const struct cw_arg rows[] = {
+        TOOL_ROW_DISPATCHER(&dispatcher),
+        {.name = "profile",
+         .type = CW_ARG_STR,
+         .target = &profile,
+         .metavar = "FILE",
+         .help = "what was measured of the pipeline, as JSON or YAML"},
+        {.name = "optimize",
+         .type = CW_ARG_STR,
+         .target = &plan.policy,
+         .metavar = "POLICY",
+         .help = "who plans the pipeline (default: auto; without --profile: off)"},
+        {.name = "relaxed",
+         .type = CW_ARG_FLAG,
+         .target = &plan.relaxed,
+         .help = "moves need to keep only types and shapes"},
+        {.name = "epochs",
+         .type = CW_ARG_U64,
+         .target = &plan.epochs,
+         .metavar = "E",
+         .help = "how many there will be (default 1)",
+         .min = 1,
+         .max = 1e9},
+        {.name = "threads",
+         .type = CW_ARG_U64,
+         .target = &plan.threads,
+         .metavar = "T",
+         .help = "threads of a worker (default 1)",
+         .min = 1,
+         .max = 100000},
+        {.name = "workers",
+         .type = CW_ARG_STR,
+         .target = &workers,
+         .metavar = "R,L",
+         .help = "the most workers, remote and beside the trainer (default 1,0)"},
+        {.name = "worker-price",
+         .type = CW_ARG_F64,
+         .target = &plan.worker_price,
+         .metavar = "P",
+         .help = "of a worker, an hour",
+         .min = 0,
+         .max = 1e9},
+        {.name = "trainer-price",
+         .type = CW_ARG_F64,
+         .target = &plan.trainer_price,
+         .metavar = "P",
+         .help = "of the trainer, an hour, in the same currency",
+         .min = 0,
+         .max = 1e9},
+        TOOL_ROW_JSON(&json, "print one JSON object; inputs in it are what the policy sees"),
+        {0},
+    };
+    const struct cw_args_spec spec = {
+        .program = "cachew explain",
+        .usage = "JOB | FILE.json [options]",
+        .about = "Shows where a job stands: its workers, what its trainers and operators were "
+                 "measured to do, which nodes may be cached or why not and what caching each would "
+                 "bring, what its policies would say now, and what they decided, and why. Of a "
+                 "file with a pipeline: how it is planned, what its operators cost by a profile, "
+                 "what decides, which plans were not taken, what may not be moved and why, and "
+                 "what would be if something were otherwise.",
+        .rows = rows};
+    int code = 0;
+    if (!tool_parse_words(&spec, argc, argv, "which job?", &what, 1, &code))
+        return code;
+    return tool_explain_is_file(what) ? explain_file(what, profile, workers, &plan, json)
+                                      : explain_job(dispatcher, what, json);
 }

@@ -2,10 +2,9 @@
 /* cachew plan: the order of operators, what to cache and how many workers, by what was measured. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "client/tool/plan_cedar.h"
-#include "client/tool/plan_profile.h"
+#include "client/tool/plan_work.h"
 #include "client/tool/tool.h"
 #include "policies/optimizer.h"
 
@@ -14,20 +13,6 @@
     {                                                                                              \
         .name = (option), .type = CW_ARG_FLAG, .target = (to), .help = (text)                      \
     }
-
-static bool parse_workers(const char *text, struct tool_plan_options *ret_options)
-{
-    char *end;
-
-    if (*text < '0' || *text > '9')
-        return false;
-    ret_options->remote = strtoull(text, &end, 10);
-    if (*end != ',' || end[1] < '0' || end[1] > '9')
-        return false;
-    ret_options->local = strtoull(end + 1, &end, 10);
-    return *end == '\0' && ret_options->remote <= 1000 && ret_options->local <= 1000 &&
-           ret_options->remote + ret_options->local > 0;
-}
 
 int tool_cmd_plan(int argc, char **argv)
 {
@@ -123,7 +108,7 @@ int tool_cmd_plan(int argc, char **argv)
     if (stats)
         return tool_plan_cedar(files[0], stats, &options, json);
     plan.no_reorder = options.no_reorder;
-    if (!parse_workers(workers, &plan) || !optimizer) {
+    if (!tool_parse_workers(workers, &plan) || !optimizer) {
         fprintf(stderr,
                 "cachew plan: --workers takes two numbers of at most 1000, not both 0, as in 4,1; "
                 "--optimize takes one of %s\n",

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON of cachew explain FILE.json. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client/tool/tool.h"
+#include "client/tool/view/explain_plan.h"
+
+static void add_names(const struct tool_explained *e, const size_t *places, size_t n,
+                      struct cw_str *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = tool_explained_node(e, places[i])->name;
+        cw_str_add(out, i ? "," : "");
+        cw_str_add_json(out, name, strlen(name));
+    }
+}
+
+static void add_numbers(const struct cw_optimize_row *row, struct cw_str *out)
+{
+    tool_json_real(out, "rows", row->rows);
+    tool_json_real(out, "bytes", row->bytes);
+    tool_json_real(out, "ns", row->ns);
+    tool_json_real(out, "cpu_ns", row->cpu_ns);
+    tool_json_real(out, "share", row->share);
+}
+
+static void add_nodes(const struct tool_explained *e, struct cw_str *out)
+{
+    const struct tool_planned *p = &e->planned;
+    const struct cw_optimize_plan *plan = &p->found.plan;
+
+    for (size_t i = 0; i < p->problem.n; i++) {
+        size_t place = plan->order[i];
+        const struct cw_node *node = tool_explained_node(e, place);
+        CW_STR_AUTO spec = {0};
+        cw_str_add(out, i ? ",{" : "{");
+        tool_json_text(out, "name", node->name);
+        tool_json_text(out, "op", node->op);
+        cw_spec_print(&p->checked->nodes[p->map.nodes[place]].out, &spec);
+        tool_json_text(out, "gives_as_written", cw_str_text(&spec));
+        cw_str_addf(out, ",\"moved\":%s,\"cached\":%s", place != i ? "true" : "false",
+                    i == plan->cache_after ? "true" : "false");
+        if (e->has_costs)
+            add_numbers(&e->rows[i], out);
+        cw_str_add(out, "}");
+    }
+}
+
+static void add_bound(const struct tool_explained *e, struct cw_str *out)
+{
+    tool_json_text(out, "name", tool_bound_name(e->planned.found.plan.bound));
+    for (size_t i = 0; i < CW_BOUNDS_N; i++) {
+        CW_STR_AUTO key = {0};
+        cw_str_addf(&key, "%s_ns", tool_bound_name((enum cw_optimize_bound)i));
+        tool_json_real(out, cw_str_text(&key), e->epoch.bound_ns[i]);
+    }
+}
+
+static void add_rejected(const struct tool_explained *e, struct cw_str *out)
+{
+    for (size_t i = 0; i < e->rejected_n; i++) {
+        CW_STR_AUTO what = {0};
+        tool_rejected_text(e, &e->rejected[i], &what);
+        cw_str_add(out, i ? ",{" : "{");
+        tool_json_text(out, "what", cw_str_text(&what));
+        tool_json_real(out, "total_ns", e->rejected[i].plan.total_ns);
+        cw_str_add(out, "}");
+    }
+}
+
+static void add_pairs(const struct tool_explained *e, struct cw_str *out)
+{
+    bool is_first = true;
+
+    for (size_t i = 1; i < e->planned.problem.n; i++) {
+        const char *why = tool_planned_why_not(&e->planned, e->relaxed, i - 1, i);
+        if (!why)
+            continue;
+        cw_str_add(out, is_first ? "{" : ",{");
+        is_first = false;
+        tool_json_text(out, "down", tool_explained_node(e, i - 1)->name);
+        tool_json_text(out, "up", tool_explained_node(e, i)->name);
+        tool_json_text(out, "why", why);
+        cw_str_add(out, "}");
+    }
+}
+
+static void add_what_if(const struct tool_explained *e, const struct cw_what_if *it,
+                        struct cw_str *out)
+{
+    CW_STR_AUTO what = {0};
+
+    tool_what_if_text(e, it, &what);
+    tool_json_text(out, "what", cw_str_text(&what));
+    tool_json_real(out, "epoch_ns", it->plan.epoch_ns);
+    tool_json_real(out, "total_ns", it->plan.total_ns);
+    tool_json_real(out, "cpu_ns", it->epoch.cpu_ns);
+    tool_json_real(out, "beside_cpu_ns", it->beside_cpu_ns);
+    tool_json_real(out, "network_bytes", it->epoch.network_bytes);
+    tool_json_real(out, "money", it->epoch.money);
+    tool_json_text(out, "bound", tool_bound_name(it->plan.bound));
+    cw_str_add(out, ",\"order\":[");
+    add_names(e, it->plan.order, e->planned.problem.n, out);
+    cw_str_add(out, "],\"cache\":");
+    if (it->plan.cache_after == CW_OPTIMIZE_NO_CACHE) {
+        cw_str_add(out, "null");
+    } else {
+        add_names(e, &it->plan.order[it->plan.cache_after], 1, out);
+    }
+    cw_str_addf(out, ",\"workers\":{\"remote\":%u,\"local\":%u}", it->plan.remote, it->plan.local);
+}
+
+void tool_explain_plan_json(const struct tool_plan_options *options, const struct tool_explained *e)
+{
+    CW_STR_AUTO out = {0};
+
+    cw_str_add(&out, "{\"plan\":");
+    tool_plan_json(options, &e->planned, &out);
+    cw_str_add(&out, ",\"nodes\":[");
+    add_nodes(e, &out);
+    cw_str_add(&out, "],\"bound\":{");
+    add_bound(e, &out);
+    cw_str_add(&out, "},\"rejected\":[");
+    add_rejected(e, &out);
+    cw_str_add(&out, "],\"pairs\":[");
+    add_pairs(e, &out);
+    cw_str_add(&out, "],\"what_if\":[");
+    for (size_t i = 0; i < e->what_if_n; i++) {
+        cw_str_add(&out, i ? ",{" : "{");
+        add_what_if(e, &e->what_if[i], &out);
+        cw_str_add(&out, "}");
+    }
+    cw_str_add(&out, "]}");
+    puts(cw_str_text(&out));
+}
