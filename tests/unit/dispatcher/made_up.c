@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/dispatcher/made_up.h"
 
+#include "base/clock.h"
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/session/session.h"
@@ -80,6 +81,7 @@ struct cw_worker *made_up_worker(uint64_t id, uint32_t threads)
     worker->d = &made_up;
     worker->id = id;
     worker->said_hello = true;
+    worker->last_heard_ms = cw_clock_ms();
     worker->threads = threads;
     worker->address = cw_mem_strdup("worker");
     worker->only_job = cw_mem_strdup("");
