@@ -406,8 +406,8 @@ YAML
     is_refused_nothing
 }
 
-# A job that begins when its cache is closed already, and the deletion of its CacheBackend is on its way, waits; that deletion fails, and the job
-# has the cache, which goes after it. A job that begins later has none.
+# A job begins when its cache is closed already, and the controller dies before the deletion of the CacheBackend is done: the cache opens again,
+# the job has it, and it goes after the job. A job that begins later has none.
 case_last_moment() {
     write_long_pipelines
     cached_at cast "$work/fashion_long.json" "$work/cached.json"
@@ -416,8 +416,10 @@ case_last_moment() {
     send POST /fake/fault json >/dev/null <<<'{"verb": "delete", "resource": "cachebackends", "fault": "silence", "times": 1}'
     make_backend c '{cacheEngine: {localfs: {}}, options: {idleTime: 1s}}'
     ask_until "it is closed" is_closed team-a/c
+    end controller KILL
     export CACHEW_CACHE=team-a/c CACHEW_TENANT=team-a
     begin_held late "$work/cached.json" --name late --epochs 1 --seed 3
+    begin_controller
     becomes "$backends/c" 's["usedBy"] == ["late"] and "deletionTimestamp" not in o["metadata"]'
     [ -n "$(find "$work/root" -name cachew-owner)" ] || fail "the cache that the job uses has gone"
     release late
