@@ -3,7 +3,7 @@
  * other workers, a few times. When a worker dies, the items that it was computing are recorded. An
  * item that was there at several deaths becomes a suspect: it is leased alone, so that the next
  * death names it, and its job fails before the item has gone round the fleet. */
-#include <string.h>
+#include "base/hash.h"
 #include "dispatcher/model/model.h"
 
 #define FAULTS_MAX 4096
@@ -25,28 +25,49 @@ static void forgive(struct cw_deaths *deaths, uint64_t worker_id)
             deaths->v[i] = deaths->v[--deaths->n];
 }
 
-/* Removes one fault. The last fault takes its place. */
-static void drop(struct cw_job *job, size_t i)
+static uint64_t key_of(uint64_t epoch, uint64_t item)
 {
-    cw_mem_free(job->faults[i].dead.v);
-    job->faults[i] = job->faults[--job->faults_n];
+    return cw_mix64(cw_mix64(epoch) + item);
+}
+
+/* Takes the fault out of those with the same key. */
+static void forget_key(struct cw_job *job, const struct cw_item_fault *fault)
+{
+    uint64_t key = key_of(fault->epoch, fault->item);
+    struct cw_item_fault *first = cw_map_get(&job->faults_by_item, key);
+    if (first == fault && fault->next_same)
+        (void)cw_map_set(&job->faults_by_item, key, fault->next_same);
+    else if (first == fault)
+        (void)cw_map_remove(&job->faults_by_item, key);
+    for (; first && first != fault; first = first->next_same)
+        if (first->next_same == fault)
+            first->next_same = fault->next_same;
+}
+
+static void drop(struct cw_job *job, struct cw_item_fault *fault)
+{
+    forget_key(job, fault);
+    *(fault->prev ? &fault->prev->next : &job->faults) = fault->next;
+    *(fault->next ? &fault->next->prev : &job->faults_last) = fault->prev;
+    job->faults_n--;
+    cw_mem_free(fault->dead.v);
+    cw_mem_free(fault);
 }
 
 void cw_item_faults_free(struct cw_job *job)
 {
-    while (job->faults_n > 0)
-        drop(job, 0);
-    cw_mem_free(job->faults);
+    while (job->faults)
+        drop(job, job->faults);
+    cw_map_fini(&job->faults_by_item);
     cw_mem_free(job->prepare_dead.v);
 }
 
 struct cw_item_fault *cw_item_faults_find(const struct cw_job *job, uint64_t epoch, uint64_t item)
 {
-    for (size_t i = 0; i < job->faults_n; i++) {
-        if (job->faults[i].epoch == epoch && job->faults[i].item == item)
-            return &job->faults[i];
-    }
-    return NULL;
+    struct cw_item_fault *fault = cw_map_get(&job->faults_by_item, key_of(epoch, item));
+    while (fault && (fault->epoch != epoch || fault->item != item))
+        fault = fault->next_same;
+    return fault;
 }
 
 static struct cw_item_fault *note(struct cw_job *job, uint64_t epoch, uint64_t item)
@@ -54,13 +75,16 @@ static struct cw_item_fault *note(struct cw_job *job, uint64_t epoch, uint64_t i
     struct cw_item_fault *fault = cw_item_faults_find(job, epoch, item);
     if (fault)
         return fault;
-    if (job->faults_n >= FAULTS_MAX) { /* The list is full, so the oldest fault is dropped. */
-        cw_mem_free(job->faults[0].dead.v);
-        memmove(job->faults, job->faults + 1, --job->faults_n * sizeof(*job->faults));
-    }
-    CW_GROW(job->faults, job->faults_n, job->faults_cap);
-    fault = &job->faults[job->faults_n++];
-    *fault = (struct cw_item_fault){.epoch = epoch, .item = item};
+    if (job->faults_n >= FAULTS_MAX) /* The list is full, so the oldest fault is dropped. */
+        drop(job, job->faults);
+    fault = CW_NEW(struct cw_item_fault);
+    fault->epoch = epoch;
+    fault->item = item;
+    fault->prev = job->faults_last;
+    *(fault->prev ? &fault->prev->next : &job->faults) = fault;
+    job->faults_last = fault;
+    job->faults_n++;
+    fault->next_same = cw_map_set(&job->faults_by_item, key_of(epoch, item), fault);
     return fault;
 }
 
@@ -71,31 +95,31 @@ static bool is_suspect(const struct cw_job *job, const struct cw_item_fault *fau
 
 void cw_item_faults_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
 {
-    for (size_t i = job->faults_n; i-- > 0;) {
-        if (job->faults[i].epoch == epoch && cw_set_has(items, job->faults[i].item))
-            drop(job, i);
+    for (struct cw_item_fault *fault = job->faults, *next; fault; fault = next) {
+        next = fault->next;
+        if (fault->epoch == epoch && cw_set_has(items, fault->item))
+            drop(job, fault);
     }
 }
 
 void cw_item_faults_forget(struct cw_job *job, uint64_t below_epoch)
 {
-    for (size_t i = job->faults_n; i-- > 0;) {
-        if (job->faults[i].epoch < below_epoch)
-            drop(job, i);
+    for (struct cw_item_fault *fault = job->faults, *next; fault; fault = next) {
+        next = fault->next;
+        if (fault->epoch < below_epoch)
+            drop(job, fault);
     }
 }
 
 static bool holds_suspect(const struct cw_share *share)
 {
     const struct cw_job *job = share->job;
-    for (size_t i = 0; i < job->faults_n; i++) {
-        if (!is_suspect(job, &job->faults[i]))
+    for (const struct cw_item_fault *fault = job->faults; fault; fault = fault->next) {
+        if (!is_suspect(job, fault))
             continue;
-        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-            if (lease->epoch == job->faults[i].epoch &&
-                cw_set_has(&lease->todo, job->faults[i].item))
+        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next)
+            if (lease->epoch == fault->epoch && cw_set_has(&lease->todo, fault->item))
                 return true;
-        }
     }
     return false;
 }
@@ -117,8 +141,7 @@ uint64_t cw_item_faults_allow(const struct cw_share *share, uint64_t epoch,
 {
     const struct cw_job *job = share->job;
     uint64_t n = run->hi - run->lo;
-    for (size_t i = 0; i < job->faults_n; i++) {
-        const struct cw_item_fault *t = &job->faults[i];
+    for (const struct cw_item_fault *t = job->faults; t; t = t->next) {
         if (t->epoch != epoch || t->item < run->lo || t->item >= run->lo + n)
             continue;
         bool not_here =
@@ -178,8 +201,8 @@ void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         forgive(&job->prepare_dead, worker_id);
-        for (size_t i = 0; i < job->faults_n; i++)
-            forgive(&job->faults[i].dead, worker_id);
+        for (struct cw_item_fault *fault = job->faults; fault; fault = fault->next)
+            forgive(&fault->dead, worker_id);
     }
 }
 

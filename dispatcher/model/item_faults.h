@@ -23,6 +23,8 @@ struct cw_deaths {
 };
 
 struct cw_item_fault { /* What is known of an item that failed or at which workers died. */
+    struct cw_item_fault *prev, *next; /* In the order in which they were noted. */
+    struct cw_item_fault *next_same;   /* With the same key in the job's map. */
     uint64_t epoch, item;
     uint32_t failures;
     uint64_t worker_id; /* The id of the worker on which the item failed last. */

@@ -140,8 +140,9 @@ struct cw_job {
     struct cw_telemetry *telemetry; /* NULL if nothing was measured yet (job/telemetry.h). */
     /* Jobs of one function form a ring; a job without any other points to itself. */
     struct cw_job *next_same_function;
-    struct cw_item_fault *faults;
-    size_t faults_n, faults_cap;
+    struct cw_item_fault *faults, *faults_last;
+    struct cw_map faults_by_item; /* By a hash of epoch and item. */
+    size_t faults_n;
     /* The items that were skipped by request; also those of epochs that are not open. */
     struct cw_job_skip *skips;
     size_t skips_n, skips_cap;

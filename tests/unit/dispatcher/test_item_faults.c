@@ -95,6 +95,38 @@ static void it_is_retried_on_another_worker(void **state)
     cw_set_fini(&items);
 }
 
+/* More are not noted than there is room for: the oldest go. Those that were received go from
+ * wherever they are. */
+static void the_oldest_faults_are_forgotten(void **state)
+{
+    (void)state;
+    enum { ROOM = 4096, MORE = 100 };
+    struct cw_worker *w = made_up_worker(1, 1);
+    struct cw_job *job = add_job();
+    struct cw_set odd = {0};
+    cw_autofree char *why = NULL;
+    job->epochs[0]->items = ROOM + MORE;
+    for (uint64_t item = 0; item < ROOM + MORE; item++)
+        assert_int_equal(fail_item(job, w, item, false, &why), 1);
+    assert_int_equal(job->faults_n, ROOM);
+    for (uint64_t item = 0; item < ROOM + MORE; item++) {
+        const struct cw_item_fault *fault = cw_item_faults_find(job, 0, item);
+        assert_true(item < MORE ? !fault : fault && fault->item == item && fault->failures == 1);
+        assert_null(cw_item_faults_find(job, 1, item));
+        if (item % 2)
+            cw_set_add(&odd, item, item + 1);
+    }
+    cw_item_faults_received(job, 0, &odd);
+    assert_int_equal(job->faults_n, ROOM / 2);
+    for (uint64_t item = MORE; item < ROOM + MORE; item++)
+        assert_true(!cw_item_faults_find(job, 0, item) == (item % 2 == 1));
+    cw_item_faults_forget(job, 1);
+    assert_true(job->faults_n == 0 && !job->faults && !job->faults_last);
+    assert_int_equal(fail_item(job, w, 5, false, &why), 1);
+    assert_int_equal(cw_item_faults_find(job, 0, 5)->failures, 1);
+    cw_set_fini(&odd);
+}
+
 /* What is left out by request is noted in epochs that are open, and in those that are opened later;
  * whoever has clients sends it. */
 static void what_is_left_out_waits_to_be_sent(void **state)
@@ -122,9 +154,9 @@ static void what_is_left_out_waits_to_be_sent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_item_is_retried_a_few_times),    TEST(a_bad_element_is_not_retried),
-        TEST(what_was_received_cannot_fail),     TEST(it_is_retried_on_another_worker),
-        TEST(what_is_left_out_waits_to_be_sent),
+        TEST(an_item_is_retried_a_few_times),  TEST(a_bad_element_is_not_retried),
+        TEST(what_was_received_cannot_fail),   TEST(it_is_retried_on_another_worker),
+        TEST(the_oldest_faults_are_forgotten), TEST(what_is_left_out_waits_to_be_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
