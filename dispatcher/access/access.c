@@ -218,6 +218,8 @@ enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, 
     bool by_certificate = question->tls && !known && !(token && access->file);
     if (by_certificate)
         cw_access_by_certificate(&access->rules, question, &caller);
+    else if (question->tls && known)
+        cw_access_note_certificate(&access->rules, question, &caller);
     if (cw_access_allows(caller.kind, question->method)) {
         struct cw_caller *passed = CW_NEW(struct cw_caller);
         *passed = caller;

@@ -35,6 +35,9 @@ struct cw_caller {
     uint64_t token_id;                 /* of a token of the file; otherwise 0 */
     char name[CW_TENANT_NAME_MAX + 1]; /* of the token; of a tenant: the tenant */
     char job_id[CW_CALLER_JOB_BYTES];  /* of the worker of a job */
+    /* The only tenant whose data workers give to the certificate that was shown besides a token, which
+     * they do not see; "": any, or no certificate was shown besides. */
+    char certificate_tenant[CW_TENANT_NAME_MAX + 1];
 };
 
 /* ---- methods.c ---- */
@@ -50,6 +53,9 @@ const char *cw_access_method(size_t i);
 void cw_access_by_certificate(const struct cw_role_rules *rules,
                               const struct cw_gate_question *question,
                               struct cw_caller *ret_caller);
+/* Notes what workers will make of the certificate of a caller that is known by a token. */
+void cw_access_note_certificate(const struct cw_role_rules *rules,
+                                const struct cw_gate_question *question, struct cw_caller *caller);
 /* Says which names were seen, and which role is missing. */
 #define CW_ACCESS_WHY_BYTES (2 * CW_NAMES_TEXT_BYTES)
 void cw_access_explain(const struct cw_role_rules *rules, const struct cw_gate_question *question,
@@ -79,6 +85,9 @@ void cw_access_job_credential(const struct cw_job *job, char ret_text[CW_CREDENT
 /* Whether the caller may see and change what belongs to the tenant ("": the tenant "default"). */
 bool cw_access_sees_tenant(const struct cw_caller *caller, const char *tenant);
 bool cw_access_sees_job(const struct cw_caller *caller, const struct cw_job *job);
+/* Refuses a caller (CW_E_DENIED) to whose certificate workers give no data of the tenant ("": "default"): it
+ * would wait for its data for ever. */
+int cw_access_check_fetch(const struct cw_caller *caller, const char *tenant, struct cw_err *err);
 /* By what the caller has shown who it is, for messages: "token" or "certificate". */
 const char *cw_access_shown(const struct cw_caller *caller);
 /* The tenant to whose things the caller is restricted; NULL: all. */

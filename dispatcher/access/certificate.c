@@ -38,6 +38,16 @@ void cw_access_by_certificate(const struct cw_role_rules *rules,
         snprintf(ret_caller->name, sizeof(ret_caller->name), "%s", peer.tenant);
 }
 
+/* As worker/serve/fetch_gate.c does it: an admin may fetch all. */
+void cw_access_note_certificate(const struct cw_role_rules *rules,
+                                const struct cw_gate_question *question, struct cw_caller *caller)
+{
+    struct cw_peer_roles peer;
+    cw_roles_of(rules, question->names, question->names_n, &peer);
+    if (peer.has[CW_ROLE_CLIENT] && !peer.has[CW_ROLE_ADMIN])
+        snprintf(caller->certificate_tenant, sizeof(caller->certificate_tenant), "%s", peer.tenant);
+}
+
 void cw_access_explain(const struct cw_role_rules *rules, const struct cw_gate_question *question,
                        char ret_why[CW_ACCESS_WHY_BYTES])
 {

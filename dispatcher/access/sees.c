@@ -24,6 +24,19 @@ bool cw_access_sees_job(const struct cw_caller *caller, const struct cw_job *job
     return cw_access_sees_tenant(caller, job->tenant->name);
 }
 
+int cw_access_check_fetch(const struct cw_caller *caller, const char *tenant, struct cw_err *err)
+{
+    const char *of_job = tenant[0] != '\0' ? tenant : "default";
+    if (!caller || caller->certificate_tenant[0] == '\0' ||
+        cw_str_eq(caller->certificate_tenant, of_job))
+        return 0;
+    return cw_err_set(
+        err, CW_E_DENIED,
+        "workers would refuse this client: the certificate that was shown besides the "
+        "token is that of tenant \"%s\", the job is of \"%s\"",
+        caller->certificate_tenant, of_job);
+}
+
 const char *cw_access_job_of(const struct cw_caller *caller)
 {
     return caller && caller->kind == CW_CALLER_JOB_WORKER ? caller->job_id : NULL;

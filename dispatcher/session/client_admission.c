@@ -155,6 +155,15 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
     return 0;
 }
 
+static int check_caller(const struct cw_caller *caller, const struct cw_job *job,
+                        struct cw_err *err)
+{
+    if (!cw_access_sees_job(caller, job))
+        return cw_err_set(err, CW_E_DENIED, "the %s that was shown is another tenant's",
+                          cw_access_shown(caller));
+    return cw_access_check_fetch(caller, job->tenant->name, err);
+}
+
 /* A tenant's token or certificate says whose job it is, also where the options do not. */
 static int set_tenant(const struct cw_client *client, Cachew__V1__JobOptions *options,
                       struct cw_err *err)
@@ -170,7 +179,7 @@ static int set_tenant(const struct cw_client *client, Cachew__V1__JobOptions *op
             cw_mem_free(options->tenant);
         options->tenant = cw_mem_strdup(own);
     }
-    return 0;
+    return cw_access_check_fetch(client->caller, options->tenant, err);
 }
 
 int cw_client_hello(struct cw_client *client, struct cw_err *err)
@@ -194,9 +203,9 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         struct cw_job *job = cw_strmap_get(&d->jobs_by_id, hello->job_id);
         if (!job && cw_strmap_get(&d->removed_ids, hello->job_id))
             return cw_err_set(err, CW_E_STATE, "job %s was removed by request", hello->job_id);
-        if (job && !cw_access_sees_job(client->caller, job))
-            return cw_err_set(err, CW_E_DENIED, "the %s that was shown is another tenant's",
-                              cw_access_shown(client->caller));
+        int refused = job ? check_caller(client->caller, job, err) : 0;
+        if (refused != 0)
+            return refused;
         if (!job)
             return cw_err_set(
                 err, CW_E_NOT_FOUND,

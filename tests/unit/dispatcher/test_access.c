@@ -453,18 +453,29 @@ static void test_certificates(void **state)
 static void test_both(void **state)
 {
     struct cw_caller caller;
+    struct cw_err err = {0};
     char why[512];
     (void)state;
     assert_int_equal(
         ask_names("audio.cachew-client", VISION, "/cachew.v1.Jobs/Attach", &caller, why),
         CW_CALLER_TENANT);
     assert_string_equal(cw_access_tenant_of(&caller), "vision");
+    assert_int_equal(cw_access_check_fetch(&caller, "vision", &err), CW_E_DENIED);
     assert_int_equal(ask_names("audio.cachew-client", NULL, "/cachew.v1.Jobs/Attach", &caller, why),
                      CW_CALLER_CLIENT);
     assert_string_equal(cw_access_tenant_of(&caller), "audio");
     assert_int_equal(
         ask_names("audio.cachew-client", ROOT, "/cachew.v1.Admin/Backup", &caller, why),
         CW_CALLER_OPERATOR);
+    assert_true(cw_access_sees_tenant(&caller, "vision"));
+    assert_int_equal(cw_access_check_fetch(&caller, "vision", &err), CW_E_DENIED);
+    assert_int_equal(cw_access_check_fetch(&caller, "", &err), CW_E_DENIED);
+    assert_int_equal(cw_access_check_fetch(&caller, "audio", &err), 0);
+    assert_int_equal(ask_names("audio.cachew-client cachew-admin", VISION, "/cachew.v1.Jobs/Attach",
+                               &caller, why),
+                     CW_CALLER_TENANT);
+    assert_int_equal(cw_access_check_fetch(&caller, "vision", &err), 0);
+    assert_int_equal(cw_access_check_fetch(NULL, "vision", &err), 0);
     assert_int_equal(ask_names("cachew-admin", VISION, "/cachew.v1.Admin/Backup", &caller, why),
                      -1);
     assert_non_null(strstr(why, "token that was shown is of a kind"));

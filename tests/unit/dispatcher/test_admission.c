@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/limits.h"
 #include "base/version.h"
+#include "dispatcher/access/access.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/session/session.h"
@@ -648,6 +649,34 @@ static void who_acknowledges_too_much_at_once(void **state)
     cw_mem_free(intervals);
 }
 
+/* A token lets somebody in whose certificate workers refuse: he is told at once, for a new job and
+ * for one that is there. Without a tenant the job is of the tenant "default". */
+static void whom_workers_would_refuse(void **state)
+{
+    (void)state;
+    static const struct cw_caller caller = {
+        .kind = CW_CALLER_OPERATOR, .name = "root", .certificate_tenant = "vision"};
+    static const char *const tenants[] = {"", "audio", "vision"};
+    struct cw_stream *stream = NULL;
+    peers_caller = &caller;
+    for (size_t i = 0; i < CW_ARRAY_LEN(tenants); i++) {
+        struct hello h;
+        hello_init(&h);
+        snprintf(h.tenant, sizeof(h.tenant), "%s", tenants[i]);
+        stream = hello_say(&h);
+        if (i < 2)
+            assert_refused(stream, CW_E_DENIED, "is that of tenant \"vision\", the job is of");
+        else
+            assert_false(peers_is_ended(stream));
+        hello_fini(&h);
+    }
+    peers_caller = NULL;
+    struct cw_job *job = peers_running("theirs", &stream);
+    peers_caller = &caller;
+    assert_refused(peers_back(8, job->id), CW_E_DENIED, "the job is of \"default\"");
+    peers_caller = NULL;
+}
+
 static void who_says_nothing(void **state)
 {
     (void)state;
@@ -683,6 +712,7 @@ int main(void)
         TEST(old_jobs_make_room),
         TEST(who_says_something_else_first),
         TEST(who_acknowledges_too_much_at_once),
+        TEST(whom_workers_would_refuse),
         TEST(who_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
