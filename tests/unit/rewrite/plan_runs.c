@@ -19,25 +19,65 @@ struct cw_checked *checked_of(struct cw_graph *graph)
     return checked;
 }
 
-struct cw_hash hash_of(struct cw_checked *checked, enum cw_bad_elements bad)
+static struct cw_hash hash_item(const struct cw_batch *batch, struct cw_hasher *hasher)
+{
+    cw_hasher_reset(hasher);
+    cw_hasher_add_u64(hasher, batch->elements);
+    cw_batch_hash(batch, hasher);
+    return cw_hasher_get(hasher);
+}
+
+struct outcome outcome_of(struct cw_checked *checked, enum cw_bad_elements bad)
 {
     struct cw_hasher *hasher = cw_hasher_new();
     struct cw_plan *plan = NULL;
+    struct outcome outcome = {0};
     struct cw_err err = {0};
 
     if (cw_plan_new(checked, 7, NULL, &plan, &err) < 0)
         fail_msg("%s", err.msg);
-    for (uint64_t i = 0; i < cw_plan_info(plan)->items; i++) {
+    outcome.n = (size_t)cw_plan_info(plan)->items;
+    outcome.ok = CW_NEW_ARRAY(bool, outcome.n + 1);
+    outcome.hashes = CW_NEW_ARRAY(struct cw_hash, outcome.n + 1);
+    for (size_t i = 0; i < outcome.n; i++) {
         struct cw_batch *batch = NULL;
-        int rc = cw_exec_run(plan, 1, i, bad, &batch, &err);
-        cw_hasher_add_u64(hasher, rc == 0);
-        if (rc < 0)
-            continue;
-        cw_hasher_add_u64(hasher, batch->elements);
-        cw_batch_hash(batch, hasher);
+        outcome.ok[i] = cw_exec_run(plan, 1, i, bad, &batch, &err) == 0;
+        if (outcome.ok[i])
+            outcome.hashes[i] = hash_item(batch, hasher);
         cw_batch_unref(batch);
     }
     cw_plan_unref(plan);
+    cw_hasher_free(hasher);
+    return outcome;
+}
+
+void outcome_fini(struct outcome *outcome)
+{
+    cw_mem_free(outcome->ok);
+    cw_mem_free(outcome->hashes);
+    *outcome = (struct outcome){0};
+}
+
+bool outcome_is(const struct outcome *was, const struct outcome *is)
+{
+    bool same = was->n == is->n;
+
+    for (size_t i = 0; same && i < was->n; i++)
+        same = !was->ok[i] || (is->ok[i] && cw_hash_eq(was->hashes[i], is->hashes[i]));
+    return same;
+}
+
+struct cw_hash hash_of(struct cw_checked *checked, enum cw_bad_elements bad)
+{
+    struct outcome outcome = outcome_of(checked, bad);
+    struct cw_hasher *hasher = cw_hasher_new();
+
+    for (size_t i = 0; i < outcome.n; i++) {
+        cw_hasher_add_u64(hasher, outcome.ok[i]);
+        cw_hasher_add_u64(hasher, outcome.hashes[i].hi);
+        cw_hasher_add_u64(hasher, outcome.hashes[i].lo);
+    }
+    outcome_fini(&outcome);
     struct cw_hash hash = cw_hasher_get(hasher);
     cw_hasher_free(hasher);
     return hash;
