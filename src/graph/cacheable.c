@@ -143,38 +143,62 @@ static void add_hash(struct cw_hasher *hasher, struct cw_hash hash)
     cw_hasher_add_u64(hasher, hash.lo);
 }
 
-/* Hashes what an element is a function of, besides its id, the sources' files and (for random
- * operators) the seed. */
-static struct cw_hash hash_element(const struct cw_checked *checked, size_t i,
-                                   struct cw_hasher *hasher)
+/* Begins the hash of what an element is a function of, besides its id, the sources' files and (for random
+ * operators) the seed; what comes in is added behind it. */
+static void begin_element(const struct cw_checked_node *node, const char *canon,
+                          struct cw_hasher *hasher)
 {
-    static const struct cw_opt none[] = {
-        {0},
-    };
-    const struct cw_checked_node *node = &checked->nodes[i];
-    const struct cw_op *op = node->op;
-    bool chooses = op->kind == CW_OP_INDEX && !(op->traits & CW_OP_MERGE);
-    if (cw_passes_by(op) || (chooses && node->inputs_n == 1))
-        return checked->nodes[node->inputs[0]].element;
-    CW_STR_AUTO canon = {0};
-    cw_opt_canon(op->options ? op->options : none, node->opts, &canon);
     cw_hasher_reset(hasher);
     cw_hasher_add_str(hasher, "element 1");
-    cw_hasher_add_str(hasher, op->name);
-    cw_hasher_add_u64(hasher, op->version);
-    cw_hasher_add_str(hasher, cw_str_text(&canon));
+    cw_hasher_add_str(hasher, node->op->name);
+    cw_hasher_add_u64(hasher, node->op->version);
+    cw_hasher_add_str(hasher, canon);
     cw_hasher_add_u64(hasher, node->fields_n);
     for (size_t k = 0; k < node->fields_n; k++)
         cw_hasher_add_u64(hasher, node->fields[k]);
     cw_hasher_add_u64(hasher, draws(node) ? node->tag : 0);
     cw_hasher_add_u64(hasher, node->frozen && draws(node));
     cw_hasher_add_u64(hasher, node->inputs_n);
+}
+
+void cw_canon_options(const struct cw_op *op, const void *opts, struct cw_str *out)
+{
+    static const struct cw_opt none[] = {
+        {0},
+    };
+    cw_opt_canon(op->options ? op->options : none, opts, out);
+}
+
+struct cw_hash cw_element_behind(const struct cw_checked_node *node, const char *canon,
+                                 struct cw_hash before)
+{
+    struct cw_hasher *hasher = cw_hasher_new();
+    begin_element(node, canon, hasher);
+    add_hash(hasher, before);
+    struct cw_hash hash = cw_hasher_get(hasher);
+    cw_hasher_free(hasher);
+    return hash;
+}
+
+struct cw_hash cw_element_written(const struct cw_checked *checked, size_t i)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    const struct cw_op *op = node->op;
+    bool chooses = op->kind == CW_OP_INDEX && !(op->traits & CW_OP_MERGE);
+    if (cw_passes_by(op) || (chooses && node->inputs_n == 1))
+        return checked->nodes[node->inputs[0]].element;
+    CW_STR_AUTO canon = {0};
+    struct cw_hasher *hasher = cw_hasher_new();
+    cw_canon_options(op, node->opts, &canon);
+    begin_element(node, cw_str_text(&canon), hasher);
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
         /* which elements a batch contains depends on everything that chose their positions */
         add_hash(hasher, op->kind == CW_OP_GROUP ? in->fingerprint : in->element);
     }
-    return cw_hasher_get(hasher);
+    struct cw_hash hash = cw_hasher_get(hasher);
+    cw_hasher_free(hasher);
+    return hash;
 }
 
 static int check_place(const struct cw_checked *checked, size_t i, struct cw_err *err)
@@ -196,15 +220,13 @@ int cw_cacheable_find(struct cw_checked *checked, struct cw_err *err)
 {
     size_t n = checked->graph->n;
     cw_autofree struct facts *facts = CW_NEW_ARRAY(struct facts, n);
-    struct cw_hasher *hasher = cw_hasher_new();
     int rc = 0;
     for (size_t i = 0; i < n && rc >= 0; i++) {
         struct cw_checked_node *node = &checked->nodes[i];
         find_facts(checked, i, facts);
         node->uncacheable = first_reason(facts[i].reasons);
-        node->element = hash_element(checked, i, hasher);
+        node->element = cw_element_written(checked, i);
         rc = check_place(checked, i, err);
     }
-    cw_hasher_free(hasher);
     return rc;
 }

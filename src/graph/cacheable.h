@@ -21,5 +21,13 @@ int cw_frozen_find(struct cw_checked *checked, struct cw_err *err);
 /* Sets `element` and `uncacheable` of all nodes, whose other members are set already. Errors: a
  * `cache` where nothing can be cached, a `mark` without a name. */
 int cw_cacheable_find(struct cw_checked *checked, struct cw_err *err);
+/* Returns `element` of a node whose inputs have theirs, in the order in which the pipeline is written. */
+struct cw_hash cw_element_written(const struct cw_checked *checked, size_t i);
+/* Returns it for a node with one input, of which only `before` need be known, and whose canonical options
+ * may be others than its own. */
+struct cw_hash cw_element_behind(const struct cw_checked_node *node, const char *canon,
+                                 struct cw_hash before);
+/* Appends the canonical text of an operator's options. */
+void cw_canon_options(const struct cw_op *op, const void *opts, struct cw_str *out);
 
 #endif

@@ -6,12 +6,12 @@
 
 static const struct cw_node *node_at(const struct cw_chain *chain, size_t place)
 {
-    return &chain->checked->graph->nodes[chain->first + place];
+    return &chain->checked->graph->nodes[chain->nodes[place]];
 }
 
 static void set_op(struct cw_chain *chain, size_t place)
 {
-    const struct cw_checked_node *node = &chain->checked->nodes[chain->first + place];
+    const struct cw_checked_node *node = &chain->checked->nodes[chain->nodes[place]];
     struct cw_chain_op *op = &chain->ops[place];
 
     if (node->inputs_n == 1 && node->op->facts) {
@@ -20,28 +20,40 @@ static void set_op(struct cw_chain *chain, size_t place)
     }
     if (node_at(chain, place)->keep_position)
         chain->fixed[place] = "keeps its position, or the other does";
-    else if (op->facts.known && !cw_pin_can(chain->checked, chain->first + place))
+    else if (op->facts.known && !cw_pin_can(chain->checked, chain->nodes[place]))
         chain->fixed[place] =
             "takes something of what comes in that cannot be written down, or the "
             "other does";
 }
 
+void cw_chain_list_behind(const struct cw_checked *checked, size_t last, size_t max,
+                          struct cw_chain *ret_chain)
+{
+    size_t n = 1;
+
+    for (size_t at = last; n < max && checked->nodes[at].inputs_n == 1; n++)
+        at = checked->nodes[at].inputs[0];
+    *ret_chain = (struct cw_chain){.checked = checked, .n = n};
+    ret_chain->nodes = CW_NEW_ARRAY(size_t, n);
+    ret_chain->ops = CW_NEW_ARRAY(struct cw_chain_op, n);
+    ret_chain->fixed = CW_NEW_ARRAY(const char *, n);
+    for (size_t i = n; i-- > 0;) {
+        ret_chain->nodes[i] = last;
+        last = i > 0 ? checked->nodes[last].inputs[0] : last;
+    }
+    ret_chain->first = ret_chain->nodes[0];
+    for (size_t i = 0; i < n; i++)
+        set_op(ret_chain, i);
+}
+
 void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain)
 {
-    size_t first = checked->graph->n - 1;
-
-    while (checked->nodes[first].inputs_n == 1)
-        first = checked->nodes[first].inputs[0];
-    *ret_chain =
-        (struct cw_chain){.checked = checked, .first = first, .n = checked->graph->n - first};
-    ret_chain->ops = CW_NEW_ARRAY(struct cw_chain_op, ret_chain->n);
-    ret_chain->fixed = CW_NEW_ARRAY(const char *, ret_chain->n);
-    for (size_t i = 0; i < ret_chain->n; i++)
-        set_op(ret_chain, i);
+    cw_chain_list_behind(checked, checked->graph->n - 1, SIZE_MAX, ret_chain);
 }
 
 void cw_chain_fini(struct cw_chain *chain)
 {
+    cw_mem_free(chain->nodes);
     cw_mem_free(chain->ops);
     cw_mem_free(chain->fixed);
     *chain = (struct cw_chain){0};

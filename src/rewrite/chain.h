@@ -12,11 +12,15 @@ struct cw_chain {
     const struct cw_checked *checked; /* as written; borrowed */
     size_t first;                     /* the node at place 0 */
     size_t n;
+    size_t *nodes;           /* at each place; those of the whole chain are first, first + 1, ... */
     struct cw_chain_op *ops; /* at each place */
     const char **fixed;      /* at each place, why the node stays where it is; NULL: it may move */
 };
 /* Lists the chain of a pipeline; cw_chain_fini frees what belongs to it. */
 void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain);
+/* The same for the chain that ends with another node, at most `max` nodes of it. */
+void cw_chain_list_behind(const struct cw_checked *checked, size_t last, size_t max,
+                          struct cw_chain *ret_chain);
 void cw_chain_fini(struct cw_chain *chain);
 /* Returns NULL if the nodes at places a < b may change sides, whatever stands between them, or why not:
  * a sentence whose subject is the second, "reads a field that the other writes". */

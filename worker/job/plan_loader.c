@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "format/source_file.h"
+#include "rewrite/key.h"
 #include "wire/wire.h"
 #include "worker/message/to_dispatcher.h"
 
@@ -113,6 +114,8 @@ static int open_plan(struct cw_loading *o)
     struct cw_value manifest = {0};
     cw_source_use_store(o->source_store);
     int rc = cw_graph_check(o->graph, &checked, &o->error);
+    if (rc == 0)
+        cw_key_set(checked);
     if (rc == 0 && !o->prepare)
         rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len,
                                      CW_MAX(CW_MANIFEST_MEMORY, o->worker->budget / 2), &manifest,

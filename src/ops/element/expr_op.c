@@ -118,7 +118,7 @@ static const char *pinned_word(const struct cw_expr_step *step, const struct cw_
 {
     if (step->code == CW_EXPR_NAME)
         return in->fields[step->field].name;
-    if (step->code != CW_EXPR_NUMBER || !step->name[0] || !isfinite(step->f))
+    if (step->code != CW_EXPR_NUMBER || !step->name[0])
         return NULL;
     if (step->is_float)
         return "3.14159265358979323846"; /* the only one that is neither a truth value nor infinite */
@@ -142,6 +142,16 @@ static void pin_words(const char *text, const struct cw_expr *expr, const struct
     cw_str_add(out, text + done);
 }
 
+/* `inf` and `nan` cannot be written as numbers. */
+static bool has_infinite(const struct cw_expr *expr)
+{
+    for (size_t i = 0; i < expr->n; i++)
+        if (expr->steps[i].code == CW_EXPR_NUMBER && expr->steps[i].name[0] &&
+            !isfinite(expr->steps[i].f))
+            return true;
+    return false;
+}
+
 bool cw_expr_op_pin(const char *text, const struct cw_spec *in, struct cw_value *ret_text)
 {
     struct cw_expr *written = NULL, *pinned = NULL;
@@ -150,7 +160,8 @@ bool cw_expr_op_pin(const char *text, const struct cw_spec *in, struct cw_value 
     if (cw_expr_op_compile(text, in, &written, NULL) < 0)
         return false;
     pin_words(text, written, in, &out);
-    bool is_same = cw_expr_op_compile(cw_str_text(&out), in, &pinned, NULL) == 0;
+    bool is_same =
+        !has_infinite(written) && cw_expr_op_compile(cw_str_text(&out), in, &pinned, NULL) == 0;
     for (size_t i = 0; is_same && i < in->n; i++)
         is_same = written->reads[i] == pinned->reads[i];
     if (is_same)
