@@ -75,6 +75,7 @@ struct cw_optimize_plan {
     enum cw_optimize_bound bound; /* of the later epochs */
     size_t states; /* sets that were looked at; 0: too many, the order is as written */
     bool is_best;  /* no plan is better; false: too much to look at */
+    double gap;    /* a better plan takes at most this part less time, 0 to 1 */
 };
 
 /* Prices a plan whose order, cache and workers are set. */

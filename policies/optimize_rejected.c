@@ -9,6 +9,7 @@
 struct list {
     const struct cw_optimize_problem *problem;
     const struct cw_optimize_plan *best;
+    bool fixed_workers;             /* all plans have those of the best */
     struct cw_optimize_rejected *v; /* the best first */
     size_t n;
 };
@@ -29,6 +30,10 @@ static bool is_same(const struct list *list, const struct cw_optimize_plan *a,
 static void offer(struct list *list, enum cw_rejected_kind kind, size_t a, size_t b,
                   struct cw_optimize_plan plan)
 {
+    if (list->fixed_workers) {
+        plan.remote = list->best->remote;
+        plan.local = list->best->local;
+    }
     cw_optimize_price(list->problem, &plan);
     if (is_same(list, &plan, list->best))
         return;
@@ -126,10 +131,11 @@ static void offer_workers(struct list *list)
 }
 
 size_t cw_optimize_rejected(const struct cw_optimize_problem *problem,
-                            const struct cw_optimize_plan *plan,
+                            const struct cw_optimize_plan *plan, bool fixed_workers,
                             struct cw_optimize_rejected *ret_list)
 {
-    struct list list = {.problem = problem, .best = plan, .v = ret_list};
+    struct list list = {
+        .problem = problem, .best = plan, .fixed_workers = fixed_workers, .v = ret_list};
 
     offer_written(&list);
     if (plan->cache_after != CW_OPTIMIZE_NO_CACHE)

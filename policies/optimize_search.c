@@ -356,6 +356,7 @@ void cw_optimize(const struct cw_optimize_problem *problem, struct cw_optimize_p
         ret_plan->is_best = !search.is_cut;
     }
     cw_optimize_price(problem, ret_plan);
+    ret_plan->gap = ret_plan->is_best ? 0 : cw_optimize_gap(problem, ret_plan);
     cw_map_fini(&search.places);
     cw_mem_free(search.sets);
     cw_mem_free(search.ways);

@@ -43,9 +43,10 @@ struct cw_optimize_rejected {
     size_t a, b; /* places of the written order */
     struct cw_optimize_plan plan;
 };
-/* Lists the plans around the given one, the best first, at most CW_REJECTED_MAX. Returns how many. */
+/* Lists the plans around the given one, the best first, at most CW_REJECTED_MAX; fixed_workers: none has
+ * other workers. Returns how many. */
 size_t cw_optimize_rejected(const struct cw_optimize_problem *problem,
-                            const struct cw_optimize_plan *plan,
+                            const struct cw_optimize_plan *plan, bool fixed_workers,
                             struct cw_optimize_rejected *ret_list);
 
 /* ---- what if ---- */

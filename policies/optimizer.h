@@ -49,7 +49,7 @@ const char *cw_optimizer_names(void);
 /* The written order with all workers and no cache, priced. */
 void cw_optimizer_as_written(const struct cw_optimize_problem *problem,
                              struct cw_optimize_plan *ret_plan);
-/* Counts the operators that were moved, and prices the plan. */
+/* Prices the plan, and says how much better another could be at most. */
 void cw_optimizer_finish(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan);
 
 #endif

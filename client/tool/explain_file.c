@@ -26,32 +26,6 @@ static const char *name_of(const struct tool_explained *e, size_t place)
     return tool_explained_node(e, place)->name;
 }
 
-void tool_rejected_text(const struct tool_explained *e, const struct cw_optimize_rejected *it,
-                        struct cw_str *out)
-{
-    const struct cw_optimize_plan *plan = &e->planned.found.plan;
-
-    switch (it->kind) {
-    case CW_REJECTED_WRITTEN:
-        cw_str_add(out, "the written order");
-        break;
-    case CW_REJECTED_NO_CACHE:
-        cw_str_add(out, "no cache");
-        break;
-    case CW_REJECTED_CACHE:
-        cw_str_addf(out, "a cache behind %s", name_of(e, it->a));
-        break;
-    case CW_REJECTED_SWAPPED:
-        cw_str_addf(out, "%s before %s", name_of(e, it->b), name_of(e, it->a));
-        break;
-    case CW_REJECTED_WORKERS:
-        cw_str_addf(out, "%u remote and %u local workers", it->plan.remote, it->plan.local);
-        return;
-    }
-    if (it->plan.remote != plan->remote || it->plan.local != plan->local)
-        cw_str_addf(out, ", with %u remote and %u local workers", it->plan.remote, it->plan.local);
-}
-
 void tool_what_if_text(const struct tool_explained *e, const struct cw_what_if *it,
                        struct cw_str *out)
 {
@@ -103,9 +77,8 @@ static void find_all(struct tool_explained *e)
 
     cw_optimize_rows(&p->problem, plan, e->rows);
     cw_optimize_epoch(&p->problem, plan, &e->epoch);
-    if (!e->has_costs)
+    if (!p->has_costs)
         return;
-    e->rejected_n = cw_optimize_rejected(&p->problem, plan, e->rejected);
     find_what_if(e);
 }
 
@@ -118,7 +91,6 @@ int tool_explained_load(const char *path, const char *profile_path,
     if (rc < 0)
         return rc;
     e->relaxed = options->relaxed;
-    e->has_costs = profile_path != NULL;
     tool_planned_search(options, &e->planned);
     find_all(e);
     return 0;

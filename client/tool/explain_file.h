@@ -8,12 +8,10 @@
 
 struct tool_explained {
     struct tool_planned planned;
-    bool relaxed;   /* the constraints of the search are the relaxed ones */
-    bool has_costs; /* there is a profile; else the numbers below mean nothing */
+    bool relaxed; /* the constraints of the search are the relaxed ones */
+    /* What the plan says in numbers; without a profile they mean nothing. */
     struct cw_optimize_row rows[CW_OPTIMIZE_NODES_MAX]; /* by place of the plan's order */
     struct cw_optimize_epoch epoch;
-    struct cw_optimize_rejected rejected[CW_REJECTED_MAX];
-    size_t rejected_n;
     struct cw_what_if what_if[CW_WHAT_IF_MAX];
     size_t what_if_n;
 };
@@ -26,9 +24,7 @@ int tool_explained_load(const char *path, const char *profile_path,
                         struct tool_explained *ret_explained, struct cw_err *err);
 void tool_explained_fini(struct tool_explained *explained);
 
-/* A rejected plan, or a case of what if, in words. */
-void tool_rejected_text(const struct tool_explained *e, const struct cw_optimize_rejected *it,
-                        struct cw_str *out);
+/* A case of what if, in words. */
 void tool_what_if_text(const struct tool_explained *e, const struct cw_what_if *it,
                        struct cw_str *out);
 /* The node at a place of the written order. */

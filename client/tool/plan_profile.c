@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/tool/plan_profile.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,14 +30,34 @@ static void add_left_out(const struct tool_planned *p, struct cw_str *out)
     }
 }
 
+static void add_rejected(const struct tool_planned *p, struct cw_str *out)
+{
+    for (size_t i = 0; i < p->rejected_n; i++) {
+        CW_STR_AUTO what = {0};
+        tool_rejected_text(p, &p->rejected[i], &what);
+        cw_str_add(out, i ? ",{" : "{");
+        tool_json_text(out, "what", cw_str_text(&what));
+        tool_json_real(out, "total_ns", p->rejected[i].plan.total_ns);
+        cw_str_add(out, "}");
+    }
+}
+
+/* Whether the profile says that no plan is better. */
+static bool is_best(const struct tool_planned *p)
+{
+    return p->has_costs && p->found.plan.is_best && p->found.plan.gap <= 0;
+}
+
 void tool_plan_json(const struct tool_plan_options *options, const struct tool_planned *p,
                     struct cw_str *out)
 {
     CW_STR_AUTO order = {0};
     CW_STR_AUTO moved = {0};
     CW_STR_AUTO cache = {0};
+    CW_STR_AUTO rejected = {0};
     CW_STR_AUTO left_out = {0};
 
+    add_rejected(p, &rejected);
     add_left_out(p, &left_out);
     for (size_t i = 0; i < p->map.nodes[0]; i++)
         add_name(&order, p->graph->nodes[i].name);
@@ -48,24 +69,19 @@ void tool_plan_json(const struct tool_plan_options *options, const struct tool_p
         if (i == p->found.plan.cache_after)
             cw_str_add_json(&cache, name, strlen(name));
     }
-    cw_str_addf(
-        out,
-        "{\"policy\":\"%s\",\"exact\":%s,\"order\":[%s],\"moved\":[%s],\"cache\":%s,"
-        "\"workers\":{\"remote\":%u,\"local\":%u},\"total_ns\":%.17g,\"epoch_ns\":%.17g,"
-        "\"written_ns\":%.17g,\"bound\":\"%s\",\"states\":%zu,\"best\":%s,\"left_out\":[%s]}",
-        options->policy, p->is_exact ? "true" : "false", cw_str_text(&order), cw_str_text(&moved),
-        cache.len ? cw_str_text(&cache) : "null", p->found.plan.remote, p->found.plan.local,
-        p->found.plan.total_ns, p->found.plan.epoch_ns, p->written.total_ns,
-        tool_bound_name(p->found.plan.bound), p->found.plan.states,
-        p->found.plan.is_best ? "true" : "false", cw_str_text(&left_out));
-}
-
-static void print_json(const struct tool_plan_options *options, const struct tool_planned *p)
-{
-    CW_STR_AUTO out = {0};
-
-    tool_plan_json(options, p, &out);
-    puts(cw_str_text(&out));
+    cw_str_addf(out,
+                "{\"plan\":1,\"policy\":\"%s\",\"exact\":%s,\"order\":[%s],\"moved\":[%s],"
+                "\"behind\":[],\"folded\":[],\"cache\":%s,"
+                "\"workers\":{\"remote\":%u,\"local\":%u},\"total_ns\":%.17g,\"epoch_ns\":%.17g,"
+                "\"written_ns\":%.17g,\"bound\":\"%s\",\"rejected\":[%s],\"states\":%zu,\"gap\":%."
+                "9g,\"best\":%s,"
+                "\"left_out\":[%s]}",
+                options->policy, p->is_exact ? "true" : "false", cw_str_text(&order),
+                cw_str_text(&moved), cache.len ? cw_str_text(&cache) : "null", p->found.plan.remote,
+                p->found.plan.local, p->found.plan.total_ns, p->found.plan.epoch_ns,
+                p->written.total_ns, tool_bound_name(p->found.plan.bound), cw_str_text(&rejected),
+                p->found.plan.states, p->found.plan.gap, is_best(p) ? "true" : "false",
+                cw_str_text(&left_out));
 }
 
 static void print_time(const char *what, double ns)
@@ -81,6 +97,17 @@ static bool is_element(const struct tool_planned *p, size_t place)
     return p->checked->nodes[p->map.nodes[place]].op->kind == CW_OP_ELEMENT;
 }
 
+static void print_rejected(const struct tool_planned *p)
+{
+    for (size_t i = 0; i < p->rejected_n; i++) {
+        CW_STR_AUTO text = {0};
+        tool_rejected_text(p, &p->rejected[i], &text);
+        cw_str_add(&text, ": ");
+        cw_policy_add_time(&text, p->rejected[i].plan.total_ns);
+        printf("rejected   %s\n", cw_str_text(&text));
+    }
+}
+
 static void print_text(const struct tool_plan_options *options, const struct tool_planned *p)
 {
     printf("%-10s", "order");
@@ -93,6 +120,7 @@ static void print_text(const struct tool_plan_options *options, const struct too
     print_time("an epoch", p->found.plan.epoch_ns);
     print_time("as written", p->written.total_ns);
     printf("bound by   %s\n", tool_bound_name(p->found.plan.bound));
+    print_rejected(p);
     if (!p->is_exact)
         puts("relaxed    elements have the same types and shapes, and not the same values");
     for (size_t i = 0; i < p->found.left_out_n; i++)
@@ -108,22 +136,44 @@ static void print_text(const struct tool_plan_options *options, const struct too
     }
 }
 
+static int write_plan(const char *path, const struct cw_str *text)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file)
+        return tool_fail("cannot write %s: %s", path, strerror(errno));
+    bool ok = fwrite(cw_str_text(text), 1, text->len, file) == text->len;
+    ok = fclose(file) == 0 && ok;
+    return ok ? TOOL_OK : tool_fail("cannot write %s: %s", path, strerror(errno));
+}
+
+static int show(const struct tool_plan_options *options, bool json, const struct tool_planned *p)
+{
+    CW_STR_AUTO text = {0};
+
+    tool_planned_notes(p);
+    tool_plan_json(options, p, &text);
+    cw_str_add(&text, "\n");
+    if (json)
+        fputs(cw_str_text(&text), stdout);
+    else
+        print_text(options, p);
+    return options->output ? write_plan(options->output, &text) : TOOL_OK;
+}
+
 int tool_plan_profile(const char *pipeline_path, const char *profile_path,
                       const struct tool_plan_options *options, bool json)
 {
     struct cw_err err = {0};
     struct tool_planned *p = CW_NEW(struct tool_planned);
     int rc = tool_planned_load(pipeline_path, profile_path, options, p, &err);
+    int code = TOOL_FAILED;
 
     if (rc == 0) {
         tool_planned_search(options, p);
-        tool_planned_notes(p);
-        if (json)
-            print_json(options, p);
-        else
-            print_text(options, p);
+        code = show(options, json, p);
     }
     tool_planned_fini(p);
     cw_mem_free(p);
-    return rc < 0 ? tool_fail_err(&err) : TOOL_OK;
+    return rc < 0 ? tool_fail_err(&err) : code;
 }

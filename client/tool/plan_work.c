@@ -28,6 +28,37 @@ const char *tool_planned_why_not(const struct tool_planned *planned, bool relaxe
                    : cw_chain_why_not(&planned->chain, a, b);
 }
 
+static const char *name_of(const struct tool_planned *p, size_t place)
+{
+    return p->problem.nodes[place].name;
+}
+
+void tool_rejected_text(const struct tool_planned *p, const struct cw_optimize_rejected *it,
+                        struct cw_str *out)
+{
+    const struct cw_optimize_plan *plan = &p->found.plan;
+
+    switch (it->kind) {
+    case CW_REJECTED_WRITTEN:
+        cw_str_add(out, "the written order");
+        break;
+    case CW_REJECTED_NO_CACHE:
+        cw_str_add(out, "no cache");
+        break;
+    case CW_REJECTED_CACHE:
+        cw_str_addf(out, "a cache behind %s", name_of(p, it->a));
+        break;
+    case CW_REJECTED_SWAPPED:
+        cw_str_addf(out, "%s before %s", name_of(p, it->b), name_of(p, it->a));
+        break;
+    case CW_REJECTED_WORKERS:
+        cw_str_addf(out, "%u remote and %u local workers", it->plan.remote, it->plan.local);
+        return;
+    }
+    if (it->plan.remote != plan->remote || it->plan.local != plan->local)
+        cw_str_addf(out, ", with %u remote and %u local workers", it->plan.remote, it->plan.local);
+}
+
 /* ---- options ---- */
 
 bool tool_parse_workers(const char *text, struct tool_plan_options *options)
@@ -104,6 +135,7 @@ int tool_planned_load(const char *pipeline_path, const char *profile_path,
     int rc = cw_graph_load(pipeline_path, &p->graph, err);
 
     p->optimizer = cw_optimizer_find(options->policy);
+    p->has_costs = profile_path != NULL;
     if (rc == 0)
         rc = cw_graph_check(p->graph, &p->checked, err);
     if (rc == 0)
@@ -174,12 +206,16 @@ void tool_planned_search(const struct tool_plan_options *options, struct tool_pl
         cw_optimize_price(&p->problem, plan);
     }
     set_written(p);
+    if (p->has_costs)
+        p->rejected_n = cw_optimize_rejected(&p->problem, plan, options->no_workers, p->rejected);
 }
 
 void tool_planned_notes(const struct tool_planned *p)
 {
     if (!p->found.plan.is_best)
-        fputs("note: too much to look at; there may be a better plan\n", stderr);
+        fprintf(stderr,
+                "note: too much to look at; there may be a plan that takes up to %.0f %% less\n",
+                100 * p->found.plan.gap);
     if (p->refused.msg[0])
         fprintf(stderr, "note: the written order stays: %s\n", p->refused.msg);
 }

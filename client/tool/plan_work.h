@@ -4,6 +4,7 @@
 #define CW_CLIENT_TOOL_PLAN_WORK_H
 
 #include "client/tool/plan_profile.h"
+#include "policies/optimize_view.h"
 #include "policies/optimizer.h"
 #include "rewrite/problem.h"
 
@@ -12,6 +13,7 @@ struct tool_planned {
     struct cw_checked *checked;
     struct cw_chain chain;
     struct cw_cost_profile profile; /* without a file: nothing costs anything */
+    bool has_costs;                 /* there is a file; else numbers mean nothing */
     struct cw_optimize_problem problem;
     struct cw_problem_map map;
     const struct cw_optimizer *optimizer;
@@ -19,7 +21,9 @@ struct tool_planned {
     struct cw_optimizer_plan found;
     struct cw_optimize_plan written; /* its order, no cache, and the plan's workers */
     bool is_exact;                   /* of the plan's order */
-    struct cw_err refused;           /* why a relaxed order was not taken; msg "": it was */
+    struct cw_optimize_rejected rejected[CW_REJECTED_MAX]; /* with a profile */
+    size_t rejected_n;
+    struct cw_err refused; /* why a relaxed order was not taken; msg "": it was */
 };
 /* Loads pipeline and profile (NULL: none), and sets what the policy needs. */
 int tool_planned_load(const char *pipeline_path, const char *profile_path,
@@ -27,7 +31,7 @@ int tool_planned_load(const char *pipeline_path, const char *profile_path,
                       struct cw_err *err);
 /* Reads "R,L", the most workers that may be used; returns false if it says something else. */
 bool tool_parse_workers(const char *text, struct tool_plan_options *options);
-/* Plans it. */
+/* Plans it, and finds the plans around that plan. */
 void tool_planned_search(const struct tool_plan_options *options, struct tool_planned *planned);
 /* Tells on standard error what is not as was asked. */
 void tool_planned_notes(const struct tool_planned *planned);
@@ -36,6 +40,9 @@ void tool_plan_json(const struct tool_plan_options *options, const struct tool_p
                     struct cw_str *out);
 void tool_planned_fini(struct tool_planned *planned);
 
+/* Appends what a rejected plan has otherwise. */
+void tool_rejected_text(const struct tool_planned *planned, const struct cw_optimize_rejected *it,
+                        struct cw_str *out);
 /* "threads", "cpu", "source", "store", "network" or "trainer". */
 const char *tool_bound_name(enum cw_optimize_bound bound);
 /* Why two operators may not change sides in this plan, exact or relaxed; places, a < b; NULL: they may. */

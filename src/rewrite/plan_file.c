@@ -13,7 +13,7 @@ struct keys {
     struct cw_str_list order, moved, behind, folded;
     bool exact, best;
     char *policy, *bound;
-    struct cw_value cache, workers, rejected;
+    struct cw_value cache, workers, rejected, left_out;
     double total_ns, epoch_ns, written_ns, states, gap;
 };
 #define KEY(key, kind, text)                                                                       \
@@ -57,6 +57,7 @@ static const struct cw_opt KEYS[] = {
     KEY(written_ns, CW_OPT_F64, "of all epochs as written"),
     KEY(bound, CW_OPT_STR, "what decides"),
     KEY(rejected, CW_OPT_VALUE, "other plans"),
+    KEY(left_out, CW_OPT_VALUE, "moves that would not have been exact"),
     KEY(states, CW_OPT_F64, "sets that were looked at"),
     KEY(gap, CW_OPT_F64, "how much better the best plan may be"),
     KEY(best, CW_OPT_BOOL, "whether no plan is better"),

@@ -123,11 +123,16 @@ YAML
     for policy in auto cedar off pecan; do
         plan_of two "p['policy'] == '$policy' and p['order'] == $written and p['exact'] and p['moved'] == []" --optimize $policy
     done
+    plan_of two "not p['best'] and p['gap'] > 0" --optimize off --relaxed
+    plan_of two "p['best'] and p['gap'] == 0" --relaxed
     plan_of two "p['left_out'] == [{'up': 'half', 'down': 'draw'}]" --optimize pecan
     plan_of two "p['order'] == ['range', 'big', 'half', 'narrow', 'draw', 'batch'] and not p['exact'] and p['left_out'] == []" --optimize pecan --relaxed
     plan_of two "not p['exact'] and p['total_ns'] < 0.51 * p['written_ns']" --optimize cedar --relaxed
     plan_of two "p['order'] == ['range', 'narrow', 'draw', 'big', 'half', 'batch'] and not p['exact']" --relaxed
-    "$cachew" plan "$work/two.json" --optimize pecan --relaxed >"$work/text" || fail "pecan without a profile"
+    "$cachew" plan "$work/two.json" --optimize pecan --relaxed -o "$work/relaxed.plan" >"$work/text" || fail "pecan without a profile"
+    "$cachew" run "$work/two.json" --dispatcher local: --plan "$work/relaxed.plan" 2>"$work/err" >"$work/out"
+    [ $? -eq 1 ] || fail "other batches than as written"
+    says 'relaxed.plan: exact: only plans that leave all batches equal' "$work/err" || fail "$(cat "$work/err")"
     says 'half (moved)' "$work/text" || fail "$(cat "$work/text")"
     says 'same types and shapes' "$work/text" || fail "it is not said: $(cat "$work/text")"
     "$cachew" plan "$work/two.json" --optimize cedar 2>"$work/err"
@@ -183,7 +188,7 @@ case_explain() {
     explained "e['plan']['order'] == [n['name'] for n in e['nodes']] and e['plan']['moved'] == ['double', 'keep', 'slow']" --epochs 3
     explained "[round(n['rows'], 6) for n in e['nodes']] == [1000, 1000, 50, 50, 50, 5] and near(sum(n['share'] for n in e['nodes']), 1)"
     explained "e['bound']['name'] == 'threads' and near(e['bound']['threads_ns'], e['plan']['epoch_ns']) and near(e['bound']['trainer_ns'], 10e6)"
-    explained "e['rejected'][-1]['total_ns'] >= e['rejected'][0]['total_ns'] >= e['plan']['total_ns'] and 'the written order' in [r['what'] for r in e['rejected']]"
+    explained "e['plan']['rejected'][-1]['total_ns'] >= e['plan']['rejected'][0]['total_ns'] >= e['plan']['total_ns'] and 'the written order' in [r['what'] for r in e['plan']['rejected']]"
     explained "['keep'] == [p['up'] for p in e['pairs'] if p['down'] == 'double' and 'changes' in p['why']]"
     explained "what_if['a worker more']['workers'] == {'remote': 2, 'local': 0} and near(what_if['a worker more']['epoch_ns'], e['plan']['epoch_ns'] / 2)"
     explained "near(what_if['what follows slow beside the trainer']['network_bytes'], 400)"
@@ -276,5 +281,97 @@ case_bad_profiles() {
     [ $? -eq 2 ] || fail "no worker"
     "$cachew" plan "$work/x.json" --profile "$work/x.yaml" --cedar-stats "$work/x.yaml" 2>"$work/err"
     [ $? -eq 2 ] || fail "both"
+}
+# A plan is carried out by a job of `local:`, and what is no plan, or not an exact one, makes no job.
+case_plan_files() {
+    cat >"$work/few.json" <<'JSON'
+{"name": "few", "pipeline": [{"op": "range", "stop": 1000}, {"op": "burn", "ms": 0.01}, {"op": "eval", "name": "double", "expr": "x * 2"},
+    {"op": "filter", "name": "keep", "expr": "x % 20 == 0"}, {"op": "batch", "size": 10}]}
+JSON
+    cat >"$work/few.yaml" <<'YAML'
+profile: 1
+elements: 1000
+nodes:
+  range: {ns: 10, out_bytes: 8}
+  burn: {ns: 1e6}
+  double: {ns: 50, in_bytes: 8, out_bytes: 8}
+  keep: {ns: 100, in_bytes: 8, keep: 0.05}
+store: {read_ns: 1, read_byte_ns: 0.1, write_ns: 1, write_byte_ns: 0.1}
+YAML
+    "$cachew" plan "$work/few.json" --profile "$work/few.yaml" --epochs 5 -o "$work/best.plan" >"$work/text" || fail "cachew plan -o"
+    plan_of few "p['plan'] == 1 and p['cache'] == 'burn' and p['gap'] == 0 and p['behind'] == [] and p['folded'] == []" --epochs 5
+    plan_of few "[r['total_ns'] for r in p['rejected']] == sorted(r['total_ns'] for r in p['rejected']) and 0 < len(p['rejected']) <= 10" --epochs 5
+    plan_of few "'no cache' in [r['what'] for r in p['rejected']] and p['rejected'][0]['total_ns'] >= p['total_ns']" --epochs 5
+    plan_of few "'burn before keep' in [r['what'] for r in p['rejected']]" --disable-caching --disable-fusion
+    plan_of few "p['workers']['remote'] == 3 and p['rejected'] and not [r for r in p['rejected'] if 'workers' in r['what']]" --workers 3,0 --disable-workers
+    cmp -s <("$cachew" plan "$work/few.json" --profile "$work/few.yaml" --epochs 5 --json) "$work/best.plan" || fail "what is written is not what is printed"
+    run_planned "$work/few.json" "$work/best.plan" 2>"$work/err"
+    says "cannot be had without --cache-store" "$work/err" || fail "no warning: $(cat "$work/err")"
+    cp "$work/planned.hash" "$work/best.hash"
+    # what a job as written caches and what the plan caches is the same, since the same operators stand before it
+    "$cachew" run "$work/few.json" --dispatcher local: --cache-store "dir:$work/store" --autocache force:keep >"$work/out" || fail "with a cache"
+    run_planned "$work/few.json" "$work/best.plan" --cache-store "dir:$work/store" 2>"$work/err"
+    says 'elements of node "burn" are kept by policy force:burn' "$work/err" || fail "not cached: $(cat "$work/err")"
+    [ "$(find "$work/store/default" -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ] || fail "not one key: $(find "$work/store")"
+    "$cachew" run "$work/few.json" --dispatcher local: --cache-store "dir:$work/store" --autocache force:burn >"$work/out" || fail "with another cache"
+    [ "$(find "$work/store/default" -mindepth 1 -maxdepth 1 | wc -l)" -eq 2 ] || fail "not another key: $(find "$work/store")"
+    printf 'plan: 1\norder: [range, double, keep, burn, batch]\ncache: batch\n' >"$work/hand.yaml"
+    run_planned "$work/few.json" "$work/hand.yaml" 2>"$work/err"
+    says 'cache behind "batch" cannot be had: ' "$work/err" || fail "no warning: $(cat "$work/err")"
+    cmp "$work/best.hash" "$work/planned.hash" || fail "other batches"
+    "$cachew" run "$work/few.json" --dispatcher local: >"$work/written.run" || fail "as written"
+    grep -o 'hash [0-9a-f]*' "$work/written.run" >"$work/written.hash" || fail "no hash"
+    cmp "$work/best.hash" "$work/written.hash" || fail "other batches than as written"
+    wrong_plan 'x.plan: order: "keep" (filter) may not stand before "double" (eval): it changes the same field' \
+        '{"plan": 1, "order": ["range", "keep", "double", "burn", "batch"]}'
+    wrong_plan 'x.plan: order: node "batch" is missing' '{"plan": 1, "order": ["range", "burn", "double", "keep"]}'
+    wrong_plan 'x.plan: option plan: is missing\|x.plan: .*plan' '{"order": ["range"]}'
+    wrong_plan 'x.plan: .*unknown option "orders"' '{"plan": 1, "orders": ["range"]}'
+    wrong_plan 'x.plan:1:.*already' '{"plan": 1, "plan": 1}'
+    wrong_plan 'x.plan: exact: only plans that leave all batches equal' '{"plan": 1, "order": ["range"], "exact": false}'
+    "$cachew" plan "$work/few.json" --optimize pecan -o "$work/pecan.plan" >"$work/text" || fail "a plan of pecan"
+    run_planned "$work/few.json" "$work/pecan.plan"
+    cmp "$work/best.hash" "$work/planned.hash" || fail "other batches by pecan"
+    "$cachew" plan "$work/few.json" --optimize off -o "$work/no/such" 2>"$work/err" >"$work/text"
+    [ $? -eq 1 ] || fail "a file that cannot be written"
+    wrong_plan 'x.plan: cache: must be a name' '{"plan": 1, "order": ["range"], "cache": 1}'
+    wrong_plan 'x.plan: a plan is an object' '[1]'
+    "$cachew" run "$work/few.json" --dispatcher 127.0.0.1:1 --plan "$work/best.plan" 2>"$work/err"
+    [ $? -eq 2 ] || fail "with a dispatcher"
+    says 'option --plan: is for local: only' "$work/err" || fail "$(cat "$work/err")"
+}
+# run_planned PIPELINE PLAN [OPTION...]
+run_planned() {
+    local pipeline=$1 plan=$2
+    shift 2
+    "$cachew" run "$pipeline" --dispatcher local: --plan "$plan" "$@" >"$work/planned.run" || fail "run --plan $plan"
+    grep -o 'hash [0-9a-f]*' "$work/planned.run" >"$work/planned.hash" || fail "no hash: $(cat "$work/planned.run")"
+}
+# wrong_plan MESSAGE PLAN
+wrong_plan() {
+    printf '%s' "$2" >"$work/x.plan"
+    "$cachew" run "$work/few.json" --dispatcher local: --plan "$work/x.plan" 2>"$work/err" >"$work/out"
+    [ $? -eq 1 ] || fail "status of: $1"
+    says "$1" "$work/err" || fail "$(cat "$work/err") is not: $1"
+}
+
+# Options of one way to plan are of no use to the other.
+case_modes() {
+    echo '{"pipeline": [{"op": "range", "stop": 10}]}' >"$work/x.json"
+    echo '{"profile": 1, "elements": 10, "nodes": {"range": {}}}' >"$work/x.yaml"
+    local option
+    for option in '--cpus 2' '--samples 5' '--free-bytes 1M' --enable-caching --disable-offload --disable-parallelism; do
+        # shellcheck disable=SC2086
+        "$cachew" plan "$work/x.json" --profile "$work/x.yaml" $option 2>"$work/err"
+        [ $? -eq 2 ] || fail "$option with a profile"
+        says "plan: ${option%% *} is only for --cedar-stats" "$work/err" || fail "$(cat "$work/err")"
+    done
+    for option in '--optimize off' '--epochs 2' '--threads 2' '--workers 1,1' "-o $work/x" --disable-caching --disable-workers --relaxed; do
+        # shellcheck disable=SC2086
+        "$cachew" plan "$work/x.json" --cedar-stats "$work/x.yaml" $option 2>"$work/err"
+        [ $? -eq 2 ] || fail "$option with statistics"
+        says "is not for --cedar-stats" "$work/err" || fail "$(cat "$work/err")"
+    done
+    "$cachew" plan "$work/x.json" --profile "$work/x.yaml" --disable-fusion --disable-reorder >"$work/out" || fail "options of both"
 }
 run_case "$@"

@@ -2,118 +2,230 @@
 /* cachew plan: the order of operators, what to cache and how many workers, by what was measured. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "client/tool/plan_cedar.h"
 #include "client/tool/plan_work.h"
 #include "client/tool/tool.h"
 #include "policies/optimizer.h"
 
+#define ROWS_MAX 24
+#define NOT_GIVEN UINT64_MAX
+
 /* A flag that switches something of the plan. */
 #define ROW_FLAG(option, to, text)                                                                 \
     {                                                                                              \
         .name = (option), .type = CW_ARG_FLAG, .target = (to), .help = (text)                      \
     }
+/* A number of at least 1; 0 stands for one that is not given. */
+#define ROW_COUNT(option, to, letter_, text, most)                                                 \
+    {                                                                                              \
+        .name = (option), .type = CW_ARG_U64, .target = (to), .metavar = (letter_),                \
+        .help = (text), .min = 1, .max = (most)                                                    \
+    }
+#define ROW_TEXT(option, to, what, text)                                                           \
+    {                                                                                              \
+        .name = (option), .type = CW_ARG_STR, .target = (to), .metavar = (what), .help = (text)    \
+    }
 
-int tool_cmd_plan(int argc, char **argv)
+/* The command line. */
+struct words {
+    const char *stats, *profile;
+    bool no_reorder, no_fusion, json;
+    /* with --profile, or without both */
+    const char *optimize, *workers, *output;
+    uint64_t epochs, threads;
+    bool relaxed, no_caching, no_workers;
+    /* with --cedar-stats */
+    uint64_t cpus, samples, free_bytes;
+    bool caching, no_offload, no_parallelism;
+};
+struct rows {
+    struct cw_arg v[ROWS_MAX];
+    size_t n;
+};
+
+static void add_rows(struct rows *rows, const struct cw_arg *more, size_t n)
 {
-    struct cw_cedar_options options = {0};
-    struct tool_plan_options plan = {.policy = "auto", .epochs = 1, .threads = 1};
-    const char *stats = NULL, *profile = NULL, *workers = "1,0";
-    uint64_t cpus = 1, samples = 0, free_bytes = UINT64_MAX;
-    bool json = false;
-    const struct cw_arg rows[] = {
-        {.name = "profile",
+    CW_ASSERT(rows->n + n < ROWS_MAX); /* the last one ends the table */
+    memcpy(rows->v + rows->n, more, n * sizeof(*more));
+    rows->n += n;
+}
+
+static void add_profile_rows(struct words *words, struct rows *rows)
+{
+    const struct cw_arg more[] = {
+        ROW_TEXT("profile", &words->profile, "FILE",
+                 "what was measured of the pipeline, as JSON or YAML"),
+        ROW_TEXT("optimize", &words->optimize, "POLICY",
+                 "auto (default), cedar, off: as written, with all workers, or pecan"),
+        ROW_FLAG("relaxed", &words->relaxed, "moves need to keep only types and shapes"),
+        ROW_COUNT("epochs", &words->epochs, "E", "how many there will be (default 1)", 1e9),
+        ROW_COUNT("threads", &words->threads, "T", "threads of a worker (default 1)", 100000),
+        ROW_TEXT("workers", &words->workers, "R,L",
+                 "the most workers, remote and beside the trainer (default 1,0)"),
+        {.name = "output",
+         .letter = 'o',
          .type = CW_ARG_STR,
-         .target = &profile,
-         .metavar = "FILE",
-         .help = "what was measured of the pipeline, as JSON or YAML"},
-        {.name = "optimize",
-         .type = CW_ARG_STR,
-         .target = &plan.policy,
-         .metavar = "POLICY",
-         .help = "auto (default), cedar, off: as written, with all workers, or pecan"},
-        {.name = "epochs",
-         .type = CW_ARG_U64,
-         .target = &plan.epochs,
-         .metavar = "E",
-         .help = "how many there will be (default 1)",
-         .min = 1,
-         .max = 1e9},
-        {.name = "threads",
-         .type = CW_ARG_U64,
-         .target = &plan.threads,
-         .metavar = "T",
-         .help = "threads of a worker (default 1)",
-         .min = 1,
-         .max = 100000},
-        {.name = "workers",
-         .type = CW_ARG_STR,
-         .target = &workers,
-         .metavar = "R,L",
-         .help = "the most workers, remote and beside the trainer (default 1,0)"},
-        {.name = "cedar-stats",
-         .type = CW_ARG_STR,
-         .target = &stats,
-         .metavar = "STATS.yaml",
-         .help = "what cedar's profiler measured"},
-        {.name = "cpus",
-         .type = CW_ARG_U64,
-         .target = &cpus,
-         .metavar = "N",
-         .help = "CPUs at the trainer's host (default 1)",
-         .min = 1,
-         .max = 100000},
+         .target = &words->output,
+         .metavar = "PLAN",
+         .help = "write the plan to this file, for cachew run --plan"},
+        ROW_FLAG("disable-caching", &words->no_caching, "nothing is cached"),
+        ROW_FLAG("disable-workers", &words->no_workers, "all workers are used"),
+    };
+    add_rows(rows, more, CW_ARRAY_LEN(more));
+}
+
+static void add_cedar_rows(struct words *words, struct rows *rows)
+{
+    const struct cw_arg more[] = {
+        ROW_TEXT("cedar-stats", &words->stats, "STATS.yaml", "what cedar's profiler measured"),
+        ROW_COUNT("cpus", &words->cpus, "N", "CPUs at the trainer's host (default 1)", 100000),
         {.name = "samples",
          .type = CW_ARG_U64,
-         .target = &samples,
+         .target = &words->samples,
          .metavar = "N",
          .help = "elements of an epoch, for the size of a cache"},
         {.name = "free-bytes",
          .type = CW_ARG_BYTES,
-         .target = &free_bytes,
+         .target = &words->free_bytes,
          .metavar = "BYTES",
          .help = "room for a cache (default: no limit)"},
-        ROW_FLAG("enable-caching", &options.with_caching, "look for a place for a cache"),
-        ROW_FLAG("relaxed", &plan.relaxed, "moves need to keep only types and shapes"),
-        ROW_FLAG("disable-offload", &options.no_offload, "nothing runs on Ray"),
-        ROW_FLAG("disable-reorder", &options.no_reorder, "the written order stays"),
-        ROW_FLAG("disable-fusion", &options.no_fusion, "operators stay apart"),
-        ROW_FLAG("disable-caching", &plan.no_caching, "nothing is cached"),
-        ROW_FLAG("disable-workers", &plan.no_workers, "all workers are used"),
-        ROW_FLAG("disable-parallelism", &options.no_parallelism, "one copy of the pipeline"),
-        TOOL_ROW_JSON(&json, "print one JSON object"),
-        {0},
+        ROW_FLAG("enable-caching", &words->caching, "look for a place for a cache"),
+        ROW_FLAG("disable-offload", &words->no_offload, "nothing runs on Ray"),
+        ROW_FLAG("disable-parallelism", &words->no_parallelism, "one copy of the pipeline"),
     };
-    const struct cw_args_spec spec = {
-        .program = "cachew plan",
-        .usage = "CHAIN.json --cedar-stats STATS.yaml [options]",
-        .about =
-            "Plans a chain of operators as cedar's optimizer does: their order, a cache, copies "
-            "of the pipeline, and what runs elsewhere, fused, by its formulas and constants. "
-            "docs/optimizing.md describes both files and the formulas.",
-        .rows = rows,
+    add_rows(rows, more, CW_ARRAY_LEN(more));
+}
+
+static void add_common_rows(struct words *words, struct rows *rows)
+{
+    const struct cw_arg more[] = {
+        ROW_FLAG("disable-reorder", &words->no_reorder, "the written order stays"),
+        ROW_FLAG("disable-fusion", &words->no_fusion, "operators stay apart"),
+        TOOL_ROW_JSON(&words->json, "print one JSON object"),
     };
-    const char *files[1];
-    int code = 0;
-    if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
-        return code;
-    const struct cw_optimizer *optimizer = cw_optimizer_find(plan.policy);
-    if ((stats && profile) || (!stats && !profile && (!optimizer || optimizer->needs_profile))) {
-        fputs("cachew plan: either --profile or --cedar-stats says what was measured\n", stderr);
-        return TOOL_USAGE;
-    }
-    options.cpus = (unsigned)cpus;
-    options.samples = (double)samples;
-    options.free_bytes = free_bytes == UINT64_MAX ? HUGE_VAL : (double)free_bytes;
-    if (stats)
-        return tool_plan_cedar(files[0], stats, &options, json);
-    plan.no_reorder = options.no_reorder;
-    if (!tool_parse_workers(workers, &plan) || !optimizer) {
+    add_rows(rows, more, CW_ARRAY_LEN(more));
+}
+
+static const char *policy_of(const struct words *words)
+{
+    return words->optimize ? words->optimize : "auto";
+}
+
+/* Whether it is said what was measured: once, or not at all if the policy does not ask for it. */
+static bool is_measured(const struct words *words)
+{
+    const struct cw_optimizer *optimizer = cw_optimizer_find(policy_of(words));
+
+    if (words->stats && words->profile)
+        return false;
+    return words->stats || words->profile || (optimizer && !optimizer->needs_profile);
+}
+
+/* Returns an option that is of no use in this mode; NULL: none was given. */
+static const char *out_of_place(const struct words *words)
+{
+    const struct {
+        const char *name;
+        bool is_given, is_of_cedar;
+    } all[] = {
+        {"optimize", words->optimize != NULL, false},
+        {"epochs", words->epochs > 0, false},
+        {"threads", words->threads > 0, false},
+        {"workers", words->workers != NULL, false},
+        {"relaxed", words->relaxed, false},
+        {"output", words->output != NULL, false},
+        {"disable-caching", words->no_caching, false},
+        {"disable-workers", words->no_workers, false},
+        {"cpus", words->cpus > 0, true},
+        {"samples", words->samples != NOT_GIVEN, true},
+        {"free-bytes", words->free_bytes != NOT_GIVEN, true},
+        {"enable-caching", words->caching, true},
+        {"disable-offload", words->no_offload, true},
+        {"disable-parallelism", words->no_parallelism, true},
+    };
+    for (size_t i = 0; i < CW_ARRAY_LEN(all); i++)
+        if (all[i].is_given && all[i].is_of_cedar != (words->stats != NULL))
+            return all[i].name;
+    return NULL;
+}
+
+static int plan_by_profile(const char *file, const struct words *words)
+{
+    struct tool_plan_options options = {
+        .policy = policy_of(words),
+        .output = words->output,
+        .epochs = words->epochs ? words->epochs : 1,
+        .threads = words->threads ? words->threads : 1,
+        .relaxed = words->relaxed,
+        .no_reorder = words->no_reorder,
+        .no_caching = words->no_caching,
+        .no_workers = words->no_workers,
+    };
+
+    if (!tool_parse_workers(words->workers ? words->workers : "1,0", &options) ||
+        !cw_optimizer_find(options.policy)) {
         fprintf(stderr,
                 "cachew plan: --workers takes two numbers of at most 1000, not both 0, as in 4,1; "
                 "--optimize takes one of %s\n",
                 cw_optimizer_names());
         return TOOL_USAGE;
     }
-    return tool_plan_profile(files[0], profile, &plan, json);
+    return tool_plan_profile(file, words->profile, &options, words->json);
+}
+
+static int plan_as_cedar(const char *file, const struct words *words)
+{
+    const struct cw_cedar_options options = {
+        .cpus = words->cpus ? (unsigned)words->cpus : 1,
+        .samples = words->samples == NOT_GIVEN ? 0 : (double)words->samples,
+        .free_bytes = words->free_bytes == NOT_GIVEN ? HUGE_VAL : (double)words->free_bytes,
+        .with_caching = words->caching,
+        .no_offload = words->no_offload,
+        .no_reorder = words->no_reorder,
+        .no_fusion = words->no_fusion,
+        .no_parallelism = words->no_parallelism,
+    };
+
+    return tool_plan_cedar(file, words->stats, &options, words->json);
+}
+
+static int plan(const char *file, const struct words *words)
+{
+    if (!is_measured(words)) {
+        fputs("cachew plan: either --profile or --cedar-stats says what was measured\n", stderr);
+        return TOOL_USAGE;
+    }
+    const char *option = out_of_place(words);
+    if (option) {
+        fprintf(stderr, "cachew plan: --%s is %s for --cedar-stats\n", option,
+                words->stats ? "not" : "only");
+        return TOOL_USAGE;
+    }
+    return words->stats ? plan_as_cedar(file, words) : plan_by_profile(file, words);
+}
+
+int tool_cmd_plan(int argc, char **argv)
+{
+    struct words words = {.samples = NOT_GIVEN, .free_bytes = NOT_GIVEN};
+    struct rows rows = {0};
+    const char *files[1];
+    int code = 0;
+
+    add_profile_rows(&words, &rows);
+    add_cedar_rows(&words, &rows);
+    add_common_rows(&words, &rows);
+    const struct cw_args_spec spec = {
+        .program = "cachew plan",
+        .usage = "FILE.json --profile PROFILE [options], or CHAIN.json --cedar-stats STATS.yaml "
+                 "[options]",
+        .about = "Finds the best order of a pipeline's operators, what to cache and how many "
+                 "workers, by a profile of it; or plans a chain of operators as cedar's optimizer "
+                 "does, by its formulas and constants. docs/optimizing.md describes the files.",
+        .rows = rows.v,
+    };
+    if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
+        return code;
+    return plan(files[0], &words);
 }

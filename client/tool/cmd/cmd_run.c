@@ -11,6 +11,7 @@
 #include "client/tool/bad_elements_file.h"
 #include "client/tool/cmd/run_kept.h"
 #include "client/tool/cmd/run_options.h"
+#include "client/tool/cmd/run_plan.h"
 #include "client/tool/consume.h"
 #include "client/tool/steps.h"
 #include "client/tool/tool.h"
@@ -31,7 +32,8 @@ struct run {
     uint64_t given;
     struct tool_waits waits;
     struct tool_bad_list bad;
-    uint64_t bad_before; /* how many bad elements earlier epochs had */
+    uint64_t bad_before;  /* how many bad elements earlier epochs had */
+    char *plan_autocache; /* the policy that caches where the plan says; NULL: none */
 };
 
 /* ---- progress ---- */
@@ -327,7 +329,7 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
         return TOOL_FAILED;
     job.token = token;
     job.name = run->opt.name;
-    job.autocache = run->opt.autocache;
+    job.autocache = run->opt.autocache ? run->opt.autocache : run->plan_autocache;
     job.tenant = run->opt.tenant;
     job.cache = run->opt.cache;
     job.identity = run->opt.identity;
@@ -362,15 +364,29 @@ static void warn_of_identity(const struct run *run, const struct cachew_pipeline
         fprintf(stderr, "cachew: %s\n", cw_identity_blind(identity));
 }
 
-static int run_pipeline(struct run *run, const char *path)
+static int load(struct run *run, const char *path, struct cachew_pipeline **ret_pipeline)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cw_err err = {0};
+    if (!run->opt.plan)
+        return cachew_pipeline_load(path, ret_pipeline, &error) < 0 ? tool_fail_cachew(&error)
+                                                                    : TOOL_OK;
+    if (tool_run_plan(path, run->opt.plan, ret_pipeline, &run->plan_autocache, &err) < 0)
+        return tool_fail_err(&err);
+    if (run->plan_autocache && !run->opt.cache_store)
+        fputs("cachew: warning: the plan's cache cannot be had without --cache-store\n", stderr);
+    return TOOL_OK;
+}
+
+static int run_pipeline(struct run *run, const char *path)
+{
+    struct cw_err err = {0};
     struct cachew_pipeline *pipeline = NULL;
-    if (cachew_pipeline_load(path, &pipeline, &error) < 0)
-        return tool_fail_cachew(&error);
+    int code = load(run, path, &pipeline);
+    if (code != TOOL_OK)
+        return code;
     warn_of_identity(run, pipeline);
-    int code = connect_and_start(run, pipeline);
+    code = connect_and_start(run, pipeline);
     cachew_pipeline_release(pipeline);
     if (code == TOOL_OK && run->opt.batches_path) {
         run->batches = fopen(run->opt.batches_path, "a");
@@ -408,6 +424,7 @@ int tool_cmd_run(int argc, char **argv)
     tool_catch_signals();
     tool_epoch_sum_init(&run.sum, run.opt.no_order);
     code = run_pipeline(&run, file);
+    cw_mem_free(run.plan_autocache);
     tool_epoch_sum_fini(&run.sum);
     return code;
 }

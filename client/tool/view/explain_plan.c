@@ -86,11 +86,11 @@ static void add_branches(const struct tool_explained *e, size_t depth, struct to
     for (size_t i = meeting; i-- > 0;) {
         add_name(table, depth, p->graph->nodes[i].name);
         add_operator(table, &p->graph->nodes[i]);
-        if (!e->has_costs)
+        if (!e->planned.has_costs)
             add_spec(table, &p->checked->nodes[i].out);
-        for (size_t k = 0; e->has_costs && k < 4; k++)
+        for (size_t k = 0; e->planned.has_costs && k < 4; k++)
             tool_table_add(table, "-");
-        tool_table_add(table, e->has_costs ? "its time is in %s" : "read by %s",
+        tool_table_add(table, e->planned.has_costs ? "its time is in %s" : "read by %s",
                        p->graph->nodes[meeting].name);
     }
 }
@@ -103,15 +103,15 @@ static void print_tree(const struct tool_explained *e)
     struct tool_table table;
     size_t n = p->problem.n;
 
-    tool_table_init(&table, e->has_costs ? CW_ARRAY_LEN(HEADS) : CW_ARRAY_LEN(BARE),
-                    e->has_costs ? HEADS : BARE);
+    tool_table_init(&table, e->planned.has_costs ? CW_ARRAY_LEN(HEADS) : CW_ARRAY_LEN(BARE),
+                    e->planned.has_costs ? HEADS : BARE);
     for (size_t i = n; i-- > 0;) {
         size_t place = p->found.plan.order[i];
         CW_STR_AUTO marks = {0};
         tool_explain_marks(e, i, &marks);
         add_name(&table, n - 1 - i, tool_explained_node(e, place)->name);
         add_operator(&table, tool_explained_node(e, place));
-        if (e->has_costs)
+        if (e->planned.has_costs)
             add_numbers(&table, &e->rows[i]);
         else
             add_spec(&table, &p->checked->nodes[p->map.nodes[place]].out);
@@ -197,19 +197,20 @@ static void print_times(const struct tool_plan_options *options, const struct to
 static void print_rejected(const struct tool_explained *e)
 {
     static const char *const HEADS[] = {"REJECTED", "ALL EPOCHS", "OF THIS PLAN"};
+    const struct tool_planned *p = &e->planned;
     struct tool_table table;
 
-    if (e->rejected_n == 0)
+    if (p->rejected_n == 0)
         return;
     puts("");
     tool_table_init(&table, CW_ARRAY_LEN(HEADS), HEADS);
-    for (size_t i = 0; i < e->rejected_n; i++) {
+    for (size_t i = 0; i < p->rejected_n; i++) {
         CW_STR_AUTO what = {0};
-        tool_rejected_text(e, &e->rejected[i], &what);
+        tool_rejected_text(p, &p->rejected[i], &what);
         tool_table_add(&table, "%s", cw_str_text(&what));
-        add_time(&table, e->rejected[i].plan.total_ns);
+        add_time(&table, p->rejected[i].plan.total_ns);
         tool_table_add(&table, "%.1f %%",
-                       100 * e->rejected[i].plan.total_ns / e->planned.found.plan.total_ns);
+                       100 * p->rejected[i].plan.total_ns / p->found.plan.total_ns);
     }
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
@@ -305,7 +306,7 @@ void tool_explain_plan(const struct tool_plan_options *options, const struct too
                                : "relaxed: types and shapes are those of the written order, and "
                                  "values are not");
     print_tree(e);
-    if (e->has_costs) {
+    if (e->planned.has_costs) {
         puts("");
         print_bound(e);
         print_times(options, e);

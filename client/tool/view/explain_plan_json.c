@@ -41,7 +41,7 @@ static void add_nodes(const struct tool_explained *e, struct cw_str *out)
         tool_json_text(out, "gives_as_written", cw_str_text(&spec));
         cw_str_addf(out, ",\"moved\":%s,\"cached\":%s", place != i ? "true" : "false",
                     i == plan->cache_after ? "true" : "false");
-        if (e->has_costs)
+        if (e->planned.has_costs)
             add_numbers(&e->rows[i], out);
         cw_str_add(out, "}");
     }
@@ -54,18 +54,6 @@ static void add_bound(const struct tool_explained *e, struct cw_str *out)
         CW_STR_AUTO key = {0};
         cw_str_addf(&key, "%s_ns", tool_bound_name((enum cw_optimize_bound)i));
         tool_json_real(out, cw_str_text(&key), e->epoch.bound_ns[i]);
-    }
-}
-
-static void add_rejected(const struct tool_explained *e, struct cw_str *out)
-{
-    for (size_t i = 0; i < e->rejected_n; i++) {
-        CW_STR_AUTO what = {0};
-        tool_rejected_text(e, &e->rejected[i], &what);
-        cw_str_add(out, i ? ",{" : "{");
-        tool_json_text(out, "what", cw_str_text(&what));
-        tool_json_real(out, "total_ns", e->rejected[i].plan.total_ns);
-        cw_str_add(out, "}");
     }
 }
 
@@ -121,9 +109,7 @@ void tool_explain_plan_json(const struct tool_plan_options *options, const struc
     add_nodes(e, &out);
     cw_str_add(&out, "],\"bound\":{");
     add_bound(e, &out);
-    cw_str_add(&out, "},\"rejected\":[");
-    add_rejected(e, &out);
-    cw_str_add(&out, "],\"pairs\":[");
+    cw_str_add(&out, "},\"pairs\":[");
     add_pairs(e, &out);
     cw_str_add(&out, "],\"what_if\":[");
     for (size_t i = 0; i < e->what_if_n; i++) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "policies/optimize.h"
+#include "policies/optimize_int.h"
 
 struct random {
     struct cw_rng rng;
@@ -171,7 +171,9 @@ static void test_best_of_all_plans(void **state)
         all.is_second_round = true;
         permute(&all, 0, 0);
         cw_optimize(&p, &plan);
-        assert_true(plan.is_best && plan.states > 0);
+        assert_true(plan.is_best && plan.states > 0 && plan.gap < 1e-300);
+        if (!p.least_money)
+            assert_true(plan.total_ns * (1 - cw_optimize_gap(&p, &plan)) <= all.least * (1 + 1e-9));
         double first = p.least_money ? plan.money : plan.total_ns;
         double second = p.least_money ? plan.total_ns : plan.money;
         if (first > all.least * 1.01 * (1 + 1e-9) || !is_near(second, all.second))
@@ -363,6 +365,12 @@ static void test_too_many_sets(void **state)
     cw_optimize(&p, &plan);
     assert_true(plan.states == 0 && !plan.is_best && plan.moved == 0 && plan.remote == 1);
     assert_true(plan.total_ns > 0);
+    struct cw_optimize_plan best = plan;
+    for (size_t i = 1; i < p.n; i++)
+        best.order[i] = p.n - i;
+    cw_optimize_price(&p, &best);
+    assert_true(best.total_ns < plan.total_ns);
+    assert_true(plan.gap < 1 && plan.total_ns * (1 - plan.gap) <= best.total_ns);
 }
 
 static const struct CMUnitTest tests[] = {

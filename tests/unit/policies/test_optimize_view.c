@@ -101,7 +101,7 @@ static void test_rejected(void **state)
     p.nodes[2].behind = p.nodes[3].behind = 1;
     cw_optimize(&p, &plan);
     assert_true(plan.cache_after == 3);
-    size_t n = cw_optimize_rejected(&p, &plan, list);
+    size_t n = cw_optimize_rejected(&p, &plan, false, list);
     assert_true(n > 4 && n <= CW_REJECTED_MAX);
     for (size_t i = 0; i < n; i++) {
         assert_true(i == 0 || list[i].plan.total_ns >= list[i - 1].plan.total_ns);
@@ -118,6 +118,11 @@ static void test_rejected(void **state)
     }
     assert_true(kinds[CW_REJECTED_NO_CACHE] && kinds[CW_REJECTED_CACHE]);
     assert_true(kinds[CW_REJECTED_SWAPPED] && kinds[CW_REJECTED_WORKERS]);
+    n = cw_optimize_rejected(&p, &plan, true, list);
+    assert_true(n > 2);
+    for (size_t i = 0; i < n; i++)
+        assert_true(list[i].kind != CW_REJECTED_WORKERS && list[i].plan.remote == plan.remote &&
+                    list[i].plan.local == plan.local);
 }
 
 /* A swap that is not allowed is no plan that was rejected, nor one that would take away the cache. */
@@ -129,12 +134,12 @@ static void test_rejected_are_plans(void **state)
     struct cw_optimize_plan plan;
     p.remote_max = 1;
     cw_optimize(&p, &plan);
-    assert_int_equal(cw_optimize_rejected(&p, &plan, list), 0);
+    assert_int_equal(cw_optimize_rejected(&p, &plan, false, list), 0);
     p.has_store = true;
     p.store.free_bytes = -1;
     p.nodes[1].uncacheable = true;
     cw_optimize(&p, &plan);
-    size_t n = cw_optimize_rejected(&p, &plan, list);
+    size_t n = cw_optimize_rejected(&p, &plan, false, list);
     for (size_t i = 0; i < n; i++)
         assert_true(list[i].plan.cache_after == CW_OPTIMIZE_NO_CACHE ||
                     list[i].plan.cache_after == 0);

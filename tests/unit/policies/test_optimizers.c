@@ -145,6 +145,7 @@ static double compare(const struct cw_optimize_problem *p, const struct cw_pecan
         moved[i] += other.plan.moved > 0;
         if (least > ns * 1.01 * (1 + 1e-9))
             fail_msg("auto takes %.12g ns, and %s %.12g", least, OTHERS[i], ns);
+        assert_true(least >= ns * (1 - other.plan.gap) * (1 - 1e-9));
     }
     return least;
 }
