@@ -118,7 +118,7 @@ static bool is_beaten(const struct way *a, const struct way *by)
 /* Adds a way to those that are being gathered at the end of the list, unless one of them beats it. */
 static void gather(struct search *search, struct ways *ways, struct way way)
 {
-    struct way *all = search->ways + ways->first;
+    struct way *all = ways->n > 0 ? search->ways + ways->first : NULL;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < ways->n; i++)
