@@ -39,6 +39,9 @@ struct cw_store_file; /* one file, open for reading */
  * URL and say what to do. cw_store_url_check only checks the URL and opens nothing, for the
  * dispatcher's command line. */
 int cw_store_url_check(const char *url, struct cw_err *err);
+/* Whether one of the stores is the other one, or lies in it. URLs are compared as texts, without their
+ * parameters. */
+bool cw_store_urls_overlap(const char *a, const char *b);
 /* Returns whether the text begins with the scheme of a store, such as "dir:". Whether the rest is
  * right is not checked. */
 bool cw_store_has_scheme(const char *text);

@@ -149,3 +149,19 @@ const char *cw_store_url_get(const struct cw_store_url *url, const char *key)
             return url->values[i];
     return NULL;
 }
+
+/* Returns the bytes of a URL without its parameters, and without '/' at its end. */
+static size_t place_bytes(const char *url)
+{
+    size_t n = strcspn(url, "?");
+    while (n > 0 && url[n - 1] == '/')
+        n--;
+    return n;
+}
+
+bool cw_store_urls_overlap(const char *a, const char *b)
+{
+    size_t a_n = place_bytes(a), b_n = place_bytes(b), n = CW_MIN(a_n, b_n);
+    const char *longer = a_n > b_n ? a : b;
+    return memcmp(a, b, n) == 0 && (a_n == b_n || longer[n] == '/');
+}

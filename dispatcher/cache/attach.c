@@ -50,32 +50,15 @@ void cw_cache_set_source(struct cw_cache_service *cache, const struct cw_state_c
 
 /* ---- attach ---- */
 
-/* Returns the bytes of a URL without its parameters, and without '/' at its end. */
-static size_t place_bytes(const char *url)
-{
-    size_t n = strcspn(url, "?");
-    while (n > 0 && url[n - 1] == '/')
-        n--;
-    return n;
-}
-
-/* Whether one of the stores is the other one, or lies in it. URLs are compared as texts. */
-static bool overlap(const char *a, const char *b)
-{
-    size_t a_n = place_bytes(a), b_n = place_bytes(b), n = CW_MIN(a_n, b_n);
-    const char *longer = a_n > b_n ? a : b;
-    return memcmp(a, b, n) == 0 && (a_n == b_n || longer[n] == '/');
-}
-
 static int check_place(const struct cw_dispatcher *d, const char *url, struct cw_err *err)
 {
     for (const struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
-        if (overlap(cache->url, url))
+        if (cw_store_urls_overlap(cache->url, url))
             return cw_err_set(err, CW_E_EXISTS,
                               "the store %s is that of cache \"%s\", or lies in it or around it",
                               url, cache->name);
     for (const struct cw_leaving_cache *left = NULL; (left = cw_leaving_next(d, left));)
-        if (overlap(cw_leaving_facts(left).url, url))
+        if (cw_store_urls_overlap(cw_leaving_facts(left).url, url))
             return cw_err_set(err, CW_E_EXISTS,
                               "the files of the store %s are still being deleted, since cache "
                               "\"%s\" was detached",

@@ -47,13 +47,15 @@ static void tell(struct cw_worker *worker, uint64_t id, bool keep)
 {
     if (!worker->said_hello || !worker->named_caches)
         return;
+    struct cw_leaving_cache *left = find(worker->d, id);
     Cachew__V1__LeaveCache leave = CACHEW__V1__LEAVE_CACHE__INIT;
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     leave.cache = id;
     leave.keep = keep;
+    if (left)
+        leave.url = left->url;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_LEAVE_CACHE;
     command.leave_cache = &leave;
-    struct cw_leaving_cache *left = find(worker->d, id);
     if (left)
         (void)cw_map_set(&left->told, worker->id, left);
     cw_worker_send(worker, &command);

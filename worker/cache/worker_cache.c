@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cache/store/store.h"
 #include "worker/cache/cache_events.h"
 #include "worker/cache/cache_job.h"
 #include "worker/cache/cache_keys.h"
@@ -46,11 +47,36 @@ static void unlink_from(struct cw_wcache_store **at, struct cw_wcache_store *sto
 
 /* ---- closing ---- */
 
-static void add_left(struct cw_worker_state *w, uint64_t cache_id)
+static bool is_meant(const struct cw_wcache_store *store, const struct cw_wcache_leave *leave)
 {
-    CW_GROW(w->cache.left, w->cache.left_n, w->cache.left_cap);
-    w->cache.left[w->cache.left_n++] = cache_id;
-    cw_report_soon(w);
+    return store->id != 0 &&
+           (store->id == leave->cache_id ||
+            (leave->url[0] != '\0' && cw_store_urls_overlap(store->url, leave->url)));
+}
+
+static bool is_awaited(const struct cw_wcache_store *list, const struct cw_wcache_leave *leave)
+{
+    while (list && !is_meant(list, leave))
+        list = list->next;
+    return list != NULL;
+}
+
+/* Reports the caches that are left now. */
+static void report_left(struct cw_worker_state *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->cache.leaves_n; i++) {
+        struct cw_wcache_leave *leave = &w->cache.leaves[i];
+        if (is_awaited(w->cache.retired, leave) || is_awaited(w->cache.closing, leave)) {
+            w->cache.leaves[n++] = *leave;
+            continue;
+        }
+        CW_GROW(w->cache.left, w->cache.left_n, w->cache.left_cap);
+        w->cache.left[w->cache.left_n++] = leave->cache_id;
+        cw_mem_free(leave->url);
+        cw_report_soon(w);
+    }
+    w->cache.leaves_n = n;
 }
 
 /* The store of a named cache was closed, with its tier of source blocks, and is open again already:
@@ -73,10 +99,13 @@ static void on_closed(void *arg)
     struct cw_wcache_store *store = arg;
     struct cw_worker_state *w = store->worker;
     w->cache.threads_n--;
-    if (store->told_to_leave)
-        add_left(w, store->id);
-    else
+    unlink_from(&w->cache.closing, store);
+    bool told = false;
+    for (size_t i = 0; i < w->cache.leaves_n; i++)
+        told = told || w->cache.leaves[i].cache_id == store->id;
+    if (!told)
         keep_source_tier(w, store->id);
+    report_left(w);
     store_free(store);
     if (w->closing)
         cw_loop_stop(w->loop);
@@ -99,6 +128,8 @@ static void close_unused(struct cw_worker_state *w)
         if (store->opening || atomic_load_explicit(&store->refs, memory_order_acquire) > 0)
             continue;
         unlink_from(&w->cache.retired, store);
+        store->next = w->cache.closing;
+        w->cache.closing = store;
         w->cache.threads_n++;
         cw_thread_start(&store->thread, "cachew-store", run_close, store);
     }
@@ -277,19 +308,23 @@ uint64_t cw_wcache_prepared_in(struct cw_worker_state *w, const Cachew__V1__Cach
 
 void cw_wcache_leave(struct cw_worker_state *w, const Cachew__V1__LeaveCache *leave)
 {
-    struct cw_wcache_store *store = leave->cache ? cw_wcache_store_of(w, leave->cache) : NULL;
-    if (store) {
-        store->told_to_leave = true;
+    const struct cw_wcache_leave mine = {.cache_id = leave->cache,
+                                         .url = cw_mem_strdup(leave->keep ? "" : leave->url)};
+    CW_GROW(w->cache.leaves, w->cache.leaves_n, w->cache.leaves_cap);
+    w->cache.leaves[w->cache.leaves_n++] = mine;
+    /* A cache that was kept, and attached there before, may be written still. */
+    for (struct cw_wcache_store *store = w->cache.retired; store && !leave->keep;
+         store = store->next)
+        if (is_meant(store, &mine))
+            store->write_ms = 0;
+    for (struct cw_wcache_store *store = w->cache.named, *next; store; store = next) {
+        next = store->next;
+        if (!is_meant(store, &mine))
+            continue;
         cw_wcache_drop_events(w, store->id);
         leave_named(store, leave->keep ? CLOSE_MS : 0);
-        return;
     }
-    for (store = w->cache.retired; store; store = store->next)
-        if (store->id == leave->cache && leave->cache != 0) {
-            store->told_to_leave = true;
-            return;
-        }
-    add_left(w, leave->cache);
+    report_left(w);
 }
 
 static void look_at_named(struct cw_worker_state *w, int64_t now)
@@ -357,4 +392,7 @@ void cw_wcache_free(struct cw_worker_state *w)
         cw_wcache_event_free(w->cache.events[i]);
     cw_mem_free(w->cache.events);
     cw_mem_free(w->cache.left);
+    for (size_t i = 0; i < w->cache.leaves_n; i++)
+        cw_mem_free(w->cache.leaves[i].url);
+    cw_mem_free(w->cache.leaves);
 }

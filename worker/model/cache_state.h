@@ -19,18 +19,17 @@ struct cw_wcache_prefetch;
 /* A cache with its store. */
 struct cw_wcache_store {
     struct cw_worker_state *worker;
-    struct cw_wcache_store *next; /* next in the list cw_wcache.named or cw_wcache.retired */
+    struct cw_wcache_store *next; /* in the list cw_wcache.named, .retired or .closing */
     uint64_t id;                  /* of the named cache; 0: the default one */
     char *name;                   /* of the cache, for people */
     char *url;
     uint64_t chunk_bytes, source_bytes;
     int level;
-    size_t memory;      /* bytes */
-    bool retired;       /* another store replaced it, or no job uses it any more */
-    bool told_to_leave; /* the dispatcher waits for its end (cw_wcache.left) */
-    int64_t write_ms;   /* retired: how long what waits is still written */
-    int64_t unused_ms;  /* since when no job names it; 0: one does */
-    uint64_t lost;      /* number of records that were not cached */
+    size_t memory;     /* bytes */
+    bool retired;      /* another store replaced it, or no job uses it any more */
+    int64_t write_ms;  /* retired: how long what waits is still written */
+    int64_t unused_ms; /* since when no job names it; 0: one does */
+    uint64_t lost;     /* number of records that were not cached */
     char *lost_why;
     char *unavailable_why; /* why the store is unavailable; NULL: it answers */
     bool opening;          /* its thread runs, to open or to close it */
@@ -39,6 +38,13 @@ struct cw_wcache_store {
     struct cw_err error;
     struct cw_thread thread;
     struct cw_loop_node node;
+};
+
+/* The dispatcher waits until this worker has no store of the cache open (cw_wcache.left). */
+struct cw_wcache_leave {
+    uint64_t cache_id;
+    char
+        *url; /* nor any other store there, since its files are deleted; "": that does not matter */
 };
 
 /* A node at which the dispatcher wants a job to be cached. */
@@ -102,6 +108,9 @@ struct cw_wcache {
     struct cw_wcache_store *store;   /* the present one of the default cache, or NULL */
     struct cw_wcache_store *named;   /* list of those of named caches */
     struct cw_wcache_store *retired; /* list of stores that were replaced, or are not used */
+    struct cw_wcache_store *closing; /* list of stores that a thread closes */
+    struct cw_wcache_leave *leaves;
+    size_t leaves_n, leaves_cap;
     uint64_t *left; /* ids of caches that this worker has left as it was told, to be reported */
     size_t left_n, left_cap;
     size_t threads_n;       /* number of stores that are being opened or closed */

@@ -18,6 +18,7 @@
 
 #define MINUTE_MS INT64_C(60000)
 #define CACHE 7
+#define PLACE "mem:named-stores"
 
 static int64_t now_ms = 1000000;
 
@@ -61,7 +62,7 @@ static int end(void **state)
 /* The job has the cache from now on. */
 static void give(struct cw_wjob *job)
 {
-    static char name[] = "photos", url[] = "mem:named-stores";
+    static char name[] = "photos", url[] = PLACE;
     Cachew__V1__CacheStore store = CACHEW__V1__CACHE_STORE__INIT;
     store.id = CACHE;
     store.name = name;
@@ -125,11 +126,44 @@ static void leaves_at_once_when_told(void **state)
     assert_int_equal(w->cache.left[0], CACHE);
 }
 
+/* A cache was kept, and what is there now is deleted: the worker has left only when nothing is written
+ * there any more, for whichever cache. */
+static void leaves_the_place(void **state)
+{
+    struct cw_worker_state *w = *state;
+    struct cw_wjob *job = bare_job(w, "a", 1);
+    static char place[] = PLACE "?timeout=300ms";
+    Cachew__V1__LeaveCache kept = CACHEW__V1__LEAVE_CACHE__INIT;
+    Cachew__V1__LeaveCache deleted = CACHEW__V1__LEAVE_CACHE__INIT;
+    kept.cache = CACHE;
+    kept.keep = true;
+    deleted.cache = CACHE + 1;
+    deleted.url = place;
+    give(job);
+    cw_loop_run(w->loop);
+    struct cw_wcache_store *store = cw_wcache_store_of(w, CACHE);
+    atomic_fetch_add(&store->refs, 1); /* a task writes a record */
+    cw_wcache_leave(w, &kept);
+    assert_int_not_equal(store->write_ms, 0);
+    cw_wcache_leave(w, &deleted);
+    assert_int_equal(store->write_ms, 0);
+    assert_int_equal(w->cache.left_n, 0);
+    atomic_fetch_sub(&store->refs, 1);
+    cw_wcache_beat(w);
+    assert_int_equal(w->cache.left_n, 0); /* a thread closes it */
+    w->closing = true;
+    cw_wcache_stop(w);
+    assert_int_equal(w->cache.left_n, 2);
+    assert_int_equal(w->cache.left[0], CACHE);
+    assert_int_equal(w->cache.left[1], CACHE + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(closes_a_minute_after_the_last_job, begin, end),
         cmocka_unit_test_setup_teardown(leaves_at_once_when_told, begin, end),
+        cmocka_unit_test_setup_teardown(leaves_the_place, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
