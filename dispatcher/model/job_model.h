@@ -228,10 +228,8 @@ bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worke
 bool cw_job_wants_workers(const struct cw_job *job);
 /* Returns the lower of the limits of the job and its tenant; CW_NO_LIMIT if there is none. */
 uint64_t cw_job_max_workers(const struct cw_job *job);
-/* Returns whether neither a policy nor a limit decides about the job's workers. */
-bool cw_job_is_unlimited(const struct cw_job *job);
-/* Returns whether, for that reason, the job uses a part of the time of each worker. In a large fleet
- * with many jobs none does (assigns_all). */
+/* Returns whether neither a policy nor a limit decides about the job's workers: it uses a part of
+ * the time of each. */
 bool cw_job_uses_all_workers(const struct cw_job *job);
 /* Iterates over the workers that serve the job: begins at {.job = job}; cw_serving_next() returns
  * NULL after the last one. For a job that is assigned its workers it looks at these alone, not at

@@ -134,9 +134,6 @@ struct cw_dispatcher {
     size_t workers_n, clients_n, jobs_n;
     /* The number of workers for which cw_worker_serves_any_job() is true. */
     size_t common_n;
-    /* There are so many jobs and workers that not each job can have a part of each worker: also jobs
-     * without a policy are assigned some (scaling/assign.c). */
-    bool assigns_all;
     /* Workers that were attached before a restart and may come back, by id. */
     struct cw_map expected_workers;
     struct cw_provision provision;

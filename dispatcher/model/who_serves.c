@@ -66,14 +66,9 @@ uint64_t cw_job_max_workers(const struct cw_job *job)
     return CW_MIN(own, job->tenant->limits.max_workers);
 }
 
-bool cw_job_is_unlimited(const struct cw_job *job)
-{
-    return !job->scaling && cw_job_max_workers(job) == CW_NO_LIMIT;
-}
-
 bool cw_job_uses_all_workers(const struct cw_job *job)
 {
-    return !job->d->assigns_all && cw_job_is_unlimited(job);
+    return !job->scaling && cw_job_max_workers(job) == CW_NO_LIMIT;
 }
 
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)

@@ -3,8 +3,7 @@
  * are those with the most time left. A fair share that is no whole number means some whole workers
  * and a part of another's time, which the job shares with other jobs (time_slices.c). A job without
  * a policy and without a limit is not assigned any workers: it uses all, each for a part of its
- * time. But if there are many such jobs and many workers, it is assigned a few times as many as its
- * fair share, so that the pairs of jobs and workers do not become too many to be looked at. */
+ * time. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,14 +13,6 @@
 /* A job that has to do with more than this part of the fleet looks for workers in a list. */
 #define SHARES_FEW 8
 #define LITTLE 0.05 /* A part of a worker's time that is not worth another worker. */
-/* With more pairs of unlimited jobs and workers than this, such jobs are assigned workers, until there
- * are half as many. */
-#define PAIRS_MOST 100000
-/* They are assigned so many times their fair share, so that others can use what one leaves of a
- * worker. They keep what they have as long as it is not much less, or more. */
-#define SPREAD 4
-#define SPREAD_LEAST 2
-#define SPREAD_MOST 8
 /* A worker that no client of the job has reached for so long is replaced. */
 #define UNREACHED_MS 3000
 
@@ -156,7 +147,7 @@ static struct cw_worker *pick_worker_to_add(struct pass *pass, const struct cw_j
     return best;
 }
 
-/* Picks the worker to give up: the one with the least time for the job. */
+/* Picks the worker to give up next: the one with the least time for the job. */
 static struct cw_worker *pick_worker_to_drop(const struct cw_job *job)
 {
     struct cw_worker *best = NULL;
@@ -173,23 +164,12 @@ static struct cw_worker *pick_worker_to_drop(const struct cw_job *job)
     return best;
 }
 
-/* Returns how many workers an unlimited job is to have if such jobs are assigned workers. */
-static uint32_t workers_of_unlimited(const struct cw_job *job)
-{
-    double n = job->assigned_n;
-    if (n < SPREAD_LEAST * job->granted || n > SPREAD_MOST * job->granted)
-        n = ceil(SPREAD * job->granted);
-    return (uint32_t)CW_MIN(CW_MAX(n, 1), (double)job->d->common_n);
-}
-
 /* Returns how many workers make up the job's fair share. */
 static uint32_t workers_due(const struct cw_job *job)
 {
     double most = (double)CW_MIN(cw_job_max_workers(job), (uint64_t)UINT32_MAX);
     if (job->granted <= 0 || cw_job_uses_all_workers(job))
         return 0;
-    if (cw_job_is_unlimited(job))
-        return workers_of_unlimited(job);
     if (!job->scaling)
         return (uint32_t)CW_MIN((double)job->d->workers_n, most);
     return (uint32_t)CW_MIN(CW_MAX(ceil(job->granted - LITTLE), 1) + job->has_extra, most);
@@ -215,25 +195,6 @@ static void count(struct cw_job *job)
     }
 }
 
-/* Gives up the workers with the least time for the job. (What one gives up does not change how much
- * time the others have.) */
-static void drop_surplus(struct pass *pass, struct cw_job *job, uint32_t due)
-{
-    size_t n = 0;
-    cw_autofree struct candidate *list =
-        CW_NEW_ARRAY(struct candidate, job->shares_by_worker.n + 1);
-    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        if (!share->assigned || !cw_worker_serves_any_job(share->worker))
-            continue;
-        list[n] = (struct candidate){
-            .worker = share->worker, .load = -cw_worker_load(share->worker), .rank = n};
-        n++;
-    }
-    qsort(list, n, sizeof(*list), by_load);
-    for (size_t i = 0; i < n && job->assigned_n > due; i++, job->assigned_n--)
-        assign(pass, job, list[i].worker, false);
-}
-
 static void drop(struct pass *pass, struct cw_job *job, uint32_t due)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
@@ -242,10 +203,8 @@ static void drop(struct pass *pass, struct cw_job *job, uint32_t due)
             assign(pass, job, share->worker, false);
     /* After a restart a job keeps the workers that say that they hold its items, until its trainer
      * is back. */
-    count(job);
-    if (job->assigned_n > due && job->hold_until_ms == 0)
-        drop_surplus(pass, job, due);
-    count(job);
+    for (count(job); job->assigned_n > due && job->hold_until_ms == 0; count(job))
+        assign(pass, job, pick_worker_to_drop(job), false);
 }
 
 static void take_from_heap(struct pass *pass, struct cw_job *job, uint32_t due)
@@ -335,30 +294,8 @@ static void add_extra_workers(struct cw_dispatcher *d)
     }
 }
 
-/* Decides whether unlimited jobs are assigned workers, or use all. */
-static void choose_assigns_all(struct cw_dispatcher *d, int64_t now)
-{
-    uint64_t n = 0;
-    for (const struct cw_job *job = d->jobs; job; job = job->next)
-        n += cw_job_wants_workers(job) && cw_job_is_unlimited(job);
-    bool on = n * d->common_n > (d->assigns_all ? PAIRS_MOST / 2 : PAIRS_MOST);
-    if (on == d->assigns_all)
-        return;
-    cw_log_info("dispatcher", "%llu jobs without a policy, %zu workers: %s", (unsigned long long)n,
-                d->common_n, on ? "each gets some of them" : "each gets a part of all of them");
-    for (struct cw_worker *w = d->workers; w; w = w->next)
-        cw_accounting_worker(w, now);
-    d->assigns_all = on;
-    for (struct cw_worker *w = d->workers; w; w = w->next)
-        cw_accounting_worker(w, now);
-    for (struct cw_job *job = d->jobs; job; job = job->next)
-        job->due.leases = job->due.leases || cw_job_is_unlimited(job);
-    d->due.slices = d->due.worker_lists = true;
-}
-
 double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
 {
-    choose_assigns_all(d, now);
     d->due.slices = d->due.slices || d->due.assignment;
     d->due.assignment = false;
     double wanted = cw_fair_shares_make(d);

@@ -235,56 +235,6 @@ static void test_many_jobs_at_once(void **state)
     assert_int_equal(looked_at_n, 0);
 }
 
-static size_t shares_n(void)
-{
-    size_t n = 0;
-    for (const struct cw_job *job = made_up.jobs; job; job = job->next)
-        n += job->shares_by_worker.n;
-    return n;
-}
-
-/* As check(), but time within a fifth: the workers that some hundred jobs keep do not let the parts of
- * all come nearer, also not in ten times as many rounds. What one does not need of them, others have. */
-static void check_some(const struct cw_job *job, double granted, unsigned workers)
-{
-    assert_float_equal(job->granted, granted, 1e-6);
-    assert_int_equal(workers_of(job), workers);
-    assert_float_equal(time_of(job), granted, granted / 5);
-}
-
-/* A fleet with so many jobs without a policy that not each can have a part of each worker: each gets
- * some, and all of its time; nobody is idle, nothing changes when nothing has changed, or little. When
- * most jobs have gone, the others use all workers again. */
-static void test_many_jobs_without_a_policy(void **state)
-{
-    (void)state;
-    enum { WORKERS = 1000, JOBS = 110, FEW = 40 };
-    struct cw_job *jobs[JOBS];
-    add_workers(WORKERS);
-    for (int i = 0; i < JOBS; i++)
-        jobs[i] = add_job((struct wish){0});
-    settle();
-    assert_in_range(shares_n(), 4 * WORKERS, 5 * WORKERS);
-    for (int i = 0; i < JOBS; i++) {
-        check_some(jobs[i], (double)WORKERS / JOBS, 37);
-        assert_false(cw_job_uses_all_workers(jobs[i]));
-    }
-    for (const struct cw_worker *w = made_up.workers; w; w = w->next)
-        assert_non_null(w->shares);
-    made_up.due.worker_lists = false;
-    jobs[0]->no_client_ms = 1;
-    settle();
-    for (int i = 1; i < JOBS; i++)
-        check_some(jobs[i], (double)WORKERS / (JOBS - 1), 37); /* as many as before */
-    for (int i = 0; i < JOBS - FEW; i++)
-        jobs[i]->no_client_ms = 1;
-    settle();
-    for (int i = JOBS - FEW; i < JOBS; i++) {
-        assert_true(cw_job_uses_all_workers(jobs[i]));
-        check(jobs[i], (double)WORKERS / FEW, WORKERS);
-    }
-}
-
 /* Two on one worker, and one on another which ends: they do not stay together. */
 static void test_moves_to_what_is_free(void **state)
 {
@@ -438,7 +388,6 @@ int main(void)
         TEST(test_more_jobs_than_workers),
         TEST(test_fractions),
         TEST(test_many_jobs_at_once),
-        TEST(test_many_jobs_without_a_policy),
         TEST(test_moves_to_what_is_free),
         TEST(test_come_and_go),
         TEST(test_workers_that_clients_learn_of),
