@@ -5,6 +5,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
+#include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
@@ -203,6 +204,7 @@ void cw_iteration_end(void *dispatcher)
     cw_clients_send_left_out(d);
     welcome_clients(d);
     cw_lease_send_stored(d);
+    cw_job_plans_use_stored(d);
     if (d->jobs_n > 0) {
         release_held(d, cw_clock_ms());
         if (d->due.assignment)

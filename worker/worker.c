@@ -19,6 +19,7 @@
 #include "worker/cache/worker_cache.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/job_life.h"
+#include "worker/job/job_plan.h"
 #include "worker/job/plan_loader.h"
 #include "worker/model/state.h"
 #include "worker/serve/client_streams.h"
@@ -147,6 +148,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     cw_exec_limit_cpu(w->exec, o->cpus);
     w->done_node = (struct cw_loop_node){.fn = on_tasks_done, .arg = w};
     w->loader.opened = cw_wjob_opened;
+    w->loader.opened_beside = cw_wjob_plan_opened;
     cw_loader_start(w);
     cw_shm_transport_start(w, !o->no_shm);
     cw_report_start(w);

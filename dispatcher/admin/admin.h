@@ -33,6 +33,9 @@ void cw_svc_decisions_add(struct cw_dispatcher *d);
 void cw_svc_explain_add(struct cw_dispatcher *d);
 /* ---- svc_check.c ---- */
 void cw_svc_check_add(struct cw_dispatcher *d);
+
+/* ---- svc_plan.c ---- */
+void cw_svc_plan_add(struct cw_dispatcher *d);
 /* ---- svc_tenants.c ---- */
 void cw_svc_tenants_add(struct cw_dispatcher *d);
 /* ---- backup.c ---- */

@@ -117,6 +117,15 @@ METRIC(JOB, "cachew_job_taken_bytes_total", COUNTER,
 METRIC(JOB, "cachew_job_copies_total", COUNTER,
        "Times that batches were copied in the trainers' processes; 0 in shared memory.",
        (double)s->row->copies)
+METRIC(JOB, "cachew_job_plan", GAUGE,
+       "Number of the plan by which the job is computed; 0: none was made.",
+       (double)s->job->plan.number)
+METRIC(JOB, "cachew_job_plans_made_total", COUNTER, "Plans that were to be tried for the job.",
+       (double)s->job->plan.made_n)
+METRIC(JOB, "cachew_job_plans_changed_total", COUNTER, "Times that the job went over to a plan.",
+       (double)s->job->plan.changed_n)
+METRIC(JOB, "cachew_job_plans_dropped_total", COUNTER,
+       "Plans of the job that a worker could not open.", (double)s->job->plan.dropped_n)
 METRIC(JOB, "cachew_job_trainer_seconds_total", COUNTER,
        "Time of the job's trainers, waiting included.", s->row->trainer_s)
 METRIC(JOB, "cachew_job_wait_seconds_total", COUNTER,

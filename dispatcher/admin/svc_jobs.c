@@ -84,6 +84,9 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     cw_svc_usage(&job->usage, &row->usage);
     r->usage = &row->usage;
     r->skipped_items = job->skipped_items;
+    r->plan = job->plan.number;
+    r->next_plan = job->plan.is_next ? job->plan.last : 0;
+    r->plan_error = job->plan.error ? job->plan.error : r->plan_error;
     cw_svc_telemetry_row(job, &row->window, r);
     fill_waits(job, row);
 }

@@ -3,6 +3,7 @@
  * workers that may come back, keys of the cache, the use of tenants. */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
+#include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/scaling/scaling.h"
 #include "graph/check.h"
 
@@ -247,6 +248,16 @@ static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n
     return 0;
 }
 
+static int on_plan(void *arg, const char *id, uint64_t number, const struct cw_state_blob *graph,
+                   struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (job)
+        cw_job_plan_restore(job, number, graph->p, graph->n);
+    return 0;
+}
+
 /* Items that were consumed after their owner was stored belong to nobody. */
 static void disown_consumed(struct cw_job *job)
 {
@@ -264,8 +275,8 @@ static void disown_consumed(struct cw_job *job)
 int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
 {
     static const struct cw_state_reader reader = {
-        on_job,       on_progress, on_skipped, on_position, on_worker, on_left_out,
-        on_cache_key, on_usage,    on_tenant,  on_counts,   on_cache,  on_cache_source};
+        on_job,   on_progress, on_skipped, on_position, on_worker,       on_left_out, on_cache_key,
+        on_usage, on_tenant,   on_counts,  on_cache,    on_cache_source, on_plan};
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);

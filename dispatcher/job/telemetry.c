@@ -61,6 +61,7 @@ static void begin(const struct cw_job *job, const struct cw_scale_window *worker
     telemetry->begin_ms = now;
     telemetry->workers = workers->remote;
     telemetry->locals = workers->local;
+    telemetry->plan = job->plan.number;
 }
 
 void cw_telemetry_tick(struct cw_job *job, int64_t now)
@@ -71,7 +72,8 @@ void cw_telemetry_tick(struct cw_job *job, int64_t now)
     cw_too_few_workers_tick(job, now);
     int64_t age = now - telemetry->begin_ms, usual = job->d->options.scale_window_ms;
     bool runs = job->status == CW_JOB_RUNNING && cw_job_has_clients(job) &&
-                w.remote == telemetry->workers && w.local == telemetry->locals;
+                w.remote == telemetry->workers && w.local == telemetry->locals &&
+                telemetry->plan == job->plan.number;
     if (!runs) {
         begin(job, &w, now);
         return;

@@ -24,6 +24,7 @@ struct cw_telemetry {
     struct cw_demand_sums now;
     int64_t begin_ms;
     double workers, locals;
+    uint64_t plan; /* the number of the plan that the present window is about */
     /* ---- too_few_workers.c ---- */
     /* The number of workers that the last alert gave, if that was less than the job wants; 0
      * otherwise. */

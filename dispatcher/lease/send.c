@@ -29,6 +29,8 @@ static void send_spec(struct cw_share *share)
                          CW_ARRAY_LEN(parts));
     cw_mem_free(spec.cache);
     share->spec_sent = share->has_job = true;
+    if (job->plan.number > 0)
+        cw_worker_send_plan(share->worker, job, false);
 }
 
 static void send_lease(struct cw_share *share, const struct cw_lease *lease)

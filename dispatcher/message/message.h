@@ -17,6 +17,9 @@ void cw_worker_send_parts(struct cw_worker *worker, uint32_t kind, const Protobu
 void cw_worker_retire(struct cw_worker *worker); /* Tells the worker to drain, so that it leaves. */
 /* Tells the worker to drop what it has of the job, which may be unknown to this dispatcher. */
 void cw_worker_forget_job(struct cw_worker *worker, const char *job_id, const char *reason);
+/* Sends the job's plan, or the one that comes next for a try, to a worker that has the JobSpec and knows
+ * of plans. */
+void cw_worker_send_plan(struct cw_worker *worker, const struct cw_job *job, bool only_try);
 void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
                      const struct cw_set *items);
 

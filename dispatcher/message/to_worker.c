@@ -32,6 +32,20 @@ void cw_worker_retire(struct cw_worker *worker)
     cw_worker_send(worker, &command);
 }
 
+void cw_worker_send_plan(struct cw_worker *worker, const struct cw_job *job, bool only_try)
+{
+    if (!worker->job_plans)
+        return;
+    Cachew__V1__JobPlan plan = CACHEW__V1__JOB_PLAN__INIT;
+    plan.job_id = job->id;
+    plan.number = only_try ? job->plan.last : job->plan.number;
+    plan.only_try = only_try;
+    struct cw_buf *graph = only_try ? job->plan.next : job->plan.graph;
+    const struct cw_wire_part part = {"graph", graph};
+    cw_worker_send_parts(worker, CACHEW__V1__WORKER_COMMAND__KIND_JOB_PLAN, &plan.base, &part,
+                         graph ? 1 : 0);
+}
+
 void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
                      const struct cw_set *items)
 {

@@ -12,6 +12,7 @@
 #include "dispatcher/model/config.h"
 #include "dispatcher/model/epoch.h"
 #include "dispatcher/model/item_faults.h"
+#include "dispatcher/model/job_plan.h"
 #include "dispatcher/model/thread_use_sums.h"
 #include "dispatcher/model/usage.h"
 
@@ -116,6 +117,7 @@ struct cw_job {
     int64_t no_files_ms;
     int error_code;
     char *error;
+    struct cw_job_plan plan;
     /* ---- progress ---- */
     /* The open epochs, numbered first_epoch, first_epoch + 1, and so on. */
     struct cw_epoch **epochs;

@@ -56,6 +56,7 @@ struct cw_worker {
     /* The keys of the cache whose chunks the worker is notified of. */
     struct cw_catalogue_key **cache_keys;
     size_t cache_keys_n, cache_keys_cap;
+    bool job_plans;    /* It knows JobPlan; an older one computes in the written order. */
     bool named_caches; /* It knows named caches; an older one gets their jobs without a cache. */
     /* What the worker last reported of the default cache's store; NULL if it has not. */
     Cachew__V1__StoreState *store_state;

@@ -53,6 +53,9 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
 void cw_scaling_client_joined(struct cw_job *job, uint32_t local_now);
 void cw_scaling_free(struct cw_job *job);
 void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
+/* Notes that the job's number of workers, or its plan, has changed: what is measured until that shows is
+ * not believed (settle.c). */
+void cw_scaling_changed(struct cw_job *job, int64_t now);
 /* The job was loaded: it goes on with the numbers that were decided last. */
 void cw_scaling_restore(struct cw_job *job);
 /* After a restart a worker comes back that computes for the job: it becomes one of the job's. */

@@ -6,8 +6,6 @@
 #include "dispatcher/scaling/scaling.h"
 
 /* ---- settle.c ---- */
-/* Notes that the job's number of workers has changed. */
-void cw_scaling_changed(struct cw_job *job, int64_t now);
 /* Returns whether measurements show the effect of the last change. It must be called once per
  * tick. */
 bool cw_scaling_is_settled(struct cw_job *job, int64_t now);

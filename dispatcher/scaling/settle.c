@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the workers of a job have changed: how long it takes until measurements show it. */
+/* After the workers of a job, or its plan, have changed: how long it takes until measurements show it. */
 #include "dispatcher/scaling/scaling_int.h"
 
 /* The number of times that everything that is leased must be consumed after a change before its

@@ -5,6 +5,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
+#include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/inbox.h"
 #include "dispatcher/session/session.h"
@@ -232,6 +233,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->pid = hello->pid;
     worker->budget_bytes = hello->budget_bytes;
     worker->named_caches = hello->named_caches;
+    worker->job_plans = hello->job_plans;
     cw_accounting_worker(worker, cw_clock_ms());
     worker->said_hello = true;
     (void)cw_map_set(&d->workers_by_id, worker->id, worker);
@@ -394,6 +396,9 @@ static void handle(struct cw_worker *worker, Cachew__V1__WorkerMessage *message)
         handle_hello(worker, message);
         if (cw_fault_rare("session.worker_hello"))
             fail(worker, CW_E_UNAVAILABLE, "sent away after its hello, in a test", false);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_PLAN_OPENED:
+        cw_job_plan_opened(worker, message->plan_opened);
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS:
         handle_progress(worker, message->progress);

@@ -16,6 +16,7 @@
  *   network_file_system.c  where locks cannot be believed · one_connection.c: who uses it now
  *   state_schema.c     the tables, and how an older database is brought up to date
  *   state.c            writes of jobs, workers and keys of the cache
+ *   state_plans.c      writes of the plans of jobs
  *   state_caches.c     writes of named caches · state_fleet.c: whether the fleet is held
  *   state_epoch.c      writes of an epoch's progress · state_usage.c: of use and counters
  *   state_decisions.c  decisions and profiles, written and looked up
@@ -142,6 +143,11 @@ void cw_state_put_cache_source(struct cw_state *state, const struct cw_state_cac
 void cw_state_put_fleet_held(struct cw_state *state, bool held);
 bool cw_state_fleet_is_held(const struct cw_state *state);
 
+/* ---- state_plans.c ---- */
+/* Writes the plan of a job; graph is packed, or NULL: the written order. It is kept as long as the job. */
+void cw_state_put_plan(struct cw_state *state, const char *id, uint64_t number,
+                       struct cw_buf *graph);
+
 /* ---- state_epoch.c ---- */
 /* In table `progress`, rows with consumer -1 hold what is consumed of all, and rows with consumer
  * >= CW_OWNED_BASE the items that are *owned* by consumer (value - CW_OWNED_BASE). */
@@ -256,6 +262,8 @@ struct cw_state_reader {
     /* Named caches come first of all. */
     int (*cache)(void *arg, const struct cw_state_cache *row, struct cw_err *err);
     int (*cache_source)(void *arg, const struct cw_state_cache_source *row, struct cw_err *err);
+    int (*plan)(void *arg, const char *id, uint64_t number, const struct cw_state_blob *graph,
+                struct cw_err *err);
 };
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg,
                   struct cw_err *err);

@@ -179,6 +179,13 @@ static int on_cache_source(sqlite3_stmt *stmt, const struct cw_state_reader *rea
     return reader->cache_source ? reader->cache_source(arg, &row, err) : 0;
 }
 
+static int on_plan(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                   struct cw_err *err)
+{
+    const struct cw_state_blob graph = blob_at(stmt, 2);
+    return reader->plan ? reader->plan(arg, text_at(stmt, 0), u64_at(stmt, 1), &graph, err) : 0;
+}
+
 static const struct {
     const char *sql;
     row_fn *fn;
@@ -195,6 +202,7 @@ static const struct {
     {"SELECT * FROM usage", on_usage},
     {"SELECT * FROM tenants", on_tenant},
     {"SELECT * FROM counts", on_counts},
+    {"SELECT * FROM plans", on_plan},
 };
 
 static int load_tables(struct cw_state *state, const struct cw_state_reader *reader, void *arg,

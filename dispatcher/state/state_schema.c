@@ -96,6 +96,9 @@ static const char *const steps[] = {
     "INSERT INTO keys_of_caches SELECT 0, * FROM cache_keys;"
     "DROP TABLE cache_keys;"
     "ALTER TABLE keys_of_caches RENAME TO cache_keys;",
+    /* Step 11 adds the plans of jobs; an empty graph is the written order. */
+    "CREATE TABLE plans(job TEXT PRIMARY KEY REFERENCES jobs(id) ON DELETE CASCADE, number INTEGER "
+    "NOT NULL, graph BLOB NOT NULL) WITHOUT ROWID;",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

@@ -51,6 +51,10 @@ const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
     [CW_STATE_PUT_USAGE] = {"INSERT OR REPLACE INTO usage SELECT ?1,?2,?3,?4,?5,?6,?7,?8 WHERE "
                             "EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
                             'u', 1},
+    [CW_STATE_PUT_PLAN] =
+        {"INSERT OR REPLACE INTO plans SELECT ?1,?2,?3 WHERE EXISTS(SELECT 1 FROM "
+         "jobs WHERE id=?1)",
+         'P', 1},
     [CW_STATE_PUT_COUNTS] =
         {"INSERT OR REPLACE INTO counts SELECT ?1,?2 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
          'n', 1},

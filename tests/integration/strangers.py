@@ -30,7 +30,7 @@ def dispatcher(target):
     channel = grpc.insecure_channel(target)
     check = channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=raw, response_deserializer=raw)
     assert check(b"", timeout=60, wait_for_ready=True) == b"\x08\x01", "not SERVING"
-    methods = ["Admin/" + name for name in ("Info", "ListJobs", "ListWorkers", "DrainWorker", "RemoveJob", "SkipItems", "ScaleJob", "ScaleFleet", "GetJob", "CacheList",
+    methods = ["Admin/" + name for name in ("Info", "ListJobs", "ListWorkers", "DrainWorker", "RemoveJob", "SkipItems", "ScaleJob", "ScaleFleet", "ReplanJob", "GetJob", "CacheList",
                                             "CacheScan", "CacheEvict", "CachePin", "Explain", "GetMetrics", "ListDecisions", "ListTenants", "Backup", "Other")]
     for method in methods + ["Fleet/Attach", "Jobs/Attach", "Data/Fetch", "Other/Thing"]:
         call = channel.stream_stream("/cachew.v1." + method, request_serializer=raw, response_deserializer=raw)

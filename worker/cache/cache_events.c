@@ -60,11 +60,11 @@ static void name_writer(struct cw_worker_state *w, struct cw_wcache_key *key,
 {
     for (size_t i = 0; i < w->jobs.n; i++) {
         const struct cw_wjob *job = w->jobs.list[i];
-        for (size_t k = 0; job->cache.nodes && k < job->graph->n; k++) {
+        for (size_t k = 0; job->cache.nodes && k < cw_plan_graph(job->plan)->n; k++) {
             if (job->cache.nodes[k].key != key || !job->cache.nodes[k].write)
                 continue;
             event->job_id = cw_mem_strdup(job->id);
-            event->node = cw_mem_strdup(job->graph->nodes[k].name);
+            event->node = cw_mem_strdup(cw_plan_graph(job->plan)->nodes[k].name);
             return;
         }
     }

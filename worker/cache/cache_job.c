@@ -72,12 +72,39 @@ void cw_wcache_job_set(struct cw_wjob *job, uint64_t cache_id, Cachew__V1__Cache
 
 /* ---- nodes ---- */
 
+static size_t nodes_n(const struct cw_wjob *job)
+{
+    return job->plan ? cw_plan_graph(job->plan)->n : 0;
+}
+
+static struct cw_hash key_of(const struct cw_wjob *job, size_t node)
+{
+    struct cw_plan_cacheable facts;
+    cw_plan_cacheable(job->plan, node, &facts);
+    return facts.key;
+}
+
+/* Whether the use is meant for this node. In another order than the written one the elements may be
+ * at a node of another name: then it is the last one with the use's key. */
+static bool is_use_of(const struct cw_wjob *job, size_t node, const struct cw_wcache_use *use)
+{
+    size_t named = cw_plan_node_named(job->plan, use->node);
+    if (job->plan == job->written ||
+        (named != SIZE_MAX && cw_hash_eq(key_of(job, named), use->key)))
+        return node == named;
+    if (!cw_hash_eq(key_of(job, node), use->key))
+        return false;
+    for (size_t i = node + 1; i < nodes_n(job); i++)
+        if (cw_hash_eq(key_of(job, i), use->key))
+            return false;
+    return true;
+}
+
 static const struct cw_wcache_use *use_of(const struct cw_wjob *job, size_t node)
 {
     const struct cw_wcache_job *c = &job->cache;
     for (size_t i = 0; i < c->uses_n; i++)
-        if ((c->uses[i].read || c->uses[i].write) &&
-            strcmp(c->uses[i].node, job->graph->nodes[node].name) == 0)
+        if ((c->uses[i].read || c->uses[i].write) && is_use_of(job, node, &c->uses[i]))
             return &c->uses[i];
     return NULL;
 }
@@ -87,7 +114,7 @@ static const struct cw_wcache_use *use_of(const struct cw_wjob *job, size_t node
 static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_wcache_use *use,
                        struct cw_plan_cacheable *ret)
 {
-    const char *name = job->graph->nodes[node].name;
+    const char *name = cw_plan_graph(job->plan)->nodes[node].name;
     cw_plan_cacheable(job->plan, node, ret);
     if (ret->why_not)
         cw_log_warn("worker", "job=%s node \"%s\" is to be cached, but cannot be: %s", job->id,
@@ -105,12 +132,12 @@ static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_w
     return false;
 }
 
-static void leave_node(struct cw_wjob *job, size_t node)
+static void leave_node(struct cw_plan *plan, struct cw_wcache_engaged *nodes, size_t node)
 {
-    struct cw_wcache_engaged *engaged = &job->cache.nodes[node];
+    struct cw_wcache_engaged *engaged = &nodes[node];
     if (!engaged->key)
         return;
-    (void)cw_plan_set_cache(job->plan, node, NULL, false, false, NULL);
+    (void)cw_plan_set_cache(plan, node, NULL, false, false, NULL);
     cw_wcache_key_leave(engaged->key);
     *engaged = (struct cw_wcache_engaged){0};
 }
@@ -123,7 +150,7 @@ static void engage_node(struct cw_wjob *job, size_t node)
     struct cw_plan_cacheable facts;
     struct cw_err err = {0};
     if (!use || !may_engage(job, node, use, &facts)) {
-        leave_node(job, node);
+        leave_node(job->plan, job->cache.nodes, node);
         return;
     }
     struct cw_wcache_key *key = cw_wcache_key(w, job->cache.cache_id, job->cache.tenant, use->key);
@@ -148,18 +175,20 @@ void cw_wcache_job_engage(struct cw_wjob *job)
 {
     struct cw_wcache_job *c = &job->cache;
     const struct cw_wcache_store *store = store_of(job);
-    if (job->plan)
+    if (job->plan) {
+        cw_plan_set_source_store(job->written, c->cache_id);
         cw_plan_set_source_store(job->plan, c->cache_id);
+    }
     if (!job->plan || (!c->nodes && c->uses_n == 0))
         return;
     if (!c->nodes)
-        c->nodes = CW_NEW_ARRAY(struct cw_wcache_engaged, job->graph->n);
+        c->nodes = CW_NEW_ARRAY(struct cw_wcache_engaged, nodes_n(job));
     if (store && store->opening && c->waits_ms == 0)
         c->waits_ms = cw_clock_ms();
     if (!store || store->opening || !store->cache)
         return;
     c->reads = false;
-    for (size_t i = 0; i < job->graph->n; i++) {
+    for (size_t i = 0; i < nodes_n(job); i++) {
         engage_node(job, i);
         c->reads |= c->nodes[i].key && c->nodes[i].read;
     }
@@ -168,8 +197,22 @@ void cw_wcache_job_engage(struct cw_wjob *job)
 void cw_wcache_job_disengage(struct cw_wjob *job)
 {
     job->cache.reads = false;
-    for (size_t i = 0; job->cache.nodes && i < job->graph->n; i++)
-        leave_node(job, i);
+    for (size_t i = 0; job->cache.nodes && i < nodes_n(job); i++)
+        leave_node(job->plan, job->cache.nodes, i);
+}
+
+/* First the keys are used by the new plan, so that none is given up in between. */
+void cw_wcache_job_replanned(struct cw_wjob *job, struct cw_plan *old)
+{
+    struct cw_wcache_engaged *nodes = job->cache.nodes;
+    int64_t waits_ms = job->cache.waits_ms;
+    job->cache.nodes = NULL;
+    job->cache.reads = false;
+    cw_wcache_job_engage(job);
+    job->cache.waits_ms = waits_ms; /* what was read before need not be waited for */
+    for (size_t i = 0; nodes && i < cw_plan_graph(old)->n; i++)
+        leave_node(old, nodes, i);
+    cw_mem_free(nodes);
 }
 
 /* ---- beginning items ---- */
@@ -180,7 +223,7 @@ static bool is_loading(const struct cw_wjob *job)
     const struct cw_wcache_store *store = store_of(job);
     if (store && store->opening)
         return true;
-    for (size_t i = 0; c->reads && i < job->graph->n; i++)
+    for (size_t i = 0; c->reads && i < nodes_n(job); i++)
         if (c->nodes[i].key && c->nodes[i].read &&
             !cw_cache_dataset_is_loaded(c->nodes[i].key->dataset))
             return true;
@@ -203,7 +246,7 @@ bool cw_wcache_job_may_begin(struct cw_wjob *job)
 static bool wants_ahead(const struct cw_wjob *job)
 {
     const struct cw_wcache_job *c = &job->cache;
-    for (size_t i = 0; c->reads && i < job->graph->n; i++)
+    for (size_t i = 0; c->reads && i < nodes_n(job); i++)
         if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->dataset &&
             cw_cache_wants_prefetch(c->nodes[i].key->dataset))
             return true;
@@ -250,7 +293,7 @@ void cw_wcache_job_flush(struct cw_wjob *job)
     c->has_unflushed = c->has_earlier_epoch = false;
     if (!store || store->opening || !store->cache)
         return;
-    for (size_t i = 0; c->nodes && i < job->graph->n; i++)
+    for (size_t i = 0; c->nodes && i < nodes_n(job); i++)
         if (c->nodes[i].key && c->nodes[i].write && c->nodes[i].key->dataset)
             cw_cache_flush(store->cache, c->nodes[i].key->dataset);
 }

@@ -15,6 +15,8 @@ void cw_wcache_job_set(struct cw_wjob *job, uint64_t cache_id, Cachew__V1__Cache
  * opened. */
 void cw_wcache_job_engage(struct cw_wjob *job);
 /* Makes no node of the plan use the cache any more. */
+/* Goes over from the old plan to job->plan. */
+void cw_wcache_job_replanned(struct cw_wjob *job, struct cw_plan *old);
 void cw_wcache_job_disengage(struct cw_wjob *job);
 /* Whether the job's next item may begin. It returns false, for a short time, while indices are
  * being loaded, since the item would be computed although the cache has it. The cache's timer fires

@@ -83,6 +83,7 @@ static void start(struct cw_wjob *job, struct cw_wtask *task)
         break;
     case CW_DEDUP_COMPUTE:
     default:
+        task->exec.plan = job->plan; /* exec takes references of its own */
         cw_wcache_job_begun(job, task);
         cw_exec_submit(w->exec, &task->exec);
     }
@@ -106,7 +107,6 @@ static void submit(struct cw_wjob *job)
     job->bytes += task->bytes;
     w->memory.bytes += task->bytes;
     task_link(job, task);
-    task->exec.plan = job->plan;
     task->exec.bad = job->skip_bad ? CW_BAD_SKIP : CW_BAD_FAIL;
     task->exec.alloc = cw_wtask_batch_alloc;
     task->exec.alloc_arg = w;
@@ -299,6 +299,12 @@ bool cw_tasks_cancel_all(struct cw_wjob *job)
     for (struct cw_wtask *t = job->tasks; t; t = t->next)
         all &= cancel(t);
     return all;
+}
+
+void cw_tasks_replan(struct cw_wjob *job)
+{
+    for (struct cw_wtask *t = job->tasks; t; t = t->next)
+        cw_exec_replan(job->worker->exec, &t->exec, job->plan);
 }
 
 void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items)

@@ -117,10 +117,10 @@ static void measure(struct cw_worker_state *w, struct spent *ret)
     *ret = (struct spent){.jobs = CW_NEW_ARRAY(struct cw_exec_plan_time, w->jobs.n + 1)};
     for (size_t i = 0; i < w->jobs.n; i++) {
         struct cw_wjob *job = w->jobs.list[i];
-        if (!job->plan)
+        if (!job->written)
             continue;
         struct cw_exec_plan_time now;
-        cw_exec_plan_time(job->plan, &now);
+        cw_exec_plan_time(job->written, &now);
         ret->jobs[i] = since(&now, &job->threads.plan);
         job->threads.plan = now;
         ret->cpu_ns += (double)ret->jobs[i].cpu_ns;

@@ -14,6 +14,7 @@
 #include "worker/cache/worker_cache.h"
 #include "worker/compute/outputs.h"
 #include "worker/compute/tasks.h"
+#include "worker/job/job_plan.h"
 #include "worker/job/plan_loader.h"
 #include "worker/message/to_dispatcher.h"
 #include "worker/serve/client_streams.h"
@@ -41,7 +42,7 @@ static void job_free(struct cw_wjob *job)
     cw_mem_free(job->queues);
     cw_mem_free(job->clients);
     cw_dedup_unref(&job->worker->dedup, job->function);
-    cw_plan_unref(job->plan);
+    cw_wjob_plan_free(job);
     cw_graph_unref(job->graph);
     cw_buf_unref(job->manifest);
     cw_mem_free(job->error);
@@ -83,8 +84,8 @@ static struct cw_wjob *job_new(struct cw_worker_state *w, const Cachew__V1__JobS
 void cw_wjob_set_weight(struct cw_wjob *job, double part)
 {
     job->part = part > 0 && part < 1e9 ? part : 1;
-    if (job->plan)
-        cw_exec_weigh(job->worker->exec, job->plan, job->part);
+    if (job->written)
+        cw_exec_weigh(job->worker->exec, job->written, job->part);
 }
 
 static void set_secret(struct cw_wjob *job, const Cachew__V1__JobSpec *spec)
@@ -179,7 +180,8 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
         return;
     }
     const struct cw_plan_info *info = cw_plan_info(plan);
-    job->plan = plan;
+    job->written = plan;
+    job->plan = cw_plan_ref(plan);
     job->state = CW_WJOB_READY;
     cw_wjob_set_weight(job, job->part);
     join_function(job, info);
@@ -194,6 +196,7 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     for (size_t i = 0; i < job->epochs_n; i++)
         cw_wlease_revoke(job, job->epochs[i].epoch, &absent);
     cw_set_fini(&absent);
+    cw_wjob_plan_begin(job);
     cw_tasks_pump(job->worker);
 }
 
@@ -227,8 +230,8 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
     cw_wclients_unbind(job);
     cw_wlease_clear(job);
     cw_outputs_clear(job);
-    if (cw_tasks_cancel_all(job) && job->plan)
-        cw_plan_stop(job->plan); /* threads that wait in a source stop waiting */
+    if (cw_tasks_cancel_all(job) && job->written)
+        cw_plan_stop(job->written); /* threads that wait in a source stop waiting */
     cw_wcache_job_flush(job);
     if (w->jobs.n == 0)
         cw_shm_pool_trim(w->pool, 0);

@@ -55,6 +55,8 @@ struct cw_loading {
     uint64_t seed;
     uint64_t source_store; /* as in cw_source_use_store */
     struct cw_buf *manifest_in;
+    /* a plan in another order is opened beside this one; holds a reference, or is NULL */
+    struct cw_plan *written;
     /* result of the thread */
     struct cw_plan *plan;
     struct cw_buf *manifest_out;
@@ -69,6 +71,7 @@ static void opening_free(struct cw_loading *o)
     cw_stop_unref(o->stop);
     cw_graph_unref(o->graph);
     cw_buf_unref(o->manifest_in);
+    cw_plan_unref(o->written);
     cw_plan_unref(o->plan);
     cw_buf_unref(o->manifest_out);
     cw_mem_free(o->job_id);
@@ -106,6 +109,18 @@ struct cw_plan *cw_loader_take_prepared(struct cw_worker_state *w, const struct 
         return plan;
     }
     return NULL;
+}
+
+static int open_beside(struct cw_loading *o)
+{
+    struct cw_checked *checked = NULL;
+    int rc = cw_graph_check(o->graph, &checked, &o->error);
+    if (rc == 0) {
+        cw_key_set(checked);
+        rc = cw_plan_open_beside(o->written, checked, &o->plan, &o->error);
+    }
+    cw_checked_unref(checked);
+    return rc;
 }
 
 static int open_plan(struct cw_loading *o)
@@ -156,8 +171,13 @@ static void deliver(struct cw_worker_state *w, struct cw_loading *o)
                            &o->error);
     } else {
         struct cw_wjob *job = cw_wjob_get(w, o->job_id);
-        if (job && job->open_serial == o->serial)
-            w->loader.opened(job, failed ? NULL : (struct cw_plan *)cw_steal(&o->plan), &o->error);
+        struct cw_plan *plan = failed ? NULL : cw_plan_ref(o->plan);
+        if (job && o->written && job->next_plan.open_serial == o->serial)
+            w->loader.opened_beside(job, plan, &o->error);
+        else if (job && !o->written && job->open_serial == o->serial)
+            w->loader.opened(job, plan, &o->error);
+        else
+            cw_plan_unref(plan);
     }
 }
 
@@ -181,7 +201,7 @@ static void on_opened(void *arg)
 static void run(void *arg)
 {
     struct cw_loading *o = arg;
-    int rc = open_plan(o);
+    int rc = o->written ? open_beside(o) : open_plan(o);
     if (rc != 0 && o->error.code == 0)
         o->error.code = rc;
     o->node = (struct cw_loop_node){.fn = on_opened, .arg = o};
@@ -402,6 +422,17 @@ void cw_loader_open(struct cw_wjob *job)
     o->manifest_in = cw_buf_ref(job->manifest);
     o->serial = job->open_serial = ++w->loader.serial;
     job->state = CW_WJOB_OPENING;
+    begin(w, o);
+}
+
+void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph)
+{
+    struct cw_worker_state *w = job->worker;
+    struct cw_loading *o = CW_NEW(struct cw_loading);
+    o->job_id = cw_mem_strdup(job->id);
+    o->graph = cw_graph_ref(graph);
+    o->written = cw_plan_ref(job->written);
+    o->serial = job->next_plan.open_serial = ++w->loader.serial;
     begin(w, o);
 }
 

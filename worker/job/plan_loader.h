@@ -13,6 +13,9 @@ void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_
                        uint64_t seed, uint64_t source_store);
 /* Begins to open the job's plan. w->loader.opened is called with the result. */
 void cw_loader_open(struct cw_wjob *job);
+/* Begins to open the job's operators in another order, beside the plan that is open.
+ * w->loader.opened_beside is called with the result. */
+void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph);
 /* Returns the plan that was made when this job was prepared on this worker, if that was with the
  * same manifest; otherwise NULL. */
 struct cw_plan *cw_loader_take_prepared(struct cw_worker_state *w, const struct cw_wjob *job);

@@ -111,6 +111,23 @@ void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const str
     cw_mem_free(msg);
 }
 
+void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64_t number,
+                           const struct cw_err *error)
+{
+    char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(error ? error->msg : "");
+    Cachew__V1__PlanOpened opened = CACHEW__V1__PLAN_OPENED__INIT;
+    opened.job_id = id;
+    opened.number = number;
+    opened.code = error ? error->code : 0;
+    opened.error = msg;
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PLAN_OPENED;
+    m.plan_opened = &opened;
+    cw_dispatcher_send(w, &m);
+    cw_mem_free(id);
+    cw_mem_free(msg);
+}
+
 void cw_report_draining(struct cw_worker_state *w)
 {
     Cachew__V1__Draining draining = CACHEW__V1__DRAINING__INIT;

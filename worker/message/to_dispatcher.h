@@ -27,6 +27,9 @@ void cw_report_hand_back_item(struct cw_worker_state *w, const char *job_id, uin
 void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_graph *graph,
                         const struct cw_plan *plan, struct cw_buf *manifest,
                         const struct cw_err *error);
+/* Answers a JobPlan; error is NULL if the plan is open. */
+void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64_t number,
+                           const struct cw_err *error);
 /* Reports that the worker drains and takes no more leases. */
 void cw_report_draining(struct cw_worker_state *w);
 

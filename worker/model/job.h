@@ -28,6 +28,16 @@ struct cw_wepoch {
     uint64_t cpu_ns, wall_ns, busy_ns, bytes, elements, skipped, shared;
 };
 
+/* The plan that the dispatcher has sent last, until it is used (job/job_plan.c). */
+struct cw_wjob_plan {
+    uint64_t number;        /* 0: none */
+    struct cw_graph *graph; /* NULL: the written order */
+    bool only_try;          /* it is opened, and not used yet */
+    bool failed;            /* it could not be opened */
+    uint64_t open_serial;   /* number of the loading in progress; 0: none is */
+    struct cw_plan *plan;   /* what was opened; NULL: not yet */
+};
+
 enum cw_wjob_state { CW_WJOB_OPENING, CW_WJOB_READY, CW_WJOB_FAILED };
 
 struct cw_wjob {
@@ -51,7 +61,12 @@ struct cw_wjob {
     struct cw_err *error; /* in state FAILED */
     /* number of the loading in progress: results of earlier ones are dropped */
     uint64_t open_serial;
-    struct cw_plan *plan;               /* in state READY */
+    /* In state READY: the plan of the written pipeline, whose items, output and fingerprint are those
+     * of the job; and the plan by which rows are computed now, which may be the same. Each holds a
+     * reference. */
+    struct cw_plan *written, *plan;
+    uint64_t plan_number; /* of `plan`; 0: it is the written one */
+    struct cw_wjob_plan next_plan;
     struct cw_dedup_function *function; /* in state READY */
     struct cw_dedup_member member;
     struct cw_wcache_job cache;

@@ -79,6 +79,8 @@ struct cw_wloader {
     /* Called when a plan of the job was opened (the callee takes it), or with NULL and the
      * error. */
     void (*opened)(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error);
+    /* The same for a plan in another order (job/job_plan.c). */
+    void (*opened_beside)(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error);
 };
 
 /* The memory of items, and the reaction to a system that gives less than the budget

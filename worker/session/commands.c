@@ -12,6 +12,7 @@
 #include "worker/compute/outputs.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/job_life.h"
+#include "worker/job/job_plan.h"
 #include "worker/job/plan_loader.h"
 #include "worker/message/report_timer.h"
 #include "worker/message/to_dispatcher.h"
@@ -123,6 +124,8 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
                                 command->cache_plan->n_cache);
         break;
     }
+    case CACHEW__V1__WORKER_COMMAND__KIND_JOB_PLAN:
+        return cw_wjob_plan_given(w, command->job_plan);
     case CACHEW__V1__WORKER_COMMAND__KIND_PARTS:
         for (size_t i = 0; i < command->parts->n_parts; i++) {
             struct cw_wjob *job = cw_wjob_get(w, command->parts->parts[i]->job_id);

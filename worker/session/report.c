@@ -74,10 +74,10 @@ static void add_done(Cachew__V1__Progress *progress, struct cw_wjob *job)
 
 static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job)
 {
-    if (!job->plan)
+    if (!job->written)
         return;
     struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, job->graph->n);
-    cw_exec_counts(job->plan, counts);
+    cw_exec_counts(job->written, counts);
     progress->counts = cw_mem_grow(progress->counts, progress->n_counts + job->graph->n,
                                    sizeof(*progress->counts));
     for (size_t i = 0; i < job->graph->n; i++) {

@@ -80,6 +80,7 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
                                     {"cached_node", job->cached_node},
                                     {"identity", job->identity},
                                     {"other_files", job->other_files},
+                                    {"plan_error", job->plan_error},
                                     {"waits_for", job->waits_for}};
     const struct number numbers[] = {{"seed", job->seed},
                                      {"epoch", job->epoch},
@@ -103,6 +104,8 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
                                      {"taken_bytes", job->taken_bytes},
                                      {"copies", job->copies},
                                      {"other_files_workers", job->other_files_n},
+                                     {"plan", job->plan},
+                                     {"next_plan", job->next_plan},
                                      {"waits_kind", (uint64_t)job->waits_kind},
                                      {"waits_ms", job->waits_ms}};
     const struct real reals[] = {{"weight", job->weight},

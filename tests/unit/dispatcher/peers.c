@@ -204,6 +204,7 @@ static void add_methods(void)
     cw_svc_admin_add(&made_up);
     cw_svc_explain_add(&made_up);
     cw_svc_check_add(&made_up);
+    cw_svc_plan_add(&made_up);
     cw_svc_decisions_add(&made_up);
     cw_svc_cache_add(&made_up);
     cw_svc_caches_add(&made_up);

@@ -253,7 +253,7 @@ static void what_is_no_message_is_refused(void **state)
         "DrainWorker",     "RemoveJob",     "ScaleJob",    "SkipItems",  "GetJob",
         "Explain",         "ListDecisions", "CacheList",   "CacheEvict", "CachePin",
         "CacheScan",       "CacheAttach",   "CacheDetach", "CacheClose", "CacheDescribe",
-        "CacheNoteSource", "ScaleFleet"};
+        "CacheNoteSource", "ScaleFleet",    "ReplanJob"};
     for (size_t i = 0; i < CW_ARRAY_LEN(names); i++) {
         const struct peers_answer *got = peers_ask_bytes(names[i], "\xff\xff\xff");
         assert_int_equal(got->code, CW_E_INVALID);

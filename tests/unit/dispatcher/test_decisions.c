@@ -241,7 +241,7 @@ static void come_from_the_older_schema(void **unused)
     static const char old[] =
         "ALTER TABLE jobs DROP COLUMN secrets;"
         "DROP TABLE decisions; DROP TABLE usage; DROP TABLE tenants; DROP TABLE counts;"
-        "DROP TABLE caches; DROP TABLE cache_sources; DROP TABLE cache_keys;"
+        "DROP TABLE caches; DROP TABLE cache_sources; DROP TABLE cache_keys; DROP TABLE plans;"
         "CREATE TABLE cache_keys(tenant TEXT NOT NULL, key TEXT NOT NULL, pipeline TEXT NOT NULL, "
         "node TEXT NOT NULL, op TEXT NOT NULL, ids INTEGER NOT NULL, hits INTEGER NOT NULL,"
         " misses INTEGER NOT NULL, saved_ns INTEGER NOT NULL, cost_ns INTEGER NOT NULL, "

@@ -82,7 +82,7 @@ struct seen {
     struct cw_state_position position;
     size_t counts_n;
     uint64_t count_1;
-    size_t caches, cache_sources;
+    size_t caches, cache_sources, plans;
     struct cw_state_cache cache;
 };
 
@@ -208,11 +208,22 @@ static int on_cache_source(void *arg, const struct cw_state_cache_source *row, s
     return 0;
 }
 
+static int on_plan(void *arg, const char *id, uint64_t number, const struct cw_state_blob *graph,
+                   struct cw_err *err)
+{
+    (void)err;
+    struct seen *seen = arg;
+    assert_string_equal(id, "j1");
+    assert_true(number == 3 && graph->n == 5 && memcmp(graph->p, "graph", 5) == 0);
+    seen->plans++;
+    return 0;
+}
+
 static struct seen load(struct cw_state *state)
 {
     static const struct cw_state_reader reader = {
-        on_job,       on_progress, on_skipped, on_position, on_worker, on_left_out,
-        on_cache_key, on_usage,    on_tenant,  on_counts,   on_cache,  on_cache_source};
+        on_job,   on_progress, on_skipped, on_position, on_worker,       on_left_out, on_cache_key,
+        on_usage, on_tenant,   on_counts,  on_cache,    on_cache_source, on_plan};
     struct seen seen = {0};
     struct cw_err err = {0};
     if (cw_state_load(state, &reader, &seen, &err) != 0)
@@ -373,19 +384,25 @@ static void what_was_used_comes_back(void **unused)
     cw_state_put_usage(state, "j1", &usage);
     cw_state_put_usage(state, "nobody", &usage);
     cw_state_put_counts(state, "j1", (const uint64_t[]){5, UINT64_MAX - 7, 6}, 3);
+    struct cw_buf *graph = cw_buf_copy("graph", 5);
+    cw_state_put_plan(state, "j1", 2, NULL);
+    cw_state_put_plan(state, "j1", 3, graph);
+    cw_state_put_plan(state, "nobody", 3, graph);
+    cw_buf_unref(graph);
     commit_ok(state);
     cw_state_close(state);
     state = open_ok();
     struct seen seen = load(state);
     assert_int_equal(seen.usages, 1);
     assert_int_equal(seen.counts_n, 3);
+    assert_int_equal(seen.plans, 1);
     assert_true(seen.count_1 == UINT64_MAX - 7);
     assert_memory_equal(&seen.usage, &usage, sizeof(usage));
     cw_state_put_tenant(state, "t", &usage);
     cw_state_remove_job(state, "j1");
     commit_ok(state);
     seen = load(state);
-    assert_true(seen.usages == 0 && seen.tenants == 1 && seen.counts_n == 0);
+    assert_true(seen.usages == 0 && seen.tenants == 1 && seen.counts_n == 0 && seen.plans == 0);
     assert_memory_equal(&seen.past, &usage, sizeof(usage));
     cw_state_close(state);
 }

@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "graph/graph.h"
 #include "unit/worker/bare_worker.h"
+#include "wire/wire.h"
 #include "worker/cache/cache_events.h"
 #include "worker/cache/cache_keys.h"
 #include "worker/cache/cache_report.h"
+#include "worker/job/job_plan.h"
 #include "worker/session/commands.h"
 
 static char job_id[] = "job", other_id[] = "other", empty[] = "";
@@ -222,6 +225,49 @@ static void test_reported_again(void **state)
     bare_free(w);
 }
 
+/* Gives plan 1 to the job, with so many elements in its graph. */
+static void give_plan(struct cw_worker_state *w, const char *stop, bool only_try)
+{
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_JOB_PLAN);
+    Cachew__V1__JobPlan plan = CACHEW__V1__JOB_PLAN__INIT;
+    struct cw_graph *graph = NULL;
+    cw_autofree char *text = cw_mem_printf("{\"pipeline\":[{\"op\":\"range\",\"stop\":%s},"
+                                           "{\"op\":\"batch\",\"size\":2}]}",
+                                           stop);
+    assert_int_equal(cw_graph_parse(text, strlen(text), "test", &graph, NULL), 0);
+    plan.job_id = job_id;
+    plan.number = 1;
+    plan.only_try = only_try;
+    plan.graph = cw_wire_graph_to(graph);
+    command.job_plan = &plan;
+    assert_null(cw_commands_run(w, &command));
+    cw_wire_graph_free(plan.graph);
+    cw_graph_unref(graph);
+}
+
+/* A plan that was tried is the one that is used, unless another one comes with its number: the
+ * dispatcher had died before it stored the first. */
+static void test_number_given_again(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    struct cw_wjob *job = bare_job(w, job_id, 1); /* its sources are not open yet */
+    give_plan(w, "10", true);
+    struct cw_graph *first = cw_graph_ref(job->next_plan.graph);
+    give_plan(w, "10", true);
+    assert_ptr_equal(job->next_plan.graph, first);
+    assert_true(job->next_plan.only_try);
+    give_plan(w, "10", false);
+    assert_ptr_equal(job->next_plan.graph, first);
+    assert_false(job->next_plan.only_try);
+    give_plan(w, "20", false);
+    assert_ptr_not_equal(job->next_plan.graph, first);
+    assert_false(job->next_plan.only_try);
+    cw_graph_unref(first);
+    cw_wjob_plan_free(job);
+    bare_free(w);
+}
+
 /* A command that a newer dispatcher knows is passed over. */
 static void test_unknown(void **state)
 {
@@ -234,10 +280,13 @@ static void test_unknown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_job),           cmocka_unit_test(test_heartbeat),
-        cmocka_unit_test(test_revoke),        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_chunks),        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_reported_again)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_job),
+                                       cmocka_unit_test(test_heartbeat),
+                                       cmocka_unit_test(test_revoke),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_chunks),
+                                       cmocka_unit_test(test_unknown),
+                                       cmocka_unit_test(test_reported_again),
+                                       cmocka_unit_test(test_number_given_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of running jobs: another order of a job's operators, which gives the same batches. A plan is
+ * checked, tried by one worker, stored, and then used by all workers at once; so far somebody names it
+ * (`cachew replan`), and a policy that chooses belongs here. Loop thread. */
+#ifndef CW_DISPATCHER_OPTIMIZE_PLAN_CHANGE_H
+#define CW_DISPATCHER_OPTIMIZE_PLAN_CHANGE_H
+
+#include "dispatcher/model/model.h"
+
+/* Begins to change the job's plan; graph NULL: to the written order. Sets *ret_number to the plan's
+ * number. INVALID: the graph is no such order, or was dropped before; STATE: the job does not run, or
+ * another plan is on its way. */
+int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint64_t *ret_number,
+                        struct cw_err *err);
+/* Takes a worker's answer. */
+void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *opened);
+/* Has another worker try the plan if the one that did is gone. */
+void cw_job_plan_tick(struct cw_job *job);
+/* Has workers use the plans that are stored. */
+void cw_job_plans_use_stored(struct cw_dispatcher *d);
+void cw_job_plan_restore(struct cw_job *job, uint64_t number, const void *graph, size_t n);
+void cw_job_plan_free(struct cw_job *job);
+
+#endif
