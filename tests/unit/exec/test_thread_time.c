@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SLEEPS                                                                                     \
-    "{\"op\":\"range\",\"stop\":20},{\"op\":\"sleep\",\"ms\":2},{\"op\":\"batch\",\"size\":5}"
+    "{\"op\":\"range\",\"stop\":200},{\"op\":\"sleep\",\"ms\":1},{\"op\":\"batch\",\"size\":5}"
 
 static struct cw_exec_plan_time time_of(struct cw_plan *plan, size_t threads)
 {
@@ -38,8 +38,9 @@ static void an_operator_waits(void **state)
         cw_exec_plan_time(plan, &none);
         assert_int_equal(none.busy_ns + none.inside_ns + none.source_ns, 0);
         time = time_of(plan, 2);
-        assert_true(time.inside_ns >= 20 * 2000000ull / 2);
-        assert_true(time.busy_ns >= 20 * 2000000ull && time.busy_ns > time.cpu_ns);
+        /* Not every call is timed, and those behind the last that was are not known yet. */
+        assert_true(time.inside_ns >= 200 * 1000000ull / 2);
+        assert_true(time.busy_ns >= 200 * 1000000ull && time.busy_ns > time.cpu_ns);
         assert_int_equal(time.store_ns, 0);
         cw_plan_unref(plan);
     }
