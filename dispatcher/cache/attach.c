@@ -12,7 +12,7 @@
 void cw_cache_load(struct cw_dispatcher *d, const struct cw_state_cache *row)
 {
     d->last_cache_id = CW_MAX(d->last_cache_id, row->id);
-    if (row->leaving)
+    if (row->leaving || row->gone)
         cw_leaving_begin(d, row);
     else
         (void)cw_cache_new_named(d, row);
@@ -137,6 +137,7 @@ int cw_cache_attach(struct cw_dispatcher *d, const struct cw_state_cache *row,
     fresh.created_ms = wall_ms;
     cache = cw_cache_new_named(d, &fresh);
     cw_cache_store_row(cache);
+    cw_leaving_forget(d, cache->url);
     cw_cache_begin(cache);
     give_to_jobs(cache);
     cw_log_info(CW_LOG_MOD, "cache %s is attached: %s", cache->name, cache->url);

@@ -166,7 +166,8 @@ void cw_cache_load_source(struct cw_dispatcher *d, const struct cw_state_cache_s
 void cw_cache_set_source(struct cw_cache_service *cache, const struct cw_state_cache_source *row);
 
 /* ---- leaving_caches.c ---- */
-/* A cache was detached, also before a restart: begins to delete its files. */
+/* A cache was detached, also before a restart: begins to delete its files, or, where row->gone says
+ * that this was done, only remembers it. */
 void cw_leaving_begin(struct cw_dispatcher *d, const struct cw_state_cache *row);
 /* Tells the workers, or one that has just come, to close the store. */
 void cw_leaving_tell(struct cw_dispatcher *d, uint64_t id, bool keep);
@@ -175,6 +176,8 @@ void cw_leaving_confirmed(struct cw_worker *worker, uint64_t id);
 void cw_leaving_worker_gone(struct cw_worker *worker);
 /* Begins the work of caches that were loaded; ends it at the end of the dispatcher. */
 void cw_leaving_start(struct cw_dispatcher *d);
+/* A cache is attached there: what workers that were lost wrote there before is part of it. */
+void cw_leaving_forget(struct cw_dispatcher *d, const char *url);
 /* More was stored in state.db: files of caches whose end is stored may be deleted. */
 void cw_leaving_stored(struct cw_dispatcher *d);
 void cw_leaving_close(struct cw_dispatcher *d);

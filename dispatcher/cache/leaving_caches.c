@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "cache/source/tier_store.h"
+#include "cache/store/store.h"
 #include "dispatcher/cache/cache_int.h"
 #include "dispatcher/message/message.h"
 #include "format/chunk.h"
 
 #define LOOK_MS 1000
+#define GONE_MAX 100 /* The number of caches that are remembered after their files are deleted. */
 #define LOOK_AWAY_MS 5000 /* The pause before an unavailable store is listed again. */
 
 struct cw_leaving_cache {
@@ -33,12 +35,68 @@ struct cw_leaving_cache {
     char why[256];       /* Why the store is unavailable; "": it answers. */
 };
 
-static struct cw_leaving_cache *find(const struct cw_dispatcher *d, uint64_t id)
+static struct cw_leaving_cache *find_in(struct cw_leaving_cache *left, uint64_t id)
 {
-    struct cw_leaving_cache *left = d->leaving_caches;
     while (left && left->id != id)
         left = left->next;
     return left;
+}
+
+static struct cw_leaving_cache *find(const struct cw_dispatcher *d, uint64_t id)
+{
+    return find_in(d->leaving_caches, id);
+}
+
+static void free_one(struct cw_leaving_cache *left)
+{
+    cw_map_fini(&left->told);
+    cw_mem_free(left->name);
+    cw_mem_free(left->url);
+    cw_mem_free(left->tenant);
+    cw_mem_free(left);
+}
+
+static struct cw_state_cache row_of(const struct cw_leaving_cache *left, bool gone)
+{
+    return (struct cw_state_cache){.id = left->id,
+                                   .name = left->name,
+                                   .url = left->url,
+                                   .tenant = left->tenant,
+                                   .leaving = !gone,
+                                   .gone = gone,
+                                   .created_ms = left->created_ms,
+                                   .used_ms = left->used_ms};
+}
+
+/* ---- caches whose files are deleted ---- */
+
+static void forget_one(struct cw_dispatcher *d, struct cw_leaving_cache **at)
+{
+    struct cw_leaving_cache *left = *at;
+    *at = left->next;
+    cw_state_remove_cache(d->state, left->id);
+    free_one(left);
+}
+
+static void remember(struct cw_dispatcher *d, struct cw_leaving_cache *left)
+{
+    left->next = d->gone_caches;
+    d->gone_caches = left;
+    struct cw_leaving_cache **at = &d->gone_caches;
+    for (size_t n = 0; *at && n < GONE_MAX; n++)
+        at = &(*at)->next;
+    while (*at)
+        forget_one(d, at);
+}
+
+void cw_leaving_forget(struct cw_dispatcher *d, const char *url)
+{
+    for (struct cw_leaving_cache **at = &d->gone_caches; *at;) {
+        if (cw_store_urls_overlap((*at)->url, url))
+            forget_one(d, at);
+        else
+            at = &(*at)->next;
+    }
 }
 
 /* ---- workers ---- */
@@ -67,8 +125,27 @@ void cw_leaving_tell(struct cw_dispatcher *d, uint64_t id, bool keep)
         tell(worker, id, true);
 }
 
+/* A worker that was taken for lost, and has written on, has the store of a cache open whose files are
+ * deleted: they are deleted once more. */
+static void begin_again(struct cw_dispatcher *d, uint64_t id)
+{
+    struct cw_leaving_cache *left = find_in(d->gone_caches, id), **at = &d->gone_caches;
+    if (!left)
+        return;
+    while (*at != left)
+        at = &(*at)->next;
+    *at = left->next;
+    const struct cw_state_cache row = row_of(left, false);
+    cw_state_put_cache(d->state, &row);
+    cw_leaving_begin(d, &row);
+    free_one(left);
+    cw_leaving_start(d);
+}
+
 void cw_leaving_hello(struct cw_worker *worker, const uint64_t *open, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        begin_again(worker->d, open[i]);
     for (const struct cw_leaving_cache *left = worker->d->leaving_caches; left; left = left->next)
         tell(worker, left->id, false);
     for (size_t i = 0; i < n; i++)
@@ -111,15 +188,6 @@ static bool is_ours(const char *name)
            cw_str_starts(name, CW_BENCHMARK_FILE_PREFIX);
 }
 
-static void free_one(struct cw_leaving_cache *left)
-{
-    cw_map_fini(&left->told);
-    cw_mem_free(left->name);
-    cw_mem_free(left->url);
-    cw_mem_free(left->tenant);
-    cw_mem_free(left);
-}
-
 static void free_io(void *arg)
 {
     cw_cache_io_free(arg);
@@ -132,12 +200,13 @@ static void end(struct cw_leaving_cache *left)
         at = &(*at)->next;
     *at = left->next;
     cw_log_info(CW_LOG_MOD, "cache %s: its files are deleted", left->name);
-    cw_state_remove_cache(left->d->state, left->id);
-    cw_timer_free(left->timer);
+    const struct cw_state_cache row = row_of(left, true);
+    cw_state_put_cache(left->d->state, &row);
+    cw_timer_free(cw_steal(&left->timer));
     cw_cache_io_close(left->store);
     /* Results that its threads have posted come before this call. */
-    cw_loop_post(left->d->loop, free_io, left->store);
-    free_one(left);
+    cw_loop_post(left->d->loop, free_io, cw_steal(&left->store));
+    remember(left->d, left);
 }
 
 static void on_files(struct cw_leaving_cache *left, const struct cw_cache_io_result *result)
@@ -198,6 +267,10 @@ void cw_leaving_begin(struct cw_dispatcher *d, const struct cw_state_cache *row)
     left->created_ms = row->created_ms;
     left->used_ms = row->used_ms;
     left->row_seq = cw_state_seq(d->state);
+    if (row->gone) {
+        remember(d, left);
+        return;
+    }
     left->next = d->leaving_caches;
     d->leaving_caches = left;
 }
@@ -237,6 +310,10 @@ void cw_leaving_free(struct cw_dispatcher *d)
     for (struct cw_leaving_cache *left; (left = d->leaving_caches) != NULL;) {
         d->leaving_caches = left->next;
         cw_cache_io_free(left->store);
+        free_one(left);
+    }
+    for (struct cw_leaving_cache *left; (left = d->gone_caches) != NULL;) {
+        d->gone_caches = left->next;
         free_one(left);
     }
 }

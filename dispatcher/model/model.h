@@ -141,6 +141,8 @@ struct cw_dispatcher {
     struct cw_cache_service *cache;  /* The cache `default`; NULL: there is no --cache-store. */
     struct cw_cache_service *caches; /* All caches that jobs may use, the default one first. */
     struct cw_leaving_cache *leaving_caches;
+    /* Caches whose files were deleted, the last ones first. */
+    struct cw_leaving_cache *gone_caches;
     uint64_t last_cache_id;                 /* No cache gets an id that is not above this one. */
     struct cw_autocache_service *autocache; /* The automatic caching. */
     struct cw_timer *tick;

@@ -123,6 +123,7 @@ struct cw_state_cache { /* A named cache. */
     uint64_t quota, source_quota;
     double high, low;
     bool leaving; /* It was detached, and its files are being deleted. */
+    bool gone;    /* They were: the row is for workers that were lost and come back. */
     int64_t created_ms, used_ms;
 };
 struct cw_state_cache_source { /* A source that was warmed into a cache. */

@@ -13,7 +13,7 @@ void cw_state_put_cache(struct cw_state *state, const struct cw_state_cache *row
     cw_state_add_u64(op, row->source_quota);
     cw_state_add_f64(op, row->high);
     cw_state_add_f64(op, row->low);
-    cw_state_add_u64(op, row->leaving);
+    cw_state_add_u64(op, row->gone ? 2 : row->leaving);
     cw_state_add_u64(op, (uint64_t)row->created_ms);
     cw_state_add_u64(op, (uint64_t)row->used_ms);
     cw_state_add(state, op);

@@ -158,7 +158,8 @@ static int on_cache(sqlite3_stmt *stmt, const struct cw_state_reader *reader, vo
         .source_quota = u64_at(stmt, 5),
         .high = sqlite3_column_double(stmt, 6),
         .low = sqlite3_column_double(stmt, 7),
-        .leaving = sqlite3_column_int(stmt, 8) != 0,
+        .leaving = sqlite3_column_int(stmt, 8) == 1,
+        .gone = sqlite3_column_int(stmt, 8) == 2,
         .created_ms = sqlite3_column_int64(stmt, 9),
         .used_ms = sqlite3_column_int64(stmt, 10),
     };

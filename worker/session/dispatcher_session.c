@@ -117,15 +117,20 @@ static char *pod_name(const char *variable)
     return name && cw_name_is_pod(name) ? name : none;
 }
 
-/* Returns the ids of the named caches whose stores are open. The caller frees the list. */
+/* Returns the ids of the named caches whose stores are open, or are being closed. The caller frees the
+ * list. */
 static uint64_t *named_caches(const struct cw_worker_state *w, size_t *ret_n)
 {
+    const struct cw_wcache_store *lists[] = {w->cache.named, w->cache.retired, w->cache.closing};
     uint64_t *ids = NULL;
     size_t n = 0, cap = 0;
-    for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next) {
-        CW_GROW(ids, n, cap);
-        ids[n++] = store->id;
-    }
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (const struct cw_wcache_store *store = lists[i]; store; store = store->next) {
+            if (store->id == 0)
+                continue;
+            CW_GROW(ids, n, cap);
+            ids[n++] = store->id;
+        }
     *ret_n = n;
     return ids;
 }

@@ -328,6 +328,57 @@ static void files_go_when_workers_have_left(void **state)
     cw_store_close(store);
 }
 
+static bool was_told_to_leave(struct cw_stream *worker, uint64_t id)
+{
+    const Cachew__V1__WorkerCommand *told =
+        peers_to_worker(worker, CACHEW__V1__WORKER_COMMAND__KIND_LEAVE_CACHE);
+    return told && told->leave_cache->cache == id && !told->leave_cache->keep;
+}
+
+static void confirm(struct cw_stream *worker, uint64_t id)
+{
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    progress.caches_left = &id;
+    progress.n_caches_left = 1;
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS;
+    message.progress = &progress;
+    peers_say(worker, &message.base);
+}
+
+/* A worker that was taken for lost wrote on, and comes back: what it wrote goes, too, also if the
+ * dispatcher was started anew meanwhile; but not once another cache is there. */
+static void files_of_the_lost_go(void **state)
+{
+    (void)state;
+    struct cw_store *store = open_store();
+    cw_autofree char *chunk = cw_mem_strdup(made_up_name("default", KEY_1, 0));
+    attach(photos, place, no_tenant);
+    uint64_t id = describe()->id;
+    detach(false);
+    soon(is_gone());
+    peers_restart();
+    put(store, chunk);
+    struct cw_stream *worker = peers_worker(1, 2);
+    peers_turn();
+    assert_false(was_told_to_leave(worker, id));
+    cw_leaving_hello(peers_worker_of(1), &id, 1);
+    peers_turn();
+    assert_true(was_told_to_leave(worker, id));
+    assert_string_equal(describe()->state, "leaving");
+    confirm(worker, id);
+    soon(is_gone());
+    assert_false(has(store, chunk));
+    attach(photos, place, no_tenant);
+    put(store, chunk);
+    peers_forget(worker);
+    cw_leaving_hello(peers_worker_of(1), &id, 1);
+    peers_turn();
+    assert_false(was_told_to_leave(worker, id));
+    assert_true(has(store, chunk));
+    cw_store_close(store);
+}
+
 /* As long as state.db does not say that the cache is detached, no file is deleted: the next dispatcher
  * would have the cache still. */
 static void files_stay_until_it_is_stored(void **state)
@@ -392,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_comes_back_opens_it, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(files_go_when_workers_have_left, peers_begin_caching,
                                         peers_end),
+        cmocka_unit_test_setup_teardown(files_of_the_lost_go, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(files_stay_until_it_is_stored, peers_begin_caching,
                                         peers_end),
         cmocka_unit_test_setup_teardown(workers_are_told, peers_begin_caching, peers_end),
