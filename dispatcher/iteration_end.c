@@ -61,6 +61,7 @@ static void on_stored(struct cw_dispatcher *d)
     set_unwritten(d, false);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         job->stored = job->row_written && cw_state_is_stored(d->state, job->row_seq);
+    cw_cache_attached_stored(d);
     cw_leaving_stored(d);
     cw_stored_waiters_answer(d, NULL);
 }

@@ -110,6 +110,15 @@ static void give_to_jobs(struct cw_cache_service *cache)
             cw_job_set_cache(job, cache);
 }
 
+void cw_cache_attached_stored(struct cw_dispatcher *d)
+{
+    for (struct cw_cache_service *cache = d->caches; cache; cache = cache->next)
+        if (cache->due_to_jobs && cw_state_is_stored(d->state, cache->row_seq)) {
+            cache->due_to_jobs = false;
+            give_to_jobs(cache);
+        }
+}
+
 int cw_cache_attach(struct cw_dispatcher *d, const struct cw_state_cache *row,
                     struct cw_cache_service **ret_cache, struct cw_err *err)
 {
@@ -137,11 +146,13 @@ int cw_cache_attach(struct cw_dispatcher *d, const struct cw_state_cache *row,
     fresh.created_ms = wall_ms;
     cache = cw_cache_new_named(d, &fresh);
     cw_cache_store_row(cache);
+    cache->row_seq = cw_state_seq(d->state);
+    cache->due_to_jobs = true;
     cw_leaving_forget(d, cache->url);
     cw_cache_begin(cache);
-    give_to_jobs(cache);
     cw_log_info(CW_LOG_MOD, "cache %s is attached: %s", cache->name, cache->url);
     cw_fault_point("dispatcher.cache_attach");
+    cw_cache_attached_stored(d);
     *ret_cache = cache;
     return 0;
 }

@@ -61,6 +61,8 @@ struct cw_cache_service { /* One cache: `default`, or a named one. */
     int64_t created_ms;    /* wall time */
     /* The wall time at which a job used it last, and its value in state.db; 0: never. */
     int64_t used_ms, used_stored_ms;
+    uint64_t row_seq;        /* Its row is stored when all writes up to this are (cw_state_seq). */
+    bool due_to_jobs;        /* It was attached, and jobs get it when that is stored. */
     int64_t closed_until_ms; /* No new job may use it until then (cw_clock_ms); 0: it is open. */
     struct cw_cache_source *sources;
     struct cw_map away; /* Worker id -> why it cannot reach the store. */
@@ -153,8 +155,10 @@ bool cw_cache_is_closed(const struct cw_cache_service *cache);
 void cw_cache_store_use(struct cw_cache_service *cache, bool now);
 
 /* ---- attach.c ---- */
-/* Attaches a cache, or gives one of this name and URL other limits. Jobs that name it begin to use
- * it. */
+/* More was stored in state.db: jobs that name a cache whose row is stored now begin to use it. Before,
+ * the next dispatcher might know nothing of what they wrote. */
+void cw_cache_attached_stored(struct cw_dispatcher *d);
+/* Attaches a cache, or gives one of this name and URL other limits. */
 int cw_cache_attach(struct cw_dispatcher *d, const struct cw_state_cache *row,
                     struct cw_cache_service **ret_cache, struct cw_err *err);
 /* Detaches a named cache: its jobs go on without one, and its files are deleted in the background

@@ -328,6 +328,29 @@ static void files_go_when_workers_have_left(void **state)
     cw_store_close(store);
 }
 
+/* Jobs do not use a cache before state.db says that it is attached: the next dispatcher might not know
+ * whose the files are. */
+static void jobs_wait_until_it_is_stored(void **state)
+{
+    (void)state;
+    static char a[] = "a";
+    struct cw_state_cache row = {.name = photos, .url = place, .tenant = no_tenant, .high = 90};
+    struct cw_cache_service *cache;
+    struct cw_err err = {0};
+    attach(photos, place, no_tenant);
+    (void)peers_worker(1, 2);
+    struct cw_job *job = running(100, a);
+    detach(true);
+    assert_null(job->cache);
+    made_up.unwritten = true; /* the disk is full */
+    made_up.commit_retry_ms = cw_clock_ms() + 3600000;
+    assert_int_equal(cw_cache_attach(&made_up, &row, &cache, &err), 0);
+    peers_one_turn();
+    assert_null(job->cache);
+    made_up.unwritten = false;
+    soon((peers_turn(), job->cache == cache));
+}
+
 static bool was_told_to_leave(struct cw_stream *worker, uint64_t id)
 {
     const Cachew__V1__WorkerCommand *told =
@@ -442,6 +465,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(closes_if_nobody_uses_it, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(who_comes_back_opens_it, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(files_go_when_workers_have_left, peers_begin_caching,
+                                        peers_end),
+        cmocka_unit_test_setup_teardown(jobs_wait_until_it_is_stored, peers_begin_caching,
                                         peers_end),
         cmocka_unit_test_setup_teardown(files_of_the_lost_go, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(files_stay_until_it_is_stored, peers_begin_caching,
