@@ -73,15 +73,20 @@ bool cw_cache_is_writing(const struct cw_cache *cache)
 
 /* ---- closing ---- */
 
-static void write_what_waits(struct cw_cache *cache, int64_t wait_ms)
+#define LOOK_NS 20000000 /* how often it is looked whether there is less time than there was */
+
+static void write_what_waits(struct cw_cache *cache, const _Atomic int64_t *wait_ms)
 {
-    int64_t deadline = cw_clock_ns() + wait_ms * 1000000;
+    int64_t begin = cw_clock_ns();
 
     cw_cache_flush(cache, NULL);
     cw_mutex_lock(&cache->lock);
-    while (atomic_load(&cache->unwritten) &&
-           cw_cond_wait_until(&cache->idle, &cache->lock, deadline))
-        ;
+    while (atomic_load(&cache->unwritten)) {
+        int64_t deadline = begin + CW_MAX(atomic_load(wait_ms), 0) * 1000000, now = cw_clock_ns();
+        if (now >= deadline)
+            break;
+        (void)cw_cond_wait_until(&cache->idle, &cache->lock, CW_MIN(deadline, now + LOOK_NS));
+    }
     cw_mutex_unlock(&cache->lock);
 }
 
@@ -121,9 +126,16 @@ static void stop_maintenance(struct cw_cache *cache)
 
 void cw_cache_free(struct cw_cache *cache, int64_t wait_ms)
 {
+    const _Atomic int64_t constant = wait_ms;
+
+    cw_cache_free_within(cache, &constant);
+}
+
+void cw_cache_free_within(struct cw_cache *cache, const _Atomic int64_t *wait_ms)
+{
     if (!cache)
         return;
-    write_what_waits(cache, CW_MAX(wait_ms, 0));
+    write_what_waits(cache, wait_ms);
     stop_threads(cache);
     atomic_store(&cache->closed, true);
     cw_flush_discard_all(cache, "the cache was closed before they were written");

@@ -59,6 +59,8 @@ struct cw_cache *cw_cache_new(struct cw_store *store,
 /* Writes the records that wait, for at most wait_ms; the others are lost. No get or put may be
  * under way. Datasets may outlive the cache; gets find nothing in them then. Accepts NULL. */
 void cw_cache_free(struct cw_cache *cache, int64_t wait_ms);
+/* The same; another thread may shorten *wait_ms meanwhile, counted from the call. */
+void cw_cache_free_within(struct cw_cache *cache, const _Atomic int64_t *wait_ms);
 struct cw_store *cw_cache_store(struct cw_cache *cache);
 
 /* Returns a reference to the dataset of a tenant and key, which is made if there is none. tenant ""

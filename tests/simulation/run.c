@@ -107,7 +107,8 @@ static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job,
         seat->trainer->with_last = with_last;
         seat->trainer->step_ns = sim_between(0, step_ns);
         seat->is_safe = cluster->is_quiet;
-        seat->trainer->visits = cluster->is_quiet && job->name[0] != '\0';
+        /* A dispatcher that loses its lease ends, and a place whose client is not back yet is free. */
+        seat->trainer->visits = cluster->is_quiet && !sim_is_leased() && job->name[0] != '\0';
         sim_seat_start(cluster, seat);
     }
 }

@@ -86,7 +86,9 @@ bool cw_wcache_is_busy(const struct cw_worker_state *w)
     bool writes = false;
     for (const struct cw_wcache_store *store = NULL; (store = cw_wcache_next(w, store));)
         writes = writes || cw_wcache_can_write(store);
-    return writes || atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||
+    /* A store that was left is written for a while, and its dispatcher may want the place. */
+    return writes || w->cache.retired || w->cache.closing ||
+           atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||
            (w->session.attached && !cw_wcache_is_reported(w));
 }
 

@@ -25,8 +25,8 @@ void cw_wcache_flush(struct cw_worker_state *w);
 bool cw_wcache_is_writing(const struct cw_worker_state *w);
 /* Whether records wait to be written to this store, and it answers. */
 bool cw_wcache_can_write(const struct cw_wcache_store *store);
-/* Whether a worker that leaves should wait: records are being written, or the dispatcher does not
- * know yet of some that were. */
+/* Whether a worker that leaves should wait: records are being written, a store is being closed, or the
+ * dispatcher does not know yet of some records that were written. */
 bool cw_wcache_is_busy(const struct cw_worker_state *w);
 /* Whether every event was sent to the dispatcher. */
 bool cw_wcache_is_reported(const struct cw_worker_state *w);

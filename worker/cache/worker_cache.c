@@ -54,6 +54,14 @@ static bool is_meant(const struct cw_wcache_store *store, const struct cw_wcache
             (leave->url[0] != '\0' && cw_store_urls_overlap(store->url, leave->url)));
 }
 
+/* Nothing that waits is written any more to these stores. */
+static void hurry(struct cw_wcache_store *list, const struct cw_wcache_leave *leave)
+{
+    for (; list && leave; list = list->next)
+        if (is_meant(list, leave))
+            list->write_ms = 0;
+}
+
 static bool is_awaited(const struct cw_wcache_store *list, const struct cw_wcache_leave *leave)
 {
     while (list && !is_meant(list, leave))
@@ -114,7 +122,7 @@ static void on_closed(void *arg)
 static void run_close(void *arg)
 {
     struct cw_wcache_store *store = arg;
-    cw_cache_free(store->cache, store->write_ms);
+    cw_cache_free_within(store->cache, &store->write_ms);
     if (store->id != 0)
         cw_wsource_drop_store(store->worker, store->id);
     store->node = (struct cw_loop_node){.fn = on_closed, .arg = store};
@@ -313,10 +321,8 @@ void cw_wcache_leave(struct cw_worker_state *w, const Cachew__V1__LeaveCache *le
     CW_GROW(w->cache.leaves, w->cache.leaves_n, w->cache.leaves_cap);
     w->cache.leaves[w->cache.leaves_n++] = mine;
     /* A cache that was kept, and attached there before, may be written still. */
-    for (struct cw_wcache_store *store = w->cache.retired; store && !leave->keep;
-         store = store->next)
-        if (is_meant(store, &mine))
-            store->write_ms = 0;
+    hurry(w->cache.retired, leave->keep ? NULL : &mine);
+    hurry(w->cache.closing, leave->keep ? NULL : &mine);
     for (struct cw_wcache_store *store = w->cache.named, *next; store; store = next) {
         next = store->next;
         if (!is_meant(store, &mine))
@@ -325,6 +331,14 @@ void cw_wcache_leave(struct cw_worker_state *w, const Cachew__V1__LeaveCache *le
         leave_named(store, leave->keep ? CLOSE_MS : 0);
     }
     report_left(w);
+}
+
+void cw_wcache_hurry(struct cw_worker_state *w)
+{
+    struct cw_wcache_store *const lists[] = {w->cache.retired, w->cache.closing};
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_wcache_store *store = lists[i]; store; store = store->next)
+            store->write_ms = 0;
 }
 
 static void look_at_named(struct cw_worker_state *w, int64_t now)

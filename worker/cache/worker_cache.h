@@ -20,6 +20,8 @@ void cw_wcache_job_given(struct cw_wjob *job, const Cachew__V1__CacheStore *stor
 uint64_t cw_wcache_prepared_in(struct cw_worker_state *w, const Cachew__V1__CacheStore *store);
 /* Closes the store of a named cache that was detached. It is reported when that is done. */
 void cw_wcache_leave(struct cw_worker_state *w, const Cachew__V1__LeaveCache *leave);
+/* What waits for stores that were left is not written any more, since the worker ends. */
+void cw_wcache_hurry(struct cw_worker_state *w);
 /* Called at each heartbeat. */
 void cw_wcache_beat(struct cw_worker_state *w);
 /* Waits for the threads that open and close stores. Called before exec ends. */

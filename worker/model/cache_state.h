@@ -25,9 +25,10 @@ struct cw_wcache_store {
     char *url;
     uint64_t chunk_bytes, source_bytes;
     int level;
-    size_t memory;     /* bytes */
-    bool retired;      /* another store replaced it, or no job uses it any more */
-    int64_t write_ms;  /* retired: how long what waits is still written */
+    size_t memory; /* bytes */
+    bool retired;  /* another store replaced it, or no job uses it any more */
+    /* Retired: how long what waits is still written; a thread that closes it looks at it. */
+    _Atomic int64_t write_ms;
     int64_t unused_ms; /* since when no job names it; 0: one does */
     uint64_t lost;     /* number of records that were not cached */
     char *lost_why;

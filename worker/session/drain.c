@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "worker/cache/cache_store.h"
+#include "worker/cache/worker_cache.h"
 #include "worker/compute/outputs.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/job_life.h"
@@ -18,6 +19,8 @@
 #include "worker/model/budget.h"
 #include "worker/session/report.h"
 
+/* How long a drain that is over waits for stores that are being closed. */
+#define CLOSE_LIMIT_MS 1000
 #define CHECK_MS 50
 /* How long to wait for a consumer that has no stream: it may be connecting at this moment. */
 #define NO_STREAM_MS 2000
@@ -76,6 +79,7 @@ static void give_up(struct cw_worker_state *w, int64_t waited_ms)
 {
     size_t items = 0;
     w->drain.over = true;
+    cw_wcache_hurry(w);
     for (size_t i = 0; i < w->jobs.n; i++) {
         struct cw_wjob *job = w->jobs.list[i];
         drop_unserved(job, true);
@@ -125,8 +129,11 @@ static void on_check(void *arg)
         cw_wcache_flush(w);
     bool is_written = !cw_wcache_is_busy(w);
     /* If the drain was over before, what was handed back at that check is sent by now. */
-    if (was_over || (is_written && w->drain.served_ms > 0 &&
-                     (is_received(w) || cw_clock_ms() - w->drain.served_ms >= NO_REPORT_MS)))
+    bool is_closed =
+        !(w->cache.retired || w->cache.closing) || waited_ms >= w->drain.limit_ms + CLOSE_LIMIT_MS;
+    if ((was_over && is_closed) ||
+        (is_written && w->drain.served_ms > 0 &&
+         (is_received(w) || cw_clock_ms() - w->drain.served_ms >= NO_REPORT_MS)))
         finish(w);
 }
 
