@@ -2,6 +2,7 @@
 /* Mistakes of a worker (planted.h). */
 #include "planted.h"
 
+#include "base/mem.h"
 #include "cache/record/record_cache.h"
 #include "format/chunk.h"
 #include "worker/cache/cache_store.h"
@@ -36,20 +37,19 @@ struct cw_cache_dataset *__wrap_cw_cache_dataset(struct cw_cache *cache, const c
     return __real_cw_cache_dataset(cache, tenant, key, spec);
 }
 
-/* SIM_PLANTED_STAYS: it is as if the store was never open. */
-static bool is_leaving;
-
-__typeof__(cw_wcache_store_of) __real_cw_wcache_store_of, __wrap_cw_wcache_store_of;
-struct cw_wcache_store *__wrap_cw_wcache_store_of(const struct cw_worker_state *w,
-                                                  uint64_t cache_id)
-{
-    return is_leaving ? NULL : __real_cw_wcache_store_of(w, cache_id);
-}
-
+/* SIM_PLANTED_STAYS: it is as if no store was open. */
 __typeof__(cw_wcache_leave) __real_cw_wcache_leave, __wrap_cw_wcache_leave;
 void __wrap_cw_wcache_leave(struct cw_worker_state *w, const Cachew__V1__LeaveCache *leave)
 {
-    is_leaving = sim_planted() == SIM_PLANTED_STAYS;
+    if (sim_planted() != SIM_PLANTED_STAYS) {
+        __real_cw_wcache_leave(w, leave);
+        return;
+    }
+    struct cw_wcache_store *named = cw_steal(&w->cache.named);
+    struct cw_wcache_store *retired = cw_steal(&w->cache.retired);
+    struct cw_wcache_store *closing = cw_steal(&w->cache.closing);
     __real_cw_wcache_leave(w, leave);
-    is_leaving = false;
+    w->cache.named = named;
+    w->cache.retired = retired;
+    w->cache.closing = closing;
 }
