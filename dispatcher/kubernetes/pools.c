@@ -106,6 +106,7 @@ static void see_number(struct cw_pool *pool, const struct cw_seen_pool *seen, in
         tell_foreign(pool, seen, before);
     }
     pool->replicas = number;
+    cw_pool_look_at_hold(pool, now); /* Whoever reads the event finds that it is held. */
 }
 
 /* ---- events of the watch ---- */
