@@ -8,6 +8,7 @@
 #include "base/hash.h"
 
 #define CW_PLANS_DROPPED_MAX 16 /* so many graphs that were dropped are remembered */
+#define CW_PLAN_TRIES_MAX 3     /* so many workers may be lost while they try a plan */
 
 struct cw_job_plan {
     uint64_t number; /* of the plan that workers use; 0: the written order from the beginning */
@@ -18,6 +19,7 @@ struct cw_job_plan {
     bool is_next;
     struct cw_buf *next; /* its pipeline, packed; NULL: the written order */
     uint64_t tried_by;   /* the id of the worker that tries it; 0: none does */
+    unsigned tries_n;    /* workers that have begun to try it */
     bool is_good;        /* it was tried, and is used when all writes up to after_seq are stored */
     uint64_t after_seq;
     char *error; /* why the last plan that failed was dropped; NULL: none was */

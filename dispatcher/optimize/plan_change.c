@@ -85,6 +85,7 @@ static void forget_next(struct cw_job_plan *plan)
     plan->next = cw_buf_unref(plan->next);
     plan->is_next = plan->is_good = false;
     plan->tried_by = 0;
+    plan->tries_n = 0;
 }
 
 /* The plan is good: it is stored, and then used. */
@@ -108,21 +109,47 @@ static void begin_next(struct cw_job *job, struct cw_buf *graph)
         store(job);
 }
 
+/* Tells why a plan is dropped. Takes the reason. */
+static void tell_dropped(struct cw_job *job, char *why)
+{
+    job->plan.dropped_n++;
+    cw_mem_free(job->plan.error);
+    job->plan.error = why;
+    cw_log_warn(CW_LOG_MOD, "job=%s name=%s: %s; it is dropped", job->id, job->name, why);
+}
+
+/* The graph itself is to blame, so it is not tried again. */
+static void remember_dropped(struct cw_job_plan *plan, const struct cw_buf *graph)
+{
+    plan->dropped[plan->dropped_at++ % CW_PLANS_DROPPED_MAX] = hash_of(graph);
+}
+
 static void drop(struct cw_job *job, const struct cw_worker *worker, const struct cw_buf *graph,
                  const Cachew__V1__PlanOpened *opened)
 {
-    struct cw_job_plan *plan = &job->plan;
-    plan->dropped[plan->dropped_at++ % CW_PLANS_DROPPED_MAX] = hash_of(graph);
-    plan->dropped_n++;
-    cw_mem_free(plan->error);
-    plan->error = cw_mem_printf("worker %s cannot open plan %llu: %.300s", worker->address,
-                                (unsigned long long)opened->number, opened->error);
-    cw_log_warn(CW_LOG_MOD, "job=%s name=%s: %s; it is dropped", job->id, job->name, plan->error);
+    remember_dropped(&job->plan, graph);
+    tell_dropped(job, cw_mem_printf("worker %s cannot open plan %llu: %.300s", worker->address,
+                                    (unsigned long long)opened->number, opened->error));
+}
+
+static bool has_job(const struct cw_share *share)
+{
+    return share->spec_sent && cw_worker_is_usable(share->worker);
 }
 
 static bool may_try(const struct cw_share *share)
 {
-    return share->spec_sent && share->worker->job_plans && cw_worker_is_usable(share->worker);
+    return has_job(share) && share->worker->job_plans;
+}
+
+bool cw_job_plan_is_known(const struct cw_job *job)
+{
+    bool has_workers = false, knows = false;
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        has_workers = has_workers || has_job(share);
+        knows = knows || may_try(share);
+    }
+    return knows || !has_workers;
 }
 
 static struct cw_worker *tries(const struct cw_job *job)
@@ -133,36 +160,79 @@ static struct cw_worker *tries(const struct cw_job *job)
     return NULL;
 }
 
+/* Returns whether the plan was dropped because no worker will say whether it is good. */
+static bool gave_up(struct cw_job *job)
+{
+    struct cw_job_plan *plan = &job->plan;
+    if (plan->tries_n == CW_PLAN_TRIES_MAX) {
+        remember_dropped(plan, plan->next);
+        tell_dropped(job, cw_mem_printf("%d workers were lost while they tried plan %llu",
+                                        CW_PLAN_TRIES_MAX, (unsigned long long)plan->last));
+    } else if (!cw_job_plan_is_known(job)) {
+        tell_dropped(job,
+                     cw_mem_printf("no worker of the job knows plans, so none can try plan %llu",
+                                   (unsigned long long)plan->last));
+    } else {
+        return false;
+    }
+    forget_next(plan);
+    return true;
+}
+
 void cw_job_plan_tick(struct cw_job *job)
 {
     if (!job->plan.is_next || job->plan.is_good || tries(job))
         return;
     job->plan.tried_by = 0;
+    if (gave_up(job))
+        return;
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
         if (!may_try(share))
             continue;
         job->plan.tried_by = share->worker->id;
+        job->plan.tries_n++;
         cw_worker_send_plan(share->worker, job, true);
         return;
     }
+}
+
+/* Whether another plan may be proposed now. One that nobody tries yet, because the job has no worker,
+ * makes way for it. */
+static int check_time(struct cw_job *job, struct cw_err *err)
+{
+    if (job->status != CW_JOB_RUNNING)
+        return cw_err_set(err, CW_E_STATE, "the job is not running");
+    if (job->plan.is_next && (job->plan.is_good || job->plan.tried_by != 0))
+        return cw_err_set(err, CW_E_STATE, "plan %llu is on its way",
+                          (unsigned long long)job->plan.last);
+    return 0;
+}
+
+static int check_dropped(const struct cw_job *job, const struct cw_buf *graph, struct cw_err *err)
+{
+    if (was_dropped(&job->plan, graph))
+        return cw_err_set(err, CW_E_INVALID, "this order was dropped before: %s", job->plan.error);
+    return cw_job_plan_is_known(job)
+               ? 0
+               : cw_err_set(err, CW_E_UNSUPPORTED, "no worker of the job knows plans");
 }
 
 int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint64_t *ret_number,
                         struct cw_err *err)
 {
     struct cw_buf *packed = NULL;
-    if (job->status != CW_JOB_RUNNING)
-        return cw_err_set(err, CW_E_STATE, "the job is not running");
-    if (job->plan.is_next)
-        return cw_err_set(err, CW_E_STATE, "plan %llu is on its way",
-                          (unsigned long long)job->plan.last);
-    int rc = graph ? check_order(job, graph, &packed, err) : 0;
-    if (rc != 0)
-        return rc;
-    if (packed && was_dropped(&job->plan, packed)) {
+    int rc = check_time(job, err);
+    if (rc == 0 && graph)
+        rc = check_order(job, graph, &packed, err);
+    if (rc == 0 && graph)
+        rc = check_dropped(job, packed, err);
+    if (rc != 0) {
         cw_buf_unref(packed);
-        return cw_err_set(err, CW_E_INVALID, "this order was dropped before: %s", job->plan.error);
+        return rc;
     }
+    if (job->plan.is_next)
+        tell_dropped(job, cw_mem_printf("another plan came before a worker could try plan %llu",
+                                        (unsigned long long)job->plan.last));
     begin_next(job, packed);
     *ret_number = job->plan.last;
     return 0;

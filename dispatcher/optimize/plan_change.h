@@ -8,13 +8,17 @@
 #include "dispatcher/model/model.h"
 
 /* Begins to change the job's plan; graph NULL: to the written order. Sets *ret_number to the plan's
- * number. INVALID: the graph is no such order, or was dropped before; STATE: the job does not run, or
- * another plan is on its way. */
+ * number. INVALID: the graph is no such order, or was dropped before; UNSUPPORTED: the job's workers are
+ * too old; STATE: the job does not run, or another plan is on its way. A plan that no worker tries yet
+ * is replaced. */
 int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint64_t *ret_number,
                         struct cw_err *err);
 /* Takes a worker's answer. */
 void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *opened);
-/* Has another worker try the plan if the one that did is gone. */
+/* Returns whether a worker of the job knows plans, or it has none so far. */
+bool cw_job_plan_is_known(const struct cw_job *job);
+/* Has another worker try the plan if the one that did is gone. Drops the plan if it was tried by
+ * CW_PLAN_TRIES_MAX workers, or all workers of the job are too old to try it. */
 void cw_job_plan_tick(struct cw_job *job);
 /* Has workers use the plans that are stored. */
 void cw_job_plans_use_stored(struct cw_dispatcher *d);

@@ -149,10 +149,66 @@ static void what_is_no_order_of_it(void **state)
     const struct peers_answer *got = ask(11);
     assert_int_equal(got->code, CW_E_INVALID);
     assert_non_null(strstr(got->msg, "options"));
-    peers_worker_of(1)->job_plans = peers_worker_of(2)->job_plans = false; /* of an older version */
-    assert_int_equal(number_of(ask(10)), 1);
+}
+
+/* Workers of an older version do not know plans: one is refused at once, and none stays in the way of
+ * the next. */
+static void workers_that_know_no_plans(void **state)
+{
+    (void)state;
+    struct cw_stream *workers[2];
+    begin(workers);
+    peers_worker_of(1)->job_plans = peers_worker_of(2)->job_plans = false;
+    const struct peers_answer *got = ask(10);
+    assert_int_equal(got->code, CW_E_UNSUPPORTED);
+    assert_non_null(strstr(got->msg, "no worker of the job knows plans"));
     assert_null(sent_to(workers[0]));
     assert_null(sent_to(workers[1]));
+    peers_worker_of(1)->job_plans = true;
+    assert_int_equal(number_of(ask(10)), 1);
+    assert_non_null(sent_to(workers[0]));
+    peers_break(workers[0], CW_E_UNAVAILABLE, "it died"); /* the older one is left */
+    peers_turn();
+    cw_job_plan_tick(job_now());
+    assert_null(sent_to(workers[1]));
+    assert_false(job_now()->plan.is_next);
+    assert_int_equal(job_now()->plan.dropped_n, 1);
+    assert_non_null(strstr(job_now()->plan.error, "knows plans"));
+    peers_worker_of(2)->job_plans = true; /* the plan was not to blame */
+    assert_int_equal(number_of(ask(10)), 2);
+}
+
+/* A plan that waits for a worker makes way for the next one. */
+static void one_that_nobody_tries_is_replaced(void **state)
+{
+    (void)state;
+    struct cw_stream *workers[2];
+    begin(workers);
+    for (size_t i = 0; i < 2; i++)
+        peers_break(workers[i], CW_E_UNAVAILABLE, "it died");
+    peers_turn();
+    assert_int_equal(number_of(ask(10)), 1);
+    assert_int_equal(number_of(ask(10)), 2);
+    assert_int_equal(job_now()->plan.dropped_n, 1);
+    assert_non_null(strstr(job_now()->plan.error, "plan 1"));
+}
+
+/* One that workers do not survive is dropped before all are lost, and not tried again. */
+static void workers_die_of_it(void **state)
+{
+    (void)state;
+    struct cw_stream *workers[2];
+    begin(workers);
+    assert_int_equal(number_of(ask(10)), 1);
+    for (unsigned i = 0; i < CW_PLAN_TRIES_MAX; i++) {
+        assert_true(job_now()->plan.is_next);
+        assert_int_not_equal(job_now()->plan.tried_by, 0);
+        job_now()->plan.tried_by = UINT64_MAX; /* as if it were gone */
+        cw_job_plan_tick(job_now());
+    }
+    assert_false(job_now()->plan.is_next);
+    assert_non_null(strstr(job_now()->plan.error, "3 workers were lost while they tried plan 1"));
+    assert_int_equal(ask(10)->code, CW_E_INVALID);
 }
 
 int main(void)
@@ -164,6 +220,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_go_back, peers_begin, peers_end),
         cmocka_unit_test_setup_teardown(another_worker_tries, peers_begin, peers_end),
         cmocka_unit_test_setup_teardown(what_is_no_order_of_it, peers_begin, peers_end),
+        cmocka_unit_test_setup_teardown(workers_that_know_no_plans, peers_begin, peers_end),
+        cmocka_unit_test_setup_teardown(one_that_nobody_tries_is_replaced, peers_begin, peers_end),
+        cmocka_unit_test_setup_teardown(workers_die_of_it, peers_begin, peers_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
