@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "format/brace.h"
 #include "format/source_root.h"
 
 #include <dirent.h>
@@ -186,6 +187,11 @@ static void on_entry(struct walk *w, const struct todo *t, int dir_fd, const str
         visit_path(w, join(t->dir, name), &next, &below);
 }
 
+static int too_many(const char *pattern, struct cw_err *err)
+{
+    return cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries", pattern);
+}
+
 static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct places *found,
                         struct cw_err *err)
 {
@@ -193,8 +199,7 @@ static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct p
     int rc = 0;
     while (rc == 0 && (errno = 0, (entry = readdir(dir)) != NULL)) {
         if (w->entries_left == 0)
-            return cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries",
-                              w->pattern);
+            return too_many(w->pattern, err);
         w->entries_left--;
         on_entry(w, t, dirfd(dir), entry, found);
         rc = cw_stop_check(w->stop, err);
@@ -299,11 +304,71 @@ static int walk_pattern(struct walk *w, struct cw_err *err)
     return rc;
 }
 
-int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
-            struct cw_paths *paths, struct cw_err *err)
+/* *entries_left: how many directory entries may still be looked at. */
+static int glob_one(const char *pattern, size_t *entries_left, const struct cw_stop *stop,
+                    struct cw_paths *paths, struct cw_err *err)
+{
+    struct walk *w = CW_NEW(struct walk);
+    w->pattern = pattern;
+    w->paths = paths;
+    w->stop = stop;
+    w->entries_left = *entries_left;
+    int rc = walk_pattern(w, err);
+    *entries_left = w->entries_left;
+    cw_mem_free(w);
+    return rc;
+}
+
+/* Adds the file of that name, if there is one. Returns 1 then, and 0 if the pattern has to be looked
+ * at. A file whose name contains a bracket or a brace is found by that name. is_name: the pattern
+ * can be nothing else. */
+static int add_named(const char *pattern, bool is_name, struct cw_paths *paths, struct cw_err *err)
 {
     struct stat st;
     struct cw_err why = {0};
+    int rc = cw_source_stat(pattern, &st, &why);
+    if (rc == 0 && S_ISREG(st.st_mode)) {
+        add_path(paths, cw_mem_strdup(pattern));
+        return 1;
+    }
+    if (rc == 0)
+        return cw_err_set(err, CW_E_INVALID, "pattern \"%s\": is not a regular file%s", pattern,
+                          S_ISDIR(st.st_mode) ? " but a directory; add /* or /**" : "");
+    if (rc == CW_E_NOT_FOUND && is_name)
+        return cw_err_errno(err, ENOENT, "pattern \"%s\"", pattern);
+    return is_name ? cw_err_set(err, rc, "pattern \"%s\": %s", pattern, why.msg) : 0;
+}
+
+/* A pattern without groups of braces. */
+static int glob_text(const char *pattern, size_t *entries_left, const struct cw_stop *stop,
+                     struct cw_paths *paths, struct cw_err *err)
+{
+    int rc = add_named(pattern, !has_wildcard(pattern), paths, err);
+    return rc == 0 ? glob_one(pattern, entries_left, stop, paths, err) : CW_MIN(rc, 0);
+}
+
+static int glob_braces(const char *pattern, size_t *entries_left, const struct cw_stop *stop,
+                       struct cw_paths *paths, struct cw_err *err)
+{
+    struct cw_paths texts = {0};
+    int rc = cw_brace_expand(pattern, &texts, err);
+    for (size_t i = 0; i < texts.n && rc == 0; i++) {
+        if (*entries_left == 0)
+            rc = too_many(pattern, err);
+        *entries_left -= rc == 0;
+        if (rc == 0)
+            rc = cw_stop_check(stop, err);
+        if (rc == 0)
+            rc = glob_text(texts.v[i], entries_left, stop, paths, err);
+    }
+    cw_paths_fini(&texts);
+    return rc;
+}
+
+int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
+            struct cw_paths *paths, struct cw_err *err)
+{
+    size_t entries_left = entries_max > 0 ? entries_max : SIZE_MAX;
     if (pattern[0] == '\0')
         return cw_err_set(err, CW_E_INVALID, "option pattern: is empty");
     if (cw_str_starts(pattern, "file://"))
@@ -311,25 +376,8 @@ int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
     else if (strstr(pattern, "://"))
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "pattern \"%s\": only local files can be read so far", pattern);
-    /* A file whose name contains a bracket is found by that name. */
-    int rc = cw_source_stat(pattern, &st, &why);
-    if (rc == 0) {
-        if (!S_ISREG(st.st_mode))
-            return cw_err_set(err, CW_E_INVALID, "pattern \"%s\": is not a regular file%s", pattern,
-                              S_ISDIR(st.st_mode) ? " but a directory; add /* or /**" : "");
-        add_path(paths, cw_mem_strdup(pattern));
-        return 0;
-    }
-    if (rc == CW_E_NOT_FOUND && !has_wildcard(pattern))
-        return cw_err_errno(err, ENOENT, "pattern \"%s\"", pattern);
-    if (!has_wildcard(pattern))
-        return cw_err_set(err, rc, "pattern \"%s\": %s", pattern, why.msg);
-    struct walk *w = CW_NEW(struct walk);
-    w->pattern = pattern;
-    w->paths = paths;
-    w->stop = stop;
-    w->entries_left = entries_max > 0 ? entries_max : SIZE_MAX;
-    rc = walk_pattern(w, err);
-    cw_mem_free(w);
-    return rc;
+    if (!cw_brace_is_in(pattern))
+        return glob_text(pattern, &entries_left, stop, paths, err);
+    int rc = add_named(pattern, false, paths, err);
+    return rc == 0 ? glob_braces(pattern, &entries_left, stop, paths, err) : CW_MIN(rc, 0);
 }

@@ -16,9 +16,9 @@
 static char folder[64];
 
 static const char *const dirs[] = {"a", "a/b", "a/b/c", "a/.hidden", "d", "empty"};
-static const char *const files[] = {"1.jpg",       "2.png",          "a/3.jpg",         "a/b/4.jpg",
-                                    "a/b/c/5.jpg", "a/b/c/x[1].jpg", "a/.hidden/6.jpg", "a/.7.jpg",
-                                    "d/8.JPG",     "d/9.jpg"};
+static const char *const files[] = {
+    "1.jpg",           "2.png",    "a/3.jpg", "a/b/4.jpg", "a/b/c/5.jpg", "a/b/c/x[1].jpg",
+    "a/.hidden/6.jpg", "a/.7.jpg", "d/8.JPG", "d/9.jpg",   "e{0}",        "f{0,1}"};
 
 static char *in_folder(const char *name)
 {
@@ -102,6 +102,22 @@ static void patterns(void **state)
     matches("a/b/c/x\\[1\\].jp*", "a/b/c/x[1].jpg");
 }
 
+static void braces(void **state)
+{
+    (void)state;
+    matches("{1.jpg,2.png}", "1.jpg 2.png");
+    matches("{1.jpg,1.*}", "1.jpg");
+    matches("a/{3..3}.jpg", "a/3.jpg");
+    matches("{a,d,none}/*.jpg", "a/3.jpg d/9.jpg d/link.jpg");
+    matches("a/{b/c,b}/*.jpg", "a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
+    matches("**/{3,5}.jp*", "a/3.jpg a/b/c/5.jpg");
+    matches("e{0}", "e{0}");
+    matches("e{0}*", "e{0}");
+    matches("{e{0},1.jpg}", "1.jpg e{0}");
+    matches("f{0,1}", "f{0,1}"); /* a file of that very name */
+    matches("f\\{0,1\\}", "f{0,1}");
+}
+
 static void any_depth(void **state)
 {
     (void)state;
@@ -140,6 +156,9 @@ static void errors(void **state)
     fails(dir, "a directory");
     fails(pipe, "not a regular file");
     fails(none, "none.jpg");
+    cw_autofree char *missing = in_folder("{1,2}.jpg"), *many = in_folder("{1..2000000}.jpg");
+    fails(missing, "2.jpg\": No such file");
+    fails(many, "braces stand for too much");
     fails("gs://bucket/*.jpg", "only local files");
     for (int i = 0; i < 1000; i++)
         cw_str_add(&deep, "*/");
@@ -156,6 +175,11 @@ static void bounded(void **state)
     cw_paths_fini(&paths);
     assert_int_equal(cw_glob(all, 1000, NULL, &paths, &err), 0);
     assert_int_equal(cw_glob(one, 1, NULL, &paths, &err), 0);
+    cw_paths_fini(&paths);
+    /* what braces stand for counts as well */
+    cw_autofree char *ones = in_folder("1.{jpg,jpg,jpg}");
+    assert_int_equal(cw_glob(ones, 2, NULL, &paths, &err), CW_E_LIMIT);
+    assert_int_equal(cw_glob(ones, 3, NULL, &paths, &err), 0);
     cw_paths_fini(&paths);
 }
 
@@ -260,10 +284,14 @@ static void relative(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns), cmocka_unit_test(any_depth),
-        cmocka_unit_test(errors),   cmocka_unit_test(bounded),
-        cmocka_unit_test(relative), cmocka_unit_test(linear),
-        cmocka_unit_test(stopped),  cmocka_unit_test(stopped_within_a_directory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),
+                                       cmocka_unit_test(braces),
+                                       cmocka_unit_test(any_depth),
+                                       cmocka_unit_test(errors),
+                                       cmocka_unit_test(bounded),
+                                       cmocka_unit_test(relative),
+                                       cmocka_unit_test(linear),
+                                       cmocka_unit_test(stopped),
+                                       cmocka_unit_test(stopped_within_a_directory)};
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
