@@ -280,9 +280,13 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "end with the process that started us: when standard input ends, or when it does", 0, 0},
         {0},
     };
-    const struct cw_args_spec spec = {
-        "cachew-dispatcher", "--listen HOST:PORT --state-dir DIR [options]", about, rows, tail,
-        "CACHEW_DISPATCHER"};
+    const struct cw_args_spec spec = {"cachew-dispatcher",
+                                      "--listen HOST:PORT --state-dir DIR [options]",
+                                      about,
+                                      rows,
+                                      tail,
+                                      "CACHEW_DISPATCHER",
+                                      NULL};
     const char *rest[1];
     size_t rest_n = 0;
     int rc = cw_args_parse(&spec, argc, argv, rest, CW_ARRAY_LEN(rest), &rest_n, err);

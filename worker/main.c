@@ -19,6 +19,7 @@
 #include "base/thread.h"
 #include "format/source_root.h"
 #include "loop/parent.h"
+#include "ops/kernels/cpu.h"
 #include "worker/worker.h"
 
 /* Time allowed after draining to close streams and files. */
@@ -182,6 +183,14 @@ static int run(const struct cw_worker_options *options, bool exit_with_stdin, st
     return rc;
 }
 
+static void print_version(void)
+{
+    const char *asked = getenv("CACHEW_CPU");
+    printf("kernels: %s (this CPU can run %s%s%s)\n", cw_cpu_level_name(cw_cpu_level()),
+           cw_cpu_level_name(cw_cpu_best()), asked && *asked ? ", CACHEW_CPU=" : "",
+           asked ? asked : "");
+}
+
 int main(int argc, char **argv)
 {
     struct cw_worker_options o = {.listen = "127.0.0.1:0", .share_window = UINT64_MAX};
@@ -268,6 +277,7 @@ int main(int argc, char **argv)
         .tail = "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 "
                 "--token-file /etc/cachew/token\n",
         .env_prefix = "CACHEW_WORKER",
+        .print_version = print_version,
     };
     /* The allocator must return large buffers to the system when they are freed, since memory that
      * it keeps would not count in the budget. */
@@ -288,6 +298,8 @@ int main(int argc, char **argv)
     if (rc == CW_ARGS_RUN && level_name && !cw_log_parse_level(level_name, &level))
         rc = cw_err_set(&err, CW_E_INVALID,
                         "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
+    if (rc == CW_ARGS_RUN)
+        rc = cw_cpu_check(&err);
     if (rc == CW_ARGS_RUN)
         rc = find_token(&o, &err);
     if (rc == CW_ARGS_RUN)

@@ -270,6 +270,8 @@ static bool wants_text(const struct cw_args_spec *spec, const char *word)
     }
     if (strcmp(word, "--version") == 0) {
         printf("%s %s\n", spec->program, CW_VERSION);
+        if (spec->print_version)
+            spec->print_version();
         return true;
     }
     return false;

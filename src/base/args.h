@@ -36,8 +36,9 @@ struct cw_args_spec {
     const char *usage;   /* "[options]" or "FILE.json [options]" */
     const char *about;   /* paragraph for --help */
     const struct cw_arg *rows;
-    const char *tail;       /* printed at the end of --help: examples; NULL = none */
-    const char *env_prefix; /* "CACHEW_WORKER"; NULL = no environment */
+    const char *tail;            /* printed at the end of --help: examples; NULL = none */
+    const char *env_prefix;      /* "CACHEW_WORKER"; NULL = no environment */
+    void (*print_version)(void); /* prints more lines for --version; NULL = there are none */
 };
 enum cw_args_result { CW_ARGS_RUN = 0, CW_ARGS_DONE = 1 /* --help or --version was printed */ };
 /* Options and positionals may be mixed; "--" ends options. ret_positional holds the rest, in order

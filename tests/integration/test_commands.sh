@@ -314,6 +314,25 @@ full_output() { # COMMAND...
     mapfile -t lines <"$work/said.err"
     [[ ${#lines[@]} -eq 1 && ${lines[0]} =~ ^"cachew: cannot write to standard output: "("No space left on device"|"an earlier write failed")$ ]] || fail "$*: ${lines[*]}"
 }
+# CACHEW_CPU: a worker in plain C gives the batches of one with all that this CPU has, tells its level, and refuses what is no level.
+case_cpu() {
+    photos
+    cat >"$work/photos.json" <<JSON
+{"pipeline": [{"op": "files", "pattern": "$work/photos/**/*.jpg"}, {"op": "read_file"}, {"op": "decode_image"},
+  {"op": "random_resized_crop", "size": 48}, {"op": "random_flip"}, {"op": "normalize", "mean": 0.5}, {"op": "batch", "size": 8}]}
+JSON
+    begin_dispatcher
+    begin_worker fast
+    run fast "$work/photos.json"
+    end fast
+    CACHEW_CPU=plain begin_worker plain
+    run plain "$work/photos.json"
+    [ -n "$(hashes fast)" ] || fail "no hash: $(cat "$work/fast.out")"
+    same "the hash in plain C" "$(hashes fast)" "$(hashes plain)"
+    CACHEW_CPU=plain "$CACHEW_BIN/cachew-worker" --version | says -F 'kernels: plain (this CPU can run ' || fail "--version"
+    CACHEW_CPU='' "$CACHEW_BIN/cachew-worker" --version | says -E '^kernels: ([a-z0-9]+) \(this CPU can run \1\)$' || fail "--version without a cap"
+    CACHEW_CPU=pliant expect_error cpu 'CACHEW_CPU: "pliant" is none of plain, avx2' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER"
+}
 case_no_hash() {
     printf '%s' '{"pipeline": [{"op": "range", "stop": 20}, {"op": "batch", "size": 10}]}' >"$work/dense.json"
     run json "$work/dense.json" --no-hash --batches "$work/list"

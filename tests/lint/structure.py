@@ -54,6 +54,4 @@ STEMS = {
 }
 # Circles of files within one module that are meant to be: the files, and why. docs/architecture.md names them.
 DEFENDED = [
-    ({"src/ops/kernels/resample.c", "src/ops/kernels/resample_avx2.c"},
-     "resample.c chooses the AVX2 code where the processor has it, which leaves the last columns of a row to the plain code"),
 ]

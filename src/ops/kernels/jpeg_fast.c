@@ -72,8 +72,8 @@ static bool has_sampling(const struct jpeg_decompress_struct *d)
 
 bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *d, int channels)
 {
-    if (!cw_cpu_has_avx2() || d->progressive_mode || d->arith_code || d->data_precision != 8 ||
-        d->comps_in_scan != d->num_components)
+    if (cw_cpu_level() < CW_CPU_LEVEL_AVX2 || d->progressive_mode || d->arith_code ||
+        d->data_precision != 8 || d->comps_in_scan != d->num_components)
         return false;
     /* libjpeg filters the chroma of very narrow images differently. */
     if (d->image_width < 16 || d->image_height < 1)

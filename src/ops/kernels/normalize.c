@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table and the plain loop of normalize; the AVX2 loop is chosen if it gives the same bits. */
+/* The table of normalize, and whether the AVX2 loop gives the same bits. */
 #include "ops/kernels/normalize.h"
 
 #include <string.h>
 #include "base/mem.h"
-#include "ops/kernels/cpu.h"
+#include "ops/kernels/kernel_table.h"
 
 /* Whether the AVX2 loop gives correctly rounded quotients. It multiplies by reciprocals and
  * corrects with FMA, which is exact except for unusual constants. There are only 256 samples, so
@@ -39,7 +39,8 @@ void cw_normalize_init(struct cw_normalize *normalize, float scale, const float 
         normalize->inverse_std[i] = 1.0f / std[i % channels];
     }
     const bool whole = CW_ARRAY_LEN(normalize->mean) % channels == 0;
-    normalize->fast = whole && cw_cpu_has_avx2_fma() && is_exact(normalize);
+    normalize->fast = whole; /* so that is_exact() tries the loop itself */
+    normalize->fast = whole && cw_cpu_best() >= CW_CPU_LEVEL_AVX2 && is_exact(normalize);
 }
 
 void cw_normalize_fini(struct cw_normalize *normalize)
@@ -48,24 +49,7 @@ void cw_normalize_fini(struct cw_normalize *normalize)
     *normalize = (struct cw_normalize){0};
 }
 
-void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
-                           size_t n)
-{
-    const size_t channels = normalize->channels;
-    const float *table = normalize->table;
-    size_t i = 0;
-    if (channels == 3)
-        for (; i + 3 <= n; i += 3)
-            for (size_t c = 0; c < 3; c++)
-                dst[i + c] = table[256 * c + src[i + c]];
-    for (; i < n; i++)
-        dst[i] = table[256 * (i % channels) + src[i]];
-}
-
 void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n)
 {
-    if (normalize->fast)
-        cw_normalize_u8_avx2(normalize, dst, src, n);
-    else
-        cw_normalize_u8_plain(normalize, dst, src, n);
+    cw_kernels()->normalize_u8(normalize, dst, src, n);
 }

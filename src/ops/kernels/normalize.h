@@ -10,7 +10,8 @@
 struct cw_normalize {
     size_t channels;
     float *table; /* [channels][256]: the results for all samples */
-    /* For the AVX2 loop: constants of 24 samples, a whole number of pixels and of vectors. */
+    /* For the AVX2 loop, which is taken if it was found to be exact: constants of 24 samples, a
+     * whole number of pixels and of vectors. */
     bool fast;
     float scale, inverse_scale;
     float mean[24], std[24], inverse_std[24];
@@ -24,9 +25,9 @@ void cw_normalize_fini(struct cw_normalize *normalize);
 /* Converts n samples, of which the first belongs to channel 0. */
 void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
                      size_t n);
+/* The kernel normalize_u8. */
 void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
                            size_t n);
-/* May be called only if `fast` is set. */
 void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
                           size_t n);
 

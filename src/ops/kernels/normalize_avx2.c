@@ -52,7 +52,11 @@ run(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t
 CW_CPU_AVX2_FMA void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst,
                                           const uint8_t *src, size_t n)
 {
-    size_t i;
+    size_t i = 0;
+    if (!normalize->fast) {
+        cw_normalize_u8_plain(normalize, dst, src, n);
+        return;
+    }
     if (n >= STREAM_SAMPLES && (uintptr_t)dst % sizeof(__m256) == 0) {
         i = run(normalize, dst, src, n, true);
         /* the stores must be visible before anyone learns that the batch is complete */

@@ -1,44 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mirroring and conversion to grey, in plain C. */
+/* Mirroring by the size of a pixel, and conversion to grey. */
 #include "ops/kernels/pixels.h"
 
 #include <string.h>
-#include "ops/kernels/cpu.h"
-
-static inline __attribute__((always_inline)) void mirror_row(uint8_t *dst, const uint8_t *src,
-                                                             size_t n, size_t pixel_bytes)
-{
-    src += n * pixel_bytes;
-    for (size_t i = 0; i < n; i++, dst += pixel_bytes) {
-        src -= pixel_bytes;
-        memcpy(dst, src, pixel_bytes);
-    }
-}
-
-void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes)
-{
-    uint8_t *to = dst;
-    const uint8_t *from = src;
-    for (size_t y = 0; y < rows; y++, to += n * pixel_bytes, from += n * pixel_bytes)
-        switch (pixel_bytes) { /* with a constant size each copy becomes a single move */
-        case 1:
-            mirror_row(to, from, n, 1);
-            break;
-        case 3:
-            mirror_row(to, from, n, 3);
-            break;
-        case 4:
-            mirror_row(to, from, n, 4);
-            break;
-        default:
-            mirror_row(to, from, n, pixel_bytes);
-        }
-}
+#include "ops/kernels/kernel_table.h"
 
 void cw_pixels_mirror(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes)
 {
-    if (pixel_bytes == 3 && cw_cpu_has_avx2())
-        cw_pixels_mirror3_avx2(dst, src, rows, n);
+    if (pixel_bytes == 3)
+        cw_kernels()->mirror3(dst, src, rows, n);
     else
         cw_pixels_mirror_plain(dst, src, rows, n, pixel_bytes);
 }

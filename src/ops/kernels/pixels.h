@@ -9,6 +9,8 @@
  * overlap. */
 void cw_pixels_mirror(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes);
 void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes);
+/* The kernel mirror3: pixels of 3 bytes. */
+void cw_pixels_mirror3_plain(void *dst, const void *src, size_t rows, size_t n);
 void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows, size_t n);
 
 /* Converts RGB to luminance with Pillow's weights. */

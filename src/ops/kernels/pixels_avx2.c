@@ -33,7 +33,7 @@ CW_CPU_AVX2 void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows,
 
 void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows, size_t n)
 {
-    cw_pixels_mirror_plain(dst, src, rows, n, 3);
+    cw_pixels_mirror3_plain(dst, src, rows, n);
 }
 
 #endif

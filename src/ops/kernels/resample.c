@@ -1,79 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two passes of a resize, in plain C, and the choice of the AVX2 versions. */
+/* A resize as two passes, over the part of the image that is needed. */
 #include "ops/kernels/resample.h"
 
 #include <string.h>
 #include "base/mem.h"
-#include "ops/kernels/cpu.h"
-
-#define HALF (1 << (CW_FILTER_BITS - 1))
-
-static inline uint8_t to_u8(int32_t sum)
-{
-    const int32_t v = sum >> CW_FILTER_BITS;
-    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
-}
-
-void cw_resample_x_tail(const struct cw_resample_x *pass, int32_t row, int32_t from)
-{
-    const struct cw_filter_axis *axis = pass->axis;
-    const size_t channels = (size_t)pass->channels;
-    const uint8_t *src = pass->src + (size_t)row * pass->src_stride;
-    uint8_t *dst = pass->dst + (size_t)row * pass->dst_stride;
-    for (int32_t o = from; o < axis->out; o++) {
-        const int32_t *weight = axis->weight + (size_t)o * (size_t)axis->taps;
-        const uint8_t *at = src + (size_t)(axis->first[o] - pass->first_col) * channels;
-        for (size_t c = 0; c < channels; c++) {
-            int32_t sum = HALF;
-            for (int32_t i = 0; i < axis->n[o]; i++)
-                sum += at[(size_t)i * channels + c] * weight[i];
-            dst[(size_t)o * channels + c] = to_u8(sum);
-        }
-    }
-}
-
-void cw_resample_x_plain(const struct cw_resample_x *pass)
-{
-    for (int32_t row = 0; row < pass->rows; row++)
-        cw_resample_x_tail(pass, row, 0);
-}
-
-void cw_resample_y_tail(const struct cw_resample_y *pass, int32_t row, size_t from)
-{
-    const struct cw_filter_axis *axis = pass->axis;
-    const int32_t *weight = axis->weight + (size_t)row * (size_t)axis->taps;
-    const uint8_t *src =
-        pass->src + (size_t)(axis->first[row] - pass->first_row) * pass->src_stride;
-    uint8_t *dst = pass->dst + (size_t)row * pass->row_bytes;
-    for (size_t x = from; x < pass->row_bytes; x++) {
-        int32_t sum = HALF;
-        for (int32_t i = 0; i < axis->n[row]; i++)
-            sum += src[(size_t)i * pass->src_stride + x] * weight[i];
-        dst[x] = to_u8(sum);
-    }
-}
-
-void cw_resample_y_plain(const struct cw_resample_y *pass)
-{
-    for (int32_t row = 0; row < pass->axis->out; row++)
-        cw_resample_y_tail(pass, row, 0);
-}
-
-static void run_x(const struct cw_resample_x *pass)
-{
-    if (cw_cpu_has_avx2() && pass->channels == 3)
-        cw_resample_x_avx2(pass);
-    else
-        cw_resample_x_plain(pass);
-}
-
-static void run_y(const struct cw_resample_y *pass)
-{
-    if (cw_cpu_has_avx2())
-        cw_resample_y_avx2(pass);
-    else
-        cw_resample_y_plain(pass);
-}
+#include "ops/kernels/kernel_table.h"
 
 static void copy_rows(const struct cw_resample_job *job)
 {
@@ -128,16 +59,16 @@ static void pass_x(const struct cw_resample_job *job, const struct cw_filter_axi
                    int32_t first, int32_t rows, uint8_t *dst)
 {
     const size_t channels = (size_t)job->channels;
-    run_x(&(struct cw_resample_x){.src = job->src +
-                                         (size_t)(first - job->src_part.y) * job->src_stride,
-                                  .src_stride = job->src_stride,
-                                  .src_bytes = (size_t)job->src_part.w * channels,
-                                  .first_col = job->src_part.x,
-                                  .dst = dst,
-                                  .dst_stride = (size_t)job->dst_part.w * channels,
-                                  .rows = rows,
-                                  .channels = job->channels,
-                                  .axis = axis});
+    cw_kernels()->resample_x(&(struct cw_resample_x){
+        .src = job->src + (size_t)(first - job->src_part.y) * job->src_stride,
+        .src_stride = job->src_stride,
+        .src_bytes = (size_t)job->src_part.w * channels,
+        .first_col = job->src_part.x,
+        .dst = dst,
+        .dst_stride = (size_t)job->dst_part.w * channels,
+        .rows = rows,
+        .channels = job->channels,
+        .axis = axis});
 }
 
 /* Resizes both axes: the rows that the vertical filter needs go through the horizontal filter
@@ -153,12 +84,12 @@ static int resize_both(struct cw_resample *resample, const struct cw_resample_jo
     if (rc < 0)
         return rc;
     pass_x(job, x, first_row, rows, resample->rows);
-    run_y(&(struct cw_resample_y){.src = resample->rows,
-                                  .src_stride = row_bytes,
-                                  .first_row = first_row,
-                                  .dst = job->dst,
-                                  .row_bytes = row_bytes,
-                                  .axis = y});
+    cw_kernels()->resample_y(&(struct cw_resample_y){.src = resample->rows,
+                                                     .src_stride = row_bytes,
+                                                     .first_row = first_row,
+                                                     .dst = job->dst,
+                                                     .row_bytes = row_bytes,
+                                                     .axis = y});
     return 0;
 }
 
@@ -209,7 +140,7 @@ int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job,
         pass_x(job, &x, dst->y, dst->h, job->dst);
     } else if (change_y) {
         const size_t channels = (size_t)job->channels;
-        run_y(
+        cw_kernels()->resample_y(
             &(struct cw_resample_y){.src = job->src + (size_t)(dst->x - job->src_part.x) * channels,
                                     .src_stride = job->src_stride,
                                     .first_row = job->src_part.y,

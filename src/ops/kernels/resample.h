@@ -56,7 +56,6 @@ struct cw_resample_y {
 };
 void cw_resample_x_plain(const struct cw_resample_x *pass);
 void cw_resample_y_plain(const struct cw_resample_y *pass);
-/* May be called only if cw_cpu_has_avx2 is true. */
 void cw_resample_x_avx2(const struct cw_resample_x *pass);
 void cw_resample_y_avx2(const struct cw_resample_y *pass);
 /* Computes what is left at the end of a row: the output samples [from, out) of row `row`, or the

@@ -93,6 +93,10 @@ static int32_t safe_pixels(const struct cw_resample_x *pass, int32_t blocks)
 
 CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
 {
+    if (pass->channels != 3) {
+        cw_resample_x_plain(pass);
+        return;
+    }
     const struct cw_filter_axis *axis = pass->axis;
     const int32_t blocks = (axis->used + 3) / 4, safe = safe_pixels(pass, blocks);
     const size_t split_step = 2 * (size_t)axis->taps;

@@ -37,7 +37,8 @@ static const struct cw_args_spec spec = {
     "Does nothing, but says so at such length that the line must be broken somewhere.",
     rows,
     "Examples:\n  cachew-test x",
-    "CACHEW_TEST_ARGS"};
+    "CACHEW_TEST_ARGS",
+    NULL};
 static const char *rest[4];
 static size_t rest_n;
 static struct cw_err err;

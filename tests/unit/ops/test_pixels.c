@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The AVX2 loops give the bytes of the plain ones, for any size, and touch nothing beside. */
+/* What kernels promise besides being equal at all levels (test_kernels.c). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,10 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/rng.h"
-#include "ops/kernels/cpu.h"
 #include "ops/kernels/exact_math.h"
 #include "ops/kernels/normalize.h"
-#include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
 
 static uint8_t *noise(size_t n, uint64_t seed)
@@ -27,53 +25,6 @@ static uint8_t *noise(size_t n, uint64_t seed)
         p[i] = (uint8_t)(cw_rng_u64(&rng, (uint32_t)i) % 3 ? cw_rng_u64(&rng, (uint32_t)i) >> 8
                                                            : (i / 7 % 2 ? 255 : 0));
     return p;
-}
-
-static void test_mirror(void **state)
-{
-    (void)state;
-    if (!cw_cpu_has_avx2())
-        skip();
-    for (size_t w = 1; w < 70; w++) {
-        const size_t h = 1 + w % 3, n = w * h * 3;
-        uint8_t *src = noise(n, w), *a = malloc(n), *b = malloc(n);
-        assert_true(a && b);
-        cw_pixels_mirror_plain(a, src, h, w, 3);
-        cw_pixels_mirror3_avx2(b, src, h, w);
-        assert_memory_equal(a, b, n);
-        assert_memory_equal(a, src + 3 * (w - 1), 3);
-        free(src);
-        free(a);
-        free(b);
-    }
-}
-
-static void test_normalize(void **state)
-{
-    (void)state;
-    const float mean[4] = {0.485f, 0.456f, 0.406f, 0.5f}, std[4] = {0.229f, 0.224f, 0.225f, 0.25f};
-    bool any_fast = false;
-    for (size_t channels = 1; channels <= 4; channels++) {
-        struct cw_normalize normalize;
-        cw_normalize_init(&normalize, 255.0f, mean, std, channels);
-        any_fast |= normalize.fast;
-        for (size_t i = 0; i < 202; i++) {
-            const size_t n =
-                channels * (i < 200 ? i : 15000 + i); /* large ones are written in another way */
-            uint8_t *src = noise(n, n);
-            float *a = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32),
-                  *b = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32);
-            assert_true(a && b);
-            cw_normalize_u8_plain(&normalize, a, src, n);
-            cw_normalize_u8(&normalize, b, src, n);
-            assert_memory_equal(a, b, n * sizeof(float));
-            free(src);
-            free(a);
-            free(b);
-        }
-        cw_normalize_fini(&normalize);
-    }
-    assert_int_equal(any_fast, cw_cpu_has_avx2_fma());
 }
 
 /* Constants for which the fast loop is wrong must be found out. */
@@ -94,67 +45,6 @@ static void test_normalize_odd(void **state)
             assert_memory_equal(a, b, sizeof(a));
             cw_normalize_fini(&normalize);
         }
-}
-
-/* Both ways through one pass of each kind. */
-static void compare_passes(int32_t in_h, int32_t in_w, int32_t out_h, int32_t out_w,
-                           enum cw_filter filter, int32_t channels)
-{
-    struct cw_err err = {0};
-    struct cw_filter_axis x = {0}, y = {0};
-    assert_int_equal(cw_filter_prepare(&x, in_w, out_w, filter, &err), 0);
-    assert_int_equal(cw_filter_prepare(&y, in_h, out_h, filter, &err), 0);
-    const size_t in_row = (size_t)in_w * (size_t)channels,
-                 out_row = (size_t)out_w * (size_t)channels;
-    const size_t middle_n = out_row * (size_t)in_h, out_n = out_row * (size_t)out_h;
-    uint8_t *src = noise(in_row * (size_t)in_h, (uint64_t)(in_h * 1000 + in_w));
-    uint8_t *a = malloc(middle_n), *b = malloc(middle_n), *c = malloc(out_n), *d = malloc(out_n);
-    assert_true(a && b && c && d);
-    struct cw_resample_x pass_x = {.src = src,
-                                   .src_stride = in_row,
-                                   .src_bytes = in_row,
-                                   .dst = a,
-                                   .dst_stride = out_row,
-                                   .rows = in_h,
-                                   .channels = channels,
-                                   .axis = &x};
-    cw_resample_x_plain(&pass_x);
-    if (channels == 3) {
-        pass_x.dst = b;
-        cw_resample_x_avx2(&pass_x);
-        assert_memory_equal(a, b, middle_n);
-    }
-    struct cw_resample_y pass_y = {
-        .src = a, .src_stride = out_row, .dst = c, .row_bytes = out_row, .axis = &y};
-    cw_resample_y_plain(&pass_y);
-    pass_y.dst = d;
-    cw_resample_y_avx2(&pass_y);
-    assert_memory_equal(c, d, out_n);
-    free(src);
-    free(a);
-    free(b);
-    free(c);
-    free(d);
-    cw_filter_fini(&x);
-    cw_filter_fini(&y);
-}
-
-static void test_resample(void **state)
-{
-    (void)state;
-    if (!cw_cpu_has_avx2())
-        skip();
-    struct cw_rng rng;
-    cw_rng_init(&rng, 4, 4, 4, 4, 4);
-    for (uint32_t i = 0; i < 400; i++) {
-        const uint64_t most = i % 4 ? 40 : 400;
-        const int32_t in_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i, 60),
-                      in_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 1, most);
-        const int32_t out_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 2, 60),
-                      out_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 3, 90);
-        const enum cw_filter filter = (enum cw_filter)(i % 4);
-        compare_passes(in_h, in_w, out_h, out_w, filter, i % 5 == 0 ? 1 : 3);
-    }
 }
 
 /* A part of a resized image, made of what is needed of the image, is that part of all of it. */
@@ -273,9 +163,7 @@ static void test_exact_math(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mirror),        cmocka_unit_test(test_normalize),
-        cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample),
-        cmocka_unit_test(test_resample_same), cmocka_unit_test(test_resample_part),
-        cmocka_unit_test(test_exact_math)};
+        cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample_same),
+        cmocka_unit_test(test_resample_part), cmocka_unit_test(test_exact_math)};
     return cmocka_run_group_tests_name("pixels", tests, NULL, NULL);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mirroring in plain C. */
+#include "ops/kernels/pixels.h"
+
+#include <string.h>
+
+static inline __attribute__((always_inline)) void mirror_row(uint8_t *dst, const uint8_t *src,
+                                                             size_t n, size_t pixel_bytes)
+{
+    src += n * pixel_bytes;
+    for (size_t i = 0; i < n; i++, dst += pixel_bytes) {
+        src -= pixel_bytes;
+        memcpy(dst, src, pixel_bytes);
+    }
+}
+
+void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes)
+{
+    uint8_t *to = dst;
+    const uint8_t *from = src;
+    for (size_t y = 0; y < rows; y++, to += n * pixel_bytes, from += n * pixel_bytes)
+        switch (pixel_bytes) { /* with a constant size each copy becomes a single move */
+        case 1:
+            mirror_row(to, from, n, 1);
+            break;
+        case 3:
+            mirror_row(to, from, n, 3);
+            break;
+        case 4:
+            mirror_row(to, from, n, 4);
+            break;
+        default:
+            mirror_row(to, from, n, pixel_bytes);
+        }
+}
+
+void cw_pixels_mirror3_plain(void *dst, const void *src, size_t rows, size_t n)
+{
+    cw_pixels_mirror_plain(dst, src, rows, n, 3);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every kernel of kernel_list.h writes the same bytes at every level that this machine can run, for
+ * random sizes at random addresses, and touches nothing beside. A kernel without a check here does
+ * not compile. */
+#include "support/cm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/rng.h"
+#include "ops/kernels/kernel_table.h"
+#include "ops/kernels/normalize.h"
+#include "ops/kernels/resample.h"
+
+/* ---- random numbers and memory ---- */
+
+struct random {
+    struct cw_rng rng;
+    uint32_t draws;
+};
+
+static size_t below(struct random *random, size_t n)
+{
+    return (size_t)cw_rng_below(&random->rng, random->draws++, n);
+}
+
+#define GUARD 64
+#define BYTE_BESIDE 0xa5
+/* Memory at a random address; an array has a block of its own, so that a sanitizer sees what is
+ * read or written beside it, and bytes around it that must stay. */
+struct block {
+    uint8_t *memory, *at;
+    size_t bytes;
+};
+
+static struct block block_new(struct random *random, size_t bytes, size_t align)
+{
+    const size_t shift = GUARD + align * below(random, GUARD / align);
+    struct block block = {.bytes = bytes};
+    block.memory = aligned_alloc(64, (shift + bytes + GUARD + 63) / 64 * 64);
+    assert_non_null(block.memory);
+    block.at = block.memory + shift;
+    memset(block.memory, BYTE_BESIDE, shift + bytes + GUARD);
+    return block;
+}
+
+static void block_free(struct block *block)
+{
+    for (size_t i = 1; i <= GUARD; i++)
+        assert_int_equal(block->at[-(ptrdiff_t)i], BYTE_BESIDE);
+    for (size_t i = 0; i < GUARD; i++)
+        assert_int_equal(block->at[block->bytes + i], BYTE_BESIDE);
+    free(block->memory);
+}
+
+/* Samples at a random address, with many at the ends of the range, where sums are clipped. They end
+ * where their memory ends, so that a sanitizer sees what is read behind them. */
+static struct block noise(struct random *random, size_t n)
+{
+    const size_t shift = below(random, GUARD);
+    struct block block = {.memory = malloc(shift + n + 1), .bytes = n};
+    assert_non_null(block.memory);
+    block.at = block.memory + shift + 1;
+    for (size_t i = 0; i < n; i++)
+        block.at[i] = (uint8_t)(below(random, 3) ? below(random, 256) : (i / 7 % 2 ? 255 : 0));
+    return block;
+}
+
+/* ---- a check for each kernel: the two ways from one random input ---- */
+
+typedef void check_fn(const struct cw_kernels *plain, const struct cw_kernels *level,
+                      struct random *random);
+
+static void check_mirror3(const struct cw_kernels *plain, const struct cw_kernels *level,
+                          struct random *random)
+{
+    const size_t w = 1 + below(random, 70), h = 1 + below(random, 3), n = w * h * 3;
+    struct block src = noise(random, n);
+    struct block a = block_new(random, n, 1), b = block_new(random, n, 1);
+    plain->mirror3(a.at, src.at, h, w);
+    level->mirror3(b.at, src.at, h, w);
+    assert_memory_equal(a.at, b.at, n);
+    assert_memory_equal(a.at, src.at + 3 * (w - 1), 3);
+    block_free(&a);
+    block_free(&b);
+    free(src.memory);
+}
+
+static void check_normalize_u8(const struct cw_kernels *plain, const struct cw_kernels *level,
+                               struct random *random)
+{
+    static const float mean[5] = {0.485f, 0.456f, 0.406f, 0.5f, 0.1f},
+                       std[5] = {0.229f, 0.224f, 0.225f, 0.25f, 3.0f};
+    struct cw_normalize normalize;
+    const size_t channels = 1 + below(random, 5);
+    cw_normalize_init(&normalize, 255.0f, mean, std, channels);
+    /* large ones are written in another way */
+    const size_t n = channels * (below(random, 200) + (below(random, 20) ? 0 : 15000));
+    struct block src = noise(random, n);
+    struct block a = block_new(random, n * sizeof(float), sizeof(float)),
+                 b = block_new(random, n * sizeof(float), sizeof(float));
+    plain->normalize_u8(&normalize, (float *)(void *)a.at, src.at, n);
+    level->normalize_u8(&normalize, (float *)(void *)b.at, src.at, n);
+    if (n > 0)
+        assert_memory_equal(a.at, b.at, n * sizeof(float));
+    block_free(&a);
+    block_free(&b);
+    free(src.memory);
+    cw_normalize_fini(&normalize);
+}
+
+/* an axis of a random resize */
+struct random_axis {
+    struct cw_filter_axis axis;
+    int32_t in, out;
+};
+
+static struct random_axis axis_new(struct random *random, size_t most)
+{
+    struct random_axis axis = {.in = 1 + (int32_t)below(random, most),
+                               .out = 1 + (int32_t)below(random, 90)};
+    assert_int_equal(
+        cw_filter_prepare(&axis.axis, axis.in, axis.out, (enum cw_filter)below(random, 4), NULL),
+        0);
+    return axis;
+}
+
+static void check_resample_x(const struct cw_kernels *plain, const struct cw_kernels *level,
+                             struct random *random)
+{
+    struct random_axis x = axis_new(random, below(random, 4) ? 40 : 400);
+    const size_t channels = below(random, 5) ? 3 : 1 + below(random, 4);
+    const size_t rows = 1 + below(random, 9), in_row = (size_t)x.in * channels,
+                 out_row = (size_t)x.out * channels;
+    struct block src = noise(random, rows * in_row);
+    struct block a = block_new(random, rows * out_row, 1), b = block_new(random, rows * out_row, 1);
+    struct cw_resample_x pass = {.src = src.at,
+                                 .src_stride = in_row,
+                                 .src_bytes = in_row,
+                                 .dst = a.at,
+                                 .dst_stride = out_row,
+                                 .rows = (int32_t)rows,
+                                 .channels = (int32_t)channels,
+                                 .axis = &x.axis};
+    plain->resample_x(&pass);
+    pass.dst = b.at;
+    level->resample_x(&pass);
+    assert_memory_equal(a.at, b.at, rows * out_row);
+    block_free(&a);
+    block_free(&b);
+    free(src.memory);
+    cw_filter_fini(&x.axis);
+}
+
+static void check_resample_y(const struct cw_kernels *plain, const struct cw_kernels *level,
+                             struct random *random)
+{
+    struct random_axis y = axis_new(random, 60);
+    const size_t row = 1 + below(random, 100);
+    struct block src = noise(random, (size_t)y.in * row);
+    struct block a = block_new(random, (size_t)y.out * row, 1),
+                 b = block_new(random, (size_t)y.out * row, 1);
+    struct cw_resample_y pass = {
+        .src = src.at, .src_stride = row, .dst = a.at, .row_bytes = row, .axis = &y.axis};
+    plain->resample_y(&pass);
+    pass.dst = b.at;
+    level->resample_y(&pass);
+    assert_memory_equal(a.at, b.at, (size_t)y.out * row);
+    block_free(&a);
+    block_free(&b);
+    free(src.memory);
+    cw_filter_fini(&y.axis);
+}
+
+static const struct {
+    const char *name;
+    check_fn *check;
+} checks[] = {
+#define CW_KERNEL(name, parameters) {#name, check_##name},
+#include "ops/kernels/kernel_list.h"
+#undef CW_KERNEL
+};
+
+#define ROUNDS 300
+
+static void every_level_writes_the_same(void **state)
+{
+    (void)state;
+    for (int level = 0; level < CW_CPU_LEVELS; level++) {
+        const struct cw_kernels *kernels = cw_kernels_at((enum cw_cpu_level)level);
+        for (size_t i = 0; kernels && i < CW_ARRAY_LEN(checks); i++)
+            for (uint64_t round = 0; round < ROUNDS; round++) {
+                struct random random = {0};
+                cw_rng_init(&random.rng, round, i, 0, 0, 0);
+                checks[i].check(cw_kernels_at(CW_CPU_LEVEL_PLAIN), kernels, &random);
+            }
+    }
+}
+
+static void levels_have_all_kernels(void **state)
+{
+    (void)state;
+    assert_non_null(cw_kernels_at(CW_CPU_LEVEL_PLAIN));
+    for (int level = 0; level < CW_CPU_LEVELS; level++) {
+        const struct cw_kernels *kernels = cw_kernels_at((enum cw_cpu_level)level);
+        assert_int_equal(kernels != NULL, (enum cw_cpu_level)level <= cw_cpu_best());
+#define CW_KERNEL(name, parameters) assert_true(!kernels || kernels->name != NULL);
+#include "ops/kernels/kernel_list.h"
+#undef CW_KERNEL
+    }
+    assert_ptr_equal(cw_kernels(), cw_kernels_at(cw_cpu_level()));
+    assert_true(cw_cpu_level() <= cw_cpu_best());
+}
+
+/* The environment is that of this process: where CACHEW_CPU is set, it caps the level. */
+static void the_environment_caps_the_level(void **state)
+{
+    (void)state;
+    const char *asked = getenv("CACHEW_CPU");
+    enum cw_cpu_level most;
+    assert_int_equal(cw_cpu_parse(asked, &most, NULL), 0);
+    assert_int_equal(cw_cpu_level(), most < cw_cpu_best() ? most : cw_cpu_best());
+    assert_int_equal(cw_cpu_check(NULL), 0);
+}
+
+static void names_are_parsed(void **state)
+{
+    (void)state;
+    struct cw_err err = {0};
+    enum cw_cpu_level level = CW_CPU_LEVELS;
+    for (int i = 0; i < CW_CPU_LEVELS; i++) {
+        assert_int_equal(cw_cpu_parse(cw_cpu_level_name((enum cw_cpu_level)i), &level, &err), 0);
+        assert_int_equal(level, i);
+    }
+    assert_int_equal(cw_cpu_parse(NULL, &level, &err), 0);
+    assert_int_equal(level, CW_CPU_LEVELS - 1);
+    assert_int_equal(cw_cpu_parse("", &level, &err), 0);
+    assert_int_equal(level, CW_CPU_LEVELS - 1);
+    assert_int_equal(cw_cpu_parse("Plain", &level, &err), CW_E_INVALID);
+    assert_int_equal(level, CW_CPU_LEVEL_PLAIN);
+    assert_string_equal(err.msg, "CACHEW_CPU: \"Plain\" is none of plain, avx2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_level_writes_the_same), cmocka_unit_test(levels_have_all_kernels),
+        cmocka_unit_test(the_environment_caps_the_level), cmocka_unit_test(names_are_parsed)};
+    return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
+}
