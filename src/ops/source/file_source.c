@@ -54,10 +54,18 @@ void cw_file_source_free(void *state)
 int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns,
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err)
 {
-    struct cw_file_source *s = cw_mem_new(kind->state_bytes);
-    s->kind = kind;
+    void *state = cw_mem_new(kind->state_bytes);
     if (kind->begin)
-        kind->begin(s, how);
+        kind->begin(state, how);
+    return cw_file_source_start(kind, state, patterns, how, ret_state, err);
+}
+
+int cw_file_source_start(const struct cw_file_source_kind *kind, void *state,
+                         const struct cw_str_list *patterns, const struct cw_op_open *how,
+                         void **ret_state, struct cw_err *err)
+{
+    struct cw_file_source *s = state;
+    s->kind = kind;
     int rc = cw_file_set_new(patterns, how, &s->files, err);
     if (rc == 0 && how->manifest && how->identity == CW_IDENTITY_CONTENT && !kind->names_only)
         rc = cw_file_set_compare(s->files, err);

@@ -35,6 +35,11 @@ struct cw_file_source {
 /* Functions for an operator's open and close. */
 int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns,
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err);
+/* The same for a state that the operator has made (zeroed memory of kind->state_bytes) and filled with
+ * what it knows by its options. `begin` is not called. Takes the state. */
+int cw_file_source_start(const struct cw_file_source_kind *kind, void *state,
+                         const struct cw_str_list *patterns, const struct cw_op_open *how,
+                         void **ret_state, struct cw_err *err);
 void cw_file_source_free(void *state);
 /* Returns what was loaded for file i; it stays until the source is freed. One thread loads it while
  * others wait; errors are not remembered. */
