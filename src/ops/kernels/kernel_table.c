@@ -2,20 +2,26 @@
 /* The table of kernels: a line for each, with a column for each level. */
 #include "ops/kernels/kernel_table.h"
 
+#include "ops/kernels/colour.h"
 #include "ops/kernels/normalize.h"
 #include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
+#include "ops/kernels/tone.h"
 
 /* Where a level has no version of its own, the column repeats that of the level below. */
 static const struct cw_kernels levels[CW_CPU_LEVELS] = {
     [CW_CPU_LEVEL_PLAIN] = {.mirror3 = cw_pixels_mirror3_plain,
                             .normalize_u8 = cw_normalize_u8_plain,
                             .resample_x = cw_resample_x_plain,
-                            .resample_y = cw_resample_y_plain},
+                            .resample_y = cw_resample_y_plain,
+                            .saturate = cw_colour_saturate_plain,
+                            .tone_map = cw_tone_map_plain},
     [CW_CPU_LEVEL_AVX2] = {.mirror3 = cw_pixels_mirror3_avx2,
                            .normalize_u8 = cw_normalize_u8_avx2,
                            .resample_x = cw_resample_x_avx2,
-                           .resample_y = cw_resample_y_avx2},
+                           .resample_y = cw_resample_y_avx2,
+                           .saturate = cw_colour_saturate_avx2,
+                           .tone_map = cw_tone_map_avx2},
 };
 
 const struct cw_kernels *cw_kernels(void)

@@ -171,6 +171,42 @@ static void check_resample_y(const struct cw_kernels *plain, const struct cw_ker
     cw_filter_fini(&y.axis);
 }
 
+static void check_saturate(const struct cw_kernels *plain, const struct cw_kernels *level,
+                           struct random *random)
+{
+    const size_t pixels = below(random, 80), n = 3 * pixels;
+    const float factor = (float)below(random, 3000) / 1000.0f;
+    struct block src = noise(random, n);
+    struct block a = block_new(random, n, 1), b = block_new(random, n, 1);
+    plain->saturate(a.at, src.at, pixels, factor);
+    level->saturate(b.at, src.at, pixels, factor);
+    assert_true(memcmp(a.at, b.at, n) == 0);
+    memcpy(b.at, src.at, n); /* and in place */
+    level->saturate(b.at, b.at, pixels, factor);
+    assert_true(memcmp(a.at, b.at, n) == 0);
+    block_free(&a);
+    block_free(&b);
+    free(src.memory);
+}
+
+static void check_tone_map(const struct cw_kernels *plain, const struct cw_kernels *level,
+                           struct random *random)
+{
+    const size_t n = below(random, 200);
+    struct block src = noise(random, n), table = noise(random, 256);
+    struct block a = block_new(random, n, 1), b = block_new(random, n, 1);
+    plain->tone_map(a.at, src.at, n, table.at);
+    level->tone_map(b.at, src.at, n, table.at);
+    assert_true(memcmp(a.at, b.at, n) == 0);
+    memcpy(b.at, src.at, n); /* and in place */
+    level->tone_map(b.at, b.at, n, table.at);
+    assert_true(memcmp(a.at, b.at, n) == 0);
+    block_free(&a);
+    block_free(&b);
+    free(src.memory);
+    free(table.memory);
+}
+
 static const struct {
     const char *name;
     check_fn *check;
