@@ -92,3 +92,47 @@ size_t cw_codec_pack_to(struct cw_codec_packer *packer, void *dst, size_t cap, c
     size_t packed = ZSTD_compress2(packer->zstd, dst, cap, p, n);
     return ZSTD_isError(packed) ? 0 : packed;
 }
+
+struct cw_codec_reader {
+    ZSTD_DCtx *zstd;
+    bool is_between;
+};
+
+struct cw_codec_reader *cw_codec_reader_new(void)
+{
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    if (!zstd)
+        return NULL;
+    struct cw_codec_reader *reader = CW_NEW(struct cw_codec_reader);
+    *reader = (struct cw_codec_reader){.zstd = zstd, .is_between = true};
+    ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, 27);
+    return reader;
+}
+
+void cw_codec_reader_free(struct cw_codec_reader *reader)
+{
+    if (!reader)
+        return;
+    ZSTD_freeDCtx(reader->zstd);
+    cw_mem_free(reader);
+}
+
+int cw_codec_reader_step(struct cw_codec_reader *reader, const void *p, size_t n, size_t *ret_used,
+                         void *dst, size_t cap, size_t *ret_made)
+{
+    ZSTD_inBuffer in = {.src = p, .size = n};
+    ZSTD_outBuffer out = {.dst = dst, .size = cap};
+    size_t left = ZSTD_decompressStream(reader->zstd, &out, &in);
+    if (ZSTD_isError(left))
+        return CW_E_CORRUPT;
+    if (in.pos > 0 || out.pos > 0)
+        reader->is_between = left == 0;
+    *ret_used = in.pos;
+    *ret_made = out.pos;
+    return 0;
+}
+
+bool cw_codec_reader_is_between(const struct cw_codec_reader *reader)
+{
+    return reader->is_between;
+}

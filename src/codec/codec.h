@@ -34,4 +34,16 @@ size_t cw_codec_bound(size_t n); /* Returns the most bytes to which n bytes can 
 size_t cw_codec_pack_to(struct cw_codec_packer *packer, void *dst, size_t cap, const void *p,
                         size_t n);
 
+/* Decompresses a stream of frames, also those that do not say how large they are. One thread. */
+struct cw_codec_reader;
+/* Returns NULL if there is no memory. */
+struct cw_codec_reader *cw_codec_reader_new(void) CW_MUST_CHECK;
+void cw_codec_reader_free(struct cw_codec_reader *reader);
+/* Takes some of n bytes of input and writes at most `cap` bytes to dst; says how many of each. A
+ * window of more than 128 MiB is refused, as damage is: CORRUPT. */
+int cw_codec_reader_step(struct cw_codec_reader *reader, const void *p, size_t n, size_t *ret_used,
+                         void *dst, size_t cap, size_t *ret_made);
+/* Whether the input may end here: at the end of a frame, or before the first. */
+bool cw_codec_reader_is_between(const struct cw_codec_reader *reader);
+
 #endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the offsets of records as distances within blocks. */
+#include "format/line_index.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BLOCK 128
+
+struct block {
+    uint64_t first; /* offset of its first record in the file */
+    uint64_t
+        place; /* where its distances begin in `distances`, times 4, plus log2 of their width */
+};
+
+struct cw_line_index {
+    struct block *blocks;
+    size_t blocks_n, blocks_cap;
+    uint8_t *distances;
+    size_t distances_n, distances_cap;
+    uint64_t n, end;
+    uint64_t open[BLOCK]; /* the block that is being filled; open[open_n...] are not set */
+    size_t open_n;
+};
+
+struct cw_line_index *cw_line_index_new(void)
+{
+    return CW_NEW(struct cw_line_index);
+}
+
+void cw_line_index_free(struct cw_line_index *index)
+{
+    if (!index)
+        return;
+    cw_mem_free(index->blocks);
+    cw_mem_free(index->distances);
+    cw_mem_free(index);
+}
+
+/* Data decide how much is needed, so there may be no memory for it. */
+static int make_room(void *p_to_pointer, size_t *cap, size_t n, size_t size)
+{
+    void *old;
+    if (n <= *cap)
+        return 0;
+    memcpy(&old, p_to_pointer, sizeof(old));
+    size_t more = CW_MAX(n, *cap + *cap / 2 + 16);
+    void *p = cw_mem_try_grow(old, more * size);
+    if (!p)
+        return CW_E_NOMEM;
+    memcpy(p_to_pointer, &p, sizeof(p));
+    *cap = more;
+    return 0;
+}
+
+static unsigned width_of(uint64_t distance)
+{
+    return distance <= UINT8_MAX ? 0 : distance <= UINT16_MAX ? 1 : distance <= UINT32_MAX ? 2 : 3;
+}
+
+static int close_block(struct cw_line_index *index)
+{
+    if (index->open_n == 0)
+        return 0;
+    const uint64_t first = index->open[0];
+    const unsigned log = width_of(index->open[index->open_n - 1] - first);
+    const size_t bytes = index->open_n << log;
+    int rc =
+        make_room(&index->blocks, &index->blocks_cap, index->blocks_n + 1, sizeof(*index->blocks));
+    if (rc == 0)
+        rc = make_room(&index->distances, &index->distances_cap, index->distances_n + bytes, 1);
+    if (rc < 0)
+        return rc;
+    uint8_t *to = index->distances + index->distances_n;
+    for (size_t i = 0; i < index->open_n; i++) {
+        const uint64_t distance = index->open[i] - first;
+        for (unsigned b = 0; b < 1u << log; b++)
+            *to++ = (uint8_t)(distance >> (8 * b));
+    }
+    index->blocks[index->blocks_n++] =
+        (struct block){.first = first, .place = (uint64_t)index->distances_n << 2 | log};
+    index->distances_n += bytes;
+    index->open_n = 0;
+    return 0;
+}
+
+int cw_line_index_add(struct cw_line_index *index, uint64_t begin)
+{
+    if (index->open_n == BLOCK) {
+        int rc = close_block(index);
+        if (rc < 0)
+            return rc;
+    }
+    index->open[index->open_n++] = begin;
+    index->n++;
+    return 0;
+}
+
+int cw_line_index_end(struct cw_line_index *index, uint64_t end)
+{
+    index->end = end;
+    return close_block(index);
+}
+
+uint64_t cw_line_index_n(const struct cw_line_index *index)
+{
+    return index->n;
+}
+
+uint64_t cw_line_index_at(const struct cw_line_index *index, uint64_t k)
+{
+    if (k >= index->n)
+        return index->end;
+    const struct block *block = &index->blocks[k / BLOCK];
+    const unsigned width = 1u << (block->place & 3);
+    const uint8_t *from = index->distances + (block->place >> 2) + k % BLOCK * width;
+    uint64_t distance = 0;
+    for (unsigned b = 0; b < width; b++)
+        distance |= (uint64_t)from[b] << (8 * b);
+    return block->first + distance;
+}
+
+size_t cw_line_index_bytes(const struct cw_line_index *index)
+{
+    return sizeof(*index) + index->blocks_cap * sizeof(*index->blocks) + index->distances_cap;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the records of text files in one pass: lines, or, with quotes, records in which a line may
+ * end inside of quotes (CSV). */
+#ifndef CW_FORMAT_LINE_SCAN_H
+#define CW_FORMAT_LINE_SCAN_H
+
+#include "format/line_index.h"
+#include "format/read_at.h"
+
+enum cw_blank {
+    CW_BLANK_KEPT,  /* a line without text is a record */
+    CW_BLANK_EMPTY, /* a line of no byte but \r is none */
+    CW_BLANK_SPACES /* a line of spaces and control characters is none */
+};
+struct cw_line_rules {
+    char quote; /* what stands around text with newlines; 0: there is no such thing */
+    enum cw_blank blank;
+    bool skips_mark; /* a byte order mark (UTF-8) at the beginning is no part of the first record */
+    uint64_t head;   /* number of records at the beginning that are left out */
+};
+/* A record ends where the next begins, and takes blank lines with it: whoever reads it ends at its
+ * first newline. */
+int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rules,
+                 struct cw_line_index **ret_index, struct cw_err *err);
+
+#endif

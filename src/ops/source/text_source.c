@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes indices of text files, and reads their records. */
+#include "ops/source/text_source.h"
+
+#include "base/mem.h"
+#include "format/inflate.h"
+
+/* What cw_text_source_new hands to `begin`; it begins with what `begin` is told to get. */
+struct text_open {
+    struct cw_op_open how;
+    const struct cw_text_rules *rules;
+};
+
+static void begin(void *state, const struct cw_op_open *how)
+{
+    struct cw_text_source *s = state;
+    s->rules = *((const struct text_open *)(const void *)how)->rules;
+}
+
+static void unload(void *loaded)
+{
+    struct cw_text_file *text = loaded;
+    cw_line_index_free(text->index);
+    cw_mem_free(text->bytes);
+    cw_mem_free(text->columns);
+    cw_mem_free(text);
+}
+
+static int inflate(struct cw_text_source *s, const struct cw_readable *file,
+                   struct cw_text_file *text, struct cw_err *err)
+{
+    const int64_t room = CW_MAX(s->rules.inflated_max - atomic_load(&s->inflated), 0);
+    int rc = cw_inflate_all(file, (uint64_t)room, &text->bytes, &text->bytes_n, err);
+    if (rc == CW_E_LIMIT)
+        return cw_err_set(err, rc,
+                          "%s: the inflated files of this source need more than the %lld bytes of "
+                          "option inflated_max",
+                          file->name, (long long)s->rules.inflated_max);
+    if (rc < 0)
+        return rc;
+    const int64_t all = atomic_fetch_add(&s->inflated, (int64_t)text->bytes_n);
+    if (all + (int64_t)text->bytes_n > s->rules.inflated_max)
+        return cw_err_set(err, CW_E_LIMIT,
+                          "%s: the inflated files of this source need more than the %lld bytes of "
+                          "option inflated_max",
+                          file->name, (long long)s->rules.inflated_max);
+    return 0;
+}
+
+static int load_text(struct cw_text_source *s, size_t i, const struct cw_readable *file,
+                     struct cw_text_file *text, struct cw_err *err)
+{
+    struct cw_readable_bytes bytes = {0};
+    struct cw_readable plain = *file;
+    int rc = 0;
+    if (cw_inflate_is_name(file->name)) {
+        rc = inflate(s, file, text, err);
+        bytes = (struct cw_readable_bytes){text->bytes, text->bytes_n};
+        plain = cw_readable_mem(file->name, &bytes);
+        plain.stop = file->stop;
+    }
+    if (rc == 0)
+        rc = cw_line_scan(&plain, &s->rules.lines, &text->index, err);
+    if (rc == 0 && s->rules.loaded)
+        rc = s->rules.loaded(s, i, &plain, text, err);
+    return rc;
+}
+
+static int load(void *state, size_t i, void **ret_loaded, struct cw_err *err)
+{
+    struct cw_text_source *s = state;
+    struct cw_file_use use;
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    struct cw_text_file *text = CW_NEW(struct cw_text_file);
+    rc = load_text(s, i, &use.readable, text, err);
+    cw_file_set_release(s->source.files, &use);
+    if (rc < 0) {
+        atomic_fetch_sub(&s->inflated, (int64_t)text->bytes_n);
+        unload(text);
+        return rc;
+    }
+    *ret_loaded = text;
+    return 0;
+}
+
+static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+{
+    struct cw_text_source *s = state;
+    const void *loaded = NULL;
+    if (how->manifest)
+        return 0;
+    int rc = cw_file_source_get(&s->source, i, &loaded, err);
+    if (rc == 0) {
+        const struct cw_text_file *text = loaded;
+        s->source.files->v[i].records = (int64_t)cw_line_index_n(text->index);
+    }
+    return rc;
+}
+
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_text_source),
+                                                .begin = begin,
+                                                .prepare = prepare,
+                                                .load = load,
+                                                .unload = unload};
+
+int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_list *patterns,
+                       const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+{
+    const struct text_open mine = {.how = *how, .rules = rules};
+    return cw_file_source_new(&kind, patterns, &mine.how, ret_state, err);
+}
+
+static int read_bytes(const struct cw_op_ctx *ctx, struct cw_text_source *s, size_t i,
+                      struct cw_text_record *record, struct cw_err *err)
+{
+    struct cw_file_use use;
+    char *p = cw_op_scratch(ctx, record->n, err);
+    if (!p)
+        return CW_E_NOMEM;
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_readable_get(&use.readable, record->begin, p, record->n, err);
+    cw_file_set_release(s->source.files, &use);
+    record->p = p;
+    return rc;
+}
+
+int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *s, int64_t pos,
+                       struct cw_text_record *ret_record, struct cw_err *err)
+{
+    const size_t i = cw_file_set_locate(s->source.files, pos);
+    const struct cw_file *file = &s->source.files->v[i];
+    struct cw_text_record record = {.path = file->path, .k = (uint64_t)(pos - file->first)};
+    const void *loaded = NULL;
+    int rc = cw_file_source_get(&s->source, i, &loaded, err);
+    if (rc < 0)
+        return rc;
+    record.text = loaded;
+    rc = cw_file_source_compare(&s->source, i, cw_line_index_n(record.text->index), "records", err);
+    if (rc < 0)
+        return rc;
+    record.begin = cw_line_index_at(record.text->index, record.k);
+    const uint64_t n = cw_line_index_at(record.text->index, record.k + 1) - record.begin;
+    if (n > CW_TEXT_RECORD_MAX)
+        return cw_err_set(
+            err, CW_E_LIMIT, "%s record %llu at byte %llu: has %llu bytes, the limit is %llu",
+            record.path, (unsigned long long)record.k, (unsigned long long)record.begin,
+            (unsigned long long)n, (unsigned long long)CW_TEXT_RECORD_MAX);
+    record.n = (size_t)n;
+    if (record.text->bytes)
+        record.p = record.text->bytes + record.begin;
+    else
+        rc = read_bytes(ctx, s, i, &record, err);
+    if (rc == 0)
+        *ret_record = record;
+    return rc;
+}
+
+int cw_text_record_wrap(const struct cw_text_record *record, struct cw_err *err)
+{
+    return cw_err_wrap(err, "%s record %llu at byte %llu", record->path,
+                       (unsigned long long)record->k, (unsigned long long)record->begin);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The common part of sources whose records are lines of text files (text_lines, csv, jsonl): an
+ * index of each file, and of a compressed file its inflated bytes. Any thread may use a source once
+ * it is made. */
+#ifndef CW_OPS_SOURCE_TEXT_SOURCE_H
+#define CW_OPS_SOURCE_TEXT_SOURCE_H
+
+#include <stdatomic.h>
+
+#include "format/line_scan.h"
+#include "ops/source/file_source.h"
+
+/* What is loaded of one file. */
+struct cw_text_file {
+    struct cw_line_index *index;
+    char *bytes;       /* of a .gz or .zst: what it has in it; else NULL */
+    size_t bytes_n;    /* their number */
+    int64_t *columns;  /* for csv: where in a record each field is; else NULL */
+    int64_t columns_n; /* for csv: number of columns of a record */
+};
+
+struct cw_text_source;
+struct cw_text_rules {
+    struct cw_line_rules lines;
+    int64_t inflated_max; /* how many bytes of inflated files there may be at a time */
+    /* Called once an index is made, to look at the head of the file and to leave records out; may be
+     * NULL. */
+    int (*loaded)(struct cw_text_source *source, size_t i, const struct cw_readable *file,
+                  struct cw_text_file *text, struct cw_err *err);
+    const void *arg; /* for `loaded`; it must stay as long as the source */
+};
+struct cw_text_source {
+    struct cw_file_source source;
+    struct cw_text_rules rules;
+    _Atomic int64_t inflated; /* bytes of inflated files that there are */
+};
+
+int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_list *patterns,
+                       const struct cw_op_open *how, void **ret_state, struct cw_err *err);
+
+/* A record, with what messages say of it. The bytes lie in the arena or in the source, and end with
+ * its newline, if it has one, or with blank lines behind it. */
+struct cw_text_record {
+    const char *p;
+    size_t n;
+    const struct cw_text_file *text;
+    const char *path;
+    uint64_t k, begin; /* number of the record, and where it begins in the (inflated) file */
+};
+#define CW_TEXT_RECORD_MAX ((uint64_t)1 << 30)
+int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *source, int64_t pos,
+                       struct cw_text_record *ret_record, struct cw_err *err);
+/* Puts the record's name before a message: "/data/a.csv record 17 at byte 300". */
+int cw_text_record_wrap(const struct cw_text_record *record, struct cw_err *err);
+
+/* The row that the option tables of these sources have. */
+#define CW_TEXT_INFLATED_ROW(offset_)                                                              \
+    {                                                                                              \
+        .name = "inflated_max",                                                                    \
+        .help = "most bytes that inflated .gz and .zst files may take on a worker",                \
+        .type = CW_OPT_BYTES, .offset = (offset_), .def = "\"1GiB\"", .min = 1, .max = 0x1p50,     \
+        .flags = CW_OPT_NO_FINGERPRINT                                                             \
+    }
+
+#endif
