@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "format/brace.h"
+
 struct notes {
     const struct cw_checked *checked;
     tool_check_note_fn *fn;
@@ -93,9 +95,13 @@ static void has_braces(const struct notes *notes)
 {
     const struct cw_value *pattern = cw_value_get(&node_at(notes, notes->at)->options, "pattern");
     const char *brace = pattern && pattern->type == CW_VALUE_STR ? strchr(pattern->s, '{') : NULL;
-    if (brace && strchr(brace, '}'))
-        note(notes, "braces in a pattern stand for themselves: write one source for each "
-                    "alternative, or a wildcard");
+    struct cw_paths texts = {0};
+    if (!brace || !strchr(brace, '}') || strstr(pattern->s, "\\{"))
+        return;
+    if (cw_brace_expand(pattern->s, &texts, NULL) == 0 && strcmp(texts.v[0], pattern->s) == 0)
+        note(notes, "the braces in the pattern are neither {a,b} nor {0..9} and stand for "
+                    "themselves");
+    cw_paths_fini(&texts);
 }
 
 void tool_check_notes(const struct cw_checked *checked, tool_check_note_fn *fn, void *arg)

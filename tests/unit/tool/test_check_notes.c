@@ -86,9 +86,11 @@ static void patterns(void **state)
     notes = notes_of("{\"op\":\"files\",\"pattern\":\"~/photos/*.jpg\"}");
     assert_int_equal(notes.n, 1);
     expect(&notes, "~ and variables are for shells");
-    notes = notes_of("{\"op\":\"files\",\"pattern\":\"/photos/*.{jpg,png}\"}");
+    notes = notes_of("{\"op\":\"files\",\"pattern\":\"/photos/{a..e}.jpg\"}");
     assert_int_equal(notes.n, 1);
-    expect(&notes, "braces in a pattern stand for themselves");
+    expect(&notes, "are neither {a,b} nor {0..9} and stand for themselves");
+    assert_int_equal(notes_of("{\"op\":\"files\",\"pattern\":\"/photos/*.{jpg,png}\"}").n, 0);
+    assert_int_equal(notes_of("{\"op\":\"files\",\"pattern\":\"/photos/\\\\{a}.jpg\"}").n, 0);
     assert_int_equal(notes_of("{\"op\":\"files\",\"pattern\":\"/photos/*.jpg\"}").n, 0);
 }
 
