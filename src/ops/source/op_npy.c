@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source `npy`: gives the rows of NumPy's array files. Rows of files in C order are read one by one. A
+ * row of a file in Fortran order is spread over all of it, so such a file is read into memory once,
+ * when its first row is read. */
+#include "base/mem.h"
+#include "format/npy.h"
+#include "ops/op_util.h"
+#include "ops/source/file_source.h"
+
+#include <string.h>
+
+struct npy_opts {
+    struct cw_str_list pattern;
+    char *field;
+    int dtype; /* index into dtype_words */
+    struct cw_i64_list dims;
+};
+struct npy_state {
+    struct cw_file_source source;  /* loads the values of each file in Fortran order */
+    struct cw_npy_header *headers; /* of each file */
+};
+
+enum { DTYPE_NONE = 0 };
+static const char *const dtype_words[] = {"none", "u8",  "i8",  "u16", "i16", "u32",  "i32",
+                                          "u64",  "i64", "f16", "f32", "f64", "bool", NULL};
+
+#define OFFSET(member) offsetof(struct npy_opts, member)
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {.name = "field",
+     .help = "name of the field",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(field),
+     .def = "\"data\""},
+    {.name = "dtype",
+     .help = "dtype of the values",
+     .type = CW_OPT_ENUM,
+     .offset = OFFSET(dtype),
+     .def = "\"none\"",
+     .names = dtype_words},
+    {.name = "dims",
+     .help = "dimensions of a row, with -1 for one that may differ from file to file",
+     .type = CW_OPT_I64_LIST,
+     .offset = OFFSET(dims),
+     .min = -1,
+     .max = 0x1p40,
+     .len_min = 0,
+     .len_max = CW_RANK_MAX},
+    {0},
+};
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
+{
+    const struct npy_opts *o = opts;
+    enum cw_dtype dtype;
+    (void)in;
+    (void)in_n;
+    if (o->dtype == DTYPE_NONE)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option dtype: is needed, and dims, unless rows are single values");
+    CW_ASSERT(cw_dtype_parse(dtype_words[o->dtype], &dtype) == 0);
+    return cw_op_infer_one(o->field, dtype, (int)o->dims.n, o->dims.v, ret_spec, err);
+}
+
+/* ---- heads ---- */
+
+static int read_header(const struct cw_readable *file, struct cw_npy_header *ret_header,
+                       struct cw_err *err)
+{
+    uint8_t magic[CW_NPY_MAGIC_BYTES];
+    size_t n = (size_t)CW_MIN((uint64_t)sizeof(magic), file->size), bytes = 0;
+    int rc = cw_readable_get(file, 0, magic, n, err);
+    if (rc == 0)
+        rc = cw_npy_header_bytes(magic, n, file->name, &bytes, err);
+    if (rc < 0)
+        return rc;
+    n = (size_t)CW_MIN((uint64_t)bytes, file->size);
+    cw_autofree uint8_t *head = cw_mem_new(n);
+    rc = cw_readable_get(file, 0, head, n, err);
+    return rc < 0 ? rc : cw_npy_parse(head, n, file->name, ret_header, err);
+}
+
+static int check_header(const struct cw_npy_header *h, const struct cw_field *field,
+                        const struct cw_file *file, struct cw_err *err)
+{
+    bool fits = h->dtype == field->dtype && h->rank == field->rank + 1;
+    for (int i = 0; fits && i < field->rank; i++)
+        fits = field->dims[i] < 0 || field->dims[i] == h->dims[i + 1];
+    if (!fits) {
+        CW_STR_AUTO text = {0};
+        for (int i = 0; i < h->rank; i++)
+            cw_str_addf(&text, "%s%lld", i ? "," : "", (long long)h->dims[i]);
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "%s: its array is %s[%s]: its rows are not what the options dtype and dims "
+            "say",
+            file->path, cw_dtype_name(h->dtype), cw_str_text(&text));
+    }
+    uint64_t bytes = h->header_bytes + h->data_bytes;
+    if ((uint64_t)file->stamp.size != bytes)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s: %s: its array needs %llu bytes, the file has %lld", file->path,
+                          (uint64_t)file->stamp.size < bytes ? "truncated" : "too long",
+                          (unsigned long long)bytes, (long long)file->stamp.size);
+    return 0;
+}
+
+static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+{
+    struct npy_state *s = state;
+    struct cw_file_use use;
+    if (!s->headers)
+        s->headers = CW_NEW_ARRAY(struct cw_npy_header, s->source.files->n);
+    struct cw_npy_header *h = &s->headers[i];
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    rc = read_header(&use.readable, h, err);
+    cw_file_set_release(s->source.files, &use);
+    if (rc == 0)
+        rc = check_header(h, &how->out->fields[0], &s->source.files->v[i], err);
+    if (rc == 0 && how->manifest)
+        rc = cw_file_source_compare(&s->source, i, (uint64_t)h->dims[0], "rows", err);
+    if (rc == 0)
+        s->source.files->v[i].records = h->dims[0];
+    return rc;
+}
+
+static void end(void *state)
+{
+    struct npy_state *s = state;
+    cw_mem_free(s->headers);
+}
+
+static int load_values(void *state, size_t i, void **ret_values, struct cw_err *err)
+{
+    const struct npy_state *s = state;
+    const struct cw_npy_header *h = &s->headers[i];
+    struct cw_file_use use;
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    void *values = cw_mem_try(CW_MAX((size_t)h->data_bytes, 1));
+    if (values)
+        rc = cw_readable_get(&use.readable, h->header_bytes, values, (size_t)h->data_bytes, err);
+    else
+        rc = cw_err_set(err, CW_E_NOMEM,
+                        "%s: no memory for its %llu bytes, which are in Fortran order",
+                        s->source.files->v[i].path, (unsigned long long)h->data_bytes);
+    cw_file_set_release(s->source.files, &use);
+    if (rc < 0)
+        cw_mem_free(values);
+    else
+        *ret_values = values;
+    return rc;
+}
+
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct npy_state),
+                                                .end = end,
+                                                .prepare = prepare,
+                                                .load = load_values,
+                                                .unload = cw_mem_free};
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
+{
+    const struct npy_opts *o = opts;
+    return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
+}
+
+/* ---- rows ---- */
+
+/* Reads a row that lies in one piece. */
+static int read_piece(struct npy_state *s, size_t i, int64_t row, void *dst, size_t bytes,
+                      struct cw_err *err)
+{
+    const struct cw_npy_header *h = &s->headers[i];
+    const int64_t step = 1, n = (int64_t)(bytes / cw_dtype_bytes(h->dtype));
+    struct cw_file_use use;
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_readable_get(&use.readable, h->header_bytes + (uint64_t)row * bytes, dst, bytes, err);
+    cw_file_set_release(s->source.files, &use);
+    if (rc == 0 && h->swapped)
+        cw_npy_copy(dst, dst, h, 1, &n, &step);
+    return rc;
+}
+
+static int read_spread(struct npy_state *s, size_t i, int64_t row, void *dst, struct cw_err *err)
+{
+    const struct cw_npy_header *h = &s->headers[i];
+    int64_t strides[CW_NPY_DIMS_MAX];
+    const void *values = NULL;
+    int rc = cw_file_source_get(&s->source, i, &values, err);
+    if (rc < 0)
+        return rc;
+    cw_npy_strides(h, strides);
+    cw_npy_copy(dst, (const uint8_t *)values + (size_t)row * cw_dtype_bytes(h->dtype), h,
+                h->rank - 1, h->dims + 1, strides + 1);
+    return 0;
+}
+
+static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
+                    struct cw_element *ret_element, struct cw_err *err)
+{
+    struct npy_state *s = state;
+    size_t i = cw_file_set_locate(s->source.files, pos);
+    int64_t row = pos - s->source.files->v[i].first;
+    const struct cw_npy_header *h = &s->headers[i];
+    struct cw_view view = {.dtype = h->dtype, .rank = h->rank - 1};
+    (void)opts;
+    memcpy(view.dims, h->dims + 1, sizeof(view.dims));
+    int rc = cw_op_output(ctx, &view, err);
+    if (rc == 0 && view.bytes > 0)
+        rc = h->fortran && h->rank > 1 ? read_spread(s, i, row, view.data, err)
+                                       : read_piece(s, i, row, view.data, view.bytes, err);
+    ret_element->n = 1;
+    ret_element->fields[0] = view;
+    return rc;
+}
+
+const struct cw_op cw_op_npy = {
+    .name = "npy",
+    .version = 1,
+    .summary = "rows of NumPy array files (.npy)",
+    .doc =
+        "Gives each row, which is what the first index of the array picks, as a tensor: an array "
+        "f32[1000,3,4] is 1000\n"
+        "elements f32[3,4]. Files follow each other in bytewise order of their paths; `zip` puts "
+        "two of these side\n"
+        "by side. Reads versions 1 to 3, C and Fortran order, and both byte orders; rows come in "
+        "C order and in\n"
+        "this machine's byte order. Counts are known from the heads of the files alone. A file in "
+        "Fortran order is\n"
+        "read into memory once. Arrays of strings, objects, records and complex numbers are not "
+        "supported.\n"
+        "Patterns as for `files`.",
+    .kind = CW_OP_SOURCE,
+    .traits = CW_OP_FILES,
+    .options = options,
+    .options_bytes = sizeof(struct npy_opts),
+    .infer = infer,
+    .open = open_files,
+    .close = cw_file_source_free,
+    .count = cw_file_source_count,
+    .read = read_row,
+    .manifest = cw_file_source_manifest,
+    .describe = cw_file_source_describe,
+    .locate = cw_file_source_locate,
+};
