@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exports a tensor of a batch as a DLManagedTensor or a DLManagedTensorVersioned. The structs are
- * those of DLPack 0.8 and 1.0, which are its ABI, under our own names. */
+/* Exports a tensor of a batch as a DLManagedTensor or a DLManagedTensorVersioned. */
 #include <stdatomic.h>
 #include "base/mem.h"
+#include "client/model/dlpack_abi.h"
 #include "client/model/trainer_batch.h"
 #include "client/model/public.h"
 
-struct dl_device {
-    int32_t type, id;
-};
-struct dl_dtype {
-    uint8_t code, bits;
-    uint16_t lanes;
-};
-struct dl_tensor {
-    void *data;
-    struct dl_device device;
-    int32_t ndim;
-    struct dl_dtype dtype;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-};
-struct DLManagedTensor {
-    struct dl_tensor tensor;
-    void *manager_ctx;
-    void (*deleter)(struct DLManagedTensor *self);
-};
-struct DLManagedTensorVersioned {
-    struct {
-        uint32_t major, minor;
-    } version;
-    void *manager_ctx;
-    void (*deleter)(struct DLManagedTensorVersioned *self);
-    uint64_t flags;
-    struct dl_tensor tensor;
-};
 struct export
 {
     union { /* which of the two was asked for */
@@ -44,9 +15,6 @@ struct export
     int64_t shape[CW_RANK_MAX], strides[CW_RANK_MAX];
     struct cachew_batch *batch;
 };
-
-#define DL_CPU 1
-#define DL_READ_ONLY 1 /* a flag */
 
 static const uint8_t dl_codes[] = {
 #define CW_DTYPE(name, text, bytes, dl) dl,
@@ -108,7 +76,7 @@ static struct export *export_new(struct cachew_batch *batch, const struct cachew
     export->batch = batch;
     *ret_described = (struct dl_tensor){
         .data = without_const(tensor->data),
-        .device = {DL_CPU, 0},
+        .device = {CW_DL_CPU, 0},
         .ndim = tensor->rank,
         .dtype = {dl_codes[tensor->dtype], (uint8_t)(8 * cachew_dtype_bytes(tensor->dtype)), 1},
         .shape = export->shape};
@@ -145,7 +113,7 @@ int cachew_batch_dlpack_versioned(struct cachew_batch *batch, size_t i,
         (struct DLManagedTensorVersioned){.version = {1, 0},
                                           .manager_ctx = export,
                                           .deleter = on_delete_versioned,
-                                          .flags = batch->writable ? 0 : DL_READ_ONLY,
+                                          .flags = batch->writable ? 0 : CW_DL_READ_ONLY,
                                           .tensor = described};
     *ret_tensor = &export->as.versioned;
     return 0;
