@@ -31,6 +31,7 @@ THIRD = {
     r"grpc/.*": {"src/rpc"},
     r"sqlite3\.h": {"dispatcher"},
     r"microhttpd\.h": {"src/daemon"},
+    r"Python\.h": {"client"},
     r"xxhash\.h": {"src/base"},
     r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
     r"protobuf-c/.*": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},
@@ -43,7 +44,7 @@ MODULES = {
     "dispatcher": [["model"], ["access", "state"], ["message"], ["kubernetes"], ["cache", "scaling"], ["autocache", "lease", "optimize"], ["job"], ["session"], ["admin"], ["."]],
     "cache": [["store"], ["source", "record"], ["."]],
     "client": [["model"], ["transport", "embedded"], ["delivery"], ["session"], ["."],
-               ["tool"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
+               ["tool", "python"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
     "src/ops": [["contract"], ["kernels"], ["expr"], ["element", "group", "index", "source"], ["."]],
 }

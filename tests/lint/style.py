@@ -12,7 +12,7 @@ files = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standar
 BANNED = {
     r"\b(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|gets)\s*\(": (None, "a function that has a safe sibling"),
     r"\b(rand|srand|gmtime|localtime|system)\s*\(": (None, "not thread-safe, or a shell"),
-    r"(?<![\w_])(malloc|calloc|realloc|free)\s*\(": (r"src/base/(mem|arena)\.c|docs/examples/|tests/|client/dlpack\.c|client/pipeline\.c", "use cw_mem_*"),
+    r"(?<![\w_])(malloc|calloc|realloc|free)\s*\(": (r"src/base/(mem|arena)\.c|docs/examples/|tests/|client/dlpack\.c|client/pipeline\.c|client/python/py_\w+\.c", "use cw_mem_*"),
     r"\bpthread_(?!t\b|sigmask\b)\w+\s*\(": (r"src/base/thread\.[ch]|tests/", "use src/base/thread.h"),
     r"^\s*goto\b": (r"tests/", "cleanup attributes (cw_autofree) and small functions"),
     r"^\s*typedef\s+(struct|enum|union)\s*\w*\s*(\{|$)": (r"tests/", "structs and enums are named by their tags"),
@@ -65,7 +65,7 @@ def offences():
             yield f"{name}: not in the fixed top level"
         if not path.is_file() or path.suffix in {".png", ".gz", ".bin", ".jpg"}:
             continue
-        if path.suffix in {".c", ".h", ".proto", ".py", ".sh", ".cmake"} or path.name == "CMakeLists.txt":
+        if path.suffix in {".c", ".h", ".proto", ".py", ".pyi", ".sh", ".cmake", ".toml"} or path.name == "CMakeLists.txt":
             text = path.read_text()
             if "SPDX-License-Identifier" not in text[:400] and not name.startswith("proto/grpc"):
                 yield f"{name}: no SPDX line"

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Input data processing for machine learning as a service.
+
+    import libcachew as cachew
+
+    pipeline = cachew.files("/data/**/*.jpg").shuffle().read_file().decode_image().resize([224, 224]).batch(64)
+    for batch in cachew.run(pipeline, seed=1, epochs=3):
+        train(batch["image"].numpy())
+
+docs/python.md is the guide."""
+import builtins as _builtins
+from collections.abc import Mapping as _Mapping
+
+from . import _operators
+from ._cachew import (Array, Batch, CancelledError, CorruptError, DeniedError, Error, ExistsError, InternalError, InvalidError, IoError,
+                      LimitError, NoMemoryError, NotFoundError, OtherFileError, StateError, TimeoutError, UnavailableError,
+                      UnsupportedError, dlpack_copies)
+from ._operators import *  # noqa: F401,F403  (sources, and what reads several pipelines)
+from .connection import Connection, Job, connect, run
+from .pipeline import Field, Pipeline
+
+_Mapping.register(Batch)
+
+__all__ = ["Array", "Batch", "CancelledError", "Connection", "CorruptError", "DeniedError", "Error", "ExistsError", "Field", "InternalError",
+           "InvalidError", "IoError", "Job", "LimitError", "NoMemoryError", "NotFoundError", "OtherFileError", "Pipeline", "StateError",
+           "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_copies", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
+
+
+def __getattr__(name: str) -> object:
+    """`libcachew.torch` without an import of its own; PyTorch is loaded when it is asked for."""
+    if name == "torch":
+        import importlib
+
+        return importlib.import_module("libcachew.torch")
+    raise AttributeError(f"module libcachew has no attribute {name}")

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections to a dispatcher, and jobs."""
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
+
+from . import _cachew
+from ._logging import log, start as start_logging
+from .pipeline import Field, Pipeline
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ._cachew import Batch
+
+_T = TypeVar("_T")
+_PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
+if os.path.isdir(_PROGRAMS):  # those of a wheel lie in the package
+    os.environ.setdefault("CACHEW_BIN_DIR", _PROGRAMS)
+
+
+def _interruptible(call: Callable[[_cachew.Cancel], _T]) -> _T:
+    """Makes a call that waits in C. In the main thread a KeyboardInterrupt ends it at once."""
+    cancel = _cachew.Cancel()
+    if threading.current_thread() is not threading.main_thread():
+        return call(cancel)
+    results: list[_T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call(cancel))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="libcachew-call", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        cancel.set()
+        thread.join()
+        raise
+    if errors:
+        try:
+            raise errors[0]
+        finally:
+            errors.clear()
+    return results[0]
+
+
+def _texts(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in options.items() if value is not None}
+
+
+class Job:
+    """A job that was started: an iterator over its batches, through all epochs. `epochs()` iterates by epoch. One thread at a
+    time may iterate it; cancel() and close() are for any."""
+
+    def __init__(self, native: _cachew.Job, pipeline: Pipeline, options: dict[str, Any], owned: Connection | None = None):
+        self._job = native
+        self._owned = owned
+        self._epochs = int(options.get("epochs", 1))
+        self._mode = options.get("mode", "single")
+        self._consumers = int(options.get("consumers") or 1)
+        self._consumer = int(options.get("consumer") or 0)
+        self.pipeline = pipeline
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        while True:
+            batch = self.next()
+            if batch is not None:
+                return batch
+            if self._job.done:
+                self._finish()
+                raise StopIteration
+
+    def _finish(self) -> None:
+        if self._owned is not None:
+            self.close()
+
+    def next(self, timeout: float | None = None) -> Batch | None:
+        """The next batch, or None at the end of an epoch. `timeout` is in seconds; libcachew.TimeoutError says that none came in
+        that time, and what is waited for. Calling it says that the batch before is consumed."""
+        try:
+            return self._job.next(timeout)
+        except _cachew.Error as error:
+            self.pipeline._explain(error)
+            raise
+
+    def epochs(self) -> Iterator[Iterator[Batch]]:
+        """An iterator over epochs, each of which is an iterator over its batches."""
+        while not self._job.done:
+            epoch = self._one_epoch()
+            yield epoch
+            for _ in epoch:  # what the user has left of it
+                pass
+        self._finish()
+
+    def _one_epoch(self) -> Iterator[Batch]:
+        while (batch := self.next()) is not None:
+            yield batch
+
+    def cardinality(self) -> int | None:
+        """How many batches of an epoch come to this consumer; None where that depends on the data, or on who is ready."""
+        items = self._job.stats()["epoch_items"]
+        if items < 0 or self._mode == "shared":
+            return None
+        if self._mode == "coordinated":
+            return max(0, (items - self._consumer + self._consumers - 1) // self._consumers)
+        return items
+
+    def __len__(self) -> int:
+        items = self.cardinality()
+        if items is None:
+            raise TypeError("how many batches come depends on data or on other consumers")
+        if self._epochs == 0:
+            raise TypeError("the job has no end: epochs=0")
+        return items * self._epochs
+
+    def __bool__(self) -> bool:
+        return True
+
+    def token(self, with_last: bool = True) -> bytes | None:
+        """The position, for run(token=...): behind the batch that was given out last, or before it. None: a shared consumer has
+        no position."""
+        return self._job.token(with_last)
+
+    def stats(self) -> dict[str, Any]:
+        """Counters by their names in struct cachew_job_stats."""
+        return self._job.stats()
+
+    def waiting(self) -> tuple[int, int, str]:
+        """What is waited for: an enum cachew_wait_kind, for how many milliseconds, and a sentence."""
+        return self._job.waiting()
+
+    def bad(self) -> list[dict[str, Any]]:
+        """Bad elements that were left out of the last batch (bad_elements="skip")."""
+        return self._job.bad()
+
+    def spec(self) -> list[Field]:
+        """What the batches are made of, as the worker found that has prepared the job."""
+        return [Field(*row) for row in self._job.spec()]
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while next() would not wait."""
+        return self._job.fileno()
+
+    @property
+    def id(self) -> str:
+        """The id by which the dispatcher knows the job."""
+        return self._job.id
+
+    @property
+    def done(self) -> bool:
+        """Whether the last epoch has ended."""
+        return self._job.done
+
+    def cancel(self) -> None:
+        """Ends a next() of another thread with CancelledError, and all later ones."""
+        self._job.cancel()
+
+    def close(self) -> None:
+        """Ends this consumer. Batches that were given out stay valid."""
+        self._job.close()
+        if self._owned is not None:
+            self._owned.close()
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _tell_waiting(kind: int, since_ms: int, text: str) -> None:
+    log.info("waiting for %.0f s: %s", since_ms / 1000, text)
+
+
+class Connection:
+    """A connection to a dispatcher, made by connect(). At the end of its `with` it closes its jobs; what "local:" has started
+    ends when the last batch is gone, too."""
+
+    def __init__(self, native: _cachew.Client):
+        self._client = native
+        self._jobs: weakref.WeakSet[_cachew.Job | Job] = weakref.WeakSet()
+
+    def run(self, pipeline: Pipeline, *, token: bytes | None = None, on_waiting: Callable[[int, int, str], object] | None = None,
+            **options: Any) -> Job:
+        """Starts a job, or joins a named one, and returns an iterator over its batches.
+
+        Options are those of struct cachew_job_options, by name: seed, epochs (1; 0 = without end), name, unordered,
+        bad_elements ("fail" or "skip"), buffer_bytes, window, mode ("single", "coordinated", "shared"), consumers, consumer,
+        at_most_once, autocache, tenant, autoscale, autoplace, min_workers, max_workers, priority, weight, max_stall,
+        client_price, local_workers, local_threads, local_nice, local_cpus, local_memory, identity, cache. `token` is where to
+        go on; `on_waiting` is called about once a second while the start waits."""
+        given = _texts(options)
+        native = pipeline._native()
+        try:
+            started = _interruptible(lambda cancel: _cachew.start(self._client, native, given, token, on_waiting or _tell_waiting, cancel))
+        except _cachew.Error as error:
+            pipeline._explain(error)
+            raise
+        job = Job(started, pipeline, given)
+        self._jobs.add(job)
+        return job
+
+    def check(self, pipeline: Pipeline) -> list[Field]:
+        """Asks the dispatcher whether it can run the pipeline; returns what its batches are made of."""
+        try:
+            return [Field(*row) for row in self._client.check(pipeline._native())]
+        except _cachew.Error as error:
+            pipeline._explain(error)
+            raise
+
+    def close(self) -> None:
+        """Closes the jobs and the connection."""
+        for job in list(self._jobs):
+            job._job.close()
+        self._client.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def connect(address: str | None = None, *, timeout: float | None = None, **options: Any) -> Connection:
+    """Connects to a dispatcher at "HOST:PORT" or "unix:/path", or with "local:" starts a private one with a worker. None: what
+    the environment variable CACHEW_DISPATCHER says.
+
+    timeout: seconds. Options are those of struct cachew_connect_options, by name: local_workers, local_threads,
+    no_shared_memory, state_dir, cache_store, cache_quota, token, token_file, writable, tls_cert, tls_key, tls_ca, tls_roles."""
+    given = _texts(options)
+    if timeout is not None:
+        given["timeout_ms"] = max(1, int(timeout * 1000))
+    start_logging()
+    return Connection(_interruptible(lambda cancel: _cachew.Client(address, given, cancel)))
+
+
+def run(pipeline: Pipeline, *, connect_options: dict[str, Any] | None = None, **options: Any) -> Job:
+    """Runs a pipeline in a private service of this host, which ends with the iterator. Options as for Connection.run."""
+    connection = connect("local:", **(connect_options or {}))
+    try:
+        job = connection.run(pipeline, **options)
+    except BaseException:
+        connection.close()
+        raise
+    job._owned = connection
+    return job

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines: what is to be computed. They are immutable; each operator is a method that gives a new one."""
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from . import _cachew, _node
+from ._operators import Operators
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+
+class Field(NamedTuple):
+    """What is known of one field of all batches: -1 is a dimension that depends on the data."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class Pipeline(Operators):
+    """An immutable description of what is computed. It begins with a source, such as libcachew.files, and
+    its methods add operators. `title` is a name for people, `identity` says how source files are told apart."""
+
+    def __init__(self, node: _node.Node, *, title: str | None = None, identity: str | None = None):
+        self._node = node
+        self.title = title
+        self.identity = identity
+        self._made: _cachew.Pipeline | None = None
+
+    def titled(self, title: str) -> Self:
+        """The same pipeline with a title."""
+        return type(self)(self._node, title=title, identity=self.identity)
+
+    def identified(self, identity: str) -> Self:
+        """The same pipeline, whose source files are told apart by "mtime", "size", "sample" or "content"."""
+        return type(self)(self._node, title=self.title, identity=identity)
+
+    def to_json(self) -> str:
+        """The text form, which the command `cachew` and the C library read."""
+        return _node.to_text(_node.to_dict(self._node, self.title, self.identity))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """A pipeline of its text form. InvalidError: the form is wrong."""
+        _cachew.Pipeline(text)
+        made = json.loads(text)
+        return cls(_node.from_dict(made), title=made.get("name"), identity=made.get("identity"))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A pipeline of a file in the text form."""
+        with open(path, encoding="utf-8") as file:
+            return cls.from_json(file.read())
+
+    def check(self, connection: Connection | None = None) -> list[Field]:
+        """Asks a dispatcher whether it can run the pipeline, without reading data, and returns what its batches are
+        made of. Without a connection a private dispatcher is started for it."""
+        from .connection import connect
+
+        if connection is not None:
+            return connection.check(self)
+        with connect("local:") as private:
+            return private.check(self)
+
+    spec = check
+
+    def cardinality(self, connection: Connection | None = None) -> int | None:
+        """How many batches an epoch has; None where that depends on the data. A worker finds and opens the source files
+        for it."""
+        from .connection import connect
+
+        if connection is not None:
+            with connection.run(self) as job:
+                return job.cardinality()
+        with connect("local:") as private:
+            return self.cardinality(private)
+
+    def __len__(self) -> int:
+        number = self.cardinality()
+        if number is None:
+            raise TypeError("how many batches the pipeline has depends on its data: a filter decides")
+        return number
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pipeline) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __repr__(self) -> str:
+        return "<Pipeline " + " -> ".join(_node.names_of(_node.in_order(self._node))) + ">"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (self.to_json(),)
+
+    def _native(self) -> _cachew.Pipeline:
+        """The pipeline as the library holds it."""
+        if self._made is None:
+            try:
+                self._made = _cachew.Pipeline(self.to_json())
+            except _cachew.Error as error:
+                self._explain(error)
+                raise
+        return self._made
+
+    def _explain(self, error: BaseException) -> None:
+        """Adds to an error that names nodes the lines that added them."""
+        order = _node.in_order(self._node)
+        named = set(re.findall(r'node "([^"]+)"', str(error)))
+        for node, name in zip(order, _node.names_of(order)):
+            if name in named and node.place is not None:
+                error.add_note(f'node "{name}" was added at {node.place}')

@@ -1,0 +1,338 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of test_python.sh that are Python: python_client.py CASE [ARG...]. Each raises when something is wrong."""
+import collections.abc
+import ctypes
+import gc
+import hashlib
+import json
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+
+import libcachew as cachew
+import numpy as np
+
+FILE = os.path.abspath(__file__)
+
+
+def raises(kind, call, *words):
+    """The error that the call raises, whose text and notes have all the words in them."""
+    try:
+        call()
+    except kind as error:
+        text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        for word in words:
+            assert word in text, f"{word!r} is not in {text!r}"
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def digest(batches):
+    """A hash of all values, names, shapes and places of batches."""
+    whole = hashlib.blake2b()
+    for batch in batches:
+        whole.update(f"{batch.epoch} {batch.number} {batch.elements}".encode())
+        for name, array in batch.items():
+            whole.update(f"{name} {array.dtype} {array.shape}".encode())
+            whole.update(repr(array.tolist()).encode() if array.dtype == "str" else memoryview(array))
+    return whole.hexdigest()
+
+
+def chain():
+    return cachew.range(1000).shuffle().eval("x * 2").batch(64)
+
+
+def pipelines():
+    made = chain()
+    assert json.loads(made.to_json())["pipeline"] == [{"op": "range", "stop": 1000}, {"op": "shuffle"}, {"op": "eval", "expr": "x * 2"},
+                                                      {"op": "batch", "size": 64}]
+    two = cachew.zip(cachew.range(10).skip(1), cachew.range(np.int64(9), field="y", name="other"), name="both").shuffle(seed=3).batch(4)
+    branch = cachew.range(8)
+    same = cachew.zip(branch.eval("x + 1", out="y"), branch.eval("x + 2", out="z")).batch(2)
+    for pipeline in (made, two, same, made.titled("a title").identified("size")):
+        again = cachew.Pipeline.from_json(pipeline.to_json())
+        assert again == pipeline and hash(again) == hash(pipeline) and pickle.loads(pickle.dumps(pipeline)) == pipeline
+    assert repr(two) == "<Pipeline range -> skip -> other -> both -> shuffle -> batch>"
+    with cachew.connect("local:", local_threads=1) as connection:
+        assert made.check(connection) == [("x", "i64", (-1,))]
+        assert [field.name for field in two.spec(connection)] == ["x", "y"]
+        assert made.cardinality(connection) == 16
+        assert cachew.range(9).filter("x > 3").batch(2).cardinality(connection) is None
+        first = next(connection.run(two, seed=5))
+        assert (first["y"].numpy() == first["x"].numpy() - 1).all()
+    assert len(made) == 16
+    raises(TypeError, lambda: len(cachew.range(9).filter("x > 3").batch(2)), "depends on its data")
+    raises(TypeError, lambda: cachew.range(object()), "cannot be an option")
+    raises(TypeError, lambda: cachew.zip(3), "reads pipelines")
+    raises(TypeError, lambda: cachew.range(3).batch(2, drop=True), "drop")
+    for name in ("batch", "shuffle", "decode_image"):
+        assert getattr(cachew.Pipeline, name).__doc__ and "->" not in getattr(cachew.Pipeline, name).__doc__
+    raises(cachew.InvalidError, lambda: cachew.Pipeline.from_json("{"), "")
+    raises(ValueError, lambda: cachew.Pipeline.from_json('{"pipeline": []}'), "")
+
+
+def batches():
+    with cachew.connect("local:", local_threads=1) as connection:
+        job = connection.run(chain(), seed=1, epochs=2)
+        assert len(job) == 32 and job.cardinality() == 16 and job.spec() == [("x", "i64", (-1,))]
+        assert [[batch.number for batch in epoch] for epoch in job.epochs()] == [list(range(16))] * 2 and job.done
+        assert job.stats()["batches"] == 32
+        batch = next(connection.run(chain(), seed=1))
+        assert isinstance(batch, cachew.Batch) and isinstance(batch, collections.abc.Mapping) and len(batch) == 1
+        assert list(batch) == batch.keys() == ["x"] and "x" in batch and "y" not in batch and batch.get("y") is None and 3 not in batch
+        raises(KeyError, lambda: batch["y"], "y")
+        assert batch.epoch == batch.number == batch.skipped == 0 and batch.elements == 64 and batch.recipe.startswith("cachew1:")
+        array = batch["x"]
+        values = array.numpy()
+        assert array.shape == values.shape == (64,) and array.dtype == "i64" and values.dtype == np.int64 and array.nbytes == 512
+        assert values.ctypes.data == np.asarray(array).ctypes.data and not values.flags.writeable and array[3] == values[3]
+        assert array.tolist() == values.tolist() == list(array) and len(array) == 64
+        raises(ValueError, lambda: values.__setitem__(0, 1), "read-only")
+        assert memoryview(array).readonly and memoryview(array).format == "q"
+        assert array.__dlpack_device__() == (1, 0)
+        before = cachew.dlpack_copies()
+        assert (np.from_dlpack(array) == values).all() and cachew.dlpack_copies() == before + 1
+        versioned = array.__dlpack__(max_version=(1, 0))
+        assert "dltensor_versioned" in repr(versioned) and cachew.dlpack_copies() == before + 1
+        raises(BufferError, lambda: array.__dlpack__(copy=False), "writable=True")
+        raises(BufferError, lambda: array.__dlpack__(dl_device=(2, 0)), "CPU")
+        raises(cachew.StateError, lambda: (job.close(), job.next()), "closed")
+        strings = next(connection.run(cachew.from_values(["a", "", "b\u00e4r"]).batch(3)))["x"]
+        assert strings.tolist() == [b"a", b"", "b\u00e4r".encode()] and strings.strings() == ["a", "", "b\u00e4r"] and strings[0] == b"a"
+        assert strings.numpy().dtype == object
+        raises(UnicodeDecodeError, lambda: strings.strings("ascii"))
+        raises(BufferError, lambda: memoryview(strings), "strings")
+        raises(NotImplementedError, lambda: strings.__dlpack__(), "strings")
+        single = next(connection.run(cachew.range(3)))["x"]
+        assert single.shape == () and single.tolist() == 0 and single.numpy() == 0
+        raises(TypeError, lambda: len(single), "dimensions")
+        tokens = [batch.token for batch in connection.run(chain(), seed=1)]
+        assert digest(connection.run(chain(), seed=1, token=tokens[10])) == digest(list(connection.run(chain(), seed=1))[11:])
+    assert values.sum() == np.asarray(array).sum()  # everything is closed, and the batch is still there
+    with cachew.connect("local:", writable=True) as connection:
+        array = next(connection.run(chain(), seed=1))["x"]
+        view = np.from_dlpack(array)
+        array.numpy()[0] = 7
+        assert view[0] == 7 and view.ctypes.data == array.numpy().ctypes.data
+
+
+def errors():
+    with cachew.connect("local:") as connection:
+        line = sys._getframe().f_lineno + 1
+        wrong = cachew.range(9).batch(3).decode_image()
+        error = raises(cachew.InvalidError, lambda: connection.run(wrong), "decode_image", "x: i64", f"{FILE}:{line}")
+        assert error.code == -1 and isinstance(error, cachew.Error) and isinstance(error, ValueError)
+        raises(cachew.InvalidError, lambda: connection.check(cachew.range(9).random_flip(p=3, name="turn")), 'node "turn"', "was added at")
+        raises(FileNotFoundError, lambda: connection.run(cachew.files("/nowhere/*.jpg")), "no files match", "was added at")
+        raises(TypeError, lambda: connection.run(chain(), colour=1), "colour")
+        raises(TypeError, lambda: connection.run(chain(), seed="a"), "seed")
+        raises(TypeError, lambda: connection.run(chain(), name="a\0b"), "name")
+        raises(ValueError, lambda: connection.run(chain(), mode="most"), "most")
+        raises(cachew.CorruptError, lambda: connection.run(chain(), token=b"nothing"), "token")
+        slow = connection.run(cachew.range(9).sleep(60000))
+        raises(cachew.TimeoutError, lambda: slow.next(timeout=0.1), "within 100 ms")
+        raises(ValueError, lambda: slow.next(timeout=-1), "timeout")
+        slow.close()
+        bad = connection.run(cachew.files(FILE).read_file().decode_image().batch(1), bad_elements="skip")
+        assert [(batch.elements, batch.skipped, bad.bad()[0]["node"]) for batch in bad] == [(0, 1, "decode_image")]
+        assert bad.stats()["skipped"] == 1
+        failing = connection.run(cachew.files(FILE).read_file().decode_image(name="see"))
+        raises(cachew.Error, lambda: next(failing), "python_client.py", 'node "see" was added at')
+    raises(cachew.StateError, lambda: connection.run(chain()), "closed")
+    raises(ConnectionError, lambda: cachew.connect("127.0.0.1:1", timeout=0.2), "127.0.0.1:1")
+    raises(ValueError, lambda: cachew.connect("nonsense"), "nonsense")
+    raises(TypeError, lambda: cachew.connect("local:", colour=1), "colour")
+
+
+def in_child(script):
+    """Runs a script that starts with this module's names; its output."""
+    text = "import os, signal, sys, threading\nimport libcachew as cachew\n" + script
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", text], capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+# A call that waits is interrupted once the main thread sleeps in it.
+INTERRUPT = """
+about = threading.Event()
+main = threading.main_thread().native_id
+def interrupt():
+    about.wait()
+    while open(f"/proc/self/task/{main}/stat").read().split()[2] != "S":
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+def waits(call):
+    about.clear()
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        about.set()
+        call()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def interrupted():
+    status, said, complaints = in_child(INTERRUPT + """
+with cachew.connect("local:") as connection:
+    job = connection.run(cachew.range(9).sleep(60000))
+    waits(job.next)
+    waits(lambda: job.next(timeout=600))
+waits(lambda: cachew.connect("127.0.0.1:1", timeout=600))
+""")
+    assert (status, said.split(), complaints) == (0, ["interrupted"] * 3, ""), (status, said, complaints)
+
+
+def ended():
+    """The interpreter ends in the middle of an epoch, with batches, arrays and a thread that iterates."""
+    status, said, complaints = in_child("""
+import numpy
+job = cachew.run(cachew.range(10**9).batch(100))
+held = [next(job) for _ in range(5)]
+array = next(job)["x"].numpy()
+capsule = next(job)["x"].__dlpack__(max_version=(1, 0))
+seen = threading.Event()
+def iterate():
+    for batch in cachew.run(cachew.range(10**9).batch(10)):
+        seen.set()
+threading.Thread(target=iterate, daemon=True).start()
+seen.wait()
+print(array[0])
+""")
+    assert (status, said, complaints) == (0, "500", ""), (status, said, complaints)
+
+
+def forked():
+    connection = cachew.connect("local:")
+    job = connection.run(cachew.range(100).batch(10))
+    first = next(job)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            raises(cachew.StateError, job.next, "fork")
+            raises(cachew.StateError, lambda: connection.check(chain()), "fork")
+            raises(cachew.StateError, lambda: job.stats())
+            assert sum(int(batch["x"].numpy().sum()) for batch in cachew.run(cachew.range(10).batch(3))) == 45
+            assert first["x"].tolist() == list(range(10))
+            job.close()
+            connection.close()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert [batch.number for batch in job] == list(range(1, 10))
+    connection.close()
+
+
+def threads(address):
+    """Eight threads iterate eight jobs of one connection."""
+    digests = [None] * 8
+    pipelines = [cachew.range(2000).shuffle().eval(f"x * {k}").batch(7) for k in range(8)]
+
+    def iterate(connection, k):
+        digests[k] = digest(connection.run(pipelines[k], seed=k, epochs=2))
+
+    with cachew.connect(address) as connection:
+        running = [threading.Thread(target=iterate, args=(connection, k)) for k in range(8)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        assert digests == [digest(connection.run(pipelines[k], seed=k, epochs=2)) for k in range(8)] and len(set(digests)) == 8
+        waits = connection.run(cachew.range(9).sleep(60000))
+        refused, got = [], []
+        busy = threading.Thread(target=lambda: got.append(raises(cachew.CancelledError, waits.next)))
+        busy.start()
+        while not refused:  # until the other thread is in next()
+            try:
+                waits.token()
+            except cachew.StateError as error:
+                refused.append(str(error))
+        waits.close()
+        busy.join()
+        assert got and refused == ["another thread uses the job"] and waits._job.closed
+
+
+def heap():
+    """Bytes of malloc in use, of all arenas."""
+    names = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+    info = type("mallinfo2", (ctypes.Structure,), {"_fields_": [(name, ctypes.c_size_t) for name in names]})
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = info
+    return mallinfo2().uordblks
+
+
+def leaks(address):
+    """Neither Python's objects nor the heap grow with batches, or with connections. An object that is lost each time would be
+    10,000 of them."""
+    def use(batch):
+        for _ in range(2):
+            np.from_dlpack(batch["x"]), batch["x"].__dlpack__(max_version=(1, 0)), batch["x"].numpy(), dict(batch), batch.token, repr(batch)
+            raises(KeyError, lambda: batch["y"])
+
+    with cachew.connect(address) as connection:
+        job = connection.run(cachew.range(12000).batch(1))
+        for batch in job:
+            use(batch)
+            if batch.number in (1999, 11999):
+                gc.collect()
+                now = sys.getallocatedblocks(), heap()
+                if batch.number == 1999:
+                    before = now
+    assert now[0] - before[0] < 1000 and now[1] - before[1] < 400_000, (before, now)
+    for turn in range(60):
+        with cachew.connect(address) as connection:
+            next(connection.run(chain()))
+        if turn in (9, 59):
+            gc.collect()
+            now = sys.getallocatedblocks()
+            if turn == 9:
+                before = (now, 0)
+    assert now - before[0] < 50, (before, now)
+
+
+def logs(address, pid):
+    """What the library says goes to logging: the worker is killed."""
+    records, said = [], threading.Event()
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            records.append(record)
+            if "stream to worker" in record.getMessage():
+                said.set()
+
+    logging.getLogger("libcachew").addHandler(Keep())
+    logging.getLogger("libcachew").setLevel(logging.DEBUG)
+    with cachew.connect(address) as connection:
+        job = connection.run(cachew.range(10**9).batch(1))
+        next(job)
+        os.kill(int(pid), signal.SIGKILL)
+        assert said.wait(300)
+        assert any(record.name == "libcachew.client" and record.levelno == logging.DEBUG for record in records)
+
+
+def hashes(address, file, go=None):
+    """Prints the digest of two epochs. With a fifo it says when it has two batches, and goes on when somebody has
+    written into the fifo."""
+    pipeline = cachew.Pipeline.load(file)
+
+    def seen(job):
+        for number, batch in enumerate(job):
+            if go and number in (5, 9):
+                print("batch", number, flush=True)
+                with open(go) as fifo:
+                    fifo.read()
+            yield batch
+
+    with cachew.connect(address) as connection:
+        print("digest", digest(seen(connection.run(pipeline, seed=3, epochs=2))), flush=True)
+
+
+if __name__ == "__main__":
+    {function.__name__: function for function in (pipelines, batches, errors, interrupted, ended, forked, threads, leaks, logs, hashes)}[
+        sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The Python package (client/python), in the Python of Debian, with real daemons.
+. "$(dirname "$0")/lib.sh"
+
+export PYTHONPATH=$CACHEW_BIN/../client/python PYTHONDONTWRITEBYTECODE=1
+here=$(dirname "$0")
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "python3-numpy is not here"
+
+python() { # CASE ARGS...
+    timeout 600 /usr/bin/python3 -X faulthandler "$here/python_client.py" "$@" || fail "python_client.py $1"
+}
+service() {
+    begin_dispatcher
+    begin_worker w
+}
+
+case_pipelines() { python pipelines; }
+case_batches() { python batches; }
+case_errors() { python errors; }
+case_interrupted() { python interrupted; }
+case_ended() {
+    mkdir "$work/tmp"
+    TMPDIR=$work/tmp python ended
+    none_left "the private services end" "$work/tmp/cachew-"
+}
+case_forked() { python forked; }
+case_threads() {
+    service
+    python threads "$DISPATCHER"
+}
+case_leaks() {
+    service
+    python leaks "$DISPATCHER"
+}
+case_logs() {
+    service
+    python logs "$DISPATCHER" "${pid_of[w]}"
+    wait_for w # it was killed
+    return 0
+}
+
+# The same batches when workers are killed in the middle.
+says_batch() { [ "$(grep -c '^batch' "$work/python.out")" -ge "$1" ]; }
+case_killed() {
+    write_pipelines
+    service
+    python hashes "$DISPATCHER" "$work/photos.json" >"$work/whole.out"
+    begin_worker w2
+    mkfifo "$work/go"
+    begin python /usr/bin/python3 "$here/python_client.py" hashes "$DISPATCHER" "$work/photos.json" "$work/go"
+    wait_until "the first batches" says_batch 1
+    end w KILL
+    timeout 60 sh -c 'echo >"$1"' - "$work/go"
+    wait_until "some more batches" says_batch 2
+    begin_worker w3
+    end w2 KILL
+    timeout 60 sh -c 'echo >"$1"' - "$work/go"
+    wait_for python || fail "the trainer failed: $(cat "$work/python.log")"
+    same "digest" "$(grep digest "$work/whole.out")" "$(grep digest "$work/python.out")"
+}
+
+run_case "$@"
