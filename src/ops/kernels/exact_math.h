@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp and log that give the same bits on every CPU. Those of the C library choose their code by
+/* exp, log, sin and cos that give the same bits on every CPU. Those of the C library choose their code by
  * processor, and the last bit of their results differs. They are made for numbers of the size of
  * options; the error is about 1e-15. */
 #ifndef CW_OPS_KERNELS_EXACT_MATH_H
@@ -7,5 +7,7 @@
 
 double cw_exact_exp(double x); /* |x| <= 700 */
 double cw_exact_log(double x); /* x > 0, finite */
+double cw_exact_sin(double x); /* |x| <= 1e6 */
+double cw_exact_cos(double x); /* |x| <= 1e6 */
 
 #endif

@@ -157,6 +157,11 @@ static void test_exact_math(void **state)
         assert_true(fabs(cw_exact_log(x) - log(x)) <= 1e-15 * (1 + fabs(log(x))));
         assert_true(fabs(cw_exact_exp(log(x)) - x) <= 4e-15 * x);
     }
+    for (double x = -400; x < 400; x += 0.0317) {
+        assert_true(fabs(cw_exact_sin(x) - sin(x)) <= 4e-16);
+        assert_true(fabs(cw_exact_cos(x) - cos(x)) <= 4e-16);
+    }
+    assert_true(cw_exact_sin(0.0) == 0.0 && cw_exact_cos(0.0) == 1.0);
     assert_true(cw_exact_log(1.0) == 0.0 && cw_exact_exp(0.0) == 1.0);
 }
 
