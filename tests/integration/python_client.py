@@ -82,6 +82,8 @@ def batches():
         assert len(job) == 32 and job.cardinality() == 16 and job.spec() == [("x", "i64", (-1,))]
         assert [[batch.number for batch in epoch] for epoch in job.epochs()] == [list(range(16))] * 2 and job.done
         assert job.stats()["batches"] == 32
+        third = connection.run(cachew.range(10).batch(1), name="three", mode="coordinated", consumers=3, consumer=2)
+        assert len(third) == third.cardinality() == 3
         batch = next(connection.run(chain(), seed=1))
         assert isinstance(batch, cachew.Batch) and isinstance(batch, collections.abc.Mapping) and len(batch) == 1
         assert list(batch) == batch.keys() == ["x"] and "x" in batch and "y" not in batch and batch.get("y") is None and 3 not in batch
@@ -96,9 +98,11 @@ def batches():
         assert memoryview(array).readonly and memoryview(array).format == "q"
         assert array.__dlpack_device__() == (1, 0)
         before = cachew.dlpack_copies()
-        assert (np.from_dlpack(array) == values).all() and cachew.dlpack_copies() == before + 1
+        assert (np.from_dlpack(array) == values).all()
+        assert cachew.dlpack_copies() == before + (np.__version__ < "2"), "NumPy 2 is told that it may not write"
+        before = cachew.dlpack_copies()
         versioned = array.__dlpack__(max_version=(1, 0))
-        assert "dltensor_versioned" in repr(versioned) and cachew.dlpack_copies() == before + 1
+        assert "dltensor_versioned" in repr(versioned) and cachew.dlpack_copies() == before
         raises(BufferError, lambda: array.__dlpack__(copy=False), "writable=True")
         raises(BufferError, lambda: array.__dlpack__(dl_device=(2, 0)), "CPU")
         raises(cachew.StateError, lambda: (job.close(), job.next()), "closed")

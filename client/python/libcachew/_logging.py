@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the library says goes to logging, to the logger "libcachew". Its threads put messages into a socket, and a thread of ours
-reads them, so that they never wait for Python."""
+reads them, so that they never wait for Python. The socket is never closed: a thread of the library may still be writing."""
 from __future__ import annotations
 
 import atexit
@@ -14,7 +14,7 @@ from . import _cachew
 log = logging.getLogger("libcachew")
 _LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
 _lock = threading.Lock()
-_ends: tuple[socket.socket, socket.socket] | None = None
+_ends: tuple[int, int] | None = None  # descriptors: of the library, and of the thread that reads
 
 
 def _tell(line: bytes) -> None:
@@ -22,26 +22,27 @@ def _tell(line: bytes) -> None:
     log.getChild(module).log(_LEVELS[int(level)], "%s", message)
 
 
-def _read(end: socket.socket) -> None:
-    while line := end.recv(8192):
-        _tell(line)
+def _read(end: int) -> None:
+    try:
+        while line := os.read(end, 8192):
+            _tell(line)
+    except BlockingIOError:  # the program ends
+        pass
 
 
 def _rest() -> None:
-    """At the end, and after a fork: messages go to stderr again; what is still in the socket is told."""
+    """At the end: messages go to stderr again; what is still in the socket is told."""
     global _ends
     if _ends is None:
         return
     _cachew.set_log(-1, 1)
     end, _ends = _ends[1], None
-    try:
-        while line := end.recv(8192, socket.MSG_DONTWAIT):
-            _tell(line)
-    except OSError:
-        pass
+    os.set_blocking(end, False)
+    _read(end)
 
 
 def _forget() -> None:
+    """In a forked child, which has no thread that reads."""
     global _ends
     if _ends is not None:
         _cachew.set_log(-1, 1)
@@ -53,10 +54,11 @@ def start() -> None:
     global _ends
     with _lock:
         if _ends is None:
-            _ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+            write, read = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+            _ends = write.detach(), read.detach()
             threading.Thread(target=_read, args=(_ends[1],), name="libcachew-log", daemon=True).start()
         level = log.getEffectiveLevel()
-        _cachew.set_log(_ends[0].fileno(), 3 if level <= logging.DEBUG else 2 if level <= logging.INFO else 1)
+        _cachew.set_log(_ends[0], 3 if level <= logging.DEBUG else 2 if level <= logging.INFO else 1)
 
 
 atexit.register(_rest)

@@ -65,8 +65,6 @@ class Job:
         self._owned = owned
         self._epochs = int(options.get("epochs", 1))
         self._mode = options.get("mode", "single")
-        self._consumers = int(options.get("consumers") or 1)
-        self._consumer = int(options.get("consumer") or 0)
         self.pipeline = pipeline
 
     def __iter__(self) -> Iterator[Batch]:
@@ -110,11 +108,7 @@ class Job:
     def cardinality(self) -> int | None:
         """How many batches of an epoch come to this consumer; None where that depends on the data, or on who is ready."""
         items = self._job.stats()["epoch_items"]
-        if items < 0 or self._mode == "shared":
-            return None
-        if self._mode == "coordinated":
-            return max(0, (items - self._consumer + self._consumers - 1) // self._consumers)
-        return items
+        return None if items < 0 or self._mode == "shared" else items
 
     def __len__(self) -> int:
         items = self.cardinality()
