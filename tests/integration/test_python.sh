@@ -60,4 +60,15 @@ case_killed() {
     same "digest" "$(grep digest "$work/whole.out")" "$(grep digest "$work/python.out")"
 }
 
+# torch CASE [ARGS...]
+torch() {
+    /usr/bin/python3 -c 'import torch' 2>/dev/null || skip "python3-torch is not here"
+    service
+    timeout 600 /usr/bin/python3 -X faulthandler "$here/python_torch.py" "$1" "$DISPATCHER" "${@:2}" || fail "python_torch.py $1"
+}
+case_torch_tensors() { torch tensors; }
+case_torch_state() { torch state; }
+case_torch_world() { torch world; }
+case_torch_distributed() { torch distributed "$work"; }
+
 run_case "$@"

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For PyTorch: a Dataset that needs no workers of a DataLoader, and a DataLoader with state, as torchdata's StatefulDataLoader has it.
+
+One iteration is one epoch, and the next iteration the next epoch. An iteration that was left early is gone on with by the next one.
+The state is always that of the last batch that the caller's loop was given, whatever was fetched ahead."""
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Any, Iterator
+
+import torch
+import torch.utils.data
+
+from ._cachew import UnsupportedError
+from .connection import Connection, Job, connect
+
+if TYPE_CHECKING:
+    from ._cachew import Array
+    from ._cachew import Batch as NativeBatch
+    from .pipeline import Pipeline
+
+
+class Batch(dict[str, Any]):
+    """A batch: names of fields with tensors; strings are lists of bytes. `token` is the position behind it."""
+
+    def __init__(self, fields: dict[str, Any], native: NativeBatch, world: int = 1):
+        super().__init__(fields)
+        self.token = native.token
+        self.step = native.number // world + 1  # of its epoch, from 1
+        self.epoch, self.number, self.elements = native.epoch, native.number, native.elements
+
+    def state_dict(self) -> dict[str, Any]:
+        """What load_state_dict takes to go on behind this batch."""
+        return {"version": 1, "token": self.token, "epoch": self.epoch, "step": self.step}
+
+
+def tensor_of(array: Array) -> Any:
+    """A tensor over the memory of an array, which must be of a `writable` connection; else it is copied. Of strings, a list."""
+    if array.dtype == "str":
+        return array.tolist()
+    values = array.numpy()
+    try:
+        return torch.from_numpy(values if values.flags.writeable else values.copy())
+    except TypeError as error:
+        raise UnsupportedError(f"field {array.name}: this PyTorch has no tensors of {array.dtype}: add cast() to the pipeline") from error
+
+
+def _check_equal(state: dict[str, Any], world: int) -> None:
+    """Compares the state with those of the other ranks of torch.distributed, which must have been saved in the same step."""
+    states: list[Any] = [None] * world
+    torch.distributed.all_gather_object(states, state)
+    for rank, other in enumerate(states):
+        if other["token"] != states[0]["token"]:
+            raise ValueError(f"states of different steps were loaded: rank 0 has {_step(states[0])}, rank {rank} has {_step(other)}")
+
+
+def _step(state: dict[str, Any]) -> str:
+    return f"step {state['step']} of epoch {state['epoch']}"
+
+
+def _rank_and_world(rank: int | None, world: int | None) -> tuple[int, int]:
+    """Those that were given, else those of torch.distributed, else 0 of 1."""
+    if (rank is None) != (world is None):
+        raise ValueError("rank and world belong together")
+    if rank is not None and world is not None:
+        if not 0 <= rank < world:
+            raise ValueError(f"rank {rank} is none of a world of {world}")
+        return rank, world
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return 0, 1
+
+
+class Dataset(torch.utils.data.IterableDataset):
+    """The batches of a pipeline as tensors, for a DataLoader with batch_size=None and num_workers=0, or for a loop.
+
+    service: a Connection, or the address of a dispatcher, to which a connection is made that is `writable`: tensors are then
+    given without a copy and may be written. rank, world: of this process; None = those of torch.distributed. With several, the job
+    needs a `name`, and rank r gets the batches k with k mod world = r. epochs: 0 = without end. Other options are those of
+    Connection.run."""
+
+    def __init__(self, pipeline: Pipeline, *, service: Connection | str = "local:", seed: int = 0, epochs: int = 0, rank: int | None = None,
+                 world: int | None = None, **options: Any):
+        super().__init__()
+        self._gathers = rank is None
+        rank, world = _rank_and_world(rank, world)
+        if world > 1 and not options.get("name"):
+            raise ValueError(f"a world of {world} needs the same name=... of a job in each process")
+        if world > 1:
+            options |= {"mode": "coordinated", "consumers": world, "consumer": rank}
+        self._world = world
+        self.pipeline = pipeline
+        self._service = service
+        self._options = options | {"seed": seed, "epochs": epochs}
+        self._connection: Connection | None = None
+        self._job: Job | None = None
+        self._state: dict[str, Any] = {"version": 1, "token": None, "epoch": 0, "step": 0}
+
+    def _started(self) -> Job:
+        if self._job is None:
+            if isinstance(self._service, Connection):
+                self._connection = self._service
+            elif self._connection is None:
+                self._connection = connect(self._service, writable=True)
+            if self._gathers and self._world > 1:
+                _check_equal(self._state, self._world)
+            self._job = self._connection.run(self.pipeline, token=self._state["token"], **self._options)
+        return self._job
+
+    def fetch(self) -> Batch | None:
+        """The next batch, or None at the end of an epoch. It leaves the state alone."""
+        if torch.utils.data.get_worker_info() is not None:
+            raise RuntimeError("libcachew.torch.Dataset: num_workers must be 0, since workers of cachew compute the batches")
+        native = self._started().next()
+        return None if native is None else Batch({name: tensor_of(array) for name, array in native.items()}, native, self._world)
+
+    def given(self, batch: Batch | None) -> None:
+        """Says that the loop was given this batch, or, with None, has seen the end of an epoch."""
+        if batch is not None:
+            self._state = batch.state_dict()
+        else:
+            self._state = {"version": 1, "token": self._started().token(), "epoch": self._state["epoch"] + 1, "step": 0}
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self._job is not None and self._job.done:
+            return
+        while (batch := self.fetch()) is not None:
+            self.given(batch)
+            yield batch
+        self.given(None)
+
+    def __len__(self) -> int:
+        batches = self._started().cardinality()
+        if batches is None:
+            raise TypeError("how many batches an epoch has depends on its data or on other consumers")
+        return batches
+
+    @property
+    def done(self) -> bool:
+        """Whether the last epoch has ended."""
+        return self._job is not None and self._job.done
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position behind the last batch that was given to the loop. In the same step it is the same on every rank, and any rank
+        may load it, also with another world."""
+        return dict(self._state)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The next iteration goes on where the state was taken."""
+        if state.get("version") != 1 or not {"token", "epoch", "step"} <= state.keys():
+            raise ValueError("this is no state of libcachew.torch, or of another version")
+        self._close_job()
+        self._state = dict(state)
+
+    def _close_job(self) -> None:
+        if self._job is not None:
+            self._job.close()
+        self._job = None
+
+    def close(self) -> None:
+        """Ends the job, and the connection if it was made here."""
+        self._close_job()
+        if self._connection is not None and self._connection is not self._service:
+            self._connection.close()
+        self._connection = None
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class DataLoader:
+    """Iterates a Dataset, or a pipeline with the options of a Dataset, one epoch at a time.
+
+    read_ahead: batches that are fetched, and on their way to `device`, before the loop asks for them. device: where tensors are
+    put; to one of CUDA they are copied from page-locked memory of torch's own, without waiting."""
+
+    def __init__(self, source: Dataset | Pipeline, *, read_ahead: int = 1, device: Any = None, **options: Any):
+        if isinstance(source, Dataset) and options:
+            raise TypeError(f"options of a job belong to the Dataset: {', '.join(options)}")
+        if read_ahead < 0:
+            raise ValueError("read_ahead must not be negative")
+        self.dataset = source if isinstance(source, Dataset) else Dataset(source, **options)
+        self._read_ahead = read_ahead
+        self._device = None if device is None else torch.device(device)
+        self._ahead: collections.deque[Batch | None] = collections.deque()
+
+    def _moved(self, value: Any) -> Any:
+        if self._device is None or not isinstance(value, torch.Tensor):
+            return value
+        if self._device.type == "cuda":
+            return value.pin_memory().to(self._device, non_blocking=True)
+        return value.to(self._device)
+
+    def _fetch(self) -> None:
+        """One batch more is ahead, or the end of the epoch, behind which nothing is fetched."""
+        batch = self.dataset.fetch()
+        if batch is not None:
+            batch.update((name, self._moved(value)) for name, value in batch.items())
+        self._ahead.append(batch)
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self.dataset.done and not self._ahead:
+            return
+        while True:
+            while len(self._ahead) <= self._read_ahead and None not in self._ahead:
+                self._fetch()
+            batch = self._ahead.popleft()
+            self.dataset.given(batch)
+            if batch is None:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position behind the last batch that the loop was given."""
+        return self.dataset.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """The next iteration goes on where the state was taken."""
+        self._ahead.clear()
+        self.dataset.load_state_dict(state)
+
+    def close(self) -> None:
+        """Ends the job, and the connection if it was made here."""
+        self._ahead.clear()
+        self.dataset.close()
+
+    def __enter__(self) -> DataLoader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of test_python.sh that need PyTorch: python_torch.py CASE [ARG...]. Each raises when something is wrong."""
+import os
+import sys
+import threading
+import traceback
+import warnings
+
+import libcachew as cachew
+import libcachew.torch
+import torch
+
+from python_client import raises
+
+Loader = cachew.torch.DataLoader
+
+
+def values(loader):
+    return [batch["x"].tolist() for batch in loader]
+
+
+def tensors(address):
+    warnings.simplefilter("error")
+    everything = cachew.range(12).eval("x > 3", out="big").cast(dtype="f16", fields="x").batch(4)
+    with Loader(everything, service=address) as loader:
+        assert len(loader) == 3
+        first = next(iter(loader))
+        assert first["x"].dtype == torch.float16 and first["big"].dtype == torch.bool and first["x"].tolist() == [0, 1, 2, 3]
+        first["x"].mul_(2)  # it is this program's own
+        assert [batch.number for batch in loader] == [1, 2], "an iteration that was left is gone on with"
+        assert values(loader)[0] == [0, 1, 2, 3]
+    assert first["x"].tolist() == [0, 2, 4, 6]
+    with cachew.connect(address) as connection:  # not writable: copied
+        loader = Loader(cachew.range(4).batch(4), service=connection, device="cpu")
+        assert next(iter(loader))["x"].add_(1).tolist() == [1, 2, 3, 4]
+        strings = Loader(cachew.from_values(["a", "b"]).batch(2), service=connection)
+        assert next(iter(strings))["x"] == [b"a", b"b"]
+        narrow = Loader(cachew.range(4).cast(dtype="u16").batch(4), service=connection)
+        raises(cachew.UnsupportedError, lambda: next(iter(narrow)), "u16", "cast()")
+        usual = torch.utils.data.DataLoader(cachew.torch.Dataset(cachew.range(4).batch(2), service=connection), batch_size=None)
+        assert [batch["x"].tolist() for batch in usual] == [[0, 1], [2, 3]]
+        forking = torch.utils.data.DataLoader(cachew.torch.Dataset(cachew.range(4).batch(2), service=connection), batch_size=None, num_workers=1)
+        raises(RuntimeError, lambda: list(forking), "num_workers must be 0")
+        two = Loader(cachew.range(4).batch(2), service=connection, epochs=2)
+        assert [len(values(two)) for _ in range(4)] == [2, 2, 0, 0]
+    raises(ValueError, lambda: Loader(everything, rank=0, world=2), "name")
+    raises(ValueError, lambda: Loader(everything, rank=2, world=2, name="a"), "rank 2")
+    raises(ValueError, lambda: Loader(everything).load_state_dict({"version": 2}), "state")
+
+
+def state(address):
+    """The state of each step, with whatever read ahead, goes on with the next batch."""
+    pipeline = cachew.range(40).shuffle().batch(7)
+    with cachew.connect(address, writable=True) as connection:
+        for ahead in (0, 1, 3):
+            with Loader(pipeline, service=connection, seed=3, read_ahead=ahead) as loader:
+                epochs = [values(loader) for _ in range(3)]
+            assert len({str(epoch) for epoch in epochs}) == 3
+            with Loader(pipeline, service=connection, seed=3, read_ahead=ahead) as loader:
+                saved = [(0, 0, loader.state_dict())]
+                for epoch in range(2):
+                    for step, _ in enumerate(loader, 1):
+                        saved.append((epoch, step, loader.state_dict()))
+                    saved.append((epoch + 1, 0, loader.state_dict()))
+            for epoch, step, kept in saved:
+                assert (kept["epoch"], kept["step"]) == (epoch, step)
+                with Loader(pipeline, service=connection, seed=3, read_ahead=ahead) as loader:
+                    loader.load_state_dict(kept)
+                    assert values(loader) == epochs[epoch][step:], (ahead, epoch, step)
+                    if epoch < 2:
+                        assert values(loader) == epochs[epoch + 1], (ahead, epoch, step)
+        with Loader(pipeline, service=connection, seed=4) as loader:
+            loader.load_state_dict(saved[1][2])
+            raises(cachew.Error, lambda: values(loader), "seed")
+
+
+def world(address):
+    """Saved by two ranks, loaded by one, two and four: each element once."""
+    pipeline = cachew.range(105).shuffle().batch(5)
+
+    def ranks(number, name, saved, steps):
+        taken, states, errors = [[] for _ in range(number)], [None] * number, []
+
+        def run(rank):
+            options = {"name": name} if number > 1 else {}
+            try:
+                with Loader(pipeline, service=address, seed=3, rank=rank, world=number, **options) as loader:
+                    if saved:
+                        loader.load_state_dict(saved)
+                    for step, batch in enumerate(loader, 1):
+                        taken[rank] += batch["x"].tolist()
+                        if step == steps:
+                            states[rank] = loader.state_dict()
+                            break
+            except BaseException as error:
+                errors.append(error)
+
+        running = [threading.Thread(target=run, args=(rank,)) for rank in range(number)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        assert not errors, errors
+        return [value for part in taken for value in part], states
+
+    first, states = ranks(2, "first", None, 5)
+    assert len(first) == 50 and states[0]["token"] == states[1]["token"]
+    for rank, saved in enumerate(states):
+        for number in (1, 2, 4):
+            rest, _ = ranks(number, f"from-{rank}-to-{number}", saved, -1)
+            assert sorted(first + rest) == list(range(105)), (rank, number)
+
+
+def distributed(address, folder):
+    """Two processes of torch.distributed: rank and world come from it; states of different steps are refused by each."""
+    children = []
+    for rank in range(2):
+        children.append(os.fork())
+        if children[-1] == 0:
+            status = 1
+            try:
+                process(address, folder, rank)
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+
+
+def process(address, folder, rank):
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    pipeline = cachew.range(40).shuffle().batch(4)
+    with Loader(pipeline, service=address, name="both", seed=1) as loader:
+        assert len(loader) == 5
+        steps = [(batch.number, loader.state_dict()) for batch in loader]
+    assert [number for number, _ in steps] == list(range(rank, 10, 2))
+    with Loader(pipeline, service=address, name="again", seed=1) as loader:
+        loader.load_state_dict(steps[1][1])
+        assert [batch.number for batch in loader] == list(range(4 + rank, 10, 2))
+    loader = Loader(pipeline, service=address, name="different", seed=1)
+    loader.load_state_dict(steps[1 + rank][1])
+    raises(ValueError, lambda: next(iter(loader)), "step 2 of epoch 0", "step 3 of epoch 0")
+
+
+if __name__ == "__main__":
+    {function.__name__: function for function in (tensors, state, world, distributed)}[sys.argv[1]](*sys.argv[2:])
