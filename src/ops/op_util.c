@@ -2,6 +2,10 @@
 /* Functions that several operators put into their descriptors. */
 #include "ops/op_util.h"
 
+#include "base/mem.h"
+
+#include <string.h>
+
 int cw_op_infer_same(const void *opts, const struct cw_spec *in, size_t in_n,
                      struct cw_spec *ret_spec, struct cw_err *err)
 {
@@ -43,4 +47,45 @@ int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int6
         return rc;
     *ret_spec = spec;
     return 0;
+}
+
+static int parse_dims(const char *p, struct cw_field *field)
+{
+    field->rank = 0;
+    for (bool more = true; more; p++) {
+        char number[24];
+        size_t n = strcspn(p, ",]");
+        int64_t dim;
+        if (n == 0 && field->rank == 0 && strcmp(p, "]") == 0)
+            return 0;
+        if (n >= sizeof(number) || field->rank == CW_RANK_MAX)
+            return CW_E_INVALID;
+        memcpy(number, p, n);
+        number[n] = '\0';
+        if (!cw_str_to_i64(strcmp(number, "?") == 0 ? "-1" : number, &dim) || dim < -1 ||
+            dim > INT64_C(1) << 40)
+            return CW_E_INVALID;
+        field->dims[field->rank++] = dim;
+        p += n;
+        more = *p == ',';
+    }
+    return strcmp(p - 1, "]") == 0 ? 0 : CW_E_INVALID;
+}
+
+int cw_op_parse_type(const char *text, struct cw_field *field)
+{
+    size_t n = strcspn(text, "[");
+    cw_autofree char *word = cw_mem_strndup(text, n);
+    field->rank = 0;
+    if (cw_dtype_parse(word, &field->dtype) < 0 || (text[n] && parse_dims(text + n + 1, field) < 0))
+        return CW_E_INVALID;
+    return field->dtype == CW_DTYPE_STR && text[n] ? CW_E_INVALID : 0;
+}
+
+void cw_op_type_text(const struct cw_field *field, struct cw_str *out)
+{
+    cw_str_add(out, cw_dtype_name(field->dtype));
+    for (int i = 0; i < field->rank; i++)
+        cw_str_addf(out, "%s%lld", i ? "," : "[", (long long)field->dims[i]);
+    cw_str_add(out, field->rank > 0 ? "]" : "");
 }

@@ -17,5 +17,10 @@ int cw_op_apply_same(const struct cw_op_ctx *ctx, const void *opts, void *state,
 /* Makes the spec of a source with one field. */
 int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int64_t *dims,
                     struct cw_spec *ret_spec, struct cw_err *err);
+/* Reads a type as options give it ("str", "i64", "f32[-1,3]") into dtype, rank and dims. Returns 0 or
+ * INVALID. */
+int cw_op_parse_type(const char *text, struct cw_field *field);
+/* Appends such a text. */
+void cw_op_type_text(const struct cw_field *field, struct cw_str *out);
 
 #endif

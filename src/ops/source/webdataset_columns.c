@@ -3,6 +3,7 @@
 #include "ops/source/webdataset_columns.h"
 
 #include "base/mem.h"
+#include "ops/op_util.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -70,48 +71,23 @@ static int bad_type(const char *name, const char *text, struct cw_err *err)
                       name, text);
 }
 
-static int parse_dims(const char *p, struct cw_field *field)
-{
-    field->rank = 0;
-    for (bool more = true; more; p++) {
-        char number[24];
-        size_t n = strcspn(p, ",]");
-        int64_t dim;
-        if (n == 0 && field->rank == 0 && strcmp(p, "]") == 0)
-            return 0;
-        if (n >= sizeof(number) || field->rank == CW_RANK_MAX)
-            return CW_E_INVALID;
-        memcpy(number, p, n);
-        number[n] = '\0';
-        if (!cw_str_to_i64(strcmp(number, "?") == 0 ? "-1" : number, &dim) || dim < -1 ||
-            dim > INT64_C(1) << 40)
-            return CW_E_INVALID;
-        field->dims[field->rank++] = dim;
-        p += n;
-        more = *p == ',';
-    }
-    return strcmp(p - 1, "]") == 0 ? 0 : CW_E_INVALID;
-}
-
 /* Sets dtype and dims of a column by the text of its type. */
 static int set_type(struct cw_wds_column *column, const char *text, struct cw_err *err)
 {
     struct cw_field *field = &column->field;
-    size_t n = strcspn(text, "[");
-    cw_autofree char *word = cw_mem_strndup(text, n);
     bool is_array = column->kind == CW_WDS_NPY;
-    if (cw_dtype_parse(word, &field->dtype) < 0 || (text[n] && parse_dims(text + n + 1, field) < 0))
+    if (cw_op_parse_type(text, field) < 0)
         return bad_type(field->name, text, err);
     if (field->dtype == CW_DTYPE_STR) {
         column->kind = CW_WDS_BYTES;
-        return field->rank > 0 ? bad_type(field->name, text, err) : 0;
+        return 0;
     }
     if (is_array)
         return 0;
     column->kind = CW_WDS_NUMBER;
     bool can = field->dtype == CW_DTYPE_I64 || field->dtype == CW_DTYPE_F64 ||
                field->dtype == CW_DTYPE_F32;
-    if (text[n] || !can)
+    if (field->rank > 0 || !can)
         return cw_err_set(err, CW_E_INVALID,
                           "option types: \"%s\": \"%s\": a text becomes str, i64, f32 or f64; only "
                           "members with the extension npy are arrays",
@@ -243,12 +219,4 @@ int cw_wds_columns_parse(const struct cw_value *value, const struct cw_value *ty
     else
         *ret_columns = columns;
     return rc;
-}
-
-void cw_wds_type_text(const struct cw_field *field, struct cw_str *out)
-{
-    cw_str_add(out, cw_dtype_name(field->dtype));
-    for (int i = 0; i < field->rank; i++)
-        cw_str_addf(out, "%s%lld", i ? "," : "[", (long long)field->dims[i]);
-    cw_str_add(out, field->rank > 0 ? "]" : "");
 }

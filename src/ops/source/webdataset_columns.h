@@ -28,8 +28,6 @@ int cw_wds_columns_parse(const struct cw_value *columns, const struct cw_value *
                          struct cw_wds_columns *ret_columns, struct cw_err *err);
 /* Returns the column of an extension, -1 if there is none. It is a field_of of struct cw_wds_want. */
 int cw_wds_column_of(const void *columns, const char *ext, size_t n);
-/* What a type is called in `types`: "str", "i64", "f32[-1,3]". */
-void cw_wds_type_text(const struct cw_field *field, struct cw_str *out);
 /* The type that an extension has unless `types` says another: an array's is not known then, and has
  * the dtype str. */
 enum cw_wds_kind cw_wds_kind_of(const char *ext, size_t n);

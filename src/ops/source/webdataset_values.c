@@ -3,6 +3,7 @@
 #include "ops/source/webdataset_columns.h"
 
 #include "format/npy.h"
+#include "ops/op_util.h"
 
 #include <string.h>
 
@@ -59,9 +60,9 @@ static int check_array(const struct cw_npy_header *h, const struct cw_field *fie
         struct cw_field is = {.dtype = h->dtype, .rank = CW_MIN(h->rank, CW_RANK_MAX)};
         CW_STR_AUTO text = {0};
         memcpy(is.dims, h->dims, sizeof(is.dims));
-        cw_wds_type_text(&is, &text);
+        cw_op_type_text(&is, &text);
         cw_str_add(&text, ", not ");
-        cw_wds_type_text(field, &text);
+        cw_op_type_text(field, &text);
         return cw_err_set(err, CW_E_CORRUPT, "%s: its array is %s", where, cw_str_text(&text));
     }
     if (n - h->header_bytes != h->data_bytes)
