@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One table for each struct names its numbers, so that printing and reading cannot differ. */
+#include "policies/problem_json.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LARGEST 1e18
+
+struct number {
+    const char *key;
+    size_t offset;
+    double least, most, usual;
+};
+#define NUMBER(type, key, field, least, most, usual)                                               \
+    {                                                                                              \
+        key, offsetof(struct type, field), least, most, usual                                      \
+    }
+#define OF_PROBLEM(key, least) NUMBER(cw_optimize_problem, #key, key, least, LARGEST, 0)
+#define OF_STORE(key) NUMBER(cw_optimize_store, #key, key, 0, LARGEST, 0)
+#define OF_NODE(key) NUMBER(cw_optimize_node, #key, key, 0, LARGEST, 0)
+static const struct number problem_numbers[] = {
+    OF_PROBLEM(elements, 1),        OF_PROBLEM(epochs, 1),        OF_PROBLEM(threads, 1),
+    OF_PROBLEM(cores, 0),           OF_PROBLEM(source_bytes, 0),  OF_PROBLEM(source_bytes_s, 0),
+    OF_PROBLEM(network_bytes_s, 0), OF_PROBLEM(trainer_ns, 0),    OF_PROBLEM(other_ns, 0),
+    OF_PROBLEM(worker_price, 0),    OF_PROBLEM(trainer_price, 0),
+};
+static const struct number store_numbers[] = {
+    OF_STORE(read_ns),
+    OF_STORE(read_byte_ns),
+    OF_STORE(write_ns),
+    OF_STORE(write_byte_ns),
+    OF_STORE(read_bytes_s),
+    OF_STORE(write_bytes_s),
+    NUMBER(cw_optimize_store, "free_bytes", free_bytes, -1, LARGEST, -1),
+};
+static const struct number node_numbers[] = {
+    OF_NODE(ns),
+    OF_NODE(ns_byte),
+    OF_NODE(cpu_ns),
+    OF_NODE(cpu_ns_byte),
+    NUMBER(cw_optimize_node, "keep", keep, 0, 1, 1),
+};
+
+static double *at(const void *object, const struct number *number)
+{
+    return (double *)(void *)((char *)(uintptr_t)object + number->offset);
+}
+
+/* ---- printing ---- */
+
+static void add(struct cw_value *object, const char *key, double v)
+{
+    cw_value_set_f64(cw_value_member(object, key), v);
+}
+
+static void add_numbers(struct cw_value *object, const void *from, const struct number *numbers,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double v = *at(from, &numbers[i]);
+        if (v < numbers[i].usual || v > numbers[i].usual)
+            add(object, numbers[i].key, v);
+    }
+}
+
+/* The places whose bits are set. */
+static void add_bits(struct cw_value *object, const char *key, uint64_t bits)
+{
+    if (bits == 0)
+        return;
+    struct cw_value *items =
+        cw_value_set_list(cw_value_member(object, key), (size_t)__builtin_popcountll(bits));
+    for (size_t i = 0; i < 64; i++)
+        if (bits >> i & 1)
+            cw_value_set_i64(items++, (int64_t)i);
+}
+
+static void add_list(struct cw_value *object, const char *key, const double *v, size_t n)
+{
+    struct cw_value *items = cw_value_set_list(cw_value_member(object, key), n);
+    for (size_t i = 0; i < n; i++)
+        cw_value_set_f64(&items[i], v[i]);
+}
+
+static void add_node(struct cw_value *value, const struct cw_optimize_problem *problem,
+                     const struct cw_optimize_node *node)
+{
+    cw_value_set_object(value);
+    cw_value_set_str(cw_value_member(value, "name"), node->name);
+    add_numbers(value, node, node_numbers, CW_ARRAY_LEN(node_numbers));
+    add_bits(value, "reads", node->reads);
+    add_bits(value, "adds", node->adds);
+    add_bits(value, "behind", node->behind);
+    add_list(value, "ratio", node->ratio, problem->fields_n);
+    if (node->uncacheable)
+        cw_value_set_bool(cw_value_member(value, "uncacheable"), true);
+}
+
+static void fill(const struct cw_optimize_problem *problem, struct cw_value *value)
+{
+    cw_value_set_object(value);
+    cw_value_set_i64(cw_value_member(value, "problem"), 1);
+    add_numbers(value, problem, problem_numbers, CW_ARRAY_LEN(problem_numbers));
+    cw_value_set_i64(cw_value_member(value, "remote_max"), problem->remote_max);
+    cw_value_set_i64(cw_value_member(value, "local_max"), problem->local_max);
+    if (problem->least_money)
+        cw_value_set_bool(cw_value_member(value, "least_money"), true);
+    add_list(value, "bytes", problem->bytes, problem->fields_n);
+    add_bits(value, "cache_needs", problem->cache_needs);
+    if (problem->has_store) {
+        struct cw_value *store = cw_value_member(value, "store");
+        cw_value_set_object(store);
+        add_numbers(store, &problem->store, store_numbers, CW_ARRAY_LEN(store_numbers));
+    }
+    struct cw_value *nodes = cw_value_set_list(cw_value_member(value, "nodes"), problem->n);
+    for (size_t i = 0; i < problem->n; i++)
+        add_node(&nodes[i], problem, &problem->nodes[i]);
+}
+
+void cw_problem_print(const struct cw_optimize_problem *problem, struct cw_str *out)
+{
+    struct cw_value value = {0};
+    fill(problem, &value);
+    cw_value_print(&value, out);
+    cw_value_fini(&value);
+}
+
+/* ---- reading ---- */
+
+static int refuse(const char *key, const char *why, struct cw_err *err)
+{
+    return cw_err_set(err, CW_E_INVALID, "%s: %s", key, why);
+}
+
+static bool number_of(const struct cw_value *value, double *ret_v)
+{
+    *ret_v = value->type == CW_VALUE_I64 ? (double)value->i : value->f;
+    return (value->type == CW_VALUE_I64 || value->type == CW_VALUE_F64) && isfinite(*ret_v);
+}
+
+static int read_number(const struct cw_value *object, const struct number *number, void *to,
+                       struct cw_err *err)
+{
+    const struct cw_value *value = cw_value_get(object, number->key);
+    double v = number->usual;
+    if (value && !number_of(value, &v))
+        return refuse(number->key, "not a number", err);
+    if (v < number->least || v > number->most)
+        return cw_err_set(err, CW_E_INVALID, "%s: %g is not from %g to %g", number->key, v,
+                          number->least, number->most);
+    *at(to, number) = v;
+    return 0;
+}
+
+static int read_numbers(const struct cw_value *object, const struct number *numbers, size_t n,
+                        void *to, struct cw_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = read_number(object, &numbers[i], to, err);
+    return rc;
+}
+
+static int read_whole(const struct cw_value *object, const char *key, double most, unsigned *ret_v,
+                      struct cw_err *err)
+{
+    double v = 0;
+    const struct number number = {key, 0, 0, most, 0};
+    int rc = read_number(object, &number, &v, err);
+    *ret_v = rc == 0 ? (unsigned)v : 0;
+    return rc == 0 && (double)*ret_v < v ? refuse(key, "not a whole number", err) : rc;
+}
+
+static int read_bool(const struct cw_value *object, const char *key, bool *ret_b,
+                     struct cw_err *err)
+{
+    const struct cw_value *value = cw_value_get(object, key);
+    *ret_b = value && value->b;
+    return value && value->type != CW_VALUE_BOOL ? refuse(key, "neither true nor false", err) : 0;
+}
+
+static int read_bits(const struct cw_value *object, const char *key, size_t n, uint64_t *ret_bits,
+                     struct cw_err *err)
+{
+    const struct cw_value *list = cw_value_get(object, key);
+    *ret_bits = 0;
+    if (list && list->type != CW_VALUE_LIST)
+        return refuse(key, "not a list", err);
+    for (size_t i = 0; list && i < list->n; i++) {
+        const struct cw_value *item = &list->items[i];
+        if (item->type != CW_VALUE_I64 || item->i < 0 || item->i >= (int64_t)n)
+            return cw_err_set(err, CW_E_INVALID, "%s: not a number from 0 to %zu", key, n - 1);
+        *ret_bits |= UINT64_C(1) << item->i;
+    }
+    return 0;
+}
+
+static int read_list(const struct cw_value *object, const char *key, double *ret_v, size_t n,
+                     struct cw_err *err)
+{
+    const struct cw_value *list = cw_value_get(object, key);
+    if (!list || list->type != CW_VALUE_LIST || list->n != n)
+        return cw_err_set(err, CW_E_INVALID, "%s: not a list of %zu numbers", key, n);
+    for (size_t i = 0; i < n; i++)
+        if (!number_of(&list->items[i], &ret_v[i]) || ret_v[i] < 0 || ret_v[i] > LARGEST)
+            return cw_err_set(err, CW_E_INVALID, "%s: not numbers from 0 to %g", key, LARGEST);
+    return 0;
+}
+
+static int read_name(const struct cw_value *object, const char **ret_name, struct cw_err *err)
+{
+    const struct cw_value *name = cw_value_get(object, "name");
+    if (!name || name->type != CW_VALUE_STR || name->s[0] == '\0')
+        return refuse("name", "a node needs one", err);
+    *ret_name = name->s;
+    return 0;
+}
+
+static int read_node_parts(const struct cw_value *value, const struct cw_optimize_problem *problem,
+                           struct cw_optimize_node *node, struct cw_err *err)
+{
+    uint64_t reads = 0, adds = 0;
+    int rc = read_numbers(value, node_numbers, CW_ARRAY_LEN(node_numbers), node, err);
+    if (rc == 0)
+        rc = read_bits(value, "reads", problem->fields_n, &reads, err);
+    if (rc == 0)
+        rc = read_bits(value, "adds", problem->fields_n, &adds, err);
+    if (rc == 0)
+        rc = read_bits(value, "behind", problem->n, &node->behind, err);
+    if (rc == 0)
+        rc = read_list(value, "ratio", node->ratio, problem->fields_n, err);
+    if (rc == 0)
+        rc = read_bool(value, "uncacheable", &node->uncacheable, err);
+    node->reads = (uint32_t)reads;
+    node->adds = (uint32_t)adds;
+    return rc;
+}
+
+static int read_node(const struct cw_value *value, const struct cw_optimize_problem *problem,
+                     struct cw_optimize_node *node, struct cw_err *err)
+{
+    if (value->type != CW_VALUE_OBJECT)
+        return refuse("nodes", "not objects", err);
+    int rc = read_name(value, &node->name, err);
+    if (rc == 0 && read_node_parts(value, problem, node, err) < 0)
+        rc = cw_err_wrap(err, "nodes: %.100s", node->name);
+    return rc;
+}
+
+/* Some order must be allowed: nodes are taken as long as there is one whose needs stand before it. */
+static int check_order(const struct cw_optimize_problem *problem, struct cw_err *err)
+{
+    uint64_t all = (UINT64_C(1) << problem->n) - 1, done = 0, before;
+    do {
+        before = done;
+        for (size_t i = 0; i < problem->n; i++)
+            if ((problem->nodes[i].behind & ~done) == 0)
+                done |= UINT64_C(1) << i;
+    } while (done != before);
+    return done == all ? 0 : refuse("behind", "two nodes stand behind each other", err);
+}
+
+static int read_nodes(const struct cw_value *value, struct cw_optimize_problem *problem,
+                      struct cw_err *err)
+{
+    const struct cw_value *nodes = cw_value_get(value, "nodes");
+    int rc = 0;
+    if (!nodes || nodes->type != CW_VALUE_LIST || nodes->n == 0 || nodes->n > CW_OPTIMIZE_NODES_MAX)
+        return cw_err_set(err, CW_E_INVALID, "nodes: not a list of 1 to %d", CW_OPTIMIZE_NODES_MAX);
+    problem->n = nodes->n;
+    for (size_t i = 0; rc == 0 && i < nodes->n; i++)
+        rc = read_node(&nodes->items[i], problem, &problem->nodes[i], err);
+    if (rc == 0)
+        rc = read_bits(value, "cache_needs", problem->n, &problem->cache_needs, err);
+    return rc == 0 ? check_order(problem, err) : rc;
+}
+
+static int read_store(const struct cw_value *value, struct cw_optimize_problem *problem,
+                      struct cw_err *err)
+{
+    const struct cw_value *store = cw_value_get(value, "store");
+    problem->has_store = store != NULL;
+    if (store && store->type != CW_VALUE_OBJECT)
+        return refuse("store", "not an object", err);
+    if (store &&
+        read_numbers(store, store_numbers, CW_ARRAY_LEN(store_numbers), &problem->store, err) < 0)
+        return cw_err_wrap(err, "store");
+    return 0;
+}
+
+static int read_fields(const struct cw_value *value, struct cw_optimize_problem *problem,
+                       struct cw_err *err)
+{
+    const struct cw_value *bytes = cw_value_get(value, "bytes");
+    if (!bytes || bytes->type != CW_VALUE_LIST || bytes->n > CW_OPTIMIZE_FIELDS_MAX)
+        return cw_err_set(err, CW_E_INVALID, "bytes: not a list of at most %d numbers",
+                          CW_OPTIMIZE_FIELDS_MAX);
+    problem->fields_n = bytes->n;
+    return read_list(value, "bytes", problem->bytes, bytes->n, err);
+}
+
+static int check_version(const struct cw_value *value, struct cw_err *err)
+{
+    const struct cw_value *version =
+        value->type == CW_VALUE_OBJECT ? cw_value_get(value, "problem") : NULL;
+    return version && version->type == CW_VALUE_I64 && version->i == 1
+               ? 0
+               : refuse("problem", "not 1", err);
+}
+
+static int read_all(const struct cw_value *value, struct cw_optimize_problem *problem,
+                    struct cw_err *err)
+{
+    int rc = check_version(value, err);
+    if (rc == 0)
+        rc = read_numbers(value, problem_numbers, CW_ARRAY_LEN(problem_numbers), problem, err);
+    if (rc == 0)
+        rc = read_whole(value, "remote_max", 1000, &problem->remote_max, err);
+    if (rc == 0)
+        rc = read_whole(value, "local_max", 1000, &problem->local_max, err);
+    if (rc == 0 && problem->remote_max + problem->local_max == 0)
+        rc = refuse("remote_max, local_max", "both are 0", err);
+    if (rc == 0)
+        rc = read_bool(value, "least_money", &problem->least_money, err);
+    if (rc == 0)
+        rc = read_fields(value, problem, err);
+    if (rc == 0)
+        rc = read_store(value, problem, err);
+    return rc == 0 ? read_nodes(value, problem, err) : rc;
+}
+
+int cw_problem_read(const struct cw_value *value, const char *where,
+                    struct cw_optimize_problem *ret_problem, struct cw_err *err)
+{
+    *ret_problem = (struct cw_optimize_problem){0};
+    return read_all(value, ret_problem, err) == 0 ? 0 : cw_err_wrap(err, "%s", where);
+}
