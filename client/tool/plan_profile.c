@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "client/tool/plan_work.h"
 #include "client/tool/tool.h"
+#include "conf/value_yaml.h"
 #include "policies/text.h"
 
 static void add_name(struct cw_str *out, const char *name)
@@ -128,7 +129,7 @@ static void print_text(const struct tool_plan_options *options, const struct too
                p->problem.nodes[p->found.left_out[i].up].name,
                p->problem.nodes[p->found.left_out[i].down].name,
                options->relaxed ? "allowed" : "exact");
-    for (size_t i = 1; i < p->problem.n; i++) {
+    for (size_t i = 1; p->checked && i < p->problem.n; i++) {
         const char *why = tool_planned_why_not(p, options->relaxed, i - 1, i);
         if (why && is_element(p, i - 1) && is_element(p, i))
             printf("fixed      %s, then %s: the second %s\n", p->problem.nodes[i - 1].name,
@@ -147,7 +148,29 @@ static int write_plan(const char *path, const struct cw_str *text)
     return ok ? TOOL_OK : tool_fail("cannot write %s: %s", path, strerror(errno));
 }
 
-static int show(const struct tool_plan_options *options, bool json, const struct tool_planned *p)
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* As YAML if the file is named so, else as JSON. */
+static int write_plan_as(const char *path, const struct cw_str *json)
+{
+    struct cw_value value = {0};
+    struct cw_err err = {0};
+    CW_STR_AUTO yaml = {0};
+
+    if (!ends_with(path, ".yaml") && !ends_with(path, ".yml"))
+        return write_plan(path, json);
+    if (cw_value_parse(cw_str_text(json), json->len, path, &value, &err) < 0)
+        return tool_fail_err(&err);
+    cw_value_print_yaml(&value, &yaml);
+    cw_value_fini(&value);
+    return write_plan(path, &yaml);
+}
+
+int tool_plan_show(const struct tool_plan_options *options, bool json, const struct tool_planned *p)
 {
     CW_STR_AUTO text = {0};
 
@@ -158,7 +181,7 @@ static int show(const struct tool_plan_options *options, bool json, const struct
         fputs(cw_str_text(&text), stdout);
     else
         print_text(options, p);
-    return options->output ? write_plan(options->output, &text) : TOOL_OK;
+    return options->output ? write_plan_as(options->output, &text) : TOOL_OK;
 }
 
 int tool_plan_profile(const char *pipeline_path, const char *profile_path,
@@ -171,7 +194,7 @@ int tool_plan_profile(const char *pipeline_path, const char *profile_path,
 
     if (rc == 0) {
         tool_planned_search(options, p);
-        code = show(options, json, p);
+        code = tool_plan_show(options, json, p);
     }
     tool_planned_fini(p);
     cw_mem_free(p);

@@ -9,7 +9,7 @@
 #include "rewrite/problem.h"
 
 struct tool_planned {
-    struct cw_graph *graph;
+    struct cw_graph *graph; /* NULL, as are `checked` and `chain`: there is only the problem */
     struct cw_checked *checked;
     struct cw_chain chain;
     struct cw_cost_profile profile; /* without a file: nothing costs anything */
@@ -38,6 +38,9 @@ void tool_planned_notes(const struct tool_planned *planned);
 /* Appends the JSON object of the plan. */
 void tool_plan_json(const struct tool_plan_options *options, const struct tool_planned *planned,
                     struct cw_str *out);
+/* Prints the plan and writes it to its file; returns the exit code. */
+int tool_plan_show(const struct tool_plan_options *options, bool json,
+                   const struct tool_planned *planned);
 void tool_planned_fini(struct tool_planned *planned);
 
 /* Appends what a rejected plan has otherwise. */

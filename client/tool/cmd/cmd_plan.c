@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/tool/plan_cedar.h"
+#include "client/tool/plan_problem.h"
 #include "client/tool/plan_work.h"
 #include "client/tool/tool.h"
 #include "policies/optimizer.h"
@@ -69,7 +70,8 @@ static void add_profile_rows(struct words *words, struct rows *rows)
          .type = CW_ARG_STR,
          .target = &words->output,
          .metavar = "PLAN",
-         .help = "write the plan to this file, for cachew run --plan"},
+         .help = "write the plan to this file, for cachew run --plan: YAML if it ends with .yaml, "
+                 "else JSON"},
         ROW_FLAG("disable-caching", &words->no_caching, "nothing is cached"),
         ROW_FLAG("disable-workers", &words->no_workers, "all workers are used"),
     };
@@ -151,7 +153,7 @@ static const char *out_of_place(const struct words *words)
     return NULL;
 }
 
-static int plan_by_profile(const char *file, const struct words *words)
+static int plan_by_profile(const char *file, const struct words *words, bool is_problem)
 {
     struct tool_plan_options options = {
         .policy = policy_of(words),
@@ -172,7 +174,8 @@ static int plan_by_profile(const char *file, const struct words *words)
                 cw_optimizer_names());
         return TOOL_USAGE;
     }
-    return tool_plan_profile(file, words->profile, &options, words->json);
+    return is_problem ? tool_plan_problem(file, &options, words->json)
+                      : tool_plan_profile(file, words->profile, &options, words->json);
 }
 
 static int plan_as_cedar(const char *file, const struct words *words)
@@ -191,10 +194,21 @@ static int plan_as_cedar(const char *file, const struct words *words)
     return tool_plan_cedar(file, words->stats, &options, words->json);
 }
 
+/* What a problem says itself. */
+static bool asks_for_numbers(const struct words *words)
+{
+    return words->epochs > 0 || words->threads > 0 || words->workers;
+}
+
 static int plan(const char *file, const struct words *words)
 {
-    if (!is_measured(words)) {
+    bool is_problem = !words->stats && !words->profile && tool_plan_is_problem(file);
+    if (!is_problem && !is_measured(words)) {
         fputs("cachew plan: either --profile or --cedar-stats says what was measured\n", stderr);
+        return TOOL_USAGE;
+    }
+    if (is_problem && asks_for_numbers(words)) {
+        fputs("cachew plan: --epochs, --threads and --workers are those of the problem\n", stderr);
         return TOOL_USAGE;
     }
     const char *option = out_of_place(words);
@@ -203,7 +217,7 @@ static int plan(const char *file, const struct words *words)
                 words->stats ? "not" : "only");
         return TOOL_USAGE;
     }
-    return words->stats ? plan_as_cedar(file, words) : plan_by_profile(file, words);
+    return words->stats ? plan_as_cedar(file, words) : plan_by_profile(file, words, is_problem);
 }
 
 int tool_cmd_plan(int argc, char **argv)
@@ -218,11 +232,13 @@ int tool_cmd_plan(int argc, char **argv)
     add_common_rows(&words, &rows);
     const struct cw_args_spec spec = {
         .program = "cachew plan",
-        .usage = "FILE.json --profile PROFILE [options], or CHAIN.json --cedar-stats STATS.yaml "
-                 "[options]",
+        .usage = "FILE.json --profile PROFILE [options], or PROBLEM.json, or CHAIN.json "
+                 "--cedar-stats STATS.yaml [options]",
         .about = "Finds the best order of a pipeline's operators, what to cache and how many "
-                 "workers, by a profile of it; or plans a chain of operators as cedar's optimizer "
-                 "does, by its formulas and constants. docs/optimizing.md describes the files.",
+                 "workers, by a profile of it; or says again what a running job's plan was made "
+                 "of (PROBLEM.json: the inputs of a decision); or plans a chain of operators as "
+                 "cedar's optimizer does, by its formulas and constants. docs/optimizing.md "
+                 "describes the files.",
         .rows = rows.v,
     };
     if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
