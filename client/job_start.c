@@ -65,7 +65,8 @@ static int check_options(const struct cachew_job_options *o, bool local, struct 
     enum cw_identity identity;
     if (o->identity && cw_identity_parse(o->identity, "job option identity", &identity, err) != 0)
         return CW_E_INVALID;
-    const char *const policies[][2] = {{"autoscale", o->autoscale}, {"autoplace", o->autoplace}};
+    const char *const policies[][2] = {
+        {"autoscale", o->autoscale}, {"autoplace", o->autoplace}, {"optimize", o->optimize}};
     for (size_t i = 0; i < CW_ARRAY_LEN(policies); i++)
         if (policies[i][1] && strlen(policies[i][1]) > POLICY_BYTES_MAX)
             return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes",
@@ -147,6 +148,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     conf.cache = dup_given(cache_of(o, local));
     conf.autoscale = dup_given(o->autoscale);
     conf.autoplace = dup_given(o->autoplace);
+    conf.optimize = dup_given(o->optimize);
     conf.min_workers = o->min_workers;
     conf.max_workers = o->max_workers;
     conf.local = (struct cw_local_workers_conf){.max = o->local_workers,

@@ -12,6 +12,7 @@
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/kubernetes/kubernetes.h"
+#include "dispatcher/optimize/job_optimizer.h"
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
@@ -170,6 +171,8 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     rc = cw_restore_all(d, err);
     if (rc == 0)
         rc = cw_autocache_restore(d, err);
+    if (rc == 0)
+        rc = cw_job_optimizers_restore(d, err);
     if (rc != 0)
         return rc;
     cw_cache_service_start(d);
@@ -207,6 +210,7 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
         return rc;
     d->generation = cw_state_generation(d->state);
     d->offload = cw_offload_queue_new(d->loop, "cachew-unpack");
+    d->planner = cw_offload_queue_new(d->loop, "cachew-plan");
     d->rpc = cw_rpc_new(d->loop);
     cw_rpc_set_small(d->rpc);
     if (d->leader)
@@ -226,11 +230,13 @@ static void finish(struct cw_dispatcher *d)
     cw_client_sessions_close(d);
     cw_worker_sessions_close(d);
     cw_offload_queue_free(cw_steal(&d->offload));
+    cw_offload_queue_free(cw_steal(&d->planner));
     while (d->jobs)
         cw_job_free(d->jobs);
     cw_provision_close(d);
     cw_cache_service_close(d);
     cw_autocache_close(d);
+    cw_job_optimizers_close(d);
     cw_timer_free(d->tick);
     cw_timer_free(d->retry);
     cw_parent_unwatch(d->parent_watch);

@@ -6,6 +6,7 @@
 #include "cache/store/store.h"
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/kubernetes/kubernetes.h"
+#include "dispatcher/optimize/job_optimizer.h"
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
@@ -89,6 +90,9 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     rc = cw_placement_check(o->autoplace, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autoplace");
+    rc = cw_job_optimizer_check(o->optimize, err);
+    if (rc != 0)
+        return cw_err_wrap(err, "--optimize");
     rc = cw_cluster_options_check(o, err);
     if (rc != 0)
         return rc;
@@ -151,6 +155,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .deaths_max = 3,
         .autocache = "auto",
         .autoplace = "auto",
+        .optimize = "auto",
         .scale_window_ms = 2000,
         .scale_in_ms = 10000,
         .lease_duration_ms = 15000,
@@ -243,6 +248,10 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"autoplace", 0, CW_ARG_STR, &o.autoplace, "POLICY",
          "which workers run beside the trainer, where it allows local ones, of jobs that do not "
          "say: auto, fixed:R,L, pecan, off (default auto)",
+         0, 0},
+        {"optimize", 0, CW_ARG_STR, &o.optimize, "POLICY",
+         "in which order operators of jobs are computed that do not say, which changes no batch: "
+         "auto, once, off (default auto)",
          0, 0},
         {"worker-price", 0, CW_ARG_F64, &o.worker_price, "PRICE",
          "of a worker, an hour: policies and accounts use it (default 0)", 0, 1e9},

@@ -19,7 +19,7 @@ struct cw_session_conf {
     uint64_t seed, epochs, buffer_bytes, lease_items;
     uint32_t window, mode, consumers, consumer;
     /* The session takes these texts; NULL stands for the dispatcher's own choice. */
-    char *autocache, *tenant, *cache, *autoscale, *autoplace;
+    char *autocache, *tenant, *cache, *autoscale, *autoplace, *optimize;
     uint32_t min_workers, max_workers;
     struct cw_local_workers_conf local;
     int priority;

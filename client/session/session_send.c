@@ -35,6 +35,7 @@ static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions 
     job->lease_items = conf->lease_items;
     job->autoscale = conf->autoscale ? conf->autoscale : job->autoscale;
     job->autoplace = conf->autoplace ? conf->autoplace : job->autoplace;
+    job->optimize = conf->optimize ? conf->optimize : job->optimize;
     job->min_workers = conf->min_workers;
     job->max_workers = conf->max_workers;
     job->priority = conf->priority;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admin.ReplanJob: a job's operators in another order. */
 #include "dispatcher/admin/admin_int.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/optimize/job_optimizer.h"
 #include "dispatcher/optimize/plan_change.h"
 
 static void handle_replan(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
@@ -15,8 +17,11 @@ static void handle_replan(void *arg, struct cw_call *call, struct cw_rpc_msg *re
     struct cw_job *job = cw_svc_find_job(arg, call, replan->job);
     if (job && cw_job_plan_propose(job, replan->graph, &answer.number, &err) != 0)
         cw_call_fail(call, err.code, err.msg);
-    else if (job)
+    else if (job) {
+        cw_job_optimizer_stop(job);
+        cw_job_store_options(job);
         cw_svc_reply(call, &answer.base);
+    }
     protobuf_c_message_free_unpacked(message, NULL);
 }
 

@@ -226,7 +226,8 @@ static int on_profile(void *arg, const char *key, const char *job, const char *i
                       struct cw_err *err)
 {
     (void)err;
-    cw_profile_load(arg, key, job, inputs);
+    if (strchr(key, ':') == NULL) /* The others are of plans (optimize/plan_profiles.c). */
+        cw_profile_load(arg, key, job, inputs);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
+#include "dispatcher/optimize/job_optimizer.h"
 #include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/scaling/scaling.h"
@@ -76,6 +77,7 @@ void cw_job_free(struct cw_job *job)
     cw_job_cache_fini(job);
     cw_scaling_free(job);
     cw_telemetry_free(job);
+    cw_job_optimizer_free(job);
     cw_job_plan_free(job);
     cw_thread_use_sums_fini(&job->threads);
     cw_mem_free(job->consumers);

@@ -3,8 +3,9 @@
  * measured, its state is flushed, and it is over when nobody uses it. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
-#include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/job/waits_for.h"
+#include "dispatcher/optimize/job_optimizer.h"
+#include "dispatcher/optimize/plan_change.h"
 
 #include <string.h>
 
@@ -90,6 +91,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         cw_job_judge_files(job, now);
     }
     cw_job_plan_tick(job);
+    cw_job_optimizer_tick(job, now);
     release_workers(job, now);
     cw_job_decide_cache(job, now);
     cw_telemetry_tick(job, now);

@@ -78,6 +78,8 @@ struct cw_options {
     /* The autoplace policy of jobs that name none and whose clients can start local workers. With
      * "off" no client is asked to start any. */
     const char *autoplace;
+    /* Who plans the order of operators of jobs that do not say; NULL: nobody (in tests). */
+    const char *optimize;
     double worker_price, client_price; /* The prices of one worker and of one client for an hour. */
     const struct cw_provisioner *provisioner;
     uint64_t min_workers, max_workers;

@@ -21,7 +21,8 @@ struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_client;
 struct cw_autocache_job; /* The struct is defined in autocache/autocache.h. */
 struct cw_dispatcher;
-struct cw_scaling; /* The struct is defined in scaling/scaling.h. */
+struct cw_job_optimizer; /* The struct is defined in optimize/job_optimizer.c. */
+struct cw_scaling;       /* The struct is defined in scaling/scaling.h. */
 struct cw_share;
 struct cw_tenant;
 struct cw_telemetry; /* The struct is defined in job/telemetry.h. */
@@ -118,6 +119,7 @@ struct cw_job {
     int error_code;
     char *error;
     struct cw_job_plan plan;
+    struct cw_job_optimizer *optimizer; /* Who plans; NULL: nobody, or not yet. */
     /* ---- progress ---- */
     /* The open epochs, numbered first_epoch, first_epoch + 1, and so on. */
     struct cw_epoch **epochs;

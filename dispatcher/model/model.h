@@ -91,7 +91,7 @@ struct cw_counts { /* Counters since this dispatcher was started. */
     /* Times that nothing explained for 30 s why a trainer waits (job/waits_for.c). */
     uint64_t unexplained_waits;
     /* Decisions by kind, in the order of cw_decision_kinds (state/record_decision.c). */
-    uint64_t decisions[6];
+    uint64_t decisions[7];
 };
 
 /* Work for all jobs together that handlers have found to be due. The end of the loop iteration
@@ -115,6 +115,10 @@ struct cw_dispatcher {
     struct cw_state *state;
     /* A thread for what would hold up the loop; NULL: nothing is handed over (in tests). */
     struct cw_offload_queue *offload;
+    /* A thread that plans (optimize/job_optimizer.h), and what is known of pipelines by their key, as
+     * profiles in JSON. */
+    struct cw_offload_queue *planner;
+    struct cw_strmap plan_profiles;
     struct cw_options options;
     struct cw_kube *kube; /* Talks to the API server of Kubernetes; NULL: there is no --lease. */
     struct cw_leader *leader; /* The Lease that decides who serves; NULL: there is no --lease. */

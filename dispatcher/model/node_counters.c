@@ -18,11 +18,13 @@ struct seen { /* The totals that a worker sent last; the next ones are compared 
 
 void cw_node_counters_init(struct cw_node_counters *measure, size_t nodes_n)
 {
-    *measure = (struct cw_node_counters){.n = nodes_n,
-                                         .total = CW_NEW_ARRAY(struct cw_node_sums, nodes_n),
-                                         .recent = CW_NEW_ARRAY(struct cw_node_sums, nodes_n),
-                                         .costs = CW_NEW_ARRAY(struct cw_cost_measured, nodes_n),
-                                         .computed = CW_NEW_ARRAY(double, nodes_n)};
+    *measure =
+        (struct cw_node_counters){.n = nodes_n,
+                                  .total = CW_NEW_ARRAY(struct cw_node_sums, nodes_n),
+                                  .recent = CW_NEW_ARRAY(struct cw_node_sums, nodes_n),
+                                  .costs = CW_NEW_ARRAY(struct cw_cost_measured, nodes_n),
+                                  .costs_before = CW_NEW_ARRAY(struct cw_cost_measured, nodes_n),
+                                  .computed = CW_NEW_ARRAY(double, nodes_n)};
 }
 
 void cw_node_counters_fini(struct cw_node_counters *measure)
@@ -31,6 +33,7 @@ void cw_node_counters_fini(struct cw_node_counters *measure)
     cw_mem_free(measure->total);
     cw_mem_free(measure->recent);
     cw_mem_free(measure->costs);
+    cw_mem_free(measure->costs_before);
     cw_mem_free(measure->computed);
     *measure = (struct cw_node_counters){0};
 }
@@ -172,7 +175,28 @@ void cw_node_counters_halve(struct cw_node_counters *measure)
         m->wall_ns /= 2;
         m->bytes /= 2;
         halve_cost(&measure->costs[i]);
+        halve_cost(&measure->costs_before[i]);
     }
+}
+
+void cw_node_counters_begin_plan(struct cw_node_counters *measure)
+{
+    if (measure)
+        memcpy(measure->costs_before, measure->costs, measure->n * sizeof(*measure->costs));
+}
+
+struct cw_cost_measured cw_node_counters_of_plan(const struct cw_node_counters *measure,
+                                                 size_t node)
+{
+    struct cw_cost_measured cost = measure->costs[node];
+    const struct cw_cost_measured *before = &measure->costs_before[node];
+    cost.elements -= before->elements;
+    cost.cpu_ns -= before->cpu_ns;
+    cost.wall_ns -= before->wall_ns;
+#define LESS(name) cost.sums.name -= before->sums.name;
+    CW_COST_SUMS(LESS)
+#undef LESS
+    return cost;
 }
 
 void cw_node_counters_forget_hits(struct cw_node_counters *measure)

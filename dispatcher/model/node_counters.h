@@ -30,6 +30,8 @@ struct cw_node_counters {
     struct cw_node_sums *recent;
     /* What calls cost by their bytes; it ages as `recent` does, and has no other job's measurements. */
     struct cw_cost_measured *costs;
+    /* The part of `costs` that was measured before the job came to its present plan; it ages alike. */
+    struct cw_cost_measured *costs_before;
     /* The elements that each node computed while nothing was read from a cache. They are never
      * halved. */
     double *computed;
@@ -58,6 +60,12 @@ void cw_node_counters_add_counted(struct cw_node_counters *measure, uint64_t wor
 bool cw_node_counters_has(const struct cw_node_counters *measure, uint64_t worker_id, size_t node);
 /* Halves the weight of what was measured so far: an epoch is over. NULL: nothing was. */
 void cw_node_counters_halve(struct cw_node_counters *measure);
+/* The job goes over to another plan: what nodes have cost so far says little about it. NULL: nothing
+ * was measured. */
+void cw_node_counters_begin_plan(struct cw_node_counters *measure);
+/* Returns what a node has cost under the present plan. */
+struct cw_cost_measured cw_node_counters_of_plan(const struct cw_node_counters *measure,
+                                                 size_t node);
 /* From now on nothing was read from a cache: the job has another one. */
 void cw_node_counters_forget_hits(struct cw_node_counters *measure);
 /* Starts from what another job of the same pipeline has measured. `snapshot` has as many nodes, and

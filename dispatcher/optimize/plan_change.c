@@ -217,6 +217,15 @@ static int check_dropped(const struct cw_job *job, const struct cw_buf *graph, s
                : cw_err_set(err, CW_E_UNSUPPORTED, "no worker of the job knows plans");
 }
 
+static uint64_t replace_next(struct cw_job *job, struct cw_buf *packed)
+{
+    if (job->plan.is_next)
+        tell_dropped(job, cw_mem_printf("another plan came before a worker could try plan %llu",
+                                        (unsigned long long)job->plan.last));
+    begin_next(job, packed);
+    return job->plan.last;
+}
+
 int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint64_t *ret_number,
                         struct cw_err *err)
 {
@@ -226,16 +235,22 @@ int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint
         rc = check_order(job, graph, &packed, err);
     if (rc == 0 && graph)
         rc = check_dropped(job, packed, err);
-    if (rc != 0) {
+    if (rc == 0)
+        *ret_number = replace_next(job, packed);
+    else
         cw_buf_unref(packed);
-        return rc;
-    }
-    if (job->plan.is_next)
-        tell_dropped(job, cw_mem_printf("another plan came before a worker could try plan %llu",
-                                        (unsigned long long)job->plan.last));
-    begin_next(job, packed);
-    *ret_number = job->plan.last;
-    return 0;
+    return rc;
+}
+
+int cw_job_plan_propose_made(struct cw_job *job, struct cw_buf *packed, uint64_t *ret_number,
+                             struct cw_err *err)
+{
+    int rc = check_time(job, err);
+    if (rc == 0 && packed)
+        rc = check_dropped(job, packed, err);
+    if (rc == 0)
+        *ret_number = replace_next(job, packed ? cw_buf_ref(packed) : NULL);
+    return rc;
 }
 
 void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *opened)
@@ -269,6 +284,7 @@ static void use(struct cw_job *job)
     plan->number = plan->last;
     plan->changed_n++;
     forget_next(plan);
+    cw_node_counters_begin_plan(job->measured);
     if (job->scaling)
         cw_scaling_changed(job, cw_clock_ms());
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of running jobs: another order of a job's operators, which gives the same batches. A plan is
- * checked, tried by one worker, stored, and then used by all workers at once; so far somebody names it
- * (`cachew replan`), and a policy that chooses belongs here. Loop thread. */
+ * checked, tried by one worker, stored, and then used by all workers at once. Somebody names it
+ * (`cachew replan`), or it is found by what was measured (job_optimizer.h). Loop thread. */
 #ifndef CW_DISPATCHER_OPTIMIZE_PLAN_CHANGE_H
 #define CW_DISPATCHER_OPTIMIZE_PLAN_CHANGE_H
 
@@ -13,6 +13,10 @@
  * is replaced. */
 int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint64_t *ret_number,
                         struct cw_err *err);
+/* The same with a graph that was made of the job's own by rewrite/apply.h, so its order is known to be
+ * allowed. packed: borrowed; NULL: the written order. */
+int cw_job_plan_propose_made(struct cw_job *job, struct cw_buf *packed, uint64_t *ret_number,
+                             struct cw_err *err);
 /* Takes a worker's answer. */
 void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *opened);
 /* Returns whether a worker of the job knows plans, or it has none so far. */

@@ -10,6 +10,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
+#include "dispatcher/optimize/job_optimizer.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/client_pipeline.h"
 #include "dispatcher/session/inbox.h"
@@ -29,6 +30,8 @@ static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *
         rc = cw_scaling_check(options->autoscale, err);
     if (rc == 0)
         rc = cw_placement_check(options->autoplace, err);
+    if (rc == 0 && options->optimize[0] != '\0')
+        rc = cw_job_optimizer_check(options->optimize, err);
     if (rc != 0)
         return rc;
     if (options->max_workers > 0 && options->min_workers > options->max_workers)

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-const char *const cw_decision_kinds[CW_DECISION_KINDS] = {"autocache", "autoscale", "autoplace",
-                                                          "share",     "provision", "evict"};
+const char *const cw_decision_kinds[CW_DECISION_KINDS] = {
+    "autocache", "autoscale", "autoplace", "optimize", "share", "provision", "evict"};
 
 void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job,
                         const struct cw_state_decision *decision)

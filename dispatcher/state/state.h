@@ -286,6 +286,7 @@ void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err)
  *   autocache  the node at which a job's elements are cached; the choice is the node, "" = none
  *   autoscale  how many workers a job should have
  *   autoplace  how many of them run on the trainer's host
+ *   optimize   in which order a job's operators are computed
  *   share      a job gets fewer workers than it wants, since there are no more
  *   provision  workers that are started or drained; it is about the fleet
  *   evict      chunks that are removed from the cache; it is about the fleet
@@ -300,7 +301,7 @@ void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err)
 /* The largest number of bytes of decisions in one answer. */
 #define CW_DECISIONS_BYTES ((size_t)2 << 20)
 
-#define CW_DECISION_KINDS 6
+#define CW_DECISION_KINDS 7
 extern const char *const cw_decision_kinds[CW_DECISION_KINDS];
 
 /* Records a decision; job is NULL if it is about the fleet. The id, the time, the epoch and the

@@ -171,12 +171,16 @@ struct cachew_job_options {
     /* The name of the job's cache ("default", or a named one; docs/cache.md). NULL = what the
      * environment variable CACHEW_CACHE says (not for "local:"), "default" without it. */
     const char *cache;
+    /* In which order operators are computed, which changes no batch (docs/optimizing.md): "auto" (by
+     * what is measured), "once" (the same, but decided once) or "off" (as written); NULL = as the
+     * dispatcher was configured. */
+    const char *optimize;
 };
 #define CACHEW_JOB_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, \
             0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
-            NULL, NULL, NULL                                                                       \
+            NULL, NULL, NULL, NULL                                                                 \
     }
 
 /* Starts, joins or resumes a job. Before it returns the dispatcher has checked the pipeline and a

@@ -48,7 +48,7 @@ against() {
     unset CACHEW_FAULT
     begin_worker_with "${worker_dies-}" w1
     begin_worker w2
-    begin_held job "$work/written.json" --name job --epochs 2 --seed 3 --window 40
+    begin_held job "$work/written.json" --name job --epochs 2 --seed 3 --window 40 --optimize off
     read_batches job 100
     "$body"
     release job

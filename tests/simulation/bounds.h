@@ -41,8 +41,8 @@ static inline void sim_equal(const char *what, uint64_t n, uint64_t sum)
 #define SIM_MOST_ROWS_OF_USE(jobs) (2 * (jobs))
 
 /* ---- any process, when all jobs have ended ---- */
-/* The main thread, its events, the network's, and two of its own: a dispatcher's store and
- * unpack, a worker's compute. */
+/* The main thread, its events, the network's, and its own: a dispatcher's store, unpack and plan, a
+ * worker's two that compute. */
 #define SIM_MOST_FIBRES(threads) (3 + (threads))
 
 /* ---- a worker ---- */

@@ -59,7 +59,8 @@ static const char *left_of_system(const struct sim_cluster *cluster, const struc
         workers += cluster->seats[i].kind == SIM_WORKER && sim_seat_is_alive(&cluster->seats[i]);
     if (open > (seat->kind == SIM_WORKER ? 1 : seat == dispatcher ? workers : 0))
         return "a connection too many";
-    if (!cluster->has_store && sim_fibres_of(seat->actor) > SIM_MOST_FIBRES(2))
+    if (!cluster->has_store &&
+        sim_fibres_of(seat->actor) > SIM_MOST_FIBRES(seat->kind == SIM_WORKER ? 2 : 3))
         return "a thread too many";
     return NULL;
 }

@@ -88,7 +88,7 @@ int tool_cmd_decisions(int argc, char **argv)
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&asked.dispatcher),
         {"kind", 'k', CW_ARG_STR, &asked.kind, "KIND",
-         "only these: autocache, autoscale, autoplace, share, provision, evict", 0, 0},
+         "only these: autocache, autoscale, autoplace, optimize, share, provision, evict", 0, 0},
         {"last", 'n', CW_ARG_U64, &asked.limit, "N",
          "of those that there are, the newest N (default 100)", 1, 1000},
         {"follow", 'f', CW_ARG_FLAG, &asked.follow, NULL,

@@ -294,6 +294,7 @@ static void set_scaling(const struct tool_run_options *o, struct cachew_job_opti
 {
     job->autoscale = o->autoscale;
     job->autoplace = o->autoplace;
+    job->optimize = o->optimize;
     job->min_workers = (uint32_t)o->min_workers;
     job->max_workers = (uint32_t)o->max_workers;
     job->priority = (int)o->priority;

@@ -110,6 +110,10 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          "with --local-workers, which run here: auto, fixed:R,L, pecan, off (default: the "
          "dispatcher's)",
          0, 0},
+        {"optimize", 0, CW_ARG_STR, &o->optimize, "POLICY",
+         "in which order operators are computed, which changes no batch: auto, once, off (default: "
+         "the dispatcher's)",
+         0, 0},
         {"min-workers", 0, CW_ARG_I64, &o->min_workers, "N",
          "workers that it has a right to (default 1)", 0, 1e6},
         {"max-workers", 0, CW_ARG_I64, &o->max_workers, "N",

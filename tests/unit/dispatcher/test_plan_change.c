@@ -71,6 +71,7 @@ static void one_tries_then_all_use(void **state)
     struct cw_stream *workers[2];
     begin(workers);
     assert_int_equal(number_of(ask(10)), 1);
+    assert_string_equal(job_now()->options->optimize, "off"); /* nobody else plans from now on */
     size_t first = sent_to(workers[0]) ? 0 : 1;
     const Cachew__V1__JobPlan *plan = sent_to(workers[first]);
     assert_true(plan && plan->only_try && plan->number == 1 && plan->graph);
@@ -88,6 +89,7 @@ static void one_tries_then_all_use(void **state)
     peers_restart();
     assert_int_equal(job_now()->plan.number, 1);
     assert_non_null(job_now()->plan.graph);
+    assert_string_equal(job_now()->options->optimize, "off");
 }
 
 static void one_that_cannot_be_opened_is_dropped(void **state)

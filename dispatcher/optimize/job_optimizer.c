@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/optimize/job_optimizer.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "dispatcher/optimize/plan_change.h"
+#include "dispatcher/optimize/plan_search.h"
+#include "dispatcher/state/state.h"
+#include "loop/offload.h"
+#include "policies/text.h"
+#include "rewrite/profile.h"
+
+#define TIMED_MIN 4 /* calls of a node, before its cost is believed */
+
+struct cw_job_optimizer {
+    bool once;    /* one look is enough */
+    bool is_over; /* nothing is to be found for this job any more */
+    bool has_asked_profile, is_searching;
+    struct cw_replan state;
+    size_t chain_n; /* nodes of the chain, the last ones of the graph; 0: not known yet */
+    char *cached;   /* the cached node that the last look went by; NULL: none */
+    /* The plan that was found and is on its way, with its number; 0: none is. */
+    uint64_t number;
+    struct cw_plan_search *search;
+    enum cw_replan_why why;
+    double before_ns; /* what an element took by the plan before; 0: it was not measured */
+};
+
+/* A search on its way through the thread. It outlives its job. */
+struct planning {
+    struct cw_offload work;
+    struct cw_dispatcher *d;
+    char *job_id;
+    uint64_t plan; /* the number of the job's plan when it began */
+    enum cw_replan_why why;
+    double before_ns;
+    struct cw_plan_search *search;
+};
+
+/* ---- options ---- */
+
+static const char *policy_of(const struct cw_job *job)
+{
+    const char *own = job->options->optimize, *usual = job->d->options.optimize;
+    return own && own[0] ? own : usual ? usual : "off";
+}
+
+int cw_job_optimizer_check(const char *policy, struct cw_err *err)
+{
+    static const char *const all[] = {"auto", "once", "off"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(all); i++)
+        if (strcmp(policy, all[i]) == 0)
+            return 0;
+    return cw_err_set(err, CW_E_INVALID, "optimize policy \"%.100s\" is not known: auto, once, off",
+                      policy);
+}
+
+void cw_job_optimizer_stop(struct cw_job *job)
+{
+    if (job->options->optimize != protobuf_c_empty_string)
+        cw_mem_free(job->options->optimize);
+    job->options->optimize = cw_mem_strdup("off");
+    cw_job_optimizer_free(job);
+}
+
+/* ---- what was measured ---- */
+
+/* Nodes that do no work need not be timed. */
+static bool is_timed(const struct cw_job *job, size_t node, const struct cw_cost_measured *cost)
+{
+    const struct cw_op *op = cw_op_find(job->info->cacheable[node]->op);
+    return !op || !cw_cost_profile_needs(op) || cost->sums.timed >= TIMED_MIN;
+}
+
+static double call_ns(const struct cw_cost_measured *cost)
+{
+    return cost->sums.calls > 0 ? CW_MAX(cost->wall_ns, cost->cpu_ns) / cost->sums.calls : 0;
+}
+
+static double keep_of(const struct cw_cost_measured *cost)
+{
+    double keep = cost->elements > 0 ? 1 - cost->sums.dropped / cost->elements : 1;
+    return CW_MIN(CW_MAX(keep, 0), 1);
+}
+
+static bool has_cache_moved(const struct cw_job *job)
+{
+    const char *now = job->cached_node ? job->cached_node : "";
+    const char *then = job->optimizer->cached ? job->optimizer->cached : "";
+    return job->plan.graph && strcmp(now, then) != 0;
+}
+
+static void make_view(const struct cw_job *job, int64_t now, struct cw_replan_view *ret_view)
+{
+    const struct cw_node_counters *measured = job->measured;
+    size_t n = measured ? measured->n : 0, chain_n = CW_MIN(job->optimizer->chain_n, n);
+    double sum_ns = 0;
+    *ret_view = (struct cw_replan_view){.now_s = (double)now / 1e3,
+                                        .window_s = (double)job->d->options.scale_window_ms / 1e3,
+                                        .is_enough = n > 0,
+                                        .has_cache_moved = has_cache_moved(job),
+                                        .epoch = job->first_epoch,
+                                        .n = chain_n};
+    for (size_t i = 0; i < n; i++) {
+        const struct cw_cost_measured cost = cw_node_counters_of_plan(measured, i);
+        ret_view->elements = CW_MAX(ret_view->elements, cost.elements);
+        ret_view->is_enough = ret_view->is_enough && is_timed(job, i, &cost);
+        sum_ns += cost.elements * call_ns(&cost);
+        if (i + chain_n >= n)
+            ret_view->nodes[i + chain_n - n] =
+                (struct cw_replan_node){.call_ns = call_ns(&cost), .keep = keep_of(&cost)};
+    }
+    ret_view->element_ns = ret_view->elements > 0 ? sum_ns / ret_view->elements : 0;
+}
+
+/* In a sparse pipeline the positions of all items are looked at. */
+static double epoch_elements(const struct cw_job *job)
+{
+    double n = job->info->sparse ? (double)job->info->chunk * (double)job->items
+                                 : (double)job->info->elements;
+    return CW_MAX(n, 1);
+}
+
+static double threads_of(const struct cw_job *job)
+{
+    struct cw_serving serving = {.job = job};
+    double n = 0;
+    for (const struct cw_worker *worker; (worker = cw_serving_next(&serving));)
+        n += worker->threads;
+    return n;
+}
+
+/* ---- asking ---- */
+
+static struct cw_plan_search *make_search(const struct cw_job *job, const char *profile)
+{
+    struct cw_plan_search *search = CW_NEW(struct cw_plan_search);
+    struct cw_plan_question *q = &search->question;
+    *q = (struct cw_plan_question){.policy = cw_optimizer_find("auto"),
+                                   .written = cw_buf_ref(job->graph_packed),
+                                   .present = job->plan.graph ? cw_buf_ref(job->plan.graph) : NULL,
+                                   .profile = profile ? cw_mem_strdup(profile) : NULL,
+                                   .cached =
+                                       job->cached_node ? cw_mem_strdup(job->cached_node) : NULL,
+                                   .elements = epoch_elements(job),
+                                   .epochs = cw_job_epochs_left(job),
+                                   .threads = threads_of(job)};
+    if (profile)
+        return search;
+    q->measured_n = job->measured->n;
+    q->measured = CW_NEW_ARRAY(struct cw_cost_measured, q->measured_n);
+    for (size_t i = 0; i < q->measured_n; i++)
+        q->measured[i] = cw_node_counters_of_plan(job->measured, i);
+    return search;
+}
+
+static void run(void *arg) /* On the thread. */
+{
+    cw_plan_search_run(((struct planning *)arg)->search);
+}
+
+static void on_found(void *arg);
+
+/* profile NULL: by what was measured of this job. */
+static void ask(struct cw_job *job, enum cw_replan_why why, double before_ns, const char *profile)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    struct planning *planning = CW_NEW(struct planning);
+    planning->d = job->d;
+    planning->job_id = cw_mem_strdup(job->id);
+    planning->plan = job->plan.number;
+    planning->why = why;
+    planning->before_ns = before_ns;
+    planning->search = make_search(job, profile);
+    planning->work = (struct cw_offload){.run = run, .done = on_found, .arg = planning};
+    o->is_searching = true;
+    cw_mem_free(o->cached);
+    o->cached = job->cached_node ? cw_mem_strdup(job->cached_node) : NULL;
+    if (job->d->planner) {
+        cw_offload_add(job->d->planner, &planning->work);
+        return;
+    }
+    run(planning); /* In tests. */
+    on_found(planning);
+}
+
+/* ---- taking ---- */
+
+static void propose(struct cw_job *job, const struct planning *planning)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    const struct cw_plan_answer *answer = &planning->search->answer;
+    struct cw_err err = {0};
+    if (cw_job_plan_propose_made(job, answer->graph, &o->number, &err) != 0) {
+        cw_log_debug(CW_LOG_MOD, "job=%s: a better plan cannot be had: %s", job->id, err.msg);
+        cw_replan_bar(&o->state, answer->order);
+        cw_replan_stays(&o->state, answer->now, answer->n);
+        o->number = 0;
+        return;
+    }
+    o->why = planning->why;
+    o->before_ns = planning->before_ns;
+}
+
+static bool is_worth_it(const struct cw_job_optimizer *o, const struct cw_plan_answer *answer)
+{
+    return answer->is_other &&
+           (answer->is_illegal ||
+            cw_replan_takes(&o->state, answer->order, answer->now_ns, answer->then_ns));
+}
+
+/* Returns whether the search is kept, because its plan is on its way. */
+static bool take(struct cw_job *job, struct planning *planning)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    const struct cw_plan_search *search = planning->search;
+    const struct cw_plan_answer *answer = &search->answer;
+    o->is_over = o->once || answer->rc != 0 || answer->is_fixed;
+    if (answer->rc != 0)
+        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: no plan can be made: %s", job->id, job->name,
+                    answer->err.msg);
+    if (answer->rc != 0 || answer->is_fixed)
+        return false;
+    o->chain_n = answer->n;
+    if (search->question.measured && !search->question.present)
+        cw_plan_profile_put(job, answer->profile);
+    if (is_worth_it(o, answer))
+        propose(job, planning);
+    else
+        cw_replan_stays(&o->state, answer->now, answer->n);
+    if (o->number == 0)
+        return false;
+    o->search = planning->search;
+    return true;
+}
+
+static void on_found(void *arg)
+{
+    struct planning *planning = arg;
+    struct cw_dispatcher *d = planning->d;
+    struct cw_job *job = d->exited ? NULL : cw_strmap_get(&d->jobs_by_id, planning->job_id);
+    bool kept = false;
+    if (job && job->optimizer && job->optimizer->is_searching) {
+        job->optimizer->is_searching = false;
+        if (job->plan.number == planning->plan && job->status == CW_JOB_RUNNING)
+            kept = take(job, planning);
+    }
+    if (!kept)
+        cw_plan_search_free(planning->search);
+    cw_mem_free(planning->job_id);
+    cw_mem_free(planning);
+}
+
+/* ---- using ---- */
+
+static void add_reason(const struct cw_job_optimizer *o, struct cw_str *out)
+{
+    static const char *const why[] = {
+        [CW_REPLAN_NOT] = "as an earlier job of the pipeline has measured",
+        [CW_REPLAN_FIRST] = "as the job has measured so far",
+        [CW_REPLAN_EPOCH] = "as measured at the end of the epoch",
+        [CW_REPLAN_REFUTED] = "since costs are not those that the plan before was made of",
+        [CW_REPLAN_CACHE] = "since other elements are cached",
+    };
+    cw_str_add(out, "An element takes ");
+    cw_policy_add_time(out, o->search->answer.then_ns);
+    cw_str_add(out, " of a thread instead of ");
+    cw_policy_add_time(out, o->search->answer.now_ns);
+    cw_str_addf(out, ", %s.", why[o->why]);
+}
+
+static void record(struct cw_job *job, const struct cw_job_optimizer *o)
+{
+    const struct cw_plan_answer *answer = &o->search->answer;
+    CW_STR_AUTO reason = {0};
+    add_reason(o, &reason);
+    cw_decision_record(job->d, job,
+                       &(const struct cw_state_decision){.kind = "optimize",
+                                                         .policy = policy_of(job),
+                                                         .choice = answer->choice,
+                                                         .reason = cw_str_text(&reason),
+                                                         .candidates = answer->candidates,
+                                                         .inputs = answer->inputs});
+}
+
+/* Looks what has become of the plan that was found. */
+static void settle(struct cw_job *job, const struct cw_replan_view *view)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    const struct cw_plan_answer *answer = &o->search->answer;
+    if (job->plan.is_next && job->plan.last == o->number)
+        return;
+    if (job->plan.number == o->number) {
+        record(job, o);
+        cw_replan_changed(&o->state, view, answer->order, o->before_ns, answer->then, answer->n);
+    } else {
+        cw_replan_bar(&o->state, answer->order);
+        cw_replan_stays(&o->state, answer->now, answer->n);
+    }
+    cw_plan_search_free(cw_steal(&o->search));
+    o->number = 0;
+}
+
+static void look(struct cw_job *job, const struct cw_replan_view *view)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    enum cw_replan_why why = cw_replan_look(&o->state, view);
+    if (why != CW_REPLAN_NOT)
+        ask(job, why, view->element_ns, NULL);
+}
+
+/* The first plan comes before anything is measured if an earlier job has measured the pipeline. */
+static void begin(struct cw_job *job)
+{
+    const char *profile = cw_plan_profile_of(job);
+    job->optimizer->has_asked_profile = true;
+    if (profile && job->plan.number == 0)
+        ask(job, CW_REPLAN_NOT, 0, profile);
+}
+
+/* Returns whether somebody plans for the job. */
+static bool is_on(struct cw_job *job)
+{
+    const char *policy = policy_of(job);
+    if (job->status != CW_JOB_RUNNING || job->hold_until_ms != 0 || !job->info ||
+        job->info->n_cacheable != job->graph->n_nodes || strcmp(policy, "off") == 0)
+        return false;
+    if (!job->optimizer)
+        job->optimizer = CW_NEW(struct cw_job_optimizer);
+    job->optimizer->once = strcmp(policy, "once") == 0;
+    return true;
+}
+
+void cw_job_optimizer_tick(struct cw_job *job, int64_t now)
+{
+    struct cw_replan_view view;
+    if (!is_on(job))
+        return;
+    struct cw_job_optimizer *o = job->optimizer;
+    if (o->is_searching || (o->is_over && !o->search))
+        return;
+    if (!o->has_asked_profile) {
+        begin(job);
+        return;
+    }
+    make_view(job, now, &view);
+    if (o->search)
+        settle(job, &view);
+    else if (!job->plan.is_next && cw_job_plan_is_known(job))
+        look(job, &view);
+}
+
+void cw_job_optimizer_free(struct cw_job *job)
+{
+    struct cw_job_optimizer *o = cw_steal(&job->optimizer);
+    if (!o)
+        return;
+    cw_plan_search_free(o->search);
+    cw_mem_free(o->cached);
+    cw_mem_free(o);
+}

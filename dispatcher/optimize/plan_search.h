@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the best plan of a job by what was measured of it: graphs and numbers in, a graph and its reasons
+ * out. It touches nothing of the job, so it is run on a thread beside the loop. */
+#ifndef CW_DISPATCHER_OPTIMIZE_PLAN_SEARCH_H
+#define CW_DISPATCHER_OPTIMIZE_PLAN_SEARCH_H
+
+#include "base/buf.h"
+#include "policies/cost_line.h"
+#include "policies/optimizer.h"
+#include "policies/replan.h"
+
+/* What is asked. The search owns all of it. */
+struct cw_plan_question {
+    const struct cw_optimizer *policy;
+    struct cw_buf *written, *present; /* pipelines, packed; present NULL: the written order */
+    /* What each node of the written pipeline has cost under the present plan; NULL: `profile` says it. */
+    struct cw_cost_measured *measured;
+    size_t measured_n;
+    char *profile; /* of an earlier job of the pipeline, as JSON; NULL: none */
+    char *cached;  /* the node behind which the job's elements are cached; NULL: none */
+    double elements, epochs, threads;
+};
+struct cw_plan_answer {
+    int rc; /* or why nothing could be found, which err says */
+    struct cw_err err;
+    bool is_fixed;          /* no two nodes of the pipeline may change sides */
+    bool is_other;          /* another order than the present one is best */
+    bool is_illegal;        /* the present order has nodes on the wrong side of the cached one */
+    struct cw_buf *graph;   /* the other order, packed; NULL: the written one */
+    uint64_t order;         /* a hash of it */
+    double now_ns, then_ns; /* what an element of the source takes threads */
+    /* What each node of the chain costs by either order, in the written order. */
+    size_t n;
+    struct cw_replan_node now[CW_OPTIMIZE_NODES_MAX], then[CW_OPTIMIZE_NODES_MAX];
+    char *choice;     /* the other order, for people */
+    char *candidates; /* plans that were not taken, a line each */
+    char *inputs;     /* the problem, as JSON */
+    char *profile;    /* what was measured, as a profile in JSON */
+};
+struct cw_plan_search {
+    struct cw_plan_question question;
+    struct cw_plan_answer answer;
+};
+/* Sets the answer. */
+void cw_plan_search_run(struct cw_plan_search *search);
+/* Frees a search; NULL is accepted. */
+void cw_plan_search_free(struct cw_plan_search *search);
+
+#endif

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Jobs whose plans change by what is measured: a filter is written behind an operator that burns 1 ms, so it pays to have it first. The oracle
+# is the same pipeline without that operator, which changes no element.
+. "$(dirname "$0")/lib.sh"
+
+N=${N:-12000}
+pipeline() { # NAME NODES: between a source and batches of 16
+    cat >"$work/$1.json" <<JSON
+{"pipeline": [{"op": "range", "name": "r", "stop": $N}, $2, {"op": "batch", "name": "n", "size": 16}]}
+JSON
+}
+F='{"op": "filter", "name": "f", "expr": "x % 20 == 3"}'
+begin_all() { # DISPATCHER-ARGS...
+    pipeline written "{\"op\": \"burn\", \"name\": \"b\", \"ms\": 1}, $F"
+    pipeline cheap "$F"
+    DISPATCHER='' run reference "$work/cheap.json"
+    begin_dispatcher "$@"
+    begin_worker w1
+}
+decisions() { "$cachew" decisions --kind optimize --json --dispatcher "$DISPATCHER" "$@"; }
+decided() { # NAME ARGS...: the decisions; there must be one that puts the filter first
+    decisions "${@:2}" >"$work/$1.decisions"
+    says '"choice":"r > f > b > n"' <"$work/$1.decisions" || fail "$1: $(cat "$work/$1.decisions" "$work/dispatcher.log")"
+}
+
+# In the running job, and said again by `cachew plan` of its inputs.
+case_found() {
+    begin_all
+    run job "$work/written.json" --name job
+    same "other bytes" "$(hashes reference)" "$(hashes job)"
+    decided job job
+    says 'as the job has measured so far' <"$work/job.decisions" || fail "$(cat "$work/job.decisions")"
+    says 'is computed by plan 1' <"$work/w1.log" || fail "no worker has gone over: $(cat "$work/w1.log")"
+    /usr/bin/python3 -c '
+import json, sys
+row = json.loads(open(sys.argv[1]).readline())
+inputs = row["inputs"] if isinstance(row["inputs"], dict) else json.loads(row["inputs"])
+json.dump(inputs, open(sys.argv[2], "w"))' "$work/job.decisions" "$work/problem.json" || fail "no inputs"
+    "$cachew" plan "$work/problem.json" --json >"$work/again.json" || fail "cachew plan of a problem"
+    says '"order":\["r","f","b","n"\]' <"$work/again.json" || fail "$(cat "$work/again.json")"
+    expect_error numbers 'are those of the problem' "$cachew" plan "$work/problem.json" --epochs 2
+    expect_error classes 'does not say what pecan must know' "$cachew" plan "$work/problem.json" --optimize pecan
+    sed 's/"keep": *0[.0-9e-]*/"keep": 7/' "$work/problem.json" >"$work/broken.json"
+    expect_error broken 'broken.json: nodes: f: keep: 7 is not from 0 to 1' "$cachew" plan "$work/broken.json"
+}
+
+# The next job of the pipeline begins with what the first has measured, also after a restart of the dispatcher.
+case_next_job() {
+    begin_all
+    run first "$work/written.json"
+    decided first
+    end dispatcher TERM
+    begin_dispatcher
+    end w1 TERM
+    begin_worker w2
+    run second "$work/written.json" --name second
+    decided second second
+    says 'as an earlier job of the pipeline has measured' <"$work/second.decisions" || fail "$(cat "$work/second.decisions")"
+    for name in first second; do same "$name" "$(hashes reference)" "$(hashes $name)"; done
+}
+
+# Workers die at the switch, and so does the dispatcher.
+case_killed() {
+    export CACHEW_FAULT=dispatcher.replanned:1
+    begin_all
+    unset CACHEW_FAULT
+    begin_worker w2
+    begin job "$cachew" run "$work/written.json" --json --name job --dispatcher "$DISPATCHER" --timeout 120s
+    wait_for dispatcher # it has died when the plan was stored
+    listen=$DISPATCHER begin_dispatcher
+    end w1 KILL
+    begin_worker w3
+    wait_for job || fail "the job failed: $(cat "$work/job.log")"
+    same "other bytes" "$(hashes reference)" "$(hashes job)"
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" >"$work/jobs"
+    says '"plan":[1-9]' <"$work/jobs" || fail "the plan is forgotten: $(cat "$work/jobs")"
+}
+
+# Who names a plan, or says off, is left alone.
+case_off() {
+    N=3000
+    begin_all --optimize off
+    run off "$work/written.json"
+    run named "$work/written.json" --optimize off
+    decisions >"$work/none"
+    [ ! -s "$work/none" ] || fail "decided: $(cat "$work/none")"
+    for name in off named; do same "$name" "$(hashes reference)" "$(hashes $name)"; done
+    expect_error unknown 'optimize policy "best" is not known: auto, once, off' \
+        "$cachew" run "$work/written.json" --dispatcher "$DISPATCHER" --optimize best
+    expect_error option '^cachew-dispatcher: --optimize: optimize policy "best" is not known' \
+        "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --optimize best
+}
+
+run_case "$@"

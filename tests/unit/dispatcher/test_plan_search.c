@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best plan of a job by what was measured of it. */
+#include "support/cm.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "dispatcher/optimize/plan_search.h"
+#include "policies/problem_json.h"
+#include "wire/wire.h"
+
+/* Nodes by their names, each of which is one letter: a source, an operator that burns, filters that keep
+ * few and many, an operator that draws, and a batch. */
+static const char *text_of(char node)
+{
+    static const struct {
+        char name;
+        const char *text;
+    } all[] = {
+        {'r', "{\"op\": \"range\", \"name\": \"r\", \"stop\": 100}"},
+        {'b', "{\"op\": \"burn\", \"name\": \"b\", \"ms\": 1}"},
+        {'f', "{\"op\": \"filter\", \"name\": \"f\", \"expr\": \"x % 20 == 3\"}"},
+        {'g', "{\"op\": \"filter\", \"name\": \"g\", \"expr\": \"x % 20 < 15\"}"},
+        {'k', "{\"op\": \"burn\", \"name\": \"k\", \"ms\": 1, \"keep_position\": true}"},
+        {'n', "{\"op\": \"batch\", \"name\": \"n\", \"size\": 4}"},
+    };
+    for (size_t i = 0; i < CW_ARRAY_LEN(all); i++)
+        if (all[i].name == node)
+            return all[i].text;
+    return NULL;
+}
+
+static struct cw_buf *pack(const char *nodes)
+{
+    CW_STR_AUTO text = {0};
+    struct cw_graph *graph = NULL;
+    struct cw_err err = {0};
+    cw_str_add(&text, "{\"pipeline\": [");
+    for (size_t i = 0; nodes[i]; i++)
+        cw_str_addf(&text, "%s%s", i > 0 ? ", " : "", text_of(nodes[i]));
+    cw_str_add(&text, "]}");
+    if (cw_graph_parse(cw_str_text(&text), text.len, "test", &graph, &err) != 0)
+        fail_msg("%s", err.msg);
+    struct cw_buf *packed = cw_wire_graph_pack(graph);
+    cw_graph_unref(graph);
+    return packed;
+}
+
+/* What 1,000 elements have cost; filters keep 5 % and 75 %. */
+static struct cw_cost_measured cost_of(char node)
+{
+    double ns = node == 'b' || node == 'k' ? 1e6 : 1000;
+    double dropped = node == 'f' ? 950 : node == 'g' ? 250 : 0;
+    return (struct cw_cost_measured){.elements = 1000,
+                                     .cpu_ns = 1000 * ns,
+                                     .wall_ns = 1000 * ns,
+                                     .sums = {.timed = 100,
+                                              .calls = 1000,
+                                              .in_bytes = 8000,
+                                              .in_bytes_squared = 64000,
+                                              .out_bytes = 8000,
+                                              .cpu_ns_bytes = 8000 * ns,
+                                              .wall_ns_bytes = 8000 * ns,
+                                              .dropped = dropped}};
+}
+
+static struct cw_plan_search *begin(const char *written, const char *present)
+{
+    struct cw_plan_search *search = CW_NEW(struct cw_plan_search);
+    struct cw_plan_question *q = &search->question;
+    q->policy = cw_optimizer_find("auto");
+    q->written = pack(written);
+    q->present = present ? pack(present) : NULL;
+    q->measured_n = strlen(written);
+    q->measured = CW_NEW_ARRAY(struct cw_cost_measured, q->measured_n);
+    for (size_t i = 0; i < q->measured_n; i++)
+        q->measured[i] = cost_of(written[i]);
+    q->elements = 1000;
+    q->epochs = q->threads = 1;
+    return search;
+}
+
+static void run(struct cw_plan_search *search)
+{
+    cw_plan_search_run(search);
+    if (search->answer.rc != 0)
+        fail_msg("%s", search->answer.err.msg);
+}
+
+/* Whether the graph has these nodes in this order. */
+static bool is_graph(const struct cw_buf *packed, const char *nodes)
+{
+    struct cw_graph *graph = NULL;
+    assert_int_equal(cw_wire_graph_unpack(packed->data, packed->len, &graph, NULL), 0);
+    bool same = graph->n == strlen(nodes);
+    for (size_t i = 0; same && i < graph->n; i++)
+        same = graph->nodes[i].name[0] == nodes[i];
+    cw_graph_unref(graph);
+    return same;
+}
+
+static void a_filter_comes_first(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin("rbgfn", NULL);
+    run(search);
+    const struct cw_plan_answer *a = &search->answer;
+    assert_true(a->is_other && !a->is_fixed && !a->is_illegal);
+    assert_true(is_graph(a->graph, "rfgbn"));
+    assert_string_equal(a->choice, "r > f > g > b > n");
+    assert_true(a->then_ns < a->now_ns / 10 && a->n == 5);
+    /* In the written order: what a call of each costs, and what passes. */
+    assert_true(a->then[1].call_ns > 0.99e6 && a->then[1].call_ns < 1.01e6);
+    assert_true(a->now[3].keep > 0.0499 && a->now[3].keep < 0.0501);
+    assert_non_null(strstr(a->candidates, "the present order: "));
+    cw_plan_search_free(search);
+}
+
+/* By the plan that it has found nothing is better; and by costs that are otherwise the way leads back. */
+static void there_and_back(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin("rbfn", "rfbn");
+    run(search);
+    assert_false(search->answer.is_other);
+    cw_plan_search_free(search);
+    search = begin("rbfn", "rfbn");
+    search->question.measured[2] = cost_of('b'); /* the filter is dear and keeps all, */
+    search->question.measured[1] = cost_of('f'); /* and what burns is cheap and drops */
+    run(search);
+    assert_true(search->answer.is_other && !search->answer.graph); /* as it is written */
+    assert_string_equal(search->answer.choice, "r > b > f > n");
+    cw_plan_search_free(search);
+}
+
+static void what_is_cached_is_a_wall(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin("rbfn", NULL);
+    search->question.cached = cw_mem_strdup("b");
+    run(search);
+    assert_false(search->answer.is_other);
+    cw_plan_search_free(search);
+    search = begin("rbfn", "rfbn");
+    search->question.cached = cw_mem_strdup("b");
+    run(search);
+    assert_true(search->answer.is_other && search->answer.is_illegal && !search->answer.graph);
+    cw_plan_search_free(search);
+}
+
+static void nothing_may_move(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin("rkfn", NULL);
+    run(search);
+    assert_true(search->answer.is_fixed && !search->answer.is_other);
+    cw_plan_search_free(search);
+}
+
+/* An earlier job's profile gives the same plan before anything is measured. */
+static void by_a_profile(void **state)
+{
+    (void)state;
+    struct cw_plan_search *first = begin("rbgfn", NULL), *next = begin("rbgfn", NULL);
+    run(first);
+    cw_mem_free(cw_steal(&next->question.measured));
+    next->question.profile = cw_mem_strdup(first->answer.profile);
+    run(next);
+    assert_true(next->answer.is_other && next->answer.order == first->answer.order);
+    assert_string_equal(next->answer.choice, first->answer.choice);
+    cw_plan_search_free(first);
+    next->question.profile[0] = '[';
+    cw_plan_search_run(next);
+    assert_int_not_equal(next->answer.rc, 0);
+    cw_plan_search_free(next);
+}
+
+/* The inputs of a decision are planned alike. */
+static void inputs_say_it_again(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin("rbgfn", NULL);
+    struct cw_optimize_problem *problem = CW_NEW(struct cw_optimize_problem);
+    struct cw_optimize_plan plan;
+    struct cw_value value = {0};
+    CW_STR_AUTO choice = {0};
+    run(search);
+    const char *inputs = search->answer.inputs;
+    assert_int_equal(cw_value_parse(inputs, strlen(inputs), "inputs", &value, NULL), 0);
+    assert_int_equal(cw_problem_read(&value, "inputs", problem, NULL), 0);
+    cw_optimize(problem, &plan);
+    for (size_t i = 0; i < problem->n; i++)
+        cw_str_addf(&choice, "%s%s", i > 0 ? " > " : "", problem->nodes[plan.order[i]].name);
+    assert_string_equal(cw_str_text(&choice), search->answer.choice);
+    cw_value_fini(&value);
+    cw_mem_free(problem);
+    cw_plan_search_free(search);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_filter_comes_first),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(what_is_cached_is_a_wall),
+        cmocka_unit_test(nothing_may_move),
+        cmocka_unit_test(by_a_profile),
+        cmocka_unit_test(inputs_say_it_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
