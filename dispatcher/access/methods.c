@@ -34,7 +34,7 @@ static const struct {
     {"/cachew.v1.Admin/RemoveJob", TENANT | OPERATOR},
     {"/cachew.v1.Admin/SkipItems", TENANT | OPERATOR},
     {"/cachew.v1.Admin/ScaleJob", TENANT | OPERATOR},
-    {"/cachew.v1.Admin/ReplanJob", OPERATOR},
+    {"/cachew.v1.Admin/ReplanJob", TENANT | OPERATOR},
     {"/cachew.v1.Admin/ScaleFleet", OPERATOR},
     {"/cachew.v1.Admin/GetJob", READERS},
     {"/cachew.v1.Admin/CacheList", READERS},

@@ -218,7 +218,7 @@ static bool take(struct cw_job *job, struct planning *planning)
     const struct cw_plan_answer *answer = &search->answer;
     o->is_over = o->once || answer->rc != 0 || answer->is_fixed;
     if (answer->rc != 0)
-        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: no plan can be made: %s", job->id, job->name,
+        cw_log_info(CW_LOG_MOD, "job=%s name=%s: no plan can be made: %s", job->id, job->name,
                     answer->err.msg);
     if (answer->rc != 0 || answer->is_fixed)
         return false;

@@ -32,7 +32,7 @@ def rate(cachew, address, nodes, elements, work):
     path = os.path.join(work, "pipeline.json")
     with open(path, "w") as f:
         json.dump(nodes, f)
-    out = subprocess.run([cachew, "run", path, "--dispatcher", address, "--json", "--no-hash", "--timeout", "300s"], check=True, capture_output=True, text=True)
+    out = subprocess.run([cachew, "run", path, "--dispatcher", address, "--json", "--no-hash", "--optimize", "off", "--timeout", "300s"], check=True, capture_output=True, text=True)
     line = json.loads(out.stdout.splitlines()[0])
     return elements / line["seconds"]
 

@@ -92,4 +92,19 @@ case_off() {
         "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --optimize best
 }
 
+# A plan that a file names, at a dispatcher: the job is the written one, and is not planned by itself.
+case_named() {
+    N=6000
+    begin_all
+    printf 'plan: 1\norder: [r, f, b, n]\n' >"$work/hand.yaml"
+    run job "$work/written.json" --name job --plan "$work/hand.yaml"
+    same "other bytes" "$(hashes reference)" "$(hashes job)"
+    says 'is computed by plan 1' <"$work/w1.log" || fail "the plan is not used: $(cat "$work/job.log" "$work/dispatcher.log")"
+    decisions >"$work/none"
+    [ ! -s "$work/none" ] || fail "decided: $(cat "$work/none")"
+    printf 'plan: 1\norder: [r, b, n, f]\n' >"$work/wrong.yaml"
+    expect_error wrong 'wrong.yaml: order: "n" \(batch\) may not stand before "f" \(filter\)' \
+        "$cachew" run "$work/written.json" --dispatcher "$DISPATCHER" --plan "$work/wrong.yaml"
+}
+
 run_case "$@"

@@ -336,9 +336,6 @@ YAML
     [ $? -eq 1 ] || fail "a file that cannot be written"
     wrong_plan 'x.plan: cache: must be a name' '{"plan": 1, "order": ["range"], "cache": 1}'
     wrong_plan 'x.plan: a plan is an object' '[1]'
-    "$cachew" run "$work/few.json" --dispatcher 127.0.0.1:1 --plan "$work/best.plan" 2>"$work/err"
-    [ $? -eq 2 ] || fail "with a dispatcher"
-    says 'option --plan: is for local: only' "$work/err" || fail "$(cat "$work/err")"
 }
 # run_planned PIPELINE PLAN [OPTION...]
 run_planned() {

@@ -32,8 +32,8 @@ struct run {
     uint64_t given;
     struct tool_waits waits;
     struct tool_bad_list bad;
-    uint64_t bad_before;  /* how many bad elements earlier epochs had */
-    char *plan_autocache; /* the policy that caches where the plan says; NULL: none */
+    uint64_t bad_before; /* how many bad elements earlier epochs had */
+    struct tool_run_planned planned;
 };
 
 /* ---- progress ---- */
@@ -294,7 +294,7 @@ static void set_scaling(const struct tool_run_options *o, struct cachew_job_opti
 {
     job->autoscale = o->autoscale;
     job->autoplace = o->autoplace;
-    job->optimize = o->optimize;
+    job->optimize = o->plan ? "off" : o->optimize;
     job->min_workers = (uint32_t)o->min_workers;
     job->max_workers = (uint32_t)o->max_workers;
     job->priority = (int)o->priority;
@@ -330,7 +330,7 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
         return TOOL_FAILED;
     job.token = token;
     job.name = run->opt.name;
-    job.autocache = run->opt.autocache ? run->opt.autocache : run->plan_autocache;
+    job.autocache = run->opt.autocache ? run->opt.autocache : run->planned.autocache;
     job.tenant = run->opt.tenant;
     job.cache = run->opt.cache;
     job.identity = run->opt.identity;
@@ -365,6 +365,20 @@ static void warn_of_identity(const struct run *run, const struct cachew_pipeline
         fprintf(stderr, "cachew: %s\n", cw_identity_blind(identity));
 }
 
+static bool is_local(const struct run *run)
+{
+    return !run->opt.dispatcher || strcmp(run->opt.dispatcher, "local:") == 0;
+}
+
+/* The job begins in the written order, and goes over to the plan while it runs. */
+static void use_plan(const struct run *run)
+{
+    struct cw_err err = {0};
+    if (run->planned.order &&
+        tool_run_replan(run->opt.dispatcher, cachew_job_id(run->job), run->planned.order, &err) < 0)
+        fprintf(stderr, "cachew: warning: the plan is not used: %s\n", err.msg);
+}
+
 static int load(struct run *run, const char *path, struct cachew_pipeline **ret_pipeline)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
@@ -372,9 +386,10 @@ static int load(struct run *run, const char *path, struct cachew_pipeline **ret_
     if (!run->opt.plan)
         return cachew_pipeline_load(path, ret_pipeline, &error) < 0 ? tool_fail_cachew(&error)
                                                                     : TOOL_OK;
-    if (tool_run_plan(path, run->opt.plan, ret_pipeline, &run->plan_autocache, &err) < 0)
+    if (tool_run_plan(path, run->opt.plan, is_local(run), &run->planned, &err) < 0)
         return tool_fail_err(&err);
-    if (run->plan_autocache && !run->opt.cache_store)
+    *ret_pipeline = cw_steal(&run->planned.pipeline);
+    if (run->planned.autocache && is_local(run) && !run->opt.cache_store)
         fputs("cachew: warning: the plan's cache cannot be had without --cache-store\n", stderr);
     return TOOL_OK;
 }
@@ -389,6 +404,8 @@ static int run_pipeline(struct run *run, const char *path)
     warn_of_identity(run, pipeline);
     code = connect_and_start(run, pipeline);
     cachew_pipeline_release(pipeline);
+    if (code == TOOL_OK)
+        use_plan(run);
     if (code == TOOL_OK && run->opt.batches_path) {
         run->batches = fopen(run->opt.batches_path, "a");
         if (!run->batches)
@@ -425,7 +442,8 @@ int tool_cmd_run(int argc, char **argv)
     tool_catch_signals();
     tool_epoch_sum_init(&run.sum, run.opt.no_order);
     code = run_pipeline(&run, file);
-    cw_mem_free(run.plan_autocache);
+    cw_mem_free(run.planned.autocache);
+    cw_graph_unref(run.planned.order);
     tool_epoch_sum_fini(&run.sum);
     return code;
 }

@@ -18,13 +18,6 @@ static int check(const struct tool_run_options *o)
                         o->workers ? "workers" : "threads", o->dispatcher);
         return TOOL_USAGE;
     }
-    if (o->dispatcher && strcmp(o->dispatcher, "local:") != 0 && o->plan) {
-        (void)tool_fail(
-            "option --plan: is for local: only; jobs of the dispatcher at %s are computed "
-            "as they are written",
-            o->dispatcher);
-        return TOOL_USAGE;
-    }
     if (o->bad_list && !o->skip_bad) {
         (void)tool_fail("option --bad-list: without --skip-bad the job fails at the first one");
         return TOOL_USAGE;
@@ -61,7 +54,7 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          "pipeline says, else mtime)",
          0, 0},
         {"plan", 0, CW_ARG_STR, &o->plan, "FILE",
-         "local: only: compute in the order of this plan (cachew plan -o); the batches are the "
+         "compute in the order of this plan (cachew plan -o), and in no other; the batches are the "
          "same",
          0, 0},
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL,

@@ -34,7 +34,7 @@ static const struct {
     {"/cachew.v1.Admin/RemoveJob", "to"},
     {"/cachew.v1.Admin/SkipItems", "to"},
     {"/cachew.v1.Admin/ScaleJob", "to"},
-    {"/cachew.v1.Admin/ReplanJob", "o"},
+    {"/cachew.v1.Admin/ReplanJob", "to"},
     {"/cachew.v1.Admin/ScaleFleet", "o"},
     {"/cachew.v1.Admin/GetJob", "toc"},
     {"/cachew.v1.Admin/CacheList", "toc"},
