@@ -20,7 +20,10 @@ enum cw_opt_type {
 };
 enum cw_opt_flags {
     CW_OPT_REQUIRED = 1u << 0,
-    CW_OPT_NO_FINGERPRINT = 1u << 1 /* the option only tunes speed and does not change the data */
+    CW_OPT_NO_FINGERPRINT = 1u << 1, /* the option only tunes speed and does not change the data */
+    /* it is part of the fingerprint only where it is not the default: an option that an operator got
+     * later, so that pipelines without it keep their fingerprint */
+    CW_OPT_NEWER = 1u << 2
 };
 struct cw_i64_list {
     int64_t *v;
@@ -53,7 +56,7 @@ int cw_opt_parse(const struct cw_opt *table, const struct cw_value *object, void
                  struct cw_err *err);
 void cw_opt_fini(const struct cw_opt *table, void *opts);
 /* Appends the canonical text of all options that are part of the fingerprint: {"a":1,...}, sorted,
- * with defaults. */
+ * with defaults except those of NEWER options. */
 void cw_opt_canon(const struct cw_opt *table, const void *opts, struct cw_str *out);
 const char *cw_opt_type_name(enum cw_opt_type type);
 

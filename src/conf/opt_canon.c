@@ -63,6 +63,20 @@ static void to_value(const struct cw_opt *row, const void *at, struct cw_value *
     }
 }
 
+/* Adds the value of one option, unless it need not be said. */
+static void add(const struct cw_opt *row, const void *opts, struct cw_value *object)
+{
+    struct cw_value value = {0};
+    CW_STR_AUTO text = {0};
+
+    to_value(row, (const char *)opts + row->offset, &value);
+    cw_value_print(&value, &text);
+    if ((row->flags & CW_OPT_NEWER) && cw_str_eq(cw_str_text(&text), row->def ? row->def : "null"))
+        cw_value_fini(&value);
+    else
+        *cw_value_member(object, row->name) = value;
+}
+
 void cw_opt_canon(const struct cw_opt *table, const void *opts, struct cw_str *out)
 {
     struct cw_value object = {0};
@@ -70,7 +84,7 @@ void cw_opt_canon(const struct cw_opt *table, const void *opts, struct cw_str *o
     cw_value_set_object(&object);
     for (const struct cw_opt *row = table; row && row->name; row++)
         if (!(row->flags & CW_OPT_NO_FINGERPRINT))
-            to_value(row, (const char *)opts + row->offset, cw_value_member(&object, row->name));
+            add(row, opts, &object);
     cw_value_print(&object, out);
     cw_value_fini(&object);
 }

@@ -183,7 +183,37 @@ static void no_options_at_all(void **state)
     assert_string_equal(cw_str_text(&out), "{}");
 }
 
+/* An option that came later is not said where it is the default. */
+static void canon_lacks_newer_defaults(void **state)
+{
+    struct newer {
+        int64_t size;
+        struct cw_value later;
+    } given = {0};
+    static const struct cw_opt newer[] = {
+        {.name = "later",
+         .type = CW_OPT_VALUE,
+         .offset = offsetof(struct newer, later),
+         .def = "false",
+         .flags = CW_OPT_NEWER},
+        {.name = "size", .type = CW_OPT_I64, .offset = offsetof(struct newer, size), .def = "3"},
+        {0},
+    };
+    CW_STR_AUTO out = {0};
+
+    (void)state;
+    assert_int_equal(cw_opt_parse(newer, NULL, &given, NULL), CW_OK);
+    cw_opt_canon(newer, &given, &out);
+    assert_string_equal(cw_str_text(&out), "{\"size\":3}");
+    cw_value_set_bool(&given.later, true);
+    cw_str_clear(&out);
+    cw_opt_canon(newer, &given, &out);
+    assert_string_equal(cw_str_text(&out), "{\"later\":true,\"size\":3}");
+    cw_opt_fini(newer, &given);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reads_all_types), cmocka_unit_test(canon_has_defaults_sorted),
-    cmocka_unit_test(explains_what_is_wrong), cmocka_unit_test(no_options_at_all)};
+    cmocka_unit_test(canon_lacks_newer_defaults), cmocka_unit_test(explains_what_is_wrong),
+    cmocka_unit_test(no_options_at_all)};
 CW_TESTS_MAIN(tests)
