@@ -3,49 +3,35 @@
 
 #include <string.h>
 #include "base/mem.h"
+#include "client/delivery/fill_loose.h"
 
 #define BYTES_MAX ((size_t)1 << 40)
-#define STRINGS_SPARE ((size_t)4 << 10)
-
-/* A growing tensor of strings: the end offset of each string, and the bytes of all. */
-struct cw_fill_strings {
-    void *ends; /* The end offset of each string: an array of int64_t. */
-    size_t ends_cap;
-    void *bytes;
-    size_t n, cap;
-};
-
-static bool is_strings(const struct cw_tensor *tensor)
-{
-    return tensor->field.dtype == CW_DTYPE_STR;
-}
+#define LOOSE_SPARE ((size_t)4 << 10)
 
 void cw_fill_clear(struct cw_fill *fill)
 {
-    for (size_t i = 0; fill->strings && i < fill->batch->n; i++) {
-        cw_mem_free(fill->strings[i].ends);
-        cw_mem_free(fill->strings[i].bytes);
-    }
-    cw_mem_free(fill->strings);
+    for (size_t i = 0; fill->loose && i < fill->batch->n; i++)
+        cw_fill_loose_fini(&fill->loose[i]);
+    cw_mem_free(fill->loose);
     cw_batch_unref(fill->batch);
-    *fill = (struct cw_fill){.alloc = fill->alloc, .arg = fill->arg};
+    *fill = (struct cw_fill){.alloc = fill->alloc, .arg = fill->arg, .out = fill->out};
 }
 
 /* ---- memory ---- */
 
-/* Sets the offsets of all tensors for `rows` rows: first those of fixed size, then the strings with
+/* Sets the offsets of all tensors for `rows` rows: first those of fixed size, then those with
  * the bytes that they have now. */
 static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, size_t *ret_bytes,
                    struct cw_err *err)
 {
     size_t fixed = 0, bytes = 0;
-    for (int strings = 0; strings < 2; strings++) {
+    for (int loose = 0; loose < 2; loose++) {
         for (size_t i = 0; i < batch->n; i++) {
             struct cw_tensor *tensor = &batch->tensors[i];
-            if (is_strings(tensor) != (strings == 1))
+            if (cw_fill_is_loose(tensor) != (loose == 1))
                 continue;
             tensor->field.dims[0] = (int64_t)rows;
-            int64_t need = strings ? (int64_t)tensor->bytes : cw_field_bytes(&tensor->field);
+            int64_t need = loose ? (int64_t)tensor->bytes : cw_field_bytes(&tensor->field);
             if (need < 0 || (size_t)need > BYTES_MAX - bytes)
                 return cw_err_set(err, CW_E_LIMIT,
                                   "tensor \"%.47s\": the batch would be larger than 1 TiB",
@@ -54,7 +40,7 @@ static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, siz
             tensor->offset = bytes;
             bytes = CW_ALIGN_UP(bytes + (size_t)need, (size_t)CW_BUF_ALIGN);
         }
-        fixed = strings ? fixed : bytes;
+        fixed = loose ? fixed : bytes;
     }
     *ret_fixed = fixed;
     *ret_bytes = bytes;
@@ -81,7 +67,7 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     size_t at[CW_FIELDS_MAX], row_bytes[CW_FIELDS_MAX], fixed = 0, bytes = 0;
     for (size_t i = 0; i < batch->n; i++) {
         at[i] = batch->tensors[i].offset;
-        row_bytes[i] = is_strings(&batch->tensors[i]) || fill->rows_cap == 0
+        row_bytes[i] = cw_fill_is_loose(&batch->tensors[i]) || fill->rows_cap == 0
                            ? 0
                            : batch->tensors[i].bytes / (size_t)fill->rows_cap;
     }
@@ -94,7 +80,7 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     if (rc != 0) {
         for (size_t i = 0; i < batch->n; i++) {
             batch->tensors[i].offset = at[i];
-            batch->tensors[i].bytes = is_strings(&batch->tensors[i])
+            batch->tensors[i].bytes = cw_fill_is_loose(&batch->tensors[i])
                                           ? batch->tensors[i].bytes
                                           : row_bytes[i] * (size_t)fill->rows_cap;
         }
@@ -117,150 +103,157 @@ static int reserve(struct cw_fill *fill, uint64_t rows, uint64_t most, struct cw
     struct cw_err none = {0};
     if (rows <= fill->rows_cap)
         return 0;
-    if (fill->rows_cap == 0 && resize(fill, most, fill->strings_reserved, &none) == 0)
+    if (fill->rows_cap == 0 && resize(fill, most, fill->loose_reserved, &none) == 0)
         return 0;
     if (resize(fill, CW_MAX(rows, CW_MIN(2 * fill->rows_cap, most)), 0, &none) == 0)
         return 0;
     return resize(fill, rows, 0, err);
 }
 
-static int grow(void **p, size_t *cap, size_t need, struct cw_err *err)
-{
-    if (need <= *cap)
-        return 0;
-    size_t more = CW_MAX(need, 2 * *cap);
-    void *grown = need <= BYTES_MAX ? cw_mem_try_grow(*p, more) : NULL;
-    if (!grown)
-        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes of strings", need);
-    *p = grown;
-    *cap = more;
-    return 0;
-}
-
 /* ---- rows in ---- */
 
-/* The first row has come, and gives the batch its shapes. */
-static void begin(struct cw_fill *fill, const struct cw_batch *head, uint64_t most)
+/* Whether field i of the batch is ragged. */
+static bool is_ragged(const struct cw_fill *fill, size_t i)
 {
+    return fill->out && i < fill->out->n && cw_field_is_ragged(&fill->out->fields[i]);
+}
+
+/* Sets the shape that rows of a tensor have: of a ragged one what all have in common, otherwise that of
+ * the first row. */
+static int begin_tensor(const struct cw_fill *fill, const struct cw_item_rows *rows, size_t i,
+                        uint64_t lo, struct cw_err *err)
+{
+    struct cw_field *field = &fill->batch->tensors[i].field;
+    struct cw_item_row row = {0};
+    *field = rows->head->tensors[i].field;
+    if (is_ragged(fill, i)) {
+        int rank = CW_MIN(field->rank, fill->out->fields[i].rank);
+        memcpy(field->dims, fill->out->fields[i].dims, (size_t)rank * sizeof(field->dims[0]));
+        return 0;
+    }
+    if (!cw_field_is_ragged(field))
+        return 0;
+    int rc = cw_item_rows_row(rows, i, lo, &row, err);
+    memcpy(&field->dims[1], row.dims, (size_t)(field->rank - 1) * sizeof(field->dims[0]));
+    return rc;
+}
+
+/* The first row has come, and gives the batch its shapes. */
+static int begin(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t lo, uint64_t most,
+                 struct cw_err *err)
+{
+    const struct cw_batch *head = rows->head;
     double bytes = 0;
+    int rc = 0;
     fill->batch = cw_batch_new(head->n);
     fill->first_item = head->item;
-    for (size_t i = 0; i < head->n; i++) {
-        fill->batch->tensors[i].field = head->tensors[i].field;
-        if (!is_strings(&head->tensors[i]))
+    for (size_t i = 0; rc == 0 && i < head->n; i++) {
+        rc = begin_tensor(fill, rows, i, lo, err);
+        if (!cw_fill_is_loose(&fill->batch->tensors[i]))
             continue;
         bytes += (double)head->tensors[i].bytes / (double)head->elements * (double)most;
-        if (!fill->strings)
-            fill->strings = CW_NEW_ARRAY(struct cw_fill_strings, head->n);
+        if (!fill->loose)
+            fill->loose = CW_NEW_ARRAY(struct cw_fill_loose, head->n);
     }
-    /* A quarter more than strings of this length need. Only if that is not enough are tensors moved
+    /* A quarter more than rows of this length need. Only if that is not enough are tensors moved
      * when the batch is finished. */
     if (bytes > 0 && bytes < (double)BYTES_MAX / 2)
-        fill->strings_reserved = (size_t)(bytes * 1.25) + STRINGS_SPARE;
+        fill->loose_reserved = (size_t)(bytes * 1.25) + LOOSE_SPARE;
+    return rc;
 }
 
-static int check_like(const struct cw_fill *fill, const struct cw_batch *head, struct cw_err *err)
+/* Whether all rows [lo, hi) of a ragged tensor have the shape of the batch. */
+static bool are_like(const struct cw_field *field, const struct cw_item_rows *rows, size_t i,
+                     uint64_t lo, uint64_t hi, int *ret_rc, struct cw_err *err)
 {
-    const struct cw_batch *batch = fill->batch;
+    for (uint64_t r = lo; r < hi; r++) {
+        struct cw_item_row row;
+        *ret_rc = cw_item_rows_row(rows, i, r, &row, err);
+        if (*ret_rc != 0)
+            return true;
+        if (memcmp(row.dims, &field->dims[1], (size_t)(field->rank - 1) * sizeof(row.dims[0])))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a tensor of an item goes into that of the batch, as far as their fields tell. */
+static bool is_like(const struct cw_field *to, const struct cw_field *from)
+{
+    bool same = strcmp(to->name, from->name) == 0 && to->dtype == from->dtype &&
+                to->rank == from->rank && to->rank >= 1;
+    /* Where one shape is given, each row is looked at. */
+    bool any = !cw_field_is_ragged(to);
+    for (int d = 1; same && d < to->rank; d++)
+        same = to->dims[d] == from->dims[d] || to->dims[d] == CW_DIM_RAGGED ||
+               (any && from->dims[d] == CW_DIM_RAGGED);
+    return same;
+}
+
+/* Checks rows that are to be added. A difference is noted, and is an error of the whole batch. */
+static int check_like(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t lo,
+                      uint64_t hi, struct cw_err *err)
+{
+    const struct cw_batch *batch = fill->batch, *head = rows->head;
     bool same = batch->n == head->n;
-    for (size_t i = 0; same && i < head->n; i++) {
-        const struct cw_field *x = &batch->tensors[i].field, *y = &head->tensors[i].field;
-        same = strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank &&
-               x->rank >= 1;
-        for (int d = 1; same && d < x->rank; d++)
-            same = x->dims[d] == y->dims[d];
+    int rc = 0;
+    for (size_t i = 0; same && rc == 0 && i < head->n; i++) {
+        const struct cw_field *to = &batch->tensors[i].field, *from = &head->tensors[i].field;
+        same = is_like(to, from);
+        if (same && cw_field_is_ragged(from) && !cw_field_is_ragged(to))
+            same = are_like(to, rows, i, lo, hi, &rc, err);
     }
-    if (same)
-        return 0;
-    return cw_err_set(
-        err, CW_E_INVALID,
-        "items %llu and %llu cannot be in one batch: their elements have different shapes; "
-        "resize or crop them to one shape before `batch`",
-        (unsigned long long)fill->first_item, (unsigned long long)head->item);
-}
-
-static int add_strings(struct cw_fill *fill, size_t i, const struct cw_item_rows *rows, uint64_t lo,
-                       uint64_t hi, struct cw_err *err)
-{
-    struct cw_fill_strings *strings = &fill->strings[i];
-    size_t table = (size_t)(rows->head->elements + 1) * sizeof(int64_t);
-    int64_t first = 0, last;
-    int rc = grow(&strings->ends, &strings->ends_cap,
-                  (size_t)(fill->rows + hi - lo) * sizeof(int64_t), err);
-    if (rc == 0)
-        rc = cw_item_rows_str_at(rows, i, lo, &first, err);
-    last = first;
-    for (uint64_t r = lo; rc == 0 && r < hi; r++) {
-        int64_t end = 0;
-        rc = cw_item_rows_str_at(rows, i, r + 1, &end, err);
-        if (rc == 0 && end < last)
-            rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets fall",
-                            (unsigned long long)rows->item);
-        if (rc != 0)
-            return rc;
-        last = end;
-        ((int64_t *)strings->ends)[fill->rows + r - lo] = (int64_t)strings->n + (last - first);
-    }
-    size_t bytes = (size_t)(last - first);
-    if (rc == 0)
-        rc = grow(&strings->bytes, &strings->cap, strings->n + bytes, err);
-    if (rc == 0 && bytes > 0)
-        rc = cw_item_rows_read(rows, i, table + (size_t)first, (char *)strings->bytes + strings->n,
-                               bytes, err);
-    if (rc != 0)
-        return rc;
-    strings->n += bytes;
-    fill->bytes += bytes + (size_t)(hi - lo) * sizeof(int64_t);
-    return 0;
+    if (!same)
+        cw_err_set(&fill->shape_err, CW_E_INVALID,
+                   "items %llu and %llu cannot be in one batch: their elements have different "
+                   "shapes; resize or crop them to one shape before `batch`, or say `ragged` there",
+                   (unsigned long long)fill->first_item, (unsigned long long)head->item);
+    return rc;
 }
 
 static int add_numbers(struct cw_fill *fill, size_t i, const struct cw_item_rows *rows, uint64_t lo,
                        uint64_t hi, struct cw_err *err)
 {
-    size_t row = rows->head->tensors[i].bytes / (size_t)rows->head->elements,
-           bytes = row * (size_t)(hi - lo);
+    struct cw_item_row row;
+    int rc = cw_item_rows_row(rows, i, lo, &row, err);
+    size_t bytes = rc == 0 ? row.bytes * (size_t)(hi - lo) : 0;
     if (bytes == 0)
-        return 0;
+        return rc;
     fill->bytes += bytes;
-    char *dst =
-        (char *)fill->batch->buf->data + fill->batch->tensors[i].offset + row * (size_t)fill->rows;
-    return cw_item_rows_read(rows, i, row * (size_t)lo, dst, bytes, err);
+    char *dst = (char *)fill->batch->buf->data + fill->batch->tensors[i].offset +
+                row.bytes * (size_t)fill->rows;
+    return cw_item_rows_read(rows, i, row.at, dst, bytes, err);
+}
+
+static int add_tensor(struct cw_fill *fill, size_t i, const struct cw_item_rows *rows, uint64_t lo,
+                      uint64_t hi, struct cw_err *err)
+{
+    const struct cw_tensor *to = &fill->batch->tensors[i];
+    size_t bytes = 0;
+    if (!cw_fill_is_loose(to))
+        return add_numbers(fill, i, rows, lo, hi, err);
+    int rc = cw_fill_loose_add(&fill->loose[i], to, fill->rows, rows, i, lo, hi, &bytes, err);
+    fill->bytes += bytes;
+    return rc;
 }
 
 int cw_fill_add(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t lo, uint64_t hi,
                 uint64_t most, struct cw_err *err)
 {
-    if (!fill->batch)
-        begin(fill, rows->head, most);
-    if (fill->shape_err.code != 0 || check_like(fill, rows->head, &fill->shape_err) != 0)
-        return 0;
-    int rc = reserve(fill, fill->rows + hi - lo, most, err);
-    for (size_t i = 0; rc == 0 && i < rows->head->n; i++) {
-        if (is_strings(&rows->head->tensors[i]))
-            rc = add_strings(fill, i, rows, lo, hi, err);
-        else
-            rc = add_numbers(fill, i, rows, lo, hi, err);
-    }
+    int rc = fill->batch ? 0 : begin(fill, rows, lo, most, err);
+    if (rc == 0 && fill->shape_err.code == 0)
+        rc = check_like(fill, rows, lo, hi, err);
+    if (rc != 0 || fill->shape_err.code != 0)
+        return rc;
+    rc = reserve(fill, fill->rows + hi - lo, most, err);
+    for (size_t i = 0; rc == 0 && i < rows->head->n; i++)
+        rc = add_tensor(fill, i, rows, lo, hi, err);
     if (rc == 0)
         fill->rows += hi - lo;
     return rc;
 }
 
 /* ---- the finished batch ---- */
-
-static void put_strings(struct cw_fill *fill, size_t i)
-{
-    struct cw_fill_strings *strings = &fill->strings[i];
-    char *dst = (char *)fill->batch->buf->data + fill->batch->tensors[i].offset;
-    size_t table = (size_t)fill->rows * sizeof(int64_t);
-    memset(dst, 0, sizeof(int64_t));
-    memcpy(dst + sizeof(int64_t), strings->ends, table);
-    if (strings->n > 0)
-        memcpy(dst + sizeof(int64_t) + table, strings->bytes, strings->n);
-    cw_mem_free(strings->ends);
-    cw_mem_free(strings->bytes);
-    *strings = (struct cw_fill_strings){0};
-}
 
 int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_batch,
                    struct cw_err *err)
@@ -270,16 +263,17 @@ int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_bat
         *err = fill->shape_err;
         return err->code;
     }
-    for (size_t i = 0; fill->strings && i < batch->n; i++)
-        if (is_strings(&batch->tensors[i]))
+    for (size_t i = 0; fill->loose && i < batch->n; i++)
+        if (cw_fill_is_loose(&batch->tensors[i]))
             batch->tensors[i].bytes =
-                (size_t)(fill->rows + 1) * sizeof(int64_t) + fill->strings[i].n;
+                cw_fill_loose_size(&fill->loose[i], &batch->tensors[i].field, fill->rows);
     int rc = resize(fill, fill->rows, 0, err);
     if (rc != 0)
         return rc;
-    for (size_t i = 0; fill->strings && i < batch->n; i++)
-        if (is_strings(&batch->tensors[i]))
-            put_strings(fill, i);
+    for (size_t i = 0; fill->loose && i < batch->n; i++)
+        if (cw_fill_is_loose(&batch->tensors[i]))
+            cw_fill_loose_put(&fill->loose[i], &batch->tensors[i].field, fill->rows,
+                              (char *)batch->buf->data + batch->tensors[i].offset);
     for (size_t i = 0; squeeze && i < batch->n; i++) {
         struct cw_field *field = &batch->tensors[i].field;
         field->rank--;

@@ -2,7 +2,8 @@
 /* Sparse pipelines: the batch that is being filled. Rows are copied into it as they come, so
  * nothing of an item is held after its rows were copied. If rows have fixed sizes, the batch gets
  * memory for all its rows with the first one, and each row is copied once, to its final place. The
- * bytes of strings are collected beside it, since their sum is not known before the end. */
+ * bytes of strings and of ragged fields are collected beside it (client/delivery/fill_loose.h), since
+ * their sum is not known before the end. */
 #ifndef CW_CLIENT_DELIVERY_FILL_H
 #define CW_CLIENT_DELIVERY_FILL_H
 
@@ -10,18 +11,19 @@
 
 /* Returns memory for a batch; NULL if there is none. */
 typedef struct cw_buf *cw_fill_alloc_fn(void *arg, size_t bytes);
-struct cw_fill_strings;
+struct cw_fill_loose;
 struct cw_fill {
     cw_fill_alloc_fn *alloc;
-    void *arg;              /* The argument of the function alloc. */
+    void *arg;                 /* The argument of the function alloc. */
+    const struct cw_spec *out; /* It says which fields are ragged; NULL: none is. */
     struct cw_batch *batch; /* The batch that is being filled; NULL until the first row has come. */
     uint64_t rows;          /* The number of rows that are in the batch. */
     uint64_t rows_cap;      /* The number of rows that the batch has memory for. */
     uint64_t first_item;    /* The item of the first row, which gave the batch its shapes. */
-    /* The strings of each tensor; NULL if no tensor has strings. */
-    struct cw_fill_strings *strings;
-    /* The bytes that are reserved for strings behind the tensors of fixed size. */
-    size_t strings_reserved;
+    /* What is collected of each tensor of strings, or of ragged rows; NULL if there is none. */
+    struct cw_fill_loose *loose;
+    /* The bytes that are reserved for them behind the tensors of fixed size. */
+    size_t loose_reserved;
     size_t bytes;            /* The bytes of all rows that are in the batch. */
     struct cw_err shape_err; /* The error is set when a row has another shape than the first one. */
 };

@@ -63,3 +63,66 @@ int cw_item_rows_str_at(const struct cw_item_rows *rows, size_t i, uint64_t r, i
                           (unsigned long long)rows->item, tensor->field.name);
     return rc;
 }
+
+/* Reads where a row begins and ends, and its stored shape. */
+static int read_row(const struct cw_item_rows *rows, size_t i, const struct cw_ragged *ragged,
+                    uint64_t r, int64_t at[2], int64_t *dims, struct cw_err *err)
+{
+    size_t shape = (size_t)ragged->rank * sizeof(*dims);
+    int rc = cw_item_rows_read(rows, i, (size_t)r * sizeof(at[0]), at, 2 * sizeof(at[0]), err);
+    if (rc == 0 && ragged->shaped)
+        rc = cw_item_rows_read(rows, i, ragged->shapes_at + (size_t)r * shape, dims, shape, err);
+    return rc;
+}
+
+/* Whether a row may be where the worker says. Sets its shape, and where its bytes are. */
+static bool place_row(const struct cw_tensor *tensor, const struct cw_ragged *ragged,
+                      const int64_t at[2], struct cw_item_row *row)
+{
+    struct cw_field field = {.dtype = tensor->field.dtype, .rank = ragged->rank};
+    int64_t end;
+    if (at[0] < 0 || at[1] < at[0] || __builtin_mul_overflow(at[1], ragged->unit_bytes, &end) ||
+        (uint64_t)end > tensor->bytes - ragged->values_at)
+        return false;
+    for (int d = 0; d < ragged->rank; d++) {
+        int64_t dim = tensor->field.dims[d + 1];
+        if (!ragged->shaped)
+            row->dims[d] = dim < 0 ? at[1] - at[0] : dim;
+        if (dim >= 0 && dim != row->dims[d])
+            return false;
+        field.dims[d] = row->dims[d];
+    }
+    row->at = ragged->values_at + (size_t)(at[0] * ragged->unit_bytes);
+    row->bytes = (size_t)((at[1] - at[0]) * ragged->unit_bytes);
+    return cw_field_bytes(&field) == (int64_t)row->bytes;
+}
+
+/* Finds a row of a ragged tensor, without trusting anything that the worker says. */
+static int ragged_row(const struct cw_item_rows *rows, size_t i, uint64_t r,
+                      struct cw_item_row *row, struct cw_err *err)
+{
+    const struct cw_tensor *tensor = &rows->head->tensors[i];
+    struct cw_ragged ragged;
+    int64_t at[2];
+    int rc = cw_ragged_init(&ragged, &tensor->field, err);
+    if (rc == 0)
+        rc = read_row(rows, i, &ragged, r, at, row->dims, err);
+    if (rc == 0 && !place_row(tensor, &ragged, at, row))
+        rc = cw_err_set(err, CW_E_CORRUPT,
+                        "item %llu: tensor %s: row %llu is not where its shape allows",
+                        (unsigned long long)rows->item, tensor->field.name, (unsigned long long)r);
+    return rc;
+}
+
+int cw_item_rows_row(const struct cw_item_rows *rows, size_t i, uint64_t r,
+                     struct cw_item_row *ret_row, struct cw_err *err)
+{
+    const struct cw_tensor *tensor = &rows->head->tensors[i];
+    if (cw_field_is_ragged(&tensor->field))
+        return ragged_row(rows, i, r, ret_row, err);
+    memcpy(ret_row->dims, &tensor->field.dims[1],
+           (size_t)(tensor->field.rank - 1) * sizeof(ret_row->dims[0]));
+    ret_row->bytes = tensor->bytes / (size_t)rows->head->elements;
+    ret_row->at = (size_t)r * ret_row->bytes;
+    return 0;
+}

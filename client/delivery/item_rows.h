@@ -6,6 +6,7 @@
 #define CW_CLIENT_DELIVERY_ITEM_ROWS_H
 
 #include "data/batch.h"
+#include "data/ragged.h"
 
 struct cw_rpc_msg;
 
@@ -31,5 +32,15 @@ int cw_item_rows_read(const struct cw_item_rows *rows, size_t i, size_t at, void
  * bounds. */
 int cw_item_rows_str_at(const struct cw_item_rows *rows, size_t i, uint64_t r, int64_t *ret_at,
                         struct cw_err *err);
+/* A row of a tensor of numbers: its shape, and where its bytes are in the tensor. Rows of a tensor
+ * stand one behind another. */
+struct cw_item_row {
+    int64_t dims[CW_RANK_MAX];
+    size_t at, bytes;
+};
+/* Finds row r of tensor i, which has no strings; the tensor is ragged or not. CORRUPT: what the worker
+ * says of the row is not possible. */
+int cw_item_rows_row(const struct cw_item_rows *rows, size_t i, uint64_t r,
+                     struct cw_item_row *ret_row, struct cw_err *err);
 
 #endif

@@ -9,6 +9,7 @@ void cw_rebatch_init(struct cw_rebatch *rebatch, const struct cw_rebatch_conf *c
 {
     *rebatch =
         (struct cw_rebatch){.conf = *conf, .emit = emit, .arg = arg, .at = *from, .floor = floor};
+    rebatch->filling.out = conf->out;
     rebatch->filling.alloc = alloc;
     rebatch->filling.arg = arg;
 }
@@ -71,17 +72,26 @@ void cw_rebatch_skip(struct cw_rebatch *rebatch, uint64_t epoch, const struct cw
         cw_fill_clear(&rebatch->filling);
 }
 
+/* Whether the bytes of a tensor of rows are those that its dims need, or may need. */
+static bool has_room(const struct cw_tensor *tensor)
+{
+    struct cw_ragged ragged;
+    struct cw_err ignored = {0};
+    if (tensor->field.dtype == CW_DTYPE_STR)
+        return tensor->field.rank == 1;
+    if (cw_field_is_ragged(&tensor->field))
+        return cw_ragged_init(&ragged, &tensor->field, &ignored) == 0 &&
+               tensor->bytes >= ragged.values_at;
+    return cw_field_bytes(&tensor->field) == (int64_t)tensor->bytes;
+}
+
 /* Checks the header that a worker has sent: the sizes by which rows are copied must agree. */
 static int check_rows(const struct cw_batch *head, struct cw_err *err)
 {
     for (size_t i = 0; i < head->n; i++) {
         const struct cw_field *field = &head->tensors[i].field;
-        bool fits = field->rank >= 1 && field->dims[0] == (int64_t)head->elements;
-        if (fits)
-            fits = field->dtype == CW_DTYPE_STR
-                       ? field->rank == 1
-                       : cw_field_bytes(field) == (int64_t)head->tensors[i].bytes;
-        if (!fits)
+        if (field->rank < 1 || field->dims[0] != (int64_t)head->elements ||
+            !has_room(&head->tensors[i]))
             return cw_err_set(
                 err, CW_E_CORRUPT, "item %llu: tensor %s does not have the %llu rows of its item",
                 (unsigned long long)head->item, field->name, (unsigned long long)head->elements);

@@ -18,6 +18,7 @@ _Static_assert((int)CACHEW_E_OTHER_FILE == (int)CW_E_OTHER_FILE, "one set of cod
 _Static_assert((int)CACHEW_U8 == (int)CW_DTYPE_U8 && (int)CACHEW_STR == (int)CW_DTYPE_STR,
                "one set of dtypes");
 _Static_assert(CACHEW_RANK_MAX == CW_RANK_MAX, "one rank");
+_Static_assert(CACHEW_DIM_RAGGED == CW_DIM_RAGGED, "one number for ragged dims");
 
 const char *cachew_version(void)
 {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/model/public.h"
+#include "data/ragged.h"
 
 #define MAGIC 0x63774241u
 
@@ -40,6 +41,43 @@ size_t cachew_batch_tensors(const struct cachew_batch *batch)
     return batch->data->n;
 }
 
+static void set_view(const struct cw_view *view, struct cachew_tensor *tensor)
+{
+    tensor->dtype = (enum cachew_dtype)view->dtype;
+    tensor->rank = view->rank;
+    memcpy(tensor->dims, view->dims, sizeof(tensor->dims));
+    tensor->data = view->bytes > 0 ? view->data : NULL;
+    tensor->bytes = view->bytes;
+}
+
+static int split(const struct cw_batch *batch, size_t i, struct cw_ragged_parts *ret_parts)
+{
+    const struct cw_tensor *tensor = &batch->tensors[i];
+    return cw_ragged_split(&tensor->field, cw_batch_data(batch, i), tensor->bytes, ret_parts);
+}
+
+int cachew_batch_ragged(const struct cachew_batch *batch, size_t i,
+                        struct cachew_tensor *ret_begins, struct cachew_tensor *ret_shapes)
+{
+    struct cachew_tensor begins = {0}, shapes = {0};
+    struct cw_ragged_parts parts;
+    int rc = i < batch->data->n ? 0 : CACHEW_E_NOT_FOUND;
+    if (rc == 0 && split(batch->data, i, &parts) < 0)
+        rc = CACHEW_E_UNSUPPORTED;
+    if (rc == 0) {
+        begins.name = batch->data->tensors[i].field.name;
+        set_view(&parts.begins, &begins);
+    }
+    if (rc == 0 && parts.shapes.rank > 0) {
+        shapes.name = begins.name;
+        set_view(&parts.shapes, &shapes);
+    }
+    *ret_begins = begins;
+    if (ret_shapes)
+        *ret_shapes = shapes;
+    return rc;
+}
+
 int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
                         struct cachew_tensor *ret_tensor)
 {
@@ -53,6 +91,11 @@ int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
     *to = (struct cachew_tensor){.name = from->field.name,
                                  .dtype = (enum cachew_dtype)from->field.dtype,
                                  .rank = from->field.rank};
+    struct cw_ragged_parts parts;
+    if (split(data, i, &parts) == 0) {
+        set_view(&parts.values, to);
+        return 0;
+    }
     memcpy(to->dims, from->field.dims, sizeof(to->dims));
     to->data = from->bytes ? cw_batch_data(data, i) : NULL;
     to->bytes = from->bytes;

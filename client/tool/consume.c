@@ -23,6 +23,8 @@ void tool_epoch_sum_begin(struct tool_epoch_sum *sum, uint64_t epoch)
 
 static void hash_tensor(struct cw_hasher *hasher, const struct cachew_tensor *tensor)
 {
+    if (!tensor->name)
+        return;
     cw_hasher_add_str(hasher, tensor->name);
     cw_hasher_add_u64(hasher, (uint64_t)tensor->dtype);
     cw_hasher_add_u64(hasher, (uint64_t)tensor->rank);
@@ -40,9 +42,13 @@ struct cw_hash tool_batch_digest(struct cw_hasher *hasher, const struct cachew_b
 {
     cw_hasher_reset(hasher);
     for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
-        struct cachew_tensor tensor;
+        struct cachew_tensor tensor, begins, shapes;
         if (cachew_batch_tensor(batch, i, &tensor) == 0)
             hash_tensor(hasher, &tensor);
+        if (cachew_batch_ragged(batch, i, &begins, &shapes) == 0) {
+            hash_tensor(hasher, &begins);
+            hash_tensor(hasher, &shapes);
+        }
     }
     return cw_hasher_get(hasher);
 }

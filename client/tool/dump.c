@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "client/model/trainer_batch.h"
 #include "client/tool/tensor_file.h"
+#include "data/ragged.h"
 
 struct dump {
     const char *dir;
@@ -27,6 +28,7 @@ struct tensor {
     const struct cw_field *field;
     const struct cw_view *view;
     const char *stem; /* The path below dir, without the extension. */
+    bool plain;       /* It is no picture, whatever its shape. */
 };
 
 static void note_file(struct dump *dump, const struct tensor *tensor, const char *ext,
@@ -78,7 +80,7 @@ static int write_tensor(struct dump *dump, const struct tensor *tensor, struct c
 {
     const struct cw_view *view = tensor->view;
     const char *ext = view->dtype == CW_DTYPE_STR ? "bin" : "npy";
-    bool image = tensor->node && tool_is_image(view);
+    bool image = tensor->node && !tensor->plain && tool_is_image(view);
     int rc = image ? write_image(dump, tensor, err) : 0;
     if (rc < 0 || (image && view->dtype == CW_DTYPE_U8))
         return rc;
@@ -90,6 +92,40 @@ static int write_tensor(struct dump *dump, const struct tensor *tensor, struct c
     if (rc == 0)
         note_file(dump, tensor, ext, NULL);
     return rc;
+}
+
+/* Writes the values of a ragged batch, where its rows begin, and their shapes. No field has such a
+ * name: none has an @ in it. */
+static int write_ragged(struct dump *dump, const struct tensor *tensor,
+                        const struct cw_ragged_parts *parts, struct cw_err *err)
+{
+    cw_autofree char *begins = cw_mem_printf("%s@begins", tensor->stem),
+                     *shapes = cw_mem_printf("%s@shapes", tensor->stem);
+    const struct {
+        const struct cw_view *view;
+        const char *stem;
+    } files[] = {
+        {&parts->values, tensor->stem}, {&parts->begins, begins}, {&parts->shapes, shapes}};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < CW_ARRAY_LEN(files); i++) {
+        struct tensor part = *tensor;
+        part.view = files[i].view;
+        part.stem = files[i].stem;
+        part.plain = true;
+        rc = part.view->data ? write_tensor(dump, &part, err) : 0;
+    }
+    return rc;
+}
+
+/* Writes what a field came to, whatever form it has. */
+static int write_field(struct dump *dump, const struct tensor *tensor, struct cw_err *err)
+{
+    struct cw_field field = {.dtype = tensor->view->dtype, .rank = tensor->view->rank};
+    struct cw_ragged_parts parts;
+    memcpy(field.dims, tensor->view->dims, sizeof field.dims);
+    if (cw_ragged_split(&field, tensor->view->data, tensor->view->bytes, &parts) == 0)
+        return write_ragged(dump, tensor, &parts, err);
+    return write_tensor(dump, tensor, err);
 }
 
 static int make_dir(const char *path, struct cw_err *err)
@@ -131,8 +167,9 @@ static int on_result(void *arg, int64_t i, const struct cw_node *node, const str
             add_name(&stem, spec->fields[f].name);
         }
         struct tensor tensor = {
-            i, node->name, node->op, &spec->fields[f], &element->fields[f], cw_str_text(&stem)};
-        rc = write_tensor(dump, &tensor, err);
+            i,    node->name, node->op, &spec->fields[f], &element->fields[f], cw_str_text(&stem),
+            false};
+        rc = write_field(dump, &tensor, err);
     }
     dump->step++;
     return rc;
@@ -155,8 +192,8 @@ static int write_batch(struct dump *dump, struct cw_err *err)
         CW_STR_AUTO stem = {0};
         cw_str_add(&stem, "batch/");
         add_name(&stem, from->field.name);
-        struct tensor tensor = {-1, NULL, NULL, &from->field, &view, cw_str_text(&stem)};
-        rc = write_tensor(dump, &tensor, err);
+        struct tensor tensor = {-1, NULL, NULL, &from->field, &view, cw_str_text(&stem), false};
+        rc = write_field(dump, &tensor, err);
     }
     return rc;
 }

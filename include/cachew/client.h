@@ -291,6 +291,15 @@ int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
 /* The same by the name of the field. Check the result: on failure *ret_tensor is zeroed. */
 int cachew_batch_find(const struct cachew_batch *batch, const char *name,
                       struct cachew_tensor *ret_tensor);
+/* Describes where the rows of ragged tensor i begin, and their shapes, as tensors of int64_t:
+ * *ret_begins has one number more than there are rows; row r is from begins[r] up to, not including,
+ * begins[r + 1], counted along the first dimension of cachew_batch_tensor. *ret_shapes has the dims
+ * [rows, dimensions of a row] if more than the first dimension of rows differs; otherwise it is zeroed,
+ * and the shape of a row is that of the tensor but for the first dimension. It may be NULL. Names are
+ * that of the field. Errors, after which both are zeroed: CACHEW_E_NOT_FOUND (there is no tensor i),
+ * CACHEW_E_UNSUPPORTED (its rows have one shape: it is not ragged). */
+int cachew_batch_ragged(const struct cachew_batch *batch, size_t i,
+                        struct cachew_tensor *ret_begins, struct cachew_tensor *ret_shapes);
 /* Returns the data of tensor i for writing, in place, if the client was connected with `writable`:
  * cachew_tensor.data without its const. Nobody else sees what is written, neither another consumer nor
  * a later batch, and it is gone when the batch is released. NULL: not writable, no tensor i, or it has

@@ -18,7 +18,8 @@ struct cachew_field {
     const char *name;              /* as cachew_tensor.name; the text belongs to the spec */
     enum cachew_dtype dtype;       /* of its values */
     int rank;                      /* number of dimensions, 0 to CACHEW_RANK_MAX */
-    int64_t dims[CACHEW_RANK_MAX]; /* the first `rank` are used; -1 = it depends on the data */
+    int64_t dims[CACHEW_RANK_MAX]; /* the first `rank` are used; -1 = it depends on the data;
+                                      CACHEW_DIM_RAGGED = and on the row of the batch */
 };
 #define CACHEW_FIELD_INIT                                                                          \
     {                                                                                              \

@@ -30,6 +30,9 @@ enum cachew_dtype {
 };
 /* Most dimensions that a tensor can have. */
 #define CACHEW_RANK_MAX 8
+/* In the dims of a cachew_field, never in those of a tensor: rows of a batch differ in this
+ * dimension (option `ragged` of the operator `batch`; cachew_batch_ragged). */
+#define CACHEW_DIM_RAGGED (-2)
 
 /* One named tensor of a batch. All pointers belong to the batch and stay valid until it is
  * released; the memory must not be written (it may be mapped read-only), except as
@@ -40,7 +43,12 @@ enum cachew_dtype {
  * CACHEW_STR: data holds the bytes of all strings, one after the other, without NUL bytes between
  * them. offsets has one entry more than there are strings (their number is the product of dims),
  * and string i is the bytes from data[offsets[i]] up to, not including, data[offsets[i + 1]]. Such
- * data need not be aligned. */
+ * data need not be aligned.
+ *
+ * A field that is ragged, whose rows have different shapes: the tensor has the values of all rows, one
+ * row after another. If only the first dimension of rows differs, its dims are those of a row, with
+ * the sum of the first ones: row i is tensor[begins[i]:begins[i + 1]]. If others differ too, it has
+ * one dimension. cachew_batch_ragged tells where rows begin, and their shapes. */
 struct cachew_tensor {
     const char *name; /* of the field, as `cachew check` prints it */
     enum cachew_dtype dtype;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/ragged.h"
 
 #define BYTES_MAX ((uint64_t)1 << 40)
 
@@ -62,22 +63,34 @@ static int fail(struct cw_err *err, int code, const struct cw_tensor *tensor, co
     return cw_err_set(err, code, "tensor \"%.47s\": %s", tensor->field.name, what);
 }
 
+/* Sets the bytes of a tensor that follow from its dims. */
+static int set_bytes(struct cw_tensor *tensor, struct cw_err *err)
+{
+    const struct cw_field *field = &tensor->field;
+
+    if (cw_field_is_ragged(field))
+        return CW_OK;
+    if (cw_field_count(field) < 0)
+        return fail(err, CW_E_INVALID, tensor, "its size is not known or too large");
+    if (field->dtype == CW_DTYPE_STR)
+        return CW_OK;
+    int64_t bytes = cw_field_bytes(field);
+    if (bytes < 0)
+        return fail(err, CW_E_LIMIT, tensor, "larger than 1 TiB");
+    tensor->bytes = (size_t)bytes;
+    return CW_OK;
+}
+
 int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *err)
 {
     uint64_t at = 0;
 
     for (size_t i = 0; i < batch->n; i++) {
         struct cw_tensor *tensor = &batch->tensors[i];
-        int64_t count = cw_field_count(&tensor->field);
+        int rc = set_bytes(tensor, err);
 
-        if (count < 0)
-            return fail(err, CW_E_INVALID, tensor, "its size is not known or too large");
-        if (tensor->field.dtype != CW_DTYPE_STR) {
-            int64_t bytes = cw_field_bytes(&tensor->field);
-            if (bytes < 0)
-                return fail(err, CW_E_LIMIT, tensor, "larger than 1 TiB");
-            tensor->bytes = (size_t)bytes;
-        }
+        if (rc != CW_OK)
+            return rc;
         tensor->offset = at;
         if (tensor->bytes > BYTES_MAX || at + tensor->bytes > BYTES_MAX)
             return fail(err, CW_E_LIMIT, tensor, "the batch would be larger than 1 TiB");
@@ -112,6 +125,28 @@ static int check_strings(const struct cw_tensor *tensor, const char *data, struc
     return last == size ? CW_OK : fail(err, CW_E_CORRUPT, tensor, "bytes behind its last string");
 }
 
+/* Checks where the rows of a ragged tensor begin, and their shapes. */
+static int check_ragged(const struct cw_tensor *tensor, const char *data, struct cw_err *err)
+{
+    struct cw_ragged ragged;
+    struct cw_err why = {0};
+
+    if (cw_ragged_init(&ragged, &tensor->field, &why) == CW_OK &&
+        cw_ragged_check(&ragged, data, tensor->bytes, &why) == CW_OK)
+        return CW_OK;
+    return fail(err, CW_E_CORRUPT, tensor, why.msg);
+}
+
+/* Whether the dims of a field are those of a batch: each is known, or ragged. */
+static bool has_dims(const struct cw_field *field)
+{
+    struct cw_ragged ragged;
+    struct cw_err ignored = {0};
+
+    return cw_field_is_ragged(field) ? cw_ragged_init(&ragged, field, &ignored) == CW_OK
+                                     : cw_field_count(field) >= 0;
+}
+
 static int check_field(const struct cw_batch *batch, size_t i, struct cw_err *err)
 {
     const struct cw_tensor *tensor = &batch->tensors[i];
@@ -125,7 +160,7 @@ static int check_field(const struct cw_batch *batch, size_t i, struct cw_err *er
         return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": rank %d", field->name, field->rank);
     if (cw_spec_add(&before, field->name, field->dtype, field->rank, field->dims, &why) != CW_OK)
         return cw_err_set(err, CW_E_CORRUPT, "%s", why.msg);
-    if (cw_field_count(field) < 0)
+    if (!has_dims(field))
         return fail(err, CW_E_CORRUPT, tensor, "a dim is unknown or too large");
     for (size_t k = 0; k < i; k++)
         if (strcmp(batch->tensors[k].field.name, field->name) == 0)
@@ -144,9 +179,11 @@ static int check_place(const struct cw_batch *batch, const struct cw_tensor *ten
         return cw_err_set(err, CW_E_CORRUPT,
                           "tensor \"%.47s\": bytes %zu to %zu of a buffer of %zu",
                           tensor->field.name, tensor->offset, tensor->offset + tensor->bytes, len);
+    const char *data = batch->buf ? (const char *)batch->buf->data + tensor->offset : NULL;
     if (tensor->field.dtype == CW_DTYPE_STR)
-        return check_strings(
-            tensor, batch->buf ? (const char *)batch->buf->data + tensor->offset : NULL, err);
+        return check_strings(tensor, data, err);
+    if (cw_field_is_ragged(&tensor->field))
+        return check_ragged(tensor, data, err);
     if (cw_field_bytes(&tensor->field) != (int64_t)tensor->bytes)
         return cw_err_set(err, CW_E_CORRUPT,
                           "tensor \"%.47s\": %zu bytes where dims and dtype need %" PRId64,

@@ -3,6 +3,7 @@
  * batch is immutable once published, and refcounted; any thread may use it. The same layout is sent
  * over the network, lies in shared memory, and is what the trainer's pointers point into.
  *
+ * A ragged tensor, whose rows have different shapes, is laid out as data/ragged.h says.
  * A STR tensor of dims [n] (or of rank 0) has Arrow's layout: (count + 1) int64 offsets relative to
  * the start of its bytes, then the bytes (offsets[0] = 0). */
 #ifndef CW_DATA_BATCH_H
@@ -13,7 +14,7 @@
 #include "data/element.h"
 
 struct cw_tensor {
-    struct cw_field field; /* name, dtype, rank, and dims, which are all known */
+    struct cw_field field; /* name, dtype, rank, and dims, each of which is known or ragged */
     size_t offset;         /* offset in the batch's buffer, a multiple of 64 */
     size_t bytes;
 };
@@ -40,7 +41,7 @@ struct cw_batch *cw_batch_unref(struct cw_batch *batch);
 size_t cw_batch_held(const struct cw_batch *batch);
 const void *cw_batch_data(const struct cw_batch *batch, size_t i);
 /* Sets offset and bytes of every tensor, and returns the buffer size that is needed. The bytes of
- * numeric tensors follow from dims; those of STR tensors are set by the caller before. Returns
+ * numeric tensors follow from dims; those of STR and ragged tensors are set by the caller before. Returns
  * LIMIT for more than 2^40 bytes, INVALID for unknown dims. */
 int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *err);
 /* Checks what a peer or a file claims about a batch before anything of it is read: offsets and

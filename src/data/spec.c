@@ -48,6 +48,14 @@ bool cw_field_is_fixed(const struct cw_field *field)
     return field->dtype != CW_DTYPE_STR && cw_field_count(field) >= 0;
 }
 
+bool cw_field_is_ragged(const struct cw_field *field)
+{
+    for (int i = 1; i < field->rank; i++)
+        if (field->dims[i] == CW_DIM_RAGGED)
+            return true;
+    return false;
+}
+
 /* Returns -1 also if the product does not fit into 64 bits: such a tensor cannot exist. */
 int64_t cw_field_count(const struct cw_field *field)
 {
@@ -108,6 +116,13 @@ static int check_name(const struct cw_spec *spec, const char *name, struct cw_er
     return CW_OK;
 }
 
+/* Whether a field may have this dim: strings are one behind another anyway, and which rows differ is
+ * said behind the dimension that counts them. */
+static bool is_dim(enum cw_dtype dtype, int i, int64_t dim)
+{
+    return dim >= -1 || (dim == CW_DIM_RAGGED && i > 0 && dtype != CW_DTYPE_STR);
+}
+
 int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank,
                 const int64_t *dims, struct cw_err *err)
 {
@@ -125,7 +140,7 @@ int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int
     struct cw_field field = {.dtype = dtype, .rank = rank};
     memcpy(field.name, name, strlen(name) + 1);
     for (int i = 0; i < rank; i++) {
-        if (dims[i] < -1)
+        if (!is_dim(dtype, i, dims[i]))
             return cw_err_set(err, CW_E_INVALID, "field \"%s\": dim %d is %" PRId64, name, i,
                               dims[i]);
         field.dims[i] = dims[i];
@@ -161,7 +176,9 @@ static void print_field(const struct cw_field *field, struct cw_str *out)
         return;
     for (int i = 0; i < field->rank; i++) {
         cw_str_add_char(out, i ? ',' : '[');
-        if (field->dims[i] < 0)
+        if (field->dims[i] == CW_DIM_RAGGED)
+            cw_str_add(out, "ragged");
+        else if (field->dims[i] < 0)
             cw_str_add_char(out, '?');
         else
             cw_str_addf(out, "%" PRId64, field->dims[i]);

@@ -42,12 +42,16 @@ int cw_dtype_parse(const char *text, enum cw_dtype *ret_dtype); /* 0 or CW_E_INV
 _Static_assert(CW_FIELDS_MAX <= 32,
                "fields are bits of a uint32_t, in plans and in rows under way");
 #define CW_FIELD_NAME_BYTES 48
+/* In dims of a batch: this dimension has another size in each row (data/ragged.h). */
+#define CW_DIM_RAGGED (-2)
 
 struct cw_field {
     char name[CW_FIELD_NAME_BYTES];
     enum cw_dtype dtype;
-    int rank;                  /* a STR field of an element has rank 0 */
-    int64_t dims[CW_RANK_MAX]; /* -1: not known before the data are read */
+    int rank; /* a STR field of an element has rank 0 */
+    /* -1: not known before the data are read; CW_DIM_RAGGED: another one in each row, which is
+     * only possible behind the first dimension */
+    int64_t dims[CW_RANK_MAX];
 };
 struct cw_spec {
     size_t n;
@@ -56,6 +60,8 @@ struct cw_spec {
 
 /* Whether every dim is known, and the dtype is not STR. */
 bool cw_field_is_fixed(const struct cw_field *field);
+/* Whether rows of the field have different shapes: some dim is CW_DIM_RAGGED. */
+bool cw_field_is_ragged(const struct cw_field *field);
 /* Returns the product of dims; -1 if it is unknown. */
 int64_t cw_field_count(const struct cw_field *field);
 /* Returns the bytes of the field; -1 if they are unknown, or the dtype is STR. */
@@ -67,7 +73,8 @@ int cw_spec_find(const struct cw_spec *spec, const char *name);
 int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank,
                 const int64_t *dims, struct cw_err *err);
 bool cw_spec_eq(const struct cw_spec *a, const struct cw_spec *b);
-/* Appends a text like "image: f32[64,224,224,3], label: i64[64]"; "?" stands for an unknown dim. */
+/* Appends a text like "image: f32[64,224,224,3], label: i64[64]"; "?" stands for an unknown dim,
+ * and "ragged" for one that differs from row to row. */
 void cw_spec_print(const struct cw_spec *spec, struct cw_str *out);
 
 #endif

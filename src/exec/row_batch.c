@@ -3,6 +3,7 @@
 #include "exec/row_batch.h"
 
 #include "base/mem.h"
+#include "data/ragged.h"
 #include <string.h>
 
 /* Returns the number of strings in a view: 1 for rank 0, -1 if the dimensions are not valid. */
@@ -21,6 +22,20 @@ static bool same_shape(const struct cw_view *a, const struct cw_view *b)
            !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0]));
 }
 
+/* Whether a view is a batch of a ragged field. */
+static bool is_ragged_batch(const struct cw_view *view, const struct cw_field *field)
+{
+    struct cw_field found = *field;
+    struct cw_ragged ragged;
+    struct cw_err ignored = {0};
+    for (int i = 0; i < field->rank; i++)
+        if ((field->dims[i] == CW_DIM_RAGGED) != (view->dims[i] == CW_DIM_RAGGED) ||
+            (field->dims[i] >= 0 && field->dims[i] != view->dims[i]))
+            return false;
+    memcpy(found.dims, view->dims, sizeof(found.dims));
+    return cw_ragged_init(&ragged, &found, &ignored) == 0 && view->bytes >= ragged.values_at;
+}
+
 bool cw_row_batch_fits(const struct cw_view *view, const struct cw_field *field)
 {
     if (view->dtype != field->dtype || view->rank != field->rank)
@@ -30,7 +45,7 @@ bool cw_row_batch_fits(const struct cw_view *view, const struct cw_field *field)
             return false;
     int64_t n = view_count(view), bytes;
     if (n < 0)
-        return false;
+        return cw_field_is_ragged(field) && is_ragged_batch(view, field);
     if (view->dtype != CW_DTYPE_STR)
         return !__builtin_mul_overflow(n, (int64_t)cw_dtype_bytes(view->dtype), &bytes) &&
                (uint64_t)bytes == view->bytes;
@@ -41,8 +56,13 @@ void cw_row_batch_print_shape(const struct cw_view *view, struct cw_str *out)
 {
     cw_str_add(out, cw_dtype_name(view->dtype));
     cw_str_add(out, "[");
-    for (int i = 0; i < view->rank; i++)
-        cw_str_addf(out, i ? ",%lld" : "%lld", (long long)view->dims[i]);
+    for (int i = 0; i < view->rank; i++) {
+        cw_str_add(out, i ? "," : "");
+        if (view->dims[i] == CW_DIM_RAGGED)
+            cw_str_add(out, "ragged");
+        else
+            cw_str_addf(out, "%lld", (long long)view->dims[i]);
+    }
     cw_str_add(out, "]");
 }
 
@@ -53,40 +73,81 @@ static size_t str_payload(const struct cw_view *view)
                       : view->bytes;
 }
 
+/* Says that a row is not what its operator had said. */
+static int misfit(const struct cw_view *view, const struct cw_field *spec, struct cw_err *err)
+{
+    CW_STR_AUTO shape = {0};
+    cw_row_batch_print_shape(view, &shape);
+    return cw_err_set(err, CW_E_INTERNAL,
+                      "field \"%s\" came as %s, which is not what its operator said", spec->name,
+                      cw_str_text(&shape));
+}
+
+/* What the rows of a field are together. */
+struct sum {
+    bool ragged;
+    size_t bytes; /* of the values, or of the bytes of strings */
+    int64_t strings;
+};
+
+static int add_rows(const struct cw_row_batch *rows, size_t f, struct sum *sum, size_t *ret_row,
+                    struct cw_err *err)
+{
+    const struct cw_field *spec = &rows->spec->fields[f];
+    for (size_t r = 0; r < rows->n; r++) {
+        const struct cw_view *view = &rows->row[r][f];
+        *ret_row = r;
+        if (!cw_row_batch_fits(view, spec))
+            return misfit(view, spec, err);
+        if (!sum->ragged && !same_shape(&rows->row[0][f], view)) {
+            if (!rows->loose || spec->dtype == CW_DTYPE_STR)
+                return CW_E_INVALID; /* the caller's message names both rows */
+            sum->ragged = true;
+        }
+        bool is_str = view->dtype == CW_DTYPE_STR;
+        sum->bytes += is_str ? str_payload(view) : view->bytes;
+        sum->strings += is_str ? view_count(view) : 0;
+    }
+    return 0;
+}
+
+/* Sets the dims of rows that are stacked, or those of the only row. */
+static void set_dims(const struct cw_row_batch *rows, size_t f, bool ragged, struct cw_field *field)
+{
+    const struct cw_field *spec = &rows->spec->fields[f];
+    const struct cw_view *first = rows->n ? &rows->row[0][f] : NULL;
+    int lead = rows->lead ? 1 : 0;
+    *field = rows->out->fields[f];
+    field->dtype = spec->dtype;
+    field->rank = spec->rank + lead;
+    if (lead)
+        field->dims[0] = (int64_t)rows->n;
+    for (int i = 0; i < spec->rank; i++) {
+        if (ragged)
+            field->dims[i + lead] = spec->dims[i] < 0 ? CW_DIM_RAGGED : spec->dims[i];
+        else
+            field->dims[i + lead] = first ? first->dims[i] : CW_MAX(spec->dims[i], 0);
+    }
+}
+
 static int measure_field(const struct cw_row_batch *rows, size_t f, struct cw_tensor *tensor,
                          size_t *ret_row, struct cw_err *err)
 {
     const struct cw_field *spec = &rows->spec->fields[f];
-    const struct cw_view *first = rows->n ? &rows->row[0][f] : NULL;
-    size_t payload = 0;
-    int64_t strings = 0;
-    for (size_t r = 0; r < rows->n; r++) {
-        const struct cw_view *view = &rows->row[r][f];
-        *ret_row = r;
-        if (!cw_row_batch_fits(view, spec)) {
-            CW_STR_AUTO shape = {0};
-            cw_row_batch_print_shape(view, &shape);
-            return cw_err_set(err, CW_E_INTERNAL,
-                              "field \"%s\" came as %s, which is not what its operator said",
-                              spec->name, cw_str_text(&shape));
-        }
-        if (!same_shape(first, view))
-            return CW_E_INVALID; /* the caller's message names both rows */
-        if (view->dtype == CW_DTYPE_STR) {
-            payload += str_payload(view);
-            strings += view_count(view);
-        }
-    }
-    struct cw_field *field = &tensor->field;
-    *field = rows->out->fields[f];
-    field->dtype = spec->dtype;
-    field->rank = spec->rank + (rows->lead ? 1 : 0);
-    if (rows->lead)
-        field->dims[0] = (int64_t)rows->n;
-    for (int i = 0; i < spec->rank; i++)
-        field->dims[i + (rows->lead ? 1 : 0)] = first ? first->dims[i] : CW_MAX(spec->dims[i], 0);
+    struct sum sum = {.ragged = rows->lead && cw_field_is_ragged(&rows->out->fields[f])};
+    struct cw_ragged ragged;
+    int rc = add_rows(rows, f, &sum, ret_row, err);
+    if (rc < 0)
+        return rc;
+    set_dims(rows, f, sum.ragged, &tensor->field);
     if (spec->dtype == CW_DTYPE_STR)
-        tensor->bytes = ((size_t)strings + 1) * sizeof(int64_t) + payload;
+        tensor->bytes = ((size_t)sum.strings + 1) * sizeof(int64_t) + sum.bytes;
+    else if (!sum.ragged)
+        tensor->bytes = sum.bytes; /* a ragged batch as it came, or what follows from dims */
+    else if ((rc = cw_ragged_init(&ragged, &tensor->field, err)) < 0)
+        return cw_err_wrap(err, "field \"%s\"", spec->name);
+    else
+        tensor->bytes = ragged.values_at + sum.bytes;
     return 0;
 }
 
@@ -138,6 +199,22 @@ static void copy_strings(const struct cw_row_batch *rows, size_t f, int64_t stri
     }
 }
 
+/* Copies the rows of a ragged field that are not a batch yet. */
+static void copy_ragged(const struct cw_row_batch *rows, size_t f, const struct cw_field *field,
+                        void *dst)
+{
+    struct cw_ragged_writer writer;
+    struct cw_err impossible = {0}; /* it was measured */
+    if (cw_ragged_write_begin(&writer, field, dst, &impossible) < 0)
+        return;
+    for (size_t r = 0; r < rows->n; r++) {
+        const struct cw_view *view = &rows->row[r][f];
+        void *values = cw_ragged_write_row(&writer, view->dims);
+        if (view->bytes)
+            memcpy(values, view->data, view->bytes);
+    }
+}
+
 void cw_row_batch_copy(const struct cw_row_batch *rows, const struct cw_batch *batch, void *base)
 {
     for (size_t f = 0; f < batch->n; f++) {
@@ -145,6 +222,10 @@ void cw_row_batch_copy(const struct cw_row_batch *rows, const struct cw_batch *b
         uint8_t *dst = (uint8_t *)base + tensor->offset;
         if (tensor->field.dtype == CW_DTYPE_STR) {
             copy_strings(rows, f, cw_field_count(&tensor->field), dst);
+            continue;
+        }
+        if (rows->lead && cw_field_is_ragged(&tensor->field)) {
+            copy_ragged(rows, f, &tensor->field, dst);
             continue;
         }
         for (size_t r = 0; r < rows->n; r++) {

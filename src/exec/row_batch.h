@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Concatenates elements of any size into a batch: numbers one after another, strings in Arrow's
- * layout (data/batch.h). */
+ * layout (data/batch.h), and rows of unequal shape as ragged tensors (data/ragged.h). */
 #ifndef CW_EXEC_ROW_BATCH_H
 #define CW_EXEC_ROW_BATCH_H
 
@@ -13,9 +13,11 @@ struct cw_row_batch {
     const struct cw_spec *spec; /* of each row */
     const struct cw_spec *out;  /* names of the batch's fields */
     bool lead;                  /* rows are stacked along a new first dimension; otherwise n is 1 */
+    /* rows of unequal shape make a ragged field also where `out` does not say so */
+    bool loose;
 };
 /* Sets names, dtypes, dims and bytes of the tensors; the batch has as many as the rows have
- * fields. Unequal shapes are an error; *ret_row is then the row that differs from row 0. */
+ * fields. Unequal shapes of a field that is not ragged are an error; *ret_row is then the row that differs from row 0. */
 int cw_row_batch_measure(const struct cw_row_batch *rows, struct cw_batch *batch, size_t *ret_row,
                          struct cw_err *err);
 /* Copies the rows. The batch was laid out; base is the data of its buffer. */

@@ -94,6 +94,7 @@ static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)left);
     struct cw_row_batch rows = {
         .row = row, .spec = task->spec, .out = task->out, .lead = task->lead};
+    rows.loose = task->cut.group == SIZE_MAX && task->lead;
     for (int64_t r = 0; r < task->rows; r++)
         if (!task->dropped[r])
             row[rows.n++] = task->kept[r];

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data/ragged.h"
 
 #define BIG_BYTES 256 /* parts of at least so many bytes begin at a cache line */
 #define RECORD_MAX ((uint64_t)1 << 31)
@@ -33,6 +34,15 @@ static size_t head_bytes(const struct cw_spec *spec)
     return n;
 }
 
+/* Whether a ragged batch of such dims may take so many bytes. */
+static bool fits_ragged(const struct cw_field *found, size_t bytes)
+{
+    struct cw_ragged ragged;
+    struct cw_err ignored = {0};
+
+    return cw_ragged_init(&ragged, found, &ignored) == 0 && bytes >= ragged.values_at;
+}
+
 /* Whether a view fits a field of the spec: the dims agree, and the bytes follow from them. */
 static bool fits(const struct cw_field *field, const struct cw_view *view)
 {
@@ -43,10 +53,12 @@ static bool fits(const struct cw_field *field, const struct cw_view *view)
     if (field->dtype == CW_DTYPE_STR)
         return field->rank == 0;
     for (int d = 0; d < field->rank; d++) {
-        if (field->dims[d] >= 0 && field->dims[d] != view->dims[d])
+        if (field->dims[d] != -1 && field->dims[d] != view->dims[d])
             return false;
         found.dims[d] = view->dims[d];
     }
+    if (cw_field_is_ragged(field))
+        return fits_ragged(&found, view->bytes);
     return cw_field_bytes(&found) == (int64_t)view->bytes;
 }
 
@@ -134,6 +146,25 @@ static uint64_t get_u64(const unsigned char **p)
     return le64toh(v);
 }
 
+/* Checks where the rows of a ragged batch begin, which the record says. Of any other there is nothing
+ * to check. */
+static int check_rows(const struct cw_field *field, const struct cw_view *view, struct cw_err *err)
+{
+    struct cw_field found = *field;
+    struct cw_ragged ragged;
+
+    if (!cw_field_is_ragged(field))
+        return 0;
+    memcpy(found.dims, view->dims, sizeof(found.dims));
+    int rc = cw_ragged_init(&ragged, &found, err);
+    if (rc == 0)
+        rc = cw_ragged_check(&ragged, view->data, view->bytes, err);
+    return rc == 0
+               ? 0
+               : cw_err_set(err, CW_E_CORRUPT,
+                            "record: field \"%s\": its rows are not where it says", field->name);
+}
+
 int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,
                      struct cw_element *element, struct cw_err *err)
 {
@@ -162,6 +193,9 @@ int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,
                               field->name, n);
         view.data = (char *)(uintptr_t)p + at;
         at += view.bytes;
+        int rc = check_rows(field, &view, err);
+        if (rc != 0)
+            return rc;
         element->fields[i] = view;
     }
     if (at != n)

@@ -5,11 +5,11 @@
 #include "base/mem.h"
 #include <string.h>
 
-/* Whether a field has the strings of a batch, which lie behind a table of offsets; no operator
- * works on them. */
-static bool is_str_batch(const struct cw_field *field)
+/* Whether a field has the rows of a batch behind a table that says where each begins: strings, or
+ * rows of different shapes. No operator works on them. */
+static bool is_packed(const struct cw_field *field)
 {
-    return field->dtype == CW_DTYPE_STR && field->rank > 0;
+    return (field->dtype == CW_DTYPE_STR && field->rank > 0) || cw_field_is_ragged(field);
 }
 
 static int no_such_field(const char *name, const struct cw_spec *in, struct cw_err *err)
@@ -34,11 +34,11 @@ static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool
             return no_such_field(node->fields[k], in, err);
         if (picked[i])
             return cw_err_set(err, CW_E_INVALID, "fields: \"%s\" is named twice", node->fields[k]);
-        if (is_str_batch(&in->fields[i]))
+        if (is_packed(&in->fields[i]))
             return cw_err_set(
-                err, CW_E_INVALID,
-                "fields: \"%s\" is a batch of strings; put the operator before the batch",
-                node->fields[k]);
+                err, CW_E_INVALID, "fields: \"%s\" is a %s; put the operator before the batch",
+                node->fields[k],
+                cw_field_is_ragged(&in->fields[i]) ? "ragged batch" : "batch of strings");
         picked[i] = true;
     }
     return 0;
@@ -56,7 +56,7 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
     for (size_t i = 0; i < in->n; i++) {
         if (node->fields_n
                 ? picked[i]
-                : (!is_str_batch(&in->fields[i]) && (!op->accepts || op->accepts(&in->fields[i]))))
+                : (!is_packed(&in->fields[i]) && (!op->accepts || op->accepts(&in->fields[i]))))
             checked->fields[checked->fields_n++] = i;
     }
     if (checked->fields_n)
@@ -89,16 +89,18 @@ static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *i
     return 0;
 }
 
-/* Refuses batches of batches of strings: the offsets of strings have one dimension
+/* Refuses batches of batches of strings or of ragged rows: where rows begin has one dimension
  * (data/batch.h). */
 static int check_group(const struct cw_spec *in, struct cw_err *err)
 {
-    for (size_t i = 0; i < in->n; i++)
-        if (is_str_batch(&in->fields[i]))
-            return cw_err_set(
-                err, CW_E_UNSUPPORTED,
-                "field \"%s\" is a batch of strings already; strings can be batched once",
-                in->fields[i].name);
+    for (size_t i = 0; i < in->n; i++) {
+        bool ragged = cw_field_is_ragged(&in->fields[i]);
+        if (is_packed(&in->fields[i]))
+            return cw_err_set(err, CW_E_UNSUPPORTED,
+                              "field \"%s\" is a %s already; %s can be batched once",
+                              in->fields[i].name, ragged ? "ragged batch" : "batch of strings",
+                              ragged ? "rows of different shapes" : "strings");
+    }
     return 0;
 }
 

@@ -46,7 +46,7 @@ int cw_wire_spec_from(const Cachew__V1__Spec *message, struct cw_spec *spec, str
             return cw_err_set(err, CW_E_CORRUPT, "field \"%.47s\": dtype %u, rank %zu", from->name,
                               from->dtype, from->n_dims);
         for (size_t k = 0; k < from->n_dims; k++)
-            if (from->dims[k] < -1)
+            if (from->dims[k] < (k > 0 ? CW_DIM_RAGGED : -1))
                 return cw_err_set(err, CW_E_CORRUPT, "field \"%.47s\": a dimension is negative",
                                   from->name);
         code = cw_spec_add(spec, from->name, (enum cw_dtype)from->dtype, (int)from->n_dims,

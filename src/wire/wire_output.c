@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/ragged.h"
 #include "rpc/pb.h"
 #include "wire/wire_int.h"
 
@@ -131,6 +132,32 @@ void cw_wire_data_fini(struct cw_wire_data *data)
 
 /* ---- making a batch from the head ---- */
 
+/* Checks that a tensor has as many bytes as its dims take, or may take. */
+static int check_bytes(const struct cw_field *field, uint64_t bytes, struct cw_err *err)
+{
+    int64_t count = cw_field_count(field);
+    struct cw_ragged ragged;
+    struct cw_err why = {0};
+    if (cw_field_is_ragged(field)) {
+        if (cw_ragged_init(&ragged, field, &why) == 0 && bytes >= ragged.values_at)
+            return 0;
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "tensor \"%.47s\": %" PRIu64 " bytes for where its rows begin: %s",
+                          field->name, bytes, why.code ? why.msg : "too short");
+    }
+    if (count < 0)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": its size is not known",
+                          field->name);
+    if (field->dtype != CW_DTYPE_STR && cw_field_bytes(field) != (int64_t)bytes)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "tensor \"%.47s\": %" PRIu64 " bytes do not fit its shape", field->name,
+                          bytes);
+    if (field->dtype == CW_DTYPE_STR && bytes / sizeof(int64_t) < (uint64_t)count + 1)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": too short for %" PRId64 " strings",
+                          field->name, count);
+    return 0;
+}
+
 static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *names,
                        struct cw_tensor *tensor, struct cw_err *err)
 {
@@ -142,18 +169,9 @@ static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *n
     if (code)
         return code;
     tensor->field = names->fields[names->n - 1];
-    int64_t count = cw_field_count(&tensor->field);
-    if (count < 0)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": its size is not known",
-                          message->name);
-    bool is_str = tensor->field.dtype == CW_DTYPE_STR;
-    if (!is_str && cw_field_bytes(&tensor->field) != (int64_t)message->bytes)
-        return cw_err_set(err, CW_E_CORRUPT,
-                          "tensor \"%.47s\": %" PRIu64 " bytes do not fit its shape", message->name,
-                          message->bytes);
-    if (is_str && message->bytes / sizeof(int64_t) < (uint64_t)count + 1)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": too short for %" PRId64 " strings",
-                          message->name, count);
+    code = check_bytes(&tensor->field, message->bytes, err);
+    if (code)
+        return code;
     if (message->offset % CW_BUF_ALIGN || message->bytes > end ||
         message->offset > end - message->bytes)
         return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": lies outside of its buffer",

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/model/trainer_batch.h"
+#include "data/ragged.h"
 #include "graph/check.h"
 
 static bool has_group(const struct cw_graph *graph)
@@ -24,6 +26,8 @@ static void drop_dim(struct cw_field *field)
         return;
     field->rank--;
     memmove(field->dims, field->dims + 1, (size_t)field->rank * sizeof(field->dims[0]));
+    for (int d = 0; d < field->rank; d++)
+        field->dims[d] = CW_MAX(field->dims[d], -1); /* what is ragged is just not known */
 }
 
 int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct cw_err *err)
@@ -50,12 +54,9 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
 int tool_rows_take_spec(struct tool_rows *rows, const struct cachew_batch *batch,
                         struct cw_err *err)
 {
-    for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
-        struct cachew_tensor tensor;
-        int rc = cachew_batch_tensor(batch, i, &tensor);
-        if (rc == 0)
-            rc = cw_spec_add(&rows->spec, tensor.name, (enum cw_dtype)tensor.dtype, tensor.rank,
-                             tensor.dims, err);
+    for (size_t i = 0; i < batch->data->n; i++) {
+        const struct cw_field *field = &batch->data->tensors[i].field;
+        int rc = cw_spec_add(&rows->spec, field->name, field->dtype, field->rank, field->dims, err);
         if (rc < 0)
             return rc;
         if (rows->unbatch)
@@ -121,6 +122,22 @@ static int get_view(const struct tool_rows *rows, const struct cachew_tensor *te
     return 0;
 }
 
+/* Takes a row of a ragged field: an element's own value again. */
+static int get_ragged(const struct tool_rows *rows, const struct cachew_batch *batch, size_t f,
+                      uint64_t i, struct cw_view *view, struct cw_err *err)
+{
+    const struct cw_tensor *tensor = &batch->data->tensors[f];
+    struct cw_ragged ragged;
+    if (!rows->unbatch)
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "field \"%s\": ragged batches cannot be kept: leave out --keep-batches",
+                          tensor->field.name);
+    int rc = cw_ragged_init(&ragged, &tensor->field, err);
+    if (rc == 0)
+        cw_ragged_row(&ragged, cw_batch_data(batch->data, f), (int64_t)i, view);
+    return rc;
+}
+
 int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i,
                   struct cw_element *ret_element, void **scratch, struct cw_err *err)
 {
@@ -129,9 +146,11 @@ int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch
         return cw_err_set(err, CW_E_INTERNAL, "a batch of %zu tensors, the pipeline says %zu",
                           ret_element->n, rows->spec.n);
     for (size_t f = 0; f < ret_element->n; f++) {
-        struct cachew_tensor tensor;
+        struct cachew_tensor tensor, begins;
         int rc = cachew_batch_tensor(batch, f, &tensor);
-        if (rc == 0)
+        if (cachew_batch_ragged(batch, f, &begins, NULL) == 0)
+            rc = get_ragged(rows, batch, f, i, &ret_element->fields[f], err);
+        else if (rc == 0)
             rc = get_view(rows, &tensor, cachew_batch_elements(batch), i, &ret_element->fields[f],
                           scratch, err);
         if (rc < 0)

@@ -48,14 +48,15 @@ static void batches_what_differs(const struct notes *notes)
     for (size_t i = 0; i < in->n; i++) {
         const struct cw_field *field = &in->fields[i];
         CW_STR_AUTO text = {0};
-        if (field->dtype == CW_DTYPE_STR || cw_field_is_fixed(field))
+        if (field->dtype == CW_DTYPE_STR || cw_field_is_fixed(field) ||
+            cw_field_is_ragged(&checked->out.fields[i]))
             continue;
         struct cw_spec one = {.n = 1, .fields = {*field}};
         CW_STR_AUTO spec = {0};
         cw_spec_print(&one, &spec);
         cw_str_addf(&text,
                     "all elements of a batch must have one shape, and what comes in is %s: unless "
-                    "your data are alike, put resize or a crop before it",
+                    "your data are alike, put resize or a crop before it, or say `ragged`",
                     cw_str_text(&spec));
         note(notes, cw_str_text(&text));
     }

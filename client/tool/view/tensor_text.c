@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/ragged.h"
 #include "ops/kernels/num.h"
 
 static void print_value(enum cw_dtype dtype, const void *data, size_t i, struct cw_str *out)
@@ -29,6 +30,14 @@ static size_t count_of(const struct cw_view *view)
     return view->dtype == CW_DTYPE_STR ? 1 : view->bytes / cw_dtype_bytes(view->dtype);
 }
 
+/* Sets the parts of the values of a ragged batch. Returns false for any other. */
+static bool is_ragged(const struct cw_view *view, struct cw_ragged_parts *ret_parts)
+{
+    struct cw_field field = {.dtype = view->dtype, .rank = view->rank};
+    memcpy(field.dims, view->dims, sizeof field.dims);
+    return cw_ragged_split(&field, view->data, view->bytes, ret_parts) == 0;
+}
+
 static void print_dims(int rank, const int64_t *dims, struct cw_str *out)
 {
     for (int d = 0; d < rank; d++)
@@ -38,6 +47,14 @@ static void print_dims(int rank, const int64_t *dims, struct cw_str *out)
 void tool_tensor_print(const struct cw_field *field, const struct cw_view *view, size_t most,
                        struct cw_str *out)
 {
+    struct cw_ragged_parts parts;
+    if (is_ragged(view, &parts)) {
+        struct cw_field begins = {.name = "begins of rows"};
+        tool_tensor_print(field, &parts.values, most, out);
+        cw_str_add(out, ", ");
+        tool_tensor_print(&begins, &parts.begins, most, out);
+        return;
+    }
     size_t n = count_of(view);
     cw_str_addf(out, "%s: %s", field->name, cw_dtype_name(view->dtype));
     if (view->rank > 0) {
@@ -72,20 +89,31 @@ static void begin_json(const char *name, enum cw_dtype dtype, int rank, const in
     cw_str_add_char(out, ']');
 }
 
+static void add_values(const char *key, const struct cw_view *view, struct cw_str *out)
+{
+    cw_str_addf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < count_of(view); i++) {
+        if (i)
+            cw_str_add_char(out, ',');
+        print_value(view->dtype, view->data, i, out);
+    }
+    cw_str_add_char(out, ']');
+}
+
 void tool_tensor_json(const struct cw_field *field, const struct cw_view *view, struct cw_str *out)
 {
+    struct cw_ragged_parts parts;
     begin_json(field->name, view->dtype, view->rank, view->dims, out);
-    if (view->dtype == CW_DTYPE_STR) {
+    if (is_ragged(view, &parts)) {
+        add_values("values", &parts.values, out);
+        add_values("begins", &parts.begins, out);
+        if (parts.shapes.rank > 0)
+            add_values("shapes", &parts.shapes, out);
+    } else if (view->dtype == CW_DTYPE_STR) {
         cw_str_add(out, ",\"value\":");
         cw_str_add_json(out, view->data, view->bytes);
     } else {
-        cw_str_add(out, ",\"values\":[");
-        for (size_t i = 0; i < count_of(view); i++) {
-            if (i)
-                cw_str_add_char(out, ',');
-            print_value(view->dtype, view->data, i, out);
-        }
-        cw_str_add_char(out, ']');
+        add_values("values", view, out);
     }
     cw_str_add_char(out, '}');
 }

@@ -8,7 +8,8 @@
 /* Prints for example "x: f32[2,3] = 0.5 1.5 ...", with at most `most` values. */
 void tool_tensor_print(const struct cw_field *field, const struct cw_view *view, size_t most,
                        struct cw_str *out);
-/* Prints {"field":"x","dtype":"f32","shape":[2,3],"values":[0.5,...]} with all values; those that
+/* The values of a ragged batch come with "begins", and "shapes" if it has them, flat.
+ * Prints {"field":"x","dtype":"f32","shape":[2,3],"values":[0.5,...]} with all values; those that
  * JSON lacks (NaN, infinity) become null. The key of a string is "value"; invalid UTF-8 in it
  * becomes U+FFFD. */
 void tool_tensor_json(const struct cw_field *field, const struct cw_view *view, struct cw_str *out);

@@ -89,6 +89,12 @@ static int bind_name(struct binder *b, struct cw_expr_step *step)
                           step->column, field->name, field->dtype == CW_DTYPE_STR ? "a str" : "u64",
                           field->dtype == CW_DTYPE_STR ? "; expressions compute with numbers"
                                                        : "; cast it to i64 or f64 first");
+    if (cw_field_is_ragged(field))
+        return cw_err_set(
+            b->err, CW_E_INVALID,
+            "option expr: column %zu: field \"%s\" is a ragged batch; compute with it "
+            "before the batch",
+            step->column, field->name);
     step->field = (size_t)found;
     b->expr->reads[found] = true;
     step->scalar = field->rank == 0;

@@ -8,6 +8,7 @@
 struct batch_opts {
     int64_t size;
     bool drop_remainder;
+    struct cw_value ragged; /* true, false, the name of a field, or a list of names */
 };
 
 #define OFFSET(member) offsetof(struct batch_opts, member)
@@ -24,15 +25,78 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_BOOL,
      .offset = OFFSET(drop_remainder),
      .def = "false"},
+    {.name = "ragged",
+     .help =
+         "fields whose shapes may differ within a batch: names, or true for all of unknown size",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(ragged),
+     .def = "false",
+     .flags = CW_OPT_NEWER},
     {0},
 };
 
-static int add_dimension(struct cw_field *field, int64_t n, struct cw_err *err)
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct cw_value *ragged = &((const struct batch_opts *)opts)->ragged;
+    bool ok = ragged->type == CW_VALUE_BOOL || ragged->type == CW_VALUE_STR ||
+              (ragged->type == CW_VALUE_LIST && ragged->n > 0);
+    for (size_t i = 0; ok && ragged->type == CW_VALUE_LIST && i < ragged->n; i++)
+        ok = ragged->items[i].type == CW_VALUE_STR;
+    if (ok)
+        return 0;
+    return cw_err_set(err, CW_E_INVALID,
+                      "option ragged: must be true, false, the name of a field, or a list of names "
+                      "(given %s)",
+                      cw_value_type_name(ragged->type));
+}
+
+/* Whether the shape of the field may differ from row to row: strings of any length go together
+ * anyway. */
+static bool may_differ(const struct cw_field *field)
+{
+    return field->dtype != CW_DTYPE_STR && !cw_field_is_fixed(field);
+}
+
+static int pick_name(const struct cw_spec *in, const char *name, bool *picked, struct cw_err *err)
+{
+    int i = cw_spec_find(in, name);
+    CW_STR_AUTO spec = {0};
+    cw_spec_print(in, &spec);
+    if (i < 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option ragged: there is no field \"%s\"; what comes in is %s", name,
+                          cw_str_text(&spec));
+    if (!may_differ(&in->fields[i]))
+        return cw_err_set(err, CW_E_INVALID, "option ragged: field \"%s\" %s; what comes in is %s",
+                          name,
+                          in->fields[i].dtype == CW_DTYPE_STR
+                              ? "is a string: strings of any length go together without it"
+                              : "has the same shape in all elements",
+                          cw_str_text(&spec));
+    picked[i] = true;
+    return 0;
+}
+
+static int pick_ragged(const struct batch_opts *o, const struct cw_spec *in, bool *picked,
+                       struct cw_err *err)
+{
+    const struct cw_value *ragged = &o->ragged;
+    int rc = ragged->type == CW_VALUE_STR ? pick_name(in, ragged->s, picked, err) : 0;
+    for (size_t i = 0; rc == 0 && ragged->type == CW_VALUE_LIST && i < ragged->n; i++)
+        rc = pick_name(in, ragged->items[i].s, picked, err);
+    for (size_t i = 0; ragged->type == CW_VALUE_BOOL && ragged->b && i < in->n; i++)
+        picked[i] = may_differ(&in->fields[i]);
+    return rc;
+}
+
+static int add_dimension(struct cw_field *field, int64_t n, bool ragged, struct cw_err *err)
 {
     if (field->rank >= CW_RANK_MAX)
         return cw_err_set(err, CW_E_INVALID,
                           "field \"%s\" has %d dimensions already, one more is too many",
                           field->name, field->rank);
+    for (int i = 0; ragged && i < field->rank; i++)
+        field->dims[i] = field->dims[i] < 0 ? CW_DIM_RAGGED : field->dims[i];
     memmove(&field->dims[1], &field->dims[0], (size_t)field->rank * sizeof(field->dims[0]));
     field->dims[0] = n;
     field->rank++;
@@ -44,12 +108,13 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct batch_opts *o = opts;
     struct cw_spec spec = in[0];
+    bool ragged[CW_FIELDS_MAX] = {false};
     (void)in_n;
-    for (size_t i = 0; i < spec.n; i++) {
-        int rc = add_dimension(&spec.fields[i], o->drop_remainder ? o->size : -1, err);
-        if (rc < 0)
-            return rc;
-    }
+    int rc = pick_ragged(o, &in[0], ragged, err);
+    for (size_t i = 0; rc == 0 && i < spec.n; i++)
+        rc = add_dimension(&spec.fields[i], o->drop_remainder ? o->size : -1, ragged[i], err);
+    if (rc < 0)
+        return rc;
     *ret_spec = spec;
     return 0;
 }
@@ -72,14 +137,21 @@ const struct cw_op cw_op_batch = {
     .summary = "joins elements to batches",
     .doc = "Puts `size` elements after each other along a new first dimension. Fields must have "
            "the same\n"
-           "shape in all elements of a batch; strings of any length go together. The last batch of "
-           "an\n"
-           "epoch may be shorter, or is left out with drop_remainder.",
+           "shape in all elements of a batch; strings of any length go together. Fields that "
+           "`ragged`\n"
+           "names (true: all whose shape is not known) may have another shape in each element: "
+           "their\n"
+           "values stand one after another, with where each row begins, and its shape if more than "
+           "the\n"
+           "first dimension differs (cachew_batch_ragged). The last batch of an epoch may be "
+           "shorter,\n"
+           "or is left out with drop_remainder.",
     .kind = CW_OP_GROUP,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,
     .options_bytes = sizeof(struct batch_opts),
+    .check = check,
     .infer = infer,
     .group_size = group_size,
     .group_drops = group_drops,

@@ -93,6 +93,63 @@ static void test_tensors(void **arg)
     cachew_batch_release(batch);
 }
 
+/* Two rows of 2 and 1 numbers; two rows of 1 x 2 and 2 x 1. */
+static struct cachew_batch *ragged_sample(void)
+{
+    static const int64_t flat[8] = {0, 2, 3}, shaped[8] = {0, 2, 4, 1, 2, 2, 1};
+    struct cw_batch *data = cw_batch_new(3);
+    struct cw_err err = {0};
+    size_t bytes;
+    data->elements = 2;
+    data->tensors[0].field = (struct cw_field){"t", CW_DTYPE_F32, 2, {2, CW_DIM_RAGGED}};
+    data->tensors[0].bytes = 64 + 3 * 4;
+    data->tensors[1].field =
+        (struct cw_field){"m", CW_DTYPE_U8, 3, {2, CW_DIM_RAGGED, CW_DIM_RAGGED}};
+    data->tensors[1].bytes = 64 + 4;
+    data->tensors[2].field = (struct cw_field){"n", CW_DTYPE_I64, 1, {2}};
+    assert_int_equal(cw_batch_layout(data, &bytes, &err), 0);
+    data->buf = cw_buf_new(bytes);
+    memset(data->buf->data, 0, bytes);
+    memcpy(data->buf->data, flat, sizeof(flat));
+    memcpy((char *)data->buf->data + data->tensors[1].offset, shaped, sizeof(shaped));
+    memcpy((char *)data->buf->data + data->tensors[1].offset + 64, "abcd", 4);
+    assert_int_equal(cw_batch_validate(data, &err), 0);
+    struct cachew_batch *batch = cw_public_batch_new();
+    batch->data = data;
+    return batch;
+}
+
+static void test_ragged(void **arg)
+{
+    (void)arg;
+    struct cachew_batch *batch = ragged_sample();
+    struct cachew_tensor tensor, begins, shapes;
+    struct cachew_error error = CACHEW_ERROR_INIT;
+    struct DLManagedTensor *export = NULL;
+    assert_int_equal(cachew_batch_tensor(batch, 0, &tensor), 0);
+    assert_true(tensor.rank == 1 && tensor.dims[0] == 3 && tensor.bytes == 12);
+    assert_int_equal((uintptr_t)tensor.data % 64, 0);
+    assert_int_equal(cachew_batch_ragged(batch, 0, &begins, &shapes), 0);
+    assert_string_equal(begins.name, "t");
+    assert_true(begins.dtype == CACHEW_I64 && begins.rank == 1 && begins.dims[0] == 3);
+    assert_int_equal(((const int64_t *)begins.data)[1], 2);
+    assert_true(!shapes.name && !shapes.data && shapes.rank == 0);
+    assert_int_equal(cachew_batch_tensor(batch, 1, &tensor), 0);
+    assert_true(tensor.rank == 1 && tensor.dims[0] == 4);
+    assert_memory_equal(tensor.data, "abcd", 4);
+    assert_int_equal(cachew_batch_ragged(batch, 1, &begins, NULL), 0);
+    assert_int_equal(cachew_batch_ragged(batch, 1, &begins, &shapes), 0);
+    assert_true(shapes.rank == 2 && shapes.dims[0] == 2 && shapes.dims[1] == 2);
+    assert_true(shapes.bytes == 32 && ((const int64_t *)shapes.data)[2] == 2);
+    assert_int_equal(cachew_batch_ragged(batch, 2, &begins, &shapes), CACHEW_E_UNSUPPORTED);
+    assert_true(!begins.data && !shapes.data);
+    assert_int_equal(cachew_batch_ragged(batch, 3, &begins, &shapes), CACHEW_E_NOT_FOUND);
+    assert_int_equal(cachew_batch_dlpack(batch, 0, &export, &error), 0);
+    assert_true(export->dl_tensor.ndim == 1 && export->dl_tensor.shape[0] == 3);
+    export->deleter(export);
+    cachew_batch_release(batch);
+}
+
 static void test_dlpack(void **arg)
 {
     (void)arg;
@@ -349,11 +406,17 @@ static void test_recipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recipe),    cmocka_unit_test(test_bad_elements),
-        cmocka_unit_test(test_tensors),   cmocka_unit_test(test_dlpack),
-        cmocka_unit_test(test_recvpool),  cmocka_unit_test(test_dlpack_versioned),
-        cmocka_unit_test(test_no_tensor), cmocka_unit_test(test_log),
-        cmocka_unit_test(test_fork),      cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_recipe),
+        cmocka_unit_test(test_bad_elements),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_ragged),
+        cmocka_unit_test(test_dlpack),
+        cmocka_unit_test(test_recvpool),
+        cmocka_unit_test(test_dlpack_versioned),
+        cmocka_unit_test(test_no_tensor),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -505,12 +505,202 @@ static void test_bad_rows(void **arg)
     cw_rebatch_fini(&join);
 }
 
+/* ---- rows of different shapes ---- */
+
+/* Row v of "t" has v % 4 numbers v. Row v of "m" has the shape {1 + v % 2, v % 3}, or always {2, 3}. */
+static void row_shapes(int64_t v, bool alike, int64_t *t, int64_t m[2])
+{
+    *t = v % 4;
+    m[0] = alike ? 2 : 1 + v % 2;
+    m[1] = alike ? 3 : v % 3;
+}
+
+/* Items as workers send them: ragged where rows differ, stacked where they do not (`alike`). */
+static struct cw_item_rows *ragged_rows(uint64_t item, int64_t first, uint64_t n, bool alike)
+{
+    struct cw_batch *batch = cw_batch_new(2);
+    struct cw_ragged ragged;
+    struct cw_ragged_writer writer;
+    struct cw_err err = {0};
+    size_t bytes = 0, t_values = 0, m_values = 0;
+    int64_t t, m[2];
+    for (uint64_t r = 0; r < n; r++) {
+        row_shapes(first + (int64_t)r, alike, &t, m);
+        t_values += (size_t)t;
+        m_values += (size_t)(m[0] * m[1]);
+    }
+    batch->item = item;
+    batch->elements = n;
+    struct cw_tensor *tensors = batch->tensors;
+    tensors[0].field = (struct cw_field){"t", CW_DTYPE_I64, 2, {(int64_t)n, CW_DIM_RAGGED}};
+    tensors[1].field =
+        (struct cw_field){"m", CW_DTYPE_U8, 3, {(int64_t)n, CW_DIM_RAGGED, CW_DIM_RAGGED}};
+    if (alike)
+        tensors[1].field = (struct cw_field){"m", CW_DTYPE_U8, 3, {(int64_t)n, 2, 3}};
+    for (int i = 0; i < 2; i++)
+        if (cw_ragged_init(&ragged, &tensors[i].field, &err) == 0)
+            tensors[i].bytes = ragged.values_at + (i ? m_values : t_values * sizeof(int64_t));
+    assert_int_equal(cw_batch_layout(batch, &bytes, &err), 0);
+    batch->buf = cw_buf_new(bytes);
+    char *base = batch->buf->data;
+    assert_int_equal(cw_ragged_write_begin(&writer, &tensors[0].field, base, &err), 0);
+    for (uint64_t r = 0; r < n; r++) {
+        int64_t v = first + (int64_t)r;
+        row_shapes(v, alike, &t, m);
+        int64_t *to = cw_ragged_write_row(&writer, &t);
+        for (int64_t i = 0; i < t; i++)
+            to[i] = v;
+    }
+    char *stacked = base + tensors[1].offset;
+    if (!alike)
+        assert_int_equal(cw_ragged_write_begin(&writer, &tensors[1].field, stacked, &err), 0);
+    for (uint64_t r = 0; r < n; r++) {
+        int64_t v = first + (int64_t)r;
+        row_shapes(v, alike, &t, m);
+        char *to = alike ? stacked + 6 * r : cw_ragged_write_row(&writer, m);
+        memset(to, (int)v, (size_t)(m[0] * m[1]));
+    }
+    assert_int_equal(cw_batch_validate(batch, &err), 0);
+    return cw_item_rows_new(batch, NULL, 0);
+}
+
+static void check_ragged(const struct cw_batch *batch, int64_t first, bool alike)
+{
+    struct cw_ragged t, m;
+    struct cw_err err = {0};
+    assert_int_equal(cw_batch_validate(batch, &err), 0);
+    assert_int_equal(cw_ragged_init(&t, &batch->tensors[0].field, &err), 0);
+    assert_int_equal(cw_ragged_init(&m, &batch->tensors[1].field, &err), 0);
+    for (int64_t r = 0; r < (int64_t)batch->elements; r++) {
+        struct cw_view row;
+        int64_t v = first + r, n, shape[2];
+        row_shapes(v, alike, &n, shape);
+        cw_ragged_row(&t, cw_batch_data(batch, 0), r, &row);
+        assert_true(row.rank == 1 && row.dims[0] == n);
+        for (int64_t i = 0; i < n; i++)
+            assert_int_equal(((int64_t *)row.data)[i], v);
+        cw_ragged_row(&m, cw_batch_data(batch, 1), r, &row);
+        assert_true(row.rank == 2 && row.dims[0] == shape[0] && row.dims[1] == shape[1]);
+        for (size_t i = 0; i < row.bytes; i++)
+            assert_int_equal(((unsigned char *)row.data)[i], (unsigned char)v);
+    }
+}
+
+static const struct cw_spec ragged_out = {
+    .n = 2,
+    .fields = {{"t", CW_DTYPE_I64, 2, {-1, CW_DIM_RAGGED}},
+               {"m", CW_DTYPE_U8, 3, {-1, CW_DIM_RAGGED, CW_DIM_RAGGED}}}};
+
+static void ragged_batches(int64_t size, bool alike)
+{
+    struct cw_rebatch_conf conf = {
+        .rules = {0, -1, size, false}, .out = &ragged_out, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_rebatch join;
+    struct result result = {.n = 0};
+    struct cw_err err = {0};
+    int64_t at = 0;
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    for (uint64_t item = 0; item < ITEMS; item++) {
+        struct cw_item_rows *rows = ragged_rows(item, at, rows_in(item), alike && item % 3 > 0);
+        assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+        cw_item_rows_free(rows);
+        at += (int64_t)rows_in(item);
+    }
+    assert_int_equal(cw_rebatch_end(&join, &err), 0);
+    assert_int_equal(result.n, (total_rows() + (uint64_t)size - 1) / (uint64_t)size);
+    for (size_t k = 0; !alike && k < result.n; k++)
+        check_ragged(result.batches[k], (int64_t)k * size, false);
+    for (size_t k = 0; alike && k < result.n; k++)
+        assert_int_equal(cw_batch_validate(result.batches[k], &err), 0);
+    clear(&result);
+    cw_rebatch_fini(&join);
+}
+
+static void test_ragged(void **arg)
+{
+    (void)arg;
+    for (int64_t size = 1; size < 70; size = 2 * size + 1) {
+        ragged_batches(size, false);
+        ragged_batches(size, true);
+    }
+}
+
+/* Without a ragged field in what is delivered, rows of one shape are stacked, and others refused. */
+static void test_stacked(void **arg)
+{
+    (void)arg;
+    struct cw_rebatch_conf conf = {.rules = {0, -1, 2, false}, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_rebatch join;
+    struct result result = {.n = 0};
+    struct cw_err err = {0};
+    struct cw_item_rows *rows = ragged_rows(0, 1, 2, true);
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_INVALID); /* t: 1 and 2 numbers */
+    assert_non_null(strstr(err.msg, "different shapes"));
+    cw_item_rows_free(rows);
+    cw_rebatch_fini(&join);
+    /* One row a batch: each has its own shape. */
+    conf.rules.batch = 0;
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    rows = ragged_rows(0, 0, 9, false);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+    cw_item_rows_free(rows);
+    assert_int_equal(result.n, 9);
+    for (size_t k = 0; k < 9; k++) {
+        int64_t t, m[2];
+        row_shapes((int64_t)k, false, &t, m);
+        const struct cw_batch *batch = result.batches[k];
+        assert_int_equal(cw_batch_validate(batch, &err), 0);
+        assert_true(batch->tensors[0].field.rank == 1 && batch->tensors[0].field.dims[0] == t);
+        assert_true(batch->tensors[1].field.dims[0] == m[0] &&
+                    batch->tensors[1].field.dims[1] == m[1]);
+        if (t > 0)
+            assert_int_equal(*(const int64_t *)cw_batch_data(batch, 0), k);
+    }
+    clear(&result);
+    cw_rebatch_fini(&join);
+}
+
+/* A worker that lies about where rows begin, in each number of the head: an error, or rows that are
+ * sound, and nothing outside of its bytes is read. */
+static void test_ragged_lies(void **arg)
+{
+    static const int64_t lies[] = {-1, INT64_MIN, INT64_MAX, 1 << 20, 3};
+    (void)arg;
+    for (size_t i = 0; i < 24; i++)
+        for (size_t k = 0; k < CW_ARRAY_LEN(lies); k++) {
+            struct cw_rebatch_conf conf = {.rules = {0, -1, 3, false}, .consumers = 1};
+            struct cw_pos zero = {0};
+            struct cw_rebatch join;
+            struct result result = {.n = 0};
+            struct cw_err err = {0};
+            struct cw_item_rows *rows = ragged_rows(0, 0, 6, false);
+            memcpy((char *)rows->head->buf->data + rows->head->tensors[i % 2].offset + i / 2 * 8,
+                   &lies[k], sizeof(lies[k]));
+            conf.out = &ragged_out;
+            cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+            if (cw_rebatch_item(&join, rows, &err) == 0) {
+                for (size_t b = 0; b < result.n; b++)
+                    assert_int_equal(cw_batch_validate(result.batches[b], &err), 0);
+            } else {
+                assert_int_equal(err.code, CW_E_CORRUPT);
+            }
+            cw_item_rows_free(rows);
+            clear(&result);
+            cw_rebatch_fini(&join);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_model),         cmocka_unit_test(test_floor),
         cmocka_unit_test(test_holds_nothing), cmocka_unit_test(test_scarce_memory),
         cmocka_unit_test(test_skipped),       cmocka_unit_test(test_skipped_when_half_full),
-        cmocka_unit_test(test_bad_rows),      cmocka_unit_test(test_bad_elements)};
+        cmocka_unit_test(test_bad_rows),      cmocka_unit_test(test_bad_elements),
+        cmocka_unit_test(test_ragged),        cmocka_unit_test(test_stacked),
+        cmocka_unit_test(test_ragged_lies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

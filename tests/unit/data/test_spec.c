@@ -71,7 +71,24 @@ static void bad_fields_are_refused(void **state)
     assert_int_equal(cw_spec_add(&spec, "z", CW_DTYPE_U8, 0, NULL, &err), CW_E_LIMIT);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(dtypes_have_names_and_sizes),
-                                          cmocka_unit_test(specs_are_built_and_printed),
-                                          cmocka_unit_test(bad_fields_are_refused)};
+static void ragged_dims_stand_behind_rows(void **state)
+{
+    struct cw_spec spec = {.n = 0};
+    CW_STR_AUTO out = {0};
+    struct cw_err err = {0};
+    static const int64_t dims[] = {-1, CW_DIM_RAGGED, 3}, first[] = {CW_DIM_RAGGED, 1};
+
+    (void)state;
+    assert_int_equal(cw_spec_add(&spec, "t", CW_DTYPE_I32, 3, dims, &err), CW_OK);
+    assert_int_equal(cw_spec_add(&spec, "u", CW_DTYPE_I32, 2, first, &err), CW_E_INVALID);
+    assert_int_equal(cw_spec_add(&spec, "s", CW_DTYPE_STR, 2, dims, &err), CW_E_INVALID);
+    assert_true(cw_field_is_ragged(&spec.fields[0]) && !cw_field_is_fixed(&spec.fields[0]));
+    assert_int_equal(cw_field_bytes(&spec.fields[0]), -1);
+    cw_spec_print(&spec, &out);
+    assert_string_equal(cw_str_text(&out), "t: i32[?,ragged,3]");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(dtypes_have_names_and_sizes), cmocka_unit_test(specs_are_built_and_printed),
+    cmocka_unit_test(bad_fields_are_refused), cmocka_unit_test(ragged_dims_stand_behind_rows)};
 CW_TESTS_MAIN(tests)

@@ -175,7 +175,33 @@ static void lies_are_found(void **state)
     }
 }
 
+/* A batch of ragged rows, {2} and {1}. */
+static void ragged_batches_are_kept(void **state)
+{
+    int64_t begins[9] = {0, 2, 3};
+    struct cw_spec spec = {.n = 1, .fields = {{"t", CW_DTYPE_U16, 2, {-1, CW_DIM_RAGGED}}}};
+    struct cw_element element = {
+        .n = 1,
+        .fields = {
+            {.data = begins, .bytes = 70, .dtype = CW_DTYPE_U16, .rank = 2, .dims = {2, -2}}}};
+    struct cw_err err = {0};
+    (void)state;
+    round_trip(&spec, &element);
+    int64_t n = cw_record_bytes(&spec, &element);
+    char *record = cw_mem_new((size_t)n);
+    begins[1] = 4;
+    cw_record_encode(&spec, &element, record);
+    assert_int_equal(cw_record_decode(&spec, record, (size_t)n, &element, &err), CW_E_CORRUPT);
+    cw_mem_free(record);
+    element.fields[0].dims[1] = 5;
+    assert_int_equal(cw_record_bytes(&spec, &element), -1);
+    element.fields[0].dims[1] = CW_DIM_RAGGED;
+    element.fields[0].bytes = 63;
+    assert_int_equal(cw_record_bytes(&spec, &element), -1);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_dtype), cmocka_unit_test(strings_empties_and_scalars),
-    cmocka_unit_test(what_cannot_be_kept), cmocka_unit_test(lies_are_found)};
+    cmocka_unit_test(what_cannot_be_kept), cmocka_unit_test(lies_are_found),
+    cmocka_unit_test(ragged_batches_are_kept)};
 CW_TESTS_MAIN(tests)

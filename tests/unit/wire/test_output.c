@@ -6,6 +6,7 @@
 #include "unit/rpc/world.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "data/ragged.h"
 #include "wire/wire.h"
 
 static const struct cw_bad_element bad_element = {.elements = 1,
@@ -35,10 +36,24 @@ static void check_bad(const struct cw_batch *batch)
     assert_string_equal(bad->reason, bad_element.reason);
 }
 
-/* A batch of two tensors: "x" f32 [n, 3] and "name" str [n]. */
+#define ROW_BYTES 2
+
+/* Adds the rows of "rows" u8 [n, ragged]: each has two numbers. */
+static void add_rows(struct cw_batch *batch, size_t n)
+{
+    static const int64_t dims[] = {ROW_BYTES};
+    struct cw_ragged_writer writer;
+    struct cw_err err = {0};
+    char *to = (char *)batch->buf->data + batch->tensors[2].offset;
+    assert_int_equal(cw_ragged_write_begin(&writer, &batch->tensors[2].field, to, &err), 0);
+    for (size_t i = 0; i < n; i++)
+        memset(cw_ragged_write_row(&writer, dims), (int)(i % 100), ROW_BYTES);
+}
+
+/* A batch of three tensors: "x" f32 [n, 3], "name" str [n] and "rows" u8 [n, ragged]. */
 static struct cw_batch *make_batch(uint64_t item, size_t n)
 {
-    struct cw_batch *batch = cw_batch_new(2);
+    struct cw_batch *batch = cw_batch_new(3);
     struct cw_err err = {0};
     size_t bytes = 0;
     batch->epoch = 2;
@@ -51,6 +66,9 @@ static struct cw_batch *make_batch(uint64_t item, size_t n)
     batch->tensors[1].field =
         (struct cw_field){.name = "name", .dtype = CW_DTYPE_STR, .rank = 1, .dims = {(int64_t)n}};
     batch->tensors[1].bytes = (n + 1) * sizeof(int64_t) + n;
+    batch->tensors[2].field = (struct cw_field){
+        .name = "rows", .dtype = CW_DTYPE_U8, .rank = 2, .dims = {(int64_t)n, CW_DIM_RAGGED}};
+    batch->tensors[2].bytes = CW_ALIGN_UP((n + 1) * sizeof(int64_t), (size_t)64) + n * ROW_BYTES;
     assert_int_equal(cw_batch_layout(batch, &bytes, &err), 0);
     batch->buf = cw_buf_new(bytes);
     memset(batch->buf->data, 0, bytes);
@@ -63,6 +81,7 @@ static struct cw_batch *make_batch(uint64_t item, size_t n)
     for (size_t i = 0; i <= n; i++)
         offsets[i] = (int64_t)i;
     memset(offsets + n + 1, 'a' + (int)(item % 26), n);
+    add_rows(batch, n);
     assert_int_equal(cw_batch_validate(batch, &err), 0);
     return batch;
 }
