@@ -5,6 +5,7 @@
 
 #include "exec/element_cache.h"
 #include "exec/op_call.h"
+#include "exec/pad_rows.h"
 #include "exec/row_batch.h"
 
 /* Pushes an element operator. The nodes below it must not write into the slots that it fills. */
@@ -166,7 +167,9 @@ static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *fra
                                     .spec = node->in,
                                     .out = &node->out,
                                     .lead = true};
-        rc = cw_row_batch_to_element(&rows, work->arena, element, err);
+        rc = cw_pad_rows(node, &rows, work->arena, err);
+        if (rc == 0)
+            rc = cw_row_batch_to_element(&rows, work->arena, element, err);
         element->id = (uint64_t)frame->pos;
         element->rep = frame->rep;
     }

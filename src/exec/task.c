@@ -7,6 +7,7 @@
 #include "exec/batch_cache.h"
 #include "exec/element_cache.h"
 #include "exec/item_batch.h"
+#include "exec/pad_rows.h"
 #include "exec/positions.h"
 #include "format/source_file.h"
 #include <string.h>
@@ -92,7 +93,7 @@ int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->lead = group != SIZE_MAX || plan->info.sparse;
     task->spec = &plan->nodes[task->cut.node].out;
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
-    task->fixed = all_fixed(task->spec);
+    task->fixed = all_fixed(task->spec) && !(group != SIZE_MAX && plan->nodes[group].op->group_pad);
     cw_row_way_find(task, task->plan, &task->cut, &task->begun);
     task->way = task->begun;
     (void)cw_plan_ref(task->way.plan);
@@ -193,6 +194,11 @@ static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_el
             return rc;
         bytes += CW_ALIGN_UP(element->fields[f].bytes, KEPT_ALIGN);
     }
+    int rc = 0;
+    if (task->cut.group != SIZE_MAX)
+        rc = cw_pad_check(&task->plan->nodes[task->cut.group], element, err);
+    if (rc < 0)
+        return rc;
     uint8_t *block = cw_mem_try(bytes);
     if (!block)
         return cw_err_set(err, CW_E_NOMEM, "no memory for an element of %zu bytes", bytes);

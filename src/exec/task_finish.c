@@ -5,6 +5,7 @@
 #include "exec/batch_cache.h"
 #include "exec/item_batch.h"
 #include "exec/op_call.h"
+#include "exec/pad_rows.h"
 #include "exec/task.h"
 #include <string.h>
 
@@ -87,7 +88,8 @@ static int wrap_shape(const struct cw_exec_task *task, int64_t row, struct cw_er
                        (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
 }
 
-static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
+static int assemble(struct cw_exec_task *task, struct cw_thread_context *work, int64_t left,
+                    struct cw_err *err)
 {
     cw_autofree const struct cw_view **row = cw_mem_try(((size_t)left + 1) * sizeof(*row));
     if (!row)
@@ -98,9 +100,15 @@ static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     for (int64_t r = 0; r < task->rows; r++)
         if (!task->dropped[r])
             row[rows.n++] = task->kept[r];
-    struct cw_batch *batch = task->batch = cw_batch_new(task->spec->n);
     size_t bad = 0;
-    int rc = cw_row_batch_measure(&rows, batch, &bad, err);
+    int rc = 0;
+    if (task->cut.group != SIZE_MAX) {
+        cw_arena_reset(work->arena);
+        rc = cw_pad_rows(&task->plan->nodes[task->cut.group], &rows, work->arena, err);
+    }
+    struct cw_batch *batch = task->batch = cw_batch_new(rows.spec->n);
+    if (rc == 0)
+        rc = cw_row_batch_measure(&rows, batch, &bad, err);
     if (rc < 0) {
         int64_t r = 0;
         for (size_t n = 0; n <= bad && r < task->rows; r++)
@@ -163,12 +171,13 @@ static void cache_batch(const struct cw_exec_task *task)
 }
 
 /* Makes the batch from the rows. */
-static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err)
+static int join_rows(struct cw_exec_task *task, struct cw_thread_context *work, int64_t left,
+                     struct cw_err *err)
 {
     if (task->batch_cache_hit != SIZE_MAX)
         return 0;
     if (!task->fixed)
-        return assemble(task, left, err);
+        return assemble(task, work, left, err);
     return left < task->rows && task->lead ? close_gaps(task, left, err) : 0;
 }
 
@@ -188,7 +197,7 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
         make_empty(task);
         return 0;
     }
-    int rc = join_rows(task, *left, err);
+    int rc = join_rows(task, work, *left, err);
     /* A batch from which bad elements were left out is not cached, since another run may not skip
      * them. */
     bool keep = rc >= 0 && !*bad;

@@ -107,6 +107,12 @@ static int add_node(const struct cw_checked *checked, size_t i, struct cw_sparse
     case CW_OP_GROUP:
         if (sparse->batch)
             return refuse(checked, i, sparse->first, "a second batch is not possible", err);
+        if (node->op->group_pad)
+            return refuse(
+                checked, i, sparse->first,
+                "cannot fill up rows, since the trainer's process cuts these batches; use "
+                "batch with `ragged`",
+                err);
         sparse->batch = node->op->group_size(node->opts);
         sparse->drop_remainder = node->op->group_drops(node->opts);
         return 0;

@@ -113,6 +113,18 @@ struct cw_op_open {
     enum cw_identity identity; /* for sources of files: how the job tells one file from another */
 };
 
+/* How a group operator fills the rows of a field up to one shape. */
+struct cw_op_pad {
+    bool on[CW_RANK_MAX];    /* the dims that are filled up */
+    int64_t to[CW_RANK_MAX]; /* what they become; -1: the largest of the rows */
+    int64_t multiple;        /* the largest is rounded up to a multiple of this */
+    unsigned char value[8];  /* what is filled in, one value of the field's dtype */
+    bool left;               /* it is filled in before the row's own values */
+    /* the fields of the output that tell how long rows were, and which values are their own; -1:
+     * none */
+    int length, mask;
+};
+
 struct cw_op {
     const char *name;
     uint32_t version;    /* increased when the output for equal input changes */
@@ -211,6 +223,10 @@ struct cw_op {
      * happens to the last ones. */
     int64_t (*group_size)(const void *opts);
     bool (*group_drops)(const void *opts);
+    /* Optional, for group operators whose rows are filled up: says how field f is; false: it is not.
+     * Fields keep their places in the output; those of lengths and masks stand behind them. */
+    bool (*group_pad)(const void *opts, const struct cw_spec *in, size_t f,
+                      struct cw_op_pad *ret_pad);
 };
 
 /* ---- the registry (op_list.h) ---- */

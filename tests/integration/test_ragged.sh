@@ -15,6 +15,7 @@ pipelines() {
     echo "{\"pipeline\": [$pictures, $number, {\"op\": \"repeat\", \"count\": 3}, {\"op\": \"shuffle\"}, $decoded, {\"op\": \"batch\", \"size\": 7, \"ragged\": true}]}" >"$work/dense.json"
     echo "{\"pipeline\": [$pictures, $number, {\"op\": \"shuffle\"}, $decoded, {\"op\": \"filter\", \"expr\": \"n % 3 > 0\"}, {\"op\": \"batch\", \"size\": 5, \"ragged\": true}]}" >"$work/sparse.json"
     echo "{\"pipeline\": [{\"op\": \"chunks\", \"pattern\": \"$data/chunks_*.chunk\"}, {\"op\": \"repeat\", \"count\": 50}, {\"op\": \"batch\", \"size\": 4, \"ragged\": \"x\"}]}" >"$work/numbers.json"
+    echo "{\"pipeline\": [$pictures, $number, {\"op\": \"shuffle\"}, $decoded, {\"op\": \"padded_batch\", \"size\": 7, \"multiple\": 32, \"mask\": true}, {\"op\": \"cast\", \"dtype\": \"f32\", \"fields\": \"image\"}]}" >"$work/padded.json"
     echo "{\"pipeline\": [$pictures, $decoded, {\"op\": \"batch\", \"size\": 3, \"ragged\": true}, {\"op\": \"cache\"}]}" >"$work/cached.json"
 }
 
@@ -36,6 +37,7 @@ compare() { # NAME
 }
 case_dense() { compare dense; }
 case_sparse() { compare sparse; }
+case_padded() { compare padded; }
 case_numbers() { compare numbers; }
 
 # Whole ragged batches come from the cache in the second run.

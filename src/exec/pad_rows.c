@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/pad_rows.h"
+
+#include <string.h>
+
+/* One field that is filled up. */
+struct padding {
+    const struct cw_field *field; /* what comes in */
+    struct cw_op_pad how;
+    int64_t dims[CW_RANK_MAX]; /* that all rows get */
+    size_t bytes;              /* of a row */
+    int mask_rank;             /* of a row's mask */
+    size_t mask_bytes;
+};
+
+static int find(const struct cw_plan_node *group, size_t f, struct padding *ret_padding)
+{
+    struct padding padding = {.field = &group->in->fields[f]};
+    if (!group->op->group_pad(group->opts, group->in, f, &padding.how))
+        return 0;
+    *ret_padding = padding;
+    return 1;
+}
+
+int cw_pad_check(const struct cw_plan_node *group, const struct cw_element *row, struct cw_err *err)
+{
+    struct padding padding;
+    for (size_t f = 0; group->op->group_pad && f < group->in->n; f++) {
+        const struct cw_view *view = &row->fields[f];
+        if (!find(group, f, &padding))
+            continue;
+        for (int d = 0; d < view->rank; d++)
+            if (padding.how.on[d] && padding.how.to[d] >= 0 && view->dims[d] > padding.how.to[d])
+                return cw_err_set(
+                    err, CW_E_INVALID,
+                    "field \"%s\": dimension %d is %lld, longer than the %lld to which "
+                    "it is to be filled up",
+                    padding.field->name, d, (long long)view->dims[d], (long long)padding.how.to[d]);
+    }
+    return 0;
+}
+
+/* Finds the shape that all rows get, and its bytes. */
+static int measure(struct padding *padding, const struct cw_row_batch *rows, size_t f,
+                   struct cw_err *err)
+{
+    struct cw_field whole = {.dtype = padding->field->dtype, .rank = padding->field->rank};
+    int64_t multiple = padding->how.multiple;
+    for (int d = 0; d < whole.rank; d++) {
+        int64_t most = CW_MAX(padding->how.to[d], 0);
+        for (size_t r = 0; padding->how.to[d] < 0 && r < rows->n; r++)
+            most = CW_MAX(most, rows->row[r][f].dims[d]);
+        if (padding->how.to[d] < 0)
+            most = (most + multiple - 1) / multiple * multiple;
+        whole.dims[d] = padding->dims[d] = most;
+        padding->mask_rank = padding->how.on[d] ? d + 1 : padding->mask_rank;
+    }
+    int64_t bytes = cw_field_bytes(&whole);
+    if (bytes < 0)
+        return cw_err_set(err, CW_E_LIMIT, "field \"%s\" is too large when it is filled up",
+                          padding->field->name);
+    whole.dtype = CW_DTYPE_BOOL;
+    whole.rank = padding->mask_rank;
+    padding->bytes = (size_t)bytes;
+    padding->mask_bytes = (size_t)CW_MAX(cw_field_bytes(&whole), 0);
+    return 0;
+}
+
+/* Fills memory with values of `unit` bytes. */
+static void fill(char *to, size_t bytes, const unsigned char *value, size_t unit)
+{
+    size_t done = CW_MIN(unit, bytes);
+    if (bytes == 0)
+        return;
+    memcpy(to, value, done);
+    for (size_t n; done < bytes; done += n) {
+        n = CW_MIN(done, bytes - done);
+        memcpy(to + done, to, n);
+    }
+}
+
+/* Copies an array of `dims` into its place in a larger one; each value has `unit` bytes. from: NULL sets
+ * all bytes to 1 instead. */
+static void place(const struct padding *padding, int rank, const int64_t *dims, size_t unit,
+                  const char *from, char *to)
+{
+    size_t run = unit, step[CW_RANK_MAX] = {0}, outer = 1;
+    int last = rank - 1;
+    for (int d = rank - 1; d >= 0; d--)
+        step[d] = d == rank - 1 ? unit : step[d + 1] * (size_t)padding->dims[d + 1];
+    while (last > 0 && dims[last] == padding->dims[last])
+        last--;
+    for (int d = last; d < rank; d++)
+        run *= (size_t)dims[d];
+    for (int d = 0; d < last; d++)
+        outer *= (size_t)dims[d];
+    for (int d = 0; padding->how.left && d <= last; d++)
+        to += (size_t)(padding->dims[d] - dims[d]) * step[d];
+    for (size_t o = 0; run > 0 && o < outer; o++) {
+        size_t at = 0, rest = o;
+        for (int d = last - 1; d >= 0; d--) {
+            at += rest % (size_t)dims[d] * step[d];
+            rest /= (size_t)dims[d];
+        }
+        if (from)
+            memcpy(to + at, from + o * run, run);
+        else
+            memset(to + at, 1, run);
+    }
+}
+
+/* Makes the view of the lengths of a row. */
+static int add_length(const struct padding *padding, const struct cw_view *from,
+                      struct cw_arena *arena, struct cw_view *ret_view)
+{
+    int64_t *lengths = cw_arena_alloc(arena, CW_RANK_MAX * sizeof(*lengths)), n = 0;
+    if (!lengths)
+        return CW_E_NOMEM;
+    for (int d = 0; d < from->rank; d++)
+        if (padding->how.on[d])
+            lengths[n++] = from->dims[d];
+    *ret_view = (struct cw_view){.data = lengths,
+                                 .bytes = (size_t)n * sizeof(*lengths),
+                                 .dtype = CW_DTYPE_I64,
+                                 .rank = n > 1,
+                                 .dims = {n}};
+    return 0;
+}
+
+static int add_mask(const struct padding *padding, const struct cw_view *from,
+                    struct cw_arena *arena, struct cw_view *ret_view)
+{
+    char *mask = cw_arena_alloc(arena, padding->mask_bytes + 1);
+    if (!mask)
+        return CW_E_NOMEM;
+    memset(mask, 0, padding->mask_bytes);
+    place(padding, padding->mask_rank, from->dims, 1, NULL, mask);
+    *ret_view = (struct cw_view){.data = mask,
+                                 .bytes = padding->mask_bytes,
+                                 .dtype = CW_DTYPE_BOOL,
+                                 .rank = padding->mask_rank};
+    memcpy(ret_view->dims, padding->dims, sizeof(ret_view->dims));
+    return 0;
+}
+
+/* Fills one field of a row up. */
+static int pad_row(const struct padding *padding, const struct cw_view *from,
+                   struct cw_arena *arena, struct cw_view *row, size_t f)
+{
+    size_t unit = cw_dtype_bytes(from->dtype);
+    char *to = cw_arena_alloc(arena, padding->bytes + 1);
+    int rc = to ? 0 : CW_E_NOMEM;
+    if (rc == 0 && padding->how.length >= 0)
+        rc = add_length(padding, from, arena, &row[padding->how.length]);
+    if (rc == 0 && padding->how.mask >= 0)
+        rc = add_mask(padding, from, arena, &row[padding->how.mask]);
+    if (rc < 0)
+        return rc;
+    if (padding->bytes != from->bytes)
+        fill(to, padding->bytes, padding->how.value, unit);
+    place(padding, from->rank, from->dims, unit, from->data, to);
+    row[f] = *from;
+    row[f].data = to;
+    row[f].bytes = padding->bytes;
+    memcpy(row[f].dims, padding->dims, sizeof(row[f].dims));
+    return 0;
+}
+
+/* Fills up, or takes as it is, one field of all rows. */
+static int pad_field(const struct cw_plan_node *group, const struct cw_row_batch *rows, size_t f,
+                     struct cw_arena *arena, struct cw_view **to, struct cw_err *err)
+{
+    struct padding padding;
+    int on = find(group, f, &padding);
+    int rc = on ? measure(&padding, rows, f, err) : 0;
+    for (size_t r = 0; rc == 0 && r < rows->n; r++) {
+        to[r][f] = rows->row[r][f];
+        if (on && pad_row(&padding, &rows->row[r][f], arena, to[r], f) < 0)
+            rc = cw_err_set(err, CW_E_NOMEM, "no memory to fill up %zu bytes", padding.bytes);
+    }
+    return rc;
+}
+
+/* Makes the spec of filled-up rows: that of the batch, without its first dimension. */
+static const struct cw_spec *row_spec(const struct cw_spec *out, struct cw_arena *arena)
+{
+    struct cw_spec *spec = cw_arena_alloc(arena, sizeof(*spec));
+    if (!spec)
+        return NULL;
+    *spec = *out;
+    for (size_t f = 0; f < spec->n; f++) {
+        struct cw_field *field = &spec->fields[f];
+        field->rank--;
+        memmove(field->dims, field->dims + 1, (size_t)field->rank * sizeof(field->dims[0]));
+    }
+    return spec;
+}
+
+/* Checks what rows are filled up by: their dtypes and dims. */
+static int check_rows(const struct cw_plan_node *group, const struct cw_row_batch *rows,
+                      struct cw_err *err)
+{
+    struct cw_element row = {.n = group->in->n};
+    int rc = 0;
+    for (size_t r = 0; rc == 0 && r < rows->n; r++) {
+        for (size_t f = 0; f < row.n; f++) {
+            row.fields[f] = rows->row[r][f];
+            if (!cw_row_batch_fits(&row.fields[f], &group->in->fields[f]))
+                return cw_err_set(err, CW_E_INTERNAL, "field \"%s\" is not what its operator said",
+                                  group->in->fields[f].name);
+        }
+        rc = cw_pad_check(group, &row, err);
+    }
+    return rc;
+}
+
+int cw_pad_rows(const struct cw_plan_node *group, struct cw_row_batch *rows, struct cw_arena *arena,
+                struct cw_err *err)
+{
+    if (!group->op->group_pad)
+        return 0;
+    int rc = check_rows(group, rows, err);
+    if (rc < 0)
+        return rc;
+    const struct cw_spec *spec = row_spec(&group->out, arena);
+    struct cw_view **to = cw_arena_alloc(arena, (rows->n + 1) * sizeof(*to));
+    bool ok = spec && to;
+    for (size_t r = 0; ok && r < rows->n; r++)
+        ok = (to[r] = cw_arena_alloc(arena, spec->n * sizeof(**to))) != NULL;
+    if (!ok)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu rows", rows->n);
+    for (size_t f = 0; rc == 0 && f < group->in->n; f++)
+        rc = pad_field(group, rows, f, arena, to, err);
+    rows->row = (const struct cw_view *const *)to;
+    rows->spec = spec;
+    return rc;
+}
