@@ -248,16 +248,12 @@ static void finish(struct cw_dispatcher *d)
     cw_access_close(d);
 }
 
-/* The dispatcher opens the first file of an `idx` or `chunks` to check a pipeline. For strangers it
- * opens none unless it was told which. */
-static int set_source_roots(const struct cw_options *o, struct cw_err *err)
+/* The dispatcher itself opens no data; the workers that it starts do. */
+static int check_source_roots(const struct cw_options *o, struct cw_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < o->source_roots.n && rc == 0; i++)
         rc = cw_source_root_add(o->source_roots.v[i], err);
-    if (rc == 0 && o->source_roots.n == 0 && !cw_rpc_address_is_loopback(o->listen))
-        cw_source_root_close_all("the dispatcher listens beyond its host, and opens files only "
-                                 "below directories that --source-root names");
     return rc;
 }
 
@@ -298,7 +294,7 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN);
     cw_files_limit_raise();
-    rc = set_source_roots(&d.options, &err);
+    rc = check_source_roots(&d.options, &err);
     if (rc == 0)
         rc = check_tls(&d.options, &err);
     if (rc < 0) {

@@ -276,9 +276,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
          "without tokens and TLS: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &o.source_roots, "URL-PREFIX",
-         "where first files of idx and chunks may be read to check pipelines: /path or "
-         "file:///path; may stand several times (default: anywhere, or nowhere if it listens "
-         "beyond this host)",
+         "with --provisioner process: what pipelines may read on the workers that it starts: /path "
+         "or file:///path; may stand several times (default: anything). The dispatcher itself "
+         "opens no data",
          0, 0},
         {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT",
          "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks (default: not)",

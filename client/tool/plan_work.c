@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "client/tool/plan_sample.h"
+#include "client/tool/tool_graph.h"
 #include "conf/value_yaml.h"
 #include "rewrite/pecan_class.h"
 #include "rewrite/relaxed.h"
@@ -137,7 +138,7 @@ int tool_planned_load(const char *pipeline_path, const char *profile_path,
     p->optimizer = cw_optimizer_find(options->policy);
     p->has_costs = profile_path != NULL;
     if (rc == 0)
-        rc = cw_graph_check(p->graph, &p->checked, err);
+        rc = tool_graph_check(p->graph, NULL, &p->checked, err);
     if (rc == 0)
         rc = load_profile(profile_path, p, err);
     if (rc == 0)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "client/tool/tool.h"
+#include "client/tool/tool_graph.h"
 #include "exec/exec.h"
 #include "plan/plan_nodes.h"
 
@@ -171,7 +172,7 @@ int tool_profile_run(const char *path, double seconds, size_t threads,
     int rc = cw_graph_load(path, &graph, err);
 
     if (rc == 0)
-        rc = cw_graph_check(graph, &checked, err);
+        rc = tool_graph_check(graph, NULL, &checked, err);
     if (rc == 0)
         rc = cw_plan_new(checked, 0, NULL, &plan, err);
     if (rc == 0)

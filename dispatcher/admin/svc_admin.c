@@ -133,7 +133,7 @@ static void handle_get_job(void *arg, struct cw_call *call, struct cw_rpc_msg *r
         cw_svc_job_row(job, &row);
         Cachew__V1__GetJobReply answer = CACHEW__V1__GET_JOB_REPLY__INIT;
         answer.job = &row.row;
-        const struct cw_wire_part parts[] = {{"graph", job->graph_packed},
+        const struct cw_wire_part parts[] = {{"graph", cw_job_graph(job)},
                                              {"manifest", job->manifest}};
         struct cw_buf *bufs[CW_WIRE_PART_BUFS_MAX];
         size_t n = cw_wire_pack_parts(NULL, 0, &answer.base, parts, CW_ARRAY_LEN(parts), bufs);

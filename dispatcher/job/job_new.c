@@ -85,6 +85,7 @@ void cw_job_free(struct cw_job *job)
     cachew__v1__job_options__free_unpacked(job->options, NULL);
     cachew__v1__graph__free_unpacked(job->graph, NULL);
     cw_buf_unref(job->graph_packed);
+    cw_buf_unref(job->completed_packed);
     if (job->info)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);
     cw_buf_unref(job->manifest);
@@ -122,11 +123,37 @@ static int check_sparse(const struct cw_job *job, struct cw_err *err)
     return 0;
 }
 
+/* A completed pipeline has the nodes of the one that was sent. */
+static int check_completed(const struct cw_job *job, const Cachew__V1__Graph *completed,
+                           struct cw_err *err)
+{
+    bool same = completed->n_nodes == job->graph->n_nodes;
+    for (size_t i = 0; same && i < completed->n_nodes; i++)
+        same = cw_str_eq(completed->nodes[i]->name, job->graph->nodes[i]->name) &&
+               cw_str_eq(completed->nodes[i]->op, job->graph->nodes[i]->op);
+    return same ? 0
+                : cw_err_set(err, CW_E_INTERNAL,
+                             "the worker that prepared the job completed another pipeline");
+}
+
+static void take_completed(struct cw_job *job, Cachew__V1__PlanInfo *info)
+{
+    cw_buf_unref(job->completed_packed);
+    job->completed_packed = NULL;
+    if (!info->completed)
+        return;
+    job->completed_packed = cw_wire_pack(&info->completed->base);
+    cachew__v1__graph__free_unpacked(cw_steal(&info->completed), NULL);
+}
+
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_err *err)
 {
     int rc = info->sparse ? check_sparse(job, err) : 0;
+    if (rc == 0 && info->completed)
+        rc = check_completed(job, info->completed, err);
     if (rc != 0)
         return rc;
+    take_completed(job, info);
     if (job->info)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);
     job->info = info;

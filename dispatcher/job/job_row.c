@@ -15,10 +15,29 @@ static struct cw_state_blob blob_of(const struct cw_buf *buf)
     return buf ? (struct cw_state_blob){buf->data, buf->len} : (struct cw_state_blob){"", 0};
 }
 
+/* Packs what the preparation found, with the completed pipeline. */
+static struct cw_buf *pack_info(const struct cw_job *job)
+{
+    const struct cw_wire_part part = {"completed", job->completed_packed};
+    struct cw_buf *bufs[CW_WIRE_PART_BUFS_MAX];
+    size_t n = cw_wire_pack_parts(NULL, 0, &job->info->base, &part, 1, bufs), bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += bufs[i]->len;
+    struct cw_buf *packed = cw_buf_new(bytes);
+    CW_ASSERT(packed);
+    packed->len = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy((char *)packed->data + packed->len, bufs[i]->data, bufs[i]->len);
+        packed->len += bufs[i]->len;
+        cw_buf_unref(bufs[i]);
+    }
+    return packed;
+}
+
 void cw_job_store(struct cw_job *job)
 {
     struct cw_buf *options = cw_wire_pack(&job->options->base);
-    struct cw_buf *info = cw_wire_pack(&job->info->base);
+    struct cw_buf *info = pack_info(job);
     unsigned char secrets[2 * CW_SECRET_BYTES];
     memcpy(secrets, job->data_secret, CW_SECRET_BYTES);
     memcpy(&secrets[CW_SECRET_BYTES], job->worker_secret, CW_SECRET_BYTES);

@@ -15,7 +15,7 @@ static void find_fingerprint(struct cw_job *job)
     struct cw_checked *checked = NULL;
     struct cw_err err = {0};
     if (cw_wire_graph_from(job->graph, &graph, &err) == 0 &&
-        cw_graph_check(graph, &checked, &err) == 0)
+        cw_graph_check_without_data(graph, &checked, &err) == 0)
         job->graph_fingerprint = checked->fingerprint;
     else
         cw_log_warn(CW_LOG_MOD, "job=%s name=%s: its pipeline is not valid any more: %s", job->id,

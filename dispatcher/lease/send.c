@@ -24,7 +24,7 @@ static void send_spec(struct cw_share *share)
         (ProtobufCBinaryData){sizeof(job->data_secret), (uint8_t *)(uintptr_t)job->data_secret};
     spec.secret_required = cw_access_is_on(job->d);
     spec.part = share->slice_sent = cw_share_slice(share);
-    const struct cw_wire_part parts[] = {{"graph", job->graph_packed}, {"manifest", job->manifest}};
+    const struct cw_wire_part parts[] = {{"graph", cw_job_graph(job)}, {"manifest", job->manifest}};
     cw_worker_send_parts(share->worker, CACHEW__V1__WORKER_COMMAND__KIND_JOB, &spec.base, parts,
                          CW_ARRAY_LEN(parts));
     cw_mem_free(spec.cache);

@@ -93,7 +93,7 @@ struct cw_options {
     const char *metrics_listen;
     /* A worker that no job needs is kept for this long before it is drained. */
     int64_t scale_in_ms;
-    /* Where files may be opened (src/format/source_root.h); started workers get the same. */
+    /* Where workers that it starts may open files (src/format/source_root.h). */
     struct cw_arg_list source_roots;
     struct cw_arg_list worker_args; /* The arguments are passed to each worker that is started. */
     const char *token_file;    /* Who may do what (access/access.h); NULL: everybody everything. */

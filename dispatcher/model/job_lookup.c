@@ -32,6 +32,11 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name)
     return job;
 }
 
+struct cw_buf *cw_job_graph(const struct cw_job *job)
+{
+    return job->completed_packed ? job->completed_packed : job->graph_packed;
+}
+
 bool cw_job_has_clients(const struct cw_job *job)
 {
     return job->clients != NULL;

@@ -93,14 +93,16 @@ struct cw_job {
     /* The job's row is stored when all writes up to this number are stored (cw_state_seq). */
     uint64_t row_seq;
     /* ---- what the client asked for ---- */
-    Cachew__V1__JobOptions *options; /* The options as they were received, without the graph. */
-    Cachew__V1__Graph *graph;        /* The pipeline, without the values of its options. */
-    struct cw_buf *graph_packed;     /* The whole pipeline, packed. */
-    struct cw_hash graph_fingerprint;
+    Cachew__V1__JobOptions *options;  /* The options as they were received, without the graph. */
+    Cachew__V1__Graph *graph;         /* The pipeline, without the values of its options. */
+    struct cw_buf *graph_packed;      /* The whole pipeline, packed. */
+    struct cw_hash graph_fingerprint; /* of `graph_packed` */
     uint64_t seed, epochs_n;
     struct cw_layout layout;
     /* ---- what the preparation found ---- */
-    Cachew__V1__PlanInfo *info;
+    Cachew__V1__PlanInfo *info; /* without `completed` */
+    /* The pipeline with what the files say of it, packed; NULL: graph_packed says all. */
+    struct cw_buf *completed_packed;
     struct cw_hash fingerprint;
     uint64_t items;
     struct cw_buf *manifest;
@@ -204,6 +206,8 @@ struct cw_job {
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 /* Finds a job of this name that a client can join. */
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
+/* The pipeline that workers and tools get: with the options that its preparation has found. Borrowed. */
+struct cw_buf *cw_job_graph(const struct cw_job *job);
 bool cw_job_has_clients(const struct cw_job *job);
 /* Returns whether a trainer is attached that has no finished batch. */
 bool cw_job_trainer_waits(const struct cw_job *job);

@@ -5,18 +5,22 @@
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
 #include "graph/check.h"
+#include "graph/complete.h"
 #include "rewrite/order_check.h"
 #include "rewrite/pin.h"
 
 /* ---- checking ---- */
 
-static int check_graph(const Cachew__V1__Graph *message, struct cw_checked **ret_checked,
-                       struct cw_err *err)
+static int check_graph(const Cachew__V1__Graph *message, const struct cw_checked *written,
+                       struct cw_checked **ret_checked, struct cw_err *err)
 {
-    struct cw_graph *graph = NULL;
+    struct cw_graph *graph = NULL, *completed = NULL;
     int rc = cw_wire_graph_from(message, &graph, err);
     if (rc == 0)
-        rc = cw_graph_check(graph, ret_checked, err);
+        rc = cw_graph_complete_like(graph, written->graph, &completed, err);
+    if (rc == 0)
+        rc = cw_graph_check(completed, ret_checked, err);
+    cw_graph_unref(completed);
     cw_graph_unref(graph);
     return rc;
 }
@@ -25,7 +29,8 @@ static int check_written(const struct cw_job *job, struct cw_checked **ret_check
                          struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
-    int rc = cw_wire_graph_unpack(job->graph_packed->data, job->graph_packed->len, &graph, err);
+    const struct cw_buf *packed = cw_job_graph(job);
+    int rc = cw_wire_graph_unpack(packed->data, packed->len, &graph, err);
     if (rc == 0)
         rc = cw_graph_check(graph, ret_checked, err);
     cw_graph_unref(graph);
@@ -52,9 +57,9 @@ static int check_order(const struct cw_job *job, const Cachew__V1__Graph *messag
                        struct cw_buf **ret_packed, struct cw_err *err)
 {
     struct cw_checked *written = NULL, *other = NULL;
-    int rc = check_graph(message, &other, err);
+    int rc = check_written(job, &written, err);
     if (rc == 0)
-        rc = check_written(job, &written, err);
+        rc = check_graph(message, written, &other, err);
     if (rc == 0)
         rc = check_either(written, other, err);
     if (rc == 0)

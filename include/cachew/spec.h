@@ -47,8 +47,9 @@ struct cachew_job;
 const struct cachew_spec *cachew_job_spec(const struct cachew_job *job);
 /* Asks the dispatcher whether it can run a pipeline, without starting a job and without a worker:
  * whether its operators are known there, their options right, and shapes and types fit. Data are not
- * read, except for the first file of a source whose form decides the types (`idx`, `chunks`), on the
- * dispatcher's host. With "local:" it is the private dispatcher that is asked. It waits for the
+ * read: if files say what the elements are (`idx`, `chunks`) and the options do not, the pipeline is
+ * checked as far as that goes, and *ret_spec has no fields. With "local:" it is the private dispatcher
+ * that is asked. It waits for the
  * answer, for timeout_ms of cachew_connect at most. ret_spec may be NULL; otherwise the caller frees
  * *ret_spec with cachew_spec_free. Any thread.
  *

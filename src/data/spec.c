@@ -168,29 +168,3 @@ bool cw_spec_eq(const struct cw_spec *a, const struct cw_spec *b)
             return false;
     return true;
 }
-
-static void print_field(const struct cw_field *field, struct cw_str *out)
-{
-    cw_str_addf(out, "%s: %s", field->name, cw_dtype_name(field->dtype));
-    if (field->rank == 0)
-        return;
-    for (int i = 0; i < field->rank; i++) {
-        cw_str_add_char(out, i ? ',' : '[');
-        if (field->dims[i] == CW_DIM_RAGGED)
-            cw_str_add(out, "ragged");
-        else if (field->dims[i] < 0)
-            cw_str_add_char(out, '?');
-        else
-            cw_str_addf(out, "%" PRId64, field->dims[i]);
-    }
-    cw_str_add_char(out, ']');
-}
-
-void cw_spec_print(const struct cw_spec *spec, struct cw_str *out)
-{
-    for (size_t i = 0; i < spec->n; i++) {
-        if (i)
-            cw_str_add(out, ", ");
-        print_field(&spec->fields[i], out);
-    }
-}

@@ -73,8 +73,12 @@ int cw_spec_find(const struct cw_spec *spec, const char *name);
 int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank,
                 const int64_t *dims, struct cw_err *err);
 bool cw_spec_eq(const struct cw_spec *a, const struct cw_spec *b);
-/* Appends a text like "image: f32[64,224,224,3], label: i64[64]"; "?" stands for an unknown dim,
- * and "ragged" for one that differs from row to row. */
+/* Appends a text like "image: f32[64,224,224,3]"; "?" stands for an unknown dim, and "ragged" for one
+ * that differs from row to row. */
+void cw_field_print(const struct cw_field *field, struct cw_str *out);
+/* Appends the texts of all fields, with ", " between them. */
 void cw_spec_print(const struct cw_spec *spec, struct cw_str *out);
+/* Adds a field that is given as such a text. Errors are those of cw_spec_add, and INVALID. */
+int cw_spec_add_text(struct cw_spec *spec, const char *text, struct cw_err *err);
 
 #endif

@@ -99,25 +99,3 @@ void cw_idx_convert(void *dst, const void *src, size_t n, size_t value_bytes)
     if (value_bytes == 1 && dst != src && n > 0)
         memcpy(dst, src, n);
 }
-
-bool cw_idx_parse_name(const char *path, enum cw_dtype *ret_dtype, int *ret_rank)
-{
-    static const struct {
-        const char *word;
-        enum cw_dtype dtype;
-    } words[] = {{"ubyte", CW_DTYPE_U8}, {"byte", CW_DTYPE_I8},   {"short", CW_DTYPE_I16},
-                 {"int", CW_DTYPE_I32},  {"float", CW_DTYPE_F32}, {"double", CW_DTYPE_F64}};
-    const char *slash = strrchr(path, '/');
-    const char *at = strstr(slash ? slash : path, "idx");
-    if (!at || at[3] < '1' || at[3] > '9' || (at[4] != '-' && at[4] != '.'))
-        return false;
-    for (size_t i = 0; i < CW_ARRAY_LEN(words); i++) {
-        size_t n = strlen(words[i].word);
-        if (strncmp(at + 5, words[i].word, n) == 0 && (at[5 + n] == '\0' || at[5 + n] == '.')) {
-            *ret_dtype = words[i].dtype;
-            *ret_rank = at[3] - '1';
-            return true;
-        }
-    }
-    return false;
-}

@@ -25,8 +25,5 @@ int cw_idx_parse(const void *p, size_t n, const char *name, struct cw_idx_header
 /* Converts n values of value_bytes bytes each from big endian to this machine's byte order; src may
  * be dst. */
 void cw_idx_convert(void *dst, const void *src, size_t n, size_t value_bytes);
-/* Derives dtype and rank from a file's name, by the custom for such files
- * ("train-images-idx3-ubyte.gz"). Returns false if the name does not follow it. */
-bool cw_idx_parse_name(const char *path, enum cw_dtype *ret_dtype, int *ret_rank);
 
 #endif

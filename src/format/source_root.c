@@ -27,8 +27,7 @@ struct root {
 static struct {
     struct root v[CW_SOURCE_ROOTS_MAX];
     size_t n;
-    bool no_openat2;        /* the kernel, or a filter of its calls, does not have it */
-    const char *closed_why; /* nothing may be opened; NULL: not so */
+    bool no_openat2; /* the kernel, or a filter of its calls, does not have it */
 } roots;
 
 static long open_below(int dir, const char *path, int flags)
@@ -79,8 +78,6 @@ static const struct root *root_of(const char *path, const char **ret_rest)
 
 static int denied(const char *path, const char *what, struct cw_err *err)
 {
-    if (roots.closed_why)
-        return cw_err_set(err, CW_E_DENIED, "%s: is not opened here: %s", path, roots.closed_why);
     if (roots.n == 1)
         return cw_err_set(err, CW_E_DENIED, "%s: %s what " OPTION " %s lets pipelines read", path,
                           what, roots.v[0].path);
@@ -161,8 +158,6 @@ static int open_rooted(const char *path, int flags, int *ret_fd, struct cw_err *
 
 static int open_at(const char *path, int flags, int *ret_fd, struct cw_err *err)
 {
-    if (roots.closed_why)
-        return denied(path, "", err);
     if (roots.n > 0)
         return open_rooted(path, flags | O_CLOEXEC, ret_fd, err);
     int fd = open(path, flags | O_CLOEXEC);
@@ -248,7 +243,7 @@ static bool is_above_a_root(const char *path)
 int cw_source_stat(const char *path, struct stat *ret_st, struct cw_err *err)
 {
     int fd = -1;
-    if (roots.n == 0 && !roots.closed_why)
+    if (roots.n == 0)
         return stat(path, ret_st) < 0 ? failed(path, errno, err) : 0;
     if (roots.n > 0 && is_above_a_root(path))
         return stat(path, ret_st) < 0 ? failed(path, errno, err) : 0;
@@ -292,11 +287,6 @@ int cw_source_root_add(const char *url_prefix, struct cw_err *err)
     return 0;
 }
 
-void cw_source_root_close_all(const char *why)
-{
-    roots.closed_why = why;
-}
-
 void cw_source_root_reset(void)
 {
     for (size_t i = 0; i < roots.n; i++) {
@@ -309,5 +299,5 @@ void cw_source_root_reset(void)
 
 bool cw_source_root_is_set(void)
 {
-    return roots.n > 0 || roots.closed_why;
+    return roots.n > 0;
 }

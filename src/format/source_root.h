@@ -19,9 +19,7 @@
 /* Adds a root: "/data" or "file:///data", a directory that exists. INVALID names the option. Call it
  * before any thread opens files. */
 int cw_source_root_add(const char *url_prefix, struct cw_err *err);
-/* Has the effect that nothing can be opened; errors say that `why`, which must stay valid. */
-void cw_source_root_close_all(const char *why);
-/* Forgets all of the above. */
+/* Forgets all roots. */
 void cw_source_root_reset(void);
 /* Whether something restricts what may be read. */
 bool cw_source_root_is_set(void);

@@ -56,9 +56,30 @@ static int check_inputs(const struct cw_node *node, struct cw_checked_node *ret,
                       op->inputs_max, n);
 }
 
-static int infer(const struct cw_checked *checked, size_t i, struct cw_err *err)
+static int not_complete(const struct cw_op *op, struct cw_err *err)
+{
+    return cw_err_set(
+        err, CW_E_UNSUPPORTED,
+        "what its elements are stands in its files, which are not looked into here: give %s",
+        op->completed);
+}
+
+/* Whether only files say what the elements of a node are. */
+static bool is_unknown(const struct cw_checked *checked, size_t i)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    bool unknown = node->op->is_complete && !node->op->is_complete(node->opts);
+    for (size_t k = 0; k < node->inputs_n; k++)
+        unknown = unknown || checked->nodes[node->inputs[k]].unknown;
+    return unknown;
+}
+
+static int infer(const struct cw_checked *checked, size_t i, bool without_data, struct cw_err *err)
 {
     struct cw_checked_node *node = &checked->nodes[i];
+    node->unknown = is_unknown(checked, i);
+    if (node->unknown)
+        return without_data ? 0 : not_complete(node->op, err);
     cw_autofree struct cw_spec *in = CW_NEW_ARRAY(struct cw_spec, node->inputs_n + 1);
     for (size_t k = 0; k < node->inputs_n; k++)
         in[k] = checked->nodes[node->inputs[k]].out;
@@ -119,6 +140,8 @@ static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_ha
     cw_hasher_add_u64(hasher, node->fields_n);
     for (size_t k = 0; k < node->fields_n; k++)
         cw_hasher_add_u64(hasher, node->fields[k]);
+    for (size_t k = 0; node->unknown && k < checked->graph->nodes[i].fields_n; k++)
+        cw_hasher_add_str(hasher, checked->graph->nodes[i].fields[k]);
     cw_hasher_add_u64(hasher, cw_op_draws(node->op, node->opts) ? node->tag : 0);
     if (node->frozen && cw_op_draws(node->op, node->opts) && node->op->kind == CW_OP_ELEMENT)
         cw_hasher_add_str(hasher, "frozen");
@@ -130,7 +153,8 @@ static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_ha
     node->fingerprint = cw_hasher_get(hasher);
 }
 
-static int check_node(const struct cw_checked *checked, size_t i, struct cw_err *err)
+static int check_node(const struct cw_checked *checked, size_t i, bool without_data,
+                      struct cw_err *err)
 {
     const struct cw_node *node = &checked->graph->nodes[i];
     struct cw_checked_node *mine = &checked->nodes[i];
@@ -140,7 +164,7 @@ static int check_node(const struct cw_checked *checked, size_t i, struct cw_err 
     if (rc >= 0)
         rc = parse_options(node, mine, err);
     if (rc >= 0)
-        rc = infer(checked, i, err);
+        rc = infer(checked, i, without_data, err);
     if (rc < 0)
         return cw_err_wrap(err, "node \"%s\" (%s)", node->name, node->op);
     mine->tag = stream_tag(node);
@@ -167,12 +191,12 @@ static int check_unused(const struct cw_checked *checked, struct cw_err *err)
     return 0;
 }
 
-static int check_all(struct cw_checked *checked, struct cw_err *err)
+static int check_all(struct cw_checked *checked, bool without_data, struct cw_err *err)
 {
     struct cw_sparse sparse;
     size_t n = checked->graph->n;
     for (size_t i = 0; i < n; i++) {
-        int rc = check_node(checked, i, err);
+        int rc = check_node(checked, i, without_data, err);
         if (rc < 0)
             return rc;
     }
@@ -193,19 +217,31 @@ static int check_all(struct cw_checked *checked, struct cw_err *err)
     return cw_cacheable_find(checked, err);
 }
 
-int cw_graph_check(struct cw_graph *graph, struct cw_checked **ret_checked, struct cw_err *err)
+static int check(struct cw_graph *graph, bool without_data, struct cw_checked **ret_checked,
+                 struct cw_err *err)
 {
     struct cw_err local = {0};
     struct cw_checked *checked = CW_NEW(struct cw_checked);
     checked->refs = 1;
     checked->graph = cw_graph_ref(graph);
     checked->nodes = CW_NEW_ARRAY(struct cw_checked_node, graph->n);
-    int rc = check_all(checked, err ? err : &local);
+    int rc = check_all(checked, without_data, err ? err : &local);
     if (rc < 0)
         cw_checked_unref(checked);
     else
         *ret_checked = checked;
     return rc < 0 ? rc : 0;
+}
+
+int cw_graph_check(struct cw_graph *graph, struct cw_checked **ret_checked, struct cw_err *err)
+{
+    return check(graph, false, ret_checked, err);
+}
+
+int cw_graph_check_without_data(struct cw_graph *graph, struct cw_checked **ret_checked,
+                                struct cw_err *err)
+{
+    return check(graph, true, ret_checked, err);
 }
 
 struct cw_checked *cw_checked_ref(struct cw_checked *checked)

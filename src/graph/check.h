@@ -15,6 +15,9 @@ struct cw_checked_node {
     /* The number of inputs of the graph's node; a source that stands in a chain has none. */
     size_t inputs_n;
     const size_t *inputs;
+    /* Only its files say what its elements are, or those of a node that it reads. `out` and `fields` are
+     * empty then (cw_graph_check_without_data). */
+    bool unknown;
     struct cw_spec out;
     size_t fields_n;
     /* Indices of the fields in the input's spec on which a fieldwise operator works. */
@@ -39,7 +42,11 @@ struct cw_checked {
     struct cw_checked_node *nodes;
     struct cw_hash fingerprint; /* fingerprint of the output node */
 };
+/* An error if the files of a source must be looked into first (graph/complete.h). */
 int cw_graph_check(struct cw_graph *graph, struct cw_checked **ret_checked, struct cw_err *err);
+/* Checks what can be checked where the files of such sources are not: nodes behind them are `unknown`. */
+int cw_graph_check_without_data(struct cw_graph *graph, struct cw_checked **ret_checked,
+                                struct cw_err *err);
 struct cw_checked *cw_checked_ref(struct cw_checked *checked);
 struct cw_checked *cw_checked_unref(struct cw_checked *checked);
 

@@ -139,6 +139,17 @@ struct cw_op {
 
     /* Checks options against each other. May be NULL. */
     int (*check)(const void *opts, struct cw_err *err);
+    /* For sources whose spec may stand in their files only. Whether the options say all that infer
+     * needs; NULL: they always do. */
+    bool (*is_complete)(const void *opts);
+    /* With is_complete: looks into the first file (cw_file_first in ops/source/file_set.h), and adds to
+     * `said`, the node's options as they are written, what it says. It is called where a job is
+     * prepared, or where a pipeline is checked beside its files; from then on the job has these
+     * options (graph/complete.h). Of `how` only manifest, stop and identity are set. */
+    int (*complete)(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err);
+    const char
+        *completed; /* with is_complete: the options that complete it, as a message names them */
     /* Derives the spec of the output from the specs of the inputs, without touching data. Fieldwise
      * operators provide infer_field instead, and `accepts` for the default choice of fields. */
     int (*infer)(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,

@@ -89,3 +89,25 @@ void cw_op_type_text(const struct cw_field *field, struct cw_str *out)
         cw_str_addf(out, "%s%lld", i ? "," : "[", (long long)field->dims[i]);
     cw_str_add(out, field->rank > 0 ? "]" : "");
 }
+
+int cw_op_spec_from_list(const struct cw_str_list *list, struct cw_spec *ret_spec,
+                         struct cw_err *err)
+{
+    struct cw_spec spec = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < list->n; i++)
+        rc = cw_spec_add_text(&spec, list->v[i], err);
+    if (rc == 0)
+        *ret_spec = spec;
+    return rc;
+}
+
+void cw_op_spec_to_list(const struct cw_spec *spec, struct cw_value *ret_list)
+{
+    struct cw_value *items = cw_value_set_list(ret_list, spec->n);
+    for (size_t i = 0; i < spec->n; i++) {
+        CW_STR_AUTO text = {0};
+        cw_field_print(&spec->fields[i], &text);
+        cw_value_set_str(&items[i], cw_str_text(&text));
+    }
+}

@@ -22,5 +22,9 @@ int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int6
 int cw_op_parse_type(const char *text, struct cw_field *field);
 /* Appends such a text. */
 void cw_op_type_text(const struct cw_field *field, struct cw_str *out);
+/* Make a spec of a list of fields as texts (cw_spec_add_text), and such a list of a spec. */
+int cw_op_spec_from_list(const struct cw_str_list *list, struct cw_spec *ret_spec,
+                         struct cw_err *err);
+void cw_op_spec_to_list(const struct cw_spec *spec, struct cw_value *ret_list);
 
 #endif

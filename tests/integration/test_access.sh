@@ -26,24 +26,24 @@ case_source_root() {
     # A path that a pipeline computes is opened by read_file alone.
     echo '{"pipeline": [{"op": "from_values", "values": ["'"$work/secret/key"'"]}, {"op": "read_file"}]}' >"$work/named.json"
     expect_error named "$work/secret/key.*--source-root" "$cachew" run "$work/named.json" --dispatcher "$DISPATCHER" --timeout 60s
-    # The dispatcher opens the first file of these itself.
+    # What the elements are is looked up in the first file before the pipeline is checked.
     echo '{"pipeline": [{"op": "chunks", "pattern": "'"$work/secret/key"'"}]}' >"$work/chunks.json"
     expect_error chunks "$work/secret/key.*--source-root" "$cachew" run "$work/chunks.json" --dispatcher "$DISPATCHER" --timeout 60s
     expect_error bad_root "source-root.*$work/nowhere" "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --source-root "$work/nowhere"
     expect_error bad_root "source-root.*http" "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --source-root http://host/x
 }
 
-# Without roots: a worker that others can reach says so once, and a dispatcher that others can reach opens nothing.
+# Without roots: a worker that others can reach says so once. The dispatcher opens no data.
 case_no_source_root() {
     listen=0.0.0.0:0 begin_dispatcher --insecure
     DISPATCHER=$own_host:${DISPATCHER##*:}
     begin worker "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen 0.0.0.0:0 --advertise "$own_host:1" --insecure
     wait_until "the worker is ready" is_ready_or_gone worker
     [ "$(grep -c -- '--source-root' "$work/worker.log")" = 1 ] || fail "no warning, or several: $(cat "$work/worker.log")"
-    echo '{"pipeline": [{"op": "chunks", "pattern": "/etc/passwd"}]}' >"$work/chunks.json"
-    expect_error chunks "/etc/passwd.*--source-root" "$cachew" run "$work/chunks.json" --dispatcher "$DISPATCHER" --timeout 60s
     echo '{"pipeline": [{"op": "idx", "pattern": "/etc/passwd"}]}' >"$work/idx.json"
-    expect_error idx "give dtype and dims.*--source-root" "$cachew" run "$work/idx.json" --dispatcher "$DISPATCHER" --timeout 60s
+    "$cachew" check "$work/idx.json" --dispatcher "$DISPATCHER" >"$work/check.out" || fail "it cannot be checked without its files"
+    says 'its batches: ?' <"$work/check.out" || fail "the dispatcher has looked into a file: $(cat "$work/check.out")"
+    expect_error idx "/etc/passwd.*not an idx file" "$cachew" run "$work/idx.json" --dispatcher "$DISPATCHER" --timeout 60s
 }
 
 # A dispatcher names a store; the worker obeys if it was told that it may, and goes on without a cache if not.

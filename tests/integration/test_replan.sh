@@ -119,8 +119,8 @@ die_at_the_switch() {
     order first "$B" "$Z" "$Y" "$S"
     "$cachew" replan job --pipeline "$work/first.json" --wait 0 --dispatcher "$DISPATCHER" >"$work/replan.out" 2>&1
     wait_for dispatcher
-    wait_for w1
     begin_dispatcher
+    wait_for w1 # The plan reached it before the dispatcher died, or comes from the new one.
     [ "$(plan_of)" = 1 ] || fail "the plan is forgotten: $(plan_of)"
     wait_until "the other worker has gone over to it" uses_it w2 1
     begin_worker w3

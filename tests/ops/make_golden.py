@@ -224,7 +224,7 @@ def idx_cases():
                         ("idx_bad_over.idx", "too large"), ("image_grey.png", "not an idx file")):
         cases.append({"name": name, "options": {"pattern": "${DATA}/" + name, "dtype": "u8"}, "expect": {"error": error}})
     for name, options, error in (
-            ("nothing matches", {"pattern": "${DATA}/no*such"}, "tells dtype and dims"),
+            ("nothing matches", {"pattern": "${DATA}/no*such"}, "no*such\": no files match"),
             ("nothing matches, by name", {"pattern": "${DATA}/no*such-idx1-ubyte"}, "no*such-idx1-ubyte\": no files match"),
             ("other dims than given", {"pattern": "${DATA}/idx_u8.idx", "dtype": "u8", "dims": [2, 2]}, "than the pipeline was checked with"),
             ("files of different shapes", {"pattern": "${DATA}/idx_?8.idx"}, "another dtype or shape"),

@@ -4,6 +4,7 @@
 #include "ops/cases.h"
 
 #include "base/mem.h"
+#include "support/completed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static int run_case(struct test_case *c, struct cw_err *err)
     };
     const struct cw_opt *table = c->op->options ? c->op->options : none;
     c->opts = cw_mem_new(c->op->options_bytes + 1);
-    int rc = cw_opt_parse(table, cw_value_get(c->json, "options"), c->opts, err);
+    int rc = cw_test_parse_completed(c->op, cw_value_get(c->json, "options"), c->opts, err);
     if (rc == 0) {
         rc = run_options(c, err);
         cw_opt_fini(table, c->opts);

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "format/source_file.h"
+#include "graph/complete.h"
 #include "rewrite/key.h"
 #include "wire/wire.h"
 #include "worker/message/to_dispatcher.h"
@@ -58,6 +59,7 @@ struct cw_loading {
     /* a plan in another order is opened beside this one; holds a reference, or is NULL */
     struct cw_plan *written;
     /* result of the thread */
+    bool was_completed; /* `graph` became another one */
     struct cw_plan *plan;
     struct cw_buf *manifest_out;
     struct cw_err error;
@@ -111,10 +113,25 @@ struct cw_plan *cw_loader_take_prepared(struct cw_worker_state *w, const struct 
     return NULL;
 }
 
+/* The graph of the loading becomes complete; returns an error if it cannot be. */
+static int take_completed(struct cw_loading *o, int rc, struct cw_graph *completed)
+{
+    if (rc == 0) {
+        o->was_completed = completed != o->graph;
+        cw_graph_unref(o->graph);
+        o->graph = completed;
+    }
+    return rc;
+}
+
 static int open_beside(struct cw_loading *o)
 {
     struct cw_checked *checked = NULL;
-    int rc = cw_graph_check(o->graph, &checked, &o->error);
+    struct cw_graph *completed = NULL;
+    int rc = cw_graph_complete_like(o->graph, cw_plan_graph(o->written), &completed, &o->error);
+    rc = take_completed(o, rc, completed);
+    if (rc == 0)
+        rc = cw_graph_check(o->graph, &checked, &o->error);
     if (rc == 0) {
         cw_key_set(checked);
         rc = cw_plan_open_beside(o->written, checked, &o->plan, &o->error);
@@ -126,15 +143,23 @@ static int open_beside(struct cw_loading *o)
 static int open_plan(struct cw_loading *o)
 {
     struct cw_checked *checked = NULL;
+    struct cw_graph *completed = NULL;
     struct cw_value manifest = {0};
+    int rc = 0;
     cw_source_use_store(o->source_store);
-    int rc = cw_graph_check(o->graph, &checked, &o->error);
-    if (rc == 0)
-        cw_key_set(checked);
-    if (rc == 0 && !o->prepare)
+    if (!o->prepare)
         rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len,
                                      CW_MAX(CW_MANIFEST_MEMORY, o->worker->budget / 2), &manifest,
                                      &o->error);
+    /* An older dispatcher sends the graph as it was written also to those who did not prepare it. */
+    if (rc == 0)
+        rc = cw_graph_complete(o->graph, o->prepare ? NULL : &manifest, o->stop, &completed,
+                               &o->error);
+    rc = take_completed(o, rc, completed);
+    if (rc == 0)
+        rc = cw_graph_check(o->graph, &checked, &o->error);
+    if (rc == 0)
+        cw_key_set(checked);
     if (rc == 0)
         rc = cw_plan_open(checked, o->seed, o->prepare ? NULL : &manifest, o->stop, &o->plan,
                           &o->error);
@@ -167,7 +192,7 @@ static void deliver(struct cw_worker_state *w, struct cw_loading *o)
             cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
         else
             keep_prepared(w, o);
-        cw_report_prepared(w, o->job_id, o->graph, failed ? NULL : o->plan, o->manifest_out,
+        cw_report_prepared(w, o->job_id, failed ? NULL : o->plan, o->was_completed, o->manifest_out,
                            &o->error);
     } else {
         struct cw_wjob *job = cw_wjob_get(w, o->job_id);

@@ -88,9 +88,8 @@ static void add_cacheable(Cachew__V1__PlanInfo *info, const struct cw_graph *gra
     cw_mem_free(nodes);
 }
 
-void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_graph *graph,
-                        const struct cw_plan *plan, struct cw_buf *manifest,
-                        const struct cw_err *error)
+void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_plan *plan,
+                        bool completed, struct cw_buf *manifest, const struct cw_err *error)
 {
     char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(plan ? "" : error->msg);
     Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
@@ -99,7 +98,8 @@ void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const str
     prepared.code = plan ? 0 : error->code;
     prepared.info = plan ? cw_wire_info_to(cw_plan_info(plan)) : NULL;
     if (plan) {
-        add_cacheable(prepared.info, graph, plan);
+        add_cacheable(prepared.info, cw_plan_graph(plan), plan);
+        prepared.info->completed = completed ? cw_wire_graph_to(cw_plan_graph(plan)) : NULL;
         prepared.manifest = (ProtobufCBinaryData){manifest->len, manifest->data};
     }
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;

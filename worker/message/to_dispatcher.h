@@ -23,10 +23,9 @@ void cw_report_hand_back(struct cw_worker_state *w, const char *job_id, uint64_t
 void cw_report_hand_back_item(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
                               uint64_t item);
 /* Reports that a job was prepared on this worker. plan NULL: it could not be, and error says
- * why. */
-void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_graph *graph,
-                        const struct cw_plan *plan, struct cw_buf *manifest,
-                        const struct cw_err *error);
+ * why. completed: its graph is not the one that was sent (graph/complete.h). */
+void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_plan *plan,
+                        bool completed, struct cw_buf *manifest, const struct cw_err *error);
 /* Answers a JobPlan; error is NULL if the plan is open. */
 void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64_t number,
                            const struct cw_err *error);

@@ -26,7 +26,7 @@ static void run_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *pr
     int rc = prepare->graph ? cw_wire_graph_from(prepare->graph, &graph, &err)
                             : cw_err_set(&err, CW_E_INVALID, "no pipeline came");
     if (rc != 0) {
-        cw_report_prepared(w, prepare->job_id, NULL, NULL, NULL, &err);
+        cw_report_prepared(w, prepare->job_id, NULL, false, NULL, &err);
         return;
     }
     cw_log_info("worker", "job=%s is being prepared", prepare->job_id);

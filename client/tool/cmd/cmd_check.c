@@ -7,8 +7,9 @@
 #include "client/model/trainer_spec.h"
 #include "client/pipeline.h"
 #include "client/tool/tool.h"
+#include "client/tool/tool_graph.h"
 #include "client/tool/view/check_notes.h"
-#include "graph/check.h"
+#include "graph/complete.h"
 
 static void add_json_note(void *arg, const char *node, const char *text)
 {
@@ -24,6 +25,15 @@ static void print_note(void *arg, const char *node, const char *text)
     fprintf(stderr, "note: %s: node \"%s\": %s\n", (const char *)arg, node, text);
 }
 
+/* What a node gives; "?" if only files say it, and they are not here. */
+static void add_spec(const struct cw_checked_node *node, struct cw_str *out)
+{
+    if (node->unknown)
+        cw_str_add(out, "?");
+    else
+        cw_spec_print(&node->out, out);
+}
+
 static void print_json(const struct cw_checked *checked)
 {
     char fingerprint[CW_HASH_TEXT_BYTES];
@@ -36,7 +46,7 @@ static void print_json(const struct cw_checked *checked)
     for (size_t i = 0; i < checked->graph->n; i++) {
         const struct cw_node *node = &checked->graph->nodes[i];
         CW_STR_AUTO spec = {0};
-        cw_spec_print(&checked->nodes[i].out, &spec);
+        add_spec(&checked->nodes[i], &spec);
         cw_str_addf(&out, "%s{\"name\":\"%s\",\"op\":\"%s\",\"sparse\":%s,\"out\":", i ? "," : "",
                     node->name, node->op, checked->nodes[i].sparse ? "true" : "false");
         cw_str_add_json(&out, cw_str_text(&spec), spec.len);
@@ -56,7 +66,7 @@ static void print_text(const struct cw_checked *checked)
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < checked->graph->n; i++) {
         CW_STR_AUTO spec = {0};
-        cw_spec_print(&checked->nodes[i].out, &spec);
+        add_spec(&checked->nodes[i], &spec);
         tool_table_add(&table, "%s", checked->graph->nodes[i].name);
         tool_table_add(&table, "%s", checked->graph->nodes[i].op);
         tool_table_add(&table, "%s%s", cw_str_text(&spec),
@@ -74,6 +84,8 @@ static void print_answer(const char *dispatcher, const struct cachew_pipeline *p
     CW_STR_AUTO spec = {0};
     CW_STR_AUTO out = {0};
     cw_spec_print(&batches->of, &spec);
+    if (batches->of.n == 0)
+        cw_str_add(&spec, "?");
     if (!json) {
         printf("its batches: %s\nok, says the dispatcher at %s\n", cw_str_text(&spec), dispatcher);
         return;
@@ -110,6 +122,51 @@ static int ask(const char *dispatcher, const char *file, bool json)
     return rc == 0 ? TOOL_OK : tool_fail_cachew(&error);
 }
 
+/* Checks what can be checked without the files that say what their elements are, if they cannot be
+ * looked into here. */
+static int check_graph(struct cw_graph *graph, const char *file, struct cw_checked **ret_checked,
+                       struct cw_err *err)
+{
+    struct cw_err without = {0};
+    int rc = tool_graph_check(graph, NULL, ret_checked, err);
+    if (rc >= 0 || cw_graph_incomplete(graph) == SIZE_MAX ||
+        (rc != CW_E_NOT_FOUND && rc != CW_E_DENIED && rc != CW_E_IO))
+        return rc;
+    rc = cw_graph_check_without_data(graph, ret_checked, &without);
+    if (rc < 0)
+        *err = without;
+    else
+        fprintf(
+            stderr,
+            "note: %s: %s: what comes from there (?) is checked where the files are, when a job "
+            "is prepared\n",
+            file, err->msg);
+    return rc;
+}
+
+static int check_here(const char *file, bool json)
+{
+    struct cw_err err = {0};
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    if (cw_graph_load(file, &graph, &err) < 0)
+        return tool_fail_err(&err);
+    int rc = check_graph(graph, file, &checked, &err);
+    cw_graph_unref(graph);
+    if (rc < 0) {
+        cw_err_wrap(&err, "%s", file);
+        return tool_fail_err(&err);
+    }
+    if (json)
+        print_json(checked);
+    else
+        print_text(checked);
+    if (!json)
+        tool_check_notes(checked, print_note, (void *)(uintptr_t)file);
+    cw_checked_unref(checked);
+    return TOOL_OK;
+}
+
 int tool_cmd_check(int argc, char **argv)
 {
     const char *dispatcher = NULL;
@@ -124,8 +181,9 @@ int tool_cmd_check(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew check",
         .usage = "FILE.json [options]",
-        .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Data "
-                 "are not touched: whether files exist shows when it runs. What is likely to go "
+        .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Only "
+                 "sources whose files say what their elements are look into the first one; "
+                 "whether others exist shows when it runs. What is likely to go "
                  "wrong nevertheless is noted on stderr. FILE.json may be - for stdin. With "
                  "--dispatcher the dispatcher is asked, which may know other operators.",
         .rows = rows,
@@ -134,27 +192,9 @@ int tool_cmd_check(int argc, char **argv)
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
         return code;
-    struct cw_err err = {0};
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
     if (strcmp(files[0], "-") == 0)
         files[0] = "/dev/stdin";
     if (dispatcher)
         return ask(dispatcher, files[0], json);
-    if (cw_graph_load(files[0], &graph, &err) < 0)
-        return tool_fail_err(&err);
-    int rc = cw_graph_check(graph, &checked, &err);
-    cw_graph_unref(graph);
-    if (rc < 0) {
-        cw_err_wrap(&err, "%s", files[0]);
-        return tool_fail_err(&err);
-    }
-    if (json)
-        print_json(checked);
-    else
-        print_text(checked);
-    if (!json)
-        tool_check_notes(checked, print_note, (void *)(uintptr_t)files[0]);
-    cw_checked_unref(checked);
-    return TOOL_OK;
+    return check_here(files[0], json);
 }

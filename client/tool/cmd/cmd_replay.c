@@ -8,6 +8,7 @@
 #include "client/tool/dump.h"
 #include "client/tool/job.h"
 #include "client/tool/tool.h"
+#include "client/tool/tool_graph.h"
 
 struct replay_options {
     const char *dispatcher, *job, *dump, *recipe, *file;
@@ -88,11 +89,11 @@ static int check_fingerprint(const struct replay *r, struct cw_err *err)
 static int make_plan(struct replay *r, struct cw_err *err)
 {
     struct cw_checked *checked = NULL;
-    int rc = cw_graph_check(r->job.graph, &checked, err);
-    if (rc < 0)
-        return rc;
     const struct cw_value *manifest =
         r->job.manifest.type == CW_VALUE_NULL ? NULL : &r->job.manifest;
+    int rc = tool_graph_check(r->job.graph, manifest, &checked, err);
+    if (rc < 0)
+        return rc;
     rc = cw_plan_new(checked, r->recipe.seed, manifest, &r->plan, err);
     cw_checked_unref(checked);
     return rc < 0 ? rc : check_fingerprint(r, err);

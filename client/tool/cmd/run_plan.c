@@ -7,6 +7,7 @@
 #include "cachew/pipeline.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
+#include "client/tool/tool_graph.h"
 #include "conf/value_yaml.h"
 #include "rewrite/apply.h"
 #include "wire/wire.h"
@@ -17,7 +18,7 @@ static int load_written(const char *path, struct cw_checked **ret_written, struc
     int rc = cw_graph_load(path, &graph, err);
 
     if (rc == 0)
-        rc = cw_graph_check(graph, ret_written, err);
+        rc = tool_graph_check(graph, NULL, ret_written, err);
     cw_graph_unref(graph);
     return rc;
 }

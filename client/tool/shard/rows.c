@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "client/model/trainer_batch.h"
+#include "client/tool/tool_graph.h"
 #include "data/ragged.h"
-#include "graph/check.h"
 
 static bool has_group(const struct cw_graph *graph)
 {
@@ -41,7 +41,7 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
     *rows = (struct tool_rows){.unbatch = !keep && has_group(graph)};
     /* An error here does not fail the command. The dispatcher reports it, and it may see more files
      * than this process. */
-    rows->known = cw_graph_check(graph, &checked, &ignored) == 0;
+    rows->known = tool_graph_check(graph, NULL, &checked, &ignored) == 0;
     if (rows->known)
         rows->spec = checked->nodes[graph->n - 1].out;
     for (size_t i = 0; rows->unbatch && i < rows->spec.n; i++)

@@ -93,16 +93,24 @@ static int stamp_one(const struct cw_file_set *set, size_t i, struct cw_file_sta
     return cw_local_stamp(set->identity, file->path, &st, set->stop, ret_stamp, err);
 }
 
+static int find_paths(const struct cw_str_list *patterns, const struct cw_stop *stop,
+                      struct cw_paths *ret_paths, struct cw_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < patterns->n && rc == 0; i++)
+        rc = cw_glob(patterns->v[i], 0, stop, ret_paths, err);
+    if (rc == 0 && ret_paths->n == 0)
+        rc = no_match(patterns, err);
+    if (rc == 0)
+        cw_paths_sort(ret_paths);
+    return rc;
+}
+
 static int find(struct cw_file_set *set, const struct cw_str_list *patterns, struct cw_err *err)
 {
     struct cw_paths paths = {0};
-    int rc = 0;
-    for (size_t i = 0; i < patterns->n && rc == 0; i++)
-        rc = cw_glob(patterns->v[i], 0, set->stop, &paths, err);
-    if (rc == 0 && paths.n == 0)
-        rc = no_match(patterns, err);
+    int rc = find_paths(patterns, set->stop, &paths, err);
     if (rc == 0) {
-        cw_paths_sort(&paths);
         set->v = CW_NEW_ARRAY(struct cw_file, paths.n);
         for (size_t i = 0; i < paths.n; i++)
             set->v[set->n++] = (struct cw_file){.path = cw_steal(&paths.v[i]), .slot = -1};
@@ -198,6 +206,30 @@ int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open 
         cw_file_set_free(set);
     else
         *ret_set = set;
+    return rc;
+}
+
+static int first_of_manifest(const struct cw_value *manifest, char **ret_path, struct cw_err *err)
+{
+    const struct cw_value *rows =
+        manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "files") : NULL;
+    if (!rows || rows->type != CW_VALUE_LIST || rows->n == 0 || rows->items[0].n == 0 ||
+        rows->items[0].items[0].type != CW_VALUE_STR)
+        return cw_err_set(err, CW_E_CORRUPT, "manifest: has no list \"files\"");
+    *ret_path = cw_mem_strdup(rows->items[0].items[0].s);
+    return 0;
+}
+
+int cw_file_first(const struct cw_str_list *patterns, const struct cw_op_open *how, char **ret_path,
+                  struct cw_err *err)
+{
+    struct cw_paths paths = {0};
+    if (how->manifest)
+        return first_of_manifest(how->manifest, ret_path, err);
+    int rc = find_paths(patterns, how->stop, &paths, err);
+    if (rc == 0)
+        *ret_path = cw_steal(&paths.v[0]);
+    cw_paths_fini(&paths);
     return rc;
 }
 

@@ -44,6 +44,10 @@ struct cw_file_set {
 int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how,
                     struct cw_file_set **ret_set, struct cw_err *err);
 void cw_file_set_free(struct cw_file_set *set);
+/* Finds the first file, in the set's order, of a source that is completed (`complete` in ops/op.h).
+ * *ret_path is the caller's. */
+int cw_file_first(const struct cw_str_list *patterns, const struct cw_op_open *how, char **ret_path,
+                  struct cw_err *err);
 /* Adds up the records of all files. */
 int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
 /* Compares all files with their stamps, and reads the bytes that the identity needs;
@@ -84,6 +88,15 @@ void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use);
         .name = "pattern", .help = "path or glob (** = any directories), or a list of them",       \
         .type = CW_OPT_STR_LIST, .offset = (offset_), .flags = CW_OPT_REQUIRED, .len_min = 1,      \
         .len_max = 1 << 20                                                                         \
+    }
+/* Of sources whose files say what the elements are. */
+#define CW_FILE_SPEC_ROW(offset_)                                                                  \
+    {                                                                                              \
+        .name = "spec",                                                                            \
+        .help =                                                                                    \
+            "its fields, as \"image: u8[28,28]\" or \"ids: i64[?]\"; none = as the first file "    \
+            "says",                                                                                \
+        .type = CW_OPT_STR_LIST, .offset = (offset_), .len_min = 0, .len_max = CW_FIELDS_MAX       \
     }
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "format/chunk.h"
-#include "format/glob.h"
 #include "format/record.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
@@ -12,13 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_ENTRIES_MAX = 100000 };
 /* The frames that were read last are kept, since neighbours in one frame are usually read together.
  * Larger frames mostly hold one record each and are not kept. */
 enum { KEPT_N = 64, KEPT_BYTES_MAX = 1 << 20 };
 
 struct chunks_opts {
-    struct cw_str_list pattern;
+    struct cw_str_list pattern, spec;
 };
 
 struct kept {
@@ -39,6 +37,7 @@ struct chunks_state {
 #define OFFSET(member) offsetof(struct chunks_opts, member)
 static const struct cw_opt options[] = {
     CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    CW_FILE_SPEC_ROW(OFFSET(spec)),
     {0},
 };
 
@@ -56,31 +55,34 @@ static int load_path(const char *path, struct cw_chunk_index **ret_index, struct
     return rc;
 }
 
-/* Derives the spec from the first file, which must be readable where the pipeline is checked. */
+static bool is_complete(const void *opts)
+{
+    return ((const struct chunks_opts *)opts)->spec.n > 0;
+}
+
+/* Takes the fields from the first file. */
+static int complete(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err)
+{
+    const struct chunks_opts *o = opts;
+    struct cw_chunk_index *index = NULL;
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, how, &path, err);
+    if (rc == 0)
+        rc = load_path(path, &index, err);
+    if (rc == 0)
+        cw_op_spec_to_list(&index->head.spec, cw_value_member(said, "spec"));
+    cw_chunk_index_free(index);
+    return rc;
+}
+
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
     const struct chunks_opts *o = opts;
-    struct cw_paths paths = {0};
-    struct cw_chunk_index *index = NULL;
-    int rc = 0;
     (void)in;
     (void)in_n;
-    for (size_t i = 0; i < o->pattern.n && rc == 0; i++)
-        rc = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, NULL, &paths, err);
-    cw_paths_sort(&paths);
-    if (rc == 0 && paths.n == 0)
-        rc = cw_err_set(
-            err, CW_E_NOT_FOUND,
-            "pattern \"%s\": no files match here, and the first one says what the elements are",
-            o->pattern.v[0]);
-    if (rc == 0)
-        rc = load_path(paths.v[0], &index, err);
-    if (rc == 0)
-        *ret_spec = index->head.spec;
-    cw_chunk_index_free(index);
-    cw_paths_fini(&paths);
-    return rc;
+    return cw_op_spec_from_list(&o->spec, ret_spec, err);
 }
 
 /* ---- files ---- */
@@ -270,14 +272,17 @@ const struct cw_op cw_op_chunks = {
     .doc = "Gives the elements of chunk files (cache-format.md): files in bytewise order of their "
            "paths, elements in the order of\n"
            "their ids, which is the order in which `cachew materialize` got them. What the "
-           "elements are stands in the files, so the\n"
-           "first of them must be readable where the pipeline is checked, and all must have the "
-           "same. Sums of frames are verified\n"
-           "when they are read. Patterns as for `files`.",
+           "elements are stands in the files:\n"
+           "what the first one says is taken when the job is prepared, unless `spec` is given, and "
+           "all must have the same. Sums of frames\n"
+           "are verified when they are read. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,
     .options_bytes = sizeof(struct chunks_opts),
+    .is_complete = is_complete,
+    .complete = complete,
+    .completed = "spec",
     .infer = infer,
     .open = open_files,
     .close = cw_file_source_free,

@@ -3,7 +3,6 @@
  * by record. A .gz file cannot be read like that, so it is inflated into memory once, when its
  * first record is read. */
 #include "base/mem.h"
-#include "format/glob.h"
 #include "format/gz.h"
 #include "format/idx.h"
 #include "ops/op_util.h"
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 enum { DTYPE_AUTO = 0 };
-enum { LOOK_ENTRIES_MAX = 1000 };
 enum { GZ_GROWTH_MAX = 1032 }; /* deflate makes at most so many bytes out of one */
 static const char *const dtype_words[] = {"auto", "u8", "i8", "i16", "i32", "f32", "f64", NULL};
 
@@ -40,9 +38,7 @@ static const struct cw_opt options[] = {
      .offset = OFFSET(field),
      .def = "\"data\""},
     {.name = "dtype",
-     .help = "dtype of the values, for files that only the workers "
-             "see; auto = look into the first file, or go by "
-             "its name (...idx3-ubyte)",
+     .help = "dtype of the values; auto = as the first file says",
      .type = CW_OPT_ENUM,
      .offset = OFFSET(dtype),
      .def = "\"auto\"",
@@ -96,64 +92,39 @@ static int read_header_at(const char *path, struct cw_idx_header *ret_header, st
     return rc;
 }
 
-/* Reads the header of the first file if the file is on this machine and easy to find: a dispatcher
- * that checks a pipeline must not search a whole file system. The result is only a hint, which open
- * compares with the real file. Returns 1 with a header, 0 if there is no file to look at, or an
- * error if the file is wrong. */
-static int read_first_header(const struct idx_opts *o, struct cw_idx_header *ret_header,
-                             struct cw_err *err)
+static bool is_complete(const void *opts)
 {
-    struct cw_paths paths = {0};
-    bool whole = o->pattern.n <= LOOK_ENTRIES_MAX;
-    for (size_t i = 0; i < o->pattern.n && whole; i++)
-        whole = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, NULL, &paths, err) == 0;
-    cw_paths_sort(&paths);
-    int rc = 0;
-    if (whole && paths.n > 0) {
-        rc = read_header_at(paths.v[0], ret_header, err);
-        rc = rc == 0 ? 1 : rc;
-    }
-    cw_paths_fini(&paths);
-    return rc;
+    return ((const struct idx_opts *)opts)->dtype != DTYPE_AUTO;
 }
 
-/* Finds the header by the first file, by the file's name, or not at all. A file that is not an idx
- * file is an error; a file that does not exist here is not. */
-static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_header,
-                       struct cw_err *err)
+/* Takes dtype and dims from the header of the first file. */
+static int complete(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err)
 {
-    struct cw_err of_file = {0};
-    int said = read_first_header(o, ret_header, &of_file);
-    if (said > 0 || cw_idx_parse_name(o->pattern.v[0], &ret_header->dtype, &ret_header->rank))
-        return 0;
-    if (said < 0)
-        return cw_err_set(err, said, "%s", of_file.msg);
-    return cw_err_set(
-        err, CW_E_INVALID,
-        "option dtype: neither a file nor the name in pattern \"%s\" tells dtype and dims here; "
-        "give dtype and dims%s%s",
-        o->pattern.v[0], of_file.code == CW_E_DENIED ? "; " : "",
-        of_file.code == CW_E_DENIED ? of_file.msg : "");
+    const struct idx_opts *o = opts;
+    struct cw_idx_header h;
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, how, &path, err);
+    if (rc == 0)
+        rc = read_header_at(path, &h, err);
+    if (rc < 0)
+        return rc;
+    cw_value_set_str(cw_value_member(said, "dtype"), cw_dtype_name(h.dtype));
+    struct cw_value *dims = cw_value_set_list(cw_value_member(said, "dims"), (size_t)h.rank);
+    for (int i = 0; i < h.rank; i++)
+        cw_value_set_i64(&dims[i], h.dims[i]);
+    return 0;
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
     const struct idx_opts *o = opts;
-    struct cw_idx_header h = {.dims = {-1, -1, -1, -1, -1, -1, -1, -1}};
+    enum cw_dtype dtype;
     (void)in;
     (void)in_n;
-    if (o->dtype != DTYPE_AUTO) {
-        CW_ASSERT(cw_dtype_parse(dtype_words[o->dtype], &h.dtype) == 0);
-        h.rank = (int)o->dims.n;
-        for (size_t i = 0; i < o->dims.n; i++)
-            h.dims[i] = o->dims.v[i];
-    } else {
-        int rc = find_header(o, &h, err);
-        if (rc < 0)
-            return rc;
-    }
-    return cw_op_infer_one(o->field, h.dtype, h.rank, h.dims, ret_spec, err);
+    CW_ASSERT(cw_dtype_parse(dtype_words[o->dtype], &dtype) == 0);
+    return cw_op_infer_one(o->field, dtype, (int)o->dims.n, o->dims.v, ret_spec, err);
 }
 
 static bool header_fits(const struct cw_idx_header *h, enum cw_dtype dtype, int rank,
@@ -334,15 +305,17 @@ const struct cw_op cw_op_idx = {
            "two of these.\n"
            "A .gz file is inflated into memory once. Patterns as for `files`.\n"
            "\n"
-           "dtype and dims are in the files. Where a pipeline is checked on a machine that does "
-           "not have them, the name\n"
-           "tells enough if it follows the custom (train-images-idx3-ubyte.gz); else give `dtype` "
-           "and `dims`.",
+           "dtype and dims are in the files: those of the first one are taken when the job is "
+           "prepared, unless\n"
+           "`dtype` and `dims` are given.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,
     .options_bytes = sizeof(struct idx_opts),
     .check = check,
+    .is_complete = is_complete,
+    .complete = complete,
+    .completed = "dtype and dims",
     .infer = infer,
     .open = open_files,
     .close = cw_file_source_free,

@@ -461,6 +461,20 @@ static void test_spec(void **arg)
     cachew_spec_free(NULL);
 }
 
+/* What is in files that the dispatcher has not seen is no error, and leaves the spec empty. */
+static void check_without_files(void)
+{
+    static const char text[] =
+        "{\"pipeline\": [{\"op\": \"idx\", \"pattern\": \"/nowhere/x.idx\"}]}";
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_spec *spec = NULL;
+    CHECK(cachew_pipeline_parse(text, strlen(text), &pipeline, &error));
+    CHECK(cachew_pipeline_check(client, pipeline, &spec, &error));
+    assert_int_equal(cachew_spec_fields(spec), 0);
+    cachew_spec_free(spec);
+    cachew_pipeline_release(pipeline);
+}
+
 /* Errors name the node, its operator and the option. What is too large is left to the job. */
 static void test_check_errors(void **arg)
 {
@@ -473,7 +487,8 @@ static void test_check_errors(void **arg)
          "\"size\": "
          "0}]}",
          "node \"b\" (batch): option size"},
-        {"{\"pipeline\": [{\"op\": \"idx\", \"pattern\": \"/nowhere/x.idx\"}]}", "/nowhere/x.idx"},
+        {"{\"pipeline\": [{\"op\": \"idx\", \"pattern\": \"/nowhere/x.idx\"}, {\"op\": \"cast\"}]}",
+         "node \"cast\" (cast): option dtype"},
     };
     struct cachew_pipeline *pipeline = NULL;
     struct cachew_spec *spec = NULL;
@@ -486,6 +501,7 @@ static void test_check_errors(void **arg)
         assert_null(spec);
         cachew_pipeline_release(pipeline);
     }
+    check_without_files();
     struct cachew_builder *b = cachew_builder_new(NULL);
     char *name = cw_mem_new(300001);
     memset(name, 'x', 300000);

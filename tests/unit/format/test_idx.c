@@ -27,23 +27,6 @@ static void headers(void **state)
         assert_int_equal(cw_idx_parse(images, n, "f", &h, &err), CW_E_CORRUPT);
 }
 
-static void names(void **state)
-{
-    enum cw_dtype dtype;
-    int rank;
-    (void)state;
-    assert_true(cw_idx_parse_name("/idx9-float/train-images-idx3-ubyte.gz", &dtype, &rank));
-    assert_int_equal(dtype, CW_DTYPE_U8);
-    assert_int_equal(rank, 2);
-    assert_true(cw_idx_parse_name("t10k-labels.idx1-int", &dtype, &rank));
-    assert_int_equal(dtype, CW_DTYPE_I32);
-    assert_int_equal(rank, 0);
-    assert_false(cw_idx_parse_name("data.idx", &dtype, &rank));
-    assert_false(cw_idx_parse_name("idx3-ubytes", &dtype, &rank));
-    assert_false(cw_idx_parse_name("idx0-ubyte", &dtype, &rank));
-    assert_false(cw_idx_parse_name("/idx3-ubyte/x", &dtype, &rank));
-}
-
 static void byte_order(void **state)
 {
     static const uint8_t big[] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -93,8 +76,7 @@ static void gzip_members(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(headers), cmocka_unit_test(names),
-                                       cmocka_unit_test(byte_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(headers), cmocka_unit_test(byte_order),
                                        cmocka_unit_test(gzip_members)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,20 +213,6 @@ static void test_special_files(void **state)
     }
 }
 
-static void test_closed(void **state)
-{
-    struct cw_err err;
-    struct cw_paths paths = {0};
-    (void)state;
-    cw_source_root_close_all("as --source-root says");
-    assert_true(cw_source_root_is_set());
-    assert_denied("data/a");
-    assert_denied("/etc/passwd");
-    cw_autofree char *pattern = in_folder("data/*");
-    assert_int_equal(cw_glob(pattern, 0, NULL, &paths, &err), CW_E_DENIED);
-    cw_paths_fini(&paths);
-}
-
 static void test_bad_roots(void **state)
 {
     static const char *const bad[] = {"", "data", "http://host/data", "file://data",
@@ -321,7 +307,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links, reset, reset),
         cmocka_unit_test_setup_teardown(test_root_behind_link, reset, reset),
         cmocka_unit_test_setup_teardown(test_special_files, reset, reset),
-        cmocka_unit_test_setup_teardown(test_closed, reset, reset),
         cmocka_unit_test_setup_teardown(test_bad_roots, reset, reset),
         cmocka_unit_test_setup_teardown(test_patterns, reset, reset),
         cmocka_unit_test_setup_teardown(test_without_openat2, reset, reset),

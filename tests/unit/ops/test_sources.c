@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "ops/op.h"
+#include "support/completed.h"
 
 enum { THREADS = 4, ROUNDS = 200 };
 
@@ -39,7 +40,7 @@ static void source_init(struct source *s, const char *op, const char *pattern)
     *s = (struct source){.op = cw_op_find(op)};
     assert_true(s->op->options_bytes <= sizeof(s->opts));
     assert_int_equal(cw_value_parse(text, strlen(text), "options", &options, &err), 0);
-    assert_int_equal(cw_opt_parse(s->op->options, &options, s->opts, &err), 0);
+    assert_int_equal(cw_test_parse_completed(s->op, &options, s->opts, &err), 0);
     cw_value_fini(&options);
     if (s->op->infer(s->opts, NULL, 0, &s->spec, &err) < 0 || open_source(s, NULL, &err) < 0)
         fail_msg("%s", err.msg);

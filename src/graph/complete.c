@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/complete.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/op.h"
+
+/* Parses the options of a node. Returns NULL if it is of no such operator, or they are wrong, which
+ * cw_graph_check says. */
+static void *parse(const struct cw_op *op, const struct cw_node *node)
+{
+    void *opts = cw_mem_new(CW_MAX(op->options_bytes, 1));
+    if (cw_opt_parse(op->options, &node->options, opts, NULL) == 0)
+        return opts;
+    cw_mem_free(opts);
+    return NULL;
+}
+
+static void opts_free(const struct cw_op *op, void *opts)
+{
+    if (opts)
+        cw_opt_fini(op->options, opts);
+    cw_mem_free(opts);
+}
+
+static bool is_incomplete(const struct cw_node *node)
+{
+    const struct cw_op *op = cw_op_find(node->op);
+    if (!op || !op->is_complete)
+        return false;
+    void *opts = parse(op, node);
+    bool incomplete = opts && !op->is_complete(opts);
+    opts_free(op, opts);
+    return incomplete;
+}
+
+size_t cw_graph_incomplete(const struct cw_graph *graph)
+{
+    for (size_t i = 0; i < graph->n; i++)
+        if (is_incomplete(&graph->nodes[i]))
+            return i;
+    return SIZE_MAX;
+}
+
+/* ---- copies ---- */
+
+static char **copy_names(char *const *names, size_t n)
+{
+    char **copy = CW_NEW_ARRAY(char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = cw_mem_strdup(names[i]);
+    return copy;
+}
+
+static void copy_node(const struct cw_node *from, struct cw_node *ret_node)
+{
+    *ret_node = (struct cw_node){.name = cw_mem_strdup(from->name),
+                                 .named = from->named,
+                                 .op = cw_mem_strdup(from->op),
+                                 .inputs_n = from->inputs_n,
+                                 .inputs = CW_NEW_ARRAY(size_t, from->inputs_n + 1),
+                                 .chained = from->chained,
+                                 .fields_n = from->fields_n,
+                                 .fields = copy_names(from->fields, from->fields_n),
+                                 .keep_position = from->keep_position,
+                                 .depends_n = from->depends_n,
+                                 .depends_on = copy_names(from->depends_on, from->depends_n)};
+    for (size_t k = 0; k < from->inputs_n; k++)
+        ret_node->inputs[k] = from->inputs[k];
+    cw_value_copy(&ret_node->options, &from->options);
+}
+
+/* ---- looking into files ---- */
+
+struct completion {
+    const struct cw_value *manifest;
+    const struct cw_stop *stop;
+    const struct cw_graph
+        *like; /* the nodes of this graph are complete; NULL: files are looked into */
+};
+
+static int look(const struct completion *how, enum cw_identity identity, struct cw_node *node,
+                struct cw_err *err)
+{
+    const struct cw_op *op = cw_op_find(node->op);
+    struct cw_op_open open = {.identity = identity, .stop = how->stop};
+    void *opts = parse(op, node);
+    if (how->manifest && how->manifest->type == CW_VALUE_OBJECT)
+        open.manifest = cw_value_get(how->manifest, node->name);
+    if (node->options.type != CW_VALUE_OBJECT)
+        cw_value_set_object(&node->options);
+    int rc = op->complete(opts, &open, &node->options, err);
+    opts_free(op, opts);
+    return rc;
+}
+
+static const struct cw_node *node_named(const struct cw_graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n; i++)
+        if (strcmp(graph->nodes[i].name, name) == 0)
+            return &graph->nodes[i];
+    return NULL;
+}
+
+static int take_over(const struct cw_graph *like, struct cw_node *node, struct cw_err *err)
+{
+    const struct cw_node *known = node_named(like, node->name);
+    if (!known || strcmp(known->op, node->op) != 0)
+        return cw_err_set(err, CW_E_INVALID, "the pipeline has no such source");
+    cw_value_fini(&node->options);
+    node->options = (struct cw_value){0};
+    cw_value_copy(&node->options, &known->options);
+    return 0;
+}
+
+static int complete_node(const struct completion *how, enum cw_identity identity,
+                         struct cw_node *node, struct cw_err *err)
+{
+    int rc = how->like ? take_over(how->like, node, err) : look(how, identity, node, err);
+    return rc < 0 ? cw_err_wrap(err, "node \"%s\" (%s)", node->name, node->op) : 0;
+}
+
+static int complete(struct cw_graph *graph, const struct completion *how,
+                    struct cw_graph **ret_graph, struct cw_err *err)
+{
+    int rc = 0;
+    if (cw_graph_incomplete(graph) == SIZE_MAX) {
+        *ret_graph = cw_graph_ref(graph);
+        return 0;
+    }
+    struct cw_graph_builder *builder = cw_graph_builder_new(graph->name);
+    cw_graph_builder_set_identity(builder, graph->identity);
+    for (size_t i = 0; rc == 0 && i < graph->n; i++) {
+        struct cw_node node;
+        copy_node(&graph->nodes[i], &node);
+        if (is_incomplete(&node))
+            rc = complete_node(how, graph->identity, &node, err);
+        cw_graph_builder_add_indexed(builder, &node);
+    }
+    if (rc == 0)
+        rc = cw_graph_builder_finish(builder, ret_graph, err);
+    cw_graph_builder_free(builder);
+    return rc;
+}
+
+int cw_graph_complete(struct cw_graph *graph, const struct cw_value *manifest,
+                      const struct cw_stop *stop, struct cw_graph **ret_graph, struct cw_err *err)
+{
+    const struct completion how = {.manifest = manifest, .stop = stop};
+    return complete(graph, &how, ret_graph, err);
+}
+
+int cw_graph_complete_like(struct cw_graph *graph, const struct cw_graph *like,
+                           struct cw_graph **ret_graph, struct cw_err *err)
+{
+    const struct completion how = {.like = like};
+    return complete(graph, &how, ret_graph, err);
+}
