@@ -32,7 +32,9 @@ static inline void cw_view_copy_part(struct cw_view *view, const struct cw_view 
     view->full_w = from->full_w;
 }
 struct cw_element {
-    /* position in the source, or a hash of several positions if several sources were zipped */
+    /* Position in the source; behind an operator that chooses from several inputs the pair of the input's
+     * number and the id there (exec/positions.h); a hash of several positions if several sources were
+     * zipped. */
     uint64_t id;
     uint64_t rep; /* number of the repetition by the operator `repeat` */
     size_t n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks up single elements in caches during the walk, and puts them there. */
 #include "exec/element_cache.h"
+#include "exec/positions.h"
 
 #include "base/clock.h"
 #include <string.h>
@@ -28,13 +29,11 @@ bool cw_element_cache_below(const struct cw_plan *plan, size_t i)
     }
 }
 
-/* Maps the position down to the node that gives elements their ids; the position at that node is
- * the id. */
-static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
+/* Maps the position down to the node that gives elements their ids, and returns that node. */
+static size_t map_position(struct cw_thread_context *work, struct cw_walk_at *at)
 {
-    if (at->mapped)
-        return;
-    for (size_t i = at->node; keeps_ids(&work->plan->nodes[i]);) {
+    size_t i = at->node;
+    while (keeps_ids(&work->plan->nodes[i])) {
         const struct cw_plan_node *node = &work->plan->nodes[i];
         if (node->step == CW_STEP_INDEX) {
             cw_tally_add(&work->nodes[i].count.elements, 1);
@@ -44,6 +43,20 @@ static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
         }
     }
     at->mapped = true;
+    return i;
+}
+
+/* The position at that node is the id, unless it chooses from several inputs. */
+static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
+{
+    if (at->id_known)
+        return;
+    size_t base = at->mapped ? SIZE_MAX : map_position(work, at);
+    at->id_known = true;
+    at->id = (uint64_t)at->pos;
+    at->id_rep = at->rep;
+    if (base != SIZE_MAX && cw_plan_chooses(&work->plan->nodes[base]))
+        at->id = cw_positions_chosen_id(work->plan, work->epoch, base, at->pos, &at->id_rep);
 }
 
 /* Copies the fields into the arena. Returns false when there is no memory. */
@@ -82,7 +95,7 @@ static void push_put(struct cw_thread_context *work, const struct cw_walk_at *at
                      struct cw_cache_dataset *cache)
 {
     work->puts[work->puts_n++] =
-        (struct cw_pending_put){.cache = cache, .id = (uint64_t)at->pos, .begin_ns = cw_clock_ns()};
+        (struct cw_pending_put){.cache = cache, .id = at->id, .begin_ns = cw_clock_ns()};
     work->pending[work->pending_n++] =
         (struct cw_walk_pending){.node = (uint32_t)at->node, .put = (uint32_t)work->puts_n};
 }
@@ -97,7 +110,7 @@ enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *wor
     find_id(work, at);
     enum cw_cache_found found = CW_CACHE_MISS;
     if (use->read)
-        found = get(work, use->cache, (uint64_t)at->pos, element);
+        found = get(work, use->cache, at->id, element);
     if (found == CW_CACHE_MISS) {
         if (use->write)
             push_put(work, at, use->cache);
@@ -106,8 +119,8 @@ enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *wor
     cw_tally_add(&work->nodes[at->node].count.hits, 1);
     if (found == CW_CACHE_LEFT_OUT)
         return CW_ELEMENT_CACHE_DROPPED;
-    element->id = (uint64_t)at->pos;
-    element->rep = at->rep;
+    element->id = at->id;
+    element->rep = at->id_rep;
     return CW_ELEMENT_CACHE_HIT;
 }
 
@@ -190,7 +203,7 @@ void cw_element_cache_drop(struct cw_thread_context *work, size_t base)
 {
     while (work->pending_n > base) {
         const struct cw_walk_pending *pending = &work->pending[--work->pending_n];
-        if (pending->put)
+        if (pending->put && pending->put != CW_WALK_CHOICE)
             cw_element_cache_put(work, pending, NULL);
     }
 }

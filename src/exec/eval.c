@@ -29,13 +29,25 @@ static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
     at->node = work->skip[node->inputs[0]];
 }
 
+/* Goes down into the chosen input. On the way up its number becomes part of the id. */
+static void push_choice(struct cw_thread_context *work, struct cw_walk_at *at)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[at->node];
+    cw_tally_add(&work->nodes[at->node].count.elements, 1);
+    size_t input = cw_plan_choose(work->plan, node, work->epoch, &at->pos, &at->rep);
+    work->pending[work->pending_n++] = (struct cw_walk_pending){
+        .node = (uint32_t)at->node, .put = CW_WALK_CHOICE, .live = (uint32_t)input};
+    at->node = work->skip[node->inputs[input]];
+    at->mapped = at->id_known = false;
+}
+
 /* Sets *at to the input that the frame needs next. */
 static void enter_input(const struct cw_thread_context *work, const struct cw_walk_frame *frame,
                         struct cw_walk_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[frame->node];
     at->rep = frame->rep;
-    at->mapped = false;
+    at->mapped = at->id_known = false;
     if (node->step == CW_STEP_GROUP) {
         at->node = work->skip[node->inputs[0]];
         at->pos = frame->pos * node->group + frame->next;
@@ -89,6 +101,10 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
             return cw_op_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
                                    element, err);
         case CW_STEP_INDEX:
+            if (node->inputs_n > 1) {
+                push_choice(work, at);
+                break;
+            }
             if (at->mapped) {
                 at->node = work->skip[node->inputs[0]];
                 break;
@@ -186,6 +202,11 @@ static int ascend(struct cw_thread_context *work, struct cw_element *element, st
     size_t base = work->frames_n ? work->frames[work->frames_n - 1].base : 0;
     while (work->pending_n > base) {
         const struct cw_walk_pending *pending = &work->pending[--work->pending_n];
+        if (CW_UNLIKELY(pending->put == CW_WALK_CHOICE)) {
+            element->id =
+                cw_plan_pair_id(&work->plan->nodes[pending->node], element->id, pending->live);
+            continue;
+        }
         if (CW_UNLIKELY(pending->put)) {
             cw_element_cache_put(work, pending, element);
             continue;

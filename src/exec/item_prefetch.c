@@ -62,6 +62,42 @@ static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
         cw_cache_prefetch(cache, has, has_n);
 }
 
+/* Whether a cache at one of the nodes down to `base` has the record; it is prefetched. */
+static bool has_chosen(const struct cw_plan *plan, size_t at, size_t base, uint64_t id)
+{
+    for (;; at = plan->nodes[at].inputs[0]) {
+        const struct cw_plan_use *use = cw_element_cache_use(&plan->nodes[at]);
+        if (use && use->read && cw_cache_has(use->cache, id)) {
+            cw_cache_prefetch(use->cache, &id, 1);
+            return true;
+        }
+        if (at == base)
+            return false;
+    }
+}
+
+/* Of a node that chooses from several inputs: what no cache above it has goes on to the chosen ones. */
+static void work_off_choice(struct prefetch *prefetch, size_t top, size_t base,
+                            struct cw_positions *all)
+{
+    const struct cw_plan *plan = prefetch->plan;
+    const struct cw_plan_node *node = &plan->nodes[base];
+    struct cw_positions *last = NULL;
+    size_t last_input = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        uint64_t rep = all->rep[i];
+        uint64_t id = cw_positions_chosen_id(plan, prefetch->epoch, base, all->pos[i], &rep);
+        if (has_chosen(plan, top, base, id))
+            continue;
+        size_t input = cw_plan_choose(plan, node, prefetch->epoch, &all->pos[i], &all->rep[i]);
+        if (!last || input != last_input)
+            last = &push(prefetch, node->inputs[input])->positions;
+        last_input = input;
+        last->pos[last->n] = all->pos[i];
+        last->rep[last->n++] = all->rep[i];
+    }
+}
+
 /* Maps positions down to the node that gives elements their ids: they are the same at all nodes in
  * between. */
 static void work_off(struct prefetch *prefetch, struct todo *todo)
@@ -69,6 +105,10 @@ static void work_off(struct prefetch *prefetch, struct todo *todo)
     const struct cw_plan *plan = prefetch->plan;
     struct cw_positions *ids = &todo->positions;
     size_t base = cw_positions_map(plan, prefetch->epoch, NULL, todo->node, ids);
+    if (cw_plan_chooses(&plan->nodes[base])) {
+        work_off_choice(prefetch, todo->node, base, ids);
+        return;
+    }
     for (size_t at = todo->node; ids->n; at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_use *use = cw_element_cache_use(&plan->nodes[at]);
         if (use && use->read)

@@ -10,6 +10,35 @@ static bool maps_to_input(const struct cw_plan_node *node)
                                    node->step == CW_STEP_ELEMENT);
 }
 
+bool cw_positions_are_ids(const struct cw_plan *plan, size_t at)
+{
+    while (maps_to_input(&plan->nodes[at]))
+        at = plan->nodes[at].inputs[0];
+    return !cw_plan_chooses(&plan->nodes[at]);
+}
+
+uint64_t cw_positions_chosen_id(const struct cw_plan *plan, uint64_t epoch, size_t at, int64_t pos,
+                                uint64_t *rep)
+{
+    uint64_t low = 0;
+    unsigned shift = 0;
+    for (;;) {
+        const struct cw_plan_node *node = &plan->nodes[at];
+        if (cw_plan_chooses(node)) {
+            size_t input = cw_plan_choose(plan, node, epoch, &pos, rep);
+            low |= (uint64_t)input << shift;
+            shift += cw_plan_choice_bits(node);
+            at = node->inputs[input];
+        } else if (node->step == CW_STEP_INDEX) {
+            at = cw_plan_map(plan, node, epoch, &pos, rep);
+        } else if (maps_to_input(node)) {
+            at = node->inputs[0];
+        } else {
+            return (uint64_t)pos << shift | low;
+        }
+    }
+}
+
 bool cw_positions_help(const struct cw_plan *plan, size_t at)
 {
     bool has = false;

@@ -26,6 +26,7 @@ void cw_row_way_find(const struct cw_exec_task *task, struct cw_plan *plan,
     *ret_way =
         (struct cw_row_way){.plan = plan, .node = cut->node, .pos = cut->pos, .rep = cut->rep};
     ret_way->mapped = cw_positions_help(plan, cut->node);
+    ret_way->ids = cw_positions_are_ids(plan, cut->node);
     ret_way->affine = task->fixed && is_affine(plan, cut->node) &&
                       !(cw_element_cache_any(plan) && cw_element_cache_below(plan, cut->node));
 }

@@ -354,7 +354,7 @@ static bool run_block(struct cw_exec_task *task, struct cw_thread_context *work,
 {
     struct cw_walk_at at;
     size_t i = first, end = first + n, copied;
-    if (work->caching && task->fixed && task->batch->buf && !work->trace &&
+    if (work->caching && work->way->ids && task->fixed && task->batch->buf && !work->trace &&
         !cw_stop_is_set(&task->stop))
         do {
             copied = copy_rows(task, work, row + (int64_t)(i - first), &positions->pos[i], end - i);

@@ -33,10 +33,14 @@ struct cw_node_context {
     uint32_t stride, gap, left, draw;
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied
- * on the way up, or a cache that gets the element of its node on the way up. */
+ * on the way up, a cache that gets the element of its node on the way up, or a choice that then
+ * becomes part of the element's id. */
+#define CW_WALK_CHOICE UINT32_MAX
 struct cw_walk_pending {
     uint32_t node;
-    uint32_t put;   /* for a cache: its index in puts plus 1; 0: the entry is an operator */
+    /* for a cache: its index in puts plus 1; CW_WALK_CHOICE: the node chooses from several inputs, and `live` is the
+     * number of the chosen one; 0: the entry is an operator */
+    uint32_t put;
     uint32_t live;  /* bit mask of the fields whose final value is written into the row's slot */
     uint32_t shift; /* field i of this node is field i + shift of the row */
 };
@@ -63,9 +67,11 @@ struct cw_walk_at {
     int64_t pos;
     uint64_t rep;
     uint32_t live, shift;
-    /* pos belongs to the next source, merge or group below, since index operators were applied
+    /* pos belongs to the next source, merge, group or choice below, since index operators were applied
      * already */
     bool mapped;
+    bool id_known;
+    uint64_t id, id_rep; /* if the id is known: id and repetition of the element */
 };
 /* How the rows of an item are computed: by which plan, and where their elements are in it. Rows of
  * one item may be computed in several ways, which give the same. */
@@ -76,6 +82,7 @@ struct cw_row_way {
     uint64_t rep;
     bool affine; /* the rows are runs of one source, which read_run reads */
     bool mapped; /* positions are mapped for many rows together (positions.h) */
+    bool ids;    /* positions, mapped or as they are, are ids (positions.h) */
 };
 struct cw_thread_context {
     struct cw_plan *plan; /* without a reference: the plan owns the context */

@@ -7,7 +7,7 @@
 
 /* Reasons why a node cannot be cached, with what is wrong and what to do about it. Only the first
  * one that applies is reported. */
-enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, INPUTS, PATHS, STRINGS, STATUS, REASONS };
+enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, PATHS, STRINGS, STATUS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
@@ -18,7 +18,6 @@ static const char *const texts[REASONS] = {
     [ZIPPED] = "inputs of a zip were permuted, cut or repeated each by itself, so ids do not tell "
                "what met "
                "what; put it before the zip, or those operators behind the zip",
-    [INPUTS] = "elements of several inputs have equal ids here; put it before they meet",
     [JOINED] =
         "batches of a pipeline with a filter are put together in the trainer's process; put it "
         "before the batch",
@@ -118,11 +117,10 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
     /* these reasons are asked of each node by itself */
     mine->reasons &= ~(1u << PATHS | 1u << STRINGS);
     if (group) /* the position alone says what its elements are, wherever they come from */
-        mine->reasons &= ~(1u << ZIPPED | 1u << INPUTS);
+        mine->reasons &= ~(1u << ZIPPED);
     mine->reasons |= (uint32_t)(draws(node) && !node->frozen) << RANDOM |
                      (uint32_t)(group && mine->shuffled) << SHUFFLED |
                      (uint32_t)(merge && !mine->by_position) << ZIPPED |
-                     (uint32_t)(index && node->inputs_n > 1) << INPUTS |
                      (uint32_t)(group && node->sparse) << JOINED |
                      (uint32_t)(mine->paths != 0) << PATHS |
                      (uint32_t)has_string_batch(&node->out) << STRINGS |
@@ -161,6 +159,15 @@ static void begin_element(const struct cw_checked_node *node, const char *canon,
     cw_hasher_add_u64(hasher, node->inputs_n);
 }
 
+/* Of several inputs: which element an id stands for does not depend on how they are put in a row, since an
+ * id is the pair of the input's number and the id there. */
+static void begin_chosen(const struct cw_checked_node *node, struct cw_hasher *hasher)
+{
+    cw_hasher_reset(hasher);
+    cw_hasher_add_str(hasher, "chosen 1");
+    cw_hasher_add_u64(hasher, node->inputs_n);
+}
+
 void cw_canon_options(const struct cw_op *op, const void *opts, struct cw_str *out)
 {
     static const struct cw_opt none[] = {
@@ -189,8 +196,12 @@ struct cw_hash cw_element_written(const struct cw_checked *checked, size_t i)
         return checked->nodes[node->inputs[0]].element;
     CW_STR_AUTO canon = {0};
     struct cw_hasher *hasher = cw_hasher_new();
-    cw_canon_options(op, node->opts, &canon);
-    begin_element(node, cw_str_text(&canon), hasher);
+    if (!chooses)
+        cw_canon_options(op, node->opts, &canon);
+    if (chooses)
+        begin_chosen(node, hasher);
+    else
+        begin_element(node, cw_str_text(&canon), hasher);
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
         /* which elements a batch contains depends on everything that chose their positions */

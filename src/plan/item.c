@@ -88,7 +88,8 @@ static void chunk_of_rows(const struct cw_plan *plan, int64_t item, struct cw_pl
     ret->rows = CW_MIN(chunk, plan->nodes[plan->output].n - ret->pos);
 }
 
-/* Walks down from the output to the group whose elements are items, if there is one. */
+/* Walks down from the output to the group whose elements are items, if there is one. Batches of several
+ * inputs are single elements, since their ids say which input they are of. */
 void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
                   struct cw_plan_item *ret)
 {
@@ -111,7 +112,7 @@ void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
             ret->above_n = above_n;
             return;
         }
-        if (node->step == CW_STEP_SOURCE || node->step == CW_STEP_MERGE) {
+        if (node->step == CW_STEP_SOURCE || node->step == CW_STEP_MERGE || cw_plan_chooses(node)) {
             one_element(plan, (int64_t)item, ret);
             return;
         }

@@ -46,24 +46,44 @@ static bool is_drawn(const struct cw_plan *plan, size_t i)
     return drawn;
 }
 
+/* Ids of nodes behind several inputs may grow beyond what a cache has places for. */
+#define IDS_MAX (UINT64_C(1) << 60)
+
+/* The ids of a node are below the result, which is above IDS_MAX if they are too many. Inputs come
+ * before the nodes that read them. */
+static uint64_t ids_of(const struct cw_plan *plan, size_t i)
+{
+    const struct cw_plan_node *node = &plan->nodes[i];
+    uint64_t most = 0;
+    if (cw_plan_chooses(node)) {
+        for (size_t k = 0; k < node->inputs_n; k++)
+            most = CW_MAX(most, plan->nodes[node->inputs[k]].ids);
+        return most > IDS_MAX >> cw_plan_choice_bits(node) ? IDS_MAX + 1
+                                                           : most << cw_plan_choice_bits(node);
+    }
+    if (node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS || node->step == CW_STEP_INDEX)
+        return plan->nodes[node->inputs[0]].ids;
+    return (uint64_t)node->n;
+}
+
+static const char *why_not(const struct cw_plan *plan, size_t i)
+{
+    const char *why = plan->checked->nodes[i].uncacheable;
+    if (!why && plan->nodes[i].ids > IDS_MAX)
+        why = "there are more ids behind so many inputs than a cache has places for; put it before "
+              "they meet";
+    return why;
+}
+
 void cw_plan_find_files(struct cw_plan *plan)
 {
     struct cw_hasher *hasher = cw_hasher_new();
     for (size_t i = 0; i < plan->n; i++) {
         plan->nodes[i].files = hash_files(plan, i, hasher);
         plan->nodes[i].drawn = is_drawn(plan, i);
+        plan->nodes[i].ids = ids_of(plan, i);
     }
     cw_hasher_free(hasher);
-}
-
-/* Returns how many ids there are: finds the first node, at or below this one, that does not take
- * ids from its input. */
-static uint64_t count_ids(const struct cw_plan *plan, size_t i)
-{
-    while (plan->nodes[i].step == CW_STEP_ELEMENT || plan->nodes[i].step == CW_STEP_PASS ||
-           (plan->nodes[i].step == CW_STEP_INDEX && plan->nodes[i].inputs_n == 1))
-        i = plan->nodes[i].inputs[0];
-    return (uint64_t)plan->nodes[i].n;
 }
 
 static bool is_whole(const struct cw_plan *plan, size_t i)
@@ -94,9 +114,9 @@ void cw_plan_cacheable(const struct cw_plan *plan, size_t i, struct cw_plan_cach
 {
     const struct cw_plan_node *node = &plan->nodes[i];
     *ret =
-        (struct cw_plan_cacheable){.why_not = plan->checked->nodes[i].uncacheable,
+        (struct cw_plan_cacheable){.why_not = why_not(plan, i),
                                    .key = hash_key(plan, i),
-                                   .ids = count_ids(plan, i),
+                                   .ids = node->ids,
                                    .asked = (node->op->traits & CW_OP_CACHE) != 0,
                                    .mark = node->op->traits & CW_OP_MARK ? node->node->name : NULL,
                                    .whole = is_whole(plan, i),
@@ -134,7 +154,7 @@ int cw_plan_set_cache(struct cw_plan *plan, size_t i, struct cw_cache_dataset *c
     if (i >= plan->n)
         return cw_err_set(err, CW_E_INVALID, "there is no node %zu", i);
     struct cw_plan_node *node = &plan->nodes[i];
-    const char *why = plan->checked->nodes[i].uncacheable;
+    const char *why = why_not(plan, i);
     bool on = cache && (read || write);
     if (on && why)
         return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): elements cannot be cached here: %s",

@@ -68,6 +68,7 @@ struct cw_plan_node {
     struct cw_plan_want *want;
     size_t want_n;
     struct cw_hash files; /* hash of the files from which its elements are read */
+    uint64_t ids;         /* ids of its elements are below this (plan_cacheable.c) */
 };
 struct cw_plan {
     _Atomic int refs;
@@ -94,10 +95,10 @@ struct cw_plan {
     void (*_Atomic exec_free)(void *exec); /* frees that state when the plan is freed */
 };
 
-/* Goes one step down from an INDEX node: returns the input's node, and sets *pos to the position in
- * it. May change *rep. */
-static inline size_t cw_plan_map(const struct cw_plan *plan, const struct cw_plan_node *node,
-                                 uint64_t epoch, int64_t *pos, uint64_t *rep)
+/* Goes one step down from an INDEX node: returns the number of the input, and sets *pos to the
+ * position in it. May change *rep. */
+static inline size_t cw_plan_choose(const struct cw_plan *plan, const struct cw_plan_node *node,
+                                    uint64_t epoch, int64_t *pos, uint64_t *rep)
 {
     struct cw_at at = {.seed = plan->seed,
                        .epoch = epoch,
@@ -108,7 +109,32 @@ static inline size_t cw_plan_map(const struct cw_plan *plan, const struct cw_pla
     size_t input = 0;
     *pos = node->op->map(node->opts, node->state, &at, *pos, &input);
     *rep = at.rep;
-    return node->inputs[input];
+    return input;
+}
+/* Does the same, and returns the input's node. */
+static inline size_t cw_plan_map(const struct cw_plan *plan, const struct cw_plan_node *node,
+                                 uint64_t epoch, int64_t *pos, uint64_t *rep)
+{
+    return node->inputs[cw_plan_choose(plan, node, epoch, pos, rep)];
+}
+
+/* ---- ids behind operators that choose from several inputs ---- */
+
+/* Such an id is (id there << bits) + number of the input: no two fall together, and they do not depend on
+ * how many elements any input has. */
+static inline bool cw_plan_chooses(const struct cw_plan_node *node)
+{
+    return node->step == CW_STEP_INDEX && node->inputs_n > 1;
+}
+static inline unsigned cw_plan_choice_bits(const struct cw_plan_node *node)
+{
+    return 64 - (unsigned)__builtin_clzll(node->inputs_n - 1);
+}
+/* Ids that are hashes, behind a zip, are mixed instead: they have all bits already. */
+static inline uint64_t cw_plan_pair_id(const struct cw_plan_node *node, uint64_t id, uint64_t input)
+{
+    unsigned bits = cw_plan_choice_bits(node);
+    return id >> (64 - bits) ? cw_mix64(id + cw_mix64(input + 1)) : id << bits | input;
 }
 
 /* What an item of a dense pipeline consists of: the rows of one element of a group, or a single

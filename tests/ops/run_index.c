@@ -9,9 +9,10 @@ struct run {
     int64_t in_n[CW_FIELDS_MAX];
     size_t inputs_n;
     int64_t n;
+    void *state;
 };
 
-static int64_t map_at(const struct run *r, int64_t pos, uint64_t *ret_rep)
+static int64_t map_at(const struct run *r, int64_t pos, uint64_t *ret_rep, size_t *ret_input)
 {
     const struct test_case *c = r->c;
     struct cw_at at = {.seed = c->seed,
@@ -20,8 +21,8 @@ static int64_t map_at(const struct run *r, int64_t pos, uint64_t *ret_rep)
                        .rep = c->rep,
                        .in_n = r->in_n,
                        .n = r->n};
-    size_t input = 0;
-    int64_t up = c->op->map(c->opts, NULL, &at, pos, &input);
+    *ret_input = 0;
+    int64_t up = c->op->map(c->opts, r->state, &at, pos, ret_input);
     *ret_rep = at.rep;
     return up;
 }
@@ -43,9 +44,14 @@ static int check_list(const struct run *r, struct cw_err *err)
 {
     const struct cw_value *positions = cw_value_get(r->c->expect, "positions");
     const struct cw_value *reps = cw_value_get(r->c->expect, "reps");
+    const struct cw_value *chosen = cw_value_get(r->c->expect, "chosen");
     for (size_t i = 0; positions && i < positions->n; i++) {
         uint64_t rep;
-        int64_t up = map_at(r, (int64_t)i, &rep);
+        size_t input;
+        int64_t up = map_at(r, (int64_t)i, &rep, &input);
+        if (chosen && (int64_t)input != chosen->items[i].i)
+            return cw_err_set(err, CW_E_INVALID, "position %zu is of input %zu, expected %lld", i,
+                              input, (long long)chosen->items[i].i);
         if (up != positions->items[i].i)
             return cw_err_set(err, CW_E_INVALID, "position %zu is upstream %lld, expected %lld", i,
                               (long long)up, (long long)positions->items[i].i);
@@ -63,7 +69,8 @@ static int check_permutation(const struct run *r, struct cw_err *err)
         return 0;
     for (int64_t i = 0; i < r->n; i++) {
         uint64_t rep;
-        int64_t up = map_at(r, i, &rep);
+        size_t input;
+        int64_t up = map_at(r, i, &rep, &input);
         if (up < 0 || up >= r->n || seen[up])
             return cw_err_set(err, CW_E_INVALID,
                               "position %lld is upstream %lld: outside, or for the second time",
@@ -79,14 +86,21 @@ int test_run_index(struct test_case *c, struct cw_err *err)
     struct run r = {.c = c, .inputs_n = inputs ? inputs->n : 1};
     for (size_t i = 0; inputs && i < inputs->n; i++)
         r.in_n[i] = inputs->items[i].i;
+    const struct cw_op_open how = {.manifest = NULL};
     int rc = infer_spec(c, r.inputs_n, err);
+    if (rc == 0 && c->op->open)
+        rc = c->op->open(c->opts, &how, &r.state, err);
     if (rc == 0)
-        rc = c->op->count(c->opts, NULL, r.in_n, r.inputs_n, &r.n, err);
+        rc = c->op->count(c->opts, r.state, r.in_n, r.inputs_n, &r.n, err);
     if (rc == 0 && r.n != test_number(c->expect, "count", r.n))
         rc = cw_err_set(err, CW_E_INVALID, "count is %lld", (long long)r.n);
     if (rc == 0)
         rc = check_list(&r, err);
-    return rc < 0 ? rc : check_permutation(&r, err);
+    if (rc == 0)
+        rc = check_permutation(&r, err);
+    if (r.state && c->op->close)
+        c->op->close(r.state);
+    return rc;
 }
 
 int test_run_group(struct test_case *c, struct cw_err *err)

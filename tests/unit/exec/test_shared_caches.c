@@ -85,18 +85,44 @@ static void add_op(struct cw_str *text, struct dice *dice, bool images, int *mar
     }
 }
 
-/* Of numbers, or of small images made of numbers, which random operators can be had for. */
+/* Numbers, or small images made of numbers. */
+static void add_source(struct cw_str *text, struct dice *dice, bool images, int first)
+{
+    cw_str_addf(text, "{\"op\":\"range\",\"start\":%d,\"stop\":%d}", first,
+                first + (images ? 160 : 60));
+    if (!images)
+        return;
+    if (!roll(dice, 4))
+        add_index(text, dice);
+    cw_str_add(text, ",{\"op\":\"batch\",\"size\":3,\"drop_remainder\":true},{\"op\":\"batch\","
+                     "\"size\":2,\"drop_remainder\":true}");
+}
+
+/* What is there so far, and another source, become inputs of an operator that chooses from them. */
+static void add_choice(struct cw_str *text, struct dice *dice, bool images, int depth)
+{
+    static const char *const ops[] = {"\"concatenate\"", "\"interleave\",\"block\":2",
+                                      "\"mix\",\"weights\":[2,1]",
+                                      "\"mix\",\"weights\":[1,3],\"stop\":\"last\""};
+    cw_str_addf(text, ",{\"op\":\"cast\",\"dtype\":\"i64\",\"name\":\"a%d\"},", depth);
+    add_source(text, dice, images, 1000 * depth);
+    if (!roll(dice, 2))
+        add_index(text, dice);
+    cw_str_addf(
+        text,
+        ",{\"op\":\"cast\",\"dtype\":\"i64\",\"name\":\"b%d\"},{\"inputs\":[\"a%d\",\"b%d\"],"
+        "\"op\":%s}",
+        depth, depth, depth, ops[roll(dice, 4)]);
+}
+
+/* Random operators can be had for images. */
 static void make_pipeline(struct cw_str *text, struct dice *dice)
 {
     bool images = roll(dice, 2), zip = !images && !roll(dice, 3);
     int marks = 0;
-    cw_str_add(text, images ? "{\"op\":\"range\",\"stop\":160}" : "{\"op\":\"range\",\"stop\":60}");
-    if (images) {
-        if (!roll(dice, 4))
-            add_index(text, dice);
-        cw_str_add(text, ",{\"op\":\"batch\",\"size\":3,\"drop_remainder\":true},{\"op\":\"batch\","
-                         "\"size\":2,\"drop_remainder\":true}");
-    }
+    add_source(text, dice, images, 0);
+    for (int depth = 1; !zip && depth < 3 && !roll(dice, 2); depth++)
+        add_choice(text, dice, images, depth);
     if (zip) {
         cw_str_add(text, ",{\"op\":\"cast\",\"dtype\":\"i64\",\"name\":\"left\"},{\"op\":\"range\","
                          "\"stop\":70,\"field\":\"y\"}");
