@@ -38,6 +38,7 @@ size_t cw_str_utf8_len(const unsigned char *p, size_t n);
 bool cw_str_to_i64(const char *s, int64_t *ret);
 bool cw_str_to_u64(const char *s, uint64_t *ret);
 bool cw_str_to_f64(const char *s, double *ret);
+bool cw_str_to_f32(const char *s, float *ret); /* the nearest float, from all digits */
 bool cw_str_to_bytes(const char *s, uint64_t *ret);
 /* Parses "250ms", "3s", "2m", "1h", or "3" (seconds) to milliseconds. */
 bool cw_str_to_ms(const char *s, int64_t *ret);

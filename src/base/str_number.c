@@ -88,6 +88,18 @@ bool cw_str_to_f64(const char *s, double *ret)
     return true;
 }
 
+bool cw_str_to_f32(const char *s, float *ret)
+{
+    double v;
+    if (!cw_str_to_f64(s, &v))
+        return false;
+    const float f = strtof_l(s, NULL, c_locale());
+    if (!isfinite(f))
+        return false;
+    *ret = f;
+    return true;
+}
+
 void cw_str_add_f64(struct cw_str *str, double v)
 {
     char text[40];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source `text_lines`: the lines of text files. */
-#include <string.h>
-
 #include "ops/op_util.h"
 #include "ops/source/text_source.h"
 
@@ -48,14 +46,6 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     return cw_text_source_new(&rules, &o->pattern, how, ret_state, err);
 }
 
-/* Returns the length of the first line without its end. */
-static size_t line_bytes(const struct cw_text_record *record)
-{
-    const char *end = memchr(record->p, '\n', record->n);
-    size_t n = end ? (size_t)(end - record->p) : record->n;
-    return end && n > 0 && record->p[n - 1] == '\r' ? n - 1 : n;
-}
-
 static int read_line(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
                      struct cw_element *ret_element, struct cw_err *err)
 {
@@ -65,8 +55,9 @@ static int read_line(const struct cw_op_ctx *ctx, const void *opts, void *state,
     if (rc < 0)
         return rc;
     ret_element->n = 1;
-    ret_element->fields[0] = (struct cw_view){
-        .dtype = CW_DTYPE_STR, .data = (void *)(uintptr_t)record.p, .bytes = line_bytes(&record)};
+    ret_element->fields[0] = (struct cw_view){.dtype = CW_DTYPE_STR,
+                                              .data = (void *)(uintptr_t)record.p,
+                                              .bytes = cw_text_line_bytes(record.p, record.n)};
     return 0;
 }
 

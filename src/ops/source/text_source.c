@@ -2,8 +2,12 @@
 /* Makes indices of text files, and reads their records. */
 #include "ops/source/text_source.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "format/inflate.h"
+
+#define RUN_BYTES ((uint64_t)1 << 20)
 
 /* What cw_text_source_new hands to `begin`; it begins with what `begin` is told to get. */
 struct text_open {
@@ -22,7 +26,6 @@ static void unload(void *loaded)
     struct cw_text_file *text = loaded;
     cw_line_index_free(text->index);
     cw_mem_free(text->bytes);
-    cw_mem_free(text->columns);
     cw_mem_free(text);
 }
 
@@ -47,7 +50,60 @@ static int inflate(struct cw_text_source *s, const struct cw_readable *file,
     return 0;
 }
 
-static int load_text(struct cw_text_source *s, size_t i, const struct cw_readable *file,
+/* Records from `from` on whose bytes are read at once. */
+struct run {
+    uint64_t from, n, begin, end;
+};
+
+static struct run next_run(const struct cw_line_index *index, uint64_t from)
+{
+    struct run run = {.from = from, .n = 1, .begin = cw_line_index_at(index, from)};
+    const uint64_t all = cw_line_index_n(index);
+    while (from + run.n < all && cw_line_index_at(index, from + run.n + 1) - run.begin <= RUN_BYTES)
+        run.n++;
+    run.end = cw_line_index_at(index, from + run.n);
+    return run;
+}
+
+static int keep_run(const struct cw_text_source *s, const struct cw_readable *file,
+                    const struct cw_line_index *all, const struct run *run,
+                    struct cw_line_index *kept, struct cw_err *err)
+{
+    const size_t n = (size_t)(run->end - run->begin);
+    char *bytes = cw_mem_try(n);
+    int rc = bytes ? cw_readable_get(file, run->begin, bytes, n, err)
+                   : cw_err_set(err, CW_E_NOMEM, "%s: no memory for %zu bytes", file->name, n);
+    for (uint64_t k = run->from; k < run->from + run->n && rc == 0; k++) {
+        const uint64_t at = cw_line_index_at(all, k), end = cw_line_index_at(all, k + 1);
+        const char *p = bytes + (at - run->begin);
+        if (s->rules.is_kept(s->rules.arg, p, cw_text_line_bytes(p, (size_t)(end - at))) &&
+            cw_line_index_add(kept, at) < 0)
+            rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index", file->name);
+    }
+    cw_mem_free(bytes);
+    return rc;
+}
+
+/* Makes an index of those records that are kept. */
+static int leave_out(const struct cw_text_source *s, const struct cw_readable *file,
+                     struct cw_text_file *text, struct cw_err *err)
+{
+    struct cw_line_index *all = text->index;
+    const uint64_t n = cw_line_index_n(all);
+    int rc = 0;
+    text->index = cw_line_index_new();
+    for (uint64_t k = 0; k < n && rc == 0;) {
+        const struct run run = next_run(all, k);
+        rc = keep_run(s, file, all, &run, text->index, err);
+        k += run.n;
+    }
+    if (rc == 0 && cw_line_index_end(text->index, cw_line_index_at(all, n)) < 0)
+        rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index", file->name);
+    cw_line_index_free(all);
+    return rc;
+}
+
+static int load_text(struct cw_text_source *s, const struct cw_readable *file,
                      struct cw_text_file *text, struct cw_err *err)
 {
     struct cw_readable_bytes bytes = {0};
@@ -61,8 +117,8 @@ static int load_text(struct cw_text_source *s, size_t i, const struct cw_readabl
     }
     if (rc == 0)
         rc = cw_line_scan(&plain, &s->rules.lines, &text->index, err);
-    if (rc == 0 && s->rules.loaded)
-        rc = s->rules.loaded(s, i, &plain, text, err);
+    if (rc == 0 && s->rules.is_kept)
+        rc = leave_out(s, &plain, text, err);
     return rc;
 }
 
@@ -74,7 +130,7 @@ static int load(void *state, size_t i, void **ret_loaded, struct cw_err *err)
     if (rc < 0)
         return rc;
     struct cw_text_file *text = CW_NEW(struct cw_text_file);
-    rc = load_text(s, i, &use.readable, text, err);
+    rc = load_text(s, &use.readable, text, err);
     cw_file_set_release(s->source.files, &use);
     if (rc < 0) {
         atomic_fetch_sub(&s->inflated, (int64_t)text->bytes_n);
@@ -157,6 +213,15 @@ int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *s, in
     if (rc == 0)
         *ret_record = record;
     return rc;
+}
+
+size_t cw_text_line_bytes(const char *p, size_t n)
+{
+    const char *end = memchr(p, '\n', n);
+    if (!end)
+        return n;
+    n = (size_t)(end - p);
+    return n > 0 && p[n - 1] == '\r' ? n - 1 : n;
 }
 
 int cw_text_record_wrap(const struct cw_text_record *record, struct cw_err *err)

@@ -13,21 +13,18 @@
 /* What is loaded of one file. */
 struct cw_text_file {
     struct cw_line_index *index;
-    char *bytes;       /* of a .gz or .zst: what it has in it; else NULL */
-    size_t bytes_n;    /* their number */
-    int64_t *columns;  /* for csv: where in a record each field is; else NULL */
-    int64_t columns_n; /* for csv: number of columns of a record */
+    char *bytes;    /* of a .gz or .zst: what it has in it; else NULL */
+    size_t bytes_n; /* their number */
 };
 
 struct cw_text_source;
 struct cw_text_rules {
     struct cw_line_rules lines;
     int64_t inflated_max; /* how many bytes of inflated files there may be at a time */
-    /* Called once an index is made, to look at the head of the file and to leave records out; may be
-     * NULL. */
-    int (*loaded)(struct cw_text_source *source, size_t i, const struct cw_readable *file,
-                  struct cw_text_file *text, struct cw_err *err);
-    const void *arg; /* for `loaded`; it must stay as long as the source */
+    /* Whether a record, without its newline, is one of the source; it is asked when the index is
+     * made. NULL: all are. */
+    bool (*is_kept)(const void *arg, const char *p, size_t n);
+    const void *arg; /* for `is_kept`; it must stay as long as the source */
 };
 struct cw_text_source {
     struct cw_file_source source;
@@ -50,6 +47,8 @@ struct cw_text_record {
 #define CW_TEXT_RECORD_MAX ((uint64_t)1 << 30)
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *source, int64_t pos,
                        struct cw_text_record *ret_record, struct cw_err *err);
+/* Returns the length of the first line of a record without its end. */
+size_t cw_text_line_bytes(const char *p, size_t n);
 /* Puts the record's name before a message: "/data/a.csv record 17 at byte 300". */
 int cw_text_record_wrap(const struct cw_text_record *record, struct cw_err *err);
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source `jsonl`: the records of files with a JSON object a line. */
+#include <string.h>
+
+#include "format/json_decode.h"
+#include "ops/op_util.h"
+#include "ops/source/text_source.h"
+
+struct jsonl_opts {
+    struct cw_str_list pattern, schema;
+    struct cw_value missing, null;
+    int64_t inflated_max;
+};
+
+#define OFFSET(member) offsetof(struct jsonl_opts, member)
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {.name = "schema",
+     .help = "the fields: \"text: str\", \"label = meta.label: i64\", \"vector: f32[?]\", ...",
+     .type = CW_OPT_STR_LIST,
+     .offset = OFFSET(schema),
+     .flags = CW_OPT_REQUIRED,
+     .len_min = 1,
+     .len_max = CW_FIELDS_MAX},
+    {.name = "missing",
+     .help = "a record without a key: \"fail\", \"skip\", a value, or an object of these by field",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(missing)},
+    {.name = "null",
+     .help = "a record in which a value is null: the same",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(null)},
+    CW_TEXT_INFLATED_ROW(OFFSET(inflated_max)),
+    {0},
+};
+
+static int make_reader(const struct jsonl_opts *o, struct cw_json_reader **ret_reader,
+                       struct cw_err *err)
+{
+    struct cw_text_schema schema = {0};
+    int rc = cw_text_schema_parse(o->schema.v, o->schema.n, &o->missing, &o->null, &schema, err);
+    return rc < 0 ? rc : cw_json_reader_new(&schema, ret_reader, err);
+}
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
+{
+    struct cw_json_reader *reader = NULL;
+    (void)in;
+    (void)in_n;
+    int rc = make_reader(opts, &reader, err);
+    if (rc == 0)
+        rc = cw_text_schema_spec(cw_json_reader_schema(reader), ret_spec, err);
+    cw_json_reader_free(reader);
+    return rc;
+}
+
+static bool is_kept(const void *arg, const char *p, size_t n)
+{
+    return !cw_json_is_skipped(arg, p, n);
+}
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
+{
+    const struct jsonl_opts *o = opts;
+    struct cw_json_reader *reader = NULL;
+    int rc = make_reader(o, &reader, err);
+    if (rc < 0)
+        return rc;
+    const bool skips = cw_text_schema_skips(cw_json_reader_schema(reader));
+    const struct cw_text_rules rules = {.lines = {.blank = CW_BLANK_SPACES, .skips_mark = true},
+                                        .inflated_max = o->inflated_max,
+                                        .is_kept = skips ? is_kept : NULL,
+                                        .arg = reader};
+    rc = cw_text_source_new(&rules, &o->pattern, how, ret_state, err);
+    if (rc < 0)
+        cw_json_reader_free(reader);
+    return rc;
+}
+
+static void close_files(void *state)
+{
+    struct cw_text_source *s = state;
+    if (!s)
+        return;
+    void *reader = (void *)(uintptr_t)s->rules.arg;
+    cw_file_source_free(s);
+    cw_json_reader_free(reader);
+}
+
+static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
+                       struct cw_element *ret_element, struct cw_err *err)
+{
+    struct cw_text_source *s = state;
+    const struct cw_json_reader *reader = s->rules.arg;
+    struct cw_text_record record;
+    (void)opts;
+    int rc = cw_text_source_get(ctx, s, pos, &record, err);
+    if (rc < 0)
+        return rc;
+    ret_element->n = cw_json_reader_schema(reader)->n;
+    rc = cw_json_read(reader, record.p, cw_text_line_bytes(record.p, record.n), ctx->arena,
+                      ret_element->fields, err);
+    if (rc > 0)
+        rc = cw_err_set(err, CW_E_CORRUPT, "is left out when it is not looked for");
+    return rc < 0 ? cw_text_record_wrap(&record, err) : 0;
+}
+
+const struct cw_op cw_op_jsonl = {
+    .name = "jsonl",
+    .version = 1,
+    .summary = "records of files with a JSON object a line, .gz and .zst too",
+    .doc =
+        "Gives the fields of `schema` of each line. A row of it is \"name: type\", or \"name = "
+        "key: "
+        "type\" where the field\n"
+        "is to have another name than the key; a.b is the member b of the object a. Types are "
+        "dtypes (i64, f32, bool,\n"
+        "str; not f16), lists of numbers (f32[3], f32[?], f32[?,2]), and json: the text of the "
+        "value, whatever it is.\n"
+        "Only what is asked for is decoded. Integers are floats too; every other difference is an "
+        "error that names file,\n"
+        "record, byte and key. Floats are the nearest ones. Of members with one key the last "
+        "counts; blank lines are\n"
+        "no records.\n"
+        "\n"
+        "`missing` and `null` say what becomes of a record that lacks a key, or in which it is "
+        "null: \"fail\", \"skip\" (it\n"
+        "is left out when the file is scanned, so the number of records is known), or what is read "
+        "instead; for all\n"
+        "fields, or by field: {\"label\": -1, \"text\": \"skip\"}. Without them it is an error.\n"
+        "\n"
+        "Written by: most tools for text data. Files are scanned once when a job is prepared, as "
+        "those of `text_lines`,\n"
+        "and compressed ones are inflated in the same way. Not supported: lists of strings (json "
+        "gives their text), keys\n"
+        "with a dot or an escape in them, files that are one list. Patterns as for `files`.",
+    .kind = CW_OP_SOURCE,
+    .traits = CW_OP_FILES,
+    .options = options,
+    .options_bytes = sizeof(struct jsonl_opts),
+    .infer = infer,
+    .open = open_files,
+    .close = close_files,
+    .count = cw_file_source_count,
+    .read = read_record,
+    .manifest = cw_file_source_manifest,
+    .describe = cw_file_source_describe,
+    .locate = cw_file_source_locate,
+};
