@@ -55,9 +55,10 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return rc;
 }
 
-static bool is_kept(const void *arg, const char *p, size_t n)
+static bool is_kept(const void *arg, const void *head, const char *p, size_t n)
 {
-    return !cw_json_is_skipped(arg, p, n);
+    (void)head;
+    return !cw_json_is_skipped(arg, p, cw_text_line_bytes(p, n));
 }
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "format/inflate.h"
 
+#define HEAD_BYTES_MAX ((uint64_t)16 << 20)
 #define RUN_BYTES ((uint64_t)1 << 20)
 
 /* What cw_text_source_new hands to `begin`; it begins with what `begin` is told to get. */
@@ -26,6 +27,7 @@ static void unload(void *loaded)
     struct cw_text_file *text = loaded;
     cw_line_index_free(text->index);
     cw_mem_free(text->bytes);
+    cw_mem_free(text->head);
     cw_mem_free(text);
 }
 
@@ -66,7 +68,7 @@ static struct run next_run(const struct cw_line_index *index, uint64_t from)
 }
 
 static int keep_run(const struct cw_text_source *s, const struct cw_readable *file,
-                    const struct cw_line_index *all, const struct run *run,
+                    const struct cw_line_index *all, const struct run *run, const void *head,
                     struct cw_line_index *kept, struct cw_err *err)
 {
     const size_t n = (size_t)(run->end - run->begin);
@@ -76,7 +78,7 @@ static int keep_run(const struct cw_text_source *s, const struct cw_readable *fi
     for (uint64_t k = run->from; k < run->from + run->n && rc == 0; k++) {
         const uint64_t at = cw_line_index_at(all, k), end = cw_line_index_at(all, k + 1);
         const char *p = bytes + (at - run->begin);
-        if (s->rules.is_kept(s->rules.arg, p, cw_text_line_bytes(p, (size_t)(end - at))) &&
+        if (s->rules.is_kept(s->rules.arg, head, p, (size_t)(end - at)) &&
             cw_line_index_add(kept, at) < 0)
             rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index", file->name);
     }
@@ -94,13 +96,41 @@ static int leave_out(const struct cw_text_source *s, const struct cw_readable *f
     text->index = cw_line_index_new();
     for (uint64_t k = 0; k < n && rc == 0;) {
         const struct run run = next_run(all, k);
-        rc = keep_run(s, file, all, &run, text->index, err);
+        rc = keep_run(s, file, all, &run, text->head, text->index, err);
         k += run.n;
     }
     if (rc == 0 && cw_line_index_end(text->index, cw_line_index_at(all, n)) < 0)
         rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index", file->name);
     cw_line_index_free(all);
     return rc;
+}
+
+/* The first record, which begins behind a byte order mark and blank lines. */
+static int load_head(const struct cw_text_source *s, const struct cw_readable *file,
+                     struct cw_text_file *text, struct cw_err *err)
+{
+    const bool is_left_out = s->rules.lines.head > 0;
+    const uint64_t begin = is_left_out ? 0 : cw_line_index_at(text->index, 0);
+    const uint64_t end = cw_line_index_at(text->index, is_left_out ? 0 : 1);
+    if (cw_line_index_n(text->index) == 0)
+        return 0;
+    if (end - begin > HEAD_BYTES_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "%s: its first record has more than %llu bytes",
+                          file->name, (unsigned long long)HEAD_BYTES_MAX);
+    size_t n = (size_t)(end - begin);
+    cw_autofree char *bytes = cw_mem_try(n);
+    if (!bytes)
+        return cw_err_set(err, CW_E_NOMEM, "%s: no memory for %zu bytes", file->name, n);
+    int rc = cw_readable_get(file, begin, bytes, n, err);
+    if (rc < 0)
+        return rc;
+    const char *p = bytes;
+    if (begin == 0 && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+        p += 3;
+    while (p < bytes + n && (*p == '\n' || *p == '\r'))
+        p++;
+    rc = s->rules.read_head(s->rules.arg, p, n - (size_t)(p - bytes), &text->head, err);
+    return rc < 0 ? cw_err_wrap(err, "%s", file->name) : 0;
 }
 
 static int load_text(struct cw_text_source *s, const struct cw_readable *file,
@@ -117,6 +147,8 @@ static int load_text(struct cw_text_source *s, const struct cw_readable *file,
     }
     if (rc == 0)
         rc = cw_line_scan(&plain, &s->rules.lines, &text->index, err);
+    if (rc == 0 && s->rules.read_head)
+        rc = load_head(s, &plain, text, err);
     if (rc == 0 && s->rules.is_kept)
         rc = leave_out(s, &plain, text, err);
     return rc;

@@ -15,16 +15,19 @@ struct cw_text_file {
     struct cw_line_index *index;
     char *bytes;    /* of a .gz or .zst: what it has in it; else NULL */
     size_t bytes_n; /* their number */
+    void *head;     /* what rules.read_head made of its first record, or NULL */
 };
 
 struct cw_text_source;
 struct cw_text_rules {
     struct cw_line_rules lines;
     int64_t inflated_max; /* how many bytes of inflated files there may be at a time */
-    /* Whether a record, without its newline, is one of the source; it is asked when the index is
-     * made. NULL: all are. */
-    bool (*is_kept)(const void *arg, const char *p, size_t n);
-    const void *arg; /* for `is_kept`; it must stay as long as the source */
+    /* Looks at the first record of a file, which lines.head may leave out; what it returns is freed
+     * with cw_mem_free. It is not called for a file without records. May be NULL. */
+    int (*read_head)(const void *arg, const char *p, size_t n, void **ret_head, struct cw_err *err);
+    /* Whether a record is one of the source; it is asked when the index is made. NULL: all are. */
+    bool (*is_kept)(const void *arg, const void *head, const char *p, size_t n);
+    const void *arg; /* for these two; it must stay as long as the source */
 };
 struct cw_text_source {
     struct cw_file_source source;

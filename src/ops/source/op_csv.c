@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source `csv`: the records of CSV files. */
+#include "format/csv.h"
+#include "ops/op_util.h"
+#include "ops/source/text_source.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+struct csv_opts {
+    struct cw_str_list pattern, schema, empty;
+    struct cw_value missing;
+    char *separator, *quote;
+    bool header;
+    int64_t inflated_max;
+};
+
+#define OFFSET(member) offsetof(struct csv_opts, member)
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {.name = "schema",
+     .help = "the fields: \"label: i64\", \"age = Age in years: f32\", ...",
+     .type = CW_OPT_STR_LIST,
+     .offset = OFFSET(schema),
+     .flags = CW_OPT_REQUIRED,
+     .len_min = 1,
+     .len_max = CW_FIELDS_MAX},
+    {.name = "separator",
+     .help = "the byte between cells; \"\\t\" for TSV",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(separator),
+     .def = "\",\""},
+    {.name = "quote",
+     .help = "the byte around cells; \"\" = there are no quotes",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(quote),
+     .def = "\"\\\"\""},
+    {.name = "header",
+     .help = "the first record of each file has the names; without it keys are numbers, from 0 on",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(header),
+     .def = "true"},
+    {.name = "empty",
+     .help = "cells that count as empty: [\"NA\", \"NULL\"]",
+     .type = CW_OPT_STR_LIST,
+     .offset = OFFSET(empty),
+     .def = "[]",
+     .len_max = 100},
+    {.name = "missing",
+     .help =
+         "a record with an empty cell: \"fail\", \"skip\", a value, or an object of these by field",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(missing)},
+    CW_TEXT_INFLATED_ROW(OFFSET(inflated_max)),
+    {0},
+};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct csv_opts *o = opts;
+    if (strlen(o->separator) != 1 || strchr("\r\n", o->separator[0]))
+        return cw_err_set(err, CW_E_INVALID, "option separator: is one byte, no newline");
+    if (strlen(o->quote) > 1 || (o->quote[0] && strchr("\r\n", o->quote[0])))
+        return cw_err_set(err, CW_E_INVALID, "option quote: is one byte, no newline, or \"\"");
+    if (o->quote[0] == o->separator[0])
+        return cw_err_set(err, CW_E_INVALID, "option quote: is the separator");
+    return 0;
+}
+
+static int make_reader(const struct csv_opts *o, struct cw_csv_reader **ret_reader,
+                       struct cw_err *err)
+{
+    struct cw_text_schema schema = {0};
+    const struct cw_value none = {0};
+    const struct cw_csv_options how = {
+        .rules = {.separator = o->separator[0], .quote = o->quote[0]},
+        .has_header = o->header,
+        .empty = o->empty.v,
+        .empty_n = o->empty.n};
+    int rc = cw_text_schema_parse(o->schema.v, o->schema.n, &o->missing, &none, &schema, err);
+    return rc < 0 ? rc : cw_csv_reader_new(&schema, &how, ret_reader, err);
+}
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
+{
+    struct cw_csv_reader *reader = NULL;
+    (void)in;
+    (void)in_n;
+    int rc = make_reader(opts, &reader, err);
+    if (rc == 0)
+        rc = cw_text_schema_spec(cw_csv_reader_schema(reader), ret_spec, err);
+    cw_csv_reader_free(reader);
+    return rc;
+}
+
+static bool is_kept(const void *arg, const void *head, const char *p, size_t n)
+{
+    return !cw_csv_is_skipped(arg, head, p, n);
+}
+
+static int read_head(const void *arg, const char *p, size_t n, void **ret_head, struct cw_err *err)
+{
+    struct cw_csv_head *head = NULL;
+    int rc = cw_csv_head_new(arg, p, n, &head, err);
+    *ret_head = head;
+    return rc;
+}
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
+{
+    const struct csv_opts *o = opts;
+    struct cw_csv_reader *reader = NULL;
+    int rc = make_reader(o, &reader, err);
+    if (rc < 0)
+        return rc;
+    const bool skips = cw_text_schema_skips(cw_csv_reader_schema(reader));
+    const struct cw_text_rules rules = {.lines = {.quote = o->quote[0],
+                                                  .blank = CW_BLANK_EMPTY,
+                                                  .skips_mark = true,
+                                                  .head = o->header},
+                                        .inflated_max = o->inflated_max,
+                                        .read_head = read_head,
+                                        .is_kept = skips ? is_kept : NULL,
+                                        .arg = reader};
+    rc = cw_text_source_new(&rules, &o->pattern, how, ret_state, err);
+    if (rc < 0)
+        cw_csv_reader_free(reader);
+    return rc;
+}
+
+static void close_files(void *state)
+{
+    struct cw_text_source *s = state;
+    if (!s)
+        return;
+    void *reader = (void *)(uintptr_t)s->rules.arg;
+    cw_file_source_free(s);
+    cw_csv_reader_free(reader);
+}
+
+static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
+                       struct cw_element *ret_element, struct cw_err *err)
+{
+    struct cw_text_source *s = state;
+    const struct cw_csv_reader *reader = s->rules.arg;
+    struct cw_text_record record;
+    (void)opts;
+    int rc = cw_text_source_get(ctx, s, pos, &record, err);
+    if (rc < 0)
+        return rc;
+    ret_element->n = cw_csv_reader_schema(reader)->n;
+    rc = cw_csv_read(reader, record.text->head, record.p, record.n, ctx->arena, ret_element->fields,
+                     err);
+    if (rc > 0)
+        rc = cw_err_set(err, CW_E_CORRUPT, "is left out when it is not looked for");
+    return rc < 0 ? cw_text_record_wrap(&record, err) : 0;
+}
+
+const struct cw_op cw_op_csv = {
+    .name = "csv",
+    .version = 1,
+    .summary = "records of CSV and TSV files, .gz and .zst too",
+    .doc =
+        "Gives the fields of `schema` of each record. A row of it is \"name: type\", or \"name = "
+        "column: type\" where the\n"
+        "field is to have another name than the column; types are dtypes (i64, f32, bool, str; not "
+        "f16). Columns are\n"
+        "found by their names in each file, so files may have them in different orders; only those "
+        "that are asked for are\n"
+        "decoded. The format is that of RFC 4180: cells in quotes may have separators, newlines "
+        "and doubled quotes in\n"
+        "them. \\r\\n and \\n end a record, blank lines are none, and every record has as many "
+        "cells as the first.\n"
+        "\n"
+        "Numbers may have spaces around them; floats are the nearest ones, nan and inf are known. "
+        "A bool is true, false,\n"
+        "1 or 0. What is none is an error that names file, record, byte and column. An empty cell, "
+        "or one that `empty`\n"
+        "names, is an error, too; `missing` says otherwise: \"skip\" leaves the record out when "
+        "the file is scanned, so the\n"
+        "number of records is known, anything else is read instead; for all fields, or by field: "
+        "{\"label\": -1}. An empty\n"
+        "str is an empty string unless `missing` says \"skip\" or a value.\n"
+        "\n"
+        "Written by: spreadsheets, data bases, pandas. Files are scanned once when a job is "
+        "prepared, as those of\n"
+        "`text_lines`, and compressed ones are inflated in the same way. Not supported: escapes by "
+        "\\, comments, decimal\n"
+        "commas, UTF-16. Patterns as for `files`.",
+    .kind = CW_OP_SOURCE,
+    .traits = CW_OP_FILES,
+    .options = options,
+    .options_bytes = sizeof(struct csv_opts),
+    .check = check,
+    .infer = infer,
+    .open = open_files,
+    .close = close_files,
+    .count = cw_file_source_count,
+    .read = read_record,
+    .manifest = cw_file_source_manifest,
+    .describe = cw_file_source_describe,
+    .locate = cw_file_source_locate,
+};

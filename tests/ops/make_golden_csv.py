@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the cases of csv, with what Python's csv and NumPy say of the same text, and their data files.
+
+Run by hand from anywhere; needs python3-numpy. The results are in the tree."""
+import csv
+import gzip
+import io
+import json
+import os
+import random
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(HERE, "data")
+TYPES = {"i64": "i8", "i16": "i2", "f32": "f4", "f64": "f8", "bool": "?"}
+
+
+def write(name, data):
+    with open(os.path.join(DATA, name), "wb") as f:
+        f.write(data)
+
+
+def tensor(text, kind):
+    if kind == "str":
+        return {"dtype": "str", "hex": text.encode().hex()}
+    if kind == "bool":
+        return {"dtype": "bool", "shape": [], "data": [text in ("true", "1", "True")]}
+    value = np.array(float(text) if kind[0] == "f" else int(text), TYPES[kind])
+    return {"dtype": kind, "shape": [], "data": [float(value) if kind[0] == "f" else int(value)]}
+
+
+NAMES = ["id", "text, long", "x", "say \"y\"", "flag", "unused"]
+SCHEMA = [("text", "text, long", "str"), ("id", "id", "i64"), ("x", "x", "f64"), ("y", "say \"y\"", "f32"), ("flag", "flag", "bool")]
+r = random.Random(11)
+
+
+def record():
+    text = "".join(r.choice("ab ,;\n\r\"'\t\u00e9" + "c" * 9) for _ in range(r.randrange(90)))
+    return [str(r.randrange(-2**63, 2**63)), text, repr(r.choice([r.random(), r.uniform(-1e200, 1e200), float(r.randrange(9))])),
+            repr(r.gauss(0, 1)), r.choice(["true", "false", "1", "0", "True"]), "u" * r.randrange(50)]
+
+
+def make(records, order, **how):
+    out = io.StringIO(newline="")
+    w = csv.writer(out, **how)
+    w.writerow([NAMES[i] for i in order])
+    w.writerows([row[i] for i in order] for row in records)
+    return out.getvalue().encode()
+
+
+records = [record() for _ in range(30)]
+a = make(records[:20], [0, 1, 2, 3, 4, 5])
+b = make(records[20:], [5, 4, 3, 2, 1, 0], lineterminator="\n", quoting=csv.QUOTE_ALL)
+write("csv_a.csv", b"\xef\xbb\xbf" + a + b"\r\n")
+write("csv_b.csv", b.rstrip(b"\n"))
+write("csv_all.tsv", make(records, [0, 1, 2, 3, 4, 5], delimiter="\t", lineterminator="\n"))
+out = io.BytesIO()
+with gzip.GzipFile(fileobj=out, mode="wb", mtime=0, filename="") as f:
+    f.write(make(records, [0, 1, 2, 3, 4, 5]))
+write("csv_all.csv.gz", out.getvalue())
+# Python reads back what it wrote
+back = list(csv.reader(io.StringIO(a.decode(), newline="")))[1:]
+assert back == records[:20]
+want = [{name: tensor(row[NAMES.index(key)], kind) for name, key, kind in SCHEMA} for row in records]
+rows = [f"{name}: {kind}" if name == key else f"{name} = {key}: {kind}" for name, key, kind in SCHEMA]
+spec = "text: str, id: i64, x: f64, y: f32, flag: bool"
+
+write("csv_holes.csv", b"a,b,c\n1,,x\n\n ,2.5,\nNA,+.5,\"\"\n 7 , 1e3 ,NA\n")
+write("csv_plain.csv", b"1,inf,x\"y\n-2,-nan,\n")
+write("csv_head.csv", b"a,b,c\n")
+write("csv_none.csv", b"")
+BAD = {"cells": b"3,4\n", "more": b"1,2,3,4\n", "quote": b"1,2,x\"\"y\n", "single": b"1,2,\"x\"y\"\n", "open": b"1,2,\"x\n", "type": b"1.5,2,x\n",
+       "range": b"40000,2,x\n", "word": b"x,2,x\n"}
+ERRORS = {"cells": "record 1 at byte 12: has 2 cells, the first record of the file has 3", "more": "has 4 cells", "quote": "column 2: a quote is not at the beginning and the end",
+          "single": "a quote is open until", "open": "bad_csv_open.csv: record 2 at byte 12: a quote is open until the end of the file",
+          "type": "column \"a\": \"1.5\" is no i16", "range": "\"40000\" is no i16", "word": "column \"a\": \"x\" is no i16"}
+for name, text in BAD.items():
+    write(f"bad_csv_{name}.csv", b"a,b,c\n1,2,3\n" + text)
+write("bad_csv_twice.csv", b"a,b,a\n1,2,3\n")
+
+
+def s(text):
+    return {"dtype": "str", "text": text}
+
+
+def n(dtype, v):
+    return {"dtype": dtype, "shape": [], "data": [v]}
+
+
+def abc(a, b, c):
+    return {"a": n("i16", a), "b": n("f32", b), "c": s(c)}
+
+
+H = {"pattern": "${DATA}/csv_holes.csv", "schema": ["a: i16", "b: f32", "c: str"]}
+P = {"pattern": "${DATA}/csv_plain.csv", "header": False, "quote": ""}
+cases = [
+    {"name": "two files with columns in two orders", "options": {"pattern": "${DATA}/csv_[ab].csv", "schema": rows},
+     "expect": {"spec": spec, "count": 30, "elements": want, "describe": "csv_a.csv record 0"}},
+    {"name": "tabs", "options": {"pattern": "${DATA}/csv_all.tsv", "schema": rows, "separator": "\t"}, "expect": {"count": 30, "elements": want}},
+    {"name": "gzip", "options": {"pattern": "${DATA}/csv_all.csv.gz", "schema": rows}, "expect": {"count": 30, "elements": want}},
+    {"name": "some columns, any position", "options": {"pattern": "${DATA}/csv_[ab].csv", "schema": ["id: i64"]},
+     "expect": {"spec": "id: i64", "at": [29, 3, 20], "elements": [{"id": want[i]["id"]} for i in (29, 3, 20)]}},
+    {"name": "values instead", "options": {**H, "missing": {"a": -1, "b": 0.25}, "empty": ["NA"]},
+     "expect": {"spec": "a: i16, b: f32, c: str", "count": 4, "elements": [abc(1, 0.25, "x"), abc(-1, 2.5, ""), abc(-1, 0.5, ""), abc(7, 1000, "NA")]}},
+    {"name": "a value for a str", "options": {**H, "missing": {"a": -1, "b": 0.25, "c": "none"}, "empty": ["NA"]},
+     "expect": {"elements": [abc(1, 0.25, "x"), abc(-1, 2.5, "none"), abc(-1, 0.5, "none"), abc(7, 1000, "none")]}},
+    {"name": "skip", "options": {**H, "missing": {"a": "skip", "b": 0}, "empty": ["NA"]}, "expect": {"count": 2, "elements": [abc(1, 0, "x"), abc(7, 1000, "NA")]}},
+    {"name": "empty is an error", "options": H, "expect": {"error": "csv_holes.csv record 0 at byte 6: column \"b\": is empty (see option missing)"}},
+    {"name": "without header and quotes", "options": {**P, "schema": ["n = 0: i16", "f = 1: f32", "s = 2: str"]},
+     "expect": {"spec": "n: i16, f: f32, s: str", "count": 2, "elements": [{"n": n("i16", 1), "f": n("f32", "inf"), "s": s("x\"y")}, {"n": n("i16", -2), "f": n("f32", "nan"), "s": s("")}]}},
+    {"name": "no such number", "options": {**P, "schema": ["n = 3: i16"]}, "expect": {"error": "csv_plain.csv: column \"3\": there is none"}},
+    {"name": "no such column", "options": {**H, "schema": ["d: i16"]}, "expect": {"error": "csv_holes.csv: column \"d\": there is none"}},
+    {"name": "two of a name", "options": {"pattern": "${DATA}/bad_csv_twice.csv", "schema": ["a: i16"]}, "expect": {"error": "column \"a\": there are two of that name"}},
+    {"name": "one column twice", "options": {**H, "schema": ["a: i16", "x = a: i16"]}, "expect": {"error": "column \"a\": is asked for twice"}},
+    {"name": "only a head, or nothing", "options": {"pattern": ["${DATA}/csv_head.csv", "${DATA}/csv_none.csv"], "schema": ["a: i16"]}, "expect": {"count": 0}},
+    {"name": "a list", "options": {**H, "schema": ["a: i16[3]"]}, "expect": {"error": "a cell is a number, a bool or a str"}},
+    {"name": "a value of another type", "options": {**H, "missing": {"a": 1.5}}, "expect": {"error": "option missing: 1.5 is no value of field \"a\""}},
+    {"name": "separator", "options": {**H, "separator": "::"}, "expect": {"error": "option separator"}},
+    {"name": "quote", "options": {**H, "quote": ","}, "expect": {"error": "option quote: is the separator"}}]
+for name, message in ERRORS.items():
+    cases.append({"name": f"bad_csv_{name}.csv", "options": {"pattern": f"${{DATA}}/bad_csv_{name}.csv", "schema": H["schema"]}, "expect": {"error": message}})
+with open(os.path.join(HERE, "csv.json"), "w") as f:
+    f.write('{"op": "csv",\n "cases": [\n   ' + ",\n   ".join(json.dumps(c) for c in cases) + "]}\n")
