@@ -40,7 +40,7 @@ int cw_warp_op_run(const struct cw_warp_op_opts *o, const struct cw_u8_op_image 
     const int rc = check_fill(o, (int64_t)image->channels, err);
     if (rc < 0)
         return rc;
-    for (size_t c = 0; c < image->channels; c++)
+    for (size_t c = 0; c < CW_MIN(image->channels, CW_ARRAY_LEN(job.fill)); c++)
         job.fill[c] = (uint8_t)o->fill.v[o->fill.n == 1 ? 0 : c];
     cw_warp(&job);
     return 0;
