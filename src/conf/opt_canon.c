@@ -2,6 +2,8 @@
 /* Prints the options in a struct as canonical text. */
 #include "conf/opt.h"
 
+#include <string.h>
+
 static void i64_list(struct cw_value *value, const struct cw_i64_list *list)
 {
     struct cw_value *items = cw_value_set_list(value, list->n);
@@ -63,18 +65,30 @@ static void to_value(const struct cw_opt *row, const void *at, struct cw_value *
     }
 }
 
-/* Adds the value of one option, unless it need not be said. */
-static void add(const struct cw_opt *row, const void *opts, struct cw_value *object)
+/* Whether an option that came later has its default. */
+static bool is_left_out(const struct cw_opt *row, const struct cw_value *value)
+{
+    struct cw_value def = {0};
+    CW_STR_AUTO text = {0};
+    CW_STR_AUTO def_text = {0};
+
+    if (!(row->flags & CW_OPT_NEWER) ||
+        (row->def && cw_value_parse(row->def, strlen(row->def), row->name, &def, NULL) != 0))
+        return false;
+    cw_value_print(value, &text);
+    cw_value_print(&def, &def_text);
+    cw_value_fini(&def);
+    return strcmp(cw_str_text(&text), cw_str_text(&def_text)) == 0;
+}
+
+static void add_row(const struct cw_opt *row, const void *at, struct cw_value *object)
 {
     struct cw_value value = {0};
-    CW_STR_AUTO text = {0};
 
-    to_value(row, (const char *)opts + row->offset, &value);
-    cw_value_print(&value, &text);
-    if ((row->flags & CW_OPT_NEWER) && cw_str_eq(cw_str_text(&text), row->def ? row->def : "null"))
-        cw_value_fini(&value);
-    else
-        *cw_value_member(object, row->name) = value;
+    to_value(row, at, &value);
+    if (!is_left_out(row, &value))
+        cw_value_copy(cw_value_member(object, row->name), &value);
+    cw_value_fini(&value);
 }
 
 void cw_opt_canon(const struct cw_opt *table, const void *opts, struct cw_str *out)
@@ -84,7 +98,7 @@ void cw_opt_canon(const struct cw_opt *table, const void *opts, struct cw_str *o
     cw_value_set_object(&object);
     for (const struct cw_opt *row = table; row && row->name; row++)
         if (!(row->flags & CW_OPT_NO_FINGERPRINT))
-            add(row, opts, &object);
+            add_row(row, (const char *)opts + row->offset, &object);
     cw_value_print(&object, out);
     cw_value_fini(&object);
 }

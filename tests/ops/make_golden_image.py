@@ -160,7 +160,7 @@ def decode_cases():
     write("decode_image", cases)
 
 
-FILTERS = {"nearest": Image.NEAREST, "box": Image.BOX, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}
+FILTERS = {"nearest": Image.NEAREST, "box": Image.BOX, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS}
 
 
 def resize_cases():
@@ -180,6 +180,11 @@ def resize_cases():
                   "input": [{"image": tensor(grey, "image_53x41_grey.bin")}],
                   "expect": {"spec": "image: u8[?,?]", "elements": [
                       {"image": tensor(numpy.asarray(source.convert("L").resize((31, 24), Image.BILINEAR)), "image_resize_grey.bin")}]}})
+    for name, image, w, h in (("wide", source, 24, 18), ("high", source.transpose(Image.TRANSPOSE), 18, 24), ("very wide", source.crop((0, 0, 53, 2)), 24, 1),
+                              ("square", source.crop((0, 0, 41, 41)), 24, 24)):
+        cases.append({"name": "the longer side, " + name, "options": {"size": 24, "side": "longer"}, "input": [{"image": tensor(numpy.asarray(image))}],
+                      "expect": {"spec": "image: u8[%d,%d,3]" % (h, w),
+                                 "elements": [{"image": tensor(numpy.asarray(image.resize((w, h), Image.BILINEAR)))}]}})
     cases.append({"name": "equal size", "options": {"size": [41, 53]}, "input": [{"image": stored}],
                   "expect": {"elements": [{"image": stored}]}})
     cases.append({"name": "refuses floats", "options": {"size": 4}, "fields": ["x"],

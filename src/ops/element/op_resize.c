@@ -5,9 +5,13 @@
 #include "base/mem.h"
 #include "ops/kernels/resample.h"
 
+enum side { SHORTER, LONGER };
+static const char *const side_names[] = {"shorter", "longer", NULL};
+
 struct resize_opts {
     struct cw_i64_list size;
     int interpolation;
+    int side;
 };
 
 static const struct cw_opt options[] = {
@@ -17,8 +21,15 @@ static const struct cw_opt options[] = {
      .offset = offsetof(struct resize_opts, interpolation),
      .def = "\"bilinear\"",
      .names = cw_filter_names},
+    {.name = "side",
+     .help = "which side one number for size is for",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct resize_opts, side),
+     .def = "\"shorter\"",
+     .flags = CW_OPT_NEWER,
+     .names = side_names},
     CW_IMAGE_SIZE_ROW(offsetof(struct resize_opts, size),
-                      "[height, width], or one number for the shorter side"),
+                      "[height, width], or one number for one side"),
     {0},
 };
 
@@ -30,9 +41,9 @@ static struct cw_image_size size_for(const struct resize_opts *o, int64_t h, int
         return (struct cw_image_size){.h = side, .w = o->size.v[1]};
     if (h <= 0 || w <= 0)
         return (struct cw_image_size){.h = -1, .w = -1};
-    if (h <= w)
-        return (struct cw_image_size){.h = side, .w = side * w / h};
-    return (struct cw_image_size){.h = side * h / w, .w = side};
+    if ((h <= w) == (o->side == SHORTER))
+        return (struct cw_image_size){.h = side, .w = CW_MAX(side * w / h, 1)};
+    return (struct cw_image_size){.h = CW_MAX(side * h / w, 1), .w = side};
 }
 
 static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
@@ -123,10 +134,13 @@ const struct cw_op cw_op_resize = {
     .name = "resize",
     .version = 1,
     .summary = "images in another size",
-    .doc = "Resizes u8 images with an antialiasing filter; the result is that of Pillow's "
-           "Image.resize. With one number for `size`\n"
-           "the shorter side gets that many pixels and the longer one keeps the proportion, "
-           "rounded down.",
+    .doc =
+        "Resizes u8 images with an antialiasing filter; the result is that of Pillow's "
+        "Image.resize. With one number for `size`\n"
+        "the shorter side gets that many pixels, or the longer one with `side`, and the other "
+        "keeps the proportion, rounded down\n"
+        "(1 at least). `box` of an image that becomes smaller is the mean of the area; `nearest` "
+        "is for masks.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GEOMETRIC | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mirroring by the size of a pixel, and conversion to grey. */
+/* Mirroring by the size of a pixel, and conversion to grey, and the order of channels. */
 #include "ops/kernels/pixels.h"
 
 #include <string.h>
@@ -17,4 +17,42 @@ void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n)
 {
     for (size_t i = 0; i < n; i++, rgb += 3)
         dst[i] = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+}
+
+/* dst[j * rows + i] = src[i * n + j]: turns n columns into rows. With constants for n and bytes, each
+ * copy becomes a single move. */
+static inline __attribute__((always_inline)) void turn(uint8_t *dst, const uint8_t *src,
+                                                       size_t rows, size_t n, size_t bytes)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < n; j++)
+            memcpy(dst + (j * rows + i) * bytes, src + (i * n + j) * bytes, bytes);
+}
+
+void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes)
+{
+    if (channels == 3 && bytes == 1)
+        turn(dst, src, pixels, 3, 1);
+    else if (channels == 3 && bytes == 4)
+        turn(dst, src, pixels, 3, 4);
+    else
+        turn(dst, src, pixels, channels, bytes);
+}
+
+static inline __attribute__((always_inline)) void turn_back(uint8_t *dst, const uint8_t *src,
+                                                            size_t rows, size_t n, size_t bytes)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < n; j++)
+            memcpy(dst + (i * n + j) * bytes, src + (j * rows + i) * bytes, bytes);
+}
+
+void cw_pixels_join(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes)
+{
+    if (channels == 3 && bytes == 1)
+        turn_back(dst, src, pixels, 3, 1);
+    else if (channels == 3 && bytes == 4)
+        turn_back(dst, src, pixels, 3, 4);
+    else
+        turn_back(dst, src, pixels, channels, bytes);
 }

@@ -13,6 +13,11 @@ void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, s
 void cw_pixels_mirror3_plain(void *dst, const void *src, size_t rows, size_t n);
 void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows, size_t n);
 
+/* Writes the values of each channel side by side, for pixels of `channels` values of `bytes` (1, 2, 4
+ * or 8) each; join does the opposite. */
+void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes);
+void cw_pixels_join(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes);
+
 /* Converts RGB to luminance with Pillow's weights. */
 void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n);
 

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 #include "base/mem.h"
+#include "ops/kernels/exact_math.h"
 
-const char *const cw_filter_names[] = {"nearest", "box", "bilinear", "bicubic", NULL};
+const char *const cw_filter_names[] = {"nearest", "box", "bilinear", "bicubic", "lanczos", NULL};
 
 static double weight_box(double x)
 {
@@ -31,6 +32,17 @@ static double weight_bicubic(double x)
     return 0.0;
 }
 
+static double sinc(double x)
+{
+    const double angle = x * 3.14159265358979323846;
+    return x < 0 || x > 0 ? cw_exact_sin(angle) / angle : 1.0;
+}
+
+static double weight_lanczos(double x)
+{
+    return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
+}
+
 static const struct {
     double (*weight)(double x);
     double support;
@@ -39,6 +51,7 @@ static const struct {
     [CW_FILTER_BOX] = {weight_box, 0.5},
     [CW_FILTER_BILINEAR] = {weight_bilinear, 1.0},
     [CW_FILTER_BICUBIC] = {weight_bicubic, 2.0},
+    [CW_FILTER_LANCZOS] = {weight_lanczos, 3.0},
 };
 
 void cw_filter_fini(struct cw_filter_axis *axis)

@@ -9,7 +9,14 @@
 #include <stdbool.h>
 #include "base/err.h"
 
-enum cw_filter { CW_FILTER_NEAREST, CW_FILTER_BOX, CW_FILTER_BILINEAR, CW_FILTER_BICUBIC };
+enum cw_filter {
+    CW_FILTER_NEAREST,
+    CW_FILTER_BOX,
+    CW_FILTER_BILINEAR,
+    CW_FILTER_BICUBIC,
+    CW_FILTER_LANCZOS,
+    CW_FILTERS
+};
 /* names of the filters, for option tables; ends with NULL */
 extern const char *const cw_filter_names[];
 

@@ -212,8 +212,56 @@ static void canon_lacks_newer_defaults(void **state)
     cw_opt_fini(newer, &given);
 }
 
+struct later_opts {
+    int64_t first;
+    int later;
+    struct cw_f64_list late_list;
+};
+
+static void check_canon_of_later(const char *text, const char *canonical)
+{
+    const struct cw_opt rows[] = {
+        {.name = "first", .help = "h", .type = CW_OPT_I64, .offset = 0, .def = "1"},
+        {.name = "later",
+         .help = "h",
+         .type = CW_OPT_ENUM,
+         .offset = offsetof(struct later_opts, later),
+         .def = "\"bilinear\"",
+         .flags = CW_OPT_NEWER,
+         .names = modes},
+        {.name = "late_list",
+         .help = "h",
+         .type = CW_OPT_F64_LIST,
+         .offset = offsetof(struct later_opts, late_list),
+         .def = "[0.0, 1.5]",
+         .flags = CW_OPT_NEWER},
+        {0},
+    };
+    struct later_opts late = {0};
+    struct cw_value object = {0};
+    CW_STR_AUTO out = {0};
+
+    assert_int_equal(cw_value_parse(text, strlen(text), "later", &object, NULL), CW_OK);
+    assert_int_equal(cw_opt_parse(rows, &object, &late, NULL), CW_OK);
+    cw_opt_canon(rows, &late, &out);
+    assert_string_equal(cw_str_text(&out), canonical);
+    cw_opt_fini(rows, &late);
+    cw_value_fini(&object);
+}
+
+/* An option that was added later is no part of the text while it has its default. */
+static void canon_leaves_out_later_defaults(void **state)
+{
+    (void)state;
+    check_canon_of_later("{}", "{\"first\":1}");
+    check_canon_of_later("{\"later\":\"bilinear\",\"late_list\":[0,1.5]}", "{\"first\":1}");
+    check_canon_of_later("{\"later\":\"nearest\",\"late_list\":[0,1]}",
+                         "{\"first\":1,\"late_list\":[0.0,1.0],\"later\":\"nearest\"}");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reads_all_types), cmocka_unit_test(canon_has_defaults_sorted),
-    cmocka_unit_test(canon_lacks_newer_defaults), cmocka_unit_test(explains_what_is_wrong),
+    cmocka_unit_test(canon_lacks_newer_defaults),
+    cmocka_unit_test(canon_leaves_out_later_defaults), cmocka_unit_test(explains_what_is_wrong),
     cmocka_unit_test(no_options_at_all)};
 CW_TESTS_MAIN(tests)

@@ -118,9 +118,9 @@ static struct random_axis axis_new(struct random *random, size_t most)
 {
     struct random_axis axis = {.in = 1 + (int32_t)below(random, most),
                                .out = 1 + (int32_t)below(random, 90)};
-    assert_int_equal(
-        cw_filter_prepare(&axis.axis, axis.in, axis.out, (enum cw_filter)below(random, 4), NULL),
-        0);
+    assert_int_equal(cw_filter_prepare(&axis.axis, axis.in, axis.out,
+                                       (enum cw_filter)below(random, CW_FILTERS), NULL),
+                     0);
     return axis;
 }
 

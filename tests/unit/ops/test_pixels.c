@@ -96,7 +96,7 @@ static void test_resample_part(void **state)
         struct cw_resample_job job = {.src_h = 1 + (int32_t)cw_rng_below(&rng, 0, 60),
                                       .src_w = 1 + (int32_t)cw_rng_below(&rng, 1, 90),
                                       .channels = i % 5 ? 3 : 1,
-                                      .filter = (enum cw_filter)(i % 4)};
+                                      .filter = (enum cw_filter)(i % CW_FILTERS)};
         job.dst_h = i % 7 ? 1 + (int32_t)cw_rng_below(&rng, 2, 60) : job.src_h;
         job.dst_w = i % 11 ? 1 + (int32_t)cw_rng_below(&rng, 3, 90) : job.src_w;
         job.src_part = (struct cw_resample_part){.h = job.src_h, .w = job.src_w};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element operator `pad`: puts pixels around an image. */
+#include "ops/element/image_view.h"
+
+#include <string.h>
+#include "ops/kernels/num.h"
+
+enum mode { CONSTANT, EDGE, REFLECT, SYMMETRIC };
+static const char *const mode_names[] = {"constant", "edge", "reflect", "symmetric", NULL};
+
+#define CHANNELS_MAX 128
+/* of the widest dtype */
+#define PIXEL_BYTES_MAX (CHANNELS_MAX * sizeof(double))
+
+struct pad_opts {
+    struct cw_f64_list fill;
+    int mode;
+    struct cw_i64_list padding;
+};
+
+static const struct cw_opt options[] = {
+    {.name = "fill",
+     .help = "the value of what is put there if the mode is constant: one, or one a channel",
+     .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct pad_opts, fill),
+     .def = "[0.0]",
+     .len_min = 1,
+     .len_max = CHANNELS_MAX},
+    {.name = "mode",
+     .help = "what is put there: a constant, the outermost pixel, or the image mirrored at it, or "
+             "behind it",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct pad_opts, mode),
+     .def = "\"constant\"",
+     .names = mode_names},
+    {.name = "padding",
+     .help = "pixels: one number, [left and right, top and bottom], or [left, top, right, bottom]",
+     .type = CW_OPT_I64_LIST,
+     .offset = offsetof(struct pad_opts, padding),
+     .min = 0,
+     .max = CW_IMAGE_SIDE_MAX,
+     .flags = CW_OPT_REQUIRED,
+     .len_min = 1,
+     .len_max = 4},
+    {0},
+};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct pad_opts *o = opts;
+    if (o->padding.n == 3)
+        return cw_err_set(err, CW_E_INVALID, "option padding: 3 numbers: 1, 2 or 4 are possible");
+    return 0;
+}
+
+/* What is put before and behind an axis: 0 = rows, 1 = columns. */
+static void widths(const struct pad_opts *o, int axis, int64_t *ret_before, int64_t *ret_behind)
+{
+    const size_t n = o->padding.n, first = axis == 0 && n > 1 ? 1 : 0;
+    *ret_before = o->padding.v[first];
+    *ret_behind = o->padding.v[n == 4 ? first + 2 : first];
+}
+
+static int64_t padded(const struct pad_opts *o, int axis, int64_t side)
+{
+    int64_t before, behind;
+    widths(o, axis, &before, &behind);
+    return side < 0 ? -1 : before + side + behind;
+}
+
+static int check_fill(const struct pad_opts *o, int64_t channels, struct cw_err *err)
+{
+    if (o->fill.n == 1 || channels < 0 || channels == (int64_t)o->fill.n)
+        return 0;
+    return cw_err_set(err, CW_E_INVALID, "option fill: %zu values for an image of %lld channels",
+                      o->fill.n, (long long)channels);
+}
+
+/* Mirrored pixels must be there. */
+static int check_side(const struct pad_opts *o, int axis, int64_t side, struct cw_err *err)
+{
+    int64_t before, behind;
+    widths(o, axis, &before, &behind);
+    const int64_t most = CW_MAX(before, behind), there = o->mode == REFLECT ? side - 1 : side;
+    if (o->mode == CONSTANT || o->mode == EDGE || side < 0 || most <= there)
+        return 0;
+    return cw_err_set(
+        err, CW_E_INVALID, "option padding: %lld pixels cannot be mirrored of %lld %s by mode %s",
+        (long long)most, (long long)side, axis == 0 ? "rows" : "columns", mode_names[o->mode]);
+}
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
+{
+    const struct pad_opts *o = opts;
+    int rc = cw_image_infer(in, padded(o, 0, in->dims[0]), padded(o, 1, in->dims[1]), false,
+                            ret_field, err);
+    if (rc == 0)
+        rc = check_fill(o, in->rank == 3 ? in->dims[2] : 1, err);
+    for (int axis = 0; rc == 0 && axis < 2; axis++)
+        rc = check_side(o, axis, in->dims[axis], err);
+    return rc;
+}
+
+/* The place in the image, of n, of place i before or behind it. */
+static int64_t source_of(int mode, int64_t i, int64_t n)
+{
+    if (i >= 0 && i < n)
+        return i;
+    if (mode == EDGE)
+        return i < 0 ? 0 : n - 1;
+    const int64_t twice = mode == REFLECT ? 0 : 1;
+    return i < 0 ? -i - twice : 2 * n - 2 + twice - i;
+}
+
+/* Puts pixels on both sides of a row whose middle is there. */
+static void pad_row(const struct pad_opts *o, uint8_t *row, int64_t w, size_t pixel_bytes,
+                    const uint8_t *fill)
+{
+    int64_t before, behind;
+    widths(o, 1, &before, &behind);
+    uint8_t *inside = row + (size_t)before * pixel_bytes;
+    for (int64_t k = 0; k < before + behind; k++) {
+        const int64_t i = k < before ? k - before : w + k - before;
+        const uint8_t *from =
+            o->mode == CONSTANT ? fill : inside + (size_t)source_of(o->mode, i, w) * pixel_bytes;
+        memcpy(inside + i * (int64_t)pixel_bytes, from, pixel_bytes);
+    }
+}
+
+/* Fills n pixels. */
+static void fill_pixels(uint8_t *dst, int64_t n, const uint8_t *fill, size_t pixel_bytes)
+{
+    for (int64_t i = 0; i < n; i++, dst += pixel_bytes)
+        memcpy(dst, fill, pixel_bytes);
+}
+
+/* Makes the rows above and below of those that are there. */
+static void pad_rows(const struct pad_opts *o, uint8_t *data, int64_t h, int64_t full_w,
+                     size_t pixel_bytes, const uint8_t *fill)
+{
+    int64_t above, below;
+    const size_t stride = (size_t)full_w * pixel_bytes;
+    widths(o, 0, &above, &below);
+    for (int64_t i = 0; i < above + below; i++) {
+        const int64_t y = i < above ? i - above : h + i - above;
+        uint8_t *row = data + (size_t)(above + y) * stride;
+        if (o->mode == CONSTANT)
+            fill_pixels(row, full_w, fill, pixel_bytes);
+        else
+            memcpy(row, data + (size_t)(above + source_of(o->mode, y, h)) * stride, stride);
+    }
+}
+
+static int check_image(const struct pad_opts *o, const struct cw_image *image, struct cw_err *err)
+{
+    int rc = check_fill(o, image->channels, err);
+    if (rc == 0 && o->mode == CONSTANT && image->channels > CHANNELS_MAX)
+        rc = cw_err_set(err, CW_E_LIMIT, "an image of %lld channels: at most %d can be filled",
+                        (long long)image->channels, CHANNELS_MAX);
+    if (rc == 0)
+        rc = check_side(o, 0, image->h, err);
+    return rc < 0 ? rc : check_side(o, 1, image->w, err);
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    const struct pad_opts *o = opts;
+    struct cw_image image;
+    uint8_t fill[PIXEL_BYTES_MAX];
+    int64_t above, below, left, right;
+    (void)state;
+    (void)scratch;
+    int rc = cw_image_get(in, &image, err);
+    if (rc == 0)
+        rc = check_image(o, &image, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, padded(o, 0, image.h), padded(o, 1, image.w), err);
+    if (rc < 0)
+        return rc;
+    for (int64_t c = 0; o->mode == CONSTANT && c < image.channels; c++)
+        cw_num_put_f64(in->dtype, fill, (size_t)c, o->fill.v[o->fill.n == 1 ? 0 : c]);
+    widths(o, 0, &above, &below);
+    widths(o, 1, &left, &right);
+    const int64_t full_w = left + image.w + right;
+    for (int64_t y = 0; y < image.h; y++) {
+        uint8_t *row =
+            (uint8_t *)out->data + (size_t)(above + y) * (size_t)full_w * image.pixel_bytes;
+        memcpy(row + (size_t)left * image.pixel_bytes,
+               image.data + (size_t)y * cw_image_stride(&image), cw_image_stride(&image));
+        pad_row(o, row, image.w, image.pixel_bytes, fill);
+    }
+    pad_rows(o, out->data, image.h, full_w, image.pixel_bytes, fill);
+    return 0;
+}
+
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct pad_opts *o = opts;
+    cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
+    ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
+    for (size_t i = 0; i < fields_n; i++) {
+        const struct cw_field *field = &in->fields[fields[i]];
+        if (o->mode == CONSTANT && field->rank == 3 && field->dims[2] > CHANNELS_MAX)
+            ret_facts->refuses = true;
+    }
+}
+
+const struct cw_op cw_op_pad = {
+    .name = "pad",
+    .version = 1,
+    .summary = "pixels around an image",
+    .doc =
+        "Puts `padding` pixels around an image of any numeric dtype, as torchvision's Pad and "
+        "NumPy's pad do: a constant\n"
+        "(`fill`, cast to the dtype), the outermost pixel (`edge`), or the image mirrored, with "
+        "the outermost pixel once (`reflect`)\n"
+        "or twice (`symmetric`). More pixels than there are cannot be mirrored: that is an error.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_GEOMETRIC | CW_OP_GROW | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct pad_opts),
+    .check = check,
+    .accepts = cw_image_accepts,
+    .infer_field = infer_field,
+    .apply_field = apply_field,
+    .facts = facts,
+};

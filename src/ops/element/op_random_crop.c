@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element operator `random_crop`: takes a part of an image from a random place. */
+#include "ops/element/image_view.h"
+
+#include <string.h>
+
+enum { DRAW_Y, DRAW_X };
+
+struct random_crop_opts {
+    struct cw_i64_list size;
+};
+
+static const struct cw_opt options[] = {
+    CW_IMAGE_SIZE_ROW(offsetof(struct random_crop_opts, size),
+                      "[height, width], or one number for a square"),
+    {0},
+};
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
+{
+    const struct random_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    const int rc = cw_image_infer(in, size.h, size.w, false, ret_field, err);
+    const bool too_small =
+        (in->dims[0] >= 0 && in->dims[0] < size.h) || (in->dims[1] >= 0 && in->dims[1] < size.w);
+    if (rc == 0 && too_small)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option size: field %s is smaller than %lld x %lld; pad it first",
+                          in->name, (long long)size.h, (long long)size.w);
+    return rc;
+}
+
+static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w,
+                struct cw_rect *ret_rect, struct cw_err *err)
+{
+    const struct random_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    if (h < size.h || w < size.w)
+        return cw_err_set(err, CW_E_INVALID,
+                          "an image of %lld x %lld is smaller than the crop of %lld x %lld; pad it "
+                          "first",
+                          (long long)h, (long long)w, (long long)size.h, (long long)size.w);
+    *ret_rect =
+        (struct cw_rect){.y = (int64_t)cw_rng_below(&ctx->rng, DRAW_Y, (uint64_t)(h - size.h + 1)),
+                         .x = (int64_t)cw_rng_below(&ctx->rng, DRAW_X, (uint64_t)(w - size.w + 1)),
+                         .h = size.h,
+                         .w = size.w};
+    return 0;
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    struct cw_image image;
+    struct cw_rect rect;
+    const uint8_t *src;
+    (void)state;
+    (void)scratch;
+    int rc = cw_image_get(in, &image, err);
+    if (rc == 0)
+        rc = want(ctx, opts, image.full_h, image.full_w, &rect, err);
+    if (rc == 0)
+        rc = cw_image_rect(&image, &rect, &src, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, rect.h, rect.w, err);
+    if (rc < 0)
+        return rc;
+    const size_t row_bytes = (size_t)rect.w * image.pixel_bytes;
+    for (int64_t y = 0; y < rect.h; y++)
+        memcpy((uint8_t *)out->data + (size_t)y * row_bytes,
+               src + (size_t)y * cw_image_stride(&image), row_bytes);
+    return 0;
+}
+
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    (void)opts; /* images of known size that are too small were refused with the pipeline */
+    cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
+    ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
+}
+
+const struct cw_op cw_op_random_crop = {
+    .name = "random_crop",
+    .version = 1,
+    .summary = "a random part of an image",
+    .doc =
+        "Takes `size` pixels from a random place, as torchvision's RandomCrop does; all fields of "
+        "an element are cut at the same\n"
+        "place if they are of one size. An image that is smaller is an error: `pad` makes it "
+        "larger. Draw 0 is the first row, and\n"
+        "draw 1 the first column.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct random_crop_opts),
+    .accepts = cw_image_accepts,
+    .infer_field = infer_field,
+    .apply_field = apply_field,
+    .facts = facts,
+    .want = want,
+};
