@@ -213,14 +213,13 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     uint64_t bytes = 0;
     struct sample begin = sample_begin(mine, NULL, 0);
     int rc;
-    if (bare && node->op->read_run && node->out.n == 1 && (at->live & 1)) {
-        rc = node->op->read_run(node->opts, node->state, at->pos, 1, 1, work->slot[at->shift]);
+    bool in_slot =
+        bare && node->op->read_run && node->out.n == 1 && (at->live & 1) &&
+        node->op->read_run(node->opts, node->state, at->pos, 1, 1, work->slot[at->shift]) == 0;
+    if (in_slot) {
         bytes = work->slot_bytes[at->shift];
-        if (rc < 0)
-            rc = cw_err_set(err, rc, "reading failed");
-        else
-            rc = CW_EVAL_IN_SLOT;
-    } else {
+        rc = CW_EVAL_IN_SLOT;
+    } else { /* also if read_run refuses the row: read says why */
         element->id = (uint64_t)at->pos;
         element->rep = at->rep;
         element->n = 0;
