@@ -34,6 +34,7 @@ THIRD = {
     r"Python\.h": {"client"},
     r"xxhash\.h": {"src/base"},
     r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
+    r"(snappy-c|lz4|brotli/decode)\.h": {"src/format"},
     r"protobuf-c/.*": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},
     r".*\.pb-c\.h": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},
 }
@@ -46,6 +47,7 @@ MODULES = {
     "client": [["model"], ["transport", "embedded"], ["delivery"], ["session"], ["."],
                ["tool", "python"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
+    "src/format": [["."], ["parquet"]],
     "src/ops": [["contract"], ["kernels"], ["expr"], ["element", "group", "index", "source"], ["."]],
 }
 # Modules that are some files of a folder, not a sub-folder: folder -> module -> paths below the folder, without suffix.
