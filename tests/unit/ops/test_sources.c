@@ -30,11 +30,12 @@ static int open_source(struct source *s, const struct cw_value *manifest, struct
     return rc < 0 ? rc : s->op->count(s->opts, s->state, NULL, 0, &s->n, err);
 }
 
-/* Opened twice, the second time with the first one's manifest: nothing is built yet. */
-static void source_init(struct source *s, const char *op, const char *pattern)
+/* Opened twice, the second time with the first one's manifest: nothing is built yet. more: further
+ * options, each with a comma in front. */
+static void source_init(struct source *s, const char *op, const char *pattern, const char *more)
 {
-    cw_autofree char *text =
-        cw_mem_printf("{\"pattern\":\"%s/tests/ops/data/%s\"}", CW_TEST_SOURCE_DIR, pattern);
+    cw_autofree char *text = cw_mem_printf("{\"pattern\":\"%s/tests/ops/data/%s\"%s}",
+                                           CW_TEST_SOURCE_DIR, pattern, more);
     struct cw_value options = {0};
     struct cw_err err = {0};
     *s = (struct source){.op = cw_op_find(op)};
@@ -90,11 +91,11 @@ static void read_all(void *arg)
     cw_arena_free(arena);
 }
 
-static void threads_agree(const char *op, const char *pattern)
+static void threads_agree(const char *op, const char *pattern, const char *more)
 {
     struct source s;
     struct reader readers[THREADS] = {{.id = 0}};
-    source_init(&s, op, pattern);
+    source_init(&s, op, pattern, more);
     for (size_t i = 0; i < THREADS; i++) {
         readers[i] = (struct reader){.source = &s, .id = i};
         cw_thread_start(&readers[i].thread, "reader", read_all, &readers[i]);
@@ -110,25 +111,32 @@ static void threads_agree(const char *op, const char *pattern)
 static void threads(void **state)
 {
     (void)state;
-    threads_agree("tfrecord", "records_*.tfrecord");
-    threads_agree("idx", "idx_u8.i*");
-    threads_agree("idx", "idx_f64.idx.gz");
-    threads_agree("chunks", "chunks_*.chunk");
-    threads_agree("files", "*.tfrecord");
+    threads_agree("tfrecord", "records_*.tfrecord", "");
+    threads_agree("idx", "idx_u8.i*", "");
+    threads_agree("idx", "idx_f64.idx.gz", "");
+    threads_agree("chunks", "chunks_*.chunk", "");
+    threads_agree("files", "*.tfrecord", "");
+    threads_agree("parquet", "parquet_snappy_v1.parquet",
+                  ",\"columns\":\"text\",\"types\":{\"text\":\"str\"},\"cache\":\"1MiB\"");
+    threads_agree("parquet", "parquet_types_v2.parquet",
+                  ",\"columns\":\"fixed\",\"types\":{\"fixed\":\"u8[3]\"}");
 }
 
 /* The manifest says another number of records than the file has. */
 static void wrong_counts(void **state)
 {
-    static const char *const sources[][2] = {
-        {"tfrecord", "records_a.tfrecord"}, {"idx", "idx_u8.idx"}, {"chunks", "chunks_a.chunk"}};
+    static const char *const sources[][3] = {
+        {"tfrecord", "records_a.tfrecord", ""},
+        {"idx", "idx_u8.idx", ""},
+        {"chunks", "chunks_a.chunk", ""},
+        {"parquet", "parquet_plain.parquet", ",\"columns\":\"i32\",\"types\":{\"i32\":\"i32\"}"}};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(sources); i++) {
         struct source s;
         struct cw_err err = {0};
         struct cw_arena *arena = cw_arena_new(1 << 16);
         uint64_t hash;
-        source_init(&s, sources[i][0], sources[i][1]);
+        source_init(&s, sources[i][0], sources[i][1], sources[i][2]);
         s.op->close(s.state);
         s.state = NULL;
         s.manifest.items[0].items[0].items[3].i = 2;

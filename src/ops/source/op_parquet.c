@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source `parquet`: rows of Parquet files. Only the columns that are asked for are read. Pages are
+ * decoded when a row of them is needed, and kept in a cache of the source, since a neighbour is
+ * usually read next. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/op_util.h"
+#include "ops/source/parquet_files.h"
+
+#define OFFSET(member) offsetof(struct cw_parquet_opts, member)
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {.name = "columns",
+     .help =
+         "columns to read: a list of names (a.b in a struct), of objects {\"field\": column}, and "
+         "of objects {\"field\": [columns]}, which pack several of one type into one field",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(columns)},
+    {.name = "types",
+     .help = "type of each field: {\"label\": \"i64\", \"embedding\": \"f32[768]\", \"ids\": "
+             "\"i32[?]\"}",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(types)},
+    {.name = "fill",
+     .help = "what nulls become: a value for all columns, or {column: value}; \"nan\" is a number, "
+             "too. A row with any other null is an error",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(fill)},
+    {.name = "decimal",
+     .help = "what decimals become: f64, or i64: integers, without the point",
+     .type = CW_OPT_ENUM,
+     .offset = OFFSET(decimal),
+     .def = "\"refuse\"",
+     .names = cw_parquet_decimals},
+    {.name = "cache",
+     .help = "memory for decoded pages of this source",
+     .type = CW_OPT_BYTES,
+     .offset = OFFSET(cache_bytes),
+     .def = "\"256MiB\"",
+     .min = 1 << 20,
+     .max = 0x1p50,
+     .flags = CW_OPT_NO_FINGERPRINT},
+    {0},
+};
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
+{
+    struct cw_parquet_fields fields = {0};
+    (void)in;
+    (void)in_n;
+    int rc = cw_parquet_fields_read(opts, &fields, err);
+    if (rc == 0)
+        *ret_spec = fields.spec;
+    cw_parquet_fields_fini(&fields);
+    return rc;
+}
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
+{
+    struct cw_parquet_state *state = NULL;
+    int rc = cw_parquet_files_open(opts, how, &state, err);
+    if (rc == 0)
+        *ret_state = state;
+    return rc;
+}
+
+static void close_files(void *state)
+{
+    cw_parquet_files_close(state);
+}
+
+/* Copies one value of a column of fixed width. */
+static void copy_value(uint8_t *dst, const uint8_t *src, size_t width)
+{
+    if (width == 4)
+        memcpy(dst, src, 4);
+    else if (width == 8)
+        memcpy(dst, src, 8);
+    else
+        memcpy(dst, src, width);
+}
+
+/* Fields of fixed size: scalars, packed columns, bytes of one length, and lists that must have
+ * one. */
+static int read_fixed(struct cw_parquet_state *s, struct cw_parquet_seat *seat, size_t column,
+                      int64_t pos, size_t bytes, uint8_t *dst, struct cw_err *err)
+{
+    const struct cw_pq_slab *slab;
+    size_t row, rows;
+    int rc = cw_parquet_slab_find(s, seat, column, pos, &slab, &row, &rows, err);
+    if (rc < 0)
+        return rc;
+    if (slab->null && slab->null[row])
+        return cw_parquet_refuse(s, column, pos, "is null, and `fill` has no value for it", err);
+    if (!slab->entry) {
+        copy_value(dst, slab->values.fixed + row * bytes, bytes);
+        return 0;
+    }
+    size_t width = cw_dtype_bytes(s->fields.spec.fields[s->fields.columns[column].field].dtype);
+    uint64_t first = slab->entry[row], n = slab->entry[row + 1] - first;
+    if (n * width != bytes)
+        return cw_parquet_refuse(s, column, pos, "has a list of another length than its type says",
+                                 err);
+    if (bytes > 0)
+        memcpy(dst, slab->values.fixed + first * width, bytes);
+    return 0;
+}
+
+/* A string, or a list of any length. */
+static int read_loose(const struct cw_op_ctx *ctx, struct cw_parquet_state *s,
+                      struct cw_parquet_seat *seat, size_t column, int64_t pos,
+                      struct cw_view *view, struct cw_err *err)
+{
+    const struct cw_pq_slab *slab;
+    size_t row, rows;
+    const uint8_t *from;
+    int rc = cw_parquet_slab_find(s, seat, column, pos, &slab, &row, &rows, err);
+    if (rc < 0)
+        return rc;
+    if (slab->null && slab->null[row])
+        return cw_parquet_refuse(s, column, pos, "is null, and `fill` has no value for it", err);
+    if (view->dtype == CW_DTYPE_STR) {
+        from = slab->values.strings.bytes + slab->values.strings.v[row].at;
+        view->bytes = slab->values.strings.v[row].n;
+    } else if (slab->entry) {
+        from = slab->values.fixed + slab->entry[row] * cw_dtype_bytes(view->dtype);
+        view->dims[0] = (int64_t)(slab->entry[row + 1] - slab->entry[row]);
+    } else { /* bytes of one length, whose type says that any is possible */
+        from = NULL;
+        return cw_parquet_refuse(s, column, pos, "has one length, and its type says ?", err);
+    }
+    rc = cw_op_output(ctx, view, err);
+    if (rc == 0 && view->bytes > 0)
+        memcpy(view->data, from, view->bytes);
+    return rc;
+}
+
+static int read_field(const struct cw_op_ctx *ctx, struct cw_parquet_state *s,
+                      struct cw_parquet_seat *seat, size_t *column, int64_t pos, uint8_t *fixed,
+                      struct cw_view *view, struct cw_err *err)
+{
+    size_t i = s->fields.columns[*column].field;
+    const struct cw_field *field = &s->fields.spec.fields[i];
+    int rc = 0;
+    *view = (struct cw_view){.dtype = field->dtype, .rank = field->rank};
+    memcpy(view->dims, field->dims, sizeof(view->dims));
+    if (!s->is_fixed[i])
+        return read_loose(ctx, s, seat, (*column)++, pos, view, err);
+    view->bytes = (size_t)cw_field_bytes(field);
+    view->data = fixed + s->at[i];
+    size_t bytes = s->fields.is_packed[i] ? cw_dtype_bytes(field->dtype) : view->bytes;
+    uint8_t *dst = view->data;
+    while (rc == 0 && *column < s->fields.columns_n && s->fields.columns[*column].field == i) {
+        rc = read_fixed(s, seat, (*column)++, pos, bytes, dst, err);
+        dst += bytes;
+    }
+    return rc;
+}
+
+static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
+                    struct cw_element *ret_element, struct cw_err *err)
+{
+    struct cw_parquet_state *s = state;
+    struct cw_op_ctx anywhere = *ctx;
+    uint8_t *fixed = NULL;
+    size_t column = 0;
+    int rc = 0;
+    (void)opts;
+    if (s->fields.spec.n > 1)
+        anywhere.slot = NULL; /* it would be the same one for all fields */
+    if (s->fixed_bytes > 0 && anywhere.slot && s->is_fixed[0] &&
+        anywhere.slot_bytes == (size_t)cw_field_bytes(&s->fields.spec.fields[0]))
+        fixed = anywhere.slot;
+    else if (s->fixed_bytes > 0)
+        fixed = cw_op_scratch(ctx, s->fixed_bytes, err);
+    if (s->fixed_bytes > 0 && !fixed)
+        return CW_E_NOMEM;
+    struct cw_parquet_seat *seat = cw_parquet_seat_take(s);
+    for (size_t i = 0; rc == 0 && i < s->fields.spec.n; i++)
+        rc = read_field(&anywhere, s, seat, &column, pos, fixed, &ret_element->fields[i], err);
+    cw_parquet_seat_leave(seat);
+    ret_element->n = s->fields.spec.n;
+    return rc;
+}
+
+/* Copies rows that lie in one slab. */
+static int run_slab(const struct cw_pq_slab *slab, size_t row, size_t n, size_t bytes,
+                    size_t stride, uint8_t *dst)
+{
+    const uint8_t *from = slab->values.fixed + row * bytes;
+    if (slab->null && memchr(slab->null + row, 1, n))
+        return CW_E_INVALID;
+    if (stride == bytes)
+        memcpy(dst, from, n * bytes);
+    else
+        for (size_t i = 0; i < n; i++)
+            copy_value(dst + i * stride, from + i * bytes, bytes);
+    return 0;
+}
+
+/* Copies the values of one column of n rows to every `stride` bytes. */
+static int run_column(struct cw_parquet_state *s, struct cw_parquet_seat *seat, size_t column,
+                      int64_t pos, int64_t step, int64_t n, size_t bytes, size_t stride,
+                      uint8_t *dst)
+{
+    while (n > 0) {
+        const struct cw_pq_slab *slab;
+        size_t row, rows;
+        int rc = cw_parquet_slab_find(s, seat, column, pos, &slab, &row, &rows, NULL);
+        if (rc < 0)
+            return rc;
+        size_t some = step == 1 && !slab->entry ? (size_t)CW_MIN((int64_t)rows, n) : 1;
+        rc = slab->entry ? read_fixed(s, seat, column, pos, bytes, dst, NULL)
+                         : run_slab(slab, row, some, bytes, stride, dst);
+        if (rc < 0)
+            return rc;
+        dst += some * stride;
+        pos += (int64_t)some * step;
+        n -= (int64_t)some;
+    }
+    return 0;
+}
+
+/* Rows at a time: what is written of one column is still in the processor's cache for the next. */
+enum { RUN_ROWS = 256 };
+
+static int read_run(const void *opts, void *state, int64_t pos, int64_t step, int64_t n, void *dst)
+{
+    struct cw_parquet_state *s = state;
+    const struct cw_field *field = &s->fields.spec.fields[0];
+    int rc = 0;
+    (void)opts;
+    if (s->fields.spec.n != 1 || !s->is_fixed[0])
+        return CW_E_UNSUPPORTED;
+    size_t stride = (size_t)cw_field_bytes(field);
+    size_t bytes = s->fields.is_packed[0] ? cw_dtype_bytes(field->dtype) : stride;
+    struct cw_parquet_seat *seat = cw_parquet_seat_take(s);
+    for (int64_t at = 0; rc == 0 && at < n; at += RUN_ROWS) {
+        int64_t some = CW_MIN(n - at, (int64_t)RUN_ROWS);
+        for (size_t c = 0; rc == 0 && c < s->fields.columns_n; c++)
+            rc = run_column(s, seat, c, pos + at * step, step, some, bytes, stride,
+                            (uint8_t *)dst + (size_t)at * stride + c * bytes);
+    }
+    cw_parquet_seat_leave(seat);
+    return rc;
+}
+
+const struct cw_op cw_op_parquet = {
+    .name = "parquet",
+    .version = 1,
+    .summary = "rows of Parquet files",
+    .doc =
+        "Gives each row, files in bytewise order of their paths. `columns` chooses what is read, "
+        "and only that is.\n"
+        "A column of a struct is `a.b`; lists of numbers are fields with an unknown dimension, or "
+        "a known one if\n"
+        "`types` says so. An object in `columns` gives a field another name, or packs columns: "
+        "`{\"dense\": [\"i1\", \"i2\"]}`\n"
+        "is one field of two values. `types` states the type of every field; it is that of the "
+        "column, and not\n"
+        "converted: i8 to u64, f16, f32, f64, bool, str; dates and times are integers as in the "
+        "file, INT96 is i64\n"
+        "nanoseconds, and bytes of one length are u8[n].\n"
+        "\n"
+        "Files of pyarrow, DuckDB, fastparquet, Spark and others: pages of both versions, PLAIN, "
+        "RLE, dictionaries,\n"
+        "the DELTA encodings, BYTE_STREAM_SPLIT; snappy, gzip, zstd, LZ4_RAW, brotli. Not "
+        "supported: lists of strings,\n"
+        "lists of lists, encrypted files, LZO, LZ4 with Hadoop's frames. A page is decoded as a "
+        "whole, so rows in any\n"
+        "order cost most when pages do not fit `cache`: `shuffle` with a `window` reads "
+        "neighbours together.\n"
+        "Patterns as for `files`.",
+    .kind = CW_OP_SOURCE,
+    .traits = CW_OP_FILES,
+    .options = options,
+    .options_bytes = sizeof(struct cw_parquet_opts),
+    .infer = infer,
+    .open = open_files,
+    .close = close_files,
+    .count = cw_file_source_count,
+    .read = read_row,
+    .read_run = read_run,
+    .manifest = cw_file_source_manifest,
+    .describe = cw_file_source_describe,
+    .locate = cw_file_source_locate,
+};

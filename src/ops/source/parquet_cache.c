@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A map of things and a list of those that nobody uses, the one that was used last at its end. */
+#include "ops/source/parquet_cache.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+struct cw_parquet_cache {
+    size_t budget;
+    cw_parquet_load_fn *load;
+    void *arg;
+    struct cw_mutex mutex; /* guards what follows */
+    struct cw_cond loaded;
+    struct cw_map map; /* hash -> list of things */
+    size_t bytes;
+    struct cw_parquet_thing *oldest, *newest;
+};
+
+static uint64_t hash_of(const struct cw_parquet_key *k)
+{
+    uint64_t h = (uint64_t)k->file << 32 | k->group;
+    h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    h ^= (uint64_t)k->column << 34 ^ (uint64_t)k->stretch << 2 ^ (uint64_t)k->kind;
+    h = (h ^ h >> 32) * UINT64_C(0x94d049bb133111eb);
+    return h ^ h >> 31;
+}
+
+static bool is_key(const struct cw_parquet_key *a, const struct cw_parquet_key *b)
+{
+    return a->file == b->file && a->group == b->group && a->column == b->column &&
+           a->kind == b->kind && a->stretch == b->stretch;
+}
+
+struct cw_parquet_cache *cw_parquet_cache_new(size_t budget_bytes, cw_parquet_load_fn *load,
+                                              void *arg)
+{
+    struct cw_parquet_cache *c = CW_NEW(struct cw_parquet_cache);
+    c->budget = budget_bytes;
+    c->load = load;
+    c->arg = arg;
+    cw_mutex_init(&c->mutex);
+    cw_cond_init(&c->loaded);
+    return c;
+}
+
+static void free_thing(struct cw_parquet_thing *thing)
+{
+    if (thing->key.kind == CW_PARQUET_PAGES)
+        cw_pq_pages_fini(&thing->u.pages);
+    else if (thing->key.kind == CW_PARQUET_DICTIONARY)
+        cw_pq_column_fini(&thing->u.dictionary);
+    else
+        cw_pq_slab_fini(&thing->u.slab);
+    cw_mem_free(thing);
+}
+
+/* ---- with the mutex held ---- */
+
+static struct cw_parquet_thing *find(struct cw_parquet_cache *c, const struct cw_parquet_key *key)
+{
+    struct cw_parquet_thing *t = cw_map_get(&c->map, hash_of(key));
+    while (t && !is_key(&t->key, key))
+        t = t->next;
+    return t;
+}
+
+static void add(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+{
+    t->next = cw_map_get(&c->map, hash_of(&t->key));
+    cw_map_set(&c->map, hash_of(&t->key), t);
+}
+
+static void drop(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+{
+    uint64_t hash = hash_of(&t->key);
+    struct cw_parquet_thing *first = cw_map_get(&c->map, hash), **at = &first;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    if (first)
+        cw_map_set(&c->map, hash, first);
+    else
+        cw_map_remove(&c->map, hash);
+    c->bytes -= t->bytes;
+    free_thing(t);
+}
+
+static void unlist(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+{
+    if (t->older)
+        t->older->newer = t->newer;
+    else
+        c->oldest = t->newer;
+    if (t->newer)
+        t->newer->older = t->older;
+    else
+        c->newest = t->older;
+    t->older = t->newer = NULL;
+}
+
+static void list(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+{
+    t->older = c->newest;
+    if (c->newest)
+        c->newest->newer = t;
+    else
+        c->oldest = t;
+    c->newest = t;
+}
+
+static void evict(struct cw_parquet_cache *c)
+{
+    while (c->bytes > c->budget && c->oldest) {
+        struct cw_parquet_thing *t = c->oldest;
+        unlist(c, t);
+        drop(c, t);
+    }
+}
+
+/* Returns a thing that is loaded, or NULL with a new one in *ret_new that the caller loads. */
+static struct cw_parquet_thing *find_or_begin(struct cw_parquet_cache *c,
+                                              const struct cw_parquet_key *key,
+                                              struct cw_parquet_thing **ret_new)
+{
+    struct cw_parquet_thing *t = find(c, key);
+    while (t && !t->is_ready) {
+        cw_cond_wait(&c->loaded, &c->mutex);
+        t = find(c, key);
+    }
+    if (t && t->refs++ == 0)
+        unlist(c, t);
+    if (t)
+        return t;
+    *ret_new = CW_NEW(struct cw_parquet_thing);
+    (*ret_new)->key = *key;
+    (*ret_new)->refs = 1;
+    add(c, *ret_new);
+    return NULL;
+}
+
+/* ---- without it ---- */
+
+void cw_parquet_cache_free(struct cw_parquet_cache *c)
+{
+    if (!c)
+        return;
+    c->budget = 0;
+    evict(c);
+    cw_map_fini(&c->map);
+    cw_cond_fini(&c->loaded);
+    cw_mutex_fini(&c->mutex);
+    cw_mem_free(c);
+}
+
+int cw_parquet_cache_get(struct cw_parquet_cache *c, const struct cw_parquet_key *key,
+                         struct cw_parquet_thing **ret_thing, struct cw_err *err)
+{
+    struct cw_parquet_thing *fresh = NULL;
+    cw_mutex_lock(&c->mutex);
+    *ret_thing = find_or_begin(c, key, &fresh);
+    cw_mutex_unlock(&c->mutex);
+    if (*ret_thing)
+        return 0;
+    int rc = c->load(c->arg, fresh, err);
+    cw_mutex_lock(&c->mutex);
+    if (rc == 0) {
+        fresh->is_ready = true;
+        c->bytes += fresh->bytes;
+        evict(c);
+    } else {
+        fresh->bytes = 0;
+        drop(c, fresh);
+        fresh = NULL;
+    }
+    cw_cond_broadcast(&c->loaded);
+    cw_mutex_unlock(&c->mutex);
+    *ret_thing = fresh;
+    return rc;
+}
+
+void cw_parquet_cache_put(struct cw_parquet_cache *c, struct cw_parquet_thing *thing)
+{
+    if (!thing)
+        return;
+    cw_mutex_lock(&c->mutex);
+    if (--thing->refs == 0) {
+        list(c, thing);
+        evict(c);
+    }
+    cw_mutex_unlock(&c->mutex);
+}
+
+size_t cw_parquet_cache_bytes(struct cw_parquet_cache *c)
+{
+    cw_mutex_lock(&c->mutex);
+    size_t bytes = c->bytes;
+    cw_mutex_unlock(&c->mutex);
+    return bytes;
+}
