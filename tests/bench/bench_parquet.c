@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For bench_parquet.py: computes all items of an epoch of a pipeline on one thread, and prints the CPU
+ * seconds from the opening of its files on, and the number of elements. usage: bench_parquet
+ * PIPELINE.json */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "exec/exec.h"
+
+static int run(struct cw_plan *plan, uint64_t *ret_rows, struct cw_err *err)
+{
+    uint64_t items = cw_plan_info(plan)->items;
+    int rc = 0;
+    for (uint64_t i = 0; i < items && rc == 0; i++) {
+        struct cw_batch *batch = NULL;
+        rc = cw_exec_run(plan, 0, i, CW_BAD_FAIL, &batch, err);
+        if (rc == 0)
+            *ret_rows += batch->elements;
+        cw_batch_unref(batch);
+    }
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct cw_err err = {0};
+    struct cw_value value = {0};
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    struct cw_plan *plan = NULL;
+    CW_STR_AUTO text = {0};
+    uint64_t rows = 0;
+    int rc = argc == 2 ? cw_value_load(argv[1], &value, &err) : cw_err_set(&err, -1, "no pipeline");
+    cw_value_print(&value, &text);
+    int64_t begin = cw_clock_thread_cpu_ns();
+    if (rc == 0)
+        rc = cw_graph_parse(cw_str_text(&text), strlen(cw_str_text(&text)), "", &graph, &err);
+    if (rc == 0)
+        rc = cw_graph_check(graph, &checked, &err);
+    if (rc == 0)
+        rc = cw_plan_new(checked, 1, NULL, &plan, &err);
+    if (rc == 0)
+        rc = run(plan, &rows, &err);
+    int64_t ns = cw_clock_thread_cpu_ns() - begin;
+    if (rc < 0)
+        fprintf(stderr, "%s\n", err.msg);
+    else
+        printf("%.4f %llu\n", (double)ns / 1e9, (unsigned long long)rows);
+    cw_plan_unref(plan);
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    cw_value_fini(&value);
+    return rc < 0;
+}
