@@ -138,7 +138,7 @@ static struct cw_plan_search *make_search(const struct cw_job *job, const char *
     struct cw_plan_search *search = CW_NEW(struct cw_plan_search);
     struct cw_plan_question *q = &search->question;
     *q = (struct cw_plan_question){.policy = cw_optimizer_find("auto"),
-                                   .written = cw_buf_ref(job->graph_packed),
+                                   .written = cw_buf_ref(cw_job_graph(job)),
                                    .present = job->plan.graph ? cw_buf_ref(job->plan.graph) : NULL,
                                    .profile = profile ? cw_mem_strdup(profile) : NULL,
                                    .cached =

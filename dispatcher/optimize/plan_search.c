@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "graph/complete.h"
 #include "policies/optimize_view.h"
 #include "policies/problem_json.h"
 #include "policies/text.h"
@@ -32,12 +33,17 @@ static const char *name_at(const struct work *w, size_t place)
 
 /* ---- graphs ---- */
 
-static int load(const struct cw_buf *packed, struct cw_checked **ret_checked, struct cw_err *err)
+/* A plan that was given by hand may lack what files say of the sources; the written pipeline has it. */
+static int load(const struct cw_buf *packed, const struct cw_checked *written,
+                struct cw_checked **ret_checked, struct cw_err *err)
 {
-    struct cw_graph *graph = NULL;
+    struct cw_graph *graph = NULL, *completed = NULL;
     int rc = cw_wire_graph_unpack(packed->data, packed->len, &graph, err);
+    if (rc == 0 && written)
+        rc = cw_graph_complete_like(graph, written->graph, &completed, err);
     if (rc == 0)
-        rc = cw_graph_check(graph, ret_checked, err);
+        rc = cw_graph_check(completed ? completed : graph, ret_checked, err);
+    cw_graph_unref(completed);
     cw_graph_unref(graph);
     return rc;
 }
@@ -45,9 +51,9 @@ static int load(const struct cw_buf *packed, struct cw_checked **ret_checked, st
 static int load_both(struct work *w, struct cw_err *err)
 {
     const struct cw_plan_question *q = w->question;
-    int rc = load(q->written, &w->written, err);
+    int rc = load(q->written, NULL, &w->written, err);
     if (rc == 0)
-        rc = load(q->present ? q->present : q->written, &w->present, err);
+        rc = load(q->present ? q->present : q->written, w->written, &w->present, err);
     if (rc != 0)
         return rc;
     cw_chain_list(w->written, &w->was);

@@ -80,7 +80,11 @@ def cases():
         data_file("npy_bad_%s.npy" % name, content)
         yield {"name": "bad: " + name, "options": {"pattern": "${DATA}/npy_bad_%s.npy" % name, "dtype": "f32", "dims": [3]},
                "expect": {"error": error}}
-    yield {"name": "no dtype", "options": {"pattern": "${DATA}/npy_rows_a.npy"}, "expect": {"error": "option dtype: is needed"}}
+    yield {"name": "as the file says", "options": {"pattern": "${DATA}/npy_rows_a.npy"},
+           "expect": {"spec": "data: f32[3]", "count": 2, "elements": [{"data": tensor(r)} for r in a]}}
+    yield {"name": "dims without dtype", "options": {"pattern": "${DATA}/npy_rows_a.npy", "dims": [3]},
+           "expect": {"error": "option dims: goes with dtype only"}}
+    yield {"name": "one value has no rows", "options": {"pattern": "${DATA}/npy_bad_scalar.npy"}, "expect": {"error": "has no rows"}}
     yield {"name": "no such file", "options": {"pattern": "${DATA}/npy_no_such.npy", "dtype": "u8"}, "expect": {"error": "npy_no_such"}}
 
 

@@ -166,8 +166,8 @@ def other_types():
         if "at" in more:
             expect.update({"at": more["at"], "elements": []})
         case(name, {"pattern": file, "columns": column, "types": {column: type}, **fill}, expect)
-    case("no types", {"pattern": file, "columns": "u8"}, {"error": "there is no type of the field u8"})
-    case("no columns", {"pattern": file}, {"error": "option columns"})
+    case("the type that the file says", {"pattern": file, "columns": "u8"}, {"spec": "u8: u8"})
+    case("no columns", {"pattern": file}, {"error": "parquet_types.parquet: choose `columns` without it: column money"})
     case("packed with the wrong number", {"pattern": file, "columns": {"b": ["u8", "u8"]}, "types": {"b": "u8[3]"}}, {"error": "field b packs 2 columns"})
     case("a null", {"pattern": "${DATA}/parquet_plain.parquet", "columns": "gap", "types": {"gap": "i64"}}, {"at": [0], "elements": [], "error": "row 0: column gap is null"})
 

@@ -164,9 +164,14 @@ def cases():
     data_file("wds_empty.tar", b"\0" * 1024)
     yield {"name": "an empty file", "options": {"pattern": "${DATA}/wds_empty.tar", "columns": ["txt"]},
            "expect": {"spec": "txt: str", "count": 0}}
+    yield {"name": "as the file says", "options": {"pattern": "${DATA}/wds_missing.tar", "missing": "skip"},
+           "expect": {"spec": "cls: i64, npy: i16[?], txt: str", "count": 1,
+                      "elements": [{"cls": i64(4), "npy": tensor(np.int16([6, 7])), "txt": text("D")}]}}
+    yield {"name": "as an empty file says", "options": {"pattern": "${DATA}/wds_empty.tar"},
+           "expect": {"error": "no member is named KEY.EXTENSION"}}
     yield from bad_files()
     for name, options, error in (
-            ("no columns", {}, "option columns: is needed"), ("columns: a text", {"columns": "jpg"}, "must be a list"),
+            ("columns: a text", {"columns": "jpg"}, "must be a list"),
             ("columns: nothing", {"columns": []}, "must be a list"), ("columns: numbers", {"columns": [1]}, "extensions are strings"),
             ("a bad name", {"columns": ["a-b"]}, "an object names fields"), ("no extension", {"columns": {"a": ""}}, "has no extension"),
             ("an empty extension", {"columns": {"a": "b;;c"}}, "do not go together"),

@@ -8,6 +8,7 @@
 #include "ops/source/file_source.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct npy_opts {
     struct cw_str_list pattern;
@@ -20,8 +21,8 @@ struct npy_state {
     struct cw_npy_header *headers; /* of each file */
 };
 
-enum { DTYPE_NONE = 0 };
-static const char *const dtype_words[] = {"none", "u8",  "i8",  "u16", "i16", "u32",  "i32",
+enum { DTYPE_AUTO = 0 };
+static const char *const dtype_words[] = {"auto", "u8",  "i8",  "u16", "i16", "u32",  "i32",
                                           "u64",  "i64", "f16", "f32", "f64", "bool", NULL};
 
 #define OFFSET(member) offsetof(struct npy_opts, member)
@@ -33,13 +34,13 @@ static const struct cw_opt options[] = {
      .offset = OFFSET(field),
      .def = "\"data\""},
     {.name = "dtype",
-     .help = "dtype of the values",
+     .help = "dtype of the values; auto = as the first file says",
      .type = CW_OPT_ENUM,
      .offset = OFFSET(dtype),
-     .def = "\"none\"",
+     .def = "\"auto\"",
      .names = dtype_words},
     {.name = "dims",
-     .help = "dimensions of a row, with -1 for one that may differ from file to file",
+     .help = "dimensions of a row, with dtype; -1 for one that may differ from file to file",
      .type = CW_OPT_I64_LIST,
      .offset = OFFSET(dims),
      .min = -1,
@@ -56,9 +57,6 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     enum cw_dtype dtype;
     (void)in;
     (void)in_n;
-    if (o->dtype == DTYPE_NONE)
-        return cw_err_set(err, CW_E_INVALID,
-                          "option dtype: is needed, and dims, unless rows are single values");
     CW_ASSERT(cw_dtype_parse(dtype_words[o->dtype], &dtype) == 0);
     return cw_op_infer_one(o->field, dtype, (int)o->dims.n, o->dims.v, ret_spec, err);
 }
@@ -80,6 +78,55 @@ static int read_header(const struct cw_readable *file, struct cw_npy_header *ret
     rc = cw_readable_get(file, 0, head, n, err);
     return rc < 0 ? rc : cw_npy_parse(head, n, file->name, ret_header, err);
 }
+
+/* ---- what the first file says ---- */
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct npy_opts *o = opts;
+    if (o->dtype == DTYPE_AUTO && o->dims.n > 0)
+        return cw_err_set(err, CW_E_INVALID, "option dims: goes with dtype only");
+    return 0;
+}
+
+static bool is_complete(const void *opts)
+{
+    return ((const struct npy_opts *)opts)->dtype != DTYPE_AUTO;
+}
+
+static int read_header_at(const char *path, struct cw_npy_header *ret_header, struct cw_err *err)
+{
+    struct cw_readable file;
+    int fd;
+    int rc = cw_readable_open(path, &fd, &file, err);
+    if (rc < 0)
+        return rc;
+    rc = read_header(&file, ret_header, err);
+    close(fd);
+    return rc;
+}
+
+static int complete(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err)
+{
+    const struct npy_opts *o = opts;
+    struct cw_npy_header h;
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, how, &path, err);
+    if (rc == 0)
+        rc = read_header_at(path, &h, err);
+    if (rc == 0 && h.rank == 0)
+        rc = cw_err_set(err, CW_E_INVALID, "%s: its array is one value, and has no rows", path);
+    if (rc < 0)
+        return rc;
+    cw_value_set_str(cw_value_member(said, "dtype"), cw_dtype_name(h.dtype));
+    struct cw_value *dims = cw_value_set_list(cw_value_member(said, "dims"), (size_t)h.rank - 1);
+    for (int i = 1; i < h.rank; i++)
+        cw_value_set_i64(&dims[i - 1], h.dims[i]);
+    return 0;
+}
+
+/* ---- opening ---- */
 
 static int check_header(const struct cw_npy_header *h, const struct cw_field *field,
                         const struct cw_file *file, struct cw_err *err)
@@ -232,7 +279,8 @@ const struct cw_op cw_op_npy = {
         "two of these side\n"
         "by side. Reads versions 1 to 3, C and Fortran order, and both byte orders; rows come in "
         "C order and in\n"
-        "this machine's byte order. Counts are known from the heads of the files alone. A file in "
+        "this machine's byte order. What rows are is what the first file says, unless `dtype` and "
+        "`dims` are given. Counts are known from the heads of the files alone. A file in "
         "Fortran order is\n"
         "read into memory once. Arrays of strings, objects, records and complex numbers are not "
         "supported.\n"
@@ -241,6 +289,10 @@ const struct cw_op cw_op_npy = {
     .traits = CW_OP_FILES,
     .options = options,
     .options_bytes = sizeof(struct npy_opts),
+    .check = check,
+    .is_complete = is_complete,
+    .complete = complete,
+    .completed = "dtype and dims",
     .infer = infer,
     .open = open_files,
     .close = cw_file_source_free,

@@ -3,6 +3,7 @@
  * decoded when a row of them is needed, and kept in a cache of the source, since a neighbour is
  * usually read next. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "ops/op_util.h"
@@ -43,6 +44,39 @@ static const struct cw_opt options[] = {
      .flags = CW_OPT_NO_FINGERPRINT},
     {0},
 };
+
+static bool is_complete(const void *opts)
+{
+    return !cw_parquet_is_open(opts);
+}
+
+static int read_footer(const char *path, struct cw_pq_footer *ret_footer, struct cw_err *err)
+{
+    struct cw_readable file;
+    int fd;
+    int rc = cw_readable_open(path, &fd, &file, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_pq_footer_read(&file, ret_footer, err);
+    close(fd);
+    return rc;
+}
+
+static int complete(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err)
+{
+    const struct cw_parquet_opts *o = opts;
+    struct cw_pq_footer footer = {0};
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, how, &path, err);
+    if (rc == 0)
+        rc = read_footer(path, &footer, err);
+    if (rc == 0) {
+        rc = cw_parquet_complete_from(o, path, &footer, said, err);
+        cw_pq_footer_fini(&footer);
+    }
+    return rc;
+}
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
@@ -259,9 +293,10 @@ const struct cw_op cw_op_parquet = {
         "a known one if\n"
         "`types` says so. An object in `columns` gives a field another name, or packs columns: "
         "`{\"dense\": [\"i1\", \"i2\"]}`\n"
-        "is one field of two values. `types` states the type of every field; it is that of the "
-        "column, and not\n"
-        "converted: i8 to u64, f16, f32, f64, bool, str; dates and times are integers as in the "
+        "is one field of two values. What `columns` and `types` do not say is as in the first "
+        "file: all columns, each\n"
+        "of its own type. A type is that of the column, and not converted: i8 to u64, f16, f32, "
+        "f64, bool, str; dates and times are integers as in the "
         "file, INT96 is i64\n"
         "nanoseconds, and bytes of one length are u8[n].\n"
         "\n"
@@ -278,6 +313,9 @@ const struct cw_op cw_op_parquet = {
     .traits = CW_OP_FILES,
     .options = options,
     .options_bytes = sizeof(struct cw_parquet_opts),
+    .is_complete = is_complete,
+    .complete = complete,
+    .completed = "columns and types",
     .infer = infer,
     .open = open_files,
     .close = close_files,

@@ -50,6 +50,20 @@ static const struct cw_opt options[] = {
     {0},
 };
 
+static bool is_complete(const void *opts)
+{
+    return ((const struct webdataset_opts *)opts)->columns.type != CW_VALUE_NULL;
+}
+
+static int complete(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err)
+{
+    const struct webdataset_opts *o = opts;
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, how, &path, err);
+    return rc < 0 ? rc : cw_wds_complete(path, said, err);
+}
+
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
@@ -251,9 +265,10 @@ const struct cw_op cw_op_webdataset = {
         "one sample, also\n"
         "if other members lie between them. What is behind that dot is the extension; upper and "
         "lower case are\n"
-        "the same. `columns` says which extensions become fields, and others are not read. Samples "
-        "come in the\n"
-        "order of their first members, files in bytewise order of their paths; keys with no wanted "
+        "the same. `columns` says which extensions become fields, and others are not read; without "
+        "it they are those\n"
+        "of the first 1,000 members, sorted. Samples come in the order of their first members, "
+        "files in bytewise order of their paths; keys with no wanted "
         "extension are\n"
         "no samples. Two members of one sample for one field are an error.\n"
         "\n"
@@ -262,7 +277,8 @@ const struct cw_op cw_op_webdataset = {
         "(i64) for cls, cls2, class, count, index, inx and id, and an array for npy, whose dtype "
         "and "
         "dims `types`\n"
-        "must say. `types` may also say that a member is a `str`, or that a text is an i64, f32 or "
+        "must say if `columns` is given. `types` may also say that a member is a `str`, or that a "
+        "text is an i64, f32 or "
         "f64. With\n"
         "`missing` a sample that lacks a field is an error (a bad element), left out, or gets "
         "\"\", "
@@ -281,6 +297,9 @@ const struct cw_op cw_op_webdataset = {
     .traits = CW_OP_FILES,
     .options = options,
     .options_bytes = sizeof(struct webdataset_opts),
+    .is_complete = is_complete,
+    .complete = complete,
+    .completed = "columns",
     .infer = infer,
     .open = open_files,
     .close = cw_file_source_free,

@@ -28,8 +28,9 @@ static void field_name(const char *column, char *ret_name)
 }
 
 /* All columns that can be read. */
-static int choose_all(const struct cw_parquet_opts *o, const struct cw_pq_footer *footer,
-                      struct cw_value *columns, struct cw_err *err)
+static int choose_all(const struct cw_parquet_opts *o, const char *file,
+                      const struct cw_pq_footer *footer, struct cw_value *columns,
+                      struct cw_err *err)
 {
     struct cw_value *items = cw_value_set_list(columns, footer->leaves_n);
     size_t n = 0;
@@ -41,7 +42,7 @@ static int choose_all(const struct cw_parquet_opts *o, const struct cw_pq_footer
         const struct cw_pq_leaf *leaf = &footer->leaves[i];
         int rc = cw_pq_leaf_dtype(leaf, cw_parquet_decimal_dtype(o), &dtype, &dim, &change, err);
         if (rc < 0)
-            return cw_err_wrap(err, "choose `columns` without it");
+            return cw_err_wrap(err, "%s: choose `columns` without it", file);
         field_name(leaf->name, name);
         if (strcmp(name, leaf->name) == 0) {
             cw_value_set_str(&items[n++], leaf->name);
@@ -102,7 +103,7 @@ int cw_parquet_complete_from(const struct cw_parquet_opts *o, const char *file,
     struct cw_value columns = {0}, types = {0};
     int rc = 0;
     if (o->columns.type == CW_VALUE_NULL)
-        rc = choose_all(o, footer, &columns, err);
+        rc = choose_all(o, file, footer, &columns, err);
     else
         cw_value_copy(&columns, &o->columns);
     if (o->types.type == CW_VALUE_OBJECT)
