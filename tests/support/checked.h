@@ -7,17 +7,20 @@
 
 #include "base/mem.h"
 #include "graph/check.h"
+#include "graph/complete.h"
 #include "support/cm.h"
 
-/* NULL: err says why not. */
+/* What only its files say of a pipeline is looked up in them. NULL: err says why not. */
 static inline struct cw_checked *cw_test_check(const char *nodes, struct cw_err *err)
 {
-    struct cw_graph *graph = NULL;
+    struct cw_graph *graph = NULL, *completed = NULL;
     struct cw_checked *checked = NULL;
     cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
     if (cw_graph_parse(text, strlen(text), "", &graph, err) == 0 &&
-        cw_graph_check(graph, &checked, err))
+        cw_graph_complete(graph, NULL, NULL, &completed, err) == 0 &&
+        cw_graph_check(completed, &checked, err))
         assert_null(checked);
+    cw_graph_unref(completed);
     cw_graph_unref(graph);
     return checked;
 }

@@ -259,9 +259,10 @@ static void canon_leaves_out_later_defaults(void **state)
                          "{\"first\":1,\"late_list\":[0.0,1.0],\"later\":\"nearest\"}");
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(reads_all_types), cmocka_unit_test(canon_has_defaults_sorted),
-    cmocka_unit_test(canon_lacks_newer_defaults),
-    cmocka_unit_test(canon_leaves_out_later_defaults), cmocka_unit_test(explains_what_is_wrong),
-    cmocka_unit_test(no_options_at_all)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(reads_all_types),
+                                          cmocka_unit_test(canon_has_defaults_sorted),
+                                          cmocka_unit_test(canon_lacks_newer_defaults),
+                                          cmocka_unit_test(canon_leaves_out_later_defaults),
+                                          cmocka_unit_test(explains_what_is_wrong),
+                                          cmocka_unit_test(no_options_at_all)};
 CW_TESTS_MAIN(tests)
