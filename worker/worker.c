@@ -173,7 +173,8 @@ bool cw_worker_is_opening(const struct cw_worker_state *w)
 
 bool cw_worker_is_held_up(const struct cw_worker_state *w)
 {
-    return w->loader.running_n > 0 || w->tasks_n > 0 || cw_wcache_is_writing(w);
+    return w->loader.running_n > 0 || w->tasks_n > 0 || cw_wcache_is_writing(w) ||
+           w->cache.retired || w->cache.closing;
 }
 
 int64_t cw_worker_drain_limit_ms(const struct cw_worker_state *w)

@@ -63,7 +63,8 @@ bool cw_worker_is_caching(const struct cw_worker_state *worker);
 /* Whether a plan is being opened: cw_worker_free waits for that, which may take minutes. */
 bool cw_worker_is_opening(const struct cw_worker_state *worker);
 /* Whether cw_worker_free would wait for something that may never end: a plan being opened, a
- * read of an item, a write to a store. */
+ * read of an item, a write to a store. A program that leaves ends then without freeing it: a store that
+ * was left must not be written once the dispatcher sees that the worker is gone, since it deletes there. */
 bool cw_worker_is_held_up(const struct cw_worker_state *worker);
 int64_t cw_worker_drain_limit_ms(const struct cw_worker_state *worker);
 /* Frees the worker. Waits for the items that are being computed, and runs the loop until calls and

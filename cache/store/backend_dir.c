@@ -299,7 +299,14 @@ static bool add_part(struct walk *walk, const char *part)
 
     return n > 0 && (size_t)n < sizeof(walk->name) - walk->len;
 }
-static int visit(struct walk *walk, const char *part)
+/* Whoever empties the store must know what is left of it. */
+static int remove_temp(const struct walk *walk, int at, const char *part, struct cw_err *err)
+{
+    if (unlinkat(at, part, 0) == 0 || errno == ENOENT || !walk->unwritten)
+        return 0;
+    return cw_backend_dir_fail(err, errno, "cannot remove the temporary file", part);
+}
+static int visit(struct walk *walk, const char *part, struct cw_err *err)
 {
     int at = dirfd(walk->dirs[walk->depth - 1]);
     struct stat st;
@@ -308,9 +315,8 @@ static int visit(struct walk *walk, const char *part)
         return 0; /* it was removed meanwhile */
     int64_t mtime_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
     if (part[0] == '.') {
-        if (S_ISREG(st.st_mode) && cw_store_is_old_temp(part, mtime_ms, walk->unwritten))
-            unlinkat(at, part, 0);
-        return 0;
+        bool is_old = S_ISREG(st.st_mode) && cw_store_is_old_temp(part, mtime_ms, walk->unwritten);
+        return is_old ? remove_temp(walk, at, part, err) : 0;
     }
     if (!add_part(walk, part))
         return 0;
@@ -333,7 +339,7 @@ static int run_walk(struct walk *walk, struct cw_err *err)
         errno = 0;
         const struct dirent *entry = readdir(walk->dirs[walk->depth - 1]);
         if (entry)
-            rc = visit(walk, entry->d_name);
+            rc = visit(walk, entry->d_name, err);
         else if (errno && errno != ENOENT)
             rc = cw_backend_dir_fail(err, errno, "cannot list",
                                      walk->len ? walk->name : "the directory");

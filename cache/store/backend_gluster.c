@@ -256,7 +256,18 @@ static int64_t mtime_of(const struct stat *st)
 {
     return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
 }
-static int visit(struct walk *walk, const char *dir, const char *part, struct stat *st)
+/* Whoever empties the store must know what is left of it. */
+static int remove_temp(const struct walk *walk, const char *path, mode_t mode, struct cw_err *err)
+{
+    glfs_t *fs = cw_gluster_fs(walk->gluster);
+    int rc = S_ISDIR(mode) ? cw_gluster_api()->rmdir(fs, path) : cw_gluster_api()->unlink(fs, path);
+
+    if (rc == 0 || errno == ENOENT || errno == ESTALE || !walk->unwritten)
+        return 0;
+    return cw_gluster_fail(err, errno, "cannot remove the temporary file", path);
+}
+static int visit(struct walk *walk, const char *dir, const char *part, struct stat *st,
+                 struct cw_err *err)
 {
     char name[CW_GLUSTER_PATH_BYTES], path[CW_GLUSTER_PATH_BYTES];
     glfs_t *fs = cw_gluster_fs(walk->gluster);
@@ -266,12 +277,10 @@ static int visit(struct walk *walk, const char *dir, const char *part, struct st
     /* a listing does not always contain the attributes */
     if (st->st_mode == 0 && cw_gluster_api()->lstat(fs, path, st) < 0)
         return 0;
-    if (part[0] == '.') {
-        if (cw_store_is_old_temp(part, mtime_of(st), walk->unwritten))
-            S_ISDIR(st->st_mode) ? cw_gluster_api()->rmdir(fs, path)
-                                 : cw_gluster_api()->unlink(fs, path);
-        return 0;
-    }
+    if (part[0] == '.')
+        return cw_store_is_old_temp(part, mtime_of(st), walk->unwritten)
+                   ? remove_temp(walk, path, st->st_mode, err)
+                   : 0;
     if (strlen(name) > CW_STORE_NAME_MAX)
         return 0;
     if (S_ISREG(st->st_mode))
@@ -307,7 +316,7 @@ static int list_dir(struct walk *walk, const char *dir, struct cw_err *err)
             rc = cw_gluster_fail(err, sys_errno, "cannot list", path);
         if (failed || !entry)
             break;
-        rc = visit(walk, dir, entry->d_name, &st);
+        rc = visit(walk, dir, entry->d_name, &st, err);
         if (rc != 0)
             break;
     }

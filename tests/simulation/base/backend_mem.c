@@ -112,6 +112,7 @@ struct listing {
     bool unwritten;
     cw_store_list_fn *fn;
     void *arg;
+    struct cw_err *err;
 };
 
 static bool is_below(const char *name, const char *prefix)
@@ -132,14 +133,15 @@ static int on_file(void *arg, const char *name, uint64_t bytes, int64_t age_ms)
         return 0;
     if (part[0] != '.')
         return listing->fn(listing->arg, &name[strlen(listing->place)], bytes, mtime_ms);
-    if (cw_store_is_old_temp(part, mtime_ms, listing->unwritten))
-        (void)sim_store_remove(name);
-    return 0;
+    if (!cw_store_is_old_temp(part, mtime_ms, listing->unwritten))
+        return 0;
+    enum sim_store_rc rc = sim_store_remove(name);
+    return rc == SIM_STORE_NONE || !listing->unwritten ? 0 : fail(rc, name, listing->err);
 }
 static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn *fn, void *arg,
                 struct cw_err *err)
 {
-    struct listing listing = {self, prefix, unwritten, fn, arg};
+    struct listing listing = {self, prefix, unwritten, fn, arg, err};
     int ret = 0;
 
     int rc = fail(sim_store_list(on_file, &listing, &ret), "the listing", err);
