@@ -2,6 +2,7 @@
 /* Source `csv`: the records of CSV files. */
 #include "format/csv.h"
 #include "ops/op_util.h"
+#include "ops/source/text_guess.h"
 #include "ops/source/text_source.h"
 
 #include <string.h>
@@ -20,11 +21,11 @@ struct csv_opts {
 static const struct cw_opt options[] = {
     CW_FILE_PATTERN_ROW(OFFSET(pattern)),
     {.name = "schema",
-     .help = "the fields: \"label: i64\", \"age = Age in years: f32\", ...",
+     .help = "the fields: \"label: i64\", \"age = Age in years: f32\", ...; none = as the first "
+             "1,000 records of the first file say",
      .type = CW_OPT_STR_LIST,
      .offset = OFFSET(schema),
-     .flags = CW_OPT_REQUIRED,
-     .len_min = 1,
+     .len_min = 0,
      .len_max = CW_FIELDS_MAX},
     {.name = "separator",
      .help = "the byte between cells; \"\\t\" for TSV",
@@ -80,6 +81,24 @@ static int make_reader(const struct csv_opts *o, struct cw_csv_reader **ret_read
         .empty_n = o->empty.n};
     int rc = cw_text_schema_parse(o->schema.v, o->schema.n, &o->missing, &none, &schema, err);
     return rc < 0 ? rc : cw_csv_reader_new(&schema, &how, ret_reader, err);
+}
+
+static bool is_complete(const void *opts)
+{
+    return ((const struct csv_opts *)opts)->schema.n > 0;
+}
+
+static int complete(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err)
+{
+    const struct csv_opts *o = opts;
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, how, &path, err);
+    const struct cw_csv_guess guess = {
+        .rules = {.separator = o->separator[0], .quote = o->quote[0]},
+        .has_header = o->header,
+        .empty = &o->empty};
+    return rc < 0 ? rc : cw_text_guess_csv(path, o->inflated_max, &guess, said, err);
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -175,6 +194,11 @@ const struct cw_op cw_op_csv = {
         "them. \\r\\n and \\n end a record, blank lines are none, and every record has as many "
         "cells as the first.\n"
         "\n"
+        "Without `schema` the fields are the columns: i64 or f64 where all cells of the first "
+        "1,000 "
+        "records of the first\n"
+        "file are such, else str.\n"
+        "\n"
         "Numbers may have spaces around them; floats are the nearest ones, nan and inf are known. "
         "A bool is true, false,\n"
         "1 or 0. What is none is an error that names file, record, byte and column. An empty cell, "
@@ -195,6 +219,9 @@ const struct cw_op cw_op_csv = {
     .options = options,
     .options_bytes = sizeof(struct csv_opts),
     .check = check,
+    .is_complete = is_complete,
+    .complete = complete,
+    .completed = "schema",
     .infer = infer,
     .open = open_files,
     .close = close_files,

@@ -2,8 +2,10 @@
 /* Source `jsonl`: the records of files with a JSON object a line. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "format/json_decode.h"
 #include "ops/op_util.h"
+#include "ops/source/text_guess.h"
 #include "ops/source/text_source.h"
 
 struct jsonl_opts {
@@ -16,11 +18,12 @@ struct jsonl_opts {
 static const struct cw_opt options[] = {
     CW_FILE_PATTERN_ROW(OFFSET(pattern)),
     {.name = "schema",
-     .help = "the fields: \"text: str\", \"label = meta.label: i64\", \"vector: f32[?]\", ...",
+     .help =
+         "the fields: \"text: str\", \"label = meta.label: i64\", \"vector: f32[?]\", ...; none = "
+         "as the first 1,000 records of the first file say",
      .type = CW_OPT_STR_LIST,
      .offset = OFFSET(schema),
-     .flags = CW_OPT_REQUIRED,
-     .len_min = 1,
+     .len_min = 0,
      .len_max = CW_FIELDS_MAX},
     {.name = "missing",
      .help = "a record without a key: \"fail\", \"skip\", a value, or an object of these by field",
@@ -40,6 +43,20 @@ static int make_reader(const struct jsonl_opts *o, struct cw_json_reader **ret_r
     struct cw_text_schema schema = {0};
     int rc = cw_text_schema_parse(o->schema.v, o->schema.n, &o->missing, &o->null, &schema, err);
     return rc < 0 ? rc : cw_json_reader_new(&schema, ret_reader, err);
+}
+
+static bool is_complete(const void *opts)
+{
+    return ((const struct jsonl_opts *)opts)->schema.n > 0;
+}
+
+static int complete(const void *opts, const struct cw_op_open *how, struct cw_value *said,
+                    struct cw_err *err)
+{
+    const struct jsonl_opts *o = opts;
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, how, &path, err);
+    return rc < 0 ? rc : cw_text_guess_json(path, o->inflated_max, said, err);
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -126,6 +143,10 @@ const struct cw_op cw_op_jsonl = {
         "counts; blank lines are\n"
         "no records.\n"
         "\n"
+        "Without `schema` the fields are the keys of the first 1,000 records of the first file: "
+        "i64, f64, bool, str,\n"
+        "i64[?] or f64[?] where all values are such, else json.\n"
+        "\n"
         "`missing` and `null` say what becomes of a record that lacks a key, or in which it is "
         "null: \"fail\", \"skip\" (it\n"
         "is left out when the file is scanned, so the number of records is known), or what is read "
@@ -141,6 +162,9 @@ const struct cw_op cw_op_jsonl = {
     .traits = CW_OP_FILES,
     .options = options,
     .options_bytes = sizeof(struct jsonl_opts),
+    .is_complete = is_complete,
+    .complete = complete,
+    .completed = "schema",
     .infer = infer,
     .open = open_files,
     .close = close_files,
