@@ -19,15 +19,6 @@ struct sample {
 
 /* ---- the part of the pipeline that is computed ---- */
 
-static char **copy_names(char *const *names, size_t n)
-{
-    char **copy = CW_NEW_ARRAY(char *, n + 1);
-
-    for (size_t i = 0; i < n; i++)
-        copy[i] = cw_mem_strdup(names[i]);
-    return copy;
-}
-
 static struct cw_node copy_node(const struct cw_node *node)
 {
     struct cw_node copy = {.name = cw_mem_strdup(node->name),
@@ -36,7 +27,7 @@ static struct cw_node copy_node(const struct cw_node *node)
                            .fields_n = node->fields_n};
 
     if (node->fields_n > 0)
-        copy.fields = copy_names(node->fields, node->fields_n);
+        copy.fields = cw_node_copy_names(node->fields, node->fields_n);
     cw_value_copy(&copy.options, &node->options);
     return copy;
 }

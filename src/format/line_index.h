@@ -2,7 +2,8 @@
 /* Where the records of a text file begin, for any number of records in little memory: records come
  * in blocks of 128, of which each has the offset of its first record and, for every record, the
  * distance from there in 1, 2, 4 or 8 bytes, whichever is enough for the block. Lines of up to
- * 500 bytes cost 2 bytes each, longer ones 4. It is built by one thread, then any may read it. */
+ * 500 bytes cost 2 bytes each, longer ones 4 and the room in which it grew. It is built by one
+ * thread, then any may read it. */
 #ifndef CW_FORMAT_LINE_INDEX_H
 #define CW_FORMAT_LINE_INDEX_H
 

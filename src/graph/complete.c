@@ -45,27 +45,20 @@ size_t cw_graph_incomplete(const struct cw_graph *graph)
 
 /* ---- copies ---- */
 
-static char **copy_names(char *const *names, size_t n)
-{
-    char **copy = CW_NEW_ARRAY(char *, n + 1);
-    for (size_t i = 0; i < n; i++)
-        copy[i] = cw_mem_strdup(names[i]);
-    return copy;
-}
-
 static void copy_node(const struct cw_node *from, struct cw_node *ret_node)
 {
-    *ret_node = (struct cw_node){.name = cw_mem_strdup(from->name),
-                                 .named = from->named,
-                                 .op = cw_mem_strdup(from->op),
-                                 .inputs_n = from->inputs_n,
-                                 .inputs = CW_NEW_ARRAY(size_t, from->inputs_n + 1),
-                                 .chained = from->chained,
-                                 .fields_n = from->fields_n,
-                                 .fields = copy_names(from->fields, from->fields_n),
-                                 .keep_position = from->keep_position,
-                                 .depends_n = from->depends_n,
-                                 .depends_on = copy_names(from->depends_on, from->depends_n)};
+    *ret_node =
+        (struct cw_node){.name = cw_mem_strdup(from->name),
+                         .named = from->named,
+                         .op = cw_mem_strdup(from->op),
+                         .inputs_n = from->inputs_n,
+                         .inputs = CW_NEW_ARRAY(size_t, from->inputs_n + 1),
+                         .chained = from->chained,
+                         .fields_n = from->fields_n,
+                         .fields = cw_node_copy_names(from->fields, from->fields_n),
+                         .keep_position = from->keep_position,
+                         .depends_n = from->depends_n,
+                         .depends_on = cw_node_copy_names(from->depends_on, from->depends_n)};
     for (size_t k = 0; k < from->inputs_n; k++)
         ret_node->inputs[k] = from->inputs[k];
     cw_value_copy(&ret_node->options, &from->options);

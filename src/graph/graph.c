@@ -12,6 +12,14 @@ static void free_strings(char **v, size_t n)
     cw_mem_free(v);
 }
 
+char **cw_node_copy_names(char *const *names, size_t n)
+{
+    char **copy = CW_NEW_ARRAY(char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = cw_mem_strdup(names[i]);
+    return copy;
+}
+
 void cw_node_fini(struct cw_node *node)
 {
     if (!node)

@@ -28,15 +28,6 @@ bool cw_pin_can(const struct cw_checked *checked, size_t node)
     return can;
 }
 
-static char **copy_names(char *const *names, size_t n)
-{
-    char **copy = CW_NEW_ARRAY(char *, n + 1);
-
-    for (size_t i = 0; i < n; i++)
-        copy[i] = cw_mem_strdup(names[i]);
-    return copy;
-}
-
 /* The fields by their names where the node stands; also those that were left to the default. */
 static void pin_fields(const struct cw_checked *checked, size_t node, struct cw_node *ret_node)
 {
@@ -55,12 +46,13 @@ void cw_pin_node(const struct cw_checked *checked, size_t node, struct cw_node *
 {
     const struct cw_node *written = &checked->graph->nodes[node];
 
-    *ret_node = (struct cw_node){.name = cw_mem_strdup(written->name),
-                                 .named = true,
-                                 .op = cw_mem_strdup(written->op),
-                                 .keep_position = written->keep_position,
-                                 .depends_n = written->depends_n,
-                                 .depends_on = copy_names(written->depends_on, written->depends_n)};
+    *ret_node =
+        (struct cw_node){.name = cw_mem_strdup(written->name),
+                         .named = true,
+                         .op = cw_mem_strdup(written->op),
+                         .keep_position = written->keep_position,
+                         .depends_n = written->depends_n,
+                         .depends_on = cw_node_copy_names(written->depends_on, written->depends_n)};
     cw_value_copy(&ret_node->options, &written->options);
     if (!pin_options(checked, node, &ret_node->options)) {
         cw_value_fini(&ret_node->options);

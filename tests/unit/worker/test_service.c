@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "unit/worker/fleet.h"
+#include "worker/model/job.h"
+#include "worker/model/state.h"
 
 #define RANGE(n) "{\"pipeline\":[{\"op\":\"range\",\"stop\":" n "},{\"op\":\"batch\",\"size\":10}]}"
 #define SLOW(ms)                                                                                   \
@@ -453,6 +455,8 @@ static void test_bad_peers(void **state)
     client_close(&c);
     client_open(&c, &f);
     client_hello(&c, "a", 0, 1u << 30, false);
+    /* What is sent on the stream that was refused, while that ends, is handed back. */
+    fleet_wait(&f, f.worker->clients_n == 1 && cw_wjob_get(f.worker, "a")->clients[0]);
     fleet_lease(&f, "a", 0, 0, 5);
     fleet_wait(&f, c.outputs == 5);
     client_close(&c);
