@@ -16,7 +16,7 @@
 static bool keeps_ids(const struct cw_plan_node *node)
 {
     return node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS ||
-           (node->step == CW_STEP_INDEX && node->inputs_n == 1);
+           (node->step == CW_STEP_INDEX && !cw_plan_chooses(node));
 }
 
 bool cw_element_cache_below(const struct cw_plan *plan, size_t i)
@@ -55,8 +55,10 @@ static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
     at->id_known = true;
     at->id = (uint64_t)at->pos;
     at->id_rep = at->rep;
+    uint64_t each = at->each;
     if (base != SIZE_MAX && cw_plan_chooses(&work->plan->nodes[base]))
-        at->id = cw_positions_chosen_id(work->plan, work->epoch, base, at->pos, &at->id_rep);
+        at->id = cw_positions_chosen_id(work->plan, work->epoch, base, at->pos, &at->id_rep, &each);
+    at->id_rep = cw_plan_drawn_rep(at->id_rep, each);
 }
 
 /* Copies the fields into the arena. Returns false when there is no memory. */

@@ -29,14 +29,17 @@ static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
     at->node = work->skip[node->inputs[0]];
 }
 
-/* Goes down into the chosen input. On the way up its number becomes part of the id. */
+/* Goes down into the chosen input. On the way up its number becomes part of the id, or the position a
+ * field. */
 static void push_choice(struct cw_thread_context *work, struct cw_walk_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     cw_tally_add(&work->nodes[at->node].count.elements, 1);
-    size_t input = cw_plan_choose(work->plan, node, work->epoch, &at->pos, &at->rep);
+    int64_t pos = at->pos;
+    size_t input = cw_plan_choose(work->plan, node, work->epoch, &at->pos, &at->rep, &at->each);
     work->pending[work->pending_n++] = (struct cw_walk_pending){
-        .node = (uint32_t)at->node, .put = CW_WALK_CHOICE, .live = (uint32_t)input};
+        .node = (uint32_t)at->node, .put = CW_WALK_CHOICE, .live = (uint32_t)input, .pos = pos};
+    at->live &= cw_field_mask(work->plan->nodes[node->inputs[input]].out.n);
     at->node = work->skip[node->inputs[input]];
     at->mapped = at->id_known = false;
 }
@@ -47,6 +50,7 @@ static void enter_input(const struct cw_thread_context *work, const struct cw_wa
 {
     const struct cw_plan_node *node = &work->plan->nodes[frame->node];
     at->rep = frame->rep;
+    at->each = frame->each;
     at->mapped = at->id_known = false;
     if (node->step == CW_STEP_GROUP) {
         at->node = work->skip[node->inputs[0]];
@@ -68,6 +72,7 @@ static int push_frame(struct cw_thread_context *work, struct cw_walk_at *at, str
     frame->node = at->node;
     frame->pos = at->pos;
     frame->rep = at->rep;
+    frame->each = at->each;
     frame->live = at->live;
     frame->shift = at->shift;
     frame->base = work->pending_n;
@@ -101,7 +106,7 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
             return cw_op_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
                                    element, err);
         case CW_STEP_INDEX:
-            if (node->inputs_n > 1) {
+            if (cw_plan_chooses(node)) {
                 push_choice(work, at);
                 break;
             }
@@ -187,13 +192,39 @@ static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *fra
         if (rc == 0)
             rc = cw_row_batch_to_element(&rows, work->arena, element, err);
         element->id = (uint64_t)frame->pos;
-        element->rep = frame->rep;
+        element->rep = cw_plan_drawn_rep(frame->rep, frame->each);
     }
     if (rc < 0)
         work->failed = frame->node;
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.element_bytes, rc == 0 ? cw_element_bytes(element) : 0);
     return rc == 0 && work->trace ? cw_op_call_trace(work, frame->node, element, err) : rc;
+}
+
+/* Adds the position as the last field. */
+static int add_position(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                        struct cw_element *element, struct cw_err *err)
+{
+    struct cw_view *view = &element->fields[element->n];
+    int64_t *value = cw_arena_alloc(work->arena, sizeof(*value));
+    work->failed = pending->node;
+    if (!value)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for a position");
+    if (element->n >= CW_FIELDS_MAX)
+        return cw_err_set(err, CW_E_INTERNAL, "what comes in has more fields than it said");
+    *value = pending->pos;
+    *view = (struct cw_view){.data = value, .bytes = sizeof(*value), .dtype = CW_DTYPE_I64};
+    element->n++;
+    return work->trace ? cw_op_call_trace(work, pending->node, element, err) : 0;
+}
+
+/* Ends a choice: the element is that of the chosen input. */
+static int end_choice(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                      struct cw_element *element, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[pending->node];
+    element->id = cw_plan_pair_id(node, element->id, pending->live);
+    return node->op->traits & CW_OP_POSITION ? add_position(work, pending, element, err) : 0;
 }
 
 /* Walks up through the stack of the innermost frame, or through the whole stack. */
@@ -203,8 +234,9 @@ static int ascend(struct cw_thread_context *work, struct cw_element *element, st
     while (work->pending_n > base) {
         const struct cw_walk_pending *pending = &work->pending[--work->pending_n];
         if (CW_UNLIKELY(pending->put == CW_WALK_CHOICE)) {
-            element->id =
-                cw_plan_pair_id(&work->plan->nodes[pending->node], element->id, pending->live);
+            int rc = end_choice(work, pending, element, err);
+            if (rc)
+                return rc;
             continue;
         }
         if (CW_UNLIKELY(pending->put)) {

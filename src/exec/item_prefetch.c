@@ -85,11 +85,12 @@ static void work_off_choice(struct prefetch *prefetch, size_t top, size_t base,
     struct cw_positions *last = NULL;
     size_t last_input = 0;
     for (size_t i = 0; i < all->n; i++) {
-        uint64_t rep = all->rep[i];
-        uint64_t id = cw_positions_chosen_id(plan, prefetch->epoch, base, all->pos[i], &rep);
+        uint64_t rep = all->rep[i], each = 0;
+        uint64_t id = cw_positions_chosen_id(plan, prefetch->epoch, base, all->pos[i], &rep, &each);
         if (has_chosen(plan, top, base, id))
             continue;
-        size_t input = cw_plan_choose(plan, node, prefetch->epoch, &all->pos[i], &all->rep[i]);
+        size_t input =
+            cw_plan_choose(plan, node, prefetch->epoch, &all->pos[i], &all->rep[i], &each);
         if (!last || input != last_input)
             last = &push(prefetch, node->inputs[input])->positions;
         last_input = input;

@@ -221,7 +221,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
         rc = CW_EVAL_IN_SLOT;
     } else { /* also if read_run refuses the row: read says why */
         element->id = (uint64_t)at->pos;
-        element->rep = at->rep;
+        element->rep = cw_plan_drawn_rep(at->rep, at->each);
         element->n = 0;
         set_stream(work, node, &mine->ctx, element->id, element->rep);
         set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);

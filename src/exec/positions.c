@@ -6,8 +6,9 @@
  * that p is mapped to. */
 static bool maps_to_input(const struct cw_plan_node *node)
 {
-    return node->inputs_n == 1 && (node->step == CW_STEP_INDEX || node->step == CW_STEP_PASS ||
-                                   node->step == CW_STEP_ELEMENT);
+    return node->inputs_n == 1 && !node->apart &&
+           (node->step == CW_STEP_INDEX || node->step == CW_STEP_PASS ||
+            node->step == CW_STEP_ELEMENT);
 }
 
 bool cw_positions_are_ids(const struct cw_plan *plan, size_t at)
@@ -18,14 +19,14 @@ bool cw_positions_are_ids(const struct cw_plan *plan, size_t at)
 }
 
 uint64_t cw_positions_chosen_id(const struct cw_plan *plan, uint64_t epoch, size_t at, int64_t pos,
-                                uint64_t *rep)
+                                uint64_t *rep, uint64_t *each)
 {
     uint64_t low = 0;
     unsigned shift = 0;
     for (;;) {
         const struct cw_plan_node *node = &plan->nodes[at];
         if (cw_plan_chooses(node)) {
-            size_t input = cw_plan_choose(plan, node, epoch, &pos, rep);
+            size_t input = cw_plan_choose(plan, node, epoch, &pos, rep, each);
             low |= (uint64_t)input << shift;
             shift += cw_plan_choice_bits(node);
             at = node->inputs[input];
@@ -44,7 +45,7 @@ bool cw_positions_help(const struct cw_plan *plan, size_t at)
     bool has = false;
     for (; maps_to_input(&plan->nodes[at]); at = plan->nodes[at].inputs[0])
         has = has || plan->nodes[at].step == CW_STEP_INDEX;
-    /* an operator with several inputs is an INDEX step too, and the walk must not skip it */
+    /* an operator that chooses is an INDEX step too, and the walk must not skip it */
     return has && plan->nodes[at].step != CW_STEP_INDEX;
 }
 

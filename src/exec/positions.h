@@ -16,10 +16,10 @@ struct cw_positions {
 /* Whether the element at a node's position, once that is mapped, has this position as its id. It has not behind an
  * operator that chooses from several inputs. */
 bool cw_positions_are_ids(const struct cw_plan *plan, size_t node);
-/* Returns the id of an element of a node that chooses from several inputs. *rep, the repetition at the
- * node, becomes that of the element. */
+/* Returns the id of an element of a node that chooses. *rep and *each, those at the node, become those of
+ * the element. */
 uint64_t cw_positions_chosen_id(const struct cw_plan *plan, uint64_t epoch, size_t node,
-                                int64_t pos, uint64_t *rep);
+                                int64_t pos, uint64_t *rep, uint64_t *each);
 /* Whether there are index operators between the node and the next source, merge or batch. */
 bool cw_positions_help(const struct cw_plan *plan, size_t node);
 /* Maps the positions of the node's elements down through the index operators to the first node that

@@ -34,7 +34,7 @@ struct cw_node_context {
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied
  * on the way up, a cache that gets the element of its node on the way up, or a choice that then
- * becomes part of the element's id. */
+ * becomes part of the element's id, or a position that becomes a field. */
 #define CW_WALK_CHOICE UINT32_MAX
 struct cw_walk_pending {
     uint32_t node;
@@ -43,6 +43,7 @@ struct cw_walk_pending {
     uint32_t put;
     uint32_t live;  /* bit mask of the fields whose final value is written into the row's slot */
     uint32_t shift; /* field i of this node is field i + shift of the row */
+    int64_t pos;    /* of a choice: the position at its node */
 };
 /* An element that is to be put into a cache once it is computed. */
 struct cw_pending_put {
@@ -54,7 +55,7 @@ struct cw_pending_put {
 struct cw_walk_frame {
     size_t node;
     int64_t pos;
-    uint64_t rep;
+    uint64_t rep, each;
     int64_t next, n; /* the input (or row) to compute next, and the number of inputs */
     size_t base;     /* height of the pending stack when the frame was begun */
     uint32_t live, shift;
@@ -65,13 +66,13 @@ struct cw_walk_frame {
 struct cw_walk_at {
     size_t node;
     int64_t pos;
-    uint64_t rep;
+    uint64_t rep, each; /* as in struct cw_at (ops/op.h) */
     uint32_t live, shift;
     /* pos belongs to the next source, merge, group or choice below, since index operators were applied
      * already */
     bool mapped;
     bool id_known;
-    uint64_t id, id_rep; /* if the id is known: id and repetition of the element */
+    uint64_t id, id_rep; /* if the id is known: id of the element, and its repetition with `each` */
 };
 /* How the rows of an item are computed: by which plan, and where their elements are in it. Rows of
  * one item may be computed in several ways, which give the same. */

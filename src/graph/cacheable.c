@@ -7,7 +7,7 @@
 
 /* Reasons why a node cannot be cached, with what is wrong and what to do about it. Only the first
  * one that applies is reported. */
-enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, PATHS, STRINGS, STATUS, REASONS };
+enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, NUMBERED, PATHS, STRINGS, STATUS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
@@ -18,6 +18,9 @@ static const char *const texts[REASONS] = {
     [ZIPPED] = "inputs of a zip were permuted, cut or repeated each by itself, so ids do not tell "
                "what met "
                "what; put it before the zip, or those operators behind the zip",
+    [NUMBERED] = "elements were permuted, cut or repeated before they were numbered, so an id does "
+                 "not tell the "
+                 "number; put it before enumerate",
     [JOINED] =
         "batches of a pipeline with a filter are put together in the trainer's process; put it "
         "before the batch",
@@ -105,10 +108,12 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
     struct facts *mine = &facts[i];
     bool group = op->kind == CW_OP_GROUP, merge = (op->traits & CW_OP_MERGE) != 0;
     bool index = op->kind == CW_OP_INDEX && !merge;
+    bool numbers = (op->traits & CW_OP_POSITION) != 0, by_position = true;
     mine->by_position = !index;
     mine->shuffled = index && (op->traits & CW_OP_RANDOM);
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct facts *in = &facts[node->inputs[k]];
+        by_position = in->by_position;
         mine->by_position = mine->by_position && (in->by_position || group);
         mine->shuffled = mine->shuffled || in->shuffled;
         mine->reasons |= in->reasons;
@@ -121,6 +126,7 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
     mine->reasons |= (uint32_t)(draws(node) && !node->frozen) << RANDOM |
                      (uint32_t)(group && mine->shuffled) << SHUFFLED |
                      (uint32_t)(merge && !mine->by_position) << ZIPPED |
+                     (uint32_t)(numbers && !by_position) << NUMBERED |
                      (uint32_t)(group && node->sparse) << JOINED |
                      (uint32_t)(mine->paths != 0) << PATHS |
                      (uint32_t)has_string_batch(&node->out) << STRINGS |
@@ -191,7 +197,7 @@ struct cw_hash cw_element_written(const struct cw_checked *checked, size_t i)
 {
     const struct cw_checked_node *node = &checked->nodes[i];
     const struct cw_op *op = node->op;
-    bool chooses = op->kind == CW_OP_INDEX && !(op->traits & CW_OP_MERGE);
+    bool chooses = op->kind == CW_OP_INDEX && !(op->traits & (CW_OP_MERGE | CW_OP_POSITION));
     if (cw_passes_by(op) || (chooses && node->inputs_n == 1))
         return checked->nodes[node->inputs[0]].element;
     CW_STR_AUTO canon = {0};

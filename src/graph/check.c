@@ -104,6 +104,7 @@ static void find_flags(const struct cw_checked *checked, size_t i)
     node->order = node->inputs_n ? checked->nodes[node->inputs[0]].order : 0;
     if (!same || (op->kind == CW_OP_GROUP && node->order))
         node->random = node->random || (op->traits & CW_OP_MERGE) || op->kind == CW_OP_GROUP;
+    node->random = node->random || ((op->traits & CW_OP_POSITION) && node->order);
     if (op->kind == CW_OP_INDEX && ((op->traits & CW_OP_RANDOM) || node->order || !same) &&
         !(op->traits & CW_OP_MERGE))
         node->order = cw_mix64(node->order + i + 1) | 1;

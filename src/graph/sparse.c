@@ -63,7 +63,7 @@ static int add_index(const struct cw_checked *checked, size_t i, struct cw_spars
 {
     const struct cw_checked_node *node = &checked->nodes[i];
     int64_t skip, take;
-    if (node->op->inputs_max == 1 && (node->op->traits & CW_OP_RANDOM)) {
+    if (node->op->traits & CW_OP_PERMUTES) {
         if (sparse->batch)
             return refuse(checked, i, sparse->first, "batches cannot be permuted", err);
         if (is_cut_already(sparse))

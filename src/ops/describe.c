@@ -20,7 +20,10 @@ static const struct {
               {CW_OP_FIELDWISE, "fieldwise", "works on one field at a time; `fields` picks which"},
               {CW_OP_FILES, "files", "reads files"},
               {CW_OP_AFFINE, "affine", "position p is position a + b p of its input"},
-              {CW_OP_MERGE, "merge", "puts one element of every input together"}};
+              {CW_OP_MERGE, "merge", "puts one element of every input together"},
+              {CW_OP_PERMUTES, "permutes", "gives each element once, in another order"},
+              {CW_OP_AGAIN, "again", "may give an element several times"},
+              {CW_OP_POSITION, "position", "adds the position of an element"}};
 
 static const char *const kinds_mean[] = {
     [CW_OP_SOURCE] = "says how many elements there are, and gives each by its position",

@@ -53,7 +53,15 @@ enum cw_op_traits {
      * (files) */
     CW_OP_PATHS = 1u << 15,
     /* element operator that reads files: what it waits for is the source (read_file) */
-    CW_OP_READS = 1u << 16
+    CW_OP_READS = 1u << 16,
+    /* index operator with one input that gives it in another order, every element once (shuffle):
+     * behind a filter it may stand before it instead */
+    CW_OP_PERMUTES = 1u << 17,
+    /* index operator with one input that may give an element several times, each of them with random
+     * numbers of its own: its map writes `each` (repeat_each, sample) */
+    CW_OP_AGAIN = 1u << 18,
+    /* index operator with one input that adds an i64 field, the last: the element's position (enumerate) */
+    CW_OP_POSITION = 1u << 19
 };
 
 struct cw_rect {
@@ -98,7 +106,11 @@ int cw_op_output(const struct cw_op_ctx *ctx, struct cw_view *out, struct cw_err
  * options. */
 struct cw_at {
     uint64_t seed, epoch, tag;
-    uint64_t rep;        /* operators that repeat write it */
+    uint64_t rep; /* operators that repeat write it */
+    /* Which of several times an element is given; 0: the first, or only one. Operators with AGAIN write it.
+     * It is part of the element's random streams like rep, but of no order that shuffles before the
+     * operator give. */
+    uint64_t each;
     const int64_t *in_n; /* numbers of elements of the inputs */
     int64_t n;           /* number of elements of this operator */
 };

@@ -83,7 +83,7 @@ static enum cw_step step_of(const struct cw_plan *plan, size_t i)
     if (op->traits & CW_OP_MERGE)
         return plan->nodes[i].inputs_n > 1 ? CW_STEP_MERGE : CW_STEP_PASS;
     /* A shuffle behind a filter permutes what comes in below the filter. */
-    bool hoisted = (op->traits & CW_OP_RANDOM) != 0;
+    bool hoisted = (op->traits & CW_OP_PERMUTES) != 0;
     return plan->checked->nodes[i].sparse && !hoisted ? CW_STEP_PASS : CW_STEP_INDEX;
 }
 
@@ -144,6 +144,8 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->inputs_n = checked->inputs_n;
     node->out = checked->out;
     node->step = step_of(plan, i);
+    node->apart =
+        node->step == CW_STEP_INDEX && (node->op->traits & (CW_OP_AGAIN | CW_OP_POSITION)) != 0;
     int rc = 0;
     if (node->inputs_n) {
         rc = infer_again(plan, i, err);

@@ -60,6 +60,9 @@ struct cw_plan_node {
     /* Fields of the input that an element operator reads, and of the output that it writes, as bits:
      * what its facts say (ops/op_facts.h), else all. They are for measuring only. */
     uint32_t reads, writes;
+    /* for INDEX: positions are not mapped through it for many rows together, since the walk has to stop
+     * there: to note `each`, or the position (AGAIN and POSITION in ops/op.h) */
+    bool apart;
     bool same;     /* for ELEMENT: it works on whole elements and does not change their spec */
     int64_t group; /* for GROUP: number of input elements in one element */
     size_t frames; /* depth to which merges and groups are nested at the node and below it */
@@ -96,44 +99,54 @@ struct cw_plan {
 };
 
 /* Goes one step down from an INDEX node: returns the number of the input, and sets *pos to the
- * position in it. May change *rep. */
+ * position in it. May change *rep and *each. */
 static inline size_t cw_plan_choose(const struct cw_plan *plan, const struct cw_plan_node *node,
-                                    uint64_t epoch, int64_t *pos, uint64_t *rep)
+                                    uint64_t epoch, int64_t *pos, uint64_t *rep, uint64_t *each)
 {
     struct cw_at at = {.seed = plan->seed,
                        .epoch = epoch,
                        .tag = node->tag,
                        .rep = *rep,
+                       .each = *each,
                        .in_n = node->in_n,
                        .n = node->n};
     size_t input = 0;
     *pos = node->op->map(node->opts, node->state, &at, *pos, &input);
     *rep = at.rep;
+    *each = at.each;
     return input;
 }
-/* Does the same, and returns the input's node. */
+/* Does the same, and returns the input's node. `each` is not needed, or the node does not write it. */
 static inline size_t cw_plan_map(const struct cw_plan *plan, const struct cw_plan_node *node,
                                  uint64_t epoch, int64_t *pos, uint64_t *rep)
 {
-    return node->inputs[cw_plan_choose(plan, node, epoch, pos, rep)];
+    uint64_t each = 0;
+    return node->inputs[cw_plan_choose(plan, node, epoch, pos, rep, &each)];
+}
+/* What an element's random streams know of repetitions. */
+static inline uint64_t cw_plan_drawn_rep(uint64_t rep, uint64_t each)
+{
+    return each ? cw_mix64(rep + cw_mix64(each)) : rep;
 }
 
 /* ---- ids behind operators that choose from several inputs ---- */
 
 /* Such an id is (id there << bits) + number of the input: no two fall together, and they do not depend on
- * how many elements any input has. */
+ * how many elements any input has. An operator that is `apart` chooses its only input, and keeps its ids. */
 static inline bool cw_plan_chooses(const struct cw_plan_node *node)
 {
-    return node->step == CW_STEP_INDEX && node->inputs_n > 1;
+    return node->step == CW_STEP_INDEX && (node->inputs_n > 1 || node->apart);
 }
 static inline unsigned cw_plan_choice_bits(const struct cw_plan_node *node)
 {
-    return 64 - (unsigned)__builtin_clzll(node->inputs_n - 1);
+    return node->inputs_n > 1 ? 64 - (unsigned)__builtin_clzll(node->inputs_n - 1) : 0;
 }
 /* Ids that are hashes, behind a zip, are mixed instead: they have all bits already. */
 static inline uint64_t cw_plan_pair_id(const struct cw_plan_node *node, uint64_t id, uint64_t input)
 {
     unsigned bits = cw_plan_choice_bits(node);
+    if (bits == 0)
+        return id;
     return id >> (64 - bits) ? cw_mix64(id + cw_mix64(input + 1)) : id << bits | input;
 }
 

@@ -12,7 +12,7 @@ struct run {
     void *state;
 };
 
-static int64_t map_at(const struct run *r, int64_t pos, uint64_t *ret_rep, size_t *ret_input)
+static int64_t map_at(const struct run *r, int64_t pos, struct cw_at *ret_at, size_t *ret_input)
 {
     const struct test_case *c = r->c;
     struct cw_at at = {.seed = c->seed,
@@ -23,7 +23,7 @@ static int64_t map_at(const struct run *r, int64_t pos, uint64_t *ret_rep, size_
                        .n = r->n};
     *ret_input = 0;
     int64_t up = c->op->map(c->opts, r->state, &at, pos, ret_input);
-    *ret_rep = at.rep;
+    *ret_at = at;
     return up;
 }
 
@@ -44,20 +44,24 @@ static int check_list(const struct run *r, struct cw_err *err)
 {
     const struct cw_value *positions = cw_value_get(r->c->expect, "positions");
     const struct cw_value *reps = cw_value_get(r->c->expect, "reps");
+    const struct cw_value *eachs = cw_value_get(r->c->expect, "eachs");
     const struct cw_value *chosen = cw_value_get(r->c->expect, "chosen");
     for (size_t i = 0; positions && i < positions->n; i++) {
-        uint64_t rep;
+        struct cw_at at;
         size_t input;
-        int64_t up = map_at(r, (int64_t)i, &rep, &input);
+        int64_t up = map_at(r, (int64_t)i, &at, &input);
         if (chosen && (int64_t)input != chosen->items[i].i)
             return cw_err_set(err, CW_E_INVALID, "position %zu is of input %zu, expected %lld", i,
                               input, (long long)chosen->items[i].i);
         if (up != positions->items[i].i)
             return cw_err_set(err, CW_E_INVALID, "position %zu is upstream %lld, expected %lld", i,
                               (long long)up, (long long)positions->items[i].i);
-        if (reps && rep != (uint64_t)reps->items[i].i)
+        if (eachs && at.each != (uint64_t)eachs->items[i].i)
+            return cw_err_set(err, CW_E_INVALID, "position %zu is time %llu, expected %lld", i,
+                              (unsigned long long)at.each, (long long)eachs->items[i].i);
+        if (reps && at.rep != (uint64_t)reps->items[i].i)
             return cw_err_set(err, CW_E_INVALID, "position %zu has repetition %llu, expected %lld",
-                              i, (unsigned long long)rep, (long long)reps->items[i].i);
+                              i, (unsigned long long)at.rep, (long long)reps->items[i].i);
     }
     return 0;
 }
@@ -68,9 +72,9 @@ static int check_permutation(const struct run *r, struct cw_err *err)
     if (!cw_value_get(r->c->expect, "permutation"))
         return 0;
     for (int64_t i = 0; i < r->n; i++) {
-        uint64_t rep;
+        struct cw_at at;
         size_t input;
-        int64_t up = map_at(r, i, &rep, &input);
+        int64_t up = map_at(r, i, &at, &input);
         if (up < 0 || up >= r->n || seen[up])
             return cw_err_set(err, CW_E_INVALID,
                               "position %lld is upstream %lld: outside, or for the second time",

@@ -125,7 +125,7 @@ const struct cw_op cw_op_shuffle = {
            "elements inside each window of sixteen blocks. Use it when the storage is slow at "
            "random reads.",
     .kind = CW_OP_INDEX,
-    .traits = CW_OP_RANDOM,
+    .traits = CW_OP_RANDOM | CW_OP_PERMUTES,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

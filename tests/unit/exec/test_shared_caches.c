@@ -43,7 +43,20 @@ static uint64_t roll(struct dice *dice, uint64_t sides)
 static void add_index(struct cw_str *text, struct dice *dice)
 {
     uint64_t k = roll(dice, 4);
-    switch (roll(dice, 5)) {
+    switch (roll(dice, 9)) {
+    case 5:
+        cw_str_addf(text, ",{\"op\":\"repeat_each\",\"count\":%d}", (int)(1 + k));
+        break;
+    case 6:
+        cw_str_addf(text, ",{\"op\":\"step\",\"every\":%d,\"offset\":%d}", (int)(1 + k % 2),
+                    (int)k);
+        break;
+    case 7:
+        cw_str_addf(text, ",{\"op\":\"enumerate\",\"field\":\"p%d\"}", (int)roll(dice, 100));
+        break;
+    case 8:
+        cw_str_addf(text, ",{\"op\":\"sample\",\"count\":%d}", (int)(20 + 10 * k));
+        break;
     case 0:
         cw_str_addf(text, ",{\"op\":\"take\",\"count\":%d}", (int)(20 + 10 * k));
         break;

@@ -66,7 +66,8 @@ static void descriptors_are_whole(void **state)
         assert_true(op->doc && strlen(op->doc) > 20);
         assert_true(op->inputs_min <= op->inputs_max);
         assert_true(!op->scratch_new == !op->scratch_free);
-        assert_true(!(op->traits & CW_OP_FILES) == !op->manifest);
+        if (op->kind == CW_OP_SOURCE)
+            assert_true(!(op->traits & CW_OP_FILES) == !op->manifest);
         assert_true((op->options == NULL) == (op->options_bytes == 0));
         assert_true(!op->out_name || (op->traits & CW_OP_FIELDWISE));
         assert_true(!(op->traits & CW_OP_MERGE) || op->inputs_max > 1);

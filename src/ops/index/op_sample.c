@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Index operator `sample`: so many draws an epoch, by weights, with or without replacement. With it each
+ * draw is computed by itself from an alias table; without it the order of an epoch is made when a thread
+ * first asks for it, and a few orders are kept. */
+#include "ops/index/weights.h"
+#include "ops/op_util.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+
+struct sample_opts {
+    int64_t count;
+    bool replacement;
+    struct cw_f64_list weights;
+    char *file;
+};
+
+/* Orders that are kept: of the epoch that ends, the one that begins, and of repetitions. */
+enum { ORDERS = 4 };
+struct order {
+    uint64_t seed, tag, epoch, rep;
+    bool made;
+    uint32_t *v;
+};
+struct sample_state {
+    struct cw_weights weights; /* n = 0: all are equal */
+    struct cw_alias alias;
+    uint64_t file_sum;
+    struct cw_mutex mutex; /* guards what follows */
+    struct cw_weights_key *keys;
+    struct order orders[ORDERS]; /* the newest first */
+};
+
+#define OFFSET(member) offsetof(struct sample_opts, member)
+static const struct cw_opt options[] = {
+    {.name = "count",
+     .help = "draws of an epoch; 0 = as many as elements come in",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(count),
+     .def = "0",
+     .min = 0,
+     .max = 0x1p60},
+    {.name = "replacement",
+     .help = "an element may be drawn several times",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(replacement),
+     .def = "true"},
+    {.name = "weights",
+     .help = "a number for each element: how likely it is drawn, in proportion; empty = all alike",
+     .type = CW_OPT_F64_LIST,
+     .offset = OFFSET(weights)},
+    {.name = "file",
+     .help = "a file with these numbers, as text with white space between them",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(file)},
+    {0},
+};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct sample_opts *o = opts;
+    if (o->weights.n > 0 && o->file)
+        return cw_err_set(err, CW_E_INVALID, "options weights and file: give one of them");
+    return 0;
+}
+
+static void free_state(void *state)
+{
+    struct sample_state *s = state;
+    for (size_t i = 0; i < ORDERS; i++)
+        cw_mem_free(s->orders[i].v);
+    cw_mem_free(s->keys);
+    cw_weights_fini(&s->weights);
+    cw_alias_fini(&s->alias);
+    cw_mutex_fini(&s->mutex);
+    cw_mem_free(s);
+}
+
+/* The file must have the bytes that it had where the job was prepared. */
+static int check_same(const struct sample_opts *o, const struct sample_state *s,
+                      const struct cw_op_open *how, struct cw_err *err)
+{
+    const struct cw_value *sum = how->manifest && how->manifest->type == CW_VALUE_OBJECT
+                                     ? cw_value_get(how->manifest, "sum")
+                                     : NULL;
+    if (!o->file || !sum || (uint64_t)sum->i == s->file_sum)
+        return 0;
+    return cw_err_set(err, CW_E_OTHER_FILE,
+                      "option file: %s is not the file that the job was prepared with", o->file);
+}
+
+/* Takes the memory of orders. */
+static int reserve(struct sample_state *s, struct cw_err *err)
+{
+    size_t n = (size_t)s->weights.drawn;
+    bool whole = (s->keys = cw_mem_try(n * sizeof(*s->keys))) != NULL;
+    for (size_t i = 0; whole && i < ORDERS; i++)
+        whole = (s->orders[i].v = cw_mem_try(n * sizeof(*s->orders[i].v))) != NULL;
+    return whole ? 0 : cw_err_set(err, CW_E_NOMEM, "no memory for orders of %zu elements", n);
+}
+
+static int open_state(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
+{
+    const struct sample_opts *o = opts;
+    struct sample_state *s = CW_NEW(struct sample_state);
+    cw_mutex_init(&s->mutex);
+    int rc = 0;
+    if (o->file)
+        rc = cw_weights_from_file(o->file, how->stop, &s->file_sum, &s->weights, err);
+    else if (o->weights.n > 0)
+        rc = cw_weights_from_list(&o->weights, &s->weights, err);
+    if (rc == 0)
+        rc = check_same(o, s, how, err);
+    if (rc == 0 && o->replacement && s->weights.n > 0)
+        cw_alias_init(&s->alias, &s->weights);
+    else if (rc == 0 && s->weights.n > 0)
+        rc = reserve(s, err);
+    if (rc < 0)
+        free_state(s);
+    else
+        *ret_state = s;
+    return rc;
+}
+
+static void manifest(const void *opts, void *state, struct cw_value *ret_value)
+{
+    const struct sample_opts *o = opts;
+    const struct sample_state *s = state;
+    cw_value_set_object(ret_value);
+    if (o->file)
+        cw_value_set_i64(cw_value_member(ret_value, "sum"), (int64_t)s->file_sum);
+}
+
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                 int64_t *ret_n, struct cw_err *err)
+{
+    const struct sample_opts *o = opts;
+    const struct sample_state *s = state;
+    int64_t n = o->count > 0 ? o->count : in_n[0];
+    int64_t has = s->weights.n > 0 ? s->weights.drawn : in_n[0];
+    (void)inputs_n;
+    if (s->weights.n > 0 && s->weights.n != in_n[0])
+        return cw_err_set(err, CW_E_INVALID, "option %s: %lld weights for %lld elements",
+                          o->file ? "file" : "weights", (long long)s->weights.n,
+                          (long long)in_n[0]);
+    if (has == 0 && o->count > 0)
+        return cw_err_set(err, CW_E_INVALID, "nothing comes in that could be drawn");
+    if (!o->replacement && n > has) {
+        if (o->count > 0)
+            return cw_err_set(err, CW_E_INVALID,
+                              "option count: %lld cannot be drawn of %lld without replacement",
+                              (long long)n, (long long)has);
+        n = has;
+    }
+    *ret_n = n;
+    return 0;
+}
+
+/* ---- draws ---- */
+
+static bool is_of(const struct order *order, const struct cw_at *at)
+{
+    return order->made && order->epoch == at->epoch && order->rep == at->rep &&
+           order->seed == at->seed && order->tag == at->tag;
+}
+
+/* Finds the order of an epoch, or makes it, and puts it first. Called with the lock held. */
+static const uint32_t *find_order(struct sample_state *s, const struct cw_at *at)
+{
+    size_t i = 0;
+    while (i < ORDERS - 1 && !is_of(&s->orders[i], at))
+        i++;
+    struct order order = s->orders[i];
+    if (!is_of(&order, at)) {
+        order = (struct order){.seed = at->seed,
+                               .tag = at->tag,
+                               .epoch = at->epoch,
+                               .rep = at->rep,
+                               .made = true,
+                               .v = order.v};
+        cw_weights_order(&s->weights, at->seed, at->tag, at->epoch, at->rep, s->keys, order.v);
+    }
+    for (; i > 0; i--)
+        s->orders[i] = s->orders[i - 1];
+    s->orders[0] = order;
+    return order.v;
+}
+
+static int64_t map_once(struct sample_state *s, const struct cw_at *at, int64_t pos)
+{
+    if (s->weights.n == 0) {
+        struct cw_perm perm;
+        cw_perm_init(&perm, (uint64_t)at->in_n[0], at->seed, at->tag, at->epoch, at->rep);
+        return (int64_t)cw_perm_at(&perm, (uint64_t)pos);
+    }
+    cw_mutex_lock(&s->mutex);
+    int64_t up = find_order(s, at)[pos];
+    cw_mutex_unlock(&s->mutex);
+    return up;
+}
+
+static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input)
+{
+    const struct sample_opts *o = opts;
+    struct sample_state *s = state;
+    struct cw_rng rng;
+    (void)ret_input;
+    if (!o->replacement)
+        return map_once(s, at, pos);
+    cw_rng_init(&rng, at->seed, at->tag, at->epoch, at->rep, (uint64_t)pos);
+    /* The draw's number stands for the repetition: how often an element was drawn before is not known. */
+    at->each = at->each * (uint64_t)at->n + (uint64_t)pos + 1;
+    return s->weights.n > 0 ? cw_alias_draw(&s->alias, &rng)
+                            : (int64_t)cw_rng_below(&rng, 0, (uint64_t)at->in_n[0]);
+}
+
+const struct cw_op cw_op_sample = {
+    .name = "sample",
+    .version = 1,
+    .summary = "draws elements at random, by weights",
+    .doc = "Draws `count` elements an epoch, each as likely as its weight says: with `replacement` "
+           "independently of\n"
+           "each other, in constant time a draw (an alias table of 12 bytes an element); without "
+           "it each at most\n"
+           "once, by the weights of those that are left. Other elements are drawn in each epoch "
+           "and repetition;\n"
+           "random operators draw anew for each time that an element comes. Weights belong to the "
+           "positions of what\n"
+           "comes in, so put a `shuffle` behind it, not before. With weights and without "
+           "replacement the order of an\n"
+           "epoch is made at its first draw, in memory of 32 bytes an element.",
+    .kind = CW_OP_INDEX,
+    .traits = CW_OP_RANDOM | CW_OP_AGAIN,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct sample_opts),
+    .check = check,
+    .infer = cw_op_infer_same,
+    .open = open_state,
+    .close = free_state,
+    .manifest = manifest,
+    .count = count,
+    .map = map,
+};
