@@ -2,6 +2,13 @@
 /* Which elements of an item are left out because they are bad, and why. */
 #include "exec/task.h"
 
+/* Which elements are left out must not depend on the worker. Errors of memory, of a disk, or of
+ * a missing or changed file may not occur on another worker, so such elements are never skipped. */
+bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code)
+{
+    return task->item->bad == CW_BAD_SKIP && cw_err_is_of_data(code);
+}
+
 static bool is_taken(struct cw_exec_task *task, int64_t row)
 {
     cw_mutex_lock(&task->mutex);
@@ -43,6 +50,25 @@ void cw_exec_task_row_is_bad(struct cw_exec_task *task, const struct cw_thread_c
                              int64_t row, const struct cw_err *err)
 {
     add(task, work->way, work->failed, row, row, 1, err);
+}
+
+void cw_exec_task_made_is_bad(struct cw_exec_task *task, size_t node, int64_t row,
+                              uint64_t elements, const struct cw_err *err)
+{
+    add(task, &task->begun, node, row, row, elements, err);
+}
+
+int cw_exec_task_name_row(const struct cw_exec_task *task, size_t node, int64_t row,
+                          struct cw_err *err)
+{
+    const struct cw_plan_node *failed = &task->plan->nodes[node];
+    struct cw_walk_at at = {
+        .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
+    CW_STR_AUTO source = {0};
+    int64_t id;
+    cw_eval_describe(task->plan, task->item->epoch, &at, &id, &source);
+    return cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", failed->node->name,
+                       failed->op->name, (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
 }
 
 void cw_exec_task_batch_is_bad(struct cw_exec_task *task, const struct cw_thread_context *work,

@@ -54,7 +54,7 @@ static void enter_input(const struct cw_thread_context *work, const struct cw_wa
     at->mapped = at->id_known = false;
     if (node->step == CW_STEP_GROUP) {
         at->node = work->skip[node->inputs[0]];
-        at->pos = frame->pos * node->group + frame->next;
+        at->pos = frame->pos * node->shift + frame->next;
         at->live = 0;
         return;
     }
@@ -79,7 +79,7 @@ static int push_frame(struct cw_thread_context *work, struct cw_walk_at *at, str
     frame->next = 0;
     frame->n = (int64_t)node->inputs_n;
     if (node->step == CW_STEP_GROUP) {
-        frame->n = CW_MIN(node->group, node->in_n[0] - at->pos * node->group);
+        frame->n = cw_plan_group_rows(node, at->pos * node->shift);
         frame->rows = cw_arena_alloc(work->arena, (size_t)frame->n * sizeof(*frame->rows));
         if (!frame->rows)
             return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)frame->n);
@@ -126,6 +126,9 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
         case CW_STEP_MERGE:
         case CW_STEP_GROUP:
             rc = push_frame(work, at, err);
+            break;
+        case CW_STEP_INSIDE: /* not below an item's rows */
+            rc = cw_err_set(err, CW_E_INTERNAL, "is below the rows of an item");
             break;
         }
         if (rc < 0) {

@@ -125,8 +125,8 @@ static void work_off(struct prefetch *prefetch, struct todo *todo)
         }
     if (node->step == CW_STEP_GROUP)
         for (size_t i = 0; i < ids->n; i++) {
-            int64_t first = ids->pos[i] * node->group;
-            push_run(prefetch, node->inputs[0], first, CW_MIN(node->group, node->in_n[0] - first),
+            int64_t first = ids->pos[i] * node->shift;
+            push_run(prefetch, node->inputs[0], first, cw_plan_group_rows(node, first),
                      ids->rep[i]);
         }
 }

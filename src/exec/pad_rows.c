@@ -50,6 +50,8 @@ static int measure(struct padding *padding, const struct cw_row_batch *rows, siz
         int64_t most = CW_MAX(padding->how.to[d], 0);
         for (size_t r = 0; padding->how.to[d] < 0 && r < rows->n; r++)
             most = CW_MAX(most, rows->row[r][f].dims[d]);
+        if (padding->how.to[d] < 0 && d == 0)
+            most = CW_MAX(most, rows->least);
         if (padding->how.to[d] < 0)
             most = (most + multiple - 1) / multiple * multiple;
         whole.dims[d] = padding->dims[d] = most;

@@ -15,6 +15,9 @@ struct cw_row_batch {
     bool lead;                  /* rows are stacked along a new first dimension; otherwise n is 1 */
     /* rows of unequal shape make a ragged field also where `out` does not say so */
     bool loose;
+    int64_t
+        least; /* for pad_rows.h: a first dimension that is filled up to the largest of the rows gets at least
+                    * this size */
 };
 /* Sets names, dtypes, dims and bytes of the tensors; the batch has as many as the rows have
  * fields. Unequal shapes of a field that is not ragged are an error; *ret_row is then the row that differs from row 0. */

@@ -47,6 +47,11 @@ static bool is_same_above(const struct cw_plan *a, const struct cw_plan_item *cu
     for (size_t i = 0; i < cut->above_n; i++)
         if (!is_same_node(a, cut->above[i], b, other->above[i]))
             return false;
+    if (a->inside_n != b->inside_n)
+        return false;
+    for (size_t i = 0; i < a->inside_n; i++)
+        if (!is_same_node(a, a->inside[i], b, b->inside[i]))
+            return false;
     return true;
 }
 

@@ -41,7 +41,7 @@ static size_t walk(const struct cw_plan *plan, uint64_t epoch, const struct cw_w
             continue;
         }
         if (node->step == CW_STEP_GROUP)
-            here.pos *= node->group; /* position of its first row */
+            here.pos *= node->shift; /* position of its first row */
         size_t inputs = node->step == CW_STEP_MERGE ? node->inputs_n : 1;
         for (size_t k = CW_MIN(inputs, SOURCES_MAX + 1 - n); k > 0; k--) {
             here.node = node->inputs[k - 1];

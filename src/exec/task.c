@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "exec/batch_cache.h"
 #include "exec/element_cache.h"
+#include "exec/inside.h"
 #include "exec/item_batch.h"
 #include "exec/pad_rows.h"
 #include "exec/positions.h"
@@ -42,6 +43,7 @@ void cw_exec_task_free(struct cw_exec_task *task)
     for (int64_t r = 0; task->kept && r < task->rows; r++)
         cw_mem_free((void *)(uintptr_t)task->kept[r]);
     cw_mem_free(task->kept);
+    cw_mem_free(task->ids);
     cw_mem_free(task->dropped);
     cw_mem_free(task->batch_caches);
     cw_batch_unref(task->batch);
@@ -80,6 +82,14 @@ static int make_batch(struct cw_exec_task *task, struct cw_err *err)
     return cw_exec_batch_alloc(task, !task->cut.above_n, batch, err);
 }
 
+static int keep_ids(struct cw_exec_task *task, struct cw_err *err)
+{
+    task->ids = cw_mem_try((size_t)task->rows * sizeof(*task->ids));
+    if (!task->ids)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
+    return 0;
+}
+
 int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
 {
     const struct cw_plan *plan = task->plan;
@@ -93,7 +103,8 @@ int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->lead = group != SIZE_MAX || plan->info.sparse;
     task->spec = &plan->nodes[task->cut.node].out;
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
-    task->fixed = all_fixed(task->spec) && !(group != SIZE_MAX && plan->nodes[group].op->group_pad);
+    task->fixed = all_fixed(task->spec) && plan->inside_n == 0 &&
+                  !(group != SIZE_MAX && plan->nodes[group].op->group_pad);
     cw_row_way_find(task, task->plan, &task->cut, &task->begun);
     task->way = task->begun;
     (void)cw_plan_ref(task->way.plan);
@@ -112,14 +123,7 @@ int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
     if (!task->kept)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
     memset(task->kept, 0, (size_t)task->rows * sizeof(*task->kept));
-    return 0;
-}
-
-/* Which elements are left out must not depend on the worker. Errors of memory, of a disk, or of
- * a missing or changed file may not occur on another worker, so such elements are never skipped. */
-bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code)
-{
-    return task->item->bad == CW_BAD_SKIP && cw_err_is_of_data(code);
+    return plan->inside_n > 0 ? keep_ids(task, err) : 0;
 }
 
 static void row_at(const struct cw_thread_context *work, int64_t row, struct cw_walk_at *at)
@@ -184,8 +188,8 @@ static int store_fixed(struct cw_exec_task *task, struct cw_thread_context *work
     return 0;
 }
 
-static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_element *element,
-                      struct cw_err *err)
+static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
+                      const struct cw_element *element, struct cw_err *err)
 {
     size_t n = task->spec->n, bytes = CW_ALIGN_UP(n * sizeof(struct cw_view), KEPT_ALIGN);
     for (size_t f = 0; f < n; f++) {
@@ -195,8 +199,12 @@ static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_el
         bytes += CW_ALIGN_UP(element->fields[f].bytes, KEPT_ALIGN);
     }
     int rc = 0;
+    if (task->ids)
+        task->ids[row] = (struct cw_row_id){.id = element->id, .rep = element->rep};
     if (task->cut.group != SIZE_MAX)
         rc = cw_pad_check(&task->plan->nodes[task->cut.group], element, err);
+    else if (task->ids)
+        rc = cw_inside_check(work, element, err);
     if (rc < 0)
         return rc;
     uint8_t *block = cw_mem_try(bytes);
@@ -239,14 +247,13 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
         return 0;
     if (rc)
         return rc;
+    work->failed = work->way->node;
     if (element->n != task->spec->n)
         rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n,
                         task->spec->n);
     else
         rc = task->fixed ? store_fixed(task, work, element, err)
-                         : store_kept(task, row, element, err);
-    if (rc < 0)
-        work->failed = work->way->node;
+                         : store_kept(task, work, row, element, err);
     return rc;
 }
 

@@ -59,6 +59,9 @@ struct cw_exec_task {
     /* The arrays below have one entry for each row, written by the thread that computes the row. */
     uint8_t *dropped;            /* for each row its fate (enum cw_row_fate) */
     const struct cw_view **kept; /* for each row, unless fixed: its views and bytes in one block */
+    struct cw_row_id {
+        uint64_t id, rep;
+    } * ids; /* for each row, only if operators work inside the item */
 
     struct cw_mutex mutex;
     int64_t failed_row; /* guarded by mutex: the lowest row that failed; INT64_MAX: none */
@@ -106,6 +109,13 @@ void cw_exec_task_row_is_bad(struct cw_exec_task *task, const struct cw_thread_c
 /* Records that the rows that are left are left out, since an operator behind the batch fails. */
 void cw_exec_task_batch_is_bad(struct cw_exec_task *task, const struct cw_thread_context *work,
                                int64_t rows, const struct cw_err *err);
+/* Records that so many elements that were made inside the item are left out, since the node of the task's
+ * plan refuses them; they begin with this row. */
+void cw_exec_task_made_is_bad(struct cw_exec_task *task, size_t node, int64_t row,
+                              uint64_t elements, const struct cw_err *err);
+/* Names the node of the task's plan and the row in a message. Returns the error's code. */
+int cw_exec_task_name_row(const struct cw_exec_task *task, size_t node, int64_t row,
+                          struct cw_err *err);
 enum cw_row_fate { CW_ROW_KEPT = 0, CW_ROW_FILTERED = 1, CW_ROW_BAD = 2 };
 
 #endif

@@ -3,6 +3,7 @@
  * kept rows, and applies the operators behind the batch. */
 #include "base/mem.h"
 #include "exec/batch_cache.h"
+#include "exec/inside.h"
 #include "exec/item_batch.h"
 #include "exec/op_call.h"
 #include "exec/pad_rows.h"
@@ -77,15 +78,8 @@ static int close_gaps(struct cw_exec_task *task, int64_t left, struct cw_err *er
 /* Fails the item, with the names of both elements whose shapes differ. */
 static int wrap_shape(const struct cw_exec_task *task, int64_t row, struct cw_err *err)
 {
-    size_t group = task->cut.group != SIZE_MAX ? task->cut.group : task->cut.node;
-    struct cw_walk_at at = {
-        .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
-    CW_STR_AUTO source = {0};
-    int64_t id;
-    cw_eval_describe(task->plan, task->item->epoch, &at, &id, &source);
-    return cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)",
-                       task->plan->nodes[group].node->name, task->plan->nodes[group].op->name,
-                       (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
+    return cw_exec_task_name_row(
+        task, task->cut.group != SIZE_MAX ? task->cut.group : task->cut.node, row, err);
 }
 
 static int assemble(struct cw_exec_task *task, struct cw_thread_context *work, int64_t left,
@@ -197,6 +191,8 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
         make_empty(task);
         return 0;
     }
+    if (task->plan->inside_n > 0)
+        return cw_inside_run(task, work, left, bad, err);
     int rc = join_rows(task, work, *left, err);
     /* A batch from which bad elements were left out is not cached, since another run may not skip
      * them. */

@@ -7,11 +7,12 @@
 
 /* Reasons why a node cannot be cached, with what is wrong and what to do about it. Only the first
  * one that applies is reported. */
-enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, NUMBERED, PATHS, STRINGS, STATUS, REASONS };
+enum reason { RANDOM, INSIDE, JOINED, SHUFFLED, ZIPPED, NUMBERED, PATHS, STRINGS, STATUS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
         "freeze: true, which keeps the first draws",
+    [INSIDE] = "what is made inside items depends on where items begin; put it before that",
     [SHUFFLED] =
         "batches of shuffled elements are other ones in each epoch; put it before the batch, or "
         "the shuffle behind the batch",
@@ -108,6 +109,7 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
     struct facts *mine = &facts[i];
     bool group = op->kind == CW_OP_GROUP, merge = (op->traits & CW_OP_MERGE) != 0;
     bool index = op->kind == CW_OP_INDEX && !merge;
+    bool inside = group && cw_op_is_inside(op, node->opts, checked->nodes[node->inputs[0]].sparse);
     bool numbers = (op->traits & CW_OP_POSITION) != 0, by_position = true;
     mine->by_position = !index;
     mine->shuffled = index && (op->traits & CW_OP_RANDOM);
@@ -127,7 +129,7 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
                      (uint32_t)(group && mine->shuffled) << SHUFFLED |
                      (uint32_t)(merge && !mine->by_position) << ZIPPED |
                      (uint32_t)(numbers && !by_position) << NUMBERED |
-                     (uint32_t)(group && node->sparse) << JOINED |
+                     (uint32_t)(inside) << INSIDE | (uint32_t)(group && node->sparse) << JOINED |
                      (uint32_t)(mine->paths != 0) << PATHS |
                      (uint32_t)has_string_batch(&node->out) << STRINGS |
                      (uint32_t)(op->kind == CW_OP_SOURCE && (op->traits & CW_OP_OPAQUE)) << STATUS;

@@ -118,7 +118,7 @@ int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t i
                         "fields: this operator works on whole elements, not on chosen fields");
     } else {
         struct cw_spec out = {0};
-        rc = op->kind == CW_OP_GROUP ? check_group(&in[0], err) : 0;
+        rc = op->kind == CW_OP_GROUP && !op->takes_batches ? check_group(&in[0], err) : 0;
         if (rc >= 0)
             rc = op->infer(checked->opts, in, in_n, &out, err);
         checked->out = out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse pipelines (docs/pipelines.md): which operators may follow one that leaves out elements
+/* Sparse pipelines (docs/pipelines.md): which operators may follow one that changes their number
  * depending on their data, and which of them the client carries out on the rows. */
 #ifndef CW_GRAPH_SPARSE_H
 #define CW_GRAPH_SPARSE_H
@@ -7,8 +7,13 @@
 #include "graph/check.h"
 
 struct cw_sparse {
-    size_t first;  /* the lowest operator that changes the count; SIZE_MAX in a dense pipeline */
-    size_t rows;   /* the node whose elements are the rows that a worker sends */
+    size_t first; /* the lowest operator that changes the count; SIZE_MAX in a dense pipeline */
+    size_t rows;  /* the node whose elements are the rows of an item */
+    /* The node whose elements a worker sends: `rows`, or one behind it, if operators work inside items
+     * there (docs/decisions/0005-inside-items.md). */
+    size_t last;
+    int64_t span;  /* the fewest rows of an item that operators inside it ask for; 0: none asks */
+    int64_t most;  /* the largest group that is made inside an item; 0: there is none */
     int64_t skip;  /* number of rows that are left out at the start of an epoch */
     int64_t take;  /* the most rows that are used after that; -1: all */
     int64_t batch; /* rows of a batch; 0: there is no batch */
@@ -18,5 +23,15 @@ struct cw_sparse {
  * operator before it. */
 int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_sparse,
                    struct cw_err *err);
+/* Whether operators work inside items. */
+static inline bool cw_sparse_is_inside(const struct cw_sparse *sparse)
+{
+    return sparse->last != sparse->rows;
+}
+/* Returns how many positions an item has, from the spec of its rows. It follows from the pipeline alone,
+ * since the bounds of items show in tokens, and where operators work inside items in the data. */
+int64_t cw_sparse_item(const struct cw_sparse *sparse, const struct cw_spec *rows);
+/* Returns the bytes of a row; -1 if they are not known. */
+int64_t cw_sparse_row_bytes(const struct cw_spec *spec);
 
 #endif

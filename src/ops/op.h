@@ -7,7 +7,8 @@
  *   source   says how many elements there are, and reads element p
  *   index    maps positions: it has a count, and says which upstream position position p is
  *   element  changes one element, depending only on it and on its random stream
- *   group    makes one element of several: batch
+ *   group    makes one element of several: batch. Those that work inside an item see the rows of one
+ *            item in order, and make any number of elements: pack (docs/decisions/0005-inside-items.md)
  *
  * All functions here may be called by several threads at once; state is immutable after open.
  * Scratch state (handles of decoders) belongs to one thread. An operator must give the same bytes
@@ -137,6 +138,23 @@ struct cw_op_pad {
     int length, mask;
 };
 
+/* The rows of an item, in order, for a group operator that works inside items. What it makes may have
+ * views of the rows' memory, and of memory of ctx->arena: both are valid until the item is done. */
+struct cw_op_rows {
+    size_t n;
+    const struct cw_view *const *row; /* n rows, each with the fields of the spec that comes in */
+    /* Makes an element with the fields of the operator's output, which are copied. Its id is that of the
+     * row `first`, and how many elements this row has begun before. */
+    int (*make)(const struct cw_op_rows *rows, size_t first, const struct cw_view *fields,
+                struct cw_err *err);
+    /* Makes an element of n rows with the spec that comes in, stacked along a new first dimension and
+     * filled up as group_pad says. length: what is filled up to the largest of the rows gets at least
+     * this size. */
+    int (*join)(const struct cw_op_rows *rows, size_t first, const struct cw_view *const *row,
+                size_t n, int64_t length, struct cw_err *err);
+    void *arg; /* of the engine */
+};
+
 struct cw_op {
     const char *name;
     uint32_t version;    /* increased when the output for equal input changes */
@@ -242,10 +260,26 @@ struct cw_op {
     bool (*region_size)(const void *opts, int64_t *h, int64_t *w);
     bool makes_parts; /* it makes only what cw_op_ctx.next_want says */
 
-    /* For group operators: returns how many elements make one (batch); drop_remainder says what
-     * happens to the last ones. */
+    /* For group operators that make one element of n consecutive ones: returns n (batch); drop_remainder
+     * says what happens to the last ones. */
     int64_t (*group_size)(const void *opts);
     bool (*group_drops)(const void *opts);
+    /* Optional, with group_size: how far behind one group's first element that of the next is; NULL:
+     * group_size (window). */
+    int64_t (*group_shift)(const void *opts);
+    /* Optional, with group_size: whether behind an operator that changes the count the groups are made
+     * inside items; NULL: never, so the client cuts them there. Before one they are positions. */
+    bool (*group_within)(const void *opts);
+    /* For group operators that always work inside items, which have CHANGES_COUNT: makes elements of an
+     * item's rows. Whatever is wrong with a row, check_row has to find. */
+    int (*inside)(const struct cw_op_ctx *ctx, const void *opts, const struct cw_op_rows *rows,
+                  struct cw_err *err);
+    int (*check_row)(const void *opts, const struct cw_spec *in, const struct cw_view *row,
+                     struct cw_err *err); /* optional: a row that is refused is bad */
+    /* For operators inside items, optional: how many rows an item has at least; 0: any number. It shows
+     * in the data, so it is an option that is part of the fingerprint. */
+    int64_t (*span)(const void *opts);
+    bool takes_batches; /* it works on batches of strings, and of rows of different shapes */
     /* Optional, for group operators whose rows are filled up: says how field f is; false: it is not.
      * Fields keep their places in the output; those of lengths and masks stand behind them. */
     bool (*group_pad)(const void *opts, const struct cw_spec *in, size_t f,
@@ -259,6 +293,11 @@ const struct cw_op *const *cw_op_all(size_t *ret_n); /* sorted by name */
 const char *cw_op_nearest(const char *name);
 /* Whether an operator with these options is random. */
 bool cw_op_draws(const struct cw_op *op, const void *opts);
+/* Whether a group operator with these options works inside items; sparse: the number of elements that
+ * come in depends on data. */
+bool cw_op_is_inside(const struct cw_op *op, const void *opts, bool sparse);
+/* How far apart the groups of a group operator with group_size begin. */
+int64_t cw_op_group_shift(const struct cw_op *op, const void *opts);
 const char *cw_op_kind_name(enum cw_op_kind kind);
 
 #endif

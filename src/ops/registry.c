@@ -59,3 +59,13 @@ bool cw_op_draws(const struct cw_op *op, const void *opts)
 {
     return (op->traits & CW_OP_RANDOM) && (!op->draws || op->draws(opts));
 }
+
+bool cw_op_is_inside(const struct cw_op *op, const void *opts, bool sparse)
+{
+    return op->inside || (sparse && op->group_within && op->group_within(opts));
+}
+
+int64_t cw_op_group_shift(const struct cw_op *op, const void *opts)
+{
+    return op->group_shift ? op->group_shift(opts) : op->group_size(opts);
+}

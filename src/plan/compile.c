@@ -67,6 +67,12 @@ static void find_touched(struct cw_plan_node *node)
     node->writes = known ? facts.writes | added : FIELD_BITS(node->out.n);
 }
 
+static bool is_inside(const struct cw_plan *plan, size_t i)
+{
+    const struct cw_checked_node *node = &plan->checked->nodes[i];
+    return cw_op_is_inside(node->op, node->opts, plan->checked->nodes[node->inputs[0]].sparse);
+}
+
 static enum cw_step step_of(const struct cw_plan *plan, size_t i)
 {
     const struct cw_op *op = plan->nodes[i].op;
@@ -76,7 +82,7 @@ static enum cw_step step_of(const struct cw_plan *plan, size_t i)
     case CW_OP_ELEMENT:
         return cw_passes_by(op) ? CW_STEP_PASS : CW_STEP_ELEMENT;
     case CW_OP_GROUP:
-        return CW_STEP_GROUP;
+        return is_inside(plan, i) ? CW_STEP_INSIDE : CW_STEP_GROUP;
     case CW_OP_INDEX:
         break;
     }
@@ -91,7 +97,9 @@ static int64_t groups(const struct cw_plan_node *node)
 {
     bool drops = node->op->group_drops && node->op->group_drops(node->opts);
     int64_t n = node->in_n[0];
-    return n / node->group + (!drops && n % node->group ? 1 : 0);
+    if (drops)
+        return n < node->group ? 0 : (n - node->group) / node->shift + 1;
+    return n / node->shift + (n % node->shift ? 1 : 0);
 }
 
 static int count(struct cw_plan *plan, size_t i, struct cw_err *err)
@@ -101,10 +109,12 @@ static int count(struct cw_plan *plan, size_t i, struct cw_err *err)
     for (size_t k = 0; k < node->inputs_n; k++)
         node->in_n[k] = plan->nodes[node->inputs[k]].n;
     int rc = 0;
-    if (node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS) {
+    if (node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS ||
+        node->step == CW_STEP_INSIDE) {
         node->n = node->in_n[0];
     } else if (node->step == CW_STEP_GROUP) {
         node->group = node->op->group_size(node->opts);
+        node->shift = cw_op_group_shift(node->op, node->opts);
         node->n = groups(node);
     } else {
         rc = node->op->count(node->opts, node->state, node->in_n, node->inputs_n, &node->n, err);

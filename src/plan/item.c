@@ -4,45 +4,8 @@
 #include "base/mem.h"
 #include "plan/plan_int.h"
 
-/* Bytes of the rows of a chunk: enough to be worth a message, and few enough that items stay
- * small. */
-#define CHUNK_BYTES (INT64_C(256) << 10)
-#define CHUNK_ROWS_MAX 16384
 /* The most positions that are mapped to count rows exactly. */
 #define COUNT_ITEMS_MAX (INT64_C(1) << 16)
-
-static int64_t row_bytes(const struct cw_spec *spec)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < spec->n; i++) {
-        int64_t bytes = cw_field_bytes(&spec->fields[i]);
-        if (bytes < 0 || bytes > INT64_MAX / CW_FIELDS_MAX)
-            return -1;
-        sum += bytes;
-    }
-    return sum;
-}
-
-static bool rows_stack(const struct cw_spec *spec)
-{
-    for (size_t i = 0; i < spec->n; i++) {
-        const struct cw_field *field = &spec->fields[i];
-        if (!(field->dtype == CW_DTYPE_STR && !field->rank) && !cw_field_is_fixed(field))
-            return false;
-    }
-    return true;
-}
-
-static int64_t chunk_rows(const struct cw_plan *plan)
-{
-    const struct cw_spec *spec = &plan->nodes[plan->output].out;
-    int64_t batch = plan->sparse.batch;
-    if (!batch && !rows_stack(spec))
-        return 1; /* rows of different shapes cannot travel in one output */
-    int64_t bytes = row_bytes(spec);
-    int64_t rows = bytes < 0 ? 16 : CHUNK_BYTES / CW_MAX(bytes, 1);
-    return CW_MIN(CW_MAX(CW_MAX(rows, batch), 1), CHUNK_ROWS_MAX);
-}
 
 static int64_t multiply(int64_t a, int64_t b)
 {
@@ -50,12 +13,30 @@ static int64_t multiply(int64_t a, int64_t b)
     return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
 }
 
+/* Lists the operators behind the rows that work inside items. */
+static void find_inside(struct cw_plan *plan)
+{
+    const struct cw_sparse *sparse = &plan->sparse;
+    size_t n = 0;
+    if (!cw_sparse_is_inside(sparse))
+        return;
+    for (size_t at = sparse->last; at != sparse->rows; at = plan->nodes[at].inputs[0])
+        n += plan->nodes[at].step != CW_STEP_PASS;
+    plan->inside = CW_NEW_ARRAY(uint16_t, n);
+    plan->inside_n = n;
+    for (size_t at = sparse->last; at != sparse->rows; at = plan->nodes[at].inputs[0])
+        if (plan->nodes[at].step != CW_STEP_PASS)
+            plan->inside[--n] = (uint16_t)at;
+}
+
 static void cut_sparse(struct cw_plan *plan)
 {
     struct cw_plan_info *info = &plan->info;
     const struct cw_sparse *sparse = &plan->sparse;
     plan->output = sparse->rows;
-    int64_t n = plan->nodes[plan->output].n, chunk = chunk_rows(plan);
+    find_inside(plan);
+    int64_t n = plan->nodes[plan->output].n;
+    int64_t chunk = cw_sparse_item(sparse, &plan->nodes[plan->output].out);
     info->sparse = true;
     info->elements = -1;
     info->batch = chunk;
@@ -67,7 +48,9 @@ static void cut_sparse(struct cw_plan *plan)
                                        .drop_remainder = sparse->drop_remainder};
     if (sparse->take == 0)
         info->items = 0;
-    info->item_bytes = multiply(row_bytes(&plan->nodes[plan->output].out), chunk);
+    info->item_bytes = multiply(cw_sparse_row_bytes(&plan->nodes[plan->output].out), chunk);
+    if (plan->inside_n > 0) /* the rows, and what is made of them */
+        info->item_bytes = multiply(info->item_bytes, 2);
 }
 
 static void one_element(const struct cw_plan *plan, int64_t pos, struct cw_plan_item *ret)
@@ -106,8 +89,8 @@ void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
             ret->node = node->inputs[0];
             ret->group = at;
             ret->group_pos = pos;
-            ret->pos = pos * node->group;
-            ret->rows = CW_MIN(node->group, node->in_n[0] - ret->pos);
+            ret->pos = pos * node->shift;
+            ret->rows = cw_plan_group_rows(node, ret->pos);
             ret->rep = rep;
             ret->above_n = above_n;
             return;
@@ -151,9 +134,9 @@ static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
     if (group != SIZE_MAX) {
         const struct cw_plan_node *node = &plan->nodes[group];
         int64_t full = multiply(items, node->group);
-        if (plain)
+        if (plain && node->shift == node->group)
             return full < 0 ? node->in_n[0] : CW_MIN(node->in_n[0], full);
-        if (!(node->in_n[0] % node->group) ||
+        if ((node->shift == node->group && !(node->in_n[0] % node->group)) ||
             (node->op->group_drops && node->op->group_drops(node->opts)))
             return full;
     }
@@ -178,12 +161,12 @@ static void cut_dense(struct cw_plan *plan)
     info->items = (uint64_t)output->n;
     info->batch = group == SIZE_MAX ? 1 : plan->nodes[group].group;
     info->elements = count_rows(plan, group, plain);
-    int64_t bytes = row_bytes(&output->out);
+    int64_t bytes = cw_sparse_row_bytes(&output->out);
     size_t at = plan->output;
     while (plan->nodes[at].step == CW_STEP_PASS)
         at = plan->nodes[at].inputs[0];
     if (bytes < 0 && group == at)
-        bytes = multiply(row_bytes(plan->nodes[group].in),
+        bytes = multiply(cw_sparse_row_bytes(plan->nodes[group].in),
                          CW_MIN(info->batch, plan->nodes[group].in_n[0]));
     info->item_bytes = bytes;
 }

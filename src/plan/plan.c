@@ -39,6 +39,8 @@ static void fingerprint(const struct cw_plan *plan, struct cw_plan_info *info)
         cw_value_fini(&value);
         cw_hasher_add_str(hasher, cw_str_text(&text));
     }
+    if (plan->inside_n > 0) /* the bounds of items show in the data */
+        cw_hasher_add_u64(hasher, info->chunk);
     info->fingerprint = cw_hasher_get(hasher);
     info->pipeline_sum = plan->checked->fingerprint.lo;
     info->files_sum = cw_hasher_get_u64(files);
@@ -118,6 +120,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
     }
     cw_mem_free(plan->nodes);
     cw_mem_free(plan->self);
+    cw_mem_free(plan->inside);
     cw_mem_free(plan->passing);
     cw_plan_free_uses(plan);
     cw_checked_unref(plan->checked);

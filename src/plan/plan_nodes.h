@@ -21,7 +21,8 @@ enum cw_step {
     CW_STEP_PASS,
     CW_STEP_ELEMENT,
     CW_STEP_MERGE, /* joins one element of each input */
-    CW_STEP_GROUP  /* joins several elements of its input */
+    CW_STEP_GROUP, /* joins several elements of its input */
+    CW_STEP_INSIDE /* makes elements of the rows of an item, when all of these are computed */
 };
 /* How a node uses a cache. It is immutable, and lives until the plan ends. */
 struct cw_plan_use {
@@ -65,6 +66,7 @@ struct cw_plan_node {
     bool apart;
     bool same;     /* for ELEMENT: it works on whole elements and does not change their spec */
     int64_t group; /* for GROUP: number of input elements in one element */
+    int64_t shift; /* for GROUP: element p begins with input element p * shift */
     size_t frames; /* depth to which merges and groups are nested at the node and below it */
     /* If only a part of the image that the node makes is needed: the nodes that it goes through, in
      * order, the crop last (next_want in op.h). want_n = 0: all of it may be needed. */
@@ -88,6 +90,10 @@ struct cw_plan {
      * node below that is not a PASS. */
     uint16_t *self, *passing;
     size_t output; /* dense: the last node; sparse: the node whose elements are the rows */
+    /* The operators that work inside an item, or on what was made there, in order; empty if there are
+     * none. What the last one gives is sent. */
+    uint16_t *inside;
+    size_t inside_n;
     struct cw_sparse sparse;
     struct cw_plan_info info;
     struct cw_mutex uses_mutex;
@@ -163,6 +169,11 @@ struct cw_plan_item {
     size_t above_n;
     uint16_t above[CW_GRAPH_NODES_MAX];
 };
+/* Returns how many elements a group has whose first one is at this position. */
+static inline int64_t cw_plan_group_rows(const struct cw_plan_node *node, int64_t first)
+{
+    return CW_MIN(node->group, node->in_n[0] - first);
+}
 void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
                   struct cw_plan_item *ret_item);
 

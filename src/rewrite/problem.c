@@ -140,7 +140,7 @@ static uint32_t all_fields(size_t n)
 static void set_group(const struct cw_checked_node *node, struct cw_optimize_node *to,
                       double *bytes)
 {
-    double n = (double)node->op->group_size(node->opts);
+    double n = node->op->group_size ? (double)node->op->group_size(node->opts) : 1;
 
     to->keep /= n;
     for (size_t f = 0; f < node->out.n; f++) {

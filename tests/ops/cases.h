@@ -20,6 +20,7 @@ int test_run_element(struct test_case *c, struct cw_err *err);
 int test_run_index(struct test_case *c, struct cw_err *err);
 int test_run_source(struct test_case *c, struct cw_err *err);
 int test_run_group(struct test_case *c, struct cw_err *err);
+int test_run_inside(struct test_case *c, struct cw_err *err);
 
 int test_check_spec(const struct test_case *c, const struct cw_spec *spec, struct cw_err *err);
 int64_t test_number(const struct cw_value *object, const char *key, int64_t otherwise);

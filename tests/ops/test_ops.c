@@ -92,7 +92,7 @@ static int run_options(struct test_case *c, struct cw_err *err)
     case CW_OP_INDEX:
         return test_run_index(c, err);
     case CW_OP_GROUP:
-        return test_run_group(c, err);
+        return c->op->inside ? test_run_inside(c, err) : test_run_group(c, err);
     case CW_OP_ELEMENT:
         break;
     }

@@ -10,6 +10,7 @@
 #include "client/tool/tool_graph.h"
 #include "client/tool/view/check_notes.h"
 #include "graph/complete.h"
+#include "graph/sparse.h"
 
 static void add_json_note(void *arg, const char *node, const char *text)
 {
@@ -34,8 +35,25 @@ static void add_spec(const struct cw_checked_node *node, struct cw_str *out)
         cw_spec_print(&node->out, out);
 }
 
+/* Returns what an item holds of which operators work inside: how many elements, and their bytes, -1 if
+ * these are not known. 0: there are no such operators, or only the files say. */
+static int64_t item_of(const struct cw_checked *checked, int64_t *ret_bytes)
+{
+    struct cw_sparse sparse;
+    struct cw_err ignored = {0};
+    if (checked->nodes[checked->graph->n - 1].unknown ||
+        cw_sparse_find(checked, &sparse, &ignored) < 0 || sparse.first == SIZE_MAX ||
+        !cw_sparse_is_inside(&sparse))
+        return 0;
+    const struct cw_spec *rows = &checked->nodes[sparse.rows].out;
+    int64_t elements = cw_sparse_item(&sparse, rows), bytes = cw_sparse_row_bytes(rows);
+    *ret_bytes = bytes < 0 ? -1 : bytes * elements;
+    return elements;
+}
+
 static void print_json(const struct cw_checked *checked)
 {
+    int64_t bytes = 0, item = item_of(checked, &bytes);
     char fingerprint[CW_HASH_TEXT_BYTES];
     CW_STR_AUTO out = {0};
     cw_hash_text(checked->fingerprint, fingerprint);
@@ -52,7 +70,11 @@ static void print_json(const struct cw_checked *checked)
         cw_str_add_json(&out, cw_str_text(&spec), spec.len);
         cw_str_add(&out, "}");
     }
-    cw_str_add(&out, "],\"notes\":[");
+    cw_str_add(&out, "]");
+    if (item > 0)
+        cw_str_addf(&out, ",\"item\":{\"elements\":%lld,\"bytes\":%lld}", (long long)item,
+                    (long long)bytes);
+    cw_str_add(&out, ",\"notes\":[");
     tool_check_notes(checked, add_json_note, &out);
     cw_str_add(&out, "]}");
     puts(cw_str_text(&out));
@@ -63,6 +85,7 @@ static void print_text(const struct cw_checked *checked)
     static const char *const heads[] = {"NODE", "OPERATOR", "GIVES"};
     char fingerprint[CW_HASH_TEXT_BYTES];
     struct tool_table table;
+    int64_t bytes = 0, item = item_of(checked, &bytes);
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < checked->graph->n; i++) {
         CW_STR_AUTO spec = {0};
@@ -75,6 +98,12 @@ static void print_text(const struct cw_checked *checked)
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
     cw_hash_text(checked->fingerprint, fingerprint);
+    if (item > 0 && bytes >= 0)
+        printf("an item holds %lld elements, %.1f MB: operators inside it begin anew with each\n",
+               (long long)item, (double)bytes / 1e6);
+    else if (item > 0)
+        printf("an item holds %lld elements: operators inside it begin anew with each\n",
+               (long long)item);
     printf("ok, fingerprint %s\n", fingerprint);
 }
 

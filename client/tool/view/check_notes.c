@@ -42,7 +42,7 @@ static void decodes_a_path(const struct notes *notes)
 static void batches_what_differs(const struct notes *notes)
 {
     const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
-    if (checked->op->kind != CW_OP_GROUP || checked->inputs_n == 0)
+    if (!checked->op->group_size || checked->inputs_n == 0)
         return;
     const struct cw_spec *in = &notes->checked->nodes[checked->inputs[0]].out;
     for (size_t i = 0; i < in->n; i++) {

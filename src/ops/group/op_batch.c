@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Group operator `batch`: makes one element of `size` elements. Only the shape is decided here; the
  * engine computes elements straight into their rows of the batch. */
-#include "ops/op.h"
-
-#include <string.h>
+#include "ops/group/within.h"
 
 struct batch_opts {
     int64_t size;
     bool drop_remainder;
     struct cw_value ragged; /* true, false, the name of a field, or a list of names */
+    struct cw_within within;
 };
 
 #define OFFSET(member) offsetof(struct batch_opts, member)
@@ -32,6 +31,7 @@ static const struct cw_opt options[] = {
      .offset = OFFSET(ragged),
      .def = "false",
      .flags = CW_OPT_NEWER},
+    CW_WITHIN_ROWS(OFFSET(within)),
     {0},
 };
 
@@ -43,7 +43,7 @@ static int check(const void *opts, struct cw_err *err)
     for (size_t i = 0; ok && ragged->type == CW_VALUE_LIST && i < ragged->n; i++)
         ok = ragged->items[i].type == CW_VALUE_STR;
     if (ok)
-        return 0;
+        return cw_within_check(&((const struct batch_opts *)opts)->within, err);
     return cw_err_set(err, CW_E_INVALID,
                       "option ragged: must be true, false, the name of a field, or a list of names "
                       "(given %s)",
@@ -89,20 +89,6 @@ static int pick_ragged(const struct batch_opts *o, const struct cw_spec *in, boo
     return rc;
 }
 
-static int add_dimension(struct cw_field *field, int64_t n, bool ragged, struct cw_err *err)
-{
-    if (field->rank >= CW_RANK_MAX)
-        return cw_err_set(err, CW_E_INVALID,
-                          "field \"%s\" has %d dimensions already, one more is too many",
-                          field->name, field->rank);
-    for (int i = 0; ragged && i < field->rank; i++)
-        field->dims[i] = field->dims[i] < 0 ? CW_DIM_RAGGED : field->dims[i];
-    memmove(&field->dims[1], &field->dims[0], (size_t)field->rank * sizeof(field->dims[0]));
-    field->dims[0] = n;
-    field->rank++;
-    return 0;
-}
-
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
@@ -112,7 +98,8 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     (void)in_n;
     int rc = pick_ragged(o, &in[0], ragged, err);
     for (size_t i = 0; rc == 0 && i < spec.n; i++)
-        rc = add_dimension(&spec.fields[i], o->drop_remainder ? o->size : -1, ragged[i], err);
+        rc = cw_group_add_dimension(&spec.fields[i], o->drop_remainder ? o->size : -1, ragged[i],
+                                    err);
     if (rc < 0)
         return rc;
     *ret_spec = spec;
@@ -131,21 +118,41 @@ static bool group_drops(const void *opts)
     return o->drop_remainder;
 }
 
+static bool group_within(const void *opts)
+{
+    const struct batch_opts *o = opts;
+    return o->within.within == CW_WITHIN_ITEM;
+}
+
+static int64_t span(const void *opts)
+{
+    const struct batch_opts *o = opts;
+    return o->within.span;
+}
+
 const struct cw_op cw_op_batch = {
     .name = "batch",
     .version = 1,
     .summary = "joins elements to batches",
-    .doc = "Puts `size` elements after each other along a new first dimension. Fields must have "
-           "the same\n"
-           "shape in all elements of a batch; strings of any length go together. Fields that "
-           "`ragged`\n"
-           "names (true: all whose shape is not known) may have another shape in each element: "
-           "their\n"
-           "values stand one after another, with where each row begins, and its shape if more than "
-           "the\n"
-           "first dimension differs (cachew_batch_ragged). The last batch of an epoch may be "
-           "shorter,\n"
-           "or is left out with drop_remainder.",
+    .doc =
+        "Puts `size` elements after each other along a new first dimension. Fields must have "
+        "the same\n"
+        "shape in all elements of a batch; strings of any length go together. Fields that "
+        "`ragged`\n"
+        "names (true: all whose shape is not known) may have another shape in each element: "
+        "their\n"
+        "values stand one after another, with where each row begins, and its shape if more than "
+        "the\n"
+        "first dimension differs (cachew_batch_ragged). The last batch of an epoch may be "
+        "shorter,\n"
+        "or is left out with drop_remainder.\n"
+        "Behind an operator that changes the count, such as a filter, the trainer's process cuts "
+        "batches, and only\n"
+        "take and skip may follow. With within = item a worker makes them of what is left of "
+        "each item: all\n"
+        "operators for batches may follow, and the last batch of each item may be shorter. "
+        "Elsewhere it makes no\n"
+        "difference.",
     .kind = CW_OP_GROUP,
     .inputs_min = 1,
     .inputs_max = 1,
@@ -155,4 +162,6 @@ const struct cw_op cw_op_batch = {
     .infer = infer,
     .group_size = group_size,
     .group_drops = group_drops,
+    .group_within = group_within,
+    .span = span,
 };

@@ -38,6 +38,22 @@ static const struct {
      "put it before the batch"},
     {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2},{\"op\":\"batch\",\"size\":2}",
      "second batch"},
+    {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2},{\"op\":\"unbatch\"}",
+     "say within: \"item\" at that one"},
+    {RANGE "," FILTER ",{\"op\":\"padded_batch\",\"size\":2}", "say within: \"item\""},
+    {RANGE "," FILTER ",{\"op\":\"window\",\"size\":2},{\"op\":\"shuffle\"}",
+     "cannot permute what is made inside items"},
+    {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"window\",\"size\":2}",
+     "cannot stand after take or skip"},
+    {RANGE "," FILTER ",{\"op\":\"repeat_each\",\"count\":2}", "needs to know how many"},
+    {RANGE "," FILTER ",{\"op\":\"sample\"}", "needs to know how many"},
+    {RANGE "," FILTER ",{\"op\":\"enumerate\"}", "needs to know how many"},
+    {RANGE ",{\"op\":\"unbatch\"}", "field \"x\" has no dimension"},
+    {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2,\"span\":9}",
+     "option span: is only for within: \"item\""},
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},"
+     "{\"op\":\"unbatch\"},{\"op\":\"batch\",\"size\":2,\"within\":\"item\"}",
+     "batches of strings cannot be made inside items"},
     {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"shuffle\"}",
      "cannot stand after take or skip"},
     {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"filter\",\"expr\":\"x > 4\"}",
@@ -147,12 +163,43 @@ static void test_sparse(void **state)
     cw_checked_unref(c);
 }
 
+/* What is made inside an item comes to the client as rows, which it counts and cuts as those behind a
+ * filter. */
+static void test_inside(void **state)
+{
+    (void)state;
+    struct cw_err err = {0};
+    struct cw_sparse sparse;
+    struct cw_checked *c = cw_test_must_check(
+        RANGE "," FILTER ",{\"op\":\"batch\",\"size\":4,\"within\":\"item\",\"span\":70},"
+              "{\"op\":\"cast\",\"dtype\":\"i32\"},{\"op\":\"rebatch\",\"size\":9,\"span\":60},"
+              "{\"op\":\"skip\",\"count\":2},{\"op\":\"batch\",\"size\":3}");
+    assert_int_equal(cw_sparse_find(c, &sparse, &err), 0);
+    assert_int_equal(sparse.first, 1);
+    assert_int_equal(sparse.rows, 1);
+    assert_int_equal(sparse.last, 4);
+    assert_int_equal(sparse.span, 70);
+    assert_int_equal(sparse.skip, 2);
+    assert_int_equal(sparse.batch, 3);
+    assert_int_equal(cw_sparse_item(&sparse, &c->nodes[1].out), 70);
+    sparse.span = 0;
+    sparse.most = 100000; /* four of the largest groups */
+    assert_int_equal(cw_sparse_item(&sparse, &c->nodes[1].out), 400000);
+    cw_checked_unref(c);
+    c = cw_test_must_check(RANGE ",{\"op\":\"window\",\"size\":4},{\"op\":\"unbatch\"}");
+    assert_int_equal(cw_sparse_find(c, &sparse, &err), 0);
+    assert_int_equal(sparse.first, 2);
+    assert_int_equal(sparse.rows, 1);
+    assert_int_equal(sparse.last, 2);
+    cw_checked_unref(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),      cmocka_unit_test(test_specs),
         cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_sparse),      cmocka_unit_test(test_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

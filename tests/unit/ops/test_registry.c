@@ -49,7 +49,8 @@ static bool has_functions(const struct cw_op *op)
                    ? op->infer_field && op->apply_field && op->accepts && !op->infer && !op->apply
                    : op->infer && op->apply;
     case CW_OP_GROUP:
-        return op->infer && op->group_size && op->group_drops;
+        return op->infer && (op->inside ? (op->traits & CW_OP_CHANGES_COUNT) && !op->group_size
+                                        : op->group_size && op->group_drops);
     }
     return false;
 }
