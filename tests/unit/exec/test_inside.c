@@ -2,11 +2,15 @@
 /* Operators that work inside items, in the engine: what they make of the rows of an item, which random
  * numbers are drawn behind them, what is bad, and that threads do not show. */
 #include "base/mem.h"
+#include "data/ragged.h"
 #include "run.h"
 #include "support/checked.h"
 #include "support/cm.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RANGE(n) "{\"op\":\"range\",\"stop\":" #n "}"
 #define ODD "{\"op\":\"filter\",\"expr\":\"x % 2 == 1\"}"
@@ -205,6 +209,130 @@ static void what_is_made_draws_by_itself(void **state)
     cw_plan_unref(plan);
 }
 
+/* A file of lines with the numbers 0 to 5999 in sequences of 0 to 8; a pipeline of it, without a batch. */
+struct sequences {
+    char path[64];
+    char *nodes;
+};
+
+static void begin_sequences(struct sequences *ret)
+{
+    snprintf(ret->path, sizeof(ret->path), "%s", "/tmp/cachew_sequences_XXXXXX");
+    int fd = mkstemp(ret->path);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    assert_non_null(file);
+    for (int at = 0, line = 0; at < 6000; line++) {
+        int n = CW_MIN(line * 7 % 9, 6000 - at);
+        fprintf(file, "{\"t\":[");
+        for (int k = 0; k < n; k++)
+            fprintf(file, "%s%d", k ? "," : "", at++);
+        fprintf(file, "]}\n");
+    }
+    assert_int_equal(fclose(file), 0);
+    ret->nodes = cw_mem_printf("{\"op\":\"jsonl\",\"pattern\":\"%s\",\"schema\":[\"t: i64[?]\"]},"
+                               "{\"op\":\"shuffle\"}",
+                               ret->path);
+}
+
+static void end_sequences(struct sequences *s)
+{
+    unlink(s->path);
+    cw_mem_free(s->nodes);
+}
+
+/* Adds the values of an i64 tensor of an item, which are not -1, to what was seen. */
+static void see(const struct cw_batch *batch, uint8_t *seen)
+{
+    const struct cw_field *field = &batch->tensors[0].field;
+    const int64_t *values = cw_batch_data(batch, 0);
+    size_t bytes = batch->tensors[0].bytes;
+    struct cw_ragged_parts parts;
+    if (cw_field_is_ragged(field)) {
+        assert_int_equal(cw_ragged_split(field, values, bytes, &parts), 0);
+        values = parts.values.data;
+        bytes = parts.values.bytes;
+    }
+    for (size_t i = 0; i < bytes / sizeof(*values); i++) {
+        if (values[i] == -1)
+            continue;
+        assert_true(values[i] >= 0 && values[i] < 6000);
+        seen[values[i]]++;
+    }
+}
+
+/* Whatever it is put into, each value comes once. */
+static void every_value_comes_once(void **state)
+{
+    static const char *const behind[] = {
+        ",{\"op\":\"pack\",\"length\":7,\"value\":-1}",
+        ",{\"op\":\"pack\",\"length\":3,\"value\":-1}",
+        ",{\"op\":\"pack\",\"length\":7,\"value\":-1,\"mode\":\"stream\"}",
+        ",{\"op\":\"bucket_by_length\",\"bounds\":[2,4],\"sizes\":3,\"value\":-1}",
+        ",{\"op\":\"bucket_by_length\",\"bounds\":[2,5],\"tokens\":20,\"value\":-1,"
+        "\"fill_to\":\"longest\"}",
+        ",{\"op\":\"rebatch\",\"size\":11}",
+        ",{\"op\":\"unbatch\"},{\"op\":\"batch\",\"size\":5,\"within\":\"item\",\"span\":90},"
+        "{\"op\":\"rebatch\",\"size\":11}",
+        ",{\"op\":\"pack\",\"length\":4,\"value\":-1,\"span\":70},{\"op\":\"unbatch\"},"
+        "{\"op\":\"filter\",\"expr\":\"t >= 0\"}",
+        ",{\"op\":\"unbatch\"},{\"op\":\"window\",\"size\":4,\"drop_remainder\":false}",
+        ",{\"op\":\"padded_batch\",\"size\":3,\"within\":\"item\",\"value\":-1}"};
+    struct sequences sequences;
+    (void)state;
+    begin_sequences(&sequences);
+    for (size_t k = 0; k < CW_ARRAY_LEN(behind); k++) {
+        CW_STR_AUTO nodes = {0};
+        uint8_t seen[6000] = {0};
+        cw_str_addf(&nodes, "%s%s", sequences.nodes, behind[k]);
+        struct cw_plan *plan = plan_of(cw_str_text(&nodes), 1);
+        for (uint64_t i = 0; i < cw_plan_info(plan)->items; i++) {
+            struct cw_batch *batch = item(plan, i);
+            see(batch, seen);
+            cw_batch_unref(batch);
+        }
+        for (size_t x = 0; x < 6000; x++)
+            if (seen[x] != 1)
+                fail_msg("%s: %zu came %d times", behind[k], x, seen[x]);
+        cw_plan_unref(plan);
+    }
+    end_sequences(&sequences);
+}
+
+/* With step: 3 each item has a multiple of 3 batches, and every three of them have one length. */
+static void batches_of_a_step_have_one_length(void **state)
+{
+    struct sequences sequences;
+    size_t steps = 0;
+    (void)state;
+    begin_sequences(&sequences);
+    cw_autofree char *nodes =
+        cw_mem_printf("%s,{\"op\":\"bucket_by_length\",\"bounds\":[1,3],\"tokens\":12,\"step\":3,"
+                      "\"fill_to\":\"longest\",\"span\":100}",
+                      sequences.nodes);
+    struct cw_plan *plan = plan_of(nodes, 1);
+    for (uint64_t i = 0; i < cw_plan_info(plan)->items; i++) {
+        struct cw_batch *batch = item(plan, i);
+        struct cw_ragged ragged;
+        struct cw_err err = {0};
+        int64_t length = 0;
+        assert_int_equal(batch->elements % 3, 0);
+        assert_true(cw_field_is_ragged(&batch->tensors[0].field));
+        assert_int_equal(cw_ragged_init(&ragged, &batch->tensors[0].field, &err), 0);
+        for (int64_t r = 0; r < (int64_t)batch->elements; r++) {
+            struct cw_view row;
+            cw_ragged_row(&ragged, cw_batch_data(batch, 0), r, &row);
+            assert_true(row.dims[0] > 0 && row.dims[0] * row.dims[1] <= 12);
+            assert_true(r % 3 == 0 || row.dims[1] == length);
+            length = row.dims[1];
+        }
+        steps += batch->elements / 3;
+        cw_batch_unref(batch);
+    }
+    assert_true(steps > 50);
+    cw_plan_unref(plan);
+    end_sequences(&sequences);
+}
+
 /* ---- what is bad ---- */
 
 #define ROWS "{\"op\":\"range\",\"stop\":60},{\"op\":\"batch\",\"size\":3}"
@@ -302,6 +430,8 @@ static const struct CMUnitTest tests[] = {cmocka_unit_test(threads_do_not_show),
                                           cmocka_unit_test(a_dense_batch_stays_dense),
                                           cmocka_unit_test(strings_and_ragged_rows_are_taken_apart),
                                           cmocka_unit_test(what_is_made_draws_by_itself),
+                                          cmocka_unit_test(every_value_comes_once),
+                                          cmocka_unit_test(batches_of_a_step_have_one_length),
                                           cmocka_unit_test(a_bad_row_fails_with_its_name),
                                           cmocka_unit_test(bad_rows_are_left_out_and_counted),
                                           cmocka_unit_test(a_group_of_unlike_rows_is_bad),

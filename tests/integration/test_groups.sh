@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Operators that work inside items, through the service: whatever computes them and whoever dies, their bytes are the same, and a position
+# in the middle can be resumed.
+. "$(dirname "$0")/lib.sh"
+
+# Sequences of 0 to 24 numbers, all different.
+pipelines() {
+    seq 0 5999 | awk '{k = $1 * 7919 % 25; s = ""; for (i = 0; i < k; i++) s = s (i ? "," : "") n++; printf "{\"t\":[%s],\"id\":%d}\n", s, $1}' >"$work/docs.jsonl"
+    local docs="{\"op\": \"jsonl\", \"pattern\": \"$work/docs.jsonl\", \"schema\": [\"t: i64[?]\", \"id: i64\"]}, {\"op\": \"shuffle\"}"
+    local some='{"op": "filter", "expr": "id % 7 != 0"}'
+    echo "{\"pipeline\": [$docs, $some, {\"op\": \"pack\", \"length\": 32, \"loss_mask\": \"next\", \"span\": 200}, {\"op\": \"batch\", \"size\": 4}]}" >"$work/pack.json"
+    echo "{\"pipeline\": [$docs, {\"op\": \"pack\", \"length\": 16, \"mode\": \"stream\", \"span\": 200}, {\"op\": \"skip\", \"count\": 3}, {\"op\": \"take\", \"count\": 4000}]}" >"$work/stream.json"
+    echo "{\"pipeline\": [$docs, $some, {\"op\": \"bucket_by_length\", \"bounds\": [4, 8, 16], \"tokens\": 64, \"step\": 2, \"lengths\": true, \"span\": 300}]}" >"$work/bucket.json"
+    echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "shuffle"}, {"op": "filter", "expr": "x % 3 == 1"}, {"op": "window", "size": 6, "shift": 4, "span": 150}, {"op": "eval", "expr": "x * 2"}]}' >"$work/window.json"
+    echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "batch", "size": 4}, {"op": "batch", "size": 2}, {"op": "shuffle"}, {"op": "batch", "size": 3}, {"op": "unbatch", "span": 40}, {"op": "random_flip"}, {"op": "rebatch", "size": 3}, {"op": "batch", "size": 2}]}' >"$work/parts.json"
+    echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "shuffle"}, {"op": "filter", "expr": "x % 3 == 1"}, {"op": "batch", "size": 8, "within": "item", "span": 120}, {"op": "eval", "expr": "x + 1"}]}' >"$work/within.json"
+}
+names="pack stream bucket window parts within"
+
+case_workers() {
+    local name i
+    pipelines
+    for name in $names; do run "one_$name" "$work/$name.json" --epochs 2 --seed 3; done
+    begin_dispatcher
+    for i in 1 2 3 4; do
+        begin_worker "w$i" --threads $((i % 2 + 1))
+        [ "$i" -ne 3 ] || continue
+        for name in $names; do
+            run "by$i" "$work/$name.json" --epochs 2 --seed 3
+            same "$name by $i workers" "$(hashes "one_$name")" "$(hashes "by$i")"
+        done
+    done
+    run grpc "$work/bucket.json" --epochs 2 --seed 3 --no-shm --lease-items 1
+    same "bucket by gRPC" "$(hashes one_bucket)" "$(hashes grpc)"
+}
+
+case_killed() {
+    local name
+    pipelines
+    begin_dispatcher
+    for name in $names; do
+        begin_worker "a_$name"
+        begin_worker "b_$name"
+        rm -f "$work/reference.batches" "$work/job.batches" "$work/job.fifo"
+        run reference "$work/$name.json" --seed 3 --batches "$work/reference.batches"
+        tight_pipe job
+        begin_held job "$work/$name.json" --seed 3 --window 3
+        read_batches job 20
+        end "a_$name" KILL
+        read_batches job 10
+        begin_worker "c_$name"
+        end "b_$name" KILL
+        release job
+        same_batches
+        end "c_$name"
+    done
+}
+
+case_resumed() {
+    local name
+    pipelines
+    begin_dispatcher
+    begin_worker w1
+    for name in $names; do
+        rm -f "$work"/*.token "$work/reference.batches" "$work/first.batches" "$work/rest.batches"
+        run reference "$work/$name.json" --seed 3 --batches "$work/reference.batches"
+        run first "$work/$name.json" --seed 3 --stop-after 57 --save-token "$work/at.token" --batches "$work/first.batches"
+        run rest "$work/$name.json" --seed 3 --resume "$work/at.token" --batches "$work/rest.batches"
+        same "$name: batches before" 57 "$(wc -l <"$work/first.batches")"
+        cat "$work/first.batches" "$work/rest.batches" | cmp - "$work/reference.batches" || fail "$name: other batches behind the token"
+    done
+}
+
+# Two coordinated consumers get the batches of one sequence in turn.
+case_consumers() {
+    local i
+    pipelines
+    begin_dispatcher
+    begin_worker w1 --threads 2
+    run reference "$work/bucket.json" --seed 3 --batches "$work/reference.batches"
+    for i in 0 1; do
+        begin "c$i" "$cachew" run "$work/bucket.json" --json --dispatcher "$DISPATCHER" --timeout 120s --seed 3 --name pair --consumers 2 --consumer "$i" \
+            --batches "$work/c$i.batches"
+    done
+    for i in 0 1; do wait_for "c$i" || fail "consumer $i: $(cat "$work/c$i.log")"; done
+    same "batches of both" "$(wc -l <"$work/c0.batches")" "$(wc -l <"$work/c1.batches")"
+    sort -s -n -k1,1 -k2,2 "$work/c0.batches" "$work/c1.batches" | cmp - "$work/reference.batches" || fail "other batches"
+}
+run_case "$@"
