@@ -49,16 +49,18 @@ static uint32_t draw_gap(struct cw_node_context *node)
     return 1 + (node->draw >> 8) % (2 * node->stride - 1);
 }
 
+/* The call was for so many elements, of which the bytes are. */
 static void sample_end(struct cw_node_context *node, struct sample begin, int64_t clock_ns,
-                       uint64_t out_bytes)
+                       uint64_t out_bytes, size_t elements)
 {
     int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
     uint32_t calls = CW_MAX(node->gap, 1);
     cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * calls);
     cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * calls);
-    add_sums(&node->count.sums, calls, (double)begin.in_bytes, (double)out_bytes, (double)ns,
-             (double)wall_ns);
+    const double n = (double)elements;
+    add_sums(&node->count.sums, calls * n, (double)begin.in_bytes / n, (double)out_bytes / n,
+             (double)ns / n, (double)wall_ns / n);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
     /* The stride grows slowly, since the first calls are not typical. */
     next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)CW_MAX(node->stride, 1)));
@@ -152,16 +154,15 @@ static void set_want(struct cw_thread_context *work, const struct cw_plan_node *
 }
 
 static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pending *pending,
-                        struct cw_element *element, uint64_t *bytes, struct cw_err *err)
+                        struct cw_op_ctx *ctx, void *scratch, struct cw_element *element,
+                        uint64_t *bytes, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_node_context *mine = &work->nodes[pending->node];
     for (size_t k = 0; k < node->fields_n; k++) {
         struct cw_view *view = &element->fields[node->fields[k]];
         struct cw_view in = *view;
-        set_slot(work, &mine->ctx, pending->live, node->fields[k], pending->shift);
-        int rc = node->op->apply_field(&mine->ctx, node->opts, node->state, mine->scratch, &in,
-                                       view, err);
+        set_slot(work, ctx, pending->live, node->fields[k], pending->shift);
+        int rc = node->op->apply_field(ctx, node->opts, node->state, scratch, &in, view, err);
         if (rc < 0)
             return rc;
         *bytes += view->bytes;
@@ -169,13 +170,17 @@ static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pen
     return 0;
 }
 
-static int apply_whole(struct cw_thread_context *work, const struct cw_walk_pending *pending,
-                       struct cw_element *element, struct cw_err *err)
+static int apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                 struct cw_op_ctx *ctx, void *scratch, struct cw_element *element, uint64_t *bytes,
+                 struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_node_context *mine = &work->nodes[pending->node];
-    set_slot(work, &mine->ctx, pending->live, 0, pending->shift);
-    return node->op->apply(&mine->ctx, node->opts, node->state, mine->scratch, element, err);
+    if (node->op->apply_field)
+        return apply_fields(work, pending, ctx, scratch, element, bytes, err);
+    set_slot(work, ctx, pending->live, 0, pending->shift);
+    int rc = node->op->apply(ctx, node->opts, node->state, scratch, element, err);
+    *bytes = rc == 0 ? cw_element_bytes(element) : 0;
+    return rc;
 }
 
 int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
@@ -187,14 +192,13 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     struct sample begin = sample_begin(mine, element, node->reads);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_want(work, node, &mine->ctx, element);
-    int rc = node->op->apply_field ? apply_fields(work, pending, element, &bytes, err)
-                                   : apply_whole(work, pending, element, err);
+    int rc = apply(work, pending, &mine->ctx, mine->scratch, element, &bytes, err);
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns,
-                   rc == 0 ? cw_element_bytes_of(element, node->writes) : 0);
+                   rc == 0 ? cw_element_bytes_of(element, node->writes) : 0, 1);
     uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
     cw_tally_add(&mine->count.elements, 1);
-    cw_tally_add(&mine->count.bytes_out, node->op->apply_field ? bytes : all);
+    cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, all);
     if (rc == CW_EVAL_DROP)
         cw_tally_add_real(&mine->count.sums.dropped, 1);
@@ -202,6 +206,30 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
         rc = cw_op_call_trace(work, pending->node, element, err);
     if (rc < 0)
         work->failed = pending->node;
+    return rc;
+}
+
+int cw_op_call_many(struct cw_thread_context *work, size_t i, uint32_t live, size_t rows,
+                    struct cw_element *element, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[i];
+    struct cw_node_context *mine = &work->nodes[i];
+    struct cw_walk_pending pending = {.node = (uint32_t)i, .live = live};
+    const uint64_t all_rows = (uint64_t)element->fields[0].dims[0];
+    uint64_t bytes = 0;
+    if (!node->op->apply_field && node->out.n != 1)
+        pending.live = 0; /* it does not say which field it writes */
+    struct sample begin = sample_begin(mine, element, node->reads);
+    int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
+    if (begin.cpu_ns)
+        sample_end(mine, begin, work->clock_ns,
+                   rc == 0 ? cw_element_bytes_of(element, node->writes) : 0, all_rows);
+    cw_tally_add(&mine->count.elements, rows);
+    cw_tally_add(&mine->count.bytes_out, bytes / all_rows * rows);
+    cw_tally_add(&mine->count.element_bytes,
+                 rc == 0 ? cw_element_bytes(element) / all_rows * rows : 0);
+    if (rc < 0)
+        work->failed = i;
     return rc;
 }
 
@@ -229,7 +257,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
         bytes = rc == 0 ? cw_element_bytes(element) : 0;
     }
     if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns, bytes);
+        sample_end(mine, begin, work->clock_ns, bytes, 1);
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, bytes);
@@ -238,4 +266,22 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     if (rc < 0)
         work->failed = at->node;
     return rc;
+}
+
+bool cw_op_call_read_run(struct cw_thread_context *work, size_t i, int64_t pos, int64_t step,
+                         int64_t n, void *dst)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[i];
+    struct cw_node_context *mine = &work->nodes[i];
+    const size_t rows = (size_t)n,
+                 bytes = rows * (size_t)CW_MAX(cw_field_bytes(&node->out.fields[0]), 0);
+    struct sample begin = sample_begin(mine, NULL, 0);
+    if (node->op->read_run(node->opts, node->state, pos, step, n, dst) < 0)
+        return false;
+    if (begin.cpu_ns)
+        sample_end(mine, begin, work->clock_ns, bytes, rows);
+    cw_tally_add(&mine->count.elements, rows);
+    cw_tally_add(&mine->count.bytes_out, bytes);
+    cw_tally_add(&mine->count.element_bytes, bytes);
+    return true;
 }

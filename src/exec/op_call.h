@@ -10,9 +10,17 @@
  * may be written straight into the slot (CW_EVAL_IN_SLOT). */
 int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at, bool bare,
                     struct cw_element *element, struct cw_err *err);
+/* Reads n elements of a source that has read_run, from pos on, every step-th. Returns false if they have to
+ * be read one by one. */
+bool cw_op_call_read_run(struct cw_thread_context *work, size_t i, int64_t pos, int64_t step,
+                         int64_t n, void *dst);
 /* Applies an element operator; returns CW_EVAL_DROP if the operator leaves the element out. */
 int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                      struct cw_element *element, struct cw_err *err);
+/* Applies an operator to a block of rows, of which so many are there (row_block.h). Fields of `live`, as
+ * bits, are not written by later operators, so they are written into the slots. */
+int cw_op_call_many(struct cw_thread_context *work, size_t i, uint32_t live, size_t rows,
+                    struct cw_element *element, struct cw_err *err);
 /* Passes the output of node i to the function of cw_exec_trace. */
 int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,
                      struct cw_err *err);

@@ -2,6 +2,7 @@
 /* How the rows of an item are computed by a plan, and whether another plan has the same rows. */
 #include "exec/element_cache.h"
 #include "exec/positions.h"
+#include "exec/row_block.h"
 #include "exec/task.h"
 
 /* Whether the rows are runs of a source of numbers, with only take, skip and shard above it. Then
@@ -23,12 +24,13 @@ static bool is_affine(const struct cw_plan *plan, size_t at)
 void cw_row_way_find(const struct cw_exec_task *task, struct cw_plan *plan,
                      const struct cw_plan_item *cut, struct cw_row_way *ret_way)
 {
-    *ret_way =
-        (struct cw_row_way){.plan = plan, .node = cut->node, .pos = cut->pos, .rep = cut->rep};
+    *ret_way = (struct cw_row_way){
+        .plan = plan, .top = cut->node, .node = cut->node, .pos = cut->pos, .rep = cut->rep};
     ret_way->mapped = cw_positions_help(plan, cut->node);
     ret_way->ids = cw_positions_are_ids(plan, cut->node);
-    ret_way->affine = task->fixed && is_affine(plan, cut->node) &&
-                      !(cw_element_cache_any(plan) && cw_element_cache_below(plan, cut->node));
+    cw_row_block_find(task, ret_way);
+    ret_way->affine = task->fixed && is_affine(plan, ret_way->node) &&
+                      !(cw_element_cache_any(plan) && cw_element_cache_below(plan, ret_way->node));
 }
 
 static bool is_same_node(const struct cw_plan *a, size_t i, const struct cw_plan *b, size_t k)

@@ -8,8 +8,10 @@
 #include "exec/element_cache.h"
 #include "exec/inside.h"
 #include "exec/item_batch.h"
+#include "exec/op_call.h"
 #include "exec/pad_rows.h"
 #include "exec/positions.h"
+#include "exec/row_block.h"
 #include "format/source_file.h"
 #include <string.h>
 
@@ -161,25 +163,25 @@ void cw_exec_task_cancel(struct cw_exec_task *task)
     cw_mutex_unlock(&task->mutex);
 }
 
-static int check_field(const struct cw_exec_task *task, size_t f, const struct cw_view *view,
+static int check_field(const struct cw_spec *spec, size_t f, const struct cw_view *view,
                        struct cw_err *err)
 {
-    if (cw_row_batch_fits(view, &task->spec->fields[f]))
+    if (cw_row_batch_fits(view, &spec->fields[f]))
         return 0;
     CW_STR_AUTO shape = {0};
     cw_row_batch_print_shape(view, &shape);
     return cw_err_set(err, CW_E_INTERNAL, "gave field \"%s\" as %s, which is not what it said",
-                      task->spec->fields[f].name, cw_str_text(&shape));
+                      spec->fields[f].name, cw_str_text(&shape));
 }
 
-/* Copies the row into the batch, except for fields that their last operator has written there
+/* Copies the row to its place, except for fields that their last operator has written there
  * already. */
-static int store_fixed(struct cw_exec_task *task, struct cw_thread_context *work,
-                       const struct cw_element *element, struct cw_err *err)
+static int store_fixed(struct cw_thread_context *work, const struct cw_element *element,
+                       struct cw_err *err)
 {
-    for (size_t f = 0; f < task->spec->n; f++) {
+    for (size_t f = 0; f < work->to.spec->n; f++) {
         const struct cw_view *view = &element->fields[f];
-        int rc = check_field(task, f, view, err);
+        int rc = check_field(work->to.spec, f, view, err);
         if (rc < 0)
             return rc;
         if (view->data != work->slot[f] && view->bytes)
@@ -193,7 +195,7 @@ static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work,
 {
     size_t n = task->spec->n, bytes = CW_ALIGN_UP(n * sizeof(struct cw_view), KEPT_ALIGN);
     for (size_t f = 0; f < n; f++) {
-        int rc = check_field(task, f, &element->fields[f], err);
+        int rc = check_field(task->spec, f, &element->fields[f], err);
         if (rc < 0)
             return rc;
         bytes += CW_ALIGN_UP(element->fields[f].bytes, KEPT_ALIGN);
@@ -223,17 +225,21 @@ static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work,
     return 0;
 }
 
+/* Returns where a field of a row is written; NULL: it has no bytes. */
+static uint8_t *place_of(const struct cw_row_target *to, size_t f, int64_t row)
+{
+    return to->column[f] ? to->column[f] + (size_t)(row - to->first) * to->row_bytes[f] : NULL;
+}
+
 static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work,
                        struct cw_walk_at *at, struct cw_element *element, int64_t row,
                        struct cw_err *err)
 {
+    const struct cw_spec *spec = work->to.spec;
     if (task->fixed) {
-        at->live = cw_field_mask(task->spec->n);
-        for (size_t f = 0; f < task->spec->n; f++)
-            work->slot[f] = task->batch->buf ? (uint8_t *)task->batch->buf->data +
-                                                   task->batch->tensors[f].offset +
-                                                   (size_t)row * task->row_bytes[f]
-                                             : NULL;
+        at->live = cw_field_mask(spec->n);
+        for (size_t f = 0; f < spec->n; f++)
+            work->slot[f] = place_of(&work->to, f, row);
     }
     cw_arena_reset(work->arena);
     if (CW_UNLIKELY(work->trace)) {
@@ -248,11 +254,10 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
     if (rc)
         return rc;
     work->failed = work->way->node;
-    if (element->n != task->spec->n)
-        rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n,
-                        task->spec->n);
+    if (element->n != spec->n)
+        rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n, spec->n);
     else
-        rc = task->fixed ? store_fixed(task, work, element, err)
+        rc = task->fixed ? store_fixed(work, element, err)
                          : store_kept(task, work, row, element, err);
     return rc;
 }
@@ -275,17 +280,10 @@ static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work
         }
         node = &work->plan->nodes[a.node];
     }
-    if (!task->batch->buf)
+    uint8_t *dst = place_of(&work->to, 0, lo);
+    if (!dst)
         return false;
-    uint8_t *dst = (uint8_t *)task->batch->buf->data + task->batch->tensors[0].offset +
-                   (size_t)lo * task->row_bytes[0];
-    struct cw_node_tally *count = &work->nodes[a.node].count;
-    if (node->op->read_run(node->opts, node->state, a.pos, b.pos - a.pos, hi - lo, dst) < 0)
-        return false;
-    cw_tally_add(&count->elements, (uint64_t)(hi - lo));
-    cw_tally_add(&count->bytes_out, (uint64_t)(hi - lo) * task->row_bytes[0]);
-    cw_tally_add(&count->element_bytes, (uint64_t)(hi - lo) * task->row_bytes[0]);
-    return true;
+    return cw_op_call_read_run(work, a.node, a.pos, b.pos - a.pos, hi - lo, dst);
 }
 
 /* Releases the pins of a row that is stored. Returns false if a pinned record became unreadable
@@ -342,29 +340,28 @@ static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
 }
 
 /* Copies rows from the first on that a cache has as they are, and returns how many. */
-static size_t copy_rows(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
-                        const int64_t *positions, size_t n)
+static size_t copy_rows(struct cw_thread_context *work, int64_t row, const int64_t *positions,
+                        size_t n)
 {
-    struct cw_cache_rows rows = {.n = task->spec->n};
+    struct cw_cache_rows rows = {.n = work->to.spec->n};
     for (size_t f = 0; f < rows.n; f++) {
-        rows.bytes[f] = task->row_bytes[f];
-        rows.to[f] = (uint8_t *)task->batch->buf->data + task->batch->tensors[f].offset +
-                     (size_t)row * task->row_bytes[f];
+        rows.bytes[f] = work->to.row_bytes[f];
+        rows.to[f] = place_of(&work->to, f, row);
     }
     return cw_element_cache_rows(work, work->way->node, positions, n, &rows);
 }
 
 /* Computes a few rows of known positions. Returns false if the item has failed. */
-static bool run_block(struct cw_exec_task *task, struct cw_thread_context *work,
-                      struct cw_element *element, int64_t row, const struct cw_positions *positions,
-                      size_t first, size_t n)
+static bool run_positions(struct cw_exec_task *task, struct cw_thread_context *work,
+                          struct cw_element *element, int64_t row,
+                          const struct cw_positions *positions, size_t first, size_t n)
 {
     struct cw_walk_at at;
     size_t i = first, end = first + n, copied;
     if (work->caching && work->way->ids && task->fixed && task->batch->buf && !work->trace &&
         !cw_stop_is_set(&task->stop))
         do {
-            copied = copy_rows(task, work, row + (int64_t)(i - first), &positions->pos[i], end - i);
+            copied = copy_rows(work, row + (int64_t)(i - first), &positions->pos[i], end - i);
             i += copied;
         } while (copied > 0 && i < end);
     for (; i < end; i++) {
@@ -378,8 +375,9 @@ static bool run_block(struct cw_exec_task *task, struct cw_thread_context *work,
     return true;
 }
 
-/* Computes rows whose positions are mapped, or looked up in a cache, many at a time. */
-static void run_blocks(struct cw_exec_task *task, struct cw_thread_context *work,
+/* Computes rows whose positions are mapped, or looked up in a cache, many at a time. Returns false if
+ * the item has failed. */
+static bool run_mapped(struct cw_exec_task *task, struct cw_thread_context *work,
                        struct cw_element *element, int64_t lo, int64_t hi)
 {
     struct cw_positions positions;
@@ -395,36 +393,86 @@ static void run_blocks(struct cw_exec_task *task, struct cw_thread_context *work
             n = CW_MIN(positions.n - i, (size_t)CW_CACHE_CPU_PREFETCH);
             if (work->caching && work->way->mapped)
                 cw_element_cache_cpu_prefetch(work->plan, work->way->node, &positions.pos[i], n);
-            if (!run_block(task, work, element, row + (int64_t)i, &positions, i, n))
-                return;
+            if (!run_positions(task, work, element, row + (int64_t)i, &positions, i, n))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Computes the rows up to the operators that are called by blocks. Returns false if the item has
+ * failed. */
+static bool run_rows(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
+                     int64_t hi)
+{
+    struct cw_element element;
+    struct cw_walk_at at;
+    if (work->way->affine && !work->trace && run_affine(task, work, lo, hi))
+        return true;
+    for (size_t f = 0; f < work->to.spec->n; f++)
+        work->slot_bytes[f] = task->fixed ? work->to.row_bytes[f] : 0;
+    if ((work->way->mapped || work->caching) && !work->trace)
+        return run_mapped(task, work, &element, lo, hi);
+    for (int64_t row = lo; row < hi; row++) {
+        row_at(work, row, &at);
+        if (!run_row(task, work, &at, &element, row))
+            return false;
+    }
+    return true;
+}
+
+/* Computes rows block by block. */
+static void run_blocks(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
+                       int64_t hi)
+{
+    struct cw_err err = {0};
+    for (int64_t row = lo, end; row < hi; row = end) {
+        end = CW_MIN(row + work->way->block_rows, hi);
+        if (cw_stop_is_set(&task->stop)) {
+            cw_exec_task_cancel(task);
+            return;
+        }
+        int rc = cw_row_block_begin(task, work, row, end, &err);
+        if (rc == 0 && !run_rows(task, work, row, end))
+            return;
+        if (rc == 0)
+            rc = cw_row_block_end(task, work, row, end, &err);
+        if (rc < 0) {
+            fail_row(task, work, row, &err);
+            return;
         }
     }
 }
 
 static void run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo, int64_t hi)
 {
-    if (work->way->affine && !work->trace && run_affine(task, work, lo, hi))
-        return;
-    struct cw_element element;
-    struct cw_walk_at at;
-    for (size_t f = 0; f < task->spec->n; f++)
-        work->slot_bytes[f] = task->fixed ? task->row_bytes[f] : 0;
-    if ((work->way->mapped || work->caching) && !work->trace) {
-        run_blocks(task, work, &element, lo, hi);
+    if (work->way->block_ops_n) {
+        run_blocks(task, work, lo, hi);
         return;
     }
-    for (int64_t row = lo; row < hi; row++) {
-        row_at(work, row, &at);
-        if (!run_row(task, work, &at, &element, row))
-            return;
+    work->to.spec = task->spec;
+    work->to.first = 0;
+    for (size_t f = 0; task->fixed && f < task->spec->n; f++) {
+        work->to.row_bytes[f] = task->row_bytes[f];
+        work->to.column[f] =
+            task->batch->buf ? (uint8_t *)task->batch->buf->data + task->batch->tensors[f].offset
+                             : NULL;
     }
+    (void)run_rows(task, work, lo, hi);
 }
 
 void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
                       const struct cw_row_way *way, int64_t lo, int64_t hi)
 {
+    struct cw_row_way by_rows;
     if (lo >= hi)
         return;
+    if (work->trace && way->block_ops_n) { /* which is shown what every operator gives for a row */
+        by_rows = *way;
+        by_rows.node = way->top;
+        by_rows.block_ops_n = 0;
+        way = &by_rows;
+    }
     work->way = way;
     int64_t begin = task->batch_caches_n ? cw_clock_ns() : 0;
     cw_source_use_store(cw_plan_source_store(work->plan));

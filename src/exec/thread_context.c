@@ -9,9 +9,14 @@
 
 static void work_free(struct cw_thread_context *work)
 {
-    for (size_t i = 0; i < work->plan->n; i++)
-        if (work->nodes[i].scratch && work->plan->nodes[i].op->scratch_free)
-            work->plan->nodes[i].op->scratch_free(work->nodes[i].scratch);
+    for (size_t i = 0; i < work->plan->n; i++) {
+        void (*scratch_free)(void *scratch) = work->plan->nodes[i].op->scratch_free;
+        if (work->nodes[i].scratch && scratch_free)
+            scratch_free(work->nodes[i].scratch);
+        if (work->nodes[i].many_scratch && scratch_free)
+            scratch_free(work->nodes[i].many_scratch);
+    }
+    cw_mem_free(work->block);
     cw_str_fini(&work->trace_source);
     cw_mem_free(work->nodes);
     cw_mem_free(work->pending);
@@ -68,6 +73,23 @@ static int64_t clock_cost(void)
     return least;
 }
 
+static void node_begin(const struct cw_plan_node *node, struct cw_node_context *mine)
+{
+    mine->ctx.in = node->in;
+    mine->ctx.out = &node->out;
+    mine->ctx.fields = node->fields;
+    mine->ctx.fields_n = node->fields_n;
+    if (node->op->scratch_new)
+        mine->scratch = node->op->scratch_new(node->opts, node->state);
+    if (!node->many_in)
+        return;
+    mine->many_ctx = mine->ctx;
+    mine->many_ctx.in = node->many_in;
+    mine->many_ctx.out = node->many_out;
+    if (node->op->scratch_new)
+        mine->many_scratch = node->op->scratch_new(node->opts, node->state);
+}
+
 static struct cw_thread_context *work_new(struct cw_plan *plan)
 {
     struct cw_thread_context *work = CW_NEW(struct cw_thread_context);
@@ -77,16 +99,8 @@ static struct cw_thread_context *work_new(struct cw_plan *plan)
     work->pending = CW_NEW_ARRAY(struct cw_walk_pending, 2 * plan->n + 1);
     work->puts = CW_NEW_ARRAY(struct cw_pending_put, plan->n + 1);
     work->frames = CW_NEW_ARRAY(struct cw_walk_frame, plan->nodes[plan->n - 1].frames + 1);
-    for (size_t i = 0; i < plan->n; i++) {
-        const struct cw_plan_node *node = &plan->nodes[i];
-        struct cw_op_ctx *ctx = &work->nodes[i].ctx;
-        ctx->in = node->in;
-        ctx->out = &node->out;
-        ctx->fields = node->fields;
-        ctx->fields_n = node->fields_n;
-        if (node->op->scratch_new)
-            work->nodes[i].scratch = node->op->scratch_new(node->opts, node->state);
-    }
+    for (size_t i = 0; i < plan->n; i++)
+        node_begin(&plan->nodes[i], &work->nodes[i]);
     return work;
 }
 
@@ -113,8 +127,9 @@ struct cw_thread_context *cw_thread_context_get(struct cw_plan *plan, struct cw_
     work->skip = work->caching ? plan->self : plan->passing;
     work->pending_n = work->puts_n = 0;
     for (size_t i = 0; i < plan->n; i++) {
-        work->nodes[i].ctx.arena = arena;
-        work->nodes[i].ctx.stop = stop;
+        struct cw_node_context *node = &work->nodes[i];
+        node->ctx.arena = node->many_ctx.arena = arena;
+        node->ctx.stop = node->many_ctx.stop = stop;
     }
     return work;
 }

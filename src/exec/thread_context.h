@@ -27,6 +27,8 @@ struct cw_node_tally {
 struct cw_node_context {
     struct cw_op_ctx ctx;
     void *scratch;
+    struct cw_op_ctx many_ctx; /* the same for many elements at once, if the node may have them */
+    void *many_scratch;
     struct cw_node_tally count;
     /* The clock is read for every stride-th element on average; it is read for the gap-th after the last
      * one, and `left` counts down to it. `draw` is the state of the draws of gaps. */
@@ -76,14 +78,27 @@ struct cw_walk_at {
 };
 /* How the rows of an item are computed: by which plan, and where their elements are in it. Rows of
  * one item may be computed in several ways, which give the same. */
+#define CW_BLOCK_OPS_MAX 16
 struct cw_row_way {
     struct cw_plan *plan;
-    size_t node; /* the node whose elements are the rows */
+    size_t top; /* the node whose elements are the rows */
+    /* The operators that are called by blocks of so many rows (row_block.h), last first. */
+    uint16_t block_ops[CW_BLOCK_OPS_MAX];
+    size_t block_ops_n; /* 0: all are called row by row */
+    int64_t block_rows;
+    size_t node; /* the node below them, up to which rows are computed one by one */
     int64_t pos; /* position of the first row */
     uint64_t rep;
     bool affine; /* the rows are runs of one source, which read_run reads */
     bool mapped; /* positions are mapped for many rows together (positions.h) */
     bool ids;    /* positions, mapped or as they are, are ids (positions.h) */
+};
+/* Where rows are written: into the batch, or into the columns of a block. */
+struct cw_row_target {
+    const struct cw_spec *spec;     /* of each row */
+    int64_t first;                  /* the row that the columns begin with */
+    uint8_t *column[CW_FIELDS_MAX]; /* NULL: the batch has no bytes */
+    size_t row_bytes[CW_FIELDS_MAX];
 };
 struct cw_thread_context {
     struct cw_plan *plan; /* without a reference: the plan owns the context */
@@ -92,6 +107,9 @@ struct cw_thread_context {
     uint64_t epoch;
     const struct cw_stop *stop;   /* the stop flag of the task */
     const struct cw_row_way *way; /* how rows are computed now */
+    struct cw_row_target to;      /* and where they are written, if their sizes are known */
+    uint8_t *block;               /* memory for columns of a block */
+    size_t block_bytes;
     /* time that one reading of the clock takes, which is subtracted from measured times */
     int64_t clock_ns;
     struct cw_node_context *nodes;

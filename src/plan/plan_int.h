@@ -20,6 +20,8 @@ int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struc
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
 /* Fills `want` of the node, once all nodes are compiled. */
 void cw_plan_find_want(struct cw_plan *plan, size_t i);
+/* Fills `many_in` and `many_out` of the node, once it is compiled. */
+void cw_plan_find_many(struct cw_plan *plan, size_t i);
 /* Fills `files` and `drawn` of plan->nodes. */
 void cw_plan_find_files(struct cw_plan *plan);
 void cw_plan_free_uses(struct cw_plan *plan);

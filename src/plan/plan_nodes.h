@@ -64,6 +64,9 @@ struct cw_plan_node {
     /* for INDEX: positions are not mapped through it for many rows together, since the walk has to stop
      * there: to note `each`, or the position (AGAIN and POSITION in ops/op.h) */
     bool apart;
+    /* For an ELEMENT that may work on many elements at once (plan_many.c): the specs of these, with a first
+     * dimension of any size. Otherwise NULL. */
+    struct cw_spec *many_in, *many_out;
     bool same;     /* for ELEMENT: it works on whole elements and does not change their spec */
     int64_t group; /* for GROUP: number of input elements in one element */
     int64_t shift; /* for GROUP: element p begins with input element p * shift */

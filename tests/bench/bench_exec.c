@@ -28,6 +28,10 @@ static const struct {
      "\"op\":\"cast\",\"dtype\":\"i64\"}",
      ",{\"op\":\"cast\",\"dtype\":\"u8\"},{\"op\":\"cast\",\"dtype\":\"f32\"},{\"op\":\"batch\","
      "\"size\":200}"},
+    {"an expression", "{\"op\":\"range\",\"stop\":400000},{\"op\":\"eval\",\"expr\":\"x * 2 + 1\"}",
+     ",{\"op\":\"batch\",\"size\":1024}"},
+    {"behind the batch", "{\"op\":\"range\",\"stop\":400000},{\"op\":\"batch\",\"size\":1024}",
+     ",{\"op\":\"eval\",\"expr\":\"x * 2 + 1\"}"},
     {"strings",
      "{\"op\":\"from_values\",\"values\":[\"abc\",\"defgh\"]},{\"op\":\"repeat\",\"count\":20000}",
      ",{\"op\":\"batch\",\"size\":200}"},
