@@ -8,7 +8,10 @@
  *   threads that call these functions are made for that.
  * - A directory that another process is making may be seen before it can be used. So directories
  *   are made under a temporary name and renamed, and a call that fails with ENOENT, EEXIST or
- *   ESTALE is tried again for a second. */
+ *   ESTALE is tried again for a second.
+ * - Just after a brick of a replica came back, a file that was written meanwhile may be looked up
+ *   there, where it is not yet. So a file that is not found is looked up again before it counts as
+ *   gone. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -351,6 +354,20 @@ static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn
 
 /* ---- reading ---- */
 
+/* Between two lookups the thread sleeps for 20 ms. */
+#define LOOKUPS_MAX 4
+
+static glfs_fd_t *open_existing(struct cw_gluster *gluster, const char *path)
+{
+    const int64_t begin_ns = cw_clock_ns();
+    for (int lookups = 1;; lookups++) {
+        glfs_fd_t *fd = cw_gluster_api()->open(cw_gluster_fs(gluster), path, O_RDONLY | O_NOFOLLOW);
+        if (fd || errno != ENOENT || lookups == LOOKUPS_MAX ||
+            !cw_gluster_may_retry(errno, begin_ns))
+            return fd;
+    }
+}
+
 static int open_to_read(void *self, const char *name, void **ret_file, uint64_t *ret_bytes,
                         struct cw_err *err)
 {
@@ -358,7 +375,7 @@ static int open_to_read(void *self, const char *name, void **ret_file, uint64_t 
     struct stat st = {0};
 
     cw_gluster_path(self, name, path);
-    glfs_fd_t *fd = cw_gluster_api()->open(cw_gluster_fs(self), path, O_RDONLY | O_NOFOLLOW);
+    glfs_fd_t *fd = open_existing(self, path);
     if (!fd)
         return cw_gluster_fail(err, errno == ESTALE ? ENOENT : errno, "cannot open", path);
     if (cw_gluster_api()->fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
