@@ -5,10 +5,12 @@
 #include "base/mem.h"
 #include "rewrite/chain.h"
 #include "rewrite/pin.h"
+#include "rewrite/relaxed.h"
 
 struct rewriting {
     const struct cw_checked *written;
     struct cw_chain chain;
+    bool relaxed;
     size_t *order; /* nodes of the written graph, as the plan has them */
     size_t *at;    /* the other way round */
 };
@@ -59,7 +61,7 @@ static int read_order(struct rewriting *r, const struct cw_order_plan *plan, str
     return rc;
 }
 
-/* ---- whether the order is exact ---- */
+/* ---- whether the order may be taken ---- */
 
 /* Of the nodes before the chain, and of its first: nobody moves, and inputs come first. */
 static int check_edges(const struct rewriting *r, struct cw_err *err)
@@ -81,7 +83,9 @@ static int check_pair(const struct rewriting *r, size_t place, size_t later, str
 
     if (up < down)
         return 0;
-    const char *why = cw_chain_why_not(&r->chain, CW_MAX(down, first) - first, up - first);
+    const size_t a = CW_MAX(down, first) - first, b = up - first;
+    const char *why =
+        r->relaxed ? cw_relaxed_why_not(&r->chain, a, b) : cw_chain_why_not(&r->chain, a, b);
     return why ? cw_err_set(err, CW_E_INVALID,
                             "order: \"%s\" (%s) may not stand before \"%s\" (%s): it %s",
                             name_of(r, up), op_of(r, up), name_of(r, down), op_of(r, down), why)
@@ -99,12 +103,24 @@ static int check_pairs(const struct rewriting *r, struct cw_err *err)
     return rc;
 }
 
+/* Pairs that may change sides by themselves need not fit in an order as a whole. */
+static int check_whole(const struct rewriting *r, struct cw_err *err)
+{
+    cw_autofree size_t *places = CW_NEW_ARRAY(size_t, r->chain.n);
+
+    for (size_t i = 0; i < r->chain.n; i++)
+        places[i] = r->order[r->chain.first + i] - r->chain.first;
+    return cw_relaxed_check(&r->chain, places, err);
+}
+
 static int check_order(struct rewriting *r, struct cw_err *err)
 {
     int rc = check_edges(r, err);
 
     if (rc == 0)
         rc = check_pairs(r, err);
+    if (rc == 0 && r->relaxed)
+        rc = check_whole(r, err);
     return rc;
 }
 
@@ -170,7 +186,7 @@ static bool does_same(const struct cw_chain_op *a, const struct cw_chain_op *b)
            a->facts.drops == b->facts.drops;
 }
 
-/* Each operator reads and writes what it did, and what comes out is of the same kind. */
+/* In an exact order each operator reads and writes what it did, and what comes out is of the same kind. */
 static int compare(const struct rewriting *r, const struct cw_checked *made, struct cw_err *err)
 {
     const struct cw_checked *written = r->written;
@@ -178,7 +194,7 @@ static int compare(const struct rewriting *r, const struct cw_checked *made, str
     int rc = 0;
 
     cw_chain_list(made, &chain);
-    for (size_t i = 0; rc == 0 && i < r->chain.n; i++) {
+    for (size_t i = 0; rc == 0 && !r->relaxed && i < r->chain.n; i++) {
         size_t node = r->chain.first + i, to = find_node(made->graph, name_of(r, node));
         if (!does_same(&r->chain.ops[i], &chain.ops[to - chain.first]))
             rc = cw_err_set(err, CW_E_INVALID, "order: \"%s\" (%s) would not do the same there",
@@ -225,6 +241,7 @@ int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *pla
 {
     size_t n = written->graph->n;
     struct rewriting r = {.written = written,
+                          .relaxed = plan->relaxed,
                           .order = CW_NEW_ARRAY(size_t, CW_MAX(n, plan->n) + 1),
                           .at = CW_NEW_ARRAY(size_t, n)};
 

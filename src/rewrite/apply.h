@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Carries out a plan: gives the graph of another order that gives the same batches, bit for bit. */
+/* Carries out a plan: gives the graph of another order that gives the same batches, bit for bit, or that of
+ * a relaxed plan, which gives batches of the same types and shapes. */
 #ifndef CW_REWRITE_APPLY_H
 #define CW_REWRITE_APPLY_H
 
@@ -14,8 +15,8 @@ struct cw_rewritten {
 };
 
 /* Rewrites a pipeline by a plan. It is a function of both. INVALID: the plan lacks a node, has one twice or
- * one that is not there; or its order is not exact: the message names two nodes and why they may not
- * change sides. */
+ * one that is not there; or its order is not exact, or not even relaxed if the plan is: the message names two
+ * nodes and why they may not change sides. */
 int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *plan,
                struct cw_rewritten *ret_rewritten, struct cw_err *err);
 void cw_rewritten_fini(struct cw_rewritten *rewritten);

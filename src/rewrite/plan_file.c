@@ -79,9 +79,6 @@ static int check_names(const struct keys *keys, struct cw_err *err)
 /* What may be in a plan and is not carried out. */
 static int check_kind(const struct keys *keys, struct cw_err *err)
 {
-    if (!keys->exact)
-        return cw_err_set(err, CW_E_UNSUPPORTED,
-                          "exact: only plans that leave all batches equal are carried out");
     if (keys->behind.n > 0 || keys->folded.n > 0)
         return cw_err_set(err, CW_E_UNSUPPORTED, "%s: only the order can be changed so far",
                           keys->behind.n > 0 ? "behind" : "folded");
@@ -91,6 +88,7 @@ static int check_kind(const struct keys *keys, struct cw_err *err)
 static void take(struct keys *keys, struct cw_order_plan *ret_plan)
 {
     ret_plan->n = keys->order.n;
+    ret_plan->relaxed = !keys->exact;
     ret_plan->order = keys->order.v;
     keys->order = (struct cw_str_list){0};
     if (keys->cache.type == CW_VALUE_STR)

@@ -4,11 +4,14 @@
 #ifndef CW_REWRITE_PLAN_FILE_H
 #define CW_REWRITE_PLAN_FILE_H
 
+#include <stdbool.h>
+
 #include "conf/value.h"
 
 struct cw_order_plan {
     size_t n;
     char **order; /* names of all nodes, inputs first */
+    bool relaxed; /* only types and shapes stay equal */
     char *cache;  /* the node behind which a cache stands; NULL: none */
 };
 /* Reads a plan, of which nothing is believed yet. Messages begin with `where` and name the key. */

@@ -294,7 +294,7 @@ static void set_scaling(const struct tool_run_options *o, struct cachew_job_opti
 {
     job->autoscale = o->autoscale;
     job->autoplace = o->autoplace;
-    job->optimize = o->plan ? "off" : o->optimize;
+    job->optimize = tool_run_is_planned(o) ? "off" : o->optimize;
     job->min_workers = (uint32_t)o->min_workers;
     job->max_workers = (uint32_t)o->max_workers;
     job->priority = (int)o->priority;
@@ -383,10 +383,10 @@ static int load(struct run *run, const char *path, struct cachew_pipeline **ret_
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cw_err err = {0};
-    if (!run->opt.plan)
+    if (!tool_run_is_planned(&run->opt))
         return cachew_pipeline_load(path, ret_pipeline, &error) < 0 ? tool_fail_cachew(&error)
                                                                     : TOOL_OK;
-    if (tool_run_plan(path, run->opt.plan, is_local(run), &run->planned, &err) < 0)
+    if (tool_run_plan(path, &run->opt, is_local(run), &run->planned, &err) < 0)
         return tool_fail_err(&err);
     *ret_pipeline = cw_steal(&run->planned.pipeline);
     if (run->planned.autocache && is_local(run) && !run->opt.cache_store)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include "client/tool/cmd/run_plan.h"
 #include "client/tool/tool.h"
 
 static int check(const struct tool_run_options *o)
@@ -16,6 +17,11 @@ static int check(const struct tool_run_options *o)
         (void)tool_fail("option --%s: is for local: only; the dispatcher at %s has workers of its "
                         "own (see --local-workers)",
                         o->workers ? "workers" : "threads", o->dispatcher);
+        return TOOL_USAGE;
+    }
+    const char *wrong = tool_run_plan_misfit(o);
+    if (wrong) {
+        (void)tool_fail("%s", wrong);
         return TOOL_USAGE;
     }
     if (o->bad_list && !o->skip_bad) {
@@ -55,7 +61,7 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          0, 0},
         {"plan", 0, CW_ARG_STR, &o->plan, "FILE",
          "compute in the order of this plan (cachew plan -o), and in no other; the batches are the "
-         "same",
+         "same unless --relaxed is given",
          0, 0},
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL,
          "leave out bad elements and count them, instead of failing", 0, 0},
@@ -105,7 +111,15 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          0, 0},
         {"optimize", 0, CW_ARG_STR, &o->optimize, "POLICY",
          "in which order operators are computed, which changes no batch: auto, once, off (default: "
-         "the dispatcher's)",
+         "the dispatcher's); pecan, or cedar with --profile, plan before the job begins",
+         0, 0},
+        {"profile", 0, CW_ARG_STR, &o->profile, "FILE",
+         "plan by what was measured (cachew profile) before the job begins, and compute in that "
+         "order",
+         0, 0},
+        {"relaxed", 0, CW_ARG_FLAG, &o->relaxed, NULL,
+         "the plan needs to keep only types and shapes, not values: the job is then that of the "
+         "plan's order, and has its own hash",
          0, 0},
         {"min-workers", 0, CW_ARG_I64, &o->min_workers, "N",
          "workers that it has a right to (default 1)", 0, 1e6},

@@ -10,12 +10,12 @@
 struct tool_run_options {
     const char *dispatcher, *name, *batches_path, *bad_list, *save_token, *resume, *mode,
         *cache_store, *autocache, *tenant, *cache, *autoscale, *autoplace, *optimize, *step_ms,
-        *identity, *plan;
+        *identity, *plan, *profile;
     uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after, local_memory;
     int64_t workers, threads, window, timeout_ms, consumers, consumer;
     int64_t min_workers, max_workers, priority, local_workers, local_threads, local_nice;
     double weight, max_stall, client_price, local_cpus;
-    bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes;
+    bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes, relaxed;
 };
 
 /* Parses the command line. Returns true if the command should run; the pipeline's file is set then.

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "cachew/pipeline.h"
 #include "cachew/v1/admin.pb-c.h"
+#include "client/tool/plan_work.h"
+#include "client/tool/relaxed_trial.h"
 #include "client/tool/tool.h"
 #include "client/tool/tool_graph.h"
 #include "conf/value_yaml.h"
@@ -34,6 +36,97 @@ static int load_plan(const char *path, struct cw_order_plan *ret_plan, struct cw
     return rc;
 }
 
+/* ---- the options ---- */
+
+/* A policy that the dispatcher does not have. */
+static bool plans_before(const char *policy)
+{
+    return policy && (cw_str_eq(policy, "pecan") || cw_str_eq(policy, "cedar"));
+}
+
+bool tool_run_is_planned(const struct tool_run_options *o)
+{
+    return o->plan || o->profile || plans_before(o->optimize);
+}
+
+const char *tool_run_plan_misfit(const struct tool_run_options *o)
+{
+    const bool is_off = o->optimize && cw_str_eq(o->optimize, "off");
+
+    if (o->plan && (o->profile || plans_before(o->optimize)))
+        return "option --plan: says already in which order (without --profile, and --optimize "
+               "pecan "
+               "or cedar)";
+    if (o->profile && is_off)
+        return "option --profile: --optimize off leaves the order as it is written";
+    if (o->optimize && cw_str_eq(o->optimize, "cedar") && !o->profile)
+        return "option --optimize: cedar plans by what was measured: give --profile FILE (cachew "
+               "profile makes one)";
+    if (o->relaxed && !o->plan && !o->profile && !(o->optimize && cw_str_eq(o->optimize, "pecan")))
+        return "option --relaxed: the order must be the same at every start, so it cannot follow "
+               "from "
+               "what this run measures: give --plan or --profile, or --optimize pecan";
+    return NULL;
+}
+
+/* ---- making a plan ---- */
+
+static void take_order(const struct tool_planned *planned, struct cw_order_plan *ret_plan)
+{
+    const struct cw_graph *graph = planned->graph;
+    const struct cw_optimize_plan *found = &planned->found.plan;
+    const size_t first = planned->chain.first;
+
+    ret_plan->n = graph->n;
+    ret_plan->relaxed = !planned->is_exact;
+    ret_plan->order = CW_NEW_ARRAY(char *, graph->n);
+    for (size_t i = 0; i < graph->n; i++) {
+        const size_t node = i < first ? i : first + found->order[i - first];
+        ret_plan->order[i] = cw_mem_strdup(graph->nodes[node].name);
+    }
+    if (found->cache_after != CW_OPTIMIZE_NO_CACHE)
+        ret_plan->cache = cw_mem_strdup(ret_plan->order[first + found->cache_after]);
+}
+
+static int make_plan(const char *pipeline_path, const struct tool_run_options *o,
+                     struct cw_order_plan *ret_plan, struct cw_err *err)
+{
+    const struct tool_plan_options options = {
+        .policy = plans_before(o->optimize) ? o->optimize : "auto",
+        .epochs = CW_MAX(o->epochs, 1),
+        .threads = (uint64_t)CW_MAX(o->threads, 1),
+        .remote = (uint64_t)CW_MAX(o->workers, 1),
+        .relaxed = o->relaxed,
+    };
+    struct tool_planned *planned = CW_NEW(struct tool_planned);
+    int rc = tool_planned_load(pipeline_path, o->profile, &options, planned, err);
+
+    if (rc == 0) {
+        tool_planned_search(&options, planned);
+        tool_planned_notes(planned);
+        take_order(planned, ret_plan);
+    }
+    tool_planned_fini(planned);
+    cw_mem_free(planned);
+    return rc;
+}
+
+static int get_plan(const char *pipeline_path, const struct tool_run_options *o,
+                    struct cw_order_plan *ret_plan, struct cw_err *err)
+{
+    if (!o->plan)
+        return make_plan(pipeline_path, o, ret_plan, err);
+    int rc = load_plan(o->plan, ret_plan, err);
+    if (rc == 0 && ret_plan->relaxed && !o->relaxed)
+        rc = cw_err_set(err, CW_E_INVALID,
+                        "%s: exact is false: batches would keep their types and shapes, not their "
+                        "values; --relaxed takes it",
+                        o->plan);
+    return rc;
+}
+
+/* ---- carrying it out ---- */
+
 static int make_pipeline(const struct cw_graph *graph, struct cachew_pipeline **ret_pipeline,
                          struct cw_err *err)
 {
@@ -58,26 +151,35 @@ static char *cache_of(const struct cw_rewritten *made)
     return made->no_cache ? NULL : cw_mem_printf("force:%s", name);
 }
 
-/* A job of local: gets the pipeline in the plan's order. Any other one is the job of the written pipeline, and
- * is replanned when it runs. */
-static int take(const struct cw_rewritten *made, const char *path, bool local,
+/* A job of local: gets the pipeline in the plan's order, and so does a relaxed one, which is another function.
+ * Any other one is the job of the written pipeline, and is replanned when it runs. */
+static int take(const struct cw_rewritten *made, const char *path, bool in_order,
                 struct tool_run_planned *ret_planned, struct cw_err *err)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
     int rc = 0;
 
-    if (local)
+    if (in_order)
         rc = make_pipeline(made->checked->graph, &ret_planned->pipeline, err);
     else if (cachew_pipeline_load(path, &ret_planned->pipeline, &error) < 0)
         rc = cw_err_set(err, CW_E_INVALID, "%s", error.message);
     if (rc < 0)
         return rc;
-    ret_planned->order = local ? NULL : cw_graph_ref(made->checked->graph);
+    ret_planned->order = in_order ? NULL : cw_graph_ref(made->checked->graph);
     ret_planned->autocache = cache_of(made);
     return 0;
 }
 
-int tool_run_plan(const char *pipeline_path, const char *plan_path, bool local,
+static int take_written(const char *path, struct tool_run_planned *ret_planned, struct cw_err *err)
+{
+    struct cachew_error error = CACHEW_ERROR_INIT;
+
+    return cachew_pipeline_load(path, &ret_planned->pipeline, &error) < 0
+               ? cw_err_set(err, CW_E_INVALID, "%s", error.message)
+               : 0;
+}
+
+int tool_run_plan(const char *pipeline_path, const struct tool_run_options *options, bool local,
                   struct tool_run_planned *ret_planned, struct cw_err *err)
 {
     struct cw_checked *written = NULL;
@@ -87,11 +189,13 @@ int tool_run_plan(const char *pipeline_path, const char *plan_path, bool local,
 
     *ret_planned = (struct tool_run_planned){0};
     if (rc == 0)
-        rc = load_plan(plan_path, &plan, err);
+        rc = get_plan(pipeline_path, options, &plan, err);
     if (rc == 0 && cw_rewrite(written, &plan, &made, err) < 0)
-        rc = cw_err_wrap(err, "%s", plan_path);
-    if (rc == 0)
-        rc = take(&made, pipeline_path, local, ret_planned, err);
+        rc = cw_err_wrap(err, "%s", options->plan ? options->plan : pipeline_path);
+    if (rc == 0 && plan.relaxed && !tool_relaxed_trial(written, made.checked, options->quiet))
+        rc = take_written(pipeline_path, ret_planned, err);
+    else if (rc == 0)
+        rc = take(&made, pipeline_path, local || plan.relaxed, ret_planned, err);
     cw_rewritten_fini(&made);
     cw_order_plan_fini(&plan);
     cw_checked_unref(written);
