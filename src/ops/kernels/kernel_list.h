@@ -8,4 +8,6 @@ CW_KERNEL(normalize_u8,
 CW_KERNEL(resample_x, (const struct cw_resample_x *pass))
 CW_KERNEL(resample_y, (const struct cw_resample_y *pass))
 CW_KERNEL(saturate, (uint8_t * dst, const uint8_t *src, size_t pixels, float factor))
+CW_KERNEL(split3_f32, (void *dst, const void *src, size_t pixels))
+CW_KERNEL(split3_u8, (void *dst, const void *src, size_t pixels))
 CW_KERNEL(tone_map, (uint8_t * dst, const uint8_t *src, size_t n, const uint8_t *table))

@@ -15,12 +15,16 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                             .resample_x = cw_resample_x_plain,
                             .resample_y = cw_resample_y_plain,
                             .saturate = cw_colour_saturate_plain,
+                            .split3_f32 = cw_pixels_split3_f32_plain,
+                            .split3_u8 = cw_pixels_split3_u8_plain,
                             .tone_map = cw_tone_map_plain},
     [CW_CPU_LEVEL_AVX2] = {.mirror3 = cw_pixels_mirror3_avx2,
                            .normalize_u8 = cw_normalize_u8_avx2,
                            .resample_x = cw_resample_x_avx2,
                            .resample_y = cw_resample_y_avx2,
                            .saturate = cw_colour_saturate_avx2,
+                           .split3_f32 = cw_pixels_split3_f32_avx2,
+                           .split3_u8 = cw_pixels_split3_u8_avx2,
                            .tone_map = cw_tone_map_avx2},
 };
 

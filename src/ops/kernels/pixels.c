@@ -29,12 +29,22 @@ static inline __attribute__((always_inline)) void turn(uint8_t *dst, const uint8
             memcpy(dst + (j * rows + i) * bytes, src + (i * n + j) * bytes, bytes);
 }
 
+void cw_pixels_split3_u8_plain(void *dst, const void *src, size_t pixels)
+{
+    turn(dst, src, pixels, 3, 1);
+}
+
+void cw_pixels_split3_f32_plain(void *dst, const void *src, size_t pixels)
+{
+    turn(dst, src, pixels, 3, 4);
+}
+
 void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes)
 {
     if (channels == 3 && bytes == 1)
-        turn(dst, src, pixels, 3, 1);
+        cw_kernels()->split3_u8(dst, src, pixels);
     else if (channels == 3 && bytes == 4)
-        turn(dst, src, pixels, 3, 4);
+        cw_kernels()->split3_f32(dst, src, pixels);
     else
         turn(dst, src, pixels, channels, bytes);
 }

@@ -207,6 +207,37 @@ static void check_tone_map(const struct cw_kernels *plain, const struct cw_kerne
     free(table.memory);
 }
 
+static void check_split(void (*plain)(void *, const void *, size_t),
+                        void (*level)(void *, const void *, size_t), size_t bytes,
+                        struct random *random)
+{
+    const size_t pixels = below(random, 100), n = 3 * pixels * bytes;
+    struct block src = noise(random, n);
+    struct block a = block_new(random, n, bytes), b = block_new(random, n, bytes);
+    plain(a.at, src.at, pixels);
+    level(b.at, src.at, pixels);
+    assert_true(memcmp(a.at, b.at, n) == 0);
+    for (size_t i = 0; i < pixels; i++)
+        for (size_t c = 0; c < 3; c++)
+            assert_memory_equal(a.at + (c * pixels + i) * bytes, src.at + (3 * i + c) * bytes,
+                                bytes);
+    block_free(&a);
+    block_free(&b);
+    free(src.memory);
+}
+
+static void check_split3_u8(const struct cw_kernels *plain, const struct cw_kernels *level,
+                            struct random *random)
+{
+    check_split(plain->split3_u8, level->split3_u8, 1, random);
+}
+
+static void check_split3_f32(const struct cw_kernels *plain, const struct cw_kernels *level,
+                             struct random *random)
+{
+    check_split(plain->split3_f32, level->split3_f32, 4, random);
+}
+
 static const struct {
     const char *name;
     check_fn *check;
