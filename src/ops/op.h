@@ -95,6 +95,8 @@ struct cw_op_ctx {
      * sets full_h even if the part is as large as the whole: no cache keeps such an image. So the
      * same elements are bad with a cache and without one. */
     bool prefers_whole;
+    /* For an operator with makes_planes: the image that it makes is wanted with channels first. */
+    bool planes;
 };
 /* Returns memory that is valid until the element is done, or NULL with NOMEM set in err. */
 void *cw_op_scratch(const struct cw_op_ctx *ctx, size_t bytes, struct cw_err *err);
@@ -259,6 +261,12 @@ struct cw_op {
      * operator refuses such an image. NULL: it stays. */
     bool (*region_size)(const void *opts, int64_t *h, int64_t *w);
     bool makes_parts; /* it makes only what cw_op_ctx.next_want says */
+    /* For a fieldwise operator, optional: whether its result for such a field is an image [height, width,
+     * channels] that it can write as [channels, height, width]. It does so where cw_op_ctx.planes is
+     * set; the operator that would have put channels first is not called then. */
+    bool (*makes_planes)(const void *opts, const struct cw_field *in);
+    /* For a fieldwise operator, optional: whether it does nothing but to put channels first. */
+    bool (*puts_channels_first)(const void *opts);
 
     /* For group operators that make one element of n consecutive ones: returns n (batch); drop_remainder
      * says what happens to the last ones. */

@@ -20,6 +20,11 @@ int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struc
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
 /* Fills `want` of the node, once all nodes are compiled. */
 void cw_plan_find_want(struct cw_plan *plan, size_t i);
+/* Returns the next element operator that sees the node's elements, if it is the only one; else
+ * SIZE_MAX. */
+size_t cw_plan_next_operator(const struct cw_plan *plan, size_t i);
+/* Fills `planes_to` of the node, once all nodes are compiled. */
+void cw_plan_find_planes(struct cw_plan *plan, size_t i);
 /* Fills `many_in` and `many_out` of the node, once it is compiled. */
 void cw_plan_find_many(struct cw_plan *plan, size_t i);
 /* Fills `files` and `drawn` of plan->nodes. */

@@ -75,6 +75,9 @@ struct cw_plan_node {
      * order, the crop last (next_want in op.h). want_n = 0: all of it may be needed. */
     struct cw_plan_want *want;
     size_t want_n;
+    /* The node that puts channels first, if this one may do so as well (op.h makes_planes) and nobody else
+     * reads it; else SIZE_MAX. */
+    size_t planes_to;
     struct cw_hash files; /* hash of the files from which its elements are read */
     uint64_t ids;         /* ids of its elements are below this (plan_cacheable.c) */
 };

@@ -20,9 +20,8 @@ static size_t only_reader(const struct cw_plan *plan, size_t i)
     return reader;
 }
 
-/* Returns the next element operator that sees the node's elements, if it is the only one. Index
- * operators between them do not matter, since an element keeps the id of its source. */
-static size_t next_operator(const struct cw_plan *plan, size_t i)
+/* Index operators between them do not matter, since an element keeps the id of its source. */
+size_t cw_plan_next_operator(const struct cw_plan *plan, size_t i)
 {
     size_t reader = only_reader(plan, i);
     while (
@@ -68,7 +67,8 @@ void cw_plan_find_want(struct cw_plan *plan, size_t i)
     const size_t field = node->fields[0];
     struct cw_plan_want *want = CW_NEW_ARRAY(struct cw_plan_want, plan->n - i);
     size_t n = 0, moves = 0;
-    for (size_t at = next_operator(plan, i); at != SIZE_MAX; at = next_operator(plan, at)) {
+    for (size_t at = cw_plan_next_operator(plan, i); at != SIZE_MAX;
+         at = cw_plan_next_operator(plan, at)) {
         want[n].node = (uint16_t)at;
         if (is_crop(&plan->nodes[at], field)) {
             node->want = want;

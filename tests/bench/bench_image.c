@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The image operators one after another on one thread, as the engine runs them for an element
- * (decode_image -> random_resized_crop -> random_flip -> normalize into a batch's slot), against
- * bare full decoding of the same files in the same run, file by file in turn. Prints the ratio
- * of CPU times and the share of each operator. usage: bench_image [-n ROUNDS] FILE... */
+ * (decode_image -> random_resized_crop -> random_flip -> normalize -> layout into a batch's slot), against
+ * bare full decoding of the same files in the same run, file by file in turn, and against the same
+ * operators with `layout` called by itself. Prints the ratios of CPU times, and the time of each operator.
+ * usage: bench_image [-n ROUNDS] FILE... */
 #include "bench/files.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "base/mem.h"
 #include "ops/op.h"
 
-#define STEPS 4
+#define STEPS 5
 /* as a batch of 64: results go to fresh memory, not to a slot that is in the cache */
 #define SLOTS 64
 #define SIDE 224
@@ -24,6 +25,7 @@ static const struct {
     {"random_resized_crop", "{\"size\":[224,224]}"},
     {"random_flip", "{\"p\":0.5}"},
     {"normalize", "{\"mean\":[0.485,0.456,0.406],\"std\":[0.229,0.224,0.225]}"},
+    {"layout", "{}"},
 };
 
 struct step {
@@ -77,11 +79,14 @@ static int ask_next(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
     return next->op->want(&next->ctx, next->opts, h, w, ret_rect, err);
 }
 
-static void run(struct step *steps, struct cw_arena *arena, const struct bench_file *file,
-                uint64_t id, float *slot)
+/* Whether the engine has step i do the work of the next one as well (src/plan/plan_planes.c). */
+static bool takes_planes(const struct step *steps, size_t i)
 {
-    struct cw_err err = {0};
-    struct cw_view view = {.data = file->bytes, .bytes = file->n, .dtype = CW_DTYPE_STR};
+    return i + 1 < STEPS && steps[i].op->makes_planes && steps[i + 1].op->puts_channels_first;
+}
+
+static void set_contexts(struct step *steps, struct cw_arena *arena, uint64_t id, bool apart)
+{
     for (size_t i = 0; i < STEPS; i++) {
         struct cw_op_ctx *ctx = &steps[i].ctx;
         *ctx = (struct cw_op_ctx){.arena = arena};
@@ -90,21 +95,40 @@ static void run(struct step *steps, struct cw_arena *arena, const struct bench_f
             ctx->next_want = ask_next;
             ctx->next_want_arg = &steps[i + 1];
         }
-        if (i + 1 == STEPS) {
-            ctx->slot = slot;
-            ctx->slot_bytes = SIDE * SIDE * 3 * sizeof(float);
-        }
+        ctx->planes = !apart && takes_planes(steps, i);
     }
+}
+
+static void run(struct step *steps, struct cw_arena *arena, const struct bench_file *file,
+                uint64_t id, float *slot, bool apart)
+{
+    struct cw_err err = {0};
+    struct cw_view view = {.data = file->bytes, .bytes = file->n, .dtype = CW_DTYPE_STR};
+    set_contexts(steps, arena, id, apart);
     for (size_t i = 0; i < STEPS; i++) {
         const int64_t start = cw_clock_thread_cpu_ns();
         struct cw_view out = view;
+        const size_t next = steps[i].ctx.planes ? i + 2 : i + 1;
+        if (next == STEPS) {
+            steps[i].ctx.slot = slot;
+            steps[i].ctx.slot_bytes = SIDE * SIDE * 3 * sizeof(float);
+        }
         if (steps[i].op->apply_field(&steps[i].ctx, steps[i].opts, steps[i].state, steps[i].scratch,
                                      &view, &out, &err) < 0)
             die(&err, steps[i].op->name);
         view = out;
-        steps[i].cpu_ns += cw_clock_thread_cpu_ns() - start;
+        if (!apart)
+            steps[i].cpu_ns += cw_clock_thread_cpu_ns() - start;
+        i = next - 1;
     }
     cw_arena_reset(arena);
+}
+
+static int64_t time_bare(struct bench_files *files, size_t i)
+{
+    const int64_t start = cw_clock_thread_cpu_ns();
+    bench_decode(files, i);
+    return cw_clock_thread_cpu_ns() - start;
 }
 
 int main(int argc, char **argv)
@@ -120,26 +144,33 @@ int main(int argc, char **argv)
                sizeof(float)); /* page faults are not what is measured */
     for (size_t i = 0; i < STEPS; i++)
         step_open(&steps[i], chain[i].op, chain[i].options);
-    int64_t bare_ns = 0, chain_ns = 0;
+    int64_t bare_ns = 0, chain_ns = 0, apart_ns = 0;
     uint64_t id = 0;
     for (long round = -1; round < rounds; round++) {
         if (round == 0) { /* the first was to warm up */
-            bare_ns = chain_ns = 0;
+            bare_ns = chain_ns = apart_ns = 0;
             for (size_t i = 0; i < STEPS; i++)
                 steps[i].cpu_ns = 0;
         }
         for (size_t i = 0; i < files.n; i++, id++) {
-            const int64_t start = cw_clock_thread_cpu_ns();
-            bench_decode(&files, i);
-            const int64_t middle = cw_clock_thread_cpu_ns();
-            run(steps, arena, &files.v[i], id, slots + id % SLOTS * SIDE * SIDE * 3);
-            bare_ns += middle - start;
-            chain_ns += cw_clock_thread_cpu_ns() - middle;
+            int64_t ns[2];
+            bare_ns += time_bare(&files, i);
+            for (uint64_t k = 0; k < 2;
+                 k++) { /* in turn the first, for which the file is not in the cache */
+                const bool apart = (id + k) % 2;
+                float *slot = slots + (2 * id + k) % SLOTS * SIDE * SIDE * 3;
+                const int64_t start = cw_clock_thread_cpu_ns();
+                run(steps, arena, &files.v[i], id, slot, apart);
+                ns[apart] = cw_clock_thread_cpu_ns() - start;
+            }
+            chain_ns += ns[0];
+            apart_ns += ns[1];
         }
     }
     const double images = (double)rounds * (double)files.n, us = 1e3 * images;
-    printf("bench_image: images=%.0f bare_us=%.1f chain_us=%.1f ratio=%.3f", images,
-           (double)bare_ns / us, (double)chain_ns / us, (double)chain_ns / (double)bare_ns);
+    printf("bench_image: images=%.0f bare_us=%.1f chain_us=%.1f ratio=%.3f apart_us=%.1f", images,
+           (double)bare_ns / us, (double)chain_ns / us, (double)chain_ns / (double)bare_ns,
+           (double)apart_ns / us);
     for (size_t i = 0; i < STEPS; i++) {
         printf(" %s_us=%.1f", chain[i].op, (double)steps[i].cpu_ns / us);
         step_close(&steps[i]);

@@ -2,6 +2,7 @@
 /* Element operator `cast`: converts values to another dtype. The rules are those of NumPy's astype
  * where it defines them. Where C leaves the result open (a float beyond the integer's range, NaN),
  * it is fixed here: the nearest end of the range, and 0. */
+#include "ops/element/planes.h"
 #include "ops/kernels/num.h"
 #include "ops/op_util.h"
 
@@ -44,18 +45,29 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return 0;
 }
 
+/* The smaller of the two images is the one that is turned. */
+static bool makes_planes(const void *opts, const struct cw_field *in)
+{
+    const struct cast_opts *o = opts;
+    return in->rank == 3 && cw_dtype_bytes(in->dtype) <= cw_dtype_bytes((enum cw_dtype)o->dtype);
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct cast_opts *o = opts;
     (void)state;
     (void)scratch;
-    out->dtype = (enum cw_dtype)o->dtype;
-    int rc = cw_op_output(ctx, out, err);
+    const uint8_t *values = in->data;
+    size_t pixels;
+    int rc = ctx->planes ? cw_planes_split(ctx, in, out, &values, &pixels, err) : 0;
     if (rc < 0)
         return rc;
-    cw_num_convert(out->dtype, out->data, in->dtype, in->data,
-                   in->bytes / cw_dtype_bytes(in->dtype));
+    out->dtype = (enum cw_dtype)o->dtype;
+    rc = cw_op_output(ctx, out, err);
+    if (rc < 0)
+        return rc;
+    cw_num_convert(out->dtype, out->data, in->dtype, values, in->bytes / cw_dtype_bytes(in->dtype));
     return 0;
 }
 
@@ -89,4 +101,5 @@ const struct cw_op cw_op_cast = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .makes_planes = makes_planes,
 };

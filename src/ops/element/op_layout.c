@@ -67,6 +67,11 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static bool puts_channels_first(const void *opts)
+{
+    return ((const struct layout_opts *)opts)->to == CHW;
+}
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -92,4 +97,5 @@ const struct cw_op cw_op_layout = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .puts_channels_first = puts_channels_first,
 };

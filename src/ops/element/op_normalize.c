@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `normalize`: converts samples to floats of mean 0 and standard deviation 1. */
 #include "ops/element/image_view.h"
+#include "ops/element/planes.h"
 
 #include "base/mem.h"
 #include "ops/kernels/normalize.h"
@@ -15,6 +16,7 @@ struct normalize_state {
     size_t channels; /* the number of means or deviations that were given */
     double mean[CHANNELS_MAX], std[CHANNELS_MAX];
     struct cw_normalize u8;
+    struct cw_normalize *plane; /* of u8, each channel by itself */
 };
 
 static const struct cw_opt options[] = {
@@ -109,8 +111,11 @@ static int open_state(const void *opts, const struct cw_op_open *how, void **ret
         mean[c] = (float)state->mean[c];
         std[c] = (float)state->std[c];
     }
-    cw_normalize_init(&state->u8, (float)(o->scale > 0 ? o->scale : 255.0), mean, std,
-                      state->channels);
+    const float scale = (float)(o->scale > 0 ? o->scale : 255.0);
+    cw_normalize_init(&state->u8, scale, mean, std, state->channels);
+    state->plane = CW_NEW_ARRAY(struct cw_normalize, state->channels);
+    for (size_t c = 0; c < state->channels; c++)
+        cw_normalize_init(&state->plane[c], scale, &mean[c], &std[c], 1);
     *ret_state = state;
     return 0;
 }
@@ -121,6 +126,9 @@ static void close_state(void *state_arg)
     if (!state)
         return;
     cw_normalize_fini(&state->u8);
+    for (size_t c = 0; c < state->channels; c++)
+        cw_normalize_fini(&state->plane[c]);
+    cw_mem_free(state->plane);
     cw_mem_free(state);
 }
 
@@ -145,6 +153,30 @@ static void from_f64(float *dst, const double *src, size_t n, double scale,
     }
 }
 
+static bool makes_planes(const void *opts, const struct cw_field *in)
+{
+    (void)opts;
+    return in->rank == 3 && in->dtype == CW_DTYPE_U8;
+}
+
+static int apply_planes(const struct cw_op_ctx *ctx, const struct normalize_state *state,
+                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    const uint8_t *planes;
+    size_t pixels;
+    int rc = cw_planes_split(ctx, in, out, &planes, &pixels, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_op_output(ctx, out, err);
+    if (rc < 0)
+        return rc;
+    float *to = out->data;
+    for (size_t c = 0; c < (size_t)in->dims[2]; c++)
+        cw_normalize_u8(&state->plane[state->channels > 1 ? c : 0], to + c * pixels,
+                        planes + c * pixels, pixels);
+    return 0;
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state_arg,
                        void *scratch, const struct cw_view *in, struct cw_view *out,
                        struct cw_err *err)
@@ -156,6 +188,8 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     if (rc < 0)
         return rc;
     out->dtype = CW_DTYPE_F32;
+    if (ctx->planes)
+        return apply_planes(ctx, state, in, out, err);
     rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return rc;
@@ -231,5 +265,6 @@ const struct cw_op cw_op_normalize = {
     .close = close_state,
     .apply_field = apply_field,
     .facts = facts,
+    .makes_planes = makes_planes,
     .pin = pin,
 };
