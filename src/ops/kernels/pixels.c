@@ -19,26 +19,6 @@ void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n)
         dst[i] = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
-/* dst[j * rows + i] = src[i * n + j]: turns n columns into rows. With constants for n and bytes, each
- * copy becomes a single move. */
-static inline __attribute__((always_inline)) void turn(uint8_t *dst, const uint8_t *src,
-                                                       size_t rows, size_t n, size_t bytes)
-{
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < n; j++)
-            memcpy(dst + (j * rows + i) * bytes, src + (i * n + j) * bytes, bytes);
-}
-
-void cw_pixels_split3_u8_plain(void *dst, const void *src, size_t pixels)
-{
-    turn(dst, src, pixels, 3, 1);
-}
-
-void cw_pixels_split3_f32_plain(void *dst, const void *src, size_t pixels)
-{
-    turn(dst, src, pixels, 3, 4);
-}
-
 void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes)
 {
     if (channels == 3 && bytes == 1)
@@ -46,7 +26,7 @@ void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels,
     else if (channels == 3 && bytes == 4)
         cw_kernels()->split3_f32(dst, src, pixels);
     else
-        turn(dst, src, pixels, channels, bytes);
+        cw_pixels_split_plain(dst, src, pixels, channels, bytes);
 }
 
 static inline __attribute__((always_inline)) void turn_back(uint8_t *dst, const uint8_t *src,
