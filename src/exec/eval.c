@@ -103,8 +103,7 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
         }
         switch (node->step) {
         case CW_STEP_SOURCE:
-            return cw_op_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
-                                   element, err);
+            return cw_op_call_read(work, at, element, err);
         case CW_STEP_INDEX:
             if (cw_plan_chooses(node)) {
                 push_choice(work, at);

@@ -7,9 +7,7 @@
 
 enum cw_eval_result {
     CW_EVAL_KEEP = 0,
-    CW_EVAL_DROP = 1, /* a filter has left the element out */
-    /* the element's only field was written into its slot; *element is not set */
-    CW_EVAL_IN_SLOT = 2
+    CW_EVAL_DROP = 1 /* a filter has left the element out */
 };
 /* Computes the element at *at. It points into the arena, the slots or the source's memory, and is
  * valid until the arena is reset. On an error work->failed names the node, and err has the

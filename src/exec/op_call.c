@@ -3,6 +3,7 @@
 #include "exec/op_call.h"
 
 #include "base/clock.h"
+#include <math.h>
 
 /* The clock is read once per so much time of an operator. Reading it takes about 0.3 us, so
  * measuring costs about 1 %. */
@@ -17,8 +18,9 @@ struct sample {
 
 /* in: the element that comes in, of which the operator reads some fields; NULL for a source. */
 static inline struct sample sample_begin(struct cw_node_context *node, const struct cw_element *in,
-                                         uint32_t reads)
+                                         uint32_t reads, size_t elements)
 {
+    node->since += elements;
     if (node->left > 1) {
         node->left--;
         return (struct sample){0};
@@ -49,23 +51,26 @@ static uint32_t draw_gap(struct cw_node_context *node)
     return 1 + (node->draw >> 8) % (2 * node->stride - 1);
 }
 
-/* The call was for so many elements, of which the bytes are. */
+/* The call was for so many elements, of which the bytes are. It stands for all since the last one that was
+ * measured. */
 static void sample_end(struct cw_node_context *node, struct sample begin, int64_t clock_ns,
                        uint64_t out_bytes, size_t elements)
 {
     int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
-    uint32_t calls = CW_MAX(node->gap, 1);
-    cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * calls);
-    cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * calls);
-    const double n = (double)elements;
-    add_sums(&node->count.sums, calls * n, (double)begin.in_bytes / n, (double)out_bytes / n,
-             (double)ns / n, (double)wall_ns / n);
+    const double n = (double)elements, all = (double)node->since;
+    const double cpu_ns = floor((double)ns * all / n),
+                 all_wall_ns = floor((double)wall_ns * all / n);
+    cw_tally_add(&node->count.cpu_ns, (uint64_t)cpu_ns);
+    cw_tally_add(&node->count.wall_ns, (uint64_t)all_wall_ns);
+    add_sums(&node->count.sums, all, (double)begin.in_bytes / n, (double)out_bytes / n,
+             cpu_ns / all, all_wall_ns / all);
+    node->since = 0;
     int64_t next = SAMPLE_NS / (ns + clock_ns);
     /* The stride grows slowly, since the first calls are not typical. */
     next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)CW_MAX(node->stride, 1)));
     node->stride = (uint32_t)next;
-    node->gap = node->left = draw_gap(node);
+    node->left = draw_gap(node);
 }
 
 int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,
@@ -223,7 +228,7 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
         own.live = work->pending[work->pending_n - 1].live;
         own.shift = work->pending[work->pending_n - 1].shift;
     }
-    struct sample begin = sample_begin(mine, element, node->reads);
+    struct sample begin = sample_begin(mine, element, node->reads, 1);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_want(work, node, &mine->ctx, element);
     int rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
@@ -255,7 +260,7 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint32_t live, siz
     uint64_t bytes = 0;
     if (!node->op->apply_field && node->out.n != 1)
         pending.live = 0; /* it does not say which field it writes */
-    struct sample begin = sample_begin(mine, element, node->reads);
+    struct sample begin = sample_begin(mine, element, node->reads, all_rows);
     int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns,
@@ -269,29 +274,19 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint32_t live, siz
     return rc;
 }
 
-int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at, bool bare,
+int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
                     struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     struct cw_node_context *mine = &work->nodes[at->node];
-    uint64_t bytes = 0;
-    struct sample begin = sample_begin(mine, NULL, 0);
-    int rc;
-    bool in_slot =
-        bare && node->op->read_run && node->out.n == 1 && (at->live & 1) &&
-        node->op->read_run(node->opts, node->state, at->pos, 1, 1, work->slot[at->shift]) == 0;
-    if (in_slot) {
-        bytes = work->slot_bytes[at->shift];
-        rc = CW_EVAL_IN_SLOT;
-    } else { /* also if read_run refuses the row: read says why */
-        element->id = (uint64_t)at->pos;
-        element->rep = cw_plan_drawn_rep(at->rep, at->each);
-        element->n = 0;
-        set_stream(work, node, &mine->ctx, element->id, element->rep);
-        set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
-        rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
-        bytes = rc == 0 ? cw_element_bytes(element) : 0;
-    }
+    struct sample begin = sample_begin(mine, NULL, 0, 1);
+    element->id = (uint64_t)at->pos;
+    element->rep = cw_plan_drawn_rep(at->rep, at->each);
+    element->n = 0;
+    set_stream(work, node, &mine->ctx, element->id, element->rep);
+    set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
+    int rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
+    const uint64_t bytes = rc == 0 ? cw_element_bytes(element) : 0;
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns, bytes, 1);
     cw_tally_add(&mine->count.elements, 1);
@@ -304,19 +299,20 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     return rc;
 }
 
-bool cw_op_call_read_run(struct cw_thread_context *work, size_t i, int64_t pos, int64_t step,
-                         int64_t n, void *dst)
+bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_t *positions,
+                          size_t n, const struct cw_column *columns)
 {
     const struct cw_plan_node *node = &work->plan->nodes[i];
     struct cw_node_context *mine = &work->nodes[i];
-    const size_t rows = (size_t)n,
-                 bytes = rows * (size_t)CW_MAX(cw_field_bytes(&node->out.fields[0]), 0);
-    struct sample begin = sample_begin(mine, NULL, 0);
-    if (node->op->read_run(node->opts, node->state, pos, step, n, dst) < 0)
+    uint64_t bytes = 0;
+    for (size_t f = 0; f < node->out.n; f++)
+        bytes += n * columns[f].bytes;
+    struct sample begin = sample_begin(mine, NULL, 0, n);
+    if (node->op->read_rows(node->opts, node->state, positions, n, columns) < 0)
         return false;
     if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns, bytes, rows);
-    cw_tally_add(&mine->count.elements, rows);
+        sample_end(mine, begin, work->clock_ns, bytes, n);
+    cw_tally_add(&mine->count.elements, n);
     cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, bytes);
     return true;

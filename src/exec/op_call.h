@@ -6,14 +6,12 @@
 
 #include "exec/eval.h"
 
-/* Reads an element of a source. bare: no operator stands between the source and the row, so numbers
- * may be written straight into the slot (CW_EVAL_IN_SLOT). */
-int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at, bool bare,
+/* Reads an element of a source. */
+int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
                     struct cw_element *element, struct cw_err *err);
-/* Reads n elements of a source that has read_run, from pos on, every step-th. Returns false if they have to
- * be read one by one. */
-bool cw_op_call_read_run(struct cw_thread_context *work, size_t i, int64_t pos, int64_t step,
-                         int64_t n, void *dst);
+/* Reads n elements of a source that has read_rows. Returns false if they have to be read one by one. */
+bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_t *positions,
+                          size_t n, const struct cw_column *columns);
 /* Applies an element operator; returns CW_EVAL_DROP if the operator leaves the element out. */
 int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                      struct cw_element *element, struct cw_err *err);

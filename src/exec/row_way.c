@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the rows of an item are computed by a plan, and whether another plan has the same rows. */
-#include "exec/element_cache.h"
 #include "exec/positions.h"
 #include "exec/row_block.h"
+#include "exec/source_rows.h"
 #include "exec/task.h"
-
-/* Whether the rows are runs of a source of numbers, with only take, skip and shard above it. Then
- * no element is handled one by one. */
-static bool is_affine(const struct cw_plan *plan, size_t at)
-{
-    for (;;) {
-        const struct cw_plan_node *node = &plan->nodes[at];
-        if (node->step == CW_STEP_SOURCE)
-            return node->op->read_run && node->out.n == 1;
-        if (node->step == CW_STEP_PASS || (node->step == CW_STEP_INDEX && node->inputs_n == 1 &&
-                                           (node->op->traits & CW_OP_AFFINE)))
-            at = node->inputs[0];
-        else
-            return false;
-    }
-}
 
 void cw_row_way_find(const struct cw_exec_task *task, struct cw_plan *plan,
                      const struct cw_plan_item *cut, struct cw_row_way *ret_way)
@@ -29,8 +13,7 @@ void cw_row_way_find(const struct cw_exec_task *task, struct cw_plan *plan,
     ret_way->mapped = cw_positions_help(plan, cut->node);
     ret_way->ids = cw_positions_are_ids(plan, cut->node);
     cw_row_block_find(task, ret_way);
-    ret_way->affine = task->fixed && is_affine(plan, ret_way->node) &&
-                      !(cw_element_cache_any(plan) && cw_element_cache_below(plan, ret_way->node));
+    cw_source_rows_find(task, ret_way);
 }
 
 static bool is_same_node(const struct cw_plan *a, size_t i, const struct cw_plan *b, size_t k)

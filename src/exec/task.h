@@ -58,6 +58,7 @@ struct cw_exec_task {
 
     /* The arrays below have one entry for each row, written by the thread that computes the row. */
     uint8_t *dropped;            /* for each row its fate (enum cw_row_fate) */
+    _Atomic bool has_dropped;    /* one of them is not CW_ROW_KEPT */
     const struct cw_view **kept; /* for each row, unless fixed: its views and bytes in one block */
     struct cw_row_id {
         uint64_t id, rep;

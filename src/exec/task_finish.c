@@ -15,6 +15,8 @@
 static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate)
 {
     int64_t n = 0;
+    if (!atomic_load_explicit(&task->has_dropped, memory_order_relaxed))
+        return fate == CW_ROW_KEPT ? task->rows : 0;
     for (int64_t r = 0; r < task->rows; r++)
         n += task->dropped[r] == fate;
     return n;

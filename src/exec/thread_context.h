@@ -30,9 +30,10 @@ struct cw_node_context {
     struct cw_op_ctx many_ctx; /* the same for many elements at once, if the node may have them */
     void *many_scratch;
     struct cw_node_tally count;
-    /* The clock is read for every stride-th element on average; it is read for the gap-th after the last
-     * one, and `left` counts down to it. `draw` is the state of the draws of gaps. */
-    uint32_t stride, gap, left, draw;
+    /* The clock is read for every stride-th call on average; `left` counts down to the next one, `since`
+     * counts elements since the last one, and `draw` is the state of the draws of gaps. */
+    uint32_t stride, left, draw;
+    uint64_t since;
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied
  * on the way up, a cache that gets the element of its node on the way up, or a choice that then
@@ -89,7 +90,10 @@ struct cw_row_way {
     size_t node; /* the node below them, up to which rows are computed one by one */
     int64_t pos; /* position of the first row */
     uint64_t rep;
-    bool affine; /* the rows are runs of one source, which read_run reads */
+    /* The source that reads many rows at once, since there are only index operators between; SIZE_MAX:
+     * none. */
+    size_t rows_source;
+    bool affine; /* and the positions of rows there are first + step * row */
     bool mapped; /* positions are mapped for many rows together (positions.h) */
     bool ids;    /* positions, mapped or as they are, are ids (positions.h) */
 };
@@ -100,6 +104,11 @@ struct cw_row_target {
     uint8_t *column[CW_FIELDS_MAX]; /* NULL: the batch has no bytes */
     size_t row_bytes[CW_FIELDS_MAX];
 };
+/* Returns where a field of a row is written; NULL: it has no bytes. */
+static inline uint8_t *cw_row_place(const struct cw_row_target *to, size_t f, int64_t row)
+{
+    return to->column[f] ? to->column[f] + (size_t)(row - to->first) * to->row_bytes[f] : NULL;
+}
 struct cw_thread_context {
     struct cw_plan *plan; /* without a reference: the plan owns the context */
     struct cw_thread_context *next_all, *next_idle;

@@ -157,6 +157,12 @@ struct cw_op_rows {
     void *arg; /* of the engine */
 };
 
+/* Where a field of many elements is written: that of element i at data + i * bytes. */
+struct cw_column {
+    void *data;
+    size_t bytes;
+};
+
 struct cw_op {
     const char *name;
     uint32_t version;    /* increased when the output for equal input changes */
@@ -211,9 +217,11 @@ struct cw_op {
     /* For sources: reads one element. */
     int (*read)(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
                 struct cw_element *ret_element, struct cw_err *err);
-    /* For sources, optional: writes n elements of one fixed-size field straight to dst (a fast path
-     * for numbers). */
-    int (*read_run)(const void *opts, void *state, int64_t pos, int64_t step, int64_t n, void *dst);
+    /* For sources, optional: reads many elements at once, each field into its column. Only if all fields
+     * have fixed sizes. If it returns < 0, for any reason, they are read one by one, and `read` says what
+     * is wrong. */
+    int (*read_rows)(const void *opts, void *state, const int64_t *positions, size_t n,
+                     const struct cw_column *columns);
     /* For sources of files: returns paths, sizes, what else identifies the files, and numbers of
      * records. */
     void (*manifest)(const void *opts, void *state, struct cw_value *ret_value);

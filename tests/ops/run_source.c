@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct run {
@@ -30,29 +31,60 @@ static int64_t position(const struct run *r, size_t i)
     return at ? at->items[i].i : (int64_t)i;
 }
 
-/* What read_run gives, forwards and in larger steps, is what read gives. It may refuse rows only if
- * one of them is refused by read, too. */
-static int check_run(struct run *r, void *state, int64_t n, int64_t step, struct cw_err *err)
+static bool has_columns(const struct run *r)
+{
+    for (size_t f = 0; f < r->spec.n; f++)
+        if (cw_field_bytes(&r->spec.fields[f]) < 0)
+            return false;
+    return r->c->op->read_rows && r->spec.n > 0;
+}
+
+/* Whether the element's fields are what stands in row i. */
+static bool is_row(const struct run *r, const struct cw_column *columns, size_t i,
+                   const struct cw_element *e)
+{
+    for (size_t f = 0; f < r->spec.n; f++)
+        if (columns[f].bytes && memcmp((const char *)columns[f].data + i * columns[f].bytes,
+                                       e->fields[f].data, columns[f].bytes) != 0)
+            return false;
+    return true;
+}
+
+#define ROWS_MOST 50
+/* What read_rows gives, forwards, in larger steps and backwards, is what read gives. It may refuse rows only
+ * if one of them is refused by read, too. */
+static int check_rows(struct run *r, void *state, int64_t n, int64_t step, struct cw_err *err)
 {
     const struct cw_op *op = r->c->op;
-    int64_t bytes = cw_field_bytes(&r->spec.fields[0]);
-    int64_t count = CW_MIN((n + step - 1) / step, 50);
-    if (!op->read_run || n == 0 || r->spec.n != 1 || bytes < 0)
-        return 0;
-    cw_autofree char *run = cw_mem_new((size_t)(count * bytes));
-    bool refused = op->read_run(r->c->opts, state, 0, step, count, run) < 0;
+    struct cw_column columns[CW_FIELDS_MAX];
+    int64_t positions[ROWS_MOST];
+    const int64_t count = CW_MIN((n + llabs(step) - 1) / llabs(step), ROWS_MOST);
     int rc = 0;
-    for (int64_t i = 0; i < count && rc == 0; i++) {
-        struct cw_element e;
-        rc = read_at(r, state, i * step, &e, err);
-        if (rc < 0 && refused)
-            return 0;
-        if (rc == 0 && !refused && memcmp(run + i * bytes, e.fields[0].data, (size_t)bytes) != 0)
-            rc = cw_err_set(err, CW_E_INTERNAL, "read_run differs from read at position %lld",
-                            (long long)(i * step));
+    if (!has_columns(r) || n == 0)
+        return 0;
+    for (size_t f = 0; f < r->spec.n; f++) {
+        columns[f].bytes = (size_t)cw_field_bytes(&r->spec.fields[f]);
+        columns[f].data = cw_mem_new((size_t)count * columns[f].bytes + 1);
     }
-    if (rc == 0 && refused)
-        rc = cw_err_set(err, CW_E_INTERNAL, "read_run refuses what read gives");
+    for (int64_t i = 0; i < count; i++)
+        positions[i] = step > 0 ? i * step : n - 1 + i * step;
+    const bool refused = op->read_rows(r->c->opts, state, positions, (size_t)count, columns) < 0;
+    bool read_refuses = false;
+    for (int64_t i = 0; i < count && rc == 0 && !read_refuses; i++) {
+        struct cw_element e;
+        rc = read_at(r, state, positions[i], &e, err);
+        if (rc < 0 && refused) {
+            read_refuses = true;
+            rc = 0;
+        } else if (rc == 0 && !refused && !is_row(r, columns, (size_t)i, &e)) {
+            rc = cw_err_set(err, CW_E_INTERNAL, "read_rows differs from read at position %lld",
+                            (long long)positions[i]);
+        }
+    }
+    if (rc == 0 && refused && !read_refuses)
+        rc = cw_err_set(err, CW_E_INTERNAL, "read_rows refuses what read gives");
+    for (size_t f = 0; f < r->spec.n; f++)
+        cw_mem_free(columns[f].data);
     return rc;
 }
 
@@ -79,8 +111,10 @@ static int check_elements(struct run *r, void *state, struct cw_err *err)
             rc = cw_err_set(err, CW_E_INVALID, "describe says \"%s\"", cw_str_text(&text));
     }
     if (rc == 0)
-        rc = check_run(r, state, n, 1, err);
-    return rc < 0 ? rc : check_run(r, state, n, 3, err);
+        rc = check_rows(r, state, n, 1, err);
+    if (rc == 0)
+        rc = check_rows(r, state, n, 3, err);
+    return rc < 0 ? rc : check_rows(r, state, n, -1, err);
 }
 
 /* A case that expects an error may get it from any element. */

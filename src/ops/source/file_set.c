@@ -299,6 +299,19 @@ size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)
     return lo;
 }
 
+size_t cw_file_set_run(const struct cw_file_set *set, const int64_t *positions, size_t n,
+                       size_t *ret_file, uint64_t *ret_record)
+{
+    const size_t i = cw_file_set_locate(set, positions[0]);
+    const int64_t record = positions[0] - set->v[i].first, rest = set->v[i].records - record;
+    size_t run = 1;
+    while (run < n && (int64_t)run < rest && positions[run] == positions[0] + (int64_t)run)
+        run++;
+    *ret_file = i;
+    *ret_record = (uint64_t)record;
+    return run;
+}
+
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out)
 {
     const struct cw_file *file = &set->v[cw_file_set_locate(set, pos)];

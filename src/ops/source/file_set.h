@@ -66,6 +66,10 @@ int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity 
                               struct cw_err *err);
 /* Finds the file that has the record at position pos. */
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
+/* Finds the file and the number in it of the first of these positions. Returns how many of them, from the
+ * first on, are records that follow each other in that file. n > 0. */
+size_t cw_file_set_run(const struct cw_file_set *set, const int64_t *positions, size_t n,
+                       size_t *ret_file, uint64_t *ret_record);
 /* Appends the name of an element: "/data/a.tfrecord record 17". */
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 

@@ -194,6 +194,24 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     return cw_file_source_new(&kind, &o->pattern, &mine.how, ret_state, err);
 }
 
+/* Reads records k, k + 1, ... of file i: with one read, unless they overlap or there are gaps. */
+static int read_some(struct fixed_state *s, size_t i, uint64_t k, size_t n, uint8_t *dst,
+                     struct cw_err *err)
+{
+    const size_t each = (size_t)s->record_bytes, at_once = s->step_bytes == each ? n : 1;
+    struct cw_file_use use;
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    for (size_t at = 0; rc == 0 && at < n; at += at_once)
+        rc = cw_readable_get(&use.readable, s->offset + (k + at) * s->step_bytes, dst + at * each,
+                             at_once * each, err);
+    cw_file_set_release(s->source.files, &use);
+    if (rc == 0 && s->swaps)
+        cw_idx_convert(dst, dst, n * each / s->value_bytes, s->value_bytes);
+    return rc;
+}
+
 static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
                        struct cw_element *ret_element, struct cw_err *err)
 {
@@ -202,21 +220,29 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     const uint64_t k = (uint64_t)(pos - s->source.files->v[i].first);
     struct cw_view view = {
         .dtype = s->field.dtype, .rank = s->field.rank, .bytes = (size_t)s->record_bytes};
-    struct cw_file_use use;
     (void)opts;
     for (int d = 0; d < view.rank; d++)
         view.dims[d] = s->field.dims[d];
     int rc = cw_op_output(ctx, &view, err);
     if (rc == 0)
-        rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
-        return rc;
-    rc = cw_readable_get(&use.readable, s->offset + k * s->step_bytes, view.data, view.bytes, err);
-    cw_file_set_release(s->source.files, &use);
-    if (rc == 0 && s->swaps)
-        cw_idx_convert(view.data, view.data, view.bytes / s->value_bytes, s->value_bytes);
+        rc = read_some(s, i, k, 1, view.data, err);
     ret_element->n = 1;
     ret_element->fields[0] = view;
+    return rc;
+}
+
+static int read_rows(const void *opts, void *state, const int64_t *positions, size_t n,
+                     const struct cw_column *columns)
+{
+    struct fixed_state *s = state;
+    uint8_t *dst = columns[0].data;
+    int rc = 0;
+    (void)opts;
+    for (size_t at = 0, run, i; rc == 0 && at < n; at += run) {
+        uint64_t k;
+        run = cw_file_set_run(s->source.files, positions + at, n - at, &i, &k);
+        rc = read_some(s, i, k, run, dst + at * columns[0].bytes, NULL);
+    }
     return rc;
 }
 
@@ -246,6 +272,7 @@ const struct cw_op cw_op_fixed_records = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_record,
+    .read_rows = read_rows,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

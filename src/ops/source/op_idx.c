@@ -256,17 +256,33 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
-static int read_plain(struct idx_state *s, size_t i, size_t k, void *dst, struct cw_err *err)
+static int read_plain(struct idx_state *s, size_t i, size_t k, size_t records, void *dst,
+                      struct cw_err *err)
 {
     struct cw_file_use use;
-    size_t bytes = s->header.record_bytes, value_bytes = cw_dtype_bytes(s->header.dtype);
+    size_t each = s->header.record_bytes, bytes = records * each,
+           value_bytes = cw_dtype_bytes(s->header.dtype);
     int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_readable_get(&use.readable, s->header.header_bytes + k * bytes, dst, bytes, err);
+    rc = cw_readable_get(&use.readable, s->header.header_bytes + k * each, dst, bytes, err);
     cw_file_set_release(s->source.files, &use);
     if (rc == 0)
         cw_idx_convert(dst, dst, bytes / value_bytes, value_bytes);
+    return rc;
+}
+
+/* Reads records k, k + 1, ... of file i. */
+static int read_some(struct idx_state *s, size_t i, size_t k, size_t n, void *dst,
+                     struct cw_err *err)
+{
+    const size_t bytes = s->header.record_bytes;
+    const void *records = NULL;
+    if (!cw_gz_is_name(s->source.files->v[i].path))
+        return read_plain(s, i, k, n, dst, err);
+    const int rc = cw_file_source_get(&s->source, i, &records, err);
+    if (rc == 0 && bytes > 0)
+        memcpy(dst, (const char *)records + k * bytes, n * bytes);
     return rc;
 }
 
@@ -277,21 +293,28 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     size_t i = cw_file_set_locate(s->source.files, pos);
     size_t k = (size_t)(pos - s->source.files->v[i].first);
     struct cw_view view = {.dtype = s->header.dtype, .rank = s->header.rank};
-    const void *records = NULL;
     (void)opts;
     memcpy(view.dims, s->header.dims, sizeof(view.dims));
     int rc = cw_op_output(ctx, &view, err);
-    if (rc < 0)
-        return rc;
-    if (cw_gz_is_name(s->source.files->v[i].path)) {
-        rc = cw_file_source_get(&s->source, i, &records, err);
-        if (rc == 0 && view.bytes > 0)
-            memcpy(view.data, (const char *)records + k * s->header.record_bytes, view.bytes);
-    } else {
-        rc = read_plain(s, i, k, view.data, err);
-    }
+    if (rc == 0)
+        rc = read_some(s, i, k, 1, view.data, err);
     ret_element->n = 1;
     ret_element->fields[0] = view;
+    return rc;
+}
+
+static int read_rows(const void *opts, void *state, const int64_t *positions, size_t n,
+                     const struct cw_column *columns)
+{
+    struct idx_state *s = state;
+    uint8_t *dst = columns[0].data;
+    int rc = 0;
+    (void)opts;
+    for (size_t at = 0, run, i; rc == 0 && at < n; at += run) {
+        uint64_t k;
+        run = cw_file_set_run(s->source.files, positions + at, n - at, &i, &k);
+        rc = read_some(s, i, (size_t)k, run, dst + at * columns[0].bytes, NULL);
+    }
     return rc;
 }
 
@@ -321,6 +344,7 @@ const struct cw_op cw_op_idx = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_record,
+    .read_rows = read_rows,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

@@ -219,16 +219,18 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
 /* ---- rows ---- */
 
 /* Reads a row that lies in one piece. */
-static int read_piece(struct npy_state *s, size_t i, int64_t row, void *dst, size_t bytes,
-                      struct cw_err *err)
+/* Reads `rows` rows of `bytes` each. */
+static int read_piece(struct npy_state *s, size_t i, int64_t row, size_t rows, void *dst,
+                      size_t bytes, struct cw_err *err)
 {
     const struct cw_npy_header *h = &s->headers[i];
-    const int64_t step = 1, n = (int64_t)(bytes / cw_dtype_bytes(h->dtype));
+    const int64_t step = 1, n = (int64_t)(rows * bytes / cw_dtype_bytes(h->dtype));
     struct cw_file_use use;
     int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_readable_get(&use.readable, h->header_bytes + (uint64_t)row * bytes, dst, bytes, err);
+    rc = cw_readable_get(&use.readable, h->header_bytes + (uint64_t)row * bytes, dst, rows * bytes,
+                         err);
     cw_file_set_release(s->source.files, &use);
     if (rc == 0 && h->swapped)
         cw_npy_copy(dst, dst, h, 1, &n, &step);
@@ -249,6 +251,11 @@ static int read_spread(struct npy_state *s, size_t i, int64_t row, void *dst, st
     return 0;
 }
 
+static bool is_spread(const struct cw_npy_header *h)
+{
+    return h->fortran && h->rank > 1;
+}
+
 static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
                     struct cw_element *ret_element, struct cw_err *err)
 {
@@ -261,10 +268,31 @@ static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, 
     memcpy(view.dims, h->dims + 1, sizeof(view.dims));
     int rc = cw_op_output(ctx, &view, err);
     if (rc == 0 && view.bytes > 0)
-        rc = h->fortran && h->rank > 1 ? read_spread(s, i, row, view.data, err)
-                                       : read_piece(s, i, row, view.data, view.bytes, err);
+        rc = is_spread(h) ? read_spread(s, i, row, view.data, err)
+                          : read_piece(s, i, row, 1, view.data, view.bytes, err);
     ret_element->n = 1;
     ret_element->fields[0] = view;
+    return rc;
+}
+
+static int read_rows(const void *opts, void *state, const int64_t *positions, size_t n,
+                     const struct cw_column *columns)
+{
+    struct npy_state *s = state;
+    const size_t bytes = columns[0].bytes;
+    uint8_t *dst = columns[0].data;
+    int rc = 0;
+    (void)opts;
+    for (size_t at = 0, run, i; rc == 0 && at < n; at += run) {
+        uint64_t row;
+        run = cw_file_set_run(s->source.files, positions + at, n - at, &i, &row);
+        if (is_spread(&s->headers[i])) {
+            run = 1;
+            rc = read_spread(s, i, (int64_t)row, dst + at * bytes, NULL);
+        } else {
+            rc = read_piece(s, i, (int64_t)row, run, dst + at * bytes, bytes, NULL);
+        }
+    }
     return rc;
 }
 
@@ -298,6 +326,7 @@ const struct cw_op cw_op_npy = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_row,
+    .read_rows = read_rows,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

@@ -220,64 +220,104 @@ static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, 
     return rc;
 }
 
-/* Copies rows that lie in one slab. */
-static int run_slab(const struct cw_pq_slab *slab, size_t row, size_t n, size_t bytes,
-                    size_t stride, uint8_t *dst)
+/* Some rows of a slab, which begins with the row at `first`. */
+struct slab_rows {
+    const struct cw_pq_slab *slab;
+    int64_t first, end;
+    size_t bytes, stride; /* of a value, and from one to the next where they are written */
+};
+
+static bool has(const struct slab_rows *rows, int64_t pos)
 {
-    const uint8_t *from = slab->values.fixed + row * bytes;
-    if (slab->null && memchr(slab->null + row, 1, n))
-        return CW_E_INVALID;
-    if (stride == bytes)
-        memcpy(dst, from, n * bytes);
-    else
-        for (size_t i = 0; i < n; i++)
-            copy_value(dst + i * stride, from + i * bytes, bytes);
-    return 0;
+    return pos >= rows->first && pos < rows->end;
 }
 
-/* Copies the values of one column of n rows to every `stride` bytes. */
-static int run_column(struct cw_parquet_state *s, struct cw_parquet_seat *seat, size_t column,
-                      int64_t pos, int64_t step, int64_t n, size_t bytes, size_t stride,
-                      uint8_t *dst)
+/* Copies the value at the first position and those of the positions behind it that are in the slab as
+ * well. Returns how many it has copied; 0: one is null. */
+static size_t copy_values(const struct slab_rows *rows, const int64_t *positions, size_t n,
+                          uint8_t *dst)
 {
-    while (n > 0) {
-        const struct cw_pq_slab *slab;
-        size_t row, rows;
-        int rc = cw_parquet_slab_find(s, seat, column, pos, &slab, &row, &rows, NULL);
+    const uint8_t *values = rows->slab->values.fixed, *null = rows->slab->null;
+    size_t i = 0;
+    for (; i < n && has(rows, positions[i]); i++) {
+        const size_t row = (size_t)(positions[i] - rows->first);
+        if (null && null[row])
+            return 0;
+        copy_value(dst + i * rows->stride, values + row * rows->bytes, rows->bytes);
+    }
+    return i;
+}
+
+/* The same for positions that follow each other, if values do so as well; else 0. */
+static size_t copy_run(const struct slab_rows *rows, const int64_t *positions, size_t n,
+                       uint8_t *dst)
+{
+    const size_t row = (size_t)(positions[0] - rows->first),
+                 most = CW_MIN(n, (size_t)(rows->end - positions[0]));
+    size_t run = 1;
+    if (rows->stride != rows->bytes)
+        return 0;
+    while (run < most && positions[run] == positions[run - 1] + 1)
+        run++;
+    if (run < 8 || (rows->slab->null && memchr(rows->slab->null + row, 1, run)))
+        return 0;
+    memcpy(dst, rows->slab->values.fixed + row * rows->bytes, run * rows->bytes);
+    return run;
+}
+
+/* Copies the values of one column at these positions to every `stride` bytes. */
+static int rows_of_column(struct cw_parquet_state *s, struct cw_parquet_seat *seat, size_t column,
+                          const int64_t *positions, size_t n, struct slab_rows *rows, uint8_t *dst)
+{
+    for (size_t i = 0, some = 1; i < n; i += some) {
+        size_t row, rest;
+        int rc =
+            cw_parquet_slab_find(s, seat, column, positions[i], &rows->slab, &row, &rest, NULL);
+        if (rc == 0 && rows->slab->entry) {
+            some = 1;
+            rc = read_fixed(s, seat, column, positions[i], rows->bytes, dst + i * rows->stride,
+                            NULL);
+        } else if (rc == 0) {
+            rows->first = positions[i] - (int64_t)row;
+            rows->end = positions[i] + (int64_t)rest;
+            some = copy_run(rows, positions + i, n - i, dst + i * rows->stride);
+            if (some == 0)
+                some = copy_values(rows, positions + i, n - i, dst + i * rows->stride);
+            rc = some > 0 ? 0 : CW_E_INVALID;
+        }
         if (rc < 0)
             return rc;
-        size_t some = step == 1 && !slab->entry ? (size_t)CW_MIN((int64_t)rows, n) : 1;
-        rc = slab->entry ? read_fixed(s, seat, column, pos, bytes, dst, NULL)
-                         : run_slab(slab, row, some, bytes, stride, dst);
-        if (rc < 0)
-            return rc;
-        dst += some * stride;
-        pos += (int64_t)some * step;
-        n -= (int64_t)some;
     }
     return 0;
 }
 
 /* Rows at a time: what is written of one column is still in the processor's cache for the next. */
-enum { RUN_ROWS = 256 };
+enum { ROWS_AT_ONCE = 256 };
 
-static int read_run(const void *opts, void *state, int64_t pos, int64_t step, int64_t n, void *dst)
+static int read_field_rows(struct cw_parquet_state *s, struct cw_parquet_seat *seat, size_t *column,
+                           size_t i, const int64_t *positions, size_t n, uint8_t *dst)
+{
+    const struct cw_field *field = &s->fields.spec.fields[i];
+    struct slab_rows rows = {.stride = (size_t)cw_field_bytes(field)};
+    int rc = 0;
+    rows.bytes = s->fields.is_packed[i] ? cw_dtype_bytes(field->dtype) : rows.stride;
+    for (; rc == 0 && *column < s->fields.columns_n && s->fields.columns[*column].field == i;
+         (*column)++, dst += rows.bytes)
+        rc = rows_of_column(s, seat, *column, positions, n, &rows, dst);
+    return rc;
+}
+
+static int read_rows(const void *opts, void *state, const int64_t *positions, size_t n,
+                     const struct cw_column *columns)
 {
     struct cw_parquet_state *s = state;
-    const struct cw_field *field = &s->fields.spec.fields[0];
+    struct cw_parquet_seat *seat = cw_parquet_seat_take(s);
     int rc = 0;
     (void)opts;
-    if (s->fields.spec.n != 1 || !s->is_fixed[0])
-        return CW_E_UNSUPPORTED;
-    size_t stride = (size_t)cw_field_bytes(field);
-    size_t bytes = s->fields.is_packed[0] ? cw_dtype_bytes(field->dtype) : stride;
-    struct cw_parquet_seat *seat = cw_parquet_seat_take(s);
-    for (int64_t at = 0; rc == 0 && at < n; at += RUN_ROWS) {
-        int64_t some = CW_MIN(n - at, (int64_t)RUN_ROWS);
-        for (size_t c = 0; rc == 0 && c < s->fields.columns_n; c++)
-            rc = run_column(s, seat, c, pos + at * step, step, some, bytes, stride,
-                            (uint8_t *)dst + (size_t)at * stride + c * bytes);
-    }
+    for (size_t at = 0; rc == 0 && at < n; at += ROWS_AT_ONCE)
+        for (size_t i = 0, column = 0; rc == 0 && i < s->fields.spec.n; i++)
+            rc = read_field_rows(s, seat, &column, i, positions + at, CW_MIN(n - at, ROWS_AT_ONCE),
+                                 (uint8_t *)columns[i].data + at * columns[i].bytes);
     cw_parquet_seat_leave(seat);
     return rc;
 }
@@ -321,7 +361,7 @@ const struct cw_op cw_op_parquet = {
     .close = close_files,
     .count = cw_file_source_count,
     .read = read_row,
-    .read_run = read_run,
+    .read_rows = read_rows,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

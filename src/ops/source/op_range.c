@@ -102,15 +102,13 @@ static int read(const struct cw_op_ctx *ctx, const void *opts, void *state, int6
     return 0;
 }
 
-static int read_run(const void *opts, void *state, int64_t pos, int64_t step, int64_t n, void *dst)
+static int read_rows(const void *opts, void *state, const int64_t *positions, size_t n,
+                     const struct cw_column *columns)
 {
-    const struct range_opts *o = opts;
-    int64_t *numbers = dst;
-    uint64_t number = (uint64_t)number_at(o, pos);
-    uint64_t stride = (uint64_t)step * (uint64_t)o->step;
+    int64_t *numbers = columns[0].data;
     (void)state;
-    for (int64_t i = 0; i < n; i++, number += stride)
-        numbers[i] = (int64_t)number;
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = number_at(opts, positions[i]);
     return 0;
 }
 
@@ -134,6 +132,6 @@ const struct cw_op cw_op_range = {
     .infer = infer,
     .count = count,
     .read = read,
-    .read_run = read_run,
+    .read_rows = read_rows,
     .describe = describe,
 };

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources that read many rows at once (`read_rows` in ops/op.h), field by field into the columns that rows
+ * are written to. No element is handled by itself then. */
+#ifndef CW_EXEC_SOURCE_ROWS_H
+#define CW_EXEC_SOURCE_ROWS_H
+
+#include "exec/task.h"
+
+/* Sets rows_source and affine of the way. */
+void cw_source_rows_find(const struct cw_exec_task *task, struct cw_row_way *way);
+/* Reads n rows from a row on, whose positions in the way's rows_source are given. Returns false if they have
+ * to be computed one by one: also where one of them cannot be read, so that it is said which and why. */
+bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int64_t *positions,
+                         size_t n);
+/* Reads the rows [lo, hi) of an affine way. Returns false as above. */
+bool cw_source_rows_read_affine(const struct cw_exec_task *task, struct cw_thread_context *work,
+                                int64_t lo, int64_t hi);
+
+#endif
