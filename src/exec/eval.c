@@ -14,8 +14,8 @@ static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     uint32_t mine, below;
     if (node->op->apply_field) {
-        mine = at->live & node->fields_mask;
-        below = at->live & ~node->fields_mask;
+        mine = at->live & (node->fields_mask | node->moved.all);
+        below = at->live & ~mine;
     } else if (node->same) {
         mine = 0;
         below = at->live;

@@ -186,11 +186,39 @@ static void pass_planes(struct cw_thread_context *work, const struct cw_element 
     add_sums(&count->sums, 1, (double)bytes, (double)bytes, 1, 1);
 }
 
+/* Moves what moves with the images, which have moved. */
+static int apply_moved(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                       const struct cw_motion_run *run, struct cw_op_ctx *ctx,
+                       struct cw_element *element, uint64_t *bytes, struct cw_err *err)
+{
+    for (size_t i = 0; i < element->n; i++) {
+        if (!(run->fields.all >> i & 1))
+            continue;
+        set_slot(work, ctx, pending->live, i, pending->shift);
+        int rc = cw_motion_apply(ctx, run, i, &element->fields[i], err);
+        if (rc < 0)
+            return rc;
+        *bytes += element->fields[i].bytes;
+    }
+    return 0;
+}
+
 static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                         struct cw_op_ctx *ctx, void *scratch, struct cw_element *element,
                         uint64_t *bytes, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
+    struct cw_motion_run run = {.op = node->op,
+                                .opts = node->opts,
+                                .state = node->state,
+                                .scratch = scratch,
+                                .fields = node->moved};
+    ctx->motion = NULL;
+    if (node->op->moves) {
+        int rc = cw_motion_begin(ctx, &run, element, err);
+        if (rc < 0)
+            return rc;
+    }
     for (size_t k = 0; k < node->fields_n; k++) {
         struct cw_view *view = &element->fields[node->fields[k]];
         struct cw_view in = *view;
@@ -200,7 +228,7 @@ static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pen
             return rc;
         *bytes += view->bytes;
     }
-    return 0;
+    return run.fields.all ? apply_moved(work, pending, &run, ctx, element, bytes, err) : 0;
 }
 
 static int apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,

@@ -52,11 +52,20 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
     int rc = pick_named(node, in, picked, err);
     if (rc)
         return rc;
+    struct cw_motion_fields moved;
+    rc = cw_motion_find(op, checked->opts, in, &moved, err);
+    if (rc < 0)
+        return rc;
     checked->fields_n = 0;
     for (size_t i = 0; i < in->n; i++) {
-        if (node->fields_n
-                ? picked[i]
-                : (!is_packed(&in->fields[i]) && (!op->accepts || op->accepts(&in->fields[i]))))
+        const bool moves = moved.all >> i & 1;
+        if (moves && picked[i])
+            return cw_err_set(err, CW_E_INVALID,
+                              "fields: \"%s\" is also named by an option as moving with them",
+                              in->fields[i].name);
+        if (node->fields_n ? picked[i]
+                           : (!moves && !is_packed(&in->fields[i]) &&
+                              (!op->accepts || op->accepts(&in->fields[i]))))
             checked->fields[checked->fields_n++] = i;
     }
     if (checked->fields_n)
@@ -72,6 +81,12 @@ static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *i
 {
     const struct cw_op *op = checked->op;
     struct cw_spec out = *in;
+    struct cw_motion_fields moved;
+    int moved_rc = cw_motion_find(op, checked->opts, in, &moved, err);
+    if (moved_rc == 0)
+        moved_rc = cw_motion_infer(op, checked->opts, in, &moved, &out, err);
+    if (moved_rc < 0)
+        return moved_rc;
     for (size_t k = 0; k < checked->fields_n; k++) {
         size_t i = checked->fields[k];
         struct cw_field field = in->fields[i];

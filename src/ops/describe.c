@@ -81,10 +81,26 @@ static const char *inputs_text(const struct cw_op *op)
     return op->inputs_max == 1 ? "one" : "several";
 }
 
+/* The operator's paragraphs, and what it has in common with all that move fields together. */
+static void add_doc(const struct cw_op *op, struct cw_str *out)
+{
+    cw_str_add(out, op->doc);
+    if (!op->moves)
+        return;
+    cw_str_add(out, "\n\nWhat is named by `masks`, `boxes`, `labels` and `points` moves with the "
+                    "images (pipelines.md, \"What moves together\").");
+    if (op->moves->clips)
+        cw_str_add(out,
+                   "\nBoxes are cut off at the edges of the result, and those of which nothing "
+                   "is left go.");
+}
+
 static void text_of(const struct cw_op *op, struct cw_str *out)
 {
-    cw_str_addf(out, "%s: %s\n\n%s\n\nkind: %s; inputs: %s; version: %u", op->name, op->summary,
-                op->doc, cw_op_kind_name(op->kind), inputs_text(op), op->version);
+    cw_str_addf(out, "%s: %s\n\n", op->name, op->summary);
+    add_doc(op, out);
+    cw_str_addf(out, "\n\nkind: %s; inputs: %s; version: %u", cw_op_kind_name(op->kind),
+                inputs_text(op), op->version);
     if (op->traits) {
         cw_str_add(out, "; traits: ");
         add_traits(op, "", ", ", out);
@@ -166,7 +182,9 @@ static void json_of(const struct cw_op *op, struct cw_str *out)
     cw_str_add(out, "],");
     add_member("summary", op->summary, out);
     cw_str_add_char(out, ',');
-    add_member("doc", op->doc, out);
+    CW_STR_AUTO doc = {0};
+    add_doc(op, &doc);
+    add_member("doc", cw_str_text(&doc), out);
     cw_str_add(out, ",\"options\":[");
     for (const struct cw_opt *row = op->options; row && row->name; row++) {
         cw_str_add(out, row == op->options ? "" : ",");
@@ -215,7 +233,9 @@ static void markdown_of(const struct cw_op *op, struct cw_str *out)
         add_traits(op, "", ", ", out);
         cw_str_add_char(out, '.');
     }
-    cw_str_addf(out, "\n\n%s\n\n", op->doc);
+    cw_str_add(out, "\n\n");
+    add_doc(op, out);
+    cw_str_add(out, "\n\n");
     if (!op->options)
         return;
     cw_str_add(out, "| option | value | default | meaning |\n|---|---|---|---|\n");

@@ -22,6 +22,7 @@
 #include "base/stop.h"
 #include "conf/opt.h"
 #include "data/element.h"
+#include "ops/motion.h"
 #include "ops/op_facts.h"
 
 enum cw_op_kind { CW_OP_SOURCE, CW_OP_INDEX, CW_OP_ELEMENT, CW_OP_GROUP };
@@ -97,6 +98,10 @@ struct cw_op_ctx {
     bool prefers_whole;
     /* For an operator with makes_planes: the image that it makes is wanted with channels first. */
     bool planes;
+    /* Of an operator with `moves`: how places of this element move (NULL: they stay), and whether the
+     * field is a mask, whose values must not be mixed; what lies outside of it is 0. */
+    const struct cw_motion *motion;
+    bool is_mask;
 };
 /* Returns memory that is valid until the element is done, or NULL with NOMEM set in err. */
 void *cw_op_scratch(const struct cw_op_ctx *ctx, size_t bytes, struct cw_err *err);
@@ -275,6 +280,8 @@ struct cw_op {
     bool (*makes_planes)(const void *opts, const struct cw_field *in);
     /* For a fieldwise operator, optional: whether it does nothing but to put channels first. */
     bool (*puts_channels_first)(const void *opts);
+    /* Optional, for fieldwise operators that move the pixels of images: what moves with them. */
+    const struct cw_op_moves *moves;
 
     /* For group operators that make one element of n consecutive ones: returns n (batch); drop_remainder
      * says what happens to the last ones. */

@@ -53,14 +53,14 @@ static int infer_again(struct cw_plan *plan, size_t i, struct cw_err *err)
         node->fields[k] = scratch.fields[k];
         node->fields_mask |= 1u << scratch.fields[k];
     }
-    return 0;
+    return node->in ? cw_motion_find(node->op, node->opts, node->in, &node->moved, err) : 0;
 }
 
 static void find_touched(struct cw_plan_node *node)
 {
     struct cw_op_facts facts = {0};
     if (node->op->facts)
-        node->op->facts(node->opts, node->in, node->fields, node->fields_n, &facts);
+        cw_op_facts_get(node->op, node->opts, node->in, node->fields, node->fields_n, &facts);
     bool known = facts.known || facts.weighs;
     uint32_t added = FIELD_BITS(node->out.n) & ~FIELD_BITS(node->in->n);
     node->reads = known ? facts.reads | facts.weighs : FIELD_BITS(node->in->n);

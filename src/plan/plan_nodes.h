@@ -58,6 +58,7 @@ struct cw_plan_node {
     size_t fields[CW_FIELDS_MAX];
     size_t fields_n;
     uint32_t fields_mask;
+    struct cw_motion_fields moved; /* what moves with these fields */
     /* Fields of the input that an element operator reads, and of the output that it writes, as bits:
      * what its facts say (ops/op_facts.h), else all. They are for measuring only. */
     uint32_t reads, writes;

@@ -42,7 +42,7 @@ static bool passes(const struct cw_plan_node *node, size_t field, bool *ret_move
     *ret_moves = false;
     if (!node->op->facts)
         return false;
-    node->op->facts(node->opts, node->in, node->fields, node->fields_n, &facts);
+    cw_op_facts_get(node->op, node->opts, node->in, node->fields, node->fields_n, &facts);
     if (!facts.known)
         return false;
     if (!((facts.reads | facts.writes) & bit))

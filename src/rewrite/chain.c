@@ -16,7 +16,7 @@ static void set_op(struct cw_chain *chain, size_t place)
 
     if (node->inputs_n == 1 && node->op->facts) {
         op->in = &chain->checked->nodes[node->inputs[0]].out;
-        node->op->facts(node->opts, op->in, node->fields, node->fields_n, &op->facts);
+        cw_op_facts_get(node->op, node->opts, op->in, node->fields, node->fields_n, &op->facts);
     }
     if (node_at(chain, place)->keep_position)
         chain->fixed[place] = "keeps its position, or the other does";

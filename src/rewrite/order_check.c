@@ -79,7 +79,7 @@ static void facts_of(const struct cw_checked *checked, size_t i, struct cw_chain
     if (node->inputs_n != 1 || !node->op->facts)
         return;
     ret_op->in = input_of(checked, i);
-    node->op->facts(node->opts, ret_op->in, node->fields, node->fields_n, &ret_op->facts);
+    cw_op_facts_get(node->op, node->opts, ret_op->in, node->fields, node->fields_n, &ret_op->facts);
 }
 
 /* Whether two sets of fields, as bits, have the same names. The bit behind the fields of an input is

@@ -11,13 +11,16 @@ struct run {
     struct cw_spec in, out;
     size_t fields[CW_FIELDS_MAX];
     size_t fields_n;
+    struct cw_motion_fields moved;
     void *state, *scratch;
     struct cw_arena *arena;
 };
 
-static bool is_picked(const struct test_case *c, const struct cw_field *field)
+static bool is_picked(const struct test_case *c, const struct cw_field *field, bool moves)
 {
     const struct cw_value *names = cw_value_get(c->json, "fields");
+    if (moves)
+        return false;
     if (!names)
         return !c->op->accepts || c->op->accepts(field);
     for (size_t i = 0; i < names->n; i++) {
@@ -31,11 +34,16 @@ static int infer_fieldwise(struct run *r, struct cw_err *err)
 {
     const struct cw_op *op = r->c->op;
     r->out = r->in;
+    int rc = cw_motion_find(op, r->c->opts, &r->in, &r->moved, err);
+    if (rc == 0)
+        rc = cw_motion_infer(op, r->c->opts, &r->in, &r->moved, &r->out, err);
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < r->in.n; i++) {
-        if (!is_picked(r->c, &r->in.fields[i]))
+        if (!is_picked(r->c, &r->in.fields[i], r->moved.all >> i & 1))
             continue;
         r->fields[r->fields_n++] = i;
-        int rc = op->infer_field(r->c->opts, &r->in.fields[i], &r->out.fields[i], err);
+        rc = op->infer_field(r->c->opts, &r->in.fields[i], &r->out.fields[i], err);
         if (rc < 0)
             return rc;
         if (strcmp(r->out.fields[i].name, r->in.fields[i].name) != 0)
@@ -106,10 +114,39 @@ static int apply_variants(struct run *r, struct cw_op_ctx *ctx, const struct cw_
     return rc;
 }
 
+/* Moves a field in the arena, and once more into a slot. */
+static int apply_moved(struct run *r, struct cw_op_ctx *ctx, const struct cw_motion_run *run,
+                       size_t i, struct cw_view *view, struct cw_err *err)
+{
+    struct cw_view in = *view, again = *view;
+    cw_autofree void *before = cw_mem_new(in.bytes + 1);
+    if (in.bytes > 0)
+        memcpy(before, in.data, in.bytes);
+    int rc = cw_motion_apply(ctx, run, i, view, err);
+    if (rc == 0)
+        rc = check_inferred(&r->out.fields[i], view, err);
+    cw_autofree void *slot = cw_mem_try_aligned(64, view->bytes + 64);
+    ctx->slot = slot;
+    ctx->slot_bytes = view->bytes;
+    if (rc == 0)
+        rc = cw_motion_apply(ctx, run, i, &again, err);
+    ctx->slot = NULL;
+    if (rc == 0 && !test_view_same_bytes(view, &again))
+        rc = cw_err_set(err, CW_E_INTERNAL, "another result in a slot");
+    if (rc == 0 && in.bytes > 0 && memcmp(before, in.data, in.bytes) != 0)
+        rc = cw_err_set(err, CW_E_INTERNAL, "what moves as well was written to");
+    return rc;
+}
+
 static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element *e,
                         struct cw_err *err)
 {
-    int rc = 0;
+    struct cw_motion_run run = {.op = r->c->op,
+                                .opts = r->c->opts,
+                                .state = r->state,
+                                .scratch = r->scratch,
+                                .fields = r->moved};
+    int rc = r->moved.all ? cw_motion_begin(ctx, &run, e, err) : 0;
     for (size_t k = 0; k < r->fields_n && rc == 0; k++) {
         struct cw_view in = e->fields[r->fields[k]], out;
         cw_autofree void *before = cw_mem_new(in.bytes + 1);
@@ -124,6 +161,9 @@ static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element 
             rc = cw_err_set(err, CW_E_INTERNAL, "the input was written to");
         e->fields[r->fields[k]] = out;
     }
+    for (size_t i = 0; i < e->n && rc == 0; i++)
+        if (r->moved.all >> i & 1)
+            rc = apply_moved(r, ctx, &run, i, &e->fields[i], err);
     return rc;
 }
 

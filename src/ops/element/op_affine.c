@@ -8,24 +8,22 @@
 enum { DRAW_ANGLE = 1, DRAW_X, DRAW_Y, DRAW_SCALE, DRAW_SHEAR_X, DRAW_SHEAR_Y };
 
 struct affine_opts {
+    struct cw_motion_opts moved;
     struct cw_f64_list degrees, translate, scale, shear;
     struct cw_warp_op_opts warp;
     double p;
 };
 
 static const struct cw_opt options[] = {
-    {.name = "degrees",
-     .help = "least and greatest angle; one number d: from -d to d",
-     .type = CW_OPT_F64_LIST,
-     .offset = offsetof(struct affine_opts, degrees),
-     .min = -360,
-     .max = 360,
-     .flags = CW_OPT_REQUIRED,
-     .len_min = 1,
-     .len_max = 2},
+    CW_MOTION_FORMAT_ROW(offsetof(struct affine_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct affine_opts, moved)),
+    CW_WARP_OP_DEGREES_ROW(offsetof(struct affine_opts, degrees)),
     CW_WARP_OP_FILL_ROW(offsetof(struct affine_opts, warp)),
     CW_WARP_OP_INTERPOLATION_ROW(offsetof(struct affine_opts, warp), "\"nearest\""),
+    CW_MOTION_LABELS_ROW(offsetof(struct affine_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct affine_opts, moved)),
     CW_U8_P_ROW(offsetof(struct affine_opts, p), "1.0"),
+    CW_MOTION_POINTS_ROW(offsetof(struct affine_opts, moved)),
     {.name = "scale",
      .help = "least and greatest factor",
      .type = CW_OPT_F64_LIST,
@@ -56,17 +54,6 @@ static const struct cw_opt options[] = {
     {0},
 };
 
-/* A range of degrees: one number stands for both sides. */
-static double low(const struct cw_f64_list *range)
-{
-    return range->n == 1 ? -range->v[0] : range->v[0];
-}
-
-static double high(const struct cw_f64_list *range)
-{
-    return range->v[range->n - 1];
-}
-
 /* The range of the shear along an axis. */
 static void shear_of(const struct affine_opts *o, int axis, double *ret_lo, double *ret_hi)
 {
@@ -75,25 +62,19 @@ static void shear_of(const struct affine_opts *o, int axis, double *ret_lo, doub
     *ret_hi = axis == 1 ? (o->shear.n == 4 ? v[3] : 0) : o->shear.n == 1 ? v[0] : v[1];
 }
 
-static int check_range(const char *name, double lo, double hi, struct cw_err *err)
-{
-    if (lo > hi)
-        return cw_err_set(err, CW_E_INVALID, "option %s: %g is greater than %g", name, lo, hi);
-    return 0;
-}
-
 static int check(const void *opts, struct cw_err *err)
 {
     const struct affine_opts *o = opts;
     double lo, hi;
     if (o->shear.n == 3)
         return cw_err_set(err, CW_E_INVALID, "option shear: 3 numbers: 1, 2 or 4 are possible");
-    int rc = check_range("degrees", low(&o->degrees), high(&o->degrees), err);
+    int rc = cw_warp_op_check_range("degrees", cw_warp_op_low(&o->degrees),
+                                    cw_warp_op_high(&o->degrees), err);
     if (rc == 0)
-        rc = check_range("scale", o->scale.v[0], o->scale.v[1], err);
+        rc = cw_warp_op_check_range("scale", o->scale.v[0], o->scale.v[1], err);
     for (int axis = 0; rc == 0 && axis < 2; axis++) {
         shear_of(o, axis, &lo, &hi);
-        rc = check_range("shear", lo, hi, err);
+        rc = cw_warp_op_check_range("shear", lo, hi, err);
     }
     return rc < 0 ? rc : cw_warp_op_check(&o->warp, err);
 }
@@ -112,19 +93,21 @@ static double moved(const struct cw_op_ctx *ctx, uint32_t draw, double part, siz
     return rint(cw_rng_range(&ctx->rng, draw, -most, most));
 }
 
-static struct cw_warp_affine draw_affine(const struct cw_op_ctx *ctx, const struct affine_opts *o,
-                                         const struct cw_u8_op_image *image)
+static struct cw_warp_matrix draw_matrix(const struct cw_op_ctx *ctx, const struct affine_opts *o,
+                                         size_t h, size_t w)
 {
     double x_lo, x_hi, y_lo, y_hi;
     shear_of(o, 0, &x_lo, &x_hi);
     shear_of(o, 1, &y_lo, &y_hi);
-    return (struct cw_warp_affine){
-        .angle = cw_rng_range(&ctx->rng, DRAW_ANGLE, low(&o->degrees), high(&o->degrees)),
-        .translate_x = moved(ctx, DRAW_X, o->translate.v[0], image->w),
-        .translate_y = moved(ctx, DRAW_Y, o->translate.v[1], image->h),
+    const struct cw_warp_affine affine = {
+        .angle = cw_rng_range(&ctx->rng, DRAW_ANGLE, cw_warp_op_low(&o->degrees),
+                              cw_warp_op_high(&o->degrees)),
+        .translate_x = moved(ctx, DRAW_X, o->translate.v[0], w),
+        .translate_y = moved(ctx, DRAW_Y, o->translate.v[1], h),
         .scale = cw_rng_range(&ctx->rng, DRAW_SCALE, o->scale.v[0], o->scale.v[1]),
         .shear_x = cw_rng_range(&ctx->rng, DRAW_SHEAR_X, x_lo, x_hi),
         .shear_y = cw_rng_range(&ctx->rng, DRAW_SHEAR_Y, y_lo, y_hi)};
+    return cw_warp_affine(&affine, (int64_t)h, (int64_t)w);
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
@@ -140,9 +123,9 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     const int rc = cw_u8_op_begin(ctx, in, out, &image, err);
     if (rc < 0)
         return rc;
-    const struct cw_warp_affine affine = draw_affine(ctx, o, &image);
-    matrix = cw_warp_affine(&affine, (int64_t)image.h, (int64_t)image.w);
-    return cw_warp_op_run(&o->warp, &image, &matrix, image.src, image.dst, err);
+    matrix = draw_matrix(ctx, o, image.h, image.w);
+    const struct cw_warp_op_opts *warp = ctx->is_mask ? &cw_warp_op_mask_opts : &o->warp;
+    return cw_warp_op_run(warp, &image, &matrix, image.src, image.dst, err);
 }
 
 static bool draws(const void *opts)
@@ -150,6 +133,26 @@ static bool draws(const void *opts)
     const struct affine_opts *o = opts;
     return o->p > 0;
 }
+
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    const struct affine_opts *o = opts;
+    (void)boxes;
+    (void)err;
+    if (cw_u8_op_skips(ctx, o->p))
+        return 1;
+    const struct cw_warp_matrix matrix =
+        draw_matrix(ctx, o, (size_t)motion->in_h, (size_t)motion->in_w);
+    return cw_warp_op_motion(&matrix, motion);
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct affine_opts, moved),
+    .clips = true,
+    .motion = motion,
+    .infer_mask = cw_u8_op_infer_colours,
+};
 
 const struct cw_op cw_op_affine = {
     .name = "affine",
@@ -174,4 +177,5 @@ const struct cw_op cw_op_affine = {
     .apply_field = apply_field,
     .facts = cw_u8_op_facts_other,
     .draws = draws,
+    .moves = &moves,
 };

@@ -5,10 +5,16 @@
 #include <string.h>
 
 struct center_crop_opts {
+    struct cw_motion_opts moved;
     struct cw_i64_list size;
 };
 
 static const struct cw_opt options[] = {
+    CW_MOTION_FORMAT_ROW(offsetof(struct center_crop_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct center_crop_opts, moved)),
+    CW_MOTION_LABELS_ROW(offsetof(struct center_crop_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct center_crop_opts, moved)),
+    CW_MOTION_POINTS_ROW(offsetof(struct center_crop_opts, moved)),
     CW_IMAGE_SIZE_ROW(offsetof(struct center_crop_opts, size),
                       "[height, width], or one number for a square"),
     {0},
@@ -100,6 +106,27 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     }
 }
 
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    const struct center_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    int64_t from_y, from_x, h, w, to_y, to_x;
+    (void)ctx;
+    (void)boxes;
+    (void)err;
+    place(motion->in_h, size.h, &from_y, &h, &to_y);
+    place(motion->in_w, size.w, &from_x, &w, &to_x);
+    cw_motion_crop(motion, from_y - to_y, from_x - to_x, size.h, size.w);
+    return 0;
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct center_crop_opts, moved),
+    .clips = true,
+    .motion = motion,
+};
+
 const struct cw_op cw_op_center_crop = {
     .name = "center_crop",
     .version = 1,
@@ -117,4 +144,5 @@ const struct cw_op cw_op_center_crop = {
     .apply_field = apply_field,
     .facts = facts,
     .want = want,
+    .moves = &moves,
 };

@@ -13,12 +13,15 @@ static const char *const mode_names[] = {"constant", "edge", "reflect", "symmetr
 #define PIXEL_BYTES_MAX (CHANNELS_MAX * sizeof(double))
 
 struct pad_opts {
+    struct cw_motion_opts moved;
     struct cw_f64_list fill;
     int mode;
     struct cw_i64_list padding;
 };
 
 static const struct cw_opt options[] = {
+    CW_MOTION_FORMAT_ROW(offsetof(struct pad_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct pad_opts, moved)),
     {.name = "fill",
      .help = "the value of what is put there if the mode is constant: one, or one a channel",
      .type = CW_OPT_F64_LIST,
@@ -26,6 +29,8 @@ static const struct cw_opt options[] = {
      .def = "[0.0]",
      .len_min = 1,
      .len_max = CHANNELS_MAX},
+    CW_MOTION_LABELS_ROW(offsetof(struct pad_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct pad_opts, moved)),
     {.name = "mode",
      .help = "what is put there: a constant, the outermost pixel, or the image mirrored at it, or "
              "behind it",
@@ -42,6 +47,7 @@ static const struct cw_opt options[] = {
      .flags = CW_OPT_REQUIRED,
      .len_min = 1,
      .len_max = 4},
+    CW_MOTION_POINTS_ROW(offsetof(struct pad_opts, moved)),
     {0},
 };
 
@@ -89,17 +95,22 @@ static int check_side(const struct pad_opts *o, int axis, int64_t side, struct c
         (long long)most, (long long)side, axis == 0 ? "rows" : "columns", mode_names[o->mode]);
 }
 
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
-                       struct cw_err *err)
+static int infer_mask(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                      struct cw_err *err)
 {
     const struct pad_opts *o = opts;
     int rc = cw_image_infer(in, padded(o, 0, in->dims[0]), padded(o, 1, in->dims[1]), false,
                             ret_field, err);
-    if (rc == 0)
-        rc = check_fill(o, in->rank == 3 ? in->dims[2] : 1, err);
     for (int axis = 0; rc == 0 && axis < 2; axis++)
         rc = check_side(o, axis, in->dims[axis], err);
     return rc;
+}
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
+{
+    const int rc = infer_mask(opts, in, ret_field, err);
+    return rc < 0 ? rc : check_fill(opts, in->rank == 3 ? in->dims[2] : 1, err);
 }
 
 /* The place in the image, of n, of place i before or behind it. */
@@ -152,9 +163,10 @@ static void pad_rows(const struct pad_opts *o, uint8_t *data, int64_t h, int64_t
     }
 }
 
-static int check_image(const struct pad_opts *o, const struct cw_image *image, struct cw_err *err)
+static int check_image(const struct pad_opts *o, const struct cw_image *image, bool is_mask,
+                       struct cw_err *err)
 {
-    int rc = check_fill(o, image->channels, err);
+    int rc = is_mask ? 0 : check_fill(o, image->channels, err);
     if (rc == 0 && o->mode == CONSTANT && image->channels > CHANNELS_MAX)
         rc = cw_err_set(err, CW_E_LIMIT, "an image of %lld channels: at most %d can be filled",
                         (long long)image->channels, CHANNELS_MAX);
@@ -174,13 +186,14 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     (void)scratch;
     int rc = cw_image_get(in, &image, err);
     if (rc == 0)
-        rc = check_image(o, &image, err);
+        rc = check_image(o, &image, ctx->is_mask, err);
     if (rc == 0)
         rc = cw_image_output(ctx, out, padded(o, 0, image.h), padded(o, 1, image.w), err);
     if (rc < 0)
         return rc;
     for (int64_t c = 0; o->mode == CONSTANT && c < image.channels; c++)
-        cw_num_put_f64(in->dtype, fill, (size_t)c, o->fill.v[o->fill.n == 1 ? 0 : c]);
+        cw_num_put_f64(in->dtype, fill, (size_t)c,
+                       ctx->is_mask ? 0 : o->fill.v[o->fill.n == 1 ? 0 : c]);
     widths(o, 0, &above, &below);
     widths(o, 1, &left, &right);
     const int64_t full_w = left + image.w + right;
@@ -208,6 +221,26 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     }
 }
 
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    const struct pad_opts *o = opts;
+    int64_t above, below, left, right;
+    (void)ctx;
+    (void)boxes;
+    (void)err;
+    widths(o, 0, &above, &below);
+    widths(o, 1, &left, &right);
+    cw_motion_crop(motion, -above, -left, padded(o, 0, motion->in_h), padded(o, 1, motion->in_w));
+    return 0;
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct pad_opts, moved),
+    .motion = motion,
+    .infer_mask = infer_mask,
+};
+
 const struct cw_op cw_op_pad = {
     .name = "pad",
     .version = 1,
@@ -229,4 +262,5 @@ const struct cw_op cw_op_pad = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .moves = &moves,
 };

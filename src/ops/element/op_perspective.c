@@ -6,11 +6,14 @@
 #define CORNERS 4
 
 struct perspective_opts {
+    struct cw_motion_opts moved;
     double distortion, p;
     struct cw_warp_op_opts warp;
 };
 
 static const struct cw_opt options[] = {
+    CW_MOTION_FORMAT_ROW(offsetof(struct perspective_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct perspective_opts, moved)),
     {.name = "distortion",
      .help =
          "how far at most a corner moves inwards, in parts of half the width and half the height",
@@ -21,7 +24,10 @@ static const struct cw_opt options[] = {
      .max = 1},
     CW_WARP_OP_FILL_ROW(offsetof(struct perspective_opts, warp)),
     CW_WARP_OP_INTERPOLATION_ROW(offsetof(struct perspective_opts, warp), "\"bilinear\""),
+    CW_MOTION_LABELS_ROW(offsetof(struct perspective_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct perspective_opts, moved)),
     CW_U8_P_ROW(offsetof(struct perspective_opts, p), "0.5"),
+    CW_MOTION_POINTS_ROW(offsetof(struct perspective_opts, moved)),
     {0},
 };
 
@@ -78,7 +84,8 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     if (rc < 0)
         return rc;
     matrix = draw_matrix(ctx, o, image.h, image.w);
-    return cw_warp_op_run(&o->warp, &image, &matrix, image.src, image.dst, err);
+    const struct cw_warp_op_opts *warp = ctx->is_mask ? &cw_warp_op_mask_opts : &o->warp;
+    return cw_warp_op_run(warp, &image, &matrix, image.src, image.dst, err);
 }
 
 static bool draws(const void *opts)
@@ -86,6 +93,26 @@ static bool draws(const void *opts)
     const struct perspective_opts *o = opts;
     return o->p > 0;
 }
+
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    const struct perspective_opts *o = opts;
+    (void)boxes;
+    (void)err;
+    if (cw_u8_op_skips(ctx, o->p))
+        return 1;
+    const struct cw_warp_matrix matrix =
+        draw_matrix(ctx, o, (size_t)motion->in_h, (size_t)motion->in_w);
+    return cw_warp_op_motion(&matrix, motion);
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct perspective_opts, moved),
+    .clips = true,
+    .motion = motion,
+    .infer_mask = cw_u8_op_infer_colours,
+};
 
 const struct cw_op cw_op_perspective = {
     .name = "perspective",
@@ -110,4 +137,5 @@ const struct cw_op cw_op_perspective = {
     .apply_field = apply_field,
     .facts = cw_u8_op_facts_other,
     .draws = draws,
+    .moves = &moves,
 };

@@ -7,10 +7,16 @@
 enum { DRAW_Y, DRAW_X };
 
 struct random_crop_opts {
+    struct cw_motion_opts moved;
     struct cw_i64_list size;
 };
 
 static const struct cw_opt options[] = {
+    CW_MOTION_FORMAT_ROW(offsetof(struct random_crop_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct random_crop_opts, moved)),
+    CW_MOTION_LABELS_ROW(offsetof(struct random_crop_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct random_crop_opts, moved)),
+    CW_MOTION_POINTS_ROW(offsetof(struct random_crop_opts, moved)),
     CW_IMAGE_SIZE_ROW(offsetof(struct random_crop_opts, size),
                       "[height, width], or one number for a square"),
     {0},
@@ -81,6 +87,23 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
 }
 
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    struct cw_rect rect;
+    (void)boxes;
+    const int rc = want(ctx, opts, motion->in_h, motion->in_w, &rect, err);
+    if (rc == 0)
+        cw_motion_crop(motion, rect.y, rect.x, rect.h, rect.w);
+    return rc;
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct random_crop_opts, moved),
+    .clips = true,
+    .motion = motion,
+};
+
 const struct cw_op cw_op_random_crop = {
     .name = "random_crop",
     .version = 1,
@@ -102,4 +125,5 @@ const struct cw_op cw_op_random_crop = {
     .apply_field = apply_field,
     .facts = facts,
     .want = want,
+    .moves = &moves,
 };

@@ -9,17 +9,22 @@ enum direction { HORIZONTAL, VERTICAL };
 static const char *const direction_names[] = {"horizontal", "vertical", NULL};
 
 struct random_flip_opts {
+    struct cw_motion_opts moved;
     double p;
     int direction;
 };
 
 static const struct cw_opt options[] = {
+    CW_MOTION_FORMAT_ROW(offsetof(struct random_flip_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct random_flip_opts, moved)),
     {.name = "direction",
      .help = "which way to mirror",
      .type = CW_OPT_ENUM,
      .offset = offsetof(struct random_flip_opts, direction),
      .def = "\"horizontal\"",
      .names = direction_names},
+    CW_MOTION_LABELS_ROW(offsetof(struct random_flip_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct random_flip_opts, moved)),
     {.name = "p",
      .help = "how often",
      .type = CW_OPT_F64,
@@ -27,6 +32,7 @@ static const struct cw_opt options[] = {
      .def = "0.5",
      .min = 0,
      .max = 1},
+    CW_MOTION_POINTS_ROW(offsetof(struct random_flip_opts, moved)),
     {0},
 };
 
@@ -94,6 +100,23 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
 }
 
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    const struct random_flip_opts *o = opts;
+    (void)boxes;
+    (void)err;
+    if (cw_rng_unit(&ctx->rng, 0) >= o->p)
+        return 1;
+    cw_motion_mirror(motion, o->direction == HORIZONTAL);
+    return 0;
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct random_flip_opts, moved),
+    .motion = motion,
+};
+
 const struct cw_op cw_op_random_flip = {
     .name = "random_flip",
     .version = 1,
@@ -110,4 +133,5 @@ const struct cw_op cw_op_random_flip = {
     .apply_field = apply_field,
     .facts = facts,
     .region = region,
+    .moves = &moves,
 };

@@ -14,18 +14,24 @@
 #define DRAWS_A_TRY 4
 
 struct random_resized_crop_opts {
+    struct cw_motion_opts moved;
     struct cw_i64_list size;
     struct cw_f64_list scale, ratio;
     int interpolation;
 };
 
 static const struct cw_opt options[] = {
+    CW_MOTION_FORMAT_ROW(offsetof(struct random_resized_crop_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct random_resized_crop_opts, moved)),
     {.name = "interpolation",
      .help = "how samples are mixed",
      .type = CW_OPT_ENUM,
      .offset = offsetof(struct random_resized_crop_opts, interpolation),
      .def = "\"bilinear\"",
      .names = cw_filter_names},
+    CW_MOTION_LABELS_ROW(offsetof(struct random_resized_crop_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct random_resized_crop_opts, moved)),
+    CW_MOTION_POINTS_ROW(offsetof(struct random_resized_crop_opts, moved)),
     {.name = "ratio",
      .help = "least and greatest width by height",
      .type = CW_OPT_F64_LIST,
@@ -126,7 +132,8 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         rc = cw_image_output(ctx, out, size.h, size.w, err);
     if (rc < 0)
         return rc;
-    return cw_image_resample(scratch, &image, src, rect.h, rect.w, out, o->interpolation, err);
+    return cw_image_resample(scratch, &image, src, rect.h, rect.w, out,
+                             ctx->is_mask ? CW_FILTER_NEAREST : o->interpolation, err);
 }
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
@@ -136,6 +143,27 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     cw_facts_of_fields(CW_EFFECT_OTHER, fields, fields_n, ret_facts);
     ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
 }
+
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    const struct random_resized_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    struct cw_rect rect;
+    (void)boxes;
+    const int rc = want(ctx, opts, motion->in_h, motion->in_w, &rect, err);
+    if (rc < 0)
+        return rc;
+    cw_motion_crop(motion, rect.y, rect.x, rect.h, rect.w);
+    cw_motion_resize(motion, size.h, size.w);
+    return 0;
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct random_resized_crop_opts, moved),
+    .clips = true,
+    .motion = motion,
+};
 
 const struct cw_op cw_op_random_resized_crop = {
     .name = "random_resized_crop",
@@ -160,4 +188,5 @@ const struct cw_op cw_op_random_resized_crop = {
     .apply_field = apply_field,
     .facts = facts,
     .want = want,
+    .moves = &moves,
 };

@@ -9,18 +9,24 @@ enum side { SHORTER, LONGER };
 static const char *const side_names[] = {"shorter", "longer", NULL};
 
 struct resize_opts {
+    struct cw_motion_opts moved;
     struct cw_i64_list size;
     int interpolation;
     int side;
 };
 
 static const struct cw_opt options[] = {
+    CW_MOTION_FORMAT_ROW(offsetof(struct resize_opts, moved)),
+    CW_MOTION_BOXES_ROW(offsetof(struct resize_opts, moved)),
     {.name = "interpolation",
      .help = "how samples are mixed",
      .type = CW_OPT_ENUM,
      .offset = offsetof(struct resize_opts, interpolation),
      .def = "\"bilinear\"",
      .names = cw_filter_names},
+    CW_MOTION_LABELS_ROW(offsetof(struct resize_opts, moved)),
+    CW_MOTION_MASKS_ROW(offsetof(struct resize_opts, moved)),
+    CW_MOTION_POINTS_ROW(offsetof(struct resize_opts, moved)),
     {.name = "side",
      .help = "which side one number for size is for",
      .type = CW_OPT_ENUM,
@@ -96,7 +102,8 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     /* What is made of a part is none for a cache, even if it is all. */
     if (is_part || part.h != size.h || part.w != size.w)
         cw_image_set_part(out, &part, size.h, size.w);
-    return cw_image_resample_part(scratch, &image, &size, &part, out, o->interpolation, err);
+    return cw_image_resample_part(scratch, &image, &size, &part, out,
+                                  ctx->is_mask ? CW_FILTER_NEAREST : o->interpolation, err);
 }
 
 static bool region_size(const void *opts, int64_t *h, int64_t *w)
@@ -130,6 +137,24 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     }
 }
 
+static int motion(const struct cw_op_ctx *ctx, const void *opts,
+                  const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
+{
+    const struct resize_opts *o = opts;
+    const struct cw_image_size size = size_for(o, motion->in_h, motion->in_w);
+    (void)ctx;
+    (void)boxes;
+    const int rc = check_size(motion->in_h, motion->in_w, &size, err);
+    if (rc == 0)
+        cw_motion_resize(motion, size.h, size.w);
+    return rc;
+}
+
+static const struct cw_op_moves moves = {
+    .opts_offset = offsetof(struct resize_opts, moved),
+    .motion = motion,
+};
+
 const struct cw_op cw_op_resize = {
     .name = "resize",
     .version = 1,
@@ -156,4 +181,5 @@ const struct cw_op cw_op_resize = {
     .region = region,
     .region_size = region_size,
     .makes_parts = true,
+    .moves = &moves,
 };

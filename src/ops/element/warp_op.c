@@ -4,6 +4,41 @@
 
 const char *const cw_warp_op_names[] = {"nearest", "bilinear", NULL};
 
+double cw_warp_op_low(const struct cw_f64_list *range)
+{
+    return range->n == 1 ? -range->v[0] : range->v[0];
+}
+
+double cw_warp_op_high(const struct cw_f64_list *range)
+{
+    return range->v[range->n - 1];
+}
+
+int cw_warp_op_check_range(const char *name, double lo, double hi, struct cw_err *err)
+{
+    if (lo > hi)
+        return cw_err_set(err, CW_E_INVALID, "option %s: %g is greater than %g", name, lo, hi);
+    return 0;
+}
+
+int cw_warp_op_motion(const struct cw_warp_matrix *matrix, struct cw_motion *motion)
+{
+    const double *m = matrix->m;
+    const double of[9] = {m[0],
+                          m[1],
+                          m[2],
+                          m[3],
+                          m[4],
+                          m[5],
+                          matrix->perspective ? m[6] : 0,
+                          matrix->perspective ? m[7] : 0,
+                          1};
+    return cw_motion_inverse(motion, of) ? 0 : 1;
+}
+
+static int64_t nothing[] = {0};
+const struct cw_warp_op_opts cw_warp_op_mask_opts = {.fill = {.v = nothing, .n = 1}};
+
 int cw_warp_op_check(const struct cw_warp_op_opts *o, struct cw_err *err)
 {
     if (o->fill.n == 2)

@@ -27,11 +27,29 @@ extern const char *const cw_warp_op_names[];
         .names = cw_warp_op_names                                                                  \
     }
 
+/* The row of a range of angles, and its two ends: one number d stands for -d and d. */
+#define CW_WARP_OP_DEGREES_ROW(offset_)                                                            \
+    {                                                                                              \
+        .name = "degrees",                                                                         \
+        .help = "least and greatest angle, counter-clockwise; one number d: from -d to d",         \
+        .type = CW_OPT_F64_LIST, .offset = (offset_), .min = -360, .max = 360,                     \
+        .flags = CW_OPT_REQUIRED, .len_min = 1, .len_max = 2                                       \
+    }
+double cw_warp_op_low(const struct cw_f64_list *range);
+double cw_warp_op_high(const struct cw_f64_list *range);
+/* INVALID if a range ends before it begins. */
+int cw_warp_op_check_range(const char *name, double lo, double hi, struct cw_err *err);
+
 /* INVALID if there are fills of two channels. */
 int cw_warp_op_check(const struct cw_warp_op_opts *o, struct cw_err *err);
 /* The infer_field of these operators: as many fills as channels, or one. */
 int cw_warp_op_infer(const struct cw_warp_op_opts *o, const struct cw_field *in,
                      struct cw_field *ret_field, struct cw_err *err);
+/* Sets the motion of pixels that are moved by a matrix. Returns 1, everything stays, if the matrix
+ * has no inverse. */
+int cw_warp_op_motion(const struct cw_warp_matrix *matrix, struct cw_motion *motion);
+/* The options for a mask: nothing is mixed, and 0 lies outside. */
+extern const struct cw_warp_op_opts cw_warp_op_mask_opts;
 /* Makes dst of src, both of the size of the image. INVALID if there is no fill for a channel. */
 int cw_warp_op_run(const struct cw_warp_op_opts *o, const struct cw_u8_op_image *image,
                    const struct cw_warp_matrix *matrix, const uint8_t *src, uint8_t *dst,

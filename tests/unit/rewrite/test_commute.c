@@ -255,7 +255,9 @@ static void add_option(struct random *random, const struct cw_opt *opt, struct c
 
 static bool can_make(const struct cw_opt *opt)
 {
-    return opt->type != CW_OPT_VALUE && opt->type != CW_OPT_STR_LIST;
+    /* There is no field of boxes, so an operator that names one would be refused. */
+    return opt->type != CW_OPT_VALUE && opt->type != CW_OPT_STR_LIST &&
+           strcmp(opt->name, "boxes") != 0;
 }
 
 /* An element operator with options out of its table, as text; NULL: they do not fit together. */

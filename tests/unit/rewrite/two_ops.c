@@ -91,8 +91,8 @@ void one_op_facts(const struct one_op *op, struct cw_chain_op *ret_op)
 {
     *ret_op = (struct cw_chain_op){.in = &op->in};
     if (op->checked.op->facts)
-        op->checked.op->facts(op->checked.opts, &op->in, op->checked.fields, op->checked.fields_n,
-                              &ret_op->facts);
+        cw_op_facts_get(op->checked.op, op->checked.opts, &op->in, op->checked.fields,
+                        op->checked.fields_n, &ret_op->facts);
 }
 
 void one_op_fini(struct one_op *op)
