@@ -41,15 +41,16 @@ static bool ends_with(const struct cw_field *field, int64_t last)
            (field->dims[field->rank - 1] == last || field->dims[field->rank - 1] == -1);
 }
 
-static int find_masks(const struct cw_op *op, const struct cw_str_list *names,
-                      const struct cw_spec *in, uint32_t *ret_bits, struct cw_err *err)
+static int find_masks(bool (*accepts)(const struct cw_field *field),
+                      const struct cw_str_list *names, const struct cw_spec *in, uint32_t *ret_bits,
+                      struct cw_err *err)
 {
     const struct cw_field *field;
     for (size_t i = 0; i < names->n; i++) {
         const int rc = find_one("masks", names->v[i], in, ret_bits, &field, err);
         if (rc < 0)
             return rc;
-        if (!op->accepts(field))
+        if (!accepts(field))
             return not_such("masks", field, "an image that this operator moves", err);
     }
     return 0;
@@ -95,17 +96,14 @@ static int find_points(const struct cw_str_list *names, const struct cw_spec *in
     return 0;
 }
 
-int cw_motion_find(const struct cw_op *op, const void *opts, const struct cw_spec *in,
-                   struct cw_motion_fields *ret_fields, struct cw_err *err)
+int cw_motion_find_named(const struct cw_motion_opts *o,
+                         bool (*accepts)(const struct cw_field *field), const struct cw_spec *in,
+                         struct cw_motion_fields *ret_fields, struct cw_err *err)
 {
     struct cw_motion_fields fields = {0};
-    *ret_fields = fields;
-    if (!op->moves)
-        return 0;
-    const struct cw_motion_opts *o = opts_of(op, opts);
     if (o->labels.n > 0 && !o->boxes)
         return cw_err_set(err, CW_E_INVALID, "option labels: there are no boxes");
-    int rc = find_masks(op, &o->masks, in, &fields.masks, err);
+    int rc = find_masks(accepts, &o->masks, in, &fields.masks, err);
     if (rc == 0 && o->boxes)
         rc = find_boxes(o->boxes, in, &fields.boxes, err);
     if (rc == 0)
@@ -123,6 +121,14 @@ int cw_motion_find(const struct cw_op *op, const void *opts, const struct cw_spe
     fields.all = fields.masks | fields.boxes | rows;
     *ret_fields = fields;
     return 0;
+}
+
+int cw_motion_find(const struct cw_op *op, const void *opts, const struct cw_spec *in,
+                   struct cw_motion_fields *ret_fields, struct cw_err *err)
+{
+    *ret_fields = (struct cw_motion_fields){0};
+    return op->moves ? cw_motion_find_named(opts_of(op, opts), op->accepts, in, ret_fields, err)
+                     : 0;
 }
 
 static int infer_mask(const struct cw_op *op, const void *opts, const struct cw_field *in,

@@ -103,6 +103,11 @@ struct cw_motion_fields {
 /* Finds them in a spec; all are 0 for an operator without `moves`. Messages name the option. */
 int cw_motion_find(const struct cw_op *op, const void *opts, const struct cw_spec *in,
                    struct cw_motion_fields *ret_fields, struct cw_err *err);
+/* The same for an operator that works on whole elements. accepts: which fields can be masks; NULL if
+ * it has no option `masks`. */
+int cw_motion_find_named(const struct cw_motion_opts *o,
+                         bool (*accepts)(const struct cw_field *field), const struct cw_spec *in,
+                         struct cw_motion_fields *ret_fields, struct cw_err *err);
 /* Sets the specs of these fields in *out, which has those of the input. */
 int cw_motion_infer(const struct cw_op *op, const void *opts, const struct cw_spec *in,
                     const struct cw_motion_fields *fields, struct cw_spec *out, struct cw_err *err);
@@ -127,6 +132,12 @@ struct cw_motion_run {
  * is not one label a box. */
 int cw_motion_begin(struct cw_op_ctx *ctx, struct cw_motion_run *run,
                     const struct cw_element *element, struct cw_err *err);
+/* Of the fields whose rows go with the boxes, all must have n rows. */
+int cw_motion_check_labels(const struct cw_op_ctx *ctx, const struct cw_motion_fields *fields,
+                           const struct cw_element *element, size_t n, struct cw_err *err);
+/* Keeps the rows of a view for which keeps[i] is set, kept_n of n. */
+int cw_motion_keep_rows(const struct cw_op_ctx *ctx, const uint8_t *keeps, size_t n, size_t kept_n,
+                        struct cw_view *view, struct cw_err *err);
 /* Moves a field, one of run->fields.all. *view is what comes in. The result is in ctx->slot if that
  * fits. */
 int cw_motion_apply(struct cw_op_ctx *ctx, const struct cw_motion_run *run, size_t field,

@@ -48,16 +48,15 @@ static int check_finite(const char *name, const float *v, size_t n, size_t row, 
     return 0;
 }
 
-static int check_labels(const struct cw_op_ctx *ctx, const struct cw_motion_run *run,
-                        const struct cw_element *element, struct cw_err *err)
+int cw_motion_check_labels(const struct cw_op_ctx *ctx, const struct cw_motion_fields *fields,
+                           const struct cw_element *element, size_t n, struct cw_err *err)
 {
     for (size_t i = 0; i < element->n; i++) {
         const struct cw_view *view = &element->fields[i];
-        if ((run->fields.labels >> i & 1) &&
-            (view->rank < 1 || view->dims[0] != (int64_t)run->boxes_n))
+        if ((fields->labels >> i & 1) && (view->rank < 1 || view->dims[0] != (int64_t)n))
             return cw_err_set(err, CW_E_INVALID, "field \"%s\" has %lld rows for %zu boxes",
                               ctx->in->fields[i].name,
-                              (long long)(view->rank < 1 ? 0 : view->dims[0]), run->boxes_n);
+                              (long long)(view->rank < 1 ? 0 : view->dims[0]), n);
     }
     return 0;
 }
@@ -78,7 +77,7 @@ static int get_boxes(const struct cw_op_ctx *ctx, struct cw_motion_run *run,
                                           .h = run->motion.in_h,
                                           .w = run->motion.in_w};
     const int rc = check_finite(name, ret_boxes->v, 4 * run->boxes_n, 4, err);
-    return rc < 0 ? rc : check_labels(ctx, run, element, err);
+    return rc < 0 ? rc : cw_motion_check_labels(ctx, &run->fields, element, run->boxes_n, err);
 }
 
 static int check_points(const struct cw_op_ctx *ctx, const struct cw_motion_run *run,
@@ -241,16 +240,16 @@ static int apply_points(const struct cw_op_ctx *ctx, const struct cw_motion_run 
     return rc;
 }
 
-static int apply_labels(const struct cw_op_ctx *ctx, const struct cw_motion_run *run,
+int cw_motion_keep_rows(const struct cw_op_ctx *ctx, const uint8_t *keeps, size_t n, size_t kept_n,
                         struct cw_view *view, struct cw_err *err)
 {
-    const size_t row = run->boxes_n > 0 ? view->bytes / run->boxes_n : 0;
+    const size_t row = n > 0 ? view->bytes / n : 0;
     const char *from = view->data;
-    view->dims[0] = (int64_t)run->kept_n;
+    view->dims[0] = (int64_t)kept_n;
     const int rc = cw_op_output(ctx, view, err);
     char *to = view->data;
-    for (size_t i = 0; rc == 0 && i < run->boxes_n; i++) {
-        if (!run->keeps[i])
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        if (!keeps[i])
             continue;
         memcpy(to, from + i * row, row);
         to += row;
@@ -271,7 +270,7 @@ int cw_motion_apply(struct cw_op_ctx *ctx, const struct cw_motion_run *run, size
     if (run->fields.boxes & bit)
         return apply_boxes(ctx, run, view, err);
     if (drops)
-        rc = apply_labels(ctx, run, view, err);
+        rc = cw_motion_keep_rows(ctx, run->keeps, run->boxes_n, run->kept_n, view, err);
     if (rc == 0 && (run->fields.points & bit)) {
         struct cw_op_ctx apart = *ctx;
         apart.slot = drops ? NULL : ctx->slot;

@@ -13,7 +13,7 @@ import os
 import numpy
 from PIL import Image
 
-from make_golden_image import HERE, Stream, picture, write
+from make_golden_image import HERE, Stream, picture, put, write
 
 H, W = 30, 41
 IDS = [0, 1, 2, 77]
@@ -76,8 +76,12 @@ def element(motion, how):
             "joints": tensor(scaled(points[keep], how, h, w)), "points": tensor(scaled(points, how, h, w))}
 
 
+STORED = {"image": {"dtype": "u8", "shape": [H, W, 3], "file": put("motion_image.bin", IMAGE.tobytes())},
+          "mask": {"dtype": "u8", "shape": [H, W], "file": put("motion_mask.bin", MASK.tobytes())}}
+
+
 def given(how):
-    return {"image": tensor(IMAGE), "mask": tensor(MASK), "boxes": tensor(formatted(BOXES, how, H, W)), "labels": tensor(LABELS),
+    return {"image": STORED["image"], "mask": STORED["mask"], "boxes": tensor(formatted(BOXES, how, H, W)), "labels": tensor(LABELS),
             "joints": tensor(scaled(POINTS, how, H, W)), "points": tensor(scaled(POINTS, how, H, W))}
 
 

@@ -2,6 +2,7 @@
 /* Images as views: checks, output, rectangles, and resizing. */
 #include "ops/element/image_view.h"
 
+#include <string.h>
 #include "base/mem.h"
 #include "ops/kernels/resample.h"
 
@@ -101,6 +102,20 @@ int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
                           (long long)image->part_y, (long long)image->part_x);
     *ret_data = image->data + (size_t)y * cw_image_stride(image) + (size_t)x * image->pixel_bytes;
     return 0;
+}
+
+int cw_image_crop(const struct cw_op_ctx *ctx, const struct cw_image *image,
+                  const struct cw_rect *rect, struct cw_view *out, struct cw_err *err)
+{
+    const uint8_t *src;
+    int rc = cw_image_rect(image, rect, &src, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, rect->h, rect->w, err);
+    const size_t row_bytes = (size_t)rect->w * image->pixel_bytes;
+    for (int64_t y = 0; rc == 0 && y < rect->h; y++)
+        memcpy((uint8_t *)out->data + (size_t)y * row_bytes,
+               src + (size_t)y * cw_image_stride(image), row_bytes);
+    return rc;
 }
 
 struct cw_image_size cw_image_size(const struct cw_i64_list *size)

@@ -36,6 +36,9 @@ void cw_image_set_part(struct cw_view *view, const struct cw_rect *part, int64_t
  * INTERNAL if the rectangle is not inside the part. */
 int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
                   const uint8_t **ret_data, struct cw_err *err);
+/* Makes *out the pixels of a rectangle. */
+int cw_image_crop(const struct cw_op_ctx *ctx, const struct cw_image *image,
+                  const struct cw_rect *rect, struct cw_view *out, struct cw_err *err);
 static inline size_t cw_image_stride(const struct cw_image *image)
 {
     return (size_t)image->w * image->pixel_bytes;

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `color_jitter`: changes brightness, contrast, saturation and hue at random, in a
  * random order. */
-#include "ops/element/u8_op.h"
+#include "ops/element/jitter.h"
 
 #include <string.h>
-#include "ops/kernels/colour.h"
-#include "ops/kernels/tone.h"
 
-enum part { BRIGHTNESS, CONTRAST, SATURATION, HUE, PARTS };
 /* draws behind that of p: the order, then a number for each part */
 #define DRAW_ORDER 1
 #define DRAW_PARTS 2
-#define ORDERS 24
 
 struct color_jitter_opts {
-    struct cw_f64_list range[PARTS];
+    struct cw_f64_list range[CW_JITTER_PARTS];
     double p;
 };
 
@@ -26,31 +22,29 @@ struct color_jitter_opts {
     }
 
 static const struct cw_opt options[] = {
-    FACTOR_ROW("brightness", BRIGHTNESS),
-    FACTOR_ROW("contrast", CONTRAST),
+    FACTOR_ROW("brightness", CW_JITTER_BRIGHTNESS),
+    FACTOR_ROW("contrast", CW_JITTER_CONTRAST),
     {.name = "hue",
      .help = "least and greatest part of a turn; one number d: from -d to d",
      .type = CW_OPT_F64_LIST,
-     .offset = offsetof(struct color_jitter_opts, range[HUE]),
+     .offset = offsetof(struct color_jitter_opts, range[CW_JITTER_HUE]),
      .def = "[0.0]",
      .min = -0.5,
      .max = 0.5,
      .len_min = 1,
      .len_max = 2},
     CW_U8_P_ROW(offsetof(struct color_jitter_opts, p), "1.0"),
-    FACTOR_ROW("saturation", SATURATION),
+    FACTOR_ROW("saturation", CW_JITTER_SATURATION),
     {0},
 };
 
-static const char *const part_names[PARTS] = {"brightness", "contrast", "saturation", "hue"};
-
 /* The value of a part that changes nothing. */
-static double neutral(enum part part)
+static double neutral(enum cw_jitter part)
 {
-    return part == HUE ? 0 : 1;
+    return part == CW_JITTER_HUE ? 0 : 1;
 }
 
-static void range_of(const struct color_jitter_opts *o, enum part part, double *ret_lo,
+static void range_of(const struct color_jitter_opts *o, enum cw_jitter part, double *ret_lo,
                      double *ret_hi)
 {
     const struct cw_f64_list *range = &o->range[part];
@@ -60,12 +54,12 @@ static void range_of(const struct color_jitter_opts *o, enum part part, double *
         return;
     }
     const double lo = neutral(part) - range->v[0];
-    *ret_lo = part == HUE || lo > 0 ? lo : 0;
+    *ret_lo = part == CW_JITTER_HUE || lo > 0 ? lo : 0;
     *ret_hi = neutral(part) + range->v[0];
 }
 
 /* Whether a part is left out: its range has the neutral value only. */
-static bool is_off(const struct color_jitter_opts *o, enum part part)
+static bool is_off(const struct color_jitter_opts *o, enum cw_jitter part)
 {
     double lo, hi;
     range_of(o, part, &lo, &hi);
@@ -75,47 +69,14 @@ static bool is_off(const struct color_jitter_opts *o, enum part part)
 static int check(const void *opts, struct cw_err *err)
 {
     const struct color_jitter_opts *o = opts;
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < CW_JITTER_PARTS; part++) {
         double lo, hi;
-        range_of(o, (enum part)part, &lo, &hi);
+        range_of(o, (enum cw_jitter)part, &lo, &hi);
         if (lo > hi)
             return cw_err_set(err, CW_E_INVALID, "option %s: %g is greater than %g",
-                              part_names[part], lo, hi);
+                              cw_jitter_names[part], lo, hi);
     }
     return 0;
-}
-
-/* The parts in the order of permutation number `order`, of all in lexicographic order. */
-static void put_order(uint64_t order, enum part ret_parts[PARTS])
-{
-    enum part left[PARTS] = {BRIGHTNESS, CONTRAST, SATURATION, HUE};
-    uint64_t block = ORDERS;
-    for (size_t i = 0; i < PARTS; i++) {
-        block /= PARTS - i;
-        const size_t at = (size_t)(order / block);
-        order %= block;
-        ret_parts[i] = left[at];
-        memmove(left + at, left + at + 1, (PARTS - 1 - at) * sizeof(*left));
-    }
-}
-
-static void change(const struct cw_u8_op_image *image, const uint8_t *src, enum part part,
-                   double value)
-{
-    const size_t n = image->pixels * image->channels;
-    if (part == BRIGHTNESS || part == CONTRAST) {
-        uint8_t table[256];
-        cw_tone_from(part == CONTRAST ? cw_colour_mean(src, image->pixels, image->channels) : 0,
-                     (float)value, table);
-        cw_tone_map(image->dst, src, n, table);
-    } else if (image->channels == 1) {
-        if (src != image->dst)
-            memcpy(image->dst, src, n); /* grey has neither */
-    } else if (part == SATURATION) {
-        cw_colour_saturate(image->dst, src, image->pixels, (float)value);
-    } else {
-        cw_colour_shift_hue(image->dst, src, image->pixels, (uint8_t)(int)(value * 255));
-    }
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
@@ -123,7 +84,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
 {
     const struct color_jitter_opts *o = opts;
     struct cw_u8_op_image image;
-    enum part parts[PARTS];
+    uint8_t order[CW_JITTER_PARTS];
     (void)state;
     (void)scratch;
     if (cw_u8_op_skips(ctx, o->p))
@@ -131,15 +92,16 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     const int rc = cw_u8_op_begin(ctx, in, out, &image, err);
     if (rc < 0)
         return rc;
-    put_order(cw_rng_below(&ctx->rng, DRAW_ORDER, ORDERS), parts);
+    cw_jitter_order(cw_rng_below(&ctx->rng, DRAW_ORDER, CW_JITTER_ORDERS), CW_JITTER_PARTS, order);
     const uint8_t *src = image.src;
-    for (size_t i = 0; i < PARTS; i++) {
+    for (size_t i = 0; i < CW_JITTER_PARTS; i++) {
+        const enum cw_jitter part = (enum cw_jitter)order[i];
         double lo, hi;
-        if (is_off(o, parts[i]))
+        if (is_off(o, part))
             continue;
-        range_of(o, parts[i], &lo, &hi);
-        change(&image, src, parts[i],
-               cw_rng_range(&ctx->rng, DRAW_PARTS + (uint32_t)parts[i], lo, hi));
+        range_of(o, part, &lo, &hi);
+        cw_jitter_change(&image, src, part,
+                         cw_rng_range(&ctx->rng, DRAW_PARTS + (uint32_t)part, lo, hi));
         src = image.dst;
     }
     if (src == image.src)
@@ -151,8 +113,8 @@ static bool draws(const void *opts)
 {
     const struct color_jitter_opts *o = opts;
     bool off = true;
-    for (int part = 0; part < PARTS; part++)
-        off = off && is_off(o, (enum part)part);
+    for (int part = 0; part < CW_JITTER_PARTS; part++)
+        off = off && is_off(o, (enum cw_jitter)part);
     return o->p > 0 && !off;
 }
 

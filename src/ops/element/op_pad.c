@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `pad`: puts pixels around an image. */
-#include "ops/element/image_view.h"
+#include "ops/element/fill_op.h"
 
 #include <string.h>
-#include "ops/kernels/num.h"
 
 enum mode { CONSTANT, EDGE, REFLECT, SYMMETRIC };
 static const char *const mode_names[] = {"constant", "edge", "reflect", "symmetric", NULL};
-
-#define CHANNELS_MAX 128
-/* of the widest dtype */
-#define PIXEL_BYTES_MAX (CHANNELS_MAX * sizeof(double))
 
 struct pad_opts {
     struct cw_motion_opts moved;
@@ -22,13 +17,8 @@ struct pad_opts {
 static const struct cw_opt options[] = {
     CW_MOTION_FORMAT_ROW(offsetof(struct pad_opts, moved)),
     CW_MOTION_BOXES_ROW(offsetof(struct pad_opts, moved)),
-    {.name = "fill",
-     .help = "the value of what is put there if the mode is constant: one, or one a channel",
-     .type = CW_OPT_F64_LIST,
-     .offset = offsetof(struct pad_opts, fill),
-     .def = "[0.0]",
-     .len_min = 1,
-     .len_max = CHANNELS_MAX},
+    CW_FILL_ROW(offsetof(struct pad_opts, fill),
+                "the value of what is put there if the mode is constant: one, or one a channel"),
     CW_MOTION_LABELS_ROW(offsetof(struct pad_opts, moved)),
     CW_MOTION_MASKS_ROW(offsetof(struct pad_opts, moved)),
     {.name = "mode",
@@ -74,14 +64,6 @@ static int64_t padded(const struct pad_opts *o, int axis, int64_t side)
     return side < 0 ? -1 : before + side + behind;
 }
 
-static int check_fill(const struct pad_opts *o, int64_t channels, struct cw_err *err)
-{
-    if (o->fill.n == 1 || channels < 0 || channels == (int64_t)o->fill.n)
-        return 0;
-    return cw_err_set(err, CW_E_INVALID, "option fill: %zu values for an image of %lld channels",
-                      o->fill.n, (long long)channels);
-}
-
 /* Mirrored pixels must be there. */
 static int check_side(const struct pad_opts *o, int axis, int64_t side, struct cw_err *err)
 {
@@ -109,8 +91,9 @@ static int infer_mask(const void *opts, const struct cw_field *in, struct cw_fie
 static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
                        struct cw_err *err)
 {
+    const struct pad_opts *o = opts;
     const int rc = infer_mask(opts, in, ret_field, err);
-    return rc < 0 ? rc : check_fill(opts, in->rank == 3 ? in->dims[2] : 1, err);
+    return rc < 0 ? rc : cw_fill_check(&o->fill, in->rank == 3 ? in->dims[2] : 1, err);
 }
 
 /* The place in the image, of n, of place i before or behind it. */
@@ -139,13 +122,6 @@ static void pad_row(const struct pad_opts *o, uint8_t *row, int64_t w, size_t pi
     }
 }
 
-/* Fills n pixels. */
-static void fill_pixels(uint8_t *dst, int64_t n, const uint8_t *fill, size_t pixel_bytes)
-{
-    for (int64_t i = 0; i < n; i++, dst += pixel_bytes)
-        memcpy(dst, fill, pixel_bytes);
-}
-
 /* Makes the rows above and below of those that are there. */
 static void pad_rows(const struct pad_opts *o, uint8_t *data, int64_t h, int64_t full_w,
                      size_t pixel_bytes, const uint8_t *fill)
@@ -157,22 +133,20 @@ static void pad_rows(const struct pad_opts *o, uint8_t *data, int64_t h, int64_t
         const int64_t y = i < above ? i - above : h + i - above;
         uint8_t *row = data + (size_t)(above + y) * stride;
         if (o->mode == CONSTANT)
-            fill_pixels(row, full_w, fill, pixel_bytes);
+            cw_fill_run(row, full_w, fill, pixel_bytes);
         else
             memcpy(row, data + (size_t)(above + source_of(o->mode, y, h)) * stride, stride);
     }
 }
 
-static int check_image(const struct pad_opts *o, const struct cw_image *image, bool is_mask,
-                       struct cw_err *err)
+/* The pixel of a constant; the other modes need none, whatever number of channels there is. */
+static int make_fill(const struct cw_op_ctx *ctx, const struct pad_opts *o,
+                     const struct cw_image *image, enum cw_dtype dtype, uint8_t *ret_fill,
+                     struct cw_err *err)
 {
-    int rc = is_mask ? 0 : check_fill(o, image->channels, err);
-    if (rc == 0 && o->mode == CONSTANT && image->channels > CHANNELS_MAX)
-        rc = cw_err_set(err, CW_E_LIMIT, "an image of %lld channels: at most %d can be filled",
-                        (long long)image->channels, CHANNELS_MAX);
-    if (rc == 0)
-        rc = check_side(o, 0, image->h, err);
-    return rc < 0 ? rc : check_side(o, 1, image->w, err);
+    if (o->mode == CONSTANT)
+        return cw_fill_pixel(ctx, &o->fill, dtype, image->channels, ret_fill, err);
+    return ctx->is_mask ? 0 : cw_fill_check(&o->fill, image->channels, err);
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
@@ -180,20 +154,19 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
 {
     const struct pad_opts *o = opts;
     struct cw_image image;
-    uint8_t fill[PIXEL_BYTES_MAX];
+    uint8_t fill[CW_FILL_PIXEL_BYTES_MAX];
     int64_t above, below, left, right;
     (void)state;
     (void)scratch;
     int rc = cw_image_get(in, &image, err);
     if (rc == 0)
-        rc = check_image(o, &image, ctx->is_mask, err);
+        rc = make_fill(ctx, o, &image, in->dtype, fill, err);
+    for (int axis = 0; rc == 0 && axis < 2; axis++)
+        rc = check_side(o, axis, axis == 0 ? image.h : image.w, err);
     if (rc == 0)
         rc = cw_image_output(ctx, out, padded(o, 0, image.h), padded(o, 1, image.w), err);
     if (rc < 0)
         return rc;
-    for (int64_t c = 0; o->mode == CONSTANT && c < image.channels; c++)
-        cw_num_put_f64(in->dtype, fill, (size_t)c,
-                       ctx->is_mask ? 0 : o->fill.v[o->fill.n == 1 ? 0 : c]);
     widths(o, 0, &above, &below);
     widths(o, 1, &left, &right);
     const int64_t full_w = left + image.w + right;
@@ -216,7 +189,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
     for (size_t i = 0; i < fields_n; i++) {
         const struct cw_field *field = &in->fields[fields[i]];
-        if (o->mode == CONSTANT && field->rank == 3 && field->dims[2] > CHANNELS_MAX)
+        if (o->mode == CONSTANT && field->rank == 3 && field->dims[2] > CW_FILL_CHANNELS_MAX)
             ret_facts->refuses = true;
     }
 }

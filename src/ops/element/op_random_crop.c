@@ -2,8 +2,6 @@
 /* Element operator `random_crop`: takes a part of an image from a random place. */
 #include "ops/element/image_view.h"
 
-#include <string.h>
-
 enum { DRAW_Y, DRAW_X };
 
 struct random_crop_opts {
@@ -60,23 +58,12 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
 {
     struct cw_image image;
     struct cw_rect rect;
-    const uint8_t *src;
     (void)state;
     (void)scratch;
     int rc = cw_image_get(in, &image, err);
     if (rc == 0)
         rc = want(ctx, opts, image.full_h, image.full_w, &rect, err);
-    if (rc == 0)
-        rc = cw_image_rect(&image, &rect, &src, err);
-    if (rc == 0)
-        rc = cw_image_output(ctx, out, rect.h, rect.w, err);
-    if (rc < 0)
-        return rc;
-    const size_t row_bytes = (size_t)rect.w * image.pixel_bytes;
-    for (int64_t y = 0; y < rect.h; y++)
-        memcpy((uint8_t *)out->data + (size_t)y * row_bytes,
-               src + (size_t)y * cw_image_stride(&image), row_bytes);
-    return 0;
+    return rc < 0 ? rc : cw_image_crop(ctx, &image, &rect, out, err);
 }
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,

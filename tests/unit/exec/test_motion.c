@@ -91,9 +91,12 @@ static void boxes_and_masks_follow_pixels(void **state)
 {
     (void)state;
     static const char *const chains[] = {
-        "{\"op\":\"random_flip\"," MOVED "}", "{\"op\":\"random_crop\",\"size\":[3,4]," MOVED "}",
+        "{\"op\":\"random_flip\"," MOVED "}",
+        "{\"op\":\"random_crop\",\"size\":[3,4]," MOVED "}",
         "{\"op\":\"center_crop\",\"size\":[9,3]," MOVED "}",
         "{\"op\":\"pad\",\"padding\":[1,2,3,0]," MOVED "}",
+        "{\"op\":\"zoom_out\",\"side\":[1,2]," MOVED "}",
+        "{\"op\":\"iou_crop\",\"overlaps\":[0,0.04,1]," MOVED "}",
         "{\"op\":\"random_flip\",\"direction\":\"vertical\"," MOVED "},"
         "{\"op\":\"pad\",\"padding\":2," MOVED "},{\"op\":\"random_crop\",\"size\":5," MOVED "},"
         "{\"op\":\"random_flip\"," MOVED "}"};
