@@ -34,6 +34,7 @@ THIRD = {
     r"Python\.h": {"client"},
     r"xxhash\.h": {"src/base"},
     r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
+    r"(webp/decode|gif_lib)\.h": {"src/ops"},
     r"(snappy-c|lz4|brotli/decode)\.h": {"src/format"},
     r"protobuf-c/.*": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},
     r".*\.pb-c\.h": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},

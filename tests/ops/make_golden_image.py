@@ -149,9 +149,9 @@ def decode_cases():
             ("cut off jpeg", whole[:len(whole) * 2 // 3], "damaged JPEG image: Premature end of JPEG file"),
             ("cut off png", png[:len(png) * 2 // 3], "damaged PNG image: the file ends too early"),
             ("changed png", png[:60] + bytes([png[60] ^ 1]) + png[61:], "damaged PNG image: "),
-            ("no image", b"hello, world", 'not a JPEG or PNG image: starts with "hello, w"'),
-            ("bytes", b"\0\1\2\3", 'not a JPEG or PNG image: starts with "\\x00\\x01\\x02\\x03"'),
-            ("empty", b"", "not a JPEG or PNG image: empty")):
+            ("no image", b"hello, world", 'not a JPEG, PNG, WebP, GIF or BMP image: starts with "hello, w"'),
+            ("bytes", b"\0\1\2\3", 'not a JPEG, PNG, WebP, GIF or BMP image: starts with "\\x00\\x01\\x02\\x03"'),
+            ("empty", b"", "not a JPEG, PNG, WebP, GIF or BMP image: empty")):
         cases.append({"name": name, "input": [{"file": {"dtype": "str", "hex": data.hex()}}], "expect": {"error": error}})
     cases.append({"name": "refuses numbers", "fields": ["file"], "input": [{"file": {"dtype": "u8", "shape": [2], "data": [1, 2]}}],
                   "expect": {"error": "field file is u8"}})

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element operator `decode_image`: decodes the bytes of a JPEG or PNG file to samples. If a crop
- * follows, only the part that it needs is decoded. */
+/* Element operator `decode_image`: decodes the bytes of an image file to samples. If a crop follows, only
+ * the part of a JPEG file that it needs is decoded. */
 #include "ops/element/image_view.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include "base/mem.h"
+#include "ops/kernels/exif.h"
 #include "ops/kernels/jpeg.h"
-#include "ops/kernels/png_image.h"
+#include "ops/kernels/still.h"
+
+#define FORMATS "JPEG, PNG, WebP, GIF or BMP"
+
+enum orientation { IGNORE, APPLY };
+static const char *const orientation_names[] = {"ignore", "apply", NULL};
+enum palette { COLOUR, INDEX };
+static const char *const palette_names[] = {"colour", "index", NULL};
 
 struct decode_image_opts {
-    int64_t channels;
+    int64_t channels, max_bytes, max_pixels;
+    int orientation, palette;
 };
 
 static const struct cw_opt options[] = {
@@ -21,6 +30,37 @@ static const struct cw_opt options[] = {
      .def = "3",
      .min = 0,
      .max = 3},
+    {.name = "max_bytes",
+     .help = "the largest file",
+     .type = CW_OPT_BYTES,
+     .offset = offsetof(struct decode_image_opts, max_bytes),
+     .def = "1073741824",
+     .min = 1,
+     .max = 1073741824,
+     .flags = CW_OPT_NEWER},
+    {.name = "max_pixels",
+     .help = "the largest image",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct decode_image_opts, max_pixels),
+     .def = "268435456",
+     .min = 1,
+     .max = (double)CW_IMAGE_PIXELS_MAX,
+     .flags = CW_OPT_NEWER},
+    {.name = "orientation",
+     .help = "whether images are turned as their EXIF data say",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct decode_image_opts, orientation),
+     .def = "\"ignore\"",
+     .flags = CW_OPT_NEWER,
+     .names = orientation_names},
+    {.name = "palette",
+     .help = "what pixels of a palette become: colours, or the numbers that the file has of them "
+             "(masks of classes)",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct decode_image_opts, palette),
+     .def = "\"colour\"",
+     .flags = CW_OPT_NEWER,
+     .names = palette_names},
     {0},
 };
 
@@ -48,7 +88,7 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     ret_field->dtype = CW_DTYPE_U8;
     ret_field->rank = 3;
     ret_field->dims[0] = ret_field->dims[1] = -1;
-    ret_field->dims[2] = o->channels ? o->channels : -1;
+    ret_field->dims[2] = o->palette == INDEX ? 1 : o->channels ? o->channels : -1;
     return 0;
 }
 
@@ -64,37 +104,54 @@ static void scratch_free(void *scratch)
     cw_jpeg_free(scratch);
 }
 
-static int check_size(int64_t h, int64_t w, struct cw_err *err)
+static int check_size(const struct decode_image_opts *o, int64_t h, int64_t w, struct cw_err *err)
 {
-    if (h > CW_IMAGE_SIDE_MAX || w > CW_IMAGE_SIDE_MAX || h * w > CW_IMAGE_PIXELS_MAX)
+    if (h > CW_IMAGE_SIDE_MAX || w > CW_IMAGE_SIDE_MAX || h * w > o->max_pixels)
         return cw_err_set(
             err, CW_E_LIMIT,
             "image of %lld x %lld pixels is too large: at most %d a side and %lld in all",
-            (long long)h, (long long)w, CW_IMAGE_SIDE_MAX, (long long)CW_IMAGE_PIXELS_MAX);
+            (long long)h, (long long)w, CW_IMAGE_SIDE_MAX, (long long)o->max_pixels);
     return 0;
 }
 
-/* Makes the view of a part of an image of h x w samples, with memory for it. */
-static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const struct cw_rect *part,
-                     int64_t h, int64_t w, int64_t channels, struct cw_err *err)
+/* the decoding of one file */
+struct decoding {
+    const struct cw_op_ctx *ctx;
+    const struct decode_image_opts *opts;
+    struct cw_jpeg *jpeg;
+    const struct cw_view *in;
+    int orientation;
+    int64_t h, w; /* size of the whole image in the file */
+};
+
+/* Memory for a part of the image in the file: the result's, unless the part must still be turned. */
+static int begin_part(const struct decoding *of, struct cw_view *out, const struct cw_rect *part,
+                      int64_t channels, uint8_t **ret_samples, struct cw_err *err)
 {
+    const struct cw_exif_rect upright = cw_exif_from_file(
+        of->orientation,
+        (struct cw_exif_rect){.y = part->y, .x = part->x, .h = part->h, .w = part->w}, of->h,
+        of->w);
+    const struct cw_rect result = {upright.y, upright.x, upright.h, upright.w};
+    const bool swaps = cw_exif_swaps(of->orientation);
     out->dtype = CW_DTYPE_U8;
     out->rank = 3;
     out->dims[2] = channels;
-    const int rc = cw_image_output(ctx, out, part->h, part->w, err);
-    if (rc == 0 && (part->h != h || part->w != w))
-        cw_image_set_part(out, part, h, w);
-    return rc;
+    const int rc = cw_image_output(of->ctx, out, result.h, result.w, err);
+    if (rc < 0)
+        return rc;
+    if (part->h != of->h || part->w != of->w)
+        cw_image_set_part(out, &result, swaps ? of->w : of->h, swaps ? of->h : of->w);
+    *ret_samples = of->orientation == 1 ? out->data : cw_op_scratch(of->ctx, out->bytes, err);
+    return *ret_samples ? 0 : CW_E_NOMEM;
 }
 
-/* the decoding of one JPEG file */
-struct decoding {
-    const struct cw_op_ctx *ctx;
-    struct cw_jpeg *jpeg;
-    const struct cw_view *in;
-    int channels; /* the number of channels that were asked for */
-    int64_t h, w; /* size of the whole image */
-};
+static void end_part(const struct decoding *of, const struct cw_view *out,
+                     const struct cw_rect *part, const uint8_t *samples)
+{
+    if (of->orientation != 1)
+        cw_exif_turn(of->orientation, samples, part->h, part->w, (size_t)out->dims[2], out->data);
+}
 
 /* Decodes the part `want` of the image; NULL: all of it. */
 static int decode_part(struct decoding *of, const struct cw_rect *want, struct cw_view *out,
@@ -102,11 +159,16 @@ static int decode_part(struct decoding *of, const struct cw_rect *want, struct c
 {
     int64_t channels;
     struct cw_rect part;
+    uint8_t *samples;
     cw_jpeg_size(of->jpeg, &of->h, &of->w, &channels);
     int rc = cw_jpeg_part(of->jpeg, want, &part, err);
     if (rc == 0)
-        rc = make_view(of->ctx, out, &part, of->h, of->w, channels, err);
-    return rc == 0 ? cw_jpeg_finish(of->jpeg, out->data, err) : rc;
+        rc = begin_part(of, out, &part, channels, &samples, err);
+    if (rc == 0)
+        rc = cw_jpeg_finish(of->jpeg, samples, err);
+    if (rc == 0)
+        end_part(of, out, &part, samples);
+    return rc;
 }
 
 /* Decodes only the part that is needed, after the whole image, which was preferred, could not be
@@ -115,13 +177,30 @@ static int decode_part(struct decoding *of, const struct cw_rect *want, struct c
 static int decode_part_instead(struct decoding *of, const struct cw_rect *want, struct cw_view *out,
                                struct cw_err *err)
 {
+    const bool swaps = cw_exif_swaps(of->orientation);
     cw_jpeg_abort(of->jpeg);
-    int rc = cw_jpeg_begin(of->jpeg, of->in->data, of->in->bytes, of->channels, err);
+    int rc = cw_jpeg_begin(of->jpeg, of->in->data, of->in->bytes, (int)of->opts->channels, err);
     if (rc == 0)
         rc = decode_part(of, want, out, err);
-    out->full_h = of->h;
-    out->full_w = of->w;
+    out->full_h = swaps ? of->w : of->h;
+    out->full_w = swaps ? of->h : of->w;
     return rc;
+}
+
+/* Asks for the part of the upright image that is needed, and says where it lies in the file's. */
+static int ask_want(const struct decoding *of, struct cw_rect *ret_want, struct cw_err *err)
+{
+    const bool swaps = cw_exif_swaps(of->orientation);
+    struct cw_rect w;
+    const int rc =
+        of->ctx->next_want(of->ctx, swaps ? of->w : of->h, swaps ? of->h : of->w, &w, err);
+    if (rc < 0)
+        return rc;
+    const struct cw_exif_rect in_file = cw_exif_to_file(
+        of->orientation, (struct cw_exif_rect){.y = w.y, .x = w.x, .h = w.h, .w = w.w}, of->h,
+        of->w);
+    *ret_want = (struct cw_rect){in_file.y, in_file.x, in_file.h, in_file.w};
+    return 0;
 }
 
 static int decode_jpeg(struct decoding *of, struct cw_view *out, struct cw_err *err)
@@ -129,13 +208,13 @@ static int decode_jpeg(struct decoding *of, struct cw_view *out, struct cw_err *
     const struct cw_op_ctx *ctx = of->ctx;
     int64_t channels;
     struct cw_rect want;
-    int rc = cw_jpeg_begin(of->jpeg, of->in->data, of->in->bytes, of->channels, err);
+    int rc = cw_jpeg_begin(of->jpeg, of->in->data, of->in->bytes, (int)of->opts->channels, err);
     if (rc < 0)
         return rc;
     cw_jpeg_size(of->jpeg, &of->h, &of->w, &channels);
-    rc = check_size(of->h, of->w, err);
+    rc = check_size(of->opts, of->h, of->w, err);
     if (rc == 0 && ctx->next_want)
-        rc = ctx->next_want(ctx, of->h, of->w, &want, err);
+        rc = ask_want(of, &want, err);
     if (rc < 0)
         return rc;
     rc = decode_part(of, ctx->next_want && !ctx->prefers_whole ? &want : NULL, out, err);
@@ -144,51 +223,68 @@ static int decode_jpeg(struct decoding *of, struct cw_view *out, struct cw_err *
     return rc;
 }
 
-static int decode_png(const struct cw_op_ctx *ctx, struct cw_png *png, struct cw_view *out,
-                      struct cw_err *err)
+static int decode_still(struct decoding *of, struct cw_still *still, struct cw_view *out,
+                        struct cw_err *err)
 {
-    int64_t h, w, channels;
-    cw_png_size(png, &h, &w, &channels);
-    int rc = check_size(h, w, err);
+    const struct cw_rect all = {.h = still->h, .w = still->w};
+    uint8_t *samples;
+    of->h = still->h;
+    of->w = still->w;
+    int rc = check_size(of->opts, still->h, still->w, err);
     if (rc == 0)
-        rc = make_view(ctx, out, &(struct cw_rect){.h = h, .w = w}, h, w, channels, err);
-    return rc == 0 ? cw_png_read(png, out->data, err) : rc;
+        rc = begin_part(of, out, &all, still->channels, &samples, err);
+    if (rc == 0)
+        rc = still->format->read(still, samples, err);
+    if (rc == 0)
+        end_part(of, out, &all, samples);
+    return rc;
 }
 
 static int refuse(const struct cw_view *in, struct cw_err *err)
 {
     if (in->bytes == 0)
-        return cw_err_set(err, CW_E_CORRUPT, "not a JPEG or PNG image: empty");
+        return cw_err_set(err, CW_E_CORRUPT, "not a " FORMATS " image: empty");
     char text[4 * 8 + 1];
     size_t len = 0;
     const uint8_t *p = in->data;
     for (size_t i = 0; i < CW_MIN(in->bytes, (size_t)8); i++)
         len += (size_t)snprintf(text + len, sizeof(text) - len,
                                 p[i] < 0x7f && isprint(p[i]) ? "%c" : "\\x%02x", p[i]);
-    return cw_err_set(err, CW_E_CORRUPT, "not a JPEG or PNG image: starts with \"%s\"", text);
+    return cw_err_set(err, CW_E_CORRUPT, "not a " FORMATS " image: starts with \"%s\"", text);
+}
+
+static int check_jpeg(const struct decode_image_opts *o, const void *scratch, struct cw_err *err)
+{
+    if (o->palette == INDEX)
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "a JPEG image has no palette whose numbers could be taken");
+    return scratch ? 0 : cw_err_set(err, CW_E_NOMEM, "no memory for a JPEG decoder");
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct decode_image_opts *o = opts;
+    struct decoding of = {.ctx = ctx, .opts = o, .jpeg = scratch, .in = in, .orientation = 1};
+    struct cw_still still = {.bytes = in->data,
+                             .n = in->bytes,
+                             .is_index = o->palette == INDEX,
+                             .asked = (int)o->channels};
     (void)state;
-    if (cw_png_is(in->data, in->bytes)) {
-        struct cw_png *png;
-        int rc = cw_png_open(in->data, in->bytes, (int)o->channels, &png, err);
-        if (rc == 0) {
-            rc = decode_png(ctx, png, out, err);
-            cw_png_close(png);
-        }
-        return rc;
-    }
-    if (!cw_jpeg_is(in->data, in->bytes))
+    if (in->bytes > (size_t)o->max_bytes)
+        return cw_err_set(err, CW_E_LIMIT, "an image file of %zu bytes: at most %lld", in->bytes,
+                          (long long)o->max_bytes);
+    if (o->orientation == APPLY)
+        of.orientation = cw_exif_orientation(in->data, in->bytes);
+    const bool is_jpeg = cw_jpeg_is(in->data, in->bytes);
+    int rc = is_jpeg ? check_jpeg(o, scratch, err) : cw_still_open(&still, err);
+    if (rc == 1)
         return refuse(in, err);
-    if (!scratch)
-        return cw_err_set(err, CW_E_NOMEM, "no memory for a JPEG decoder");
-    struct decoding of = {.ctx = ctx, .jpeg = scratch, .in = in, .channels = (int)o->channels};
-    int rc = decode_jpeg(&of, out, err);
-    cw_jpeg_abort(scratch);
+    if (rc == 0)
+        rc = is_jpeg ? decode_jpeg(&of, out, err) : decode_still(&of, &still, out, err);
+    if (is_jpeg && scratch)
+        cw_jpeg_abort(scratch);
+    cw_still_close(&still);
     return rc;
 }
 
@@ -205,22 +301,31 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
 const struct cw_op cw_op_decode_image = {
     .name = "decode_image",
     .version = 1,
-    .summary = "JPEG or PNG files to samples",
-    .doc = "Turns the bytes of a JPEG or PNG file into u8[height, width, channels]. JPEG samples "
-           "are those of libjpeg-turbo's\n"
-           "default decoding. In PNG files palettes are expanded, 16-bit samples keep their high "
-           "byte, and transparency is\n"
-           "dropped. CMYK JPEGs become RGB.\n"
-           "\n"
-           "Where a crop follows, only the part that it needs is decoded; the result is the same. "
-           "Between the two there may be\n"
-           "casts, normalize, eval that computes each value of the image by itself and refuses "
-           "none, random_flip, resize, and what\n"
-           "works on other fields. Damage in a file is an error, unless it lies behind the part "
-           "that is needed; a file that was cut\n"
-           "off always is. A cache between the two does not change which images are bad: it keeps "
-           "images that are sound as a\n"
-           "whole, and of one that is damaged behind the part the part is decoded each time.",
+    .summary = "image files to samples",
+    .doc =
+        "Turns the bytes of a JPEG, PNG, WebP, GIF or BMP file into u8[height, width, channels]. "
+        "JPEG samples are those of\n"
+        "libjpeg-turbo's default decoding. Palettes are expanded, 16-bit samples of PNG files keep "
+        "their high byte, and transparency is\n"
+        "dropped. CMYK JPEGs become RGB. Of a GIF the first frame is taken. WebP files with "
+        "several "
+        "frames and compressed BMP\n"
+        "files are refused.\n"
+        "\n"
+        "`palette: index` gives one channel with the numbers in the file, of a palette or of greys "
+        "without scaling: masks of classes.\n"
+        "`orientation: apply` turns images upright, as the tag in their EXIF data says; damaged "
+        "EXIF data count as none.\n"
+        "\n"
+        "Where a crop follows, only the part that it needs is decoded; the result is the same. "
+        "Between the two there may be\n"
+        "casts, normalize, eval that computes each value of the image by itself and refuses "
+        "none, random_flip, resize, and what\n"
+        "works on other fields. Damage in a file is an error, unless it lies behind the part "
+        "that is needed; a file that was cut\n"
+        "off always is. A cache between the two does not change which images are bad: it keeps "
+        "images that are sound as a\n"
+        "whole, and of one that is damaged behind the part the part is decoded each time.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GROW | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -61,6 +61,22 @@ void cw_png_close(struct cw_png *png)
     cw_mem_free(png);
 }
 
+/* Makes libpng give the numbers in the file, one a byte. Returns false if they are colours. */
+static bool set_index_transforms(struct cw_png *png)
+{
+    const png_byte type = png_get_color_type(png->read, png->info);
+    if ((type != PNG_COLOR_TYPE_PALETTE && (type & PNG_COLOR_MASK_COLOR)) ||
+        png_get_bit_depth(png->read, png->info) > 8)
+        return false;
+    png_set_packing(png->read);
+    if (type & PNG_COLOR_MASK_ALPHA)
+        png_set_strip_alpha(png->read);
+    png->channels = 1;
+    png_set_interlace_handling(png->read);
+    png_read_update_info(png->read, png->info);
+    return true;
+}
+
 /* Makes libpng convert samples: to 8 bits, without palette and alpha. */
 static void set_transforms(struct cw_png *png, int channels)
 {
@@ -89,7 +105,13 @@ static int read_header(struct cw_png *png, int channels, struct cw_err *err)
     png_read_info(png->read, png->info);
     png->h = png_get_image_height(png->read, png->info);
     png->w = png_get_image_width(png->read, png->info);
-    set_transforms(png, channels);
+    if (channels != CW_PNG_INDEX)
+        set_transforms(png, channels);
+    else if (!set_index_transforms(png))
+        return cw_err_set(
+            err, CW_E_UNSUPPORTED,
+            "a PNG image in colour, or of 16 bits, has no palette whose numbers could "
+            "be taken");
     return 0;
 }
 

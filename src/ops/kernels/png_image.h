@@ -11,8 +11,10 @@
 struct cw_png; /* one image being read */
 
 bool cw_png_is(const void *bytes, size_t n);
-/* Reads the header. channels: 1 or 3, or 0 for as many as the file has. The bytes must stay until
+/* Reads the header. channels: 1 or 3, or 0 for as many as the file has, or CW_PNG_INDEX for the numbers
+ * of a palette or of greys, one a pixel (UNSUPPORTED if there are none). The bytes must stay until
  * close. */
+#define CW_PNG_INDEX (-1)
 int cw_png_open(const void *bytes, size_t n, int channels, struct cw_png **ret_png,
                 struct cw_err *err);
 void cw_png_size(const struct cw_png *png, int64_t *ret_h, int64_t *ret_w, int64_t *ret_channels);

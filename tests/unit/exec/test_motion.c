@@ -3,6 +3,7 @@
  * each box is about one pixel and labelled with its value. Wherever the pixels go, the mask, which
  * begins as the same image, and the boxes with their labels must agree with the image. */
 #include "base/mem.h"
+#include "plan/plan_nodes.h"
 #include "run.h"
 #include "support/cm.h"
 #include <string.h>
@@ -135,9 +136,33 @@ static void slots_are_filled(void **state)
     cw_plan_unref(plan);
 }
 
+/* Of images that are turned upright only the part that a crop needs is decoded, with the same
+ * result: what stands between decoder and crop in the second pipeline needs the whole image. */
+static void parts_of_turned_images_are_the_same(void **state)
+{
+    (void)state;
+    static const char decode[] =
+        "{\"op\":\"files\",\"pattern\":\"" CW_TEST_IMAGES "/file_turned[1-8].jpg\"},"
+        "{\"op\":\"repeat\",\"count\":20},{\"op\":\"read_file\"},"
+        "{\"op\":\"decode_image\",\"orientation\":\"apply\"},";
+    static const char crop[] = "{\"op\":\"random_crop\",\"name\":\"crop\",\"size\":[5,9]}";
+    CW_STR_AUTO part = {0};
+    CW_STR_AUTO whole = {0};
+    cw_str_addf(&part, "%s%s", decode, crop);
+    cw_str_addf(&whole, "%s{\"op\":\"sharpness\",\"factor\":1,\"p\":0},%s", decode, crop);
+    struct cw_plan *a = plan_of(cw_str_text(&part), 5), *b = plan_of(cw_str_text(&whole), 5);
+    assert_int_equal(a->nodes[3].want_n, 1);
+    assert_int_equal(b->nodes[3].want_n, 0);
+    const struct cw_hash x = hash_here(a, 0, CW_BAD_FAIL), y = hash_here(b, 0, CW_BAD_FAIL);
+    assert_memory_equal(&x, &y, sizeof(x));
+    cw_plan_unref(a);
+    cw_plan_unref(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_and_masks_follow_pixels),
-                                       cmocka_unit_test(slots_are_filled)};
+                                       cmocka_unit_test(slots_are_filled),
+                                       cmocka_unit_test(parts_of_turned_images_are_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

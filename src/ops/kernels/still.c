@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which format a file has, and what the formats share. */
+#include "ops/kernels/still.h"
+
+#include <string.h>
+#include "base/compiler.h"
+#include "ops/kernels/pixels.h"
+#include "ops/kernels/png_image.h"
+
+static bool png_is(const uint8_t *bytes, size_t n)
+{
+    return cw_png_is(bytes, n);
+}
+
+static int png_open(struct cw_still *still, struct cw_err *err)
+{
+    struct cw_png *png;
+    int64_t channels;
+    const int rc = cw_png_open(still->bytes, still->n,
+                               still->is_index ? CW_PNG_INDEX : still->asked, &png, err);
+    if (rc < 0)
+        return rc;
+    still->of = png;
+    cw_png_size(png, &still->h, &still->w, &channels);
+    still->channels = (int)channels;
+    return 0;
+}
+
+static int png_read(struct cw_still *still, uint8_t *dst, struct cw_err *err)
+{
+    return cw_png_read(still->of, dst, err);
+}
+
+static void png_close(struct cw_still *still)
+{
+    cw_png_close(still->of);
+}
+
+const struct cw_still_format cw_still_png = {
+    .name = "PNG", .is = png_is, .open = png_open, .read = png_read, .close = png_close};
+
+int cw_still_open(struct cw_still *still, struct cw_err *err)
+{
+    static const struct cw_still_format *const formats[] = {&cw_still_png, &cw_still_webp,
+                                                            &cw_still_gif, &cw_still_bmp};
+    for (size_t i = 0; i < CW_ARRAY_LEN(formats); i++)
+        if (formats[i]->is(still->bytes, still->n)) {
+            still->format = formats[i];
+            return formats[i]->open(still, err);
+        }
+    return 1;
+}
+
+void cw_still_close(struct cw_still *still)
+{
+    if (still->format && still->format->close)
+        still->format->close(still);
+    *still = (struct cw_still){0};
+}
+
+int cw_still_no_index(const struct cw_still *still, struct cw_err *err)
+{
+    return cw_err_set(err, CW_E_UNSUPPORTED,
+                      "a %s image in colour has no palette whose numbers could be taken",
+                      still->format->name);
+}
+
+int cw_still_colours(const struct cw_still *still, const struct cw_still_palette *palette,
+                     const uint8_t *index, size_t n, uint8_t *dst, struct cw_err *err)
+{
+    uint8_t grey[256];
+    for (size_t i = 0; i < n && palette->n < 256; i++)
+        if (index[i] >= palette->n)
+            return cw_err_set(err, CW_E_CORRUPT, "damaged %s image: colour %d of %d",
+                              still->format->name, index[i], palette->n);
+    if (still->channels == 1)
+        cw_pixels_grey(grey, palette->rgb[0], 256);
+    for (size_t i = 0; i < n; i++) {
+        if (still->channels == 3)
+            memcpy(dst + 3 * i, palette->rgb[index[i]], 3);
+        else
+            dst[i] = still->is_index ? index[i] : grey[index[i]];
+    }
+    return 0;
+}

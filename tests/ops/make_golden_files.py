@@ -1,0 +1,200 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Golden cases of image files by Pillow: adds cases named "file: ..." to decode_image.json: WebP, GIF, BMP, numbers of palettes, and images
+turned by EXIF data.
+
+Run by hand behind make_golden_image.py, which writes the file (/usr/bin/python3, for Debian's python3-pil and python3-numpy); the results
+are in the tree.
+"""
+import io
+import json
+import os
+import struct
+
+import numpy
+from PIL import Image, ImageOps
+
+from make_golden_image import HERE, picture, put, tensor, write
+
+RGB = picture(37, 29)
+
+
+def saved(image, kind, **options):
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def stored(name, data):
+    return {"dtype": "str", "file": put("file_" + name, data)}
+
+
+def case(name, file, pixels, **options):
+    pixels = numpy.asarray(pixels)
+    pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
+    return {"name": "file: " + name, "options": options, "input": [{"file": file}],
+            "expect": {"elements": [{"image": tensor(pixels, "file_%s.bin" % name.replace(" ", "_"))}]}}
+
+
+def refusal(name, data, error, **options):
+    return {"name": "file: refuses " + name, "options": options, "input": [{"file": {"dtype": "str", "hex": data.hex()}}], "expect": {"error": error}}
+
+
+def opened(data):
+    return Image.open(io.BytesIO(data))
+
+
+def bmp(w, h, bits, rows, palette=b"", masks=b"", compression=0, top_down=False):
+    start = 14 + 40 + len(masks) + len(palette)
+    head = struct.pack("<2sIHHI", b"BM", start + len(rows), 0, 0, start)
+    info = struct.pack("<IiiHHIIiiII", 40, w, -h if top_down else h, 1, bits, compression, len(rows), 0, 0, len(palette) // 4, 0)
+    return head + info + masks + palette + rows
+
+
+def bmp_rows(values, bits, w):
+    """Rows of packed numbers, the last row first."""
+    out = b""
+    for row in values[::-1]:
+        text = "".join(format(int(v), "0%db" % bits) for v in row)
+        text += "0" * (-len(text) % 32)
+        out += int(text, 2).to_bytes(len(text) // 8, "big")
+    return out
+
+
+def bmp_cases():
+    grey = numpy.asarray(RGB.convert("L"))
+    data = saved(RGB, "BMP")
+    yield case("bmp 24 bits", stored("24.bmp", data), RGB)
+    yield case("bmp 24 bits to grey", stored("24.bmp", data), RGB.convert("L"), channels=1)
+    flat = RGB.quantize(200)
+    data = saved(flat, "BMP")
+    yield case("bmp 8 bits", stored("8.bmp", data), flat.convert("RGB"))
+    yield case("bmp 8 bits numbers", stored("8.bmp", data), numpy.asarray(flat), palette="index")
+    yield case("bmp grey as in the file", stored("grey.bmp", saved(RGB.convert("L"), "BMP")), grey, channels=0)
+    for bits in (1, 4):
+        values = grey.astype(int) * (1 << bits) // 256
+        colours = numpy.random.default_rng(bits).integers(0, 256, (1 << bits, 3), numpy.uint8)
+        data = bmp(37, 29, bits, bmp_rows(values, bits, 37), b"".join(bytes(c[::-1]) + b"\0" for c in colours))
+        assert numpy.array_equal(numpy.asarray(opened(data).convert("RGB")), colours[values])
+        yield case("bmp %d bits" % bits, stored("%d.bmp" % bits, data), opened(data).convert("RGB"))
+        yield case("bmp %d bits numbers" % bits, stored("%d.bmp" % bits, data), values.astype(numpy.uint8), palette="index")
+    noise = numpy.random.default_rng(9).integers(0, 1 << 16, (29, 37), numpy.uint16)
+    rows = b"".join(row.astype("<u2").tobytes() + b"\0\0" for row in noise[::-1])
+    for name, masks in (("555", b""), ("565", struct.pack("<III", 0xF800, 0x7E0, 0x1F))):
+        data = bmp(37, 29, 16, rows, masks=masks, compression=3 if masks else 0)
+        yield case("bmp 16 bits " + name, stored("16_%s.bmp" % name, data), opened(data).convert("RGB"))
+    noise = numpy.random.default_rng(10).integers(0, 256, (29, 37, 4), numpy.uint8)
+    for name, masks, order in (("BGRX", b"", [2, 1, 0]), ("RGBX", struct.pack("<III", 0xFF, 0xFF00, 0xFF0000), [0, 1, 2])):
+        data = bmp(37, 29, 32, noise.tobytes(), masks=masks, compression=3 if masks else 0, top_down=True)
+        yield case("bmp 32 bits %s from the top" % name, stored("32_%s.bmp" % name, data), noise[:, :, order])
+    os2 = struct.pack("<2sIHHIIHHHH", b"BM", 0, 0, 0, 26 + 48, 12, 37, 29, 1, 4) + bytes(range(48)) + bmp_rows(grey // 16, 4, 37)
+    yield case("bmp of OS2", stored("os2.bmp", os2), opened(os2).convert("RGB"))
+    whole = saved(RGB.crop((0, 0, 5, 4)), "BMP")
+    yield refusal("a bmp that is cut off", whole[:-1], "damaged BMP image: the file ends too early")
+    yield refusal("a bmp without a header", whole[:20], "damaged BMP image: its header")
+    yield refusal("a bmp of 0 columns", bmp(0, 4, 24, b""), "damaged BMP image: 4 x 0 pixels")
+    yield refusal("a bmp of 2^31 rows", bmp(4, -(1 << 31), 24, b""), "damaged BMP image: 2147483648 x 4 pixels")
+    yield refusal("a bmp of 7 bits", bmp(4, 4, 7, b""), "7 bits")
+    yield refusal("a bmp in runs", bmp(4, 4, 8, b"", compression=1), "a BMP image with compression 1")
+    yield refusal("a bmp without its palette", bmp(4, 4, 8, b"\0" * 16), "its palette is cut off")
+    yield refusal("a colour that is not there", bmp(4, 1, 8, b"\0\1\2\3", b"\0" * 12), "damaged BMP image: colour 3 of 3")
+    yield refusal("numbers of a bmp in colour", whole, "has no palette whose numbers could be taken", palette="index")
+
+
+def gif_cases():
+    flat = RGB.quantize(100)
+    for name, options in (("plain", {}), ("interlaced", {"interlace": 1})):
+        data = saved(flat, "GIF", **options)
+        yield case("gif " + name, stored(name + ".gif", data), opened(data).convert("RGB"))
+    data = saved(flat, "GIF", interlace=0)
+    yield case("gif numbers", stored("plain.gif", data), numpy.asarray(opened(data)), palette="index")
+    yield case("gif to grey", stored("plain.gif", data), opened(data).convert("RGB").convert("L"), channels=1)
+    several = saved(flat, "GIF", save_all=True, append_images=[picture(37, 29, 3).quantize(50), flat], duration=40)
+    yield case("gif first of several", stored("several.gif", several), opened(several).convert("RGB"))
+    # A frame of 5 x 4 at (3, 2) of a screen of 12 x 9.
+    data = bytearray(saved(flat.crop((0, 0, 5, 4)), "GIF", optimize=False))
+    at = data.index(b"\x2c\0\0\0\0\x05\0\x04\0")
+    data[6:10], data[at + 1:at + 5] = struct.pack("<HH", 12, 9), struct.pack("<HH", 3, 2)
+    yield case("gif smaller than its screen", stored("small.gif", bytes(data)), opened(bytes(data)).convert("RGB"))
+    data[at + 1:at + 5] = struct.pack("<HH", 8, 2)
+    yield refusal("a gif frame outside of its screen", bytes(data), "a frame of 4 x 5 at 2, 8 in 9 x 12")
+    whole = saved(flat.crop((0, 0, 5, 4)), "GIF")
+    yield refusal("a gif that is cut off", whole[:-8], "damaged GIF image")
+    yield refusal("a gif without a frame", whole[:13] + b";", "damaged GIF image")
+
+
+def webp_cases():
+    for name, options in (("lossy", {"quality": 80}), ("lossless", {"lossless": True})):
+        data = saved(RGB, "WEBP", **options)
+        yield case("webp " + name, stored(name + ".webp", data), opened(data).convert("RGB"))
+    yield case("webp to grey", stored("lossless.webp", data), RGB.convert("L"), channels=1)
+    clear = Image.merge("RGBA", RGB.split() + (RGB.convert("L"),))
+    data = saved(clear, "WEBP", lossless=True, exact=True)
+    yield case("webp alpha is dropped", stored("alpha.webp", data), RGB)
+    whole = saved(RGB.crop((0, 0, 5, 4)), "WEBP", lossless=True)
+    yield refusal("a webp that is cut off", whole[:-9], "damaged WebP image")
+    yield refusal("a webp with half a header", whole[:18], "damaged WebP image: the file ends too early")
+    yield refusal("numbers of a webp", whole, "has no palette whose numbers could be taken", palette="index")
+    yield refusal("a webp with several frames", saved(RGB, "WEBP", save_all=True, append_images=[picture(37, 29, 3)]), "several frames")
+
+
+def png_cases():
+    flat = RGB.quantize(150)
+    yield case("png numbers", stored("flat.png", saved(flat, "PNG")), numpy.asarray(flat), palette="index")
+    for bits in (1, 2, 4):
+        few = RGB.quantize(1 << bits)
+        yield case("png numbers of %d bits" % bits, stored("flat%d.png" % bits, saved(few, "PNG", bits=bits)), numpy.asarray(few), palette="index")
+    yield case("png greys as they are", stored("bits.png", saved(RGB.convert("1"), "PNG")), numpy.asarray(RGB.convert("1")).astype(numpy.uint8),
+               palette="index")
+    yield case("png greys of 8 bits as they are", stored("greys.png", saved(RGB.convert("L"), "PNG")), RGB.convert("L"), palette="index")
+    yield refusal("numbers of a png in colour", saved(RGB.crop((0, 0, 5, 4)), "PNG"), "has no palette whose numbers could be taken", palette="index")
+
+
+def exif(orientation, big=False):
+    data = Image.Exif()
+    data[0x112] = orientation
+    raw = data.tobytes()
+    if big:
+        raw = b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01" + struct.pack(">HH", orientation, 0) + b"\0\0\0\0"
+    return raw
+
+
+def turned_cases():
+    small = picture(23, 17)
+    for orientation in range(1, 9):
+        data = saved(small, "JPEG", quality=90, exif=exif(orientation, orientation % 2 == 0))
+        upright = ImageOps.exif_transpose(opened(data))
+        yield case("jpeg turned %d" % orientation, stored("turned%d.jpg" % orientation, data), upright, orientation="apply")
+    yield case("jpeg not turned", stored("turned6.jpg", saved(small, "JPEG", quality=90, exif=exif(6, True))), opened(saved(small, "JPEG", quality=90)))
+    data = saved(small, "PNG", exif=exif(6))
+    yield case("png turned", stored("turned.png", data), ImageOps.exif_transpose(opened(data)), orientation="apply")
+    data = saved(small, "WEBP", lossless=True, exif=exif(8))
+    yield case("webp turned", stored("turned.webp", data), ImageOps.exif_transpose(opened(data)), orientation="apply")
+    plain = opened(saved(small, "JPEG", quality=90))
+    broken = {"orientation 9": exif(9), "no entries": exif(6)[:16], "a far directory": exif(6)[:10] + b"\xff\xff\xff\xff" + exif(6)[14:],
+              "no TIFF": b"Exif\0\0" + b"x" * 40, "too many entries": exif(6, True).replace(b"\0\x01\x01\x12", b"\xff\xff\x01\x13")}
+    for name, raw in broken.items():
+        data = saved(small, "JPEG", quality=90, exif=raw)
+        yield case("exif data with " + name, stored("exif_%s.jpg" % name.replace(" ", "_"), data), plain, orientation="apply")
+
+
+def limit_cases():
+    data = saved(RGB.crop((0, 0, 5, 4)), "PNG")
+    yield {"name": "file: of 20 pixels", "options": {"max_pixels": 20, "max_bytes": len(data)}, "input": [{"file": {"dtype": "str", "hex": data.hex()}}],
+           "expect": {"elements": [{"image": tensor(numpy.asarray(RGB.crop((0, 0, 5, 4))))}]}}
+    for name, kind in (("png", "PNG"), ("jpeg", "JPEG"), ("webp", "WEBP"), ("bmp", "BMP"), ("gif", "GIF")):
+        small = RGB.crop((0, 0, 5, 4)).quantize(9) if kind == "GIF" else RGB.crop((0, 0, 5, 4))
+        yield refusal("a %s of more pixels" % name, saved(small, kind), "image of 4 x 5 pixels is too large: at most 65535 a side and 19 in all", max_pixels=19)
+    yield refusal("a longer file", data, "an image file of %d bytes: at most %d" % (len(data), len(data) - 1), max_bytes=len(data) - 1)
+    yield refusal("numbers of a jpeg", saved(RGB.crop((0, 0, 5, 4)), "JPEG"), "a JPEG image has no palette", palette="index")
+
+
+def main():
+    with open(os.path.join(HERE, "decode_image.json")) as f:
+        before = [c for c in json.load(f)["cases"] if not c["name"].startswith("file: ")]
+    new = [c for make in (bmp_cases, gif_cases, webp_cases, png_cases, turned_cases, limit_cases) for c in make()]
+    write("decode_image", before + new)
+
+
+if __name__ == "__main__":
+    main()
