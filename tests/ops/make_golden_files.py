@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Golden cases of image files by Pillow: adds cases named "file: ..." to decode_image.json: WebP, GIF, BMP, numbers of palettes, and images
-turned by EXIF data.
+turned by EXIF data. Writes encode_jpeg.json.
 
 Run by hand behind make_golden_image.py, which writes the file (/usr/bin/python3, for Debian's python3-pil and python3-numpy); the results
 are in the tree.
@@ -189,7 +189,27 @@ def limit_cases():
     yield refusal("numbers of a jpeg", saved(RGB.crop((0, 0, 5, 4)), "JPEG"), "a JPEG image has no palette", palette="index")
 
 
+def encode_cases():
+    for name, image in (("RGB", RGB), ("grey", RGB.convert("L")), ("one pixel", RGB.crop((3, 3, 4, 4))), ("one row", RGB.crop((0, 3, 37, 4)))):
+        for options in ({}, {"quality": 95, "sampling": "444"}, {"quality": 1, "sampling": "422"}, {"optimize": True}, {"progressive": True, "quality": 100}):
+            keys = {"quality": options.get("quality", 75), "subsampling": {"444": 0, "422": 1, "420": 2}[options.get("sampling", "420")],
+                    "optimize": options.get("optimize", False), "progressive": options.get("progressive", False)}
+            if image.mode == "L":
+                del keys["subsampling"]  # Pillow would write it, though one channel has none
+            yield {"name": "%s %s" % (name, json.dumps(options)), "options": options, "input": [{"image": tensor(numpy.asarray(image))}],
+                   "expect": {"spec": "bytes: str", "elements": [{"bytes": {"dtype": "str", "hex": saved(image, "JPEG", **keys).hex()}}]}}
+    noise = numpy.random.default_rng(7).integers(0, 256, (150, 200, 3), numpy.uint8)
+    yield {"name": "more than the first memory", "options": {"quality": 100, "sampling": "444"}, "input": [{"image": tensor(noise, "encode_noise.bin")}],
+           "expect": {"elements": [{"bytes": stored("noise.jpg", saved(Image.fromarray(noise), "JPEG", quality=100, subsampling=0))}]}}
+    for name, array, error in (("floats", numpy.zeros((2, 2), numpy.float32), "not a u8 image"), ("two channels", numpy.zeros((2, 2, 2), numpy.uint8), "only 1 (grey) and 3"),
+                               ("70000 rows", numpy.zeros((70000, 1), numpy.uint8), "an image of 70000 x 1: at most 65535 a side")):
+        yield {"name": "refuses " + name, "options": {}, "fields": ["image"], "input": [{"image": tensor(array, "encode_tall.bin" if array.size > 100 else None)}],
+               "expect": {"error": error}}
+    yield {"name": "refuses quality 0", "options": {"quality": 0}, "input": [{"image": tensor(numpy.zeros((2, 2), numpy.uint8))}], "expect": {"error": "quality"}}
+
+
 def main():
+    write("encode_jpeg", list(encode_cases()))
     with open(os.path.join(HERE, "decode_image.json")) as f:
         before = [c for c in json.load(f)["cases"] if not c["name"].startswith("file: ")]
     new = [c for make in (bmp_cases, gif_cases, webp_cases, png_cases, turned_cases, limit_cases) for c in make()]
