@@ -166,10 +166,10 @@ static int sort_ids(const struct cw_coco *coco, struct by_id *ids, struct cw_err
 
 static int read_box(const struct cw_json_slice *slice, float ret_box[4], struct cw_err *err)
 {
-    const char *p = slice->p, *end = slice->p + slice->n;
     if (slice->kind != CW_JSON_LIST)
         return cw_err_set(err, CW_E_CORRUPT, "bbox is a %s, not a list of 4 numbers",
                           cw_json_kind_name(slice->kind));
+    const char *p = slice->p, *end = slice->p + slice->n;
     for (int i = 0; i < 4; i++) {
         size_t used;
         for (p++; p < end && is_space(*p); p++)

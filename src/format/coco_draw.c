@@ -221,10 +221,11 @@ static int mark_text(struct drawing *d, const uint8_t *p, size_t n, int64_t *at,
 
 static int check_size(const struct drawing *d, const struct cw_json_slice *size, struct cw_err *err)
 {
-    struct reader r = {size->p, size->p + size->n};
+    const bool is_list = size->kind == CW_JSON_LIST;
+    struct reader r = {size->p, is_list ? size->p + size->n : NULL};
     double h = -1, w = -1;
-    if (size->kind != CW_JSON_LIST || !take(&r, '[') || take_number(&r, &h, err) < 0 ||
-        !take(&r, ',') || take_number(&r, &w, err) < 0)
+    if (!is_list || !take(&r, '[') || take_number(&r, &h, err) < 0 || !take(&r, ',') ||
+        take_number(&r, &w, err) < 0)
         return no_shape("size is no list of 2 numbers", err);
     if (h < (double)d->h || h > (double)d->h || w < (double)d->w || w > (double)d->w)
         return cw_err_set(err, CW_E_CORRUPT,
@@ -236,12 +237,12 @@ static int check_size(const struct drawing *d, const struct cw_json_slice *size,
 static int mark_counts(struct drawing *d, const struct cw_json_slice *counts, int64_t *at,
                        struct cw_err *err)
 {
-    struct reader r = {counts->p, counts->p + counts->n};
     size_t n = 0;
+    if (counts->kind != CW_JSON_LIST && counts->kind != CW_JSON_STRING)
+        return no_shape("there are no counts", err);
+    struct reader r = {counts->p, counts->p + counts->n};
     if (counts->kind == CW_JSON_LIST)
         return mark_list(d, &r, at, err);
-    if (counts->kind != CW_JSON_STRING)
-        return no_shape("there are no counts", err);
     cw_autofree char *text = cw_mem_new(counts->n + 1);
     int rc = 0;
     if (counts->n > 0)
@@ -277,9 +278,9 @@ int cw_coco_draw(const struct cw_coco_object *object, int64_t h, int64_t w, uint
                  uint8_t *work, uint8_t *dst, struct cw_err *err)
 {
     struct drawing d = {.marks = work, .h = h, .w = w, .steps = STEPS_MAX};
-    struct reader r = {object->shape, object->shape + object->shape_n};
     if (!object->shape)
         return 0;
+    struct reader r = {object->shape, object->shape + object->shape_n};
     return object->shape[0] == '{' ? draw_runs(&d, object, value, dst, err)
                                    : draw_polygons(&d, &r, value, dst, err);
 }

@@ -4,9 +4,9 @@
 
 #include <math.h>
 #include <string.h>
+#include "ops/element/histogram_op.h"
 #include "ops/kernels/colour.h"
 #include "ops/kernels/neighbours.h"
-#include "ops/kernels/tone.h"
 
 /* ---- magnitudes ---- */
 
@@ -71,20 +71,6 @@ static struct cw_warp_matrix matrix_of(enum cw_augment change, double magnitude,
     return matrix;
 }
 
-static void change_by_channel(const struct cw_u8_op_image *image, enum cw_augment change,
-                              const uint8_t *src, uint8_t *dst)
-{
-    struct cw_histogram counts[3];
-    uint8_t tables[3][256];
-    cw_tone_count(src, image->pixels, image->channels, counts);
-    for (size_t c = 0; c < image->channels; c++)
-        if (change == CW_AUGMENT_EQUALIZE)
-            cw_tone_equalize(&counts[c], tables[c]);
-        else
-            cw_tone_auto_contrast(&counts[c], tables[c]);
-    cw_tone_map_channels(dst, src, image->pixels, image->channels, tables);
-}
-
 static void blend_with(const struct cw_u8_op_image *image, int constant, double magnitude,
                        const uint8_t *src, uint8_t *dst)
 {
@@ -139,8 +125,10 @@ static int change_image(const struct cw_augment_run *run, enum cw_augment change
         cw_tone_bits(dst, src, n, (unsigned)ceil(magnitude), 255);
         return 0;
     case CW_AUGMENT_AUTO_CONTRAST:
+        cw_histogram_op_map(image, cw_tone_auto_contrast, src, dst);
+        return 0;
     case CW_AUGMENT_EQUALIZE:
-        change_by_channel(image, change, src, dst);
+        cw_histogram_op_map(image, cw_tone_equalize, src, dst);
         return 0;
     case CW_AUGMENT_INVERT:
         cw_tone_bits(dst, src, n, 0, 255);
@@ -150,9 +138,9 @@ static int change_image(const struct cw_augment_run *run, enum cw_augment change
 
 /* ---- one after the other ---- */
 
-int cw_augment_begin(const struct cw_op_ctx *ctx, const struct cw_warp_op_opts *warp,
-                     const struct cw_view *in, struct cw_view *out, struct cw_augment_run *ret_run,
-                     struct cw_err *err)
+static int begin(const struct cw_op_ctx *ctx, const struct cw_warp_op_opts *warp,
+                 const struct cw_view *in, struct cw_view *out, struct cw_augment_run *ret_run,
+                 struct cw_err *err)
 {
     *ret_run = (struct cw_augment_run){.warp = warp};
     const int rc = cw_u8_op_begin(ctx, in, out, &ret_run->image, err);
@@ -174,8 +162,45 @@ int cw_augment_apply(struct cw_augment_run *run, enum cw_augment change, double 
     return rc;
 }
 
-void cw_augment_end(struct cw_augment_run *run)
+double cw_augment_with_sign(const struct cw_op_ctx *ctx, uint32_t draw, uint64_t negative,
+                            enum cw_augment change, double magnitude)
 {
-    if (run->at != run->image.dst)
-        memcpy(run->image.dst, run->at, run->image.pixels * run->image.channels);
+    return cw_augment_is_signed(change) && cw_rng_below(&ctx->rng, draw, 2) == negative ? -magnitude
+                                                                                        : magnitude;
+}
+
+/* ---- what the operators share ---- */
+
+int cw_augment_check(const void *opts, struct cw_err *err)
+{
+    const struct cw_augment_opts *o = opts;
+    return cw_warp_op_check(&o->warp, err);
+}
+
+int cw_augment_infer(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                     struct cw_err *err)
+{
+    const struct cw_augment_opts *o = opts;
+    return cw_warp_op_infer(&o->warp, in, ret_field, err);
+}
+
+bool cw_augment_draws(const void *opts)
+{
+    const struct cw_augment_opts *o = opts;
+    return o->p > 0;
+}
+
+int cw_augment_element(const struct cw_op_ctx *ctx, const void *opts, cw_augment_fn *change,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    const struct cw_augment_opts *o = opts;
+    struct cw_augment_run run;
+    if (cw_u8_op_skips(ctx, o->p))
+        return 0;
+    int rc = begin(ctx, &o->warp, in, out, &run, err);
+    if (rc == 0)
+        rc = change(ctx, opts, &run, err);
+    if (rc == 0 && run.at != run.image.dst)
+        memcpy(run.image.dst, run.at, run.image.pixels * run.image.channels);
+    return rc;
 }

@@ -43,12 +43,31 @@ struct cw_augment_run {
     const uint8_t *at; /* what there is of it */
     uint8_t *spare;    /* room for another */
 };
-/* Begins with the element; needs cw_augment_end() after success. */
-int cw_augment_begin(const struct cw_op_ctx *ctx, const struct cw_warp_op_opts *warp,
-                     const struct cw_view *in, struct cw_view *out, struct cw_augment_run *ret_run,
-                     struct cw_err *err);
 int cw_augment_apply(struct cw_augment_run *run, enum cw_augment change, double magnitude,
                      struct cw_err *err);
-void cw_augment_end(struct cw_augment_run *run);
+/* The magnitude, negative if the change has signs and the draw, of 0 and 1, is `negative`. */
+double cw_augment_with_sign(const struct cw_op_ctx *ctx, uint32_t draw, uint64_t negative,
+                            enum cw_augment change, double magnitude);
+
+/* The options that all three have; the options of each begin with it. */
+struct cw_augment_opts {
+    struct cw_warp_op_opts warp;
+    double p;
+};
+#define CW_AUGMENT_FILL_ROW CW_WARP_OP_FILL_ROW(offsetof(struct cw_augment_opts, warp))
+#define CW_AUGMENT_INTERPOLATION_ROW                                                               \
+    CW_WARP_OP_INTERPOLATION_ROW(offsetof(struct cw_augment_opts, warp), "\"nearest\"")
+#define CW_AUGMENT_P_ROW CW_U8_P_ROW(offsetof(struct cw_augment_opts, p), "1.0")
+
+/* Functions of their descriptors. */
+int cw_augment_check(const void *opts, struct cw_err *err);
+int cw_augment_infer(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                     struct cw_err *err);
+bool cw_augment_draws(const void *opts);
+/* Their apply_field; `change` makes what is drawn with cw_augment_apply(). */
+typedef int cw_augment_fn(const struct cw_op_ctx *ctx, const void *opts, struct cw_augment_run *run,
+                          struct cw_err *err);
+int cw_augment_element(const struct cw_op_ctx *ctx, const void *opts, cw_augment_fn *change,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err);
 
 #endif

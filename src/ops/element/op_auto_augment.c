@@ -22,15 +22,14 @@ static const struct step steps[3 * POLICIES * STEPS] = {
 };
 
 struct auto_augment_opts {
+    struct cw_augment_opts common;
     int policy;
-    double p;
-    struct cw_warp_op_opts warp;
 };
 
 static const struct cw_opt options[] = {
-    CW_WARP_OP_FILL_ROW(offsetof(struct auto_augment_opts, warp)),
-    CW_WARP_OP_INTERPOLATION_ROW(offsetof(struct auto_augment_opts, warp), "\"nearest\""),
-    CW_U8_P_ROW(offsetof(struct auto_augment_opts, p), "1.0"),
+    CW_AUGMENT_FILL_ROW,
+    CW_AUGMENT_INTERPOLATION_ROW,
+    CW_AUGMENT_P_ROW,
     {.name = "policy",
      .help = "the data for which the pairs were found",
      .type = CW_OPT_ENUM,
@@ -40,35 +39,23 @@ static const struct cw_opt options[] = {
     {0},
 };
 
-static int check(const void *opts, struct cw_err *err)
-{
-    const struct auto_augment_opts *o = opts;
-    return cw_warp_op_check(&o->warp, err);
-}
-
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
-                       struct cw_err *err)
-{
-    const struct auto_augment_opts *o = opts;
-    return cw_warp_op_infer(&o->warp, in, ret_field, err);
-}
-
 static int make_step(const struct cw_op_ctx *ctx, const struct step *step, uint32_t i,
                      struct cw_augment_run *run, struct cw_err *err)
 {
     const struct cw_augment_space space = {.bins = BINS};
     if (cw_rng_unit(&ctx->rng, DRAW_MADE + i) > step->tenths / 10.0)
         return 0;
-    double magnitude =
+    const double magnitude =
         cw_augment_magnitude(&space, step->change, step->bin, run->image.h, run->image.w);
-    if (cw_augment_is_signed(step->change) && cw_rng_below(&ctx->rng, DRAW_SIGN + i, 2) == 0)
-        magnitude = -magnitude;
-    return cw_augment_apply(run, step->change, magnitude, err);
+    return cw_augment_apply(run, step->change,
+                            cw_augment_with_sign(ctx, DRAW_SIGN + i, 0, step->change, magnitude),
+                            err);
 }
 
-static int change_twice(const struct cw_op_ctx *ctx, const struct auto_augment_opts *o,
-                        struct cw_augment_run *run, struct cw_err *err)
+static int change_twice(const struct cw_op_ctx *ctx, const void *opts, struct cw_augment_run *run,
+                        struct cw_err *err)
 {
+    const struct auto_augment_opts *o = opts;
     const size_t pair =
         (size_t)o->policy * POLICIES + (size_t)cw_rng_below(&ctx->rng, DRAW_POLICY, POLICIES);
     int rc = 0;
@@ -80,24 +67,9 @@ static int change_twice(const struct cw_op_ctx *ctx, const struct auto_augment_o
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
-    const struct auto_augment_opts *o = opts;
-    struct cw_augment_run run;
     (void)state;
     (void)scratch;
-    if (cw_u8_op_skips(ctx, o->p))
-        return 0;
-    int rc = cw_augment_begin(ctx, &o->warp, in, out, &run, err);
-    if (rc == 0)
-        rc = change_twice(ctx, o, &run, err);
-    if (rc == 0)
-        cw_augment_end(&run);
-    return rc;
-}
-
-static bool draws(const void *opts)
-{
-    const struct auto_augment_opts *o = opts;
-    return o->p > 0;
+    return cw_augment_element(ctx, opts, change_twice, in, out, err);
 }
 
 const struct cw_op cw_op_auto_augment = {
@@ -117,10 +89,10 @@ const struct cw_op cw_op_auto_augment = {
     .inputs_max = 1,
     .options = options,
     .options_bytes = sizeof(struct auto_augment_opts),
-    .check = check,
+    .check = cw_augment_check,
     .accepts = cw_image_accepts_u8,
-    .infer_field = infer_field,
+    .infer_field = cw_augment_infer,
     .apply_field = apply_field,
     .facts = cw_u8_op_facts_other,
-    .draws = draws,
+    .draws = cw_augment_draws,
 };

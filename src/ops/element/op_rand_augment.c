@@ -6,14 +6,13 @@
 #define DRAWS_A_CHANGE 2
 
 struct rand_augment_opts {
+    struct cw_augment_opts common;
     int64_t magnitude, num_magnitude_bins, num_ops;
-    double p;
-    struct cw_warp_op_opts warp;
 };
 
 static const struct cw_opt options[] = {
-    CW_WARP_OP_FILL_ROW(offsetof(struct rand_augment_opts, warp)),
-    CW_WARP_OP_INTERPOLATION_ROW(offsetof(struct rand_augment_opts, warp), "\"nearest\""),
+    CW_AUGMENT_FILL_ROW,
+    CW_AUGMENT_INTERPOLATION_ROW,
     {.name = "magnitude",
      .help = "of all changes: from 0 to less than num_magnitude_bins",
      .type = CW_OPT_I64,
@@ -35,7 +34,7 @@ static const struct cw_opt options[] = {
      .def = "2",
      .min = 0,
      .max = 64},
-    CW_U8_P_ROW(offsetof(struct rand_augment_opts, p), "1.0"),
+    CW_AUGMENT_P_ROW,
     {0},
 };
 
@@ -46,21 +45,7 @@ static int check(const void *opts, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID,
                           "option magnitude: %lld is not less than num_magnitude_bins, %lld",
                           (long long)o->magnitude, (long long)o->num_magnitude_bins);
-    return cw_warp_op_check(&o->warp, err);
-}
-
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
-                       struct cw_err *err)
-{
-    const struct rand_augment_opts *o = opts;
-    return cw_warp_op_infer(&o->warp, in, ret_field, err);
-}
-
-static double with_sign(const struct cw_op_ctx *ctx, uint32_t draw, enum cw_augment change,
-                        double magnitude)
-{
-    const bool negative = cw_augment_is_signed(change) && cw_rng_below(&ctx->rng, draw, 2) == 1;
-    return negative ? -magnitude : magnitude;
+    return cw_augment_check(opts, err);
 }
 
 static int change_once(const struct cw_op_ctx *ctx, const struct rand_augment_opts *o, uint32_t i,
@@ -72,30 +57,26 @@ static int change_once(const struct cw_op_ctx *ctx, const struct rand_augment_op
         (enum cw_augment)cw_rng_below(&ctx->rng, draw, CW_AUGMENT_CHOICES);
     const double magnitude =
         cw_augment_magnitude(&space, change, o->magnitude, run->image.h, run->image.w);
-    return cw_augment_apply(run, change, with_sign(ctx, draw + 1, change, magnitude), err);
+    return cw_augment_apply(run, change, cw_augment_with_sign(ctx, draw + 1, 1, change, magnitude),
+                            err);
+}
+
+static int change_all(const struct cw_op_ctx *ctx, const void *opts, struct cw_augment_run *run,
+                      struct cw_err *err)
+{
+    const struct rand_augment_opts *o = opts;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < (uint32_t)o->num_ops; i++)
+        rc = change_once(ctx, o, i, run, err);
+    return rc;
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
-    const struct rand_augment_opts *o = opts;
-    struct cw_augment_run run;
     (void)state;
     (void)scratch;
-    if (cw_u8_op_skips(ctx, o->p))
-        return 0;
-    int rc = cw_augment_begin(ctx, &o->warp, in, out, &run, err);
-    for (uint32_t i = 0; rc == 0 && i < (uint32_t)o->num_ops; i++)
-        rc = change_once(ctx, o, i, &run, err);
-    if (rc == 0)
-        cw_augment_end(&run);
-    return rc;
-}
-
-static bool draws(const void *opts)
-{
-    const struct rand_augment_opts *o = opts;
-    return o->p > 0;
+    return cw_augment_element(ctx, opts, change_all, in, out, err);
 }
 
 const struct cw_op cw_op_rand_augment = {
@@ -119,8 +100,8 @@ const struct cw_op cw_op_rand_augment = {
     .options_bytes = sizeof(struct rand_augment_opts),
     .check = check,
     .accepts = cw_image_accepts_u8,
-    .infer_field = infer_field,
+    .infer_field = cw_augment_infer,
     .apply_field = apply_field,
     .facts = cw_u8_op_facts_other,
-    .draws = draws,
+    .draws = cw_augment_draws,
 };

@@ -6,14 +6,13 @@
 enum { DRAW_CHANGE = 1, DRAW_MAGNITUDE, DRAW_SIGN };
 
 struct trivial_augment_opts {
+    struct cw_augment_opts common;
     int64_t num_magnitude_bins;
-    double p;
-    struct cw_warp_op_opts warp;
 };
 
 static const struct cw_opt options[] = {
-    CW_WARP_OP_FILL_ROW(offsetof(struct trivial_augment_opts, warp)),
-    CW_WARP_OP_INTERPOLATION_ROW(offsetof(struct trivial_augment_opts, warp), "\"nearest\""),
+    CW_AUGMENT_FILL_ROW,
+    CW_AUGMENT_INTERPOLATION_ROW,
     {.name = "num_magnitude_bins",
      .help = "how many magnitudes there are",
      .type = CW_OPT_I64,
@@ -21,62 +20,29 @@ static const struct cw_opt options[] = {
      .def = "31",
      .min = 1,
      .max = 1001},
-    CW_U8_P_ROW(offsetof(struct trivial_augment_opts, p), "1.0"),
+    CW_AUGMENT_P_ROW,
     {0},
 };
 
-static int check(const void *opts, struct cw_err *err)
-{
-    const struct trivial_augment_opts *o = opts;
-    return cw_warp_op_check(&o->warp, err);
-}
-
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+static int change_once(const struct cw_op_ctx *ctx, const void *opts, struct cw_augment_run *run,
                        struct cw_err *err)
 {
     const struct trivial_augment_opts *o = opts;
-    return cw_warp_op_infer(&o->warp, in, ret_field, err);
-}
-
-static double with_sign(const struct cw_op_ctx *ctx, uint32_t draw, enum cw_augment change,
-                        double magnitude)
-{
-    const bool negative = cw_augment_is_signed(change) && cw_rng_below(&ctx->rng, draw, 2) == 1;
-    return negative ? -magnitude : magnitude;
-}
-
-static int change_once(const struct cw_op_ctx *ctx, const struct trivial_augment_opts *o,
-                       struct cw_augment_run *run, struct cw_err *err)
-{
     const struct cw_augment_space space = {.bins = o->num_magnitude_bins, .wide = true};
     const enum cw_augment change =
         (enum cw_augment)cw_rng_below(&ctx->rng, DRAW_CHANGE, CW_AUGMENT_CHOICES);
     const int64_t bin = (int64_t)cw_rng_below(&ctx->rng, DRAW_MAGNITUDE, (uint64_t)space.bins);
     const double magnitude = cw_augment_magnitude(&space, change, bin, run->image.h, run->image.w);
-    return cw_augment_apply(run, change, with_sign(ctx, DRAW_SIGN, change, magnitude), err);
+    return cw_augment_apply(run, change, cw_augment_with_sign(ctx, DRAW_SIGN, 1, change, magnitude),
+                            err);
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
-    const struct trivial_augment_opts *o = opts;
-    struct cw_augment_run run;
     (void)state;
     (void)scratch;
-    if (cw_u8_op_skips(ctx, o->p))
-        return 0;
-    int rc = cw_augment_begin(ctx, &o->warp, in, out, &run, err);
-    if (rc == 0)
-        rc = change_once(ctx, o, &run, err);
-    if (rc == 0)
-        cw_augment_end(&run);
-    return rc;
-}
-
-static bool draws(const void *opts)
-{
-    const struct trivial_augment_opts *o = opts;
-    return o->p > 0;
+    return cw_augment_element(ctx, opts, change_once, in, out, err);
 }
 
 const struct cw_op cw_op_trivial_augment = {
@@ -95,10 +61,10 @@ const struct cw_op cw_op_trivial_augment = {
     .inputs_max = 1,
     .options = options,
     .options_bytes = sizeof(struct trivial_augment_opts),
-    .check = check,
+    .check = cw_augment_check,
     .accepts = cw_image_accepts_u8,
-    .infer_field = infer_field,
+    .infer_field = cw_augment_infer,
     .apply_field = apply_field,
     .facts = cw_u8_op_facts_other,
-    .draws = draws,
+    .draws = cw_augment_draws,
 };
