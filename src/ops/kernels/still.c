@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which format a file has, and what the formats share. */
+/* Which format a file has. */
 #include "ops/kernels/still.h"
 
-#include <string.h>
 #include "base/compiler.h"
-#include "ops/kernels/pixels.h"
 #include "ops/kernels/png_image.h"
 
 static bool png_is(const uint8_t *bytes, size_t n)
@@ -56,30 +54,4 @@ void cw_still_close(struct cw_still *still)
     if (still->format && still->format->close)
         still->format->close(still);
     *still = (struct cw_still){0};
-}
-
-int cw_still_no_index(const struct cw_still *still, struct cw_err *err)
-{
-    return cw_err_set(err, CW_E_UNSUPPORTED,
-                      "a %s image in colour has no palette whose numbers could be taken",
-                      still->format->name);
-}
-
-int cw_still_colours(const struct cw_still *still, const struct cw_still_palette *palette,
-                     const uint8_t *index, size_t n, uint8_t *dst, struct cw_err *err)
-{
-    uint8_t grey[256];
-    for (size_t i = 0; i < n && palette->n < 256; i++)
-        if (index[i] >= palette->n)
-            return cw_err_set(err, CW_E_CORRUPT, "damaged %s image: colour %d of %d",
-                              still->format->name, index[i], palette->n);
-    if (still->channels == 1)
-        cw_pixels_grey(grey, palette->rgb[0], 256);
-    for (size_t i = 0; i < n; i++) {
-        if (still->channels == 3)
-            memcpy(dst + 3 * i, palette->rgb[index[i]], 3);
-        else
-            dst[i] = still->is_index ? index[i] : grey[index[i]];
-    }
-    return 0;
 }
