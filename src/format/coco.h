@@ -38,7 +38,7 @@ int64_t cw_coco_number(const struct cw_coco *coco, int64_t category);
 
 /* Draws the shape of an object into an image of h x w: `value` where the object is. Shapes are
  * polygons, or run lengths, plain or compressed; pixels are those of pycocotools. `work` has
- * CW_COCO_WORK(h, w) bytes. */
+ * CW_COCO_WORK(h, w) bytes, which are 0, and are so again unless it fails. */
 #define CW_COCO_WORK(h, w) ((size_t)(h) * (size_t)(w) + 1)
 int cw_coco_draw(const struct cw_coco_object *object, int64_t h, int64_t w, uint8_t value,
                  uint8_t *work, uint8_t *dst, struct cw_err *err);

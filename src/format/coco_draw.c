@@ -20,12 +20,20 @@
 struct drawing {
     uint8_t *marks;
     int64_t h, w;
-    int64_t steps; /* left */
+    int64_t low, high; /* all marks are in [low, high] */
+    int64_t steps;     /* left */
 };
 
 static int no_shape(const char *what, struct cw_err *err)
 {
     return cw_err_set(err, CW_E_CORRUPT, "segmentation: %s", what);
+}
+
+static void mark(struct drawing *d, int64_t i)
+{
+    d->marks[i] ^= 1;
+    d->low = CW_MIN(d->low, i);
+    d->high = CW_MAX(d->high, i);
 }
 
 /* The outline goes from fine column u0 to u1, at heights v0 and v1. */
@@ -36,7 +44,7 @@ static void cross(struct drawing *d, int64_t u0, int64_t v0, int64_t u1, int64_t
     if (floor(x) < x || x < 0 || x > (double)(d->w - 1))
         return;
     y = ceil(fmin(fmax(y, 0), (double)d->h));
-    d->marks[(int64_t)x * d->h + (int64_t)y] ^= 1;
+    mark(d, (int64_t)x * d->h + (int64_t)y);
 }
 
 /* Walks along one side. (u, v) is where the walk is, and *is_first, whether it has yet to begin. */
@@ -65,16 +73,34 @@ static int walk(struct drawing *d, const int64_t from[2], const int64_t to[2], i
     return 0;
 }
 
-/* Inverts what is marked, pixel by pixel, into dst. */
-static void fill(const struct drawing *d, uint8_t value, uint8_t *dst)
+/* Returns the next mark from i on, or `end`. */
+static int64_t next_mark(const struct drawing *d, int64_t i, int64_t end)
 {
-    uint8_t inside = 0;
-    for (int64_t x = 0; x < d->w; x++)
-        for (int64_t y = 0; y < d->h; y++) {
-            inside ^= d->marks[x * d->h + y];
-            if (inside)
-                dst[y * d->w + x] = value;
+    const uint8_t *at = i < end ? memchr(d->marks + i, 1, (size_t)(end - i)) : NULL;
+    return at ? at - d->marks : end;
+}
+
+/* Writes the pixels that are inside, and takes the marks away. */
+static void fill(struct drawing *d, uint8_t value, uint8_t *dst)
+{
+    const int64_t pixels = d->h * d->w, end = CW_MIN(d->high + 1, pixels);
+    for (int64_t from = next_mark(d, d->low, end), to; from < end;
+         from = next_mark(d, to + 1, end)) {
+        to = next_mark(d, from + 1, end);
+        to = to < end ? to : pixels;
+        int64_t x = from / d->h, y = from % d->h;
+        for (int64_t i = from; i < to; i++) {
+            dst[y * d->w + x] = value;
+            if (++y == d->h) {
+                y = 0;
+                x++;
+            }
         }
+    }
+    if (d->low <= d->high)
+        memset(d->marks + d->low, 0, (size_t)(d->high + 1 - d->low));
+    d->low = INT64_MAX;
+    d->high = -1;
 }
 
 /* ---- numbers in lists ---- */
@@ -155,7 +181,6 @@ static int draw_polygons(struct drawing *d, struct reader *r, uint8_t value, uin
 {
     int rc = take(r, '[') ? 0 : no_shape("is no list", err);
     for (bool more = rc == 0 && !take(r, ']'); more; more = take(r, ',')) {
-        memset(d->marks, 0, CW_COCO_WORK(d->h, d->w));
         rc = mark_polygon(d, r, err);
         if (rc < 0)
             return rc;
@@ -172,7 +197,7 @@ static int mark_run(struct drawing *d, int64_t length, int64_t *at, struct cw_er
     if (length < 0 || length > d->h * d->w - *at)
         return no_shape("its run lengths are more than the image has pixels", err);
     *at += length;
-    d->marks[*at] ^= 1;
+    mark(d, *at);
     return 0;
 }
 
@@ -263,7 +288,6 @@ static int draw_runs(struct drawing *d, const struct cw_coco_object *object, uin
     cw_json_plan_free(plan);
     if (rc == 0)
         rc = check_size(d, &slices[0], err);
-    memset(d->marks, 0, CW_COCO_WORK(d->h, d->w));
     if (rc == 0)
         rc = mark_counts(d, &slices[1], &at, err);
     if (rc < 0)
@@ -277,7 +301,8 @@ static int draw_runs(struct drawing *d, const struct cw_coco_object *object, uin
 int cw_coco_draw(const struct cw_coco_object *object, int64_t h, int64_t w, uint8_t value,
                  uint8_t *work, uint8_t *dst, struct cw_err *err)
 {
-    struct drawing d = {.marks = work, .h = h, .w = w, .steps = STEPS_MAX};
+    struct drawing d = {
+        .marks = work, .h = h, .w = w, .low = INT64_MAX, .high = -1, .steps = STEPS_MAX};
     if (!object->shape)
         return 0;
     struct reader r = {object->shape, object->shape + object->shape_n};

@@ -242,6 +242,7 @@ static int put_mask(struct making *m, struct cw_view *view, struct cw_err *err)
     if (!view->data)
         return CW_E_NOMEM;
     memset(view->data, 0, view->bytes);
+    memset(work, 0, CW_COCO_WORK(h, w));
     for (size_t i = 0; i < m->n; i++) {
         const int64_t value = m->o->masks == CLASSES ? m->labels[i] : (int64_t)i + 1;
         if (value < 1 || value > 255)
