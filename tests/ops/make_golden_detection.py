@@ -60,9 +60,11 @@ def overlap(box, part):
     return both / (sum(area) - both)
 
 
-def iou_crop(s, overlaps, trials, scale=(0.3, 1.0), ratio=(0.5, 2.0)):
+def iou_crop(s, overlaps, trials, scale=(0.3, 1.0), ratio=(0.5, 2.0), p=1):
     """torchvision's RandomIoUCrop; the motion and the image."""
-    draw = 0
+    draw = 1
+    if p < 1 and s.unit(0) >= p:
+        return None, None, None
     for _ in range(50):
         least = overlaps[s.below(draw, len(overlaps))]
         draw += 1
@@ -95,6 +97,7 @@ def iou_crop_cases():
     for name, options, keys in (("as for SSD", {}, {"overlaps": [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1], "trials": 40}),
                                 ("few trials", {"overlaps": [0.6, 0.8], "trials": 3}, {"overlaps": [0.6, 0.8], "trials": 3}),
                                 ("overlaps that no part has", {"overlaps": 0.999, "scale": [0.3, 0.6]}, {"overlaps": [0.999], "trials": 40, "scale": (0.3, 0.6)}),
+                                ("half of them", {"overlaps": 0, "p": 0.5}, {"overlaps": [0], "trials": 40, "p": 0.5}),
                                 ("narrow parts", {"overlaps": 0, "ratio": [0.3, 0.6], "scale": [0.1, 0.9]},
                                  {"overlaps": [0], "trials": 40, "ratio": (0.3, 0.6), "scale": (0.1, 0.9)})):
         yield {"name": name, "options": dict(OPTIONS, **options), "seed": 3, "epoch": 1, "tag": 7, "ids": IDS, "input": [given("xyxy")] * len(IDS),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `iou_crop`: takes a random part of an image that has some box well inside of it. */
-#include "ops/element/image_view.h"
+#include "ops/element/u8_op.h"
 
 #include <math.h>
 
@@ -11,6 +11,7 @@
 struct iou_crop_opts {
     struct cw_motion_opts moved;
     struct cw_f64_list overlaps, ratio, scale;
+    double p;
     int64_t trials;
 };
 
@@ -30,6 +31,7 @@ static const struct cw_opt options[] = {
      .max = 2,
      .len_min = 1,
      .len_max = 100},
+    CW_U8_P_ROW(offsetof(struct iou_crop_opts, p), "1.0"),
     CW_MOTION_POINTS_ROW(offsetof(struct iou_crop_opts, moved)),
     {.name = "ratio",
      .help = "least and greatest width by height of the part",
@@ -131,8 +133,10 @@ static int motion(const struct cw_op_ctx *ctx, const void *opts,
 {
     const struct iou_crop_opts *o = opts;
     const uint32_t trials = (uint32_t)o->trials;
-    uint32_t draw = 0;
+    uint32_t draw = CW_U8_P_DRAW + 1;
     (void)err;
+    if (cw_u8_op_skips(ctx, o->p))
+        return 1;
     for (int round = 0; boxes && boxes->n > 0 && round < ROUNDS; round++) {
         const double least = o->overlaps.v[cw_rng_below(&ctx->rng, draw++, o->overlaps.n)];
         if (least >= 1)
@@ -172,6 +176,12 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return cw_image_crop(ctx, &image, &part, out, err);
 }
 
+static bool draws(const void *opts)
+{
+    const struct iou_crop_opts *o = opts;
+    return o->p > 0;
+}
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -199,9 +209,11 @@ const struct cw_op cw_op_iou_crop = {
         "it and whose intersection by union with it is at least that; if there is none, another "
         "overlap is drawn, 50 times in all.\n"
         "Boxes whose middle lies outside go. With an overlap of 1, and without boxes, the element "
-        "stays as it is. Draws are\n"
-        "counted on: one for an overlap, then four for each part: width, height, and the place "
-        "along x and y.",
+        "stays as it is. Draw 0 says,\n"
+        "by `p`, whether an element is changed; from draw 1 on there is one for an overlap, then "
+        "four "
+        "for each part: width, height,\n"
+        "and the place along x and y.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,
@@ -213,5 +225,6 @@ const struct cw_op cw_op_iou_crop = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .draws = draws,
     .moves = &moves,
 };
