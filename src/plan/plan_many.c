@@ -36,10 +36,9 @@ static struct cw_spec *with_lead(const struct cw_spec *one)
 static bool works_by_batch(const struct cw_plan_node *node)
 {
     struct cw_op_facts facts = {0};
-    if (node->step != CW_STEP_ELEMENT || !node->op->facts || !all_fixed(node->in) ||
-        !all_fixed(&node->out))
+    if (node->step != CW_STEP_ELEMENT || !all_fixed(node->in) || !all_fixed(&node->out))
         return false;
-    node->op->facts(node->opts, node->in, node->fields, node->fields_n, &facts);
+    cw_op_facts_get(node->op, node->opts, node->in, node->fields, node->fields_n, &facts);
     return facts.known && facts.by_batch && !facts.refuses && !facts.drops;
 }
 
