@@ -124,26 +124,32 @@ static int read_all(const char *path, const struct cw_stop *stop, char **ret_tex
     return 0;
 }
 
+int cw_weights_parse(const char *name, const char *text, size_t n, struct cw_weights *ret_weights,
+                     struct cw_err *err)
+{
+    struct cw_weights weights = {0};
+    int64_t words = count_words(text, text + n);
+    if (words > CW_WEIGHTS_MAX || !(weights.v = cw_mem_try(((size_t)words + 1) * sizeof(double))))
+        return cw_err_set(err, CW_E_LIMIT, "%s: %lld numbers are too many", name, (long long)words);
+    int rc = parse(name, text, text + n, &weights, err);
+    if (rc < 0)
+        cw_weights_fini(&weights);
+    else
+        *ret_weights = weights;
+    return rc;
+}
+
 int cw_weights_from_file(const char *path, const struct cw_stop *stop, uint64_t *ret_sum,
                          struct cw_weights *ret_weights, struct cw_err *err)
 {
     cw_autofree char *text = NULL;
-    struct cw_weights weights = {0};
     size_t n = 0;
     int rc = read_all(path, stop, &text, &n, err);
+    if (rc == 0)
+        rc = cw_weights_parse(path, text, n, ret_weights, err);
     if (rc < 0)
         return cw_err_wrap(err, "option file");
-    int64_t words = count_words(text, text + n);
-    if (words > CW_WEIGHTS_MAX || !(weights.v = cw_mem_try(((size_t)words + 1) * sizeof(double))))
-        return cw_err_set(err, CW_E_LIMIT, "option file: %s: %lld numbers are too many", path,
-                          (long long)words);
-    rc = parse(path, text, text + n, &weights, err);
-    if (rc < 0) {
-        cw_weights_fini(&weights);
-        return cw_err_wrap(err, "option file");
-    }
     *ret_sum = cw_hash_u64(text, n);
-    *ret_weights = weights;
     return 0;
 }
 

@@ -21,6 +21,9 @@ int cw_weights_from_list(const struct cw_f64_list *list, struct cw_weights *ret_
  * format/source_root.h). Errors name the file and the line. *ret_sum: a hash of its bytes. */
 int cw_weights_from_file(const char *path, const struct cw_stop *stop, uint64_t *ret_sum,
                          struct cw_weights *ret_weights, struct cw_err *err);
+/* Reads such a text; `name` begins messages. */
+int cw_weights_parse(const char *name, const char *text, size_t n, struct cw_weights *ret_weights,
+                     struct cw_err *err);
 void cw_weights_fini(struct cw_weights *weights);
 
 /* An alias table (Walker 1977; the construction of Vose 1991): a draw looks at one place of it. */
