@@ -69,8 +69,8 @@ static int store_fixed(struct cw_thread_context *work, const struct cw_element *
     return 0;
 }
 
-static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
-                      const struct cw_element *element, struct cw_err *err)
+static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_element *element,
+                      struct cw_err *err)
 {
     size_t n = task->spec->n, bytes = CW_ALIGN_UP(n * sizeof(struct cw_view), KEPT_ALIGN);
     for (size_t f = 0; f < n; f++) {
@@ -80,12 +80,8 @@ static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work,
         bytes += CW_ALIGN_UP(element->fields[f].bytes, KEPT_ALIGN);
     }
     int rc = 0;
-    if (task->ids)
-        task->ids[row] = (struct cw_row_id){.id = element->id, .rep = element->rep};
     if (task->cut.group != SIZE_MAX)
         rc = cw_pad_check(&task->plan->nodes[task->cut.group], element, err);
-    else if (task->ids)
-        rc = cw_inside_check(work, element, err);
     if (rc < 0)
         return rc;
     uint8_t *block = cw_mem_try(bytes);
@@ -102,6 +98,14 @@ static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work,
     }
     task->kept[row] = views;
     return 0;
+}
+
+/* For operators inside the item. */
+static int keep_id(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
+                   const struct cw_element *element, struct cw_err *err)
+{
+    task->ids[row] = (struct cw_row_id){.id = element->id, .rep = element->rep};
+    return cw_inside_check(work, element, err);
 }
 
 static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work,
@@ -124,12 +128,14 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
     int rc = cw_eval(work, at, element, err);
     if (rc)
         return rc;
-    work->failed = work->way->node;
     if (element->n != spec->n)
         rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n, spec->n);
     else
-        rc = task->fixed ? store_fixed(work, element, err)
-                         : store_kept(task, work, row, element, err);
+        rc = task->fixed ? store_fixed(work, element, err) : store_kept(task, row, element, err);
+    if (rc < 0)
+        work->failed = work->way->node;
+    else if (task->ids)
+        rc = keep_id(task, work, row, element, err);
     return rc;
 }
 

@@ -66,10 +66,10 @@ def without_replacement(weights, n, seed, epoch, rep):
     return [i for _, i in sorted(keys)][:n]
 
 
-def case(name, options, n, positions, eachs=None, **more):
+def case(name, options, n, positions, times=None, **more):
     expect = {"count": len(positions), "positions": positions}
-    if eachs is not None:
-        expect["eachs"] = eachs
+    if times is not None:
+        expect["times"] = times
     return {"name": name, "options": options, "inputs": [n], **more, "expect": expect}
 
 

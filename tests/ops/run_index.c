@@ -44,7 +44,7 @@ static int check_list(const struct run *r, struct cw_err *err)
 {
     const struct cw_value *positions = cw_value_get(r->c->expect, "positions");
     const struct cw_value *reps = cw_value_get(r->c->expect, "reps");
-    const struct cw_value *eachs = cw_value_get(r->c->expect, "eachs");
+    const struct cw_value *times = cw_value_get(r->c->expect, "times");
     const struct cw_value *chosen = cw_value_get(r->c->expect, "chosen");
     for (size_t i = 0; positions && i < positions->n; i++) {
         struct cw_at at;
@@ -56,9 +56,9 @@ static int check_list(const struct run *r, struct cw_err *err)
         if (up != positions->items[i].i)
             return cw_err_set(err, CW_E_INVALID, "position %zu is upstream %lld, expected %lld", i,
                               (long long)up, (long long)positions->items[i].i);
-        if (eachs && at.each != (uint64_t)eachs->items[i].i)
+        if (times && at.each != (uint64_t)times->items[i].i)
             return cw_err_set(err, CW_E_INVALID, "position %zu is time %llu, expected %lld", i,
-                              (unsigned long long)at.each, (long long)eachs->items[i].i);
+                              (unsigned long long)at.each, (long long)times->items[i].i);
         if (reps && at.rep != (uint64_t)reps->items[i].i)
             return cw_err_set(err, CW_E_INVALID, "position %zu has repetition %llu, expected %lld",
                               i, (unsigned long long)at.rep, (long long)reps->items[i].i);
