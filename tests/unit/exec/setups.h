@@ -87,6 +87,19 @@ static const struct setup setups[] = {
      {"g", "batch", "e"},
      13,
      false},
+    /* operators inside items, whose rows come from caches */
+    {RANGE(700) "," EVAL("a", "x * 2") "," SHUFFLE "," FILTER(
+         "f", "x % 3 == 0") ",{\"op\":\"batch\",\"size\":8,\"within\":"
+                            "\"item\",\"span\":90}," EVAL("b", "x + 1"),
+     {"a"},
+     700,
+     false},
+    {RANGE(700) "," EVAL("a", "x * 2") ",{\"op\":\"batch\",\"name\":\"four\",\"size\":4}," SHUFFLE
+                                       ",{\"op\":\"unbatch\",\"span\":40}," EVAL(
+                                           "b", "x + 1") "," BATCH(6),
+     {"four", "a"},
+     175,
+     false},
     /* zips, and a node that two others read */
     {"{\"op\":\"range\",\"stop\":80,\"field\":\"a\"}," EVAL(
          "ea", "a + 1") ",{\"op\":\"range\",\"stop\":70,\"field\":\"b\",\"name\":\"rb\"},"
