@@ -12,11 +12,12 @@ pipelines() {
     echo "{\"pipeline\": [$docs, $some, {\"op\": \"pack\", \"length\": 32, \"loss_mask\": \"next\", \"span\": 200}, {\"op\": \"batch\", \"size\": 4}]}" >"$work/pack.json"
     echo "{\"pipeline\": [$docs, {\"op\": \"pack\", \"length\": 16, \"mode\": \"stream\", \"span\": 200}, {\"op\": \"skip\", \"count\": 3}, {\"op\": \"take\", \"count\": 4000}]}" >"$work/stream.json"
     echo "{\"pipeline\": [$docs, $some, {\"op\": \"bucket_by_length\", \"bounds\": [4, 8, 16], \"tokens\": 64, \"step\": 2, \"lengths\": true, \"span\": 300}]}" >"$work/bucket.json"
+    echo "{\"pipeline\": [$docs, {\"op\": \"split\", \"length\": 8, \"shift\": 6, \"part\": \"p\", \"span\": 100}, {\"op\": \"filter\", \"expr\": \"p != 1\"}, {\"op\": \"batch\", \"size\": 9, \"ragged\": \"t\"}]}" >"$work/split.json"
     echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "shuffle"}, {"op": "filter", "expr": "x % 3 == 1"}, {"op": "window", "size": 6, "shift": 4, "span": 150}, {"op": "eval", "expr": "x * 2"}]}' >"$work/window.json"
     echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "batch", "size": 4}, {"op": "batch", "size": 2}, {"op": "shuffle"}, {"op": "batch", "size": 3}, {"op": "unbatch", "span": 40}, {"op": "random_flip"}, {"op": "rebatch", "size": 3}, {"op": "batch", "size": 2}]}' >"$work/parts.json"
     echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "shuffle"}, {"op": "filter", "expr": "x % 3 == 1"}, {"op": "batch", "size": 8, "within": "item", "span": 120}, {"op": "eval", "expr": "x + 1"}]}' >"$work/within.json"
 }
-names="pack stream bucket window parts within"
+names="split pack stream bucket window parts within"
 
 case_workers() {
     local name i

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the cases of pack, bucket_by_length, unbatch, rebatch and window beside itself. Each operator is modelled in a
+"""Writes the cases of pack, bucket_by_length, split, unbatch, rebatch and window beside itself. Each operator is modelled in a
 few lines that go through the rows of an item in order; the rows are random, with a fixed seed."""
 import json
 import pathlib
@@ -215,11 +215,45 @@ def rebatch_cases():
     return cases
 
 
+def split_cases():
+    cases = []
+    for k in range(10):
+        length, rows, rest = RNG.randrange(1, 7), sequences(RNG.randrange(1, 9), 15), "drop" if k % 2 else "keep"
+        shift = RNG.randrange(1, 8) if k % 3 else 0
+        parts = []
+        for r, row in enumerate(rows):
+            begin, number = 0, 0
+            while begin < len(row):
+                if begin + length > len(row) and rest == "drop":
+                    break
+                parts.append((r, number, row[begin:begin + length]))
+                if begin + length >= len(row):
+                    break
+                begin, number = begin + (shift or length), number + 1
+        cases.append({"name": "random %d" % k, "options": {"length": length, "shift": shift, "rest": rest, "part": "p"},
+                      "input_spec": {"t": {"dtype": "i32", "shape": [-1]}, "n": {"dtype": "i32"}},
+                      "input": [{"t": tensor(r), "n": tensor([i], shape=[])} for i, r in enumerate(rows)],
+                      "expect": {"spec": "t: i32[%s], n: i32, p: i64" % (length if rest == "drop" else "?"),
+                                 "elements": [{"t": tensor(p), "n": tensor([r], shape=[]), "p": tensor([i], "i64", [])} for r, i, p in parts],
+                                 "firsts": [r for r, _, _ in parts]}})
+    row = [{"t": tensor([1, 2, 3]), "m": tensor([1, 2])}]
+    spec = {"t": {"dtype": "i32", "shape": [-1]}, "m": {"dtype": "i32", "shape": [-1]}}
+    cases += [refused("lengths that differ", {"length": 2}, row, "\"m\" has 2 entries, and field \"t\" has 3", spec=spec),
+              {"name": "one of two fields, rows of 2", "options": {"length": 1, "only": ["x"]}, "input_spec": {"x": {"dtype": "i32", "shape": [-1, 2]}, "m": spec["m"]},
+               "input": [{"x": tensor([1, 2, 3, 4], shape=[2, 2]), "m": tensor([9])}],
+               "expect": {"elements": [{"x": tensor([1, 2], shape=[1, 2]), "m": tensor([9])}, {"x": tensor([3, 4], shape=[1, 2]), "m": tensor([9])}]}},
+              refused("no such field", {"length": 2, "only": ["x"]}, row, "there is no field \"x\""),
+              refused("nothing to cut", {"length": 2}, [{"t": {"dtype": "i32", "data": [1]}}], "no field can be cut"),
+              refused("a name that is taken", {"length": 2, "part": "t"}, row, "\"t\"", spec=spec)]
+    return cases
+
+
 def main():
     write("pack", pack_cases())
     write("bucket_by_length", bucket_cases())
     write("unbatch", unbatch_cases())
     write("rebatch", rebatch_cases())
+    write("split", split_cases())
     x = {"x": {"dtype": "u8", "shape": [3]}}
     write("window", [{"name": "full ones", "options": {"size": 4, "shift": 2}, "input_spec": x, "expect": {"spec": "x: u8[4,3]", "size": 4}},
                      {"name": "short ones as well", "options": {"size": 4, "drop_remainder": False}, "input_spec": x, "expect": {"spec": "x: u8[?,3]"}},

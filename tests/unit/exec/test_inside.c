@@ -271,6 +271,7 @@ static void every_value_comes_once(void **state)
         ",{\"op\":\"bucket_by_length\",\"bounds\":[2,5],\"tokens\":20,\"value\":-1,"
         "\"fill_to\":\"longest\"}",
         ",{\"op\":\"rebatch\",\"size\":11}",
+        ",{\"op\":\"split\",\"length\":3},{\"op\":\"pack\",\"length\":5,\"value\":-1}",
         ",{\"op\":\"unbatch\"},{\"op\":\"batch\",\"size\":5,\"within\":\"item\",\"span\":90},"
         "{\"op\":\"rebatch\",\"size\":11}",
         ",{\"op\":\"pack\",\"length\":4,\"value\":-1,\"span\":70},{\"op\":\"unbatch\"},"
