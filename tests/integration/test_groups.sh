@@ -88,4 +88,19 @@ case_consumers() {
     same "batches of both" "$(wc -l <"$work/c0.batches")" "$(wc -l <"$work/c1.batches")"
     sort -s -n -k1,1 -k2,2 "$work/c0.batches" "$work/c1.batches" | cmp - "$work/reference.batches" || fail "other batches"
 }
+
+# What is made inside items is written element by element, and read back.
+case_materialized() {
+    local name
+    pipelines
+    for name in stream pack; do
+        sed 's/, {"op": "batch", "size": 4}//' "$work/$name.json" >"$work/one.json"
+        rm -rf "$work/kept"
+        timeout 120 "$cachew" materialize "$work/one.json" "$work/kept" --seed 3 >"$work/kept.out" 2>"$work/kept.log" || fail "materialize: $(cat "$work/kept.log")"
+        echo "{\"pipeline\": [{\"op\": \"chunks\", \"pattern\": \"$work/kept/*.chunk\"}]}" >"$work/read.json"
+        run made "$work/one.json" --seed 3
+        run read "$work/read.json"
+        same "$name, read back" "$(hashes made)" "$(hashes read)"
+    done
+}
 run_case "$@"

@@ -8,6 +8,7 @@
 #include "client/model/trainer_batch.h"
 #include "client/tool/tool_graph.h"
 #include "data/ragged.h"
+#include "graph/sparse.h"
 
 static bool has_group(const struct cw_graph *graph)
 {
@@ -17,6 +18,18 @@ static bool has_group(const struct cw_graph *graph)
             return true;
     }
     return false;
+}
+
+/* Whether what comes are batches whose rows are the elements. What operators inside items make comes as
+ * it is, one by one. */
+static bool has_rows(const struct cw_graph *graph, const struct cw_checked *checked)
+{
+    struct cw_sparse sparse;
+    struct cw_err ignored = {0};
+    if (checked && cw_sparse_find(checked, &sparse, &ignored) == 0 && sparse.first != SIZE_MAX &&
+        cw_sparse_is_inside(&sparse))
+        return sparse.batch > 0;
+    return has_group(graph);
 }
 
 /* Removes the first dimension, which counts the elements of a batch. */
@@ -38,10 +51,11 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
     int rc = cw_graph_load(path, &graph, err);
     if (rc < 0)
         return rc;
-    *rows = (struct tool_rows){.unbatch = !keep && has_group(graph)};
+    *rows = (struct tool_rows){.unbatch = false};
     /* An error here does not fail the command. The dispatcher reports it, and it may see more files
      * than this process. */
     rows->known = tool_graph_check(graph, NULL, &checked, &ignored) == 0;
+    rows->unbatch = !keep && has_rows(graph, rows->known ? checked : NULL);
     if (rows->known)
         rows->spec = checked->nodes[graph->n - 1].out;
     for (size_t i = 0; rows->unbatch && i < rows->spec.n; i++)
