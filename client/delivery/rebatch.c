@@ -130,6 +130,8 @@ static int finish_batch(struct cw_rebatch *rebatch, struct cw_err *err)
         int rc = cw_fill_finish(&rebatch->filling, rebatch->conf.rules.batch == 0, &batch, err);
         if (rc != 0)
             return rc;
+        if (rebatch->conf.rules.whole && batch->n > 0 && batch->tensors[0].field.rank > 0)
+            batch->elements = (uint64_t)batch->tensors[0].field.dims[0];
         batch->epoch = rebatch->at.epoch;
         batch->item = rebatch->at.batches;
         batch->skipped = rebatch->skipped;

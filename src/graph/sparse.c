@@ -183,6 +183,7 @@ static int add_inside(const struct cw_checked *checked, size_t i, struct cw_spar
     if (is_cut_already(sparse))
         return refuse(checked, i, sparse->first, "cannot stand after take or skip", err);
     sparse->last = i;
+    sparse->whole = node->op->group_size || node->op->joins;
     if (node->op->span)
         sparse->span = CW_MAX(sparse->span, node->op->span(node->opts));
     if (node->op->group_size)

@@ -13,6 +13,7 @@ struct cw_sparse {
      * there (docs/decisions/0005-inside-items.md). */
     size_t last;
     int64_t span;  /* the fewest rows of an item that operators inside it ask for; 0: none asks */
+    bool whole;    /* what is made inside items are batches */
     int64_t most;  /* the largest group that is made inside an item; 0: there is none */
     int64_t skip;  /* number of rows that are left out at the start of an epoch */
     int64_t take;  /* the most rows that are used after that; -1: all */

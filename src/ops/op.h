@@ -302,6 +302,7 @@ struct cw_op {
     /* For operators inside items, optional: how many rows an item has at least; 0: any number. It shows
      * in the data, so it is an option that is part of the fingerprint. */
     int64_t (*span)(const void *opts);
+    bool joins;         /* with `inside`: what it makes are batches of rows */
     bool takes_batches; /* it works on batches of strings, and of rows of different shapes */
     /* Optional, for group operators whose rows are filled up: says how field f is; false: it is not.
      * Fields keep their places in the output; those of lengths and masks stand behind them. */

@@ -45,7 +45,8 @@ static void cut_sparse(struct cw_plan *plan)
     info->join = (struct cw_plan_join){.skip = sparse->skip,
                                        .take = sparse->take,
                                        .batch = sparse->batch,
-                                       .drop_remainder = sparse->drop_remainder};
+                                       .drop_remainder = sparse->drop_remainder,
+                                       .whole = sparse->whole && sparse->batch == 0};
     if (sparse->take == 0)
         info->items = 0;
     info->item_bytes = multiply(cw_sparse_row_bytes(&plan->nodes[plan->output].out), chunk);

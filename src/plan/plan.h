@@ -24,6 +24,8 @@ struct cw_plan_join {
     /* Rows of a batch; 0: each row is an output of its own, without a batch dimension. */
     int64_t batch;
     bool drop_remainder;
+    /* Each row is a batch that a worker made inside an item: its first dimension counts its elements. */
+    bool whole;
 };
 struct cw_plan_info {
     bool sparse;

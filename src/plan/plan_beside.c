@@ -58,7 +58,7 @@ static int keep_wants(struct cw_plan *plan, struct cw_err *err)
 static bool is_same_join(const struct cw_plan_join *a, const struct cw_plan_join *b)
 {
     return a->skip == b->skip && a->take == b->take && a->batch == b->batch &&
-           a->drop_remainder == b->drop_remainder;
+           a->drop_remainder == b->drop_remainder && a->whole == b->whole;
 }
 
 static int check_info(const struct cw_plan_info *a, const struct cw_plan_info *b,

@@ -69,6 +69,7 @@ info_pb *cw_wire_info_to(const struct cw_plan_info *info)
     message->join_take = info->join.take;
     message->join_batch = info->join.batch;
     message->join_drop_remainder = info->join.drop_remainder;
+    message->join_whole = info->join.whole;
     message->fingerprint_hi = info->fingerprint.hi;
     message->fingerprint_lo = info->fingerprint.lo;
     message->item_bytes = info->item_bytes;
@@ -100,7 +101,7 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
         .batch = message->batch,
         .chunk = message->chunk,
         .join = {message->join_skip, message->join_take, message->join_batch,
-                 message->join_drop_remainder != 0},
+                 message->join_drop_remainder != 0, message->join_whole != 0},
         .fingerprint = {message->fingerprint_hi, message->fingerprint_lo},
         .item_bytes = message->item_bytes,
         .pipeline_sum = message->pipeline_sum,

@@ -89,7 +89,7 @@ case_consumers() {
     sort -s -n -k1,1 -k2,2 "$work/c0.batches" "$work/c1.batches" | cmp - "$work/reference.batches" || fail "other batches"
 }
 
-# What is made inside items is written element by element, and read back.
+# What is made inside items is written element by element, and read back; a batch is counted by its elements.
 case_materialized() {
     local name
     pipelines
@@ -102,5 +102,11 @@ case_materialized() {
         run read "$work/read.json"
         same "$name, read back" "$(hashes made)" "$(hashes read)"
     done
+    run within "$work/within.json"
+    same "elements of batches within items" 6667 "$(field elements "$work/within.out")"
+    timeout 120 "$cachew" materialize "$work/within.json" "$work/rows" >"$work/rows.out" 2>"$work/rows.log" || fail "materialize: $(cat "$work/rows.log")"
+    echo "{\"pipeline\": [{\"op\": \"chunks\", \"pattern\": \"$work/rows/*.chunk\"}, {\"op\": \"batch\", \"size\": 1000}]}" >"$work/read.json"
+    run read "$work/read.json"
+    same "rows read back" 6667 "$(field elements "$work/read.out")"
 }
 run_case "$@"

@@ -20,15 +20,14 @@ static bool has_group(const struct cw_graph *graph)
     return false;
 }
 
-/* Whether what comes are batches whose rows are the elements. What operators inside items make comes as
- * it is, one by one. */
+/* Whether what comes are batches whose rows are the elements; pack and others make single elements. */
 static bool has_rows(const struct cw_graph *graph, const struct cw_checked *checked)
 {
     struct cw_sparse sparse;
     struct cw_err ignored = {0};
     if (checked && cw_sparse_find(checked, &sparse, &ignored) == 0 && sparse.first != SIZE_MAX &&
         cw_sparse_is_inside(&sparse))
-        return sparse.batch > 0;
+        return sparse.batch > 0 || sparse.whole;
     return has_group(graph);
 }
 

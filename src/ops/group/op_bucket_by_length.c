@@ -317,5 +317,6 @@ const struct cw_op cw_op_bucket_by_length = {
     .inside = inside,
     .check_row = check_row,
     .group_pad = group_pad,
+    .joins = true,
     .span = span,
 };

@@ -111,5 +111,6 @@ const struct cw_op cw_op_rebatch = {
     .inside = inside,
     .check_row = check_row,
     .span = span,
+    .joins = true,
     .takes_batches = true,
 };

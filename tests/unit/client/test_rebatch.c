@@ -205,7 +205,7 @@ static void test_model(void **arg)
         for (size_t t = 0; t < CW_ARRAY_LEN(takes); t++)
             for (size_t b = 0; b < CW_ARRAY_LEN(sizes); b++)
                 for (int drop = 0; drop < 2; drop++) {
-                    struct cw_plan_join rules = {skips[s], takes[t], sizes[b], drop};
+                    struct cw_plan_join rules = {skips[s], takes[t], sizes[b], drop, false};
                     check_all(&rules, 1, 0);
                     check_all(&rules, 3, 1);
                 }
@@ -215,7 +215,8 @@ static void test_model(void **arg)
 static void test_floor(void **arg)
 {
     (void)arg;
-    struct cw_rebatch_conf conf = {.rules = {0, -1, 4, false}, .consumers = 2, .consumer = 1};
+    struct cw_rebatch_conf conf = {
+        .rules = {0, -1, 4, false, false}, .consumers = 2, .consumer = 1};
     struct cw_pos zero = {0};
     struct cw_rebatch join;
     struct result result = {.n = 0};
@@ -253,8 +254,9 @@ static void test_bad_elements(void **arg)
             for (int drop = 0; drop < 2; drop++) {
                 int seen[10 * ITEMS] = {0};
                 for (uint64_t consumer = 0; consumer < consumers; consumer++) {
-                    struct cw_rebatch_conf conf = {
-                        {0, -1, sizes[s], drop}, .consumers = consumers, .consumer = consumer};
+                    struct cw_rebatch_conf conf = {{0, -1, sizes[s], drop, false},
+                                                   .consumers = consumers,
+                                                   .consumer = consumer};
                     struct result whole = {.n = 0}, rest = {.n = 0};
                     struct cw_pos zero = {0};
                     struct cw_rebatch join;
@@ -309,8 +311,9 @@ static void test_holds_nothing(void **arg)
 {
     (void)arg;
     for (uint64_t consumers = 1; consumers <= 2; consumers++) {
-        struct cw_rebatch_conf conf = {
-            .rules = {0, -1, 1000, false}, .consumers = consumers, .consumer = consumers - 1};
+        struct cw_rebatch_conf conf = {.rules = {0, -1, 1000, false, false},
+                                       .consumers = consumers,
+                                       .consumer = consumers - 1};
         struct cw_pos zero = {0};
         struct cw_err err = {0};
         struct cw_rebatch join;
@@ -351,7 +354,7 @@ static void test_scarce_memory(void **arg)
     (void)arg;
     const int64_t sizes[] = {100, 1 << 20, (int64_t)1 << 50};
     for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++) {
-        struct cw_rebatch_conf conf = {.rules = {0, -1, sizes[s], false}, .consumers = 1};
+        struct cw_rebatch_conf conf = {.rules = {0, -1, sizes[s], false, false}, .consumers = 1};
         struct cw_pos zero = {0};
         struct cw_rebatch join;
         struct scarce scarce = {.most = 8192};
@@ -436,7 +439,7 @@ static void test_skipped(void **arg)
 static void test_skipped_when_half_full(void **arg)
 {
     (void)arg;
-    struct cw_rebatch_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
+    struct cw_rebatch_conf conf = {.rules = {0, -1, 8, false, false}, .consumers = 1};
     struct cw_pos zero = {0};
     struct cw_err err = {0};
     struct cw_rebatch join;
@@ -462,7 +465,7 @@ static void test_skipped_when_half_full(void **arg)
 static void test_bad_rows(void **arg)
 {
     (void)arg;
-    struct cw_rebatch_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
+    struct cw_rebatch_conf conf = {.rules = {0, -1, 8, false, false}, .consumers = 1};
     struct cw_pos zero = {0};
     struct cw_err err = {0};
     struct cw_rebatch join;
@@ -493,7 +496,7 @@ static void test_bad_rows(void **arg)
     assert_non_null(strstr(err.msg, "items 0 and 1 "));
     assert_non_null(strstr(err.msg, "shapes"));
     cw_rebatch_fini(&join);
-    conf.rules = (struct cw_plan_join){0, -1, 11, true};
+    conf.rules = (struct cw_plan_join){0, -1, 11, true, false};
     cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
     assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
     assert_int_equal(cw_rebatch_item(&join, other, &err), 0);
@@ -594,7 +597,7 @@ static const struct cw_spec ragged_out = {
 static void ragged_batches(int64_t size, bool alike)
 {
     struct cw_rebatch_conf conf = {
-        .rules = {0, -1, size, false}, .out = &ragged_out, .consumers = 1};
+        .rules = {0, -1, size, false, false}, .out = &ragged_out, .consumers = 1};
     struct cw_pos zero = {0};
     struct cw_rebatch join;
     struct result result = {.n = 0};
@@ -630,7 +633,7 @@ static void test_ragged(void **arg)
 static void test_stacked(void **arg)
 {
     (void)arg;
-    struct cw_rebatch_conf conf = {.rules = {0, -1, 2, false}, .consumers = 1};
+    struct cw_rebatch_conf conf = {.rules = {0, -1, 2, false, false}, .consumers = 1};
     struct cw_pos zero = {0};
     struct cw_rebatch join;
     struct result result = {.n = 0};
@@ -671,7 +674,7 @@ static void test_ragged_lies(void **arg)
     (void)arg;
     for (size_t i = 0; i < 24; i++)
         for (size_t k = 0; k < CW_ARRAY_LEN(lies); k++) {
-            struct cw_rebatch_conf conf = {.rules = {0, -1, 3, false}, .consumers = 1};
+            struct cw_rebatch_conf conf = {.rules = {0, -1, 3, false, false}, .consumers = 1};
             struct cw_pos zero = {0};
             struct cw_rebatch join;
             struct result result = {.n = 0};
@@ -693,14 +696,40 @@ static void test_ragged_lies(void **arg)
         }
 }
 
+/* Rows that are batches which a worker has made are given out one by one, and have as many elements as
+ * their first dimension says. */
+static void test_whole(void **arg)
+{
+    struct cw_rebatch_conf conf = {.rules = {.take = -1, .whole = true}, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_rebatch join;
+    struct result result = {.n = 0};
+    struct cw_err err = {0};
+    struct cw_item_rows *rows = ragged_rows(0, 0, 6, false);
+    (void)arg;
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+    assert_int_equal(result.n, 6);
+    for (size_t v = 0; v < 6; v++)
+        assert_int_equal(result.batches[v]->elements, v % 4);
+    cw_item_rows_free(rows);
+    clear(&result);
+    cw_rebatch_fini(&join);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_model),         cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_holds_nothing), cmocka_unit_test(test_scarce_memory),
-        cmocka_unit_test(test_skipped),       cmocka_unit_test(test_skipped_when_half_full),
-        cmocka_unit_test(test_bad_rows),      cmocka_unit_test(test_bad_elements),
-        cmocka_unit_test(test_ragged),        cmocka_unit_test(test_stacked),
-        cmocka_unit_test(test_ragged_lies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole),
+                                       cmocka_unit_test(test_model),
+                                       cmocka_unit_test(test_floor),
+                                       cmocka_unit_test(test_holds_nothing),
+                                       cmocka_unit_test(test_scarce_memory),
+                                       cmocka_unit_test(test_skipped),
+                                       cmocka_unit_test(test_skipped_when_half_full),
+                                       cmocka_unit_test(test_bad_rows),
+                                       cmocka_unit_test(test_bad_elements),
+                                       cmocka_unit_test(test_ragged),
+                                       cmocka_unit_test(test_stacked),
+                                       cmocka_unit_test(test_ragged_lies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

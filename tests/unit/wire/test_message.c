@@ -72,7 +72,7 @@ static void test_info(void **state)
         .pipeline_sum = 5,
         .files_sum = UINT64_MAX,
         .identity = CW_IDENTITY_SAMPLE,
-        .join = {.skip = 3, .take = -1, .batch = 32, .drop_remainder = true},
+        .join = {.skip = 3, .take = -1, .batch = 32, .drop_remainder = true, .whole = true},
         .item_bytes = -1};
     const int64_t dims[] = {-1, 224, 3};
     struct cw_err err = {0};
@@ -85,7 +85,7 @@ static void test_info(void **state)
     assert_true(back.sparse && back.items == 7 && back.elements == -1 && back.batch == 64 &&
                 back.chunk == 64 && back.item_bytes == -1);
     assert_true(back.join.skip == 3 && back.join.take == -1 && back.join.batch == 32 &&
-                back.join.drop_remainder);
+                back.join.drop_remainder && back.join.whole);
     assert_true(cw_hash_eq(back.fingerprint, info.fingerprint));
     assert_true(back.pipeline_sum == 5 && back.files_sum == UINT64_MAX &&
                 back.identity == CW_IDENTITY_SAMPLE);
