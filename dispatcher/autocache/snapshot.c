@@ -46,14 +46,24 @@ static double dense_elements(const struct cw_job *job, size_t node)
                                              : (double)CW_MAX(job->info->elements, 0);
 }
 
+/* An operator inside items may make any number of elements. */
+static bool makes_any_number(const char *name)
+{
+    const struct cw_op *op = cw_op_find(name);
+    return op && op->inside;
+}
+
 /* In a sparse pipeline a node has as many elements as were counted. The first node has all
- * positions of the epoch. */
+ * positions of the epoch, and none before an operator inside items has more. */
 static double sparse_elements(const struct cw_autocache_job *decider, size_t node)
 {
     const struct cw_node_counters *m = decider->job->measured;
     double most = 0;
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++) {
+        if (makes_any_number(decider->job->info->cacheable[i]->op))
+            break;
         most = fmax(most, m->computed[i]);
+    }
     return most > 0 ? m->computed[node] / most * (double)decider->job->info->chunk *
                           (double)decider->job->items
                     : 0;

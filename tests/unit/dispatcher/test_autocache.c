@@ -78,8 +78,8 @@ static int tick(struct cw_job *job, int64_t now, struct cw_err *err)
     return cw_autocache_tick(job, now, err);
 }
 
-/* Worker 1 has computed so many elements of each node since it has the job. */
-static void report(struct cw_job *job, uint64_t elements)
+/* Worker 1 has computed so many elements of each node since it has the job, and so many of the last. */
+static void report_of(struct cw_job *job, uint64_t elements, uint64_t last)
 {
     Cachew__V1__NodeCounts counts[NODES], *list[NODES];
     static char names[NODES][16] = {"range", "decode_image", "batch"};
@@ -87,7 +87,7 @@ static void report(struct cw_job *job, uint64_t elements)
         cachew__v1__node_counts__init(&counts[i]);
         counts[i].job_id = job->id;
         counts[i].node = names[i];
-        counts[i].elements = i == 2 ? elements / 10 : elements;
+        counts[i].elements = i == 2 ? last : elements;
         counts[i].cpu_ns = counts[i].wall_ns = i == 1 ? elements * 20000000 : elements * 10;
         counts[i].element_bytes = elements * 1000;
         list[i] = &counts[i];
@@ -97,6 +97,11 @@ static void report(struct cw_job *job, uint64_t elements)
     progress.counts = list;
     cw_autocache_take_counts(made_up.workers, &progress);
     cw_telemetry_take_counts(made_up.workers, &progress);
+}
+
+static void report(struct cw_job *job, uint64_t elements)
+{
+    report_of(job, elements, elements / 10);
 }
 
 /* ---- when it is asked ---- */
@@ -212,6 +217,23 @@ static void the_snapshot_of_a_sparse_job(void **state)
     cw_autocache_view_init(decider, &view);
     /* half of the epoch's 100 positions were seen, and decode_image had all of them */
     assert_true(view.s.nodes[1].elements_n == 100 && view.s.nodes[2].elements_n == 10);
+    cw_autocache_view_fini(&view);
+}
+
+/* What an operator inside items makes is more than there are positions. */
+static void elements_that_are_made_of_one(void **state)
+{
+    (void)state;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "auto", true);
+    struct cw_autocache_job *decider = cw_autocache_of(job);
+    struct cw_autocache_view view;
+    char *batch = job->info->cacheable[2]->op;
+    job->info->cacheable[2]->op = cw_mem_strdup("unbatch");
+    cw_mem_free(batch);
+    report_of(job, 50, 400);
+    cw_autocache_view_init(decider, &view);
+    assert_true(view.s.nodes[1].elements_n == 100 && view.s.nodes[2].elements_n == 800);
     cw_autocache_view_fini(&view);
 }
 
@@ -577,6 +599,7 @@ int main(void)
         TEST(nobody_is_asked_in_vain),
         TEST(the_snapshot_of_a_dense_job),
         TEST(the_snapshot_of_a_sparse_job),
+        TEST(elements_that_are_made_of_one),
         TEST(room_is_what_is_free_or_unread),
         TEST(only_whole_epochs_count),
         TEST(an_epoch_that_takes_too_long_is_noticed),
