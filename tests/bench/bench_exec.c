@@ -35,6 +35,10 @@ static const struct {
     {"strings",
      "{\"op\":\"from_values\",\"values\":[\"abc\",\"defgh\"]},{\"op\":\"repeat\",\"count\":20000}",
      ",{\"op\":\"batch\",\"size\":200}"},
+    {"50 packed to 200", "{\"op\":\"range\",\"stop\":400000},{\"op\":\"batch\",\"size\":50}",
+     ",{\"op\":\"pack\",\"length\":200,\"span\":1000}"},
+    {"50 rebatched to 200", "{\"op\":\"range\",\"stop\":400000},{\"op\":\"batch\",\"size\":50}",
+     ",{\"op\":\"rebatch\",\"size\":200,\"span\":1000}"},
 };
 
 static struct cw_plan *plan_of(const char *front, const char *mark, const char *back)
