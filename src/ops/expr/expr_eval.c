@@ -25,55 +25,6 @@ static bool is_float(enum cw_expr_type type)
     return type == CW_EXPR_F32 || type == CW_EXPR_F64;
 }
 
-static double exact_exp(double x)
-{
-    if (isnan(x))
-        return x;
-    if (x > 710)
-        return (double)INFINITY;
-    if (x < -746)
-        return 0;
-    if (fabs(x) <= 700)
-        return cw_exact_exp(x);
-    double half = cw_exact_exp(x / 2);
-    return half * half;
-}
-
-static double exact_log(double x)
-{
-    if (isnan(x) || x < 0)
-        return (double)NAN;
-    if (x == 0)
-        return (double)-INFINITY;
-    return isinf(x) ? x : cw_exact_log(x);
-}
-
-static double int_power(double x, double y)
-{
-    double r = 1;
-    for (unsigned n = (unsigned)fabs(y); n > 0; n >>= 1, x *= x)
-        r *= n & 1 ? x : 1;
-    return y < 0 ? 1 / r : r;
-}
-
-static double exact_pow(double x, double y)
-{
-    if (y == 0 || x == 1)
-        return 1;
-    if (isnan(x) || isnan(y))
-        return (double)NAN;
-    bool whole = floor(y) == y;
-    if (whole && fabs(y) <= 1024)
-        return int_power(x, y);
-    if (y == 0.5)
-        return sqrt(x);
-    if (isinf(y))
-        return fabs(x) == 1 ? 1 : (fabs(x) > 1) == (y > 0) ? (double)INFINITY : 0;
-    if (x < 0)
-        return whole ? (fmod(y, 2) != 0 ? -1 : 1) * exact_exp(y * exact_log(-x)) : (double)NAN;
-    return x == 0 ? (y > 0 ? 0 : (double)INFINITY) : exact_exp(y * exact_log(x));
-}
-
 static double floor_mod(double a, double b)
 {
     double r = fmod(a, b);
@@ -201,7 +152,7 @@ static void float_binary(enum cw_expr_code code, struct lane *a, const struct la
     case CW_EXPR_MOD:
         EACH(floor_mod(p, q));
     case CW_EXPR_POW:
-        EACH(exact_pow(p, q));
+        EACH(cw_exact_pow(p, q));
     case CW_EXPR_MIN: /* the result is NaN if either operand is */
         EACH(p < q || isnan(p) ? p : q);
     case CW_EXPR_MAX:
@@ -233,9 +184,9 @@ static double float_one(enum cw_expr_code code, double v)
     case CW_EXPR_SQRT:
         return sqrt(v);
     case CW_EXPR_EXP:
-        return exact_exp(v);
+        return cw_exact_exp(v);
     case CW_EXPR_LOG:
-        return exact_log(v);
+        return cw_exact_log(v);
     case CW_EXPR_FLOOR:
         return floor(v);
     case CW_EXPR_CEIL:

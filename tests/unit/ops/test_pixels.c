@@ -161,14 +161,62 @@ static void test_exact_math(void **state)
         assert_true(fabs(cw_exact_sin(x) - sin(x)) <= 4e-16);
         assert_true(fabs(cw_exact_cos(x) - cos(x)) <= 4e-16);
     }
+    for (double x = 1e-300; x < 1e300; x *= 1.7e7)
+        assert_true(fabs(cw_exact_log2(x) - log2(x)) <= 1e-15 * (1 + fabs(log2(x))));
+    for (int e = -1060; e < 1024; e++)
+        assert_true(cw_exact_log2(ldexp(1, e)) == e);
+    for (double a = -3.14; a < 3.14; a += 0.00917)
+        for (double r = 1e-9; r < 1e10; r *= 1e3) {
+            const double y = r * sin(a), x = r * cos(a);
+            assert_true(fabs(cw_exact_atan2(y, x) - atan2(y, x)) <= 5e-16);
+        }
+    for (double x = 0.001; x < 1000; x *= 1.0937)
+        for (double y = -20; y < 20; y += 0.37)
+            assert_true(fabs(cw_exact_pow(x, y) - pow(x, y)) <= 3e-13 * pow(x, y));
     assert_true(cw_exact_sin(0.0) == 0.0 && cw_exact_cos(0.0) == 1.0);
     assert_true(cw_exact_log(1.0) == 0.0 && cw_exact_exp(0.0) == 1.0);
+}
+
+static bool same(double a, double b)
+{
+    return isnan(a) ? isnan(b) : a == b && !signbit(a) == !signbit(b);
+}
+
+/* What is neither finite nor normal: the results are those of the C library. */
+static void test_exact_special(void **state)
+{
+    (void)state;
+    static const double v[] = {(double)NAN,
+                               (double)INFINITY,
+                               (double)-INFINITY,
+                               0.0,
+                               -0.0,
+                               1.0,
+                               -1.0,
+                               5e-324,
+                               1e308,
+                               -1e308,
+                               0.5,
+                               3.0,
+                               -2.5};
+    for (size_t i = 0; i < CW_ARRAY_LEN(v); i++) {
+        assert_true(same(cw_exact_exp(v[i]), exp(v[i])) || (v[i] > -3 && v[i] < 4));
+        assert_true(same(cw_exact_log(v[i]), log(v[i])) || (v[i] > 0 && !isinf(v[i])));
+        assert_true(same(cw_exact_log2(v[i]), log2(v[i])) || (v[i] > 0 && !isinf(v[i])));
+        for (size_t j = 0; j < CW_ARRAY_LEN(v); j++) {
+            const double theirs = atan2(v[i], v[j]), mine = cw_exact_atan2(v[i], v[j]);
+            assert_true(same(mine, theirs) || fabs(mine - theirs) <= 5e-16);
+        }
+    }
+    assert_true(isnan(cw_exact_sin((double)INFINITY)) && isnan(cw_exact_cos((double)NAN)));
+    assert_true(isnan(cw_exact_pow(-2.0, 0.25)) && cw_exact_pow(-2.0, 3.0) == -8.0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample_same),
-        cmocka_unit_test(test_resample_part), cmocka_unit_test(test_exact_math)};
+        cmocka_unit_test(test_resample_part), cmocka_unit_test(test_exact_math),
+        cmocka_unit_test(test_exact_special)};
     return cmocka_run_group_tests_name("pixels", tests, NULL, NULL);
 }
