@@ -3,6 +3,7 @@
 #include "ops/kernels/kernel_table.h"
 
 #include "ops/kernels/colour.h"
+#include "ops/kernels/exact_f32.h"
 #include "ops/kernels/normalize.h"
 #include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
@@ -10,7 +11,9 @@
 
 /* Where a level has no version of its own, the column repeats that of the level below. */
 static const struct cw_kernels levels[CW_CPU_LEVELS] = {
-    [CW_CPU_LEVEL_PLAIN] = {.mirror3 = cw_pixels_mirror3_plain,
+    [CW_CPU_LEVEL_PLAIN] = {.exp_f32 = cw_exact_exp_f32_plain,
+                            .log_f32 = cw_exact_log_f32_plain,
+                            .mirror3 = cw_pixels_mirror3_plain,
                             .normalize_u8 = cw_normalize_u8_plain,
                             .resample_x = cw_resample_x_plain,
                             .resample_y = cw_resample_y_plain,
@@ -18,7 +21,9 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                             .split3_f32 = cw_pixels_split3_f32_plain,
                             .split3_u8 = cw_pixels_split3_u8_plain,
                             .tone_map = cw_tone_map_plain},
-    [CW_CPU_LEVEL_AVX2] = {.mirror3 = cw_pixels_mirror3_avx2,
+    [CW_CPU_LEVEL_AVX2] = {.exp_f32 = cw_exact_exp_f32_avx2,
+                           .log_f32 = cw_exact_log_f32_avx2,
+                           .mirror3 = cw_pixels_mirror3_avx2,
                            .normalize_u8 = cw_normalize_u8_avx2,
                            .resample_x = cw_resample_x_avx2,
                            .resample_y = cw_resample_y_avx2,

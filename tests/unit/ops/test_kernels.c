@@ -70,6 +70,50 @@ static struct block noise(struct random *random, size_t n)
 typedef void check_fn(const struct cw_kernels *plain, const struct cw_kernels *level,
                       struct random *random);
 
+/* floats of any bits, many of them of usual sizes */
+static struct block floats(struct random *random, size_t n)
+{
+    struct block block = block_new(random, n * sizeof(float), sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t bits = (uint32_t)cw_rng_u64(&random->rng, random->draws++);
+        float v = (float)bits / 1e8f - 20.0f;
+        if (bits % 5 == 0)
+            memcpy(&v, &bits, sizeof(v));
+        memcpy(block.at + i * sizeof(v), &v, sizeof(v));
+    }
+    return block;
+}
+
+typedef void each_f32_fn(float *dst, const float *src, size_t n);
+
+static void check_each_f32(each_f32_fn *plain, each_f32_fn *level, struct random *random)
+{
+    const size_t n = below(random, 70);
+    struct block src = floats(random, n);
+    struct block a = block_new(random, n * sizeof(float), sizeof(float)),
+                 b = block_new(random, n * sizeof(float), sizeof(float));
+    plain((float *)(void *)a.at, (float *)(void *)src.at, n);
+    level((float *)(void *)b.at, (float *)(void *)src.at, n);
+    assert_true(memcmp(a.at, b.at, n * sizeof(float)) == 0);
+    level((float *)(void *)src.at, (float *)(void *)src.at, n); /* and in place */
+    assert_true(memcmp(a.at, src.at, n * sizeof(float)) == 0);
+    block_free(&a);
+    block_free(&b);
+    block_free(&src);
+}
+
+static void check_exp_f32(const struct cw_kernels *plain, const struct cw_kernels *level,
+                          struct random *random)
+{
+    check_each_f32(plain->exp_f32, level->exp_f32, random);
+}
+
+static void check_log_f32(const struct cw_kernels *plain, const struct cw_kernels *level,
+                          struct random *random)
+{
+    check_each_f32(plain->log_f32, level->log_f32, random);
+}
+
 static void check_mirror3(const struct cw_kernels *plain, const struct cw_kernels *level,
                           struct random *random)
 {
