@@ -9,6 +9,7 @@
 struct cw_normalize;
 struct cw_resample_x;
 struct cw_resample_y;
+struct cw_stft_job;
 
 struct cw_kernels {
 #define CW_KERNEL(name, parameters) void(*name) parameters;

@@ -17,9 +17,13 @@ typedef int32_t cw_lanes_i32 __attribute__((vector_size(32)));
 /* a function of a loop header, which becomes a part of the kernel that calls it */
 #define CW_LANES_FN static inline CW_LANES_TARGET __attribute__((always_inline))
 
+/* Before a loop over a few vectors, so that they stay in registers. */
+#define CW_LANES_UNROLL _Pragma("GCC unroll 8")
+
 /* Vectors are read and written at any address that a float may have. */
-#define CW_LANES_LOAD(v, at) memcpy(&(v), (at), sizeof(cw_lanes_f32))
-#define CW_LANES_STORE(at, v) memcpy((at), &(v), sizeof(cw_lanes_f32))
+typedef float cw_lanes_any_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+#define CW_LANES_LOAD(v, at) ((v) = *(const cw_lanes_any_f32 *)(at))
+#define CW_LANES_STORE(at, v) (*(cw_lanes_any_f32 *)(at) = (v))
 #define CW_LANES_SET(x) ((cw_lanes_f32){(x), (x), (x), (x), (x), (x), (x), (x)})
 /* mask ? a : b, lane by lane; a lane of a mask, which a comparison gives, is 0 or -1 */
 #define CW_LANES_CHOOSE(mask, a, b)                                                                \

@@ -4,12 +4,14 @@
  * not compile. */
 #include "support/cm.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/rng.h"
 #include "ops/kernels/kernel_table.h"
 #include "ops/kernels/normalize.h"
 #include "ops/kernels/resample.h"
+#include "ops/kernels/stft.h"
 
 /* ---- random numbers and memory ---- */
 
@@ -82,6 +84,17 @@ static struct block floats(struct random *random, size_t n)
         memcpy(block.at + i * sizeof(v), &v, sizeof(v));
     }
     return block;
+}
+
+/* Two blocks of floats have the same bits, but for those of NaNs, which are any. */
+static void assert_same_floats(const struct block *a, const struct block *b)
+{
+    for (size_t i = 0; i + sizeof(float) <= a->bytes; i += sizeof(float)) {
+        float x, y;
+        memcpy(&x, a->at + i, sizeof(x));
+        memcpy(&y, b->at + i, sizeof(y));
+        assert_true((isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof(x)) == 0);
+    }
 }
 
 typedef void each_f32_fn(float *dst, const float *src, size_t n);
@@ -231,6 +244,41 @@ static void check_saturate(const struct cw_kernels *plain, const struct cw_kerne
     block_free(&a);
     block_free(&b);
     free(src.memory);
+}
+
+static void check_stft_block(const struct cw_kernels *plain, const struct cw_kernels *level,
+                             struct random *random)
+{
+    size_t n = 1 + below(random, 130);
+    while (!cw_stft_can(n))
+        n--;
+    struct cw_stft stft;
+    struct block window = floats(random, n);
+    cw_stft_init(&stft, n, (float *)(void *)window.at);
+    const size_t hop = 1 + below(random, 40), frames = 1 + below(random, CW_STFT_LANES);
+    struct block x = floats(random, (CW_STFT_LANES - 1) * hop + n);
+    const size_t row = frames + below(random, 3), out = 2 * cw_stft_rows(&stft) * row;
+    struct block work = block_new(random, cw_stft_work_floats(&stft) * sizeof(float), 4);
+    struct block a = block_new(random, out * sizeof(float), 4),
+                 b = block_new(random, out * sizeof(float), 4);
+    struct cw_stft_job job = {.stft = &stft,
+                              .x = (float *)(void *)x.at,
+                              .hop = hop,
+                              .frames = frames,
+                              .form = (enum cw_stft_form)below(random, CW_STFT_POWER + 1),
+                              .dst = (float *)(void *)a.at,
+                              .row = row,
+                              .work = (float *)(void *)work.at};
+    plain->stft_block(&job);
+    job.dst = (float *)(void *)b.at;
+    level->stft_block(&job);
+    assert_same_floats(&a, &b);
+    block_free(&a);
+    block_free(&b);
+    block_free(&work);
+    block_free(&x);
+    block_free(&window);
+    cw_stft_fini(&stft);
 }
 
 static void check_tone_map(const struct cw_kernels *plain, const struct cw_kernels *level,
