@@ -2,6 +2,7 @@
 /* All kernels that exist for more than one level (kernels/cpu.h), by name: CW_KERNEL(NAME,
  * PARAMETERS). Each writes to memory and returns nothing; all levels write the same bytes. It is
  * included with CW_KERNEL defined. */
+CW_KERNEL(bands_run, (const struct cw_bands_job *job))
 CW_KERNEL(exp_f32, (float *dst, const float *src, size_t n))
 CW_KERNEL(log_f32, (float *dst, const float *src, size_t n))
 CW_KERNEL(mirror3, (void *dst, const void *src, size_t rows, size_t n))

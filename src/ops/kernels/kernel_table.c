@@ -2,6 +2,7 @@
 /* The table of kernels: a line for each, with a column for each level. */
 #include "ops/kernels/kernel_table.h"
 
+#include "ops/kernels/bands.h"
 #include "ops/kernels/colour.h"
 #include "ops/kernels/exact_f32.h"
 #include "ops/kernels/normalize.h"
@@ -12,7 +13,8 @@
 
 /* Where a level has no version of its own, the column repeats that of the level below. */
 static const struct cw_kernels levels[CW_CPU_LEVELS] = {
-    [CW_CPU_LEVEL_PLAIN] = {.exp_f32 = cw_exact_exp_f32_plain,
+    [CW_CPU_LEVEL_PLAIN] = {.bands_run = cw_bands_run_plain,
+                            .exp_f32 = cw_exact_exp_f32_plain,
                             .log_f32 = cw_exact_log_f32_plain,
                             .mirror3 = cw_pixels_mirror3_plain,
                             .normalize_u8 = cw_normalize_u8_plain,
@@ -23,7 +25,8 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                             .split3_u8 = cw_pixels_split3_u8_plain,
                             .stft_block = cw_stft_block_plain,
                             .tone_map = cw_tone_map_plain},
-    [CW_CPU_LEVEL_AVX2] = {.exp_f32 = cw_exact_exp_f32_avx2,
+    [CW_CPU_LEVEL_AVX2] = {.bands_run = cw_bands_run_avx2,
+                           .exp_f32 = cw_exact_exp_f32_avx2,
                            .log_f32 = cw_exact_log_f32_avx2,
                            .mirror3 = cw_pixels_mirror3_avx2,
                            .normalize_u8 = cw_normalize_u8_avx2,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include "ops/kernels/cpu.h"
 
+struct cw_bands_job;
 struct cw_normalize;
 struct cw_resample_x;
 struct cw_resample_y;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/rng.h"
+#include "ops/kernels/bands.h"
 #include "ops/kernels/kernel_table.h"
 #include "ops/kernels/normalize.h"
 #include "ops/kernels/resample.h"
@@ -113,6 +114,34 @@ static void check_each_f32(each_f32_fn *plain, each_f32_fn *level, struct random
     block_free(&a);
     block_free(&b);
     block_free(&src);
+}
+
+static void check_bands_run(const struct cw_kernels *plain, const struct cw_kernels *level,
+                            struct random *random)
+{
+    const size_t n = 1 + below(random, 6), rows = 1 + below(random, 12),
+                 columns = below(random, 90);
+    struct block matrix = floats(random, n * rows), src = floats(random, rows * columns);
+    struct block a = block_new(random, n * columns * sizeof(float), sizeof(float)),
+                 b = block_new(random, n * columns * sizeof(float), sizeof(float));
+    for (size_t i = 0; i < n * rows; i++)
+        if (below(random, 3) == 0 || !isfinite(((float *)(void *)matrix.at)[i]))
+            ((float *)(void *)matrix.at)[i] = 0;
+    struct cw_bands bands;
+    cw_bands_init(&bands, n, rows, (float *)(void *)matrix.at);
+    struct cw_bands_job job = {.bands = &bands,
+                               .src = (float *)(void *)src.at,
+                               .dst = (float *)(void *)a.at,
+                               .columns = columns};
+    plain->bands_run(&job);
+    job.dst = (float *)(void *)b.at;
+    level->bands_run(&job);
+    assert_same_floats(&a, &b);
+    block_free(&a);
+    block_free(&b);
+    block_free(&src);
+    block_free(&matrix);
+    cw_bands_fini(&bands);
 }
 
 static void check_exp_f32(const struct cw_kernels *plain, const struct cw_kernels *level,
