@@ -159,7 +159,58 @@ def mel_cases():
     yield refusal("refuses top_db alone", {"top_db": 80}, s, "option top_db: only with log db")
 
 
-CASES = {"spectrogram": spectrogram_cases, "mel": mel_cases}
+# ---- resample ----
+
+def resample(x, from_rate, to, lowpass_filter_width=6, rolloff=0.99, window="hann", beta=14.769656459379492):
+    """In double precision: torchaudio computes filters in that of the waveform."""
+    y = FUNCTIONAL.resample(planes(x).double(), from_rate, to, lowpass_filter_width, rolloff, "sinc_interp_" + window,
+                            beta if window == "kaiser" else None)
+    return y.numpy().T.astype(numpy.float32)
+
+
+def resample_case(name, x, from_rate, to, **options):
+    return case(name, dict(options, **{"from": from_rate, "to": to}), x, resample(x, from_rate, to, **options), 1e-6, key="audio")
+
+
+def rate(value, dtype="i32"):
+    return {"dtype": dtype, "data": [value]}
+
+
+def resample_cases():
+    x = noise(500)
+    for pair in (2, 1), (1, 2), (3, 2), (44100, 16000), (22050, 8000), (8000, 48000), (16000, 11025), (5, 5), (48000, 7999):
+        yield resample_case("%d to %d" % pair, x if pair[1] < 9000 else x[:200], *pair)
+    yield resample_case("two channels", noise(300, 2), 3, 2)
+    yield resample_case("wide filter", x, 4, 3, lowpass_filter_width=32, rolloff=0.9)
+    yield resample_case("narrow filter", x, 4, 3, lowpass_filter_width=1)
+    yield resample_case("kaiser", x, 22050, 16000, window="kaiser")
+    yield resample_case("kaiser, another beta", x[:100], 1, 3, window="kaiser", beta=6.0)
+    yield resample_case("one sample", x[:1], 2, 3)
+    none = tensor(numpy.zeros(0, numpy.float32))
+    yield {"name": "no sample", "options": {"from": 2, "to": 3}, "input": [{"audio": none}],
+           "expect": {"spec": "audio: f32[0]", "elements": [{"audio": none}]}}
+    rates = 8000, 16000, 24000, 16000, 12000, 10000, 48000, 8000
+    yield {"name": "rates of elements", "options": {"to": 16000},
+           "input": [{"audio": tensor(x[:100]), "sample_rate": rate(r)} for r in rates],
+           "expect": {"spec": "audio: f32[?], sample_rate: i32", "tolerance": 1e-6,
+                      "elements": [{"audio": tensor(resample(x[:100], r, 16000)), "sample_rate": rate(16000)} for r in rates]}}
+    for bad in 0, -5, 2000000000:
+        yield {"name": "refuses a rate of %d" % bad, "options": {"to": 16000},
+               "input": [{"audio": tensor(x[:30]), "sample_rate": rate(bad)}],
+               "expect": {"error": "field sample_rate: %d samples a second" % bad}}
+    sound = {"audio": tensor(x[:30])}
+    yield {"name": "refuses no rate", "options": {"to": 5}, "input": [sound], "expect": {"error": "no integer field \"sample_rate\""}}
+    yield {"name": "refuses a rate that is a float", "options": {"to": 5, "rate_field": "r"}, "input": [dict(sound, r=rate(5.5, "f32"))],
+           "expect": {"error": "no integer field \"r\""}}
+    yield {"name": "refuses no such field", "options": {"from": 2, "to": 5, "field": "y"}, "input": [sound], "expect": {"error": "no field \"y\""}}
+    yield {"name": "refuses too many filters", "options": {"from": 9999991, "to": 9999973}, "input": [sound], "expect": {"error": "too many"}}
+    yield {"name": "refuses rank 3", "options": {"from": 2, "to": 3}, "input": [{"audio": tensor(numpy.zeros((2, 2, 2), numpy.float32))}],
+           "expect": {"error": "not a waveform"}}
+    yield {"name": "refuses 300 channels", "options": {"from": 2, "to": 3}, "input": [{"audio": tensor(numpy.zeros((2, 300), numpy.float32))}],
+           "expect": {"error": "300 channels"}}
+
+
+CASES = {"spectrogram": spectrogram_cases, "mel": mel_cases, "resample": resample_cases}
 
 
 def main():

@@ -8,6 +8,7 @@
 #include "ops/kernels/normalize.h"
 #include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
+#include "ops/kernels/sinc.h"
 #include "ops/kernels/stft.h"
 #include "ops/kernels/tone.h"
 
@@ -23,6 +24,7 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                             .saturate = cw_colour_saturate_plain,
                             .split3_f32 = cw_pixels_split3_f32_plain,
                             .split3_u8 = cw_pixels_split3_u8_plain,
+                            .sinc_run = cw_sinc_run_plain,
                             .stft_block = cw_stft_block_plain,
                             .tone_map = cw_tone_map_plain},
     [CW_CPU_LEVEL_AVX2] = {.bands_run = cw_bands_run_avx2,
@@ -35,6 +37,7 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                            .saturate = cw_colour_saturate_avx2,
                            .split3_f32 = cw_pixels_split3_f32_avx2,
                            .split3_u8 = cw_pixels_split3_u8_avx2,
+                           .sinc_run = cw_sinc_run_avx2,
                            .stft_block = cw_stft_block_avx2,
                            .tone_map = cw_tone_map_avx2},
 };

@@ -10,6 +10,7 @@ struct cw_bands_job;
 struct cw_normalize;
 struct cw_resample_x;
 struct cw_resample_y;
+struct cw_sinc_job;
 struct cw_stft_job;
 
 struct cw_kernels {

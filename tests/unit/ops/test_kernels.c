@@ -12,6 +12,7 @@
 #include "ops/kernels/kernel_table.h"
 #include "ops/kernels/normalize.h"
 #include "ops/kernels/resample.h"
+#include "ops/kernels/sinc.h"
 #include "ops/kernels/stft.h"
 
 /* ---- random numbers and memory ---- */
@@ -273,6 +274,36 @@ static void check_saturate(const struct cw_kernels *plain, const struct cw_kerne
     block_free(&a);
     block_free(&b);
     free(src.memory);
+}
+
+static void check_sinc_run(const struct cw_kernels *plain, const struct cw_kernels *level,
+                           struct random *random)
+{
+    const struct cw_sinc_design design = {.from = 1 + (int64_t)below(random, 12),
+                                          .to = 1 + (int64_t)below(random, 12),
+                                          .width = 1 + (int64_t)below(random, 8),
+                                          .rolloff = 0.95,
+                                          .window = CW_SINC_HANN};
+    struct cw_sinc sinc;
+    assert_int_equal(cw_sinc_init(&sinc, &design, NULL), 0);
+    const size_t n = below(random, 60), step = 1 + below(random, 2);
+    const size_t out = (size_t)cw_sinc_length(&sinc, (int64_t)n);
+    struct block x = floats(random, cw_sinc_padded(&sinc, n));
+    struct block a = block_new(random, out * step * sizeof(float), sizeof(float)),
+                 b = block_new(random, out * step * sizeof(float), sizeof(float));
+    struct cw_sinc_job job = {.sinc = &sinc,
+                              .x = (float *)(void *)x.at,
+                              .dst = (float *)(void *)a.at,
+                              .n = out,
+                              .step = step};
+    plain->sinc_run(&job);
+    job.dst = (float *)(void *)b.at;
+    level->sinc_run(&job);
+    assert_same_floats(&a, &b);
+    block_free(&a);
+    block_free(&b);
+    block_free(&x);
+    cw_sinc_fini(&sinc);
 }
 
 static void check_stft_block(const struct cw_kernels *plain, const struct cw_kernels *level,
