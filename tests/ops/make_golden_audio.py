@@ -6,14 +6,17 @@ data/audio_* beside itself.
 Run by hand, with Debian's python3-torch and python3-numpy and with torchaudio and soundfile of PyPI in PYTHONPATH (of torchaudio only
 Python code is used: any 2.0 will do); the results are in the tree.
 """
+import io
+import struct
 import sys
 import zlib
 
 import numpy
+import soundfile
 import torch
 import torchaudio
 
-from make_golden_image import Stream, write
+from make_golden_image import Stream, put, write
 from make_golden_image import tensor as tensor_as
 
 FUNCTIONAL = torchaudio.functional
@@ -210,7 +213,106 @@ def resample_cases():
            "expect": {"error": "300 channels"}}
 
 
-CASES = {"spectrogram": spectrogram_cases, "mel": mel_cases, "resample": resample_cases}
+# ---- decode_audio ----
+
+def encoded(x, rate, kind, subtype=None, **options):
+    out = io.BytesIO()
+    soundfile.write(out, x, rate, format=kind, subtype=subtype, **options)
+    return out.getvalue()
+
+
+def bytes_of(data):
+    return {"dtype": "str", "file": put("audio_%08x.file" % zlib.crc32(data), data)}
+
+
+def decoded(data, offset=0, frames=0):
+    """A stretch of the whole, not what the library makes of a stretch."""
+    whole = soundfile.read(io.BytesIO(data), dtype="float32", always_2d=True)[0]
+    return whole[offset:offset + frames if frames else None]
+
+
+def decode_case(name, data, options=None, tolerance=0, rate=None):
+    options = options or {}
+    y = decoded(data, options.get("offset", 0), options.get("frames", 0))
+    channels = options.get("channels") or "?"
+    spec = "audio: f32[?,%s]" % channels
+    element = {"audio": tensor(y)}
+    if rate:
+        spec += ", rate: i32"
+        element["rate"] = {"dtype": "i32", "data": [rate]}
+        options = dict(options, rate_field="rate")
+    expect = {"spec": spec, "elements": [element]}
+    if tolerance:
+        expect["tolerance"] = tolerance
+    return {"name": name, "options": options, "input": [{"bytes": bytes_of(data)}], "expect": expect}
+
+
+def decode_refusal(name, data, message, options=None):
+    stored = {"dtype": "str", "hex": data.hex()} if len(data) < 100 else bytes_of(data)
+    return {"name": name, "options": options or {}, "input": [{"bytes": stored}], "expect": {"error": message}}
+
+
+def wav(data, rate=8000, channels=1, bits=16, kind=1, length=None):
+    block = channels * bits // 8
+    form = struct.pack("<HHIIHH", kind, channels, rate, (rate * block) & 0xFFFFFFFF, block & 0xFFFF, bits)
+    length = len(data) if length is None else length
+    return b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", length) + data
+
+
+def mp3(frames, rate, channels=1):
+    return encoded(noise(frames, channels) * 0.7, rate, "MP3")
+
+
+def decode_cases():
+    two, one = noise(400, 2) * 0.6, noise(500) * 0.6
+    for subtype in "PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW", "IMA_ADPCM":
+        yield decode_case("wav, %s" % subtype, encoded(two, 22050, "WAV", subtype), rate=22050)
+    for subtype in "PCM_16", "PCM_24":
+        yield decode_case("flac, %s" % subtype, encoded(two, 44100, "FLAC", subtype), rate=44100)
+    # lossy: libraries of other versions and for other CPUs round in another way
+    yield decode_case("vorbis", encoded(one, 16000, "OGG", "VORBIS"), tolerance=2e-5, rate=16000)
+    yield decode_case("vorbis, two channels", encoded(two, 44100, "OGG", "VORBIS"), tolerance=2e-5, rate=44100)
+    yield decode_case("opus", encoded(one, 48000, "OGG", "OPUS"), tolerance=2e-4, rate=48000)
+    yield decode_case("mp3", mp3(3000, 22050), tolerance=2e-6, rate=22050)
+    yield decode_case("mp3, two channels", mp3(3000, 44100, 2), tolerance=2e-6, rate=44100)
+    yield decode_case("mp3, 8 kHz", mp3(1500, 8000), tolerance=2e-6, rate=8000)
+    for name, data, tolerance in (("wav", encoded(two, 8000, "WAV"), 0), ("flac", encoded(two, 8000, "FLAC"), 0),
+                                  ("vorbis", encoded(noise(6000) * 0.5, 8000, "OGG", "VORBIS"), 2e-5), ("mp3", mp3(6000, 16000), 2e-6)):
+        long = 100 if tolerance == 0 else 2500
+        yield decode_case("a stretch of %s" % name, data, {"offset": long, "frames": 77}, tolerance)
+        yield decode_case("the rest of %s" % name, data, {"offset": 2 * long}, tolerance)
+    yield decode_case("more frames than there are", encoded(two, 8000, "WAV"), {"frames": 1000000})
+    yield decode_case("no frames are left", encoded(two, 8000, "WAV"), {"offset": 400})
+    yield decode_case("two channels are wanted", encoded(two, 8000, "WAV"), {"channels": 2, "sample_rate": 8000})
+    yield decode_case("64 channels", wav(bytes(range(256)) * 2, channels=64))
+    yield decode_case("no samples", wav(b""), rate=8000)
+    yield decode_case("length not known", wav(b"\0\1" * 30, length=0xFFFFFFFF))
+    yield decode_case("a chunk before the data", encoded(two, 8000, "WAV", "PCM_16")[:36] + b"junk\3\0\0\0abc\0" + encoded(two, 8000, "WAV", "PCM_16")[36:])
+    data = encoded(two, 8000, "WAV")
+    yield decode_refusal("refuses one channel", data, "the file has 2 channels, and option channels is 1", {"channels": 1})
+    yield decode_refusal("refuses another rate", data, "8000 frames a second, and option sample_rate is 16000", {"sample_rate": 16000})
+    yield decode_refusal("refuses an offset behind the end", data, "it has 400 frames, and option offset is 401", {"offset": 401})
+    yield decode_refusal("refuses nothing", b"", "these 0 bytes are no WAV")
+    yield decode_refusal("refuses text", b"hello, world, what is this", "these 26 bytes are no WAV")
+    yield decode_refusal("refuses a wav that is cut", data[:-2], "the WAV file ends early: 1598 of 1600 bytes")
+    yield decode_refusal("refuses a wav header alone", data[:30], "the WAV file has no data")
+    yield decode_refusal("refuses a flac that is cut", encoded(two, 8000, "FLAC")[:-40], "")
+    yield decode_refusal("refuses a flac header alone", encoded(two, 8000, "FLAC")[:60], "")
+    yield decode_refusal("refuses a vorbis header alone", encoded(one, 8000, "OGG", "VORBIS")[:200], "libsndfile")
+    yield decode_refusal("refuses an mp3 that is only a tag", b"ID3\3\0\0\0\0\0\5aaaaa", "libmpg123")
+    yield decode_refusal("refuses an mp3 of noise", b"\xff\xfb\x90\0" + bytes(60), "libmpg123")
+    yield decode_refusal("refuses NaN", wav(struct.pack("<fff", 0.5, float("nan"), 1), bits=32, kind=3), "frame 1 is no number")
+    yield decode_refusal("refuses infinity", wav(struct.pack("<fff", 0.5, 1, float("-inf")), bits=32, kind=3), "frame 2 is no number")
+    yield decode_refusal("refuses 0 Hz", wav(b"ab" * 20, rate=0), "")
+    yield decode_refusal("refuses 0 channels", wav(b"ab" * 20, channels=0), "")
+    yield decode_refusal("refuses 300 channels", wav(bytes(1200), channels=300), "channels")
+    yield decode_refusal("refuses a rate field that is there", data, "bytes2", {"rate_field": "bytes2 "})
+    yield {"name": "refuses a number", "options": {}, "input": [{"bytes": {"dtype": "i32", "data": [5]}}], "expect": {"error": "no str field"}}
+    yield {"name": "refuses a name that is taken", "options": {"name": "a"}, "input": [{"a": {"dtype": "i32", "data": [5]}, "bytes": bytes_of(data)}],
+           "expect": {"error": "a"}}
+
+
+CASES = {"spectrogram": spectrogram_cases, "mel": mel_cases, "resample": resample_cases, "decode_audio": decode_cases}
 
 
 def main():

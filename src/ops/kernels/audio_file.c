@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells sound files from one another, and gives them to the decoder that is right. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/mem.h"
+#include "ops/kernels/audio_decoder_int.h"
+
+enum { SNDFILE, MPG123, DECODERS };
+static const struct cw_audio_decoder *const decoders[DECODERS] = {&cw_audio_sndfile,
+                                                                  &cw_audio_mpg123};
+
+struct cw_audio_file {
+    struct cw_audio_bytes bytes;
+    void *states[DECODERS];
+    int open;       /* the decoder that has a file, or -1 */
+    int64_t frames; /* as the info said, if it was exact; otherwise -1 */
+    int64_t at;     /* the next frame */
+};
+
+/* ---- for decoders ---- */
+
+int64_t cw_audio_bytes_read(struct cw_audio_bytes *bytes, void *dst, int64_t n)
+{
+    const int64_t left = bytes->n - bytes->at, count = CW_MIN(CW_MAX(n, 0), left);
+    if (count > 0)
+        memcpy(dst, bytes->bytes + bytes->at, (size_t)count);
+    bytes->at += count;
+    return count;
+}
+
+int64_t cw_audio_bytes_seek(struct cw_audio_bytes *bytes, int64_t offset, int whence)
+{
+    const int64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? bytes->at : bytes->n;
+    if (offset < -base || offset > bytes->n - base)
+        return -1;
+    bytes->at = base + offset;
+    return bytes->at;
+}
+
+int cw_audio_load(const char *name, void **library, struct cw_err *err)
+{
+    if (!*library)
+        *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    return *library ? 0
+                    : cw_err_set(err, CW_E_UNSUPPORTED, "this file needs a library: %s", dlerror());
+}
+
+int cw_audio_symbol(void *library, const char *name, void *ret_function, struct cw_err *err)
+{
+    void *const symbol = dlsym(library, name);
+    if (!symbol)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "the library lacks %s", name);
+    memcpy(ret_function, &symbol, sizeof(symbol)); /* a pointer to a function is no object's */
+    return 0;
+}
+
+/* ---- which file it is ---- */
+
+static uint32_t little_endian(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* Whether a file begins with a tag (NULL: any four bytes), and has another behind. */
+static bool begins(const struct cw_audio_bytes *bytes, const char *tag)
+{
+    return bytes->n >= 4 && memcmp(bytes->bytes, tag, 4) == 0;
+}
+
+static bool is_wav(const struct cw_audio_bytes *bytes)
+{
+    return bytes->n >= 12 && (begins(bytes, "RIFF") || begins(bytes, "RF64")) &&
+           memcmp(bytes->bytes + 8, "WAVE", 4) == 0;
+}
+
+static bool is_mp3(const struct cw_audio_bytes *bytes)
+{
+    if (bytes->n < 4)
+        return false;
+    const bool tagged = memcmp(bytes->bytes, "ID3", 3) == 0;
+    return tagged || (bytes->bytes[0] == 0xff && (bytes->bytes[1] & 0xe0) == 0xe0);
+}
+
+/* libsndfile takes what there is of a WAV file that ends early. 2^32 - 1, and what RF64 has instead, is no
+ * length: the file was written to a pipe. */
+static int check_wav(const struct cw_audio_bytes *bytes, struct cw_err *err)
+{
+    const int64_t header = 8;
+    int64_t at = 12, length = 0;
+    for (; at + header <= bytes->n; at += header + length + length % 2) {
+        const uint8_t *chunk = bytes->bytes + at;
+        length = little_endian(chunk + 4);
+        if (memcmp(chunk, "data", 4) != 0)
+            continue;
+        if (length > bytes->n - at - header && length < INT32_MAX && begins(bytes, "RIFF"))
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "the WAV file ends early: %lld of %lld bytes of its data are there",
+                              (long long)(bytes->n - at - header), (long long)length);
+        return 0;
+    }
+    return cw_err_set(err, CW_E_CORRUPT, "the WAV file has no data");
+}
+
+static int choose(const struct cw_audio_bytes *bytes, int *ret_decoder, struct cw_err *err)
+{
+    *ret_decoder = SNDFILE;
+    if (is_wav(bytes))
+        return check_wav(bytes, err);
+    if (begins(bytes, "fLaC") || begins(bytes, "OggS"))
+        return 0;
+    *ret_decoder = MPG123;
+    return is_mp3(bytes)
+               ? 0
+               : cw_err_set(err, CW_E_CORRUPT, "these %lld bytes are no WAV, FLAC, Ogg or MP3 file",
+                            (long long)bytes->n);
+}
+
+/* ---- a file ---- */
+
+struct cw_audio_file *cw_audio_file_new(void)
+{
+    struct cw_audio_file *file = CW_NEW(struct cw_audio_file);
+    file->open = -1;
+    return file;
+}
+
+void cw_audio_file_free(struct cw_audio_file *file)
+{
+    if (!file)
+        return;
+    cw_audio_file_end(file);
+    for (int i = 0; i < DECODERS; i++)
+        if (file->states[i])
+            decoders[i]->destroy(file->states[i]);
+    cw_mem_free(file);
+}
+
+static int check_info(const struct cw_audio_info *info, struct cw_err *err)
+{
+    if (info->rate < 1)
+        return cw_err_set(err, CW_E_CORRUPT, "a sample rate of %lld Hz", (long long)info->rate);
+    if (info->channels < 1 || info->channels > CW_AUDIO_CHANNELS_MAX)
+        return cw_err_set(err, CW_E_CORRUPT, "%lld channels: 1 to %d are possible",
+                          (long long)info->channels, CW_AUDIO_CHANNELS_MAX);
+    return 0;
+}
+
+int cw_audio_file_begin(struct cw_audio_file *file, const void *bytes, size_t n,
+                        struct cw_audio_info *ret_info, struct cw_err *err)
+{
+    int decoder;
+    cw_audio_file_end(file);
+    file->bytes = (struct cw_audio_bytes){.bytes = bytes, .n = (int64_t)n};
+    int rc = choose(&file->bytes, &decoder, err);
+    if (rc < 0)
+        return rc;
+    if (!file->states[decoder])
+        file->states[decoder] = decoders[decoder]->create();
+    rc = decoders[decoder]->begin(file->states[decoder], &file->bytes, ret_info, err);
+    if (rc < 0)
+        return rc;
+    file->open = decoder;
+    file->at = 0;
+    file->frames = ret_info->is_exact ? ret_info->frames : -1;
+    return check_info(ret_info, err);
+}
+
+int cw_audio_file_seek(struct cw_audio_file *file, int64_t frame, struct cw_err *err)
+{
+    file->at = frame;
+    return decoders[file->open]->seek(file->states[file->open], frame, err);
+}
+
+int cw_audio_file_read(struct cw_audio_file *file, float *dst, int64_t n, int64_t *ret_n,
+                       struct cw_err *err)
+{
+    int64_t got = 0;
+    const int rc = decoders[file->open]->read(file->states[file->open], dst, n, &got, err);
+    if (rc < 0)
+        return rc;
+    file->at += got;
+    if (got < n && file->frames >= 0 && file->at < file->frames)
+        return cw_err_set(err, CW_E_CORRUPT, "it ends after %lld of %lld frames",
+                          (long long)file->at, (long long)file->frames);
+    *ret_n = got;
+    return 0;
+}
+
+void cw_audio_file_end(struct cw_audio_file *file)
+{
+    if (file->open >= 0)
+        decoders[file->open]->end(file->states[file->open]);
+    file->open = -1;
+}
