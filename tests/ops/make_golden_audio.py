@@ -312,7 +312,158 @@ def decode_cases():
            "expect": {"error": "a"}}
 
 
-CASES = {"spectrogram": spectrogram_cases, "mel": mel_cases, "resample": resample_cases, "decode_audio": decode_cases}
+# ---- to_mono, gain, fit_length ----
+
+def to_mono_cases():
+    for channels in 2, 3, 6:
+        x = noise(50, channels)
+        yield case("%d channels" % channels, {}, x, planes(x).mean(0).numpy(), 1e-7)
+    x = noise(40)
+    yield case("one channel", {}, noise(40, 1), noise(40, 1)[:, 0], 0)
+    yield case("mono", {}, x, x, 0)
+    yield case("no frames", {}, numpy.zeros((0, 2), numpy.float32), numpy.zeros(0, numpy.float32), 0)
+    yield refusal("refuses no channels", {}, numpy.zeros((5, 0), numpy.float32), "0 channels", **ragged([-1, -1]))
+    yield refusal("refuses integers", {}, numpy.zeros(5, numpy.int32), "not a waveform", fields=["x"])
+
+
+KEYS = {"seed": 3, "epoch": 1, "tag": 7}
+
+
+def stream(element):
+    return Stream(3, 7, 1, 0, element)
+
+
+def drawn(name, options, x, results, tolerance=0, spec=None, **keys):
+    """Elements that differ by what is drawn only."""
+    shape = ",".join(str(d) for d in results[0].shape)
+    expect = {"spec": "x: f32[%s]" % (spec or shape), "elements": [{"x": tensor(r)} for r in results]}
+    if tolerance:
+        expect["tolerance"] = float("%.2g" % tolerance)
+    return dict({"name": name, "options": options, "input": [{"x": tensor(x)}] * len(results)}, **KEYS, **keys, expect=expect)
+
+
+def vol(x, db):
+    return FUNCTIONAL.gain(torch.from_numpy(x), db).numpy()
+
+
+def gain_cases():
+    x = noise(60, 2)
+    for db in 6.0, -20.0, 0.5, 0.0:
+        yield case("%g dB" % db, {"db": db}, x, vol(x, db), 1e-6)
+    yield drawn("between two", {"db": [-12, 3]}, x, [vol(x, stream(e).uniform(1, -12, 3)) for e in range(5)], 1e-6)
+    yield drawn("half of them", {"db": 10, "p": 0.5}, x, [vol(x, 10.0) if stream(e).unit(0) < 0.5 else x for e in range(6)], 1e-6)
+    yield case("never", {"db": 10, "p": 0}, x, x, 0)
+    yield refusal("refuses a range upside down", {"db": [3, -3]}, x, "option db: 3 is greater than -3")
+    yield refusal("refuses integers", {"db": 3}, numpy.zeros(5, numpy.int32), "not f32", fields=["x"])
+
+
+def fit(x, length, start=None, before=0, value=0.0, repeat=False):
+    if len(x) >= length:
+        return x[start:start + length]
+    pad = [(before, length - len(x) - before)] + [(0, 0)] * (x.ndim - 1)
+    return numpy.pad(x, pad, "wrap") if repeat else numpy.pad(x, pad, constant_values=value)
+
+
+def fit_length_cases():
+    x, y = noise(31), noise(30, 2)
+    yield case("the middle", {"length": 10}, x, fit(x, 10, 10), 0)
+    yield case("the middle of channels", {"length": 8}, y, fit(y, 8, 11), 0)
+    yield case("the start", {"length": 10, "crop": "start"}, y, fit(y, 10, 0), 0)
+    yield drawn("a random stretch", {"length": 7, "crop": "random"}, y, [fit(y, 7, stream(e).below(0, 24)) for e in range(8)])
+    yield case("as long as it is", {"length": 30, "crop": "random"}, y, y, 0)
+    for channels, v in (1, x), (2, y):
+        for pad, part in ("end", 0), ("center", 0.5), ("start", 1):
+            before = int((81 - len(v)) * part)
+            options = {"length": 81, "pad": pad}
+            yield case("%d channels, zeros, %s" % (channels, pad), options, v, fit(v, 81, before=before), 0)
+            yield case("%d channels, repeated, %s" % (channels, pad), dict(options, fill="repeat"), v, fit(v, 81, before=before, repeat=True), 0)
+    yield case("a value", {"length": 33, "value": -0.25}, x, fit(x, 33, value=-0.25), 0)
+    yield case("length comes late", {"length": 33}, x, fit(x, 33), 0, **ragged([-1]))
+    yield refusal("refuses no frames", {"length": 5}, numpy.zeros(0, numpy.float32), "a waveform of 0 frames")
+    yield refusal("refuses length 0", {"length": 0}, x, "length")
+
+
+# ---- masks ----
+
+def mask(s, width, axis, draws, count=1, value=0.0, share=1.0):
+    s = s.copy()
+    size = s.shape[axis]
+    most = min(width, int(size * share) if share < 1 else size)
+    for i in range(count):
+        n = draws.unit(1 + 2 * i) * most
+        start = int(draws.unit(2 + 2 * i) * (size - n))
+        index = [slice(None)] * s.ndim
+        index[axis] = slice(start, start + int(n))
+        s[tuple(index)] = value
+    return s
+
+
+def mask_cases(axis):
+    one, two = noise(12, 20), numpy.stack([noise(12, 20, seed) for seed in (1, 2)])
+    for name, s in ("a plane", one), ("channels", two):
+        for options in {"width": 7}, {"width": 5, "count": 3, "value": -1.5}, {"width": 500}, {"width": 10, "share": 0.25}:
+            text = name + "".join(", %s %g" % item for item in options.items())
+            yield drawn(text, options, s, [mask(s, axis=axis, draws=stream(e), **options) for e in range(4)])
+    results = [mask(one, 6, axis, stream(e)) if stream(e).unit(0) < 0.5 else one for e in range(6)]
+    yield drawn("half of them", {"width": 6, "p": 0.5}, one, results)
+    yield case("no time", {"width": 6}, one[:, :0], one[:, :0], 0)
+    yield refusal("refuses rank 1", {"width": 6}, noise(9), "not a spectrogram", fields=["x"])
+    yield refusal("refuses width 0", {"width": 0}, one, "width")
+
+
+# ---- mfcc ----
+
+def mfcc_cases():
+    x = noise(700)
+    kwargs = {"n_fft": 128, "hop_length": 64, "n_mels": 20}
+    for name, log_mels, norm in ("db", False, "ortho"), ("ln", True, "ortho"), ("not orthonormal", False, None):
+        whole = torchaudio.transforms.MFCC(16000, 13, norm=norm, log_mels=log_mels, melkwargs=kwargs)
+        m = whole.MelSpectrogram(torch.from_numpy(x))
+        m = torch.log(m + 1e-6) if log_mels else whole.amplitude_to_DB(m)
+        options = {"n_mfcc": 13} if norm else {"n_mfcc": 13, "norm": "none"}
+        y = whole(torch.from_numpy(x)).numpy()
+        yield case(name, options, m.numpy(), y, 2e-6 * numpy.abs(y).max())
+    s = numpy.stack([noise(12, 20, seed) for seed in (1, 2)])
+    matrix = FUNCTIONAL.create_dct(12, 12, "ortho").numpy()
+    yield case("all of them, channels", {"n_mfcc": 12}, s, numpy.einsum("cmt,mk->ckt", s, matrix), 3e-6)
+    yield refusal("refuses more than there are", {"n_mfcc": 13}, s, "12 bands: n_mfcc, 13, to 4096")
+    yield refusal("refuses more than there are, late", {"n_mfcc": 13}, s, "12 bands", **ragged([2, -1, -1]))
+    yield refusal("refuses rank 1", {}, noise(9), "not a spectrogram", fields=["x"])
+
+
+# ---- time_stretch ----
+
+def stretch(c, rate, power=0):
+    z = torch.view_as_complex(torch.from_numpy(c).double())
+    y = FUNCTIONAL.phase_vocoder(z, rate, torch.linspace(0, numpy.pi * 20, z.shape[-2])[..., None].double())
+    y = torch.view_as_real(y) if power == 0 else y.abs() ** power
+    return y.numpy().astype(numpy.float32)
+
+
+def stretch_cases():
+    c = spectrogram(noise(400), n_fft=32, power=0)
+    channels = spectrogram(noise(300, 2), n_fft=32, power=0)
+    for rate in 0.8, 1.3, 2.0, 0.5, 1.0, 7.0, 100.0:
+        for power in 0, 1, 2:
+            y = stretch(c, rate, power)
+            options = {"rate": rate, "power": power} if power else {"rate": rate}
+            yield case("rate %g, power %d" % (rate, power), options, c, y, 1e-5 * numpy.abs(y).max())
+    yield case("channels", {"rate": 0.9}, channels, stretch(channels, 0.9), 1e-5 * numpy.abs(channels).max())
+    zeros = c * (numpy.arange(c.shape[1]) % 3 > 0)[None, :, None].astype(numpy.float32)
+    yield case("times without sound", {"rate": 0.75}, zeros, stretch(zeros, 0.75), 1e-5 * numpy.abs(c).max())
+    results = [stretch(c, stream(e).uniform(1, 0.8, 1.25)) for e in range(4)]
+    yield drawn("between two", {"rate": [0.8, 1.25]}, c, results, 1e-5 * numpy.abs(c).max(), "17,?,2")
+    results = [stretch(c, 1.25) if stream(e).unit(0) < 0.5 else c for e in range(5)]
+    yield drawn("half of them", {"rate": 1.25, "p": 0.5}, c, results, 1e-5 * numpy.abs(c).max(), "17,?,2")
+    yield case("never", {"rate": 1.25, "p": 0}, c, c, 0)
+    yield refusal("refuses what is not complex", {"rate": 1.25}, spectrogram(noise(400), n_fft=32), "no complex spectrogram", fields=["x"])
+    yield refusal("refuses a rate of 0", {"rate": 0}, c, "rate")
+    yield refusal("refuses a range upside down", {"rate": [2, 1]}, c, "option rate: 2 is greater than 1")
+
+
+CASES = {"spectrogram": spectrogram_cases, "mel": mel_cases, "resample": resample_cases, "decode_audio": decode_cases, "to_mono": to_mono_cases,
+         "gain": gain_cases, "fit_length": fit_length_cases, "time_mask": lambda: mask_cases(-1), "freq_mask": lambda: mask_cases(-2),
+         "mfcc": mfcc_cases, "time_stretch": stretch_cases}
 
 
 def main():
