@@ -234,7 +234,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     struct cw_view *view = &element->fields[cw_spec_find(ctx->in, o->field)];
     const struct cw_sinc *sinc = NULL;
     struct cw_waveform waveform;
-    int64_t from;
+    int64_t from = 0;
     (void)state;
     int rc = cw_waveform_get(view, &waveform, err);
     if (rc == 0)

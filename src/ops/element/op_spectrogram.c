@@ -264,7 +264,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
 {
     const struct spectrogram_opts *o = opts;
     struct cw_waveform waveform;
-    struct padded padded;
+    struct padded padded = {0};
     int rc = cw_waveform_get(in, &waveform, err);
     if (rc == 0)
         rc = check_frames(o, waveform.frames, err);
