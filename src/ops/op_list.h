@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of all built-in operators, sorted by name. CW_OP(NAME) stands for the descriptor
  * cw_op_NAME in op_NAME.c. It is included with CW_OP defined. */
+CW_OP(add_noise)
 CW_OP(affine)
 CW_OP(auto_augment)
 CW_OP(auto_contrast)
@@ -57,6 +58,7 @@ CW_OP(parse_json)
 CW_OP(perspective)
 CW_OP(photometric_distort)
 CW_OP(posterize)
+CW_OP(preemphasis)
 CW_OP(rand_augment)
 CW_OP(random_crop)
 CW_OP(random_erasing)
@@ -82,6 +84,7 @@ CW_OP(source_blocks)
 CW_OP(split)
 CW_OP(step)
 CW_OP(spectrogram)
+CW_OP(speed)
 CW_OP(take)
 CW_OP(text_lines)
 CW_OP(tfrecord)

@@ -33,7 +33,7 @@ THIRD = {
     r"microhttpd\.h": {"src/daemon"},
     r"Python\.h": {"client"},
     r"xxhash\.h": {"src/base"},
-    r"(sndfile|mpg123)\.h": {"src/ops"},
+    r"(sndfile|mpg123|vorbis/vorbisfile)\.h": {"src/ops"},
     r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
     r"(webp/decode|gif_lib)\.h": {"src/ops"},
     r"(snappy-c|lz4|brotli/decode)\.h": {"src/format"},

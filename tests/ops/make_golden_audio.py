@@ -298,7 +298,7 @@ def decode_cases():
     yield decode_refusal("refuses a wav header alone", data[:30], "the WAV file has no data")
     yield decode_refusal("refuses a flac that is cut", encoded(two, 8000, "FLAC")[:-40], "")
     yield decode_refusal("refuses a flac header alone", encoded(two, 8000, "FLAC")[:60], "")
-    yield decode_refusal("refuses a vorbis header alone", encoded(one, 8000, "OGG", "VORBIS")[:200], "libsndfile")
+    yield decode_refusal("refuses a vorbis header alone", encoded(one, 8000, "OGG", "VORBIS")[:200], "libvorbisfile")
     yield decode_refusal("refuses an mp3 that is only a tag", b"ID3\3\0\0\0\0\0\5aaaaa", "libmpg123")
     yield decode_refusal("refuses an mp3 of noise", b"\xff\xfb\x90\0" + bytes(60), "libmpg123")
     yield decode_refusal("refuses NaN", wav(struct.pack("<fff", 0.5, float("nan"), 1), bits=32, kind=3), "frame 1 is no number")
@@ -461,9 +461,88 @@ def stretch_cases():
     yield refusal("refuses a range upside down", {"rate": [2, 1]}, c, "option rate: 2 is greater than 1")
 
 
+# ---- preemphasis, speed, add_noise ----
+
+def preemphasis_cases():
+    for x, name in (noise(60), "mono"), (noise(40, 3), "channels"):
+        for coeff in 0.97, 0.5, -0.3:
+            y = FUNCTIONAL.preemphasis(planes(x), coeff).numpy().T
+            yield case("%s, %g" % (name, coeff), {"coeff": coeff}, x, y, 1e-7)
+    yield case("no frames", {}, noise(9)[:0], noise(9)[:0], 0)
+    yield refusal("refuses rank 3", {}, numpy.zeros((2, 2, 2), numpy.float32), "not a waveform", fields=["x"])
+    yield refusal("refuses 2", {"coeff": 2}, noise(9), "coeff")
+
+
+def faster(x, factor, rate=16000):
+    return FUNCTIONAL.speed(planes(x).double(), rate, factor)[0].numpy().T.astype(numpy.float32)
+
+
+def speed_cases():
+    x, two = noise(300), noise(200, 2)
+    for factor in 0.9, 1.1, 1.0, 2.0, 0.5:
+        late = case("%g" % factor, {"factors": factor}, x, faster(x, factor), 1e-6)
+        late["expect"]["spec"] = "x: f32[?]"
+        yield late
+    factors = [0.9, 1.0, 1.1]
+    results = [faster(two, factors[stream(e).below(1, 3)], 8000) for e in range(8)]
+    yield drawn("one of three", {"factors": factors, "sample_rate": 8000}, two, results, 1e-6, "?,2")
+    results = [faster(x, 1.1) if stream(e).unit(0) < 0.5 else x for e in range(6)]
+    yield drawn("half of them", {"factors": 1.1, "p": 0.5}, x, results, 1e-6, "?")
+    yield refusal("refuses too many filters", {"factors": 0.999983, "sample_rate": 1000000}, x, "option factors: 0.999983")
+    yield refusal("refuses a factor of 0", {"factors": [1, 0]}, x, "factors")
+    yield refusal("refuses integers", {"factors": 1.1}, numpy.zeros(5, numpy.int32), "not a waveform", fields=["x"])
+
+
+def white(draws, shape):
+    n = int(numpy.prod(shape))
+    v = []
+    for i in range(0, n, 2):
+        size, angle = numpy.sqrt(-2 * numpy.log(1 - draws.unit(2 + i))), 2 * numpy.pi * draws.unit(3 + i)
+        v += [size * numpy.cos(angle), size * numpy.sin(angle)]
+    return numpy.array(v[:n]).reshape(shape)
+
+
+def noisy(x, extra, snr):
+    a, b = planes(x).double(), torch.from_numpy(numpy.ascontiguousarray(extra.T)).double()
+    return FUNCTIONAL.add_noise(a, b, torch.full(a.shape[:-1], float(snr), dtype=torch.float64)).numpy().T.astype(numpy.float32)
+
+
+def noise_case(name, options, x, results, extra=None):
+    one = {"audio": tensor(x)} if extra is None else {"audio": tensor(x), "n": tensor(extra)}
+    options = options if extra is None else dict(options, noise="n")
+    spec = ", ".join("%s: f32[%s]" % (key, ",".join(str(d) for d in v["shape"])) for key, v in one.items())
+    return dict({"name": name, "options": options, "input": [one] * len(results)}, **KEYS,
+                expect={"spec": spec, "tolerance": 1e-6, "elements": [dict(one, audio=tensor(r)) for r in results]})
+
+
+def add_noise_cases():
+    x, two, extra = noise(50), noise(40, 2), noise(50, seed=9)
+    yield noise_case("a field", {"snr": 10}, x, [noisy(x, extra, 10)], extra)
+    yield noise_case("louder than the signal", {"snr": -6.5}, two, [noisy(two, noise(40, 2, 8), -6.5)], noise(40, 2, 8))
+    yield noise_case("a shorter field", {"snr": 3}, x, [noisy(x, numpy.resize(extra[:13], 50), 3)], extra[:13])
+    yield noise_case("a longer field", {"snr": 3}, x[:20], [noisy(x[:20], extra[:20], 3)], extra)
+    yield noise_case("between two", {"snr": [0, 20]}, x, [noisy(x, extra, stream(e).uniform(1, 0, 20)) for e in range(4)], extra)
+    yield noise_case("white", {"snr": 10}, x[:31], [noisy(x[:31], white(stream(e), 31), 10) for e in range(3)])
+    yield noise_case("white, channels", {"snr": [5, 15]}, two, [noisy(two, white(stream(e), two.shape), stream(e).uniform(1, 5, 15)) for e in range(3)])
+    yield noise_case("half of them", {"snr": 10, "p": 0.5}, x, [noisy(x, white(stream(e), 50), 10) if stream(e).unit(0) < 0.5 else x for e in range(5)])
+    yield noise_case("silence is added", {"snr": 10}, x, [x], x * 0)
+    yield noise_case("to silence", {"snr": 10}, x * 0, [x * 0], x)
+    yield noise_case("no frames", {"snr": 10}, x[:0], [x[:0]])
+    sound = {"audio": tensor(x[:9])}
+    for name, options, element, message in (
+            ("refuses no such field", {"snr": 1, "noise": "n"}, sound, "option noise: there is no field \"n\""),
+            ("refuses no waveform", {"snr": 1, "field": "a"}, sound, "option field: there is no field \"a\""),
+            ("refuses noise of other channels", {"snr": 1, "noise": "n"}, dict(sound, n=tensor(two)), "40 frames and 2 channels for a waveform of 1"),
+            ("refuses noise without frames", {"snr": 1, "noise": "n"}, dict(sound, n=tensor(x[:0])), "noise of 0 frames"),
+            ("refuses text as noise", {"snr": 1, "noise": "n"}, dict(sound, n={"dtype": "str", "text": "a"}), "not a waveform"),
+            ("refuses a range upside down", {"snr": [2, 1]}, sound, "option snr: 2 is greater than 1")):
+        yield {"name": name, "options": options, "input": [element], "expect": {"error": message}}
+
+
 CASES = {"spectrogram": spectrogram_cases, "mel": mel_cases, "resample": resample_cases, "decode_audio": decode_cases, "to_mono": to_mono_cases,
          "gain": gain_cases, "fit_length": fit_length_cases, "time_mask": lambda: mask_cases(-1), "freq_mask": lambda: mask_cases(-2),
-         "mfcc": mfcc_cases, "time_stretch": stretch_cases}
+         "mfcc": mfcc_cases, "time_stretch": stretch_cases, "preemphasis": preemphasis_cases, "speed": speed_cases,
+         "add_noise": add_noise_cases}
 
 
 def main():

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `resample`: waveforms at another sample rate. */
-#include "ops/element/audio_view.h"
+#include "ops/element/waveform_resample.h"
 
-#include <string.h>
-#include "base/mem.h"
 #include "ops/kernels/num.h"
-#include "ops/kernels/sinc.h"
 
 struct resample_opts {
     char *field, *rate_field;
@@ -132,79 +129,16 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return 0;
 }
 
-/* The filters for the rates that a thread has seen last. */
-#define KEPT 4
-struct resample_scratch {
-    struct {
-        int64_t from; /* 0: none */
-        struct cw_sinc sinc;
-    } kept[KEPT];
-    size_t next; /* the one that makes way */
-};
-
 static void *scratch_new(const void *opts, void *state)
 {
     (void)opts;
     (void)state;
-    return CW_NEW(struct resample_scratch);
+    return cw_waveform_resampler_new();
 }
 
-static void scratch_free(void *scratch_arg)
+static void scratch_free(void *scratch)
 {
-    struct resample_scratch *scratch = scratch_arg;
-    for (size_t i = 0; scratch && i < KEPT; i++)
-        cw_sinc_fini(&scratch->kept[i].sinc);
-    cw_mem_free(scratch);
-}
-
-static int find_sinc(struct resample_scratch *scratch, const struct resample_opts *o, int64_t from,
-                     const struct cw_sinc **ret_sinc, struct cw_err *err)
-{
-    for (size_t i = 0; i < KEPT; i++)
-        if (scratch->kept[i].from == from) {
-            *ret_sinc = &scratch->kept[i].sinc;
-            return 0;
-        }
-    const struct cw_sinc_design design = design_of(o, from);
-    struct cw_sinc sinc;
-    const int rc = cw_sinc_init(&sinc, &design, err);
-    if (rc < 0)
-        return rc;
-    const size_t at = scratch->next;
-    scratch->next = (at + 1) % KEPT;
-    cw_sinc_fini(&scratch->kept[at].sinc);
-    scratch->kept[at].from = from;
-    scratch->kept[at].sinc = sinc;
-    *ret_sinc = &scratch->kept[at].sinc;
-    return 0;
-}
-
-static int run(const struct cw_op_ctx *ctx, const struct cw_sinc *sinc,
-               const struct cw_waveform *waveform, struct cw_view *view, struct cw_err *err)
-{
-    const int64_t length = cw_sinc_length(sinc, waveform->frames);
-    if (length < 0)
-        return cw_err_set(err, CW_E_LIMIT, "a waveform of %lld samples is too long",
-                          (long long)waveform->frames);
-    struct cw_view out = *view;
-    const size_t n = (size_t)waveform->frames, padded = cw_sinc_padded(sinc, n);
-    float *x = cw_op_scratch(ctx, padded * sizeof(*x), err);
-    int rc = x ? cw_waveform_output(ctx, &out, length, err) : CW_E_NOMEM;
-    if (rc < 0)
-        return rc;
-    memset(x, 0, sinc->before * sizeof(*x));
-    memset(x + sinc->before + n, 0, (padded - sinc->before - n) * sizeof(*x));
-    for (int64_t c = 0; c < waveform->channels; c++) {
-        cw_waveform_channel(waveform, c, x + sinc->before);
-        const struct cw_sinc_job job = {.sinc = sinc,
-                                        .x = x,
-                                        .dst = (float *)out.data + c,
-                                        .n = (size_t)length,
-                                        .step = (size_t)waveform->channels};
-        cw_sinc_run(&job);
-    }
-    *view = out;
-    return 0;
+    cw_waveform_resampler_free(scratch);
 }
 
 /* The rate of the element; the field that says it becomes `to`. */
@@ -232,7 +166,6 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
 {
     const struct resample_opts *o = opts;
     struct cw_view *view = &element->fields[cw_spec_find(ctx->in, o->field)];
-    const struct cw_sinc *sinc = NULL;
     struct cw_waveform waveform;
     int64_t from = 0;
     (void)state;
@@ -241,8 +174,8 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
         rc = take_rate(ctx, o, element, &from, err);
     if (rc < 0 || from == o->to)
         return rc;
-    rc = find_sinc(scratch, o, from, &sinc, err);
-    return rc < 0 ? rc : run(ctx, sinc, &waveform, view, err);
+    const struct cw_sinc_design design = design_of(o, from);
+    return cw_waveform_resample(scratch, ctx, &design, &waveform, view, err);
 }
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,

@@ -31,6 +31,6 @@ struct cw_audio_decoder {
     int (*read)(void *self, float *dst, int64_t n, int64_t *ret_n, struct cw_err *err);
     void (*end)(void *self);
 };
-extern const struct cw_audio_decoder cw_audio_sndfile, cw_audio_mpg123;
+extern const struct cw_audio_decoder cw_audio_sndfile, cw_audio_vorbis, cw_audio_mpg123;
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "ops/kernels/audio_decoder_int.h"
 
-enum { SNDFILE, MPG123, DECODERS };
-static const struct cw_audio_decoder *const decoders[DECODERS] = {&cw_audio_sndfile,
-                                                                  &cw_audio_mpg123};
+enum { SNDFILE, VORBIS, MPG123, DECODERS };
+static const struct cw_audio_decoder *const decoders[DECODERS] = {
+    &cw_audio_sndfile, &cw_audio_vorbis, &cw_audio_mpg123};
 
 struct cw_audio_file {
     struct cw_audio_bytes bytes;
@@ -74,6 +74,17 @@ static bool is_wav(const struct cw_audio_bytes *bytes)
            memcmp(bytes->bytes + 8, "WAVE", 4) == 0;
 }
 
+/* Whether the first packet of an Ogg file begins with these bytes. The first page has a header of 27
+ * bytes, the last of which is the number of lengths that follow. */
+static bool packet_begins(const struct cw_audio_bytes *bytes, const char *text)
+{
+    const int64_t header = 27, n = (int64_t)strlen(text);
+    if (!begins(bytes, "OggS") || bytes->n < header)
+        return false;
+    const int64_t at = header + bytes->bytes[header - 1];
+    return at + n <= bytes->n && memcmp(bytes->bytes + at, text, (size_t)n) == 0;
+}
+
 static bool is_mp3(const struct cw_audio_bytes *bytes)
 {
     if (bytes->n < 4)
@@ -107,12 +118,17 @@ static int choose(const struct cw_audio_bytes *bytes, int *ret_decoder, struct c
     *ret_decoder = SNDFILE;
     if (is_wav(bytes))
         return check_wav(bytes, err);
-    if (begins(bytes, "fLaC") || begins(bytes, "OggS"))
+    if (begins(bytes, "fLaC") || packet_begins(bytes, "OpusHead"))
+        return 0;
+    *ret_decoder = VORBIS;
+    if (packet_begins(bytes, "\1vorbis"))
         return 0;
     *ret_decoder = MPG123;
     return is_mp3(bytes)
                ? 0
-               : cw_err_set(err, CW_E_CORRUPT, "these %lld bytes are no WAV, FLAC, Ogg or MP3 file",
+               : cw_err_set(err, CW_E_CORRUPT,
+                            "these %lld bytes are no WAV, FLAC, Ogg Vorbis, Ogg Opus or MP3 "
+                            "file",
                             (long long)bytes->n);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes sound files in memory to f32 frames, channels side by side: WAV, FLAC, Ogg Vorbis and Ogg Opus
- * by libsndfile, MP3 by libmpg123 with its `generic` decoder, which gives the same samples whatever
- * the CPU can do. The two libraries are loaded when the first such file comes, so a program that decodes
+/* Decodes sound files in memory to f32 frames, channels side by side: WAV, FLAC and Ogg Opus
+ * by libsndfile, Ogg Vorbis by libvorbisfile, MP3 by libmpg123 with its `generic` decoder, which gives the same samples whatever
+ * the CPU can do. The libraries are loaded when the first such file comes, so a program that decodes
  * none does not need them. There is one decoder a thread. */
 #ifndef CW_OPS_KERNELS_AUDIO_FILE_H
 #define CW_OPS_KERNELS_AUDIO_FILE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WAV, FLAC and Ogg files by libsndfile. */
+/* WAV, FLAC and Ogg Opus files by libsndfile. */
 #include <sndfile.h>
 #include "base/mem.h"
 #include "base/thread.h"

@@ -9,7 +9,7 @@
 
 #define PI 3.14159265358979323846
 #define VECTOR 8 /* taps are whole vectors of the kernel's loop */
-#define WEIGHTS_MAX ((double)(1 << 24))
+#define WEIGHTS_MAX ((double)(1 << 21))
 
 const char *const cw_sinc_window_names[] = {"hann", "kaiser", NULL};
 
