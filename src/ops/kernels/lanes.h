@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Eight floats side by side, as gcc and clang have them for any processor. A loop over them is written once, in
  * a header that a _plain.c and an _avx2.c include: both do the same operations in the same order in
- * each lane, so their results are equal by construction. The one that includes it defines
- * CW_LANES_TARGET (the attribute of its functions) and CW_LANES_NAME (which puts the level behind a name). */
+ * each lane, so their results are equal by construction. An _avx2.c defines before CW_LANES_TARGET (the
+ * attribute of its functions) and CW_LANES_NAME (which puts the level behind a name). */
 #ifndef CW_OPS_KERNELS_LANES_H
 #define CW_OPS_KERNELS_LANES_H
 
 #include <stdint.h>
 #include <string.h>
+
+#ifndef CW_LANES_NAME
+#define CW_LANES_TARGET
+#define CW_LANES_NAME(name) name##_plain
+#endif
 
 #define CW_LANES 8
 
