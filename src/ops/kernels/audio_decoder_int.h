@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What audio_file.c asks of the two decoders. */
+/* What audio_file.c asks of the decoders, and what they share (audio_decoder.c). */
 #ifndef CW_OPS_KERNELS_AUDIO_DECODER_INT_H
 #define CW_OPS_KERNELS_AUDIO_DECODER_INT_H
 
