@@ -2,6 +2,7 @@
 /* For bench_audio.py: computes all elements of a pipeline on one thread, several times, and prints the
  * least CPU seconds of a time. The first tensors of the elements are written to a file, each behind the number
  * of its bytes. usage: bench_audio PIPELINE.json TIMES RESULTS */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,16 @@ static int run_times(struct cw_plan *plan, int times, const char *path, struct c
     return rc;
 }
 
+/* Memory of elements is kept from one to the next, as the threads of a worker keep it. */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 int main(int argc, char **argv)
 {
+    keep_memory();
     struct cw_err err = {0};
     struct cw_value value = {0};
     struct cw_graph *graph = NULL;

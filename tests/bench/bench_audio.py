@@ -93,8 +93,15 @@ def main():
     mel_16 = log_mel(TORCH.MelSpectrogram(16000, 400, hop_length=160, n_mels=80))
     mel_8 = log_mel(TORCH.MelSpectrogram(8000, 400, hop_length=200, n_mels=128))
     to_8 = TORCH.Resample(22050, 8000)
+    stft, stretch, mel_256 = TORCH.Spectrogram(400, power=None), TORCH.TimeStretch(200, 201, 0.8), TORCH.MelScale(256, 8000, n_stft=201)
+    cedar = (("resample", {"from": 22050, "to": 8000}), ("spectrogram", {"power": 0}), ("time_stretch", {"rate": 0.8, "power": 2}),
+             ("mel", {"n_mels": 256, "sample_rate": 8000, "log": "ln", "offset": 1e-6}))
     ops_16 = ("spectrogram", {"hop": 160}), ("mel", {"n_mels": 80, "log": "ln", "offset": 1e-6})
     ops_8 = ("resample", {"from": 22050, "to": 8000}), ("spectrogram", {}), ("mel", {"sample_rate": 8000, "log": "ln", "offset": 1e-6})
+
+    def of_cedar(path):
+        return torch.log(mel_256(stretch(stft(to_8(load(path)))).abs() ** 2) + 1e-6)
+
     with tempfile.TemporaryDirectory() as work:
         make_clips(args.folder, work, args.clips)
         paths = {p: sorted(glob.glob(os.path.join(work, p))) for p in ("16000_*.wav", "22050_*.wav", "22050_*.mp3")}
@@ -106,6 +113,7 @@ def main():
              lambda x: mel_8(to_8(x)), 0.1),
             ("MP3 decoding alone", files(work, "22050_*.mp3"), None, paths["22050_*.mp3"], load, 1e-4),
             ("MP3, resample, log-mel", files(work, "22050_*.mp3", *ops_8), None, paths["22050_*.mp3"], lambda p: mel_8(to_8(load(p))), 0.1),
+            ("cedar's CommonVoice without masks", files(work, "22050_*.mp3", *cedar), None, paths["22050_*.mp3"], of_cedar, 0.3),
         ]
         print("%d clips of %d s; CPU seconds of a round, the least of %d" % (args.clips, SECONDS, args.rounds))
         print("%-40s %10s %10s %7s %12s" % ("", "cachew", "torchaudio", "ratio", "difference"))
