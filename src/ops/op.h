@@ -228,7 +228,8 @@ struct cw_op {
     int (*read_rows)(const void *opts, void *state, const int64_t *positions, size_t n,
                      const struct cw_column *columns);
     /* For sources of files: returns paths, sizes, what else identifies the files, and numbers of
-     * records. */
+     * records. For element operators that read a file of their own when they are opened (a model): the
+     * same of that file, for which all workers then look (ops/text/model_file.h). */
     void (*manifest)(const void *opts, void *state, struct cw_value *ret_value);
     /* Names an element for messages: "/data/a.tfrecord record 17". */
     void (*describe)(const void *opts, void *state, int64_t pos, struct cw_str *out);

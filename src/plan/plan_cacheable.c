@@ -22,6 +22,18 @@ static struct cw_hash hash_manifest(const struct cw_plan_node *node)
     return cw_hash_bytes(cw_str_text(&text), text.len);
 }
 
+/* Adds the files that an operator itself reads: its model. */
+static struct cw_hash with_own_files(const struct cw_plan_node *node, struct cw_hash of_input,
+                                     struct cw_hasher *hasher)
+{
+    if (!node->op->manifest)
+        return of_input;
+    cw_hasher_reset(hasher);
+    add_hash(hasher, of_input);
+    add_hash(hasher, hash_manifest(node));
+    return cw_hasher_get(hasher);
+}
+
 /* Hashes the files that a node's elements come from, in the order in which the node reads its
  * inputs. */
 static struct cw_hash hash_files(const struct cw_plan *plan, size_t i, struct cw_hasher *hasher)
@@ -30,7 +42,7 @@ static struct cw_hash hash_files(const struct cw_plan *plan, size_t i, struct cw
     if (!node->inputs_n)
         return hash_manifest(node);
     if (node->inputs_n == 1)
-        return plan->nodes[node->inputs[0]].files;
+        return with_own_files(node, plan->nodes[node->inputs[0]].files, hasher);
     cw_hasher_reset(hasher);
     for (size_t k = 0; k < node->inputs_n; k++)
         add_hash(hasher, plan->nodes[node->inputs[k]].files);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/text/vocab.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+void cw_vocab_fini(struct cw_vocab *vocab)
+{
+    cw_mem_free(vocab->entries);
+    cw_mem_free(vocab->pool);
+    cw_mem_free(vocab->slots);
+    *vocab = (struct cw_vocab){0};
+}
+
+/* Returns the slot of a string, or the empty one where it belongs. */
+static size_t find_slot(const struct cw_vocab *vocab, const void *p, size_t n)
+{
+    size_t i = (size_t)cw_hash_u64(p, n) & (vocab->slots_n - 1);
+    for (; vocab->slots[i]; i = (i + 1) & (vocab->slots_n - 1)) {
+        const struct cw_vocab_entry *entry = &vocab->entries[vocab->slots[i] - 1];
+        if (entry->n == n && (n == 0 || memcmp(vocab->pool + entry->at, p, n) == 0))
+            break;
+    }
+    return i;
+}
+
+static void grow_slots(struct cw_vocab *vocab)
+{
+    if (2 * (vocab->n + 1) <= vocab->slots_n)
+        return;
+    cw_mem_free(vocab->slots);
+    vocab->slots_n = vocab->slots_n ? 2 * vocab->slots_n : 1024;
+    vocab->slots = CW_NEW_ARRAY(uint32_t, vocab->slots_n);
+    for (size_t k = 0; k < vocab->n; k++) {
+        const struct cw_vocab_entry *entry = &vocab->entries[k];
+        vocab->slots[find_slot(vocab, vocab->pool + entry->at, entry->n)] = (uint32_t)k + 1;
+    }
+}
+
+static void copy_to_pool(struct cw_vocab *vocab, const void *p, size_t n)
+{
+    if (vocab->pool_n + n + 1 > vocab->pool_cap) {
+        vocab->pool_cap = CW_MAX(2 * vocab->pool_cap, vocab->pool_n + n + 4096);
+        vocab->pool = cw_mem_grow(vocab->pool, vocab->pool_cap, 1);
+    }
+    if (n > 0)
+        memcpy(vocab->pool + vocab->pool_n, p, n);
+    vocab->pool_n += n;
+}
+
+int cw_vocab_add(struct cw_vocab *vocab, const void *p, size_t n, int64_t id, struct cw_err *err)
+{
+    if (id < 0 || id > INT32_MAX)
+        return cw_err_set(err, CW_E_INVALID, "id %lld of token \"%.*s\" is not in 0 to 2147483647",
+                          (long long)id, (int)CW_MIN(n, 40), (const char *)p);
+    if (vocab->n >= CW_VOCAB_ENTRIES_MAX || vocab->pool_n + n > CW_VOCAB_BYTES_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "more than %zu tokens, or %zu bytes of them",
+                          CW_VOCAB_ENTRIES_MAX, CW_VOCAB_BYTES_MAX);
+    grow_slots(vocab);
+    const size_t slot = find_slot(vocab, p, n);
+    if (vocab->slots[slot])
+        return 0;
+    const struct cw_vocab_entry entry = {(uint32_t)vocab->pool_n, (uint32_t)n, (int32_t)id};
+    copy_to_pool(vocab, p, n);
+    CW_GROW(vocab->entries, vocab->n, vocab->cap);
+    vocab->entries[vocab->n++] = entry;
+    vocab->slots[slot] = (uint32_t)vocab->n;
+    return 1;
+}
+
+const struct cw_vocab_entry *cw_vocab_entry(const struct cw_vocab *vocab, const void *p, size_t n)
+{
+    if (!vocab->n)
+        return NULL;
+    const uint32_t k = vocab->slots[find_slot(vocab, p, n)];
+    return k ? &vocab->entries[k - 1] : NULL;
+}
+
+int32_t cw_vocab_find(const struct cw_vocab *vocab, const void *p, size_t n)
+{
+    const struct cw_vocab_entry *entry = cw_vocab_entry(vocab, p, n);
+    return entry ? entry->id : -1;
+}

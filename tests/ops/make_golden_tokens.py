@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes small models into data/tokens, and the cases of bpe, wordpiece and sentencepiece, whose ids
+are those of the packages tokenizers, tiktoken and sentencepiece (of PyPI; run by hand with them on
+PYTHONPATH). The text that models are trained on is made here, so the files change only with this
+script."""
+import base64
+import json
+import os
+import random
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(HERE, "data", "tokens")
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
+          r"\s*[\r\n]+|\s+(?!\S)|\s+")
+O200K = "|".join([
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"])
+CL100K = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|"
+          r"\s*[\r\n]|\s+(?!\S)|\s")
+ODD = r"\p{Lu}?\p{L}+|\d|[^\p{L}\d]+?"
+
+PIECES = ["'s", "'S", "'\u017f", "'RE", "'ll", " ", "  ", "   ", "\t", "\r", "\n", "\n\n", "\u0085", "\u00a0",
+          "\u3000", "a", "B", "word", "words", " word ", "<tool>", "<mask>", " <mask> ", "<|end|>", "A\u030a<x>  ",
+          "\u00c5<x> ", "1", "12", "1234567", "\u00bd", "\u2167", "\u0663", "\u00df", "\u00e9", "e\u0301", "\u6f22\u5b57",
+          "\u3072\u3089", "\ud55c\uad6d\uc5b4", "\U0001f469\u200d\U0001f467", "\U0001f600", "\u0301", "\u02b0", "\u01c4",
+          "\u01c5", "_", "-", "/", "//", "...", "()", "\u212a", "\u0130", "\ufb01", "\u03a3", "\u05d0", "\ufeff",
+          "\U0001d400", "\ue000", "$", "^", "the ", "sea ", "Lantern", "[MASK]", "un", "believ", "able", "\u200b", "\ufffd"]
+WORDS = ("the a of and to in sea wind lantern keeper light tower night storm wave gull ship captain rope harbour stone "
+         "bright believe unbelievable reading reader reads written writing it's don't we'll 1845 1,200 3.14 "
+         "caf\u00e9 na\u00efve stra\u00dfe \u6f22\u5b57 \u3072\u3089\u304c\u306a").split()
+
+
+def corpus():
+    draw = random.Random(11)
+    return [" ".join(draw.choice(WORDS) for _ in range(draw.randint(3, 14))) + draw.choice(".!?") for _ in range(400)]
+
+
+def texts(n):
+    draw = random.Random(5)
+    found = ["", " ", "the keeper of the light", "The lantern's unbelievable!", "a" * 300, "-" * 70 + " x"]
+    return found + ["".join(draw.choice(PIECES) for _ in range(draw.randint(1, 12))) for _ in range(n)]
+
+
+def case(name, options, given, ids, hexed=False):
+    rows = [{"text": {"dtype": "str", "hex": t.encode().hex()} if hexed else {"dtype": "str", "text": t}} for t in given]
+    return {"name": name, "options": options, "input": rows,
+            "expect": {"spec": "text: i32[?]",
+                       "elements": [{"text": {"dtype": "i32", "shape": [len(i)], "data": i}} for i in ids]}}
+
+
+def refused(name, options, error, given="x"):
+    return {"name": name, "options": options, "input": [{"text": {"dtype": "str", "text": given}}],
+            "expect": {"error": error}}
+
+
+def write(op, cases):
+    with open(os.path.join(HERE, op + ".json"), "w", encoding="utf-8") as out:
+        out.write('{"op": "%s",\n "cases": [\n' % op)
+        out.write(",\n".join("   " + json.dumps(c) for c in cases))
+        out.write("]}\n")
+
+
+def path(name):
+    return "${DATA}/tokens/" + name
+
+
+def store(name, text):
+    with open(os.path.join(DATA, name), "w", encoding="utf-8", newline="") as out:
+        out.write(text)
+
+
+# ---- bpe ----
+
+def train_bpe(name, pattern, normalizer=None, added=(), **model):
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+    tokenizer = Tokenizer(models.BPE(**model))
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
+    tokenizer.pre_tokenizer = level if pattern is None else pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(pattern), "isolated"), level])
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(
+        vocab_size=420, special_tokens=["<|end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False))
+    for token in added:
+        tokenizer.add_tokens([token])
+    store(name, tokenizer.to_str())
+    return tokenizer
+
+
+def encode(tokenizer, given):
+    return [tokenizer.encode(t, add_special_tokens=False).ids for t in given]
+
+
+def byte_of():
+    plain = list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))
+    others = [b for b in range(256) if b not in plain]
+    return {**{chr(b): b for b in plain}, **{chr(256 + i): b for i, b in enumerate(others)}}
+
+
+def store_ranks(tokenizer):
+    of = byte_of()
+    ranks = {bytes(of[c] for c in token): i for token, i in tokenizer.get_vocab().items() if token != "<|end|>"}
+    rows = sorted(ranks.items(), key=lambda row: row[1])
+    store("ranks.tiktoken", "".join("%s %d\n" % (base64.b64encode(b).decode(), i) for b, i in rows))
+    return ranks
+
+
+def bpe_refusals():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    gaps = Tokenizer(models.BPE({"a": 7, "b": 2000000000, "ab": 9}, [("a", "b")]))
+    gaps.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    vocab, merges = {"vocab": path("vocab.json")}, {"merges": path("merges.txt")}
+    store("gap.json", json.dumps({"a": 7, "b": 2000000000, "ab": 9}))
+    store("gap.txt", "a b\n")
+    with open(os.path.join(DATA, "merges.txt"), encoding="utf-8") as merged:
+        good = merged.read().split("\n")[1]
+    store("wrong_merge.txt", "#version: 0.2\n" + good + "\nq qqq\n")
+    store("short_merge.txt", good + "\nth\n")
+    store("twice.json", '{"a": 1, "b": 2, "a": 3}')
+    store("negative.json", '{"a": -1}')
+    store("twice.tiktoken", "YQ== 0\nYQ== 1\n")
+    store("few.tiktoken", "YQ== 0\n")
+    store("garbled.tiktoken", "YQ== 0\nY*Q= 1\n")
+    store("no_bpe.json", json.dumps({"model": {"type": "Unigram", "vocab": []}}))
+    return [
+        refused("no file", {}, "exactly one"),
+        refused("two files", {"tokenizer": "a", "ranks": "b"}, "exactly one"),
+        refused("no merges", vocab, "option merges"),
+        refused("no pattern", {"ranks": "b"}, "option pattern"),
+        refused("wrong pattern", {"ranks": "b", "pattern": "(a"}, "option pattern"),
+        refused("missing file", {"tokenizer": path("none.json")}, "none.json"),
+        refused("wrong merge", {**vocab, "merges": path("wrong_merge.txt")}, 'merge 2, "q" and "qqq"'),
+        refused("short merge", {**vocab, "merges": path("short_merge.txt")}, "merge 2 is not two tokens"),
+        refused("token twice", {"vocab": path("twice.json"), **merges}, "twice.json"),
+        refused("negative id", {"vocab": path("negative.json"), **merges}, "id -1"),
+        refused("rank twice", {"ranks": path("twice.tiktoken"), "pattern": "gpt2"}, "line 2: its token was there before"),
+        refused("bytes missing", {"ranks": path("few.tiktoken"), "pattern": "gpt2"}, "0x00"),
+        refused("no base64", {"ranks": path("garbled.tiktoken"), "pattern": "gpt2"}, "line 2"),
+        refused("other model", {"tokenizer": path("no_bpe.json")}, "Unigram"),
+        refused("unknown special", {**vocab, **merges, "special": ["<none>"]}, "<none>"),
+        refused("going back", {**vocab, **merges, "pattern": "(?:a+)+$"}, "more than 1000000 steps", "a" * 40 + "b"),
+        case("gaps in the vocabulary", {"vocab": path("gap.json"), "merges": path("gap.txt")}, ["abba cab"],
+             encode(gaps, ["abba cab"])),
+    ]
+
+
+def bpe():
+    import tiktoken
+    from tokenizers import AddedToken, normalizers
+    given = texts(60)
+    plain = train_bpe("gpt2.json", None)
+    plain.model.save(DATA)
+    llama3 = train_bpe("llama3.json", LLAMA3, ignore_merges=True)
+    nfc = train_bpe("added.json", LLAMA3.replace("{1,3}", ""), normalizers.NFC(), [
+        AddedToken("<tool>", normalized=False), AddedToken("word", single_word=True), AddedToken("<mask>", lstrip=True),
+        AddedToken("\u00c5<x>", rstrip=True), AddedToken("<tool><tool>", normalized=True)])
+    odd = train_bpe("odd.json", ODD)
+    files = {"vocab": path("vocab.json"), "merges": path("merges.txt"), "special": ["<|end|>"]}
+    cases = [case("tokenizer.json of GPT-2's kind", {"tokenizer": path("gpt2.json")}, given, encode(plain, given), True),
+             case("vocab.json and merges.txt", files, given, encode(plain, given), True),
+             case("Llama 3's pattern, whole words", {"tokenizer": path("llama3.json")}, given, encode(llama3, given), True),
+             case("NFC and added tokens", {"tokenizer": path("added.json")}, given, encode(nfc, given), True),
+             case("another pattern", {"tokenizer": path("odd.json")}, given, encode(odd, given), True)]
+    ranks = store_ranks(llama3)
+    for name, pattern in (("cl100k", CL100K), ("o200k", O200K)):
+        oracle = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<|end|>": 900})
+        ids = [oracle.encode(t, allowed_special="all") for t in given]
+        options = {"ranks": path("ranks.tiktoken"), "special": {"<|end|>": 900}}
+        cases.append(case("ranks, " + name, {**options, "pattern": name}, given, ids, True))
+        cases.append(case("ranks, " + name + " by PCRE2", {**options, "pattern": "(?:" + pattern + ")"}, given, ids, True))
+    raw = bytes([0xff, 0x61, 0xc3, 0x20, 0xe2, 0x82])
+    spelled = {b: plain.token_to_id(c) for c, b in byte_of().items()}
+    cases.append({"name": "bytes that are no UTF-8", "options": files, "input": [{"text": {"dtype": "str", "hex": raw.hex()}}],
+                  "expect": {"elements": [{"text": {"dtype": "i32", "shape": [6], "data": [spelled[b] for b in raw]}}]}})
+    long = "a" * 20000
+    cases.append(case("a word of 20,000 bytes", files, [long], encode(plain, [long])))
+    write("bpe", cases + bpe_refusals())
+
+
+if __name__ == "__main__":
+    os.makedirs(DATA, exist_ok=True)
+    bpe()
