@@ -180,6 +180,110 @@ def bpe():
     write("bpe", cases + bpe_refusals())
 
 
+# ---- wordpiece ----
+
+def wordpiece():
+    from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, trainers
+    special = ["[PAD]", "[UNK]", "[CLS]", "[MASK]"]
+    trained = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    trained.normalizer = normalizers.BertNormalizer()
+    trained.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trained.train_from_iterator(corpus(), trainers.WordPieceTrainer(vocab_size=200, special_tokens=special,
+                                                                    show_progress=False))
+    rows = sorted(trained.get_vocab().items(), key=lambda row: row[1])
+    store("vocab.txt", "".join(token + "\n" for token, _ in rows))
+    store("twice.txt", "[UNK]\na\na\n")
+    store("no_unk.txt", "a\nb\n")
+    given = texts(60) + ["a" * 100, "a" * 101, "UN\u0000BELIEVABLE \u4e2d\u6587reader"]
+    vocab = {"vocab": path("vocab.txt")}
+    cases = []
+    for name, options, keywords in (
+            ("as BERT", {"special": ["[MASK]"]}, {}),
+            ("cased", {"lower": False, "special": ["[MASK]"]}, {"lowercase": False}),
+            ("accents stay", {"strip_accents": "no", "special": ["[MASK]"]}, {"strip_accents": False}),
+            ("not cleaned", {"clean": False, "chinese_chars": False, "special": ["[MASK]"]},
+             {"clean_text": False, "handle_chinese_chars": False})):
+        oracle = Tokenizer(models.WordPiece(dict(rows), unk_token="[UNK]"))
+        oracle.normalizer = normalizers.BertNormalizer(**keywords)
+        oracle.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        oracle.add_special_tokens([AddedToken("[MASK]", normalized=False, special=True)])
+        cases.append(case(name, {**vocab, **options}, given, encode(oracle, given), True))
+    cases += [refused("a token twice", {"vocab": path("twice.txt")}, "line 3"),
+              refused("no token for unknown words", {"vocab": path("no_unk.txt")}, "[UNK]"),
+              refused("no such special token", {**vocab, "special": ["[NONE]"]}, "[NONE]"),
+              refused("no file", {"vocab": path("none.txt")}, "none.txt")]
+    write("wordpiece", cases)
+
+
+# ---- sentencepiece ----
+
+def train_sp(name, **keywords):
+    import io
+    import sentencepiece
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(corpus()), model_writer=model, minloglevel=2,
+                                             num_threads=1, **keywords)
+    with open(os.path.join(DATA, name), "wb") as out:
+        out.write(model.getvalue())
+    return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+
+
+def sentencepiece():
+    given = texts(60) + ["\u2581a \u2581", "the  keeper   of the light ", "=" * 200, "ab" * 400]
+    models = [("unigram", "unigram.model", {"model_type": "unigram", "vocab_size": 150, "hard_vocab_limit": False}),
+              ("unigram, bytes, user-defined pieces", "unigram_bytes.model",
+               {"model_type": "unigram", "vocab_size": 420, "hard_vocab_limit": False, "byte_fallback": True, "user_defined_symbols": ["<tool>", "word"],
+                "normalization_rule_name": "nfkc_cf", "character_coverage": 0.98}),
+              ("unigram across spaces", "unigram_across.model",
+               {"model_type": "unigram", "vocab_size": 150, "hard_vocab_limit": False, "split_by_whitespace": False,
+                "normalization_rule_name": "identity"}),
+              ("unigram, spaces behind", "unigram_behind.model",
+               {"model_type": "unigram", "vocab_size": 150, "hard_vocab_limit": False, "treat_whitespace_as_suffix": True,
+                "normalization_rule_name": "identity"}),
+              ("bpe", "bpe.model", {"model_type": "bpe", "vocab_size": 200, "hard_vocab_limit": False}),
+              ("bpe, bytes, all spaces", "bpe_bytes.model",
+               {"model_type": "bpe", "vocab_size": 420, "hard_vocab_limit": False, "byte_fallback": True, "add_dummy_prefix": False,
+                "remove_extra_whitespaces": False, "normalization_rule_name": "identity",
+                "allow_whitespace_only_pieces": True, "user_defined_symbols": ["<tool>", "  "], "character_coverage": 0.98})]
+    cases = []
+    for name, file, keywords in models:
+        processor = train_sp(file, **keywords)
+        cases.append(case(name, {"model": path(file)}, given, [processor.encode(t) for t in given], True))
+    with open(os.path.join(DATA, "bpe.model"), "rb") as whole:
+        data = whole.read()
+    with open(os.path.join(DATA, "cut.model"), "wb") as out:
+        out.write(data[:1000])
+    cases += unused("bpe.model", given[:40])
+    cases += unused("bpe_bytes.model", given)
+    store("no_model.model", "this is text")
+    cases += [refused("a part of a file", {"model": path("cut.model")}, "cut.model"),
+              refused("no model", {"model": path("no_model.model")}, "no_model.model"),
+              refused("no file", {"model": path("none.model")}, "none.model"),
+              refused("no option", {}, "model")]
+    write("sentencepiece", cases)
+
+
+def unused(name, given):
+    """Every third piece of a BPE model becomes an unused one, which is taken apart again."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+    model = sentencepiece_model_pb2.ModelProto()
+    with open(os.path.join(DATA, name), "rb") as whole:
+        model.ParseFromString(whole.read())
+    model.normalizer_spec.precompiled_charsmap = b""
+    file = name.replace(".", "_unused.")
+    for i, piece in enumerate(model.pieces):
+        if piece.type == 1 and i % 3 == 0:
+            piece.type = 5
+    with open(os.path.join(DATA, file), "wb") as out:
+        out.write(model.SerializeToString())
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model.SerializeToString())
+    return [case("unused pieces, " + name, {"model": path(file)}, given,
+                 [processor.encode(t) for t in given], True)]
+
+
 if __name__ == "__main__":
     os.makedirs(DATA, exist_ok=True)
     bpe()
+    wordpiece()
+    sentencepiece()

@@ -26,31 +26,24 @@ void cw_bpe_thread_free(struct cw_bpe_thread *thread)
 
 /* ---- words ---- */
 
-static int encode_long(const struct cw_bpe_model *model, struct cw_bpe_thread *thread,
-                       const uint8_t *p, size_t n, struct cw_err *err)
+/* Encodes a word that is not in the table of short ones; line: its place there, NULL if it is too
+ * long. */
+static int encode_other(const struct cw_bpe_model *model, struct cw_bpe_thread *thread,
+                        const uint8_t *p, size_t n, struct cw_word_key key,
+                        struct cw_word_entry *line, struct cw_err *err)
 {
     int32_t *out = thread->ids.v + thread->ids.n;
-    int64_t ids_n = cw_word_long_find(&thread->cache, p, n, out);
+    float margin;
+    int64_t ids_n = cw_word_long_find(&thread->cache, p, n, out, &margin);
     if (ids_n < 0) {
         ids_n = cw_bpe_word(&model->bpe, &thread->scratch, p, n, out, err);
         if (ids_n < 0)
             return (int)ids_n;
-        cw_word_long_put(&thread->cache, p, n, out, (size_t)ids_n);
+        if (line && ids_n <= CW_WORD_SHORT_IDS)
+            cw_word_put(line, key, out, (size_t)ids_n, 0);
+        else
+            cw_word_long_put(&thread->cache, p, n, out, (size_t)ids_n, 0);
     }
-    thread->ids.n += (size_t)ids_n;
-    return 0;
-}
-
-static int encode_missing(const struct cw_bpe_model *model, struct cw_bpe_thread *thread,
-                          const uint8_t *p, size_t n, struct cw_word_key key,
-                          struct cw_word_entry *line, struct cw_err *err)
-{
-    int32_t *out = thread->ids.v + thread->ids.n;
-    const int64_t ids_n = cw_bpe_word(&model->bpe, &thread->scratch, p, n, out, err);
-    if (ids_n < 0)
-        return (int)ids_n;
-    if (ids_n <= CW_WORD_SHORT_IDS)
-        cw_word_put(line, key, out, (size_t)ids_n);
     thread->ids.n += (size_t)ids_n;
     return 0;
 }
@@ -61,12 +54,12 @@ static inline int encode_word(const struct cw_bpe_model *model, struct cw_bpe_th
                               const uint8_t *p, size_t n, size_t room, struct cw_err *err)
 {
     if (n > CW_WORD_SHORT_BYTES)
-        return encode_long(model, thread, p, n, err);
+        return encode_other(model, thread, p, n, (struct cw_word_key){0, 0}, NULL, err);
     const struct cw_word_key key = cw_word_key_of(p, n, room);
     struct cw_word_entry *line = cw_word_line(&thread->cache, key);
     const struct cw_word_entry *entry = cw_word_find(line, key);
     if (CW_UNLIKELY(!entry))
-        return encode_missing(model, thread, p, n, key, line, err);
+        return encode_other(model, thread, p, n, key, line, err);
     /* three are copied if there is room for three: one store that does not depend on n */
     int32_t *out = thread->ids.v + thread->ids.n;
     if (CW_LIKELY(room >= CW_WORD_SHORT_IDS)) {

@@ -5,6 +5,7 @@
 #include <utf8proc.h>
 
 #include "base/mem.h"
+#include "ops/text/room.h"
 #include "ops/text/unicode.h"
 
 const char *const cw_normal_form_names[] = {"nfc", "nfd", "nfkc", "nfkd", NULL};
@@ -31,20 +32,6 @@ static size_t valid_run(const uint8_t *p, size_t n)
     return i;
 }
 
-/* Makes room for n more bytes. */
-static int reserve(struct cw_str *out, size_t n, struct cw_err *err)
-{
-    if (out->s && out->cap - out->len > n)
-        return 0;
-    const size_t cap = CW_MAX(out->len + n + 1, 2 * out->cap);
-    char *s = cw_mem_try_grow(out->s, cap);
-    if (!s)
-        return cw_err_set(err, CW_E_NOMEM, "no memory for a text of %zu bytes", cap);
-    out->s = s;
-    out->cap = cap;
-    return 0;
-}
-
 /* The codes of the characters are written behind the text, and become UTF-8 in their place. */
 static int map_run(int options, const uint8_t *p, size_t n, struct cw_str *out, struct cw_err *err)
 {
@@ -52,7 +39,7 @@ static int map_run(int options, const uint8_t *p, size_t n, struct cw_str *out, 
     if (codes_n < 0)
         return cw_err_set(err, CW_E_LIMIT, "a text of %zu bytes has no normal form: %s", n,
                           utf8proc_errmsg(codes_n));
-    int rc = reserve(out, ((size_t)codes_n + 2) * sizeof(utf8proc_int32_t), err);
+    int rc = cw_text_room(out, ((size_t)codes_n + 2) * sizeof(utf8proc_int32_t), err);
     if (rc < 0)
         return rc;
     utf8proc_int32_t *codes = (void *)(out->s + (out->len + 3) / 4 * 4);
@@ -87,7 +74,7 @@ int cw_normal_form(enum cw_normal_form form, const uint8_t *p, size_t n, struct 
                    struct cw_err *err)
 {
     if (form == CW_FORM_NONE || cw_is_ascii(p, n)) {
-        int rc = reserve(out, n, err);
+        int rc = cw_text_room(out, n, err);
         if (rc == 0)
             cw_str_add_bytes(out, p, n);
         return rc;
@@ -143,17 +130,20 @@ static void add_code(struct cw_str *out, int32_t code)
     cw_str_add_bytes(out, bytes, cw_char_encode(code, bytes));
 }
 
+void cw_lower_code(int32_t code, struct cw_str *out)
+{
+    add_code(out, code == DOTTED_I ? 'i' : utf8proc_tolower(code));
+    if (code == DOTTED_I)
+        add_code(out, 0x307);
+}
+
 static void add_lower(const uint8_t *p, size_t n, size_t end, int32_t code, bool after_cased,
                       struct cw_str *out)
 {
-    if (code == SIGMA) {
+    if (code == SIGMA)
         add_code(out, after_cased && !cased_behind(p, n, end) ? 0x3c2 : 0x3c3);
-    } else if (code == DOTTED_I) {
-        add_code(out, 'i');
-        add_code(out, 0x307);
-    } else {
-        add_code(out, utf8proc_tolower(code));
-    }
+    else
+        cw_lower_code(code, out);
 }
 
 static void lower_ascii(const uint8_t *p, size_t n, struct cw_str *out)
@@ -169,7 +159,7 @@ int cw_lower(const uint8_t *p, size_t n, struct cw_str *out, struct cw_err *err)
 {
     bool after_cased = false;
     size_t len;
-    int rc = reserve(out, n + n / 2, err);
+    int rc = cw_text_room(out, n + n / 2, err);
     if (rc < 0)
         return rc;
     if (cw_is_ascii(p, n)) {

@@ -15,6 +15,8 @@ int cw_normal_form(enum cw_normal_form form, const uint8_t *p, size_t n, struct 
 /* Appends a text in lower case, by Unicode's full mapping (U+0130 becomes two characters), with the
  * capital sigma at the end of a word as the small final one. */
 int cw_lower(const uint8_t *p, size_t n, struct cw_str *out, struct cw_err *err);
+/* Appends one character in lower case, without regard to those beside it. */
+void cw_lower_code(int32_t code, struct cw_str *out);
 /* Whether all bytes are below 128: then all forms are the text itself. */
 bool cw_is_ascii(const uint8_t *p, size_t n);
 

@@ -15,12 +15,13 @@ void cw_vocab_fini(struct cw_vocab *vocab)
 }
 
 /* Returns the slot of a string, or the empty one where it belongs. */
-static size_t find_slot(const struct cw_vocab *vocab, const void *p, size_t n)
+static size_t find_slot(const struct cw_vocab *vocab, uint64_t hash, const void *p, size_t n)
 {
-    size_t i = (size_t)cw_hash_u64(p, n) & (vocab->slots_n - 1);
-    for (; vocab->slots[i]; i = (i + 1) & (vocab->slots_n - 1)) {
-        const struct cw_vocab_entry *entry = &vocab->entries[vocab->slots[i] - 1];
-        if (entry->n == n && (n == 0 || memcmp(vocab->pool + entry->at, p, n) == 0))
+    size_t i = (size_t)hash & (vocab->slots_n - 1);
+    for (; vocab->slots[i].number; i = (i + 1) & (vocab->slots_n - 1)) {
+        const struct cw_vocab_entry *entry = &vocab->entries[vocab->slots[i].number - 1];
+        if (vocab->slots[i].tag == (uint32_t)(hash >> 32) && entry->n == n &&
+            (n == 0 || memcmp(vocab->pool + entry->at, p, n) == 0))
             break;
     }
     return i;
@@ -32,10 +33,12 @@ static void grow_slots(struct cw_vocab *vocab)
         return;
     cw_mem_free(vocab->slots);
     vocab->slots_n = vocab->slots_n ? 2 * vocab->slots_n : 1024;
-    vocab->slots = CW_NEW_ARRAY(uint32_t, vocab->slots_n);
+    vocab->slots = CW_NEW_ARRAY(struct cw_vocab_slot, vocab->slots_n);
     for (size_t k = 0; k < vocab->n; k++) {
         const struct cw_vocab_entry *entry = &vocab->entries[k];
-        vocab->slots[find_slot(vocab, vocab->pool + entry->at, entry->n)] = (uint32_t)k + 1;
+        const uint64_t hash = cw_hash_u64(vocab->pool + entry->at, entry->n);
+        vocab->slots[find_slot(vocab, hash, vocab->pool + entry->at, entry->n)] =
+            (struct cw_vocab_slot){(uint32_t)(hash >> 32), (uint32_t)k + 1};
     }
 }
 
@@ -59,14 +62,15 @@ int cw_vocab_add(struct cw_vocab *vocab, const void *p, size_t n, int64_t id, st
         return cw_err_set(err, CW_E_LIMIT, "more than %zu tokens, or %zu bytes of them",
                           CW_VOCAB_ENTRIES_MAX, CW_VOCAB_BYTES_MAX);
     grow_slots(vocab);
-    const size_t slot = find_slot(vocab, p, n);
-    if (vocab->slots[slot])
+    const uint64_t hash = cw_hash_u64(p, n);
+    const size_t slot = find_slot(vocab, hash, p, n);
+    if (vocab->slots[slot].number)
         return 0;
     const struct cw_vocab_entry entry = {(uint32_t)vocab->pool_n, (uint32_t)n, (int32_t)id};
     copy_to_pool(vocab, p, n);
     CW_GROW(vocab->entries, vocab->n, vocab->cap);
     vocab->entries[vocab->n++] = entry;
-    vocab->slots[slot] = (uint32_t)vocab->n;
+    vocab->slots[slot] = (struct cw_vocab_slot){(uint32_t)(hash >> 32), (uint32_t)vocab->n};
     return 1;
 }
 
@@ -74,7 +78,7 @@ const struct cw_vocab_entry *cw_vocab_entry(const struct cw_vocab *vocab, const 
 {
     if (!vocab->n)
         return NULL;
-    const uint32_t k = vocab->slots[find_slot(vocab, p, n)];
+    const uint32_t k = vocab->slots[find_slot(vocab, cw_hash_u64(p, n), p, n)].number;
     return k ? &vocab->entries[k - 1] : NULL;
 }
 

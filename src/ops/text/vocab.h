@@ -21,7 +21,10 @@ struct cw_vocab {
     size_t n, cap;
     char *pool;
     size_t pool_n, pool_cap;
-    uint32_t *slots; /* numbers of entries + 1; 0: empty */
+    struct cw_vocab_slot {
+        uint32_t tag;    /* the upper half of the string's hash */
+        uint32_t number; /* of the entry + 1; 0: empty */
+    } * slots;
     size_t slots_n;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What words were encoded to: a table of fixed size for each thread. Words of up to 15 bytes with up
  * to 3 tokens, which is nearly all of a text, lie in lines of 64 bytes, two to a line; longer ones in a
- * table of their own. A newer word replaces an older one. The table changes no result. */
+ * table of their own, as do short ones with more tokens. A newer word replaces an older one. The table changes no result. */
 #ifndef CW_OPS_TEXT_WORD_CACHE_H
 #define CW_OPS_TEXT_WORD_CACHE_H
 
@@ -18,7 +18,8 @@ struct cw_word_key {
 struct cw_word_entry {
     struct cw_word_key key;
     int32_t ids[CW_WORD_SHORT_IDS];
-    uint32_t n;
+    uint16_t n;
+    uint16_t margin; /* the upper half of a float (see cw_word_margin) */
 };
 struct cw_word_cache {
     struct cw_word_entry *entries; /* pairs */
@@ -67,14 +68,23 @@ static inline const struct cw_word_entry *cw_word_find(const struct cw_word_entr
         return &line[0];
     return line[1].key.lo == key.lo && line[1].key.hi == key.hi ? &line[1] : NULL;
 }
+/* A number >= 0 that was stored with a word, rounded down: how sure its tokens are. */
+static inline float cw_word_margin(const struct cw_word_entry *entry)
+{
+    const uint32_t bits = (uint32_t)entry->margin << 16;
+    float margin;
+    memcpy(&margin, &bits, sizeof(margin));
+    return margin;
+}
 /* Puts a short word into its line; n <= 3. */
-void cw_word_put(struct cw_word_entry *line, struct cw_word_key key, const int32_t *ids, size_t n);
+void cw_word_put(struct cw_word_entry *line, struct cw_word_key key, const int32_t *ids, size_t n,
+                 float margin);
 
 /* The same for other words. Finding one copies its tokens to out, which has room for n, and returns
  * their number; -1: it is not there. Putting one that is too long does nothing. */
 int64_t cw_word_long_find(const struct cw_word_cache *cache, const uint8_t *p, size_t n,
-                          int32_t *out);
+                          int32_t *out, float *ret_margin);
 void cw_word_long_put(struct cw_word_cache *cache, const uint8_t *p, size_t n, const int32_t *ids,
-                      size_t ids_n);
+                      size_t ids_n, float margin);
 
 #endif
