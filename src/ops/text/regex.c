@@ -115,3 +115,35 @@ int cw_regex_replace(const struct cw_regex *regex, struct cw_regex_match *match,
         out->cap = room + room / 4;
     }
 }
+
+/* Returns the length of the group's name or number behind a $, 0: there is none such. */
+static size_t group_len(const struct cw_regex *regex, const char *p)
+{
+    uint32_t groups = 0;
+    char name[64] = "";
+    const bool braces = p[0] == '{';
+    const size_t n = strspn(p + braces, braces ? "0123456789_abcdefghijklmnopqrstuvwxyz"
+                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                               : "0123456789");
+    if (n == 0 || n >= sizeof(name) || (braces && p[1 + n] != '}'))
+        return 0;
+    memcpy(name, p + braces, n);
+    pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+    int64_t number;
+    const bool known = cw_str_to_i64(name, &number)
+                           ? number <= (int64_t)groups
+                           : pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name) > 0;
+    return known ? n + 2 * (size_t)braces : 0;
+}
+
+int cw_regex_check_template(const struct cw_regex *regex, const char *with, struct cw_err *err)
+{
+    for (const char *p = strchr(with, '$'); p; p = strchr(p, '$')) {
+        const size_t len = p[1] == '$' ? 1 : group_len(regex, p + 1);
+        if (len == 0)
+            return cw_err_set(err, CW_E_INVALID,
+                              "option with: \"%.40s\" names no group of the pattern; $$ is a $", p);
+        p += 1 + len;
+    }
+    return 0;
+}

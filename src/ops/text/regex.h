@@ -26,6 +26,8 @@ void cw_regex_match_free(struct cw_regex_match *match);
  * there is none, LIMIT if it would take too many steps. */
 int cw_regex_find(const struct cw_regex *regex, struct cw_regex_match *match, const uint8_t *p,
                   size_t n, size_t at, size_t *ret_begin, size_t *ret_end, struct cw_err *err);
+/* Checks a template, before there is a text. */
+int cw_regex_check_template(const struct cw_regex *regex, const char *with, struct cw_err *err);
 /* Replaces all matches by a template ($1, ${name}, $$). The result is in `out`, whose memory is used
  * again. */
 int cw_regex_replace(const struct cw_regex *regex, struct cw_regex_match *match, const uint8_t *p,
