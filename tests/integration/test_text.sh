@@ -6,7 +6,8 @@
 examples=$(dirname "${BASH_SOURCE[0]}")/../../docs/examples/text
 
 write_data() {
-    mkdir -p "$work"/data/{reviews,trips,tokens}
+    mkdir -p "$work"/data/{reviews,trips,tokens,prose,models}
+    cp "$(dirname "${BASH_SOURCE[0]}")"/../ops/data/tokens/{vocab.json,merges.txt} "$work/data/models"
     /usr/bin/python3 - "$work/data" <<'PYTHON'
 import csv, gzip, json, random, struct, sys
 data, r = sys.argv[1], random.Random(3)
@@ -32,6 +33,11 @@ for part in range(3):
             out.writerow([row[i] for i in order])
 with open(f"{data}/tokens/all.bin", "wb") as f:
     f.write(struct.pack("<6400H", *[r.randrange(50000) for _ in range(6400)]))
+words = "the keeper of lantern light sea wind unbelievable r\u00e9ading 1845 don't".split()
+for part in range(2):
+    with open(f"{data}/prose/{part}.txt", "w") as f:
+        for _ in range(100):
+            print(" ".join(r.choice(words) for _ in range(r.randrange(40))), file=f)
 PYTHON
 }
 
@@ -49,4 +55,5 @@ check() {
 case_jsonl() { check jsonl 270; }
 case_csv() { check csv 285; }
 case_tokens() { check tokens 96; }
+case_next_token() { check next_token 200; }
 run_case "$@"; exit

@@ -33,7 +33,8 @@ static size_t valid_run(const uint8_t *p, size_t n)
 }
 
 /* The codes of the characters are written behind the text, and become UTF-8 in their place. */
-static int map_run(int options, const uint8_t *p, size_t n, struct cw_str *out, struct cw_err *err)
+static int map_run(utf8proc_option_t options, const uint8_t *p, size_t n, struct cw_str *out,
+                   struct cw_err *err)
 {
     utf8proc_ssize_t codes_n = utf8proc_decompose(p, (utf8proc_ssize_t)n, NULL, 0, options);
     if (codes_n < 0)
@@ -53,21 +54,12 @@ static int map_run(int options, const uint8_t *p, size_t n, struct cw_str *out, 
     return 0;
 }
 
-static int form_options(enum cw_normal_form form)
+static utf8proc_option_t form_options(enum cw_normal_form form)
 {
-    switch (form) {
-    case CW_FORM_NFC:
-        return UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-    case CW_FORM_NFD:
-        return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    case CW_FORM_NFKC:
-        return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
-    case CW_FORM_NFKD:
-        return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
-    case CW_FORM_NONE:
-        break;
-    }
-    return 0;
+    unsigned options = UTF8PROC_STABLE;
+    options |= form == CW_FORM_NFC || form == CW_FORM_NFKC ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
+    options |= form == CW_FORM_NFKC || form == CW_FORM_NFKD ? UTF8PROC_COMPAT : 0;
+    return (utf8proc_option_t)options;
 }
 
 int cw_normal_form(enum cw_normal_form form, const uint8_t *p, size_t n, struct cw_str *out,
