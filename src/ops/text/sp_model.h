@@ -42,7 +42,8 @@ struct cw_sp_model {
     char *replacements; /* ends with a NUL */
     size_t replacements_n;
     bool add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces, whitespace_as_suffix;
-    bool is_plain[128]; /* an ASCII character that stays as it is if another one follows */
+    bool is_plain[128];  /* an ASCII character that stays as it is if another one follows */
+    bool is_space_plain; /* the same of the space, which is_plain does not have */
 };
 
 void cw_sp_init(struct cw_sp_model *model);

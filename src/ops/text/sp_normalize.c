@@ -80,7 +80,7 @@ static int normalize_prefix(const struct cw_sp_model *model, const uint8_t *p, s
 void cw_sp_find_plain(struct cw_sp_model *model)
 {
     for (unsigned a = 0; a < 128; a++) {
-        bool plain = a != ' ';
+        bool plain = true;
         for (unsigned b = 0; plain && b < 128; b++) {
             const uint8_t both[2] = {(uint8_t)a, (uint8_t)b};
             struct prefix prefix = {0};
@@ -90,7 +90,9 @@ void cw_sp_find_plain(struct cw_sp_model *model)
         const uint8_t alone = (uint8_t)a;
         plain = plain && (model->user_n == 0 ||
                           cw_trie_step(&model->user, CW_TRIE_ROOT, alone) == CW_TRIE_NONE);
-        model->is_plain[a] = plain;
+        model->is_plain[a] = plain && a != ' ';
+        if (a == ' ')
+            model->is_space_plain = plain;
     }
 }
 
@@ -125,6 +127,12 @@ static size_t plain_run(const struct cw_sp_model *model, const uint8_t *p, size_
     return i == n || p[i] < 128 || i == 0 ? i : i - 1;
 }
 
+/* Whether a space begins here that no rule takes, as is_plain is meant. */
+static bool is_plain_space(const struct cw_sp_model *model, const uint8_t *p, size_t n)
+{
+    return p[0] == ' ' && model->is_space_plain && (n == 1 || p[1] < 128);
+}
+
 static int skip_spaces(const struct cw_sp_model *model, const uint8_t *p, size_t n, size_t *at,
                        struct cw_err *err)
 {
@@ -144,38 +152,51 @@ static void strip_spaces(const struct cw_sp_model *model, struct cw_str *out)
         out->len -= n;
 }
 
+static int add_plain(struct cw_str *out, const uint8_t *p, size_t n, struct cw_err *err)
+{
+    int rc = cw_text_room(out, n + 8, err);
+    if (rc < 0)
+        return rc;
+    memcpy(out->s + out->len, p, n);
+    out->len += n;
+    return 0;
+}
+
+/* Adds what a part of the input becomes, without spaces at its beginning if one stands before. */
+static int add_rule(const struct cw_sp_model *model, struct cw_str *out, struct prefix prefix,
+                    bool *after_space, struct cw_err *err)
+{
+    while (*after_space && prefix.n > 0 && prefix.text[0] == ' ') {
+        prefix.text++;
+        prefix.n--;
+    }
+    if (prefix.n == 0)
+        return 0;
+    *after_space = model->remove_extra_whitespaces && prefix.text[prefix.n - 1] == ' ';
+    return add_prefix(model, out, prefix.text, prefix.n, err);
+}
+
 static int add_text(const struct cw_sp_model *model, struct cw_str *out, const uint8_t *p, size_t n,
                     struct cw_err *err)
 {
-    const bool remove = model->remove_extra_whitespaces;
-    bool after_space = remove;
-    for (size_t at = 0; at < n;) {
-        struct prefix prefix;
+    bool after_space = model->remove_extra_whitespaces;
+    int rc = 0;
+    for (size_t at = 0; rc == 0 && at < n;) {
+        struct prefix prefix = {" ", 1, 1};
         const size_t run = plain_run(model, p + at, n - at);
         if (run > 0) {
-            int rc = cw_text_room(out, run + 8, err);
-            if (rc < 0)
-                return rc;
-            memcpy(out->s + out->len, p + at, run);
-            out->len += run;
+            rc = add_plain(out, p + at, run, err);
             at += run;
             after_space = false;
             continue;
         }
-        int rc = normalize_prefix(model, p + at, n - at, &prefix, err);
-        at += rc == 0 ? prefix.taken : 0;
-        while (rc == 0 && after_space && prefix.n > 0 && prefix.text[0] == ' ') {
-            prefix.text++;
-            prefix.n--;
-        }
-        if (rc == 0 && prefix.n > 0) {
-            rc = add_prefix(model, out, prefix.text, prefix.n, err);
-            after_space = remove && prefix.text[prefix.n - 1] == ' ';
-        }
-        if (rc < 0)
-            return rc;
+        if (!is_plain_space(model, p + at, n - at))
+            rc = normalize_prefix(model, p + at, n - at, &prefix, err);
+        if (rc == 0)
+            rc = add_rule(model, out, prefix, &after_space, err);
+        at += prefix.taken;
     }
-    return 0;
+    return rc;
 }
 
 int cw_sp_normalize(const struct cw_sp_model *model, struct cw_sp_thread *thread, const uint8_t *p,
