@@ -125,7 +125,14 @@ def bpe_refusals():
     store("few.tiktoken", "YQ== 0\n")
     store("garbled.tiktoken", "YQ== 0\nY*Q= 1\n")
     store("no_bpe.json", json.dumps({"model": {"type": "Unigram", "vocab": []}}))
+    with open(os.path.join(DATA, "llama3.json"), encoding="utf-8") as text:
+        other = json.load(text)
+    for name, change in (("merged.json", {"behavior": "MergedWithPrevious", "invert": True}), ("removed.json", {"behavior": "Removed"})):
+        other["pre_tokenizer"]["pretokenizers"][0].update({"invert": False, **change})
+        store(name, json.dumps(other))
     return [
+        refused("words with what follows", {"tokenizer": path("merged.json")}, "Split with this behavior"),
+        refused("what lies between words", {"tokenizer": path("removed.json")}, "Split with this behavior"),
         refused("no file", {}, "exactly one"),
         refused("two files", {"tokenizer": "a", "ranks": "b"}, "exactly one"),
         refused("no merges", vocab, "option merges"),

@@ -120,21 +120,27 @@ static int read_byte_level(struct cw_bpe_model *model, const struct cw_value *js
     return 0;
 }
 
+/* Whether the words are the matches of the pattern and, for Isolated, what lies between them. Between
+ * matches of a published pattern nothing lies, so removing that is the same. */
+static bool is_usual_split(const struct cw_value *json, const char *pattern)
+{
+    const struct cw_value *behavior = cw_value_get(json, "behavior");
+    const char *word = behavior && behavior->type == CW_VALUE_STR ? behavior->s : "";
+    const bool inverted = is_true(json, "invert", false), published = cw_scan_published(pattern);
+    if (strcmp(word, "Isolated") == 0)
+        return !inverted || published;
+    return strcmp(word, "Removed") == 0 && inverted && published;
+}
+
 static int read_split(struct cw_bpe_model *model, const struct cw_value *json, struct cw_err *err)
 {
     const struct cw_value *pattern = cw_value_get(json, "pattern");
     const struct cw_value *regex =
         pattern && pattern->type == CW_VALUE_OBJECT ? cw_value_get(pattern, "Regex") : NULL;
-    const struct cw_value *behavior = cw_value_get(json, "behavior");
-    const bool isolated =
-        behavior && behavior->type == CW_VALUE_STR && strcmp(behavior->s, "Isolated") == 0;
     if (model->pattern || !regex || regex->type != CW_VALUE_STR)
         return refuse(err, "pre_tokenizer", "Split (other than by one Regex)");
-    /* what lies between the matches of a published pattern is nothing, so removing it is the same */
-    if (!isolated && !(is_true(json, "invert", false) && cw_scan_published(regex->s)))
+    if (!is_usual_split(json, regex->s))
         return refuse(err, "pre_tokenizer", "Split with this behavior");
-    if (isolated && is_true(json, "invert", false) && !cw_scan_published(regex->s))
-        return refuse(err, "pre_tokenizer", "Split with invert");
     model->pattern = cw_mem_strdup(regex->s);
     return 0;
 }
