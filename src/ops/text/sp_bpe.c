@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BPE as SentencePiece does it: of all pairs of neighbours that together are a piece the one of the best
  * score is merged, the leftmost of several. */
+#include "ops/text/candidates.h"
 #include "ops/text/sp_model.h"
 
 #define END UINT32_MAX
@@ -10,18 +11,14 @@ struct symbol {
     uint32_t prev, next;
     bool is_frozen;
 };
-struct candidate {
-    uint64_t order; /* a better score first, then from the left */
-    uint32_t right, n;
-};
 struct merging {
     const struct cw_sp_model *model;
     struct cw_sp_thread *thread;
     const uint8_t *p;
     struct symbol *symbols;
     uint32_t symbols_n;
-    struct candidate *heap;
-    size_t heap_n;
+    /* by score, better ones first, then from the left; a is the right symbol, b the bytes of both */
+    struct cw_candidates candidates;
 };
 
 /* Better scores become lesser numbers. */
@@ -33,30 +30,6 @@ static uint32_t order_of(float score)
     return bits >> 31 ? bits : ~bits & 0x7fffffff;
 }
 
-static void push(struct merging *m, struct candidate candidate)
-{
-    size_t i = m->heap_n++;
-    for (; i > 0 && m->heap[(i - 1) / 2].order > candidate.order; i = (i - 1) / 2)
-        m->heap[i] = m->heap[(i - 1) / 2];
-    m->heap[i] = candidate;
-}
-
-static struct candidate pop(struct merging *m)
-{
-    const struct candidate top = m->heap[0], last = m->heap[--m->heap_n];
-    size_t i = 0;
-    for (size_t child = 1; child < m->heap_n; child = 2 * i + 1) {
-        if (child + 1 < m->heap_n && m->heap[child + 1].order < m->heap[child].order)
-            child++;
-        if (m->heap[child].order >= last.order)
-            break;
-        m->heap[i] = m->heap[child];
-        i = child;
-    }
-    m->heap[i] = last;
-    return top;
-}
-
 static void push_pair(struct merging *m, uint32_t left, uint32_t right)
 {
     if (left == END || right == END || m->symbols[left].is_frozen || m->symbols[right].is_frozen)
@@ -65,18 +38,20 @@ static void push_pair(struct merging *m, uint32_t left, uint32_t right)
     const int32_t id = cw_vocab_find(&m->model->pieces, m->p + m->symbols[left].at, n);
     if (id < 0)
         return;
-    push(m, (struct candidate){(uint64_t)order_of(m->model->scores[id]) << 32 | left, right, n});
+    cw_candidates_push(
+        &m->candidates,
+        (struct cw_candidate){(uint64_t)order_of(m->model->scores[id]) << 32 | left, right, n});
     if (m->thread->left_n && m->model->types[id] == CW_SP_UNUSED)
         m->thread->left_n[id] = m->symbols[left].n;
 }
 
-static void merge(struct merging *m, struct candidate candidate)
+static void merge(struct merging *m, struct cw_candidate candidate)
 {
     const uint32_t at = (uint32_t)candidate.order;
-    struct symbol *left = &m->symbols[at], *right = &m->symbols[candidate.right];
-    if (left->n == 0 || right->n == 0 || left->n + right->n != candidate.n)
+    struct symbol *left = &m->symbols[at], *right = &m->symbols[candidate.a];
+    if (left->n == 0 || right->n == 0 || left->n + right->n != candidate.b)
         return;
-    left->n = candidate.n;
+    left->n = candidate.b;
     left->next = right->next;
     if (right->next != END)
         m->symbols[right->next].prev = at;
@@ -123,7 +98,7 @@ static size_t cut_of(const struct merging *m, int32_t id, size_t n)
  * where the heap was. */
 static int add_symbol(struct merging *m, const uint8_t *p, size_t n, struct cw_err *err)
 {
-    uint32_t *ends = (void *)m->heap;
+    uint32_t *ends = (void *)m->candidates.heap;
     size_t ends_n = 1, at = 0;
     ends[0] = (uint32_t)n;
     while (ends_n > 0) {
@@ -151,15 +126,16 @@ int cw_sp_bpe(const struct cw_sp_model *model, struct cw_sp_thread *thread, cons
     struct merging m = {.model = model, .thread = thread, .p = p};
     if (n >= END / 2)
         return cw_err_set(err, CW_E_LIMIT, "a text of %zu bytes is too long", n);
-    m.heap = cw_sp_memory(thread, n * (3 * sizeof(m.heap[0]) + sizeof(m.symbols[0])), err);
-    if (!m.heap)
+    m.candidates.heap =
+        cw_sp_memory(thread, n * (3 * sizeof(struct cw_candidate) + sizeof(m.symbols[0])), err);
+    if (!m.candidates.heap)
         return CW_E_NOMEM;
-    m.symbols = (void *)(m.heap + 3 * n);
+    m.symbols = (void *)(m.candidates.heap + 3 * n);
     split(&m, n);
     for (uint32_t i = 1; i < m.symbols_n; i++)
         push_pair(&m, i - 1, i);
-    while (m.heap_n > 0)
-        merge(&m, pop(&m));
+    while (m.candidates.n > 0)
+        merge(&m, cw_candidates_pop(&m.candidates));
     int rc = 0;
     for (uint32_t i = 0; rc == 0 && i != END; i = m.symbols[i].next)
         rc = add_symbol(&m, p + m.symbols[i].at, m.symbols[i].n, err);
