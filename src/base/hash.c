@@ -100,6 +100,11 @@ uint64_t cw_hash_u64(const void *p, size_t n)
     return XXH3_64bits(n ? p : "", n);
 }
 
+uint64_t cw_hash_u64_seeded(const void *p, size_t n, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(n ? p : "", n, seed);
+}
+
 bool cw_hash_eq(struct cw_hash a, struct cw_hash b)
 {
     return a.hi == b.hi && a.lo == b.lo;

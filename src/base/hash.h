@@ -26,6 +26,8 @@ uint64_t cw_hasher_get_u64(const struct cw_hasher *hasher);
 
 struct cw_hash cw_hash_bytes(const void *p, size_t n);
 uint64_t cw_hash_u64(const void *p, size_t n);
+/* XXH3_64bits_withSeed; with seed 0 the same as cw_hash_u64. */
+uint64_t cw_hash_u64_seeded(const void *p, size_t n, uint64_t seed);
 bool cw_hash_eq(struct cw_hash a, struct cw_hash b);
 void cw_hash_text(struct cw_hash h, char ret_text[CW_HASH_TEXT_BYTES]);
 bool cw_hash_parse(const char *text, struct cw_hash *ret_hash);

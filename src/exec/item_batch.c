@@ -2,6 +2,41 @@
 /* Allocates the buffer of a batch. */
 #include "exec/item_batch.h"
 
+#include "exec/thread_context.h"
+
+#define SPARE_BYTES_MAX ((size_t)8 << 20)
+
+static struct cw_buf *exchange_spare(const struct cw_exec_task *task, struct cw_buf *buf)
+{
+    struct cw_plan_exec *share = cw_plan_exec_of(task->plan);
+    cw_mutex_lock(&share->mutex);
+    struct cw_buf *had = share->spare;
+    share->spare = buf;
+    cw_mutex_unlock(&share->mutex);
+    return had;
+}
+
+/* Returns memory that is not much larger, kept or new. */
+static struct cw_buf *alloc_below(const struct cw_exec_task *task, size_t bytes)
+{
+    struct cw_buf *buf = bytes <= SPARE_BYTES_MAX ? exchange_spare(task, NULL) : NULL;
+    if (buf && (buf->cap < bytes || buf->cap / 2 > bytes))
+        buf = cw_buf_unref(buf);
+    if (!buf)
+        return cw_buf_new(bytes);
+    buf->len = bytes;
+    return buf;
+}
+
+void cw_exec_batch_give_back(const struct cw_exec_task *task, struct cw_batch *batch)
+{
+    struct cw_buf *buf = batch->buf ? cw_buf_ref(batch->buf) : NULL;
+    cw_batch_unref(batch);
+    if (buf && !buf->release && buf->cap <= SPARE_BYTES_MAX && atomic_load(&buf->refs) == 1)
+        buf = exchange_spare(task, buf);
+    cw_buf_unref(buf);
+}
+
 int cw_exec_batch_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch,
                         struct cw_err *err)
 {
@@ -19,7 +54,7 @@ int cw_exec_batch_alloc(const struct cw_exec_task *task, bool final, struct cw_b
     if (final && task->item->alloc)
         batch->buf = task->item->alloc(task->item->alloc_arg, bytes, err);
     else
-        batch->buf = cw_buf_new(bytes);
+        batch->buf = alloc_below(task, bytes);
     if (batch->buf)
         return 0;
     if (!final || !task->item->alloc || !err->code)

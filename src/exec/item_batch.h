@@ -10,5 +10,8 @@
  * buffer. Any thread. */
 int cw_exec_batch_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch,
                         struct cw_err *err);
+/* Gives up a batch that was not final. The plan keeps its memory for the next one, up to some
+ * megabytes, since new memory costs a page fault for each 4 KiB. Any thread. */
+void cw_exec_batch_give_back(const struct cw_exec_task *task, struct cw_batch *batch);
 
 #endif

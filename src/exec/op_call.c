@@ -222,6 +222,7 @@ static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pen
     for (size_t k = 0; k < node->fields_n; k++) {
         struct cw_view *view = &element->fields[node->fields[k]];
         struct cw_view in = *view;
+        ctx->field = node->fields[k];
         set_slot(work, ctx, pending->live, node->fields[k], pending->shift);
         int rc = node->op->apply_field(ctx, node->opts, node->state, scratch, &in, view, err);
         if (rc < 0)

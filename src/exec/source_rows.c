@@ -4,12 +4,35 @@
 #include "exec/element_cache.h"
 #include "exec/op_call.h"
 
-#define AFFINE_ROWS 1024
+#define ROWS_AT_ONCE 1024
 
 static bool is_passed(const struct cw_plan_node *node)
 {
     return node->step == CW_STEP_PASS ||
            (node->step == CW_STEP_INDEX && node->inputs_n == 1 && !node->apart);
+}
+
+static bool is_affine(const struct cw_plan_node *node)
+{
+    return node->step == CW_STEP_PASS ||
+           (is_passed(node) && (node->op->traits & CW_OP_AFFINE) != 0);
+}
+
+/* Whether the node's elements are those of a source that reads many at once, with nothing but take, skip and
+ * shard between. */
+static bool has_rows(const struct cw_plan *plan, size_t at)
+{
+    while (is_affine(&plan->nodes[at]))
+        at = plan->nodes[at].inputs[0];
+    return plan->nodes[at].step == CW_STEP_SOURCE && plan->nodes[at].op->read_rows;
+}
+
+static bool all_have_rows(const struct cw_plan *plan, const struct cw_plan_node *node)
+{
+    for (size_t k = 0; k < node->inputs_n; k++)
+        if (!has_rows(plan, node->inputs[k]))
+            return false;
+    return true;
 }
 
 void cw_source_rows_find(const struct cw_exec_task *task, struct cw_row_way *way)
@@ -23,26 +46,77 @@ void cw_source_rows_find(const struct cw_exec_task *task, struct cw_row_way *way
     if (!task->fixed || (cw_element_cache_any(plan) && cw_element_cache_below(plan, at)))
         return;
     for (; is_passed(&plan->nodes[at]); at = plan->nodes[at].inputs[0])
-        affine = affine && (plan->nodes[at].step == CW_STEP_PASS ||
-                            (plan->nodes[at].op->traits & CW_OP_AFFINE));
-    if (plan->nodes[at].step != CW_STEP_SOURCE || !plan->nodes[at].op->read_rows)
+        affine = affine && is_affine(&plan->nodes[at]);
+    const struct cw_plan_node *node = &plan->nodes[at];
+    if (node->step == CW_STEP_MERGE ? !all_have_rows(plan, node) || cw_element_cache_any(plan)
+                                    : !has_rows(plan, at))
         return;
     way->rows_source = at;
     way->affine = affine;
+}
+
+static size_t bytes_of(const struct cw_column *columns, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t f = 0; f < n; f++)
+        bytes += columns[f].bytes;
+    return bytes;
+}
+
+/* Reads rows of a source below operators that map position p to first + step * p. */
+static bool read_affine(struct cw_thread_context *work, size_t at, const int64_t *positions,
+                        size_t n, const struct cw_column *columns)
+{
+    const struct cw_plan *plan = work->plan;
+    int64_t first = 0, second = 1, mapped[ROWS_AT_ONCE];
+    uint64_t rep = 0;
+
+    for (; plan->nodes[at].step != CW_STEP_SOURCE; at = plan->nodes[at].inputs[0]) {
+        if (plan->nodes[at].step != CW_STEP_INDEX)
+            continue;
+        cw_tally_add(&work->nodes[at].count.elements, n);
+        (void)cw_plan_map(plan, &plan->nodes[at], work->epoch, &first, &rep);
+        (void)cw_plan_map(plan, &plan->nodes[at], work->epoch, &second, &rep);
+    }
+    for (size_t i = 0; i < n; i++)
+        mapped[i] = first + (second - first) * positions[i];
+    return cw_op_call_read_rows(work, at, mapped, n, columns);
+}
+
+/* Reads rows of several sources side by side. */
+static bool read_merged(struct cw_thread_context *work, size_t at, const int64_t *positions,
+                        size_t n, const struct cw_column *columns)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[at];
+    struct cw_node_tally *count = &work->nodes[at].count;
+    size_t f = 0;
+
+    for (size_t k = 0; k < node->inputs_n; k++) {
+        if (!read_affine(work, node->inputs[k], positions, n, columns + f))
+            return false;
+        f += work->plan->nodes[node->inputs[k]].out.n;
+    }
+    cw_tally_add(&count->elements, n);
+    cw_tally_add(&count->element_bytes, n * bytes_of(columns, f));
+    return true;
 }
 
 bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int64_t *positions,
                          size_t n)
 {
     const struct cw_row_target *to = &work->to;
+    const size_t at = work->way->rows_source;
     struct cw_column columns[CW_FIELDS_MAX];
 
+    CW_ASSERT(n <= ROWS_AT_ONCE);
     for (size_t f = 0; f < to->spec->n; f++) {
         columns[f] = (struct cw_column){cw_row_place(to, f, row), to->row_bytes[f]};
         if (!columns[f].data)
             return false;
     }
-    return cw_op_call_read_rows(work, work->way->rows_source, positions, n, columns);
+    return work->plan->nodes[at].step == CW_STEP_MERGE
+               ? read_merged(work, at, positions, n, columns)
+               : cw_op_call_read_rows(work, at, positions, n, columns);
 }
 
 /* Maps a row down to its position in the source. */
@@ -70,10 +144,10 @@ bool cw_source_rows_read_affine(const struct cw_exec_task *task, struct cw_threa
 {
     const int64_t first = position_of(task, work, lo, (uint64_t)(hi - lo)),
                   step = position_of(task, work, lo + 1, 0) - first;
-    int64_t positions[AFFINE_ROWS];
+    int64_t positions[ROWS_AT_ONCE];
 
-    for (int64_t row = lo; row < hi; row += AFFINE_ROWS) {
-        const int64_t n = CW_MIN(hi - row, AFFINE_ROWS), begin = first + (row - lo) * step;
+    for (int64_t row = lo; row < hi; row += ROWS_AT_ONCE) {
+        const int64_t n = CW_MIN(hi - row, ROWS_AT_ONCE), begin = first + (row - lo) * step;
         for (int64_t i = 0; i < n; i++)
             positions[i] = begin + i * step;
         if (!cw_source_rows_read(work, row, positions, (size_t)n))

@@ -8,7 +8,7 @@
 
 /* Sets rows_source and affine of the way. */
 void cw_source_rows_find(const struct cw_exec_task *task, struct cw_row_way *way);
-/* Reads n rows from a row on, whose positions in the way's rows_source are given. Returns false if they have
+/* Reads n rows, at most 1,024, from a row on, whose positions in the way's rows_source are given. Returns false if they have
  * to be computed one by one: also where one of them cannot be read, so that it is said which and why. */
 bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int64_t *positions,
                          size_t n);

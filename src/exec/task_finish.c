@@ -150,7 +150,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work
         cw_batch_unref(batch);
         return rc;
     }
-    cw_batch_unref(below);
+    cw_exec_batch_give_back(task, below);
     task->batch = batch;
     return 0;
 }

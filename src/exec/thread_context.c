@@ -35,6 +35,7 @@ static void share_free(void *arg)
         work_free(share->all);
         share->all = next;
     }
+    cw_buf_unref(share->spare);
     cw_mutex_fini(&share->mutex);
     cw_mem_free(share->ended);
     cw_mem_free(share);

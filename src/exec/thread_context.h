@@ -90,8 +90,8 @@ struct cw_row_way {
     size_t node; /* the node below them, up to which rows are computed one by one */
     int64_t pos; /* position of the first row */
     uint64_t rep;
-    /* The source that reads many rows at once, since there are only index operators between; SIZE_MAX:
-     * none. */
+    /* The source that reads many rows at once, since there are only index operators between, or a merge of
+     * several such; SIZE_MAX: none. */
     size_t rows_source;
     bool affine; /* and the positions of rows there are first + step * row */
     bool mapped; /* positions are mapped for many rows together (positions.h) */
@@ -150,6 +150,7 @@ struct cw_plan_exec {
     struct cw_mutex mutex;
     /* guarded by mutex: lists of all contexts, and of those that no thread has borrowed */
     struct cw_thread_context *all, *idle;
+    struct cw_buf *spare; /* guarded by mutex: memory for the rows below operators (item_batch.h) */
     _Atomic uint64_t row_ns; /* usual time of a row in ns; 0: not known yet */
     /* sums over the pool's threads, as in struct cw_exec_plan_time */
     _Atomic uint64_t busy_ns, cpu_ns, store_ns;

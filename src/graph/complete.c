@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "graph/wanted.h"
 #include "ops/op.h"
 
 /* Parses the options of a node. Returns NULL if it is of no such operator, or they are wrong, which
@@ -73,11 +74,11 @@ struct completion {
         *like; /* the nodes of this graph are complete; NULL: files are looked into */
 };
 
-static int look(const struct completion *how, enum cw_identity identity, struct cw_node *node,
-                struct cw_err *err)
+static int look(const struct completion *how, enum cw_identity identity,
+                const struct cw_op_names *wanted, struct cw_node *node, struct cw_err *err)
 {
     const struct cw_op *op = cw_op_find(node->op);
-    struct cw_op_open open = {.identity = identity, .stop = how->stop};
+    struct cw_op_open open = {.identity = identity, .stop = how->stop, .wanted = wanted};
     void *opts = parse(op, node);
     if (how->manifest && how->manifest->type == CW_VALUE_OBJECT)
         open.manifest = cw_value_get(how->manifest, node->name);
@@ -100,17 +101,22 @@ static int take_over(const struct cw_graph *like, struct cw_node *node, struct c
 {
     const struct cw_node *known = node_named(like, node->name);
     if (!known || strcmp(known->op, node->op) != 0)
-        return cw_err_set(err, CW_E_INVALID, "the pipeline has no such source");
+        return cw_err_set(err, CW_E_INVALID, "the pipeline has no such node");
     cw_value_fini(&node->options);
     node->options = (struct cw_value){0};
     cw_value_copy(&node->options, &known->options);
     return 0;
 }
 
-static int complete_node(const struct completion *how, enum cw_identity identity,
+/* graph: with the node at place i, of which `node` is a copy */
+static int complete_node(const struct completion *how, const struct cw_graph *graph, size_t i,
                          struct cw_node *node, struct cw_err *err)
 {
-    int rc = how->like ? take_over(how->like, node, err) : look(how, identity, node, err);
+    struct cw_op_names wanted = {0};
+    const bool is_known = !how->like && cw_graph_wanted(graph, i, &wanted);
+    int rc = how->like ? take_over(how->like, node, err)
+                       : look(how, graph->identity, is_known ? &wanted : NULL, node, err);
+    cw_op_names_fini(&wanted);
     return rc < 0 ? cw_err_wrap(err, "node \"%s\" (%s)", node->name, node->op) : 0;
 }
 
@@ -128,7 +134,7 @@ static int complete(struct cw_graph *graph, const struct completion *how,
         struct cw_node node;
         copy_node(&graph->nodes[i], &node);
         if (is_incomplete(&node))
-            rc = complete_node(how, graph->identity, &node, err);
+            rc = complete_node(how, graph, i, &node, err);
         cw_graph_builder_add_indexed(builder, &node);
     }
     if (rc == 0)

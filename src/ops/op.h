@@ -24,6 +24,7 @@
 #include "data/element.h"
 #include "ops/motion.h"
 #include "ops/op_facts.h"
+#include "ops/op_names.h"
 
 enum cw_op_kind { CW_OP_SOURCE, CW_OP_INDEX, CW_OP_ELEMENT, CW_OP_GROUP };
 
@@ -83,6 +84,7 @@ struct cw_op_ctx {
     /* Indices of the fields that `fields` (or the default) chose, in ascending order. */
     const size_t *fields;
     size_t fields_n;
+    size_t field; /* the index of the field that apply_field works on */
     /* Where the finished field of this element is to be written; NULL: anywhere. */
     void *slot;
     size_t slot_bytes;
@@ -131,6 +133,9 @@ struct cw_op_open {
     /* Set when nobody needs the source any more, also later, while it is in use; NULL: never. */
     const struct cw_stop *stop;
     enum cw_identity identity; /* for sources of files: how the job tells one file from another */
+    /* For complete: the fields that something behind the source may read; NULL: all. A source whose
+     * options do not say which fields it gives may leave the others out. */
+    const struct cw_op_names *wanted;
 };
 
 /* How a group operator fills the rows of a field up to one shape. */
@@ -182,13 +187,13 @@ struct cw_op {
 
     /* Checks options against each other. May be NULL. */
     int (*check)(const void *opts, struct cw_err *err);
-    /* For sources whose spec may stand in their files only. Whether the options say all that infer
-     * needs; NULL: they always do. */
+    /* For sources whose spec may stand in their files only, and for operators with numbers that may
+     * stand in a file. Whether the options say all that infer needs; NULL: they always do. */
     bool (*is_complete)(const void *opts);
-    /* With is_complete: looks into the first file (cw_file_first in ops/source/file_set.h), and adds to
+    /* With is_complete: looks into the (first) file (cw_file_first in ops/source/file_set.h), and adds to
      * `said`, the node's options as they are written, what it says. It is called where a job is
      * prepared, or where a pipeline is checked beside its files; from then on the job has these
-     * options (graph/complete.h). Of `how` only manifest, stop and identity are set. */
+     * options (graph/complete.h). Of `how` only manifest, stop, identity and wanted are set. */
     int (*complete)(const void *opts, const struct cw_op_open *how, struct cw_value *said,
                     struct cw_err *err);
     const char
@@ -253,6 +258,9 @@ struct cw_op {
      * that a fieldwise operator works on. */
     void (*facts)(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts);
+    /* Optional, for element and group operators that are not fieldwise: adds to `names` which fields
+     * these options read, and whether others are left. Returns false if it may read any. */
+    bool (*names)(const void *opts, struct cw_op_names *names);
     /* Optional, for RANDOM operators of which not all draw: whether one with these options does.
      * cw_op_draws() asks it. */
     bool (*draws)(const void *opts);

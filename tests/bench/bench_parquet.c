@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For bench_parquet.py: computes all items of an epoch of a pipeline on one thread, and prints the CPU
- * seconds from the opening of its files on, and the number of elements. usage: bench_parquet
- * PIPELINE.json */
+/* For bench_parquet.py and bench_tables.py: computes all items of an epoch of a pipeline on one thread,
+ * and prints the CPU seconds from the opening of its files on, and the number of elements. With FILE the
+ * bytes of all tensors are written there, batch after batch. usage: bench_parquet PIPELINE.json [FILE]
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,15 +10,24 @@
 #include "base/mem.h"
 #include "exec/exec.h"
 
-static int run(struct cw_plan *plan, uint64_t *ret_rows, struct cw_err *err)
+static void write_batch(const struct cw_batch *batch, FILE *out)
+{
+    for (size_t f = 0; out && batch->buf && f < batch->n; f++)
+        fwrite((const char *)batch->buf->data + batch->tensors[f].offset, 1,
+               batch->tensors[f].bytes, out);
+}
+
+static int run(struct cw_plan *plan, FILE *out, uint64_t *ret_rows, struct cw_err *err)
 {
     uint64_t items = cw_plan_info(plan)->items;
     int rc = 0;
     for (uint64_t i = 0; i < items && rc == 0; i++) {
         struct cw_batch *batch = NULL;
         rc = cw_exec_run(plan, 0, i, CW_BAD_FAIL, &batch, err);
-        if (rc == 0)
+        if (rc == 0) {
             *ret_rows += batch->elements;
+            write_batch(batch, out);
+        }
         cw_batch_unref(batch);
     }
     return rc;
@@ -32,7 +42,9 @@ int main(int argc, char **argv)
     struct cw_plan *plan = NULL;
     CW_STR_AUTO text = {0};
     uint64_t rows = 0;
-    int rc = argc == 2 ? cw_value_load(argv[1], &value, &err) : cw_err_set(&err, -1, "no pipeline");
+    FILE *out = argc == 3 ? fopen(argv[2], "wb") : NULL;
+    int rc = argc == 2 || out ? cw_value_load(argv[1], &value, &err)
+                              : cw_err_set(&err, -1, "no pipeline");
     cw_value_print(&value, &text);
     int64_t begin = cw_clock_thread_cpu_ns();
     if (rc == 0)
@@ -42,7 +54,9 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = cw_plan_new(checked, 1, NULL, &plan, &err);
     if (rc == 0)
-        rc = run(plan, &rows, &err);
+        rc = run(plan, out, &rows, &err);
+    if (out && fclose(out) != 0)
+        rc = cw_err_set(&err, -1, "%s: cannot be written", argv[2]);
     int64_t ns = cw_clock_thread_cpu_ns() - begin;
     if (rc < 0)
         fprintf(stderr, "%s\n", err.msg);

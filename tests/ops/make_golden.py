@@ -171,6 +171,72 @@ def eval_cases():
     return cases
 
 
+def eval_more_cases():
+    """Choices, questions, trigonometry, parts and lengths of fields."""
+    f = np.array([[0.5, -1.5, np.nan], [np.inf, -0.25, 3.0]], "f4")
+    d = np.array([[0.1, 2.0, 30.0], [1e-3, -700.0, 5.5]], "f8")
+    i = np.array([[1, -2, 3], [4, 5, -6]], "i4")
+    s, t = np.int32(3), np.arange(60, dtype="i2").reshape(3, 4, 5)
+    v = {"f": f, "d": d, "i": i, "s": s}
+    c = {"f": f, "t": t, "s": s}
+    f8 = d.astype("f8")
+    near = dict(tolerance=1e-12)
+    cases = [
+        eval_case("where(f > 0, f, d)", v, np.where(f > 0, f.astype("f8"), d)),
+        eval_case("where(i > 0, i, s)", v, np.where(i > 0, i, 3).astype("i8")),
+        eval_case("where(isnan(f), 0, f)", v, np.where(np.isnan(f), np.float32(0), f)),
+        eval_case("where(s > 2, i, -i)", v, i.astype("i8")),
+        eval_case("where(s > 5, 1, 2.5)", v, np.float64(2.5)),
+        eval_case("where(i > 0, where(i > 3, 2, 1), 0)", v, np.where(i > 0, np.where(i > 3, 2, 1), 0)),
+        eval_case("where(f, s > 2, i > 0)", v, np.where(f != 0, True, i > 0)),
+        eval_case("where(s, i > 0, f > 0)", v, i > 0),
+        eval_case("isnan(f)", v, np.isnan(f)), eval_case("isfinite(f)", v, np.isfinite(f)),
+        eval_case("isnan(i) or isfinite(d)", v, np.full((2, 3), True)),
+        eval_case("isnan(f) + 1", v, np.isnan(f).astype("i8") + 1),
+        eval_case("sin(d)", v, np.sin(f8), **near), eval_case("cos(d)", v, np.cos(f8), **near),
+        eval_case("tan(d)", v, np.tan(f8), tolerance=1e-10), eval_case("atan2(d, i)", v, np.arctan2(d, i), **near),
+        eval_case("sin(i)", v, np.sin(i.astype("f8")), **near),
+        eval_case("log2(abs(i))", v, np.log2(np.abs(i).astype("f8")), **near),
+        eval_case("pow(i, 3)", v, i.astype("i8") ** 3), eval_case("pow(abs(d), 0.3)", v, np.abs(d) ** 0.3, **near),
+        eval_case("t[0]", c, t[0].astype("i8")), eval_case("t[-1, 2]", c, t[-1, 2].astype("i8")),
+        eval_case("t[1, 2, 3]", c, np.int64(t[1, 2, 3])), eval_case("t[:, 1:3]", c, t[:, 1:3].astype("i8")),
+        eval_case("t[..., 0]", c, t[..., 0].astype("i8")), eval_case("t[0, ..., -2:]", c, t[0, ..., -2:].astype("i8")),
+        eval_case("t[:, :, :2]", c, t[:, :, :2].astype("i8")), eval_case("t[5:]", c, t[5:].astype("i8")),
+        eval_case("t[...]", c, t.astype("i8")), eval_case("t[1:-1, -3:9, 2]", c, t[1:-1, -3:9, 2].astype("i8")),
+        eval_case("t[0, 0, 1:4] - t[0, 0, 0:3]", c, np.ones(3, "i8")),
+        eval_case("f[0, 1:] * s", c, f[0, 1:].astype("f8") * 3), eval_case("f[1, 1] + t[0, 0, 4]", c, np.float32(3.75)),
+        eval_case("len(t) + len(f)", c, np.int64(5)), eval_case("f * len(t)", c, f.astype("f8") * 3),
+    ]
+    cases.append({"name": "len of a str", "options": {"expr": "len(w)", "out": "n"},
+                  "input": [{"w": {"dtype": "str", "text": "hello"}}],
+                  "expect": {"spec": "w: str, n: i64", "elements": [{"w": {"dtype": "str", "text": "hello"},
+                                                                     "n": tensor(np.int64(5))}]}})
+    unknown = {"input_spec": {"a": {"dtype": "i64", "shape": [-1, 3]}}, "input": [{"a": tensor(np.arange(6).reshape(2, 3))}]}
+    a = np.arange(6).reshape(2, 3)
+    for expr, want, text in (("a[1]", a[1], "i64[3]"), ("a[:, 1]", a[:, 1], "i64[?]"), ("a[-1, -1]", a[-1, -1], "i64"),
+                             ("len(a)", np.int64(2), "i64"), ("a[1:]", a[1:], "i64[?,3]")):
+        cases.append({"name": "unknown dims: " + expr, "options": {"expr": expr, "out": "y"}, **unknown,
+                      "expect": {"spec": "a: i64[?,3], y: " + text, "elements": [{"a": tensor(a), "y": tensor(want)}]}})
+    cases.append({"name": "a place that the data have not", "options": {"expr": "a[2]", "out": "y"}, **unknown,
+                  "expect": {"error": "column 1: there is no place 2 in dimension 0, which has 2"}})
+    two = {"t": tensor(np.zeros((2, 3), "f4")), "n": tensor(np.int64(1)), "s": {"dtype": "str", "text": "x"}}
+    for expr, error in (
+            ("t[2]", "there is no place 2 in dimension 0"), ("t[0, -4]", "no place -4 in dimension 1"),
+            ("t[0, 0, 0]", "it has 2 dimensions, but 3 are picked"), ("n[0]", "it has 0 dimensions"),
+            ("s[0]", "is a str"), ("t[..., ...]", "a second `...`"), ("t[", "a whole number is missing"), ("t[0", "`]` missing"),
+            ("t[1.5]", "a whole number is missing"), ("t[n]", "a whole number is missing"), ("t[0:1:2]", "`]` missing"),
+            ("t[99999999999999999999]", "a whole number is missing"), ("t[0,0,0,0,0,0,0,0,0,0]", "too many dimensions"),
+            ("t[0] + t[:, 0]", "different shapes"), ("len(n)", "has no length"), ("len(3)", "the name of a field is missing"),
+            ("len(t + 1)", "`)` missing (len takes"), ("len(q)", "no field \"q\""), ("pi[0]", "no field \"pi\""),
+            ("where(n, 1)", "too few arguments"), ("where(n, 1, 2, 3)", "too many arguments"), ("atan2(n)", "too few"),
+            ("t[0][0]", "an operator is missing"), ("(n)[0]", "an operator is missing"), ("...", "a value is missing"),
+            ("[0]", "a value is missing"), ("n : 1", "an operator is missing"),
+            (" + ".join(["t[0, 0]"] * 33), "too many parts")):
+        cases.append({"name": "error: " + expr[:20], "options": {"expr": expr, "out": "r"}, "input": [two],
+                      "expect": {"error": error}})
+    return cases
+
+
 def idx_bytes(array, code):
     return (struct.pack(">BBBB", 0, 0, code, array.ndim) + b"".join(struct.pack(">I", n) for n in array.shape) +
             array.astype(array.dtype.newbyteorder(">")).tobytes())
@@ -293,6 +359,6 @@ def tfrecord_cases():
 
 
 write_cases("cast", cast_cases())
-write_cases("eval", eval_cases())
+write_cases("eval", eval_cases() + eval_more_cases())
 write_cases("idx", idx_cases())
 write_cases("tfrecord", tfrecord_cases())

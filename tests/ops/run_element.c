@@ -149,6 +149,7 @@ static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element 
     int rc = r->moved.all ? cw_motion_begin(ctx, &run, e, err) : 0;
     for (size_t k = 0; k < r->fields_n && rc == 0; k++) {
         struct cw_view in = e->fields[r->fields[k]], out;
+        ctx->field = r->fields[k];
         cw_autofree void *before = cw_mem_new(in.bytes + 1);
         if (in.bytes > 0)
             memcpy(before, in.data, in.bytes);

@@ -85,7 +85,8 @@ static bool has_one_shape(const struct cw_expr *expr, const struct cw_spec *in)
 void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
                       struct cw_op_facts *ret_facts)
 {
-    *ret_facts = (struct cw_op_facts){.known = true, .refuses = !has_one_shape(expr, in)};
+    *ret_facts = (struct cw_op_facts){.known = true,
+                                      .refuses = expr->parts_n > 0 || !has_one_shape(expr, in)};
     for (size_t i = 0; i < in->n; i++)
         ret_facts->reads |= (uint32_t)expr->reads[i] << i;
     for (size_t i = 1; i < expr->n; i++)
@@ -93,10 +94,24 @@ void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
     ret_facts->refuses |= ret_facts->refuses_values;
 }
 
+bool cw_expr_op_names(const char *text, struct cw_op_names *names)
+{
+    struct cw_expr *expr = NULL;
+    if (cw_expr_parse(text, &expr, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < expr->n; i++)
+        if (expr->steps[i].code == CW_EXPR_NAME)
+            cw_op_names_add(names, expr->steps[i].name);
+    cw_expr_free(expr);
+    return true;
+}
+
 size_t cw_expr_op_main_field(const struct cw_expr *expr, const struct cw_spec *in)
 {
     size_t tensors = 0, scalars = 0, tensor = 0, scalar = 0;
 
+    if (expr->parts_n > 0)
+        return in->n;
     for (size_t i = 0; i < in->n; i++) {
         if (!expr->reads[i])
             continue;

@@ -25,12 +25,15 @@ int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text,
  * are read, and whether an element may be refused. */
 void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
                       struct cw_op_facts *ret_facts);
+/* Adds the names in an expression (ops/op_names.h), also those that turn out to be constants. Returns false
+ * if it cannot be parsed. */
+bool cw_expr_op_names(const char *text, struct cw_op_names *names);
 /* Writes the expression so that it means the same for every spec that has the fields that it reads: `x` is
  * replaced by the name of the only field, and `pi`, `true` and `false`, which would be fields if there
  * were some of these names, by numbers. Returns false if that cannot be written. */
 bool cw_expr_op_pin(const char *text, const struct cw_spec *in, struct cw_value *ret_text);
 /* Returns the only field of rank above 0 that the expression reads, or if there is none the only field
- * that it reads; in->n: there are several. All others are scalars then. */
+ * that it reads; in->n: there are several, or parts of fields are read. All others are scalars then. */
 size_t cw_expr_op_main_field(const struct cw_expr *expr, const struct cw_spec *in);
 
 #endif

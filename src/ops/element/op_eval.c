@@ -202,28 +202,44 @@ static bool pin(const void *opts, const struct cw_spec *in, const size_t *fields
     return rc == 0 && cw_expr_op_pin(o->expr, in, cw_value_member(pinned, "expr"));
 }
 
+static bool names(const void *opts, struct cw_op_names *names)
+{
+    return cw_expr_op_names(((const struct eval_opts *)opts)->expr, names);
+}
+
 const struct cw_op cw_op_eval = {
     .name = "eval",
     .version = 1,
     .summary = "a field computed by an expression",
-    .doc = "Computes `expr` for each value: numbers, field names, + - * / % **, < <= > >= == !=, "
-           "and or not,\n"
-           "parentheses, min(a, b, ...) max(a, b, ...) clip(v, lo, hi) abs sqrt exp log floor ceil "
-           "round, and the\n"
-           "constants true false pi inf nan. Precedence is Python's. In an element with one field "
-           "`x` is that field.\n"
-           "\n"
-           "Scalars meet tensors of any shape; tensors must have equal shapes. bool and integers "
-           "compute as i64, which\n"
-           "wraps; f16 and f32 as f32, f64 as f64; numbers in the text adapt to what they meet. "
-           "Integers become\n"
-           "floats by /, by a number with a point, by sqrt, exp and log: f32 if the fields that "
-           "they come from\n"
-           "have at most 16 bits, else f64. % takes the sign of its right side, round rounds ties "
-           "to even. The\n"
-           "remainder of a division by integer 0 and an integer to a negative power are errors of "
-           "the element.\n"
-           "u64 fields have to be cast before.",
+    .doc =
+        "Computes `expr` for each value: numbers, field names, + - * / % **, < <= > >= == !=, "
+        "and or not,\n"
+        "parentheses, min(a, b, ...) max(a, b, ...) clip(v, lo, hi) where(condition, a, b) pow(a, "
+        "b) atan2(y, x)\n"
+        "abs sqrt exp log log2 sin cos tan floor ceil round isnan isfinite, and the constants true "
+        "false pi inf\n"
+        "nan. Precedence is Python's. In an element with one field `x` is that field.\n"
+        "\n"
+        "x[0], x[:, 2:5] and x[..., -1] are parts of a field, as in NumPy, with numbers and ranges "
+        "only. len(x) is the\n"
+        "first dimension of a tensor and the number of bytes of a str. Behind a `batch` the first "
+        "dimension is that of the\n"
+        "batch: x[..., 0] is the first column there and the first value before; len(s) of a batch "
+        "of strings has one\n"
+        "number for each.\n"
+        "\n"
+        "Scalars meet tensors of any shape; tensors must have equal shapes. bool and integers "
+        "compute as i64, which\n"
+        "wraps; f16 and f32 as f32, f64 as f64; numbers in the text adapt to what they meet. "
+        "Integers become\n"
+        "floats by /, by a number with a point, by sqrt, exp, log and trigonometry: f32 if the "
+        "fields that "
+        "they come from\n"
+        "have at most 16 bits, else f64. % takes the sign of its right side, round rounds ties "
+        "to even. The\n"
+        "remainder of a division by integer 0 and an integer to a negative power are errors of "
+        "the element.\n"
+        "u64 fields have to be cast before.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_POINTWISE,
     .inputs_min = 1,
@@ -236,5 +252,6 @@ const struct cw_op cw_op_eval = {
     .scratch_free = cw_expr_op_scratch_free,
     .apply = apply,
     .facts = facts,
+    .names = names,
     .pin = pin,
 };

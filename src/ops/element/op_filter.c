@@ -86,6 +86,11 @@ static bool pin(const void *opts, const struct cw_spec *in, const size_t *fields
     return cw_expr_op_pin(o->expr, in, cw_value_member(pinned, "expr"));
 }
 
+static bool names(const void *opts, struct cw_op_names *names)
+{
+    return cw_expr_op_names(((const struct filter_opts *)opts)->expr, names);
+}
+
 const struct cw_op cw_op_filter = {
     .name = "filter",
     .version = 1,
@@ -107,5 +112,6 @@ const struct cw_op cw_op_filter = {
     .scratch_free = cw_expr_op_scratch_free,
     .apply = apply,
     .facts = facts,
+    .names = names,
     .pin = pin,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binds an expression to a spec: names become fields or constants, and each step gets its type, by
  * running the steps over types instead of values. */
-#include "ops/expr/expr.h"
+#include "ops/expr/part.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,27 +76,53 @@ static int merge_shape(struct binder *b, const struct cw_field *field)
     return 0;
 }
 
+static int check_numbers(const struct binder *b, const struct cw_expr_step *step,
+                         const struct cw_field *field)
+{
+    if (field->dtype == CW_DTYPE_STR || field->dtype == CW_DTYPE_U64)
+        return cw_err_set(b->err, CW_E_INVALID, "option expr: column %zu: field \"%s\" is %s%s",
+                          step->column, field->name, field->dtype == CW_DTYPE_STR ? "a str" : "u64",
+                          field->dtype == CW_DTYPE_STR ? "; expressions compute with numbers"
+                                                       : "; cast it to i64 or f64 first");
+    return 0;
+}
+
+/* *field becomes what the name stands for: the field, a part of it, or its length. */
+static int take_part(const struct binder *b, const struct cw_expr_step *step,
+                     const struct cw_field **field)
+{
+    if (cw_field_is_ragged(*field))
+        return cw_err_set(
+            b->err, CW_E_INVALID,
+            "option expr: column %zu: field \"%s\" is a ragged batch; compute with it "
+            "before the batch",
+            step->column, (*field)->name);
+    if (step->part == 0)
+        return 0;
+    struct cw_expr_part *part = &b->expr->parts[step->part - 1];
+    int rc = step->is_length ? cw_expr_length_infer(*field, &part->field, b->err)
+                             : cw_expr_part_infer(part, *field, &part->field, b->err);
+    if (rc < 0)
+        return cw_err_wrap(b->err, "option expr: column %zu", step->column);
+    *field = &part->field;
+    return 0;
+}
+
 static int bind_name(struct binder *b, struct cw_expr_step *step)
 {
     int found = cw_spec_find(b->in, step->name);
     if (found < 0 && b->in->n == 1 && strcmp(step->name, "x") == 0)
         found = 0;
     if (found < 0)
-        return constant(step) ? 0 : field_list(b, step);
+        return step->part == 0 && constant(step) ? 0 : field_list(b, step);
     const struct cw_field *field = &b->in->fields[found];
-    if (field->dtype == CW_DTYPE_STR || field->dtype == CW_DTYPE_U64)
-        return cw_err_set(b->err, CW_E_INVALID, "option expr: column %zu: field \"%s\" is %s%s",
-                          step->column, field->name, field->dtype == CW_DTYPE_STR ? "a str" : "u64",
-                          field->dtype == CW_DTYPE_STR ? "; expressions compute with numbers"
-                                                       : "; cast it to i64 or f64 first");
-    if (cw_field_is_ragged(field))
-        return cw_err_set(
-            b->err, CW_E_INVALID,
-            "option expr: column %zu: field \"%s\" is a ragged batch; compute with it "
-            "before the batch",
-            step->column, field->name);
     step->field = (size_t)found;
     b->expr->reads[found] = true;
+    int rc = step->is_length ? 0 : check_numbers(b, step, field);
+    if (rc == 0)
+        rc = take_part(b, step, &field);
+    if (rc < 0)
+        return rc;
     step->scalar = field->rank == 0;
     step->small = cw_dtype_bytes(field->dtype) <= 2;
     if (cw_dtype_is_float(field->dtype))
@@ -151,12 +177,18 @@ static void bind_binary(struct cw_expr_step *step, const struct cw_expr_step *a,
         step->operands = step->type = CW_EXPR_BOOL;
         return;
     }
-    step->operands = meet(a, b, step->code == CW_EXPR_DIV);
+    step->operands = meet(a, b, step->code == CW_EXPR_DIV || step->code == CW_EXPR_ATAN2);
     bool keeps_bool = step->code == CW_EXPR_MIN || step->code == CW_EXPR_MAX;
     if (step->operands == CW_EXPR_BOOL && !keeps_bool)
         step->operands = CW_EXPR_I64;
     step->type =
         step->code >= CW_EXPR_LT && step->code <= CW_EXPR_NE ? CW_EXPR_BOOL : step->operands;
+}
+
+/* Roundings leave integers as they are. */
+static bool keeps_integers(enum cw_expr_code code)
+{
+    return code == CW_EXPR_FLOOR || code == CW_EXPR_CEIL || code == CW_EXPR_ROUND;
 }
 
 static void bind_unary(struct cw_expr_step *step, const struct cw_expr_step *a)
@@ -166,11 +198,22 @@ static void bind_unary(struct cw_expr_step *step, const struct cw_expr_step *a)
     step->small = a->small;
     if (step->code == CW_EXPR_NOT)
         step->operands = CW_EXPR_BOOL;
-    else if (step->code == CW_EXPR_SQRT || step->code == CW_EXPR_EXP || step->code == CW_EXPR_LOG)
+    else if (step->code != CW_EXPR_NEG && step->code != CW_EXPR_ABS && !keeps_integers(step->code))
         step->operands = float_of(a);
     else
         step->operands = a->type == CW_EXPR_BOOL ? CW_EXPR_I64 : a->type;
     step->type = step->operands;
+    if (step->code == CW_EXPR_ISNAN || step->code == CW_EXPR_ISFINITE)
+        step->type = CW_EXPR_BOOL;
+}
+
+static void bind_where(struct cw_expr_step *step, const struct cw_expr_step *condition,
+                       const struct cw_expr_step *a, const struct cw_expr_step *b)
+{
+    step->scalar = condition->scalar && a->scalar && b->scalar;
+    step->weak = a->weak && b->weak;
+    step->small = a->small && b->small;
+    step->operands = step->type = meet(a, b, false);
 }
 
 int cw_expr_bind(struct cw_expr *expr, const struct cw_spec *in, struct cw_err *err)
@@ -189,6 +232,9 @@ int cw_expr_bind(struct cw_expr *expr, const struct cw_spec *in, struct cw_err *
         }
         if (step->code == CW_EXPR_NUMBER) {
             bind_number(step);
+        } else if (step->code == CW_EXPR_WHERE) {
+            top -= 3;
+            bind_where(step, stack[top], stack[top + 1], stack[top + 2]);
         } else if (step->code >= CW_EXPR_NOT) {
             bind_unary(step, stack[--top]);
         } else if (step->code != CW_EXPR_NAME) {

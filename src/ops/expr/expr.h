@@ -20,7 +20,8 @@
 enum cw_expr_code {
     CW_EXPR_NUMBER, /* a literal, or the name of a constant once it is bound */
     CW_EXPR_NAME,
-    CW_EXPR_ADD,
+    CW_EXPR_WHERE, /* three operands */
+    CW_EXPR_ADD,   /* the steps from here on have two */
     CW_EXPR_SUB,
     CW_EXPR_MUL,
     CW_EXPR_DIV,
@@ -36,6 +37,7 @@ enum cw_expr_code {
     CW_EXPR_NE,
     CW_EXPR_AND,
     CW_EXPR_OR,
+    CW_EXPR_ATAN2,
     CW_EXPR_NOT, /* the steps from here on have one operand */
     CW_EXPR_NEG,
     CW_EXPR_ABS,
@@ -44,18 +46,40 @@ enum cw_expr_code {
     CW_EXPR_LOG,
     CW_EXPR_FLOOR,
     CW_EXPR_CEIL,
-    CW_EXPR_ROUND
+    CW_EXPR_ROUND,
+    CW_EXPR_LOG2,
+    CW_EXPR_SIN,
+    CW_EXPR_COS,
+    CW_EXPR_TAN,
+    CW_EXPR_ISNAN,
+    CW_EXPR_ISFINITE
 };
 /* The type in which a value is computed. BOOL and I64 are held as int64_t, F32 and F64 as double
  * (an F32 is rounded to float after each step, which for + - * / and sqrt gives exactly the results
  * of float arithmetic). */
 enum cw_expr_type { CW_EXPR_BOOL, CW_EXPR_I64, CW_EXPR_F32, CW_EXPR_F64 };
 
+#define CW_EXPR_PARTS_MAX 32
+/* One place of x[...]. */
+struct cw_expr_index {
+    enum { CW_EXPR_INDEX_AT, CW_EXPR_INDEX_RANGE, CW_EXPR_INDEX_REST } kind;
+    bool has_begin, has_end;
+    int64_t begin, end; /* AT: begin is the place; below 0: from the back */
+};
+struct cw_expr_part {
+    size_t n;
+    bool has_rest; /* one of them is `...` */
+    struct cw_expr_index v[CW_RANK_MAX + 1];
+    struct cw_field field; /* set by cw_expr_bind: what the part is */
+};
+
 struct cw_expr_step {
     enum cw_expr_code code;
     size_t column; /* column in the text, from 1, for messages */
     char name[CW_FIELD_NAME_BYTES];
-    bool is_float; /* for NUMBER */
+    size_t part;    /* for NAME: number of the part of the field in `parts`, from 1; 0: all of it */
+    bool is_length; /* for NAME: len(name) */
+    bool is_float;  /* for NUMBER */
     int64_t i;
     double f;
     /* The fields below are set by cw_expr_bind. */
@@ -70,6 +94,9 @@ struct cw_expr {
     size_t n;
     size_t stack_n; /* height that the stack of values reaches */
     struct cw_expr_step steps[CW_EXPR_STEPS_MAX];
+    /* Parts and lengths of fields. */
+    size_t parts_n;
+    struct cw_expr_part parts[CW_EXPR_PARTS_MAX];
     /* The fields below are set by cw_expr_bind. */
     struct cw_field result;    /* dtype, rank and dims of the result; no name */
     bool reads[CW_FIELDS_MAX]; /* for each field whether the expression names it */

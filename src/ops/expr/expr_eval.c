@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluates an expression. The steps run over blocks of values, so that intermediate values stay in
  * the processor's cache. A scalar is one value, which is read again for each of the others. */
-#include "ops/expr/expr.h"
+#include "ops/expr/part.h"
 
 #include "ops/kernels/exact_math.h"
+#include "ops/kernels/kernel_table.h"
 #include "ops/kernels/num.h"
 
 #include <math.h>
@@ -129,6 +130,12 @@ static void float_compare(enum cw_expr_code code, struct lane *a, const struct l
     }
 }
 
+static void float_arith(enum cw_expr_loop_sign sign, struct lane *a, const struct lane *b, size_t n)
+{
+    const struct cw_expr_loop_operand x = {a->f, a->mask & 1}, y = {b->f, b->mask & 1};
+    cw_kernels()->expr_arith(a->f, x, y, n, sign);
+}
+
 static void float_binary(enum cw_expr_code code, struct lane *a, const struct lane *b, size_t n)
 {
     size_t ma = a->mask, mb = b->mask;
@@ -142,17 +149,23 @@ static void float_binary(enum cw_expr_code code, struct lane *a, const struct la
     return
     switch (code) {
     case CW_EXPR_ADD:
-        EACH(p + q);
+        float_arith(CW_EXPR_LOOP_ADD, a, b, n);
+        return;
     case CW_EXPR_SUB:
-        EACH(p - q);
+        float_arith(CW_EXPR_LOOP_SUB, a, b, n);
+        return;
     case CW_EXPR_MUL:
-        EACH(p * q);
+        float_arith(CW_EXPR_LOOP_MUL, a, b, n);
+        return;
     case CW_EXPR_DIV:
-        EACH(p / q);
+        float_arith(CW_EXPR_LOOP_DIV, a, b, n);
+        return;
     case CW_EXPR_MOD:
         EACH(floor_mod(p, q));
     case CW_EXPR_POW:
         EACH(cw_exact_pow(p, q));
+    case CW_EXPR_ATAN2:
+        EACH(cw_exact_atan2(p, q));
     case CW_EXPR_MIN: /* the result is NaN if either operand is */
         EACH(p < q || isnan(p) ? p : q);
     case CW_EXPR_MAX:
@@ -185,8 +198,14 @@ static double float_one(enum cw_expr_code code, double v)
         return sqrt(v);
     case CW_EXPR_EXP:
         return cw_exact_exp(v);
-    case CW_EXPR_LOG:
-        return cw_exact_log(v);
+    case CW_EXPR_LOG2:
+        return cw_exact_log2(v);
+    case CW_EXPR_SIN:
+        return cw_exact_sin(v);
+    case CW_EXPR_COS:
+        return cw_exact_cos(v);
+    case CW_EXPR_TAN:
+        return cw_exact_sin(v) / cw_exact_cos(v);
     case CW_EXPR_FLOOR:
         return floor(v);
     case CW_EXPR_CEIL:
@@ -198,8 +217,7 @@ static double float_one(enum cw_expr_code code, double v)
 
 static void round_to_float(struct lane *a, size_t n)
 {
-    for (size_t k = 0; k < n; k++)
-        a->f[k] = (double)(float)a->f[k];
+    cw_kernels()->expr_round(a->f, n);
 }
 
 static void convert(struct lane *a, enum cw_expr_type to, size_t n)
@@ -223,7 +241,13 @@ static void load(const struct cw_expr_step *step, const struct cw_view *view, st
                  size_t begin, size_t n)
 {
     a->type = step->type;
-    if (is_float(step->type)) {
+    if (view->dtype == CW_DTYPE_F32) {
+        cw_kernels()->expr_load(a->f, (const float *)view->data + begin, n);
+    } else if (view->dtype == CW_DTYPE_F64) {
+        memcpy(a->f, (const double *)view->data + begin, n * sizeof(double));
+    } else if (view->dtype == CW_DTYPE_I64) {
+        memcpy(a->i, (const int64_t *)view->data + begin, n * sizeof(int64_t));
+    } else if (is_float(step->type)) {
         for (size_t k = 0; k < n; k++)
             a->f[k] = cw_num_get_f64(view->dtype, view->data, begin + k);
     } else {
@@ -246,6 +270,48 @@ static size_t values_n(const struct lane *a, size_t n)
     return a->mask ? n : 1;
 }
 
+/* Questions, whose answers take the place of the numbers. */
+static void float_ask(enum cw_expr_code code, struct lane *a, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const double v = a->f[k];
+        a->i[k] = code == CW_EXPR_ISNAN ? isnan(v) : isfinite(v) != 0;
+    }
+}
+
+static void float_unary(enum cw_expr_code code, struct lane *a, size_t n)
+{
+    if (code == CW_EXPR_ISNAN || code == CW_EXPR_ISFINITE) {
+        float_ask(code, a, n);
+        return;
+    }
+    if (code == CW_EXPR_LOG) {
+        cw_kernels()->expr_log(a->f, n);
+        return;
+    }
+    for (size_t k = 0; k < n; k++)
+        a->f[k] = float_one(code, a->f[k]);
+}
+
+/* Chooses between two by the first, whose place the result takes. */
+static void choose(const struct cw_expr_step *step, struct lane *stack, size_t n)
+{
+    struct lane *condition = &stack[0], *a = &stack[1], *b = &stack[2];
+    const size_t mask = condition->mask, all = step->scalar ? 1 : n;
+    convert(condition, CW_EXPR_BOOL, values_n(condition, n));
+    convert(a, step->operands, values_n(a, n));
+    convert(b, step->operands, values_n(b, n));
+    for (size_t k = all; k-- > 0;) {
+        const struct lane *from = condition->i[k & mask] ? a : b;
+        if (is_float(step->type))
+            condition->f[k] = from->f[k & from->mask];
+        else
+            condition->i[k] = from->i[k & from->mask];
+    }
+    condition->type = step->type;
+    condition->mask = step->scalar ? 0 : SIZE_MAX;
+}
+
 static int operate(const struct cw_expr_step *step, struct lane *a, struct lane *b, size_t n,
                    struct cw_err *err)
 {
@@ -262,8 +328,7 @@ static int operate(const struct cw_expr_step *step, struct lane *a, struct lane 
     } else if (b) {
         float_binary(step->code, a, b, all);
     } else {
-        for (size_t k = 0; k < all; k++)
-            a->f[k] = float_one(step->code, a->f[k]);
+        float_unary(step->code, a, all);
     }
     a->type = step->type;
     a->mask = step->scalar ? 0 : SIZE_MAX;
@@ -272,7 +337,8 @@ static int operate(const struct cw_expr_step *step, struct lane *a, struct lane 
     return rc;
 }
 
-static int run_block(const struct cw_expr *expr, const struct cw_element *element,
+/* views: of each step that is a name. */
+static int run_block(const struct cw_expr *expr, const struct cw_view *const *views,
                      struct lane *stack, size_t begin, size_t n, struct cw_err *err)
 {
     size_t top = 0;
@@ -285,8 +351,10 @@ static int run_block(const struct cw_expr *expr, const struct cw_element *elemen
             if (step->code == CW_EXPR_NUMBER)
                 literal(step, a);
             else
-                load(step, &element->fields[step->field], a, step->scalar ? 0 : begin,
-                     step->scalar ? 1 : n);
+                load(step, views[s], a, step->scalar ? 0 : begin, step->scalar ? 1 : n);
+        } else if (step->code == CW_EXPR_WHERE) {
+            top -= 2;
+            choose(step, &stack[top - 1], n);
         } else if (step->code >= CW_EXPR_NOT) {
             rc = operate(step, &stack[top - 1], NULL, n, err);
         } else {
@@ -299,22 +367,22 @@ static int run_block(const struct cw_expr *expr, const struct cw_element *elemen
 
 /* Finds the shape of the result: that of the operands that are no scalars, which must agree. */
 static int find_shape(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
-                      const struct cw_element *element, struct cw_view *out, struct cw_err *err)
+                      const struct cw_view *const *views, struct cw_view *out, struct cw_err *err)
 {
     const struct cw_view *first = NULL;
-    size_t first_i = 0;
-    for (size_t i = 0; i < element->n; i++) {
-        const struct cw_view *v = &element->fields[i];
-        if (!expr->reads[i] || v->rank == 0)
+    size_t first_field = 0;
+    for (size_t s = 0; s < expr->n; s++) {
+        if (expr->steps[s].code != CW_EXPR_NAME || views[s]->rank == 0)
             continue;
+        const struct cw_view *v = views[s];
         if (!first) {
             first = v;
-            first_i = i;
+            first_field = expr->steps[s].field;
         } else if (v->rank != first->rank ||
                    memcmp(v->dims, first->dims, (size_t)v->rank * sizeof(v->dims[0])) != 0) {
-            return cw_err_set(err, CW_E_INVALID,
-                              "expression: fields \"%s\" and \"%s\" have different shapes",
-                              ctx->in->fields[first_i].name, ctx->in->fields[i].name);
+            return cw_err_set(
+                err, CW_E_INVALID, "expression: fields \"%s\" and \"%s\" have different shapes",
+                ctx->in->fields[first_field].name, ctx->in->fields[expr->steps[s].field].name);
         }
     }
     *out = (struct cw_view){.dtype = expr->result.dtype};
@@ -327,6 +395,18 @@ static int find_shape(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
 
 static void store(const struct lane *a, const struct cw_view *out, size_t begin, size_t n)
 {
+    if (out->dtype == CW_DTYPE_F32 && a->mask) {
+        cw_kernels()->expr_store((float *)out->data + begin, a->f, n);
+        return;
+    }
+    if (out->dtype == CW_DTYPE_F64 && a->mask) {
+        memcpy((double *)out->data + begin, a->f, n * sizeof(double));
+        return;
+    }
+    if (out->dtype == CW_DTYPE_I64 && a->mask) {
+        memcpy((int64_t *)out->data + begin, a->i, n * sizeof(int64_t));
+        return;
+    }
     for (size_t k = 0; k < n; k++) {
         if (is_float(a->type))
             cw_num_put_f64(out->dtype, out->data, begin + k, a->f[k & a->mask]);
@@ -339,7 +419,11 @@ int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
                  const struct cw_element *element, struct cw_view *ret_view, struct cw_err *err)
 {
     struct cw_view out = {0};
-    int rc = find_shape(expr, ctx, element, &out, err);
+    const struct cw_view **views =
+        cw_op_scratch(ctx, expr->n * sizeof(const struct cw_view *), err);
+    int rc = views ? cw_expr_find_views(expr, ctx, element, views, err) : CW_E_NOMEM;
+    if (rc == 0)
+        rc = find_shape(expr, ctx, views, &out, err);
     if (rc < 0)
         return rc;
     size_t n = 1;
@@ -351,7 +435,7 @@ int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
     if (!out.data || !stack)
         return CW_E_NOMEM;
     for (size_t begin = 0; begin < n; begin += BLOCK) {
-        rc = run_block(expr, element, stack, begin, CW_MIN(n - begin, (size_t)BLOCK), err);
+        rc = run_block(expr, views, stack, begin, CW_MIN(n - begin, (size_t)BLOCK), err);
         if (rc < 0)
             return rc;
         store(&stack[0], &out, begin, CW_MIN(n - begin, (size_t)BLOCK));

@@ -2,7 +2,7 @@
 /* Parses an expression to postfix steps, by precedence climbing over a lexer that looks one token
  * ahead. The precedences are those of Python, from loose to tight: or, and, not, comparisons, + -,
  * * / %, unary -, **. The depth of nesting is limited, and with it the recursion. */
-#include "ops/expr/expr.h"
+#include "ops/expr/scan.h"
 
 #include "base/mem.h"
 
@@ -41,11 +41,25 @@ static const struct {
     const char *name;
     enum cw_expr_code code;
     size_t args_min, args_max;
-} functions[] = {{"min", CW_EXPR_MIN, 2, 64},  {"max", CW_EXPR_MAX, 2, 64},
-                 {"clip", CW_EXPR_MAX, 3, 3},  {"abs", CW_EXPR_ABS, 1, 1},
-                 {"sqrt", CW_EXPR_SQRT, 1, 1}, {"exp", CW_EXPR_EXP, 1, 1},
-                 {"log", CW_EXPR_LOG, 1, 1},   {"floor", CW_EXPR_FLOOR, 1, 1},
-                 {"ceil", CW_EXPR_CEIL, 1, 1}, {"round", CW_EXPR_ROUND, 1, 1}};
+} functions[] = {{"min", CW_EXPR_MIN, 2, 64},
+                 {"max", CW_EXPR_MAX, 2, 64},
+                 {"clip", CW_EXPR_MAX, 3, 3},
+                 {"abs", CW_EXPR_ABS, 1, 1},
+                 {"sqrt", CW_EXPR_SQRT, 1, 1},
+                 {"exp", CW_EXPR_EXP, 1, 1},
+                 {"log", CW_EXPR_LOG, 1, 1},
+                 {"floor", CW_EXPR_FLOOR, 1, 1},
+                 {"ceil", CW_EXPR_CEIL, 1, 1},
+                 {"round", CW_EXPR_ROUND, 1, 1},
+                 {"where", CW_EXPR_WHERE, 3, 3},
+                 {"isnan", CW_EXPR_ISNAN, 1, 1},
+                 {"isfinite", CW_EXPR_ISFINITE, 1, 1},
+                 {"log2", CW_EXPR_LOG2, 1, 1},
+                 {"sin", CW_EXPR_SIN, 1, 1},
+                 {"cos", CW_EXPR_COS, 1, 1},
+                 {"tan", CW_EXPR_TAN, 1, 1},
+                 {"atan2", CW_EXPR_ATAN2, 2, 2},
+                 {"pow", CW_EXPR_POW, 2, 2}};
 
 static size_t column(const struct parser *p)
 {
@@ -64,35 +78,6 @@ static bool is_word(const struct parser *p, const char *s)
            memcmp(p->token.s, s, p->token.n) == 0;
 }
 
-static size_t number_length(const char *s)
-{
-    size_t n = 0;
-    while (isdigit((unsigned char)s[n]))
-        n++;
-    if (s[n] == '.') {
-        n++;
-        while (isdigit((unsigned char)s[n]))
-            n++;
-    }
-    if (s[n] == 'e' || s[n] == 'E') {
-        size_t digits = n + 1 + (s[n + 1] == '+' || s[n + 1] == '-');
-        if (isdigit((unsigned char)s[digits])) {
-            n = digits;
-            while (isdigit((unsigned char)s[n]))
-                n++;
-        }
-    }
-    return n;
-}
-
-static size_t word_length(const char *s)
-{
-    size_t n = 0;
-    while (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '.')
-        n++;
-    return n;
-}
-
 static int next(struct parser *p)
 {
     while (isspace((unsigned char)*p->at))
@@ -101,15 +86,16 @@ static int next(struct parser *p)
     struct token *t = &p->token;
     *t = (struct token){TOKEN_END, s, 0};
     if (isdigit((unsigned char)s[0]) || (s[0] == '.' && isdigit((unsigned char)s[1]))) {
-        *t = (struct token){TOKEN_NUMBER, s, number_length(s)};
+        *t = (struct token){TOKEN_NUMBER, s, cw_expr_number_length(s)};
     } else if (isalpha((unsigned char)s[0]) || s[0] == '_') {
-        *t = (struct token){TOKEN_WORD, s, word_length(s)};
+        *t = (struct token){TOKEN_WORD, s, cw_expr_word_length(s)};
     } else if (s[0] != '\0') {
-        if (!strchr("+-*/%()<>=!,", s[0]))
+        bool three = strncmp(s, "...", 3) == 0;
+        if (!three && !strchr("+-*/%()<>=!,[]:", s[0]))
             return fail(p, s[0] == '&' || s[0] == '|' ? "write `and`, `or`"
                                                       : "a character that means nothing here");
         bool two = (s[1] == '=' && strchr("<>=!", s[0])) || (s[0] == '*' && s[1] == '*');
-        *t = (struct token){TOKEN_SIGN, s, two ? 2 : 1};
+        *t = (struct token){TOKEN_SIGN, s, three ? 3 : two ? 2 : 1};
         if (is_word(p, "=") || is_word(p, "!"))
             return fail(p,
                         s[0] == '=' ? "`=` alone (write == to compare)" : "`!` alone (write not)");
@@ -127,6 +113,8 @@ static struct cw_expr_step *emit(struct parser *p, enum cw_expr_code code, size_
     step->column = at;
     if (code == CW_EXPR_NUMBER || code == CW_EXPR_NAME)
         p->values++;
+    else if (code == CW_EXPR_WHERE)
+        p->values -= 2;
     else if (code < CW_EXPR_NOT)
         p->values--;
     p->expr->stack_n = CW_MAX(p->expr->stack_n, p->values);
@@ -187,7 +175,7 @@ static int parse_call(struct parser *p, size_t f, size_t at)
         rc = parse_inside(p, 1);
         args++;
         bool clip_end = strcmp(functions[f].name, "clip") == 0 && args == 3;
-        if (rc == 0 && args > 1)
+        if (rc == 0 && args > 1 && functions[f].code != CW_EXPR_WHERE)
             rc = emit_checked(p, clip_end ? CW_EXPR_MIN : functions[f].code, at);
         if (rc < 0 || !is_word(p, ","))
             break;
@@ -199,9 +187,115 @@ static int parse_call(struct parser *p, size_t f, size_t at)
         rc = expect(p, ")", "`)` missing");
     if (rc == 0 && args < functions[f].args_min)
         return fail(p, "too few arguments before this");
-    if (rc == 0 && functions[f].args_max == 1)
+    if (rc == 0 && (functions[f].args_max == 1 || functions[f].code == CW_EXPR_WHERE))
         rc = emit_checked(p, functions[f].code, at);
     return rc;
+}
+
+/* Parses a place in brackets, which may count from the back. */
+static int parse_place(struct parser *p, int64_t *ret_place)
+{
+    char text[24] = "-";
+    const bool minus = is_word(p, "-");
+    int rc = minus ? next(p) : 0;
+    if (rc < 0)
+        return rc;
+    if (p->token.kind != TOKEN_NUMBER || p->token.n + 2 > sizeof(text))
+        return fail(p, "a whole number is missing");
+    memcpy(text + minus, p->token.s, p->token.n);
+    text[p->token.n + minus] = '\0';
+    return cw_str_to_i64(text, ret_place) ? next(p) : fail(p, "a whole number is missing");
+}
+
+/* Parses one of: 3, 1:4, 1:, :4, :, ... */
+static int parse_index(struct parser *p, struct cw_expr_part *part)
+{
+    if (part->n == CW_ARRAY_LEN(part->v))
+        return fail(p, "too many dimensions");
+    struct cw_expr_index *index = &part->v[part->n++];
+    int rc = 0;
+    if (is_word(p, "...")) {
+        if (part->has_rest)
+            return fail(p, "a second `...`");
+        part->has_rest = true;
+        index->kind = CW_EXPR_INDEX_REST;
+        return next(p);
+    }
+    if (!is_word(p, ":")) {
+        index->has_begin = true;
+        rc = parse_place(p, &index->begin);
+    }
+    if (rc < 0 || !is_word(p, ":"))
+        return rc;
+    index->kind = CW_EXPR_INDEX_RANGE;
+    rc = next(p);
+    index->has_end = rc == 0 && !is_word(p, "]") && !is_word(p, ",");
+    return index->has_end ? parse_place(p, &index->end) : rc;
+}
+
+/* Makes room for what a name stands for if it is not the whole field. */
+static struct cw_expr_part *add_part(struct parser *p, struct cw_expr_step *step)
+{
+    if (p->expr->parts_n == CW_EXPR_PARTS_MAX) {
+        fail(p, "too many parts of fields");
+        return NULL;
+    }
+    step->part = ++p->expr->parts_n;
+    return &p->expr->parts[step->part - 1];
+}
+
+/* Parses [...] behind a name; the parser stands at the bracket. */
+static int parse_part(struct parser *p, struct cw_expr_step *step)
+{
+    struct cw_expr_part *part = add_part(p, step);
+    if (!part)
+        return CW_E_INVALID;
+    int rc = next(p);
+    while (rc == 0) {
+        rc = parse_index(p, part);
+        if (rc < 0 || !is_word(p, ","))
+            break;
+        rc = next(p);
+    }
+    return rc < 0 ? rc : expect(p, "]", "`]` missing");
+}
+
+/* Makes the step of a name. */
+static int parse_name(struct parser *p, const struct token *word, size_t at, bool is_length)
+{
+    struct cw_expr_step *step = emit(p, CW_EXPR_NAME, at);
+    if (!step)
+        return fail(p, "too long an expression");
+    memcpy(step->name, word->s, word->n);
+    step->is_length = is_length;
+    if (is_length)
+        return add_part(p, step) ? 0 : CW_E_INVALID;
+    return is_word(p, "[") ? parse_part(p, step) : 0;
+}
+
+/* Parses len(name); the parser stands at "(". */
+static int parse_length(struct parser *p)
+{
+    int rc = next(p);
+    const struct token word = p->token;
+    const size_t at = column(p);
+    if (rc == 0 && (word.kind != TOKEN_WORD || word.n >= CW_FIELD_NAME_BYTES))
+        return fail(p, "the name of a field is missing");
+    if (rc == 0)
+        rc = next(p);
+    if (rc == 0)
+        rc = parse_name(p, &word, at, true);
+    return rc < 0 ? rc : expect(p, ")", "`)` missing (len takes the name of a field)");
+}
+
+static int unknown_function(const struct parser *p)
+{
+    CW_STR_AUTO text = {0};
+    cw_str_add(&text, "unknown function (there are");
+    for (size_t i = 0; i < CW_ARRAY_LEN(functions); i++)
+        cw_str_addf(&text, " %s", functions[i].name);
+    cw_str_add(&text, " len)");
+    return fail(p, cw_str_text(&text));
 }
 
 static int parse_word(struct parser *p)
@@ -213,21 +307,16 @@ static int parse_word(struct parser *p)
     int rc = next(p);
     if (rc < 0)
         return rc;
-    if (is_word(p, "(")) {
-        for (size_t i = 0; i < CW_ARRAY_LEN(functions); i++) {
-            if (strlen(functions[i].name) == word.n &&
-                memcmp(functions[i].name, word.s, word.n) == 0)
-                return parse_call(p, i, at);
-        }
-        p->token = word;
-        return fail(p,
-                    "unknown function (there are min max clip abs sqrt exp log floor ceil round)");
+    if (!is_word(p, "("))
+        return parse_name(p, &word, at, false);
+    if (word.n == 3 && memcmp(word.s, "len", 3) == 0)
+        return parse_length(p);
+    for (size_t i = 0; i < CW_ARRAY_LEN(functions); i++) {
+        if (strlen(functions[i].name) == word.n && memcmp(functions[i].name, word.s, word.n) == 0)
+            return parse_call(p, i, at);
     }
-    struct cw_expr_step *step = emit(p, CW_EXPR_NAME, at);
-    if (!step)
-        return fail(p, "too long an expression");
-    memcpy(step->name, word.s, word.n);
-    return 0;
+    p->token = word;
+    return unknown_function(p);
 }
 
 static int parse_primary(struct parser *p)

@@ -130,6 +130,17 @@ static int64_t span(const void *opts)
     return o->within.span;
 }
 
+static bool names(const void *opts, struct cw_op_names *names)
+{
+    const struct cw_value *ragged = &((const struct batch_opts *)opts)->ragged;
+    if (ragged->type == CW_VALUE_STR)
+        cw_op_names_add(names, ragged->s);
+    for (size_t i = 0; ragged->type == CW_VALUE_LIST && i < ragged->n; i++)
+        if (ragged->items[i].type == CW_VALUE_STR)
+            cw_op_names_add(names, ragged->items[i].s);
+    return true;
+}
+
 const struct cw_op cw_op_batch = {
     .name = "batch",
     .version = 1,
@@ -164,4 +175,5 @@ const struct cw_op cw_op_batch = {
     .group_drops = group_drops,
     .group_within = group_within,
     .span = span,
+    .names = names,
 };

@@ -5,6 +5,19 @@
 CW_KERNEL(bands_run, (const struct cw_bands_job *job))
 CW_KERNEL(exp_f32, (float *dst, const float *src, size_t n))
 CW_KERNEL(log_f32, (float *dst, const float *src, size_t n))
+CW_KERNEL(column_bucket,
+          (int64_t * dst, const float *src, size_t n, const struct cw_columns_bounds *bounds))
+CW_KERNEL(column_clip, (float *dst, const float *src, size_t n, const float *low, const float *high,
+                        size_t period))
+CW_KERNEL(column_fill, (float *dst, const float *src, size_t n, const float *value, size_t period))
+CW_KERNEL(column_scale, (float *dst, const float *src, size_t n, const float *mean,
+                         const float *std, size_t period))
+CW_KERNEL(expr_arith, (double *dst, struct cw_expr_loop_operand a, struct cw_expr_loop_operand b,
+                       size_t n, enum cw_expr_loop_sign sign))
+CW_KERNEL(expr_load, (double *dst, const float *src, size_t n))
+CW_KERNEL(expr_log, (double *v, size_t n))
+CW_KERNEL(expr_round, (double *v, size_t n))
+CW_KERNEL(expr_store, (float *dst, const double *src, size_t n))
 CW_KERNEL(mirror3, (void *dst, const void *src, size_t rows, size_t n))
 CW_KERNEL(normalize_u8,
           (const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n))

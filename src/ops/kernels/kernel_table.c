@@ -5,6 +5,7 @@
 #include "ops/kernels/bands.h"
 #include "ops/kernels/colour.h"
 #include "ops/kernels/exact_f32.h"
+#include "ops/kernels/columns.h"
 #include "ops/kernels/normalize.h"
 #include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
@@ -17,6 +18,15 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
     [CW_CPU_LEVEL_PLAIN] = {.bands_run = cw_bands_run_plain,
                             .exp_f32 = cw_exact_exp_f32_plain,
                             .log_f32 = cw_exact_log_f32_plain,
+    [CW_CPU_LEVEL_PLAIN] = {.column_bucket = cw_columns_bucket_plain,
+                            .column_clip = cw_columns_clip_plain,
+                            .column_fill = cw_columns_fill_plain,
+                            .column_scale = cw_columns_scale_plain,
+                            .expr_arith = cw_expr_loop_arith_plain,
+                            .expr_load = cw_expr_loop_load_plain,
+                            .expr_log = cw_expr_loop_log_plain,
+                            .expr_round = cw_expr_loop_round_plain,
+                            .expr_store = cw_expr_loop_store_plain,
                             .mirror3 = cw_pixels_mirror3_plain,
                             .normalize_u8 = cw_normalize_u8_plain,
                             .resample_x = cw_resample_x_plain,
@@ -30,6 +40,15 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
     [CW_CPU_LEVEL_AVX2] = {.bands_run = cw_bands_run_avx2,
                            .exp_f32 = cw_exact_exp_f32_avx2,
                            .log_f32 = cw_exact_log_f32_avx2,
+    [CW_CPU_LEVEL_AVX2] = {.column_bucket = cw_columns_bucket_avx2,
+                           .column_clip = cw_columns_clip_avx2,
+                           .column_fill = cw_columns_fill_avx2,
+                           .column_scale = cw_columns_scale_avx2,
+                           .expr_arith = cw_expr_loop_arith_avx2,
+                           .expr_load = cw_expr_loop_load_avx2,
+                           .expr_log = cw_expr_loop_log_avx2,
+                           .expr_round = cw_expr_loop_round_avx2,
+                           .expr_store = cw_expr_loop_store_avx2,
                            .mirror3 = cw_pixels_mirror3_avx2,
                            .normalize_u8 = cw_normalize_u8_avx2,
                            .resample_x = cw_resample_x_avx2,

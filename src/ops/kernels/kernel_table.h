@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 #include "ops/kernels/cpu.h"
+#include "ops/kernels/expr_loops.h"
 
 struct cw_bands_job;
+struct cw_columns_bounds;
 struct cw_normalize;
 struct cw_resample_x;
 struct cw_resample_y;

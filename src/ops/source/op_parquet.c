@@ -72,7 +72,7 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     if (rc == 0)
         rc = read_footer(path, &footer, err);
     if (rc == 0) {
-        rc = cw_parquet_complete_from(o, path, &footer, said, err);
+        rc = cw_parquet_complete_from(o, path, &footer, how->wanted, said, err);
         cw_pq_footer_fini(&footer);
     }
     return rc;

@@ -27,10 +27,19 @@ static void field_name(const char *column, char *ret_name)
     ret_name[n] = '\0';
 }
 
-/* All columns that can be read. */
+/* Whether something reads the column, or an option names it. */
+static bool is_wanted(const struct cw_parquet_opts *o, const struct cw_op_names *wanted,
+                      const char *column, const char *field)
+{
+    return !wanted || cw_op_names_wants(wanted, field) ||
+           (o->types.type == CW_VALUE_OBJECT && cw_value_get(&o->types, field)) ||
+           (o->fill.type == CW_VALUE_OBJECT && cw_value_get(&o->fill, column));
+}
+
+/* All columns that are wanted; they must be such as can be read. */
 static int choose_all(const struct cw_parquet_opts *o, const char *file,
-                      const struct cw_pq_footer *footer, struct cw_value *columns,
-                      struct cw_err *err)
+                      const struct cw_pq_footer *footer, const struct cw_op_names *wanted,
+                      struct cw_value *columns, struct cw_err *err)
 {
     struct cw_value *items = cw_value_set_list(columns, footer->leaves_n);
     size_t n = 0;
@@ -40,16 +49,24 @@ static int choose_all(const struct cw_parquet_opts *o, const char *file,
         enum cw_pq_change change;
         int64_t dim;
         const struct cw_pq_leaf *leaf = &footer->leaves[i];
+        field_name(leaf->name, name);
+        if (!is_wanted(o, wanted, leaf->name, name))
+            continue;
         int rc = cw_pq_leaf_dtype(leaf, cw_parquet_decimal_dtype(o), &dtype, &dim, &change, err);
         if (rc < 0)
             return cw_err_wrap(err, "%s: choose `columns` without it", file);
-        field_name(leaf->name, name);
         if (strcmp(name, leaf->name) == 0) {
             cw_value_set_str(&items[n++], leaf->name);
         } else {
             cw_value_set_object(&items[n]);
             cw_value_set_str(cw_value_member(&items[n++], name), leaf->name);
         }
+    }
+    columns->n = n; /* the rest are nulls, which own nothing */
+    if (n == 0 && wanted) {
+        cw_value_fini(columns);
+        *columns = (struct cw_value){0};
+        return choose_all(o, file, footer, NULL, columns, err);
     }
     return 0;
 }
@@ -97,13 +114,13 @@ static int add_types(const struct cw_parquet_opts *o, const char *file,
 }
 
 int cw_parquet_complete_from(const struct cw_parquet_opts *o, const char *file,
-                             const struct cw_pq_footer *footer, struct cw_value *options,
-                             struct cw_err *err)
+                             const struct cw_pq_footer *footer, const struct cw_op_names *wanted,
+                             struct cw_value *options, struct cw_err *err)
 {
     struct cw_value columns = {0}, types = {0};
     int rc = 0;
     if (o->columns.type == CW_VALUE_NULL)
-        rc = choose_all(o, file, footer, &columns, err);
+        rc = choose_all(o, file, footer, wanted, &columns, err);
     else
         cw_value_copy(&columns, &o->columns);
     if (o->types.type == CW_VALUE_OBJECT)

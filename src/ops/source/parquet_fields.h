@@ -5,6 +5,7 @@
 
 #include "conf/opt.h"
 #include "format/parquet/slab.h"
+#include "ops/op_names.h"
 
 #define CW_PARQUET_COLUMNS_MAX 4096 /* of one source */
 
@@ -35,11 +36,11 @@ void cw_parquet_fields_fini(struct cw_parquet_fields *fields);
 
 /* Whether the options do not state the schema yet. */
 bool cw_parquet_is_open(const void *opts);
-/* Writes into `options`, an object, what the footer of a file says: all columns if none were chosen,
- * and the types that are missing. */
+/* Writes into `options`, an object, what the footer of a file says: all columns that are wanted (NULL:
+ * all) if none were chosen, and the types that are missing. */
 int cw_parquet_complete_from(const struct cw_parquet_opts *opts, const char *name,
-                             const struct cw_pq_footer *footer, struct cw_value *options,
-                             struct cw_err *err);
+                             const struct cw_pq_footer *footer, const struct cw_op_names *wanted,
+                             struct cw_value *options, struct cw_err *err);
 
 /* Says what is wanted of a column of a file, and compares it with the field. *ret_fill has room for
  * 8 bytes, which the result may refer to. */

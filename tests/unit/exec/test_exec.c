@@ -51,6 +51,13 @@ static const struct {
     {"{\"op\":\"range\",\"stop\":60},{\"op\":\"batch\",\"size\":4},{\"op\":\"eval\",\"expr\":\"x + "
      "0.5\"},{\"op\":\"repeat\",\"count\":2}",
      30, 120},
+    /* runs of several sources side by side */
+    {"{\"op\":\"range\",\"stop\":100,\"name\":\"a\",\"field\":\"a\"},{\"op\":\"skip\",\"count\":3,"
+     "\"name\":\"sa\"},{\"op\":\"range\",\"start\":1000,\"stop\":1300,\"name\":\"b\",\"field\":"
+     "\"b\"},{\"op\":\"shard\",\"num_shards\":3,\"index\":2,\"name\":\"sb\"},{\"op\":\"zip\","
+     "\"inputs\":[\"sa\",\"sb\"]},{\"op\":\"skip\",\"count\":1},{\"op\":\"batch\",\"size\":16},"
+     "{\"op\":\"stack\",\"names\":[\"b\",\"a\"]}",
+     6, 96},
 };
 
 static void test_same_bytes(void **state)

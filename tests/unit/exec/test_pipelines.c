@@ -272,6 +272,28 @@ static void test_runs_of_positions(void **state)
     cw_plan_unref(plan);
 }
 
+/* Rows of sources side by side are runs, too, unless an item is traced. */
+static void test_runs_of_sources(void **state)
+{
+    (void)state;
+    struct cw_plan *plan =
+        plan_of("{\"op\":\"range\",\"stop\":90,\"name\":\"a\",\"field\":\"a\"},"
+                "{\"op\":\"skip\",\"count\":3,\"name\":\"sa\"},"
+                "{\"op\":\"range\",\"start\":1000,\"stop\":1300,\"name\":\"b\",\"field\":\"b\"},"
+                "{\"op\":\"shard\",\"num_shards\":3,\"index\":2,\"name\":\"sb\"},"
+                "{\"op\":\"zip\",\"inputs\":[\"sa\",\"sb\"]},{\"op\":\"batch\",\"size\":16},"
+                "{\"op\":\"eval\",\"expr\":\"a * 10000 + b\",\"out\":\"c\"},"
+                "{\"op\":\"select\",\"names\":\"c\"}",
+                3);
+    size_t n = 0;
+    int64_t *rows = rows_of(plan, 0, &n);
+    assert_int_equal(n, 87);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(rows[i], ((int64_t)i + 3) * 10000 + 1002 + 3 * (int64_t)i);
+    cw_mem_free(rows);
+    cw_plan_unref(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_want),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_runs_of_positions),
+        cmocka_unit_test(test_runs_of_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

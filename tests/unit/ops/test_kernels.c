@@ -14,18 +14,12 @@
 #include "ops/kernels/resample.h"
 #include "ops/kernels/sinc.h"
 #include "ops/kernels/stft.h"
+#include "ops/kernels/kernel_table.h"
+#include "ops/kernels/normalize.h"
+#include "ops/kernels/resample.h"
+#include "unit/ops/check_kernels.h"
 
 /* ---- random numbers and memory ---- */
-
-struct random {
-    struct cw_rng rng;
-    uint32_t draws;
-};
-
-static size_t below(struct random *random, size_t n)
-{
-    return (size_t)cw_rng_below(&random->rng, random->draws++, n);
-}
 
 #define GUARD 64
 #define BYTE_BESIDE 0xa5
