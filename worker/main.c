@@ -20,6 +20,7 @@
 #include "format/source_root.h"
 #include "loop/parent.h"
 #include "ops/kernels/cpu.h"
+#include "python/python_setup.h"
 #include "worker/worker.h"
 
 /* Time allowed after draining to close streams and files. */
@@ -157,6 +158,19 @@ static int check_advertise(const struct cw_worker_options *o, struct cw_err *err
                : cw_err_wrap(err, "--advertise-host");
 }
 
+static int allow_functions(const char *interpreter, const char *sandbox, struct cw_err *err)
+{
+    int how = 0;
+    while (cw_python_sandbox_names[how] && strcmp(cw_python_sandbox_names[how], sandbox) != 0)
+        how++;
+    if (!cw_python_sandbox_names[how])
+        return cw_err_set(err, CW_E_INVALID, "--python-sandbox: \"%s\" is none of on, off, auto",
+                          sandbox);
+    return cw_python_allow(interpreter, (enum cw_python_sandbox)how, err) == 0
+               ? 0
+               : cw_err_wrap(err, "--allow-python");
+}
+
 static int run(const struct cw_worker_options *options, bool exit_with_stdin, struct cw_err *err)
 {
     struct program p = {.loop = cw_loop_new()};
@@ -197,6 +211,8 @@ int main(int argc, char **argv)
     uint64_t threads = 0;
     int64_t nice_level = 0;
     bool exit_with_stdin = false, shm = true;
+    bool allow_python = false;
+    const char *python = "python3", *python_sandbox = "on";
     struct cw_arg_list source_roots = {0};
     const char *level_name = NULL;
     enum cw_log_level level;
@@ -248,6 +264,18 @@ int main(int argc, char **argv)
         {"source-root", 0, CW_ARG_LIST, &source_roots, "URL-PREFIX",
          "what pipelines may read: /path or file:///path; may stand several times (default: all "
          "that this user may read)",
+         0, 0},
+        {"allow-python", 0, CW_ARG_FLAG, &allow_python, NULL,
+         "compute functions in Python of pipelines, each in a child process that can do nothing "
+         "but "
+         "compute",
+         0, 0},
+        {"python", 0, CW_ARG_STR, &python, "PROGRAM",
+         "with --allow-python: the Python that runs them (default python3)", 0, 0},
+        {"python-sandbox", 0, CW_ARG_STR, &python_sandbox, "WORD",
+         "with --allow-python: on = only where this kernel has Landlock and seccomp; off: "
+         "functions "
+         "may do what this worker may; auto: on where it can be had (default on)",
          0, 0},
         {"store-root", 0, CW_ARG_LIST, &o.store_roots, "URL-PREFIX",
          "stores of the cache that the dispatcher may name; may stand several times (default: any, "
@@ -308,6 +336,8 @@ int main(int argc, char **argv)
         rc = check_listen(&o, &err);
     if (rc == CW_ARGS_RUN)
         rc = check_advertise(&o, &err);
+    if (rc == CW_ARGS_RUN && allow_python)
+        rc = allow_functions(python, python_sandbox, &err);
     if (rc != CW_ARGS_RUN) {
         fprintf(stderr, "cachew-worker: %s\n", err.msg);
         return 2;

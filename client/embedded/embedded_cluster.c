@@ -30,7 +30,7 @@
 /* A daemon that dies is restarted no sooner than this after its last start. */
 #define RESTART_MS 1000
 #define FLUSH_MS 15000 /* The time that workers get to write what waits for the store. */
-#define ARGS_MAX 12
+#define ARGS_MAX 16
 
 struct daemon {
     struct cw_child child;
@@ -220,7 +220,8 @@ static int describe_dispatcher(struct cw_embedded_cluster *cluster,
     return 0;
 }
 
-static void describe_worker(struct cw_embedded_cluster *cluster, size_t i, int threads)
+static void describe_worker(struct cw_embedded_cluster *cluster, size_t i, int threads,
+                            const char *python)
 {
     struct daemon *daemon = &cluster->daemons[i];
     bool told = getenv("CACHEW_WORKER_BUDGET") != NULL;
@@ -231,9 +232,20 @@ static void describe_worker(struct cw_embedded_cluster *cluster, size_t i, int t
              (unsigned long long)cw_host_budget(cluster->daemons_n - 1));
     snprintf(daemon->name, sizeof(daemon->name), "worker-%zu", i - 1);
     cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", cluster->dir, daemon->name);
-    const char *const args[] = {
-        "--dispatcher",      cluster->address,         "--listen", listen, "--threads", count,
-        "--exit-with-stdin", told ? NULL : "--budget", budget,     NULL};
+    const char *args[ARGS_MAX + 1] = {
+        "--dispatcher", cluster->address,   "--listen", listen, "--threads",
+        count,          "--exit-with-stdin"};
+    size_t n = 7;
+    if (!told) {
+        args[n++] = "--budget";
+        args[n++] = budget;
+    }
+    if (python) { /* the functions are those of this user, who may do what they may */
+        args[n++] = "--allow-python";
+        args[n++] = "--python-sandbox=auto";
+        args[n++] = "--python";
+        args[n++] = python;
+    }
     add_args(daemon, args);
 }
 
@@ -262,7 +274,7 @@ static int start_all(struct cw_embedded_cluster *cluster,
     cluster->address = cw_mem_printf("unix:%s/dispatcher.sock", cluster->dir);
     rc = describe_dispatcher(cluster, options, err);
     for (size_t i = 1; i < cluster->daemons_n; i++)
-        describe_worker(cluster, i, threads);
+        describe_worker(cluster, i, threads, options->python);
     for (size_t i = 0; rc == 0 && i < cluster->daemons_n; i++)
         rc = start(cluster, &cluster->daemons[i], err);
     return rc;

@@ -24,7 +24,8 @@ static const struct cw_py_option rows[] = {
     ROW(CW_PY_INT, priority),     ROW(CW_PY_F64, weight),         ROW(CW_PY_F64, max_stall),
     ROW(CW_PY_F64, client_price), ROW(CW_PY_U32, local_workers),  ROW(CW_PY_U32, local_threads),
     ROW(CW_PY_INT, local_nice),   ROW(CW_PY_F64, local_cpus),     ROW(CW_PY_U64, local_memory),
-    ROW(CW_PY_STR, identity),     ROW(CW_PY_STR, cache),          {NULL, CW_PY_STR, 0, NULL},
+    ROW(CW_PY_STR, identity),     ROW(CW_PY_STR, cache),          ROW(CW_PY_STR, optimize),
+    {NULL, CW_PY_STR, 0, NULL},
 };
 
 /* Calls the Python function `arg` with what the start waits for. What it raises is only told. */

@@ -70,11 +70,14 @@ struct cachew_connect_options {
     /* Which names in certificates stand for dispatchers and workers besides cachew-dispatcher and
      * cachew-worker: "NAME=dispatcher,NAME=worker"; NULL = what CACHEW_TLS_ROLE says */
     const char *tls_roles;
+    /* "local:" only: the Python that computes functions in Python of pipelines, in child processes
+     * (docs/python.md); NULL = pipelines with such functions are refused */
+    const char *python;
 };
 #define CACHEW_CONNECT_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL, NULL, 0,     \
-            NULL, NULL, NULL, NULL                                                                 \
+            NULL, NULL, NULL, NULL, NULL                                                           \
     }
 
 /* Connects to a dispatcher. address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:",

@@ -7,12 +7,26 @@
 
 /* Reasons why a node cannot be cached, with what is wrong and what to do about it. Only the first
  * one that applies is reported. */
-enum reason { RANDOM, INSIDE, JOINED, SHUFFLED, ZIPPED, NUMBERED, PATHS, STRINGS, STATUS, REASONS };
+enum reason {
+    RANDOM,
+    VARIES,
+    INSIDE,
+    JOINED,
+    SHUFFLED,
+    ZIPPED,
+    NUMBERED,
+    PATHS,
+    STRINGS,
+    STATUS,
+    REASONS
+};
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
         "freeze: true, which keeps the first draws",
     [INSIDE] = "what is made inside items depends on where items begin; put it before that",
+    [VARIES] = "an operator before it says that it may give another result for the same element "
+               "(deterministic: false); put it before that operator",
     [SHUFFLED] =
         "batches of shuffled elements are other ones in each epoch; put it before the batch, or "
         "the shuffle behind the batch",
@@ -126,6 +140,7 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
     if (group) /* the position alone says what its elements are, wherever they come from */
         mine->reasons &= ~(1u << ZIPPED);
     mine->reasons |= (uint32_t)(draws(node) && !node->frozen) << RANDOM |
+                     (uint32_t)(op->varies && op->varies(node->opts)) << VARIES |
                      (uint32_t)(group && mine->shuffled) << SHUFFLED |
                      (uint32_t)(merge && !mine->by_position) << ZIPPED |
                      (uint32_t)(numbers && !by_position) << NUMBERED |

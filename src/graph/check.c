@@ -58,6 +58,10 @@ static int check_inputs(const struct cw_node *node, struct cw_checked_node *ret,
 
 static int not_complete(const struct cw_op *op, struct cw_err *err)
 {
+    if (op->probe)
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "what its elements are is found out where it is computed: give %s",
+                          op->completed);
     return cw_err_set(
         err, CW_E_UNSUPPORTED,
         "what its elements are stands in its files, which are not looked into here: give %s",

@@ -44,27 +44,6 @@ size_t cw_graph_incomplete(const struct cw_graph *graph)
     return SIZE_MAX;
 }
 
-/* ---- copies ---- */
-
-static void copy_node(const struct cw_node *from, struct cw_node *ret_node)
-{
-    *ret_node =
-        (struct cw_node){.name = cw_mem_strdup(from->name),
-                         .named = from->named,
-                         .op = cw_mem_strdup(from->op),
-                         .inputs_n = from->inputs_n,
-                         .inputs = CW_NEW_ARRAY(size_t, from->inputs_n + 1),
-                         .chained = from->chained,
-                         .fields_n = from->fields_n,
-                         .fields = cw_node_copy_names(from->fields, from->fields_n),
-                         .keep_position = from->keep_position,
-                         .depends_n = from->depends_n,
-                         .depends_on = cw_node_copy_names(from->depends_on, from->depends_n)};
-    for (size_t k = 0; k < from->inputs_n; k++)
-        ret_node->inputs[k] = from->inputs[k];
-    cw_value_copy(&ret_node->options, &from->options);
-}
-
 /* ---- looking into files ---- */
 
 struct completion {
@@ -132,8 +111,8 @@ static int complete(struct cw_graph *graph, const struct completion *how,
     cw_graph_builder_set_identity(builder, graph->identity);
     for (size_t i = 0; rc == 0 && i < graph->n; i++) {
         struct cw_node node;
-        copy_node(&graph->nodes[i], &node);
-        if (is_incomplete(&node))
+        cw_node_copy(&graph->nodes[i], &node);
+        if (is_incomplete(&node) && (how->like || cw_op_find(node.op)->complete))
             rc = complete_node(how, graph, i, &node, err);
         cw_graph_builder_add_indexed(builder, &node);
     }

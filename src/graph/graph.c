@@ -50,3 +50,22 @@ struct cw_graph *cw_graph_unref(struct cw_graph *graph)
     cw_mem_free(graph);
     return NULL;
 }
+
+void cw_node_copy(const struct cw_node *from, struct cw_node *ret_node)
+{
+    *ret_node =
+        (struct cw_node){.name = cw_mem_strdup(from->name),
+                         .named = from->named,
+                         .op = cw_mem_strdup(from->op),
+                         .inputs_n = from->inputs_n,
+                         .inputs = CW_NEW_ARRAY(size_t, from->inputs_n + 1),
+                         .chained = from->chained,
+                         .fields_n = from->fields_n,
+                         .fields = cw_node_copy_names(from->fields, from->fields_n),
+                         .keep_position = from->keep_position,
+                         .depends_n = from->depends_n,
+                         .depends_on = cw_node_copy_names(from->depends_on, from->depends_n)};
+    for (size_t k = 0; k < from->inputs_n; k++)
+        ret_node->inputs[k] = from->inputs[k];
+    cw_value_copy(&ret_node->options, &from->options);
+}

@@ -64,6 +64,7 @@ void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_no
 int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph,
                             struct cw_err *err);
 void cw_node_fini(struct cw_node *node);
+void cw_node_copy(const struct cw_node *from, struct cw_node *ret_node);
 /* Copies the names of fields, or those of depends_on; the caller frees them. */
 char **cw_node_copy_names(char *const *names, size_t n) CW_MUST_CHECK;
 

@@ -138,6 +138,14 @@ struct cw_op_open {
     const struct cw_op_names *wanted;
 };
 
+/* The first elements that come to an operator, at least one, where a job is prepared. */
+struct cw_op_probe {
+    const struct cw_spec *in;
+    const struct cw_element *elements;
+    size_t n;
+    const struct cw_stop *stop; /* set when nobody needs the job any more */
+};
+
 /* How a group operator fills the rows of a field up to one shape. */
 struct cw_op_pad {
     bool on[CW_RANK_MAX];    /* the dims that are filled up */
@@ -198,6 +206,11 @@ struct cw_op {
                     struct cw_err *err);
     const char
         *completed; /* with is_complete: the options that complete it, as a message names them */
+    /* With is_complete, for an element operator instead of `complete`: it is shown the first elements that
+     * come in, where a job is prepared, and adds to `said` what is missing; it may also refuse what it
+     * finds out. It is called too if nothing is missing. */
+    int (*probe)(const void *opts, const struct cw_op_probe *probe, struct cw_value *said,
+                 struct cw_err *err);
     /* Derives the spec of the output from the specs of the inputs, without touching data. Fieldwise
      * operators provide infer_field instead, and `accepts` for the default choice of fields. */
     int (*infer)(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -264,6 +277,9 @@ struct cw_op {
     /* Optional, for RANDOM operators of which not all draw: whether one with these options does.
      * cw_op_draws() asks it. */
     bool (*draws)(const void *opts);
+    /* Optional: whether an operator with these options may give another result for the same element, so that
+     * nothing behind it is cached. */
+    bool (*varies)(const void *opts);
     /* For an operator that takes something from the spec that comes in and is not told it (a default
      * that depends on a dtype, a field that has no name): writes it down in `pinned`, its options, so that it
      * does the same to these fields wherever it stands. Returns false if that cannot be said. */

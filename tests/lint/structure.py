@@ -6,17 +6,18 @@ LAYER = {
     "src/base": 0,
     "src/auth": 1, "src/loop": 1, "src/conf": 1, "src/codec": 1,
     "src/data": 2, "policies": 2, "src/http": 2, "src/io": 2,
-    "src/ops": 3, "src/format": 3, "src/kube": 3,
+    "src/ops": 3, "src/format": 3, "src/kube": 3, "src/python": 3,
     "src/graph": 4, "cache": 4,
     "src/plan": 5, "src/exec": 5, "src/rewrite": 5, "src/wire": 5, "src/rpc": 5, "src/shm": 5,
     "src/daemon": 6,
     "src/controller": 7, "dispatcher": 7, "worker": 7, "client": 7,
 }
 # Folders of one layer that may use each other, and why: plan and exec stand on graph and each other in this order; wire puts
-# plan's results and rpc's messages together; operators read record formats; remote
+# plan's results and rpc's messages together; operators read record formats and call functions in child processes; remote
 # sources are read over HTTP.
 BESIDE = {
     ("src/exec", "src/plan"), ("src/wire", "src/plan"), ("src/wire", "src/rpc"), ("src/ops", "src/format"),
+    ("src/ops", "src/python"),
     ("src/io", "src/http"),
 }
 # Third-party headers: who alone may include them.

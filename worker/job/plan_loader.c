@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "exec/op_probe.h"
 #include "format/source_file.h"
 #include "graph/complete.h"
 #include "rewrite/key.h"
@@ -117,7 +118,7 @@ struct cw_plan *cw_loader_take_prepared(struct cw_worker_state *w, const struct 
 static int take_completed(struct cw_loading *o, int rc, struct cw_graph *completed)
 {
     if (rc == 0) {
-        o->was_completed = completed != o->graph;
+        o->was_completed = o->was_completed || completed != o->graph;
         cw_graph_unref(o->graph);
         o->graph = completed;
     }
@@ -140,6 +141,14 @@ static int open_beside(struct cw_loading *o)
     return rc;
 }
 
+/* Operators that must see elements first are shown them. */
+static int probe(struct cw_loading *o)
+{
+    struct cw_graph *completed = NULL;
+    int rc = cw_exec_probe(o->graph, o->seed, o->stop, &completed, &o->error);
+    return take_completed(o, rc, completed);
+}
+
 static int open_plan(struct cw_loading *o)
 {
     struct cw_checked *checked = NULL;
@@ -156,6 +165,8 @@ static int open_plan(struct cw_loading *o)
         rc = cw_graph_complete(o->graph, o->prepare ? NULL : &manifest, o->stop, &completed,
                                &o->error);
     rc = take_completed(o, rc, completed);
+    if (rc == 0 && o->prepare)
+        rc = probe(o);
     if (rc == 0)
         rc = cw_graph_check(o->graph, &checked, &o->error);
     if (rc == 0)

@@ -15,6 +15,7 @@ from . import _operators
 from ._cachew import (Array, Batch, CancelledError, CorruptError, DeniedError, Error, ExistsError, InternalError, InvalidError, IoError,
                       LimitError, NoMemoryError, NotFoundError, OtherFileError, StateError, TimeoutError, UnavailableError,
                       UnsupportedError, dlpack_copies)
+from ._functions import rng
 from ._operators import *  # noqa: F401,F403  (sources, and what reads several pipelines)
 from .connection import Connection, Job, connect, run
 from .pipeline import Field, Pipeline
@@ -23,7 +24,7 @@ _Mapping.register(Batch)
 
 __all__ = ["Array", "Batch", "CancelledError", "Connection", "CorruptError", "DeniedError", "Error", "ExistsError", "Field", "InternalError",
            "InvalidError", "IoError", "Job", "LimitError", "NoMemoryError", "NotFoundError", "OtherFileError", "Pipeline", "StateError",
-           "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_copies", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
+           "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_copies", "rng", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
 
 
 def __getattr__(name: str) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
@@ -192,7 +193,7 @@ class Connection:
         Options are those of struct cachew_job_options, by name: seed, epochs (1; 0 = without end), name, unordered,
         bad_elements ("fail" or "skip"), buffer_bytes, window, mode ("single", "coordinated", "shared"), consumers, consumer,
         at_most_once, autocache, tenant, autoscale, autoplace, min_workers, max_workers, priority, weight, max_stall,
-        client_price, local_workers, local_threads, local_nice, local_cpus, local_memory, identity, cache. `token` is where to
+        client_price, local_workers, local_threads, local_nice, local_cpus, local_memory, identity, cache, optimize. `token` is where to
         go on; `on_waiting` is called about once a second while the start waits."""
         given = _texts(options)
         native = pipeline._native()
@@ -231,8 +232,13 @@ def connect(address: str | None = None, *, timeout: float | None = None, **optio
     the environment variable CACHEW_DISPATCHER says.
 
     timeout: seconds. Options are those of struct cachew_connect_options, by name: local_workers, local_threads,
-    no_shared_memory, state_dir, cache_store, cache_quota, token, token_file, writable, tls_cert, tls_key, tls_ca, tls_roles."""
+    no_shared_memory, state_dir, cache_store, cache_quota, token, token_file, writable, tls_cert, tls_key, tls_ca, tls_roles,
+    python (the program that "local:" computes functions with; this one by default, "" allows none)."""
     given = _texts(options)
+    if address == "local:" and os.access(sys.executable or "", os.X_OK):
+        given.setdefault("python", sys.executable)
+    if not given.get("python", True):
+        del given["python"]
     if timeout is not None:
         given["timeout_ms"] = max(1, int(timeout * 1000))
     start_logging()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Self, Sequence
 
-from . import _cachew, _node
+from . import _cachew, _functions, _node
 from ._operators import Operators
 
 if TYPE_CHECKING:
@@ -56,6 +56,49 @@ class Pipeline(Operators):
         """A pipeline of a file in the text form."""
         with open(path, encoding="utf-8") as file:
             return cls.from_json(file.read())
+
+    def map(self, function: Callable[..., Any], *, fields: str | Sequence[str] | None = None, spec: str | Sequence[str] | None = None,
+            random: bool | None = None, deterministic: bool = True, version: str | None = None, timeout: float = 60,
+            memory: int | str = 4 << 30, name: str | None = None) -> "Pipeline":
+        """The result of a function for each element, computed by workers in processes of their own (docs/python.md).
+
+        function: gets a dict of read-only NumPy arrays by name (strings are bytes), and returns the new element: such a dict; or an
+            array, if there is one field. It goes with the pipeline, with what it uses of modules that are not installed.
+        fields: it gets these fields as arguments instead, and returns as many values, which replace them; or a dict of fields.
+        spec: what it returns, such as "image: u8[224,224,3]" (? is a size that differs); default: as for the first element.
+        random: whether `random`, `numpy.random` and libcachew.rng() are seeded before each element, in each epoch anew, so that
+            results are not cached; default: whether the function seems to use such.
+        deterministic: False: it may give another result for the same element, and nothing behind it is cached.
+        version: tells one version of the function from another, instead of a hash of all its code.
+        timeout: seconds for an element. memory: of its process, in bytes. name: the node's name."""
+        return self._call("python_map", function, fields, spec, random, deterministic, version, timeout, memory, name, False)
+
+    def map_batch(self, function: Callable[..., Any], *, fields: str | Sequence[str] | None = None,
+                  spec: str | Sequence[str] | None = None, random: bool | None = None, deterministic: bool = True,
+                  version: str | None = None, timeout: float = 60, memory: int | str = 4 << 30, name: str | None = None) -> "Pipeline":
+        """As map, for a function of whole batches, which stands behind batch(): the first dimension of each array is that of rows,
+        and it returns as many rows as it gets."""
+        return self._call("python_map", function, fields, spec, random, deterministic, version, timeout, memory, name, True)
+
+    def filter(self, expr: str | Callable[..., Any], *, fields: str | Sequence[str] | None = None, random: bool | None = None,
+               deterministic: bool = True, version: str | None = None, timeout: float = 60, memory: int | str = 4 << 30,
+               name: str | None = None, keep_position: bool = False, depends_on: str | Sequence[str] | None = None) -> "Pipeline":
+        """Keeps the elements for which an expression over the fields is true, or a function. A function is called as by map, whose
+        options these are; those of an expression are keep_position and depends_on (docs/operators.md#filter)."""
+        if isinstance(expr, str):
+            return super().filter(expr, name=name, keep_position=keep_position, depends_on=depends_on)
+        return self._call("python_filter", expr, fields, None, random, deterministic, version, timeout, memory, name, False)
+
+    def _call(self, op: str, function: Callable[..., Any], fields: str | Sequence[str] | None, spec: str | Sequence[str] | None,
+              random: bool | None, deterministic: bool, version: str | None, timeout: float, memory: int | str, name: str | None,
+              batched: bool) -> "Pipeline":
+        options = _functions.options_of(function, fields=fields, random=random, deterministic=deterministic, version=version,
+                                        timeout=timeout, memory=memory)
+        if spec is not None:
+            options["spec"] = [spec] if isinstance(spec, str) else list(spec)
+        if batched:
+            options["batched"] = True
+        return _node.made_of(op, (self,), options, _functions.DEFAULTS, None, name, False, None)
 
     def check(self, connection: Connection | None = None) -> list[Field]:
         """Asks a dispatcher whether it can run the pipeline, without reading data, and returns what its batches are

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Functions of users in Python (docs/python.md), with real daemons and children.
+. "$(dirname "$0")/lib.sh"
+
+export PYTHONPATH=$CACHEW_BIN/../client/python PYTHONDONTWRITEBYTECODE=1
+here=$(dirname "$0")
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "python3-numpy is not here"
+export WORK=$work TMPDIR=$work
+
+python() { # CASE ARGS...
+    timeout 600 /usr/bin/python3 -X faulthandler "$here/python_functions.py" "$@" || fail "python_functions.py $1"
+}
+
+case_mapped() { python mapped; }
+case_filtered() { python filtered; }
+case_randomness() { python randomness; }
+case_identity() { python identity; }
+case_refused() { python refused; }
+
+case_sandbox() {
+    echo "secret-of-the-worker" >"$work/token"
+    begin_dispatcher
+    export DISPATCHER
+    begin_worker w --allow-python --python /usr/bin/python3
+    python sandbox "$work/token" "${pid_of[w]}"
+    grep -q secret "$work/token" || fail "the file of the worker is gone"
+}
+case_denied() {
+    begin_dispatcher
+    export DISPATCHER
+    begin_worker w
+    python denied
+}
+case_unsandboxed() {
+    begin_dispatcher
+    export DISPATCHER
+    begin_worker w --allow-python --python /usr/bin/python3 --python-sandbox=off
+    python unsandboxed
+}
+# What is wrong with the options is said when a worker starts.
+case_options() {
+    begin_dispatcher
+    export DISPATCHER
+    refuses() { # WORD OPTION...
+        local word=$1
+        shift
+        "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" "$@" >"$work/out" 2>&1 && fail "it started with $*"
+        grep -q -- "$word" "$work/out" || fail "\"$word\" is not in: $(cat "$work/out")"
+    }
+    refuses "no program no-such-python" --allow-python --python no-such-python
+    refuses "none of on, off, auto" --allow-python --python-sandbox=never
+}
+# A child ends when its worker is killed in the middle of a call, at the latest when the call has taken too long.
+has_children_or_gone() { pgrep -P "${pid_of[w]}" >/dev/null || is_gone python; }
+child_is_gone() { has_ended "$child"; }
+case_killed() {
+    local child
+    begin_dispatcher
+    export DISPATCHER
+    begin_worker w --allow-python --python /usr/bin/python3
+    begin python /usr/bin/python3 "$here/python_functions.py" waits
+    wait_until "a child" has_children_or_gone
+    child=$(pgrep -P "${pid_of[w]}" | head -n 1)
+    end w KILL
+    wait_until "the child ends" child_is_gone
+    end python KILL
+    return 0
+}
+
+run_case "$@"
