@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,19 +77,23 @@ static int fail_ended(struct cw_python_child *child, struct cw_err *err)
                       WEXITSTATUS(status));
 }
 
-/* Waits until the child has answered. On every error the process is ended, since its answer would be
- * taken for that of another request. */
-static int wait_answer(struct cw_python_child *child, int64_t limit_ms, const struct cw_stop *stop,
-                       struct cw_err *err)
+/* Receives an answer; returns its length, 0 if the child has ended. On every error the process is ended,
+ * since its answer would be taken for that of another request. */
+static ssize_t wait_answer(struct cw_python_child *child, int64_t limit_ms,
+                           const struct cw_stop *stop, struct cw_err *err)
 {
     int64_t deadline_ms = cw_clock_ms() + limit_ms;
-    struct pollfd pfd = {.fd = child->socket, .events = POLLIN};
     for (;;) {
-        int n = poll(&pfd, 1, LOOK_MS);
-        if (n > 0)
+        int rc = 0;
+        ssize_t n = recv(child->socket, &child->answer, sizeof(child->answer), 0);
+        if (n >= 0)
+            return n;
+        if (errno == ECONNRESET)
             return 0;
-        int rc =
-            n < 0 && errno != EINTR ? cw_err_errno(err, errno, "poll") : cw_stop_check(stop, err);
+        if (errno != EAGAIN && errno != EINTR) /* it waits for LOOK_MS at most (begin_talk) */
+            rc = cw_err_errno(err, errno, "cannot receive from its process");
+        if (rc == 0)
+            rc = cw_stop_check(stop, err);
         if (rc == 0 && cw_clock_ms() >= deadline_ms)
             rc = cw_err_set(err, CW_E_INVALID, "it took more than %.3g s, and was ended",
                             (double)limit_ms / 1000);
@@ -112,13 +116,12 @@ static int fail_told(struct cw_python_child *child, struct cw_err *err)
 static int receive(struct cw_python_child *child, int64_t limit_ms, const struct cw_stop *stop,
                    struct cw_err *err)
 {
-    int rc = wait_answer(child, limit_ms, stop, err);
-    if (rc != 0)
-        return rc;
-    ssize_t n = recv(child->socket, &child->answer, sizeof(child->answer), 0);
-    if (n == 0 || (n < 0 && errno == ECONNRESET))
+    ssize_t n = wait_answer(child, limit_ms, stop, err);
+    if (n < 0)
+        return (int)n;
+    if (n == 0)
         return fail_ended(child, err);
-    child->answer_bytes = n > 0 ? (size_t)n : 0;
+    child->answer_bytes = (size_t)n;
     if (child->answer_bytes < sizeof(child->answer.head)) {
         end_process(child);
         return cw_err_set(err, CW_E_INVALID, "its process does not keep to the protocol");
@@ -350,6 +353,15 @@ const char *cw_python_child_names(const struct cw_python_child *child)
 
 /* ---- life ---- */
 
+/* Waits for an answer end now and then, to look whether anybody still wants it. */
+static int begin_talk(struct cw_python_child *child, struct cw_err *err)
+{
+    const struct timeval wait = {.tv_usec = LOOK_MS * 1000};
+    return setsockopt(child->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) == 0
+               ? 0
+               : cw_err_errno(err, errno, "cannot limit a wait");
+}
+
 int cw_python_child_start(const struct cw_python_function *function, const struct cw_stop *stop,
                           struct cw_python_child **ret_child, struct cw_err *err)
 {
@@ -358,6 +370,8 @@ int cw_python_child_start(const struct cw_python_function *function, const struc
     child->socket = child->memory = -1;
     int rc = cw_python_spawn((uint64_t)function->memory_bytes, &child->process, &child->socket,
                              &child->memory, err);
+    if (rc == 0)
+        rc = begin_talk(child, err);
     if (rc == 0)
         rc = load(child, stop, err);
     if (rc != 0) {
