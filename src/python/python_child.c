@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "loop/child.h"
+#include "python/python_answer.h"
 #include "python/python_spawn.h"
 #include "python/python_wire.h"
 
@@ -33,15 +34,7 @@ struct cw_python_child {
     unsigned char *map;
     size_t map_bytes;
     struct cw_python_request request; /* the last one */
-    size_t answer_bytes;
-    union {
-        struct cw_python_answer head;
-        struct {
-            struct cw_python_answer head;
-            struct cw_python_field fields[CW_FIELDS_MAX];
-        } with;
-        char bytes[CW_PYTHON_ANSWER_MAX];
-    } answer;
+    struct cw_python_reply answer;
     char names[CW_PYTHON_ANSWER_MAX];
 };
 
@@ -85,7 +78,7 @@ static ssize_t wait_answer(struct cw_python_child *child, int64_t limit_ms,
     int64_t deadline_ms = cw_clock_ms() + limit_ms;
     for (;;) {
         int rc = 0;
-        ssize_t n = recv(child->socket, &child->answer, sizeof(child->answer), 0);
+        ssize_t n = recv(child->socket, &child->answer.u, sizeof(child->answer.u), 0);
         if (n >= 0)
             return n;
         if (errno == ECONNRESET)
@@ -106,11 +99,11 @@ static ssize_t wait_answer(struct cw_python_child *child, int64_t limit_ms,
 
 static int fail_told(struct cw_python_child *child, struct cw_err *err)
 {
-    const size_t head = sizeof(child->answer.head);
-    if (child->answer.head.status == CW_PYTHON_ENDS)
+    const size_t head = sizeof(child->answer.u.head);
+    if (child->answer.u.head.status == CW_PYTHON_ENDS)
         end_process(child);
-    return cw_err_set(err, CW_E_INVALID, "%.*s", (int)(child->answer_bytes - head),
-                      child->answer.bytes + head);
+    return cw_err_set(err, CW_E_INVALID, "%.*s", (int)(child->answer.n - head),
+                      child->answer.u.bytes + head);
 }
 
 static int receive(struct cw_python_child *child, int64_t limit_ms, const struct cw_stop *stop,
@@ -121,12 +114,13 @@ static int receive(struct cw_python_child *child, int64_t limit_ms, const struct
         return (int)n;
     if (n == 0)
         return fail_ended(child, err);
-    child->answer_bytes = (size_t)n;
-    if (child->answer_bytes < sizeof(child->answer.head)) {
+    child->answer.n = (size_t)n;
+    if (child->answer.n < sizeof(child->answer.u.head)) {
         end_process(child);
         return cw_err_set(err, CW_E_INVALID, "its process does not keep to the protocol");
     }
-    if (child->answer.head.status == CW_PYTHON_ERROR || child->answer.head.status == CW_PYTHON_ENDS)
+    if (child->answer.u.head.status == CW_PYTHON_ERROR ||
+        child->answer.u.head.status == CW_PYTHON_ENDS)
         return fail_told(child, err);
     return 0;
 }
@@ -275,52 +269,23 @@ static int send_element(struct cw_python_child *child, const struct cw_view *in,
     return send_request(child, same ? head : head + n * sizeof(fields[0]), err);
 }
 
-/* A field that the child says lies in the memory. */
-static bool take_field(const struct cw_python_child *child, const struct cw_python_field *field,
-                       struct cw_view *ret_view)
-{
-    if (field->dtype >= CW_DTYPE_N || field->rank > CW_RANK_MAX || field->at > child->map_bytes ||
-        field->bytes > child->map_bytes - field->at)
-        return false;
-    *ret_view = (struct cw_view){.data = child->map + field->at,
-                                 .bytes = (size_t)field->bytes,
-                                 .dtype = (enum cw_dtype)field->dtype,
-                                 .rank = (int)field->rank};
-    memcpy(ret_view->dims, field->dims, field->rank * sizeof(field->dims[0]));
-    if (ret_view->dtype == CW_DTYPE_STR)
-        return field->rank == 0;
-    uint64_t bytes = cw_dtype_bytes(ret_view->dtype);
-    for (uint32_t i = 0; i < field->rank; i++)
-        if (field->dims[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)field->dims[i], &bytes))
-            return false;
-    return bytes == field->bytes;
-}
-
 static int take_fields(struct cw_python_child *child, struct cw_view *ret_out, size_t *ret_n,
                        struct cw_err *err)
 {
-    size_t n = child->answer.head.n;
-    size_t ends = sizeof(child->answer.head) + n * sizeof(child->answer.with.fields[0]);
-    bool sound = child->answer.head.status == CW_PYTHON_KEEP && n <= CW_FIELDS_MAX &&
-                 ends <= child->answer_bytes;
-    for (size_t i = 0; sound && i < n; i++)
-        sound = take_field(child, &child->answer.with.fields[i], &ret_out[i]);
-    if (!sound) {
+    if (child->answer.u.head.n > CW_FIELDS_MAX)
+        return cw_err_set(err, CW_E_INVALID, "it returned %u fields, at most %d are possible",
+                          child->answer.u.head.n, CW_FIELDS_MAX);
+    if (!cw_python_answer_fields(&child->answer, child->map, child->map_bytes, ret_out, ret_n)) {
         end_process(child);
-        return cw_err_set(err, CW_E_INVALID,
-                          n > CW_FIELDS_MAX ? "it returned more than 16 fields"
-                                            : "its process does not keep to the protocol");
+        return cw_err_set(err, CW_E_INVALID, "its process does not keep to the protocol");
     }
-    size_t names = CW_MIN(child->answer_bytes - ends, sizeof(child->names) - 1);
-    memcpy(child->names, child->answer.bytes + ends, names);
-    child->names[names] = '\0';
-    *ret_n = n;
+    cw_python_answer_names(&child->answer, child->names, sizeof(child->names));
     return 0;
 }
 
 static int give_room(struct cw_python_child *child, const struct cw_stop *stop, struct cw_err *err)
 {
-    int rc = grow(child, (size_t)child->answer.head.bytes, err);
+    int rc = grow(child, (size_t)child->answer.u.head.bytes, err);
     child->request.kind = CW_PYTHON_ROOM;
     if (rc == 0)
         rc = send_request(child, offsetof(struct cw_python_request, fields), err);
@@ -339,9 +304,9 @@ int cw_python_child_call(struct cw_python_child *child, const struct cw_view *in
     int rc = send_element(child, in, in_n, seed, err);
     if (rc == 0)
         rc = receive(child, limit_ms, stop, err);
-    if (rc == 0 && child->answer.head.status == CW_PYTHON_NEED)
+    if (rc == 0 && child->answer.u.head.status == CW_PYTHON_NEED)
         rc = give_room(child, stop, err);
-    if (rc == 0 && child->answer.head.status == CW_PYTHON_DROP)
+    if (rc == 0 && child->answer.u.head.status == CW_PYTHON_DROP)
         return 1;
     return rc == 0 ? take_fields(child, ret_out, ret_n, err) : rc;
 }
