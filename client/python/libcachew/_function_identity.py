@@ -108,6 +108,22 @@ def attribute_names(code: types.CodeType) -> set[str]:
     return {name for one in codes_of(code) for name in one.co_names}
 
 
+def attributes_of(name: str, code: types.CodeType) -> set[str]:
+    """The attributes that code takes of a variable: those that stand right behind its name. Where the variable is used in another way,
+    all attributes that it names anywhere."""
+    found: set[str] = set()
+    for one in codes_of(code):
+        steps = [step for step in dis.get_instructions(one) if step.opname not in ("CACHE", "EXTENDED_ARG", "PRECALL", "PUSH_NULL")]
+        for step, after in zip(steps, steps[1:]):
+            if step.argval != name or not step.opname.startswith("LOAD_") or step.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
+                continue
+            if step.opname != "LOAD_CLOSURE" and after.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+                return attribute_names(code)
+            if step.opname != "LOAD_CLOSURE":
+                found.add(after.argval)
+    return found
+
+
 class Walk:
     """Goes over all that a function is made of. `digest` is its hash; `modules` names the modules that are not installed, with the
     names that are used of each; `packages` the distributions; `draws` says whether it may draw random numbers."""
@@ -173,7 +189,7 @@ class Walk:
         elif kind is types.FunctionType:
             self._function(value)
         elif kind is types.ModuleType:
-            self._module(value, frozenset())
+            self._module(value, set(), None)
         elif isinstance(value, type):
             self._class(value)
         elif kind in (staticmethod, classmethod):
@@ -242,44 +258,44 @@ class Walk:
         self.value(function.__defaults__)
         self.value(function.__kwdefaults__)
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-            self._cell(name, cell, used)
+            self._cell(name, cell, code)
         for name in global_names(code):
-            self._global(name, function.__globals__, used)
+            self._global(name, function.__globals__, code)
         for name in imported_names(code):
-            self._import(name, used)
+            self._import(name, code)
         self.value(dict(function.__dict__))
         self._path.pop()
 
-    def _cell(self, name: str, cell: Any, used: set[str]) -> None:
+    def _cell(self, name: str, cell: Any, code: types.CodeType) -> None:
         try:
             content = cell.cell_contents
         except ValueError:
             self._add("empty")
             return
-        self._named(name, content, used)
+        self._named(name, content, code)
 
-    def _named(self, name: str, value: Any, used: set[str]) -> None:
+    def _named(self, name: str, value: Any, code: types.CodeType) -> None:
         if type(value) is types.ModuleType:
-            self._module(value, used)
+            self._module(value, attributes_of(name, code), code)
         else:
             self.at(f"variable {name}", value)
 
-    def _global(self, name: str, names: dict[str, Any], used: set[str]) -> None:
+    def _global(self, name: str, names: dict[str, Any], code: types.CodeType) -> None:
         self._add("global", name)
         if name in names:
-            self._named(name, names[name], used)
+            self._named(name, names[name], code)
         elif not hasattr(builtins, name):
             self._add("missing")
 
-    def _import(self, name: str, used: set[str]) -> None:
+    def _import(self, name: str, code: types.CodeType) -> None:
         try:
-            self._module(importlib.import_module(name), used)
+            self._module(importlib.import_module(name), attribute_names(code), code)
         except ImportError:
             self._add("cannot be imported", name)
 
-    def _module(self, module: types.ModuleType, used: Any) -> None:
-        """What is used of a module. All names of a function are looked for in it: which of them are its attributes, only running it
-        would tell."""
+    def _module(self, module: types.ModuleType, used: set[str], code: types.CodeType | None) -> None:
+        """What is used of a module by code. Of a module in it all names are looked for that the code has: which of them are its
+        attributes, only running it would tell."""
         name = module.__name__
         self._add("module", name)
         if is_installed(name):
@@ -287,10 +303,14 @@ class Walk:
             return
         self._of_package(name)
         known = self.modules.setdefault(name, set())
-        for attribute in sorted((set(used) & set(vars(module))) - known):
+        for attribute in sorted((used & set(vars(module))) - known):
             known.add(attribute)
             self._add("attribute", attribute)
-            self._named(f"{name}.{attribute}", vars(module)[attribute], used)
+            value = vars(module)[attribute]
+            if type(value) is types.ModuleType and code is not None:
+                self._module(value, attribute_names(code), code)
+            else:
+                self.at(f"variable {name}.{attribute}", value)
 
     def _of_package(self, name: str) -> None:
         """A module in a package is an attribute of the package."""
