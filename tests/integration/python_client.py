@@ -64,9 +64,9 @@ def pipelines():
         assert made.cardinality(connection) == 16
         assert cachew.range(9).filter("x > 3").batch(2).cardinality(connection) is None
         few, many = cachew.range(3), cachew.range(106, start=100)
-        for made, wanted in ((cachew.concatenate(few, many), [0, 1, 2, 100, 101, 102, 103, 104, 105]),
-                             (cachew.interleave(few, many), [0, 100, 1, 101, 2, 102, 103, 104, 105])):
-            assert [value for batch in connection.run(made.batch(2)) for value in batch["x"].tolist()] == wanted
+        for chosen, wanted in ((cachew.concatenate(few, many), [0, 1, 2, 100, 101, 102, 103, 104, 105]),
+                               (cachew.interleave(few, many), [0, 100, 1, 101, 2, 102, 103, 104, 105])):
+            assert [value for batch in connection.run(chosen.batch(2)) for value in batch["x"].tolist()] == wanted
         mixed = [value for batch in connection.run(cachew.mix(few, many, weights=[1, 2], stop="last").batch(3)) for value in batch["x"].tolist()]
         assert sorted(mixed) == [0, 1, 2, 100, 101, 102, 103, 104, 105] and mixed != sorted(mixed)
         first = next(connection.run(two, seed=5))
