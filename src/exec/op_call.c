@@ -26,6 +26,7 @@ static inline struct sample sample_begin(struct cw_node_context *node, const str
         return (struct sample){0};
     }
     uint64_t in_bytes = in ? cw_element_bytes_of(in, reads) : 0;
+    node->elsewhere_ns = 0;
     int64_t wall_ns = cw_clock_ns();
     return (struct sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
 }
@@ -58,6 +59,7 @@ static void sample_end(struct cw_node_context *node, struct sample begin, int64_
 {
     int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
+    ns += CW_MIN(node->elsewhere_ns, wall_ns - ns); /* the thread has waited for it */
     const double n = (double)elements, all = (double)node->since;
     const double cpu_ns = floor((double)ns * all / n),
                  all_wall_ns = floor((double)wall_ns * all / n);

@@ -80,6 +80,7 @@ static void node_begin(const struct cw_plan_node *node, struct cw_node_context *
     mine->ctx.out = &node->out;
     mine->ctx.fields = node->fields;
     mine->ctx.fields_n = node->fields_n;
+    mine->ctx.elsewhere_ns = &mine->elsewhere_ns;
     if (node->op->scratch_new)
         mine->scratch = node->op->scratch_new(node->opts, node->state);
     if (!node->many_in)

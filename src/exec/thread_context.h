@@ -34,6 +34,7 @@ struct cw_node_context {
      * counts elements since the last one, and `draw` is the state of the draws of gaps. */
     uint32_t stride, left, draw;
     uint64_t since;
+    int64_t elsewhere_ns; /* what other processes have used for the call that is measured */
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied
  * on the way up, a cache that gets the element of its node on the way up, or a choice that then

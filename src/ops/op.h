@@ -78,6 +78,8 @@ struct cw_op_ctx {
     /* Set when nobody needs the element any more (NULL: never). An operator that takes long checks
      * it now and then, and fails with CANCELLED. */
     const struct cw_stop *stop;
+    /* CPU time that other processes have used for the call, in ns, which an operator adds here. */
+    int64_t *elsewhere_ns;
     struct cw_rng rng;        /* the random stream of this operator for this element */
     const struct cw_spec *in; /* spec of the elements that come in; NULL for a source */
     const struct cw_spec *out;

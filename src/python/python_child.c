@@ -311,6 +311,13 @@ int cw_python_child_call(struct cw_python_child *child, const struct cw_view *in
     return rc == 0 ? take_fields(child, ret_out, ret_n, err) : rc;
 }
 
+int64_t cw_python_child_cpu_ns(const struct cw_python_child *child)
+{
+    const struct cw_python_answer *head = &child->answer.u.head;
+    bool says = head->status == CW_PYTHON_KEEP || head->status == CW_PYTHON_DROP;
+    return says ? (int64_t)CW_MIN(head->bytes, (uint64_t)INT64_MAX) : 0;
+}
+
 const char *cw_python_child_names(const struct cw_python_child *child)
 {
     return child->names;

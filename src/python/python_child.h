@@ -40,6 +40,8 @@ int cw_python_child_tell(struct cw_python_child *child, const struct cw_spec *in
 int cw_python_child_call(struct cw_python_child *child, const struct cw_view *in, size_t in_n,
                          uint64_t seed, const struct cw_stop *stop, struct cw_view *ret_out,
                          size_t *ret_n, struct cw_err *err);
+/* CPU time of the last call, in ns, as the child says. */
+int64_t cw_python_child_cpu_ns(const struct cw_python_child *child);
 /* The names of the fields that the last call gave, as JSON; only if no `out` was told. */
 const char *cw_python_child_names(const struct cw_python_child *child);
 /* Whether it still runs: after an error it may have been ended, and then only cw_python_child_free is

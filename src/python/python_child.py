@@ -14,6 +14,7 @@ import os
 import pickle
 import struct
 import sys
+import time
 import types
 
 NAME = "libcachew._python_child"
@@ -194,6 +195,7 @@ class Child:
         return [array if type(array) is numpy.ndarray else memory[array[0]:array[0] + array[1]] for array in self.arrays]
 
     def call(self, seed, room):
+        begin = time.process_time_ns()
         if self.random:
             seed_all(seed)
         given = self.given()
@@ -204,8 +206,8 @@ class Child:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         if self.is_filter:
-            return ANSWER.pack(KEEP if result else DROP, 0, 0)
-        return self.give(self.as_fields(result), room)
+            return ANSWER.pack(KEEP if result else DROP, 0, time.process_time_ns() - begin)
+        return self.give(self.as_fields(result), room, begin)
 
     def as_fields(self, result):
         """The result as pairs of name and value."""
@@ -218,7 +220,7 @@ class Child:
             return list(zip(names, result))
         raise Refused(f"it returned {article(result)}, where {wanted(self.on, self.fields)} is expected")
 
-    def give(self, fields, room):
+    def give(self, fields, room, begin):
         """Writes the values behind the element, and returns the answer that says where they are."""
         if self.spec is not None:
             fields = in_order(fields, self.spec)
@@ -231,7 +233,7 @@ class Child:
             self.need(at)
         for place, data in writes:
             self.put(place, data)
-        head = ANSWER.pack(KEEP, len(rows), 0) + b"".join([FIELD.pack(*row) for row in rows])
+        head = ANSWER.pack(KEEP, len(rows), time.process_time_ns() - begin) + b"".join([FIELD.pack(*row) for row in rows])
         return head if self.spec is not None else head + json.dumps([name for name, _ in fields]).encode()
 
     def need(self, size):

@@ -19,8 +19,8 @@ enum cw_python_request_kind {
     CW_PYTHON_ROOM    /* the memory has grown: the result may be written */
 };
 enum cw_python_answer_status {
-    CW_PYTHON_KEEP,
-    CW_PYTHON_DROP,
+    CW_PYTHON_KEEP,  /* the call has used `bytes` ns of CPU time */
+    CW_PYTHON_DROP,  /* likewise */
     CW_PYTHON_ERROR, /* a text follows */
     CW_PYTHON_NEED,  /* the result needs `bytes` of memory */
     CW_PYTHON_ENDS   /* a text follows, and the child ends */

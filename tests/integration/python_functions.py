@@ -415,6 +415,29 @@ def unsandboxed():
     print("unsandboxed")
 
 
+def cpu_time(cachew_program):
+    """CPU time of children is that of the operator."""
+    import json
+
+    def burns(x):
+        begin = time.process_time()
+        while time.process_time() - begin < 0.004:
+            pass
+        return x
+
+    with cachew.connect(os.environ["DISPATCHER"]) as c:
+        job = c.run(cachew.range(60).map(burns, fields="x", random=False).batch(4), name="burns")
+        assert len(list(job)) == 15
+        while True:  # workers report now and then
+            told = subprocess.run([cachew_program, "explain", job.id, "--json", "--dispatcher", os.environ["DISPATCHER"]], check=True,
+                                  capture_output=True, text=True).stdout
+            node = next((row for row in json.loads(told)["operators"] if row["node"] == "python_map"), {"elements": 0})
+            if node["elements"] > 0:
+                break
+        assert node["cpu_ns"] >= node["elements"] * 4e6, node
+    print("cpu_time")
+
+
 def waits():
     """A job whose function never ends."""
     def never_ends(e):

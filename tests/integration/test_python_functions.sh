@@ -44,6 +44,12 @@ case_unsandboxed() {
     begin_worker w --allow-python --python /usr/bin/python3 --python-sandbox=off
     python unsandboxed
 }
+case_cpu_time() {
+    begin_dispatcher
+    export DISPATCHER
+    begin_python_worker
+    python cpu_time "$cachew"
+}
 # What is wrong with the options is said when a worker starts.
 case_options() {
     begin_dispatcher

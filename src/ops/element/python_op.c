@@ -9,6 +9,9 @@
 #include "base/mem.h"
 #include "ops/op_util.h"
 
+/* What a child may say that a call has used: a day. */
+#define CPU_NS_MAX (INT64_C(86400) * 1000000000)
+
 /* ---- layout ---- */
 
 static bool is_packed(const struct cw_field *field)
@@ -297,6 +300,8 @@ static int call(const struct cw_op_ctx *ctx, const struct cw_python_opts *o, str
     rc =
         cw_python_child_call(s->child, given, s->layout.given_n,
                              o->random ? cw_rng_u64(&ctx->rng, 0) : 0, ctx->stop, results, &n, err);
+    if (ctx->elsewhere_ns)
+        *ctx->elsewhere_ns += CW_MIN(cw_python_child_cpu_ns(s->child), CPU_NS_MAX);
     if (rc != 0 || o->filters)
         return rc;
     rc = check_results(o, s, element, results, n, err);

@@ -88,6 +88,7 @@ static void calls(void **state)
     for (int64_t i = 0; i < 5; i++) {
         assert_int_equal(call(child, 100 + i, NULL, &view, &err), 0);
         assert_int_equal(value_of(&view), 100 + i);
+        assert_true(cw_python_child_cpu_ns(child) > 0);
     }
     cw_python_child_free(child);
     child = start(&length, NULL); /* it says itself what it gives */
