@@ -363,7 +363,11 @@ def main():
     import random  # noqa: F401  (it is seeded)
     import signal
 
-    import numpy
+    try:
+        import numpy
+    except BaseException as error:
+        os.write(SOCKET, ANSWER.pack(ENDS, 0, 0) + b"this worker's Python cannot import NumPy: " + explain(error))
+        os._exit(0)
 
     sys.modules["libcachew"] = stub = Stub("libcachew")
     stub.__path__ = []

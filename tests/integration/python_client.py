@@ -58,6 +58,8 @@ def pipelines():
         again = cachew.Pipeline.from_json(pipeline.to_json())
         assert again == pipeline and hash(again) == hash(pipeline) and pickle.loads(pickle.dumps(pipeline)) == pipeline
     assert repr(two) == "<Pipeline range -> skip -> other -> both -> shuffle -> batch>"
+    page = cachew.range(9).filter("x < 3 and x > 1", name="few").map(len).batch(2)._repr_html_()
+    assert "x &lt; 3 and x &gt; 1" in page and page.count("<tr>") == 5 and "title=&#x27;len&#x27;" in page and "gAS" not in page
     with cachew.connect("local:", local_threads=1) as connection:
         assert made.check(connection) == [("x", "i64", (-1,))]
         assert [field.name for field in two.spec(connection)] == ["x", "y"]

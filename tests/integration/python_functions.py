@@ -415,6 +415,21 @@ def unsandboxed():
     print("unsandboxed")
 
 
+def without_numpy():
+    """A worker whose Python lacks NumPy."""
+    with cachew.connect(os.environ["DISPATCHER"]) as c:
+        raises(cachew.InvalidError, lambda: c.run(cachew.range(3).map(lambda e: e["x"])), "cannot import NumPy")
+    print("without_numpy")
+
+
+def in_environment():
+    """A worker with the Python of a virtual environment."""
+    with cachew.connect(os.environ["DISPATCHER"]) as c:
+        assert values(c, cachew.range(3).map(lambda e: {"text": os.path.dirname(sys.executable)}).batch(3), "text")[0].endswith(b"/bin")
+        assert values(c, cachew.range(3).map(lambda e: {"in_one": sys.prefix != sys.base_prefix}).batch(3), "in_one") == [True] * 3
+    print("in_environment")
+
+
 def cpu_time(cachew_program):
     """CPU time of children is that of the operator."""
     import json

@@ -44,6 +44,17 @@ case_unsandboxed() {
     begin_worker w --allow-python --python /usr/bin/python3 --python-sandbox=off
     python unsandboxed
 }
+case_environment() {
+    begin_dispatcher
+    export DISPATCHER
+    /usr/bin/python3 -m venv --without-pip "$work/bare" || fail "no virtual environment"
+    /usr/bin/python3 -m venv --without-pip --system-site-packages "$work/whole" || fail "no virtual environment"
+    begin_worker bare --allow-python --python "$work/bare/bin/python3" --python-sandbox=auto
+    python without_numpy
+    end bare
+    begin_worker whole --allow-python --python "$work/whole/bin/python3" --python-sandbox=auto
+    python in_environment
+}
 case_cpu_time() {
     begin_dispatcher
     export DISPATCHER

@@ -2,6 +2,7 @@
 """The nodes that pipelines are made of. A node knows the line of the user's program that added it."""
 from __future__ import annotations
 
+import html
 import json
 import os
 import sys
@@ -128,6 +129,25 @@ def to_dict(last: Node, title: str | None, identity: str | None) -> dict[str, An
     if identity is not None:
         made["identity"] = identity
     return made | {"pipeline": rows}
+
+
+def _shown(options: dict[str, Any]) -> str:
+    """Options for people: a function is its title."""
+    hidden = ("function", "id", "version", "packages") if "function" in options else ()
+    return ", ".join(f"{key}={value!r}" for key, value in options.items() if key not in hidden)
+
+
+def to_html(last: Node) -> str:
+    """The nodes as a table."""
+    order = in_order(last)
+    names = names_of(order)
+    by_node = dict(zip(map(id, order), names))
+    rows = []
+    for node, name in zip(order, names):
+        cells = (name, node.op, ", ".join(by_node[id(read)] for read in node.inputs), _shown(node.options), node.place or "")
+        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th>{word}</th>" for word in ("node", "operator", "reads", "options", "added at"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def from_dict(made: dict[str, Any]) -> Node:

@@ -141,6 +141,10 @@ class Pipeline(Operators):
     def __repr__(self) -> str:
         return "<Pipeline " + " -> ".join(_node.names_of(_node.in_order(self._node))) + ">"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return _node.to_html(self._node)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_json, (self.to_json(),)
 
