@@ -25,8 +25,8 @@ static void add_left_out(const struct tool_planned *p, struct cw_str *out)
     for (size_t i = 0; i < p->found.left_out_n; i++) {
         const struct cw_optimizer_pair *pair = &p->found.left_out[i];
         cw_str_add(out, i ? ",{" : "{");
-        tool_json_text(out, "up", p->problem.nodes[pair->up].name);
-        tool_json_text(out, "down", p->problem.nodes[pair->down].name);
+        cw_member_text(out, "up", p->problem.nodes[pair->up].name);
+        cw_member_text(out, "down", p->problem.nodes[pair->down].name);
         cw_str_add(out, "}");
     }
 }
@@ -37,8 +37,8 @@ static void add_rejected(const struct tool_planned *p, struct cw_str *out)
         CW_STR_AUTO what = {0};
         tool_rejected_text(p, &p->rejected[i], &what);
         cw_str_add(out, i ? ",{" : "{");
-        tool_json_text(out, "what", cw_str_text(&what));
-        tool_json_real(out, "total_ns", p->rejected[i].plan.total_ns);
+        cw_member_text(out, "what", cw_str_text(&what));
+        cw_member_real(out, "total_ns", p->rejected[i].plan.total_ns);
         cw_str_add(out, "}");
     }
 }

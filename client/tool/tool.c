@@ -214,32 +214,6 @@ double tool_seconds_since(int64_t start_ns)
     return (double)(cw_clock_ns() - start_ns) / 1e9;
 }
 
-/* ---- JSON ---- */
-
-static void add_key(struct cw_str *out, const char *key)
-{
-    bool first = out->len > 0 && out->s[out->len - 1] == '{';
-    cw_str_addf(out, "%s\"%s\":", first ? "" : ",", key);
-}
-
-void tool_json_text(struct cw_str *out, const char *key, const char *text)
-{
-    add_key(out, key);
-    cw_str_add_json(out, text, strlen(text));
-}
-
-void tool_json_real(struct cw_str *out, const char *key, double number)
-{
-    add_key(out, key);
-    cw_str_add_f64(out, number);
-}
-
-void tool_json_number(struct cw_str *out, const char *key, uint64_t number)
-{
-    add_key(out, key);
-    cw_str_addf(out, "%" PRIu64, number);
-}
-
 /* ---- tables ---- */
 
 #define COLUMNS_MAX 32

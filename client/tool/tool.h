@@ -10,6 +10,7 @@
 #include "auth/tls_options.h"
 #include "base/args.h"
 #include "base/err.h"
+#include "base/json_member.h"
 #include "base/str.h"
 #include "conf/value.h"
 
@@ -143,12 +144,6 @@ void tool_print_ago(int64_t wall_ms, struct cw_str *out);
 
 /* Returns the seconds since start_ns, a time of cw_clock_ns. */
 double tool_seconds_since(int64_t start_ns);
-
-/* The functions add a member to a JSON object that begins with "{" in out: after a comma, unless it
- * is the first. */
-void tool_json_text(struct cw_str *out, const char *key, const char *text);
-void tool_json_real(struct cw_str *out, const char *key, double number);
-void tool_json_number(struct cw_str *out, const char *key, uint64_t number);
 
 /* Rows with aligned columns; the first row is the head. */
 struct tool_table {

@@ -92,5 +92,9 @@
  * request. */
 #define CW_HTTP_REQUEST_MS 5000
 #define CW_HTTP_IDLE_MS 15000
+/* An answer that goes on ends after this time, and who listens asks again. */
+#define CW_HTTP_STREAM_MS 3600000
+/* The most bytes of a body that is sent to a page. */
+#define CW_HTTP_BODY_MAX 2048
 
 #endif

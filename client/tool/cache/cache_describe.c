@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
+#include "wire/reply_json.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -16,65 +17,6 @@ static double percent(uint64_t part, uint64_t whole)
 static double hit_percent(const Cachew__V1__CacheState *c)
 {
     return percent(c->hits, c->hits + c->misses);
-}
-
-/* ---- JSON ---- */
-
-static void add_sources(struct cw_str *out, const Cachew__V1__CacheState *c)
-{
-    cw_str_add(out, ",\"sources\":[");
-    for (size_t i = 0; i < c->n_sources; i++) {
-        const Cachew__V1__CacheSource *s = c->sources[i];
-        cw_str_addf(out, "%s{\"time_ms\":%" PRId64, i ? "," : "", s->time_ms);
-        tool_json_text(out, "source", s->source);
-        tool_json_number(out, "bytes", s->bytes);
-        tool_json_number(out, "files", s->files);
-        tool_json_number(out, "cached_bytes", s->cached_bytes);
-        tool_json_real(out, "percent", percent(s->cached_bytes, s->bytes));
-        cw_str_add_char(out, '}');
-    }
-    cw_str_add_char(out, ']');
-}
-
-static void add_cache(struct cw_str *out, const Cachew__V1__CacheState *c)
-{
-    const char *const texts[][2] = {{"name", c->name},
-                                    {"url", c->url},
-                                    {"tenant", c->tenant},
-                                    {"state", c->state},
-                                    {"why", c->why}};
-    const struct {
-        const char *key;
-        uint64_t number;
-    } numbers[] = {{"id", c->id},
-                   {"quota", c->quota},
-                   {"source_quota", c->source_quota},
-                   {"bytes", c->bytes},
-                   {"records", c->records},
-                   {"chunks", c->chunks},
-                   {"keys", c->keys},
-                   {"hits", c->hits},
-                   {"misses", c->misses},
-                   {"capacity", c->capacity},
-                   {"source_bytes", c->source_bytes},
-                   {"files_left", c->files_left}};
-    cw_str_addf(out, "{\"away\":%s,\"full\":%s,\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64,
-                c->away ? "true" : "false", c->full ? "true" : "false", c->created_ms, c->used_ms);
-    for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
-        tool_json_text(out, texts[i][0], texts[i][1]);
-    for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
-        tool_json_number(out, numbers[i].key, numbers[i].number);
-    tool_json_real(out, "high", c->high);
-    tool_json_real(out, "low", c->low);
-    tool_json_real(out, "hit_share", hit_percent(c) / 100);
-    cw_str_add(out, ",\"users\":[");
-    for (size_t i = 0; i < c->n_users; i++) {
-        cw_str_add(out, i ? "," : "");
-        cw_str_add_json(out, c->users[i], strlen(c->users[i]));
-    }
-    cw_str_add_char(out, ']');
-    add_sources(out, c);
-    cw_str_add_char(out, '}');
 }
 
 /* ---- text ---- */
@@ -184,7 +126,7 @@ static void print_reply(const Cachew__V1__CacheDescribeReply *reply, bool json)
     cw_str_addf(&out, "{\"generation\":%" PRIu64 ",\"caches\":[", reply->generation);
     for (size_t i = 0; i < reply->n_caches; i++) {
         cw_str_add(&out, i ? "," : "");
-        add_cache(&out, reply->caches[i]);
+        cw_wire_cache_json(&out, reply->caches[i]);
     }
     cw_str_add(&out, "]}");
     puts(cw_str_text(&out));

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
+#include "wire/reply_json.h"
 
 #define KEY_SHOWN 12 /* The number of digits of a key that are shown in the table. */
 
@@ -42,83 +43,10 @@ static int compare(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* ---- JSON ---- */
-
-static void add_store(struct cw_str *out, const Cachew__V1__CacheListReply *reply)
-{
-    cw_str_addf(out, "{\"generation\":%" PRIu64, reply->generation);
-    tool_json_text(out, "url", reply->url);
-    tool_json_text(out, "evict", reply->evict);
-    tool_json_number(out, "bytes", reply->bytes);
-    tool_json_number(out, "chunks", reply->chunks);
-    tool_json_number(out, "quota", reply->quota);
-    tool_json_number(out, "store_free", reply->store_free);
-    tool_json_number(out, "store_total", reply->store_total);
-    tool_json_number(out, "evicted", reply->evicted);
-    tool_json_number(out, "damaged", reply->damaged);
-    tool_json_number(out, "lost", reply->lost);
-    tool_json_text(out, "lost_why", reply->lost_why);
-    cw_str_addf(out, ",\"full\":%s,\"away\":%s,\"scanning\":%s", reply->full ? "true" : "false",
-                reply->away ? "true" : "false", reply->scanning ? "true" : "false");
-    tool_json_text(out, "why", reply->why);
-    cw_str_add(out, ",\"tenants\":[");
-    for (size_t i = 0; i < reply->n_tenants; i++) {
-        const Cachew__V1__CacheTenant *tenant = reply->tenants[i];
-        cw_str_addf(out, "%s{\"full\":%s", i ? "," : "", tenant->full ? "true" : "false");
-        tool_json_text(out, "tenant", tenant->tenant);
-        tool_json_number(out, "bytes", tenant->bytes);
-        tool_json_number(out, "chunks", tenant->chunks);
-        tool_json_number(out, "quota", tenant->quota);
-        cw_str_add_char(out, '}');
-    }
-    cw_str_add_char(out, ']');
-}
-
-static void add_chunks(struct cw_str *out, const Cachew__V1__CacheRow *row)
-{
-    cw_str_add(out, ",\"chunk\":[");
-    for (size_t i = 0; i < row->n_chunk; i++) {
-        const Cachew__V1__CacheChunkRow *chunk = row->chunk[i];
-        cw_str_addf(out, "%s{\"records\":%" PRIu64, i ? "," : "", chunk->records);
-        tool_json_text(out, "name", chunk->name);
-        tool_json_number(out, "bytes", chunk->bytes);
-        cw_str_addf(out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64 "}", chunk->created_ms,
-                    chunk->used_ms);
-    }
-    cw_str_add_char(out, ']');
-}
-
 static void print_json(const Cachew__V1__CacheListReply *reply, bool chunks)
 {
     CW_STR_AUTO out = {0};
-    add_store(&out, reply);
-    cw_str_add(&out, ",\"rows\":[");
-    for (size_t i = 0; i < reply->n_rows; i++) {
-        const Cachew__V1__CacheRow *row = reply->rows[i];
-        cw_str_addf(&out, "%s{\"pinned\":%s", i ? "," : "", row->pinned ? "true" : "false");
-        const char *const texts[][2] = {{"tenant", row->tenant},
-                                        {"key", row->key},
-                                        {"pipeline", row->pipeline},
-                                        {"node", row->node},
-                                        {"op", row->op}};
-        const struct {
-            const char *key;
-            uint64_t number;
-        } numbers[] = {{"chunks", row->chunks},     {"records", row->records},
-                       {"bytes", row->bytes},       {"ids", row->ids},
-                       {"hits", row->hits},         {"cost_ns", row->cost_ns},
-                       {"saved_ns", row->saved_ns}, {"readers", row->readers}};
-        for (size_t k = 0; k < CW_ARRAY_LEN(texts); k++)
-            tool_json_text(&out, texts[k][0], texts[k][1]);
-        for (size_t k = 0; k < CW_ARRAY_LEN(numbers); k++)
-            tool_json_number(&out, numbers[k].key, numbers[k].number);
-        cw_str_addf(&out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64, row->created_ms,
-                    row->used_ms);
-        if (chunks)
-            add_chunks(&out, row);
-        cw_str_add_char(&out, '}');
-    }
-    cw_str_add(&out, "]}");
+    cw_wire_cache_list_json(reply, chunks, &out);
     puts(cw_str_text(&out));
 }
 

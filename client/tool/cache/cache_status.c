@@ -62,12 +62,12 @@ static void print_json_tier(const Cachew__V1__WorkerRow *w, const Cachew__V1__So
                    {"damaged", t->damaged},
                    {"pending_bytes", t->pending}};
     cw_str_add_char(&out, '{');
-    tool_json_text(&out, "worker", w->address);
-    tool_json_text(&out, "host", w->host_id);
-    tool_json_text(&out, "tier", t->tier);
+    cw_member_text(&out, "worker", w->address);
+    cw_member_text(&out, "host", w->host_id);
+    cw_member_text(&out, "tier", t->tier);
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
-        tool_json_number(&out, numbers[i].key, numbers[i].number);
-    tool_json_text(&out, "trouble", t->trouble);
+        cw_member_number(&out, numbers[i].key, numbers[i].number);
+    cw_member_text(&out, "trouble", t->trouble);
     cw_str_add_char(&out, '}');
     puts(cw_str_text(&out));
 }

@@ -16,8 +16,8 @@ static void add_json_note(void *arg, const char *node, const char *text)
 {
     struct cw_str *out = arg;
     cw_str_add(out, out->s[out->len - 1] == '[' ? "{" : ",{");
-    tool_json_text(out, "node", node);
-    tool_json_text(out, "text", text);
+    cw_member_text(out, "node", node);
+    cw_member_text(out, "text", text);
     cw_str_add_char(out, '}');
 }
 
@@ -58,8 +58,8 @@ static void print_json(const struct cw_checked *checked)
     CW_STR_AUTO out = {0};
     cw_hash_text(checked->fingerprint, fingerprint);
     cw_str_add_char(&out, '{');
-    tool_json_text(&out, "name", checked->graph->name);
-    tool_json_text(&out, "fingerprint", fingerprint);
+    cw_member_text(&out, "name", checked->graph->name);
+    cw_member_text(&out, "fingerprint", fingerprint);
     cw_str_add(&out, ",\"nodes\":[");
     for (size_t i = 0; i < checked->graph->n; i++) {
         const struct cw_node *node = &checked->graph->nodes[i];
@@ -120,9 +120,9 @@ static void print_answer(const char *dispatcher, const struct cachew_pipeline *p
         return;
     }
     cw_str_add_char(&out, '{');
-    tool_json_text(&out, "name", cw_pipeline_graph(pipeline)->name);
-    tool_json_text(&out, "dispatcher", dispatcher);
-    tool_json_text(&out, "batches", cw_str_text(&spec));
+    cw_member_text(&out, "name", cw_pipeline_graph(pipeline)->name);
+    cw_member_text(&out, "dispatcher", dispatcher);
+    cw_member_text(&out, "batches", cw_str_text(&spec));
     cw_str_add_char(&out, '}');
     puts(cw_str_text(&out));
 }

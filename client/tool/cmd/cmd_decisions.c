@@ -40,7 +40,7 @@ static int print_new(const Cachew__V1__ListDecisionsReply *reply, bool json, uin
         const Cachew__V1__Decision *d = reply->decisions[i];
         CW_STR_AUTO out = {0};
         if (json)
-            tool_decision_json(d, &out);
+            cw_wire_decision_json(d, &out);
         else
             tool_decision_text(d, &out);
         puts(cw_str_text(&out));

@@ -7,62 +7,16 @@
 #include "client/tool/view/decision.h"
 #include "client/tool/view/explain.h"
 #include "client/tool/view/explain_plan.h"
-#include "client/tool/view/members.h"
+#include "wire/reply_json.h"
 #include "client/tool/tool.h"
 #include "policies/policy.h"
 
 #define DECISIONS_SHOWN 10
 
-static void print_list(struct cw_str *out, Cachew__V1__Decision *const *decisions, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        cw_str_add(out, i > 0 ? "," : "");
-        tool_decision_json(decisions[i], out);
-    }
-}
-
 static void print_json(const Cachew__V1__ExplainReply *reply)
 {
     CW_STR_AUTO out = {0};
-    cw_str_add_char(&out, '{');
-    tool_json_text(&out, "job", reply->job->job_id);
-    tool_json_text(&out, "name", reply->job->name);
-    tool_json_number(&out, "epoch", reply->job->epoch);
-    tool_json_number(&out, "epochs", reply->job->epochs);
-    tool_json_text(&out, "policy", reply->policy);
-    tool_json_number(&out, "hits", reply->hits);
-    tool_json_text(&out, "cache", reply->job->cache);
-    cw_str_add(&out, ",\"standing\":{");
-    tool_job_members(&out, reply->job);
-    cw_str_addf(&out, "},\"bad_n\":%llu,\"bad\":[", (unsigned long long)reply->bad_n);
-    for (size_t i = 0; i < reply->n_bad; i++) {
-        cw_str_add(&out, i > 0 ? ",{" : "{");
-        tool_bad_members(&out, reply->bad[i]);
-        cw_str_add_char(&out, '}');
-    }
-    cw_str_add(&out, "],\"windows\":[");
-    for (size_t i = 0; i < reply->n_windows; i++) {
-        cw_str_add(&out, i > 0 ? ",{" : "{");
-        tool_window_members(&out, reply->windows[i]);
-        cw_str_add_char(&out, '}');
-    }
-    cw_str_add(&out, "],\"operators\":[");
-    for (size_t i = 0; i < reply->n_nodes; i++) {
-        cw_str_add(&out, i > 0 ? ",{" : "{");
-        tool_node_members(&out, reply->nodes[i]);
-        cw_str_add_char(&out, '}');
-    }
-    cw_str_add(&out, "],\"says\":[");
-    print_list(&out, reply->says, reply->n_says);
-    cw_str_add_char(&out, ']');
-    cw_str_addf(&out, ",\"decided\":%s,\"now\":", reply->decided ? "true" : "false");
-    if (reply->now)
-        tool_decision_json(reply->now, &out);
-    else
-        cw_str_add(&out, "null");
-    cw_str_add(&out, ",\"decisions\":[");
-    print_list(&out, reply->decisions, reply->n_decisions);
-    cw_str_add(&out, "]}");
+    cw_wire_explain_json(reply, &out);
     puts(cw_str_text(&out));
 }
 

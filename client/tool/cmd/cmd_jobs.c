@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "client/tool/view/members.h"
+#include "wire/reply_json.h"
 #include "client/tool/view/usage.h"
 
 static const char *const heads[] = {"JOB",     "NAME",     "TENANT", "STATE",          "EPOCH",
@@ -47,7 +47,7 @@ static void add_cells(struct tool_table *table, const void *reply, size_t i)
 
 static void add_members(struct cw_str *out, const void *reply, size_t i)
 {
-    tool_job_members(out, ((const Cachew__V1__ListJobsReply *)reply)->jobs[i]);
+    cw_wire_job_members(out, ((const Cachew__V1__ListJobsReply *)reply)->jobs[i]);
 }
 
 static void warn_of_files(const Cachew__V1__ListJobsReply *reply)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "client/tool/view/usage.h"
+#include "wire/reply_json.h"
 
 static const char *const heads[] = {"TENANT", "WEIGHT", "JOBS",     "WORKERS", "SHARE",
                                     "MEMORY", "CACHE",  "ELEMENTS", "BYTES",   TOOL_USAGE_HEADS};
@@ -63,18 +64,18 @@ static void add_members(struct cw_str *out, const void *reply, size_t i)
                   {"max_workers", tenant->max_workers > 0, tenant->max_workers},
                   {"max_memory", tenant->max_memory > 0, tenant->max_memory},
                   {"cache_quota", tenant->cache_quota > 0, tenant->cache_quota}};
-    tool_json_text(out, "tenant", tenant->tenant);
-    tool_json_real(out, "weight", tenant->weight);
-    tool_json_real(out, "granted", tenant->granted);
+    cw_member_text(out, "tenant", tenant->tenant);
+    cw_member_real(out, "weight", tenant->weight);
+    cw_member_real(out, "granted", tenant->granted);
     for (size_t k = 0; k < CW_ARRAY_LEN(numbers); k++)
-        tool_json_number(out, numbers[k].key, numbers[k].number);
+        cw_member_number(out, numbers[k].key, numbers[k].number);
     for (size_t k = 0; k < CW_ARRAY_LEN(limits); k++) {
         if (limits[k].is)
-            tool_json_number(out, limits[k].key, limits[k].number);
+            cw_member_number(out, limits[k].key, limits[k].number);
         else
             cw_str_addf(out, ",\"%s\":null", limits[k].key);
     }
-    tool_usage_members(out, tenant->usage);
+    cw_wire_usage_members(out, tenant->usage);
 }
 
 int tool_cmd_tenants(int argc, char **argv)

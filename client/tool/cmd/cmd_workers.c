@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "cachew/v1/admin.pb-c.h"
-#include "client/tool/view/members.h"
+#include "wire/reply_json.h"
 #include "client/tool/tool.h"
 
 static const char *const heads[] = {"WORKER",  "ADDRESS", "STATE", "THREADS", "PID",
@@ -55,7 +55,7 @@ static void add_cells(struct tool_table *table, const void *reply, size_t i)
 
 static void add_members(struct cw_str *out, const void *reply, size_t i)
 {
-    tool_worker_members(out, ((const Cachew__V1__ListWorkersReply *)reply)->workers[i]);
+    cw_wire_worker_members(out, ((const Cachew__V1__ListWorkersReply *)reply)->workers[i]);
 }
 
 static void warn_of_generation(const Cachew__V1__ListWorkersReply *reply)

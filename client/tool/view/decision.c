@@ -27,32 +27,6 @@ void tool_explain_free(Cachew__V1__ExplainReply *reply)
         protobuf_c_message_free_unpacked(&reply->base, NULL);
 }
 
-void tool_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out)
-{
-    cw_str_addf(out, "{\"id\":%llu,\"time_ms\":%lld,\"epoch\":%llu",
-                (unsigned long long)decision->id, (long long)decision->time_ms,
-                (unsigned long long)decision->epoch);
-    if (decision->job_id[0] != '\0') {
-        tool_json_text(out, "job", decision->job_id);
-        tool_json_text(out, "name", decision->job_name);
-    } else {
-        cw_str_add(out, ",\"job\":null,\"name\":null");
-    }
-    tool_json_text(out, "kind", decision->kind);
-    tool_json_text(out, "policy", decision->policy);
-    if (decision->choice[0] != '\0')
-        tool_json_text(out, "choice", decision->choice);
-    else
-        cw_str_add(out, ",\"choice\":null");
-    tool_json_text(out, "reason", decision->reason);
-    cw_str_add(out, ",\"candidates\":[");
-    for (size_t i = 0; i < decision->n_candidates; i++) {
-        cw_str_add(out, i > 0 ? "," : "");
-        cw_str_add_json(out, decision->candidates[i], strlen(decision->candidates[i]));
-    }
-    cw_str_addf(out, "],\"inputs\":%s}", decision->inputs[0] != '\0' ? decision->inputs : "null");
-}
-
 void tool_decision_text(const Cachew__V1__Decision *decision, struct cw_str *out)
 {
     const char *job = decision->job_name[0] != '\0' ? decision->job_name : decision->job_id;

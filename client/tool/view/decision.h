@@ -7,13 +7,12 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cachew/v1/admin.pb-c.h"
+#include "wire/reply_json.h"
 
 /* The reply is freed with tool_explain_free. */
 int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply,
                      struct cw_err *err);
 void tool_explain_free(Cachew__V1__ExplainReply *reply); /* Frees the reply. NULL is accepted. */
-/* Prints a decision as one JSON object, as `cachew decisions --json` does. */
-void tool_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out);
 /* Prints a decision as one line: the time, the job, the policy, the choice and the reason. */
 void tool_decision_text(const Cachew__V1__Decision *decision, struct cw_str *out);
 /* Prints local time, for example "2026-11-22 21:40:03". */

@@ -18,11 +18,11 @@ static void add_names(const struct tool_explained *e, const size_t *places, size
 
 static void add_numbers(const struct cw_optimize_row *row, struct cw_str *out)
 {
-    tool_json_real(out, "rows", row->rows);
-    tool_json_real(out, "bytes", row->bytes);
-    tool_json_real(out, "ns", row->ns);
-    tool_json_real(out, "cpu_ns", row->cpu_ns);
-    tool_json_real(out, "share", row->share);
+    cw_member_real(out, "rows", row->rows);
+    cw_member_real(out, "bytes", row->bytes);
+    cw_member_real(out, "ns", row->ns);
+    cw_member_real(out, "cpu_ns", row->cpu_ns);
+    cw_member_real(out, "share", row->share);
 }
 
 static void add_nodes(const struct tool_explained *e, struct cw_str *out)
@@ -35,10 +35,10 @@ static void add_nodes(const struct tool_explained *e, struct cw_str *out)
         const struct cw_node *node = tool_explained_node(e, place);
         CW_STR_AUTO spec = {0};
         cw_str_add(out, i ? ",{" : "{");
-        tool_json_text(out, "name", node->name);
-        tool_json_text(out, "op", node->op);
+        cw_member_text(out, "name", node->name);
+        cw_member_text(out, "op", node->op);
         cw_spec_print(&p->checked->nodes[p->map.nodes[place]].out, &spec);
-        tool_json_text(out, "gives_as_written", cw_str_text(&spec));
+        cw_member_text(out, "gives_as_written", cw_str_text(&spec));
         cw_str_addf(out, ",\"moved\":%s,\"cached\":%s", place != i ? "true" : "false",
                     i == plan->cache_after ? "true" : "false");
         if (e->planned.has_costs)
@@ -49,11 +49,11 @@ static void add_nodes(const struct tool_explained *e, struct cw_str *out)
 
 static void add_bound(const struct tool_explained *e, struct cw_str *out)
 {
-    tool_json_text(out, "name", tool_bound_name(e->planned.found.plan.bound));
+    cw_member_text(out, "name", tool_bound_name(e->planned.found.plan.bound));
     for (size_t i = 0; i < CW_BOUNDS_N; i++) {
         CW_STR_AUTO key = {0};
         cw_str_addf(&key, "%s_ns", tool_bound_name((enum cw_optimize_bound)i));
-        tool_json_real(out, cw_str_text(&key), e->epoch.bound_ns[i]);
+        cw_member_real(out, cw_str_text(&key), e->epoch.bound_ns[i]);
     }
 }
 
@@ -67,9 +67,9 @@ static void add_pairs(const struct tool_explained *e, struct cw_str *out)
             continue;
         cw_str_add(out, is_first ? "{" : ",{");
         is_first = false;
-        tool_json_text(out, "down", tool_explained_node(e, i - 1)->name);
-        tool_json_text(out, "up", tool_explained_node(e, i)->name);
-        tool_json_text(out, "why", why);
+        cw_member_text(out, "down", tool_explained_node(e, i - 1)->name);
+        cw_member_text(out, "up", tool_explained_node(e, i)->name);
+        cw_member_text(out, "why", why);
         cw_str_add(out, "}");
     }
 }
@@ -80,14 +80,14 @@ static void add_what_if(const struct tool_explained *e, const struct cw_what_if 
     CW_STR_AUTO what = {0};
 
     tool_what_if_text(e, it, &what);
-    tool_json_text(out, "what", cw_str_text(&what));
-    tool_json_real(out, "epoch_ns", it->plan.epoch_ns);
-    tool_json_real(out, "total_ns", it->plan.total_ns);
-    tool_json_real(out, "cpu_ns", it->epoch.cpu_ns);
-    tool_json_real(out, "beside_cpu_ns", it->beside_cpu_ns);
-    tool_json_real(out, "network_bytes", it->epoch.network_bytes);
-    tool_json_real(out, "money", it->epoch.money);
-    tool_json_text(out, "bound", tool_bound_name(it->plan.bound));
+    cw_member_text(out, "what", cw_str_text(&what));
+    cw_member_real(out, "epoch_ns", it->plan.epoch_ns);
+    cw_member_real(out, "total_ns", it->plan.total_ns);
+    cw_member_real(out, "cpu_ns", it->epoch.cpu_ns);
+    cw_member_real(out, "beside_cpu_ns", it->beside_cpu_ns);
+    cw_member_real(out, "network_bytes", it->epoch.network_bytes);
+    cw_member_real(out, "money", it->epoch.money);
+    cw_member_text(out, "bound", tool_bound_name(it->plan.bound));
     cw_str_add(out, ",\"order\":[");
     add_names(e, it->plan.order, e->planned.problem.n, out);
     cw_str_add(out, "],\"cache\":");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time, worker time and cost of jobs and tenants, as cells of tables and members of JSON
- * objects. usage is NULL if there is none. */
+/* CPU time, worker time and cost of jobs and tenants, as cells of tables. usage is NULL if there is none. */
 #ifndef CW_CLIENT_TOOL_VIEW_USAGE_H
 #define CW_CLIENT_TOOL_VIEW_USAGE_H
 
@@ -9,7 +8,5 @@
 
 #define TOOL_USAGE_HEADS "CPU", "WORKER TIME", "COST"
 void tool_usage_cells(struct tool_table *table, const Cachew__V1__Usage *usage);
-/* Appends the counters of use as JSON members, with a comma before each. */
-void tool_usage_members(struct cw_str *out, const Cachew__V1__Usage *usage);
 
 #endif

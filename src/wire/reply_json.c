@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/tool/view/members.h"
+#include "wire/reply_json.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/json_member.h"
 #include "base/thread_use.h"
-#include "client/tool/view/usage.h"
 
 struct number {
     const char *key;
@@ -18,22 +19,33 @@ struct real {
 static void add_numbers(struct cw_str *out, const struct number *numbers, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        tool_json_number(out, numbers[i].key, numbers[i].number);
+        cw_member_number(out, numbers[i].key, numbers[i].number);
 }
 
 static void add_reals(struct cw_str *out, const struct real *reals, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        tool_json_real(out, reals[i].key, reals[i].number);
+        cw_member_real(out, reals[i].key, reals[i].number);
 }
 
 static void add_texts(struct cw_str *out, const char *const texts[][2], size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        tool_json_text(out, texts[i][0], texts[i][1]);
+        cw_member_text(out, texts[i][0], texts[i][1]);
 }
 
-void tool_window_members(struct cw_str *out, const Cachew__V1__TrainerWindow *w)
+void cw_wire_usage_members(struct cw_str *out, const Cachew__V1__Usage *usage)
+{
+    static const Cachew__V1__Usage none = CACHEW__V1__USAGE__INIT;
+    const Cachew__V1__Usage *u = usage ? usage : &none;
+    cw_member_real(out, "cpu_seconds", (double)u->cpu_ns / 1e9);
+    cw_member_real(out, "worker_seconds", u->remote_s);
+    cw_member_real(out, "local_worker_seconds", u->local_s);
+    cw_member_real(out, "client_seconds", u->client_s);
+    cw_member_real(out, "cost", u->cost);
+}
+
+void cw_wire_window_members(struct cw_str *out, const Cachew__V1__TrainerWindow *w)
 {
     const struct real reals[] = {{"at_s", w->at_s},
                                  {"seconds", w->seconds},
@@ -53,10 +65,10 @@ void tool_window_members(struct cw_str *out, const Cachew__V1__TrainerWindow *w)
     add_reals(out, reals, CW_ARRAY_LEN(reals));
 }
 
-void tool_node_members(struct cw_str *out, const Cachew__V1__NodeRow *node)
+void cw_wire_node_members(struct cw_str *out, const Cachew__V1__NodeRow *node)
 {
-    tool_json_text(out, "node", node->name);
-    tool_json_text(out, "op", node->op);
+    cw_member_text(out, "node", node->name);
+    cw_member_text(out, "op", node->op);
     const struct real reals[] = {{"elements", node->elements},
                                  {"hits", node->hits},
                                  {"cpu_ns", node->cpu_ns},
@@ -65,7 +77,7 @@ void tool_node_members(struct cw_str *out, const Cachew__V1__NodeRow *node)
     add_reals(out, reals, CW_ARRAY_LEN(reals));
 }
 
-void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
+void cw_wire_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
 {
     const char *const texts[][2] = {{"id", job->job_id},
                                     {"name", job->name},
@@ -120,19 +132,19 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
     add_texts(out, texts, CW_ARRAY_LEN(texts));
     add_numbers(out, numbers, CW_ARRAY_LEN(numbers));
     cw_str_addf(out, ",\"wait_share\":%.4f,\"priority\":%d", job->wait_share, job->priority);
-    tool_usage_members(out, job->usage);
+    cw_wire_usage_members(out, job->usage);
     add_reals(out, reals, CW_ARRAY_LEN(reals));
     cw_str_add(out, ",\"window\":");
     if (job->window) {
         cw_str_add_char(out, '{');
-        tool_window_members(out, job->window);
+        cw_wire_window_members(out, job->window);
         cw_str_add_char(out, '}');
     } else {
         cw_str_add(out, "null");
     }
 }
 
-void tool_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker)
+void cw_wire_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker)
 {
     const char *const texts[][2] = {{"address", worker->address},
                                     {"host", worker->host_id},
@@ -171,7 +183,7 @@ void tool_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker
     cw_str_add(out, "]");
 }
 
-void tool_bad_members(struct cw_str *out, const Cachew__V1__BadElement *bad)
+void cw_wire_bad_members(struct cw_str *out, const Cachew__V1__BadElement *bad)
 {
     const char *const texts[][2] = {{"file", bad->file},
                                     {"source", bad->source},
@@ -183,4 +195,57 @@ void tool_bad_members(struct cw_str *out, const Cachew__V1__BadElement *bad)
                 ",\"position\":%" PRId64 ",\"record\":%" PRId64,
                 bad->epoch, bad->batch, bad->elements, bad->position, bad->record);
     add_texts(out, texts, CW_ARRAY_LEN(texts));
+}
+
+void cw_wire_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out)
+{
+    cw_str_addf(out, "{\"id\":%llu,\"time_ms\":%lld,\"epoch\":%llu",
+                (unsigned long long)decision->id, (long long)decision->time_ms,
+                (unsigned long long)decision->epoch);
+    if (decision->job_id[0] != '\0') {
+        cw_member_text(out, "job", decision->job_id);
+        cw_member_text(out, "name", decision->job_name);
+    } else {
+        cw_str_add(out, ",\"job\":null,\"name\":null");
+    }
+    cw_member_text(out, "kind", decision->kind);
+    cw_member_text(out, "policy", decision->policy);
+    if (decision->choice[0] != '\0')
+        cw_member_text(out, "choice", decision->choice);
+    else
+        cw_str_add(out, ",\"choice\":null");
+    cw_member_text(out, "reason", decision->reason);
+    cw_str_add(out, ",\"candidates\":[");
+    for (size_t i = 0; i < decision->n_candidates; i++) {
+        cw_str_add(out, i > 0 ? "," : "");
+        cw_str_add_json(out, decision->candidates[i], strlen(decision->candidates[i]));
+    }
+    cw_str_addf(out, "],\"inputs\":%s}", decision->inputs[0] != '\0' ? decision->inputs : "null");
+}
+
+void cw_wire_fleet_member(struct cw_str *out, const Cachew__V1__ListWorkersReply *workers)
+{
+    uint64_t ready = 0, draining = 0, threads = 0, used = 0, budget = 0;
+    double cores = 0;
+    for (size_t i = 0; i < workers->n_workers; i++) {
+        const Cachew__V1__WorkerRow *w = workers->workers[i];
+        *(strcmp(w->state, "ready") == 0 ? &ready : &draining) += 1;
+        threads += w->threads;
+        used += w->budget_used;
+        budget += w->budget_bytes;
+        cores += w->cpu_cores;
+    }
+    cw_str_add(out, ",\"fleet\":{");
+    cw_member_text(out, "provisioner", workers->provisioner);
+    cw_member_number(out, "ready", ready);
+    cw_member_number(out, "starting", workers->starting);
+    cw_member_number(out, "draining", draining);
+    cw_member_real(out, "wanted", workers->wanted);
+    cw_member_number(out, "min_workers", workers->min_workers);
+    cw_member_number(out, "max_workers", workers->max_workers);
+    cw_member_number(out, "threads", threads);
+    cw_member_real(out, "cpu_cores", cores);
+    cw_member_number(out, "budget_used", used);
+    cw_member_number(out, "budget_bytes", budget);
+    cw_str_add_char(out, '}');
 }
