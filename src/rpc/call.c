@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The server side of a unary call: reads the request, passes it to the method, sends the one
  * answer. A call is freed when it is answered and no operation of it is in flight; gRPC reports its
- * end in a batch of its own (close_op). */
+ * end in a batch of its own (close_op). A call of this process (cw_server_ask) knows no gRPC: it is
+ * freed when it is answered. */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "rpc/server_int.h"
 
@@ -21,6 +23,8 @@ struct cw_call {
     struct cw_door_guest guest;
     grpc_byte_buffer *request, *reply;
     int cancelled;
+    cw_unary_fn *own; /* who gets the answer to a call of this process; NULL: it came by gRPC */
+    void *own_arg;
 };
 
 static void put(struct cw_call *call)
@@ -80,9 +84,32 @@ static void answer(struct cw_call *call, grpc_status_code status, grpc_slice det
     put(call);
 }
 
+/* Answers a call of this process, and frees it. */
+static void answer_own(struct cw_call *call, struct cw_rpc_msg *reply, int code, const char *msg)
+{
+    struct cw_server *server = call->server;
+    CW_ASSERT(!call->answered);
+    call->answered = true;
+    call->own(call->own_arg, reply, code, msg);
+    cw_rpc_msg_unref(reply);
+    cw_mem_free(call->caller);
+    cw_mem_free(call);
+    cw_server_leave(server);
+}
+
+static struct cw_rpc_msg *msg_of(struct cw_buf *const *bufs, size_t n)
+{
+    size_t bytes;
+    return cw_rpc_msg_new(cw_rpc_buffer_new(bufs, n, &bytes));
+}
+
 void cw_call_reply_parts(struct cw_call *call, struct cw_buf *const *bufs, size_t n)
 {
     size_t bytes;
+    if (call->own) {
+        answer_own(call, msg_of(bufs, n), 0, "");
+        return;
+    }
     call->reply = cw_rpc_buffer_new(bufs, n, &bytes);
     answer(call, GRPC_STATUS_OK, cw_rpc_status_details(0, NULL));
 }
@@ -96,6 +123,10 @@ void cw_call_fail(struct cw_call *call, int code, const char *msg)
 {
     if (code == 0)
         code = CW_E_INTERNAL;
+    if (call->own) {
+        answer_own(call, NULL, code, msg);
+        return;
+    }
     answer(call, (grpc_status_code)cw_err_to_grpc(code), cw_rpc_status_details(code, msg));
 }
 
@@ -182,4 +213,44 @@ void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_me
     cw_autofree char *peer = cw_listener_peer(&server->listener, grpc);
     if (!cw_door_enter(&server->door, &call->guest, grpc, peer, read_request, call))
         cw_call_fail(call, CW_E_LIMIT, "too many calls wait to be read");
+}
+
+/* ---- calls of this process ---- */
+
+static void run_own(struct cw_server *server, const struct cw_method *method, struct cw_call *call,
+                    struct cw_buf *request)
+{
+    size_t index = cw_server_method_index(server, method);
+    struct cw_rpc_msg *msg = msg_of(&request, 1);
+    int64_t begin = cw_clock_thread_cpu_ns();
+    cw_server_enter(server);
+    method->unary(method->arg, call, msg);
+    cw_server_note_time(server, index, cw_clock_thread_cpu_ns() - begin);
+    cw_server_leave(server);
+    cw_rpc_msg_unref(msg);
+}
+
+void cw_server_ask(struct cw_server *server, const struct cw_gate_question *question,
+                   struct cw_buf *request, cw_unary_fn *fn, void *arg)
+{
+    void *caller = NULL;
+    const char *why = "";
+    const struct cw_method *method = cw_strmap_get(&server->by_path, question->method);
+    if (server->stopping || !server->started || !method || !method->unary) {
+        fn(arg, NULL, CW_E_UNAVAILABLE, "the server ends, or has no such method");
+        return;
+    }
+    if (server->gate && server->gate(server->gate_arg, question, &caller, &why) != CW_GATE_PASS) {
+        fn(arg, NULL, CW_E_DENIED, why);
+        return;
+    }
+    struct cw_call *call = CW_NEW(struct cw_call);
+    *call = (struct cw_call){.server = server,
+                             .method = *method,
+                             .method_index = cw_server_method_index(server, method),
+                             .caller = caller,
+                             .own = fn,
+                             .own_arg = arg};
+    cw_server_enter(server);
+    run_own(server, method, call, request);
 }

@@ -221,6 +221,12 @@ typedef enum cw_gate cw_gate_fn(void *arg, const struct cw_gate_question *questi
                                 void **ret_caller, const char **ret_why);
 /* Called before the server starts. Without a gate all calls pass. */
 void cw_server_set_gate(struct cw_server *server, cw_gate_fn *fn, void *arg);
+/* Calls a unary method of a server of this process, without a connection: the gate is asked, and the
+ * method sees the call as any other. question->method is what is called. fn is called once, maybe
+ * before this returns; a refusal of the gate is DENIED, and a server that does not serve, or has no
+ * such method, UNAVAILABLE. */
+void cw_server_ask(struct cw_server *server, const struct cw_gate_question *question,
+                   struct cw_buf *request, cw_unary_fn *fn, void *arg);
 /* Add the health service (grpc.health.v1 Check and Watch), and reflection (v1 and v1alpha) for the
  * services added so far; descriptors: a serialized FileDescriptorSet. Their own methods are added
  * by these calls. */

@@ -225,13 +225,61 @@ static void test_rotated(void **state)
     world_close(&world);
 }
 
+static struct {
+    size_t n, bytes;
+    int code;
+    char first;
+} answered;
+
+static void on_answer(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
+{
+    (void)arg;
+    assert_non_null(msg);
+    answered.n++;
+    answered.code = code;
+    answered.bytes = reply ? cw_rpc_msg_len(reply) : 0;
+    if (reply)
+        assert_int_equal(cw_rpc_msg_copy(reply, 0, &answered.first, 1), 0);
+}
+
+static void ask(struct world *world, const char *method, const char *token, int expect)
+{
+    const struct cw_gate_question question = {.method = method, .token = token, .peer = "here"};
+    struct cw_buf *request = cw_buf_copy("x", 1);
+    size_t before = answered.n;
+    cw_server_ask(world->server, &question, request, on_answer, NULL);
+    cw_buf_unref(request);
+    assert_int_equal(answered.n, before + 1);
+    assert_int_equal(answered.code, expect);
+}
+
+/* The own process is asked for its token as well, and gets the same answers. */
+static void test_own_process(void **state)
+{
+    struct world world;
+    (void)state;
+    open_world(&world);
+    ask(&world, "/test.T/Echo", NULL, CW_E_DENIED);
+    ask(&world, "/test.T/Echo", "wrong-token-0123456789", CW_E_DENIED);
+    ask(&world, "/test.T/Hold", OTHER, CW_E_DENIED);
+    assert_null(world.held);
+    ask(&world, "/test.T/Echo", OTHER, 0);
+    assert_int_equal(answered.bytes, 1);
+    assert_int_equal(answered.first, 'x');
+    ask(&world, "/test.T/Fail", RIGHT, CW_E_NOT_FOUND);
+    ask(&world, "/test.T/Nothing", RIGHT, CW_E_UNAVAILABLE);
+    ask(&world, "/test.S/Echo", RIGHT, CW_E_UNAVAILABLE);
+    assert_int_equal(seen.asked, 5); /* not for methods that there are not */
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_token), cmocka_unit_test(test_right_token),
         cmocka_unit_test(test_denied),        cmocka_unit_test(test_not_asked),
         cmocka_unit_test(test_stream),        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_rotated),
+        cmocka_unit_test(test_rotated),       cmocka_unit_test(test_own_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
