@@ -145,11 +145,15 @@ int cw_pages_start(struct cw_controller *c, const char *listen, struct cw_pages 
         return 0;
     struct cw_pages *pages = CW_NEW(struct cw_pages);
     struct cw_http_page *page = pages->pages;
-    *page++ = (struct cw_http_page){"/livez", TEXT, print_alive, c, NULL};
-    *page++ = (struct cw_http_page){"/readyz", TEXT, print_ready, c, NULL};
-    *page++ = (struct cw_http_page){"/healthz", TEXT, print_ready, c, NULL};
-    *page++ = (struct cw_http_page){"/metrics", "text/plain; version=0.0.4; charset=utf-8",
-                                    print_metrics, c, NULL};
+    *page++ = (struct cw_http_page){.path = "/livez", .type = TEXT, .print = print_alive, .arg = c};
+    *page++ =
+        (struct cw_http_page){.path = "/readyz", .type = TEXT, .print = print_ready, .arg = c};
+    *page++ =
+        (struct cw_http_page){.path = "/healthz", .type = TEXT, .print = print_ready, .arg = c};
+    *page++ = (struct cw_http_page){.path = "/metrics",
+                                    .type = "text/plain; version=0.0.4; charset=utf-8",
+                                    .print = print_metrics,
+                                    .arg = c};
     *ret_pages = pages;
     if (cw_http_start(c->loop, listen, pages->pages, &pages->http, err) < 0)
         return cw_err_wrap(err, "--metrics-listen");

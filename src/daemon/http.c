@@ -3,7 +3,6 @@
  * page. */
 #include "daemon/http.h"
 
-#include <microhttpd.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,54 +11,31 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "daemon/http_int.h"
 
 /* how long a request waits for the loop; scrapers usually give up after 10 s */
 #define ANSWER_NS ((int64_t)5 * 1000000000)
 #define HOST_BYTES 256
 #define SWEEP_MS 1000
 
-struct cw_http {
-    struct cw_loop *loop;
-    const struct cw_http_page *pages;
-    struct MHD_Daemon *daemon;
-    struct cw_mutex mutex; /* guards `stopping` and `peers`, and `done` of all requests */
-    struct cw_cond cond;
-    bool stopping;
-    struct peer *peers;
-    struct cw_timer *sweep; /* ends connections that are slow */
-    uint32_t refs;          /* atomic: references of the owner and of requests */
-};
-struct peer { /* a connection; microhttpd has it, too */
-    struct peer *next, **prev;
+struct cw_http_peer { /* a connection; microhttpd has it, too */
+    struct cw_http_peer *next, **prev;
     int fd;
     int64_t until_ms; /* It is ended then. */
 };
-struct cw_page_request { /* The HTTP thread refers to it, and whoever makes the page. */
-    struct cw_loop_node node;
-    struct cw_http *http;
-    const struct cw_http_page *page;
-    struct cw_str text;
-    bool done, ok; /* guarded by mutex */
-    uint32_t refs; /* atomic */
-};
 
-static void http_unref(struct cw_http *http)
+void cw_http_ref(struct cw_http *http)
+{
+    (void)__atomic_add_fetch(&http->refs, 1, __ATOMIC_RELAXED);
+}
+
+void cw_http_unref(struct cw_http *http)
 {
     if (__atomic_sub_fetch(&http->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     cw_cond_fini(&http->cond);
     cw_mutex_fini(&http->mutex);
     cw_mem_free(http);
-}
-
-static void request_unref(struct cw_page_request *request)
-{
-    if (__atomic_sub_fetch(&request->refs, 1, __ATOMIC_ACQ_REL) > 0)
-        return;
-    cw_str_fini(&request->text);
-    http_unref(request->http);
-    cw_mem_free(request);
 }
 
 /* ---- connections ---- */
@@ -70,16 +46,16 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **s
                           enum MHD_ConnectionNotificationCode what)
 {
     struct cw_http *http = arg;
-    struct peer *peer = *socket_context;
+    struct cw_http_peer *peer = *socket_context;
     cw_mutex_lock(&http->mutex);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        peer = CW_NEW(struct peer);
-        *peer = (struct peer){.next = http->peers,
-                              .prev = &http->peers,
-                              .fd = info ? info->connect_fd : -1,
-                              .until_ms = cw_clock_ms() + CW_HTTP_REQUEST_MS};
+        peer = CW_NEW(struct cw_http_peer);
+        *peer = (struct cw_http_peer){.next = http->peers,
+                                      .prev = &http->peers,
+                                      .fd = info ? info->connect_fd : -1,
+                                      .until_ms = cw_clock_ms() + CW_HTTP_REQUEST_MS};
         if (peer->next)
             peer->next->prev = &peer->next;
         http->peers = peer;
@@ -94,15 +70,15 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **s
     cw_mutex_unlock(&http->mutex);
 }
 
-/* A request has come as a whole: there may be time until the next one. */
-static void note_request(struct cw_http *http, struct MHD_Connection *connection)
+/* A request has come as a whole: there is so much time until the next one. */
+static void note_request(struct cw_http *http, struct MHD_Connection *connection, int64_t ms)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct peer *peer = info ? info->socket_context : NULL;
+    struct cw_http_peer *peer = info ? info->socket_context : NULL;
     cw_mutex_lock(&http->mutex);
     if (peer)
-        peer->until_ms = cw_clock_ms() + CW_HTTP_IDLE_MS;
+        peer->until_ms = cw_clock_ms() + ms;
     cw_mutex_unlock(&http->mutex);
 }
 
@@ -112,26 +88,13 @@ static void on_sweep(void *arg)
     struct cw_http *http = arg;
     int64_t now = cw_clock_ms();
     cw_mutex_lock(&http->mutex);
-    for (struct peer *peer = http->peers; peer; peer = peer->next)
+    for (struct cw_http_peer *peer = http->peers; peer; peer = peer->next)
         if (peer->fd >= 0 && now > peer->until_ms)
             (void)shutdown(peer->fd, SHUT_RDWR);
     cw_mutex_unlock(&http->mutex);
 }
 
 /* ---- making the page ---- */
-
-void cw_http_answer(struct cw_page_request *request, bool ok, struct cw_str *text)
-{
-    struct cw_http *http = request->http;
-    cw_mutex_lock(&http->mutex);
-    request->text = *text;
-    *text = (struct cw_str){0};
-    request->ok = ok;
-    request->done = true;
-    cw_cond_broadcast(&http->cond);
-    cw_mutex_unlock(&http->mutex);
-    request_unref(request);
-}
 
 static void on_loop(void *arg)
 {
@@ -152,14 +115,15 @@ static void on_loop(void *arg)
 
 /* ---- on the HTTP thread ---- */
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
-                              const char *text, size_t n)
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
+                                   const char *text)
 {
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                  "text/plain; charset=utf-8");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     enum MHD_Result result = MHD_queue_response(connection, status, response);
@@ -167,59 +131,83 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
     return result;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
-                                   const char *text)
+/* Has the loop answer the request, and waits for it. */
+static enum MHD_Result answer_page(struct MHD_Connection *connection,
+                                   struct cw_page_request *request)
 {
-    return answer(connection, status, "text/plain; charset=utf-8", text, strlen(text));
-}
-
-static enum MHD_Result answer_page(struct cw_http *http, struct MHD_Connection *connection,
-                                   const struct cw_http_page *page)
-{
-    struct cw_page_request *request = CW_NEW(struct cw_page_request);
-    *request = (struct cw_page_request){
-        .node = {.fn = on_loop, .arg = request}, .http = http, .page = page, .refs = 2};
-    (void)__atomic_add_fetch(&http->refs, 1, __ATOMIC_RELAXED);
+    struct cw_http *http = request->http;
     int64_t until = cw_clock_ns() + ANSWER_NS;
+    request->node = (struct cw_loop_node){.fn = on_loop, .arg = request};
+    (void)__atomic_add_fetch(&request->refs, 1, __ATOMIC_RELAXED);
     cw_loop_post_node(http->loop, &request->node);
     cw_mutex_lock(&http->mutex);
     while (!request->done && !http->stopping &&
            cw_cond_wait_until(&http->cond, &http->mutex, until)) {
     }
-    bool done = request->done, ok = request->ok;
+    bool done = request->done;
+    request->left = !done;
     cw_mutex_unlock(&http->mutex);
-    enum MHD_Result result;
     if (!done)
-        result = answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                             "the daemon ends, or is too busy\n");
-    else
-        result = answer(connection, ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, page->type,
-                        cw_str_text(&request->text), request->text.len);
-    request_unref(request);
-    return result;
+        return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                           "the daemon ends, or is too busy\n");
+    if (request->stream) /* microhttpd's limit ends it when nobody takes what is sent. */
+        note_request(http, connection, CW_HTTP_STREAM_MS);
+    return cw_page_request_send(request, connection);
 }
 
+static const struct cw_http_page *find_page(const struct cw_http *http, const char *url)
+{
+    const struct cw_http_page *page = http->pages;
+    while (page->path && strcmp(page->path, url) != 0)
+        page++;
+    return page->path ? page : NULL;
+}
+
+/* The request is over, whether or not it was answered. */
+static void on_completed(void *arg, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)arg;
+    (void)connection;
+    (void)code;
+    if (*state)
+        cw_page_request_unref(*state);
+    *state = NULL;
+}
+
+/* microhttpd calls this when the header has come, for each piece of the body, and at the end. An
+ * answer to the header alone would end the connection. */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_size, void **state)
 {
+    static const struct cw_http_page none = {0};
     struct cw_http *http = arg;
-    static int begun;
+    struct cw_page_request *request = *state;
     (void)version;
-    (void)upload;
-    (void)upload_size;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
-    /* Only the header of the request has come: an answer at this point would end the connection. */
-    if (!*state) {
-        *state = &begun;
+    if (!request) {
+        const struct cw_http_page *page = find_page(http, url);
+        bool is_post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+        if (is_post ? !page || !page->takes_post
+                    : strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+                          strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+            return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+        request = *state = cw_page_request_new(http, connection, page ? page : &none);
+        request->is_post = is_post;
         return MHD_YES;
     }
-    note_request(http, connection);
-    for (const struct cw_http_page *page = http->pages; page->path; page++)
-        if (strcmp(page->path, url) == 0)
-            return answer_page(http, connection, page);
-    return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+    if (*upload_size > 0) { /* What is too much is not kept, and refused at the end. */
+        size_t room = CW_HTTP_BODY_MAX + 1 - request->body.len;
+        cw_str_add_bytes(&request->body, upload, CW_MIN(*upload_size, room));
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    note_request(http, connection, CW_HTTP_IDLE_MS);
+    if (!request->page->path)
+        return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+    if (request->body.len > CW_HTTP_BODY_MAX)
+        return answer_text(connection, MHD_HTTP_CONTENT_TOO_LARGE, "that is too much\n");
+    return answer_page(connection, request);
 }
 
 /* ---- starting and stopping ---- */
@@ -260,16 +248,17 @@ int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http
     *http = (struct cw_http){.loop = loop, .pages = pages, .refs = 1};
     cw_mutex_init(&http->mutex);
     cw_cond_init(&http->cond);
-    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_ALLOW_SUSPEND_RESUME |
                      (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
     http->daemon =
         MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)CW_HTTP_CONNECTIONS_MAX,
                          MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CW_HTTP_HOST_MAX,
                          MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(CW_HTTP_IDLE_MS / 1000),
-                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
     if (!http->daemon) {
-        http_unref(http);
+        cw_http_unref(http);
         return cw_err_set(err, CW_E_IO,
                           "cannot listen on %s: is the port taken, the address another host's?",
                           listen);
@@ -294,7 +283,8 @@ void cw_http_stop(struct cw_http *http)
     http->stopping = true;
     cw_cond_broadcast(&http->cond);
     cw_mutex_unlock(&http->mutex);
+    cw_http_streams_wake(http);
     cw_timer_free(http->sweep);
     MHD_stop_daemon(http->daemon);
-    http_unref(http); /* requests that the loop has not handled yet keep it */
+    cw_http_unref(http); /* requests that the loop has not handled yet keep it */
 }

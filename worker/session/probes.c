@@ -70,11 +70,15 @@ int cw_probes_start(struct cw_worker_state *w, const char *listen, struct cw_err
         return 0;
     struct cw_wprobes *probes = w->probes = CW_NEW(struct cw_wprobes);
     struct cw_http_page *page = probes->pages;
-    *page++ = (struct cw_http_page){"/livez", TEXT, print_alive, w, NULL};
-    *page++ = (struct cw_http_page){"/readyz", TEXT, print_ready, w, NULL};
-    *page++ = (struct cw_http_page){"/healthz", TEXT, print_ready, w, NULL};
-    *page++ = (struct cw_http_page){"/metrics", "text/plain; version=0.0.4; charset=utf-8",
-                                    print_metrics, w, NULL};
+    *page++ = (struct cw_http_page){.path = "/livez", .type = TEXT, .print = print_alive, .arg = w};
+    *page++ =
+        (struct cw_http_page){.path = "/readyz", .type = TEXT, .print = print_ready, .arg = w};
+    *page++ =
+        (struct cw_http_page){.path = "/healthz", .type = TEXT, .print = print_ready, .arg = w};
+    *page++ = (struct cw_http_page){.path = "/metrics",
+                                    .type = "text/plain; version=0.0.4; charset=utf-8",
+                                    .print = print_metrics,
+                                    .arg = w};
     if (cw_http_start(w->loop, listen, probes->pages, &probes->http, err) < 0)
         return cw_err_wrap(err, "--metrics-listen");
     cw_log_info("worker", "metrics by HTTP at %s, port %u", listen, cw_http_port(probes->http));
