@@ -281,7 +281,13 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "opens no data",
          0, 0},
         {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT",
-         "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks (default: not)",
+         "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks, and a page "
+         "for "
+         "browsers, beyond loopback only to who has a token (default: not)",
+         0, 0},
+        {"web-host", 0, CW_ARG_LIST, &o.web_hosts, "NAME",
+         "a name under which browsers may ask for that page, besides addresses, localhost and the "
+         "host's own name; may be given several times",
          0, 0},
         {"metrics-markdown", 0, CW_ARG_FLAG, &markdown, NULL,
          "print the reference that is docs/metrics.md, and end", 0, 0},

@@ -3,7 +3,10 @@
 #include "daemon/http.h"
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/admin/walk.h"
+#include "dispatcher/web/web.h"
 #include "loop/offload.h"
+
+#define OWN_PAGES_N 4
 
 /* Metrics that somebody asked for: collected in a walk, printed by a thread, sent by the loop. */
 struct asked {
@@ -122,19 +125,26 @@ static bool print_ready(void *arg, struct cw_str *out)
     return false;
 }
 
-int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
+static void add_pages(struct cw_dispatcher *d, struct cw_http_page *pages)
 {
-    static struct cw_http_page pages[5];
-    if (!d->options.metrics_listen)
-        return 0;
+    static const char text[] = "text/plain; charset=utf-8";
     pages[0] = (struct cw_http_page){.path = "/metrics",
                                      .type = "text/plain; version=0.0.4; charset=utf-8",
-                                     .begin = begin_page,
-                                     .arg = d};
-    pages[1] =
-        (struct cw_http_page){"/healthz", "text/plain; charset=utf-8", print_health, d, NULL};
-    pages[2] = (struct cw_http_page){"/livez", "text/plain; charset=utf-8", print_alive, d, NULL};
-    pages[3] = (struct cw_http_page){"/readyz", "text/plain; charset=utf-8", print_ready, d, NULL};
+                                     .begin = begin_page};
+    pages[1] = (struct cw_http_page){.path = "/healthz", .type = text, .print = print_health};
+    pages[2] = (struct cw_http_page){.path = "/livez", .type = text, .print = print_alive};
+    pages[3] = (struct cw_http_page){.path = "/readyz", .type = text, .print = print_ready};
+    for (size_t i = 0; i < OWN_PAGES_N; i++)
+        pages[i].arg = d;
+    cw_web_add_pages(d, &pages[OWN_PAGES_N]);
+}
+
+int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
+{
+    static struct cw_http_page pages[OWN_PAGES_N + CW_WEB_PAGES_MAX + 1];
+    if (!d->options.metrics_listen)
+        return 0;
+    add_pages(d, pages);
     int rc = cw_http_start(d->loop, d->options.metrics_listen, pages, &d->http, err);
     if (rc < 0)
         return cw_err_wrap(err, "--metrics-listen");
@@ -145,6 +155,7 @@ int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
 
 void cw_metrics_close(struct cw_dispatcher *d)
 {
+    cw_web_close(d);
     cw_http_stop(d->http);
     d->http = NULL;
 }

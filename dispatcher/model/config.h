@@ -91,6 +91,8 @@ struct cw_options {
     int64_t scale_window_ms; /* The length of the shortest demand window. */
     /* The HTTP address of the metrics; NULL if they are not served by HTTP. */
     const char *metrics_listen;
+    /* Names under which browsers may ask for the page there. */
+    struct cw_arg_list web_hosts;
     /* A worker that no job needs is kept for this long before it is drained. */
     int64_t scale_in_ms;
     /* Where workers that it starts may open files (src/format/source_root.h). */

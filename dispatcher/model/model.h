@@ -71,6 +71,7 @@ struct cw_kube;              /* The struct is defined in src/kube. */
 struct cw_leader;            /* The struct is defined in src/kube. */
 struct cw_parent_watch;      /* The struct is defined in src/loop. */
 struct cw_state;             /* The struct is defined in state/state_int.h. */
+struct cw_web;               /* The struct is defined in web/web_int.h. */
 struct cw_stored_waiter;     /* The struct is defined in state/when_stored.c. */
 
 struct cw_provision { /* The provisioner in use (scaling/provisioner.c). */
@@ -165,6 +166,7 @@ struct cw_dispatcher {
     uint64_t generation_seen;
     struct cw_counts counts;
     struct cw_http *http; /* The server for metrics; NULL if metrics are not served by HTTP. */
+    struct cw_web *web;   /* The page for browsers, served by the same. */
     struct cw_due due;
     bool stopping, exited;
     unsigned signals; /* The number of signals to stop that have come. */

@@ -170,7 +170,7 @@ case_metrics() {
     ask_until "counts" scraped
     "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics" || fail "cachew metrics"
     /usr/bin/python3 "$(dirname "$0")/../support/check_metrics.py" "$work/scraped" "$work/metrics" || fail "$(cat "$work/metrics")"
-    same "other pages" 404 "$(curl -sS --noproxy '*' -o /dev/null -w '%{http_code}' "$url/")"
+    same "other pages" 404 "$(curl -sS --noproxy '*' -o /dev/null -w '%{http_code}' "$url/other")"
     same "other methods" 405 "$(curl -sS --noproxy '*' -o /dev/null -w '%{http_code}' -X DELETE "$url/metrics")"
     kill -STOP "${pid_of[dispatcher]}" # it does not answer; but when it goes on
     begin waiting curl -sS --noproxy '*' "$url/healthz"
