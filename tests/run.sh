@@ -10,7 +10,8 @@ usage() {
 usage: tests/run.sh [--quick | --all [--chaos SECONDS]] [--only PRESET]... [--filter REGEX] [--label REGEX] [--stress N]
   --quick          dev build and its fast tests only: the loop for daily work
   --all            everything: also the long tests, all integration tests in the sanitizer builds as well,
-                   coverage (tests/coverage.sh --check), and which branches of the lease and session code
+                   the page in a browser, packages in a bare Debian, coverage (tests/coverage.sh --check), and
+                   which branches of the lease and session code
                    the simulation reaches (tests/simulation/reached.sh)
   --chaos SECONDS  after all this, chaos for so long (tests/chaos); without it, for 30 s among the tests
   --only PRESET    dev, asan, tsan or fuzz; may stand several times
@@ -54,7 +55,9 @@ if [ "$chaos" -gt 0 ] && [ $mode != all ]; then
     exit 2
 fi
 
-deploy/local/install.sh --all || { echo "0 passed, 1 failed"; exit 1; }
+wanted=--all
+if [ $mode = all ]; then wanted=--everything; fi
+deploy/local/install.sh $wanted || { echo "0 passed, 1 failed"; exit 1; }
 
 jobs=$(nproc)
 passed=0 failed=0 skipped=0

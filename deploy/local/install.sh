@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what cachew needs on Debian 12: to build and run it, and with --all also what the tests need.
+# Installs what cachew needs on Debian 12: to build and run it, with --all also what the tests need, and with --everything
+# what the tests of tests/run.sh --all need.
 # Asks apt only for what is missing. Needs root (or sudo) when something is.
 set -euo pipefail
 
@@ -11,15 +12,19 @@ build=(cmake ninja-build gcc libc6-dev pkg-config
     libsndfile1-dev libmpg123-dev libvorbis-dev libutf8proc-dev libpcre2-dev)
 tests=(libcmocka-dev clang clang-format-14 libclang-rt-14-dev python3 python3-yaml python3-fusepy python3-numpy python3-torch python3-pil python3-grpcio
     dataset-fashion-mnist git curl procps psmisc iproute2 shellcheck codespell spin man-db sqlite3 glusterfs-server abigail-tools gcovr clang-tidy-14 zstd zsh fish debootstrap)
+# A browser, and what packages are checked with.
+long=(chromium nodejs npm lintian fakeroot)
 
 usage() {
-    echo "usage: deploy/local/install.sh [--all]"
-    echo "Installs the Debian packages that cachew needs to be built; with --all those of the tests as well."
+    echo "usage: deploy/local/install.sh [--all | --everything]"
+    echo "Installs the Debian packages that cachew needs to be built; with --all those of the tests as well, with --everything also those of"
+    echo "tests/run.sh --all."
 }
 want=("${build[@]}")
 case "${1-}" in
 "") ;;
 --all) want+=("${tests[@]}") ;;
+--everything) want+=("${tests[@]}" "${long[@]}") ;;
 -h | --help) usage; exit 0 ;;
 *) usage >&2; exit 2 ;;
 esac

@@ -4,7 +4,7 @@ import { h, setText } from './dom';
 import { bytes, count, duration, percent } from './format';
 import { get } from './store';
 import type { Store } from './store';
-import { Table } from './table';
+import { PAGE, Table } from './table';
 import type { Cache, Catalogue, CatalogueRow, Source } from './types';
 import type { View } from './view';
 
@@ -45,9 +45,9 @@ export class CachesView implements View {
   readonly title = 'Caches';
   readonly element: HTMLElement;
   private chosen = '';
-  private table = new Table<Cache>('Caches', columns, (c) => String(c.id), 'The dispatcher has no cache (--cache-store).', (c) => { this.chosen = c.name; void this.look(); });
-  private warmed = new Table<Warmed>('Data sets that were warmed', sources, (w) => `${w.cache} ${w.source.source}`, 'None: cachew cache warm brings one into a cache.');
-  private rows = new Table<CatalogueRow>('What is in it', rows, (r) => `${r.tenant} ${r.key}`, 'Nothing yet.');
+  private table = new Table<Cache>('Caches', columns, (c) => String(c.id), 'The dispatcher has no cache (--cache-store).', PAGE / 3, (c) => { this.chosen = c.name; void this.look(); });
+  private warmed = new Table<Warmed>('Data sets that were warmed', sources, (w) => `${w.cache} ${w.source.source}`, 'None: cachew cache warm brings one into a cache.', PAGE / 3);
+  private rows = new Table<CatalogueRow>('What is in it', rows, (r) => `${r.tenant} ${r.key}`, 'Nothing yet.', PAGE / 3);
   private says = h('p', { class: 'muted' });
   private timer = 0;
   private closed = false;

@@ -5,7 +5,7 @@ import { h, setText } from './dom';
 import { moment } from './format';
 import { get } from './store';
 import type { Store } from './store';
-import { Table } from './table';
+import { PAGE, Table } from './table';
 import type { Decision } from './types';
 import type { View } from './view';
 
@@ -24,7 +24,7 @@ export class DecisionsTable {
 
   constructor(caption: string, withJob: boolean) {
     this.table = new Table<Decision>(caption, withJob ? columns : columns.filter((c) => c.head !== 'Job'),
-      (d) => String(d.id), 'Nothing was decided yet.', (d) => void this.show(d));
+      (d) => String(d.id), 'Nothing was decided yet.', PAGE, (d) => void this.show(d));
     this.element = h('div', {}, this.table.element, this.detail);
   }
 

@@ -39,3 +39,7 @@ export function moment(ms: number): string {
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} `
     + `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
 }
+
+export function several(n: number, one: string): string {
+  return `${n} ${one}${n === 1 ? '' : 's'}`;
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All jobs: how far they are, how long their trainers wait, and for what.
 import { h, setHidden, setText } from './dom';
-import { bytes, count, duration, percent } from './format';
+import { bytes, count, duration, percent, several } from './format';
 import type { Store } from './store';
 import { Table } from './table';
 import type { Fleet, Job } from './types';
@@ -38,8 +38,8 @@ const columns = [
 ];
 
 function fleetLine(f: Fleet): string {
-  return `${f.ready} workers ready${f.starting ? `, ${f.starting} starting` : ''}${f.draining ? `, ${f.draining} draining` : ''}; `
-    + `${f.threads} threads; CPU ${f.cpu_cores.toFixed(1)}; ${bytes(f.budget_used)} of ${bytes(f.budget_bytes)}`;
+  return `${several(f.ready, 'worker')} ready${f.starting ? `, ${f.starting} starting` : ''}${f.draining ? `, ${f.draining} draining` : ''}; `
+    + `${several(f.threads, 'thread')}; CPU ${f.cpu_cores.toFixed(1)}; ${bytes(f.budget_used)} of ${bytes(f.budget_bytes)}`;
 }
 
 export class JobsView implements View {

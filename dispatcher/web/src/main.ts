@@ -4,7 +4,7 @@ import './style.css';
 import { CachesView } from './caches';
 import { DecisionsView } from './decisions';
 import { h, setAttribute, setHidden, setText } from './dom';
-import { duration } from './format';
+import { duration, several } from './format';
 import { JobView } from './job';
 import { JobsView } from './jobs';
 import { login } from './login';
@@ -59,17 +59,25 @@ function draw(): void {
   const words = { connecting: 'Connecting', live: 'Live', lost: `Lost: ${store.trouble}`, denied: 'A token is needed' };
   setText(state, words[store.state]);
   setAttribute(state, 'class', `state ${store.state}`);
-  setText(facts, store.version ? `cachew ${store.version}, up ${duration(store.uptime_ms / 1000)}, ${store.jobs.size} jobs, ${store.workers.size} workers` : '');
+  setText(facts, store.version ? `cachew ${store.version}, up ${duration(store.uptime_ms / 1000)}, ${several(store.jobs.size, 'job')}, ${several(store.workers.size, 'worker')}` : '');
   if (!view) return;
   view.update(store);
   setText(head, view.title);
   if (document.title !== `${view.title} - cachew`) document.title = `${view.title} - cachew`;
 }
 
+// Scripts do not see the cookie, so that there is one is noted.
+function note(signedIn: boolean): void {
+  if (signedIn) localStorage.setItem('signed-in', 'yes');
+  else localStorage.removeItem('signed-in');
+  setHidden(out, !signedIn);
+}
+
 function ask(): void {
+  note(false);
   view?.close?.();
   view = null;
-  main.replaceChildren(login(() => { setHidden(out, false); store.open(); show(false); }));
+  main.replaceChildren(login(() => { note(true); store.open(); show(false); }));
   draw();
 }
 
@@ -97,5 +105,6 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) store.close();
   else store.open();
 });
+note(localStorage.getItem('signed-in') !== null);
 show(false);
 store.open();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables with a filter, sorting and pages: however many rows there are, the document has at most PAGE.
+// Tables with a filter, sorting and pages: however many rows there are, the document has at most PAGE, all tables of a
+// view together.
 import { h, setAttribute, setHidden, setText, setWidth } from './dom';
 
 export const PAGE = 60;
@@ -32,7 +33,7 @@ export class Table<Row> {
   private nothing: HTMLElement;
 
   constructor(caption: string, private columns: Column<Row>[], private key: (row: Row) => string,
-    nothing: string, private onRow?: (row: Row) => void) {
+    nothing: string, private most = PAGE, private onRow?: (row: Row) => void) {
     const head = h('tr');
     columns.forEach((column, i) => {
       const th = h('th', { scope: 'col', class: column.number ? 'number' : '' });
@@ -115,9 +116,9 @@ export class Table<Row> {
 
   private render(): void {
     const rows = this.chosen();
-    const last = Math.max(0, Math.ceil(rows.length / PAGE) - 1);
+    const last = Math.max(0, Math.ceil(rows.length / this.most) - 1);
     this.page = Math.min(Math.max(this.page, 0), last);
-    const part = rows.slice(this.page * PAGE, (this.page + 1) * PAGE);
+    const part = rows.slice(this.page * this.most, (this.page + 1) * this.most);
     const keep = new Set<string>();
     part.forEach((row, i) => {
       const key = this.key(row);
@@ -132,8 +133,8 @@ export class Table<Row> {
       slot.tr.remove();
       this.slots.delete(key);
     }
-    const from = this.page * PAGE + 1;
-    setText(this.shown, rows.length > PAGE ? `${from} to ${from + part.length - 1} of ${rows.length}` : `${rows.length}`);
+    const from = this.page * this.most + 1;
+    setText(this.shown, rows.length > this.most ? `${from} to ${from + part.length - 1} of ${rows.length}` : `${rows.length}`);
     setHidden(this.back, last === 0);
     setHidden(this.on, last === 0);
     this.back.disabled = this.page === 0;

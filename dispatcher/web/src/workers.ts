@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers, by the hosts that they are on: a tile a host, as full as its CPUs are.
 import { h, setAttribute, setHidden, setText, setWidth } from './dom';
-import { bytes, count, percent } from './format';
+import { bytes, count, percent, several } from './format';
 import type { Store } from './store';
 import { PAGE, Table } from './table';
 import type { Worker } from './types';
 import type { View } from './view';
 
+const HOSTS = 24; // tiles; the other rows that the document may have are workers
 interface Host { id: string; name: string; workers: Worker[] }
 
 const trouble = (w: Worker): string => w.unreachable || w.other_files || (w.silent_ms > 0 ? `silent for ${Math.round(w.silent_ms / 1000)} s` : '');
@@ -39,7 +40,7 @@ interface Tile { item: HTMLElement; name: HTMLElement; says: HTMLElement; bar: H
 export class WorkersView implements View {
   readonly title = 'Workers';
   readonly element: HTMLElement;
-  private table = new Table<Worker>('Workers', columns, (w) => w.id, 'No worker is attached.');
+  private table = new Table<Worker>('Workers', columns, (w) => w.id, 'No worker is attached.', PAGE - HOSTS);
   private map = h('ul', { class: 'hosts' });
   private more = h('p', { class: 'muted' });
   private tiles: Tile[] = [];
@@ -52,15 +53,15 @@ export class WorkersView implements View {
   update(store: Store): void {
     let all = hosts(store.workers.values());
     const n = all.length;
-    if (n > PAGE) {
+    if (n > HOSTS) {
       const busy = (x: Host) => x.workers[0]?.host_cpu_share ?? 0;
-      all = all.sort((a, b) => busy(b) - busy(a)).slice(0, PAGE);
+      all = all.sort((a, b) => busy(b) - busy(a)).slice(0, HOSTS);
     }
     while (this.tiles.length < all.length) this.add();
     while (this.tiles.length > all.length) this.tiles.pop()?.item.remove();
     all.forEach((host, i) => this.paint(this.tiles[i], host));
-    setHidden(this.more, n <= PAGE);
-    setText(this.more, `${PAGE} of ${n} hosts: those whose CPUs are busiest.`);
+    setHidden(this.more, n <= HOSTS);
+    setText(this.more, `${HOSTS} of ${n} hosts: those whose CPUs are busiest.`);
     this.table.update(store.workers.values());
   }
 
@@ -76,7 +77,7 @@ export class WorkersView implements View {
     if (!tile || !first) return;
     const busy = first.host_cpu_share, ill = host.workers.filter((w) => w.state !== 'ready' || trouble(w)).length;
     setText(tile.name, host.name);
-    setText(tile.says, `${host.workers.length} ${host.workers.length === 1 ? 'worker' : 'workers'}${ill ? `, ${ill} in trouble` : ''}; `
+    setText(tile.says, `${several(host.workers.length, 'worker')}${ill ? `, ${ill} in trouble` : ''}; `
       + (busy === null ? 'load unknown' : `CPU ${percent(busy)}, load ${first.host_load?.toFixed(2) ?? '-'}`));
     setWidth(tile.bar, busy ?? 0);
     setAttribute(tile.item, 'class', ill ? 'ill' : '');
