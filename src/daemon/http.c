@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "daemon/http_int.h"
+#include "daemon/daemon_int.h"
 
 /* how long a request waits for the loop; scrapers usually give up after 10 s */
 #define ANSWER_NS ((int64_t)5 * 1000000000)

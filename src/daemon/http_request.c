@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "daemon/http_int.h"
+#include "daemon/daemon_int.h"
 
 static void add_pair(struct cw_http_pair **list, const char *name, const char *value)
 {

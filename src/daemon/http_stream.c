@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "daemon/http_int.h"
+#include "daemon/daemon_int.h"
 
 #define BLOCK_BYTES 16384
 

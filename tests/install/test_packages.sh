@@ -4,6 +4,7 @@
 # upgraded while a job runs, and are purged without a trace but state. Environment: SOURCE_DIR, CMAKE. Needs root.
 # PACKAGES: a folder with packages that are there already.
 set -euo pipefail
+. "$(dirname "$0")/../support/says.sh"
 : "${SOURCE_DIR:?is not set: run this through ctest}"
 fail() {
     echo "FAILED: $*" >&2
@@ -42,7 +43,7 @@ for name in "${names[@]}"; do
     debs+=("$deb")
 done
 lintian --fail-on error --tag-display-limit 0 "${debs[@]}" >"$work/lintian" 2>&1 || { cat "$work/lintian"; fail "lintian"; }
-dpkg-deb -f "${debs[0]}" Depends | grep -q 'libgrpc29.*libuv1' || fail "dependencies of cachew: $(dpkg-deb -f "${debs[0]}" Depends)"
+dpkg-deb -f "${debs[0]}" Depends | says 'libgrpc29.*libuv1' || fail "dependencies of cachew: $(dpkg-deb -f "${debs[0]}" Depends)"
 
 # ---- a bare Debian ----
 # shellcheck disable=SC2016

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of this folder share. "The HTTP thread" is libmicrohttpd's. */
-#ifndef CW_DAEMON_HTTP_INT_H
-#define CW_DAEMON_HTTP_INT_H
+#ifndef CW_DAEMON_DAEMON_INT_H
+#define CW_DAEMON_DAEMON_INT_H
 
 #include <microhttpd.h>
 
