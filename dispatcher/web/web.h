@@ -6,7 +6,7 @@
  *
  *   web.c         the paths, and the files of the page itself
  *   web_guard.c   who may look: Host, Origin, token; headers of all answers
- *   web_login.c   a token is exchanged for a cookie
+ *   web_login.c   a token is exchanged for a cookie; web_session.c: who has one
  *   web_answer.c  one answer of Admin
  *   web_events.c  a stream of events: what has changed since the last look
  *   web_rows.c    which rows have changed

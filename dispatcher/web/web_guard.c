@@ -130,8 +130,8 @@ bool cw_web_may_read(struct cw_web *web, struct cw_page_request *request, const 
                           "dispatcher with --token-file, or --metrics-listen 127.0.0.1:PORT");
         return is_local;
     }
-    const char *session = cw_web_session_token(web, request);
-    *ret_token = session ? session : bearer(request);
+    const struct cw_web_session *session = cw_web_session_of(web, request);
+    *ret_token = session ? session->token : bearer(request);
     if (!*ret_token)
         cw_web_refuse(request, UNAUTHORIZED, "a token is needed");
     return *ret_token != NULL;

@@ -41,9 +41,14 @@ void cw_web_answer_json(struct cw_page_request *request, struct cw_str *json);
 /* Adds the headers that all answers have. */
 void cw_web_add_headers(struct cw_page_request *request);
 
+/* ---- web_session.c ---- */
+#define CW_WEB_COOKIE "cachew_session="
+/* The session whose cookie the request shows; NULL: there is none. */
+struct cw_web_session *cw_web_session_of(struct cw_web *web, const struct cw_page_request *request);
+/* Begins one, in place of the one that was not used for longest if there are too many. */
+struct cw_web_session *cw_web_session_begin(struct cw_web *web, const char *token);
+
 /* ---- web_login.c ---- */
-/* The token of the session whose cookie the request shows; NULL: there is none. */
-const char *cw_web_session_token(struct cw_web *web, const struct cw_page_request *request);
 void cw_web_login(void *arg, struct cw_page_request *request);
 void cw_web_logout(void *arg, struct cw_page_request *request);
 

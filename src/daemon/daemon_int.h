@@ -21,6 +21,7 @@ struct cw_http {
     struct cw_timer *sweep; /* ends connections that are slow */
     uint32_t refs;          /* atomic: references of the owner, of requests and of streams */
 };
+/* ---- http_ref.c ---- */
 void cw_http_ref(struct cw_http *http);
 void cw_http_unref(struct cw_http *http);
 
@@ -57,6 +58,9 @@ enum MHD_Result cw_page_request_send(struct cw_page_request *request,
                                      struct MHD_Connection *connection);
 
 /* ---- http_stream.c ---- */
+/* Makes a stream with a reference of its owner and one of its connection. On the loop thread. */
+struct cw_http_stream *cw_http_stream_new(struct cw_http *http, cw_loop_fn *closed,
+                                          void *arg) CW_MUST_CHECK;
 /* Makes the response to a request whose answer is a stream; NULL: there is no memory. */
 struct MHD_Response *cw_http_stream_response(struct cw_http_stream *stream,
                                              struct MHD_Connection *connection);

@@ -24,20 +24,6 @@ struct cw_http_peer { /* a connection; microhttpd has it, too */
     int64_t until_ms; /* It is ended then. */
 };
 
-void cw_http_ref(struct cw_http *http)
-{
-    (void)__atomic_add_fetch(&http->refs, 1, __ATOMIC_RELAXED);
-}
-
-void cw_http_unref(struct cw_http *http)
-{
-    if (__atomic_sub_fetch(&http->refs, 1, __ATOMIC_ACQ_REL) > 0)
-        return;
-    cw_cond_fini(&http->cond);
-    cw_mutex_fini(&http->mutex);
-    cw_mem_free(http);
-}
-
 /* ---- connections ---- */
 
 /* A connection has begun, or has ended. On the HTTP thread, which closes the descriptor after

@@ -142,3 +142,13 @@ void cw_http_answer(struct cw_page_request *request, bool ok, struct cw_str *tex
     request->ok = ok;
     cw_page_request_end(request);
 }
+
+struct cw_http_stream *cw_http_stream_begin(struct cw_page_request *request, cw_loop_fn *closed,
+                                            void *arg)
+{
+    struct cw_http_stream *stream = cw_http_stream_new(request->http, closed, arg);
+    request->stream = stream;
+    request->ok = true;
+    cw_page_request_end(request);
+    return stream;
+}

@@ -49,10 +49,8 @@ static void on_gone(void *arg)
     unref(stream);
 }
 
-struct cw_http_stream *cw_http_stream_begin(struct cw_page_request *request, cw_loop_fn *closed,
-                                            void *arg)
+struct cw_http_stream *cw_http_stream_new(struct cw_http *http, cw_loop_fn *closed, void *arg)
 {
-    struct cw_http *http = request->http;
     struct cw_http_stream *stream = CW_NEW(struct cw_http_stream);
     cw_http_ref(http);
     *stream = (struct cw_http_stream){.http = http, .closed = closed, .arg = arg, .refs = 2};
@@ -64,9 +62,6 @@ struct cw_http_stream *cw_http_stream_begin(struct cw_page_request *request, cw_
         stream->next->prev = &stream->next;
     http->streams = stream;
     cw_mutex_unlock(&http->mutex);
-    request->stream = stream;
-    request->ok = true;
-    cw_page_request_end(request);
     return stream;
 }
 
