@@ -72,8 +72,15 @@ class Browser:
         """Waits until the page says so: it is asked at each of its frames, not after a time."""
         loop = ("new Promise((done) => { const began = performance.now(); const look = () => { let is = false; try { is = !!(%s); } catch { }"
                 " if (is) done(true); else if (performance.now() - began > 60000) done(false); else requestAnimationFrame(look); }; look(); })")
-        if not self.run(loop % expression):
-            raise RuntimeError(f"the page does not show {what}: {self.run('document.body.innerText')[:2000]}")
+        for _ in range(10):
+            try:
+                if self.run(loop % expression):
+                    return
+                break
+            except RuntimeError as error:  # The page has loaded itself anew, or goes elsewhere: the new one is asked.
+                if "navigated" not in str(error) and "context" not in str(error):
+                    raise
+        raise RuntimeError(f"the page does not show {what}: {self.run('document.body.innerText')[:2000]}")
 
     def key(self, key, code=None, text=""):
         for kind in ("keyDown", "keyUp"):

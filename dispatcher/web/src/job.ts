@@ -55,6 +55,7 @@ export class JobView implements View {
   private says = h('p');
   private bad = h('p', { class: 'muted' });
   private decisions = new DecisionsTable('Decisions about this job', false);
+  private before: { at: number; share: number }[] = []; // windows from before the page was opened
   private timer = 0;
   private closed = false;
 
@@ -92,8 +93,12 @@ export class JobView implements View {
     try {
       const e = await get<Explained>(`/api/explain?job=${encodeURIComponent(this.id)}`);
       if (this.closed) return;
+      const last = e.windows[e.windows.length - 1];
+      if (last && !this.before.length) {
+        this.before = e.windows.map((w) => ({ at: Date.now() / 1000 - (last.at_s - w.at_s), share: w.wait_share }));
+      }
       this.graph?.update(e);
-      this.threads.update(e.windows[e.windows.length - 1]);
+      this.threads.update(last);
       setText(this.says, e.says.map((d) => `${d.kind} ${d.policy}: ${d.choice ?? ''}: ${d.reason}`).concat(e.now ? [`autocache ${e.now.policy}: ${e.now.reason}`] : []).join(' '));
       setHidden(this.bad, e.bad_n === 0);
       setText(this.bad, `${e.bad_n} bad elements were left out${e.bad[0] ? `, the first: ${e.bad[0].reason} (${e.bad[0].node}, ${e.bad[0].file})` : ''}`);
@@ -108,7 +113,8 @@ export class JobView implements View {
     setText(this.waits, why);
     if (job) this.paint(job);
     const points = store.history.get(job?.id ?? '') ?? [];
-    this.chart.update(points.map((p) => ({ at: p.at / 1000, share: p.wait })));
+    const live = points.map((p) => ({ at: p.at / 1000, share: p.wait })), first = live[0]?.at ?? Infinity;
+    this.chart.update([...this.before.filter((p) => p.at < first), ...live]);
     this.decisions.update(store.decisions.filter((d) => d.job === this.id || (job && d.job === job.id)));
   }
 
