@@ -285,6 +285,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "for "
          "browsers, beyond loopback only to who has a token (default: not)",
          0, 0},
+        {"metrics-tls", 0, CW_ARG_FLAG, &o.metrics_tls, NULL,
+         "speak HTTPS there, with the certificate of --tls-cert", 0, 0},
         {"web-host", 0, CW_ARG_LIST, &o.web_hosts, "NAME",
          "a name under which browsers may ask for that page, besides addresses, localhost and the "
          "host's own name; may be given several times",
@@ -319,6 +321,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)",
                           o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
     rc = read_tls(&o, err);
+    if (rc == 0 && o.metrics_tls && !(o.metrics_listen && o.tls.cert))
+        rc = cw_err_set(err, CW_E_INVALID,
+                        "--metrics-tls needs --metrics-listen, and the certificate of --tls-cert");
     if (rc == 0)
         rc = check_listen(&o, err);
     if (rc == 0)

@@ -12,7 +12,7 @@
  *   svc_check.c      whether a pipeline could run
  *   measured_rows.c  measurements of jobs and workers as messages
  *   metrics.c        metrics as text, from the rows of metric_items.h
- *   metrics_serve.c  serves metrics by call and by HTTP
+ *   metrics_serve.c  serves metrics by call and by HTTP; metrics_tls.c: by HTTPS
  *   backup.c         a copy of the state, as a stream */
 #ifndef CW_DISPATCHER_ADMIN_ADMIN_H
 #define CW_DISPATCHER_ADMIN_ADMIN_H

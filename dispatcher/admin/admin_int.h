@@ -80,6 +80,13 @@ void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *w
 /* Fills in the fields of WorkerRow from number 15 on. The caller frees row->jobs. */
 void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
 
+/* ---- metrics_tls.c ---- */
+/* Starts d->http with the certificate of --tls-cert, and again when that changes. */
+struct cw_http_page;
+int cw_metrics_tls_open(struct cw_dispatcher *d, const struct cw_http_page *pages,
+                        struct cw_err *err);
+void cw_metrics_tls_close(struct cw_dispatcher *d);
+
 /* ---- svc_fleet.c ---- */
 void cw_svc_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_msg *request);
 void cw_svc_scale_fleet(void *arg, struct cw_call *call, struct cw_rpc_msg *request);

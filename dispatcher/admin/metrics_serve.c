@@ -145,9 +145,12 @@ int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
     if (!d->options.metrics_listen)
         return 0;
     add_pages(d, pages);
-    int rc = cw_http_start(d->loop, d->options.metrics_listen, pages, &d->http, err);
+    int rc = d->options.metrics_tls
+                 ? cw_metrics_tls_open(d, pages, err)
+                 : cw_http_start(d->loop, d->options.metrics_listen, pages, &d->http, err);
     if (rc < 0)
         return cw_err_wrap(err, "--metrics-listen");
+    d->metrics_port = cw_http_port(d->http);
     cw_log_info(CW_LOG_MOD, "metrics by HTTP at %s, port %u", d->options.metrics_listen,
                 cw_http_port(d->http));
     return 0;
@@ -155,6 +158,7 @@ int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)
 
 void cw_metrics_close(struct cw_dispatcher *d)
 {
+    cw_metrics_tls_close(d);
     cw_web_close(d);
     cw_http_stop(d->http);
     d->http = NULL;

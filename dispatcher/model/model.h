@@ -69,6 +69,7 @@ struct cw_autocache_service; /* The struct is defined in autocache/autocache.h. 
 struct cw_http;              /* The struct is defined in src/daemon. */
 struct cw_kube;              /* The struct is defined in src/kube. */
 struct cw_leader;            /* The struct is defined in src/kube. */
+struct cw_metrics_tls;       /* The struct is defined in admin/metrics_tls.c. */
 struct cw_parent_watch;      /* The struct is defined in src/loop. */
 struct cw_state;             /* The struct is defined in state/state_int.h. */
 struct cw_web;               /* The struct is defined in web/web_int.h. */
@@ -167,6 +168,8 @@ struct cw_dispatcher {
     struct cw_counts counts;
     struct cw_http *http; /* The server for metrics; NULL if metrics are not served by HTTP. */
     struct cw_web *web;   /* The page for browsers, served by the same. */
+    struct cw_metrics_tls *metrics_tls; /* Its certificate; NULL without --metrics-tls. */
+    uint16_t metrics_port;
     struct cw_due due;
     bool stopping, exited;
     unsigned signals; /* The number of signals to stop that have come. */

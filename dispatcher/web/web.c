@@ -60,6 +60,11 @@ void cw_web_add_pages(struct cw_dispatcher *d, struct cw_http_page *pages)
     }
 }
 
+void cw_web_end_views(struct cw_dispatcher *d)
+{
+    cw_web_views_close(d->web);
+}
+
 void cw_web_close(struct cw_dispatcher *d)
 {
     if (!d->web)

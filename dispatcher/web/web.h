@@ -21,7 +21,9 @@
 #define CW_WEB_PAGES_MAX 16
 /* Adds the page's paths to `pages`, which has room for CW_WEB_PAGES_MAX. */
 void cw_web_add_pages(struct cw_dispatcher *d, struct cw_http_page *pages);
-/* Ends all streams. Called when the dispatcher ends, before its HTTP server does. */
+/* Ends all streams, as before the HTTP server is started anew: browsers come back. */
+void cw_web_end_views(struct cw_dispatcher *d);
+/* The same, for good. Called when the dispatcher ends, before its HTTP server does. */
 void cw_web_close(struct cw_dispatcher *d);
 
 #endif

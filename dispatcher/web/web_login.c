@@ -7,6 +7,7 @@
 #include "dispatcher/web/web_int.h"
 
 #define ATTRIBUTES "; Path=/; HttpOnly; SameSite=Strict"
+#define SECURE "; Secure" /* Browsers do not show it without TLS. */
 
 enum { UNAUTHORIZED = 401, METHOD_NOT_ALLOWED = 405, UNAVAILABLE = 503 };
 
@@ -25,7 +26,8 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
     } else {
         const struct cw_web_session *s =
             cw_web_session_begin(login->web, cw_page_body(login->request));
-        cw_autofree char *cookie = cw_mem_printf(CW_WEB_COOKIE "%s" ATTRIBUTES, s->id);
+        cw_autofree char *cookie = cw_mem_printf(CW_WEB_COOKIE "%s" ATTRIBUTES "%s", s->id,
+                                                 login->web->d->options.metrics_tls ? SECURE : "");
         cw_page_add_header(login->request, "Set-Cookie", cookie);
         cw_str_add(&text, "{}\n");
         cw_web_answer_json(login->request, &text);

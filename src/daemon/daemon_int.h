@@ -12,6 +12,7 @@ struct cw_http {
     struct cw_loop *loop;
     const struct cw_http_page *pages;
     struct MHD_Daemon *daemon;
+    char *cert, *key; /* NULL: no TLS */
     /* guards `stopping`, `peers` and `streams`, `done` and `left` of all requests, and the streams */
     struct cw_mutex mutex;
     struct cw_cond cond;

@@ -226,23 +226,35 @@ static int resolve(const char *listen, struct sockaddr_storage *ret_address, str
 int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages,
                   struct cw_http **ret_http, struct cw_err *err)
 {
+    return cw_http_start_tls(loop, listen, pages, NULL, NULL, ret_http, err);
+}
+
+int cw_http_start_tls(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages,
+                      const char *cert, const char *key, struct cw_http **ret_http,
+                      struct cw_err *err)
+{
     struct sockaddr_storage address = {0};
     int rc = resolve(listen, &address, err);
     if (rc < 0)
         return rc;
     struct cw_http *http = CW_NEW(struct cw_http);
     *http = (struct cw_http){.loop = loop, .pages = pages, .refs = 1};
+    http->cert = cw_mem_strdup(cert);
+    http->key = cw_mem_strdup(key);
     cw_mutex_init(&http->mutex);
     cw_cond_init(&http->cond);
+    const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, http->cert},
+                                         {MHD_OPTION_HTTPS_MEM_KEY, 0, http->key},
+                                         {MHD_OPTION_END, 0, NULL}};
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_ALLOW_SUSPEND_RESUME |
-                     (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
-    http->daemon =
-        MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CW_HTTP_CONNECTIONS_MAX,
-                         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CW_HTTP_HOST_MAX,
-                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(CW_HTTP_IDLE_MS / 1000),
-                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
+                     (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0) | (cert ? MHD_USE_TLS : 0);
+    http->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CW_HTTP_CONNECTIONS_MAX,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CW_HTTP_HOST_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(CW_HTTP_IDLE_MS / 1000),
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, NULL, MHD_OPTION_ARRAY, cert ? tls : &tls[2], MHD_OPTION_END);
     if (!http->daemon) {
         cw_http_unref(http);
         return cw_err_set(err, CW_E_IO,

@@ -54,6 +54,10 @@ void cw_http_stream_close(struct cw_http_stream *stream);
  * runs. */
 int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages,
                   struct cw_http **ret_http, struct cw_err *err);
+/* The same over TLS, with a certificate and its key (PEM), which are copied. NULL: without TLS. */
+int cw_http_start_tls(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages,
+                      const char *cert, const char *key, struct cw_http **ret_http,
+                      struct cw_err *err);
 uint16_t cw_http_port(const struct cw_http *http);
 /* Stops. Called on the loop thread, or after it has ended, but before the loop is freed. Requests
  * in progress get an error. Accepts NULL. */

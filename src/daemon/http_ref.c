@@ -14,5 +14,7 @@ void cw_http_unref(struct cw_http *http)
         return;
     cw_cond_fini(&http->cond);
     cw_mutex_fini(&http->mutex);
+    cw_mem_free(http->cert);
+    cw_mem_free(http->key);
     cw_mem_free(http);
 }

@@ -57,6 +57,34 @@ case_beyond() {
     client "$own_host:$(http_port)" beyond || fail "without tokens"
 }
 
+# By HTTPS, with the certificate of the dispatcher; another one is used when the files change.
+case_tls() {
+    CERTS=$work
+    . "$(dirname "$0")/../support/certs.sh"
+    certs_ca one
+    certs_make dispatcher one "cachew-dispatcher localhost"
+    echo "root operator root-0123456789abcdef" >"$work/tokens"
+    chmod 600 "$work/tokens"
+    begin_dispatcher --token-file "$work/tokens" --metrics-listen "$own_host:0" --metrics-tls \
+        --tls-cert "$work/dispatcher.crt" --tls-key "$work/dispatcher.key" --tls-ca "$work/one.ca"
+    local port url by_tls
+    port=$(http_port)
+    url=https://localhost:$port
+    by_tls=(curl -sS --noproxy '*' --cacert "$work/one.ca" --resolve "localhost:$port:$own_host")
+    "${by_tls[@]}" "$url/" | says 'type="module"' || fail "the page"
+    same "probes" ok "$("${by_tls[@]}" "$url/healthz")"
+    "${by_tls[@]}" -D - -d root-0123456789abcdef -H 'Content-Type: text/plain' -H "Origin: $url" "$url/api/login" | says '^Set-Cookie: .*; Secure' || fail "the cookie"
+    curl -sS --noproxy '*' "http://$own_host:$port/" >"$work/plain" 2>&1 && fail "it is told without TLS: $(cat "$work/plain")"
+    begin look "${by_tls[@]}" -N -H "Authorization: Bearer root-0123456789abcdef" "$url/api/events"
+    wait_until "somebody looks" grep -qs 'event: top' "$work/look.out"
+    certs_make dispatcher one "cachew-dispatcher second.example localhost"
+    wait_until "the new one is read" grep -q 'HTTPS: the certificate is read again' "$work/dispatcher.log"
+    wait_for look || true
+    "${by_tls[@]}" --resolve "second.example:$port:$own_host" "https://second.example:$port/healthz" | says ok || fail "the new certificate"
+    expect_error none "metrics-tls needs" "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/none" --metrics-listen "$own_host:0" --metrics-tls
+    end dispatcher TERM || fail "the dispatcher did not end well"
+}
+
 # One host may have 16 connections (docs/limits.md).
 case_crowd() {
     begin_dispatcher --metrics-listen "$own_host:0"
