@@ -16,7 +16,7 @@
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
-#include "format/source_root.h"
+#include "io/source_root.h"
 #include "loop/parent.h"
 #include "loop/offload.h"
 #include "proto/descriptors.h"

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "format/source_root.h"
+#include "io/source_root.h"
 #include "loop/parent.h"
 #include "ops/kernels/cpu.h"
 #include "python/python_setup.h"

@@ -36,14 +36,9 @@ struct cw_source_cache {
     uint64_t bytes;
 };
 
-static int64_t mtime_ns(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
 static bool is_settled(const struct cw_source_file *file)
 {
-    return cw_clock_wall_ms() - file->stamp.mtime_ns / 1000000 >= CW_SOURCE_SETTLE_MS;
+    return cw_source_is_settled(file, CW_SOURCE_SETTLE_MS);
 }
 
 static struct cw_hash key_of(const struct cw_source_file *file, uint64_t block)
@@ -121,9 +116,8 @@ static void keep(struct cw_source_cache *c, struct entry *e, struct cw_buf *buf)
 
 static bool is_unchanged(const struct cw_source_file *file)
 {
-    struct stat st;
-    return fstat(file->fd, &st) == 0 && st.st_size == file->stamp.size &&
-           mtime_ns(&st) == file->stamp.mtime_ns;
+    return file->io->info.size == file->stamp.size &&
+           cw_io_mark(&file->io->info) == file->stamp.mtime_ns && cw_io_is_unchanged(file->io);
 }
 
 static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_source_file *file,
@@ -138,7 +132,7 @@ static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_sou
     atomic_fetch_add(&c->origin.hit_bytes, n);
     /* A block that was read before the file changed, or while it did, is not given to anybody
      * else. */
-    if (cw_read_fd(file->fd, block * CW_SOURCE_BLOCK_BYTES, buf->data, n, &err) < 0 ||
+    if (cw_io_read(file->io, block * CW_SOURCE_BLOCK_BYTES, buf->data, n, file->stop, &err) < 0 ||
         !is_unchanged(file))
         buf = cw_buf_unref(buf);
     return buf;
@@ -218,7 +212,7 @@ static int read_direct(struct cw_source_cache *c, const struct cw_source_file *f
 {
     atomic_fetch_add(&c->origin.hits, 1);
     atomic_fetch_add(&c->origin.hit_bytes, n);
-    return cw_read_fd(file->fd, offset, dst, n, err);
+    return cw_io_read(file->io, offset, dst, n, file->stop, err);
 }
 
 static int read_through(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst,

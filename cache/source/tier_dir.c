@@ -315,10 +315,10 @@ static bool read_block(int fd, struct cw_hash key, void *dst, size_t n)
 {
     struct head head;
     struct cw_err err;
-    return cw_read_fd(fd, 0, &head, sizeof(head), &err) == 0 &&
+    return cw_io_read_fd(fd, 0, &head, sizeof(head), &err) == 0 &&
            memcmp(head.magic, magic, sizeof(magic)) == 0 && head.key_hi == key.hi &&
            head.key_lo == key.lo && head.bytes == n &&
-           cw_read_fd(fd, sizeof(head), dst, n, &err) == 0 && head.sum == cw_hash_u64(dst, n);
+           cw_io_read_fd(fd, sizeof(head), dst, n, &err) == 0 && head.sum == cw_hash_u64(dst, n);
 }
 
 struct cw_buf *cw_tier_dir_get(struct cw_tier_dir *d, struct cw_hash key, size_t n)

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
-#include "ops/local_file.h"
+#include "ops/source_stamp.h"
 #include "ops/source/file_set.h"
 #include "wire/wire.h"
 
@@ -79,13 +79,12 @@ static int check_file(const struct cw_value *row, enum cw_identity identity, str
 {
     const char *path;
     struct cw_file_stamp stamp;
-    struct stat st;
-    int fd = -1;
+    struct cw_io_file file;
     int rc = cw_file_row_read(row, identity, &path, &stamp, NULL, err);
     if (rc == 0)
-        rc = cw_local_open(&stamp, path, NULL, &fd, &st, err);
+        rc = cw_source_stamp_open(&stamp, path, NULL, &file, err);
     if (rc == 0)
-        close(fd);
+        cw_io_close(&file);
     return rc;
 }
 

@@ -96,7 +96,7 @@ struct cw_options {
     struct cw_arg_list web_hosts;
     /* A worker that no job needs is kept for this long before it is drained. */
     int64_t scale_in_ms;
-    /* Where workers that it starts may open files (src/format/source_root.h). */
+    /* Where workers that it starts may open files (src/io/source_root.h). */
     struct cw_arg_list source_roots;
     struct cw_arg_list worker_args; /* The arguments are passed to each worker that is started. */
     const char *token_file;    /* Who may do what (access/access.h); NULL: everybody everything. */

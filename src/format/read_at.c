@@ -2,36 +2,11 @@
 /* Readables for open files and for memory. */
 #include "format/read_at.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "format/source_root.h"
-
-int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+static int read_file(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
 {
-    char *p = dst;
-    while (n > 0) {
-        ssize_t got = pread(fd, p, n, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return cw_err_errno(err, errno, "read %zu bytes at byte %llu", n,
-                                (unsigned long long)offset);
-        if (got == 0)
-            return cw_err_set(err, CW_E_CORRUPT, "the file ends at byte %llu: cut while it is read",
-                              (unsigned long long)offset);
-        p += got;
-        offset += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return 0;
-}
-
-static int read_fd(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
-{
-    return cw_read_fd(*(const int *)arg, offset, dst, n, err);
+    return cw_io_read(arg, offset, dst, n, NULL, err);
 }
 
 static int read_mem(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
@@ -53,15 +28,14 @@ static void *without_const(const void *p)
     return q;
 }
 
-int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable,
+int cw_readable_open(const char *url, struct cw_io_file *ret_file, struct cw_readable *ret_readable,
                      struct cw_err *err)
 {
-    struct stat st;
-    int rc = cw_source_open(path, ret_fd, &st, err);
+    int rc = cw_io_open(url, NULL, ret_file, err);
     if (rc < 0)
         return rc;
     *ret_readable = (struct cw_readable){
-        .name = path, .size = (uint64_t)st.st_size, .read_at = read_fd, .arg = ret_fd};
+        .name = url, .size = (uint64_t)ret_file->info.size, .read_at = read_file, .arg = ret_file};
     return 0;
 }
 

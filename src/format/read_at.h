@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/stop.h"
+#include "io/io.h"
 
 /* Reads exactly n bytes at offset, or fails (the caller stays inside of `size`). */
 typedef int cw_read_at_fn(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err);
@@ -19,11 +20,9 @@ struct cw_readable {
     const struct cw_stop *stop;
 };
 
-/* Reads exactly n bytes of an open file. */
-int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err);
-/* Opens a local file of a source (format/source_root.h). The readable refers to *ret_fd, which must
- * not be moved; the caller closes it. */
-int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable,
+/* Opens a file or an object of a source (io/io.h). The readable refers to *ret_file, which must not
+ * be moved; the caller closes it. */
+int cw_readable_open(const char *url, struct cw_io_file *ret_file, struct cw_readable *ret_readable,
                      struct cw_err *err);
 /* Reads from memory. */
 struct cw_readable_bytes {

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 static _Atomic(const struct cw_source_hook *) hook_of_process;
 static _Thread_local uint64_t store_of_thread;
 
@@ -38,7 +40,7 @@ int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst
 {
     const struct cw_source_hook *h = hook();
     return h ? h->read(h->arg, file, offset, dst, n, err)
-             : cw_read_fd(file->fd, offset, dst, n, err);
+             : cw_io_read(file->io, offset, dst, n, file->stop, err);
 }
 
 int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,
@@ -57,6 +59,13 @@ int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool 
                              "this worker has no source cache (cachew-worker --source-cache-dir "
                              "and others)")
                 : 0;
+}
+
+bool cw_source_is_settled(const struct cw_source_file *file, int64_t age_ms)
+{
+    if (file->io->info.is_object)
+        return file->io->info.version[0] != '\0';
+    return cw_clock_wall_ms() - file->stamp.mtime_ns / 1000000 >= age_ms;
 }
 
 static int read_source(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)

@@ -18,9 +18,10 @@
 struct cw_source_file {
     const char *path;
     /* The stamp with which the job was prepared, except for mtime_ns, which is that of the open
-     * file. */
+     * file (cw_io_mark). */
     struct cw_file_stamp stamp;
-    int fd;
+    const struct cw_io_file *io;
+    const struct cw_stop *stop; /* NULL: reads are not stopped */
 };
 static inline uint64_t cw_source_blocks(int64_t file_bytes)
 {
@@ -63,6 +64,9 @@ int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst
  * UNSUPPORTED with `load`. */
 int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,
                         struct cw_source_block *ret_block, struct cw_err *err);
+/* Whether a file will not change without a new mark: it has not changed for age_ms, or it is an
+ * object that has a version. */
+bool cw_source_is_settled(const struct cw_source_file *file, int64_t age_ms);
 /* Makes a readable for record formats. `file` must outlive it. */
 struct cw_readable cw_source_readable(const struct cw_source_file *file);
 

@@ -2,7 +2,6 @@
 /* cachew cache dump: prints what is in a chunk. */
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "cache/store/store.h"
@@ -206,12 +205,12 @@ static int dump_it(struct dump *d, const uint64_t *record, struct cw_err *err)
 
 static int dump_file(struct dump *d, const uint64_t *record, struct cw_err *err)
 {
-    int fd;
-    int rc = cw_readable_open(d->what, &fd, &d->file, err);
+    struct cw_io_file opened;
+    int rc = cw_readable_open(d->what, &opened, &d->file, err);
     if (rc < 0)
         return rc;
     rc = dump_it(d, record, err);
-    close(fd);
+    cw_io_close(&opened);
     return rc;
 }
 

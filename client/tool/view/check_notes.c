@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "format/brace.h"
+#include "io/brace.h"
 
 struct notes {
     const struct cw_checked *checked;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `read_file`: replaces a path by the bytes of that file. */
 #include "format/source_file.h"
-#include "format/source_root.h"
-#include "ops/local_file.h"
 #include "ops/op_util.h"
+#include "ops/source_stamp.h"
 
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool accepts(const struct cw_field *field)
 {
@@ -43,22 +40,22 @@ static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char
 
 /* Opens a file. Without a stamp any file at that path is right. If files are identified by content,
  * the comparison follows when the bytes were read, since they are read anyway. */
-static int open_file(const char *path, const struct cw_file_stamp *stamp, int *ret_fd,
-                     struct stat *ret_st, struct cw_err *err)
+static int open_file(const char *path, const struct cw_file_stamp *stamp,
+                     struct cw_io_file *ret_file, struct cw_err *err)
 {
     struct cw_file_stamp size = {.identity = CW_IDENTITY_SIZE};
     if (stamp && stamp->identity != CW_IDENTITY_CONTENT)
-        return cw_local_open(stamp, path, NULL, ret_fd, ret_st, err);
+        return cw_source_stamp_open(stamp, path, NULL, ret_file, err);
     size.size = stamp ? stamp->size : 0;
-    return stamp ? cw_local_open(&size, path, NULL, ret_fd, ret_st, err)
-                 : cw_source_open(path, ret_fd, ret_st, err);
+    return stamp ? cw_source_stamp_open(&size, path, NULL, ret_file, err)
+                 : cw_io_open(path, NULL, ret_file, err);
 }
 
 static int read_all(const struct cw_source_file *file, const struct cw_view *out, bool cached,
                     struct cw_err *err)
 {
     int rc = cached ? cw_source_read(file, 0, out->data, out->bytes, err)
-                    : cw_read_fd(file->fd, 0, out->data, out->bytes, err);
+                    : cw_io_read(file->io, 0, out->data, out->bytes, NULL, err);
     if (rc == CW_E_CORRUPT)
         return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter",
                           file->path);
@@ -68,32 +65,32 @@ static int read_all(const struct cw_source_file *file, const struct cw_view *out
 /* Reads a file that is identified by its content. Cached blocks are found by size and time; if they
  * do not have the right checksum, the file itself may still have it, and is read. */
 static int read_content(const struct cw_source_file *file, const struct cw_file_stamp *stamp,
-                        const struct stat *st, const struct cw_view *out, struct cw_err *err)
+                        const struct cw_view *out, struct cw_err *err)
 {
     int rc = 0;
     for (int cached = cw_source_is_cached(); cached >= 0; cached--) {
         rc = read_all(file, out, cached, err);
         if (rc == 0)
-            rc = cw_local_same_bytes(stamp, file->path, st, out->data, out->bytes, err);
+            rc = cw_source_stamp_compare_bytes(stamp, file->path, &file->io->info, out->data,
+                                               out->bytes, err);
         if (rc != CW_E_OTHER_FILE)
             break;
     }
     return rc;
 }
 
-static int read_open(const struct cw_op_ctx *ctx, int fd, const struct stat *st, const char *path,
+static int read_open(const struct cw_op_ctx *ctx, const struct cw_io_file *io, const char *path,
                      const struct cw_file_stamp *stamp, struct cw_view *out, struct cw_err *err)
 {
     out->stamp = NULL;
-    out->bytes = (size_t)st->st_size;
+    out->bytes = (size_t)io->info.size;
     int rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return cw_err_wrap(err, "%s", path);
     const struct cw_source_file file = {
-        path, {.size = st->st_size, .mtime_ns = cw_local_mtime_ns(st)}, fd};
-    return stamp && stamp->identity == CW_IDENTITY_CONTENT
-               ? read_content(&file, stamp, st, out, err)
-               : read_all(&file, out, true, err);
+        path, {.size = io->info.size, .mtime_ns = cw_io_mark(&io->info)}, io, NULL};
+    return stamp && stamp->identity == CW_IDENTITY_CONTENT ? read_content(&file, stamp, out, err)
+                                                           : read_all(&file, out, true, err);
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
@@ -106,13 +103,12 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     int rc = path_text(ctx, in, &path, err);
     if (rc < 0)
         return rc;
-    struct stat st;
-    int fd = -1;
-    rc = open_file(path, in->stamp, &fd, &st, err);
+    struct cw_io_file io;
+    rc = open_file(path, in->stamp, &io, err);
     if (rc < 0)
         return rc;
-    rc = read_open(ctx, fd, &st, path, in->stamp, out, err);
-    close(fd);
+    rc = read_open(ctx, &io, path, in->stamp, out, err);
+    cw_io_close(&io);
     return rc;
 }
 

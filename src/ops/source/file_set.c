@@ -4,14 +4,9 @@
 #include "ops/source/file_set.h"
 
 #include "base/mem.h"
-#include "format/glob.h"
-#include "format/source_root.h"
-#include "ops/local_file.h"
+#include "ops/source_stamp.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define AT_ONCE 4 /* number of files that are read at the same time for their checksums */
 
@@ -86,38 +81,42 @@ static int stamp_one(const struct cw_file_set *set, size_t i, struct cw_file_sta
                      struct cw_err *err)
 {
     const struct cw_file *file = &set->v[i];
-    struct stat st;
-    int rc = cw_source_stat(file->path, &st, err);
+    /* as the list told it, or nothing */
+    struct cw_io_info info = {.size = file->stamp.size, .mtime_ns = file->stamp.mtime_ns};
+    int rc = info.size < 0 ? cw_io_stat(file->path, set->stop, &info, err) : 0;
     if (rc < 0)
         return rc;
-    return cw_local_stamp(set->identity, file->path, &st, set->stop, ret_stamp, err);
+    return cw_source_stamp_make(set->identity, file->path, &info, set->stop, ret_stamp, err);
 }
 
-static int find_paths(const struct cw_str_list *patterns, const struct cw_stop *stop,
-                      struct cw_paths *ret_paths, struct cw_err *err)
+static int find_names(const struct cw_str_list *patterns, const struct cw_stop *stop,
+                      struct cw_io_list *ret_list, struct cw_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < patterns->n && rc == 0; i++)
-        rc = cw_glob(patterns->v[i], 0, stop, ret_paths, err);
-    if (rc == 0 && ret_paths->n == 0)
+        rc = cw_io_glob(patterns->v[i], 0, stop, ret_list, err);
+    if (rc == 0 && ret_list->n == 0)
         rc = no_match(patterns, err);
     if (rc == 0)
-        cw_paths_sort(ret_paths);
+        cw_io_list_sort(ret_list);
     return rc;
 }
 
 static int find(struct cw_file_set *set, const struct cw_str_list *patterns, struct cw_err *err)
 {
-    struct cw_paths paths = {0};
-    int rc = find_paths(patterns, set->stop, &paths, err);
+    struct cw_io_list found = {0};
+    int rc = find_names(patterns, set->stop, &found, err);
     if (rc == 0) {
-        set->v = CW_NEW_ARRAY(struct cw_file, paths.n);
-        for (size_t i = 0; i < paths.n; i++)
-            set->v[set->n++] = (struct cw_file){.path = cw_steal(&paths.v[i]), .slot = -1};
+        set->v = CW_NEW_ARRAY(struct cw_file, found.n);
+        for (size_t i = 0; i < found.n; i++)
+            set->v[set->n++] =
+                (struct cw_file){.path = cw_steal(&found.v[i].url),
+                                 .stamp = {.size = found.v[i].size, .mtime_ns = found.v[i].mark},
+                                 .slot = -1};
         struct each each = {.set = set, .fn = stamp_one};
         rc = do_all(&each, err);
     }
-    cw_paths_fini(&paths);
+    cw_io_list_fini(&found);
     return rc;
 }
 
@@ -223,13 +222,13 @@ static int first_of_manifest(const struct cw_value *manifest, char **ret_path, s
 int cw_file_first(const struct cw_str_list *patterns, const struct cw_op_open *how, char **ret_path,
                   struct cw_err *err)
 {
-    struct cw_paths paths = {0};
+    struct cw_io_list found = {0};
     if (how->manifest)
         return first_of_manifest(how->manifest, ret_path, err);
-    int rc = find_paths(patterns, how->stop, &paths, err);
+    int rc = find_names(patterns, how->stop, &found, err);
     if (rc == 0)
-        *ret_path = cw_steal(&paths.v[0]);
-    cw_paths_fini(&paths);
+        *ret_path = cw_steal(&found.v[0].url);
+    cw_io_list_fini(&found);
     return rc;
 }
 
@@ -238,7 +237,7 @@ void cw_file_set_free(struct cw_file_set *set)
     if (!set)
         return;
     for (size_t i = 0; i < set->slots_n; i++)
-        close(set->slots[i].fd);
+        cw_io_close(&set->slots[i].io);
     for (size_t i = 0; i < set->n; i++)
         cw_mem_free(set->v[i].path);
     cw_mem_free(set->v);
@@ -322,12 +321,11 @@ static int compare_one(const struct cw_file_set *set, size_t i, struct cw_file_s
                        struct cw_err *err)
 {
     const struct cw_file *file = &set->v[i];
-    struct stat st;
-    int fd = -1;
+    struct cw_io_file io;
     (void)ret_stamp;
-    int rc = cw_local_open(&file->stamp, file->path, set->stop, &fd, &st, err);
+    int rc = cw_source_stamp_open(&file->stamp, file->path, set->stop, &io, err);
     if (rc == 0)
-        close(fd);
+        cw_io_close(&io);
     return rc;
 }
 
@@ -351,7 +349,7 @@ static int pick_slot(struct cw_file_set *set)
     }
     if (best >= 0) {
         set->v[set->slots[best].file].slot = -1;
-        close(set->slots[best].fd);
+        cw_io_close(&set->slots[best].io);
     }
     return best;
 }
@@ -360,31 +358,33 @@ static void take_slot(struct cw_file_set *set, int slot, struct cw_file_use *use
 {
     set->slots[slot].users++;
     set->slots[slot].used_at = ++set->clock;
-    use->source.fd = set->slots[slot].fd;
-    use->source.stamp.mtime_ns = set->slots[slot].mtime_ns;
+    use->source.io = &set->slots[slot].io;
+    use->source.stamp.mtime_ns = cw_io_mark(&set->slots[slot].io.info);
     use->slot = slot;
 }
 
-/* Keeps fd open for other reads if there is room. Another thread may have opened the file
+/* Keeps the file of a use open for other reads if there is room. Another thread may have opened it
  * meanwhile. */
-static void keep_open(struct cw_file_set *set, size_t file, int fd, int64_t mtime_ns,
-                      struct cw_file_use *use)
+static void keep_open(struct cw_file_set *set, size_t file, struct cw_file_use *use)
 {
+    bool was_open = false;
     cw_mutex_lock(&set->mutex);
     int slot = set->v[file].slot;
     if (slot >= 0) {
-        close(fd);
+        was_open = true;
         take_slot(set, slot, use);
     } else if ((slot = pick_slot(set)) >= 0) {
-        set->slots[slot] = (struct cw_file_slot){.fd = fd, .mtime_ns = mtime_ns, .file = file};
+        set->slots[slot] = (struct cw_file_slot){.io = use->own, .file = file};
         set->v[file].slot = slot;
         take_slot(set, slot, use);
     } else {
-        use->source.fd = fd;
-        use->source.stamp.mtime_ns = mtime_ns;
+        use->source.io = &use->own;
+        use->source.stamp.mtime_ns = cw_io_mark(&use->own.info);
         use->slot = -1;
     }
     cw_mutex_unlock(&set->mutex);
+    if (was_open)
+        cw_io_close(&use->own);
 }
 
 int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use,
@@ -397,14 +397,14 @@ int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *re
         take_slot(set, slot, ret_use);
     cw_mutex_unlock(&set->mutex);
     if (slot < 0) {
-        struct stat st;
-        int fd = -1;
-        int rc = cw_local_open(&set->v[file].stamp, set->v[file].path, set->stop, &fd, &st, err);
+        int rc = cw_source_stamp_open(&set->v[file].stamp, set->v[file].path, set->stop,
+                                      &ret_use->own, err);
         if (rc < 0)
             return rc;
-        keep_open(set, file, fd, cw_local_mtime_ns(&st), ret_use);
+        keep_open(set, file, ret_use);
     }
     ret_use->source.path = set->v[file].path;
+    ret_use->source.stop = set->stop;
     ret_use->readable = cw_source_readable(&ret_use->source);
     ret_use->readable.stop = set->stop;
     return 0;
@@ -413,7 +413,7 @@ int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *re
 void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use)
 {
     if (use->slot < 0) {
-        close(use->source.fd);
+        cw_io_close(&use->own);
         return;
     }
     cw_mutex_lock(&set->mutex);

@@ -20,8 +20,7 @@ struct cw_file {
 };
 #define CW_FILE_SET_OPEN_MAX 64
 struct cw_file_slot {
-    int fd;
-    int64_t mtime_ns; /* modification time of the file when it was opened */
+    struct cw_io_file io;
     size_t file;
     int users;
     uint64_t used_at;
@@ -78,6 +77,7 @@ void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_
 struct cw_file_use {
     struct cw_readable readable;
     struct cw_source_file source;
+    struct cw_io_file own; /* open for this use alone, if there is no slot */
     int slot;
 };
 /* Opens the file if it is not open, and then compares it with its stamp: OTHER_FILE if it is not

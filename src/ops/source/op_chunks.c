@@ -46,12 +46,12 @@ static const struct cw_opt options[] = {
 static int load_path(const char *path, struct cw_chunk_index **ret_index, struct cw_err *err)
 {
     struct cw_readable file;
-    int fd;
-    int rc = cw_readable_open(path, &fd, &file, err);
+    struct cw_io_file opened;
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
     rc = cw_chunk_load(&file, ret_index, err);
-    close(fd);
+    cw_io_close(&opened);
     return rc;
 }
 

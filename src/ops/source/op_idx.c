@@ -83,12 +83,12 @@ static int read_header(const struct cw_readable *file, struct cw_idx_header *ret
 static int read_header_at(const char *path, struct cw_idx_header *ret_header, struct cw_err *err)
 {
     struct cw_readable file;
-    int fd;
-    int rc = cw_readable_open(path, &fd, &file, err);
+    struct cw_io_file opened;
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
     rc = read_header(&file, ret_header, err);
-    close(fd);
+    cw_io_close(&opened);
     return rc;
 }
 

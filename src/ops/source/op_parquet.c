@@ -53,12 +53,12 @@ static bool is_complete(const void *opts)
 static int read_footer(const char *path, struct cw_pq_footer *ret_footer, struct cw_err *err)
 {
     struct cw_readable file;
-    int fd;
-    int rc = cw_readable_open(path, &fd, &file, err);
+    struct cw_io_file opened;
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
     rc = cw_pq_footer_read(&file, ret_footer, err);
-    close(fd);
+    cw_io_close(&opened);
     return rc;
 }
 

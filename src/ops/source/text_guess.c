@@ -70,15 +70,15 @@ static int load(const char *path, int64_t inflated_max, char **ret_bytes, size_t
                 struct cw_err *err)
 {
     struct cw_readable file;
-    int fd;
-    int rc = cw_readable_open(path, &fd, &file, err);
+    struct cw_io_file opened;
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
     rc = read_head(&file, inflated_max, ret_bytes, ret_n, err);
     if (rc == 0 && *ret_n < file.size && !cw_inflate_is_name(path))
         while (*ret_n > 0 && (*ret_bytes)[*ret_n - 1] != '\n')
             --*ret_n;
-    close(fd);
+    cw_io_close(&opened);
     return rc;
 }
 

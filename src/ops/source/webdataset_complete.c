@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "format/npy.h"
@@ -142,14 +141,14 @@ int cw_wds_complete(const char *path, struct cw_value *said, struct cw_err *err)
 {
     struct cw_readable file;
     struct look look = {.file = &file};
-    int fd;
-    int rc = cw_readable_open(path, &fd, &file, err);
+    struct cw_io_file opened;
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
     rc = look_at_members(&look, err);
     if (rc == 0)
         write_options(&look, said);
     look_fini(&look);
-    close(fd);
+    cw_io_close(&opened);
     return rc;
 }

@@ -31,15 +31,13 @@ void write_source(struct world *w, uint64_t seed, int64_t age_s)
 
 void open_source(struct world *w)
 {
-    struct stat st;
-    if (w->file.fd > 0)
-        close(w->file.fd);
+    if (w->file.io)
+        cw_io_close(&w->io);
     w->file.path = w->path;
-    w->file.fd = open(w->path, O_RDONLY | O_CLOEXEC);
-    assert_true(w->file.fd >= 0);
-    assert_int_equal(fstat(w->file.fd, &st), 0);
-    w->file.stamp.size = st.st_size;
-    w->file.stamp.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    assert_int_equal(cw_io_open(w->path, NULL, &w->io, NULL), 0);
+    w->file.io = &w->io;
+    w->file.stamp.size = w->io.info.size;
+    w->file.stamp.mtime_ns = w->io.info.mtime_ns;
 }
 
 int source_begin(void **state)
@@ -65,7 +63,7 @@ int source_end(void **state)
     FILE *p = popen(command, "r");
     assert_non_null(p);
     assert_int_equal(pclose(p), 0);
-    close(w->file.fd);
+    cw_io_close(&w->io);
     cw_mem_free(w->bytes);
     cw_mem_free(w);
     return 0;

@@ -13,6 +13,7 @@
 struct world {
     char root[64], path[96], dir[96], store[128];
     char *bytes; /* of the file */
+    struct cw_io_file io;
     struct cw_source_file file;
 };
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "format/source_file.h"
-#include "ops/local_file.h"
+#include "ops/source_stamp.h"
 #include "ops/op.h"
 
 static char path[] = "/tmp/cw_test_read_XXXXXX";
@@ -29,9 +29,9 @@ static void put(const char *text, time_t at)
 static struct cw_file_stamp stamp_by(enum cw_identity identity)
 {
     struct cw_file_stamp stamp;
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(cw_local_stamp(identity, path, &st, NULL, &stamp, NULL), 0);
+    struct cw_io_info info;
+    assert_int_equal(cw_io_stat(path, NULL, &info, NULL), 0);
+    assert_int_equal(cw_source_stamp_make(identity, path, &info, NULL, &stamp, NULL), 0);
     return stamp;
 }
 

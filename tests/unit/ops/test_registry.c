@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "format/glob.h"
+#include "io/glob.h"
 #include "ops/describe.h"
 
 static const struct cw_op *const *all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The roots of sources, and how files below them are opened. The table is filled while the program
  * starts and only read afterwards, by any thread. */
-#include "format/source_root.h"
+#include "io/source_root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "io/io.h"
+#include "io/url.h"
 
 #define PATH_BYTES 4096
 #define OPTION "--source-root"
@@ -27,6 +29,8 @@ struct root {
 static struct {
     struct root v[CW_SOURCE_ROOTS_MAX];
     size_t n;
+    char *urls[CW_SOURCE_ROOTS_MAX];
+    size_t urls_n;
     bool no_openat2; /* the kernel, or a filter of its calls, does not have it */
 } roots;
 
@@ -78,11 +82,13 @@ static const struct root *root_of(const char *path, const char **ret_rest)
 
 static int denied(const char *path, const char *what, struct cw_err *err)
 {
-    if (roots.n == 1)
+    size_t n = roots.n + roots.urls_n;
+    const char *first = roots.n > 0 ? roots.v[0].path : roots.urls[0];
+    if (n == 1)
         return cw_err_set(err, CW_E_DENIED, "%s: %s what " OPTION " %s lets pipelines read", path,
-                          what, roots.v[0].path);
+                          what, first);
     return cw_err_set(err, CW_E_DENIED, "%s: %s what " OPTION " %s and %zu more let pipelines read",
-                      path, what, roots.v[0].path, roots.n - 1);
+                      path, what, first, n - 1);
 }
 
 static int failed(const char *path, int failure, struct cw_err *err)
@@ -158,7 +164,7 @@ static int open_rooted(const char *path, int flags, int *ret_fd, struct cw_err *
 
 static int open_at(const char *path, int flags, int *ret_fd, struct cw_err *err)
 {
-    if (roots.n > 0)
+    if (cw_source_root_is_set())
         return open_rooted(path, flags | O_CLOEXEC, ret_fd, err);
     int fd = open(path, flags | O_CLOEXEC);
     if (fd < 0)
@@ -243,9 +249,9 @@ static bool is_above_a_root(const char *path)
 int cw_source_stat(const char *path, struct stat *ret_st, struct cw_err *err)
 {
     int fd = -1;
-    if (roots.n == 0)
+    if (!cw_source_root_is_set())
         return stat(path, ret_st) < 0 ? failed(path, errno, err) : 0;
-    if (roots.n > 0 && is_above_a_root(path))
+    if (is_above_a_root(path))
         return stat(path, ret_st) < 0 ? failed(path, errno, err) : 0;
     int rc = open_at(path, O_PATH, &fd, err);
     if (rc < 0)
@@ -255,7 +261,37 @@ int cw_source_stat(const char *path, struct stat *ret_st, struct cw_err *err)
     return rc;
 }
 
+/* ---- URLs ---- */
+
+bool cw_source_root_allows_url(const char *url)
+{
+    for (size_t i = 0; i < roots.urls_n; i++) {
+        size_t n = strlen(roots.urls[i]);
+        if (strncmp(url, roots.urls[i], n) == 0 &&
+            (roots.urls[i][n - 1] == '/' || url[n] == '/' || url[n] == '\0'))
+            return true;
+    }
+    return !cw_source_root_is_set();
+}
+
+int cw_source_root_check_url(const char *url, struct cw_err *err)
+{
+    int rc = cw_url_check(url, err);
+    if (rc < 0 || cw_source_root_allows_url(url))
+        return rc;
+    return denied(url, "is outside of", err);
+}
+
 /* ---- the table ---- */
+
+static int add_url(const char *url, struct cw_err *err)
+{
+    int rc = cw_url_check(url, err);
+    if (rc < 0)
+        return cw_err_wrap(err, OPTION);
+    roots.urls[roots.urls_n++] = cw_mem_strdup(url);
+    return 0;
+}
 
 int cw_source_root_add(const char *url_prefix, struct cw_err *err)
 {
@@ -263,14 +299,15 @@ int cw_source_root_add(const char *url_prefix, struct cw_err *err)
     const char *path = url_prefix;
     if (cw_str_starts(path, "file://"))
         path += strlen("file://");
-    else if (strstr(path, "://"))
+    if (roots.n + roots.urls_n == CW_SOURCE_ROOTS_MAX)
+        return cw_err_set(err, CW_E_LIMIT, OPTION ": at most %d are allowed", CW_SOURCE_ROOTS_MAX);
+    if (cw_io_remote_scheme(path))
+        return add_url(path, err);
+    if (strstr(path, "://"))
         return cw_err_set(err, CW_E_UNSUPPORTED,
-                          OPTION " %s: only local files can be read so far: /path or file:///path",
-                          url_prefix);
+                          OPTION " %s: its scheme is none that this version reads", url_prefix);
     if (path[0] != '/')
         return cw_err_set(err, CW_E_INVALID, OPTION " \"%s\": is not a path from / on", url_prefix);
-    if (roots.n == CW_SOURCE_ROOTS_MAX)
-        return cw_err_set(err, CW_E_LIMIT, OPTION ": at most %d are allowed", CW_SOURCE_ROOTS_MAX);
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int failure = fd < 0 ? errno : real_path(fd, real, sizeof(real));
     if (failure) {
@@ -294,10 +331,12 @@ void cw_source_root_reset(void)
         cw_mem_free(roots.v[i].real);
         close(roots.v[i].fd);
     }
+    for (size_t i = 0; i < roots.urls_n; i++)
+        cw_mem_free(roots.urls[i]);
     memset(&roots, 0, sizeof(roots));
 }
 
 bool cw_source_root_is_set(void)
 {
-    return roots.n > 0;
+    return roots.n + roots.urls_n > 0;
 }

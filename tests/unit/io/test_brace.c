@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "format/brace.h"
+#include "io/brace.h"
 
 static void gives(const char *pattern, const char *want)
 {

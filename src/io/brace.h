@@ -3,10 +3,10 @@
  * `{000..127}` for each number from the first to the last, with as many digits as the longer of the
  * two if one begins with 0. A step may follow (`{0..10..2}`), groups may be nested, and `\{` is a
  * brace. What is neither, like `{a}`, stays as it is. No file is looked at. */
-#ifndef CW_FORMAT_BRACE_H
-#define CW_FORMAT_BRACE_H
+#ifndef CW_IO_BRACE_H
+#define CW_IO_BRACE_H
 
-#include "format/glob.h"
+#include "io/glob.h"
 
 #define CW_BRACE_PATTERN_BYTES_MAX ((size_t)16 << 10)
 #define CW_BRACE_TEXTS_MAX ((size_t)1 << 20)

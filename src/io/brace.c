@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces the first group of a text by each thing that it stands for, and puts these texts on a
  * stack, until no group is left. */
-#include "format/brace.h"
+#include "io/brace.h"
 
 #include "base/mem.h"
 

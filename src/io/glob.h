@@ -2,10 +2,10 @@
 /* Finds files by pattern: `*`, `?` and `[...]` inside a component work as in the shell, and `**` as
  * a whole component stands for any number of directories. Names that begin with a dot are matched
  * only by a pattern that contains the dot; `**` does not follow symbolic links to directories, so
- * it cannot run in a loop. Braces are replaced first (format/brace.h); of what they stand for, each
+ * it cannot run in a loop. Braces are replaced first (io/brace.h); of what they stand for, each
  * text without wildcards must name a file. */
-#ifndef CW_FORMAT_GLOB_H
-#define CW_FORMAT_GLOB_H
+#ifndef CW_IO_GLOB_H
+#define CW_IO_GLOB_H
 
 #include "base/err.h"
 #include "base/stop.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds files by pattern, reading each directory once. A stack replaces recursion. */
-#include "format/glob.h"
+#include "io/glob.h"
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "format/brace.h"
-#include "format/source_root.h"
+#include "io/brace.h"
+#include "io/source_root.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -375,7 +375,7 @@ int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
         pattern += strlen("file://");
     else if (strstr(pattern, "://"))
         return cw_err_set(err, CW_E_UNSUPPORTED,
-                          "pattern \"%s\": only local files can be read so far", pattern);
+                          "pattern \"%s\": its scheme is none that this version reads", pattern);
     if (!cw_brace_is_in(pattern))
         return glob_text(pattern, &entries_left, stop, paths, err);
     int rc = add_named(pattern, false, paths, err);

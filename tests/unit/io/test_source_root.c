@@ -18,8 +18,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "format/glob.h"
-#include "format/source_root.h"
+#include "io/glob.h"
+#include "io/source_root.h"
 
 static char folder[64];
 
@@ -213,10 +213,49 @@ static void test_special_files(void **state)
     }
 }
 
+static void assert_url(const char *url, int code)
+{
+    struct cw_err err = {0};
+    int rc = cw_source_root_check_url(url, &err);
+    if (rc != code)
+        fail_msg("%s: %d %s", url, rc, err.msg);
+}
+
+static void test_urls(void **state)
+{
+    struct cw_err err = {0};
+    struct stat st;
+    int fd;
+    (void)state;
+    assert_url("http://host:1/any?version=1", 0); /* without roots */
+    assert_url("http://user:geheim@host/any", CW_E_INVALID);
+    assert_url("s3://bucket/a/%2E%2e/b", CW_E_INVALID);
+    assert_url("s3://bucket/a\nb", CW_E_INVALID);
+    assert_int_equal(cw_source_root_add("s3://bucket/train", &err), 0);
+    assert_url("s3://bucket/train", 0);
+    assert_url("s3://bucket/train/..a/x", 0);
+    assert_url("s3://bucket/trainers/x", CW_E_DENIED);
+    assert_url("s3://bucket/train/../x", CW_E_INVALID);
+    assert_url("http://host/x", CW_E_DENIED);
+    assert_int_equal(cw_source_open("/etc/passwd", &fd, &st, &err), CW_E_DENIED);
+    assert_int_equal(cw_source_root_add("https://host/", &err), 0);
+    assert_url("https://host/x", 0);
+    assert_url("https://host.evil/x", CW_E_DENIED);
+    /* a password is not repeated */
+    assert_int_equal(cw_source_root_check_url("http://user:geheim@host/any", &err), CW_E_INVALID);
+    assert_null(strstr(err.msg, "geheim"));
+}
+
 static void test_bad_roots(void **state)
 {
-    static const char *const bad[] = {"", "data", "http://host/data", "file://data",
-                                      "/nowhere/at/all"};
+    static const char *const bad[] = {"",
+                                      "data",
+                                      "ftp://host/data",
+                                      "file://data",
+                                      "/nowhere/at/all",
+                                      "s3://",
+                                      "https://a:b@host/",
+                                      "s3://bucket/a/../b"};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
         struct cw_err err = {0};
@@ -307,6 +346,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links, reset, reset),
         cmocka_unit_test_setup_teardown(test_root_behind_link, reset, reset),
         cmocka_unit_test_setup_teardown(test_special_files, reset, reset),
+        cmocka_unit_test_setup_teardown(test_urls, reset, reset),
         cmocka_unit_test_setup_teardown(test_bad_roots, reset, reset),
         cmocka_unit_test_setup_teardown(test_patterns, reset, reset),
         cmocka_unit_test_setup_teardown(test_without_openat2, reset, reset),
