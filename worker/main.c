@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "io/remote/remote.h"
 #include "io/source_root.h"
 #include "loop/parent.h"
 #include "ops/kernels/cpu.h"
@@ -262,8 +263,8 @@ int main(int argc, char **argv)
         {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
          "without a token and TLS: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &source_roots, "URL-PREFIX",
-         "what pipelines may read: /path or file:///path; may stand several times (default: all "
-         "that this user may read)",
+         "what pipelines may read: /path, file:///path, s3://bucket/train; may stand several times "
+         "(default: all that this user may read)",
          0, 0},
         {"allow-python", 0, CW_ARG_FLAG, &allow_python, NULL,
          "compute functions in Python of pipelines, each in a child process that can do nothing "
@@ -356,7 +357,10 @@ int main(int argc, char **argv)
     warn_of_open_files(&o, exit_with_stdin);
     o.threads = (size_t)threads;
     o.no_shm = !shm;
-    if (run(&o, exit_with_stdin, &err) != 0) {
+    cw_io_remote_start();
+    rc = run(&o, exit_with_stdin, &err);
+    cw_io_remote_stop();
+    if (rc != 0) {
         fprintf(stderr, "cachew-worker: %s\n", err.msg);
         return 1;
     }

@@ -5,6 +5,7 @@
 
 #include "base/version.h"
 #include "client/tool/tool.h"
+#include "io/remote/remote.h"
 
 static const struct tool_command list[] = {
 #define TOOL(name, summary) {#name, summary, tool_cmd_##name},
@@ -33,7 +34,9 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    cw_io_remote_start();
     int code = run(argc, argv);
+    cw_io_remote_stop();
     tool_line_clear(); /* an interrupt may have left the line of progress */
     return code == TOOL_OK ? tool_flush_output() : code;
 }

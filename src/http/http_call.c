@@ -123,10 +123,21 @@ static int describe(struct cw_http_call *call, CURLcode result, struct cw_err *e
     return err->code;
 }
 
+/* Whether the empty line behind the headers has come. libcurl takes a connection that ends before it
+ * for a response. */
+static bool is_head_whole(const struct cw_str *head)
+{
+    return head->len >= 2 && head->s[head->len - 1] == '\n' &&
+           (head->s[head->len - 2] == '\n' ||
+            (head->len >= 3 && memcmp(head->s + head->len - 3, "\n\r\n", 3) == 0));
+}
+
 void cw_http_call_end(struct cw_http_call *call, CURLcode result)
 {
     struct cw_err err = {0};
 
+    if (result == CURLE_OK && !is_head_whole(&call->head))
+        result = CURLE_GOT_NOTHING;
     read_status(call);
     int code = describe(call, result, &err);
     cw_http_multi_remove(call->client, call);
@@ -202,6 +213,7 @@ static void set_fixed(CURL *easy, const struct cw_http_client *client)
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* does not wait for a name to be looked up */
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* what is signed is what is sent */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);

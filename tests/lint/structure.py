@@ -27,6 +27,7 @@ THIRD = {
     r"zstd\.h": {"src/codec"},
     r"(glusterfs/|api/glfs).*": {"src/io", "cache"},
     r"curl/.*": {"src/http"},
+    r"expat\.h": {"src/io"},
     r"yaml\.h": {"src/kube", "src/conf"},
     r"openssl/.*": {"src/auth"},
     r"grpc/.*": {"src/rpc"},
@@ -51,6 +52,7 @@ MODULES = {
     "client": [["model"], ["transport", "embedded"], ["delivery"], ["session"], ["."],
                ["tool", "python"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
+    "src/io": [["."], ["remote"]],
     "src/format": [["."], ["parquet"]],
     "src/ops": [["contract"], ["kernels"], ["expr", "text"], ["element", "group", "index", "source"], ["."]],
 }

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Sources that lie on servers: real ones, with a bad network before them, and kill -9 of workers and dispatcher in the middle. The oracle is
+# what the same pipelines give of files.
+. "$(dirname "$0")/lib.sh"
+
+# begin_nginx: serves the data set at /fashion and the photographs at /photos. Sets `server`.
+begin_nginx() {
+    local nginx
+    nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "nginx is not here"
+    mkdir -p "$work/nginx"
+    server=$own_host:8080
+    cat >"$work/nginx/conf" <<CONF
+daemon off;
+worker_processes 1;
+pid $work/nginx/pid;
+error_log stderr;
+events {}
+http {
+    log_format asked '\$request|\$status|\$http_range|\$http_if_match|\$http_authorization|\$connection';
+    access_log $work/nginx/access asked;
+    client_body_temp_path $work/nginx/body; proxy_temp_path $work/nginx/proxy; fastcgi_temp_path $work/nginx/fastcgi;
+    uwsgi_temp_path $work/nginx/uwsgi; scgi_temp_path $work/nginx/scgi;
+    gzip on; gzip_types *;
+    server {
+        listen $server;
+        location /fashion/ { alias $fashion/; }
+        location /photos/ { alias $work/photos/; }
+        location /whole/ { alias $fashion/; max_ranges 0; }
+        location /data/ { alias $work/data/; }
+    }
+}
+CONF
+    if [ "$(id -u)" = 0 ]; then sed -i '1i user root;' "$work/nginx/conf"; fi
+    begin nginx "$nginx" -e stderr -p "$work/nginx" -c "$work/nginx/conf"
+    ask_until "nginx answers" answers_or_gone nginx "$server"
+    ! is_gone nginx || fail "nginx: $(cat "$work/nginx.log")"
+}
+answers_or_gone() { (exec 3<>"/dev/tcp/${2%:*}/${2##*:}") 2>/dev/null || is_gone "$1"; }
+begin_proxy() { # TARGET ARGS...: sets `proxy`
+    begin proxy "$(dirname "$0")/proxy.py" --listen "$own_host:0" --target "$@"
+    wait_until "the proxy is ready" is_ready_or_gone proxy
+    proxy=$(sed -n 's/^ready //p' "$work/proxy.out")
+}
+# on_server PIPELINE HOST [FASHION]: makes NAME_remote.json, which reads from there.
+on_server() {
+    local photo photos=
+    for photo in $(cd "$work/photos" && find . -name '*.jpg' -printf '%P\n'); do photos+=",\"http://$2/photos/$photo\""; done
+    sed -e "s#$fashion/#http://$2/${3:-fashion}/#" -e "s#\"$work/photos/\*\*/\*.jpg\"#[${photos#,}]#" "$work/$1.json" >"$work/$1_remote.json"
+}
+
+case_http() {
+    write_pipelines
+    begin_nginx
+    local name
+    for name in fashion photos; do
+        on_server "$name" "$server"
+        DISPATCHER='' run "$name" "$work/$name.json" --epochs 2 --seed 5
+        DISPATCHER='' run "${name}_http" "$work/${name}_remote.json" --epochs 2 --seed 5
+        same "hash of $name" "$(hashes "$name")" "$(hashes "${name}_http")"
+    done
+    # Parts of objects were asked for, on few connections, each time the version that was found first.
+    grep -q '|206|bytes=65536-[0-9]*|.x22' "$work/nginx/access" || fail "no ranges: $(cat "$work/nginx/access")"
+    ! grep -q '|200|' "$work/nginx/access" || fail "whole objects: $(cat "$work/nginx/access")"
+    on_server fashion "$server" whole
+    DISPATCHER='' run whole "$work/fashion_remote.json" --epochs 2 --seed 5
+    same "hash without ranges" "$(hashes fashion)" "$(hashes whole)"
+    "$cachew" check "$work/photos_remote.json" >"$work/check.out" 2>&1 || fail "check: $(cat "$work/check.out")"
+}
+
+# The source cache keeps objects as it keeps files: the second run asks for none of their bytes but the first.
+case_http_source_cache() {
+    write_pipelines
+    begin_nginx
+    on_server fashion "$server"
+    DISPATCHER='' run files "$work/fashion.json" --seed 5
+    begin_dispatcher
+    begin_worker w1 --source-cache-dir "$work/blocks"
+    run first "$work/fashion_remote.json" --seed 5
+    end w1
+    begin_worker w2 --source-cache-dir "$work/blocks"
+    : >"$work/nginx/access"
+    run second "$work/fashion_remote.json" --seed 5
+    same "hash, first" "$(hashes files)" "$(hashes first)"
+    same "hash, second" "$(hashes files)" "$(hashes second)"
+    ! grep '|206|' "$work/nginx/access" | grep -qv 'bytes=0-' || fail "blocks were read again: $(cat "$work/nginx/access")"
+}
+
+# An object changes under a job: an error that says so, and not a mixture.
+case_http_changed() {
+    write_pipelines
+    begin_nginx
+    mkdir "$work/data"
+    head -c 3000000 /dev/urandom >"$work/data/a"
+    cat >"$work/changing.json" <<JSON
+{"pipeline": [{"op": "fixed_records", "pattern": "http://$server/data/a", "dtype": "u8", "dims": [100], "field": "x"}, {"op": "shuffle"}, {"op": "batch", "size": 10}]}
+JSON
+    begin_dispatcher
+    begin_worker w1
+    begin_held job "$work/changing.json" --window 40
+    read_batches job 300
+    head -c 3000000 /dev/urandom >"$work/data/b"
+    mv "$work/data/b" "$work/data/a"
+    timeout 600 cat <&"$held_fd" >>"$work/job.batches"
+    ! wait_for job || fail "nobody noticed"
+    grep -qE "http://$server/data/a: .*(changed|etag)" "$work/job.log" || fail "$(cat "$work/job.log")"
+}
+
+# http_killed PIPELINE: a network that cuts every connection after a while, and kill -9 of a worker and the dispatcher.
+http_killed() {
+    local file=$work/$1_long.json
+    write_long_pipelines
+    begin_nginx
+    begin_proxy "$server" --cut-bytes 400000 --refuse 0.1
+    on_server "$1_long" "$proxy"
+    DISPATCHER='' run reference "$file" --epochs 2 --seed 3 --batches "$work/reference.batches"
+    listen=unix:$work/dispatcher.sock
+    begin_dispatcher
+    begin_worker w1
+    begin_worker w2
+    begin_held job "$work/$1_long_remote.json" --epochs 2 --seed 3 --window 40
+    read_batches job 300
+    end w1 KILL
+    end dispatcher KILL
+    begin_dispatcher
+    begin_worker w3
+    release job
+    same_batches
+}
+case_http_killed_fashion() { http_killed fashion; }
+case_http_killed_photos() { http_killed photos; }
+run_case "$@"; exit
