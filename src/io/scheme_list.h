@@ -3,3 +3,4 @@
  * line more is a scheme more. */
 CW_IO_SCHEME(http, "http")
 CW_IO_SCHEME(https, "https")
+CW_IO_SCHEME(s3, "s3")

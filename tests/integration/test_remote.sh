@@ -114,11 +114,14 @@ http_killed() {
     begin_proxy "$server" --cut-bytes 400000 --refuse 0.1
     on_server "$1_long" "$proxy"
     DISPATCHER='' run reference "$file" --epochs 2 --seed 3 --batches "$work/reference.batches"
+    killed_in_the_middle "$work/$1_long_remote.json"
+}
+killed_in_the_middle() { # FILE
     listen=unix:$work/dispatcher.sock
     begin_dispatcher
     begin_worker w1
     begin_worker w2
-    begin_held job "$work/$1_long_remote.json" --epochs 2 --seed 3 --window 40
+    begin_held job "$1" --epochs 2 --seed 3 --window 40
     read_batches job 300
     end w1 KILL
     end dispatcher KILL
@@ -129,4 +132,96 @@ http_killed() {
 }
 case_http_killed_fashion() { http_killed fashion; }
 case_http_killed_photos() { http_killed photos; }
+
+# ---- S3 ----
+s3_secret=geheim/der+server/und/worker=
+# begin_s3 [ARGS...]: serves the data set in the bucket fashion, photographs in photos; the environment says how to ask it. Sets `server`.
+begin_s3() {
+    mkdir -p "$work/buckets/photos"
+    ln -s "$fashion" "$work/buckets/fashion"
+    cp -r "$work/photos" "$work/buckets/photos/all of them+more"
+    begin s3 "$(dirname "$0")/../support/s3_server.py" --listen "$own_host:0" --root "$work/buckets" --log "$work/s3.requests" --key KEYOFTEST \
+        --secret "$s3_secret" --token a/session+token== "$@"
+    wait_until "the server of S3 is ready" is_ready_or_gone s3
+    is_ready s3 || fail "the server of S3 ended"
+    server=$(sed -n 's/^ready //p' "$work/s3.out")
+    mkdir "$work/aws"
+    printf '[profile test]\nregion = test-1\nendpoint_url = http://%s\n' "$server" >"$work/aws/config"
+    printf '[test]\naws_access_key_id = KEYOFTEST\naws_secret_access_key = %s\naws_session_token = a/session+token==\n' "$s3_secret" >"$work/aws/credentials"
+    export AWS_CONFIG_FILE=$work/aws/config AWS_SHARED_CREDENTIALS_FILE=$work/aws/credentials AWS_PROFILE=test
+}
+on_s3() { # PIPELINE
+    sed -e "s#$fashion/#s3://fashion/#" -e "s#$work/photos/#s3://photos/all of them+more/#" "$work/$1.json" >"$work/$1_remote.json"
+}
+
+case_s3() {
+    write_pipelines
+    begin_s3 --page 7
+    local name
+    for name in fashion photos; do
+        on_s3 "$name"
+        DISPATCHER='' run "$name" "$work/$name.json" --epochs 2 --seed 5
+        DISPATCHER='' run "${name}_s3" "$work/${name}_remote.json" --epochs 2 --seed 5
+        same "hash of $name" "$(hashes "$name")" "$(hashes "${name}_s3")"
+    done
+    # Forty photographs are six pages, each listed once, and no photograph is asked for only to learn its version.
+    same "pages" 6 "$(grep -c 'list-type=2' "$work/s3.requests")"
+    ! grep -q 'bytes=0-0$' <(grep photos "$work/s3.requests") || fail "asked one by one: $(cat "$work/s3.requests")"
+    ! grep -q ' 403 ' "$work/s3.requests" || fail "refused: $(cat "$work/s3.requests")"
+}
+
+# What the worker shows the server is told to nobody else: neither the dispatcher's state, nor logs, nor messages, nor what clients get.
+case_s3_secrets() {
+    write_pipelines
+    begin_s3
+    on_s3 photos
+    export CACHEW_LOG=debug
+    begin_dispatcher
+    begin_worker w1 --source-cache-dir "$work/blocks"
+    run good "$work/photos_remote.json" --stats
+    sed 's#s3://photos/#s3://nothing/#' "$work/photos_remote.json" >"$work/nothing.json"
+    expect_error bucket 's3://nothing/.*status 404: NoSuchBucket' "$cachew" run "$work/nothing.json" -d "$DISPATCHER" --timeout 60s
+    sed 's#"s3://photos/[^"]*"#"s3://photos/none.jpg"#' "$work/photos_remote.json" >"$work/none.json"
+    expect_error key 's3://photos/none.jpg.*NoSuchKey' "$cachew" run "$work/none.json" -d "$DISPATCHER" --timeout 60s
+    sed 's#"s3://photos/[^"]*"#"s3://KEYOFTEST:geheim@photos/a.jpg"#' "$work/photos_remote.json" >"$work/userinfo.json"
+    expect_error userinfo 'do not belong in a URL' "$cachew" run "$work/userinfo.json" -d "$DISPATCHER" --timeout 60s
+    "$cachew" jobs -d "$DISPATCHER" --json >"$work/jobs.out" 2>&1
+    "$cachew" workers -d "$DISPATCHER" --json >"$work/workers.out" 2>&1
+    "$cachew" metrics -d "$DISPATCHER" >"$work/metrics.out" 2>&1
+    end s3
+    begin s3 "$(dirname "$0")/../support/s3_server.py" --listen "$server" --root "$work/buckets" --log "$work/s3.requests" --key ANOTHERKEY --secret x
+    wait_until "the server of S3 is ready again" is_ready_or_gone s3
+    expect_error refused 's3://photos/.*status 403: InvalidAccessKeyId' "$cachew" run "$work/photos_remote.json" -d "$DISPATCHER" --timeout 60s --seed 9
+    rm -rf "$work/aws" "$work/buckets" "$work/userinfo.json"
+    local secret
+    for secret in "$s3_secret" KEYOFTEST 'a/session+token' Signature=; do
+        ! grep -rqaF -- "$secret" "$work" || fail "$secret is told: $(grep -rlaF -- "$secret" "$work")"
+    done
+}
+
+# --source-root of a worker may be a URL.
+case_s3_source_root() {
+    write_pipelines
+    begin_s3
+    on_s3 photos
+    begin_dispatcher
+    begin_worker w1 --source-root s3://photos/all
+    expect_error denied 's3://photos/all of them.*outside of what --source-root s3://photos/all' "$cachew" run "$work/photos_remote.json" -d "$DISPATCHER" --timeout 60s
+    end w1
+    begin_worker w2 --source-root 's3://photos/all of them+more'
+    run good "$work/photos_remote.json"
+    expect_error denied 'outside of what --source-root' "$cachew" run "$work/photos.json" -d "$DISPATCHER" --timeout 60s
+}
+
+s3_killed() {
+    local file=$work/$1_long.json
+    write_long_pipelines
+    begin_s3
+    begin_proxy "$server" --cut-bytes 400000 --refuse 0.1
+    export AWS_ENDPOINT_URL=http://$proxy
+    on_s3 "$1_long"
+    DISPATCHER='' run reference "$file" --epochs 2 --seed 3 --batches "$work/reference.batches"
+    killed_in_the_middle "$work/$1_long_remote.json"
+}
+case_s3_killed_fashion() { s3_killed fashion; }
 run_case "$@"; exit

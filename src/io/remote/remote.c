@@ -6,6 +6,7 @@
 
 #include "io/io.h"
 #include "io/remote/remote_loop.h"
+#include "io/remote/s3.h"
 
 #define CW_IO_SCHEME(name_, text_) extern const struct cw_io_scheme cw_io_scheme_##name_;
 #include "io/scheme_list.h"
@@ -25,4 +26,5 @@ void cw_io_remote_stop(void)
 {
     cw_io_set_schemes(NULL);
     cw_remote_loop_stop();
+    cw_s3_forget();
 }

@@ -89,7 +89,7 @@ void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use);
 /* The rows that the option tables of all sources of files have. */
 #define CW_FILE_PATTERN_ROW(offset_)                                                               \
     {                                                                                              \
-        .name = "pattern", .help = "path or glob (** = any directories), or a list of them",       \
+        .name = "pattern", .help = "path, URL or glob (** = any directories), or a list of them",  \
         .type = CW_OPT_STR_LIST, .offset = (offset_), .flags = CW_OPT_REQUIRED, .len_min = 1,      \
         .len_max = 1 << 20                                                                         \
     }

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheme s3: "s3://bucket/key" on AWS or any server that speaks its language. Requests are signed
+ * (sigv4.h) with what aws_config.h finds, which is read when it is needed first, and again when a
+ * server does not take it any more. Which region a bucket is in is learnt from refusals. All state
+ * here belongs to the loop thread. */
+#include "io/remote/s3.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "http/http_url.h"
+#include "io/brace.h"
+#include "io/match.h"
+#include "io/remote/aws_config.h"
+#include "io/remote/object.h"
+#include "io/remote/s3_list.h"
+#include "io/remote/sigv4.h"
+#include "io/url.h"
+
+#define PAGE_MAX                                                                                   \
+    ((size_t)16 << 20) /* a thousand keys of 1 KiB, encoded, and what belongs to them */
+#define REGION_MAX 64
+
+static struct {
+    bool is_loaded;
+    struct cw_aws_config config;
+    struct cw_strmap regions; /* of buckets that are not in the region of the config */
+} s3;
+
+void cw_s3_forget(void)
+{
+    size_t i = 0;
+    const char *bucket;
+    void *region;
+    while (cw_strmap_next(&s3.regions, &i, &bucket, &region))
+        cw_mem_free(region);
+    cw_strmap_fini(&s3.regions);
+    cw_aws_config_fini(&s3.config);
+    memset(&s3, 0, sizeof(s3));
+}
+
+static int load(struct cw_err *err)
+{
+    int rc = s3.is_loaded ? 0 : cw_aws_config_load(&s3.config, err);
+    s3.is_loaded = s3.is_loaded || rc == 0;
+    return rc;
+}
+
+/* ---- where an object is ---- */
+
+static const char *after_scheme(const char *url)
+{
+    return url + strlen("s3://");
+}
+
+/* Names of buckets become names of hosts: nothing else may be in them. */
+static int check_bucket(const char *name, size_t n, struct cw_err *err)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    if (n >= 3 && n <= 255 && strspn(name, allowed) >= n && name[0] != '.' && name[0] != '-')
+        return 0;
+    return cw_err_set(err, CW_E_INVALID, "\"%.*s\" is no name of a bucket",
+                      (int)CW_MIN(n, (size_t)255), name);
+}
+
+static const char *region_of(const char *bucket)
+{
+    const char *learnt = cw_strmap_get(&s3.regions, bucket);
+    return learnt ? learnt : s3.config.region;
+}
+
+/* Certificates of AWS fit names without dots only. */
+static bool is_path_style(const char *bucket)
+{
+    return s3.config.is_path_style || strpbrk(bucket, "._") != NULL;
+}
+
+static char *endpoint_of(const char *bucket)
+{
+    const char *region = region_of(bucket);
+    if (s3.config.endpoint)
+        return cw_mem_strdup(s3.config.endpoint);
+    return cw_mem_printf("https://s3.%s.amazonaws.com%s", region,
+                         strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+}
+
+/* Where a request goes: all parts of its URL. */
+struct place {
+    char *scheme; /* "https://" */
+    char *host;   /* with the port, if it is not the usual one */
+    char *path;   /* encoded */
+};
+
+static void place_fini(struct place *place)
+{
+    cw_mem_free(place->scheme);
+    cw_mem_free(place->host);
+    cw_mem_free(place->path);
+}
+
+static struct place place_of(const char *bucket, const char *key)
+{
+    cw_autofree char *endpoint = endpoint_of(bucket);
+    const char *authority = strstr(endpoint, "://") + 3;
+    size_t n = strcspn(authority, "/");
+    bool in_path = is_path_style(bucket);
+    struct cw_str path = {0};
+    cw_str_add(&path, authority + n);
+    if (in_path)
+        cw_str_addf(&path, "/%s", bucket);
+    if (*key || !in_path)
+        cw_str_add_char(&path, '/');
+    cw_url_encode(&path, key, strlen(key), true);
+    return (struct place){.scheme = cw_mem_strndup(endpoint, (size_t)(authority - endpoint)),
+                          .host = in_path ? cw_mem_strndup(authority, n)
+                                          : cw_mem_printf("%s.%.*s", bucket, (int)n, authority),
+                          .path = cw_str_take(&path)};
+}
+
+/* The header Host has no port that is the scheme's own. */
+static void drop_usual_port(struct place *place)
+{
+    const char *usual = strcmp(place->scheme, "https://") == 0 ? ":443" : ":80";
+    size_t n = strlen(place->host), m = strlen(usual);
+    if (n > m && strcmp(place->host + n - m, usual) == 0)
+        place->host[n - m] = '\0';
+}
+
+/* ---- requests ---- */
+
+static void sign(const struct cw_ask *ask, const struct place *place, const char *region,
+                 int64_t now_s, struct cw_wire *wire)
+{
+    const char *headers[CW_ARRAY_LEN(ask->headers)];
+    size_t n = 0;
+    for (size_t i = 0; i < ask->headers_n; i++) /* others may be changed on the way */
+        if (strncmp(ask->headers[i], "Accept-Encoding", strlen("Accept-Encoding")) != 0)
+            headers[n++] = ask->headers[i];
+    const struct cw_sigv4_request request = {.method = ask->method,
+                                             .host = place->host,
+                                             .path = place->path,
+                                             .query = ask->query,
+                                             .headers = headers,
+                                             .headers_n = n};
+    const struct cw_sigv4_who who = {.id = s3.config.id,
+                                     .secret = s3.config.secret,
+                                     .token = s3.config.token,
+                                     .region = region,
+                                     .service = "s3"};
+    cw_sigv4_sign(&request, &who, now_s, wire);
+}
+
+int cw_s3_make_at(const struct cw_ask *ask, int64_t now_s, struct cw_wire *ret_wire,
+                  struct cw_err *err)
+{
+    const char *name = after_scheme(ask->url);
+    size_t n = strcspn(name, "/");
+    int rc = check_bucket(name, n, err);
+    if (rc == 0)
+        rc = load(err);
+    if (rc < 0)
+        return rc;
+    cw_autofree char *bucket = cw_mem_strndup(name, n);
+    struct place place = place_of(bucket, name + n + (name[n] == '/'));
+    drop_usual_port(&place);
+    ret_wire->url = cw_mem_printf("%s%s%s%s%s", place.scheme, place.host, place.path,
+                                  ask->query ? "?" : "", ask->query ? ask->query : "");
+    for (size_t i = 0; i < ask->headers_n; i++)
+        cw_wire_add(ret_wire, "%s", ask->headers[i]);
+    if (s3.config.id)
+        sign(ask, &place, region_of(bucket), now_s, ret_wire);
+    place_fini(&place);
+    return 0;
+}
+
+static int make(const struct cw_ask *ask, struct cw_wire *ret_wire, struct cw_err *err)
+{
+    return cw_s3_make_at(ask, cw_clock_wall_ms() / 1000, ret_wire, err);
+}
+
+/* ---- refusals ---- */
+
+/* Finds the text of an element in the body of a refusal. */
+static size_t element(const char *body, const char *name, const char **ret_text)
+{
+    cw_autofree char *begin = cw_mem_printf("<%s>", name);
+    const char *at = strstr(body, begin);
+    *ret_text = at ? at + strlen(begin) : "";
+    return strcspn(*ret_text, "<");
+}
+
+static bool is_code(const char *body, const char *code)
+{
+    const char *text;
+    size_t n = element(body, "Code", &text);
+    return n == strlen(code) && memcmp(text, code, n) == 0;
+}
+
+/* The region stands in a header, or in the body. */
+static bool find_region(const struct cw_http_response *response, const char *body,
+                        char ret_region[REGION_MAX])
+{
+    const char *text;
+    if (cw_http_header(response, "x-amz-bucket-region", 0, ret_region, REGION_MAX))
+        return true;
+    size_t n = element(body, "Region", &text);
+    if (n == 0 || n >= REGION_MAX)
+        return false;
+    memcpy(ret_region, text, n);
+    ret_region[n] = '\0';
+    return true;
+}
+
+static bool learn_region(const struct cw_ask *ask, const struct cw_http_response *response,
+                         const char *body)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    char region[REGION_MAX];
+    const char *name = after_scheme(ask->url);
+    cw_autofree char *bucket = cw_mem_strndup(name, strcspn(name, "/"));
+    if (!find_region(response, body, region) || strcmp(region, region_of(bucket)) == 0 ||
+        region[strspn(region, allowed)] != '\0')
+        return false;
+    cw_mem_free(cw_strmap_set(&s3.regions, bucket, cw_mem_strdup(region)));
+    return true;
+}
+
+/* Looks whether there are other credentials now than those that were refused. */
+static bool learn_credentials(void)
+{
+    struct cw_aws_config now;
+    if (cw_aws_config_load(&now, NULL) < 0)
+        return false;
+    bool are_others = !cw_aws_config_same_credentials(&now, &s3.config);
+    if (are_others) {
+        struct cw_aws_config before = s3.config;
+        s3.config = now;
+        now = before;
+    }
+    cw_aws_config_fini(&now);
+    return are_others;
+}
+
+static bool learn(const struct cw_ask *ask, const struct cw_http_response *response,
+                  const char *body)
+{
+    if (response->status == 400 && is_code(body, "RequestTimeout"))
+        return true;
+    if (response->status < 500 && learn_region(ask, response, body))
+        return true;
+    bool is_about_us = response->status == 403 || is_code(body, "ExpiredToken");
+    return is_about_us && learn_credentials();
+}
+
+static void explain(const char *body, struct cw_str *ret_text)
+{
+    const char *code, *message;
+    size_t code_n = element(body, "Code", &code), message_n = element(body, "Message", &message);
+    cw_str_add_bytes(ret_text, code, code_n);
+    if (code_n > 0 && message_n > 0)
+        cw_str_add(ret_text, ": ");
+    cw_str_add_bytes(ret_text, message, message_n);
+    if (!s3.config.id)
+        cw_str_add(ret_text, " (the request is not signed: no credentials were found)");
+}
+
+static const struct cw_dialect dialect = {.make = make, .learn = learn, .explain = explain};
+
+/* ---- the scheme ---- */
+
+static int s3_stat(const char *url, const struct cw_stop *stop, struct cw_io_info *ret_info,
+                   struct cw_err *err)
+{
+    return cw_object_stat(&dialect, url, stop, ret_info, err);
+}
+
+static int s3_open(const char *url, const struct cw_stop *stop, struct cw_io_file *file,
+                   struct cw_err *err)
+{
+    return cw_object_open(&dialect, url, stop, file, err);
+}
+
+/* A list of what matches: the pattern of keys, and where they are. */
+struct find {
+    const char *bucket; /* "s3://bucket" */
+    const char *keys;   /* the pattern */
+    size_t left;        /* how many keys may still be looked at */
+    struct cw_io_list *list;
+};
+
+static int on_object(void *arg, const char *key, int64_t size, const char *etag, struct cw_err *err)
+{
+    struct find *find = arg;
+    struct cw_io_info info = {.size = size};
+    if (find->left == 0)
+        return cw_err_set(err, CW_E_LIMIT, "too many objects");
+    find->left--;
+    if (!cw_match_name(find->keys, key))
+        return 0;
+    size_t n = strlen(etag);
+    if (n > 0 && n + 3 <= sizeof(info.version)) /* some servers leave the quotes out in lists */
+        (void)snprintf(info.version, sizeof(info.version), etag[0] == '"' ? "%s" : "\"%s\"", etag);
+    n = strlen(info.version);
+    /* Without an ETag, each is asked for what names its version. */
+    cw_io_list_add(find->list, cw_mem_printf("%s/%s", find->bucket, key), n > 0 ? size : -1,
+                   n > 0 ? cw_io_mark(&info) : 0);
+    return 0;
+}
+
+static void write_query(const struct find *find, const char *token, struct cw_str *ret_query)
+{
+    if (token) {
+        cw_str_add(ret_query, "continuation-token=");
+        cw_url_encode(ret_query, token, strlen(token), false);
+        cw_str_add_char(ret_query, '&');
+    }
+    cw_str_add(ret_query, "encoding-type=url&list-type=2&max-keys=1000&prefix=");
+    cw_url_encode(ret_query, find->keys, cw_match_prefix(find->keys), false);
+}
+
+static int read_page(struct find *find, const char *token, const struct cw_stop *stop,
+                     char **ret_next, struct cw_err *err)
+{
+    CW_STR_AUTO query = {0};
+    write_query(find, token, &query);
+    struct cw_fetch fetch = {.dialect = &dialect,
+                             .ask = {.method = "GET", .url = find->bucket, .query = query.s},
+                             .fd = -1,
+                             .body_max = PAGE_MAX};
+    int rc = cw_fetch_run(&fetch, stop, err);
+    if (rc == 0)
+        rc = cw_s3_list_parse(cw_str_text(&fetch.body), fetch.body.len, on_object, find, ret_next,
+                              err);
+    cw_fetch_fini(&fetch);
+    return rc;
+}
+
+/* Reads page by page; only what matches is kept. */
+static int find_all(struct find *find, const struct cw_stop *stop, struct cw_err *err)
+{
+    char *token = NULL;
+    int rc;
+    do {
+        char *next = NULL;
+        rc = cw_stop_check_at(stop, find->bucket, err);
+        if (rc == 0)
+            rc = read_page(find, token, stop, &next, err);
+        if (rc == 0 && next && cw_str_eq(next, token))
+            rc = cw_err_set(err, CW_E_CORRUPT, "the server's list does not go on");
+        cw_mem_free(token);
+        token = next;
+    } while (rc == 0 && token);
+    cw_mem_free(token);
+    return rc;
+}
+
+static int glob_one(const char *pattern, size_t *left, const struct cw_stop *stop,
+                    struct cw_io_list *list, struct cw_err *err)
+{
+    const char *name = after_scheme(pattern), *slash = strchr(name, '/');
+    if (!cw_match_is_pattern(pattern)) {
+        cw_io_list_add(list, cw_mem_strdup(pattern), -1, 0);
+        return 0;
+    }
+    int rc = check_bucket(name, slash ? (size_t)(slash - name) : strlen(name), err);
+    if (rc == 0 && (!slash || !slash[1]))
+        rc = cw_err_set(err, CW_E_INVALID, "there is no pattern of keys behind the bucket");
+    if (rc == 0) {
+        cw_autofree char *bucket = cw_mem_strndup(pattern, (size_t)(slash - pattern));
+        struct find find = {.bucket = bucket, .keys = slash + 1, .left = *left, .list = list};
+        rc = find_all(&find, stop, err);
+        *left = find.left;
+    }
+    return rc < 0 ? cw_err_wrap(err, "pattern \"%s\"", pattern) : 0;
+}
+
+static int s3_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
+                   struct cw_io_list *list, struct cw_err *err)
+{
+    struct cw_paths texts = {0};
+    size_t left = entries_max > 0 ? entries_max : SIZE_MAX;
+    if (!cw_brace_is_in(pattern))
+        return glob_one(pattern, &left, stop, list, err);
+    int rc = cw_brace_expand(pattern, &texts, err);
+    for (size_t i = 0; i < texts.n && rc == 0; i++)
+        rc = glob_one(texts.v[i], &left, stop, list, err);
+    cw_paths_fini(&texts);
+    return rc;
+}
+
+const struct cw_io_scheme cw_io_scheme_s3 = {
+    .name = "s3",
+    .stat = s3_stat,
+    .open = s3_open,
+    .close = cw_object_close,
+    .read = cw_object_read,
+    .is_unchanged = cw_object_is_unchanged,
+    .glob = s3_glob,
+};
