@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/url.h"
 
-#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static int hex(char c)
 {
@@ -54,17 +54,33 @@ static bool is_dots(const char *p, size_t n)
     return dots == 1 || dots == 2;
 }
 
+/* A question mark ends no component: in a key of S3 it is a byte like others. */
 static int check_path(const char *url, const char *path, struct cw_err *err)
 {
-    for (const char *p = path; *p && *p != '?';) {
-        size_t n = strcspn(p, "/?");
-        if (is_dots(p, n))
+    for (const char *p = path; *p;) {
+        size_t n = strcspn(p, "/"), name_n = strcspn(p, "/?#");
+        if (is_dots(p, n) || is_dots(p, name_n))
             return cw_err_set(err, CW_E_INVALID, "%s: \".\" and \"..\" may not be parts of a URL",
                               url);
         p += n;
         p += *p == '/';
     }
     return 0;
+}
+
+/* Whether a URL of HTTP has a parameter that lets everybody who knows it read. */
+static bool is_signed(const char *url)
+{
+    static const char *const names[] = {
+        "X-Amz-Signature=", "X-Goog-Signature=", "Signature=", "sig="};
+    const char *query = strncmp(url, "http", 4) == 0 ? strchr(url, '?') : NULL;
+    for (const char *p = query; p; p = strchr(p, '&')) {
+        p++;
+        for (size_t i = 0; i < CW_ARRAY_LEN(names); i++)
+            if (strncasecmp(p, names[i], strlen(names[i])) == 0)
+                return true;
+    }
+    return false;
 }
 
 int cw_url_check(const char *url, struct cw_err *err)
@@ -79,6 +95,11 @@ int cw_url_check(const char *url, struct cw_err *err)
                           "%.*s...: names and passwords do not belong in a URL; workers have their "
                           "own credentials (docs/sources.md)",
                           (int)(host - url), url);
+    if (is_signed(url))
+        return cw_err_set(err, CW_E_INVALID,
+                          "%.*s: a URL that is signed does not belong in a pipeline; workers have "
+                          "their own credentials (docs/sources.md)",
+                          (int)strcspn(url, "?"), url);
     if (n == 0)
         return cw_err_set(err, CW_E_INVALID, "%s: has no host or bucket", url);
     for (const char *p = url; *p; p++)

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* INVALID: a user's name or password, a component "." or ".." (also as "%2e"), a byte that is no
+/* INVALID: a user's name or password, a signature, a component "." or ".." (also as "%2e"), a byte that is no
  * part of a URL, or no host. The message has no URL in which a password may be. */
 int cw_url_check(const char *url, struct cw_err *err);
 /* Appends bytes percent-encoded as RFC 3986 says: all but letters, digits and "-._~"; "/" stays as

@@ -231,6 +231,11 @@ static void test_urls(void **state)
     assert_url("http://user:geheim@host/any", CW_E_INVALID);
     assert_url("s3://bucket/a/%2E%2e/b", CW_E_INVALID);
     assert_url("s3://bucket/a\nb", CW_E_INVALID);
+    assert_url("s3://bucket/a?/../b", CW_E_INVALID);
+    assert_url("http://host/a/..?b", CW_E_INVALID);
+    assert_url("http://host/a?b=../c", 0);
+    assert_url("https://host/a?X-Amz-Date=1&X-Amz-Signature=geheim", CW_E_INVALID);
+    assert_url("https://host/a?design=1", 0);
     assert_int_equal(cw_source_root_add("s3://bucket/train", &err), 0);
     assert_url("s3://bucket/train", 0);
     assert_url("s3://bucket/train/..a/x", 0);
