@@ -2,12 +2,10 @@
 /* Finds the scheme of a URL and calls it. */
 #include "io/io.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/str.h"
 #include "io/source_root.h"
+#include "io/source_url.h"
 
 static const struct cw_io_scheme *const *schemes; /* set before threads read, or NULL */
 
@@ -16,28 +14,9 @@ void cw_io_set_schemes(const struct cw_io_scheme *const *all)
     schemes = all;
 }
 
-static bool has_scheme(const char *url, const char *name)
-{
-    size_t n = strlen(name);
-    return strncmp(url, name, n) == 0 && strncmp(url + n, "://", 3) == 0;
-}
-
-const char *cw_io_remote_scheme(const char *url)
-{
-#define CW_IO_SCHEME(name_, text_) text_,
-    static const char *const names[] = {
-#include "io/scheme_list.h"
-    };
-#undef CW_IO_SCHEME
-    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++)
-        if (has_scheme(url, names[i]))
-            return names[i];
-    return NULL;
-}
-
 static int scheme_of(const char *url, const struct cw_io_scheme **ret_scheme, struct cw_err *err)
 {
-    const char *name = cw_io_remote_scheme(url);
+    const char *name = cw_url_remote_scheme(url);
     *ret_scheme = &cw_io_scheme_file;
     if (!name)
         return 0;
@@ -103,40 +82,4 @@ int64_t cw_io_mark(const struct cw_io_info *info)
 {
     return info->version[0] ? (int64_t)cw_hash_u64(info->version, strlen(info->version))
                             : info->mtime_ns;
-}
-
-/* ---- lists ---- */
-
-void cw_io_list_add(struct cw_io_list *list, char *url, int64_t size, int64_t mark)
-{
-    CW_GROW(list->v, list->n, list->cap);
-    list->v[list->n++] = (struct cw_io_found){url, size, mark};
-}
-
-static int compare(const void *a, const void *b)
-{
-    return strcmp(((const struct cw_io_found *)a)->url, ((const struct cw_io_found *)b)->url);
-}
-
-void cw_io_list_sort(struct cw_io_list *list)
-{
-    size_t kept = 0;
-    if (list->n < 2)
-        return;
-    qsort(list->v, list->n, sizeof(list->v[0]), compare);
-    for (size_t i = 1; i < list->n; i++) {
-        if (strcmp(list->v[i].url, list->v[kept].url) == 0)
-            cw_mem_free(list->v[i].url);
-        else
-            list->v[++kept] = list->v[i];
-    }
-    list->n = kept + 1;
-}
-
-void cw_io_list_fini(struct cw_io_list *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        cw_mem_free(list->v[i].url);
-    cw_mem_free(list->v);
-    *list = (struct cw_io_list){0};
 }

@@ -57,10 +57,6 @@ struct cw_io_list {
     size_t n, cap;
 };
 
-/* Returns what is written before "://" if the text begins with the scheme of a server that this
- * version knows, otherwise NULL: it is a path. */
-const char *cw_io_remote_scheme(const char *url);
-
 /* Finds out what there is. NOT_FOUND, DENIED and others name the URL, here and below. */
 int cw_io_stat(const char *url, const struct cw_stop *stop /* may be NULL */,
                struct cw_io_info *ret_info, struct cw_err *err);

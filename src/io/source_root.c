@@ -15,8 +15,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "io/io.h"
-#include "io/url.h"
+#include "io/source_url.h"
 
 #define PATH_BYTES 4096
 #define OPTION "--source-root"
@@ -301,7 +300,7 @@ int cw_source_root_add(const char *url_prefix, struct cw_err *err)
         path += strlen("file://");
     if (roots.n + roots.urls_n == CW_SOURCE_ROOTS_MAX)
         return cw_err_set(err, CW_E_LIMIT, OPTION ": at most %d are allowed", CW_SOURCE_ROOTS_MAX);
-    if (cw_io_remote_scheme(path))
+    if (cw_url_remote_scheme(path))
         return add_url(path, err);
     if (strstr(path, "://"))
         return cw_err_set(err, CW_E_UNSUPPORTED,

@@ -8,7 +8,7 @@
 #include "io/remote/fetch_int.h"
 #include "io/remote/ini.h"
 #include "io/remote/s3_list.h"
-#include "io/url.h"
+#include "io/source_url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

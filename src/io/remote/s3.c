@@ -18,7 +18,7 @@
 #include "io/remote/object.h"
 #include "io/remote/s3_list.h"
 #include "io/remote/sigv4.h"
-#include "io/url.h"
+#include "io/source_url.h"
 
 #define PAGE_MAX                                                                                   \
     ((size_t)16 << 20) /* a thousand keys of 1 KiB, encoded, and what belongs to them */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/url.h"
+#include "io/source_url.h"
 
 #define TEXT_MAX 16384 /* no value of a page is longer */
 

@@ -13,6 +13,7 @@
 #include "io/remote/remote.h"
 #include "support/cm.h"
 #include "support/http_server.h"
+#include "support/soon.h"
 
 #define BYTES ((size_t)3 << 20)
 
@@ -345,8 +346,7 @@ struct stopper {
 static void *set_stop(void *arg)
 {
     struct stopper *s = arg;
-    while (!asked(s->w, "GET /data"))
-        usleep(1000);
+    soon(asked(s->w, "GET /data"));
     cw_stop_set(&s->stop);
     return NULL;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* URLs of sources: what none may contain, and how bytes of names are written in them. Pure. */
-#ifndef CW_IO_URL_H
-#define CW_IO_URL_H
+#ifndef CW_IO_SOURCE_URL_H
+#define CW_IO_SOURCE_URL_H
 
 #include "base/err.h"
 #include "base/str.h"
 
+/* Returns what is written before "://" if the text begins with the scheme of a server that this
+ * version knows, otherwise NULL: it is a path. */
+const char *cw_url_remote_scheme(const char *url);
 /* INVALID: a user's name or password, a signature, a component "." or ".." (also as "%2e"), a byte that is no
  * part of a URL, or no host. The message has no URL in which a password may be. */
 int cw_url_check(const char *url, struct cw_err *err);

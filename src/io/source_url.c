@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/url.h"
+/* Checks and writes URLs. */
+#include "io/source_url.h"
 
 #include <string.h>
 #include <strings.h>
+
+static bool has_scheme(const char *url, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(url, name, n) == 0 && strncmp(url + n, "://", 3) == 0;
+}
+
+const char *cw_url_remote_scheme(const char *url)
+{
+#define CW_IO_SCHEME(name_, text_) text_,
+    static const char *const names[] = {
+#include "io/scheme_list.h"
+    };
+#undef CW_IO_SCHEME
+    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++)
+        if (has_scheme(url, names[i]))
+            return names[i];
+    return NULL;
+}
 
 static int hex(char c)
 {
