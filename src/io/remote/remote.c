@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "io/io.h"
+#include "io/remote/gs_token.h"
 #include "io/remote/remote_loop.h"
 #include "io/remote/s3.h"
 
@@ -27,4 +28,5 @@ void cw_io_remote_stop(void)
     cw_io_set_schemes(NULL);
     cw_remote_loop_stop();
     cw_s3_forget();
+    (void)cw_gs_token_drop();
 }

@@ -12,9 +12,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "http/http_url.h"
-#include "io/brace.h"
 #include "io/match.h"
 #include "io/remote/aws_config.h"
+#include "io/remote/bucket_glob.h"
 #include "io/remote/object.h"
 #include "io/remote/s3_list.h"
 #include "io/remote/sigv4.h"
@@ -54,17 +54,6 @@ static int load(struct cw_err *err)
 static const char *after_scheme(const char *url)
 {
     return url + strlen("s3://");
-}
-
-/* Names of buckets become names of hosts: nothing else may be in them. */
-static int check_bucket(const char *name, size_t n, struct cw_err *err)
-{
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
-    if (n >= 3 && n <= 255 && strspn(name, allowed) >= n && name[0] != '.' && name[0] != '-')
-        return 0;
-    return cw_err_set(err, CW_E_INVALID, "\"%.*s\" is no name of a bucket",
-                      (int)CW_MIN(n, (size_t)255), name);
 }
 
 static const char *region_of(const char *bucket)
@@ -159,7 +148,7 @@ int cw_s3_make_at(const struct cw_ask *ask, int64_t now_s, struct cw_wire *ret_w
 {
     const char *name = after_scheme(ask->url);
     size_t n = strcspn(name, "/");
-    int rc = check_bucket(name, n, err);
+    int rc = cw_bucket_check(name, n, err);
     if (rc == 0)
         rc = load(err);
     if (rc < 0)
@@ -284,34 +273,16 @@ static int s3_open(const char *url, const struct cw_stop *stop, struct cw_io_fil
     return cw_object_open(&dialect, url, stop, file, err);
 }
 
-/* A list of what matches: the pattern of keys, and where they are. */
-struct find {
-    const char *bucket; /* "s3://bucket" */
-    const char *keys;   /* the pattern */
-    size_t left;        /* how many keys may still be looked at */
-    struct cw_io_list *list;
-};
-
 static int on_object(void *arg, const char *key, int64_t size, const char *etag, struct cw_err *err)
 {
-    struct find *find = arg;
-    struct cw_io_info info = {.size = size};
-    if (find->left == 0)
-        return cw_err_set(err, CW_E_LIMIT, "too many objects");
-    find->left--;
-    if (!cw_match_name(find->keys, key))
-        return 0;
+    char version[CW_IO_VERSION_BYTES] = "";
     size_t n = strlen(etag);
-    if (n > 0 && n + 3 <= sizeof(info.version)) /* some servers leave the quotes out in lists */
-        (void)snprintf(info.version, sizeof(info.version), etag[0] == '"' ? "%s" : "\"%s\"", etag);
-    n = strlen(info.version);
-    /* Without an ETag, each is asked for what names its version. */
-    cw_io_list_add(find->list, cw_mem_printf("%s/%s", find->bucket, key), n > 0 ? size : -1,
-                   n > 0 ? cw_io_mark(&info) : 0);
-    return 0;
+    if (n > 0 && n + 3 <= sizeof(version)) /* some servers leave the quotes out in lists */
+        (void)snprintf(version, sizeof(version), etag[0] == '"' ? "%s" : "\"%s\"", etag);
+    return cw_find_add(arg, key, size, version, err);
 }
 
-static void write_query(const struct find *find, const char *token, struct cw_str *ret_query)
+static void write_query(const struct cw_find *find, const char *token, struct cw_str *ret_query)
 {
     if (token) {
         cw_str_add(ret_query, "continuation-token=");
@@ -322,7 +293,7 @@ static void write_query(const struct find *find, const char *token, struct cw_st
     cw_url_encode(ret_query, find->keys, cw_match_prefix(find->keys), false);
 }
 
-static int read_page(struct find *find, const char *token, const struct cw_stop *stop,
+static int read_page(struct cw_find *find, const char *token, const struct cw_stop *stop,
                      char **ret_next, struct cw_err *err)
 {
     CW_STR_AUTO query = {0};
@@ -339,57 +310,10 @@ static int read_page(struct find *find, const char *token, const struct cw_stop 
     return rc;
 }
 
-/* Reads page by page; only what matches is kept. */
-static int find_all(struct find *find, const struct cw_stop *stop, struct cw_err *err)
-{
-    char *token = NULL;
-    int rc;
-    do {
-        char *next = NULL;
-        rc = cw_stop_check_at(stop, find->bucket, err);
-        if (rc == 0)
-            rc = read_page(find, token, stop, &next, err);
-        if (rc == 0 && next && cw_str_eq(next, token))
-            rc = cw_err_set(err, CW_E_CORRUPT, "the server's list does not go on");
-        cw_mem_free(token);
-        token = next;
-    } while (rc == 0 && token);
-    cw_mem_free(token);
-    return rc;
-}
-
-static int glob_one(const char *pattern, size_t *left, const struct cw_stop *stop,
-                    struct cw_io_list *list, struct cw_err *err)
-{
-    const char *name = after_scheme(pattern), *slash = strchr(name, '/');
-    if (!cw_match_is_pattern(pattern)) {
-        cw_io_list_add(list, cw_mem_strdup(pattern), -1, 0);
-        return 0;
-    }
-    int rc = check_bucket(name, slash ? (size_t)(slash - name) : strlen(name), err);
-    if (rc == 0 && (!slash || !slash[1]))
-        rc = cw_err_set(err, CW_E_INVALID, "there is no pattern of keys behind the bucket");
-    if (rc == 0) {
-        cw_autofree char *bucket = cw_mem_strndup(pattern, (size_t)(slash - pattern));
-        struct find find = {.bucket = bucket, .keys = slash + 1, .left = *left, .list = list};
-        rc = find_all(&find, stop, err);
-        *left = find.left;
-    }
-    return rc < 0 ? cw_err_wrap(err, "pattern \"%s\"", pattern) : 0;
-}
-
 static int s3_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
                    struct cw_io_list *list, struct cw_err *err)
 {
-    struct cw_paths texts = {0};
-    size_t left = entries_max > 0 ? entries_max : SIZE_MAX;
-    if (!cw_brace_is_in(pattern))
-        return glob_one(pattern, &left, stop, list, err);
-    int rc = cw_brace_expand(pattern, &texts, err);
-    for (size_t i = 0; i < texts.n && rc == 0; i++)
-        rc = glob_one(texts.v[i], &left, stop, list, err);
-    cw_paths_fini(&texts);
-    return rc;
+    return cw_bucket_glob(pattern, entries_max, read_page, stop, list, err);
 }
 
 const struct cw_io_scheme cw_io_scheme_s3 = {
