@@ -4,7 +4,7 @@
 #ifndef CW_CACHE_STORE_GLUSTER_PATH_H
 #define CW_CACHE_STORE_GLUSTER_PATH_H
 
-#include "cache/store/gluster_connection.h"
+#include "io/gluster/gluster_connection.h"
 
 /* bytes of a path in the volume, a file's name, and a temporary file's name */
 #define CW_GLUSTER_PATH_BYTES 1536

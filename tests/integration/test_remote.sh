@@ -224,4 +224,25 @@ s3_killed() {
     killed_in_the_middle "$work/$1_long_remote.json"
 }
 case_s3_killed_fashion() { s3_killed fashion; }
+
+# ---- GlusterFS ----
+# What was materialized to a volume is read from there, by a pattern, as from a copy of it, whatever dies.
+case_gluster() {
+    . "$(dirname "$0")/../support/glusterd.sh"
+    write_pipelines
+    gluster_begin
+    gluster_volume one 1
+    timeout 600 "$cachew" materialize "$work/fashion.json" "chunks:$(gluster_url one)/set/a?timeout=60s" --seed 7 --shard-bytes 300K >"$work/written.out" 2>&1 ||
+        fail "materialize: $(cat "$work/written.out")"
+    "$cachew" cache fetch "$(gluster_url one)/set/a" "$work/copy" >"$work/fetch.out" || fail "fetch"
+    local from
+    for from in "$work/copy/*.chunk" "$(gluster_url one)/s*/**/*.chunk"; do
+        echo "{\"pipeline\": [{\"op\": \"chunks\", \"pattern\": \"$from\"}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 3}]}"
+    done >"$work/both"
+    head -n 1 "$work/both" >"$work/copy.json"
+    tail -n 1 "$work/both" >"$work/volume.json"
+    DISPATCHER='' run reference "$work/copy.json" --epochs 2 --seed 3 --batches "$work/reference.batches"
+    killed_in_the_middle "$work/volume.json"
+    expect_error none "no files match" "$cachew" run "$(sed "s#/s\*/#/t*/#" "$work/volume.json" >"$work/none.json" && echo "$work/none.json")" -d "$DISPATCHER" --timeout 60s
+}
 run_case "$@"; exit

@@ -52,7 +52,7 @@ MODULES = {
     "client": [["model"], ["transport", "embedded"], ["delivery"], ["session"], ["."],
                ["tool", "python"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
-    "src/io": [["."], ["remote"]],
+    "src/io": [["."], ["gluster"], ["remote"]],
     "src/format": [["."], ["parquet"]],
     "src/ops": [["contract"], ["kernels"], ["expr", "text"], ["element", "group", "index", "source"], ["."]],
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections to GlusterFS volumes. A process has one for each volume; stores share them, and they
  * are never closed (glfs_fini takes 7 to 11 s, and the end of the process frees everything).
- * libgfapi is loaded when the first store needs it, so only programs that use gluster:// load it.
- * Private to backend_gluster.c and its neighbours. */
-#ifndef CW_CACHE_STORE_GLUSTER_CONNECTION_H
-#define CW_CACHE_STORE_GLUSTER_CONNECTION_H
+ * libgfapi is loaded when it is needed first, so only programs that use gluster:// load it.
+ * Stores of the cache and sources use them. */
+#ifndef CW_IO_GLUSTER_GLUSTER_CONNECTION_H
+#define CW_IO_GLUSTER_GLUSTER_CONNECTION_H
 
 #include <glusterfs/api/glfs.h>
 #include "base/err.h"
@@ -14,7 +14,7 @@
 
 struct cw_gluster_api { /* pointers to the functions of libgfapi */
 #define CW_GLFS(name) __typeof__(glfs_##name) *name;
-#include "cache/store/gluster_call_list.h"
+#include "io/gluster/gluster_call_list.h"
 #undef CW_GLFS
 };
 

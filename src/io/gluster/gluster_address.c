@@ -4,7 +4,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/str.h"
-#include "cache/store/gluster_connection.h"
+#include "io/gluster/gluster_connection.h"
 
 static int add_host(struct cw_gluster_address *address, char *text)
 {

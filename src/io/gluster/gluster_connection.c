@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads libgfapi, keeps the connections to volumes, and copies libgfapi's log to ours. */
-#include "cache/store/gluster_connection.h"
+#include "io/gluster/gluster_connection.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static int load(struct cw_err *err)
 #define CW_GLFS(name)                                                                              \
     if (rc == 0)                                                                                   \
         rc = load_function(library, "glfs_" #name, (void *)&api.name, err);
-#include "cache/store/gluster_call_list.h"
+#include "io/gluster/gluster_call_list.h"
 #undef CW_GLFS
     is_loaded = rc == 0;
     return rc;
