@@ -30,7 +30,7 @@ case_source_root() {
     echo '{"pipeline": [{"op": "chunks", "pattern": "'"$work/secret/key"'"}]}' >"$work/chunks.json"
     expect_error chunks "$work/secret/key.*--source-root" "$cachew" run "$work/chunks.json" --dispatcher "$DISPATCHER" --timeout 60s
     expect_error bad_root "source-root.*$work/nowhere" "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --source-root "$work/nowhere"
-    expect_error bad_root "source-root.*http" "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --source-root http://host/x
+    expect_error bad_root "source-root.*ftp" "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --source-root ftp://host/x
 }
 
 # Without roots: a worker that others can reach says so once. The dispatcher opens no data.
