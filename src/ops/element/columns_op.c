@@ -3,7 +3,6 @@
 #include "ops/element/columns_op.h"
 
 #include <math.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "format/read_at.h"
@@ -110,8 +109,8 @@ int cw_columns_numbers(const struct cw_value *value, struct cw_f64_list *ret_lis
 static int load(const char *path, struct cw_value *ret_value, struct cw_err *err)
 {
     struct cw_readable file;
-    int fd;
-    int rc = cw_readable_open(path, &fd, &file, err);
+    struct cw_io_file opened;
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return cw_err_wrap(err, "option file");
     cw_autofree char *text = NULL;
@@ -122,7 +121,7 @@ static int load(const char *path, struct cw_value *ret_value, struct cw_err *err
         text = cw_mem_new((size_t)file.size + 1);
         rc = cw_readable_get(&file, 0, text, (size_t)file.size, err);
     }
-    close(fd);
+    cw_io_close(&opened);
     return rc < 0 ? rc : cw_value_parse(text, (size_t)file.size, path, ret_value, err);
 }
 

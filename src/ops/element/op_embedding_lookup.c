@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `embedding_lookup`: the rows of a table that tokens stand for. */
 #include <string.h>
-#include <unistd.h>
 
 #include "format/npy.h"
 #include "format/read_at.h"
@@ -69,10 +68,10 @@ static int check_header(const struct cw_npy_header *header, const char *path, st
 static int read_header(const char *path, struct cw_npy_header *ret_header, struct cw_err *err)
 {
     struct cw_readable file;
-    int fd;
+    struct cw_io_file opened;
     size_t n = 0;
     uint8_t magic[CW_NPY_MAGIC_BYTES];
-    int rc = cw_readable_open(path, &fd, &file, err);
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
     const size_t magic_n = CW_MIN(file.size, sizeof(magic));
@@ -84,7 +83,7 @@ static int read_header(const char *path, struct cw_npy_header *ret_header, struc
         rc = cw_err_set(err, CW_E_CORRUPT, "%s: ends within its header", path);
     if (rc == 0)
         rc = cw_readable_get(&file, 0, head, n, err);
-    close(fd);
+    cw_io_close(&opened);
     if (rc == 0)
         rc = cw_npy_parse(head, n, path, ret_header, err);
     return rc == 0 ? check_header(ret_header, path, err) : rc;

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -102,9 +101,9 @@ static int64_t count_words(const char *p, const char *end)
 static int read_all(const char *path, const struct cw_stop *stop, char **ret_text, size_t *ret_n,
                     struct cw_err *err)
 {
-    int fd = -1;
+    struct cw_io_file opened;
     struct cw_readable file;
-    int rc = cw_readable_open(path, &fd, &file, err);
+    int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
     file.stop = stop;
@@ -114,7 +113,7 @@ static int read_all(const char *path, const struct cw_stop *stop, char **ret_tex
                         (unsigned long long)file.size);
     if (rc == 0)
         rc = cw_readable_get(&file, 0, text, (size_t)file.size, err);
-    close(fd);
+    cw_io_close(&opened);
     if (rc < 0) {
         cw_mem_free(text);
         return rc;

@@ -18,7 +18,7 @@ struct cw_weights {
 int cw_weights_from_list(const struct cw_f64_list *list, struct cw_weights *ret_weights,
                          struct cw_err *err);
 /* Reads a file of decimal numbers with white space between them (a local file of a source,
- * format/source_root.h). Errors name the file and the line. *ret_sum: a hash of its bytes. */
+ * io/source_root.h). Errors name the file and the line. *ret_sum: a hash of its bytes. */
 int cw_weights_from_file(const char *path, const struct cw_stop *stop, uint64_t *ret_sum,
                          struct cw_weights *ret_weights, struct cw_err *err);
 /* Reads such a text; `name` begins messages. */

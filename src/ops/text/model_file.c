@@ -2,12 +2,9 @@
 #include "ops/text/model_file.h"
 
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "format/read_at.h"
-#include "format/source_root.h"
 
 void cw_model_files_fini(struct cw_model_files *files)
 {
@@ -16,19 +13,19 @@ void cw_model_files_fini(struct cw_model_files *files)
     files->n = 0;
 }
 
-static int read_fd(int fd, const char *path, int64_t bytes, char **ret_bytes, struct cw_err *err)
+static int read_all(const struct cw_readable *file, char **ret_bytes, struct cw_err *err)
 {
-    if (bytes > CW_MODEL_FILE_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "%s: has %lld bytes, more than %lld", path,
-                          (long long)bytes, (long long)CW_MODEL_FILE_MAX);
-    cw_autofree char *data = cw_mem_try((size_t)bytes + 1);
+    if (file->size > CW_MODEL_FILE_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "%s: has %llu bytes, more than %lld", file->name,
+                          (unsigned long long)file->size, (long long)CW_MODEL_FILE_MAX);
+    cw_autofree char *data = cw_mem_try((size_t)file->size + 1);
     if (!data)
-        return cw_err_set(err, CW_E_NOMEM, "%s: no memory for its %lld bytes", path,
-                          (long long)bytes);
-    int rc = cw_read_fd(fd, 0, data, (size_t)bytes, err);
+        return cw_err_set(err, CW_E_NOMEM, "%s: no memory for its %llu bytes", file->name,
+                          (unsigned long long)file->size);
+    int rc = cw_readable_get(file, 0, data, (size_t)file->size, err);
     if (rc < 0)
-        return cw_err_wrap(err, "%s", path);
-    data[bytes] = '\0';
+        return rc;
+    data[file->size] = '\0';
     *ret_bytes = cw_steal(&data);
     return 0;
 }
@@ -57,25 +54,26 @@ static int compare(const struct cw_model_file *file, size_t i, const struct cw_v
 int cw_model_file_read(struct cw_model_files *files, const char *path, const struct cw_op_open *how,
                        char **ret_bytes, size_t *ret_n, struct cw_err *err)
 {
-    struct stat st;
-    int fd = -1;
+    struct cw_readable readable;
+    struct cw_io_file opened;
     cw_autofree char *data = NULL;
-    int rc = cw_source_open(path, &fd, &st, err);
+    int rc = cw_readable_open(path, &opened, &readable, err);
     if (rc < 0)
         return rc;
-    rc = read_fd(fd, path, (int64_t)st.st_size, &data, err);
-    close(fd);
+    readable.stop = how->stop;
+    const size_t n = (size_t)readable.size;
+    rc = read_all(&readable, &data, err);
+    cw_io_close(&opened);
     if (rc < 0)
         return rc;
     CW_ASSERT(files->n < CW_MODEL_FILES_MAX);
     struct cw_model_file *file = &files->files[files->n];
-    *file = (struct cw_model_file){cw_mem_strdup(path), (int64_t)st.st_size,
-                                   cw_hash_bytes(data, (size_t)st.st_size)};
+    *file = (struct cw_model_file){cw_mem_strdup(path), (int64_t)n, cw_hash_bytes(data, n)};
     rc = compare(file, files->n++, how->manifest, err);
     if (rc < 0)
         return rc;
     *ret_bytes = cw_steal(&data);
-    *ret_n = (size_t)st.st_size;
+    *ret_n = n;
     return 0;
 }
 

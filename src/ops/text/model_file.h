@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that an operator's options name: vocabularies, merges, models, tables. They are read once,
- * where a plan is opened, like files of sources (format/source_root.h), and are identified by their
+ * where a plan is opened, like files of sources (io/source_root.h), and are identified by their
  * content: the worker that prepares a job writes their checksums into the manifest, and all others
  * refuse a file that is not the same. */
 #ifndef CW_OPS_TEXT_MODEL_FILE_H
