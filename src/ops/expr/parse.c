@@ -2,7 +2,7 @@
 /* Parses an expression to postfix steps, by precedence climbing over a lexer that looks one token
  * ahead. The precedences are those of Python, from loose to tight: or, and, not, comparisons, + -,
  * * / %, unary -, **. The depth of nesting is limited, and with it the recursion. */
-#include "ops/expr/scan.h"
+#include "ops/expr/expr_scan.h"
 
 #include "base/mem.h"
 

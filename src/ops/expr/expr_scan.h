@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long numbers and words are in the text of an expression. */
-#ifndef CW_OPS_EXPR_SCAN_H
-#define CW_OPS_EXPR_SCAN_H
+#ifndef CW_OPS_EXPR_EXPR_SCAN_H
+#define CW_OPS_EXPR_EXPR_SCAN_H
 
 #include "ops/expr/expr.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ops/expr/scan.h"
+#include "ops/expr/expr_scan.h"
 
 #include <ctype.h>
 
