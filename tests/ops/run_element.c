@@ -210,6 +210,155 @@ static int run_one(struct run *r, size_t i, struct cw_err *err)
     return CW_MIN(rc, 0);
 }
 
+/* ---- many elements at once, as src/exec calls operators for blocks of rows ---- */
+
+static bool all_fixed(const struct cw_spec *spec)
+{
+    for (size_t f = 0; f < spec->n; f++)
+        if (!cw_field_is_fixed(&spec->fields[f]) || spec->fields[f].rank >= CW_RANK_MAX)
+            return false;
+    return true;
+}
+
+static struct cw_spec with_lead(const struct cw_spec *one)
+{
+    struct cw_spec many = *one;
+    for (size_t f = 0; f < many.n; f++) {
+        struct cw_field *field = &many.fields[f];
+        memmove(field->dims + 1, field->dims, (size_t)field->rank * sizeof(field->dims[0]));
+        field->dims[0] = -1;
+        field->rank++;
+    }
+    return many;
+}
+
+/* Whether it may be called for many, and what is known then. */
+static bool takes_many(const struct run *r, struct run *ret_many)
+{
+    const struct cw_op *op = r->c->op;
+    struct cw_op_facts facts = {0};
+    *ret_many = (struct run){.c = r->c, .arena = r->arena, .state = r->state};
+    if (!all_fixed(&r->in) || !all_fixed(&r->out))
+        return false;
+    cw_op_facts_get(op, r->c->opts, &r->in, r->fields, r->fields_n, &facts);
+    if (!facts.known || !facts.by_batch || facts.refuses || facts.drops)
+        return false;
+    ret_many->in = with_lead(&r->in);
+    const struct cw_spec out = with_lead(&r->out);
+    const int rc = op->infer_field ? infer_fieldwise(ret_many, NULL)
+                                   : op->infer(r->c->opts, &ret_many->in, 1, &ret_many->out, NULL);
+    return rc >= 0 && cw_spec_eq(&ret_many->out, &out) && ret_many->fields_n == r->fields_n &&
+           memcmp(ret_many->fields, r->fields, r->fields_n * sizeof(r->fields[0])) == 0;
+}
+
+static int apply_quietly(struct run *r, struct cw_element *e, struct cw_err *err)
+{
+    struct cw_op_ctx ctx = make_ctx(r, 0);
+    int rc = 0;
+    if (r->c->op->apply)
+        return r->c->op->apply(&ctx, r->c->opts, r->state, r->scratch, e, err);
+    for (size_t k = 0; k < r->fields_n && rc == 0; k++) {
+        struct cw_view *view = &e->fields[r->fields[k]], in = *view;
+        ctx.field = r->fields[k];
+        rc = apply_one(r, &ctx, &in, view, err);
+    }
+    return rc;
+}
+
+/* Appends the fields of an element to memory of each field. */
+static void append(const struct cw_element *e, uint8_t **columns, size_t row)
+{
+    for (size_t f = 0; f < e->n; f++)
+        if (e->fields[f].bytes > 0)
+            memcpy(columns[f] + row * e->fields[f].bytes, e->fields[f].data, e->fields[f].bytes);
+}
+
+static void columns_new(const struct cw_spec *spec, size_t rows, uint8_t **ret_columns)
+{
+    for (size_t f = 0; f < spec->n; f++)
+        ret_columns[f] = cw_mem_new(rows * (size_t)cw_field_bytes(&spec->fields[f]) + 1);
+}
+
+static void columns_free(const struct cw_spec *spec, uint8_t **columns)
+{
+    for (size_t f = 0; f < spec->n; f++)
+        cw_mem_free(columns[f]);
+}
+
+static struct cw_element view_columns(const struct cw_spec *spec, uint8_t **columns, size_t rows)
+{
+    struct cw_element e = {.n = spec->n};
+    for (size_t f = 0; f < spec->n; f++) {
+        const struct cw_field *field = &spec->fields[f];
+        struct cw_view *view = &e.fields[f];
+        *view = (struct cw_view){.data = columns[f],
+                                 .bytes = rows * (size_t)cw_field_bytes(field),
+                                 .dtype = field->dtype,
+                                 .rank = field->rank + 1};
+        view->dims[0] = (int64_t)rows;
+        memcpy(view->dims + 1, field->dims, (size_t)field->rank * sizeof(field->dims[0]));
+    }
+    return e;
+}
+
+/* Computes the rows one by one: what comes in and what comes out, as columns. Elements take turns, so there
+ * are at least three. */
+static int compute_rows(struct run *r, size_t rows, uint8_t **in, uint8_t **out, struct cw_err *err)
+{
+    const struct cw_value *inputs = cw_value_get(r->c->json, "input");
+    int rc = 0;
+    for (size_t i = 0; i < rows && rc == 0; i++) {
+        struct test_element input;
+        rc = test_element_parse(&inputs->items[i % inputs->n], r->c->folder, &input, err);
+        if (rc == 0) {
+            append(&input.e, in, i);
+            rc = apply_quietly(r, &input.e, err);
+        }
+        if (rc == 0)
+            append(&input.e, out, i);
+        test_element_fini(&input);
+        cw_arena_reset(r->arena);
+    }
+    return rc;
+}
+
+static int compare_many(struct run *many, const struct cw_spec *one_in,
+                        const struct cw_spec *one_out, size_t rows, uint8_t **in, uint8_t **out,
+                        struct cw_err *err)
+{
+    struct cw_element e = view_columns(one_in, in, rows);
+    int rc = apply_quietly(many, &e, err);
+    for (size_t f = 0; rc == 0 && f < one_out->n; f++) {
+        const size_t bytes = rows * (size_t)cw_field_bytes(&one_out->fields[f]);
+        if (e.fields[f].bytes != bytes || (bytes && memcmp(e.fields[f].data, out[f], bytes) != 0))
+            rc = cw_err_set(err, CW_E_INTERNAL, "%s: another result for many elements at once",
+                            one_out->fields[f].name);
+    }
+    return rc;
+}
+
+static int check_many(struct run *r, struct cw_err *err)
+{
+    const struct cw_value *inputs = cw_value_get(r->c->json, "input");
+    uint8_t *in[CW_FIELDS_MAX], *out[CW_FIELDS_MAX];
+    struct run many;
+    if (!inputs || inputs->n == 0 || !takes_many(r, &many))
+        return 0;
+    const size_t rows = CW_MAX(inputs->n, 3);
+    if (r->c->op->scratch_new)
+        many.scratch = r->c->op->scratch_new(r->c->opts, r->state);
+    columns_new(&r->in, rows, in);
+    columns_new(&r->out, rows, out);
+    int rc = compute_rows(r, rows, in, out, err);
+    if (rc == 0)
+        rc = compare_many(&many, &r->in, &r->out, rows, in, out, err);
+    columns_free(&r->in, in);
+    columns_free(&r->out, out);
+    if (many.scratch && r->c->op->scratch_free)
+        r->c->op->scratch_free(many.scratch);
+    return rc;
+}
+
 static int run_all(struct run *r, struct cw_err *err)
 {
     const struct cw_op *op = r->c->op;
@@ -227,7 +376,7 @@ static int run_all(struct run *r, struct cw_err *err)
         r->scratch = op->scratch_new(r->c->opts, r->state);
     for (size_t i = 0; inputs && i < inputs->n && rc == 0; i++)
         rc = run_one(r, i, err);
-    return rc;
+    return rc == 0 ? check_many(r, err) : rc;
 }
 
 int test_run_element(struct test_case *c, struct cw_err *err)
