@@ -64,6 +64,10 @@ struct cw_svc_decisions {
     size_t n, cap, bytes;
     bool brief; /* Set by the caller: candidates and inputs are left out. */
     bool more;  /* There are more decisions than these. It is set only for queries with after_id. */
+    /* Set by the caller: which of them are shown; NULL: all. */
+    bool (*sees)(void *arg, const struct cw_state_decision *row);
+    void *arg;
+    uint64_t limit; /* of those that are shown */
 };
 int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query,
                           struct cw_svc_decisions *ret_list, struct cw_err *err);

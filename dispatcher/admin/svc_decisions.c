@@ -50,8 +50,10 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
 {
     struct cw_svc_decisions *list = arg;
     (void)err;
-    if (list->bytes > CW_DECISIONS_BYTES)
+    if (list->bytes > CW_DECISIONS_BYTES || (list->sees && list->n == list->limit))
         return 1;
+    if (list->sees && !list->sees(list->arg, row))
+        return 0;
     Cachew__V1__Decision *d = CW_NEW(Cachew__V1__Decision);
     cachew__v1__decision__init(d);
     d->id = row->id;
@@ -84,8 +86,14 @@ static void reverse(Cachew__V1__Decision **v, size_t n)
 int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query,
                           struct cw_svc_decisions *ret_list, struct cw_err *err)
 {
-    struct cw_svc_decisions list = {.brief = ret_list->brief};
-    int rc = cw_state_find_decisions(d->state, query, on_decision, &list, err);
+    struct cw_svc_decisions list = {.brief = ret_list->brief,
+                                    .sees = ret_list->sees,
+                                    .arg = ret_list->arg,
+                                    .limit = query->limit};
+    struct cw_state_decision_query all = *query;
+    if (list.sees) /* What is hidden does not count for the limit. */
+        all.limit = INT64_MAX;
+    int rc = cw_state_find_decisions(d->state, &all, on_decision, &list, err);
     if (rc < 0) {
         cw_svc_decisions_fini(&list);
         return rc;
@@ -112,22 +120,18 @@ static int find_job(struct cw_dispatcher *d, const char *name, const struct cw_c
     return 0;
 }
 
-/* Keeps the decisions about jobs that the caller may see. Those of removed jobs, and those about the
+struct reader {
+    struct cw_dispatcher *d;
+    const struct cw_caller *caller;
+};
+
+/* Whether a tenant sees a decision: those about its jobs. Those of removed jobs, and those about the
  * fleet, are the operators' alone. */
-static void hide(struct cw_dispatcher *d, const struct cw_caller *caller,
-                 struct cw_svc_decisions *list)
+static bool sees(void *arg, const struct cw_state_decision *row)
 {
-    size_t n = 0;
-    if (!cw_access_tenant_of(caller))
-        return;
-    for (size_t i = 0; i < list->n; i++) {
-        const struct cw_job *job = cw_strmap_get(&d->jobs_by_id, list->v[i]->job_id);
-        if (job && cw_access_sees_job(caller, job))
-            list->v[n++] = list->v[i];
-        else
-            decision_free(list->v[i]);
-    }
-    list->n = n;
+    const struct reader *reader = arg;
+    const struct cw_job *job = cw_strmap_get(&reader->d->jobs_by_id, row->job);
+    return job && cw_access_sees_job(reader->caller, job);
 }
 
 static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest *request,
@@ -140,7 +144,10 @@ static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest 
                  : 0;
     if (rc < 0)
         return rc;
-    struct cw_svc_decisions found = {.brief = request->brief};
+    struct reader reader = {d, cw_call_caller(call)};
+    struct cw_svc_decisions found = {.brief = request->brief, .arg = &reader};
+    if (cw_access_tenant_of(reader.caller))
+        found.sees = sees;
     const struct cw_state_decision_query query = {
         .job = job.len > 0 ? cw_str_text(&job) : NULL,
         .kind = request->kind[0] != '\0' ? request->kind : NULL,
@@ -150,7 +157,6 @@ static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest 
     rc = cw_svc_decisions_read(d, &query, &found, err);
     if (rc < 0)
         return rc;
-    hide(d, cw_call_caller(call), &found);
     Cachew__V1__ListDecisionsReply answer = CACHEW__V1__LIST_DECISIONS_REPLY__INIT;
     answer.decisions = found.v;
     answer.n_decisions = found.n;

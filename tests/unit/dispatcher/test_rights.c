@@ -202,6 +202,37 @@ static void decisions_of_own_jobs_are_listed(void **state)
     assert_true(of_one + of_other <= all);
 }
 
+/* What is hidden does not take the place of what is shown, and nobody is told to ask again for it. */
+static void decisions_of_others_do_not_count(void **state)
+{
+    struct cw_state_decision made = {.kind = "autoscale",
+                                     .policy = "p",
+                                     .choice = "c",
+                                     .reason = "r",
+                                     .inputs = "{}",
+                                     .candidates = ""};
+    Cachew__V1__ListDecisionsRequest list = CACHEW__V1__LIST_DECISIONS_REQUEST__INIT;
+    const ProtobufCMessageDescriptor *type = &cachew__v1__list_decisions_reply__descriptor;
+    (void)state;
+    cw_decision_record(&made_up, job_of(of_vision), &made);
+    for (int i = 0; i < 5; i++)
+        cw_decision_record(&made_up, job_of(of_audio), &made);
+    peers_caller = &vision;
+    list.limit = 2;
+    const Cachew__V1__ListDecisionsReply *reply =
+        (const Cachew__V1__ListDecisionsReply *)peers_ask("ListDecisions", &list.base, type)->reply;
+    assert_true(reply->n_decisions > 0);
+    list.after_id = reply->decisions[reply->n_decisions - 1]->id;
+    reply =
+        (const Cachew__V1__ListDecisionsReply *)peers_ask("ListDecisions", &list.base, type)->reply;
+    assert_true(reply->n_decisions == 0 && !reply->more);
+    cw_decision_record(&made_up, job_of(of_vision), &made);
+    reply =
+        (const Cachew__V1__ListDecisionsReply *)peers_ask("ListDecisions", &list.base, type)->reply;
+    assert_int_equal(reply->n_decisions, 1);
+    assert_string_equal(reply->decisions[0]->job_id, job_of(of_vision)->id);
+}
+
 static void caches_of_others_stay(void **state)
 {
     char other[] = "audio", none[] = "nobody", key[CW_HASH_TEXT_BYTES];
@@ -310,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(info_hides_the_state_directory, begin, end),
         cmocka_unit_test_setup_teardown(calls_about_other_jobs, begin, end),
         cmocka_unit_test_setup_teardown(decisions_of_own_jobs_are_listed, begin, end),
+        cmocka_unit_test_setup_teardown(decisions_of_others_do_not_count, begin, end),
         cmocka_unit_test_setup_teardown(caches_of_others_stay, begin, end),
         cmocka_unit_test_setup_teardown(a_worker_of_one_job, begin, end),
         cmocka_unit_test_setup_teardown(secrets_outlive_the_dispatcher, begin, end),
