@@ -103,6 +103,24 @@ static bool is_signed(const char *url)
     return false;
 }
 
+bool cw_url_is_plain(const char *url)
+{
+    const char *host = strstr(url, "://");
+    if (!host)
+        return false;
+    host += 3;
+    const char *end = host + strcspn(host, "?#"), *p = host + strcspn(host, "/?#");
+    if (memchr(host, '@', (size_t)(p - host)))
+        return false;
+    while (p < end) {
+        size_t n = strcspn(p, "/?#");
+        if (is_dots(p, n))
+            return false;
+        p += n + (p[n] == '/');
+    }
+    return true;
+}
+
 int cw_url_check(const char *url, struct cw_err *err)
 {
     const char *host = strstr(url, "://");

@@ -12,6 +12,9 @@ const char *cw_url_remote_scheme(const char *url);
 /* INVALID: a user's name or password, a signature, a component "." or ".." (also as "%2e"), a byte that is no
  * part of a URL, or no host. The message has no URL in which a password may be. */
 int cw_url_check(const char *url, struct cw_err *err);
+/* Whether a URL that a server has given is free of names, passwords, "." and "..", so that where it leads
+ * can be seen. It may have a signature, which is for us. */
+bool cw_url_is_plain(const char *url);
 /* Appends bytes percent-encoded as RFC 3986 says: all but letters, digits and "-._~"; "/" stays as
  * it is if keep_slash is set. */
 void cw_url_encode(struct cw_str *str, const char *bytes, size_t n, bool keep_slash);

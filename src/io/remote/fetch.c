@@ -13,6 +13,7 @@
 #include "io/remote/fetch_int.h"
 #include "io/remote/remote_loop.h"
 #include "io/source_root.h"
+#include "io/source_url.h"
 
 #define CONNECT_MS 10000
 #define SILENCE_MS 30000
@@ -173,7 +174,7 @@ static int on_bytes(void *arg, const struct cw_http_response *response, const ch
         return cw_err_set(err, CW_E_END, "not what was asked for");
     if (!f->is_good) {
         cw_str_add_bytes(&f->refusal, bytes, CW_MIN(n, REFUSAL_MAX - f->refusal.len));
-        return 0;
+        return f->refusal.len < REFUSAL_MAX ? 0 : cw_err_set(err, CW_E_END, "enough");
     }
     if (f->body_max)
         return take_body(f, bytes, n);
@@ -199,6 +200,8 @@ static void follow(struct cw_fetch *f, const struct cw_http_response *response)
         cw_err_set(&why, CW_E_LIMIT, "more than %d redirects", REDIRECTS_MAX);
     else if (strncmp(from, "https:", 6) == 0 && strncmp(to.s, "https:", 6) != 0)
         cw_err_set(&why, CW_E_DENIED, "a redirect from https to http");
+    else if (!cw_url_is_plain(to.s))
+        cw_err_set(&why, CW_E_DENIED, "a redirect to a URL with a password, or with \"..\" in it");
     else if (!cw_source_root_allows_url(to.s))
         cw_err_set(&why, CW_E_DENIED,
                    "a redirect to %.*s, which is outside of what --source-root "
@@ -263,8 +266,8 @@ static void on_end(void *arg, int code, const struct cw_http_response *response,
         fail(f, &f->why);
     } else if (f->is_good && is_all_there(f, code)) {
         finish(f, 0);
-    } else if (code == CW_OK && !f->is_good) {
-        refused(f, response);
+    } else if ((code == CW_OK || code == CW_E_END) && !f->is_good) {
+        refused(f, response); /* END: what it says is longer than what is looked at */
     } else if (code == CW_OK) {
         cw_err_set(&why, CW_E_UNAVAILABLE, "status %d, but the body ended before its end",
                    f->status);

@@ -25,6 +25,7 @@ struct world {
     const char *etag; /* a header line, or "" */
     atomic_int cut_head, cut, busy, hide_ranges, hide_length, changed, hang, hostile, loop, here;
     const char *busy_line;
+    const char *location; /* where GET /away is sent */
     pthread_mutex_t mutex;
     struct cw_str seen; /* all requests; guarded by mutex */
 };
@@ -81,6 +82,14 @@ static void answer(void *arg, struct http_exchange *x)
         snprintf(line, sizeof(line), "Location: http://localhost:%d/%s\r\n", w->server.port,
                  atomic_load(&w->loop) ? "moved" : "data");
         http_respond(x, 302, line, "");
+    } else if (strstr(x->text, "GET /away")) {
+        char line[200];
+        snprintf(line, sizeof(line), "Location: %s\r\n", w->location);
+        http_respond(x, 302, line, "");
+    } else if (strstr(x->text, "GET /endless")) {
+        http_send_text(x, "HTTP/1.1 403 x\r\nContent-Length: 1000000000000\r\n\r\n");
+        http_send(x, (const char *)w->bytes, 20000);
+        http_wait_closed(x);
     } else if (!range || atomic_load(&w->hide_ranges)) {
         send_part(w, x, 200, 0, w->n, !atomic_load(&w->hide_length));
     } else {
@@ -306,6 +315,13 @@ static void refusals(void **state)
     refuse(w, "secret", CW_E_DENIED, "status 403");
     atomic_store(&w->loop, 1);
     refuse(w, "moved", CW_E_LIMIT, "more than 10 redirects");
+    refuse(w, "endless", CW_E_DENIED, "status 403"); /* nobody waits for the end of what it says */
+    w->location = "http://user:geheim@127.0.0.1:1/data";
+    refuse(w, "away", CW_E_DENIED, "a redirect to a URL with a password");
+    w->location = "/data/%2e%2E/secret";
+    refuse(w, "away", CW_E_DENIED, "with \"..\"");
+    w->location = "/secret?of=a/../b";
+    refuse(w, "away", CW_E_DENIED, "status 403");
     atomic_store(&w->hostile, 1);
     refuse(w, "data", CW_E_CORRUPT, "another range");
     w->etag = "Content-Range: bytes 5-4/99999999999999999999999999999\r\n";
