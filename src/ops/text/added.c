@@ -103,7 +103,8 @@ bool cw_added_next(const struct cw_added *added, struct cw_added_walk *walk, con
 {
     size_t begin = n, end = n;
     if (walk->token) {
-        *ret_piece = (struct cw_added_piece){walk->done, walk->token_end, walk->token - 1};
+        *ret_piece =
+            (struct cw_added_piece){walk->done, walk->token_end, (int32_t)(walk->token - 1)};
         walk->done = walk->token_end;
         walk->token = 0;
         return true;
@@ -124,7 +125,7 @@ bool cw_added_next(const struct cw_added *added, struct cw_added_walk *walk, con
     }
     *ret_piece = (struct cw_added_piece){walk->done, begin, -1};
     walk->done = begin;
-    walk->token = token ? token->id + 1 : 0;
+    walk->token = token ? (int64_t)token->id + 1 : 0;
     walk->token_end = end;
     return ret_piece->end > ret_piece->begin;
 }

@@ -28,7 +28,7 @@ int cw_added_add(struct cw_added *added, const char *text, size_t n, struct cw_a
 struct cw_added_walk {
     size_t at, done; /* where the next token is looked for; up to where pieces were given */
     size_t token_end;
-    int32_t token; /* a token that was found behind a piece of text: its id + 1 */
+    int64_t token; /* a token that was found behind a piece of text: its id + 1 */
 };
 struct cw_added_piece {
     size_t begin, end;

@@ -215,6 +215,13 @@ static void test_many_added_tokens(void **state)
     assert_true(cw_added_next(&added, &walk, (const uint8_t *)text, strlen(text), &piece));
     assert_true(piece.id == -1 && piece.begin == 7 && piece.end == strlen(text));
     assert_false(cw_added_next(&added, &walk, (const uint8_t *)text, strlen(text), &piece));
+    const struct cw_added_token last = {.id = INT32_MAX};
+    assert_int_equal(cw_added_add(&added, "last", 4, last, NULL), 0);
+    walk = (struct cw_added_walk){0};
+    assert_true(cw_added_next(&added, &walk, (const uint8_t *)"a last", 6, &piece));
+    assert_true(piece.id == -1 && piece.end == 2);
+    assert_true(cw_added_next(&added, &walk, (const uint8_t *)"a last", 6, &piece));
+    assert_true(piece.id == INT32_MAX && piece.begin == 2 && piece.end == 6);
     cw_added_fini(&added);
 }
 
