@@ -23,11 +23,12 @@ const char *const cw_python_sandbox_names[] = {"on", "off", "auto", NULL};
 static const char question[] =
     "import os, sys, sysconfig\n"
     "own = os.path.realpath(sys.executable)\n"
-    "paths = [path for path in sys.path if path] + list(sysconfig.get_paths().values())\n"
+    "places = sysconfig.get_paths()\n" /* "data" is all of /usr, or of the environment */
+    "modules = [places[key] for key in ('stdlib', 'platstdlib', 'purelib', 'platlib')]\n"
+    "paths = [path for path in sys.path if path] + modules\n"
     "paths += [os.path.join(root, 'lib') for root in (sys.base_prefix, sys.base_exec_prefix)]\n"
     "paths += [os.path.join(sys.prefix, 'pyvenv.cfg')]\n"
-    "kept = [path for path in dict.fromkeys(paths) if os.path.exists(path)\n"
-    "        and not path.endswith(('/bin', '/include'))]\n"
+    "kept = [path for path in dict.fromkeys(paths) if os.path.exists(path)]\n"
     "print('\\t'.join([sys.executable, own, *kept]))\n";
 
 static struct {

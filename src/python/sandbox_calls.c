@@ -201,13 +201,28 @@ static void put_clone(struct filter *f)
     put_result(f, DENY);
 }
 
+/* Limits are read, and not set: who has the right to raise them would. The new limit is a pointer, of
+ * which both halves are looked at. */
+static void put_prlimit(struct filter *f, uint32_t self)
+{
+    put_if(f, SYS_prlimit64, 9);
+    put_load(f, ARG(2));
+    put_if(f, 0, 6);
+    put_load(f, ARG(2) + 4);
+    put_if(f, 0, 4);
+    put_load(f, ARG(0));
+    put(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+    put_if(f, self, 1);
+    put_result(f, SECCOMP_RET_ALLOW);
+    put_result(f, DENY);
+}
+
 static void make_filter(struct filter *f)
 {
     const uint32_t self = (uint32_t)getpid();
     const struct call_if some[] = {
         {SYS_kill, 0, {self}, 1},
         {SYS_tgkill, 0, {self}, 1},
-        {SYS_prlimit64, 0, {0, self}, 2},
         {SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* PR_SET_VMA */}, 3},
         {SYS_fcntl, 1, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL}, 6},
         {SYS_ioctl, 1, {TCGETS, TIOCGWINSZ, FIOCLEX, FIONCLEX, FIONREAD, FIONBIO}, 6},
@@ -224,6 +239,7 @@ static void make_filter(struct filter *f)
     }
     for (size_t i = 0; i < CW_ARRAY_LEN(some); i++)
         put_call_if(f, &some[i]);
+    put_prlimit(f, self);
     put_clone(f);
     put_result(f, DENY);
 }

@@ -52,6 +52,7 @@ case_environment() {
     begin_worker bare --allow-python --python "$work/bare/bin/python3" --python-sandbox=auto
     python without_numpy
     end bare
+    echo "secret" >"$work/whole/secret"
     begin_worker whole --allow-python --python "$work/whole/bin/python3" --python-sandbox=auto
     python in_environment
 }
