@@ -35,12 +35,15 @@ use_root() {
     done
     CACHEW_BIN=$work/bin cachew=$work/bin/cachew
 }
+# Of programs, and of what they load late.
 check_libraries() {
     local file
+    (cd "$root" && find usr/bin/cachew* usr/lib/libcachew.so.0 usr/lib/*/lib{gfapi.so.0,sndfile.so.1,vorbisfile.so.3,mpg123.so.0} usr/lib/*/glusterfs \
+        -name '*.so*' -o -name 'cachew*' -type f) >"$work/files" || fail "a library is missing"
     while read -r file; do
         (in_root ldd "$file") >"$work/ldd" 2>&1 || fail "ldd $file: $(cat "$work/ldd")"
         ! grep 'not found' "$work/ldd" || fail "$file lacks libraries"
-    done < <(cd "$root" && find usr/bin/cachew* usr/lib/libcachew.so.0 usr/lib/*/libgfapi.so.0 usr/lib/*/glusterfs -name '*.so*' -o -name 'cachew*' -type f | sed 's,^,/,')
+    done < <(sed 's,^,/,' "$work/files")
 }
 check_root() {
     [ -z "$(find "$root" -xdev -type f -perm /6000)" ] || fail "setuid: $(find "$root" -xdev -type f -perm /6000)"
