@@ -222,8 +222,8 @@ def decode_cases():
     yield decode_refusal("refuses 300 channels", wav(bytes(1200), channels=300), "channels")
     yield decode_refusal("refuses a rate field that is there", data, "bytes2", {"rate_field": "bytes2 "})
     yield {"name": "refuses a number", "options": {}, "input": [{"bytes": {"dtype": "i32", "data": [5]}}], "expect": {"error": "no str field"}}
-    yield {"name": "refuses a name that is taken", "options": {"name": "a"}, "input": [{"a": {"dtype": "i32", "data": [5]}, "bytes": bytes_of(data)}],
-           "expect": {"error": "a"}}
+    yield {"name": "refuses a name that is taken", "options": {"out": "a"}, "input": [{"a": {"dtype": "i32", "data": [5]}, "bytes": bytes_of(data)}],
+           "expect": {"error": "field \"a\" is there twice"}}
 
 
 # ---- to_mono, gain, fit_length ----

@@ -9,7 +9,7 @@
 #include "ops/kernels/num.h"
 
 struct decode_audio_opts {
-    char *field, *name, *rate_field;
+    char *field, *out, *rate_field;
     int64_t channels, frames, offset, sample_rate;
 };
 
@@ -34,11 +34,6 @@ static const struct cw_opt options[] = {
      .def = "0",
      .min = 0,
      .max = 0x1p40},
-    {.name = "name",
-     .help = "name of the waveform",
-     .type = CW_OPT_STR,
-     .offset = OFFSET(name),
-     .def = "\"audio\""},
     {.name = "offset",
      .help = "begin at this frame",
      .type = CW_OPT_I64,
@@ -46,6 +41,11 @@ static const struct cw_opt options[] = {
      .def = "0",
      .min = 0,
      .max = 0x1p40},
+    {.name = "out",
+     .help = "name of the waveform",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(out),
+     .def = "\"audio\""},
     {.name = "rate_field",
      .help = "name of a new i32 field with the frames a second; \"\": none",
      .type = CW_OPT_STR,
@@ -75,7 +75,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                           o->field);
     for (size_t i = 0; i < in->n && rc == 0; i++) {
         const struct cw_field *f = &in->fields[i];
-        rc = i == (size_t)at ? cw_spec_add(&spec, o->name, CW_DTYPE_F32, 2, dims, err)
+        rc = i == (size_t)at ? cw_spec_add(&spec, o->out, CW_DTYPE_F32, 2, dims, err)
                              : cw_spec_add(&spec, f->name, f->dtype, f->rank, f->dims, err);
     }
     if (rc == 0 && *o->rate_field)

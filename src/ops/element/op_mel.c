@@ -244,8 +244,7 @@ const struct cw_op cw_op_mel = {
         "10 "
         "log10 as in AmplitudeToDB(\"power\",\n"
         "`top_db`). The defaults of `spectrogram` and `mel` are those of torchaudio's "
-        "MelSpectrogram."
-        "but for its hop of 200.",
+        "MelSpectrogram.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

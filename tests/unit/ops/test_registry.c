@@ -109,6 +109,19 @@ static void options_lie_in_their_struct(void **state)
     }
 }
 
+/* They stand beside the options in the text form, and among the arguments of Python's methods. */
+static void options_have_no_reserved_names(void **state)
+{
+    static const char *const reserved[] = {"op",     "name",          "inputs",
+                                           "fields", "keep_position", "depends_on"};
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        for (const struct cw_opt *row = all[i]->options; row && row->name; row++)
+            for (size_t k = 0; k < CW_ARRAY_LEN(reserved); k++)
+                if (strcmp(row->name, reserved[k]) == 0)
+                    fail_msg("%s: option %s has a reserved name", all[i]->name, row->name);
+}
+
 /* Each default goes through the parser by itself, so that type and range are checked. */
 static void defaults_are_in_range(void **state)
 {
@@ -225,10 +238,15 @@ static void reference_is_up_to_date(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_sorted_and_found),  cmocka_unit_test(descriptors_are_whole),
-        cmocka_unit_test(options_lie_in_their_struct), cmocka_unit_test(defaults_are_in_range),
-        cmocka_unit_test(case_files_are_there),        cmocka_unit_test(descriptions_are_json),
-        cmocka_unit_test(reference_is_up_to_date),     cmocka_unit_test(example_in_docs_is_true),
+        cmocka_unit_test(names_are_sorted_and_found),
+        cmocka_unit_test(descriptors_are_whole),
+        cmocka_unit_test(options_lie_in_their_struct),
+        cmocka_unit_test(options_have_no_reserved_names),
+        cmocka_unit_test(defaults_are_in_range),
+        cmocka_unit_test(case_files_are_there),
+        cmocka_unit_test(descriptions_are_json),
+        cmocka_unit_test(reference_is_up_to_date),
+        cmocka_unit_test(example_in_docs_is_true),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
