@@ -39,6 +39,21 @@ static void decodes_a_path(const struct notes *notes)
         note(notes, "it is given paths, and not the bytes of files: put read_file before it");
 }
 
+/* Whether the operator fills up the field that comes in as number f. */
+static bool is_filled_up(const struct cw_checked_node *checked, const struct cw_spec *in, size_t f)
+{
+    struct cw_op_pad pad;
+    return checked->op->group_pad && checked->op->group_pad(checked->opts, in, f, &pad);
+}
+
+static bool has_option(const struct cw_op *op, const char *name)
+{
+    for (const struct cw_opt *row = op->options; row && row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return true;
+    return false;
+}
+
 static void batches_what_differs(const struct notes *notes)
 {
     const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
@@ -49,15 +64,16 @@ static void batches_what_differs(const struct notes *notes)
         const struct cw_field *field = &in->fields[i];
         CW_STR_AUTO text = {0};
         if (field->dtype == CW_DTYPE_STR || cw_field_is_fixed(field) ||
-            cw_field_is_ragged(&checked->out.fields[i]))
+            cw_field_is_ragged(&checked->out.fields[i]) || is_filled_up(checked, in, i))
             continue;
         struct cw_spec one = {.n = 1, .fields = {*field}};
         CW_STR_AUTO spec = {0};
         cw_spec_print(&one, &spec);
         cw_str_addf(&text,
                     "all elements of a batch must have one shape, and what comes in is %s: unless "
-                    "your data are alike, put resize or a crop before it, or say `ragged`",
-                    cw_str_text(&spec));
+                    "your data are alike, put resize or a crop before it, or %s",
+                    cw_str_text(&spec),
+                    has_option(checked->op, "ragged") ? "say `ragged`" : "use padded_batch");
         note(notes, cw_str_text(&text));
     }
 }
@@ -65,15 +81,19 @@ static void batches_what_differs(const struct notes *notes)
 static void leaves_out_a_rest(const struct notes *notes)
 {
     const struct cw_node *node = node_at(notes, notes->at);
+    const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
     const struct cw_value *drop = cw_value_get(&node->options, "drop_remainder"),
                           *size = cw_value_get(&node->options, "size");
     CW_STR_AUTO text = {0};
     if (!drop || drop->type != CW_VALUE_BOOL || !drop->b || !size || size->i <= 1)
         return;
+    const bool sparse = checked->inputs_n > 0 && notes->checked->nodes[checked->inputs[0]].sparse;
+    const bool inside = cw_op_is_inside(checked->op, checked->opts, sparse);
     cw_str_addf(&text,
-                "drop_remainder leaves out up to %lld elements of each epoch, and all of a data "
-                "set that has fewer than %lld",
-                (long long)size->i - 1, (long long)size->i);
+                "drop_remainder leaves out up to %lld elements of each %s, and all of %s that has "
+                "fewer than %lld",
+                (long long)size->i - 1, inside ? "item" : "epoch", inside ? "one" : "a data set",
+                (long long)size->i);
     note(notes, cw_str_text(&text));
 }
 

@@ -77,6 +77,35 @@ static void what_is_left_out(void **state)
     assert_int_equal(notes.n, 0);
 }
 
+/* Sequences that differ in length: what can be done about it is told, unless it is done. */
+static void what_differs_in_length(void **state)
+{
+#define SEQUENCES "{\"op\":\"jsonl\",\"pattern\":\"/d/*.jsonl\",\"schema\":\"tokens: i32[?]\"},"
+    (void)state;
+    struct notes notes = notes_of(SEQUENCES "{\"op\":\"batch\",\"size\":4}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "or say `ragged`");
+    notes = notes_of(SEQUENCES "{\"op\":\"window\",\"size\":4}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "or use padded_batch");
+    assert_int_equal(notes_of(SEQUENCES "{\"op\":\"padded_batch\",\"size\":4}").n, 0);
+    assert_int_equal(notes_of(SEQUENCES "{\"op\":\"batch\",\"size\":4,\"ragged\":true}").n, 0);
+}
+
+/* What works inside items leaves out the end of each. */
+static void what_is_left_out_of_items(void **state)
+{
+    (void)state;
+    struct notes notes =
+        notes_of("{\"op\":\"range\",\"stop\":9},{\"op\":\"filter\",\"expr\":\"x > 3\"},"
+                 "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":true,"
+                 "\"within\":\"item\"}");
+    expect(&notes, "up to 7 elements of each item");
+    notes = notes_of("{\"op\":\"range\",\"stop\":9},{\"op\":\"batch\",\"size\":2},"
+                     "{\"op\":\"rebatch\",\"size\":8,\"drop_remainder\":true}");
+    expect(&notes, "up to 7 elements of each item");
+}
+
 static void patterns(void **state)
 {
     (void)state;
@@ -97,10 +126,9 @@ static void patterns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_pipeline),
-        cmocka_unit_test(what_goes_wrong_with_images),
-        cmocka_unit_test(what_is_left_out),
-        cmocka_unit_test(patterns),
+        cmocka_unit_test(a_good_pipeline),           cmocka_unit_test(what_goes_wrong_with_images),
+        cmocka_unit_test(what_is_left_out),          cmocka_unit_test(what_differs_in_length),
+        cmocka_unit_test(what_is_left_out_of_items), cmocka_unit_test(patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
