@@ -39,6 +39,7 @@ def make_module(name):
     if name not in _modules:
         _modules[name] = types.ModuleType(name)
         _modules[name].__path__ = []
+        _modules[name].__dict__["__builtins__"] = __builtins__  # what C code imports, such as ndarray.std's, goes by it
         sys.modules.setdefault(name, _modules[name])
     return _modules[name]
 

@@ -108,6 +108,8 @@ def filtered():
         assert values(c, source.filter(lambda e: e["x"] % 7 == 3).batch(4)) == [x for x in range(100) if x % 7 == 3]
         assert values(c, source.filter("x % 7 == 3").batch(4)) == [x for x in range(100) if x % 7 == 3]
         assert values(c, source.filter(lambda x: x > 95, fields="x").map(lambda e: e["x"] * 2).batch(4)) == [192, 194, 196, 198]
+        # NumPy's C code that imports
+        assert values(c, source.map(lambda e: np.full(4, e["x"])).filter(lambda x: x.std() == 0, fields="x").batch(50), "x")[99] == [99] * 4
         # a function that sees no element cannot tell what it gives
         raises(cachew.InvalidError, lambda: c.run(source.filter(lambda e: False).map(lambda e: e["x"] * 2).batch(4)), "give spec")
         # batches
