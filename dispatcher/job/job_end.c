@@ -31,13 +31,22 @@ void cw_job_remove(struct cw_job *job, const char *reason)
     cw_job_free(job);
 }
 
+/* A failed job stays failed. With a code of what passes, such as a server of sources that a worker could not
+ * reach, clients would take it for one of their connection, and come back for ever. */
+static int final_code(int code)
+{
+    if (code >= 0)
+        return CW_E_INTERNAL;
+    return cw_err_is_retryable(code) ? CW_E_IO : code;
+}
+
 void cw_job_fail(struct cw_job *job, int code, const char *msg)
 {
     if (job->status == CW_JOB_FAILED)
         return;
     job->status = CW_JOB_FAILED;
     job->d->due.assignment = true;
-    job->error_code = code < 0 ? code : CW_E_INTERNAL;
+    job->error_code = final_code(code);
     cw_mem_free(job->error);
     job->error = cw_mem_strdup(msg);
     cw_log_error(CW_LOG_MOD, "job=%s name=%s failed: %s", job->id, job->name, job->error);

@@ -109,6 +109,22 @@ static void no_elements_and_no_end_is_no_job(void **state)
     assert_failed(job, CW_E_INVALID, "the pipeline has no elements");
 }
 
+/* Clients come back for ever after what passes. */
+static void a_server_that_is_away_ends_the_job(void **state)
+{
+    static const int passing[] = {CW_E_UNAVAILABLE, CW_E_TIMEOUT, CW_E_AGAIN};
+    static char away[] = "http://host/x: try 4: nothing came for 120 s";
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(passing); i++) {
+        struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__COORDINATED);
+        Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+        prepared.code = passing[i];
+        prepared.error = away;
+        cw_job_prepared(job, &prepared);
+        assert_failed(job, CW_E_IO, away);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +134,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_valid_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_worker_of_several_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_is_not_valid, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_server_that_is_away_ends_the_job, made_up_begin,
+                                        made_up_end),
         cmocka_unit_test_setup_teardown(no_elements_and_no_end_is_no_job, made_up_begin,
                                         made_up_end),
     };
