@@ -339,12 +339,11 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
     for (size_t f = 0; f < node->out.n; f++)
         bytes += n * columns[f].bytes;
     struct sample begin = sample_begin(mine, NULL, 0, n);
-    if (node->op->read_rows(node->opts, node->state, positions, n, columns) < 0)
+    if (node->op->read_rows(node->opts, node->state, positions, n, columns) < 0) {
+        mine->since -= n;
         return false;
+    }
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns, bytes, n);
-    cw_tally_add(&mine->count.elements, n);
-    cw_tally_add(&mine->count.bytes_out, bytes);
-    cw_tally_add(&mine->count.element_bytes, bytes);
     return true;
 }

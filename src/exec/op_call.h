@@ -9,7 +9,8 @@
 /* Reads an element of a source. */
 int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
                     struct cw_element *element, struct cw_err *err);
-/* Reads n elements of a source that has read_rows. Returns false if they have to be read one by one. */
+/* Reads n elements of a source that has read_rows, which the caller counts. Returns false if they have to be
+ * read one by one. */
 bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_t *positions,
                           size_t n, const struct cw_column *columns);
 /* Applies an element operator; returns CW_EVAL_DROP if the operator leaves the element out. */

@@ -63,6 +63,30 @@ static size_t bytes_of(const struct cw_column *columns, size_t n)
     return bytes;
 }
 
+/* Counts rows of the index operators from one node down to another. */
+static void count_index(struct cw_thread_context *work, size_t from, size_t to, size_t n)
+{
+    for (size_t at = from; at != to; at = work->plan->nodes[at].inputs[0])
+        if (work->plan->nodes[at].step == CW_STEP_INDEX)
+            cw_tally_add(&work->nodes[at].count.elements, n);
+}
+
+/* Counts rows of a source, and of the index operators from `at` down to it. */
+static void count_source(struct cw_thread_context *work, size_t at, size_t n,
+                         const struct cw_column *columns)
+{
+    const struct cw_plan *plan = work->plan;
+    size_t source = at;
+    while (plan->nodes[source].step != CW_STEP_SOURCE)
+        source = plan->nodes[source].inputs[0];
+    count_index(work, at, source, n);
+    struct cw_node_tally *count = &work->nodes[source].count;
+    const size_t bytes = n * bytes_of(columns, plan->nodes[source].out.n);
+    cw_tally_add(&count->elements, n);
+    cw_tally_add(&count->bytes_out, bytes);
+    cw_tally_add(&count->element_bytes, bytes);
+}
+
 /* Reads rows of a source below operators that map position p to first + step * p. */
 static bool read_affine(struct cw_thread_context *work, size_t at, const int64_t *positions,
                         size_t n, const struct cw_column *columns)
@@ -74,7 +98,6 @@ static bool read_affine(struct cw_thread_context *work, size_t at, const int64_t
     for (; plan->nodes[at].step != CW_STEP_SOURCE; at = plan->nodes[at].inputs[0]) {
         if (plan->nodes[at].step != CW_STEP_INDEX)
             continue;
-        cw_tally_add(&work->nodes[at].count.elements, n);
         (void)cw_plan_map(plan, &plan->nodes[at], work->epoch, &first, &rep);
         (void)cw_plan_map(plan, &plan->nodes[at], work->epoch, &second, &rep);
     }
@@ -83,7 +106,8 @@ static bool read_affine(struct cw_thread_context *work, size_t at, const int64_t
     return cw_op_call_read_rows(work, at, mapped, n, columns);
 }
 
-/* Reads rows of several sources side by side. */
+/* Reads rows of several sources side by side. They count when all have given them: otherwise they are
+ * read again one by one. */
 static bool read_merged(struct cw_thread_context *work, size_t at, const int64_t *positions,
                         size_t n, const struct cw_column *columns)
 {
@@ -94,6 +118,11 @@ static bool read_merged(struct cw_thread_context *work, size_t at, const int64_t
     for (size_t k = 0; k < node->inputs_n; k++) {
         if (!read_affine(work, node->inputs[k], positions, n, columns + f))
             return false;
+        f += work->plan->nodes[node->inputs[k]].out.n;
+    }
+    f = 0;
+    for (size_t k = 0; k < node->inputs_n; k++) {
+        count_source(work, node->inputs[k], n, columns + f);
         f += work->plan->nodes[node->inputs[k]].out.n;
     }
     cw_tally_add(&count->elements, n);
@@ -114,14 +143,17 @@ bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int6
         if (!columns[f].data)
             return false;
     }
-    return work->plan->nodes[at].step == CW_STEP_MERGE
-               ? read_merged(work, at, positions, n, columns)
-               : cw_op_call_read_rows(work, at, positions, n, columns);
+    if (work->plan->nodes[at].step == CW_STEP_MERGE)
+        return read_merged(work, at, positions, n, columns);
+    if (!cw_op_call_read_rows(work, at, positions, n, columns))
+        return false;
+    count_source(work, at, n, columns);
+    return true;
 }
 
 /* Maps a row down to its position in the source. */
-static int64_t position_of(const struct cw_exec_task *task, struct cw_thread_context *work,
-                           int64_t row, uint64_t count)
+static int64_t position_of(const struct cw_exec_task *task, const struct cw_thread_context *work,
+                           int64_t row)
 {
     size_t at = work->way->node;
     int64_t pos = work->way->pos + row;
@@ -129,29 +161,28 @@ static int64_t position_of(const struct cw_exec_task *task, struct cw_thread_con
 
     while (at != work->way->rows_source) {
         const struct cw_plan_node *node = &work->plan->nodes[at];
-        if (node->step == CW_STEP_INDEX) {
-            cw_tally_add(&work->nodes[at].count.elements, count);
-            at = cw_plan_map(work->plan, node, task->item->epoch, &pos, &rep);
-        } else {
-            at = node->inputs[0];
-        }
+        at = node->step == CW_STEP_INDEX
+                 ? cw_plan_map(work->plan, node, task->item->epoch, &pos, &rep)
+                 : node->inputs[0];
     }
     return pos;
 }
 
-bool cw_source_rows_read_affine(const struct cw_exec_task *task, struct cw_thread_context *work,
-                                int64_t lo, int64_t hi)
+int64_t cw_source_rows_read_affine(const struct cw_exec_task *task, struct cw_thread_context *work,
+                                   int64_t lo, int64_t hi)
 {
-    const int64_t first = position_of(task, work, lo, (uint64_t)(hi - lo)),
-                  step = position_of(task, work, lo + 1, 0) - first;
-    int64_t positions[ROWS_AT_ONCE];
+    const int64_t first = position_of(task, work, lo),
+                  step = position_of(task, work, lo + 1) - first;
+    int64_t positions[ROWS_AT_ONCE], row = lo;
 
-    for (int64_t row = lo; row < hi; row += ROWS_AT_ONCE) {
-        const int64_t n = CW_MIN(hi - row, ROWS_AT_ONCE), begin = first + (row - lo) * step;
+    for (int64_t n; row < hi; row += n) {
+        const int64_t begin = first + (row - lo) * step;
+        n = CW_MIN(hi - row, ROWS_AT_ONCE);
         for (int64_t i = 0; i < n; i++)
             positions[i] = begin + i * step;
         if (!cw_source_rows_read(work, row, positions, (size_t)n))
-            return false;
+            break;
+        count_index(work, work->way->node, work->way->rows_source, (size_t)n);
     }
-    return true;
+    return row - lo;
 }

@@ -12,8 +12,9 @@ void cw_source_rows_find(const struct cw_exec_task *task, struct cw_row_way *way
  * to be computed one by one: also where one of them cannot be read, so that it is said which and why. */
 bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int64_t *positions,
                          size_t n);
-/* Reads the rows [lo, hi) of an affine way. Returns false as above. */
-bool cw_source_rows_read_affine(const struct cw_exec_task *task, struct cw_thread_context *work,
-                                int64_t lo, int64_t hi);
+/* Reads rows of [lo, hi) of an affine way, and returns how many: those behind them have to be computed in
+ * another way. */
+int64_t cw_source_rows_read_affine(const struct cw_exec_task *task, struct cw_thread_context *work,
+                                   int64_t lo, int64_t hi);
 
 #endif

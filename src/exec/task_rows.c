@@ -270,8 +270,8 @@ static bool run_rows(struct cw_exec_task *task, struct cw_thread_context *work, 
 {
     struct cw_element element;
     struct cw_walk_at at;
-    if (work->way->affine && !work->trace && cw_source_rows_read_affine(task, work, lo, hi))
-        return true;
+    if (work->way->affine && !work->trace)
+        lo += cw_source_rows_read_affine(task, work, lo, hi);
     for (size_t f = 0; f < work->to.spec->n; f++)
         work->slot_bytes[f] = task->fixed ? work->to.row_bytes[f] : 0;
     if ((work->way->mapped || work->caching) && !work->trace)

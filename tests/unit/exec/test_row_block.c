@@ -128,9 +128,36 @@ static void test_counts(void **state)
     cw_plan_unref(plan);
 }
 
+#define PARQUET(name, column, type)                                                                \
+    "{\"op\":\"parquet\",\"name\":\"" name "\",\"inputs\":[],\"pattern\":\"" CW_TEST_IMAGES        \
+    "/parquet_snappy_v1.parquet\",\"columns\":\"" column "\",\"types\":{\"" column "\":\"" type    \
+    "\"}}"
+
+/* Where a source refuses to read many rows at once, since one of them is null, all of them are read one by
+ * one, and count once. */
+static void test_counts_refused(void **state)
+{
+    struct cw_exec_count counts[6];
+    struct cw_plan *plan =
+        plan_of(PARQUET("a", "i32", "i32") "," PARQUET(
+                    "b", "gap", "i64") ","
+                                       "{\"op\":\"zip\",\"name\":\"z\",\"inputs\":[\"a\",\"b\"]},"
+                                       "{\"op\":\"skip\",\"name\":\"s\",\"count\":3},"
+                                       "{\"op\":\"take\",\"name\":\"t\",\"count\":250}," BATCH(100),
+                1);
+    (void)state;
+    (void)hash_here(plan, 0, CW_BAD_SKIP);
+    cw_exec_counts(plan, counts);
+    static const char *const names[] = {"a", "b", "s", "t"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++)
+        assert_int_equal(counts[node_of(plan, names[i])].elements, 250);
+    cw_plan_unref(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_batches),
-                                       cmocka_unit_test(test_counts)};
+                                       cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_counts_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
