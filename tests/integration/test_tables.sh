@@ -42,6 +42,10 @@ case_analyze() {
     numbers="{\"op\": \"npy\", \"pattern\": \"$work/data/dense.npy\", \"field\": \"dense\"}"
     echo "{\"pipeline\": [$numbers, {\"op\": \"batch\", \"size\": 256}]}" >"$work/all.json"
     echo "{\"pipeline\": [$numbers]}" >"$work/rows.json"
+    # What cannot be written is said before the pass over the data, which would be lost: here there are none.
+    echo '{"pipeline": [{"op": "npy", "pattern": "/nowhere/x.npy", "dtype": "f32", "dims": [3]}]}' >"$work/gone.json"
+    "$cachew" analyze "$work/gone.json" -o "$work/nowhere/stats.json" -q >"$work/refused" 2>&1 && fail "there is no folder"
+    grep -q 'nowhere/stats.json cannot be written' "$work/refused" || fail "$(cat "$work/refused")"
     "$cachew" analyze "$work/all.json" -o "$work/stats.json" --quantiles 20 -q 2>"$work/analyze.log" || fail "analyze: $(cat "$work/analyze.log")"
     "$cachew" analyze "$work/rows.json" --quantiles 20 --workers 2 -q >"$work/stats2.json" || fail "analyze rows"
     cmp "$work/stats.json" "$work/stats2.json" || fail "two workers find other numbers"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -164,6 +165,19 @@ static int write_text(const char *path, const struct cw_str *text, struct cw_err
     return wrong ? cw_err_set(err, CW_E_IO, "%s: %s", path, strerror(errno)) : 0;
 }
 
+/* Whether the file can be written is better known before the pass over the data. */
+static int check_out(const char *path, struct cw_err *err)
+{
+    const bool is_there = access(path, F_OK) == 0;
+    FILE *file = fopen(path, "ae");
+    if (!file)
+        return cw_err_set(err, CW_E_IO, "%s cannot be written: %s", path, strerror(errno));
+    (void)fclose(file);
+    if (!is_there)
+        (void)unlink(path);
+    return 0;
+}
+
 static int write_result(struct analysis *a, struct cw_err *err)
 {
     struct cw_value value = {0};
@@ -188,7 +202,9 @@ static int analyze(struct analysis *a, struct cw_err *err)
     struct cachew_pipeline *pipeline = NULL;
     if (cachew_pipeline_load(a->opt.pipeline, &pipeline, &error) < 0)
         return from_cachew(err, &error);
-    int rc = tool_rows_init(&a->rows, a->opt.pipeline, false, err);
+    int rc = a->opt.out ? check_out(a->opt.out, err) : 0;
+    if (rc == 0)
+        rc = tool_rows_init(&a->rows, a->opt.pipeline, false, err);
     if (rc == 0)
         rc = start_job(a, pipeline, err);
     cachew_pipeline_release(pipeline);
