@@ -134,14 +134,29 @@ static bool sees(void *arg, const struct cw_state_decision *row)
     return job && cw_access_sees_job(reader->caller, job);
 }
 
+/* An error if there are no decisions of this kind ("": of any). */
+static int check_kind(const char *kind, struct cw_err *err)
+{
+    CW_STR_AUTO all = {0};
+    if (kind[0] == '\0')
+        return 0;
+    for (size_t i = 0; i < CW_DECISION_KINDS; i++) {
+        if (strcmp(kind, cw_decision_kinds[i]) == 0)
+            return 0;
+        cw_str_addf(&all, "%s%s", i > 0 ? ", " : "", cw_decision_kinds[i]);
+    }
+    return cw_err_set(err, CW_E_INVALID, "kind \"%s\" is none of decisions: %s", kind,
+                      cw_str_text(&all));
+}
+
 static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest *request,
                 struct cw_call *call, struct cw_err *err)
 {
     CW_STR_AUTO job = {0};
     bool over = false;
-    int rc = request->job[0] != '\0'
-                 ? find_job(d, request->job, cw_call_caller(call), &job, &over, err)
-                 : 0;
+    int rc = check_kind(request->kind, err);
+    if (rc == 0 && request->job[0] != '\0')
+        rc = find_job(d, request->job, cw_call_caller(call), &job, &over, err);
     if (rc < 0)
         return rc;
     struct reader reader = {d, cw_call_caller(call)};

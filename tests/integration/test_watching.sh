@@ -42,6 +42,8 @@ case_decisions() {
     write_sleepy
     state=$work/state listen=unix:$work/dispatcher.sock
     begin_elastic --cache-store "dir:$work/store"
+    "$cachew" decisions --kind auto --dispatcher "$DISPATCHER" >"$work/kind.out" 2>&1 && fail "there are no decisions of this kind"
+    says 'none of decisions: autocache, ' <"$work/kind.out" || fail "$(cat "$work/kind.out")"
     begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     ask_until "the job" decisions sleepy
     begin follow "$cachew" decisions sleepy --json --follow --dispatcher "$DISPATCHER"
