@@ -23,7 +23,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     const struct mixup_opts *o = opts;
     (void)in_n;
     return cw_mix_op_infer(&o->mix, in, accepts,
-                           "a batch of f32, which normalize and cast give: put it behind batch",
+                           "a batch of f32: put it behind batch, and normalize or cast before it",
                            ret_spec, err);
 }
 
@@ -73,8 +73,9 @@ const struct cw_op cw_op_mixup = {
     .version = 1,
     .summary = "images of a batch added to each other",
     .doc =
-        "Behind `batch`: adds to each image the one before it, to the first the last, in a share "
-        "that is drawn once for the batch, and\n"
+        "Behind `batch`, with images of f32: adds to each image the one before it, to the first "
+        "the "
+        "last, in a share that is drawn once for the batch, and\n"
         "makes of the labels shares of classes, f32[?,classes], in the same share, as "
         "torchvision's "
         "MixUp does (Zhang et al., \"mixup:\n"
