@@ -72,16 +72,16 @@ const struct cw_op cw_op_mixup = {
     .name = "mixup",
     .version = 1,
     .summary = "images of a batch added to each other",
-    .doc =
-        "Behind `batch`, with images of f32: adds to each image the one before it, to the first "
-        "the "
-        "last, in a share that is drawn once for the batch, and\n"
-        "makes of the labels shares of classes, f32[?,classes], in the same share, as "
-        "torchvision's "
-        "MixUp does (Zhang et al., \"mixup:\n"
-        "Beyond empirical risk minimization\", ICLR 2018). With `p` less than 1 the labels of the "
-        "other batches become shares as well.\n"
-        "Draw 0 says, by `p`, whether a batch is mixed; the share takes draws from 1 on.",
+    .doc = "Behind `batch`, with images of f32: adds to each image the one before it, to the first "
+           "the last, in a share that is drawn\n"
+           "once for the batch, and makes of the labels shares of classes, f32[?,classes], in the "
+           "same "
+           "share, as torchvision's MixUp does\n"
+           "(Zhang et al., \"mixup: Beyond empirical risk minimization\", ICLR 2018). With `p` "
+           "less than "
+           "1 the labels of the other batches\n"
+           "become shares as well.\n"
+           "Draw 0 says, by `p`, whether a batch is mixed; the share takes draws from 1 on.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM,
     .inputs_min = 1,
