@@ -46,7 +46,7 @@ int cw_mix_op_infer(const struct cw_mix_op_opts *o, const struct cw_spec *in,
                     bool (*accepts)(const struct cw_field *image), const char *what,
                     struct cw_spec *ret_spec, struct cw_err *err)
 {
-    size_t image, label;
+    size_t image = 0, label = 0;
     int rc = find("image", o->image, in, &image, err);
     if (rc == 0)
         rc = find("label", o->label, in, &label, err);
