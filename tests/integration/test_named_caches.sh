@@ -54,8 +54,9 @@ case_two_stores() {
     has_chunks "$work/a" || fail "nothing is in the store"
     no_chunks "$work/own" && no_chunks "$work/b" || fail "something is in another cache's store"
     of_three "it is read" reads_named
+    # One epoch of three hits, and items that are hedged or handed back are looked up once more, so a third of the lookups or a little less.
     same "what is known" "1000000000 0.9 0.5 True" \
-        "$(told team/photos "' '.join(str(v) for v in [c['quota'], c['high'], c['low'], c['hit_share'] > 0.3])")"
+        "$(told team/photos "' '.join(str(v) for v in [c['quota'], c['high'], c['low'], c['hit_share'] > 0.2])")"
     CACHEW_CACHE=b run by_environment "$work/cached.json" --epochs 2 --seed 3
     same "hash" "$(hashes reference)" "$(hashes by_environment)"
     is_told_that b "c['records'] >= 10000 and c['users'] == [] and c['used_ms'] > 0"
