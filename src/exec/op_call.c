@@ -125,6 +125,7 @@ static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
             return 0; /* that operator will say why */
     }
     const struct cw_plan_node *crop = &work->plan->nodes[want[n].node];
+    work->want_asked = want[n].node;
     int rc = crop->op->want(&work->nodes[want[n].node].ctx, crop->opts, h, w, ret_rect, err);
     while (n-- > 0 && rc == 0) {
         const struct cw_plan_node *node = &work->plan->nodes[want[n].node];
@@ -132,9 +133,12 @@ static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
         if (!want[n].moves)
             continue;
         moves--;
+        work->want_asked = want[n].node;
         rc = node->op->region(&its->ctx, node->opts, its->scratch, sizes[moves][0], sizes[moves][1],
                               ret_rect, err);
     }
+    if (rc == 0)
+        work->want_asked = SIZE_MAX;
     return rc;
 }
 
@@ -155,6 +159,7 @@ static void set_want(struct cw_thread_context *work, const struct cw_plan_node *
     bool has = node->want_n > 0 && found == node->want_n;
     work->want_element = element;
     work->want_of = node;
+    work->want_asked = SIZE_MAX;
     ctx->next_want = has ? ask_want : NULL;
     ctx->next_want_arg = has ? work : NULL;
     ctx->prefers_whole = has && (work->trace || is_cached);
@@ -276,8 +281,8 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
         cw_tally_add_real(&mine->count.sums.dropped, 1);
     if (rc == 0 && work->trace)
         rc = cw_op_call_trace(work, own.node, element, err);
-    if (rc < 0)
-        work->failed = own.node;
+    if (rc < 0) /* an operator that was asked what it needs may have refused the element */
+        work->failed = work->want_asked != SIZE_MAX ? work->want_asked : own.node;
     return rc;
 }
 

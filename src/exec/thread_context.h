@@ -140,6 +140,7 @@ struct cw_thread_context {
     /* for next_want: the element that will be cropped, and the node that makes a part of it */
     const struct cw_element *want_element;
     const struct cw_plan_node *want_of;
+    size_t want_asked; /* the node that is asked what it needs, or has refused; SIZE_MAX: none */
     cw_exec_trace_fn *trace; /* NULL except in cw_exec_trace */
     void *trace_arg;
     int64_t trace_row;

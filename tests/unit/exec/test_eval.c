@@ -194,6 +194,23 @@ static void test_partly_decoded(void **state)
     cw_plan_unref(plan);
 }
 
+/* A crop that refuses an image is named, although it is asked while the image is decoded. */
+static void test_crop_refuses(void **state)
+{
+    struct cw_plan *plan = plan_of("{\"op\":\"files\",\"pattern\":\"" CW_TEST_IMAGES
+                                   "/image_4*.jpg\"},{\"op\":\"read_file\"},{\"op\":"
+                                   "\"decode_image\"},{\"op\":\"random_flip\"},{\"op\":"
+                                   "\"random_crop\",\"size\":[5000,5000]}," BATCH(2),
+                                   1);
+    struct cw_batch *batch = NULL;
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(cw_exec_run(plan, 0, 0, CW_BAD_FAIL, &batch, &err), CW_E_INVALID);
+    if (!strstr(err.msg, "node \"random_crop\" (random_crop), element 0 "))
+        fail_msg("%s", err.msg);
+    cw_plan_unref(plan);
+}
+
 /* Random operators below a freeze draw once and for all, cached or not; those above it as ever. */
 static void test_freeze(void **state)
 {
@@ -340,8 +357,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_states),       cmocka_unit_test(test_bad_elements),
         cmocka_unit_test(test_many_records), cmocka_unit_test(test_partly_decoded),
-        cmocka_unit_test(test_freeze),       cmocka_unit_test(test_prefetch),
-        cmocka_unit_test(test_touch),        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_crop_refuses), cmocka_unit_test(test_freeze),
+        cmocka_unit_test(test_prefetch),     cmocka_unit_test(test_touch),
+        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
