@@ -187,9 +187,11 @@ static int64_t count_field(const struct field *field, enum cw_example_kind kind,
         return 0;
     switch (kind) {
     case CW_EXAMPLE_BYTES:
+        if (field->type != WIRE_BYTES)
+            return -1;
         values->bytes = field->bytes.p;
         values->bytes_n = n;
-        return field->type == WIRE_BYTES ? 1 : -1;
+        return 1;
     case CW_EXAMPLE_FLOAT:
         return (field->type == WIRE_BYTES || field->type == WIRE_32) && n % 4 == 0
                    ? (int64_t)(n / 4)
