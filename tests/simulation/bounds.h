@@ -29,8 +29,9 @@ static inline void sim_equal(const char *what, uint64_t n, uint64_t sum)
 /* A set has a gap for each item of the window that is missing, and one interval below the window.
  * Between two reports of what was consumed the window moves on. */
 #define SIM_MOST_INTERVALS(window) (2 * (window) + 2)
-/* One item is in at most two leases. */
-#define SIM_MOST_LEASED(window) (2 * (window))
+/* One item is in at most two leases. And where a consumer went back, since the one that came again knows nothing
+ * of what it had received, a worker that it does not reach may still have a window of items further on. */
+#define SIM_MOST_LEASED(window, workers) ((2 + (workers)) * (window))
 #define SIM_MOST_SHARES(jobs, workers) ((jobs) * (workers))
 #define SIM_MOST_HEDGED(leased) (1 + (leased) / 20)
 /* Bytes that wait for a peer that does not read, before it is given up (docs/limits.md). */

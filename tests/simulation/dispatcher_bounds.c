@@ -33,7 +33,7 @@ static void check_epochs(const struct cw_job *job, uint64_t window)
         leased += cw_set_count(&epoch->leased);
     }
     if (window)
-        sim_bound("items of a job leased", leased, SIM_MOST_LEASED(window));
+        sim_bound("items of a job leased", leased, SIM_MOST_LEASED(window, job->d->workers_n));
 }
 
 static void check_job(const struct cw_job *job)
