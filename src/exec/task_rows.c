@@ -157,7 +157,7 @@ static bool release(struct cw_exec_task *task, struct cw_thread_context *work, i
 
 static void drop_row(struct cw_exec_task *task, int64_t row, enum cw_row_fate fate)
 {
-    task->dropped[row] = fate;
+    task->dropped[row] = (uint8_t)fate;
     if (!atomic_load_explicit(&task->has_dropped, memory_order_relaxed))
         atomic_store_explicit(&task->has_dropped, true, memory_order_relaxed);
 }

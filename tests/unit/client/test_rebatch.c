@@ -395,7 +395,7 @@ static void test_skipped(void **arg)
     for (uint64_t consumers = 1; consumers <= 3; consumers++) {
         for (uint64_t consumer = 0; consumer < consumers; consumer++) {
             struct cw_rebatch_conf conf = {
-                .rules = {3, -1, 7, false}, .consumers = consumers, .consumer = consumer};
+                .rules = {3, -1, 7, false, false}, .consumers = consumers, .consumer = consumer};
             struct result whole = {.n = 0}, cut = {.n = 0};
             struct cw_pos from = {0};
             struct cw_rebatch join;

@@ -11,11 +11,12 @@
 static double ulps(float got, double right)
 {
     if (isnan(right))
-        return isnan(got) ? 0 : INFINITY;
+        return isnan(got) ? 0 : (double)INFINITY;
     const float near = (float)right;
     if (isinf(near))
-        return isinf(got) && (got > 0) == (near > 0) ? 0 : INFINITY;
-    const double place = ldexp(1, CW_MAX(ilogb(near), FLT_MIN_EXP - 1) - (FLT_MANT_DIG - 1));
+        return isinf(got) && (got > 0) == (near > 0) ? 0 : (double)INFINITY;
+    const double place =
+        ldexp(1, CW_MAX(ilogb((double)near), FLT_MIN_EXP - 1) - (FLT_MANT_DIG - 1));
     return fabs((double)got - right) / (near == 0.0f ? (double)FLT_TRUE_MIN : place);
 }
 

@@ -76,8 +76,8 @@ static void compute(const struct cw_op *op, const struct cw_op_ctx *ctx, const v
     static const char *const words[] = {"the ",
                                         "lantern's ",
                                         "keeper",
-                                        " \xc3\x89"
-                                        "e\xcc\x81 ",
+                                        (" \xc3\x89"
+                                         "e\xcc\x81 "),
                                         "\xe6\xbc\xa2 ",
                                         "<tool>",
                                         "unbelievable ",
