@@ -102,11 +102,10 @@ static const char *add(struct cw_pq_values *v, uint32_t prefix, uint32_t n, stru
     const char *fault = cw_pq_strings_room(s, (uint64_t)prefix + n);
     if (fault)
         return fault;
-    uint8_t *to = s->bytes + s->used;
-    if (prefix > 0)
-        memcpy(to, s->bytes + last.at, prefix);
+    if (prefix > 0) /* where all strings so far are empty there are no bytes */
+        memcpy(s->bytes + s->used, s->bytes + last.at, prefix);
     if (n > 0)
-        memcpy(to + prefix, v->p, n);
+        memcpy(s->bytes + s->used + prefix, v->p, n);
     s->v[s->n++] = (struct cw_pq_ref){s->used, (uint64_t)prefix + n};
     s->used += (size_t)prefix + n;
     v->p += n;
