@@ -3,10 +3,14 @@
 """What a cluster costs a dispatcher that sets the number of its pods: the fake API server, and pods that are objects only.
 
 usage: bench_kube.py BUILD_DIR [--pods N] [--seconds N] [--callgrind]     (a release build)
+       bench_kube.py BUILD_DIR --backends N [--foreign-pods N] [--foreign-jobs N]
 
 Prints CPU and memory of a dispatcher with `--provisioner kubernetes`, beside the same one with `external`: after the first list, while nothing changes,
 while 1 % of the pods change each second, and while all of them change once; the writes of a step out and in, and when they came. What is a count is
-asserted. With --callgrind: instructions for an event of a pod, from the bytes of the watch on."""
+asserted. With --callgrind: instructions for an event of a pod, from the bytes of the watch on.
+
+With --backends: cachew-controller begins anew on so many ready CacheBackends, among pods and Jobs that are not its own: what it asks for, what it writes
+(nothing), CPU and memory."""
 import argparse
 import concurrent.futures
 import os
@@ -28,7 +32,7 @@ kind: Config
 current-context: c
 contexts: [{name: c, context: {cluster: k, user: u, namespace: default}}]
 clusters: [{name: k, cluster: {server: "%s"}}]
-users: [{name: u, user: {token: dispatcher}}]
+users: [{name: u, user: {token: %s}}]
 """
 READY = {"phase": "Running", "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]}
 PADDING = 5500  # bytes of an annotation with which an event has about 8 KB, as those of real clusters
@@ -53,9 +57,9 @@ def until(what, seconds=300):
 
 
 class Cluster:
-    def __init__(self, server, build, folder):
+    def __init__(self, server, build, folder, user):
         self.client, self.build, self.folder = Client(server.url, "admin"), pathlib.Path(build), pathlib.Path(folder)
-        (self.folder / "kubeconfig").write_text(CONFIG % server.url)
+        (self.folder / "kubeconfig").write_text(CONFIG % (server.url, user))
 
     def make(self, replicas, by_hand=True):
         """A Deployment and its ready pods; by hand: no controller of the fake server has to make them."""
@@ -212,19 +216,93 @@ def instructions(cluster, arguments):
     assert total / pods <= 2e6
 
 
+BACKENDS, JOBS = "/apis/cachew.dev/v1alpha1/namespaces/team-a/cachebackends", "/apis/batch/v1/namespaces/team-a/jobs"
+
+
+def each_of(client, n, ask):
+    """ask(client, i) for all i < n, four at a time."""
+    def some(begin):
+        own = client.with_token("admin")
+        for i in range(begin, n, 4):
+            answer = ask(own, i)
+            assert answer.status == 201, answer.text
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(some, range(4)))
+
+
+def make_foreign(client, arguments):
+    spec = {"containers": [{"name": "c", "image": "x:1"}]}
+    padding = {"padding": "x" * PADDING}
+    each_of(client, arguments.foreign_pods, lambda own, i: own.ask("POST", "/api/v1/namespaces/team-a/pods", {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "foreign-%d" % i, "annotations": padding}, "spec": spec}))
+    each_of(client, arguments.foreign_jobs, lambda own, i: own.ask("POST", JOBS, {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "foreign-%d" % i},
+        "spec": {"suspend": True, "template": {"spec": {"restartPolicy": "Never", **spec}}}}))
+
+
+def controller_requests(log):
+    """What the controller has sent since the log was emptied: (method, path without its query, query)."""
+    lines = [line.split() for line in log.read_text().splitlines() if line.startswith("controller ")]
+    return [(method, *(path.split("?", 1) + [""])[:2]) for _, method, path, _ in lines]
+
+
+def wait_for_all(cluster, n):
+    def ready():
+        items = cluster.client.ask("GET", BACKENDS).json["items"]
+        return sum((item.get("status") or {}).get("cacheStatus") == "CacheReady" for item in items) == n
+    while not ready():
+        time.sleep(1)
+
+
+def backends(cluster, arguments):
+    n, log = arguments.backends, cluster.folder / "requests"
+    dispatcher, address = cluster.dispatcher("--autocache", "off")
+    worker, _ = daemons.start(str(cluster.build / "bin/cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0")
+    make_foreign(cluster.client, arguments)
+    each_of(cluster.client, n, lambda own, i: own.ask("POST", BACKENDS, {
+        "apiVersion": "cachew.dev/v1alpha1", "kind": "CacheBackend", "metadata": {"name": "cache-%d" % i},
+        "spec": {"cacheEngine": {"memory": {}}, "capacity": {"memory": "64Mi"}}}))
+    options = [str(cluster.build / "bin/cachew-controller"), "--kubeconfig", str(cluster.folder / "kubeconfig"), "--dispatcher", address]
+    begun = time.monotonic()
+    first, _ = daemons.start(*options)
+    wait_for_all(cluster, n)
+    print("%d CacheBackends, %d foreign pods, %d foreign Jobs" % (n, arguments.foreign_pods, arguments.foreign_jobs))
+    print("  until all are ready  %8.1f s, %.1f s of CPU, %.1f MB" % (time.monotonic() - begun, cpu_s(first.pid), memory_mb(first.pid)))
+    daemons.stop(first)
+    log.write_text("")
+    again, _ = daemons.start(*options)
+    over(again.pid, arguments.seconds)
+    asked = controller_requests(log)
+    writes = [one for one in asked if one[0] != "GET" and "/leases" not in one[1]]
+    lists = [one for one in asked if one[0] == "GET" and "watch=" not in one[2]]
+    watched = [one for one in asked if one[0] == "GET" and re.search(r"/(pods|jobs)$", one[1])]
+    print("  begun anew           %8.2f s of CPU, %.1f MB, %d lists, %d writes" % (cpu_s(again.pid), memory_mb(again.pid), len(lists), len(writes)))
+    assert not writes, writes[:5]
+    assert len({one[1] for one in lists}) == len(lists), lists
+    assert watched and all("labelSelector=cachew.dev%2Fcache" in one[2] for one in watched), watched
+    assert memory_mb(again.pid) < 64, memory_mb(again.pid)
+    for process in (again, worker, dispatcher):
+        daemons.stop(process)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--callgrind", action="store_true")
+    parser.add_argument("--backends", type=int, default=0)
+    parser.add_argument("--foreign-pods", type=int, default=20000)
+    parser.add_argument("--foreign-jobs", type=int, default=5000)
     arguments = parser.parse_args()
     server = os.path.join(arguments.build, "tests/kubernetes/api_server")
-    users = ("--token", "admin=admin,system:masters", "--token", "dispatcher=system:serviceaccount:default:cachew-dispatcher,system:masters")
-    for part in [instructions] if arguments.callgrind else [steps, watching]:
-        more = ("--nodes", "1") if part is steps else ("--no-controllers",)
+    users = ("--token", "admin=admin,system:masters", "--token", "controller=system:serviceaccount:cachew-system:cachew-controller", "--token", "dispatcher=system:serviceaccount:default:cachew-dispatcher,system:masters")
+    manifests = pathlib.Path(__file__).resolve().parents[2] / "deploy/kubernetes"
+    team = ("--namespace", "team-a", "--namespace", "cachew-system", "--load", str(manifests / "crd/crds.yaml"), "--load", str(manifests / "base/rbac.yaml"))
+    for part in [backends] if arguments.backends else [instructions] if arguments.callgrind else [steps, watching]:
+        more = ("--nodes", "1") if part is steps else ("--no-controllers", *(team if part is backends else ()))
         with tempfile.TemporaryDirectory() as folder, FakeServer(server, *users, *more, "--log", folder + "/requests") as fake:
-            part(Cluster(fake, arguments.build, folder), arguments)
+            part(Cluster(fake, arguments.build, folder, "controller" if part is backends else "dispatcher"), arguments)
 
 
 if __name__ == "__main__":
