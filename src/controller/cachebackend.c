@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/source_url.h"
 #include "kube/field.h"
 #include "kube/kube_time.h"
 #include "kube/quantity.h"
@@ -107,6 +108,22 @@ static void read_job(struct cw_cachebackend *b)
     b->job_kind = b->job_name ? (kind ? kind : "Job") : NULL;
 }
 
+static void check_location(struct cw_cachebackend *b, const char *field, const char *location)
+{
+    CW_STR_AUTO known = {0};
+    struct cw_err err = {0};
+    if (location && cw_url_remote_scheme(location)) {
+        if (cw_url_check(location, &err) != 0)
+            problem(b, "LocationInvalid", field, err.msg);
+    } else if (!location ||
+               (!cw_str_starts(location, "file:///") && !cw_str_starts(location, "local:///"))) {
+        cw_url_add_schemes(&known);
+        cw_autofree char *message = cw_mem_printf(
+            "this build reads file:///PATH, local:///PATH and URLs of %s", cw_str_text(&known));
+        problem(b, "SchemeUnknown", field, message);
+    }
+}
+
 /* What this build can read. Fluid reads what its runtime can. */
 static void check_sources(struct cw_cachebackend *b)
 {
@@ -114,10 +131,7 @@ static void check_sources(struct cw_cachebackend *b)
     for (size_t i = 0; i < b->sources_n && strcmp(b->engine, "fluid") != 0; i++) {
         const char *location = cw_kube_text(&b->sources[i], "location");
         cw_autofree char *field = cw_mem_printf("spec.dataset.dataSources[%zu].location", i);
-        if (!location ||
-            (!cw_str_starts(location, "file:///") && !cw_str_starts(location, "local:///")))
-            problem(b, "SchemeUnknown", field,
-                    "this build reads file:///PATH and local:///PATH, and no other scheme");
+        check_location(b, field, location);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "io/source_url.h"
 #include "kube/field.h"
 #include "kube/watch_lines.h"
 #include "loop/child.h"
@@ -45,19 +46,27 @@ static void add_owned(struct words *words, char *text)
     words->v[words->n++] = text;
 }
 
-/* "file:///data" and "local:///data" are /data. */
+/* "file:///data" and "local:///data" are /data; a URL of a server is read as it stands. */
 static const char *path_of(const char *location)
 {
     const char *scheme = strstr(location, "://");
-    return scheme ? scheme + 3 : location;
+    return scheme && !cw_url_remote_scheme(location) ? scheme + 3 : location;
 }
 
-/* A folder is all files in it. A pattern, and a file that is seen here, is itself. */
-static void add_location(struct words *words, const char *path)
+/* Whether it is read as it stands: a pattern, a file that is seen here, and what a web server has, which
+ * tells nobody what lies in its folders. */
+static bool is_itself(const char *path)
 {
     struct stat status;
-    bool is_file = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    if (is_file || strpbrk(path, "*?["))
+    const char *scheme = cw_url_remote_scheme(path);
+    return strpbrk(path, "*?[") || (scheme && cw_str_starts(scheme, "http")) ||
+           (!scheme && stat(path, &status) == 0 && S_ISREG(status.st_mode));
+}
+
+/* A folder is all files in it. */
+static void add_location(struct words *words, const char *path)
+{
+    if (is_itself(path))
         add_owned(words, cw_mem_strdup(path));
     else
         add_owned(words, cw_mem_printf("%s/**/*", path));

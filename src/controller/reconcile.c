@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -241,6 +242,7 @@ static void begin_calls(struct cw_item *item, const struct cw_sight *s,
     }
     if (todo & CW_DO_DETACH) {
         item->detach.state = CW_STEP_RUNS;
+        cw_fault_point("controller.before_detach");
         cw_link_detach(item->c->link, name, plan->detach_keeps, on_detached,
                        cw_item_begin(item, CW_DO_DETACH));
     }

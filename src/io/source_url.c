@@ -11,17 +11,24 @@ static bool has_scheme(const char *url, const char *name)
     return strncmp(url, name, n) == 0 && strncmp(url + n, "://", 3) == 0;
 }
 
+#define CW_IO_SCHEME(name_, text_) text_,
+static const char *const schemes[] = {
+#include "io/scheme_list.h"
+};
+#undef CW_IO_SCHEME
+
 const char *cw_url_remote_scheme(const char *url)
 {
-#define CW_IO_SCHEME(name_, text_) text_,
-    static const char *const names[] = {
-#include "io/scheme_list.h"
-    };
-#undef CW_IO_SCHEME
-    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++)
-        if (has_scheme(url, names[i]))
-            return names[i];
+    for (size_t i = 0; i < CW_ARRAY_LEN(schemes); i++)
+        if (has_scheme(url, schemes[i]))
+            return schemes[i];
     return NULL;
+}
+
+void cw_url_add_schemes(struct cw_str *str)
+{
+    for (size_t i = 0; i < CW_ARRAY_LEN(schemes); i++)
+        cw_str_addf(str, "%s%s", i ? ", " : "", schemes[i]);
 }
 
 static int hex(char c)

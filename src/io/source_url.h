@@ -9,6 +9,8 @@
 /* Returns what is written before "://" if the text begins with the scheme of a server that this
  * version knows, otherwise NULL: it is a path. */
 const char *cw_url_remote_scheme(const char *url);
+/* Appends the names of these schemes: "gluster, gs, http". */
+void cw_url_add_schemes(struct cw_str *str);
 /* INVALID: a user's name or password, a signature, a component "." or ".." (also as "%2e"), a byte that is no
  * part of a URL, or no host. The message has no URL in which a password may be. */
 int cw_url_check(const char *url, struct cw_err *err);

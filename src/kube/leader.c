@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -12,12 +13,14 @@
 
 #define LOG "lease"
 #define NAME_MAX_BYTES 253 /* of a name of Kubernetes */
+#define LOG_EVERY_MS 60000 /* of failures that go on */
 
 struct cw_leader {
     struct cw_kube_lease *lease;
     struct cw_leader_options options;
     char *name; /* for the log */
     uint64_t failures;
+    int64_t logged_ms; /* when a failure was logged; 0: none since the last success */
 };
 
 static bool is_name(const char *name, size_t n)
@@ -46,6 +49,7 @@ static void on_taken(void *arg)
 {
     struct cw_leader *leader = arg;
 
+    leader->logged_ms = 0;
     cw_log_info(LOG, "the lease %s is ours", leader->name);
     leader->options.taken(leader->options.arg);
 }
@@ -59,19 +63,25 @@ static void on_lost(void *arg, const struct cw_err *why)
 
 static void on_held(void *arg, const char *holder)
 {
-    const struct cw_leader *leader = arg;
+    struct cw_leader *leader = arg;
 
+    leader->logged_ms = 0;
     if (*holder)
         cw_log_info(LOG, "standing by: %s holds the lease %s", holder, leader->name);
     else
         cw_log_info(LOG, "nobody holds the lease %s", leader->name);
 }
 
+/* A failure is told at once, and while it goes on once a minute. */
 static void on_failed(void *arg, const struct cw_err *err)
 {
     struct cw_leader *leader = arg;
+    const int64_t now_ms = cw_clock_ms();
 
     leader->failures++;
+    if (leader->logged_ms != 0 && now_ms - leader->logged_ms < LOG_EVERY_MS)
+        return;
+    leader->logged_ms = now_ms;
     cw_log_warn(LOG, "the lease %s cannot be read or renewed, it is tried again: %s", leader->name,
                 err->msg);
 }

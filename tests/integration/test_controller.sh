@@ -155,7 +155,7 @@ is_sanitized() { nm "$CACHEW_BIN/cachew-controller" 2>/dev/null | says '__asan_i
 case_refused() {
     begin_cluster
     make_backend gluster '{cacheEngine: {glusterfs: {volume: v, servers: [{host: g1}]}}}'
-    make_backend source '{cacheEngine: {memory: {}}, dataset: {dataSources: [{location: "s3://bucket/x", subDirName: d}]}}'
+    make_backend source '{cacheEngine: {memory: {}}, dataset: {dataSources: [{location: "hdfs://name/x", subDirName: d}]}}'
     make_backend volume '{cacheEngine: {memory: {}}, mountPath: /data}'
     make_backend fluid "$(fluid_spec 1)"
     make_backend level '{cacheEngine: {fluid: {}}, dataset: {dataSources: [{location: "s3://bucket/x", subDirName: d}]}}'
@@ -454,6 +454,63 @@ case_prefetch() {
     becomes "$jobs/train" 'not o["spec"]["suspend"]'
     becomes "$backends/c" 'c["Prefetched"] == "True Complete" and s["prefetch"]["phase"] == "Complete" and s["cache"]["cachedPercentage"] == "100%"'
     becomes "$backends/c" 's["cache"]["sourceFiles"] == 40'
+    # The same from a web server, which lists nothing: the files are named.
+    begin web /usr/bin/python3 -u -m http.server -d "$work" --bind "$own_host" 8080
+    ask_until "the web server answers" curl -sf -o "$work/listed" "http://$own_host:8080/"
+    first=$(cd "$work" && find photos -name '*.jpg' | sort | head -1)
+    make_backend web "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
+        dataset: {dataSources: [{location: \"http://$own_host:8080\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100, paths: [\"$first\"]}}"
+    becomes "$backends/web" 'c["Prefetched"] == "True Complete" and s["cache"]["sourceFiles"] == 1'
+}
+
+# The API server has taken the deletion, and the controller stands still before it tells the dispatcher: a job that begins then has the cache, which is
+# open again after a while, and goes on without it when it is taken away; its bytes are the same.
+case_deleted_moment() {
+    write_long_pipelines
+    cached_at cast "$work/fashion_long.json" "$work/cached.json"
+    DISPATCHER='' run reference "$work/cached.json" --epochs 1 --seed 3
+    begin_server
+    begin_dispatcher --autocache off --cache-chunk-bytes 256K
+    begin_worker w1
+    export CACHEW_FAULT=stop@controller.before_detach:1
+    begin_controller
+    export -n CACHEW_FAULT
+    make_backend c '{cacheEngine: {localfs: {}}, options: {idleTime: 1s}}'
+    ask_until "it stands still" is_still controller
+    is_so "$backends/c" '"deletionTimestamp" in o["metadata"]' || fail "its deletion was not taken"
+    export CACHEW_CACHE=team-a/c CACHEW_TENANT=team-a
+    begin_held late "$work/cached.json" --name late --epochs 1 --seed 3
+    unset CACHEW_CACHE CACHEW_TENANT
+    kill -CONT "${pid_of[controller]}"
+    ask_until "it goes" is_away "$backends/c"
+    have_caches "" || fail "the dispatcher has $(caches)"
+    release late
+    same "hash" "$(hashes reference)" "$(hashes late)"
+    ask_until "no bytes stay" is_without_bytes
+}
+is_still() { [[ $(ps -o state= -p "${pid_of[$1]}") == T* ]]; } # NAME
+is_without_bytes() { [ -z "$(find "$work/root" -name '*.chunk' -o -name cachew-owner)" ]; }
+
+# A cache on a real volume of GlusterFS: filled, read, expired, with nothing of it left on the bricks; and what a controller may not connect to.
+case_glusterfs() {
+    . "$(dirname "$0")/../support/glusterd.sh"
+    gluster_begin
+    gluster_volume one 1
+    write_pipelines
+    cached_at cast "$work/fashion.json" "$work/cached.json"
+    DISPATCHER='' run reference "$work/cached.json" --epochs 2 --seed 3
+    begin_cluster --allow-store "$(gluster_url one)/caches"
+    make_backend elsewhere "{cacheEngine: {glusterfs: {volume: one, basePath: /other, servers: [{host: $own_host}]}}}"
+    becomes "$backends/elsewhere" 'c["Accepted"] == "False NotAllowed"'
+    make_backend c "{cacheEngine: {glusterfs: {volume: one, basePath: /caches, servers: [{host: $own_host}]}}}"
+    becomes "$backends/c" 's.get("cacheStatus") == "CacheReady" and c["Ready"] == "True CacheReady"'
+    [ -n "$(find "$(gluster_brick one 0)/caches/team-a" -name cachew-owner)" ] || fail "no marker: $(find "$(gluster_brick one 0)")"
+    CACHEW_CACHE=team-a/c CACHEW_TENANT=team-a run filling "$work/cached.json" --epochs 2 --seed 3
+    same "hash" "$(hashes reference)" "$(hashes filling)"
+    merge "$backends/c" '{"spec":{"options":{"idleTime":"1s"}}}'
+    ask_until "it expires" is_away "$backends/c"
+    have_caches "" || fail "the dispatcher has $(caches)"
+    [ -z "$(find "$(gluster_brick one 0)" -name '*.chunk' -o -name cachew-owner)" ] || fail "bytes stay: $(find "$(gluster_brick one 0)")"
 }
 
 # Everything is emptied, and the program ends.

@@ -62,6 +62,75 @@ case_quick_start() {
     "$cachew" metrics --dispatcher "$DISPATCHER" | says -E '^cachew_kube_replicas_asked\{deployment="cachew-worker"\} 0(\.0*)?$' || fail "the metric says otherwise"
 }
 
+# A trainer that takes its time for a while: pods go, and come again, and every batch is the same.
+case_pace() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 3600}, {"op": "sleep", "ms": 40}, {"op": "batch", "size": 1}]}' >"$work/sleepy.json"
+    sed 's/{"op": "sleep", "ms": 40}, //' "$work/sleepy.json" >"$work/awake.json"
+    DISPATCHER='' run reference "$work/awake.json"
+    begin_scaled --scale-window 1s --scale-in 2s
+    begin job "$cachew" run "$work/sleepy.json" --json --dispatcher "$DISPATCHER" --timeout 120s --step-ms 20,250@40s,20@100s
+    ask_until "two pods" has_ready 2
+    ask_until "one pod is enough" has_ready 1
+    ask_until "two pods again" has_ready 2
+    wait_for job || fail "$(cat "$work/job.log")"
+    same "hash" "$(hashes reference)" "$(hashes job)"
+    ask_until "no pod is left" has_ready_none
+    no_container_began_twice
+    no_request_was_refused
+}
+
+# Two tenants on one fleet: each job gets its own batches, and the pods are those that both need.
+case_tenants() {
+    write_long_pipelines
+    run reference "$work/fashion_long.json" --dispatcher local: --batches "$work/reference.batches"
+    run other_reference "$work/sparse_long.json" --dispatcher local:
+    begin_scaled --scale-in 2s
+    begin other "$cachew" run "$work/sparse_long.json" --json --dispatcher "$DISPATCHER" --timeout 120s --tenant green --autoscale fixed:1 --step-ms 5
+    begin_held job "$work/fashion_long.json" --tenant blue --autoscale fixed:2
+    ask_until "three pods" has_ready 3
+    ask_until "three workers" are_attached_pods 3
+    read_batches job 200
+    wait_for other || fail "$(cat "$work/other.log")"
+    same "hash of the other tenant" "$(hashes other_reference)" "$(hashes other)"
+    ask_until "the other's pod goes" has_ready 2
+    read_batches job 200
+    release job
+    same_batches
+    ask_until "no pod is left" has_ready_none
+    no_container_began_twice
+    no_request_was_refused
+}
+
+# A dispatcher with a lease stands still for longer than it lasts, in the middle of an epoch: it ends, has written nothing, and the one that its kubelet
+# starts goes on with the same pods.
+case_stopped() {
+    write_long_pipelines
+    run reference "$work/fashion_long.json" --dispatcher local: --batches "$work/reference.batches"
+    begin_scaled --min-workers 2 --lease cachew-dispatcher --lease-duration 3s --lease-give-up 2s --lease-renew 200ms
+    ask_until "two pods" has_ready 2
+    ask_until "two workers" are_attached_pods 2
+    begin_held job "$work/fashion_long.json" --autoscale fixed:2
+    read_batches job 100
+    kill -STOP "${pid_of[dispatcher]}"
+    read_batches job 20 # what workers were leased goes on
+    wait_until "the lease is over" is_lease_over
+    patch_workers /scale '{"spec":{"replicas":3}}' # which it would put back
+    : >"$work/requests"
+    kill -CONT "${pid_of[dispatcher]}"
+    wait_for dispatcher
+    same "status of the late one" 3 $?
+    ! grep -E '^dispatcher (PATCH|PUT|POST|DELETE) ' "$work/requests" || fail "the late one has written"
+    begin_scaling --kube-deployment cachew-worker --min-workers 2 --lease cachew-dispatcher --lease-duration 3s --lease-give-up 2s --lease-renew 200ms
+    ask_until "two pods again" has_ready 2
+    read_batches job 100
+    release job
+    same_batches
+    no_container_began_twice
+    no_request_was_refused
+}
+lease_of() { ask_api GET /apis/coordination.k8s.io/v1/namespaces/default/leases/cachew-dispatcher | sed -n 's/.*"renewTime":"\([^"]*\)".*/\1/p'; }
+is_lease_over() { [ $(($(date +%s) - $(date -d "$(lease_of)" +%s))) -gt 4 ]; }
+
 # Somebody else sets the number; an operator holds the fleet; a worker is evicted: all in the middle of a run.
 case_by_hand() {
     write_long_pipelines

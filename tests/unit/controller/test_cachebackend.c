@@ -61,8 +61,13 @@ static void names_what_is_wrong(void **state)
                    "WatermarksInvalid", "spec.capacity");
     expect_problem(SPEC("\"options\":{\"idleTime\":\"10\"}"), "IdleTimeInvalid",
                    "spec.options.idleTime");
-    expect_problem(SOURCE("s3://bucket/x"), "SchemeUnknown",
+    expect_problem(SOURCE("hdfs://name/x"), "SchemeUnknown",
                    "spec.dataset.dataSources[1].location");
+    expect_problem(SOURCE("s3://bucket/../x"), "LocationInvalid",
+                   "spec.dataset.dataSources[1].location");
+    expect_problem(SOURCE("https://me:secret@host/x"), "LocationInvalid",
+                   "spec.dataset.dataSources[1].location");
+    expect_problem(SOURCE("s3://bucket/x"), "", "");
     expect_problem(SOURCE("file://host/x"), "SchemeUnknown",
                    "spec.dataset.dataSources[1].location");
     expect_problem(SOURCE("file:///x"), "", "");
