@@ -6,6 +6,7 @@
 
 #include "api_door.h"
 #include "base/mem.h"
+#include "fake_http.h"
 #include "http/http_client.h"
 #include "sim.h"
 
@@ -13,6 +14,14 @@ struct cw_http_client {
     struct cw_loop *loop;
     struct cw_http_call *calls;
 };
+
+/* What was put on the wire last, whenever it is answered. */
+static char last_begun[16];
+
+const char *fake_http_last_begun(void)
+{
+    return last_begun;
+}
 
 struct cw_http_call {
     struct cw_http_client *client;
@@ -251,6 +260,7 @@ struct cw_http_call *cw_http_call_new(struct cw_http_client *client,
         call->next->prev = call;
     client->calls = call;
     call->method = cw_mem_strdup(request->method);
+    snprintf(last_begun, sizeof(last_begun), "%s", request->method);
     call->url = cw_mem_strdup(request->url);
     call->body = request->body ? cw_mem_strndup(request->body, request->body_n) : NULL;
     call->body_n = request->body_n;

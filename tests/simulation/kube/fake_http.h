@@ -13,6 +13,8 @@ void fake_http_begin(struct cw_loop *loop, struct fk_server *server, int64_t lat
 void fake_http_end(void);
 /* Has the server do what is due, and finds out when it next is: after each use of it from outside. */
 void fake_http_settle(void);
+/* The method of the call that was begun last; "" before the first. */
+const char *fake_http_last_begun(void);
 /* The server is not reached until it is told so again: what goes on breaks. */
 void fake_http_set_away(bool away);
 

@@ -315,13 +315,18 @@ static void on_kubelet(void *arg)
 
 /* ---- the dispatcher ---- */
 
-static void on_tick(void *arg)
+void world_aim(void)
 {
     int64_t now = cw_clock_ms();
 
-    (void)arg;
     made.provision.kind->tick(made.provision.state, now);
     made.provision.kind->aim(made.provision.state, world.wanted, now);
+}
+
+static void on_tick(void *arg)
+{
+    (void)arg;
+    world_aim();
 }
 
 static void open_dispatcher(void)

@@ -31,6 +31,8 @@ void world_end(void);
 /* Restarts the dispatcher: its state is lost, workers stay. */
 void world_restart_dispatcher(void);
 void world_pass(int64_t ms);
+/* What jobs could use is decided anew; by itself it is so ten times a second. */
+void world_aim(void);
 
 void world_make_node(const char *name, int pods);
 /* "NAME[,...]": a Deployment of so many pods. */

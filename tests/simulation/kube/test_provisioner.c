@@ -57,6 +57,21 @@ static void counts_of_writes(void **state)
     world_end();
 }
 
+/* From the decision to the wire it is one turn of the loop: no timer lies between. Before the dispatcher knows the
+ * number that there is, it has to read it. */
+static void a_decision_goes_out_at_once(void **state)
+{
+    (void)state;
+    begin(one, 0);
+    assert_string_not_equal(fake_http_last_begun(), "PATCH");
+    world.wanted = 2;
+    world_aim();
+    assert_string_equal(fake_http_last_begun(), "PATCH");
+    world_pass(10000);
+    assert_int_equal(world_replicas("w"), 2);
+    world_end();
+}
+
 /* The youngest of those with nothing to do goes, and it gets no leases before the number is written. */
 static void check_that_victims_leave_first(void)
 {
@@ -547,6 +562,7 @@ int sim_program_main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_writes),
+        cmocka_unit_test(a_decision_goes_out_at_once),
         cmocka_unit_test(the_chosen_one_goes),
         cmocka_unit_test(annotations_are_refused),
         cmocka_unit_test(work_comes_back),
