@@ -63,6 +63,8 @@ struct cw_sight {
     struct cw_step prepare, owns, erase, attach, detach;
     /* Whether the dispatcher has answered a while ago or less; if not, why. */
     bool dispatcher_known, dispatcher_away;
+    bool
+        attach_unsure; /* an attachment was asked for, and the dispatcher has not told since what it has */
     const char *dispatcher_why;
     const struct cw_cache_facts *cache;   /* this one's, where it lies; NULL: none */
     const struct cw_cache_facts *another; /* of the same name, and not this one's; NULL: none */

@@ -51,6 +51,11 @@ static bool release(const struct cw_sight *s, struct cw_decision *plan)
                    "annotation " CW_BACKEND_FORCE "=true lets this object go, and the files stay");
         return false;
     }
+    if (!s->cache && s->attach_unsure) {
+        wait_to_go(plan, "Releasing",
+                   "the dispatcher was asked to attach the cache, and has to tell whether it has");
+        return false;
+    }
     if (!is_detached(s, plan))
         return false;
     if (!s->engine || s->b->keep || s->erase.state == CW_STEP_DONE ||

@@ -48,6 +48,8 @@ static struct cw_sight look(struct cw_item *item)
     sight.owns = item->owns;
     sight.erase = item->erase;
     sight.attach = item->attach;
+    sight.attach_unsure =
+        item->attach.state == CW_STEP_RUNS || cw_link_answers(c->link) < item->attach_fresh;
     sight.detach = item->detach;
     sight.prefetch = item->prefetch;
     sight.prefetch_percent = item->prefetch_percent;

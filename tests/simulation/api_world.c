@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api_world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api_door.h"
+#include "controlled.h"
 #include "core.h"
 #include "disk.h"
 #include "faults.h"
@@ -20,6 +22,7 @@ static struct {
     struct fk_server *server;
     int64_t due_ns; /* when it has something to do; SIM_NEVER: nothing was planned */
     bool is_away;
+    double rate;                     /* of faults */
     const struct sim_actor *cut_off; /* does not reach it; NULL: all do */
 } api;
 
@@ -184,7 +187,8 @@ static void on_trouble(void *arg)
     (void)arg;
     api.is_away = !is_over && sim_one_in(4);
     api.cut_off = !is_over && sim_one_in(2) && seat->kind == SIM_DISPATCHER ? seat->actor : NULL;
-    fk_server_set_fault_rate(api.server, is_over ? 0 : FAULT_RATE);
+    api.rate = is_over ? 0 : FAULT_RATE;
+    fk_server_set_fault_rate(api.server, api.rate);
     if (is_over)
         return;
     if (sim_one_in(4))
@@ -194,18 +198,55 @@ static void on_trouble(void *arg)
     sim_at(NULL, sim_now_ns() + sim_between(SIM_MS, 2 * SIM_S), on_trouble, NULL);
 }
 
-static void make_namespace(void)
+int sim_api_ask(const char *method, const char *path, const char *body)
 {
-    static const char body[] = "{\"metadata\":{\"name\":\"team\"}}";
+    struct sim_mem *before = sim_mem_enter(NULL);
     struct fk_answer answer = {0};
-    const struct fk_request request = {.method = "POST",
-                                       .path = "/api/v1/namespaces",
+    const struct fk_request request = {.method = method,
+                                       .path = path,
                                        .content_type = "application/json",
                                        .body = body,
-                                       .body_n = sizeof(body) - 1};
+                                       .body_n = body ? strlen(body) : 0};
 
+    fk_server_set_fault_rate(api.server, 0);
     fk_server_handle(api.server, now_ms(), &request, &answer);
+    fk_server_set_fault_rate(api.server, api.rate);
+    int status = answer.status;
     fk_answer_fini(&answer);
+    plan_due();
+    sim_mem_enter(before);
+    return status;
+}
+
+static char *read_file(const char *path, size_t *ret_n)
+{
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+
+    if (!file || fseek(file, 0, SEEK_END) != 0)
+        sim_fail("%s cannot be read", path);
+    *ret_n = (size_t)ftell(file);
+    rewind(file);
+    text = malloc(*ret_n + 1);
+    if (!text || fread(text, 1, *ret_n, file) != *ret_n)
+        sim_fail("%s cannot be read", path);
+    fclose(file);
+    return text;
+}
+
+/* The definition of CacheBackend, as it is installed. */
+static void load_definitions(void)
+{
+    static char *text;
+    static size_t n;
+    struct cw_err err = {0};
+    struct sim_mem *before = sim_mem_enter(NULL);
+
+    if (!text)
+        text = read_file(SIM_CRDS, &n);
+    if (fk_server_load(api.server, now_ms(), text, n, &err) != 0)
+        sim_fail("%s: %s", SIM_CRDS, err.msg);
+    sim_mem_enter(before);
 }
 
 void sim_api_begin(const struct sim_cluster *cluster, bool fails)
@@ -222,7 +263,9 @@ void sim_api_begin(const struct sim_cluster *cluster, bool fails)
     api.due_ns = SIM_NEVER;
     api.server = fk_server_new(&options);
     fk_server_open_to_all(api.server);
-    make_namespace();
+    (void)sim_api_ask("POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"team\"}}");
+    if (sim_is_controlled(sim_seed()))
+        load_definitions();
     if (fails)
         sim_at(NULL, sim_now_ns() + sim_between(SIM_MS, 2 * SIM_S), on_trouble, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worlds in which dispatchers have a lease: an API server for all of them, which is away, cut off from
- * one of them, or wrong at times, and whose clock jumps. */
+/* Worlds in which dispatchers have a lease, or caches are CacheBackends (controlled.h): an API server for
+ * all of them, which is away, cut off from one of them, or wrong at times, and whose clock jumps. */
 #ifndef SIM_API_WORLD_H
 #define SIM_API_WORLD_H
 
@@ -14,6 +14,8 @@ void sim_leases_always(void); /* every world is, but for those of references */
 /* Begins the server, in a world. fails: at times, as long as anything
  * may fail (cluster->whole_ns). */
 void sim_api_begin(const struct sim_cluster *cluster, bool fails);
+/* What an administrator asks, who always reaches it: the HTTP status. body NULL: none. */
+int sim_api_ask(const char *method, const char *path, const char *body);
 void sim_api_end(void); /* after the world's end */
 /* A dispatcher was started in the seat: when it has led no longer, and has ended because of that, it
  * is started again. */

@@ -19,13 +19,13 @@ bool sim_is_short_of_memory(void)
     return sim_seed() % BUDGETS == 2;
 }
 
-static struct sim_program *programs[SIM_KINDS_N];
+static struct sim_program *programs[SIM_KINDS_N + 1];
 
 void sim_programs_open(const char *directory)
 {
-    static const char *const names[] = {"dispatcher", "worker", "trainer"};
+    static const char *const names[] = {"dispatcher", "worker", "trainer", "controller"};
 
-    for (size_t i = 0; i < SIM_KINDS_N; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         size_t n = strlen(directory) + 64;
         char *path = malloc(n);
         if (!path)

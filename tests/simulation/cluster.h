@@ -17,6 +17,7 @@
 #define SIM_MS INT64_C(1000000)
 
 enum sim_kind { SIM_DISPATCHER, SIM_WORKER, SIM_TRAINER, SIM_KINDS_N };
+#define SIM_CONTROLLER SIM_KINDS_N /* a program without a seat (controlled.c) */
 
 /* A place for an actor: when that dies another takes its place. */
 struct sim_seat {
@@ -50,6 +51,7 @@ struct sim_cluster {
     bool is_quiet;    /* only workers are harmed: who has a place keeps it */
     int64_t whole_ns; /* since when nothing fails; SIM_NEVER: something may */
     int64_t looked_ns, waited_ns; /* progress.c: when it looked; the longest that anybody waited */
+    size_t connections;           /* to the dispatcher, of others than those with a seat */
     char apart[2][32]; /* hosts of a trainer and a worker that never meet; "": there are none */
 };
 

@@ -57,7 +57,9 @@ static const char *left_of_system(const struct sim_cluster *cluster, const struc
 
     for (size_t i = 0; i < cluster->seats_n; i++)
         workers += cluster->seats[i].kind == SIM_WORKER && sim_seat_is_alive(&cluster->seats[i]);
-    if (open > (seat->kind == SIM_WORKER ? 1 : seat == dispatcher ? workers : 0))
+    if (open > (seat->kind == SIM_WORKER ? 1
+                : seat == dispatcher     ? workers + cluster->connections
+                                         : 0))
         return "a connection too many";
     if (!cluster->has_store &&
         sim_fibres_of(seat->actor) > SIM_MOST_FIBRES(seat->kind == SIM_WORKER ? 2 : 3))

@@ -12,6 +12,7 @@
 #include "cachew/client.h"
 #include "api_world.h"
 #include "cached.h"
+#include "controlled.h"
 #include "left.h"
 #include "named.h"
 #include "planted.h"
@@ -37,6 +38,7 @@ struct total {
     struct sim_verdict verdict;
     struct sim_cache_total cache;
     struct sim_named_total named;
+    struct sim_controlled_total controlled;
     int64_t waited_ns;
 };
 
@@ -150,6 +152,7 @@ static struct plan draw(const struct sim_config *config)
     sim_world_end();
     sim_cached_jobs(config->seed, plan.jobs, plan.jobs_n);
     sim_named_jobs(config->seed, plan.jobs, plan.jobs_n);
+    sim_controlled_jobs(config->seed, plan.jobs, plan.jobs_n);
     for (int i = 0; i < plan.jobs_n; i++)
         (void)sim_reference(&plan.jobs[i]);
     return plan;
@@ -189,8 +192,9 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
      * place. */
     sim_tokens_begin(!plan.is_quiet);
     cluster.is_open = !options->no_faults && sim_strangers_find_it_open(seed, &cluster);
-    if (sim_is_leased())
+    if (sim_is_leased() || sim_is_controlled(seed))
         sim_api_begin(&cluster, !options->no_faults && !cluster.is_calm);
+    sim_controlled_begin(seed, &cluster);
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 20) * sim_between(1, 3) * SIM_S;
     if (!options->no_faults)
@@ -211,6 +215,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     if (cluster.cache_store)
         sim_cached_settle(&cluster, &total->cache);
     sim_named_settle(&cluster, &total->named);
+    sim_controlled_settle(&total->controlled);
     total->leased += sim_is_leased();
     sim_world_end();
     sim_api_end();
@@ -247,6 +252,7 @@ static void usage(FILE *to, int status)
                 "  --no-faults      nothing fails\n"
                 "  --strangers      strangers and liars come to each world, not to one of five\n"
                 "  --leases         dispatchers have a lease in each world, not in one of eight\n"
+                "  --backends       each world without other caches has CacheBackends\n"
                 "  --plant NAME     with that mistake of planted.h: the run is to fail\n"
                 "  --mistakes       prints the names of these\n"
                 "  --progress       tells how far it is, as it does on a terminal\n"
@@ -265,14 +271,21 @@ static void print_mistakes(void)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"seeds", required_argument, NULL, 's'},   {"first", required_argument, NULL, 'f'},
-        {"minutes", required_argument, NULL, 'm'}, {"log", required_argument, NULL, 'l'},
-        {"no-faults", no_argument, NULL, 'n'},     {"verbose", no_argument, NULL, 'v'},
-        {"plant", required_argument, NULL, 'p'},   {"shrink", no_argument, NULL, 'r'},
-        {"progress", no_argument, NULL, 'o'},      {"mistakes", no_argument, NULL, 'k'},
-        {"strangers", no_argument, NULL, 'g'},     {"leases", no_argument, NULL, 'e'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"seeds", required_argument, NULL, 's'},
+                                          {"first", required_argument, NULL, 'f'},
+                                          {"minutes", required_argument, NULL, 'm'},
+                                          {"log", required_argument, NULL, 'l'},
+                                          {"no-faults", no_argument, NULL, 'n'},
+                                          {"verbose", no_argument, NULL, 'v'},
+                                          {"plant", required_argument, NULL, 'p'},
+                                          {"shrink", no_argument, NULL, 'r'},
+                                          {"progress", no_argument, NULL, 'o'},
+                                          {"mistakes", no_argument, NULL, 'k'},
+                                          {"strangers", no_argument, NULL, 'g'},
+                                          {"leases", no_argument, NULL, 'e'},
+                                          {"backends", no_argument, NULL, 'b'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -314,6 +327,9 @@ static struct options parse(int argc, char **argv)
             break;
         case 'e':
             sim_leases_always();
+            break;
+        case 'b':
+            sim_controlled_always();
             break;
         case 'h':
             usage(stdout, 0);
@@ -403,6 +419,7 @@ int main(int argc, char **argv)
     sim_points_print();
     sim_cached_print(&total.cache);
     sim_named_print(&total.named);
+    sim_controlled_print(&total.controlled);
     printf("elastic: %" PRIu64 " times a consumer left a shared job, %" PRIu64
            " times a job went on with another number of consumers\n",
            total.verdict.leaves, total.faults.resized);

@@ -82,6 +82,8 @@ struct sim_store_count {
 };
 /* place: of files whose names begin with it; NULL: of all. */
 struct sim_store_count sim_store_count(const char *place);
+/* The name of one file that is there, also under a temporary name; NULL: none is. */
+const char *sim_store_any(void);
 /* The bytes of a file; false: there is none. */
 bool sim_store_has(const char *name, uint64_t *ret_bytes);
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define MARKER "/cachew-owner" /* CW_ENGINE_MARKER of the controller */
+
 static const char *const troubles[] = {
     [SIM_TROUBLE_AWAY] = "away", [SIM_TROUBLE_HANGS] = "hanging", [SIM_TROUBLE_SLOW] = "slow",
     [SIM_TROUBLE_FULL] = "full", [SIM_TROUBLE_READS] = "failing",
@@ -40,10 +42,11 @@ void sim_store_make_whole(void)
         sim_store_state()->troubles[i].until_ns = 0;
 }
 
-/* A mapped file is compared with its checksums once: so what somebody has open stays as it is. */
+/* A mapped file is compared with its checksums once: so what somebody has open stays as it is. And
+ * without the marker of a CacheBackend its files stay for ever, which is meant so: another's may lie there. */
 static bool may_be_harmed(const struct sim_store_entry *entry)
 {
-    return !entry->is_temporary && entry->content->bytes > 0 &&
+    return !entry->is_temporary && entry->content->bytes > 0 && !strstr(entry->name, MARKER) &&
            (!sim_store_state()->maps || entry->content->refs == 1);
 }
 
@@ -120,4 +123,9 @@ bool sim_store_has(const char *name, uint64_t *ret_bytes)
     if (entry)
         *ret_bytes = entry->content->bytes;
     return entry != NULL;
+}
+
+const char *sim_store_any(void)
+{
+    return sim_store_state()->entries ? sim_store_state()->entries->name : NULL;
 }

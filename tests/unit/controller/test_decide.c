@@ -418,6 +418,21 @@ static void waits_until_it_may_go(void **state)
     tear_down(&w);
 }
 
+/* An attachment whose answer was lost may have been carried out: only what the dispatcher says afterwards counts. */
+static void is_not_believed_to_be_away(void **state)
+{
+    struct world w;
+    (void)state;
+    set_up(&w, GOES, LOCALFS, "{}");
+    w.s.cache = NULL;
+    w.s.attach_unsure = true;
+    expect(&w, "Terminating", 0);
+    expect_condition(&w, "Ready", false, "Releasing");
+    w.s.attach_unsure = false;
+    expect(&w, "Terminating", CW_DO_ERASE);
+    tear_down(&w);
+}
+
 /* What was never accepted has nothing to release. */
 static void goes_at_once(void **state)
 {
@@ -453,6 +468,7 @@ int main(void)
         cmocka_unit_test(goes_step_by_step),
         cmocka_unit_test(keeps_what_is_to_stay),
         cmocka_unit_test(waits_until_it_may_go),
+        cmocka_unit_test(is_not_believed_to_be_away),
         cmocka_unit_test(goes_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
