@@ -75,6 +75,10 @@ else
     run_tests -R '^integration\.start\.(away|removed|second)|^integration\.state\.(backup|commands|disk_full)|^integration\.ending\.[er]' -LE long
     run_tests -R '^integration\.service\.(named|drain|unix|copies)|^integration\.elastic\.(scale_in|options|external|own_policy|bad_worker)' -LE long
     run_tests -R '^integration\.gluster\.(contract_one|messages)|^integration\.cache_faults\.(gluster_one|quota|flipped|store_goes)' -LE long
+    run_tests -R '^integration\.(controller|pods|web|lease|tls|access|container|wait|named_caches)\.' -LE long
+    run_tests -R '^integration\.(remote|python|python_functions|groups|ragged|text|tables|samples|audio|edges)\.' -LE long
+    run_tests -R '^integration\.(profile|plan|optimize|replan|explain)\.' -LE long
+    run_tests -R '^simulation\.kube'
     $build/tests/simulation/run --first 1000 --seeds 200 >$build/simulation.log || failed=1
     gather $build/all.json
 fi
