@@ -11,6 +11,7 @@
 #include "controller/engine_options.h"
 
 #define UID_MAX 128
+#define UID_LENGTH 36 /* of a UUID, which uids are */
 
 /* A failure of the store, which may end. */
 static int trouble(struct cachew_engine_answer *answer, const struct cw_err *err)
@@ -21,6 +22,19 @@ static int trouble(struct cachew_engine_answer *answer, const struct cw_err *err
                          : err->code == CW_E_DENIED    ? "NotAllowed"
                                                        : "StoreFailed";
     return cw_engine_say(answer, CACHEW_ENGINE_RETRY, reason, "%.500s", err->msg);
+}
+
+/* Takes the uid out of a marker, which has it twice: what a store gives wrongly is not another's uid.
+ * A marker of an older controller has it once. */
+static int uid_of(char text[2 * UID_MAX], char ret_uid[UID_MAX], struct cw_err *err)
+{
+    char *end = text + strcspn(text, "\n"), *again = *end ? end + 1 : end;
+    *end = '\0';
+    again[strcspn(again, "\n")] = '\0';
+    if (*again ? strcmp(text, again) != 0 : strlen(text) > UID_LENGTH)
+        return cw_err_set(err, CW_E_CORRUPT, CW_ENGINE_MARKER " is damaged");
+    snprintf(ret_uid, UID_MAX, "%.*s", UID_MAX - 1, text);
+    return 0;
 }
 
 /* Reads the marker: 0, with "" if there is none. */
@@ -34,17 +48,17 @@ static int read_marker(struct cw_store *store, char ret_uid[UID_MAX], struct cw_
         return 0;
     if (rc != 0)
         return rc;
-    size_t n = (size_t)CW_MIN(bytes, UID_MAX - 1);
-    rc = cw_store_file_read(file, 0, ret_uid, n, err);
-    ret_uid[rc == 0 ? n : 0] = '\0';
-    ret_uid[strcspn(ret_uid, "\n")] = '\0';
+    char text[2 * UID_MAX];
+    size_t n = (size_t)CW_MIN(bytes, sizeof(text) - 1);
+    rc = cw_store_file_read(file, 0, text, n, err);
+    text[rc == 0 ? n : 0] = '\0';
     cw_store_file_close(file);
-    return rc;
+    return rc == 0 ? uid_of(text, ret_uid, err) : rc;
 }
 
 static int write_marker(struct cw_store *store, const char *uid, struct cw_err *err)
 {
-    cw_autofree char *text = cw_mem_printf("%s\n", uid);
+    cw_autofree char *text = cw_mem_printf("%s\n%s\n", uid, uid);
     const struct iovec part = {text, strlen(text)};
     return cw_store_put(store, CW_ENGINE_MARKER, &part, 1, err);
 }
@@ -90,6 +104,25 @@ int cw_engine_store_owns(const struct cachew_engine_request *request,
     return strcmp(uid, request->uid) == 0 ? CACHEW_ENGINE_READY : is_anothers(request, uid, answer);
 }
 
+static int pass_over(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
+{
+    (void)arg;
+    (void)name;
+    (void)bytes;
+    (void)mtime_ms;
+    return 0;
+}
+
+/* What a controller that died while it wrote the marker has left goes as well: the listing removes it. */
+static int remove_marker(struct cw_store *store, const char *uid, const char *own_uid,
+                         struct cw_err *err)
+{
+    int rc = strcmp(uid, own_uid) == 0 ? cw_store_remove(store, CW_ENGINE_MARKER, err) : 0;
+    if (rc == 0 && (uid[0] == '\0' || strcmp(uid, own_uid) == 0))
+        rc = cw_store_list_unwritten(store, pass_over, NULL, err);
+    return rc;
+}
+
 int cw_engine_store_erase(const struct cachew_engine_request *request,
                           struct cachew_engine_answer *answer)
 {
@@ -99,8 +132,8 @@ int cw_engine_store_erase(const struct cachew_engine_request *request,
     int rc = cw_store_open(request->url, &store, &err);
     if (rc == 0)
         rc = read_marker(store, uid, &err);
-    if (rc == 0 && strcmp(uid, request->uid) == 0)
-        rc = cw_store_remove(store, CW_ENGINE_MARKER, &err);
+    if (rc == 0)
+        rc = remove_marker(store, uid, request->uid, &err);
     cw_store_close(store);
     return rc == 0 ? CACHEW_ENGINE_READY : trouble(answer, &err);
 }
