@@ -30,6 +30,8 @@ int cachew_spec_field(const struct cachew_spec *spec, size_t i, struct cachew_fi
 
 void cachew_spec_free(struct cachew_spec *spec)
 {
+    if (spec)
+        cw_spec_fini(&spec->of);
     cw_mem_free(spec);
 }
 

@@ -241,6 +241,7 @@ void cachew_job_close(struct cachew_job *job)
     cw_bad_list_unref(job->last_bad.list);
     if (job->has_fd)
         close(job->fd);
+    cw_spec_fini(&job->spec.of);
     cw_mem_free(job->id);
     for (size_t i = 0; i < job->old_ids_n; i++)
         cw_mem_free(job->old_ids[i]);

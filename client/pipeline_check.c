@@ -106,11 +106,14 @@ int cachew_pipeline_check(struct cachew_client *client, const struct cachew_pipe
     else
         ask(&question);
     cw_buf_unref(question.request);
-    if (question.err.code != 0)
+    if (question.err.code != 0) {
+        cw_spec_fini(&question.spec.of);
         return cw_public_fail(error, &question.err);
+    }
     if (ret_spec) {
         *ret_spec = CW_NEW(struct cachew_spec);
-        **ret_spec = question.spec;
+        (*ret_spec)->of = cw_spec_take(&question.spec.of);
     }
+    cw_spec_fini(&question.spec.of);
     return 0;
 }

@@ -191,7 +191,7 @@ int cw_chunk_build_run(struct cw_chunk_build *build, uint64_t *ret_bytes, struct
 {
     struct cw_cache_dataset *dataset = build->buffer->dataset;
     const int level = level_of(build);
-    struct cw_chunk_head head = {.key = dataset->key, .spec = dataset->spec};
+    struct cw_chunk_head head = {.key = dataset->key, .spec = cw_spec_borrow(&dataset->spec)};
     cw_autofree uint32_t *offsets = CW_NEW_ARRAY(uint32_t, FRAME_RECORDS);
     CW_STR_AUTO base = {0};
     const struct iovec *parts;

@@ -29,9 +29,10 @@ static struct cw_cache_dataset *dataset_new(struct cw_cache *cache, const char *
     atomic_fetch_add(&cache->refs, 1);
     snprintf(dataset->tenant, sizeof(dataset->tenant), "%s", tenant);
     dataset->key = key;
-    dataset->spec = *spec;
+    dataset->spec = cw_spec_copy(spec);
     cw_record_shape_init(&dataset->shape, &dataset->spec);
-    dataset->frames_at = cw_chunk_frames_at(&(struct cw_chunk_head){.key = key, .spec = *spec});
+    dataset->frames_at =
+        cw_chunk_frames_at(&(struct cw_chunk_head){.key = key, .spec = cw_spec_borrow(spec)});
     cw_mutex_init(&dataset->lock);
     return dataset;
 }
@@ -80,6 +81,8 @@ static void memory_unref(struct cw_cache_dataset *dataset)
     cw_strmap_fini(&dataset->names);
     cw_mutex_fini(&dataset->lock);
     dataset->magic = 0;
+    cw_record_shape_fini(&dataset->shape);
+    cw_spec_fini(&dataset->spec);
     cw_mem_free(dataset);
     cw_cache_unref(cache);
 }

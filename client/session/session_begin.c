@@ -53,7 +53,7 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
                      struct cw_err *err)
 {
     struct cachew_job *job = session->job;
-    struct cw_plan_info info;
+    struct cw_plan_info info = {0};
     struct cw_pos from = {0};
     struct cw_set consumed = {0};
     if (!welcome->info)
@@ -64,8 +64,11 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
         return rc;
     if (info.join.skip < 0 || info.join.batch < 0 ||
         (info.join.take > 0 && info.join.skip > INT64_MAX - info.join.take))
-        return cw_err_set(err, CW_E_CORRUPT,
-                          "the dispatcher's welcome has an impossible row count");
+        rc = cw_err_set(err, CW_E_CORRUPT, "the dispatcher's welcome has an impossible row count");
+    if (rc != 0) {
+        cw_spec_fini(&info.out);
+        return rc;
+    }
     cw_mem_free(job->id); /* An earlier welcome, which was refused, has set it. */
     job->id = cw_mem_strdup(welcome->job_id);
     job->seed = welcome->seed;
@@ -77,7 +80,8 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
     job->items = info.items;
     job->elements = info.elements;
     job->sparse = info.sparse;
-    job->spec.of = info.out;
+    cw_spec_fini(&job->spec.of); /* an earlier welcome has set it */
+    job->spec.of = cw_spec_take(&info.out);
     rc = start_position(session, welcome, &from, &consumed, err);
     if (rc == 0) {
         cw_ledger_init(&session->ledger, job, &info.join, &from, &consumed);

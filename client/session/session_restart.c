@@ -115,13 +115,14 @@ int cw_session_restart(struct cw_session *session, const Cachew__V1__ClientWelco
                        struct cw_err *err)
 {
     struct cachew_job *job = session->job;
-    struct cw_plan_info info;
+    struct cw_plan_info info = {0};
     if (!welcome->info)
         return cw_err_set(err, CW_E_CORRUPT,
                           "the dispatcher's welcome does not say what the job is");
     int rc = cw_wire_info_from(welcome->info, &info, err);
     if (rc != 0)
         return rc;
+    cw_spec_fini(&info.out);
     if (!cw_hash_eq(info.fingerprint, job->fingerprint) || info.items != job->items)
         return cw_err_set(err, CW_E_STATE,
                           "job %s was removed while the trainer was away, and its source files are "

@@ -98,11 +98,12 @@ static Cachew__V1__PlanInfo *copy_info(const Cachew__V1__PlanInfo *info)
 /* Takes over the facts that the worker has sent. */
 static int take_info(struct cw_job *job, const Cachew__V1__PlanInfo *sent, struct cw_err *err)
 {
-    struct cw_plan_info checked;
+    struct cw_plan_info checked = {0};
     struct cw_err why = {0};
     if (cw_wire_info_from(sent, &checked, &why) != 0)
         return cw_err_set(err, CW_E_INTERNAL,
                           "the worker that prepared the job sent nothing valid: %s", why.msg);
+    cw_spec_fini(&checked.out);
     Cachew__V1__PlanInfo *info = copy_info(sent);
     if (!info)
         return cw_err_set(err, CW_E_NOMEM, "out of memory for the job's facts");

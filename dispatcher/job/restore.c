@@ -72,9 +72,10 @@ static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row,
 /* Checks the stored facts like those of a worker that has just prepared the job. */
 static int read_info(struct cw_job *job, const struct cw_state_job *row, struct cw_err *err)
 {
-    struct cw_plan_info checked;
+    struct cw_plan_info checked = {0};
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, row->info.n, row->info.p);
     int rc = cw_wire_info_from(info, &checked, err);
+    cw_spec_fini(&checked.out);
     if (rc == 0)
         rc = cw_job_set_info(job, info, err);
     if (rc != 0 && info)

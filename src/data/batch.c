@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "data/ragged.h"
 
@@ -147,24 +148,57 @@ static bool has_dims(const struct cw_field *field)
                                      : cw_field_count(field) >= 0;
 }
 
-static int check_field(const struct cw_batch *batch, size_t i, struct cw_err *err)
+static int check_field(const struct cw_batch *batch, size_t i, struct cw_spec *one,
+                       struct cw_err *err)
 {
     const struct cw_tensor *tensor = &batch->tensors[i];
     const struct cw_field *field = &tensor->field;
-    struct cw_spec before = {.n = 0};
     struct cw_err why = {0};
 
     if (!memchr(field->name, '\0', sizeof(field->name)))
         return cw_err_set(err, CW_E_CORRUPT, "tensor %zu: its name does not end", i);
     if (field->rank < 0 || field->rank > CW_RANK_MAX)
         return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": rank %d", field->name, field->rank);
-    if (cw_spec_add(&before, field->name, field->dtype, field->rank, field->dims, &why) != CW_OK)
+    if (cw_spec_add(one, field->name, field->dtype, field->rank, field->dims, &why) != CW_OK)
         return cw_err_set(err, CW_E_CORRUPT, "%s", why.msg);
     if (!has_dims(field))
         return fail(err, CW_E_CORRUPT, tensor, "a dim is unknown or too large");
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(batch->tensors[k].field.name, field->name) == 0)
+    one->n = 0;
+    return CW_OK;
+}
+
+/* Which hashes of names were there: so names are compared with all before only where two fall
+ * together. */
+#define SEEN_BITS 8192
+struct seen {
+    uint64_t word[SEEN_BITS / 64];
+};
+
+static bool may_be_there(struct seen *seen, const char *name)
+{
+    const uint64_t bit = cw_hash_u64(name, strlen(name)) % SEEN_BITS;
+    const bool was = seen->word[bit / 64] >> bit % 64 & 1;
+    seen->word[bit / 64] |= UINT64_C(1) << bit % 64;
+    return was;
+}
+
+static bool is_there(const struct cw_batch *batch, size_t n, const char *name)
+{
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(batch->tensors[k].field.name, name) == 0)
+            return true;
+    return false;
+}
+
+int cw_batch_check_names(const struct cw_batch *batch, struct cw_err *err)
+{
+    struct seen seen = {{0}};
+
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct cw_tensor *tensor = &batch->tensors[i];
+        if (may_be_there(&seen, tensor->field.name) && is_there(batch, i, tensor->field.name))
             return fail(err, CW_E_CORRUPT, tensor, "is there twice");
+    }
     return CW_OK;
 }
 
@@ -196,14 +230,15 @@ int cw_batch_validate(const struct cw_batch *batch, struct cw_err *err)
     if (batch->n > CW_FIELDS_MAX)
         return cw_err_set(err, CW_E_CORRUPT, "%zu tensors, at most %d are allowed", batch->n,
                           CW_FIELDS_MAX);
+    CW_SPEC_AUTO one = {0};
     for (size_t i = 0; i < batch->n; i++) {
-        int rc = check_field(batch, i, err);
+        int rc = check_field(batch, i, &one, err);
         if (rc == CW_OK)
             rc = check_place(batch, &batch->tensors[i], err);
         if (rc != CW_OK)
             return rc;
     }
-    return CW_OK;
+    return cw_batch_check_names(batch, err);
 }
 
 void cw_batch_hash(const struct cw_batch *batch, struct cw_hasher *hasher)

@@ -48,6 +48,8 @@ int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *er
  * sizes lie inside of `bytes`, dims and dtype agree with sizes, STR offsets do not decrease. The
  * buffer must be set. */
 int cw_batch_validate(const struct cw_batch *batch, struct cw_err *err);
+/* A part of it: that no two tensors have one name. */
+int cw_batch_check_names(const struct cw_batch *batch, struct cw_err *err);
 /* Adds names, dtypes, shapes and bytes to a hash; `cachew run` compares such hashes. */
 void cw_batch_hash(const struct cw_batch *batch, struct cw_hasher *hasher);
 

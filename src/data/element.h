@@ -31,6 +31,8 @@ static inline void cw_view_copy_part(struct cw_view *view, const struct cw_view 
     view->full_h = from->full_h;
     view->full_w = from->full_w;
 }
+/* It is large, since it has room for as many fields as there may be: it does not belong on a stack, and
+ * is copied by cw_element_copy(). */
 struct cw_element {
     /* Position in the source; behind an operator that chooses from several inputs the pair of the input's
      * number and the id there (exec/positions.h); a hash of several positions if several sources were
@@ -40,5 +42,15 @@ struct cw_element {
     size_t n;
     struct cw_view fields[CW_FIELDS_MAX]; /* in the order of the node's spec */
 };
+
+/* Copies an element: as much as its own fields take. */
+static inline void cw_element_copy(struct cw_element *to, const struct cw_element *from)
+{
+    to->id = from->id;
+    to->rep = from->rep;
+    to->n = from->n;
+    for (size_t i = 0; i < from->n; i++)
+        to->fields[i] = from->fields[i];
+}
 
 #endif

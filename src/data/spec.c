@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 const char *const cw_dtype_names[] = {
 #define CW_DTYPE(name, text, bytes, dl) text,
     CW_DTYPE_LIST
@@ -78,6 +80,54 @@ int64_t cw_field_bytes(const struct cw_field *field)
     return bytes;
 }
 
+void cw_spec_fini(struct cw_spec *spec)
+{
+    if (spec && spec->room)
+        cw_mem_free(spec->fields);
+    if (spec)
+        *spec = (struct cw_spec){0};
+}
+
+struct cw_spec cw_spec_copy(const struct cw_spec *spec)
+{
+    struct cw_spec copy = {0};
+
+    cw_spec_reset(&copy, spec->n);
+    if (spec->n)
+        memcpy(copy.fields, spec->fields, spec->n * sizeof(copy.fields[0]));
+    return copy;
+}
+
+struct cw_spec cw_spec_take(struct cw_spec *spec)
+{
+    struct cw_spec taken = *spec;
+
+    *spec = (struct cw_spec){0};
+    return taken;
+}
+
+struct cw_spec cw_spec_borrow(const struct cw_spec *spec)
+{
+    return (struct cw_spec){.n = spec->n, .fields = spec->fields};
+}
+
+void cw_spec_push(struct cw_spec *spec, const struct cw_field *field)
+{
+    const struct cw_field copy = *field;
+
+    CW_ASSERT(spec->n < CW_FIELDS_MAX && (spec->n == 0 || spec->room > 0));
+    CW_GROW(spec->fields, spec->n, spec->room);
+    spec->fields[spec->n++] = copy;
+}
+
+void cw_spec_reset(struct cw_spec *spec, size_t n)
+{
+    CW_ASSERT(n <= CW_FIELDS_MAX);
+    cw_spec_fini(spec);
+    if (n)
+        *spec = (struct cw_spec){.n = n, .room = n, .fields = CW_NEW_ARRAY(struct cw_field, n)};
+}
+
 int cw_spec_find(const struct cw_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->n; i++)
@@ -145,7 +195,7 @@ int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int
                               dims[i]);
         field.dims[i] = dims[i];
     }
-    spec->fields[spec->n++] = field;
+    cw_spec_push(spec, &field);
     return CW_OK;
 }
 

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/compiler.h"
 #include "base/str.h"
+#include "data/field_set.h"
 
 /* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR is one string of
  * bytes. */
@@ -38,9 +40,6 @@ bool cw_dtype_is_float(enum cw_dtype dtype);
 int cw_dtype_parse(const char *text, enum cw_dtype *ret_dtype); /* 0 or CW_E_INVALID */
 
 #define CW_RANK_MAX 8
-#define CW_FIELDS_MAX 16
-_Static_assert(CW_FIELDS_MAX <= 32,
-               "fields are bits of a uint32_t, in plans and in rows under way");
 #define CW_FIELD_NAME_BYTES 48
 /* In dims of a batch: this dimension has another size in each row (data/ragged.h). */
 #define CW_DIM_RAGGED (-2)
@@ -53,10 +52,26 @@ struct cw_field {
      * only possible behind the first dimension */
     int64_t dims[CW_RANK_MAX];
 };
+/* Zeroed: no fields. Its memory is as large as its fields need, so it is copied by functions. */
 struct cw_spec {
     size_t n;
-    struct cw_field fields[CW_FIELDS_MAX];
+    /* how many fields there is memory for, which the spec owns; 0: the fields are another one's, and
+     * must not be changed */
+    size_t room;
+    struct cw_field *fields;
 };
+void cw_spec_fini(struct cw_spec *spec);
+/* Declares a spec that is freed at the end of its scope. */
+#define CW_SPEC_AUTO CW_CLEANUP(cw_spec_fini) struct cw_spec
+struct cw_spec cw_spec_copy(const struct cw_spec *spec) CW_MUST_CHECK;
+/* Returns what the spec owns, and leaves no fields in it. */
+struct cw_spec cw_spec_take(struct cw_spec *spec) CW_MUST_CHECK;
+/* Returns a spec with the fields of another one, which must live longer and not be changed. */
+struct cw_spec cw_spec_borrow(const struct cw_spec *spec) CW_MUST_CHECK;
+/* Adds a field that a spec has: its name is not in this one, which has room (CW_FIELDS_MAX). */
+void cw_spec_push(struct cw_spec *spec, const struct cw_field *field);
+/* Gives a spec n zeroed fields instead of those that it has. */
+void cw_spec_reset(struct cw_spec *spec, size_t n);
 
 /* Whether every dim is known, and the dtype is not STR. */
 bool cw_field_is_fixed(const struct cw_field *field);

@@ -67,12 +67,12 @@ static int get(struct cw_exec_task *task, const struct cw_batch_cache_use *entry
                struct cw_err *err)
 {
     struct cw_cache_pins pins = {.n = 0};
-    struct cw_element element;
+    cw_autofree struct cw_element *element = CW_NEW(struct cw_element);
     size_t above_n = task->cut.above_n;
     int rc = 0;
-    if (cw_cache_get(entry->use->cache, (uint64_t)task->cut.group_pos, &pins, &element) ==
+    if (cw_cache_get(entry->use->cache, (uint64_t)task->cut.group_pos, &pins, element) ==
         CW_CACHE_HIT)
-        rc = take(task, entry, &element, err);
+        rc = take(task, entry, element, err);
     if (rc > 0 && !cw_cache_is_intact(&pins)) {
         cw_batch_unref(task->batch);
         task->batch = NULL;

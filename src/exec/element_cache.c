@@ -178,7 +178,7 @@ static bool is_sound(struct cw_thread_context *work, const struct cw_element *el
                      struct cw_element *copy)
 {
     if (element) {
-        *copy = *element;
+        cw_element_copy(copy, element);
         if (!copy_fields(work, copy))
             return false;
     }
@@ -190,11 +190,11 @@ void cw_element_cache_put(struct cw_thread_context *work, const struct cw_walk_p
 {
     const struct cw_pending_put *put = &work->puts[pending->put - 1];
     int64_t ns = cw_clock_ns() - put->begin_ns;
-    struct cw_element copy;
+    struct cw_element *copy = work->second;
     bool may = !element || !is_partial(element);
     if (may && work->pins.n) {
-        may = is_sound(work, element, &copy);
-        element = element ? &copy : NULL;
+        may = is_sound(work, element, copy);
+        element = element ? copy : NULL;
     }
     if (may)
         cw_cache_put(put->cache, put->id, element, CW_MAX(ns, 1));

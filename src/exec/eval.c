@@ -12,9 +12,9 @@
 static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
-    uint32_t mine, below;
+    uint64_t mine, below;
     if (node->op->apply_field) {
-        mine = at->live & (node->fields_mask | node->moved.all);
+        mine = at->live & (node->fields_set.word[0] | node->moved.all.word[0]);
         below = at->live & ~mine;
     } else if (node->same) {
         mine = 0;
@@ -38,7 +38,7 @@ static void push_choice(struct cw_thread_context *work, struct cw_walk_at *at)
     int64_t pos = at->pos;
     size_t input = cw_plan_choose(work->plan, node, work->epoch, &at->pos, &at->rep, &at->each);
     work->pending[work->pending_n++] = (struct cw_walk_pending){
-        .node = (uint32_t)at->node, .put = CW_WALK_CHOICE, .live = (uint32_t)input, .pos = pos};
+        .node = (uint32_t)at->node, .put = CW_WALK_CHOICE, .live = input, .pos = pos};
     at->live &= cw_field_mask(work->plan->nodes[node->inputs[input]].out.n);
     at->node = work->skip[node->inputs[input]];
     at->mapped = at->id_known = false;
@@ -58,11 +58,12 @@ static void enter_input(const struct cw_thread_context *work, const struct cw_wa
         at->live = 0;
         return;
     }
-    size_t before = frame->next ? frame->element.n : 0;
+    size_t before = frame->next ? frame->element->n : 0;
     at->node = work->skip[node->inputs[frame->next]];
     at->pos = frame->pos;
     at->shift = frame->shift + (uint32_t)before;
-    at->live = (frame->live >> before) & cw_field_mask(work->plan->nodes[at->node].out.n);
+    at->live = (before < 64 ? frame->live >> before : 0) &
+               cw_field_mask(work->plan->nodes[at->node].out.n);
 }
 
 static int push_frame(struct cw_thread_context *work, struct cw_walk_at *at, struct cw_err *err)
@@ -147,7 +148,7 @@ static uint64_t mix_ids(uint64_t a, uint64_t b)
 static int merge_input(struct cw_walk_frame *frame, const struct cw_element *element,
                        struct cw_err *err)
 {
-    struct cw_element *whole = &frame->element;
+    struct cw_element *whole = frame->element;
     if (!frame->next) {
         whole->n = 0;
         whole->id = element->id;
@@ -183,7 +184,7 @@ static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *fra
     struct cw_node_context *mine = &work->nodes[frame->node];
     int rc = 0;
     if (node->step == CW_STEP_MERGE) {
-        *element = frame->element;
+        cw_element_copy(element, frame->element);
     } else {
         struct cw_row_batch rows = {.row = frame->rows,
                                     .n = (size_t)frame->n,

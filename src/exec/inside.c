@@ -88,9 +88,9 @@ static int refuse(struct inside *inside, const struct inside_row *row, size_t el
     return 0;
 }
 
-static int check(const struct cw_plan_node *node, const struct cw_element *row, struct cw_err *err)
+static int check(const struct cw_plan_node *node, const struct cw_view *row, struct cw_err *err)
 {
-    int rc = node->op->check_row ? node->op->check_row(node->opts, node->in, row->fields, err) : 0;
+    int rc = node->op->check_row ? node->op->check_row(node->opts, node->in, row, err) : 0;
     return rc < 0 ? rc : cw_pad_check(node, row, err);
 }
 
@@ -98,7 +98,7 @@ int cw_inside_check(struct cw_thread_context *work, const struct cw_element *row
                     struct cw_err *err)
 {
     size_t first = work->plan->inside[0];
-    int rc = check(&work->plan->nodes[first], row, err);
+    int rc = check(&work->plan->nodes[first], row->fields, err);
     if (rc < 0)
         work->failed = first;
     return rc;
@@ -113,9 +113,7 @@ static int check_rows(struct inside *inside, struct cw_err *err)
         !(node->op->check_row || node->op->group_pad))
         return 0;
     for (size_t i = 0; i < inside->in.n; i++) {
-        struct cw_element row;
-        to_element(inside, node->in, &inside->in.v[i], &row);
-        int rc = check(node, &row, err);
+        int rc = check(node, inside->in.v[i].fields, err);
         if (rc == 0)
             inside->in.v[left++] = inside->in.v[i];
         else if ((rc = refuse(inside, &inside->in.v[i], 1, err)) < 0)
@@ -136,15 +134,15 @@ static int put(struct inside *inside, size_t first, const struct cw_view *fields
     uint64_t number = inside->made[first]++;
     struct inside_row row = {
         .fields = fields, .id = from->id, .rep = from->rep, .origin = from->origin};
-    struct cw_element element;
+    struct cw_element *element = work->second;
     if (number > 0)
         row.id = cw_mix64(from->id + cw_mix64(number));
-    to_element(inside, &node_of(inside)->out, &row, &element);
-    uint64_t bytes = cw_element_bytes(&element);
+    to_element(inside, &node_of(inside)->out, &row, element);
+    uint64_t bytes = cw_element_bytes(element);
     cw_tally_add(&count->elements, 1);
     cw_tally_add(&count->bytes_out, bytes);
     cw_tally_add(&count->element_bytes, bytes);
-    int rc = work->trace ? cw_op_call_trace(work, inside->at, &element, err) : 0;
+    int rc = work->trace ? cw_op_call_trace(work, inside->at, element, err) : 0;
     return rc < 0 ? rc : add(&inside->out, &row, err);
 }
 
@@ -169,13 +167,13 @@ static int join(const struct cw_op_rows *op_rows, size_t first, const struct cw_
     struct cw_arena *arena = inside->work->arena;
     struct cw_row_batch rows = {
         .row = row, .n = n, .spec = &inside->row, .out = &node->out, .lead = true, .least = length};
-    struct cw_element element;
+    struct cw_element *element = inside->work->element;
     int rc = cw_pad_rows(node, &rows, arena, err);
     if (rc == 0)
-        rc = cw_row_batch_to_element(&rows, arena, &element, err);
+        rc = cw_row_batch_to_element(&rows, arena, element, err);
     if (rc < 0)
         return refuse(inside, &inside->in.v[first], n, err);
-    const struct cw_view *kept = keep_views(inside, element.fields, node->out.n, err);
+    const struct cw_view *kept = keep_views(inside, element->fields, node->out.n, err);
     return kept ? put(inside, first, kept, err) : CW_E_NOMEM;
 }
 
@@ -212,7 +210,8 @@ static int call(struct inside *inside, const struct cw_op_rows *rows, struct cw_
 static void set_row_spec(struct inside *inside)
 {
     const struct cw_plan_node *node = node_of(inside);
-    inside->row = node->op->group_pad ? *node->in : node->out;
+    cw_spec_fini(&inside->row);
+    inside->row = cw_spec_copy(node->op->group_pad ? node->in : &node->out);
     for (size_t f = 0; !node->op->group_pad && f < inside->row.n; f++) {
         struct cw_field *field = &inside->row.fields[f];
         field->rank = CW_MAX(field->rank - 1, 0);
@@ -246,15 +245,15 @@ static int run_element(struct inside *inside, struct cw_err *err)
     struct cw_walk_pending pending = {.node = (uint32_t)inside->at};
     for (size_t i = 0; i < inside->in.n; i++) {
         struct inside_row row = inside->in.v[i];
-        struct cw_element element;
+        struct cw_element *element = inside->work->element;
         int rc = cw_stop_check(inside->work->stop, err);
         if (rc < 0)
             return rc;
-        to_element(inside, node->in, &row, &element);
-        rc = cw_op_call_apply(inside->work, &pending, &element, err);
+        to_element(inside, node->in, &row, element);
+        rc = cw_op_call_apply(inside->work, &pending, element, err);
         if (rc < 0)
             rc = refuse(inside, &row, 1, err);
-        else if (rc == 0 && !(row.fields = keep_views(inside, element.fields, node->out.n, err)))
+        else if (rc == 0 && !(row.fields = keep_views(inside, element->fields, node->out.n, err)))
             rc = CW_E_NOMEM;
         else if (rc == 0)
             rc = add(&inside->out, &row, err);
@@ -330,5 +329,6 @@ int cw_inside_run(struct cw_exec_task *task, struct cw_thread_context *work, int
     *bad += inside.bad;
     cw_mem_free(inside.in.v);
     cw_mem_free(inside.out.v);
+    cw_spec_fini(&inside.row);
     return rc;
 }

@@ -18,7 +18,7 @@ struct sample {
 
 /* in: the element that comes in, of which the operator reads some fields; NULL for a source. */
 static inline struct sample sample_begin(struct cw_node_context *node, const struct cw_element *in,
-                                         uint32_t reads, size_t elements)
+                                         const struct cw_field_set *reads, size_t elements)
 {
     node->since += elements;
     if (node->left > 1) {
@@ -93,10 +93,10 @@ static void set_stream(const struct cw_thread_context *work, const struct cw_pla
         cw_rng_init(&ctx->rng, work->plan->seed, node->tag, work->epoch, rep, id);
 }
 
-static void set_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx, uint32_t live,
+static void set_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx, uint64_t live,
                      size_t field, uint32_t shift)
 {
-    bool has = (live >> field) & 1;
+    bool has = field < 64 && (live >> field & 1);
     ctx->slot = has ? work->slot[field + shift] : NULL;
     ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
 }
@@ -181,7 +181,7 @@ static void pass_planes(struct cw_thread_context *work, const struct cw_element 
                         bool is_measured)
 {
     const size_t i = work->pending[--work->pending_n].node;
-    const uint64_t bytes = cw_element_bytes_of(element, work->plan->nodes[i].fields_mask);
+    const uint64_t bytes = cw_element_bytes_of(element, &work->plan->nodes[i].fields_set);
     struct cw_node_tally *count = &work->nodes[i].count;
     cw_tally_add(&count->elements, 1);
     cw_tally_add(&count->bytes_out, bytes);
@@ -199,7 +199,7 @@ static int apply_moved(struct cw_thread_context *work, const struct cw_walk_pend
                        struct cw_element *element, uint64_t *bytes, struct cw_err *err)
 {
     for (size_t i = 0; i < element->n; i++) {
-        if (!(run->fields.all >> i & 1))
+        if (!cw_field_set_has(&run->fields.all, i))
             continue;
         set_slot(work, ctx, pending->live, i, pending->shift);
         int rc = cw_motion_apply(ctx, run, i, &element->fields[i], err);
@@ -236,7 +236,9 @@ static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pen
             return rc;
         *bytes += view->bytes;
     }
-    return run.fields.all ? apply_moved(work, pending, &run, ctx, element, bytes, err) : 0;
+    return node->op->moves && !cw_field_set_is_empty(&run.fields.all)
+               ? apply_moved(work, pending, &run, ctx, element, bytes, err)
+               : 0;
 }
 
 static int apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
@@ -264,13 +266,13 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
         own.live = work->pending[work->pending_n - 1].live;
         own.shift = work->pending[work->pending_n - 1].shift;
     }
-    struct sample begin = sample_begin(mine, element, node->reads, 1);
+    struct sample begin = sample_begin(mine, element, &node->reads, 1);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_want(work, node, &mine->ctx, element);
     int rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns,
-                   rc == 0 ? cw_element_bytes_of(element, node->writes) : 0, 1);
+                   rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, 1);
     uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
@@ -286,7 +288,7 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     return rc;
 }
 
-int cw_op_call_many(struct cw_thread_context *work, size_t i, uint32_t live, size_t rows,
+int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, size_t rows,
                     struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[i];
@@ -296,11 +298,11 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint32_t live, siz
     uint64_t bytes = 0;
     if (!node->op->apply_field && node->out.n != 1)
         pending.live = 0; /* it does not say which field it writes */
-    struct sample begin = sample_begin(mine, element, node->reads, all_rows);
+    struct sample begin = sample_begin(mine, element, &node->reads, all_rows);
     int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns,
-                   rc == 0 ? cw_element_bytes_of(element, node->writes) : 0, all_rows);
+                   rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, all_rows);
     cw_tally_add(&mine->count.elements, rows);
     cw_tally_add(&mine->count.bytes_out, bytes / all_rows * rows);
     cw_tally_add(&mine->count.element_bytes,
@@ -315,7 +317,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     struct cw_node_context *mine = &work->nodes[at->node];
-    struct sample begin = sample_begin(mine, NULL, 0, 1);
+    struct sample begin = sample_begin(mine, NULL, NULL, 1);
     element->id = (uint64_t)at->pos;
     element->rep = cw_plan_drawn_rep(at->rep, at->each);
     element->n = 0;
@@ -343,7 +345,7 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
     uint64_t bytes = 0;
     for (size_t f = 0; f < node->out.n; f++)
         bytes += n * columns[f].bytes;
-    struct sample begin = sample_begin(mine, NULL, 0, n);
+    struct sample begin = sample_begin(mine, NULL, NULL, n);
     if (node->op->read_rows(node->opts, node->state, positions, n, columns) < 0) {
         mine->since -= n;
         return false;

@@ -18,7 +18,7 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
                      struct cw_element *element, struct cw_err *err);
 /* Applies an operator to a block of rows, of which so many are there (row_block.h). Fields of `live`, as
  * bits, are not written by later operators, so they are written into the slots. */
-int cw_op_call_many(struct cw_thread_context *work, size_t i, uint32_t live, size_t rows,
+int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, size_t rows,
                     struct cw_element *element, struct cw_err *err);
 /* Passes the output of node i to the function of cw_exec_trace. */
 int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,

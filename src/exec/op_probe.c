@@ -24,6 +24,7 @@ static void shown_free(struct shown *shown)
 {
     for (size_t i = 0; i < shown->batches_n; i++)
         cw_batch_unref(shown->batches[i]);
+    cw_spec_fini(&shown->spec);
     cw_mem_free(shown);
 }
 
@@ -128,7 +129,7 @@ static int compute_inputs(const struct cw_graph *graph, size_t node, uint64_t se
     if (rc == 0)
         rc = cw_graph_check(cut, &checked, err);
     if (rc == 0)
-        shown->spec = checked->nodes[cut->n - 1].out;
+        shown->spec = cw_spec_copy(&checked->nodes[cut->n - 1].out);
     if (rc == 0)
         rc = cw_plan_open(checked, seed, NULL, stop, &plan, err);
     if (rc == 0)

@@ -22,11 +22,11 @@ static int find(const struct cw_plan_node *group, size_t f, struct padding *ret_
     return 1;
 }
 
-int cw_pad_check(const struct cw_plan_node *group, const struct cw_element *row, struct cw_err *err)
+int cw_pad_check(const struct cw_plan_node *group, const struct cw_view *row, struct cw_err *err)
 {
     struct padding padding;
     for (size_t f = 0; group->op->group_pad && f < group->in->n; f++) {
-        const struct cw_view *view = &row->fields[f];
+        const struct cw_view *view = &row[f];
         if (!find(group, f, &padding))
             continue;
         for (int d = 0; d < view->rank; d++)
@@ -187,9 +187,11 @@ static int pad_field(const struct cw_plan_node *group, const struct cw_row_batch
 static const struct cw_spec *row_spec(const struct cw_spec *out, struct cw_arena *arena)
 {
     struct cw_spec *spec = cw_arena_alloc(arena, sizeof(*spec));
-    if (!spec)
+    struct cw_field *fields = cw_arena_alloc(arena, (out->n + 1) * sizeof(*fields));
+    if (!spec || !fields)
         return NULL;
-    *spec = *out;
+    memcpy(fields, out->fields, out->n * sizeof(*fields));
+    *spec = (struct cw_spec){.n = out->n, .fields = fields};
     for (size_t f = 0; f < spec->n; f++) {
         struct cw_field *field = &spec->fields[f];
         field->rank--;
@@ -202,16 +204,13 @@ static const struct cw_spec *row_spec(const struct cw_spec *out, struct cw_arena
 static int check_rows(const struct cw_plan_node *group, const struct cw_row_batch *rows,
                       struct cw_err *err)
 {
-    struct cw_element row = {.n = group->in->n};
     int rc = 0;
     for (size_t r = 0; rc == 0 && r < rows->n; r++) {
-        for (size_t f = 0; f < row.n; f++) {
-            row.fields[f] = rows->row[r][f];
-            if (!cw_row_batch_fits(&row.fields[f], &group->in->fields[f]))
+        for (size_t f = 0; f < group->in->n; f++)
+            if (!cw_row_batch_fits(&rows->row[r][f], &group->in->fields[f]))
                 return cw_err_set(err, CW_E_INTERNAL, "field \"%s\" is not what its operator said",
                                   group->in->fields[f].name);
-        }
-        rc = cw_pad_check(group, &row, err);
+        rc = cw_pad_check(group, rows->row[r], err);
     }
     return rc;
 }

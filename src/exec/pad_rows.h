@@ -8,8 +8,7 @@
 
 /* Checks that a row is not longer than the group allows: such an element is bad. A group that does not
  * fill up allows all. */
-int cw_pad_check(const struct cw_plan_node *group, const struct cw_element *row,
-                 struct cw_err *err);
+int cw_pad_check(const struct cw_plan_node *group, const struct cw_view *row, struct cw_err *err);
 /* Replaces the rows by filled-up ones, and their spec, with memory of the arena. Those of a group that
  * does not fill up stay. */
 int cw_pad_rows(const struct cw_plan_node *group, struct cw_row_batch *rows, struct cw_arena *arena,

@@ -46,13 +46,13 @@ void cw_row_block_find(const struct cw_exec_task *task, struct cw_row_way *way)
     way->node = at;
 }
 
-/* Returns the fields, as bits, that no operator of the block from the k-th on, counted from the last
- * one, writes. */
-static uint32_t unwritten(const struct cw_thread_context *work, size_t k)
+/* Returns the fields that an operator of the block from the k-th on, counted from the last one,
+ * writes. */
+static struct cw_field_set written(const struct cw_thread_context *work, size_t k)
 {
-    uint32_t fields = UINT32_MAX;
+    struct cw_field_set fields = {{0}};
     while (k-- > 0)
-        fields &= ~work->plan->nodes[work->way->block_ops[k]].writes;
+        cw_field_set_join(&fields, &work->plan->nodes[work->way->block_ops[k]].writes);
     return fields;
 }
 
@@ -67,14 +67,14 @@ int cw_row_block_begin(struct cw_exec_task *task, struct cw_thread_context *work
                        int64_t hi, struct cw_err *err)
 {
     struct cw_row_target *to = &work->to;
-    const uint32_t final = unwritten(work, work->way->block_ops_n);
+    const struct cw_field_set changed = written(work, work->way->block_ops_n);
     size_t at = 0;
     to->spec = &work->plan->nodes[work->way->node].out;
     to->first = lo;
     for (size_t f = 0; f < to->spec->n; f++) {
         to->row_bytes[f] = (size_t)CW_MAX(cw_field_bytes(&to->spec->fields[f]), 0);
-        to->column[f] = (final >> f) & 1 ? of_batch(task, f, lo) : NULL;
-        if (!((final >> f) & 1))
+        to->column[f] = cw_field_set_has(&changed, f) ? NULL : of_batch(task, f, lo);
+        if (cw_field_set_has(&changed, f))
             at += CW_ALIGN_UP((size_t)(hi - lo) * to->row_bytes[f], COLUMN_ALIGN);
     }
     if (at > work->block_bytes) {
@@ -88,7 +88,7 @@ int cw_row_block_begin(struct cw_exec_task *task, struct cw_thread_context *work
     }
     at = 0;
     for (size_t f = 0; f < to->spec->n; f++) {
-        if ((final >> f) & 1)
+        if (!cw_field_set_has(&changed, f))
             continue;
         to->column[f] = work->block + at;
         at += CW_ALIGN_UP((size_t)(hi - lo) * to->row_bytes[f], COLUMN_ALIGN);
@@ -152,21 +152,22 @@ int cw_row_block_end(struct cw_exec_task *task, struct cw_thread_context *work, 
                      int64_t hi, struct cw_err *err)
 {
     const struct cw_row_way *way = work->way;
-    struct cw_element element = {0};
+    struct cw_element *element = work->element;
     const size_t left = clear_left_out(task, work, lo, hi);
     if (!left)
         return 0;
     cw_arena_reset(work->arena);
-    view_columns(&work->to, hi - lo, &element);
+    element->id = element->rep = 0;
+    view_columns(&work->to, hi - lo, element);
     for (size_t f = 0; f < task->spec->n; f++) {
         work->slot[f] = of_batch(task, f, lo);
         work->slot_bytes[f] = (size_t)(hi - lo) * task->row_bytes[f];
     }
     for (size_t k = way->block_ops_n; k-- > 0;) {
-        const int rc =
-            cw_op_call_many(work, way->block_ops[k], unwritten(work, k), left, &element, err);
+        const uint64_t live = ~written(work, k).word[0];
+        const int rc = cw_op_call_many(work, way->block_ops[k], live, left, element, err);
         if (rc < 0)
             return rc;
     }
-    return store(task, work, &element, lo, hi, err);
+    return store(task, work, element, lo, hi, err);
 }

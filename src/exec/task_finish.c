@@ -122,20 +122,22 @@ static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work
                        struct cw_err *err)
 {
     struct cw_batch *below = task->batch;
-    struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
+    struct cw_element *element = work->element;
+    element->id = (uint64_t)task->cut.group_pos;
+    element->rep = task->cut.rep;
     cw_arena_reset(work->arena);
-    cw_row_batch_view(below, below->buf ? below->buf->data : NULL, &element);
+    cw_row_batch_view(below, below->buf ? below->buf->data : NULL, element);
     work->trace_row = -1;
     work->pending_n = 0;
     for (size_t k = task->cut.above_n; k > 0; k--) {
         struct cw_walk_pending pending = {.node = task->cut.above[k - 1]};
-        int rc = cw_op_call_apply(work, &pending, &element, err);
+        int rc = cw_op_call_apply(work, &pending, element, err);
         if (rc < 0)
             return wrap_shape(task, 0, err);
         if (keep)
-            cw_batch_cache_put(task, k - 1, &element);
+            cw_batch_cache_put(task, k - 1, element);
     }
-    const struct cw_view *row = element.fields;
+    const struct cw_view *row = element->fields;
     const struct cw_spec *spec = &task->plan->nodes[task->plan->output].out;
     struct cw_row_batch rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
     struct cw_batch *batch = cw_batch_new(spec->n);
@@ -156,14 +158,16 @@ static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work
 }
 
 /* Puts the batch into the caches directly behind it. */
-static void cache_batch(const struct cw_exec_task *task)
+static void cache_batch(const struct cw_exec_task *task, struct cw_thread_context *work)
 {
     const struct cw_batch *batch = task->batch;
-    struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
+    struct cw_element *element = work->element;
+    element->id = (uint64_t)task->cut.group_pos;
+    element->rep = task->cut.rep;
     if (!cw_batch_cache_wants(task, task->cut.above_n))
         return;
-    cw_row_batch_view(batch, batch->buf ? batch->buf->data : NULL, &element);
-    cw_batch_cache_put(task, task->cut.above_n, &element);
+    cw_row_batch_view(batch, batch->buf ? batch->buf->data : NULL, element);
+    cw_batch_cache_put(task, task->cut.above_n, element);
 }
 
 /* Makes the batch from the rows. */
@@ -200,7 +204,7 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
      * them. */
     bool keep = rc >= 0 && !*bad;
     if (keep)
-        cache_batch(task);
+        cache_batch(task, work);
     if (rc < 0 || !task->cut.above_n)
         return rc;
     rc = apply_above(task, work, keep, err);

@@ -81,7 +81,7 @@ static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_el
     }
     int rc = 0;
     if (task->cut.group != SIZE_MAX)
-        rc = cw_pad_check(&task->plan->nodes[task->cut.group], element, err);
+        rc = cw_pad_check(&task->plan->nodes[task->cut.group], element->fields, err);
     if (rc < 0)
         return rc;
     uint8_t *block = cw_mem_try(bytes);
@@ -203,7 +203,8 @@ static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
 static size_t copy_rows(struct cw_thread_context *work, int64_t row, const int64_t *positions,
                         size_t n)
 {
-    struct cw_cache_rows rows = {.n = work->to.spec->n};
+    struct cw_cache_rows rows;
+    rows.n = work->to.spec->n;
     for (size_t f = 0; f < rows.n; f++) {
         rows.bytes[f] = work->to.row_bytes[f];
         rows.to[f] = cw_row_place(&work->to, f, row);
@@ -268,17 +269,17 @@ static bool run_mapped(struct cw_exec_task *task, struct cw_thread_context *work
 static bool run_rows(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
                      int64_t hi)
 {
-    struct cw_element element;
+    struct cw_element *element = work->element;
     struct cw_walk_at at;
     if (work->way->affine && !work->trace)
         lo += cw_source_rows_read_affine(task, work, lo, hi);
     for (size_t f = 0; f < work->to.spec->n; f++)
         work->slot_bytes[f] = task->fixed ? work->to.row_bytes[f] : 0;
     if ((work->way->mapped || work->caching) && !work->trace)
-        return run_mapped(task, work, &element, lo, hi);
+        return run_mapped(task, work, element, lo, hi);
     for (int64_t row = lo; row < hi; row++) {
         row_at(work, row, &at);
-        if (!run_row(task, work, &at, &element, row))
+        if (!run_row(task, work, &at, element, row))
             return false;
     }
     return true;

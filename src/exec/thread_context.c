@@ -22,6 +22,7 @@ static void work_free(struct cw_thread_context *work)
     cw_mem_free(work->pending);
     cw_mem_free(work->puts);
     cw_mem_free(work->frames);
+    cw_mem_free(work->elements);
     cw_mem_free(work);
 }
 
@@ -100,7 +101,13 @@ static struct cw_thread_context *work_new(struct cw_plan *plan)
     work->nodes = CW_NEW_ARRAY(struct cw_node_context, plan->n);
     work->pending = CW_NEW_ARRAY(struct cw_walk_pending, 2 * plan->n + 1);
     work->puts = CW_NEW_ARRAY(struct cw_pending_put, plan->n + 1);
-    work->frames = CW_NEW_ARRAY(struct cw_walk_frame, plan->nodes[plan->n - 1].frames + 1);
+    const size_t frames = plan->nodes[plan->n - 1].frames + 1;
+    work->frames = CW_NEW_ARRAY(struct cw_walk_frame, frames);
+    work->elements = CW_NEW_ARRAY(struct cw_element, frames + 2);
+    for (size_t i = 0; i < frames; i++)
+        work->frames[i].element = &work->elements[i];
+    work->element = &work->elements[frames];
+    work->second = &work->elements[frames + 1];
     for (size_t i = 0; i < plan->n; i++)
         node_begin(&plan->nodes[i], &work->nodes[i]);
     return work;

@@ -45,9 +45,11 @@ struct cw_walk_pending {
     /* for a cache: its index in puts plus 1; CW_WALK_CHOICE: the node chooses from several inputs, and `live` is the
      * number of the chosen one; 0: the entry is an operator */
     uint32_t put;
-    uint32_t live;  /* bit mask of the fields whose final value is written into the row's slot */
     uint32_t shift; /* field i of this node is field i + shift of the row */
-    int64_t pos;    /* of a choice: the position at its node */
+    /* bit mask of the fields whose final value is written into the row's slot: of the first 64, and
+     * others are copied there */
+    uint64_t live;
+    int64_t pos; /* of a choice: the position at its node */
 };
 /* An element that is to be put into a cache once it is computed. */
 struct cw_pending_put {
@@ -62,8 +64,9 @@ struct cw_walk_frame {
     uint64_t rep, each;
     int64_t next, n; /* the input (or row) to compute next, and the number of inputs */
     size_t base;     /* height of the pending stack when the frame was begun */
-    uint32_t live, shift;
-    struct cw_element element;
+    uint64_t live;
+    uint32_t shift;
+    struct cw_element *element;
     const struct cw_view **rows;
 };
 /* A position of the walk: an element of a node. */
@@ -71,7 +74,8 @@ struct cw_walk_at {
     size_t node;
     int64_t pos;
     uint64_t rep, each; /* as in struct cw_at (ops/op.h) */
-    uint32_t live, shift;
+    uint64_t live;
+    uint32_t shift;
     /* pos belongs to the next source, merge, group or choice below, since index operators were applied
      * already */
     bool mapped;
@@ -133,6 +137,9 @@ struct cw_thread_context {
     struct cw_cache_pins pins;    /* pins the cached records that the current row points into */
     struct cw_walk_frame *frames; /* stack of frames; the plan knows how many can be needed */
     size_t frames_n;
+    /* memory for elements: of each frame, of the row or batch that is computed, and one more for the call
+     * that needs a second */
+    struct cw_element *elements, *element, *second;
     /* where the fields of the current row are written; slot_bytes 0: the field has no slot */
     void *slot[CW_FIELDS_MAX];
     size_t slot_bytes[CW_FIELDS_MAX];
@@ -185,17 +192,18 @@ struct cw_thread_context *cw_thread_context_get(struct cw_plan *plan, struct cw_
 void cw_thread_context_put(struct cw_thread_context *work);
 
 /* Returns a bit mask of so many fields (see `live`). */
-static inline uint32_t cw_field_mask(size_t fields)
+static inline uint64_t cw_field_mask(size_t fields)
 {
-    return fields >= 32 ? UINT32_MAX : (1u << fields) - 1;
+    return fields >= 64 ? UINT64_MAX : (UINT64_C(1) << fields) - 1;
 }
 
-/* Returns the bytes of these fields, given as bits. */
-static inline uint64_t cw_element_bytes_of(const struct cw_element *element, uint32_t fields)
+/* Returns the bytes of these fields. */
+static inline uint64_t cw_element_bytes_of(const struct cw_element *element,
+                                           const struct cw_field_set *fields)
 {
     uint64_t bytes = 0;
     for (size_t k = 0; k < element->n; k++)
-        bytes += (fields >> k) & 1 ? element->fields[k].bytes : 0;
+        bytes += cw_field_set_has(fields, k) ? element->fields[k].bytes : 0;
     return bytes;
 }
 

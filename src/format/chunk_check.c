@@ -107,7 +107,7 @@ int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_in
 static int check_head(const struct cw_readable *file, const struct cw_chunk_index *index,
                       struct cw_err *err)
 {
-    char found[CW_CHUNK_HEAD_MAX + CW_CHUNK_ALIGN];
+    cw_autofree char *found = cw_mem_new(CW_CHUNK_HEAD_MAX + CW_CHUNK_ALIGN);
     CW_STR_AUTO head = {0};
 
     cw_chunk_head_put(&index->head, &head);
@@ -149,12 +149,12 @@ static int group_records(const struct cw_chunk_index *index, uint32_t **ret_orde
 static int check_records(const struct cw_chunk_index *index, const char *plain,
                          const uint32_t *order, size_t n, struct cw_err *err)
 {
-    struct cw_element element;
+    cw_autofree struct cw_element *element = CW_NEW(struct cw_element);
 
     for (size_t i = 0; i < n; i++) {
         const struct cw_chunk_record *record = &index->records[order[i]];
-        int rc = cw_record_decode(&index->head.spec, plain + record->offset, record->bytes,
-                                  &element, err);
+        int rc = cw_record_decode(&index->head.spec, plain + record->offset, record->bytes, element,
+                                  err);
         if (rc < 0) {
             cw_err_wrap(err, "id %" PRIu64, record->id);
             return rc;

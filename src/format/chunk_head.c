@@ -87,6 +87,7 @@ int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, s
                       struct cw_err *err)
 {
     struct cw_chunk_head head = {0};
+    CW_SPEC_AUTO spec = {0};
     const unsigned char *bytes = p;
     size_t at = CW_CHUNK_PREFIX_BYTES;
 
@@ -101,13 +102,14 @@ int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, s
         return cw_err_set(err, CW_E_CORRUPT, "chunk: head: checksum is wrong");
     head.key = (struct cw_hash){cw_chunk_u64(bytes + 8), cw_chunk_u64(bytes + 16)};
     for (size_t i = 0; i < fields_n; i++) {
-        int rc = get_field(bytes, head_n - 8, &at, &head.spec, err);
+        int rc = get_field(bytes, head_n - 8, &at, &spec, err);
         if (rc < 0)
             return rc;
     }
     if (CW_ALIGN_UP(at, (size_t)8) != head_n - 8)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: head: %zu bytes, its fields take %zu", head_n,
                           at);
+    head.spec = cw_spec_take(&spec);
     *ret_head = head;
     *ret_bytes = head_n;
     return 0;

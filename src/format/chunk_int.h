@@ -10,7 +10,8 @@
 
 #define CW_CHUNK_ALIGN ((uint64_t)64) /* frames and the index begin at multiples of this */
 #define CW_CHUNK_PREFIX_BYTES 32      /* bytes of the head before its fields */
-#define CW_CHUNK_HEAD_MAX 4096
+/* Enough for all fields that there may be, with the longest names and all dims. */
+#define CW_CHUNK_HEAD_MAX 65536
 #define CW_CHUNK_FRAME_ENTRY_BYTES 24
 #define CW_CHUNK_RECORD_ENTRY_BYTES 20
 extern const char cw_chunk_magic[8], cw_chunk_end_magic[8];

@@ -212,6 +212,7 @@ void cw_chunk_index_free(struct cw_chunk_index *index)
 {
     if (!index)
         return;
+    cw_spec_fini(&index->head.spec);
     cw_mem_free(index->frames);
     cw_mem_free(index->records);
     cw_mem_free(index);

@@ -207,6 +207,8 @@ int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,
 void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spec *spec)
 {
     *ret_shape = (struct cw_record_shape){.spec = spec, .fixed = head_bytes(spec) == 0};
+    ret_shape->begin = CW_NEW_ARRAY(size_t, spec->n + 1);
+    ret_shape->views = CW_NEW_ARRAY(struct cw_view, spec->n + 1);
     for (size_t i = 0; ret_shape->fixed && i < spec->n; i++) {
         const struct cw_field *field = &spec->fields[i];
         struct cw_view *view = &ret_shape->views[i];
@@ -218,6 +220,13 @@ void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spe
         ret_shape->begin[i] = CW_ALIGN_UP(ret_shape->bytes, align_of(view->bytes));
         ret_shape->bytes = ret_shape->begin[i] + view->bytes;
     }
+}
+
+void cw_record_shape_fini(struct cw_record_shape *shape)
+{
+    cw_mem_free(shape->begin);
+    cw_mem_free(shape->views);
+    *shape = (struct cw_record_shape){0};
 }
 
 int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n,

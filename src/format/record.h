@@ -26,12 +26,13 @@ int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,
 struct cw_record_shape {
     const struct cw_spec *spec;
     bool fixed;
-    size_t bytes; /* size of each record, if all fields are of fixed size */
-    size_t begin[CW_FIELDS_MAX];
-    struct cw_view views[CW_FIELDS_MAX]; /* views without data */
+    size_t bytes;          /* size of each record, if all fields are of fixed size */
+    size_t *begin;         /* of each field, if all are of fixed size */
+    struct cw_view *views; /* likewise, without data */
 };
 /* The spec must live as long as the shape. */
 void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spec *spec);
+void cw_record_shape_fini(struct cw_record_shape *shape);
 int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n,
                             struct cw_element *element, struct cw_err *err);
 

@@ -207,14 +207,14 @@ void cw_text_schema_fini(struct cw_text_schema *schema)
 int cw_text_schema_spec(const struct cw_text_schema *schema, struct cw_spec *ret_spec,
                         struct cw_err *err)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = 0;
     for (size_t i = 0; i < schema->n && rc == 0; i++) {
         const struct cw_field *f = &schema->fields[i].field;
         rc = cw_spec_add(&spec, f->name, f->dtype, f->rank, f->dims, err);
     }
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

@@ -48,8 +48,8 @@ struct facts {
     uint32_t reasons; /* a bit for each reason */
     /* ids are positions: there is no index operator since the source, batch or zip */
     bool by_position;
-    bool shuffled;  /* the node, or one below it, permutes by seed and epoch */
-    uint32_t paths; /* a bit for each field that is a path with a stamp */
+    bool shuffled;             /* the node, or one below it, permutes by seed and epoch */
+    struct cw_field_set paths; /* the fields that are paths with a stamp */
 };
 
 bool cw_freezes(const struct cw_checked_node *node)
@@ -87,25 +87,29 @@ int cw_frozen_find(struct cw_checked *checked, struct cw_err *err)
 }
 
 /* Returns the fields that may still be paths of `files` behind an operator. */
-static uint32_t paths_of(const struct cw_checked *checked, size_t i, const struct facts *facts)
+static struct cw_field_set paths_of(const struct cw_checked *checked, size_t i,
+                                    const struct facts *facts)
 {
     const struct cw_checked_node *node = &checked->nodes[i];
-    uint32_t mask = 0, shift = 0;
+    struct cw_field_set paths = {{0}};
+    size_t shift = 0;
     if (node->op->kind == CW_OP_SOURCE)
-        return node->op->traits & CW_OP_PATHS ? UINT32_MAX : 0;
+        return cw_field_set_of_first(node->op->traits & CW_OP_PATHS ? node->out.n : 0);
     if (node->op->kind == CW_OP_GROUP)
-        return 0; /* behind it no operator can read the files any more */
+        return paths; /* behind it no operator can read the files any more */
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct cw_spec *in = &checked->nodes[node->inputs[k]].out;
-        mask |= (facts[node->inputs[k]].paths & ((1u << in->n) - 1)) << shift;
-        shift += (node->op->traits & CW_OP_MERGE) ? (uint32_t)in->n : 0;
+        for (size_t f = 0; f < in->n; f++)
+            if (cw_field_set_has(&facts[node->inputs[k]].paths, f))
+                cw_field_set_add(&paths, f + shift);
+        shift += (node->op->traits & CW_OP_MERGE) ? in->n : 0;
     }
     for (size_t k = 0; k < node->fields_n; k++)
-        mask &= ~(1u << node->fields[k]);
+        cw_field_set_remove(&paths, node->fields[k]);
     for (size_t k = 0; k < node->out.n; k++)
         if (node->out.fields[k].dtype != CW_DTYPE_STR)
-            mask &= ~(1u << k);
-    return mask;
+            cw_field_set_remove(&paths, k);
+    return paths;
 }
 
 static bool has_string_batch(const struct cw_spec *spec)
@@ -145,7 +149,7 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
                      (uint32_t)(merge && !mine->by_position) << ZIPPED |
                      (uint32_t)(numbers && !by_position) << NUMBERED |
                      (uint32_t)(inside) << INSIDE | (uint32_t)(group && node->sparse) << JOINED |
-                     (uint32_t)(mine->paths != 0) << PATHS |
+                     (uint32_t)!cw_field_set_is_empty(&mine->paths) << PATHS |
                      (uint32_t)has_string_batch(&node->out) << STRINGS |
                      (uint32_t)(op->kind == CW_OP_SOURCE && (op->traits & CW_OP_OPAQUE)) << STATUS;
 }

@@ -86,7 +86,7 @@ static int infer(const struct cw_checked *checked, size_t i, bool without_data, 
         return without_data ? 0 : not_complete(node->op, err);
     cw_autofree struct cw_spec *in = CW_NEW_ARRAY(struct cw_spec, node->inputs_n + 1);
     for (size_t k = 0; k < node->inputs_n; k++)
-        in[k] = checked->nodes[node->inputs[k]].out;
+        in[k] = cw_spec_borrow(&checked->nodes[node->inputs[k]].out);
     return cw_infer_node(&checked->graph->nodes[i], in, node->inputs_n, node, err);
 }
 
@@ -264,6 +264,7 @@ struct cw_checked *cw_checked_unref(struct cw_checked *checked)
         if (node->opts && node->op->options)
             cw_opt_fini(node->op->options, node->opts);
         cw_mem_free(node->opts);
+        cw_inferred_fini(node);
     }
     cw_mem_free(checked->nodes);
     cw_graph_unref(checked->graph);

@@ -19,9 +19,9 @@ struct cw_checked_node {
      * empty then (cw_graph_check_without_data). */
     bool unknown;
     struct cw_spec out;
-    size_t fields_n;
     /* Indices of the fields in the input's spec on which a fieldwise operator works. */
-    size_t fields[CW_FIELDS_MAX];
+    size_t *fields;
+    size_t fields_n;
     uint64_t tag;               /* the name of its random stream */
     struct cw_hash fingerprint; /* fingerprint of this node and of everything that it reads */
     bool sparse;                /* the number of its elements depends on data */

@@ -56,9 +56,10 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
     rc = cw_motion_find(op, checked->opts, in, &moved, err);
     if (rc < 0)
         return rc;
-    checked->fields_n = 0;
+    cw_autofree size_t *chosen = CW_NEW_ARRAY(size_t, in->n + 1);
+    size_t n = 0;
     for (size_t i = 0; i < in->n; i++) {
-        const bool moves = moved.all >> i & 1;
+        const bool moves = cw_field_set_has(&moved.all, i);
         if (moves && picked[i])
             return cw_err_set(err, CW_E_INVALID,
                               "fields: \"%s\" is also named by an option as moving with them",
@@ -66,10 +67,13 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
         if (node->fields_n ? picked[i]
                            : (!moves && !is_packed(&in->fields[i]) &&
                               (!op->accepts || op->accepts(&in->fields[i]))))
-            checked->fields[checked->fields_n++] = i;
+            chosen[n++] = i;
     }
-    if (checked->fields_n)
+    if (n) {
+        checked->fields = cw_steal(&chosen);
+        checked->fields_n = n;
         return 0;
+    }
     CW_STR_AUTO spec = {0};
     cw_spec_print(in, &spec);
     return cw_err_set(err, CW_E_INVALID, "works on none of the fields that come in: %s",
@@ -80,7 +84,7 @@ static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *i
                         struct cw_err *err)
 {
     const struct cw_op *op = checked->op;
-    struct cw_spec out = *in;
+    CW_SPEC_AUTO out = cw_spec_copy(in);
     struct cw_motion_fields moved;
     int moved_rc = cw_motion_find(op, checked->opts, in, &moved, err);
     if (moved_rc == 0)
@@ -100,7 +104,7 @@ static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *i
         memset(field->name, 0, sizeof(field->name));
         memcpy(field->name, op->out_name, strnlen(op->out_name, sizeof(field->name) - 1));
     }
-    checked->out = out;
+    checked->out = cw_spec_take(&out);
     return 0;
 }
 
@@ -119,11 +123,22 @@ static int check_group(const struct cw_spec *in, struct cw_err *err)
     return 0;
 }
 
+void cw_inferred_fini(struct cw_checked_node *checked)
+{
+    cw_spec_fini(&checked->out);
+    cw_mem_free(checked->fields);
+    checked->fields = NULL;
+    checked->fields_n = 0;
+}
+
 int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t in_n,
                   struct cw_checked_node *checked, struct cw_err *err)
 {
     const struct cw_op *op = checked->op;
     int rc;
+    checked->out = (struct cw_spec){0};
+    checked->fields = NULL;
+    checked->fields_n = 0;
     if (op->traits & CW_OP_FIELDWISE) {
         rc = pick_fields(node, &in[0], checked, err);
         if (!rc)
@@ -132,11 +147,12 @@ int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t i
         rc = cw_err_set(err, CW_E_INVALID,
                         "fields: this operator works on whole elements, not on chosen fields");
     } else {
-        struct cw_spec out = {0};
+        CW_SPEC_AUTO out = {0};
         rc = op->kind == CW_OP_GROUP && !op->takes_batches ? check_group(&in[0], err) : 0;
         if (rc >= 0)
             rc = op->infer(checked->opts, in, in_n, &out, err);
-        checked->out = out;
+        if (rc >= 0)
+            checked->out = cw_spec_take(&out);
     }
     if (rc < 0)
         return rc;

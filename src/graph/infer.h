@@ -9,6 +9,8 @@
 
 /* Fills the node's out, fields and fields_n; op and opts are set before. `in` has one spec for each
  * input. */
+/* Frees what cw_infer_node has set: `out` and `fields`. */
+void cw_inferred_fini(struct cw_checked_node *checked);
 int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t in_n,
                   struct cw_checked_node *checked, struct cw_err *err);
 

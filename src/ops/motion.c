@@ -10,18 +10,18 @@ static const struct cw_motion_opts *opts_of(const struct cw_op *op, const void *
     return (const void *)((const char *)opts + op->moves->opts_offset);
 }
 
-/* Finds one field by its name; *bits gets it. */
-static int find_one(const char *option, const char *name, const struct cw_spec *in, uint32_t *bits,
-                    const struct cw_field **ret_field, struct cw_err *err)
+/* Finds one field by its name; *set gets it. */
+static int find_one(const char *option, const char *name, const struct cw_spec *in,
+                    struct cw_field_set *set, const struct cw_field **ret_field, struct cw_err *err)
 {
     const int i = cw_spec_find(in, name);
     if (i < 0)
         return cw_err_set(err, CW_E_INVALID, "option %s: there is no field \"%s\"", option, name);
-    if (*bits & UINT32_C(1) << i)
+    if (cw_field_set_has(set, (size_t)i))
         return cw_err_set(err, CW_E_INVALID, "option %s: \"%s\" is named twice", option, name);
     if (cw_field_is_ragged(&in->fields[i]))
         return cw_err_set(err, CW_E_INVALID, "option %s: \"%s\" is a ragged batch", option, name);
-    *bits |= UINT32_C(1) << i;
+    cw_field_set_add(set, (size_t)i);
     *ret_field = &in->fields[i];
     return 0;
 }
@@ -42,12 +42,12 @@ static bool ends_with(const struct cw_field *field, int64_t last)
 }
 
 static int find_masks(bool (*accepts)(const struct cw_field *field),
-                      const struct cw_str_list *names, const struct cw_spec *in, uint32_t *ret_bits,
-                      struct cw_err *err)
+                      const struct cw_str_list *names, const struct cw_spec *in,
+                      struct cw_field_set *ret_set, struct cw_err *err)
 {
     const struct cw_field *field;
     for (size_t i = 0; i < names->n; i++) {
-        const int rc = find_one("masks", names->v[i], in, ret_bits, &field, err);
+        const int rc = find_one("masks", names->v[i], in, ret_set, &field, err);
         if (rc < 0)
             return rc;
         if (!accepts(field))
@@ -56,11 +56,11 @@ static int find_masks(bool (*accepts)(const struct cw_field *field),
     return 0;
 }
 
-static int find_boxes(const char *name, const struct cw_spec *in, uint32_t *ret_bits,
+static int find_boxes(const char *name, const struct cw_spec *in, struct cw_field_set *ret_set,
                       struct cw_err *err)
 {
     const struct cw_field *field;
-    const int rc = find_one("boxes", name, in, ret_bits, &field, err);
+    const int rc = find_one("boxes", name, in, ret_set, &field, err);
     if (rc < 0)
         return rc;
     return ends_with(field, 4) && field->rank == 2
@@ -69,11 +69,11 @@ static int find_boxes(const char *name, const struct cw_spec *in, uint32_t *ret_
 }
 
 static int find_labels(const struct cw_str_list *names, const struct cw_spec *in,
-                       uint32_t *ret_bits, struct cw_err *err)
+                       struct cw_field_set *ret_set, struct cw_err *err)
 {
     const struct cw_field *field;
     for (size_t i = 0; i < names->n; i++) {
-        const int rc = find_one("labels", names->v[i], in, ret_bits, &field, err);
+        const int rc = find_one("labels", names->v[i], in, ret_set, &field, err);
         if (rc < 0)
             return rc;
         if (field->dtype == CW_DTYPE_STR || field->rank < 1)
@@ -83,11 +83,11 @@ static int find_labels(const struct cw_str_list *names, const struct cw_spec *in
 }
 
 static int find_points(const struct cw_str_list *names, const struct cw_spec *in,
-                       uint32_t *ret_bits, struct cw_err *err)
+                       struct cw_field_set *ret_set, struct cw_err *err)
 {
     const struct cw_field *field;
     for (size_t i = 0; i < names->n; i++) {
-        const int rc = find_one("points", names->v[i], in, ret_bits, &field, err);
+        const int rc = find_one("points", names->v[i], in, ret_set, &field, err);
         if (rc < 0)
             return rc;
         if (!ends_with(field, 2))
@@ -112,13 +112,17 @@ int cw_motion_find_named(const struct cw_motion_opts *o,
         rc = find_points(&o->points, in, &fields.points, err);
     if (rc < 0)
         return rc;
-    const uint32_t rows = fields.labels | fields.points;
-    if ((fields.masks & (fields.boxes | rows)) || (fields.boxes & rows))
+    struct cw_field_set rows = fields.labels;
+    cw_field_set_join(&rows, &fields.points);
+    if (cw_field_set_meets(&fields.masks, &fields.boxes) ||
+        cw_field_set_meets(&fields.masks, &rows) || cw_field_set_meets(&fields.boxes, &rows))
         return cw_err_set(
             err, CW_E_INVALID,
             "options masks, boxes, labels and points: one field is named in two; only "
             "points may be labels, too");
-    fields.all = fields.masks | fields.boxes | rows;
+    fields.all = rows;
+    cw_field_set_join(&fields.all, &fields.masks);
+    cw_field_set_join(&fields.all, &fields.boxes);
     *ret_fields = fields;
     return 0;
 }
@@ -143,11 +147,11 @@ int cw_motion_infer(const struct cw_op *op, const void *opts, const struct cw_sp
                     const struct cw_motion_fields *fields, struct cw_spec *out, struct cw_err *err)
 {
     for (size_t i = 0; i < in->n; i++) {
-        const uint32_t bit = UINT32_C(1) << i;
         int rc = 0;
-        if (fields->masks & bit)
+        if (cw_field_set_has(&fields->masks, i))
             rc = infer_mask(op, opts, &in->fields[i], &out->fields[i], err);
-        else if (((fields->boxes | fields->labels) & bit) && op->moves->clips)
+        else if ((cw_field_set_has(&fields->boxes, i) || cw_field_set_has(&fields->labels, i)) &&
+                 op->moves->clips)
             out->fields[i].dims[0] = -1;
         if (rc < 0)
             return rc;
@@ -162,10 +166,10 @@ void cw_op_facts_get(const struct cw_op *op, const void *opts, const struct cw_s
     if (!op->facts)
         return;
     op->facts(opts, in, fields, fields_n, ret_facts);
-    if (cw_motion_find(op, opts, in, &moved, NULL) < 0 || !moved.all)
+    if (cw_motion_find(op, opts, in, &moved, NULL) < 0 || cw_field_set_is_empty(&moved.all))
         return;
-    ret_facts->reads |= moved.all;
-    ret_facts->writes |= moved.all;
+    cw_field_set_join(&ret_facts->reads, &moved.all);
+    cw_field_set_join(&ret_facts->writes, &moved.all);
     ret_facts->refuses = ret_facts->refuses_values = true;
     /* Where the image goes alone is no longer all that there is to it. */
     ret_facts->effect = CW_EFFECT_OTHER;

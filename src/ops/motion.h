@@ -96,11 +96,11 @@ struct cw_op_moves {
                       struct cw_err *err);
 };
 
-/* The fields that move with the images of a node, as bits. */
+/* The fields that move with the images of a node. */
 struct cw_motion_fields {
-    uint32_t masks, boxes, labels, points, all;
+    struct cw_field_set masks, boxes, labels, points, all;
 };
-/* Finds them in a spec; all are 0 for an operator without `moves`. Messages name the option. */
+/* Finds them in a spec; all are empty for an operator without `moves`. Messages name the option. */
 int cw_motion_find(const struct cw_op *op, const void *opts, const struct cw_spec *in,
                    struct cw_motion_fields *ret_fields, struct cw_err *err);
 /* The same for an operator that works on whole elements. accepts: which fields can be masks; NULL if

@@ -25,7 +25,7 @@ static int check_masks(const struct cw_op_ctx *ctx, const struct cw_motion_run *
 {
     for (size_t i = 0; i < element->n; i++) {
         int64_t h, w;
-        if (!(run->fields.masks >> i & 1))
+        if (!cw_field_set_has(&run->fields.masks, i))
             continue;
         const int rc = size_of(&element->fields[i], &h, &w, err);
         if (rc < 0)
@@ -53,7 +53,7 @@ int cw_motion_check_labels(const struct cw_op_ctx *ctx, const struct cw_motion_f
 {
     for (size_t i = 0; i < element->n; i++) {
         const struct cw_view *view = &element->fields[i];
-        if ((fields->labels >> i & 1) && (view->rank < 1 || view->dims[0] != (int64_t)n))
+        if (cw_field_set_has(&fields->labels, i) && (view->rank < 1 || view->dims[0] != (int64_t)n))
             return cw_err_set(err, CW_E_INVALID, "field \"%s\" has %lld rows for %zu boxes",
                               ctx->in->fields[i].name,
                               (long long)(view->rank < 1 ? 0 : view->dims[0]), n);
@@ -65,7 +65,7 @@ static int get_boxes(const struct cw_op_ctx *ctx, struct cw_motion_run *run,
                      const struct cw_element *element, struct cw_motion_boxes *ret_boxes,
                      struct cw_err *err)
 {
-    const size_t i = (size_t)__builtin_ctz(run->fields.boxes);
+    const size_t i = cw_field_set_first(&run->fields.boxes);
     const struct cw_view *view = &element->fields[i];
     const char *name = ctx->in->fields[i].name;
     if (view->rank != 2 || view->dims[1] != 4)
@@ -85,7 +85,7 @@ static int check_points(const struct cw_op_ctx *ctx, const struct cw_motion_run 
 {
     for (size_t i = 0; i < element->n; i++) {
         const struct cw_view *view = &element->fields[i];
-        if (!(run->fields.points >> i & 1))
+        if (!cw_field_set_has(&run->fields.points, i))
             continue;
         if (view->rank < 1 || view->dims[view->rank - 1] != 2)
             return cw_err_set(err, CW_E_INVALID, "field \"%s\" is no list of points of 2 numbers",
@@ -172,17 +172,18 @@ int cw_motion_begin(struct cw_op_ctx *ctx, struct cw_motion_run *run,
     motion->m[0] = motion->m[4] = motion->m[8] = 1;
     if (rc == 0)
         rc = check_masks(ctx, run, element, err);
-    if (rc == 0 && run->fields.boxes)
+    const bool has_boxes = !cw_field_set_is_empty(&run->fields.boxes);
+    if (rc == 0 && has_boxes)
         rc = get_boxes(ctx, run, element, &boxes, err);
     if (rc == 0)
         rc = check_points(ctx, run, element, err);
     if (rc == 0)
-        rc = run->op->moves->motion(ctx, run->opts, run->fields.boxes ? &boxes : NULL, motion, err);
+        rc = run->op->moves->motion(ctx, run->opts, has_boxes ? &boxes : NULL, motion, err);
     if (rc < 0)
         return rc;
     run->stays = rc == 1;
     ctx->motion = run->stays ? NULL : motion;
-    if (run->stays || !run->fields.boxes || !run->op->moves->clips)
+    if (run->stays || cw_field_set_is_empty(&run->fields.boxes) || !run->op->moves->clips)
         return 0;
     return choose_boxes(ctx, run, &boxes, err);
 }
@@ -260,18 +261,18 @@ int cw_motion_keep_rows(const struct cw_op_ctx *ctx, const uint8_t *keeps, size_
 int cw_motion_apply(struct cw_op_ctx *ctx, const struct cw_motion_run *run, size_t field,
                     struct cw_view *view, struct cw_err *err)
 {
-    const uint32_t bit = UINT32_C(1) << field;
-    const bool drops = (run->fields.labels & bit) && run->keeps && run->kept_n < run->boxes_n;
+    const bool drops =
+        cw_field_set_has(&run->fields.labels, field) && run->keeps && run->kept_n < run->boxes_n;
     int rc = 0;
     if (run->stays)
         return 0;
-    if (run->fields.masks & bit)
+    if (cw_field_set_has(&run->fields.masks, field))
         return apply_mask(ctx, run, view, err);
-    if (run->fields.boxes & bit)
+    if (cw_field_set_has(&run->fields.boxes, field))
         return apply_boxes(ctx, run, view, err);
     if (drops)
         rc = cw_motion_keep_rows(ctx, run->keeps, run->boxes_n, run->kept_n, view, err);
-    if (rc == 0 && (run->fields.points & bit)) {
+    if (rc == 0 && cw_field_set_has(&run->fields.points, field)) {
         struct cw_op_ctx apart = *ctx;
         apart.slot = drops ? NULL : ctx->slot;
         rc = apply_points(&apart, run, view, err);

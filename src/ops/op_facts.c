@@ -6,7 +6,7 @@ void cw_facts_of_fields(enum cw_op_effect effect, const size_t *fields, size_t n
 {
     *ret_facts = (struct cw_op_facts){.known = true, .effect = effect};
     for (size_t i = 0; i < n; i++)
-        ret_facts->effect_on |= UINT32_C(1) << fields[i];
+        cw_field_set_add(&ret_facts->effect_on, fields[i]);
     ret_facts->reads = ret_facts->writes = ret_facts->effect_on;
 }
 

@@ -20,28 +20,29 @@ enum cw_op_effect {
 };
 
 #define CW_GAP_UNKNOWN INT64_MIN
+#define CW_GAP_FIELDS 16
 
 struct cw_op_facts {
     bool known; /* false: nothing moves, and the rest is for costs only */
-    /* Fields of the input, as bits. A field is written if its values, its dtype, its shape or its
-     * name change. One that is added is the bit behind those of the input. */
-    uint32_t reads, writes;
+    /* Fields of the input. A field is written if its values, its dtype, its shape or its
+     * name change. One that is added is the one behind those of the input. */
+    struct cw_field_set reads, writes;
     /* Fields whose bytes its time depends on, though it does not look at them (emulate). */
-    uint32_t weighs;
+    struct cw_field_set weighs;
     bool names_field; /* it adds a field, or gives one another name */
     bool
         refuses; /* it may refuse an element that the spec allows; true unless it is shown that not */
     bool refuses_values; /* it may refuse an element for a value, not only for its shape */
     bool drops;          /* it may leave elements out */
     enum cw_op_effect effect;
-    uint32_t
+    struct cw_field_set
         effect_on;    /* the fields that the effect is on; what is else read or written is OTHER */
     bool by_last_dim; /* EACH: what becomes of a value depends on its place in the last dimension */
     bool keeps_zero;  /* EACH: values whose bits are all 0 become such values */
     int axis;         /* MIRROR: 0 or 1 */
     /* CROP: by field and axis, how much larger the image is than the result; less than 0: zeros are
-     * put around it; CW_GAP_UNKNOWN: not known. */
-    int64_t gap[CW_FIELDS_MAX][2];
+     * put around it; CW_GAP_UNKNOWN: not known. The effect is on none of the fields behind these. */
+    int64_t gap[CW_GAP_FIELDS][2];
     /* The result for a batch is the batch of the results: it may run on all elements of a batch at
      * once. Only of operators that draw nothing and refuse nothing. */
     bool by_batch;

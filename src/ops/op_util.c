@@ -12,7 +12,7 @@ int cw_op_infer_same(const void *opts, const struct cw_spec *in, size_t in_n,
     (void)opts;
     (void)in_n;
     (void)err;
-    *ret_spec = in[0];
+    *ret_spec = cw_spec_copy(&in[0]);
     return 0;
 }
 
@@ -41,11 +41,11 @@ int cw_op_apply_same(const struct cw_op_ctx *ctx, const void *opts, void *state,
 int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int64_t *dims,
                     struct cw_spec *ret_spec, struct cw_err *err)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = cw_spec_add(&spec, field, dtype, rank, dims, err);
     if (rc < 0)
         return rc;
-    *ret_spec = spec;
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }
 
@@ -93,12 +93,12 @@ void cw_op_type_text(const struct cw_field *field, struct cw_str *out)
 int cw_op_spec_from_list(const struct cw_str_list *list, struct cw_spec *ret_spec,
                          struct cw_err *err)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < list->n; i++)
         rc = cw_spec_add_text(&spec, list->v[i], err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

@@ -7,8 +7,6 @@
 #include "plan/plan_int.h"
 
 #define ELEMENTS_MAX (INT64_C(1) << 60)
-/* A bit for each of n fields. */
-#define FIELD_BITS(n) ((uint32_t)((UINT64_C(1) << (n)) - 1))
 
 static int open_op(const struct cw_plan *plan, size_t i, const struct cw_value *manifest,
                    struct cw_err *err)
@@ -41,17 +39,20 @@ static int infer_again(struct cw_plan *plan, size_t i, struct cw_err *err)
     if (node->inputs_n) {
         cw_autofree struct cw_spec *in = CW_NEW_ARRAY(struct cw_spec, node->inputs_n);
         for (size_t k = 0; k < node->inputs_n; k++)
-            in[k] = plan->nodes[node->inputs[k]].out;
+            in[k] = cw_spec_borrow(&plan->nodes[node->inputs[k]].out);
         int rc = cw_infer_node(node->node, in, node->inputs_n, &scratch, err);
-        if (rc < 0)
+        if (rc < 0) {
+            cw_inferred_fini(&scratch);
             return rc;
+        }
+        cw_spec_fini(&node->out);
+        node->out = cw_spec_take(&scratch.out);
+        node->fields = scratch.fields;
+        node->fields_n = scratch.fields_n;
         node->in = &plan->nodes[node->inputs[0]].out;
     }
-    node->out = scratch.out;
-    node->fields_n = scratch.fields_n;
-    for (size_t k = 0; k < scratch.fields_n; k++) {
-        node->fields[k] = scratch.fields[k];
-        node->fields_mask |= 1u << scratch.fields[k];
+    for (size_t k = 0; k < node->fields_n; k++) {
+        cw_field_set_add(&node->fields_set, scratch.fields[k]);
     }
     return node->in ? cw_motion_find(node->op, node->opts, node->in, &node->moved, err) : 0;
 }
@@ -61,10 +62,14 @@ static void find_touched(struct cw_plan_node *node)
     struct cw_op_facts facts = {0};
     if (node->op->facts)
         cw_op_facts_get(node->op, node->opts, node->in, node->fields, node->fields_n, &facts);
-    bool known = facts.known || facts.weighs;
-    uint32_t added = FIELD_BITS(node->out.n) & ~FIELD_BITS(node->in->n);
-    node->reads = known ? facts.reads | facts.weighs : FIELD_BITS(node->in->n);
-    node->writes = known ? facts.writes | added : FIELD_BITS(node->out.n);
+    node->reads = cw_field_set_of_first(node->in->n);
+    node->writes = cw_field_set_of_first(node->out.n);
+    if (!facts.known && cw_field_set_is_empty(&facts.weighs))
+        return;
+    cw_field_set_subtract(&node->writes, &node->reads); /* what is added */
+    cw_field_set_join(&node->writes, &facts.writes);
+    node->reads = facts.reads;
+    cw_field_set_join(&node->reads, &facts.weighs);
 }
 
 static bool is_inside(const struct cw_plan *plan, size_t i)
@@ -152,7 +157,7 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->frozen = checked->frozen && cw_op_draws(node->op, node->opts);
     node->inputs = checked->inputs;
     node->inputs_n = checked->inputs_n;
-    node->out = checked->out;
+    node->out = cw_spec_copy(&checked->out);
     node->step = step_of(plan, i);
     node->apart =
         node->step == CW_STEP_INDEX && (node->op->traits & (CW_OP_AGAIN | CW_OP_POSITION)) != 0;

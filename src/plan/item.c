@@ -177,7 +177,7 @@ int cw_plan_cut(struct cw_plan *plan, struct cw_err *err)
     int rc = cw_sparse_find(plan->checked, &plan->sparse, err);
     if (rc < 0)
         return rc;
-    plan->info.out = plan->nodes[plan->n - 1].out;
+    plan->info.out = cw_spec_borrow(&plan->nodes[plan->n - 1].out);
     plan->info.join.take = -1;
     if (plan->sparse.first != SIZE_MAX)
         cut_sparse(plan);

@@ -27,6 +27,8 @@ size_t cw_plan_next_operator(const struct cw_plan *plan, size_t i);
 void cw_plan_find_planes(struct cw_plan *plan, size_t i);
 /* Fills `many_in` and `many_out` of the node, once it is compiled. */
 void cw_plan_find_many(struct cw_plan *plan, size_t i);
+/* Frees the spec of many elements; accepts NULL. */
+void cw_plan_many_free(struct cw_spec *many);
 /* Fills `files` and `drawn` of plan->nodes. */
 void cw_plan_find_files(struct cw_plan *plan);
 void cw_plan_free_uses(struct cw_plan *plan);

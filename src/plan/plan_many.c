@@ -14,16 +14,23 @@ static bool all_fixed(const struct cw_spec *spec)
     return true;
 }
 
+void cw_plan_many_free(struct cw_spec *many)
+{
+    if (many)
+        cw_spec_fini(many);
+    cw_mem_free(many);
+}
+
 /* Returns the spec of many elements: a dimension of unknown size comes first. NULL: a field has as many
  * dimensions as there may be. */
 static struct cw_spec *with_lead(const struct cw_spec *one)
 {
     struct cw_spec *many = CW_NEW(struct cw_spec);
-    *many = *one;
+    *many = cw_spec_copy(one);
     for (size_t f = 0; f < many->n; f++) {
         struct cw_field *field = &many->fields[f];
         if (field->rank >= CW_RANK_MAX) {
-            cw_mem_free(many);
+            cw_plan_many_free(many);
             return NULL;
         }
         memmove(field->dims + 1, field->dims, (size_t)field->rank * sizeof(field->dims[0]));
@@ -50,9 +57,12 @@ static bool infers_same(const struct cw_plan *plan, size_t i, const struct cw_sp
     const struct cw_plan_node *node = &plan->nodes[i];
     struct cw_checked_node behind = plan->checked->nodes[i];
     struct cw_err ignored = {0};
-    return cw_infer_node(node->node, many_in, 1, &behind, &ignored) >= 0 &&
-           cw_spec_eq(&behind.out, many_out) && behind.fields_n == node->fields_n &&
-           memcmp(behind.fields, node->fields, node->fields_n * sizeof(node->fields[0])) == 0;
+    bool same = cw_infer_node(node->node, many_in, 1, &behind, &ignored) >= 0 &&
+                cw_spec_eq(&behind.out, many_out) && behind.fields_n == node->fields_n;
+    for (size_t k = 0; same && k < node->fields_n; k++)
+        same = behind.fields[k] == node->fields[k];
+    cw_inferred_fini(&behind);
+    return same;
 }
 
 void cw_plan_find_many(struct cw_plan *plan, size_t i)
@@ -66,6 +76,6 @@ void cw_plan_find_many(struct cw_plan *plan, size_t i)
         node->many_out = out;
         return;
     }
-    cw_mem_free(in);
-    cw_mem_free(out);
+    cw_plan_many_free(in);
+    cw_plan_many_free(out);
 }

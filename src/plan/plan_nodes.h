@@ -55,13 +55,13 @@ struct cw_plan_node {
     int64_t n;     /* number of its elements; in a sparse pipeline as if none were left out */
     struct cw_spec out;
     const struct cw_spec *in; /* spec of input 0; NULL for a source */
-    size_t fields[CW_FIELDS_MAX];
+    size_t *fields;
     size_t fields_n;
-    uint32_t fields_mask;
+    struct cw_field_set fields_set;
     struct cw_motion_fields moved; /* what moves with these fields */
-    /* Fields of the input that an element operator reads, and of the output that it writes, as bits:
+    /* Fields of the input that an element operator reads, and of the output that it writes:
      * what its facts say (ops/op_facts.h), else all. They are for measuring only. */
-    uint32_t reads, writes;
+    struct cw_field_set reads, writes;
     /* for INDEX: positions are not mapped through it for many rows together, since the walk has to stop
      * there: to note `each`, or the position (AGAIN and POSITION in ops/op.h) */
     bool apart;

@@ -38,20 +38,20 @@ size_t cw_plan_next_operator(const struct cw_plan *plan, size_t i)
 static bool passes(const struct cw_plan_node *node, size_t field, bool *ret_moves)
 {
     struct cw_op_facts facts = {0};
-    const uint32_t bit = UINT32_C(1) << field;
     *ret_moves = false;
     if (!node->op->facts)
         return false;
     cw_op_facts_get(node->op, node->opts, node->in, node->fields, node->fields_n, &facts);
     if (!facts.known)
         return false;
-    if (!((facts.reads | facts.writes) & bit))
+    if (!cw_field_set_has(&facts.reads, field) && !cw_field_set_has(&facts.writes, field))
         return true;
     *ret_moves = node->op->region != NULL;
     if (*ret_moves)
-        return (node->fields_mask & bit) && (!node->op->makes_parts || node->fields_n == 1);
-    return facts.effect == CW_EFFECT_EACH && (facts.effect_on & bit) && !facts.refuses_values &&
-           (!facts.by_last_dim || node->out.fields[field].rank > 2);
+        return cw_field_set_has(&node->fields_set, field) &&
+               (!node->op->makes_parts || node->fields_n == 1);
+    return facts.effect == CW_EFFECT_EACH && cw_field_set_has(&facts.effect_on, field) &&
+           !facts.refuses_values && (!facts.by_last_dim || node->out.fields[field].rank > 2);
 }
 
 static bool is_crop(const struct cw_plan_node *node, size_t field)

@@ -27,7 +27,8 @@ int cw_plan_borrow_source(const struct cw_plan *plan, struct cw_plan_node *node,
     if (!is_source(plan->written, k, &plan->checked->nodes[i]))
         return cw_err_set(err, CW_E_INVALID, "is a source that the written pipeline has not");
     node->state = plan->written->nodes[k].state;
-    node->out = plan->written->nodes[k].out;
+    cw_spec_fini(&node->out);
+    node->out = cw_spec_copy(&plan->written->nodes[k].out);
     node->borrowed = true;
     return 0;
 }

@@ -249,7 +249,7 @@ static size_t place_fields(const struct cw_view *in, size_t n, struct cw_python_
 static int send_element(struct cw_python_child *child, const struct cw_view *in, size_t n,
                         uint64_t seed, struct cw_err *err)
 {
-    struct cw_python_field fields[CW_FIELDS_MAX];
+    struct cw_python_field fields[CW_PYTHON_FIELDS_MAX];
     const size_t head = offsetof(struct cw_python_request, fields);
     size_t map_bytes = child->map_bytes, room = place_fields(in, n, fields);
     int rc = grow(child, room, err);
@@ -272,9 +272,9 @@ static int send_element(struct cw_python_child *child, const struct cw_view *in,
 static int take_fields(struct cw_python_child *child, struct cw_view *ret_out, size_t *ret_n,
                        struct cw_err *err)
 {
-    if (child->answer.u.head.n > CW_FIELDS_MAX)
+    if (child->answer.u.head.n > CW_PYTHON_FIELDS_MAX)
         return cw_err_set(err, CW_E_INVALID, "it returned %u fields, at most %d are possible",
-                          child->answer.u.head.n, CW_FIELDS_MAX);
+                          child->answer.u.head.n, CW_PYTHON_FIELDS_MAX);
     if (!cw_python_answer_fields(&child->answer, child->map, child->map_bytes, ret_out, ret_n)) {
         end_process(child);
         return cw_err_set(err, CW_E_INVALID, "its process does not keep to the protocol");

@@ -14,6 +14,9 @@
 
 struct cw_python_child;
 
+/* Most fields that a function gets, or returns. */
+#define CW_PYTHON_FIELDS_MAX 16
+
 /* The function, and how it is run. The texts are borrowed as long as the child lives. */
 struct cw_python_function {
     const char *code;                   /* pickled, as base64 */

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "data/spec.h"
+#include "python/python_child.h"
 
 #define CW_PYTHON_SOCKET 3
 #define CW_PYTHON_MEMORY 4
@@ -36,7 +36,7 @@ struct cw_python_request {
     uint64_t seed;
     uint64_t map_bytes; /* size of the memory */
     uint64_t room;      /* where the result may begin; LOAD and FIELDS: length of the text */
-    struct cw_python_field fields[CW_FIELDS_MAX];
+    struct cw_python_field fields[CW_PYTHON_FIELDS_MAX];
 };
 /* Fields or a text follow; behind the fields the names, as JSON, if the result was to be found out. */
 struct cw_python_answer {
@@ -44,7 +44,8 @@ struct cw_python_answer {
     uint64_t bytes;
 };
 #define CW_PYTHON_ANSWER_MAX 4096
-_Static_assert(sizeof(struct cw_python_answer) + CW_FIELDS_MAX * sizeof(struct cw_python_field) <=
+_Static_assert(sizeof(struct cw_python_answer) +
+                       CW_PYTHON_FIELDS_MAX * sizeof(struct cw_python_field) <=
                    CW_PYTHON_ANSWER_MAX / 2,
                "an answer has room for fields and their names");
 

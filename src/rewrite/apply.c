@@ -181,9 +181,9 @@ static size_t find_node(const struct cw_graph *graph, const char *name)
 
 static bool does_same(const struct cw_chain_op *a, const struct cw_chain_op *b)
 {
-    return a->facts.known == b->facts.known && a->facts.reads == b->facts.reads &&
-           a->facts.writes == b->facts.writes && a->facts.names_field == b->facts.names_field &&
-           a->facts.drops == b->facts.drops;
+    return a->facts.known == b->facts.known && cw_field_set_eq(&a->facts.reads, &b->facts.reads) &&
+           cw_field_set_eq(&a->facts.writes, &b->facts.writes) &&
+           a->facts.names_field == b->facts.names_field && a->facts.drops == b->facts.drops;
 }
 
 /* In an exact order each operator reads and writes what it did, and what comes out is of the same kind. */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rewrite/commute.h"
 
-static uint32_t touched(const struct cw_op_facts *facts)
+/* Returns the fields that one writes and the other reads or writes. */
+static struct cw_field_set shared(const struct cw_op_facts *one, const struct cw_op_facts *other)
 {
-    return facts->reads | facts->writes;
+    struct cw_field_set set = other->reads;
+
+    cw_field_set_join(&set, &other->writes);
+    cw_field_set_meet(&set, &one->writes);
+    return set;
 }
 
 /* ---- two effects on one field; a and b in any order ---- */
@@ -81,7 +86,7 @@ static const char *why_not_on_field(const struct cw_chain_op *down, const struct
     const struct cw_op_facts *a = &down->facts, *b = &up->facts;
     const char *why;
 
-    if (!(a->effect_on >> field & 1) || !(b->effect_on >> field & 1))
+    if (!cw_field_set_has(&a->effect_on, field) || !cw_field_set_has(&b->effect_on, field))
         return "reads or writes a field that the other writes";
     /* whether the field is repeated first does not matter: that keeps the rank of images, and what
      * has no rank is looked at as it comes to the first of the two */
@@ -99,8 +104,8 @@ static const char *why_elements(const struct cw_op_facts *down, const struct cw_
         return "may refuse elements that the filter before it leaves out";
     if (down->names_field && up->names_field)
         return "adds or names a field, as the other does";
-    if ((down->names_field && (down->writes & up->weighs)) ||
-        (up->names_field && (up->writes & down->weighs)))
+    if ((down->names_field && cw_field_set_meets(&down->writes, &up->weighs)) ||
+        (up->names_field && cw_field_set_meets(&up->writes, &down->weighs)))
         return "works on a field to which the other gives a name";
     return NULL;
 }
@@ -110,10 +115,10 @@ const char *cw_why_not_swapped(const struct cw_chain_op *down, const struct cw_c
     if (!down->facts.known || !up->facts.known)
         return "is not known well enough, or the other is not";
     const char *why = why_elements(&down->facts, &up->facts);
-    uint32_t shared =
-        (down->facts.writes & touched(&up->facts)) | (up->facts.writes & touched(&down->facts));
+    const struct cw_field_set a = shared(&down->facts, &up->facts),
+                              b = shared(&up->facts, &down->facts);
     for (size_t i = 0; !why && i < CW_FIELDS_MAX; i++)
-        if (shared >> i & 1)
+        if (cw_field_set_has(&a, i) || cw_field_set_has(&b, i))
             why = why_not_on_field(down, up, i);
     return why;
 }

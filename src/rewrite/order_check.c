@@ -82,20 +82,20 @@ static void facts_of(const struct cw_checked *checked, size_t i, struct cw_chain
     cw_op_facts_get(node->op, node->opts, ret_op->in, node->fields, node->fields_n, &ret_op->facts);
 }
 
-/* Whether two sets of fields, as bits, have the same names. The bit behind the fields of an input is
- * that of a field that is added. */
-static bool is_same_set(const struct cw_spec *in, uint32_t a, const struct cw_spec *other,
-                        uint32_t b)
+/* Whether two sets of fields have the same names. The one behind the fields of an input is a field that
+ * is added. */
+static bool is_same_set(const struct cw_spec *in, const struct cw_field_set *a,
+                        const struct cw_spec *other, const struct cw_field_set *b)
 {
-    if (__builtin_popcount(a) != __builtin_popcount(b))
+    if (cw_field_set_count(a) != cw_field_set_count(b))
         return false;
     for (size_t f = 0; f < in->n; f++) {
         size_t k = 0;
-        if (!(a >> f & 1))
+        if (!cw_field_set_has(a, f))
             continue;
         while (k < other->n && strcmp(in->fields[f].name, other->fields[k].name) != 0)
             k++;
-        if (k == other->n || !(b >> k & 1))
+        if (k == other->n || !cw_field_set_has(b, k))
             return false;
     }
     return true;
@@ -109,8 +109,8 @@ static bool is_same_use(const struct cw_checked *a, size_t i, const struct cw_ch
     facts_of(b, k, &y);
     if (!x.in || !y.in)
         return !x.in && !y.in;
-    return is_same_set(x.in, x.facts.reads, y.in, y.facts.reads) &&
-           is_same_set(x.in, x.facts.writes, y.in, y.facts.writes);
+    return is_same_set(x.in, &x.facts.reads, y.in, &y.facts.reads) &&
+           is_same_set(x.in, &x.facts.writes, y.in, &y.facts.writes);
 }
 
 static const char *what_differs(const struct orders *orders, size_t i, size_t k)

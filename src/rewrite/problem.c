@@ -113,12 +113,13 @@ static double known_bytes(const struct cw_field *field)
 
 /* Sets the bytes of these fields of a spec: those that are known, and for the others their parts of
  * what was measured of all of them together (less than 0: of none; they stay as they were). */
-static void set_bytes(const struct cw_spec *spec, uint32_t fields, double measured, double *bytes)
+static void set_bytes(const struct cw_spec *spec, const struct cw_field_set *fields,
+                      double measured, double *bytes)
 {
     double unknown = 0;
 
     for (size_t f = 0; f < spec->n; f++) {
-        if (!(fields >> f & 1))
+        if (!cw_field_set_has(fields, f))
             continue;
         double known = known_bytes(&spec->fields[f]);
         if (known >= 0)
@@ -127,13 +128,34 @@ static void set_bytes(const struct cw_spec *spec, uint32_t fields, double measur
         measured -= fmax(known, 0);
     }
     for (size_t f = 0; measured >= 0 && f < spec->n; f++)
-        if ((fields >> f & 1) && known_bytes(&spec->fields[f]) < 0)
+        if (cw_field_set_has(fields, f) && known_bytes(&spec->fields[f]) < 0)
             bytes[f] = measured / unknown;
 }
 
-static uint32_t all_fields(size_t n)
+/* The problem has places for few fields. The last one is that of all fields behind, whose bytes are
+ * looked at together: it is costs that they are for. */
+static size_t place_of(size_t field)
 {
-    return (UINT32_C(1) << n) - 1;
+    return CW_MIN(field, CW_OPTIMIZE_FIELDS_MAX - 1);
+}
+
+static uint32_t places_of(const struct cw_field_set *fields, size_t n)
+{
+    uint32_t places = 0;
+
+    for (size_t f = 0; f < n; f++)
+        if (cw_field_set_has(fields, f))
+            places |= UINT32_C(1) << place_of(f);
+    return places;
+}
+
+/* Adds up the bytes of n fields by their places. */
+static void sum_places(const double *bytes, size_t n, double *ret_bytes)
+{
+    for (size_t p = 0; p < CW_OPTIMIZE_FIELDS_MAX; p++)
+        ret_bytes[p] = 0;
+    for (size_t f = 0; f < n; f++)
+        ret_bytes[place_of(f)] += bytes[f];
 }
 
 /* A batch has its elements one after the other. */
@@ -144,7 +166,7 @@ static void set_group(const struct cw_checked_node *node, struct cw_optimize_nod
 
     to->keep /= n;
     for (size_t f = 0; f < node->out.n; f++) {
-        to->ratio[f] = n;
+        to->ratio[place_of(f)] = n;
         bytes[f] *= n;
     }
 }
@@ -159,7 +181,7 @@ static void set_fields(const struct cw_chain *chain, const struct cw_cost_profil
     const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, to->name);
     const struct cw_spec *in = &checked->nodes[node->inputs[0]].out;
     const struct cw_op_facts *facts = &chain->ops[place].facts;
-    double before[CW_OPTIMIZE_FIELDS_MAX];
+    double before[CW_OPTIMIZE_FIELDS_MAX], after[CW_OPTIMIZE_FIELDS_MAX];
 
     for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++)
         to->ratio[f] = 1;
@@ -167,15 +189,22 @@ static void set_fields(const struct cw_chain *chain, const struct cw_cost_profil
         set_group(node, to, bytes);
         return;
     }
-    to->reads = facts->known || facts->weighs ? facts->reads | facts->weighs : all_fields(in->n);
-    to->adds = all_fields(node->out.n) & ~all_fields(in->n);
-    memcpy(before, bytes, sizeof(before));
-    set_bytes(&node->out, facts->writes | to->adds, measured ? measured->out_bytes : -1, bytes);
-    for (size_t f = 0; f < node->out.n; f++) {
-        if (to->adds >> f & 1)
-            problem->bytes[f] = bytes[f];
-        else if (before[f] > 0)
-            to->ratio[f] = bytes[f] / before[f];
+    const struct cw_field_set had = cw_field_set_of_first(in->n);
+    struct cw_field_set reads = facts->reads, changed = cw_field_set_of_first(node->out.n);
+    cw_field_set_join(&reads, &facts->weighs);
+    cw_field_set_subtract(&changed, &had); /* what is added */
+    to->reads =
+        places_of(facts->known || !cw_field_set_is_empty(&facts->weighs) ? &reads : &had, in->n);
+    to->adds = in->n < CW_OPTIMIZE_FIELDS_MAX ? places_of(&changed, node->out.n) : 0;
+    cw_field_set_join(&changed, &facts->writes);
+    sum_places(bytes, CW_FIELDS_MAX, before);
+    set_bytes(&node->out, &changed, measured ? measured->out_bytes : -1, bytes);
+    sum_places(bytes, CW_FIELDS_MAX, after);
+    for (size_t p = 0; p < CW_OPTIMIZE_FIELDS_MAX && p < node->out.n; p++) {
+        if (to->adds >> p & 1)
+            problem->bytes[p] = after[p];
+        else if (before[p] > 0)
+            to->ratio[p] = after[p] / before[p];
     }
 }
 
@@ -190,11 +219,11 @@ static void set_source(const struct cw_checked *checked, const struct cw_cost_pr
 
     for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++)
         problem->nodes[0].ratio[f] = 1;
-    set_bytes(&node->out, all_fields(node->out.n), measured ? measured->out_bytes : 0, bytes);
-    for (size_t f = 0; f < node->out.n; f++) {
-        problem->bytes[f] = bytes[f];
+    const struct cw_field_set all = cw_field_set_of_first(node->out.n);
+    set_bytes(&node->out, &all, measured ? measured->out_bytes : 0, bytes);
+    for (size_t f = 0; f < node->out.n; f++)
         sum += bytes[f];
-    }
+    sum_places(bytes, node->out.n, problem->bytes);
     problem->source_bytes = sum;
 }
 
@@ -239,7 +268,7 @@ int cw_problem_from(const struct cw_chain *chain, const struct cw_cost_profile *
                     struct cw_err *err)
 {
     const struct cw_checked *checked = chain->checked;
-    double bytes[CW_OPTIMIZE_FIELDS_MAX] = {0};
+    double bytes[CW_FIELDS_MAX] = {0};
     int rc = check_pipeline(checked, profile, err);
 
     *ret_problem = (struct cw_optimize_problem){.fields_n = CW_OPTIMIZE_FIELDS_MAX};

@@ -21,7 +21,9 @@ static int infer_on(const struct cw_checked *checked, size_t node, const struct 
         copy.fields_n = written->fields_n;
     }
     int rc = cw_infer_node(&copy, in, 1, &inferred, err);
-    *ret_out = inferred.out;
+    if (rc >= 0)
+        *ret_out = cw_spec_take(&inferred.out);
+    cw_inferred_fini(&inferred);
     return rc;
 }
 
@@ -35,11 +37,14 @@ static bool is_map(const struct cw_checked_node *node)
 static const char *why_types(const struct cw_checked *checked, size_t a, size_t b)
 {
     const struct cw_spec *in = &checked->nodes[checked->nodes[a].inputs[0]].out;
-    struct cw_spec first, written, swapped;
+    CW_SPEC_AUTO first = {0};
+    CW_SPEC_AUTO written = {0};
+    CW_SPEC_AUTO swapped = {0};
 
     if (infer_on(checked, a, in, &first, NULL) < 0 ||
         infer_on(checked, b, &first, &written, NULL) < 0)
         return "needs what is made between them";
+    cw_spec_fini(&first);
     if (infer_on(checked, b, in, &first, NULL) < 0 ||
         infer_on(checked, a, &first, &swapped, NULL) < 0)
         return "cannot be applied to what the other gets, or the other not to what it makes";
@@ -86,12 +91,14 @@ void cw_problem_relax(const struct cw_chain *chain, struct cw_optimize_problem *
 int cw_relaxed_check(const struct cw_chain *chain, const size_t *order, struct cw_err *err)
 {
     const struct cw_checked_node *nodes = &chain->checked->nodes[chain->first];
-    struct cw_spec spec = nodes[0].out, out;
+    CW_SPEC_AUTO spec = cw_spec_copy(&nodes[0].out);
+    CW_SPEC_AUTO out = {0};
 
     for (size_t i = 1; i < chain->n; i++) {
         if (infer_on(chain->checked, chain->first + order[i], &spec, &out, err) < 0)
             return cw_err_wrap(err, "in the relaxed order");
-        spec = out;
+        cw_spec_fini(&spec);
+        spec = cw_spec_take(&out);
     }
     if (!cw_spec_eq(&spec, &nodes[chain->n - 1].out))
         return cw_err_set(err, CW_E_INVALID, "the relaxed order gives other types or shapes");

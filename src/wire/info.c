@@ -111,7 +111,8 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
     if (info.elements < -1 || info.batch < 0 || info.item_bytes < -1 || !join_ok(&info.join) ||
         (info.sparse && info.chunk == 0))
         return cw_err_set(err, CW_E_CORRUPT, "facts of the pipeline are out of range");
-    int code = cw_wire_spec_from(message->out, &info.out, err);
+    CW_SPEC_AUTO out = {0};
+    int code = cw_wire_spec_from(message->out, &out, err);
     if (code)
         return cw_err_wrap(err, "facts of the pipeline");
     for (size_t i = 0; i < message->n_cacheable; i++) {
@@ -120,6 +121,7 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
         if (code)
             return code;
     }
+    info.out = cw_spec_take(&out);
     *ret_info = info;
     return 0;
 }

@@ -31,11 +31,13 @@ struct cw_wire_outbox {
 
 /* ---- one output ---- */
 
-/* the message of one output, on the stack */
+/* the message of one output: on the stack, unless it has many tensors */
+#define FEW_TENSORS 16
 struct entry {
     output_pb output;
-    tensor_pb tensors[CW_FIELDS_MAX];
-    tensor_pb *list[CW_FIELDS_MAX];
+    tensor_pb few[FEW_TENSORS];
+    tensor_pb *few_list[FEW_TENSORS];
+    tensor_pb *many; /* NULL: there are few */
 };
 
 /* Fills the message of one output; entry_fini frees what it makes. protobuf-c's pointers are not const,
@@ -53,10 +55,15 @@ static void entry_init(struct entry *entry, const struct cw_batch *batch, uint64
     output->n_bad = cw_bad_list_n(batch->bad);
     output->bad = output->n_bad > 0 ? cw_wire_bad_to(batch->bad) : NULL;
     output->n_tensors = batch->n;
-    output->tensors = entry->list;
+    output->tensors = entry->few_list;
+    entry->many = NULL;
+    if (batch->n > FEW_TENSORS) {
+        entry->many = CW_NEW_ARRAY(tensor_pb, batch->n);
+        output->tensors = CW_NEW_ARRAY(tensor_pb *, batch->n);
+    }
     for (size_t i = 0; i < batch->n; i++) {
         const struct cw_tensor *tensor = &batch->tensors[i];
-        tensor_pb *message = entry->list[i] = &entry->tensors[i];
+        tensor_pb *message = output->tensors[i] = entry->many ? &entry->many[i] : &entry->few[i];
         cachew__v1__tensor_header__init(message);
         message->name = (char *)(uintptr_t)tensor->field.name;
         message->dtype = tensor->field.dtype;
@@ -70,6 +77,9 @@ static void entry_init(struct entry *entry, const struct cw_batch *batch, uint64
 static void entry_fini(struct entry *entry)
 {
     cw_mem_free(entry->output.bad);
+    if (entry->many)
+        cw_mem_free(entry->output.tensors);
+    cw_mem_free(entry->many);
 }
 
 struct cw_wire_size cw_wire_output_size(const struct cw_batch *batch)

@@ -158,17 +158,19 @@ static int check_bytes(const struct cw_field *field, uint64_t bytes, struct cw_e
     return 0;
 }
 
-static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *names,
+/* one: an empty spec whose memory is used again. */
+static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *one,
                        struct cw_tensor *tensor, struct cw_err *err)
 {
     if (message->dtype >= CW_DTYPE_N || message->n_dims > CW_RANK_MAX)
         return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": dtype %u, rank %zu", message->name,
                           message->dtype, message->n_dims);
-    int code = cw_spec_add(names, message->name, (enum cw_dtype)message->dtype,
-                           (int)message->n_dims, message->dims, err);
+    int code = cw_spec_add(one, message->name, (enum cw_dtype)message->dtype, (int)message->n_dims,
+                           message->dims, err);
     if (code)
         return code;
-    tensor->field = names->fields[names->n - 1];
+    tensor->field = one->fields[0];
+    one->n = 0;
     code = check_bytes(&tensor->field, message->bytes, err);
     if (code)
         return code;
@@ -183,7 +185,7 @@ static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *n
 
 int cw_wire_output_from(const output_pb *output, struct cw_batch **ret_batch, struct cw_err *err)
 {
-    struct cw_spec names = {0};
+    CW_SPEC_AUTO one = {0};
     struct cw_batch *batch = cw_batch_new(CW_MIN(output->n_tensors, (size_t)CW_FIELDS_MAX));
     int code = 0;
     batch->epoch = output->epoch;
@@ -196,7 +198,9 @@ int cw_wire_output_from(const output_pb *output, struct cw_batch **ret_batch, st
         code = cw_err_set(err, CW_E_LIMIT, "%" PRIu64 " bytes", output->payload_bytes);
     for (size_t i = 0; i < output->n_tensors && code == 0; i++)
         code =
-            tensor_from(output->tensors[i], output->payload_bytes, &names, &batch->tensors[i], err);
+            tensor_from(output->tensors[i], output->payload_bytes, &one, &batch->tensors[i], err);
+    if (code == 0)
+        code = cw_batch_check_names(batch, err);
     if (code == 0)
         code = cw_wire_bad_from(output->bad, output->n_bad, &batch->bad, err);
     if (code) {

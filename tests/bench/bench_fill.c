@@ -142,7 +142,7 @@ static int remove_one(void *arg, const char *name, uint64_t bytes, int64_t mtime
 
 static void put_all(const struct bench *b, struct cw_cache *cache, uint64_t round)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     struct cw_element element = {.n = 1};
     int64_t dims[] = {224, 224, 3};
 

@@ -42,7 +42,7 @@ static void make_element(bool is_open, struct cw_spec *spec, struct cw_element *
 
 static void compute(const char *text, bool is_open)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     struct cw_element element = {0};
     struct cw_expr *expr = NULL;
     struct cw_view view = {0};

@@ -33,14 +33,14 @@ static bool is_picked(const struct test_case *c, const struct cw_field *field, b
 static int infer_fieldwise(struct run *r, struct cw_err *err)
 {
     const struct cw_op *op = r->c->op;
-    r->out = r->in;
+    r->out = cw_spec_copy(&r->in);
     int rc = cw_motion_find(op, r->c->opts, &r->in, &r->moved, err);
     if (rc == 0)
         rc = cw_motion_infer(op, r->c->opts, &r->in, &r->moved, &r->out, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < r->in.n; i++) {
-        if (!is_picked(r->c, &r->in.fields[i], r->moved.all >> i & 1))
+        if (!is_picked(r->c, &r->in.fields[i], cw_field_set_has(&r->moved.all, i)))
             continue;
         r->fields[r->fields_n++] = i;
         rc = op->infer_field(r->c->opts, &r->in.fields[i], &r->out.fields[i], err);
@@ -146,7 +146,7 @@ static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element 
                                 .state = r->state,
                                 .scratch = r->scratch,
                                 .fields = r->moved};
-    int rc = r->moved.all ? cw_motion_begin(ctx, &run, e, err) : 0;
+    int rc = !cw_field_set_is_empty(&r->moved.all) ? cw_motion_begin(ctx, &run, e, err) : 0;
     for (size_t k = 0; k < r->fields_n && rc == 0; k++) {
         struct cw_view in = e->fields[r->fields[k]], out;
         ctx->field = r->fields[k];
@@ -163,7 +163,7 @@ static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element 
         e->fields[r->fields[k]] = out;
     }
     for (size_t i = 0; i < e->n && rc == 0; i++)
-        if (r->moved.all >> i & 1)
+        if (cw_field_set_has(&r->moved.all, i))
             rc = apply_moved(r, ctx, &run, i, &e->fields[i], err);
     return rc;
 }
@@ -222,7 +222,7 @@ static bool all_fixed(const struct cw_spec *spec)
 
 static struct cw_spec with_lead(const struct cw_spec *one)
 {
-    struct cw_spec many = *one;
+    struct cw_spec many = cw_spec_copy(one);
     for (size_t f = 0; f < many.n; f++) {
         struct cw_field *field = &many.fields[f];
         memmove(field->dims + 1, field->dims, (size_t)field->rank * sizeof(field->dims[0]));
@@ -244,7 +244,7 @@ static bool takes_many(const struct run *r, struct run *ret_many)
     if (!facts.known || !facts.by_batch || facts.refuses || facts.drops)
         return false;
     ret_many->in = with_lead(&r->in);
-    const struct cw_spec out = with_lead(&r->out);
+    CW_SPEC_AUTO out = with_lead(&r->out);
     const int rc = op->infer_field ? infer_fieldwise(ret_many, NULL)
                                    : op->infer(r->c->opts, &ret_many->in, 1, &ret_many->out, NULL);
     return rc >= 0 && cw_spec_eq(&ret_many->out, &out) && ret_many->fields_n == r->fields_n &&
@@ -337,13 +337,23 @@ static int compare_many(struct run *many, const struct cw_spec *one_in,
     return rc;
 }
 
+static void fini_specs(struct run *r)
+{
+    cw_spec_fini(&r->in);
+    cw_spec_fini(&r->out);
+}
+
 static int check_many(struct run *r, struct cw_err *err)
 {
     const struct cw_value *inputs = cw_value_get(r->c->json, "input");
     uint8_t *in[CW_FIELDS_MAX], *out[CW_FIELDS_MAX];
     struct run many;
-    if (!inputs || inputs->n == 0 || !takes_many(r, &many))
+    if (!inputs || inputs->n == 0)
         return 0;
+    if (!takes_many(r, &many)) {
+        fini_specs(&many);
+        return 0;
+    }
     const size_t rows = CW_MAX(inputs->n, 3);
     if (r->c->op->scratch_new)
         many.scratch = r->c->op->scratch_new(r->c->opts, r->state);
@@ -356,6 +366,7 @@ static int check_many(struct run *r, struct cw_err *err)
     columns_free(&r->out, out);
     if (many.scratch && r->c->op->scratch_free)
         r->c->op->scratch_free(many.scratch);
+    fini_specs(&many);
     return rc;
 }
 
@@ -388,5 +399,6 @@ int test_run_element(struct test_case *c, struct cw_err *err)
     if (c->op->close)
         c->op->close(r.state);
     cw_arena_free(r.arena);
+    fini_specs(&r);
     return rc;
 }

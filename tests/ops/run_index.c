@@ -30,13 +30,16 @@ static int64_t map_at(const struct run *r, int64_t pos, struct cw_at *ret_at, si
 static int infer_spec(const struct test_case *c, size_t inputs_n, struct cw_err *err)
 {
     const struct cw_value *specs = cw_value_get(c->json, "input_specs");
-    struct cw_spec in[CW_FIELDS_MAX] = {{0}}, out;
+    struct cw_spec in[16] = {{0}};
+    CW_SPEC_AUTO out = {0};
     int rc = 0;
     for (size_t i = 0; i < inputs_n && rc == 0; i++)
         rc = specs ? test_spec_parse(&specs->items[i], &in[i], err)
                    : cw_spec_add(&in[i], "x", CW_DTYPE_I64, 0, NULL, err);
     if (rc == 0)
         rc = c->op->infer(c->opts, in, inputs_n, &out, err);
+    for (size_t i = 0; i < inputs_n; i++)
+        cw_spec_fini(&in[i]);
     return rc < 0 ? rc : test_check_spec(c, &out, err);
 }
 
@@ -109,7 +112,8 @@ int test_run_index(struct test_case *c, struct cw_err *err)
 
 int test_run_group(struct test_case *c, struct cw_err *err)
 {
-    struct cw_spec in, out;
+    CW_SPEC_AUTO in = {0};
+    CW_SPEC_AUTO out = {0};
     int rc = test_input_spec(c, &in, err);
     if (rc == 0)
         rc = c->op->infer(c->opts, &in, 1, &out, err);

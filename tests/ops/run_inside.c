@@ -97,6 +97,12 @@ static int check_numbers(const struct run *r, struct cw_err *err)
     return 0;
 }
 
+static void fini(struct run *r)
+{
+    cw_spec_fini(&r->in);
+    cw_spec_fini(&r->out);
+}
+
 int test_run_inside(struct test_case *c, struct cw_err *err)
 {
     const struct cw_value *input = cw_value_get(c->json, "input");
@@ -107,8 +113,10 @@ int test_run_inside(struct test_case *c, struct cw_err *err)
         rc = c->op->infer(c->opts, &r.in, 1, &r.out, err);
     if (rc == 0)
         rc = test_check_spec(c, &r.out, err);
-    if (rc < 0 || !input)
+    if (rc < 0 || !input) {
+        fini(&r);
         return rc;
+    }
     r.rows = CW_NEW_ARRAY(struct test_element, input->n + 1);
     for (; rc == 0 && n < input->n; n++)
         rc = test_element_parse(&input->items[n], c->folder, &r.rows[n], err);
@@ -119,5 +127,6 @@ int test_run_inside(struct test_case *c, struct cw_err *err)
     for (size_t i = 0; i < n; i++)
         test_element_fini(&r.rows[i]);
     cw_mem_free(r.rows);
+    fini(&r);
     return rc;
 }

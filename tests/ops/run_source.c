@@ -162,6 +162,7 @@ int test_run_source(struct test_case *c, struct cw_err *err)
             cw_err_wrap(err, "opened with the manifest");
     }
     cw_value_fini(&manifest);
+    cw_spec_fini(&r.spec);
     cw_arena_free(r.arena);
     return rc;
 }

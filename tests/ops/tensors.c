@@ -139,8 +139,9 @@ int test_element_parse(const struct cw_value *json, const char *folder, struct t
 
 void test_element_fini(struct test_element *element)
 {
-    for (size_t i = 0; i < CW_FIELDS_MAX; i++)
+    for (size_t i = 0; i < element->spec.n; i++)
         cw_mem_free(element->owned[i]);
+    cw_spec_fini(&element->spec);
     *element = (struct test_element){0};
 }
 

@@ -15,7 +15,8 @@ struct record {
     uint64_t id;
     bool left_out, forgotten; /* forgotten ones may still be held */
     bool touched, breaks;
-    struct cw_element element; /* its fields point into map */
+    struct cw_view *fields; /* they point into map */
+    size_t n;
     void *map;
     size_t bytes;
 };
@@ -31,7 +32,7 @@ struct cw_cache_dataset *fake_cache_new(const struct cw_spec *spec)
 {
     struct cw_cache_dataset *node = CW_NEW(struct cw_cache_dataset);
     cw_mutex_init(&node->mutex);
-    node->spec = *spec;
+    node->spec = cw_spec_copy(spec);
     return node;
 }
 
@@ -43,9 +44,11 @@ void fake_cache_free(struct cw_cache_dataset *node)
         struct record *next = node->first->next;
         if (node->first->map)
             munmap(node->first->map, node->first->bytes);
+        cw_mem_free(node->first->fields);
         cw_mem_free(node->first);
         node->first = next;
     }
+    cw_spec_fini(&node->spec);
     cw_mutex_fini(&node->mutex);
     cw_mem_free(node);
 }
@@ -161,9 +164,8 @@ enum cw_cache_found cw_cache_get(struct cw_cache_dataset *node, uint64_t id,
         hold->refs[hold->n++] = (void *)((uintptr_t)node | (record->breaks ? BROKEN : 0));
         if (record->breaks)
             break_record(record);
-        element->n = record->element.n;
-        memcpy(element->fields, record->element.fields,
-               record->element.n * sizeof(element->fields[0]));
+        element->n = record->n;
+        memcpy(element->fields, record->fields, record->n * sizeof(element->fields[0]));
     }
     cw_mutex_unlock(&node->mutex);
     return found;
@@ -217,9 +219,10 @@ static void copy(struct record *record, const struct cw_element *element)
     record->map =
         mmap(NULL, record->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CW_ASSERT(record->map != MAP_FAILED);
-    record->element.n = element->n;
+    record->n = element->n;
+    record->fields = CW_NEW_ARRAY(struct cw_view, element->n + 1);
     for (size_t k = 0; k < element->n; k++) {
-        struct cw_view *view = &record->element.fields[k];
+        struct cw_view *view = &record->fields[k];
         *view = element->fields[k];
         view->data = (uint8_t *)record->map + at;
         if (view->bytes)
@@ -234,7 +237,7 @@ static bool is_equal(const struct record *record, const struct cw_element *eleme
     if (record->left_out || !element)
         return record->left_out && !element;
     for (size_t k = 0; k < element->n; k++) {
-        const struct cw_view *a = &record->element.fields[k], *b = &element->fields[k];
+        const struct cw_view *a = &record->fields[k], *b = &element->fields[k];
         if (a->bytes != b->bytes || a->rank != b->rank ||
             (a->bytes && memcmp(a->data, b->data, a->bytes) != 0))
             return false;

@@ -147,7 +147,7 @@ static int check_elements(struct materialize *m, const struct cachew_batch *batc
     if (m->rows.known)
         return 0;
     int rc = tool_rows_take_spec(&m->rows, batch, err);
-    m->shard_options.spec = m->rows.spec;
+    m->shard_options.spec = cw_spec_borrow(&m->rows.spec);
     return rc < 0 ? rc : m->output.format->check(&m->shard_options, err);
 }
 
@@ -265,7 +265,7 @@ static int prepare(struct materialize *m, const struct cachew_pipeline *pipeline
         rc = tool_output_open(&m->output, m->opt.out, err);
     if (rc < 0)
         return rc;
-    m->shard_options.spec = m->rows.spec;
+    m->shard_options.spec = cw_spec_borrow(&m->rows.spec);
     m->shard_options.id = id_of(m, pipeline);
     if (m->rows.known)
         rc = m->output.format->check(&m->shard_options, err);
@@ -297,6 +297,7 @@ static int materialize(struct materialize *m, struct cw_err *err)
     cachew_job_close(m->job);
     cachew_disconnect(m->client);
     tool_output_close(&m->output);
+    cw_spec_fini(&m->rows.spec);
     return rc;
 }
 

@@ -135,9 +135,9 @@ static uint64_t batch_bytes(const struct cachew_batch *batch)
 
 static void print_tensors(const struct cw_batch *data, struct cw_str *out)
 {
-    struct cw_spec spec = {.n = data->n};
+    CW_SPEC_AUTO spec = {0};
     for (size_t i = 0; i < data->n; i++)
-        spec.fields[i] = data->tensors[i].field;
+        cw_spec_push(&spec, &data->tensors[i].field);
     cw_spec_print(&spec, out);
 }
 

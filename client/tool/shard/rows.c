@@ -56,7 +56,7 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
     rows->known = tool_graph_check(graph, NULL, &checked, &ignored) == 0;
     rows->unbatch = !keep && has_rows(graph, rows->known ? checked : NULL);
     if (rows->known)
-        rows->spec = checked->nodes[graph->n - 1].out;
+        rows->spec = cw_spec_copy(&checked->nodes[graph->n - 1].out);
     for (size_t i = 0; rows->unbatch && i < rows->spec.n; i++)
         drop_dim(&rows->spec.fields[i]);
     cw_checked_unref(checked);

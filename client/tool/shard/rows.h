@@ -8,9 +8,9 @@
 
 /* What is known of the elements of a pipeline's output without running it. */
 struct tool_rows {
-    bool unbatch; /* An element is a row of each tensor. */
-    bool known;   /* `spec` comes from the pipeline. Otherwise the first batch decides. */
-    struct cw_spec spec;
+    bool unbatch;        /* An element is a row of each tensor. */
+    bool known;          /* `spec` comes from the pipeline. Otherwise the first batch decides. */
+    struct cw_spec spec; /* which the caller frees */
 };
 /* Reads the pipeline from a file. keep: the batches are the elements. */
 int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct cw_err *err);

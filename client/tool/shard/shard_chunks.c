@@ -35,7 +35,7 @@ static int check(const struct tool_shard_options *options, struct cw_err *err)
 static struct tool_shard *begin(const struct tool_shard_options *options)
 {
     struct tool_shard *shard = CW_NEW(struct tool_shard);
-    const struct cw_chunk_head head = {.key = options->id, .spec = options->spec};
+    const struct cw_chunk_head head = {.key = options->id, .spec = cw_spec_borrow(&options->spec)};
     shard->options = options;
     shard->writer = cw_chunk_writer_new(&head, options->level);
     return shard;

@@ -66,9 +66,8 @@ static void batches_what_differs(const struct notes *notes)
         if (field->dtype == CW_DTYPE_STR || cw_field_is_fixed(field) ||
             cw_field_is_ragged(&checked->out.fields[i]) || is_filled_up(checked, in, i))
             continue;
-        struct cw_spec one = {.n = 1, .fields = {*field}};
         CW_STR_AUTO spec = {0};
-        cw_spec_print(&one, &spec);
+        cw_field_print(field, &spec);
         cw_str_addf(&text,
                     "all elements of a batch must have one shape, and what comes in is %s: unless "
                     "your data are alike, put resize or a crop before it, or %s",

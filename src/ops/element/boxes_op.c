@@ -25,7 +25,7 @@ int cw_boxes_op_get(const struct cw_op_ctx *ctx, const struct cw_motion_opts *o,
     int rc = cw_motion_find_named(o, NULL, ctx->in, &ret_boxes->fields, err);
     if (rc < 0)
         return rc;
-    ret_boxes->at = (size_t)__builtin_ctz(ret_boxes->fields.boxes);
+    ret_boxes->at = cw_field_set_first(&ret_boxes->fields.boxes);
     const struct cw_view *view = &element->fields[ret_boxes->at];
     if (view->rank != 2 || view->dims[1] != 4)
         return cw_err_set(err, CW_E_INVALID, "field \"%s\" is no list of boxes of 4 numbers",

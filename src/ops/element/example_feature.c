@@ -93,7 +93,7 @@ static int take_value(struct cw_example_field *f, const struct cw_value *value, 
 static int add(struct cw_example_features *features, const char *name, const struct cw_value *value,
                bool is_list, struct cw_err *err)
 {
-    struct cw_spec checked = {0};
+    CW_SPEC_AUTO checked = {0};
     int rc = cw_spec_add(&checked, name, CW_DTYPE_STR, 0, NULL, err);
     if (rc < 0) {
         (void)cw_err_wrap(err,

@@ -88,7 +88,8 @@ void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
     *ret_facts = (struct cw_op_facts){.known = true,
                                       .refuses = expr->parts_n > 0 || !has_one_shape(expr, in)};
     for (size_t i = 0; i < in->n; i++)
-        ret_facts->reads |= (uint32_t)expr->reads[i] << i;
+        if (expr->reads[i])
+            cw_field_set_add(&ret_facts->reads, i);
     for (size_t i = 1; i < expr->n; i++)
         ret_facts->refuses_values |= step_refuses(expr->steps, i);
     ret_facts->refuses |= ret_facts->refuses_values;

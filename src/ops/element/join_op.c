@@ -165,8 +165,8 @@ bool cw_join_names(const void *opts, struct cw_op_names *names)
 void cw_join_facts(const struct cw_join_opts *o, const struct cw_spec *in,
                    struct cw_op_facts *ret_facts)
 {
-    uint32_t reads = 0;
+    struct cw_field_set reads = {{0}};
     *ret_facts = (struct cw_op_facts){0};
     if (cw_pick_mask(in, &o->names, &reads, NULL) == 0)
-        cw_pick_facts(reads, in, ret_facts);
+        cw_pick_facts(&reads, in, ret_facts);
 }

@@ -58,7 +58,7 @@ int cw_mix_op_infer(const struct cw_mix_op_opts *o, const struct cw_spec *in,
     if (cw_field_is_ragged(classes) || (!is_class(classes) && !is_shares(classes, o->classes)))
         return refuse("label", classes,
                       "a batch of classes (integers) or of shares (f32[?,classes])", err);
-    *ret_spec = *in;
+    *ret_spec = cw_spec_copy(in);
     struct cw_field *field = &ret_spec->fields[label];
     field->dtype = CW_DTYPE_F32;
     field->rank = 2;
@@ -74,7 +74,9 @@ void cw_mix_op_facts(const struct cw_mix_op_opts *o, const struct cw_spec *in,
     if (image < 0 || label < 0)
         return;
     ret_facts->known = true;
-    ret_facts->reads = ret_facts->writes = UINT32_C(1) << image | UINT32_C(1) << label;
+    cw_field_set_add(&ret_facts->reads, (size_t)image);
+    cw_field_set_add(&ret_facts->reads, (size_t)label);
+    ret_facts->writes = ret_facts->reads;
 }
 
 /* ---- the share ---- */

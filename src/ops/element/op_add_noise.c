@@ -67,7 +67,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0 && *o->noise)
         rc = check_field(in, "noise", o->noise, err);
     if (rc == 0)
-        *ret_spec = *in;
+        *ret_spec = cw_spec_copy(in);
     return rc;
 }
 
@@ -172,7 +172,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     (void)fields_n;
     cw_facts_of_fields(CW_EFFECT_OTHER, &at, 1, ret_facts);
     if (*o->noise)
-        ret_facts->reads |= UINT32_C(1) << cw_spec_find(in, o->noise);
+        cw_field_set_add(&ret_facts->reads, (size_t)cw_spec_find(in, o->noise));
     ret_facts->refuses = true;
 }
 

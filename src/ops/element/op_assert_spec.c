@@ -29,7 +29,7 @@ static const struct cw_opt options[] = {
 
 static int check(const void *opts, struct cw_err *err)
 {
-    struct cw_spec spec;
+    CW_SPEC_AUTO spec = {0};
     int rc = cw_op_spec_from_list(&((const struct assert_opts *)opts)->spec, &spec, err);
     return rc < 0 ? cw_err_wrap(err, "option spec") : 0;
 }
@@ -61,7 +61,8 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct assert_opts *o = opts;
-    struct cw_spec spec = *in, must;
+    CW_SPEC_AUTO spec = cw_spec_copy(in);
+    CW_SPEC_AUTO must = {0};
     (void)in_n;
     int rc = cw_op_spec_from_list(&o->spec, &must, err);
     for (size_t i = 0; rc == 0 && i < must.n; i++) {
@@ -78,7 +79,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         rc = cw_err_set(err, CW_E_INVALID, "option exact: there is a field \"%s\", too",
                         in->fields[must.n].name);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

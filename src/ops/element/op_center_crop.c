@@ -100,6 +100,10 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     ret_facts->refuses = !cw_facts_are_images(in, fields, fields_n);
     for (size_t i = 0; i < fields_n; i++) {
         const struct cw_field *field = &in->fields[fields[i]];
+        if (fields[i] >= CW_GAP_FIELDS) {
+            cw_field_set_remove(&ret_facts->effect_on, fields[i]);
+            continue;
+        }
         int64_t *gap = ret_facts->gap[fields[i]];
         gap[0] = field->dims[0] < 0 ? CW_GAP_UNKNOWN : field->dims[0] - size.h;
         gap[1] = field->dims[1] < 0 ? CW_GAP_UNKNOWN : field->dims[1] - size.w;

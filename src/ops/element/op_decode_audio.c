@@ -66,7 +66,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct decode_audio_opts *o = opts;
     const int64_t dims[2] = {-1, o->channels > 0 ? o->channels : -1};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = 0;
     (void)in_n;
     const int at = cw_spec_find(in, o->field);
@@ -81,7 +81,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0 && *o->rate_field)
         rc = cw_spec_add(&spec, o->rate_field, CW_DTYPE_I32, 0, NULL, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 
@@ -262,7 +262,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     const size_t at = (size_t)cw_spec_find(in, o->field);
     cw_facts_of_fields(CW_EFFECT_OTHER, &at, 1, ret_facts);
     if (*o->rate_field)
-        ret_facts->writes |= UINT32_C(1) << in->n;
+        cw_field_set_add(&ret_facts->writes, in->n);
     ret_facts->names_field = true;
     ret_facts->refuses = ret_facts->refuses_values = true;
 }

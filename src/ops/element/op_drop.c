@@ -15,16 +15,16 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct drop_opts *o = opts;
-    struct cw_spec spec = {0};
-    uint32_t dropped;
+    CW_SPEC_AUTO spec = {0};
+    struct cw_field_set dropped;
     (void)in_n;
     int rc = cw_pick_mask(in, &o->names, &dropped, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < in->n; i++)
-        if (!(dropped >> i & 1))
-            spec.fields[spec.n++] = in->fields[i];
-    *ret_spec = spec;
+        if (!cw_field_set_has(&dropped, i))
+            cw_spec_push(&spec, &in->fields[i]);
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }
 
@@ -32,7 +32,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
                  struct cw_element *element, struct cw_err *err)
 {
     const struct drop_opts *o = opts;
-    uint32_t dropped;
+    struct cw_field_set dropped;
     size_t left = 0;
     (void)state;
     (void)scratch;
@@ -40,7 +40,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < element->n; i++)
-        if (!(dropped >> i & 1))
+        if (!cw_field_set_has(&dropped, i))
             element->fields[left++] = element->fields[i];
     element->n = left;
     return 0;
@@ -52,7 +52,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     (void)opts;
     (void)fields;
     (void)fields_n;
-    cw_pick_facts(0, in, ret_facts);
+    cw_pick_facts(NULL, in, ret_facts);
 }
 
 static bool names(const void *opts, struct cw_op_names *names)

@@ -175,8 +175,9 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     if (o->ratio == 1 && !o->random)
         cw_facts_of_nothing(ret_facts);
     for (size_t i = 0; i < fields_n; i++)
-        ret_facts->weighs |= UINT32_C(1) << fields[i];
-    ret_facts->writes = ret_facts->known ? 0 : ret_facts->weighs;
+        cw_field_set_add(&ret_facts->weighs, fields[i]);
+    if (!ret_facts->known)
+        ret_facts->writes = ret_facts->weighs;
 }
 
 const struct cw_op cw_op_emulate = {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/mem.h"
+
 struct eval_opts {
     char *expr;
     char *out; /* NULL or "": the help text says which field it is then */
@@ -76,7 +78,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct eval_opts *o = opts;
     struct cw_expr *expr = NULL;
-    struct cw_spec spec = in[0];
+    CW_SPEC_AUTO spec = cw_spec_copy(&in[0]);
     size_t place = 0;
     (void)in_n;
     int rc = cw_expr_op_compile(o->expr, &in[0], &expr, err);
@@ -86,7 +88,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0)
         rc = place_result(o, &expr->result, place, &spec, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     cw_expr_free(expr);
     return rc;
 }
@@ -116,18 +118,19 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
 static bool keeps_zero(const struct eval_opts *o, const struct cw_spec *in, size_t field)
 {
     struct cw_expr *expr = NULL;
-    struct cw_spec scalar = *in;
-    struct cw_element element = {.n = in->n};
+    CW_SPEC_AUTO scalar = cw_spec_copy(in);
+    cw_autofree struct cw_element *element = CW_NEW(struct cw_element);
+    element->n = in->n;
     uint64_t zero = 0;
     struct cw_view result = {0};
     scalar.fields[field].rank = 0;
-    element.fields[field] = (struct cw_view){.data = &zero,
-                                             .bytes = cw_dtype_bytes(in->fields[field].dtype),
-                                             .dtype = in->fields[field].dtype};
+    element->fields[field] = (struct cw_view){.data = &zero,
+                                              .bytes = cw_dtype_bytes(in->fields[field].dtype),
+                                              .dtype = in->fields[field].dtype};
     if (cw_expr_op_compile(o->expr, &scalar, &expr, NULL) < 0)
         return false;
     struct cw_op_ctx ctx = {.arena = cw_arena_new(4096), .in = &scalar, .out = &scalar};
-    bool is_kept = cw_expr_eval(expr, &ctx, &element, &result, NULL) == 0;
+    bool is_kept = cw_expr_eval(expr, &ctx, element, &result, NULL) == 0;
     for (size_t i = 0; is_kept && i < result.bytes; i++)
         is_kept = ((const uint8_t *)result.data)[i] == 0;
     cw_arena_free(ctx.arena);
@@ -176,11 +179,11 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     if (find_place(o, expr, in, &place, NULL) == 0) {
         cw_expr_op_facts(expr, in, ret_facts);
         ret_facts->names_field = place == in->n;
-        ret_facts->writes = UINT32_C(1) << place;
+        cw_field_set_add(&ret_facts->writes, place);
         if (place < in->n)
             facts_of_place(o, expr, in, place, ret_facts);
-        ret_facts->by_batch =
-            !ret_facts->refuses && ret_facts->reads != 0 && is_of_one_rank(expr, in);
+        ret_facts->by_batch = !ret_facts->refuses && !cw_field_set_is_empty(&ret_facts->reads) &&
+                              is_of_one_rank(expr, in);
     }
     cw_expr_free(expr);
 }

@@ -72,7 +72,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     ret_facts->drops = true;
     if (field < in->n) {
         ret_facts->effect = CW_EFFECT_ALL;
-        ret_facts->effect_on = UINT32_C(1) << field;
+        cw_field_set_add(&ret_facts->effect_on, field);
     }
     cw_expr_free(expr);
 }

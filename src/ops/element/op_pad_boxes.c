@@ -76,9 +76,9 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     int rc = cw_motion_find_named(&o->moved, NULL, in, &fields, err);
     if (rc < 0)
         return rc;
-    *ret_spec = *in;
+    *ret_spec = cw_spec_copy(in);
     for (size_t i = 0; i < in->n && rc == 0; i++) {
-        if (!(fields.all >> i & 1))
+        if (!cw_field_set_has(&fields.all, i))
             continue;
         rc = check_rows(&in->fields[i], err);
         ret_spec->fields[i].dims[0] = o->count;
@@ -132,7 +132,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
         return cw_err_set(err, CW_E_LIMIT, "field \"%s\" has %zu boxes: at most %lld",
                           o->moved.boxes, of.boxes.n, (long long)o->count);
     for (size_t i = 0; i < element->n && rc == 0; i++)
-        if (of.fields.all >> i & 1)
+        if (cw_field_set_has(&of.fields.all, i))
             rc = fill_rows(ctx, &ctx->out->fields[i], i == of.at ? o->fill : o->label_fill,
                            &element->fields[i], err);
     return rc == 0 && o->valid ? add_valid(ctx, o->count, of.boxes.n, element, err) : rc;
@@ -147,7 +147,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     cw_boxes_op_facts(&o->moved, in, ret_facts);
     if (o->valid) {
         ret_facts->names_field = true;
-        ret_facts->writes |= UINT32_C(1) << in->n;
+        cw_field_set_add(&ret_facts->writes, in->n);
     }
 }
 

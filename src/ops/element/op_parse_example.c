@@ -78,7 +78,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     struct cw_example_features features = {0};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     size_t at = 0;
     (void)in_n;
     int rc = find_input(opts, in, &at, err);
@@ -90,7 +90,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         rc = add_field(&spec, &features.v[i].field, err);
     cw_example_features_fini(&features);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

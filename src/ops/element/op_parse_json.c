@@ -62,7 +62,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct parse_json_opts *o = opts;
     struct cw_json_reader *reader = NULL;
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = 0;
     (void)in_n;
     const int at = cw_spec_find(in, o->field);
@@ -82,7 +82,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     }
     cw_json_reader_free(reader);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 
@@ -106,8 +106,11 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
 {
     const struct parse_json_opts *o = opts;
     const struct cw_json_reader *reader = state;
-    struct cw_view views[CW_FIELDS_MAX];
+    const size_t made = cw_json_reader_schema(reader)->n;
+    struct cw_view *views = cw_op_scratch(ctx, (made + 1) * sizeof(*views), err);
     (void)scratch;
+    if (!views)
+        return CW_E_NOMEM;
     const size_t at = (size_t)cw_spec_find(ctx->in, o->field);
     const struct cw_view *text = &element->fields[at];
     int rc = cw_json_read(reader, text->data, text->bytes, ctx->arena, views, err);
@@ -118,8 +121,8 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
         if (i != at || o->keep)
             element->fields[n++] = element->fields[i];
     }
-    memcpy(element->fields + n, views, cw_json_reader_schema(reader)->n * sizeof(*views));
-    element->n = n + cw_json_reader_schema(reader)->n;
+    memcpy(element->fields + n, views, made * sizeof(*views));
+    element->n = n + made;
     return 0;
 }
 

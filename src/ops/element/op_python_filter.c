@@ -25,11 +25,12 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct cw_python_opts o = filtering(opts);
-    struct cw_python_layout layout;
+    struct cw_python_layout layout = {0};
     (void)in_n;
     int rc = cw_python_layout(&o, in, &layout, err);
     if (rc == 0)
-        *ret_spec = layout.out;
+        *ret_spec = cw_spec_take(&layout.out);
+    cw_python_layout_fini(&layout);
     return rc;
 }
 

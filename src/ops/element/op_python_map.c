@@ -26,11 +26,12 @@ static bool is_complete(const void *opts)
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
-    struct cw_python_layout layout;
+    struct cw_python_layout layout = {0};
     (void)in_n;
     int rc = cw_python_layout(opts, in, &layout, err);
     if (rc == 0)
-        *ret_spec = layout.out;
+        *ret_spec = cw_spec_take(&layout.out);
+    cw_python_layout_fini(&layout);
     return rc;
 }
 

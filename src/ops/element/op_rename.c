@@ -41,7 +41,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct cw_value *names = &((const struct rename_opts *)opts)->names;
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     size_t field;
     int rc = 0;
     (void)in_n;
@@ -52,7 +52,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         rc = cw_spec_add(&spec, name_of(names, old->name), old->dtype, old->rank, old->dims, err);
     }
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc < 0 ? cw_err_wrap(err, "option names") : 0;
 }
 
@@ -65,7 +65,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     *ret_facts = (struct cw_op_facts){.known = true, .names_field = true};
     for (size_t i = 0; i < in->n; i++)
         if (cw_value_get(names, in->fields[i].name))
-            ret_facts->reads |= UINT32_C(1) << i;
+            cw_field_set_add(&ret_facts->reads, i);
     ret_facts->writes = ret_facts->reads;
 }
 

@@ -124,7 +124,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc < 0)
         return rc;
     field.dims[0] = length_of(o, field.dims[0]);
-    *ret_spec = *in;
+    *ret_spec = cw_spec_copy(in);
     ret_spec->fields[at] = field;
     return 0;
 }

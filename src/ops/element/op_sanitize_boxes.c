@@ -65,9 +65,9 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         rc = find_image(o, in, &at, err);
     if (rc < 0)
         return rc;
-    *ret_spec = *in;
+    *ret_spec = cw_spec_copy(in);
     for (size_t i = 0; i < in->n; i++)
-        if (fields.all >> i & 1)
+        if (cw_field_set_has(&fields.all, i))
             ret_spec->fields[i].dims[0] = -1;
     return 0;
 }
@@ -107,7 +107,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     for (size_t i = 0; i < of.boxes.n; i++)
         kept_n += keeps[i] = is_sound(o, &of.boxes, i);
     for (size_t i = 0; i < element->n && rc == 0 && kept_n < of.boxes.n; i++)
-        if (of.fields.all >> i & 1)
+        if (cw_field_set_has(&of.fields.all, i))
             rc = cw_motion_keep_rows(ctx, keeps, of.boxes.n, kept_n, &element->fields[i], err);
     return rc;
 }
@@ -121,7 +121,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     (void)fields_n;
     cw_boxes_op_facts(&o->moved, in, ret_facts);
     if (find_image(o, in, &at, NULL) == 0 && at >= 0)
-        ret_facts->reads |= UINT32_C(1) << at;
+        cw_field_set_add(&ret_facts->reads, (size_t)at);
 }
 
 const struct cw_op cw_op_sanitize_boxes = {

@@ -2,6 +2,8 @@
 /* Element operator `select`: keeps fields, in the order in which they are named. */
 #include "ops/element/pick_op.h"
 
+#include <string.h>
+
 struct select_opts {
     struct cw_str_list names;
 };
@@ -16,14 +18,14 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct select_opts *o = opts;
     size_t fields[CW_FIELDS_MAX];
-    struct cw_spec spec = {.n = o->names.n};
+    CW_SPEC_AUTO spec = {0};
     (void)in_n;
     int rc = cw_pick_fields(in, &o->names, fields, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < spec.n; i++)
-        spec.fields[i] = in->fields[fields[i]];
-    *ret_spec = spec;
+    for (size_t i = 0; i < o->names.n; i++)
+        cw_spec_push(&spec, &in->fields[fields[i]]);
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }
 
@@ -31,16 +33,19 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
                  struct cw_element *element, struct cw_err *err)
 {
     const struct select_opts *o = opts;
-    const struct cw_element whole = *element;
     size_t fields[CW_FIELDS_MAX];
     (void)state;
     (void)scratch;
     int rc = cw_pick_fields(ctx->in, &o->names, fields, err);
     if (rc < 0)
         return rc;
+    struct cw_view *views = cw_op_scratch(ctx, (o->names.n + 1) * sizeof(*views), err);
+    if (!views)
+        return CW_E_NOMEM;
     element->n = o->names.n;
     for (size_t i = 0; i < element->n; i++)
-        element->fields[i] = whole.fields[fields[i]];
+        views[i] = element->fields[fields[i]];
+    memcpy(element->fields, views, element->n * sizeof(*views));
     return 0;
 }
 
@@ -50,7 +55,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     (void)opts;
     (void)fields;
     (void)fields_n;
-    cw_pick_facts(0, in, ret_facts);
+    cw_pick_facts(NULL, in, ret_facts);
 }
 
 static bool names(const void *opts, struct cw_op_names *names)

@@ -55,13 +55,13 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         return cw_err_set(err, CW_E_INVALID,
                           "option field: must name one of the fields that have "
                           "dimensions");
-    struct cw_spec spec = *in;
+    CW_SPEC_AUTO spec = cw_spec_copy(in);
     struct cw_field *field = &spec.fields[at];
     if (field->dims[0] >= 0)
         field->dims[0] = CW_MAX(field->dims[0] - 1, 0);
     int rc = cw_spec_add(&spec, o->labels, field->dtype, field->rank, field->dims, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 
@@ -95,7 +95,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     if (at == in->n)
         return;
     cw_facts_of_fields(CW_EFFECT_OTHER, &at, 1, ret_facts);
-    ret_facts->writes |= UINT32_C(1) << in->n;
+    cw_field_set_add(&ret_facts->writes, in->n);
     ret_facts->names_field = true;
 }
 

@@ -27,29 +27,29 @@ int cw_pick_one(const struct cw_spec *in, const char *option, const char *name, 
 int cw_pick_fields(const struct cw_spec *in, const struct cw_str_list *names, size_t *ret_fields,
                    struct cw_err *err)
 {
-    uint32_t seen = 0;
+    struct cw_field_set seen = {{0}};
     for (size_t i = 0; i < names->n; i++) {
         int rc = cw_pick_one(in, "names", names->v[i], &ret_fields[i], err);
         if (rc < 0)
             return rc;
-        if (seen >> ret_fields[i] & 1)
+        if (cw_field_set_has(&seen, ret_fields[i]))
             return cw_err_set(err, CW_E_INVALID, "option names: \"%s\" is named twice",
                               names->v[i]);
-        seen |= UINT32_C(1) << ret_fields[i];
+        cw_field_set_add(&seen, ret_fields[i]);
     }
     return 0;
 }
 
-int cw_pick_mask(const struct cw_spec *in, const struct cw_str_list *names, uint32_t *ret_mask,
-                 struct cw_err *err)
+int cw_pick_mask(const struct cw_spec *in, const struct cw_str_list *names,
+                 struct cw_field_set *ret_set, struct cw_err *err)
 {
     size_t fields[CW_FIELDS_MAX];
     int rc = cw_pick_fields(in, names, fields, err);
-    uint32_t mask = 0;
+    struct cw_field_set set = {{0}};
     for (size_t i = 0; rc == 0 && i < names->n; i++)
-        mask |= UINT32_C(1) << fields[i];
+        cw_field_set_add(&set, fields[i]);
     if (rc == 0)
-        *ret_mask = mask;
+        *ret_set = set;
     return rc;
 }
 
@@ -73,7 +73,7 @@ static bool is_gone(const size_t *fields, size_t n, size_t field)
 int cw_pick_join_spec(const struct cw_spec *in, const size_t *fields, size_t n,
                       const struct cw_field *result, struct cw_spec *ret_spec, struct cw_err *err)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = 0;
     for (size_t i = 0; i < in->n && rc == 0; i++) {
         const struct cw_field *field = i == fields[0] ? result : &in->fields[i];
@@ -81,7 +81,7 @@ int cw_pick_join_spec(const struct cw_spec *in, const size_t *fields, size_t n,
             rc = cw_spec_add(&spec, field->name, field->dtype, field->rank, field->dims, err);
     }
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 
@@ -119,9 +119,11 @@ void cw_pick_names(const struct cw_str_list *list, struct cw_op_names *names)
         cw_op_names_add(names, list->v[i]);
 }
 
-void cw_pick_facts(uint32_t reads, const struct cw_spec *in, struct cw_op_facts *ret_facts)
+void cw_pick_facts(const struct cw_field_set *reads, const struct cw_spec *in,
+                   struct cw_op_facts *ret_facts)
 {
-    const uint32_t all = (uint32_t)((UINT64_C(1) << in->n) - 1);
-    *ret_facts = (struct cw_op_facts){
-        .known = true, .reads = reads, .writes = all, .names_field = true, .refuses = true};
+    *ret_facts = (struct cw_op_facts){.known = true, .names_field = true, .refuses = true};
+    ret_facts->writes = cw_field_set_of_first(in->n);
+    if (reads)
+        ret_facts->reads = *reads;
 }

@@ -21,8 +21,8 @@ int cw_pick_one(const struct cw_spec *in, const char *option, const char *name, 
 int cw_pick_fields(const struct cw_spec *in, const struct cw_str_list *names, size_t *ret_fields,
                    struct cw_err *err);
 /* The same as bits. */
-int cw_pick_mask(const struct cw_spec *in, const struct cw_str_list *names, uint32_t *ret_mask,
-                 struct cw_err *err);
+int cw_pick_mask(const struct cw_spec *in, const struct cw_str_list *names,
+                 struct cw_field_set *ret_set, struct cw_err *err);
 
 /* Operators that make one field of several: the result stands where the first of these stood, and
  * the others are gone. place: that of the result in the output. */
@@ -39,6 +39,7 @@ int cw_pick_check_kin(const struct cw_spec *in, const size_t *fields, size_t n, 
 void cw_pick_names(const struct cw_str_list *list, struct cw_op_names *names);
 /* Facts of an operator that takes fields away, or makes one of several: it is known what it reads and
  * writes, but nothing passes it, since places of fields change. */
-void cw_pick_facts(uint32_t reads, const struct cw_spec *in, struct cw_op_facts *ret_facts);
+void cw_pick_facts(const struct cw_field_set *reads, const struct cw_spec *in,
+                   struct cw_op_facts *ret_facts);
 
 #endif

@@ -23,8 +23,12 @@ static int find_given(const struct cw_python_opts *o, const struct cw_spec *in,
                       struct cw_python_layout *l, struct cw_err *err)
 {
     l->given_n = o->on.n ? o->on.n : in->n;
-    if (l->given_n > CW_FIELDS_MAX)
-        return cw_err_set(err, CW_E_INVALID, "option on: names %zu fields", l->given_n);
+    if (l->given_n > CW_PYTHON_FIELDS_MAX)
+        return cw_err_set(
+            err, CW_E_LIMIT,
+            "a function gets at most %d fields, and would get %zu: name those that it "
+            "needs with on",
+            CW_PYTHON_FIELDS_MAX, l->given_n);
     for (size_t k = 0; k < l->given_n; k++) {
         int at = o->on.n ? cw_spec_find(in, o->on.v[k]) : (int)k;
         CW_STR_AUTO spec = {0};
@@ -39,7 +43,7 @@ static int find_given(const struct cw_python_opts *o, const struct cw_spec *in,
                               "put the function before the batch, or name other fields with on",
                               in->fields[at].name);
         l->index[k] = (size_t)at;
-        l->given.fields[l->given.n++] = in->fields[at];
+        cw_spec_push(&l->given, &in->fields[at]);
     }
     return 0;
 }
@@ -95,11 +99,19 @@ static int set_rows(struct cw_python_layout *l, struct cw_err *err)
     return 0;
 }
 
-int cw_python_layout(const struct cw_python_opts *o, const struct cw_spec *in,
-                     struct cw_python_layout *ret_layout, struct cw_err *err)
+void cw_python_layout_fini(struct cw_python_layout *layout)
 {
-    struct cw_python_layout *l = ret_layout;
-    *l = (struct cw_python_layout){0};
+    cw_spec_fini(&layout->out);
+    cw_spec_fini(&layout->given);
+    cw_spec_fini(&layout->result);
+    *layout = (struct cw_python_layout){0};
+}
+
+int cw_python_layout(const struct cw_python_opts *o, const struct cw_spec *in,
+                     struct cw_python_layout *layout, struct cw_err *err)
+{
+    struct cw_python_layout *l = layout;
+    cw_python_layout_fini(l);
     int rc = find_given(o, in, l, err);
     if (rc == 0 && !o->filters)
         rc = cw_op_spec_from_list(&o->spec, &l->result, err);
@@ -108,7 +120,7 @@ int cw_python_layout(const struct cw_python_opts *o, const struct cw_spec *in,
     if (rc != 0)
         return rc;
     if (o->filters)
-        l->out = *in;
+        l->out = cw_spec_copy(in);
     return o->filters ? 0 : find_out(in, l, err);
 }
 
@@ -195,6 +207,7 @@ void cw_python_op_scratch_free(void *scratch)
     if (!s)
         return;
     cw_python_child_free(s->child);
+    cw_python_layout_fini(&s->layout);
     cw_mem_free(s);
 }
 
@@ -272,8 +285,8 @@ static int take_results(const struct cw_op_ctx *ctx, const struct cw_python_layo
                         const struct cw_view *results, struct cw_element *element,
                         struct cw_err *err)
 {
-    struct cw_view out[CW_FIELDS_MAX];
-    int rc = 0;
+    struct cw_view *out = cw_op_scratch(ctx, (l->out.n + 1) * sizeof(*out), err);
+    int rc = out ? 0 : CW_E_NOMEM;
     for (size_t k = 0; rc == 0 && k < l->out.n; k++) {
         if (l->from[k] >= 0)
             out[k] = element->fields[l->from[k]];
@@ -290,7 +303,7 @@ static int take_results(const struct cw_op_ctx *ctx, const struct cw_python_layo
 static int call(const struct cw_op_ctx *ctx, const struct cw_python_opts *o, struct scratch *s,
                 struct cw_element *element, struct cw_err *err)
 {
-    struct cw_view given[CW_FIELDS_MAX], results[CW_FIELDS_MAX];
+    struct cw_view given[CW_PYTHON_FIELDS_MAX], results[CW_PYTHON_FIELDS_MAX];
     size_t n = 0;
     int rc = have_child(ctx, o, s, err);
     if (rc != 0)

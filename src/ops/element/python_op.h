@@ -80,11 +80,14 @@ struct cw_python_layout {
     struct cw_spec out;
     int from[CW_FIELDS_MAX];
     struct cw_spec given; /* the fields that the function gets */
-    size_t given_n, index[CW_FIELDS_MAX];
+    size_t given_n, index[CW_PYTHON_FIELDS_MAX];
     struct cw_spec result; /* what it returns */
 };
+/* *layout is a zeroed one, or one that was made before. It is freed with cw_python_layout_fini, also if
+ * this fails. */
 int cw_python_layout(const struct cw_python_opts *o, const struct cw_spec *in,
-                     struct cw_python_layout *ret_layout, struct cw_err *err);
+                     struct cw_python_layout *layout, struct cw_err *err);
+void cw_python_layout_fini(struct cw_python_layout *layout);
 
 /* Members of a descriptor. The state holds the first child, which open has started: so it is known at
  * once if this machine cannot run the function. A thread takes that one or starts its own. */

@@ -37,7 +37,7 @@ static void hash_results(struct cw_hasher *hasher, const struct cw_view *results
 static void note_first(struct trial *t, const struct cw_python_child *child,
                        const struct cw_view *results, size_t n)
 {
-    t->found.n = n;
+    cw_spec_reset(&t->found, n);
     for (size_t k = 0; k < n; k++) {
         struct cw_field *field = &t->found.fields[k];
         field->dtype = results[k].dtype;
@@ -53,7 +53,7 @@ static void note_first(struct trial *t, const struct cw_python_child *child,
 static int call_one(struct trial *t, struct cw_python_child *child, size_t i, uint64_t *ret_sum,
                     struct cw_err *err)
 {
-    struct cw_view given[CW_FIELDS_MAX], results[CW_FIELDS_MAX];
+    struct cw_view given[CW_PYTHON_FIELDS_MAX], results[CW_PYTHON_FIELDS_MAX];
     size_t n = 0;
     for (size_t k = 0; k < t->layout.given_n; k++)
         given[k] = t->probe->elements[i].fields[t->layout.index[k]];
@@ -106,7 +106,7 @@ static int try_in_child(struct trial *t, bool again, struct cw_err *err)
 static int say_spec(struct trial *t, struct cw_value *said, struct cw_err *err)
 {
     struct cw_value names = {0};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = cw_value_parse(t->names, strlen(t->names), "names", &names, err);
     if (rc == 0 && (names.type != CW_VALUE_LIST || names.n != t->found.n || names.n == 0))
         rc = cw_err_set(err, CW_E_INVALID, "it returned no fields");
@@ -143,5 +143,7 @@ int cw_python_op_probe(const void *opts, const struct cw_op_probe *probe, struct
     cw_python_function_of(t.o, &t.function);
     int rc = try_it(&t, said, err);
     cw_mem_free(t.names);
+    cw_spec_fini(&t.found);
+    cw_python_layout_fini(&t.layout);
     return rc < 0 ? cw_python_wrap(t.o, err) : rc;
 }

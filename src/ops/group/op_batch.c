@@ -93,7 +93,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct batch_opts *o = opts;
-    struct cw_spec spec = in[0];
+    CW_SPEC_AUTO spec = cw_spec_copy(&in[0]);
     bool ragged[CW_FIELDS_MAX] = {false};
     (void)in_n;
     int rc = pick_ragged(o, &in[0], ragged, err);
@@ -102,7 +102,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                                     err);
     if (rc < 0)
         return rc;
-    *ret_spec = spec;
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }
 

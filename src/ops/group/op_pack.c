@@ -135,7 +135,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct pack_opts *o = opts;
     size_t fields[CW_FIELDS_MAX], n = find_fields(o, in, fields);
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     (void)in_n;
     int rc = check_names(o, in, err);
     if (rc == 0 && n == 0)
@@ -150,7 +150,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0 && o->loss_mask != MASK_NONE)
         rc = cw_spec_add(&spec, "loss_mask", CW_DTYPE_BOOL, 1, &o->length, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 
@@ -245,8 +245,10 @@ static void fill_mask(const struct packing *p, const struct cw_pack_bin *bin, ui
 
 static int make_row(const struct packing *p, const struct cw_pack_bin *bin, struct cw_err *err)
 {
-    struct cw_view fields[CW_FIELDS_MAX];
+    struct cw_view *fields = cw_op_scratch(p->ctx, (p->ctx->out->n + 1) * sizeof(*fields), err);
     size_t f = 0;
+    if (!fields)
+        return CW_E_NOMEM;
     int rc = cw_stop_check(p->ctx->stop, err);
     for (size_t k = 0; rc == 0 && k < p->ctx->out->n; k++)
         rc = new_field(p, k, &fields[k], err);

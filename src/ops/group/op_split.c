@@ -95,7 +95,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct split_opts *o = opts;
-    struct cw_spec spec = in[0];
+    CW_SPEC_AUTO spec = cw_spec_copy(&in[0]);
     (void)in_n;
     int rc = check_names(o, &in[0], err);
     for (size_t f = 0; f < spec.n; f++)
@@ -104,7 +104,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0 && o->part && o->part[0])
         rc = cw_spec_add(&spec, o->part, CW_DTYPE_I64, 0, NULL, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 
@@ -146,7 +146,9 @@ static int number(const struct cw_op_ctx *ctx, int64_t part, struct cw_view *ret
 static int make_part(const struct cw_op_ctx *ctx, const struct split_opts *o,
                      const struct cw_op_rows *rows, size_t r, int64_t part, struct cw_err *err)
 {
-    struct cw_view fields[CW_FIELDS_MAX];
+    struct cw_view *fields = cw_op_scratch(ctx, (ctx->out->n + 1) * sizeof(*fields), err);
+    if (!fields)
+        return CW_E_NOMEM;
     int64_t all = rows->row[r][first_cut(o, ctx->in)].dims[0];
     int64_t shift = o->shift > 0 ? o->shift : o->length;
     int64_t begin = part * shift, n = CW_MIN(o->length, all - begin);

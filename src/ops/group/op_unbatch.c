@@ -30,8 +30,10 @@ static int check_row(const void *opts, const struct cw_spec *in, const struct cw
 static int inside(const struct cw_op_ctx *ctx, const void *opts, const struct cw_op_rows *rows,
                   struct cw_err *err)
 {
-    struct cw_view fields[CW_FIELDS_MAX];
+    struct cw_view *fields = cw_op_scratch(ctx, (ctx->in->n + 1) * sizeof(*fields), err);
     (void)opts;
+    if (!fields)
+        return CW_E_NOMEM;
     for (size_t r = 0; r < rows->n; r++) {
         struct cw_slices slices;
         cw_slices_init(&slices, ctx->in, rows->row[r]);

@@ -38,13 +38,13 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct window_opts *o = opts;
-    struct cw_spec spec = in[0];
+    CW_SPEC_AUTO spec = cw_spec_copy(&in[0]);
     int rc = 0;
     (void)in_n;
     for (size_t i = 0; rc == 0 && i < spec.n; i++)
         rc = cw_group_add_dimension(&spec.fields[i], o->drop_remainder ? o->size : -1, false, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

@@ -184,7 +184,7 @@ static int batch_field(struct cw_field *field, int64_t n, const struct cw_op_pad
 int cw_pad_options_infer(const struct cw_pad_options *o, const struct cw_spec *in, int64_t n,
                          struct cw_spec *ret_spec, struct cw_err *err)
 {
-    struct cw_spec spec = *in;
+    CW_SPEC_AUTO spec = cw_spec_copy(in);
     struct cw_op_pad pad;
     int rc = check_names(&o->length, "length", in, err);
     if (rc == 0)
@@ -197,6 +197,6 @@ int cw_pad_options_infer(const struct cw_pad_options *o, const struct cw_spec *i
         if (pad_field(o, &in->fields[f], &pad))
             rc = add_extras(o, &in->fields[f], &pad, n, &spec, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }

@@ -8,7 +8,7 @@
 
 int cw_slices_infer(const struct cw_spec *in, struct cw_spec *ret_spec, struct cw_err *err)
 {
-    struct cw_spec spec = *in;
+    CW_SPEC_AUTO spec = cw_spec_copy(in);
     for (size_t f = 0; f < spec.n; f++) {
         struct cw_field *field = &spec.fields[f];
         if (field->rank == 0)
@@ -23,7 +23,7 @@ int cw_slices_infer(const struct cw_spec *in, struct cw_spec *ret_spec, struct c
             return cw_err_set(err, CW_E_UNSUPPORTED,
                               "field \"%s\" is a batch of batches of strings", field->name);
     }
-    *ret_spec = spec;
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }
 

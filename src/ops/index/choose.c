@@ -28,7 +28,7 @@ static bool merge_field(struct cw_field *field, const struct cw_field *other)
 int cw_choose_infer(const void *opts, const struct cw_spec *in, size_t in_n,
                     struct cw_spec *ret_spec, struct cw_err *err)
 {
-    struct cw_spec spec = in[0];
+    CW_SPEC_AUTO spec = cw_spec_copy(&in[0]);
     (void)opts;
     for (size_t i = 1; i < in_n; i++) {
         bool same = in[i].n == spec.n;
@@ -37,6 +37,6 @@ int cw_choose_infer(const void *opts, const struct cw_spec *in, size_t in_n,
         if (!same)
             return other_field(i, &in[i], &in[0], err);
     }
-    *ret_spec = spec;
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }

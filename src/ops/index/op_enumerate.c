@@ -20,12 +20,12 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct enumerate_opts *o = opts;
-    struct cw_spec spec = in[0];
+    CW_SPEC_AUTO spec = cw_spec_copy(&in[0]);
     (void)in_n;
     int rc = cw_spec_add(&spec, o->field, CW_DTYPE_I64, 0, NULL, err);
     if (rc < 0)
         return cw_err_wrap(err, "option field");
-    *ret_spec = spec;
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }
 

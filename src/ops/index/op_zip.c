@@ -6,7 +6,7 @@
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     (void)opts;
     for (size_t i = 0; i < in_n; i++) {
         for (size_t k = 0; k < in[i].n; k++) {
@@ -21,7 +21,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                 return cw_err_wrap(err, "input %zu", i + 1);
         }
     }
-    *ret_spec = spec;
+    *ret_spec = cw_spec_take(&spec);
     return 0;
 }
 

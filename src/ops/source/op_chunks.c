@@ -158,7 +158,7 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
 static void begin(void *state, const struct cw_op_open *how)
 {
     struct chunks_state *s = state;
-    s->spec = *how->out;
+    s->spec = cw_spec_copy(how->out);
     cw_mutex_init(&s->kept_lock);
 }
 
@@ -167,6 +167,7 @@ static void end(void *state)
     struct chunks_state *s = state;
     for (size_t i = 0; i < KEPT_N; i++)
         cw_buf_unref(s->kept[i].buf);
+    cw_spec_fini(&s->spec);
     cw_mutex_fini(&s->kept_lock);
 }
 

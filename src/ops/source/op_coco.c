@@ -76,7 +76,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                         {"boxes", CW_DTYPE_F32, 2, {-1, 4}}, {"labels", CW_DTYPE_I64, 1, {-1}},
                         {"area", CW_DTYPE_F32, 1, {-1}},     {"iscrowd", CW_DTYPE_U8, 1, {-1}},
                         {"mask", CW_DTYPE_U8, 2, {-1, -1}}};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = 0;
     (void)in;
     (void)in_n;
@@ -84,7 +84,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         rc = cw_spec_add(&spec, fields[i].name, fields[i].dtype, fields[i].rank, fields[i].dims,
                          err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

@@ -164,7 +164,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct from_values_opts *o = opts;
     const struct cw_value *first = o->values.n > 0 ? &o->values.items[0] : NULL;
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = 0;
     (void)in;
     (void)in_n;
@@ -185,7 +185,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0 && spec.n == 0)
         rc = cw_err_set(err, CW_E_INVALID, "option values: element 0 has no fields");
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

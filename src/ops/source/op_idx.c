@@ -142,7 +142,7 @@ static bool header_fits(const struct cw_idx_header *h, enum cw_dtype dtype, int 
 static int bad_shape(const char *path, const struct cw_idx_header *h, const char *than,
                      struct cw_err *err)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     CW_STR_AUTO text = {0};
     if (cw_spec_add(&spec, "record", h->dtype, h->rank, h->dims, NULL) == 0)
         cw_spec_print(&spec, &text);

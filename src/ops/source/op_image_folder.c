@@ -92,7 +92,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct image_folder_opts *o = opts;
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     (void)in;
     (void)in_n;
     int rc = cw_spec_add(&spec, o->path_field, CW_DTYPE_STR, 0, NULL, err);
@@ -101,7 +101,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0 && o->class_field[0])
         rc = cw_spec_add(&spec, o->class_field, CW_DTYPE_STR, 0, NULL, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     return rc;
 }
 

@@ -86,7 +86,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     (void)in_n;
     int rc = cw_parquet_fields_read(opts, &fields, err);
     if (rc == 0)
-        *ret_spec = fields.spec;
+        *ret_spec = cw_spec_take(&fields.spec);
     cw_parquet_fields_fini(&fields);
     return rc;
 }

@@ -69,7 +69,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct webdataset_opts *o = opts;
     struct cw_wds_columns columns = {0};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     (void)in;
     (void)in_n;
     int rc = cw_wds_columns_parse(&o->columns, &o->types, &columns, err);
@@ -80,7 +80,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     if (rc == 0 && o->key[0])
         rc = cw_spec_add(&spec, o->key, CW_DTYPE_STR, 0, NULL, err);
     if (rc == 0)
-        *ret_spec = spec;
+        *ret_spec = cw_spec_take(&spec);
     cw_wds_columns_fini(&columns);
     return rc;
 }

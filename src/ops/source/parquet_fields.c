@@ -18,6 +18,7 @@ enum cw_dtype cw_parquet_decimal_dtype(const struct cw_parquet_opts *o)
 void cw_parquet_fields_fini(struct cw_parquet_fields *fields)
 {
     cw_mem_free(fields->columns);
+    cw_spec_fini(&fields->spec);
     *fields = (struct cw_parquet_fields){0};
 }
 

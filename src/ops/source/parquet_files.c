@@ -114,7 +114,7 @@ int cw_parquet_files_open(const struct cw_parquet_opts *opts, const struct cw_op
         return rc;
     struct cw_parquet_state *s = CW_NEW(struct cw_parquet_state);
     s->opts = opts;
-    s->fields = fields;
+    s->fields = fields; /* it is taken over */
     s->cache = cw_parquet_cache_new((size_t)opts->cache_bytes, load_thing, s);
     for (size_t i = 0; i < CW_PARQUET_SEATS; i++)
         s->seats[i].pins = CW_NEW_ARRAY(struct cw_parquet_pin, fields.columns_n * CW_PARQUET_PINS);

@@ -62,7 +62,7 @@ static int compare(const struct cw_field *field, bool packed, const struct cw_pq
         (packed || (has_dim == (field->rank > 0) &&
                     (dim < 0 || field->dims[0] < 0 || field->dims[0] == dim))))
         return 0;
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     CW_STR_AUTO text = {0};
     if (cw_spec_add(&spec, "column", dtype, has_dim, &dim, NULL) == 0)
         cw_spec_print(&spec, &text);

@@ -134,7 +134,7 @@ static int add_column(struct cw_wds_columns *columns, const char *name, const ch
                       const struct cw_value *types, bool *used, struct cw_err *err)
 {
     struct cw_wds_column column = {.kind = CW_WDS_BYTES};
-    struct cw_spec checked = {0};
+    CW_SPEC_AUTO checked = {0};
     const char *text = NULL;
     int rc = cw_spec_add(&checked, name, CW_DTYPE_STR, 0, NULL, err);
     if (rc < 0) {

@@ -20,14 +20,15 @@ struct found {
 };
 struct look {
     const struct cw_readable *file;
-    struct found v[CW_FIELDS_MAX];
-    size_t n;
+    struct found *v;
+    size_t n, cap;
 };
 
 static void look_fini(struct look *look)
 {
     for (size_t i = 0; i < look->n; i++)
         cw_mem_free(look->v[i].ext);
+    cw_mem_free(look->v);
 }
 
 static struct found *find(struct look *look, const char *ext)
@@ -88,6 +89,7 @@ static int add_member(struct look *look, const struct cw_tar_member *member, str
         return cw_err_set(err, CW_E_LIMIT, "%s: samples have more than %d members: give columns",
                           look->file->name, CW_FIELDS_MAX);
     if (first) {
+        CW_GROW(look->v, look->n, look->cap);
         found = &look->v[look->n++];
         *found = (struct found){.is_array = cw_wds_kind_of(ext, strlen(ext)) == CW_WDS_NPY};
         found->ext = cw_steal(&ext);

@@ -86,7 +86,7 @@ static inline void test_spec(struct cw_spec *spec)
 static inline void fixture_open(struct fixture *f, const char *url, struct cw_cache_options options)
 {
     struct cw_store *store;
-    struct cw_spec spec;
+    CW_SPEC_AUTO spec = {0};
 
     memset(f, 0, sizeof(*f));
     cw_mutex_init(&f->events.lock);

@@ -47,7 +47,7 @@ static void put(struct cw_cache_dataset *node, uint64_t id)
 #define LEFT_OUT 37u
 static struct cw_cache_dataset *open_filled(struct fixture *f)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int64_t bytes = BYTES, one = 1;
 
     fake_reset();

@@ -193,7 +193,7 @@ static void test_memory_in_open_blocks(void **state)
     enum { NODES = 30 };
     struct cw_cache_options options = {.memory = 2 << 20, .chunk_bytes = 512 << 10};
     struct cw_cache_dataset *nodes[NODES];
-    struct cw_spec spec;
+    CW_SPEC_AUTO spec = {0};
     struct fixture f;
     uint64_t id = 0;
 
@@ -534,7 +534,7 @@ static void test_kept_from_element_to_element(void **state)
 static void test_many_held(void **state)
 {
     struct cw_cache_pins hold = {0};
-    struct cw_element elements[300];
+    struct cw_element *elements = CW_NEW_ARRAY(struct cw_element, 300);
     struct fixture f;
 
     (void)state;
@@ -555,6 +555,7 @@ static void test_many_held(void **state)
     }
     for (uint64_t id = 0; id < 300; id++)
         assert_true(is_sample(&elements[id], id));
+    cw_mem_free(elements);
     cw_cache_unpin(&hold);
     WAIT_FOR(counts_of(f.node).chunks == 0);
     WAIT_FOR(cw_cache_memory_used(f.cache) == 0);

@@ -101,7 +101,7 @@ static bool is_new(struct fixture *f, const struct cw_spec *spec)
 
 static void test_nodes(void **state)
 {
-    struct cw_spec spec;
+    CW_SPEC_AUTO spec = {0};
     struct fixture f;
 
     (void)state;

@@ -251,7 +251,7 @@ static void test_what_it_took_over(void **state)
 
 static struct cw_cache_dataset *row_dataset(struct fixture *f)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int64_t bytes = ROW_BYTES;
 
     assert_int_equal(cw_spec_add(&spec, "row", CW_DTYPE_U8, 1, &bytes, NULL), 0);

@@ -589,10 +589,10 @@ static void check_ragged(const struct cw_batch *batch, int64_t first, bool alike
     }
 }
 
-static const struct cw_spec ragged_out = {
-    .n = 2,
-    .fields = {{"t", CW_DTYPE_I64, 2, {-1, CW_DIM_RAGGED}},
-               {"m", CW_DTYPE_U8, 3, {-1, CW_DIM_RAGGED, CW_DIM_RAGGED}}}};
+static struct cw_field ragged_fields[] = {
+    {"t", CW_DTYPE_I64, 2, {-1, CW_DIM_RAGGED}},
+    {"m", CW_DTYPE_U8, 3, {-1, CW_DIM_RAGGED, CW_DIM_RAGGED}}};
+static const struct cw_spec ragged_out = {.n = 2, .fields = ragged_fields};
 
 static void ragged_batches(int64_t size, bool alike)
 {

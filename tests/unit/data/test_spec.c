@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/cm.h"
+#include <stdio.h>
 
 #include <string.h>
 
@@ -26,7 +27,8 @@ static void dtypes_have_names_and_sizes(void **state)
 
 static void specs_are_built_and_printed(void **state)
 {
-    struct cw_spec spec = {.n = 0}, other;
+    CW_SPEC_AUTO spec = {0};
+    CW_SPEC_AUTO other = {0};
     CW_STR_AUTO out = {0};
     struct cw_err err = {0};
 
@@ -37,7 +39,7 @@ static void specs_are_built_and_printed(void **state)
     assert_string_equal(cw_str_text(&out), "image: f32[?,224,3], label: i64");
     assert_int_equal(cw_spec_find(&spec, "label"), 1);
     assert_int_equal(cw_spec_find(&spec, "nothing"), -1);
-    other = spec;
+    other = cw_spec_copy(&spec);
     assert_true(cw_spec_eq(&spec, &other));
     other.fields[0].dims[0] = 1;
     assert_false(cw_spec_eq(&spec, &other));
@@ -50,7 +52,7 @@ static void specs_are_built_and_printed(void **state)
 
 static void bad_fields_are_refused(void **state)
 {
-    struct cw_spec spec = {.n = 0};
+    CW_SPEC_AUTO spec = {0};
     struct cw_err err = {0};
     static const int64_t bad[] = {-2};
     static const char *const names[] = {
@@ -64,16 +66,77 @@ static void bad_fields_are_refused(void **state)
     assert_string_equal(err.msg, "field \"a.b_1\" is there twice");
     assert_int_equal(cw_spec_add(&spec, "x", CW_DTYPE_U8, 1, bad, &err), CW_E_INVALID);
     assert_int_equal(cw_spec_add(&spec, "x", CW_DTYPE_U8, 9, bad, &err), CW_E_LIMIT);
-    for (char c = 'b'; spec.n < CW_FIELDS_MAX; c++) {
-        char name[2] = {c, '\0'};
+    for (int i = 0; spec.n < CW_FIELDS_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "f%d", i);
         assert_int_equal(cw_spec_add(&spec, name, CW_DTYPE_U8, 0, NULL, &err), CW_OK);
     }
     assert_int_equal(cw_spec_add(&spec, "z", CW_DTYPE_U8, 0, NULL, &err), CW_E_LIMIT);
+    assert_int_equal(cw_spec_find(&spec, "f510"), CW_FIELDS_MAX - 1);
+}
+
+/* A spec that lends its fields stays as it is. */
+static void specs_are_copied_taken_and_borrowed(void **state)
+{
+    CW_SPEC_AUTO spec = {0};
+
+    (void)state;
+    assert_int_equal(cw_spec_add(&spec, "a", CW_DTYPE_U8, 0, NULL, NULL), CW_OK);
+    assert_int_equal(cw_spec_add(&spec, "b", CW_DTYPE_STR, 0, NULL, NULL), CW_OK);
+    struct cw_spec borrowed = cw_spec_borrow(&spec);
+    assert_true(cw_spec_eq(&borrowed, &spec));
+    cw_spec_fini(&borrowed);
+    assert_true(borrowed.n == 0 && spec.n == 2);
+    CW_SPEC_AUTO copy = cw_spec_copy(&spec);
+    CW_SPEC_AUTO taken = cw_spec_take(&spec);
+    assert_true(spec.n == 0 && cw_spec_eq(&copy, &taken));
+    cw_spec_push(&copy, &taken.fields[0]);
+    assert_true(copy.n == 3 && taken.n == 2);
+    cw_spec_reset(&copy, 0);
+    assert_true(copy.n == 0 && copy.fields == NULL);
+}
+
+/* Against a set of bytes. */
+static void sets_of_fields(void **state)
+{
+    bool a[CW_FIELDS_MAX] = {false}, b[CW_FIELDS_MAX] = {false};
+    struct cw_field_set x = {{0}}, y = {{0}};
+
+    (void)state;
+    for (size_t i = 0; i < CW_FIELDS_MAX; i += 7, a[i % CW_FIELDS_MAX] = true)
+        cw_field_set_add(&x, (i + 7) % CW_FIELDS_MAX);
+    for (size_t i = 3; i < CW_FIELDS_MAX; i += 5) {
+        cw_field_set_add(&y, i);
+        b[i] = true;
+    }
+    struct cw_field_set both = x, all = x, less = x;
+    cw_field_set_meet(&both, &y);
+    cw_field_set_join(&all, &y);
+    cw_field_set_subtract(&less, &y);
+    size_t n = 0;
+    for (size_t i = 0; i < CW_FIELDS_MAX; i++) {
+        assert_int_equal(cw_field_set_has(&x, i), a[i]);
+        assert_int_equal(cw_field_set_has(&both, i), a[i] && b[i]);
+        assert_int_equal(cw_field_set_has(&all, i), a[i] || b[i]);
+        assert_int_equal(cw_field_set_has(&less, i), a[i] && !b[i]);
+        n += a[i];
+    }
+    assert_int_equal(cw_field_set_count(&x), n);
+    assert_true(cw_field_set_meets(&x, &y) && !cw_field_set_meets(&less, &y));
+    assert_int_equal(cw_field_set_first(&y), 3);
+    cw_field_set_subtract(&less, &x);
+    assert_true(cw_field_set_is_empty(&less));
+    assert_int_equal(cw_field_set_first(&less), CW_FIELDS_MAX);
+    const struct cw_field_set first = cw_field_set_of_first(65);
+    assert_true(cw_field_set_has(&first, 64) && !cw_field_set_has(&first, 65));
+    assert_true(cw_field_set_eq(&first, &first) && !cw_field_set_eq(&first, &x));
+    cw_field_set_add(&less, CW_FIELDS_MAX); /* there is no such field */
+    assert_true(cw_field_set_is_empty(&less));
 }
 
 static void ragged_dims_stand_behind_rows(void **state)
 {
-    struct cw_spec spec = {.n = 0};
+    CW_SPEC_AUTO spec = {0};
     CW_STR_AUTO out = {0};
     struct cw_err err = {0};
     static const int64_t dims[] = {-1, CW_DIM_RAGGED, 3}, first[] = {CW_DIM_RAGGED, 1};
@@ -88,7 +151,10 @@ static void ragged_dims_stand_behind_rows(void **state)
     assert_string_equal(cw_str_text(&out), "t: i32[?,ragged,3]");
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(dtypes_have_names_and_sizes), cmocka_unit_test(specs_are_built_and_printed),
-    cmocka_unit_test(bad_fields_are_refused), cmocka_unit_test(ragged_dims_stand_behind_rows)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(dtypes_have_names_and_sizes),
+                                          cmocka_unit_test(specs_are_built_and_printed),
+                                          cmocka_unit_test(bad_fields_are_refused),
+                                          cmocka_unit_test(specs_are_copied_taken_and_borrowed),
+                                          cmocka_unit_test(sets_of_fields),
+                                          cmocka_unit_test(ragged_dims_stand_behind_rows)};
 CW_TESTS_MAIN(tests)

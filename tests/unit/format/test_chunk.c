@@ -2,6 +2,9 @@
 #include "support/cm.h"
 #include "support/chunks.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/rng.h"
 #include "format/chunk_int.h"
 
@@ -9,11 +12,9 @@ static const struct cw_hash key = {0x0123456789abcdefu, 0xfedcba9876543210u};
 
 static struct cw_chunk_head head_of(void)
 {
-    struct cw_chunk_head head = {.key = key};
-    const int64_t dims[2] = {-1, 3};
-    assert_int_equal(cw_spec_add(&head.spec, "x", CW_DTYPE_F32, 2, dims, NULL), 0);
-    assert_int_equal(cw_spec_add(&head.spec, "name", CW_DTYPE_STR, 0, NULL, NULL), 0);
-    return head;
+    static struct cw_field fields[] = {{"x", CW_DTYPE_F32, 2, {-1, 3}},
+                                       {"name", CW_DTYPE_STR, 0, {0}}};
+    return (struct cw_chunk_head){.key = key, .spec = {.n = 2, .fields = fields}};
 }
 
 /* Element k: rows of x, a name; each seventh is left out. Memory that stays. */
@@ -113,6 +114,29 @@ static void chunks_read_back(void **state)
             cw_test_chunk_fini(&again);
         }
     cw_mem_free(elements);
+}
+
+/* The longest head that there can be. */
+static void heads_have_room_for_all_fields(void **state)
+{
+    CW_STR_AUTO bytes = {0};
+    struct cw_chunk_head head = {.key = key}, back = {.key = {0, 0}};
+    const int64_t dims[CW_RANK_MAX] = {1, 2, 3, 4, 5, 6, 7, -1};
+    struct cw_err err = {0};
+    size_t n = 0;
+    (void)state;
+    for (int i = 0; i < CW_FIELDS_MAX; i++) {
+        char name[CW_FIELD_NAME_BYTES];
+        snprintf(name, sizeof(name), "a_name_as_long_as_any_field_may_have_it_%07d", i);
+        assert_int_equal(strlen(name), CW_FIELD_NAME_BYTES - 1);
+        assert_int_equal(cw_spec_add(&head.spec, name, CW_DTYPE_F64, CW_RANK_MAX, dims, NULL), 0);
+    }
+    cw_chunk_head_put(&head, &bytes);
+    if (cw_chunk_head_get(bytes.s, bytes.len, &back, &n, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_true(n == bytes.len && cw_spec_eq(&head.spec, &back.spec));
+    cw_spec_fini(&head.spec);
+    cw_spec_fini(&back.spec);
 }
 
 static void names_say_what_is_in_it(void **state)
@@ -346,11 +370,9 @@ static void compression_and_many_records(void **state)
     cw_mem_free(data[1]);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(chunks_read_back),
-                                          cmocka_unit_test(names_say_what_is_in_it),
-                                          cmocka_unit_test(damage_is_found),
-                                          cmocka_unit_test(swapped_parts_are_found),
-                                          cmocka_unit_test(writers_refuse),
-                                          cmocka_unit_test(chunks_without_bytes),
-                                          cmocka_unit_test(compression_and_many_records)};
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(chunks_read_back),        cmocka_unit_test(heads_have_room_for_all_fields),
+    cmocka_unit_test(names_say_what_is_in_it), cmocka_unit_test(damage_is_found),
+    cmocka_unit_test(swapped_parts_are_found), cmocka_unit_test(writers_refuse),
+    cmocka_unit_test(chunks_without_bytes),    cmocka_unit_test(compression_and_many_records)};
 CW_TESTS_MAIN(tests)

@@ -101,7 +101,7 @@ static void strings_empties_and_scalars(void **state)
     static char text[300];
     static int64_t label = 7;
     const int64_t none[2] = {0, 3}, free[2] = {-1, 3};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     (void)state;
     memset(text, 'a', sizeof(text));
     assert_int_equal(cw_spec_add(&spec, "text", CW_DTYPE_STR, 0, NULL, NULL), 0);
@@ -118,7 +118,7 @@ static void strings_empties_and_scalars(void **state)
         element.fields[3] = view_of(CW_DTYPE_U8, 2, none, NULL);
         round_trip(&spec, &element);
     }
-    struct cw_spec no_fields = {0};
+    CW_SPEC_AUTO no_fields = {0};
     struct cw_element empty = {0};
     assert_int_equal(cw_record_bytes(&no_fields, &empty), 0);
     round_trip(&no_fields, &empty);
@@ -129,7 +129,7 @@ static void what_cannot_be_kept(void **state)
     static char data[64];
     const int64_t dims[1] = {4}, other[1] = {5};
     struct cw_file_stamp stamp = {0};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     (void)state;
     assert_int_equal(cw_spec_add(&spec, "x", CW_DTYPE_U8, 1, dims, NULL), 0);
     struct cw_element good = {.n = 1, .fields = {view_of(CW_DTYPE_U8, 1, dims, data)}}, bad = good;
@@ -155,7 +155,7 @@ static void what_cannot_be_kept(void **state)
 static void lies_are_found(void **state)
 {
     const int64_t free[2] = {-1, -1};
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     struct cw_element back;
     (void)state;
     assert_int_equal(cw_spec_add(&spec, "x", CW_DTYPE_U16, 2, free, NULL), 0);
@@ -179,7 +179,8 @@ static void lies_are_found(void **state)
 static void ragged_batches_are_kept(void **state)
 {
     int64_t begins[9] = {0, 2, 3};
-    struct cw_spec spec = {.n = 1, .fields = {{"t", CW_DTYPE_U16, 2, {-1, CW_DIM_RAGGED}}}};
+    struct cw_field field = {"t", CW_DTYPE_U16, 2, {-1, CW_DIM_RAGGED}};
+    const struct cw_spec spec = {.n = 1, .fields = &field};
     struct cw_element element = {
         .n = 1,
         .fields = {

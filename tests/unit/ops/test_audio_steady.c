@@ -109,7 +109,7 @@ static void link_run(struct link *link, struct cw_op_ctx *ctx, struct cw_element
 static size_t run_chain(struct link *links, size_t n, const struct cw_view *view)
 {
     struct cw_arena *arena = cw_arena_new((size_t)8 << 20);
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     struct cw_op_ctx ctx = {.arena = arena, .in = &spec, .out = &spec};
     assert_int_equal(cw_spec_add(&spec, "audio", CW_DTYPE_F32, view->rank, view->dims, NULL), 0);
     for (size_t i = 0; i < n; i++)

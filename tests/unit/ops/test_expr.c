@@ -58,6 +58,7 @@ static void long_tensors(void **state)
         assert_int_equal(r[i], (a > 0 ? a : 0) % 11 + (x > 3));
     }
     cw_arena_free(f.arena);
+    cw_spec_fini(&f.spec);
 }
 
 static void parse_errors(const char *text, const char *want)
@@ -123,6 +124,7 @@ static void mixed_tokens(void **state)
     }
     assert_true(good > 100);
     cw_arena_free(f.arena);
+    cw_spec_fini(&f.spec);
 }
 
 static void powers(void **state)
@@ -146,6 +148,7 @@ static void powers(void **state)
     r = got.data;
     assert_true(fabs(r[0] - 0.125) < 1e-12 && isinf(r[2]) && r[3] == 0);
     cw_arena_free(f.arena);
+    cw_spec_fini(&f.spec);
 }
 
 /* A batch of strings has a table of where each begins before their bytes. */
@@ -166,6 +169,7 @@ static void lengths_of_a_batch(void **state)
     const int64_t *r = got.data;
     assert_true(r[0] == 10 && r[1] == 0 && r[2] == 4);
     cw_arena_free(f.arena);
+    cw_spec_fini(&f.spec);
 }
 
 int main(void)

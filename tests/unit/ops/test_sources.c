@@ -56,6 +56,7 @@ static void source_fini(struct source *s)
     if (s->state)
         s->op->close(s->state);
     cw_value_fini(&s->manifest);
+    cw_spec_fini(&s->spec);
     cw_opt_fini(s->op->options, s->opts);
 }
 

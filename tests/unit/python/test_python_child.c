@@ -43,7 +43,7 @@ static struct cw_spec spec_of(const char *text)
 static struct cw_python_child *start(const struct cw_python_function *function,
                                      const struct cw_spec *out)
 {
-    const struct cw_spec in = spec_of("x: i64");
+    CW_SPEC_AUTO in = spec_of("x: i64");
     struct cw_python_child *child = NULL;
     struct cw_err err = {0};
     if (cw_python_child_start(function, NULL, &child, &err) != 0 ||
@@ -79,7 +79,7 @@ static int64_t value_of(const struct cw_view *view)
 
 static void calls(void **state)
 {
-    const struct cw_spec out = spec_of("x: i64");
+    CW_SPEC_AUTO out = spec_of("x: i64");
     const struct cw_python_function same = function_of(DICT), length = function_of(LEN);
     struct cw_python_child *child = start(&same, &out);
     struct cw_view view = {0};
@@ -101,7 +101,7 @@ static void calls(void **state)
 /* The result needs more memory than there is, and then more than is allowed. */
 static void large_results(void **state)
 {
-    const struct cw_spec out = spec_of("x: f64[?]");
+    CW_SPEC_AUTO out = spec_of("x: f64[?]");
     struct cw_python_function ones = function_of(ONES);
     ones.on = &on_x;
     ones.memory_bytes = (int64_t)2 << 30;
@@ -134,7 +134,7 @@ static void filters(void **state)
 
 static void ends(void **state)
 {
-    const struct cw_spec out = spec_of("x: i64");
+    CW_SPEC_AUTO out = spec_of("x: i64");
     struct cw_python_function leaves = function_of(EXIT), sleeps = function_of(SLEEP);
     struct cw_stop stop = {0};
     struct cw_err err = {0};

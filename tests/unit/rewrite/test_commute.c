@@ -58,13 +58,17 @@ static struct cw_spec make_spec(size_t which)
     int64_t h = SIZES[which][0], w = SIZES[which][1];
     int64_t channels = which == 5 ? -1 : which % 2 ? 1 : 3;
 
-    return (struct cw_spec){
-        .n = 6,
-        .fields = {field_of("image", DTYPES[which], 3, h, w, channels),
-                   field_of("flat", which % 3 ? CW_DTYPE_F32 : CW_DTYPE_U8, 2, h, w, 0),
-                   field_of("v", CW_DTYPE_I64, 1, which % 2 ? -1 : 3, 0, 0),
-                   field_of("s", CW_DTYPE_I64, 0, 0, 0, 0), field_of("f", CW_DTYPE_F32, 0, 0, 0, 0),
-                   field_of("text", CW_DTYPE_STR, 0, 0, 0, 0)}};
+    const struct cw_field fields[] = {
+        field_of("image", DTYPES[which], 3, h, w, channels),
+        field_of("flat", which % 3 ? CW_DTYPE_F32 : CW_DTYPE_U8, 2, h, w, 0),
+        field_of("v", CW_DTYPE_I64, 1, which % 2 ? -1 : 3, 0, 0),
+        field_of("s", CW_DTYPE_I64, 0, 0, 0, 0),
+        field_of("f", CW_DTYPE_F32, 0, 0, 0, 0),
+        field_of("text", CW_DTYPE_STR, 0, 0, 0, 0)};
+    struct cw_spec spec = {0};
+    for (size_t i = 0; i < CW_ARRAY_LEN(fields); i++)
+        cw_spec_push(&spec, &fields[i]);
+    return spec;
 }
 
 static void fill_value(struct random *random, enum cw_dtype dtype, void *to)
@@ -140,7 +144,7 @@ static void get_facts(const struct one_op *op, struct cw_chain_op *ret_op)
 
 static void set_spec(struct both *both, const struct cw_spec *spec)
 {
-    both->spec = *spec;
+    both->spec = cw_spec_borrow(spec);
     both->is_written_ok = one_op_infer(&both->down, spec) == 0 &&
                           one_op_infer(&both->up, &both->down.checked.out) == 0;
     if (both->is_written_ok) {
@@ -343,7 +347,7 @@ static bool has_effect(const char *text)
     bool has = false;
 
     for (size_t i = 0; i < SPECS && !has; i++) {
-        const struct cw_spec spec = make_spec(i);
+        CW_SPEC_AUTO spec = make_spec(i);
         struct one_op op;
         struct cw_chain_op chain_op;
         one_op_parse(text, &op);
@@ -397,7 +401,7 @@ static void try_pair(struct random *random, const struct pool *pool, struct cw_a
 {
     cw_autofree char *down = fitting_op(random, pool);
     cw_autofree char *up = fitting_op(random, pool);
-    struct cw_spec spec = make_spec(below(random, SPECS));
+    CW_SPEC_AUTO spec = make_spec(below(random, SPECS));
     struct both both;
 
     both_parse(down, up, &both);
@@ -407,7 +411,7 @@ static void try_pair(struct random *random, const struct pool *pool, struct cw_a
         one_op_facts(&both.down, &a);
         one_op_facts(&both.up, &b);
         tally->commute++;
-        tally->on_one_field += (a.facts.effect_on & b.facts.effect_on) != 0;
+        tally->on_one_field += cw_field_set_meets(&a.facts.effect_on, &b.facts.effect_on);
         if (!is_right(random, &both, arena) && tally->wrong++ == 0)
             tally->wrong_pair = cw_mem_printf("%s, then %s", down, up);
     }
@@ -454,7 +458,7 @@ static void ignores_columns(struct cw_op_facts *facts)
 
 static void has_even_gaps(struct cw_op_facts *facts)
 {
-    for (size_t i = 0; i < CW_FIELDS_MAX; i++)
+    for (size_t i = 0; i < CW_GAP_FIELDS; i++)
         facts->gap[i][0] = facts->gap[i][1] = 2;
 }
 
@@ -475,7 +479,8 @@ static void adds_nothing(struct cw_op_facts *facts)
 
 static void takes_each(struct cw_op_facts *facts)
 {
-    if (facts->effect == CW_EFFECT_OTHER && facts->known && facts->writes) {
+    if (facts->effect == CW_EFFECT_OTHER && facts->known &&
+        !cw_field_set_is_empty(&facts->writes)) {
         facts->effect = CW_EFFECT_EACH;
         facts->effect_on = facts->writes;
     }
@@ -483,12 +488,12 @@ static void takes_each(struct cw_op_facts *facts)
 
 static void reads_nothing_else(struct cw_op_facts *facts)
 {
-    facts->reads &= facts->writes;
+    cw_field_set_meet(&facts->reads, &facts->writes);
 }
 
 static void writes_nothing(struct cw_op_facts *facts)
 {
-    facts->writes = 0;
+    facts->writes = (struct cw_field_set){{0}};
 }
 
 /* Each wrong fact is found by the pairs that it would let through. */
@@ -607,7 +612,7 @@ static void test_pairs_that_must_be_found(void **state)
     struct cw_arena *arena = cw_arena_new((size_t)1 << 20);
 
     for (size_t i = 0; i < CW_ARRAY_LEN(COMMUTE); i++) {
-        struct cw_spec spec = make_spec(COMMUTE[i].spec);
+        CW_SPEC_AUTO spec = make_spec(COMMUTE[i].spec);
         struct both both;
         both_parse(COMMUTE[i].down, COMMUTE[i].up, &both);
         set_spec(&both, &spec);
@@ -630,7 +635,7 @@ static void test_pairs_that_must_stay(void **state)
     struct cw_arena *arena = cw_arena_new((size_t)1 << 20);
 
     for (size_t i = 0; i < CW_ARRAY_LEN(KEEP); i++) {
-        struct cw_spec spec = make_spec(KEEP[i].spec);
+        CW_SPEC_AUTO spec = make_spec(KEEP[i].spec);
         struct both both;
         both_parse(KEEP[i].down, KEEP[i].up, &both);
         set_spec(&both, &spec);

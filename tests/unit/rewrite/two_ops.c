@@ -67,7 +67,9 @@ int one_op_infer(struct one_op *op, const struct cw_spec *in)
     struct cw_err err = {0};
 
     close_op(op);
-    op->in = *in;
+    cw_spec_fini(&op->in);
+    op->in = cw_spec_copy(in);
+    cw_inferred_fini(&op->checked);
     int rc = cw_infer_node(&op->node, in, 1, &op->checked, &err);
     if (rc == 0 && it->open)
         rc = it->open(op->checked.opts, &how, &op->state, &err);
@@ -101,6 +103,8 @@ void one_op_fini(struct one_op *op)
     if (op->checked.op->options)
         cw_opt_fini(op->checked.op->options, op->checked.opts);
     cw_mem_free(op->checked.opts);
+    cw_inferred_fini(&op->checked);
+    cw_spec_fini(&op->in);
     cw_node_fini(&op->node);
 }
 

@@ -22,7 +22,8 @@ static struct cw_field field_of(const char *name, enum cw_dtype dtype, int rank)
 
 static struct tool_shard_options options_of(const char *ext)
 {
-    struct tool_shard_options options = {.spec = {.n = 3}};
+    static struct cw_field fields[3];
+    struct tool_shard_options options = {.spec = {.n = 3, .fields = fields}};
     options.spec.fields[0] = field_of("image", CW_DTYPE_STR, 0);
     options.spec.fields[1] = field_of("label", CW_DTYPE_I32, 0);
     options.spec.fields[2] = field_of("box", CW_DTYPE_F32, 1);
@@ -62,7 +63,8 @@ static void extensions(void **state)
 static void lists_of_strings(void **state)
 {
     (void)state;
-    struct tool_shard_options options = {.spec = {.n = 1}};
+    static struct cw_field fields[1];
+    struct tool_shard_options options = {.spec = {.n = 1, .fields = fields}};
     options.spec.fields[0] = field_of("words", CW_DTYPE_STR, 1);
     struct cw_err err = {0};
     assert_int_equal(tool_shard_tar.check(&options, &err), CW_E_UNSUPPORTED);

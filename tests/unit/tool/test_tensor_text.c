@@ -87,7 +87,8 @@ static void long_texts_are_cut(void **state)
 static void a_spec_has_all_fields(void **state)
 {
     (void)state;
-    struct cw_spec spec = {.n = 2};
+    CW_SPEC_AUTO spec = {0};
+    cw_spec_reset(&spec, 2);
     spec.fields[0] = field_of(CW_DTYPE_F32, 2);
     spec.fields[0].dims[1] = 3;
     spec.fields[1] = field_of(CW_DTYPE_STR, 0);
