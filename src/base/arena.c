@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An arena has one block that it keeps, and single blocks for what did not fit. After a reset, the
+/* An arena has one block that it keeps, and further blocks for what did not fit. After a reset, the
  * next allocation replaces the kept block by one that would have held everything (at most `keep`
  * bytes). */
 #include "base/arena.h"
@@ -9,9 +9,14 @@
 #define ALIGN ((size_t)64)
 #define FIRST_BYTES ((size_t)64 << 10)
 
+/* A further block has a part of what is in use, so that there are few of them. */
+#define EXTRA_PART 4
+#define EXTRA_BYTES_MAX ((size_t)4 << 20)
+
 struct extra {
     struct extra *next;
-    char pad[ALIGN - sizeof(struct extra *)];
+    size_t cap, at; /* of the bytes behind it */
+    char pad[ALIGN - sizeof(struct extra *) - 2 * sizeof(size_t)];
 };
 struct cw_arena {
     char *base;
@@ -50,16 +55,30 @@ void cw_arena_free(struct cw_arena *arena)
     cw_mem_free(arena);
 }
 
+static struct extra *extra_new(const struct cw_arena *arena, size_t bytes)
+{
+    size_t cap =
+        CW_ALIGN_UP(CW_MAX(bytes, CW_MIN(arena->used / EXTRA_PART, EXTRA_BYTES_MAX)), ALIGN);
+    struct extra *extra = cw_mem_try_aligned(ALIGN, sizeof(*extra) + cap);
+
+    if (extra)
+        *extra = (struct extra){.next = arena->extras, .cap = cap};
+    return extra;
+}
+
 static void *alloc_extra(struct cw_arena *arena, size_t bytes)
 {
-    struct extra *extra = cw_mem_try_aligned(ALIGN, sizeof(*extra) + bytes);
+    struct extra *extra = arena->extras;
 
+    if (!extra || extra->cap - extra->at < bytes)
+        extra = extra_new(arena, bytes);
     if (!extra)
         return NULL;
-    extra->next = arena->extras;
+    char *p = (char *)(extra + 1) + extra->at;
     arena->extras = extra;
+    extra->at += bytes;
     arena->used += bytes;
-    return extra + 1;
+    return p;
 }
 
 void *cw_arena_alloc(struct cw_arena *arena, size_t bytes)

@@ -24,6 +24,8 @@ void cw_exec_task_leave_plans(struct cw_exec_task *task)
 {
     task->way.plan = cw_plan_unref(task->way.plan);
     task->next_plan = cw_plan_unref(task->next_plan);
+    if (task->plan)
+        cw_row_memory_fini(&task->row_memory, cw_plan_exec_of(task->plan));
     task->plan = cw_plan_unref(task->plan);
 }
 
@@ -32,8 +34,6 @@ void cw_exec_task_free(struct cw_exec_task *task)
     if (!task)
         return;
     cw_exec_task_leave_plans(task);
-    for (int64_t r = 0; task->kept && r < task->rows; r++)
-        cw_mem_free((void *)(uintptr_t)task->kept[r]);
     cw_mem_free(task->kept);
     cw_mem_free(task->ids);
     cw_mem_free(task->dropped);

@@ -6,6 +6,7 @@
 
 #include "exec/eval.h"
 #include "exec/row_batch.h"
+#include "exec/row_memory.h"
 
 enum cw_task_state {
     CW_TASK_NEW,
@@ -57,14 +58,16 @@ struct cw_exec_task {
     _Atomic int64_t run_ns; /* time spent on the rows, measured if the batch is put into a cache */
 
     /* The arrays below have one entry for each row, written by the thread that computes the row. */
-    uint8_t *dropped;            /* for each row its fate (enum cw_row_fate) */
-    _Atomic bool has_dropped;    /* one of them is not CW_ROW_KEPT */
-    const struct cw_view **kept; /* for each row, unless fixed: its views and bytes in one block */
+    uint8_t *dropped;         /* for each row its fate (enum cw_row_fate) */
+    _Atomic bool has_dropped; /* one of them is not CW_ROW_KEPT */
+    const struct cw_view *
+        *kept; /* for each row, unless fixed: its views, in row_memory like its bytes */
     struct cw_row_id {
         uint64_t id, rep;
     } * ids; /* for each row, only if operators work inside the item */
 
     struct cw_mutex mutex;
+    struct cw_row_memory row_memory; /* guarded by mutex */
     int64_t failed_row; /* guarded by mutex: the lowest row that failed; INT64_MAX: none */
     struct cw_err err;  /* guarded by mutex */
     /* guarded by mutex: the bad elements that are left out; NULL if there are none */

@@ -69,8 +69,8 @@ static int store_fixed(struct cw_thread_context *work, const struct cw_element *
     return 0;
 }
 
-static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_element *element,
-                      struct cw_err *err)
+static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
+                      const struct cw_element *element, struct cw_err *err)
 {
     size_t n = task->spec->n, bytes = CW_ALIGN_UP(n * sizeof(struct cw_view), KEPT_ALIGN);
     for (size_t f = 0; f < n; f++) {
@@ -84,7 +84,7 @@ static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_el
         rc = cw_pad_check(&task->plan->nodes[task->cut.group], element->fields, err);
     if (rc < 0)
         return rc;
-    uint8_t *block = cw_mem_try(bytes);
+    uint8_t *block = cw_row_memory_get(task, work, bytes);
     if (!block)
         return cw_err_set(err, CW_E_NOMEM, "no memory for an element of %zu bytes", bytes);
     struct cw_view *views = (struct cw_view *)(void *)block;
@@ -131,7 +131,8 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
     if (element->n != spec->n)
         rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n, spec->n);
     else
-        rc = task->fixed ? store_fixed(work, element, err) : store_kept(task, row, element, err);
+        rc = task->fixed ? store_fixed(work, element, err)
+                         : store_kept(task, work, row, element, err);
     if (rc < 0)
         work->failed = work->way->node;
     else if (task->ids)
@@ -149,7 +150,7 @@ static bool release(struct cw_exec_task *task, struct cw_thread_context *work, i
     else
         cw_cache_unpin(&work->pins);
     if (!intact && task->kept) {
-        cw_mem_free((void *)(uintptr_t)task->kept[row]);
+        cw_row_memory_undo(work, task->kept[row]);
         task->kept[row] = NULL;
     }
     return intact;
@@ -341,6 +342,7 @@ void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
     int64_t begin = task->batch_caches_n ? cw_clock_ns() : 0;
     cw_source_use_store(cw_plan_source_store(work->plan));
     run(task, work, lo, hi);
+    cw_row_memory_pause(task, work);
     if (work->pins.n > 0)
         cw_cache_unpin(&work->pins);
     if (task->batch_caches_n)

@@ -37,6 +37,7 @@ static void share_free(void *arg)
         share->all = next;
     }
     cw_buf_unref(share->spare);
+    cw_row_spare_fini(&share->row_spare);
     cw_mutex_fini(&share->mutex);
     cw_mem_free(share->ended);
     cw_mem_free(share);

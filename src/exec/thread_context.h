@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "exec/exec.h"
 #include "exec/fair_queue.h"
+#include "exec/row_memory.h"
 #include "plan/plan_nodes.h"
 #include <stdatomic.h>
 
@@ -124,6 +125,7 @@ struct cw_thread_context {
     struct cw_row_target to;      /* and where they are written, if their sizes are known */
     uint8_t *block;               /* memory for columns of a block */
     size_t block_bytes;
+    struct cw_row_block *row_block; /* of the item, for rows of unknown size (row_memory.h) */
     /* time that one reading of the clock takes, which is subtracted from measured times */
     int64_t clock_ns;
     struct cw_node_context *nodes;
@@ -159,6 +161,7 @@ struct cw_plan_exec {
     struct cw_mutex mutex;
     /* guarded by mutex: lists of all contexts, and of those that no thread has borrowed */
     struct cw_thread_context *all, *idle;
+    struct cw_row_spare row_spare; /* guarded by mutex */
     struct cw_buf *spare; /* guarded by mutex: memory for the rows below operators (item_batch.h) */
     _Atomic uint64_t row_ns; /* usual time of a row in ns; 0: not known yet */
     /* sums over the pool's threads, as in struct cw_exec_plan_time */

@@ -308,7 +308,7 @@ static void chunks_without_bytes(void **state)
     cw_test_chunk_fini(&chunk);
 
     const int64_t none[1] = {0};
-    head.spec.n = 0;
+    head.spec = (struct cw_spec){0};
     assert_int_equal(cw_spec_add(&head.spec, "x", CW_DTYPE_F64, 1, none, NULL), 0);
     struct cw_element empty[2] = {{.id = 1, .n = 1}, {.id = 2, .n = 1}};
     for (size_t i = 0; i < 2; i++)
