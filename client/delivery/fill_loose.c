@@ -43,25 +43,57 @@ static int add_bytes(struct cw_fill_loose *loose, const struct cw_item_rows *row
     return rc;
 }
 
-static int add_strings(struct cw_fill_loose *loose, uint64_t before,
+/* Notes the ends of strings [s, end), and appends their bytes. */
+static int add_list(struct cw_fill_loose *loose, const struct cw_item_list *list, uint64_t s,
+                    uint64_t end, struct cw_err *err)
+{
+    int64_t first = 0, last = 0;
+    int rc = cw_item_list_offset(list, s, &first, err);
+    last = first;
+    if (rc == 0)
+        rc = grow(&loose->ends, &loose->ends_cap,
+                  (size_t)(loose->strings + (end - s)) * sizeof(int64_t), err);
+    for (; rc == 0 && s < end; s++) {
+        int64_t at = 0;
+        rc = cw_item_list_offset(list, s + 1, &at, err);
+        if (rc == 0 && at < last)
+            rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets fall",
+                            (unsigned long long)list->rows->item);
+        last = at;
+        if (rc == 0)
+            ((int64_t *)loose->ends)[loose->strings++] = (int64_t)loose->n + (last - first);
+    }
+    return rc != 0 ? rc
+                   : add_bytes(loose, list->rows, list->tensor, list->bytes_at + (size_t)first,
+                               (size_t)(last - first), err);
+}
+
+static int add_strings(struct cw_fill_loose *loose, const struct cw_field *field, uint64_t before,
                        const struct cw_item_rows *rows, size_t i, uint64_t lo, uint64_t hi,
                        struct cw_err *err)
 {
-    size_t table = (size_t)(rows->head->elements + 1) * sizeof(int64_t);
-    int64_t first = 0, last;
-    int rc = cw_item_rows_str_at(rows, i, lo, &first, err);
-    last = first;
+    struct cw_item_list list;
+    uint64_t begin = 0, end = 0;
+    const bool ragged = cw_field_is_ragged(field);
+    int rc = cw_item_rows_list(rows, i, &list, err);
+    if (rc == 0 && ragged)
+        rc = grow(&loose->shapes, &loose->shapes_cap, (size_t)(before + hi - lo) * sizeof(int64_t),
+                  err);
     for (uint64_t r = lo; rc == 0 && r < hi; r++) {
-        int64_t end = 0;
-        rc = cw_item_rows_str_at(rows, i, r + 1, &end, err);
-        if (rc == 0 && end < last)
-            rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets fall",
+        struct cw_item_row row = {0};
+        uint64_t n = 1;
+        rc = cw_item_rows_row(rows, i, r, &row, err);
+        for (int d = 0; d + 1 < field->rank; d++)
+            n *= (uint64_t)row.dims[d];
+        begin = r == lo ? row.at : begin;
+        if (rc == 0 && ((r > lo && row.at != end) || n > list.n || row.at > list.n - n))
+            rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: rows do not stand one behind another",
                             (unsigned long long)rows->item);
-        last = end;
-        ((int64_t *)loose->ends)[before + r - lo] = (int64_t)loose->n + (last - first);
+        end = row.at + n;
+        if (rc == 0 && ragged)
+            ((int64_t *)loose->shapes)[before + r - lo] = (int64_t)(loose->strings + (end - begin));
     }
-    return rc != 0 ? rc
-                   : add_bytes(loose, rows, i, table + (size_t)first, (size_t)(last - first), err);
+    return rc == 0 && hi > lo ? add_list(loose, &list, begin, end, err) : rc;
 }
 
 /* Notes the end of a row, and its shape if shapes are stored. */
@@ -110,11 +142,16 @@ int cw_fill_loose_add(struct cw_fill_loose *loose, const struct cw_tensor *to, u
                       size_t *ret_bytes, struct cw_err *err)
 {
     size_t n = loose->n;
+    uint64_t strings = loose->strings;
+    *ret_bytes = 0;
+    if (to->field.dtype == CW_DTYPE_STR) {
+        int rc = add_strings(loose, &to->field, before, rows, i, lo, hi, err);
+        *ret_bytes = loose->n - n + (size_t)(loose->strings - strings) * sizeof(int64_t);
+        return rc;
+    }
     int rc =
         grow(&loose->ends, &loose->ends_cap, (size_t)(before + hi - lo) * sizeof(int64_t), err);
-    if (rc == 0 && to->field.dtype == CW_DTYPE_STR)
-        rc = add_strings(loose, before, rows, i, lo, hi, err);
-    else if (rc == 0)
+    if (rc == 0)
         rc = add_ragged(loose, &to->field, before, rows, i, lo, hi, err);
     *ret_bytes = loose->n - n + (size_t)(hi - lo) * sizeof(int64_t);
     return rc;
@@ -127,9 +164,20 @@ size_t cw_fill_loose_size(const struct cw_fill_loose *loose, const struct cw_fie
     struct cw_ragged ragged;
     struct cw_err impossible = {0}; /* a batch of so many rows is in memory */
     whole.dims[0] = (int64_t)n;
-    if (field->dtype != CW_DTYPE_STR && cw_ragged_init(&ragged, &whole, &impossible) == 0)
-        return ragged.values_at + loose->n;
-    return (size_t)(n + 1) * sizeof(int64_t) + loose->n;
+    size_t bytes = loose->n;
+    if (field->dtype == CW_DTYPE_STR)
+        bytes += (size_t)(loose->strings + 1) * sizeof(int64_t);
+    if (cw_field_is_ragged(field) && cw_ragged_init(&ragged, &whole, &impossible) == 0)
+        bytes += ragged.values_at;
+    return bytes;
+}
+
+/* Writes the ends of entries behind a 0. */
+static void put_ends(char *dst, const void *ends, uint64_t n)
+{
+    memset(dst, 0, sizeof(int64_t));
+    if (n > 0)
+        memcpy(dst + sizeof(int64_t), ends, (size_t)n * sizeof(int64_t));
 }
 
 void cw_fill_loose_put(struct cw_fill_loose *loose, const struct cw_field *field, uint64_t n,
@@ -137,18 +185,20 @@ void cw_fill_loose_put(struct cw_fill_loose *loose, const struct cw_field *field
 {
     struct cw_ragged_writer writer;
     struct cw_err impossible = {0};
-    size_t at = (size_t)(n + 1) * sizeof(int64_t);
-    memset(dst, 0, sizeof(int64_t));
-    if (field->dtype != CW_DTYPE_STR &&
-        cw_ragged_write_begin(&writer, field, dst, &impossible) == 0) {
-        if (loose->shapes)
-            memcpy((char *)dst + writer.ragged.shapes_at, loose->shapes,
+    const bool strings = field->dtype == CW_DTYPE_STR;
+    char *to = dst;
+    if (cw_field_is_ragged(field) && cw_ragged_write_begin(&writer, field, dst, &impossible) == 0) {
+        if (loose->shapes && !strings)
+            memcpy(to + writer.ragged.shapes_at, loose->shapes,
                    (size_t)n * (size_t)writer.ragged.rank * sizeof(int64_t));
-        at = writer.ragged.values_at;
+        put_ends(to, strings ? loose->shapes : loose->ends, n);
+        to += writer.ragged.values_at;
     }
-    if (n > 0)
-        memcpy((char *)dst + sizeof(int64_t), loose->ends, (size_t)n * sizeof(int64_t));
+    if (strings) {
+        put_ends(to, loose->ends, loose->strings);
+        to += (size_t)(loose->strings + 1) * sizeof(int64_t);
+    }
     if (loose->n > 0)
-        memcpy((char *)dst + at, loose->bytes, loose->n);
+        memcpy(to, loose->bytes, loose->n);
     cw_fill_loose_fini(loose);
 }

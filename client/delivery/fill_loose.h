@@ -8,11 +8,14 @@
 #include "client/delivery/item_rows.h"
 
 struct cw_fill_loose {
-    /* The end of each row: an array of int64_t. Of strings in bytes, of ragged rows as data/ragged.h
-     * counts them. */
+    /* An array of int64_t: the end of each string in bytes, or the end of each ragged row as
+     * data/ragged.h counts them. */
     void *ends;
     size_t ends_cap;
-    void *shapes; /* Ragged: the shape of each row, an array of int64_t, if shapes are stored. */
+    /* An array of int64_t. Ragged: the shape of each row, if shapes are stored; of lists of strings, where
+     * each row ends, in strings. */
+    void *shapes;
+    uint64_t strings; /* Strings so far. */
     size_t shapes_cap;
     void *bytes;
     size_t n, cap;

@@ -51,17 +51,51 @@ int cw_item_rows_read(const struct cw_item_rows *rows, size_t i, size_t at, void
                       (unsigned long long)rows->item, tensor->field.name);
 }
 
-int cw_item_rows_str_at(const struct cw_item_rows *rows, size_t i, uint64_t r, int64_t *ret_at,
-                        struct cw_err *err)
+/* Where the list of all strings of a tensor lies in it, and how many there are. */
+static int find_list(const struct cw_item_rows *rows, size_t i, uint64_t *ret_at, uint64_t *ret_n,
+                     struct cw_err *err)
 {
     const struct cw_tensor *tensor = &rows->head->tensors[i];
-    uint64_t table = (rows->head->elements + 1) * sizeof(int64_t);
-    int rc = cw_item_rows_read(rows, i, (size_t)r * sizeof(int64_t), ret_at, sizeof(int64_t), err);
-    if (rc == 0 &&
-        (*ret_at < 0 || table > tensor->bytes || (uint64_t)*ret_at > tensor->bytes - table))
-        return cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets of tensor %s are not valid",
-                          (unsigned long long)rows->item, tensor->field.name);
+    struct cw_ragged ragged;
+    int64_t n = cw_field_count(&tensor->field);
+    int rc = 0;
+    *ret_at = 0;
+    if (cw_field_is_ragged(&tensor->field)) {
+        rc = cw_ragged_init(&ragged, &tensor->field, err);
+        if (rc == 0)
+            rc = cw_item_rows_read(rows, i, (size_t)ragged.rows * sizeof(n), &n, sizeof(n), err);
+        *ret_at = rc == 0 ? ragged.values_at : 0;
+    }
+    if (rc == 0 && (n < 0 || *ret_at > tensor->bytes ||
+                    (uint64_t)n >= (tensor->bytes - *ret_at) / sizeof(int64_t)))
+        rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: tensor %s has no room for its strings",
+                        (unsigned long long)rows->item, tensor->field.name);
+    *ret_n = rc == 0 ? (uint64_t)n : 0;
     return rc;
+}
+
+int cw_item_rows_list(const struct cw_item_rows *rows, size_t i, struct cw_item_list *ret_list,
+                      struct cw_err *err)
+{
+    struct cw_item_list list = {.rows = rows, .tensor = i};
+    int rc = find_list(rows, i, &list.at, &list.n, err);
+    list.bytes_at = list.at + (list.n + 1) * sizeof(int64_t);
+    *ret_list = list;
+    return rc;
+}
+
+int cw_item_list_offset(const struct cw_item_list *list, uint64_t s, int64_t *ret_offset,
+                        struct cw_err *err)
+{
+    const struct cw_tensor *tensor = &list->rows->head->tensors[list->tensor];
+    int rc = s <= list->n
+                 ? cw_item_rows_read(list->rows, list->tensor, list->at + s * sizeof(int64_t),
+                                     ret_offset, sizeof(int64_t), err)
+                 : CW_E_CORRUPT;
+    if (rc == 0 && *ret_offset >= 0 && (uint64_t)*ret_offset <= tensor->bytes - list->bytes_at)
+        return 0;
+    return cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets of tensor %s are not valid",
+                      (unsigned long long)list->rows->item, tensor->field.name);
 }
 
 /* Reads where a row begins and ends, and its stored shape. */
@@ -81,6 +115,10 @@ static bool place_row(const struct cw_tensor *tensor, const struct cw_ragged *ra
 {
     struct cw_field field = {.dtype = tensor->field.dtype, .rank = ragged->rank};
     int64_t end;
+    if (ragged->strings) { /* counted in strings, which the list's own table finds */
+        *row = (struct cw_item_row){.at = (size_t)at[0], .dims = {at[1] - at[0]}};
+        return at[0] >= 0 && at[1] >= at[0];
+    }
     if (at[0] < 0 || at[1] < at[0] || __builtin_mul_overflow(at[1], ragged->unit_bytes, &end) ||
         (uint64_t)end > tensor->bytes - ragged->values_at)
         return false;
@@ -122,6 +160,11 @@ int cw_item_rows_row(const struct cw_item_rows *rows, size_t i, uint64_t r,
         return ragged_row(rows, i, r, ret_row, err);
     memcpy(ret_row->dims, &tensor->field.dims[1],
            (size_t)(tensor->field.rank - 1) * sizeof(ret_row->dims[0]));
+    if (tensor->field.dtype == CW_DTYPE_STR) {
+        ret_row->bytes = 0;
+        ret_row->at = (size_t)r * (size_t)(cw_field_count(&tensor->field) / tensor->field.dims[0]);
+        return 0;
+    }
     ret_row->bytes = tensor->bytes / (size_t)rows->head->elements;
     ret_row->at = (size_t)r * ret_row->bytes;
     return 0;

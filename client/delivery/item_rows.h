@@ -27,18 +27,26 @@ void cw_item_rows_free(struct cw_item_rows *rows);
 /* Copies n bytes of tensor i from byte `at` on. CORRUPT: they are out of bounds. */
 int cw_item_rows_read(const struct cw_item_rows *rows, size_t i, size_t at, void *dst, size_t n,
                       struct cw_err *err);
-/* For a tensor of strings: returns the offset of row r's string from that of row 0; if r is the
- * number of rows, the length of all. CORRUPT: the worker's offsets do not rise, or are out of
- * bounds. */
-int cw_item_rows_str_at(const struct cw_item_rows *rows, size_t i, uint64_t r, int64_t *ret_at,
+/* The list of all strings of a tensor (data/strings.h), ragged or not. */
+struct cw_item_list {
+    const struct cw_item_rows *rows;
+    size_t tensor;
+    uint64_t at, n;    /* where the list is in the tensor, and how many strings it has */
+    uint64_t bytes_at; /* where the bytes of its strings begin in the tensor */
+};
+int cw_item_rows_list(const struct cw_item_rows *rows, size_t i, struct cw_item_list *ret_list,
+                      struct cw_err *err);
+/* Returns where string s begins, from bytes_at; if s is the number of strings, where the last one ends.
+ * CORRUPT: the worker's offset is out of bounds. */
+int cw_item_list_offset(const struct cw_item_list *list, uint64_t s, int64_t *ret_offset,
                         struct cw_err *err);
-/* A row of a tensor of numbers: its shape, and where its bytes are in the tensor. Rows of a tensor
- * stand one behind another. */
+/* A row of a tensor: its shape, and where its bytes are in the tensor; of strings which one is its first, in
+ * the list of all. Rows of a tensor stand one behind another. */
 struct cw_item_row {
     int64_t dims[CW_RANK_MAX];
     size_t at, bytes;
 };
-/* Finds row r of tensor i, which has no strings; the tensor is ragged or not. CORRUPT: what the worker
+/* Finds row r of tensor i; the tensor is ragged or not. CORRUPT: what the worker
  * says of the row is not possible. */
 int cw_item_rows_row(const struct cw_item_rows *rows, size_t i, uint64_t r,
                      struct cw_item_row *ret_row, struct cw_err *err);

@@ -77,8 +77,9 @@ static bool has_room(const struct cw_tensor *tensor)
 {
     struct cw_ragged ragged;
     struct cw_err ignored = {0};
-    if (tensor->field.dtype == CW_DTYPE_STR)
-        return tensor->field.rank == 1;
+    if (tensor->field.dtype == CW_DTYPE_STR && !cw_field_is_ragged(&tensor->field))
+        return cw_field_count(&tensor->field) >= 0 &&
+               tensor->bytes / sizeof(int64_t) > (uint64_t)cw_field_count(&tensor->field);
     if (cw_field_is_ragged(&tensor->field))
         return cw_ragged_init(&ragged, &tensor->field, &ignored) == 0 &&
                tensor->bytes >= ragged.values_at;

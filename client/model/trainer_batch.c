@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "client/model/public.h"
 #include "data/ragged.h"
+#include "data/strings.h"
 
 #define MAGIC 0x63774241u
 
@@ -78,6 +79,19 @@ int cachew_batch_ragged(const struct cachew_batch *batch, size_t i,
     return rc;
 }
 
+/* Of strings: the offsets, and the bytes behind them. */
+static void set_offsets(struct cachew_tensor *tensor)
+{
+    int64_t count = 1;
+    if (tensor->dtype != CACHEW_STR || !tensor->data)
+        return;
+    for (int d = 0; d < tensor->rank; d++)
+        count *= tensor->dims[d];
+    tensor->offsets = tensor->data;
+    tensor->data = (const char *)tensor->data + cw_strings_table_bytes(count);
+    tensor->bytes -= cw_strings_table_bytes(count);
+}
+
 int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
                         struct cachew_tensor *ret_tensor)
 {
@@ -94,17 +108,12 @@ int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
     struct cw_ragged_parts parts;
     if (split(data, i, &parts) == 0) {
         set_view(&parts.values, to);
-        return 0;
+    } else {
+        memcpy(to->dims, from->field.dims, sizeof(to->dims));
+        to->data = from->bytes ? cw_batch_data(data, i) : NULL;
+        to->bytes = from->bytes;
     }
-    memcpy(to->dims, from->field.dims, sizeof(to->dims));
-    to->data = from->bytes ? cw_batch_data(data, i) : NULL;
-    to->bytes = from->bytes;
-    if (from->field.dtype == CW_DTYPE_STR && from->bytes) {
-        size_t table = ((size_t)cw_field_count(&from->field) + 1) * sizeof(int64_t);
-        to->offsets = to->data;
-        to->data = (const char *)to->data + table;
-        to->bytes -= table;
-    }
+    set_offsets(to);
     return 0;
 }
 

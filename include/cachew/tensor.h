@@ -48,7 +48,8 @@ enum cachew_dtype {
  * A field that is ragged, whose rows have different shapes: the tensor has the values of all rows, one
  * row after another. If only the first dimension of rows differs, its dims are those of a row, with
  * the sum of the first ones: row i is tensor[begins[i]:begins[i + 1]]. If others differ too, it has
- * one dimension. cachew_batch_ragged tells where rows begin, and their shapes. */
+ * one dimension. cachew_batch_ragged tells where rows begin, and their shapes. Rows of strings are lists:
+ * the tensor has the strings of all rows, and begins counts strings. */
 struct cachew_tensor {
     const char *name; /* of the field, as `cachew check` prints it */
     enum cachew_dtype dtype;

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "data/ragged.h"
+#include "data/strings.h"
 
 #define BYTES_MAX ((uint64_t)1 << 40)
 
@@ -101,29 +102,15 @@ int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *er
     return CW_OK;
 }
 
-/* Checks the offsets of a tensor of strings. data: at least tensor->bytes; NULL if the batch has no
- * buffer, and then there are no bytes to check. */
+/* Checks a list of strings. data: at least tensor->bytes; NULL if the batch has no buffer, and then there
+ * are no bytes to check. */
 static int check_strings(const struct cw_tensor *tensor, const char *data, struct cw_err *err)
 {
-    int64_t count = cw_field_count(&tensor->field);
-    uint64_t head = ((uint64_t)count + 1) * sizeof(int64_t);
+    struct cw_err why = {0};
 
-    if (tensor->field.rank > 1)
-        return fail(err, CW_E_CORRUPT, tensor, "strings of more than one dimension");
-    if (count < 0 || (uint64_t)count > BYTES_MAX || head > tensor->bytes)
-        return fail(err, CW_E_CORRUPT, tensor, "too short for the offsets of its strings");
-    int64_t size = (int64_t)(tensor->bytes - head), last = 0;
-    for (int64_t i = 0; i <= count; i++) {
-        int64_t offset;
-        memcpy(&offset, data + (size_t)i * sizeof(offset), sizeof(offset));
-        if (offset < last || offset > size || (i == 0 && offset != 0))
-            return cw_err_set(err, CW_E_CORRUPT,
-                              "tensor \"%.47s\": offset %" PRId64 " of its strings is %" PRId64
-                              " (behind %" PRId64 ", %" PRId64 " bytes in all)",
-                              tensor->field.name, i, offset, last, size);
-        last = offset;
-    }
-    return last == size ? CW_OK : fail(err, CW_E_CORRUPT, tensor, "bytes behind its last string");
+    if (cw_strings_check(data, tensor->bytes, cw_field_count(&tensor->field), &why) == CW_OK)
+        return CW_OK;
+    return fail(err, CW_E_CORRUPT, tensor, why.msg);
 }
 
 /* Checks where the rows of a ragged tensor begin, and their shapes. */
@@ -214,10 +201,10 @@ static int check_place(const struct cw_batch *batch, const struct cw_tensor *ten
                           "tensor \"%.47s\": bytes %zu to %zu of a buffer of %zu",
                           tensor->field.name, tensor->offset, tensor->offset + tensor->bytes, len);
     const char *data = batch->buf ? (const char *)batch->buf->data + tensor->offset : NULL;
-    if (tensor->field.dtype == CW_DTYPE_STR)
-        return check_strings(tensor, data, err);
     if (cw_field_is_ragged(&tensor->field))
         return check_ragged(tensor, data, err);
+    if (tensor->field.dtype == CW_DTYPE_STR)
+        return check_strings(tensor, data, err);
     if (cw_field_bytes(&tensor->field) != (int64_t)tensor->bytes)
         return cw_err_set(err, CW_E_CORRUPT,
                           "tensor \"%.47s\": %zu bytes where dims and dtype need %" PRId64,

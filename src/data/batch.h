@@ -4,8 +4,7 @@
  * over the network, lies in shared memory, and is what the trainer's pointers point into.
  *
  * A ragged tensor, whose rows have different shapes, is laid out as data/ragged.h says.
- * A STR tensor of dims [n] (or of rank 0) has Arrow's layout: (count + 1) int64 offsets relative to
- * the start of its bytes, then the bytes (offsets[0] = 0). */
+ * A STR tensor, of any dims, is a list of strings (data/strings.h). */
 #ifndef CW_DATA_BATCH_H
 #define CW_DATA_BATCH_H
 

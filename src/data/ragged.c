@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "base/buf.h"
+#include "data/strings.h"
 
 #define BYTES_MAX ((int64_t)1 << 40)
 
@@ -34,9 +35,11 @@ int cw_ragged_init(struct cw_ragged *ret_ragged, const struct cw_field *field, s
     struct cw_ragged ragged = {.field = field,
                                .rows = rows,
                                .rank = field->rank - 1,
-                               .shaped = cw_ragged_is_shaped(field)};
+                               .shaped = cw_ragged_is_shaped(field),
+                               .strings = field->dtype == CW_DTYPE_STR};
     int64_t shared = shared_bytes(field);
-    if (field->rank < 2 || rows < 0 || rows >= BYTES_MAX / entry / (field->rank + 1) || shared < 0)
+    if (field->rank < 2 || (ragged.strings && ragged.shaped) || rows < 0 ||
+        rows >= BYTES_MAX / entry / (field->rank + 1) || shared < 0)
         return cw_err_set(err, CW_E_LIMIT, "its size is not known or too large");
     ragged.unit_bytes = ragged.shaped ? (int64_t)cw_dtype_bytes(field->dtype) : shared;
     ragged.shapes_at = (size_t)((rows + 1) * entry);
@@ -95,11 +98,24 @@ static int check_rows(const struct cw_ragged *ragged, const void *data, int64_t 
     return last == most ? 0 : cw_err_set(err, CW_E_CORRUPT, "values behind its last row");
 }
 
+/* Of strings: begins first, since it says how many strings there are. */
+static int check_strings(const struct cw_ragged *ragged, const void *data, size_t bytes,
+                         struct cw_err *err)
+{
+    int64_t n = entry_at(data, 0, ragged->rows);
+    int rc = check_rows(ragged, data, CW_MAX(n, 0), err);
+    return rc < 0 ? rc
+                  : cw_strings_check((const char *)data + ragged->values_at,
+                                     bytes - ragged->values_at, n, err);
+}
+
 int cw_ragged_check(const struct cw_ragged *ragged, const void *data, size_t bytes,
                     struct cw_err *err)
 {
     if (!data || bytes < ragged->values_at)
         return cw_err_set(err, CW_E_CORRUPT, "too short for where its rows begin");
+    if (ragged->strings)
+        return check_strings(ragged, data, bytes, err);
     int64_t values = (int64_t)(bytes - ragged->values_at), unit = ragged->unit_bytes;
     if (unit == 0 && values == 0) /* rows without values, of any number of them */
         return check_rows(ragged, data, CW_MAX(entry_at(data, 0, ragged->rows), 0), err);
@@ -120,9 +136,22 @@ void cw_ragged_row(const struct cw_ragged *ragged, const void *data, int64_t r,
                       : dim < 0      ? end - begin
                                      : dim;
     }
+    if (ragged->strings) {
+        row.bytes =
+            cw_strings_part_bytes((const char *)data + ragged->values_at, begin, end - begin);
+        *ret_row = row;
+        return;
+    }
     row.bytes = (size_t)((end - begin) * ragged->unit_bytes);
     row.data = (char *)(uintptr_t)data + ragged->values_at + begin * ragged->unit_bytes;
     *ret_row = row;
+}
+
+void cw_ragged_copy_strings(const struct cw_ragged *ragged, const void *data, int64_t r, void *dst)
+{
+    int64_t begin = entry_at(data, 0, r), end = entry_at(data, 0, r + 1);
+    cw_strings_part_copy((const char *)data + ragged->values_at, entry_at(data, 0, ragged->rows),
+                         begin, end - begin, dst);
 }
 
 /* Makes a view of a table of the tensor. cols: 0 for one dimension. */

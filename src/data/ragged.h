@@ -7,6 +7,9 @@
  *     zeros up to a multiple of 64 bytes
  *     the values of all rows, one row after another
  *
+ * Of strings, whose rows are lists, begins counts strings, and the values are one list of all
+ * (data/strings.h).
+ *
  * If only the first dim of rows differs, their other dims follow from the field, and begins counts
  * along that first dim: row i is values[begins[i]:begins[i + 1]]. Otherwise it counts values. */
 #ifndef CW_DATA_RAGGED_H
@@ -17,9 +20,10 @@
 struct cw_ragged {
     const struct cw_field *field; /* of the tensor */
     int64_t rows;
-    int rank;    /* of a row */
-    bool shaped; /* shapes are stored */
-    /* bytes that begins counts as one */
+    int rank;     /* of a row */
+    bool shaped;  /* shapes are stored */
+    bool strings; /* rows are lists of strings */
+    /* bytes that begins counts as one; of strings 0 */
     int64_t unit_bytes;
     size_t shapes_at, values_at; /* offsets from the begin of the tensor */
 };
@@ -35,9 +39,12 @@ int cw_ragged_check(const struct cw_ragged *ragged, const void *data, size_t byt
                     struct cw_err *err);
 /* Returns where row r begins, in the unit of begins; for r = rows the end of all. */
 int64_t cw_ragged_begin(const void *data, int64_t r);
-/* Makes a view of row r of a tensor that is sound. */
+/* Makes a view of row r of a tensor that is sound. That of a list of strings has no data: these are
+ * copied by cw_ragged_copy_strings to memory of its bytes. */
 void cw_ragged_row(const struct cw_ragged *ragged, const void *data, int64_t r,
                    struct cw_view *ret_row);
+
+void cw_ragged_copy_strings(const struct cw_ragged *ragged, const void *data, int64_t r, void *dst);
 
 /* A ragged tensor as plain ones. Without shapes, `shapes` is zeroed. */
 struct cw_ragged_parts {
@@ -60,8 +67,8 @@ struct cw_ragged_writer {
 /* data: memory for the whole tensor, at an address that fits int64_t. */
 int cw_ragged_write_begin(struct cw_ragged_writer *writer, const struct cw_field *field, void *data,
                           struct cw_err *err);
-/* Writes begin and shape of the next row, and returns where its values are to be copied. dims: of
- * the row, which fit the field. */
+/* Writes begin and shape of the next row, and returns where its values are to be copied; of strings: of
+ * no use, the list stands behind the tensor's values_at. dims: of the row, which fit the field. */
 void *cw_ragged_write_row(struct cw_ragged_writer *writer, const int64_t *dims);
 
 #endif

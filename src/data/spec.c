@@ -166,11 +166,11 @@ static int check_name(const struct cw_spec *spec, const char *name, struct cw_er
     return CW_OK;
 }
 
-/* Whether a field may have this dim: strings are one behind another anyway, and which rows differ is
- * said behind the dimension that counts them. */
-static bool is_dim(enum cw_dtype dtype, int i, int64_t dim)
+/* Whether a field may have this dim: which rows differ is said behind the dimension that counts them. Rows
+ * of strings are lists. */
+static bool is_dim(enum cw_dtype dtype, int rank, int i, int64_t dim)
 {
-    return dim >= -1 || (dim == CW_DIM_RAGGED && i > 0 && dtype != CW_DTYPE_STR);
+    return dim >= -1 || (dim == CW_DIM_RAGGED && i > 0 && (dtype != CW_DTYPE_STR || rank == 2));
 }
 
 int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank,
@@ -190,7 +190,7 @@ int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int
     struct cw_field field = {.dtype = dtype, .rank = rank};
     memcpy(field.name, name, strlen(name) + 1);
     for (int i = 0; i < rank; i++) {
-        if (!is_dim(dtype, i, dims[i]))
+        if (!is_dim(dtype, rank, i, dims[i]))
             return cw_err_set(err, CW_E_INVALID, "field \"%s\": dim %d is %" PRId64, name, i,
                               dims[i]);
         field.dims[i] = dims[i];

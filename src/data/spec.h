@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "data/field_set.h"
 
-/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR is one string of
- * bytes. */
+/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR is a string of
+ * bytes, or a list of strings (data/strings.h). */
 #define CW_DTYPE_LIST                                                                              \
     CW_DTYPE(U8, "u8", 1, 1)                                                                       \
     CW_DTYPE(I8, "i8", 1, 0)                                                                       \
@@ -47,7 +47,7 @@ int cw_dtype_parse(const char *text, enum cw_dtype *ret_dtype); /* 0 or CW_E_INV
 struct cw_field {
     char name[CW_FIELD_NAME_BYTES];
     enum cw_dtype dtype;
-    int rank; /* a STR field of an element has rank 0 */
+    int rank; /* a STR field with dimensions is a list of strings */
     /* -1: not known before the data are read; CW_DIM_RAGGED: another one in each row, which is
      * only possible behind the first dimension */
     int64_t dims[CW_RANK_MAX];

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "data/ragged.h"
+#include "data/strings.h"
 #include <string.h>
 
 /* Returns the number of strings in a view: 1 for rank 0, -1 if the dimensions are not valid. */
@@ -100,11 +101,11 @@ static int add_rows(const struct cw_row_batch *rows, size_t f, struct sum *sum, 
         if (!cw_row_batch_fits(view, spec))
             return misfit(view, spec, err);
         if (!sum->ragged && !same_shape(&rows->row[0][f], view)) {
-            if (!rows->loose || spec->dtype == CW_DTYPE_STR)
+            if (!rows->loose || (spec->dtype == CW_DTYPE_STR && spec->rank != 1))
                 return CW_E_INVALID; /* the caller's message names both rows */
             sum->ragged = true;
         }
-        bool is_str = view->dtype == CW_DTYPE_STR;
+        bool is_str = view->dtype == CW_DTYPE_STR && !cw_field_is_ragged(spec);
         sum->bytes += is_str ? str_payload(view) : view->bytes;
         sum->strings += is_str ? view_count(view) : 0;
     }
@@ -140,14 +141,15 @@ static int measure_field(const struct cw_row_batch *rows, size_t f, struct cw_te
     if (rc < 0)
         return rc;
     set_dims(rows, f, sum.ragged, &tensor->field);
-    if (spec->dtype == CW_DTYPE_STR)
-        tensor->bytes = ((size_t)sum.strings + 1) * sizeof(int64_t) + sum.bytes;
-    else if (!sum.ragged)
-        tensor->bytes = sum.bytes; /* a ragged batch as it came, or what follows from dims */
-    else if ((rc = cw_ragged_init(&ragged, &tensor->field, err)) < 0)
+    /* a ragged batch as it came, or what follows from dims */
+    tensor->bytes = sum.bytes;
+    if (spec->dtype == CW_DTYPE_STR && !cw_field_is_ragged(spec))
+        tensor->bytes += cw_strings_table_bytes(sum.strings);
+    if (!sum.ragged)
+        return 0;
+    if ((rc = cw_ragged_init(&ragged, &tensor->field, err)) < 0)
         return cw_err_wrap(err, "field \"%s\"", spec->name);
-    else
-        tensor->bytes = ragged.values_at + sum.bytes;
+    tensor->bytes += ragged.values_at;
     return 0;
 }
 
@@ -210,9 +212,11 @@ static void copy_ragged(const struct cw_row_batch *rows, size_t f, const struct 
     for (size_t r = 0; r < rows->n; r++) {
         const struct cw_view *view = &rows->row[r][f];
         void *values = cw_ragged_write_row(&writer, view->dims);
-        if (view->bytes)
+        if (view->bytes && !writer.ragged.strings)
             memcpy(values, view->data, view->bytes);
     }
+    if (writer.ragged.strings)
+        copy_strings(rows, f, writer.at, (uint8_t *)dst + writer.ragged.values_at);
 }
 
 void cw_row_batch_copy(const struct cw_row_batch *rows, const struct cw_batch *batch, void *base)
@@ -220,12 +224,12 @@ void cw_row_batch_copy(const struct cw_row_batch *rows, const struct cw_batch *b
     for (size_t f = 0; f < batch->n; f++) {
         const struct cw_tensor *tensor = &batch->tensors[f];
         uint8_t *dst = (uint8_t *)base + tensor->offset;
-        if (tensor->field.dtype == CW_DTYPE_STR) {
-            copy_strings(rows, f, cw_field_count(&tensor->field), dst);
-            continue;
-        }
         if (rows->lead && cw_field_is_ragged(&tensor->field)) {
             copy_ragged(rows, f, &tensor->field, dst);
+            continue;
+        }
+        if (tensor->field.dtype == CW_DTYPE_STR && !cw_field_is_ragged(&tensor->field)) {
+            copy_strings(rows, f, cw_field_count(&tensor->field), dst);
             continue;
         }
         for (size_t r = 0; r < rows->n; r++) {

@@ -191,6 +191,7 @@ static int64_t count_field(const struct field *field, enum cw_example_kind kind,
             return -1;
         values->bytes = field->bytes.p;
         values->bytes_n = n;
+        values->all_bytes += n;
         return 1;
     case CW_EXAMPLE_FLOAT:
         return (field->type == WIRE_BYTES || field->type == WIRE_32) && n % 4 == 0
@@ -328,4 +329,27 @@ void cw_example_read(const struct cw_example_feature *feature, enum cw_example_k
     while (feature->is_list && take_field(&rest, &field) > 0)
         if (is_message(&field, 1))
             at = read_feature(field.bytes, kind, at);
+}
+
+void cw_example_read_strings(const struct cw_example_feature *feature, size_t n, void *dst)
+{
+    struct rest rest = {feature->p, feature->p + feature->n};
+    struct field list, field;
+    char *table = dst, *bytes = table + (n + 1) * sizeof(int64_t);
+    int64_t at = 0;
+    memcpy(table, &at, sizeof(at));
+    while (take_field(&rest, &list) > 0) {
+        if (list.type != WIRE_BYTES || list.number != CW_EXAMPLE_BYTES)
+            continue;
+        while (take_field(&list.bytes, &field) > 0) {
+            if (field.number != 1)
+                continue;
+            size_t one = (size_t)(field.bytes.end - field.bytes.p);
+            if (one > 0)
+                memcpy(bytes + at, field.bytes.p, one);
+            at += (int64_t)one;
+            table += sizeof(at);
+            memcpy(table, &at, sizeof(at));
+        }
+    }
 }

@@ -32,6 +32,7 @@ struct cw_example_values {
     bool is_even;         /* each step has as many values as the first */
     const uint8_t *bytes; /* the last value, of kind BYTES */
     size_t bytes_n;
+    size_t all_bytes; /* of all values, of kind BYTES */
 };
 /* Counts the values of a feature that is there, of one kind. A feature of another kind is an error; one
  * without kind has no values. */
@@ -41,5 +42,8 @@ int cw_example_count(const void *record, const struct cw_example_feature *featur
 /* Writes the values that cw_example_count counted: float, or int64_t. */
 void cw_example_read(const struct cw_example_feature *feature, enum cw_example_kind kind,
                      void *dst);
+
+/* Writes the values of kind BYTES, `n` of them, as a list of strings (data/strings.h). */
+void cw_example_read_strings(const struct cw_example_feature *feature, size_t n, void *dst);
 
 #endif

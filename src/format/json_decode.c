@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "format/json_list.h"
+#include "format/json_strings.h"
 #include "format/json_text.h"
 
 struct cw_json_reader {
@@ -66,9 +67,13 @@ int cw_json_decode(const struct cw_json_slice *slice, const struct cw_text_field
         take_json(slice, ret_view);
         return 0;
     }
-    if (field->field.dtype == CW_DTYPE_STR)
+    if (field->field.dtype == CW_DTYPE_STR && field->field.rank == 0)
         return kind == CW_JSON_STRING ? decode_string(slice, arena, ret_view, err)
                                       : differs(slice, field, err);
+    if (field->field.dtype == CW_DTYPE_STR)
+        return kind == CW_JSON_LIST
+                   ? cw_json_strings(slice->p, slice->n, field->field.dims[0], arena, ret_view, err)
+                   : differs(slice, field, err);
     if (field->field.rank > 0)
         return kind == CW_JSON_LIST
                    ? cw_json_list(slice->p, slice->n, &field->field, arena, ret_view, err)

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "data/ragged.h"
+#include "data/strings.h"
 
 #define BIG_BYTES 256 /* parts of at least so many bytes begin at a cache line */
 #define RECORD_MAX ((uint64_t)1 << 31)
@@ -50,8 +51,8 @@ static bool fits(const struct cw_field *field, const struct cw_view *view)
 
     if (view->dtype != field->dtype || view->rank != field->rank || view->bytes > RECORD_MAX)
         return false;
-    if (field->dtype == CW_DTYPE_STR)
-        return field->rank == 0;
+    if (field->dtype == CW_DTYPE_STR && field->rank == 0)
+        return true;
     for (int d = 0; d < field->rank; d++) {
         if (field->dims[d] != -1 && field->dims[d] != view->dims[d])
             return false;
@@ -59,6 +60,9 @@ static bool fits(const struct cw_field *field, const struct cw_view *view)
     }
     if (cw_field_is_ragged(field))
         return fits_ragged(&found, view->bytes);
+    if (field->dtype == CW_DTYPE_STR)
+        return cw_field_count(&found) >= 0 &&
+               view->bytes / sizeof(int64_t) > (uint64_t)cw_field_count(&found);
     return cw_field_bytes(&found) == (int64_t)view->bytes;
 }
 
@@ -146,13 +150,20 @@ static uint64_t get_u64(const unsigned char **p)
     return le64toh(v);
 }
 
-/* Checks where the rows of a ragged batch begin, which the record says. Of any other there is nothing
- * to check. */
+/* Checks where the rows of a ragged batch begin, and strings of a list, which the record says. Of any
+ * other there is nothing to check. */
 static int check_rows(const struct cw_field *field, const struct cw_view *view, struct cw_err *err)
 {
     struct cw_field found = *field;
     struct cw_ragged ragged;
 
+    if (field->dtype == CW_DTYPE_STR && field->rank > 0 && !cw_field_is_ragged(field)) {
+        int rc = cw_strings_check(view->data, view->bytes, cw_strings_count(view), err);
+        return rc == 0 ? 0
+                       : cw_err_set(err, CW_E_CORRUPT,
+                                    "record: field \"%s\": its strings are not where it says",
+                                    field->name);
+    }
     if (!cw_field_is_ragged(field))
         return 0;
     memcpy(found.dims, view->dims, sizeof(found.dims));

@@ -43,6 +43,17 @@ static int parse_dims(const char *row, const char *p, struct cw_field *field, st
     return *p ? bad_type(row, "there is something behind the dimensions", err) : 0;
 }
 
+/* Strings are in lists, not in lists of lists. */
+static int parse_list(const char *row, const char *p, struct cw_text_field *field,
+                      struct cw_err *err)
+{
+    int rc = parse_dims(row, p, &field->field, err);
+    return rc == 0 && field->field.rank > 1
+               ? bad_type(row, "lists of lists of strings are not supported; json gives their text",
+                          err)
+               : rc;
+}
+
 static int parse_type(const char *row, const char *type, struct cw_text_field *field,
                       struct cw_err *err)
 {
@@ -57,7 +68,8 @@ static int parse_type(const char *row, const char *type, struct cw_text_field *f
     if (type[n] == '\0')
         return 0;
     if (field->field.dtype == CW_DTYPE_STR)
-        return bad_type(row, "lists of strings are not supported yet; json gives their text", err);
+        return field->is_json ? bad_type(row, "json has no dimensions", err)
+                              : parse_list(row, type + n, field, err);
     return parse_dims(row, type + n, &field->field, err);
 }
 

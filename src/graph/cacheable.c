@@ -7,19 +7,7 @@
 
 /* Reasons why a node cannot be cached, with what is wrong and what to do about it. Only the first
  * one that applies is reported. */
-enum reason {
-    RANDOM,
-    VARIES,
-    INSIDE,
-    JOINED,
-    SHUFFLED,
-    ZIPPED,
-    NUMBERED,
-    PATHS,
-    STRINGS,
-    STATUS,
-    REASONS
-};
+enum reason { RANDOM, VARIES, INSIDE, JOINED, SHUFFLED, ZIPPED, NUMBERED, PATHS, STATUS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
@@ -40,7 +28,6 @@ static const char *const texts[REASONS] = {
         "batches of a pipeline with a filter are put together in the trainer's process; put it "
         "before the batch",
     [PATHS] = "a cached path would not know what its file has to be; put it behind read_file",
-    [STRINGS] = "batches of strings cannot be kept; put it before the batch",
     [STATUS] = "its source says how things stand, not what is in files"};
 
 /* what is known of a node in addition to what check.h has */
@@ -112,14 +99,6 @@ static struct cw_field_set paths_of(const struct cw_checked *checked, size_t i,
     return paths;
 }
 
-static bool has_string_batch(const struct cw_spec *spec)
-{
-    for (size_t k = 0; k < spec->n; k++)
-        if (spec->fields[k].dtype == CW_DTYPE_STR && spec->fields[k].rank)
-            return true;
-    return false;
-}
-
 static void find_facts(const struct cw_checked *checked, size_t i, struct facts *facts)
 {
     const struct cw_checked_node *node = &checked->nodes[i];
@@ -139,8 +118,8 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
         mine->reasons |= in->reasons;
     }
     mine->paths = paths_of(checked, i, facts);
-    /* these reasons are asked of each node by itself */
-    mine->reasons &= ~(1u << PATHS | 1u << STRINGS);
+    /* this reason is asked of each node by itself */
+    mine->reasons &= ~(1u << PATHS);
     if (group) /* the position alone says what its elements are, wherever they come from */
         mine->reasons &= ~(1u << ZIPPED);
     mine->reasons |= (uint32_t)(draws(node) && !node->frozen) << RANDOM |
@@ -150,7 +129,6 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
                      (uint32_t)(numbers && !by_position) << NUMBERED |
                      (uint32_t)(inside) << INSIDE | (uint32_t)(group && node->sparse) << JOINED |
                      (uint32_t)!cw_field_set_is_empty(&mine->paths) << PATHS |
-                     (uint32_t)has_string_batch(&node->out) << STRINGS |
                      (uint32_t)(op->kind == CW_OP_SOURCE && (op->traits & CW_OP_OPAQUE)) << STATUS;
 }
 

@@ -5,11 +5,12 @@
 #include "base/mem.h"
 #include <string.h>
 
-/* Whether a field has the rows of a batch behind a table that says where each begins: strings, or
- * rows of different shapes. No operator works on them. */
-static bool is_packed(const struct cw_field *field)
+/* Whether the operator does not work on such a field: rows of different shapes in a batch, or a list of
+ * strings (which a batch of strings is as well), unless it says that it takes lists. */
+static bool is_packed(const struct cw_op *op, const struct cw_field *field)
 {
-    return (field->dtype == CW_DTYPE_STR && field->rank > 0) || cw_field_is_ragged(field);
+    return cw_field_is_ragged(field) ||
+           (field->dtype == CW_DTYPE_STR && field->rank > 0 && !op->takes_lists);
 }
 
 static int no_such_field(const char *name, const struct cw_spec *in, struct cw_err *err)
@@ -25,8 +26,8 @@ static int no_such_field(const char *name, const struct cw_spec *in, struct cw_e
                       cw_str_text(&spec));
 }
 
-static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool *picked,
-                      struct cw_err *err)
+static int pick_named(const struct cw_node *node, const struct cw_op *op, const struct cw_spec *in,
+                      bool *picked, struct cw_err *err)
 {
     for (size_t k = 0; k < node->fields_n; k++) {
         int i = cw_spec_find(in, node->fields[k]);
@@ -34,11 +35,12 @@ static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool
             return no_such_field(node->fields[k], in, err);
         if (picked[i])
             return cw_err_set(err, CW_E_INVALID, "fields: \"%s\" is named twice", node->fields[k]);
-        if (is_packed(&in->fields[i]))
+        if (is_packed(op, &in->fields[i]))
             return cw_err_set(
                 err, CW_E_INVALID, "fields: \"%s\" is a %s; put the operator before the batch",
                 node->fields[k],
-                cw_field_is_ragged(&in->fields[i]) ? "ragged batch" : "batch of strings");
+                cw_field_is_ragged(&in->fields[i]) ? "ragged batch"
+                                                   : "batch of strings, or a list of them");
         picked[i] = true;
     }
     return 0;
@@ -49,7 +51,7 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
 {
     bool picked[CW_FIELDS_MAX] = {0};
     const struct cw_op *op = checked->op;
-    int rc = pick_named(node, in, picked, err);
+    int rc = pick_named(node, op, in, picked, err);
     if (rc)
         return rc;
     struct cw_motion_fields moved;
@@ -65,7 +67,7 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
                               "fields: \"%s\" is also named by an option as moving with them",
                               in->fields[i].name);
         if (node->fields_n ? picked[i]
-                           : (!moves && !is_packed(&in->fields[i]) &&
+                           : (!moves && !is_packed(op, &in->fields[i]) &&
                               (!op->accepts || op->accepts(&in->fields[i]))))
             chosen[n++] = i;
     }
@@ -108,17 +110,16 @@ static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *i
     return 0;
 }
 
-/* Refuses batches of batches of strings or of ragged rows: where rows begin has one dimension
- * (data/batch.h). */
+/* Refuses batches of batches of ragged rows: where rows begin has one dimension (data/ragged.h). */
 static int check_group(const struct cw_spec *in, struct cw_err *err)
 {
     for (size_t i = 0; i < in->n; i++) {
-        bool ragged = cw_field_is_ragged(&in->fields[i]);
-        if (is_packed(&in->fields[i]))
-            return cw_err_set(err, CW_E_UNSUPPORTED,
-                              "field \"%s\" is a %s already; %s can be batched once",
-                              in->fields[i].name, ragged ? "ragged batch" : "batch of strings",
-                              ragged ? "rows of different shapes" : "strings");
+        if (cw_field_is_ragged(&in->fields[i]))
+            return cw_err_set(
+                err, CW_E_UNSUPPORTED,
+                "field \"%s\" is a ragged batch already; rows of different shapes can "
+                "be batched once",
+                in->fields[i].name);
     }
     return 0;
 }

@@ -158,20 +158,20 @@ static int add_element(const struct cw_checked *checked, size_t i, struct cw_spa
     return 0;
 }
 
-/* Rows of one item lie in one tensor a field, which cannot have batches of strings or of rows of different
- * shapes as its rows. */
+/* Rows of one item lie in one tensor a field, which cannot have rows of different shapes, or batches of lists
+ * of strings, as its rows. */
 static int check_inside(const struct cw_checked *checked, size_t i, struct cw_err *err)
 {
     const struct cw_spec *spec = &checked->nodes[i].out;
     for (size_t f = 0; f < spec->n; f++) {
         const struct cw_field *field = &spec->fields[f];
-        if ((field->dtype == CW_DTYPE_STR && field->rank > 0) || cw_field_is_ragged(field))
+        if ((field->dtype == CW_DTYPE_STR && field->rank > 1) || cw_field_is_ragged(field))
             return cw_err_set(
                 err, CW_E_UNSUPPORTED,
                 "node \"%s\" (%s): field \"%s\": batches of %s cannot be made inside "
                 "items; leave it out before, or make numbers of it",
                 checked->graph->nodes[i].name, checked->graph->nodes[i].op, field->name,
-                field->dtype == CW_DTYPE_STR ? "strings" : "rows of different shapes");
+                field->dtype == CW_DTYPE_STR ? "lists of strings" : "rows of different shapes");
     }
     return 0;
 }

@@ -300,6 +300,8 @@ struct cw_op {
     /* With region: *h and *w, the size of an image, become that of the result. Returns false if the
      * operator refuses such an image. NULL: it stays. */
     bool (*region_size)(const void *opts, int64_t *h, int64_t *w);
+    /* For a fieldwise operator on strings: it works on lists of them, too, string by string. */
+    bool takes_lists;
     bool makes_parts; /* it makes only what cw_op_ctx.next_want says */
     /* For a fieldwise operator, optional: whether its result for such a field is an image [height, width,
      * channels] that it can write as [channels, height, width]. It does so where cw_op_ctx.planes is

@@ -79,7 +79,7 @@ int cw_op_parse_type(const char *text, struct cw_field *field)
     field->rank = 0;
     if (cw_dtype_parse(word, &field->dtype) < 0 || (text[n] && parse_dims(text + n + 1, field) < 0))
         return CW_E_INVALID;
-    return field->dtype == CW_DTYPE_STR && text[n] ? CW_E_INVALID : 0;
+    return field->dtype == CW_DTYPE_STR && field->rank > 1 ? CW_E_INVALID : 0;
 }
 
 void cw_op_type_text(const struct cw_field *field, struct cw_str *out)

@@ -148,7 +148,7 @@ def cases():
             ("an unknown key", {"features": {"a": {"type": "i64", "dtype": 1}}}, "must be a type"),
             ("a bad name", {"features": {"a/b": "i64"}}, "a feature with such a name"),
             ("twice", {"features": {"a": "i64", "b": {"feature": "a", "type": "i64"}}}, "asked for twice"),
-            ("strings", {"features": {"a": "str[2]"}}, "its type is none"), ("two unknown dims", {"features": {"a": "f32[-1,-1]"}}, "only its first"),
+            ("strings", {"features": {"a": "str[2,2]"}}, "its type is none"), ("two unknown dims", {"features": {"a": "f32[-1,-1]"}}, "only its first"),
             ("a default of another type", {"features": {"a": {"type": "i64", "default": 1.5}}}, "does not have its type"),
             ("a default of what may be empty", {"features": {"a": {"type": "i64[-1]", "default": 1}}}, "has no default"),
             ("no such input", {"features": {"a": "i64"}, "input": "r"}, "no field \"r\"")):

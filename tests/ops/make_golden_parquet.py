@@ -155,7 +155,10 @@ def other_types():
              {"at": [3], "elements": [{"b": tensor("u16", [9000, 9000], [2])}]})
     file = "${DATA}/parquet_types.parquet"
     case("int96", {"pattern": "${DATA}/parquet_int96.parquet", "columns": "when", "types": {"when": "i64"}}, {"at": [3], "elements": [{"when": tensor("i64", 3000000)}]})
-    wrong = [("lists of strings", "words", "str", {}, "lists of strings"), ("lists of lists", "deep", "i32[?]", {}, "lists of lists"),
+    words = {"dtype": "str", "shape": [2], "strings": ["a", "b"]}
+    case("lists of strings", {"pattern": file, "columns": "words"}, {"spec": "words: str[?]", "at": [0, 5], "elements": [{"words": words}, {"words": words}]})
+    case("lists of strings of another length", {"pattern": file, "columns": "words", "types": {"words": "str[3]"}}, {"error": "2 strings", "at": [0], "elements": []})
+    wrong = [("a list of strings for one", "words", "str", {}, "column words has another type (column: str[?]) than the field words"), ("lists of lists", "deep", "i32[?]", {}, "lists of lists"),
              ("decimals", "money", "f64", {}, "option decimal"), ("another type", "u8", "i32", {}, "column u8 has another type (column: u8) than the field u8"),
              ("no such column", "nope", "i32", {}, "there is no column nope"), ("a type that is none", "u8", "u9", {}, "is not a type"),
              ("list of another length", "list", "i32[2]", {"at": [0]}, "has a list of another length"),

@@ -2,6 +2,7 @@
 #include "ops/tensors.h"
 
 #include "base/mem.h"
+#include "data/strings.h"
 #include "src/ops/kernels/num.h"
 
 #include <errno.h>
@@ -101,6 +102,24 @@ static int parse_numbers(const struct cw_value *data, const struct cw_field *fie
     return 0;
 }
 
+static int parse_strings(const struct cw_value *items, const struct cw_field *field,
+                         struct cw_view *view, struct cw_err *err)
+{
+    struct cw_strings list = {0};
+    if (field->dtype != CW_DTYPE_STR || (int64_t)items->n != cw_field_count(field))
+        return cw_err_set(err, CW_E_INVALID, "%s: %zu strings do not fit its shape", field->name,
+                          items->n);
+    for (size_t i = 0; i < items->n; i++) {
+        cw_str_add(&list.text, items->items[i].s);
+        (void)cw_strings_end(&list, err);
+    }
+    view->bytes = cw_strings_bytes(&list);
+    view->data = cw_mem_new(view->bytes);
+    cw_strings_put(&list, view->data);
+    cw_strings_fini(&list);
+    return 0;
+}
+
 static int parse_tensor(const struct cw_value *json, const struct cw_field *field,
                         const char *folder, struct cw_view *view, struct cw_err *err)
 {
@@ -112,6 +131,8 @@ static int parse_tensor(const struct cw_value *json, const struct cw_field *fiel
         rc = load_file(folder, text_of(json, "file"), &view->data, &view->bytes, err);
     } else if (text_of(json, "hex")) {
         view->data = from_hex(text_of(json, "hex"), &view->bytes);
+    } else if (cw_value_get(json, "strings")) {
+        rc = parse_strings(cw_value_get(json, "strings"), field, view, err);
     } else if (text_of(json, "text")) {
         view->data = cw_mem_strdup(text_of(json, "text"));
         view->bytes = strlen(text_of(json, "text"));

@@ -92,13 +92,15 @@ static void add_element(struct analysis *a, const struct cw_element *element)
 static int add_batch(struct analysis *a, const struct cachew_batch *batch, struct cw_err *err)
 {
     struct cw_element element = {0};
-    cw_autofree void *scratch = NULL;
+    struct cw_arena *arena = cw_arena_new((size_t)1 << 20);
     int rc = a->begun ? 0 : begin(a, batch, err);
     for (uint64_t i = 0; rc == 0 && i < tool_rows_n(&a->rows, batch); i++) {
-        rc = tool_rows_get(&a->rows, batch, i, &element, &scratch, err);
+        cw_arena_reset(arena);
+        rc = tool_rows_get(&a->rows, batch, i, &element, arena, err);
         if (rc == 0)
             add_element(a, &element);
     }
+    cw_arena_free(arena);
     return rc;
 }
 

@@ -154,17 +154,19 @@ static int check_elements(struct materialize *m, const struct cachew_batch *batc
 static int add_rows(struct materialize *m, const struct cachew_batch *batch, struct cw_err *err)
 {
     struct cw_element element = {0};
-    cw_autofree void *scratch = NULL;
+    struct cw_arena *arena = cw_arena_new((size_t)1 << 20);
     int rc = check_elements(m, batch, err);
     if (rc == 0 && !m->shard)
         m->shard = m->output.format->begin(&m->shard_options);
     for (uint64_t i = 0; rc == 0 && i < tool_rows_n(&m->rows, batch); i++) {
-        rc = tool_rows_get(&m->rows, batch, i, &element, &scratch, err);
+        cw_arena_reset(arena);
+        rc = tool_rows_get(&m->rows, batch, i, &element, arena, err);
         if (rc == 0)
             rc = m->output.format->add(m->shard, m->state.elements + m->shard_elements, &element,
                                        err);
         m->shard_elements += rc == 0;
     }
+    cw_arena_free(arena);
     return rc;
 }
 

@@ -86,13 +86,11 @@ uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *ba
 
 /* Joins all strings of a tensor into one value: offsets from 0, then the bytes. */
 static int join_strings(const struct cachew_tensor *tensor, size_t n, struct cw_view *view,
-                        void **scratch, struct cw_err *err)
+                        struct cw_arena *arena, struct cw_err *err)
 {
     size_t offsets_n = (n + 1) * sizeof(int64_t),
            bytes = (size_t)(tensor->offsets[n] - tensor->offsets[0]);
-    cw_mem_free(*scratch);
-    int64_t *p = cw_mem_try(offsets_n + bytes);
-    *scratch = p;
+    int64_t *p = cw_arena_alloc(arena, offsets_n + bytes);
     if (!p)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes of strings", bytes);
     for (size_t i = 0; i <= n; i++)
@@ -110,7 +108,7 @@ static void *without_const(const void *p)
 }
 
 static int get_view(const struct tool_rows *rows, const struct cachew_tensor *tensor, uint64_t n,
-                    uint64_t i, struct cw_view *view, void **scratch, struct cw_err *err)
+                    uint64_t i, struct cw_view *view, struct cw_arena *arena, struct cw_err *err)
 {
     int skip = rows->unbatch ? 1 : 0;
     size_t count = 1;
@@ -129,15 +127,25 @@ static int get_view(const struct tool_rows *rows, const struct cachew_tensor *te
         return 0;
     }
     if (view->rank > 0)
-        return join_strings(tensor, count, view, scratch, err);
+        return join_strings(tensor, count, view, arena, err);
     view->bytes = (size_t)(tensor->offsets[i + 1] - tensor->offsets[i]);
     view->data = without_const((const char *)tensor->data + tensor->offsets[i]);
     return 0;
 }
 
+static int copy_list(const struct cw_ragged *ragged, const void *data, uint64_t i,
+                     struct cw_view *view, struct cw_arena *arena, struct cw_err *err)
+{
+    view->data = cw_arena_alloc(arena, view->bytes);
+    if (!view->data)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes of strings", view->bytes);
+    cw_ragged_copy_strings(ragged, data, (int64_t)i, view->data);
+    return 0;
+}
+
 /* Takes a row of a ragged field: an element's own value again. */
 static int get_ragged(const struct tool_rows *rows, const struct cachew_batch *batch, size_t f,
-                      uint64_t i, struct cw_view *view, struct cw_err *err)
+                      uint64_t i, struct cw_view *view, struct cw_arena *arena, struct cw_err *err)
 {
     const struct cw_tensor *tensor = &batch->data->tensors[f];
     struct cw_ragged ragged;
@@ -146,13 +154,15 @@ static int get_ragged(const struct tool_rows *rows, const struct cachew_batch *b
                           "field \"%s\": ragged batches cannot be kept: leave out --keep-batches",
                           tensor->field.name);
     int rc = cw_ragged_init(&ragged, &tensor->field, err);
-    if (rc == 0)
-        cw_ragged_row(&ragged, cw_batch_data(batch->data, f), (int64_t)i, view);
-    return rc;
+    if (rc < 0)
+        return rc;
+    cw_ragged_row(&ragged, cw_batch_data(batch->data, f), (int64_t)i, view);
+    return ragged.strings ? copy_list(&ragged, cw_batch_data(batch->data, f), i, view, arena, err)
+                          : 0;
 }
 
 int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i,
-                  struct cw_element *ret_element, void **scratch, struct cw_err *err)
+                  struct cw_element *ret_element, struct cw_arena *arena, struct cw_err *err)
 {
     ret_element->n = cachew_batch_tensors(batch);
     if (ret_element->n != rows->spec.n)
@@ -162,10 +172,10 @@ int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch
         struct cachew_tensor tensor, begins;
         int rc = cachew_batch_tensor(batch, f, &tensor);
         if (cachew_batch_ragged(batch, f, &begins, NULL) == 0)
-            rc = get_ragged(rows, batch, f, i, &ret_element->fields[f], err);
+            rc = get_ragged(rows, batch, f, i, &ret_element->fields[f], arena, err);
         else if (rc == 0)
             rc = get_view(rows, &tensor, cachew_batch_elements(batch), i, &ret_element->fields[f],
-                          scratch, err);
+                          arena, err);
         if (rc < 0)
             return rc;
     }

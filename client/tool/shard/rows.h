@@ -3,6 +3,7 @@
 #ifndef CW_CLIENT_TOOL_SHARD_ROWS_H
 #define CW_CLIENT_TOOL_SHARD_ROWS_H
 
+#include "base/arena.h"
 #include "cachew/cachew.h"
 #include "data/element.h"
 
@@ -19,9 +20,9 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
 int tool_rows_take_spec(struct tool_rows *rows, const struct cachew_batch *batch,
                         struct cw_err *err);
 uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *batch);
-/* Returns element i as views of the batch. Lists of strings get the layout of data/batch.h, in
- * *scratch, which the caller frees with cw_mem_free. */
+/* Returns element i as views of the batch. Lists of strings get the layout of data/strings.h, in the
+ * arena. */
 int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i,
-                  struct cw_element *ret_element, void **scratch, struct cw_err *err);
+                  struct cw_element *ret_element, struct cw_arena *arena, struct cw_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/ragged.h"
+#include "data/strings.h"
 #include "ops/kernels/num.h"
 
 static void print_value(enum cw_dtype dtype, const void *data, size_t i, struct cw_str *out)
@@ -28,6 +29,26 @@ static void print_value(enum cw_dtype dtype, const void *data, size_t i, struct 
 static size_t count_of(const struct cw_view *view)
 {
     return view->dtype == CW_DTYPE_STR ? 1 : view->bytes / cw_dtype_bytes(view->dtype);
+}
+
+/* Whether a view is a list of strings that is as long as its dims say. */
+static bool is_list(const struct cw_view *view)
+{
+    return view->dtype == CW_DTYPE_STR && view->rank > 0 &&
+           cw_strings_check(view->data, view->bytes, cw_strings_count(view), NULL) == 0;
+}
+
+/* Adds the first strings of a list. */
+static void print_list(const struct cw_view *view, size_t most, const char *between,
+                       struct cw_str *out)
+{
+    const int64_t count = cw_strings_count(view);
+    for (int64_t i = 0; i < count && (uint64_t)i < most; i++) {
+        size_t n;
+        const char *p = cw_strings_get(view->data, count, i, &n);
+        cw_str_add(out, i ? between : "");
+        cw_str_add_json(out, p, n);
+    }
 }
 
 /* Sets the parts of the values of a ragged batch. Returns false for any other. */
@@ -63,6 +84,13 @@ void tool_tensor_print(const struct cw_field *field, const struct cw_view *view,
         cw_str_add_char(out, ']');
     }
     cw_str_add(out, " =");
+    if (is_list(view)) {
+        cw_str_add_char(out, ' ');
+        print_list(view, most, " ", out);
+        if ((uint64_t)cw_strings_count(view) > most)
+            cw_str_add(out, " ...");
+        return;
+    }
     if (view->dtype == CW_DTYPE_STR) {
         size_t shown = CW_MIN(view->bytes, 8 * most);
         cw_str_add_char(out, ' ');
@@ -92,6 +120,11 @@ static void begin_json(const char *name, enum cw_dtype dtype, int rank, const in
 static void add_values(const char *key, const struct cw_view *view, struct cw_str *out)
 {
     cw_str_addf(out, ",\"%s\":[", key);
+    if (is_list(view)) {
+        print_list(view, SIZE_MAX, ",", out);
+        cw_str_add_char(out, ']');
+        return;
+    }
     for (size_t i = 0; i < count_of(view); i++) {
         if (i)
             cw_str_add_char(out, ',');
@@ -109,7 +142,7 @@ void tool_tensor_json(const struct cw_field *field, const struct cw_view *view, 
         add_values("begins", &parts.begins, out);
         if (parts.shapes.rank > 0)
             add_values("shapes", &parts.shapes, out);
-    } else if (view->dtype == CW_DTYPE_STR) {
+    } else if (view->dtype == CW_DTYPE_STR && !is_list(view)) {
         cw_str_add(out, ",\"value\":");
         cw_str_add_json(out, view->data, view->bytes);
     } else {

@@ -80,9 +80,6 @@ int cw_pq_leaf_dtype(const struct cw_pq_leaf *leaf, enum cw_dtype decimals,
         rc = int_dtype(leaf, ret_dtype, ret_change, err);
     else
         rc = physical_dtype(leaf, ret_dtype, ret_dim, ret_change, err);
-    if (rc == 0 && leaf->max_rep > 0 && *ret_dtype == CW_DTYPE_STR)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "column %s: lists of strings are not supported",
-                          leaf->name);
     return rc;
 }
 

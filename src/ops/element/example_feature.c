@@ -2,6 +2,7 @@
 #include "ops/element/example_feature.h"
 
 #include "base/mem.h"
+#include "data/strings.h"
 #include "ops/op_util.h"
 
 #include <string.h>
@@ -33,8 +34,10 @@ static int check_default(const struct cw_example_field *f, struct cw_err *err)
                                               : is_number;
     if (f->def.type != CW_VALUE_NULL && !fits)
         return bad(f->field.name, "its default does not have its type", err);
-    if (f->def.type != CW_VALUE_NULL && f->field.rank > 0 && f->field.dims[0] < 0)
-        return bad(f->field.name, "what may have no values has no default", err);
+    if (f->def.type != CW_VALUE_NULL && f->field.rank > 0 &&
+        (f->field.dims[0] < 0 || f->kind == CW_EXAMPLE_BYTES))
+        return bad(f->field.name, "what may have no values, and a list of strings, has no default",
+                   err);
     return 0;
 }
 
@@ -50,8 +53,8 @@ static int set_type(struct cw_example_field *f, const char *text, struct cw_err 
         f->kind = CW_EXAMPLE_FLOAT;
     else
         return bad(f->field.name, "a feature is a str, i64 or f32; cast it behind", err);
-    if (f->kind == CW_EXAMPLE_BYTES && (f->field.rank > 0 || f->is_list))
-        return bad(f->field.name, "lists of strings are not supported", err);
+    if (f->kind == CW_EXAMPLE_BYTES && f->is_list)
+        return bad(f->field.name, "feature lists of strings are not supported", err);
     if (f->is_list && f->field.rank == 0)
         return bad(f->field.name, "a feature list has a dimension of steps: i64[-1]", err);
     for (int i = 1; i < f->field.rank; i++)
@@ -187,7 +190,7 @@ static int make_default(const struct cw_op_ctx *ctx, const struct cw_example_fie
     bool may_be_empty = f->field.rank > 0 && f->field.dims[0] < 0;
     if (f->def.type == CW_VALUE_NULL && !may_be_empty)
         return cw_err_set(err, CW_E_CORRUPT, "it is not there, and has no default");
-    if (f->kind == CW_EXAMPLE_BYTES) {
+    if (f->kind == CW_EXAMPLE_BYTES && f->field.rank == 0) {
         view->data = f->def.s;
         view->bytes = strlen(f->def.s);
         return 0;
@@ -196,8 +199,12 @@ static int make_default(const struct cw_op_ctx *ctx, const struct cw_example_fie
     if (may_be_empty)
         view->dims[0] = 0;
     anywhere.slot = NULL;
+    if (f->kind == CW_EXAMPLE_BYTES)
+        view->bytes = cw_strings_table_bytes(0);
     int rc = cw_op_output(&anywhere, view, err);
-    if (rc == 0)
+    if (rc == 0 && f->kind == CW_EXAMPLE_BYTES)
+        memset(view->data, 0, view->bytes);
+    else if (rc == 0)
         fill(f, view);
     return rc;
 }
@@ -215,15 +222,18 @@ static int make(const struct cw_op_ctx *ctx, const void *record, const struct cw
     rc = set_dims(f, &values, view, err);
     if (rc < 0)
         return rc;
-    if (f->kind == CW_EXAMPLE_BYTES) {
+    if (f->kind == CW_EXAMPLE_BYTES && f->field.rank == 0) {
         view->data = (void *)(uintptr_t)values.bytes;
         view->bytes = values.bytes_n;
         return 0;
     }
+    view->bytes = cw_strings_table_bytes((int64_t)values.n) + values.all_bytes; /* of strings */
     /* The slot of the context is for operators that make one field. */
     anywhere.slot = NULL;
     rc = cw_op_output(&anywhere, view, err);
-    if (rc == 0)
+    if (rc == 0 && f->kind == CW_EXAMPLE_BYTES)
+        cw_example_read_strings(found, values.n, view->data);
+    else if (rc == 0)
         cw_example_read(found, f->kind, view->data);
     return rc;
 }

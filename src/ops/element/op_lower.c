@@ -3,15 +3,19 @@
 #include "ops/element/text_op.h"
 #include "ops/text/normal_form.h"
 
+static int lower(const void *opts, void *state, void *scratch, const void *p, size_t n,
+                 struct cw_str *ret_text, struct cw_err *err)
+{
+    (void)opts;
+    (void)state;
+    (void)scratch;
+    return cw_lower(p, n, ret_text, err);
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
-    struct cw_str *text = scratch;
-    (void)opts;
-    (void)state;
-    cw_str_clear(text);
-    int rc = cw_lower(in->data, in->bytes, text, err);
-    return rc == 0 ? cw_text_op_output(text, ctx, out, err) : rc;
+    return cw_text_op_apply(ctx, lower, opts, state, NULL, scratch, in, out, err);
 }
 
 const struct cw_op cw_op_lower = {
@@ -22,11 +26,12 @@ const struct cw_op cw_op_lower = {
         "Makes letters small as Python's str.lower does: by Unicode's full mapping, with the "
         "small\n"
         "final sigma at the end of a word. Bytes that are no UTF-8 stay as they are. Works on all\n"
-        "str fields unless `fields` says which.",
+        "str fields, also on lists of strings, unless `fields` says which.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_FIELDWISE,
     .inputs_min = 1,
     .inputs_max = 1,
+    .takes_lists = true,
     .accepts = cw_text_op_accepts,
     .infer_field = cw_text_op_infer,
     .scratch_new = cw_text_op_scratch_new,

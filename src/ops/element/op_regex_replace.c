@@ -24,7 +24,7 @@ static const struct cw_opt options[] = {
 
 struct scratch {
     struct cw_regex_match *match;
-    struct cw_str text;
+    struct cw_text_op_scratch text;
 };
 
 static int check(const void *opts, struct cw_err *err)
@@ -69,17 +69,23 @@ static void scratch_free(void *scratch)
     if (!s)
         return;
     cw_regex_match_free(s->match);
-    cw_str_fini(&s->text);
+    cw_text_op_scratch_fini(&s->text);
     cw_mem_free(s);
+}
+
+static int replace(const void *opts, void *state, void *scratch, const void *p, size_t n,
+                   struct cw_str *ret_text, struct cw_err *err)
+{
+    const struct regex_opts *o = opts;
+    const struct scratch *s = scratch;
+    return cw_regex_replace(state, s->match, p, n, o->with, ret_text, err);
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
-    const struct regex_opts *o = opts;
     struct scratch *s = scratch;
-    int rc = cw_regex_replace(state, s->match, in->data, in->bytes, o->with, &s->text, err);
-    return rc == 0 ? cw_text_op_output(&s->text, ctx, out, err) : rc;
+    return cw_text_op_apply(ctx, replace, opts, state, s, &s->text, in, out, err);
 }
 
 const struct cw_op cw_op_regex_replace = {
@@ -91,7 +97,7 @@ const struct cw_op cw_op_regex_replace = {
         "on\n"
         "UTF-8 with Unicode's classes; bytes that are no UTF-8 match nothing and stay. A text for\n"
         "which matching takes more than 1,000,000 steps is an error of the element. Works on all\n"
-        "str fields unless `fields` says which.",
+        "str fields, also on lists of strings, unless `fields` says which.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_FIELDWISE,
     .inputs_min = 1,
@@ -99,6 +105,7 @@ const struct cw_op cw_op_regex_replace = {
     .options = options,
     .options_bytes = sizeof(struct regex_opts),
     .check = check,
+    .takes_lists = true,
     .accepts = cw_text_op_accepts,
     .infer_field = cw_text_op_infer,
     .open = open_state,

@@ -2,6 +2,7 @@
 /* Element operator `vocab_lookup`: the number of a string in a list. */
 #include <string.h>
 
+#include "data/strings.h"
 #include "ops/text/ids.h"
 #include "ops/text/model_file.h"
 #include "ops/text/vocab.h"
@@ -44,7 +45,8 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
                        struct cw_err *err)
 {
     int rc = cw_ids_infer(opts, in, ret_field, err);
-    ret_field->rank = 0;
+    ret_field->rank = in->rank;
+    memcpy(ret_field->dims, in->dims, sizeof(ret_field->dims));
     return rc;
 }
 
@@ -122,22 +124,32 @@ static void manifest(const void *opts, void *state, struct cw_value *ret_value)
     cw_model_files_manifest(&s->files, ret_value);
 }
 
+static int look_up(const struct lookup_opts *o, const struct state *s, const void *p, size_t n,
+                   int32_t *ret_id, struct cw_err *err)
+{
+    const int32_t found = cw_vocab_find(&s->strings, p, n);
+    *ret_id = found >= 0 ? found : (int32_t)o->unknown;
+    if (*ret_id >= 0)
+        return 0;
+    return cw_err_set(err, CW_E_INVALID, "\"%.*s\" is none of the %zu strings", (int)CW_MIN(n, 80),
+                      (const char *)p, s->strings.n);
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
-    const struct lookup_opts *o = opts;
-    const struct state *s = state;
-    const int32_t found = cw_vocab_find(&s->strings, in->data, in->bytes);
-    const int32_t id = found >= 0 ? found : (int32_t)o->unknown;
+    const int64_t count = cw_strings_count(in);
+    int32_t id;
     (void)scratch;
-    if (id < 0)
-        return cw_err_set(err, CW_E_INVALID, "\"%.*s\" is none of the %zu strings",
-                          (int)CW_MIN(in->bytes, 80), (const char *)in->data, s->strings.n);
     out->dtype = CW_DTYPE_I32;
     out->stamp = NULL;
     int rc = cw_op_output(ctx, out, err);
-    if (rc == 0)
-        memcpy(out->data, &id, sizeof(id));
+    for (int64_t i = 0; rc == 0 && i < count; i++) {
+        size_t n = in->bytes;
+        const char *p = in->rank > 0 ? cw_strings_get(in->data, count, i, &n) : in->data;
+        rc = look_up(opts, state, p, n, &id, err);
+        memcpy((char *)out->data + (size_t)i * sizeof(id), &id, sizeof(id));
+    }
     return rc;
 }
 
@@ -147,7 +159,8 @@ const struct cw_op cw_op_vocab_lookup = {
     .summary = "the number of a string in a list",
     .doc = "Replaces a string by its number in a list, from 0, as an i32: the lines of the file\n"
            "`vocab`, or `strings`. No string may be there twice. The file is identified by its\n"
-           "content. Works on all str fields unless `fields` says which.",
+           "content. A list of strings becomes as many numbers. Works on all str fields unless\n"
+           "`fields` says which.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,
@@ -155,6 +168,7 @@ const struct cw_op cw_op_vocab_lookup = {
     .options = options,
     .options_bytes = sizeof(struct lookup_opts),
     .check = check,
+    .takes_lists = true,
     .accepts = cw_ids_accepts,
     .infer_field = infer_field,
     .open = open_state,

@@ -51,10 +51,12 @@ static int check(const void *opts, struct cw_err *err)
 }
 
 /* Whether the shape of the field may differ from row to row: strings of any length go together
- * anyway. */
+ * anyway, and lists of them are ragged if they have one dimension. */
 static bool may_differ(const struct cw_field *field)
 {
-    return field->dtype != CW_DTYPE_STR && !cw_field_is_fixed(field);
+    if (field->dtype == CW_DTYPE_STR)
+        return field->rank == 1 && field->dims[0] < 0;
+    return !cw_field_is_fixed(field);
 }
 
 static int pick_name(const struct cw_spec *in, const char *name, bool *picked, struct cw_err *err)
@@ -69,7 +71,7 @@ static int pick_name(const struct cw_spec *in, const char *name, bool *picked, s
     if (!may_differ(&in->fields[i]))
         return cw_err_set(err, CW_E_INVALID, "option ragged: field \"%s\" %s; what comes in is %s",
                           name,
-                          in->fields[i].dtype == CW_DTYPE_STR
+                          in->fields[i].dtype == CW_DTYPE_STR && in->fields[i].rank == 0
                               ? "is a string: strings of any length go together without it"
                               : "has the same shape in all elements",
                           cw_str_text(&spec));

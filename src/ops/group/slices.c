@@ -21,7 +21,9 @@ int cw_slices_infer(const struct cw_spec *in, struct cw_spec *ret_spec, struct c
             field->dims[d] = CW_MAX(field->dims[d], -1); /* what is ragged is just not known */
         if (field->dtype == CW_DTYPE_STR && field->rank > 0)
             return cw_err_set(err, CW_E_UNSUPPORTED,
-                              "field \"%s\" is a batch of batches of strings", field->name);
+                              "field \"%s\" is a batch of lists of strings, which are not taken "
+                              "apart",
+                              field->name);
     }
     *ret_spec = cw_spec_take(&spec);
     return 0;

@@ -155,7 +155,8 @@ const struct cw_op cw_op_jsonl = {
         "\n"
         "Written by: most tools for text data. Files are scanned once when a job is prepared, as "
         "those of `text_lines`,\n"
-        "and compressed ones are inflated in the same way. Not supported: lists of strings (json "
+        "and compressed ones are inflated in the same way. Not supported: lists of lists of "
+        "strings (json "
         "gives their text), keys\n"
         "with a dot or an escape in them, files that are one list. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,

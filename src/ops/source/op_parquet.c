@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "data/strings.h"
 #include "ops/op_util.h"
 #include "ops/source/parquet_files.h"
 
@@ -143,6 +144,34 @@ static int read_fixed(struct cw_parquet_state *s, struct cw_parquet_seat *seat, 
     return 0;
 }
 
+/* A list of strings. */
+static int read_list(const struct cw_op_ctx *ctx, const struct cw_pq_slab *slab, size_t row,
+                     struct cw_view *view, struct cw_err *err)
+{
+    const struct cw_pq_ref *from = slab->values.strings.v + slab->entry[row];
+    const int64_t n = (int64_t)(slab->entry[row + 1] - slab->entry[row]);
+    int64_t at = 0;
+    if (view->dims[0] >= 0 && view->dims[0] != n)
+        return cw_err_set(err, CW_E_INVALID, "a list of %lld strings, and its type says %lld",
+                          (long long)n, (long long)view->dims[0]);
+    view->dims[0] = n;
+    view->bytes = cw_strings_table_bytes(n);
+    for (int64_t i = 0; i < n; i++)
+        view->bytes += from[i].n;
+    int rc = cw_op_output(ctx, view, err);
+    if (rc < 0)
+        return rc;
+    char *table = view->data, *bytes = table + cw_strings_table_bytes(n);
+    memcpy(table, &at, sizeof(at));
+    for (int64_t i = 0; i < n; i++) {
+        if (from[i].n > 0)
+            memcpy(bytes + at, slab->values.strings.bytes + from[i].at, from[i].n);
+        at += (int64_t)from[i].n;
+        memcpy(table + (size_t)(i + 1) * sizeof(at), &at, sizeof(at));
+    }
+    return 0;
+}
+
 /* A string, or a list of any length. */
 static int read_loose(const struct cw_op_ctx *ctx, struct cw_parquet_state *s,
                       struct cw_parquet_seat *seat, size_t column, int64_t pos,
@@ -156,6 +185,9 @@ static int read_loose(const struct cw_op_ctx *ctx, struct cw_parquet_state *s,
         return rc;
     if (slab->null && slab->null[row])
         return cw_parquet_refuse(s, column, pos, "is null, and `fill` has no value for it", err);
+    if (view->dtype == CW_DTYPE_STR && view->rank > 0)
+        return slab->entry ? read_list(ctx, slab, row, view, err)
+                           : cw_parquet_refuse(s, column, pos, "has no list", err);
     if (view->dtype == CW_DTYPE_STR) {
         from = slab->values.strings.bytes + slab->values.strings.v[row].at;
         view->bytes = slab->values.strings.v[row].n;
@@ -343,7 +375,7 @@ const struct cw_op cw_op_parquet = {
         "Files of pyarrow, DuckDB, fastparquet, Spark and others: pages of both versions, PLAIN, "
         "RLE, dictionaries,\n"
         "the DELTA encodings, BYTE_STREAM_SPLIT; snappy, gzip, zstd, LZ4_RAW, brotli. Not "
-        "supported: lists of strings,\n"
+        "supported:\n"
         "lists of lists, encrypted files, LZO, LZ4 with Hadoop's frames. A page is decoded as a "
         "whole, so rows in any\n"
         "order cost most when pages do not fit `cache`: `shuffle` with a `window` reads "

@@ -60,10 +60,10 @@ static int parse_type(const char *field, const char *text, enum cw_dtype *ret_dt
             err, CW_E_INVALID,
             "option types: field %s: \"%s\" is not a type such as f32, i64[8] or u8[?]", field,
             text);
-    if (*ret_rank > 1 || (*ret_rank > 0 && *ret_dtype == CW_DTYPE_STR))
+    if (*ret_rank > 1)
         return cw_err_set(err, CW_E_INVALID,
-                          "option types: field %s: a column has values or lists of numbers, not %s",
-                          field, text);
+                          "option types: field %s: a column has values or lists, not %s", field,
+                          text);
     return 0;
 }
 

@@ -76,7 +76,7 @@ static int set_type(struct cw_wds_column *column, const char *text, struct cw_er
 {
     struct cw_field *field = &column->field;
     bool is_array = column->kind == CW_WDS_NPY;
-    if (cw_op_parse_type(text, field) < 0)
+    if (cw_op_parse_type(text, field) < 0 || (field->dtype == CW_DTYPE_STR && field->rank > 0))
         return bad_type(field->name, text, err);
     if (field->dtype == CW_DTYPE_STR) {
         column->kind = CW_WDS_BYTES;

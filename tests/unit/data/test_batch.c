@@ -120,7 +120,7 @@ static void endless_strings(struct cw_batch *b)
 static void matrix_of_strings(struct cw_batch *b)
 {
     b->tensors[1].field.rank = 2;
-    b->tensors[1].field.dims[1] = 1;
+    b->tensors[1].field.dims[1] = 3;
 }
 static void set_offset(struct cw_batch *b, size_t i, int64_t v)
 {

@@ -144,11 +144,12 @@ static void ragged_dims_stand_behind_rows(void **state)
     (void)state;
     assert_int_equal(cw_spec_add(&spec, "t", CW_DTYPE_I32, 3, dims, &err), CW_OK);
     assert_int_equal(cw_spec_add(&spec, "u", CW_DTYPE_I32, 2, first, &err), CW_E_INVALID);
-    assert_int_equal(cw_spec_add(&spec, "s", CW_DTYPE_STR, 2, dims, &err), CW_E_INVALID);
+    assert_int_equal(cw_spec_add(&spec, "s", CW_DTYPE_STR, 3, dims, &err), CW_E_INVALID);
+    assert_int_equal(cw_spec_add(&spec, "s", CW_DTYPE_STR, 2, dims, &err), CW_OK);
     assert_true(cw_field_is_ragged(&spec.fields[0]) && !cw_field_is_fixed(&spec.fields[0]));
     assert_int_equal(cw_field_bytes(&spec.fields[0]), -1);
     cw_spec_print(&spec, &out);
-    assert_string_equal(cw_str_text(&out), "t: i32[?,ragged,3]");
+    assert_string_equal(cw_str_text(&out), "t: i32[?,ragged,3], s: str[?,ragged]");
 }
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test(dtypes_have_names_and_sizes),

@@ -79,8 +79,8 @@ static const struct {
     {FILES "," RANGE_B "," ZIP("files", "rb") ",{\"op\":\"eval\",\"expr\":\"b + 1\"}," MARK
                                               ",{\"op\":\"read_file\"}",
      "read_file", NULL},
-    {FILES "," BATCH, "batch", "batches of strings"},
-    {FILES ",{\"op\":\"read_file\"}," BATCH "," SHUFFLE "," MARK, "m", "batches of strings"},
+    {FILES "," BATCH, "batch", NULL},
+    {FILES ",{\"op\":\"read_file\"}," BATCH "," SHUFFLE "," MARK, "m", NULL},
 };
 
 static void test_places(void **state)

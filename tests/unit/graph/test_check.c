@@ -24,9 +24,6 @@ static const struct {
     {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"y\"}",
      "node \"cast\" (cast): fields: there is no \"y\""},
     {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":[\"x\",\"x\"]}", "twice"},
-    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"batch\","
-     "\"size\":2}",
-     "strings can be batched once"},
     {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"read_"
      "file\"}",
      "works on none"},
@@ -51,9 +48,16 @@ static const struct {
     {RANGE ",{\"op\":\"unbatch\"}", "field \"x\" has no dimension"},
     {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2,\"span\":9}",
      "option span: is only for within: \"item\""},
-    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},"
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"split_text\"},{\"op\":\"batch\","
+     "\"size\":2,"
+     "\"ragged\":true},{\"op\":\"batch\",\"size\":2}",
+     "ragged batch already"},
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"split_text\"},{\"op\":\"read_file\"}",
+     "works on none of the fields"},
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"split_"
+     "text\"},"
      "{\"op\":\"unbatch\"},{\"op\":\"batch\",\"size\":2,\"within\":\"item\"}",
-     "batches of strings cannot be made inside items"},
+     "works on none of the fields"},
     {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"shuffle\"}",
      "cannot stand after take or skip"},
     {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"filter\",\"expr\":\"x > 4\"}",
