@@ -211,6 +211,7 @@ int main(int argc, char **argv)
     struct cw_worker_options o = {.listen = "127.0.0.1:0", .share_window = UINT64_MAX};
     uint64_t threads = 0;
     int64_t nice_level = 0;
+    uint64_t index_requests = 0;
     bool exit_with_stdin = false, shm = true;
     bool allow_python = false;
     const char *python = "python3", *python_sandbox = "on";
@@ -252,6 +253,8 @@ int main(int argc, char **argv)
          "keep them in a directory on a local disk too; workers of a host may share it", 0, 0},
         {"source-cache-dir-bytes", 0, CW_ARG_BYTES, &o.source_dir_bytes, "BYTES",
          "and at most so much there (default 10G)", 0, 0},
+        {"index-requests", 0, CW_ARG_U64, &index_requests, "N",
+         "files whose indices are made at a time, when a job is prepared (default 16)", 0, 256},
         {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES",
          "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
@@ -356,6 +359,7 @@ int main(int argc, char **argv)
     cw_files_limit_raise();
     warn_of_open_files(&o, exit_with_stdin);
     o.threads = (size_t)threads;
+    o.index_requests = (unsigned)index_requests;
     o.no_shm = !shm;
     cw_io_remote_start();
     rc = run(&o, exit_with_stdin, &err);

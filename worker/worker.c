@@ -14,6 +14,8 @@
 #include "base/memlimit.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "ops/source/index_parts.h"
+#include "ops/source/loaded.h"
 #include "worker/cache/cache_store.h"
 #include "worker/cache/source.h"
 #include "worker/cache/worker_cache.h"
@@ -21,6 +23,7 @@
 #include "worker/job/job_life.h"
 #include "worker/job/job_plan.h"
 #include "worker/job/plan_loader.h"
+#include "worker/model/budget.h"
 #include "worker/model/state.h"
 #include "worker/serve/client_streams.h"
 #include "worker/serve/fetch_gate.h"
@@ -135,6 +138,9 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->needs_secret = !o->insecure && !cw_rpc_address_is_loopback(o->listen);
     w->threads = o->threads ? o->threads : cw_cpulimit();
     w->budget = (size_t)budget;
+    cw_loaded_set_max(w->budget / CW_BUDGET_INDICES_PART);
+    if (o->index_requests > 0)
+        cw_index_parts_set_at_once(o->index_requests);
     w->drain.limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
     uint64_t shm_limit = o->shm_limit ? o->shm_limit : w->budget;
     w->pool = cw_shm_pool_new((size_t)shm_limit);

@@ -37,6 +37,7 @@ struct cw_worker_options {
     uint64_t source_memory;
     const char *source_dir;    /* directory of the source cache on a local disk; NULL: none */
     uint64_t source_dir_bytes; /* quota of that directory; 0: 10 GiB */
+    unsigned index_requests;   /* files whose indices are made at a time; 0: 16 */
     /* The token that is shown to a dispatcher that asks for one, or a file that has it; NULL: none. */
     const char *token, *token_file;
     struct cw_tls_options tls; /* with peers that are not at a unix socket */

@@ -12,6 +12,7 @@
 #include "dispatcher/cache/cache_int.h"
 #include "dispatcher/message/message.h"
 #include "format/chunk.h"
+#include "format/kept_index.h"
 
 #define LOOK_MS 1000
 #define GONE_MAX 100 /* The number of caches that are remembered after their files are deleted. */
@@ -185,6 +186,7 @@ static bool is_ours(const char *name)
 {
     struct cw_chunk_name parts;
     return cw_chunk_name_parse(name, &parts) || cw_str_starts(name, CW_SOURCE_PACK_PREFIX) ||
+           cw_str_starts(name, CW_KEPT_INDEX_PREFIX) ||
            cw_str_starts(name, CW_BENCHMARK_FILE_PREFIX);
 }
 

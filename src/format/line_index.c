@@ -2,6 +2,8 @@
 /* Keeps the offsets of records as distances within blocks. */
 #include "format/line_index.h"
 
+#include <endian.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -97,10 +99,27 @@ int cw_line_index_add(struct cw_line_index *index, uint64_t begin)
     return 0;
 }
 
+/* Gives back the room in which the arrays grew. */
+static void shrink(struct cw_line_index *index)
+{
+    void *blocks = cw_mem_try_grow(index->blocks, index->blocks_n * sizeof(*index->blocks) + 1);
+    void *distances = cw_mem_try_grow(index->distances, index->distances_n + 1);
+    if (blocks) {
+        index->blocks = blocks;
+        index->blocks_cap = index->blocks_n;
+    }
+    if (distances) {
+        index->distances = distances;
+        index->distances_cap = index->distances_n;
+    }
+}
+
 int cw_line_index_end(struct cw_line_index *index, uint64_t end)
 {
     index->end = end;
-    return close_block(index);
+    int rc = close_block(index);
+    shrink(index);
+    return rc;
 }
 
 uint64_t cw_line_index_n(const struct cw_line_index *index)
@@ -124,4 +143,95 @@ uint64_t cw_line_index_at(const struct cw_line_index *index, uint64_t k)
 size_t cw_line_index_bytes(const struct cw_line_index *index)
 {
     return sizeof(*index) + index->blocks_cap * sizeof(*index->blocks) + index->distances_cap;
+}
+
+/* ---- as bytes ----
+ * u64 n, end, distances_n; blocks of u64 first, place; distances. All in little endian. */
+
+static void add_u64(struct cw_str *out, uint64_t v)
+{
+    v = htole64(v);
+    cw_str_add_bytes(out, &v, sizeof(v));
+}
+
+static uint64_t take_u64(const uint8_t **p)
+{
+    uint64_t v;
+    memcpy(&v, *p, sizeof(v));
+    *p += sizeof(v);
+    return le64toh(v);
+}
+
+void cw_line_index_pack(const struct cw_line_index *index, struct cw_str *out)
+{
+    add_u64(out, index->n);
+    add_u64(out, index->end);
+    add_u64(out, index->distances_n);
+    for (size_t i = 0; i < index->blocks_n; i++) {
+        add_u64(out, index->blocks[i].first);
+        add_u64(out, index->blocks[i].place);
+    }
+    if (index->distances_n > 0)
+        cw_str_add_bytes(out, index->distances, index->distances_n);
+}
+
+/* Whether each block's distances lie where they must, one after the other. */
+static bool places_fit(const struct cw_line_index *index)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < index->blocks_n; i++) {
+        const uint64_t n = CW_MIN(index->n - i * BLOCK, (uint64_t)BLOCK);
+        if (index->blocks[i].place >> 2 != at)
+            return false;
+        at += n << (index->blocks[i].place & 3);
+    }
+    return at == index->distances_n;
+}
+
+static bool is_ascending(const struct cw_line_index *index)
+{
+    uint64_t last = 0;
+    for (uint64_t k = 0; k < index->n; k++) {
+        const uint64_t at = cw_line_index_at(index, k);
+        if (at < last || at > index->end)
+            return false;
+        last = at;
+    }
+    return true;
+}
+
+static int take_arrays(struct cw_line_index *index, const uint8_t *p)
+{
+    index->blocks = cw_mem_try(index->blocks_n * sizeof(*index->blocks) + 1);
+    index->distances = cw_mem_try(index->distances_n + 1);
+    if (!index->blocks || !index->distances)
+        return CW_E_NOMEM;
+    index->blocks_cap = index->blocks_n;
+    index->distances_cap = index->distances_n;
+    for (size_t i = 0; i < index->blocks_n; i++) {
+        index->blocks[i].first = take_u64(&p);
+        index->blocks[i].place = take_u64(&p);
+    }
+    memcpy(index->distances, p, index->distances_n);
+    return 0;
+}
+
+struct cw_line_index *cw_line_index_unpack(const void *bytes, size_t n, uint64_t size)
+{
+    const uint8_t *p = bytes;
+    enum { HEAD = 3 * sizeof(uint64_t), A_BLOCK = 2 * sizeof(uint64_t) };
+    if (n < HEAD)
+        return NULL;
+    struct cw_line_index *index = cw_line_index_new();
+    index->n = take_u64(&p);
+    index->end = take_u64(&p);
+    index->distances_n = take_u64(&p);
+    const uint64_t blocks = index->n / BLOCK + (index->n % BLOCK ? 1 : 0);
+    index->blocks_n = (size_t)blocks;
+    bool fits = index->end <= size && blocks <= (n - HEAD) / A_BLOCK &&
+                index->distances_n == n - HEAD - blocks * A_BLOCK;
+    if (fits && take_arrays(index, p) == 0 && places_fit(index) && is_ascending(index))
+        return index;
+    cw_line_index_free(index);
+    return NULL;
 }

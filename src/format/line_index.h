@@ -8,6 +8,7 @@
 #define CW_FORMAT_LINE_INDEX_H
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct cw_line_index;
 struct cw_line_index *cw_line_index_new(void) CW_MUST_CHECK;
@@ -22,5 +23,10 @@ uint64_t cw_line_index_n(const struct cw_line_index *index);
 uint64_t cw_line_index_at(const struct cw_line_index *index, uint64_t k);
 /* Returns how much memory the index needs. */
 size_t cw_line_index_bytes(const struct cw_line_index *index);
+/* Appends the finished index as bytes, for cw_line_index_unpack. */
+void cw_line_index_pack(const struct cw_line_index *index, struct cw_str *out);
+/* Makes an index again. Returns NULL if the bytes are none of a file of `size` bytes, in which records
+ * follow each other, or if there is no memory. */
+struct cw_line_index *cw_line_index_unpack(const void *bytes, size_t n, uint64_t size);
 
 #endif

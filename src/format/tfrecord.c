@@ -16,8 +16,7 @@ struct scan {
     uint8_t *window;
     uint64_t window_begin;
     size_t window_n;
-    struct cw_tfrecord_index index;
-    size_t cap;
+    struct cw_line_index *index;
 };
 
 static uint32_t u32_at(const uint8_t *p)
@@ -34,39 +33,22 @@ static uint64_t u64_at(const uint8_t *p)
     return le64toh(v);
 }
 
-void cw_tfrecord_index_fini(struct cw_tfrecord_index *index)
+static unsigned long long records(const struct scan *s)
 {
-    if (!index)
-        return;
-    cw_mem_free(index->offsets);
-    *index = (struct cw_tfrecord_index){0};
+    return cw_line_index_n(s->index);
 }
 
-/* The data decide how many offsets there are, so there may be no memory for them, which is an
- * error. */
-static int add_offset(struct scan *s, uint64_t offset, struct cw_err *err)
+static int no_room(const struct scan *s, struct cw_err *err)
 {
-    if (s->index.n + 1 >= s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 64;
-        uint64_t *offsets = cw_mem_try(cap * sizeof(*offsets));
-        if (!offsets)
-            return cw_err_set(err, CW_E_NOMEM, "%s: no memory for an index of %zu records",
-                              s->file->name, cap);
-        if (s->index.n > 0)
-            memcpy(offsets, s->index.offsets, s->index.n * sizeof(*offsets));
-        cw_mem_free(s->index.offsets);
-        s->index.offsets = offsets;
-        s->cap = cap;
-    }
-    s->index.offsets[s->index.n++] = offset;
-    return 0;
+    return cw_err_set(err, CW_E_NOMEM, "%s: no memory for an index of %llu records", s->file->name,
+                      records(s));
 }
 
 static int truncated(const struct scan *s, uint64_t offset, struct cw_err *err)
 {
     return cw_err_set(
-        err, CW_E_CORRUPT, "%s: record %zu at byte %llu: truncated, the file ends at byte %llu",
-        s->file->name, s->index.n, (unsigned long long)offset, (unsigned long long)s->file->size);
+        err, CW_E_CORRUPT, "%s: record %llu at byte %llu: truncated, the file ends at byte %llu",
+        s->file->name, records(s), (unsigned long long)offset, (unsigned long long)s->file->size);
 }
 
 static int header_at(struct scan *s, uint64_t offset, const uint8_t **ret_header,
@@ -92,7 +74,7 @@ static int bad_header(const struct scan *s, uint64_t offset, const uint8_t *head
 {
     bool gzip = offset == 0 && header[0] == 0x1f && header[1] == 0x8b;
     return cw_err_set(
-        err, CW_E_CORRUPT, "%s: record %zu at byte %llu: %s", s->file->name, s->index.n,
+        err, CW_E_CORRUPT, "%s: record %llu at byte %llu: %s", s->file->name, records(s),
         (unsigned long long)offset,
         gzip ? "this is a gzip file; compressed TFRecord files are not supported"
              : "the checksum of the length does not match: not a TFRecord file, or damaged");
@@ -111,49 +93,50 @@ static int scan_records(struct scan *s, struct cw_err *err)
         uint64_t length = u64_at(header);
         if (length > s->file->size - offset - CW_TFRECORD_FRAME_BYTES)
             return truncated(s, offset, err);
-        rc = add_offset(s, offset, err);
-        if (rc < 0)
-            return rc;
+        if (cw_line_index_add(s->index, offset) < 0)
+            return no_room(s, err);
         offset += CW_TFRECORD_FRAME_BYTES + length;
     }
-    int rc = add_offset(s, offset, err);
-    if (rc == 0)
-        s->index.n--;
-    return rc;
+    return cw_line_index_end(s->index, offset) < 0 ? no_room(s, err) : 0;
 }
 
-int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index,
+int cw_tfrecord_scan(const struct cw_readable *file, struct cw_line_index **ret_index,
                      struct cw_err *err)
 {
-    struct scan s = {.file = file, .window = cw_mem_try(WINDOW_BYTES)};
+    struct scan s = {
+        .file = file, .window = cw_mem_try(WINDOW_BYTES), .index = cw_line_index_new()};
     int rc =
         s.window ? scan_records(&s, err) : cw_err_set(err, CW_E_NOMEM, "%s: no memory", file->name);
     cw_mem_free(s.window);
     if (rc < 0)
-        cw_tfrecord_index_fini(&s.index);
+        cw_line_index_free(s.index);
     else
         *ret_index = s.index;
     return rc;
 }
 
-int cw_tfrecord_get(const struct cw_readable *file, const struct cw_tfrecord_index *index, size_t k,
+int cw_tfrecord_get(const struct cw_readable *file, const struct cw_line_index *index, uint64_t k,
                     struct cw_arena *arena, void **ret_data, size_t *ret_bytes, struct cw_err *err)
 {
-    uint64_t begin = index->offsets[k];
-    size_t frame_bytes = (size_t)(index->offsets[k + 1] - begin);
+    uint64_t begin = cw_line_index_at(index, k);
+    size_t frame_bytes = (size_t)(cw_line_index_at(index, k + 1) - begin);
+    if (frame_bytes < CW_TFRECORD_FRAME_BYTES)
+        return cw_err_set(err, CW_E_CORRUPT, "%s: record %llu at byte %llu: its index is damaged",
+                          file->name, (unsigned long long)k, (unsigned long long)begin);
     size_t bytes = frame_bytes - CW_TFRECORD_FRAME_BYTES;
     uint8_t *frame = cw_arena_alloc(arena, frame_bytes);
     if (!frame)
         return cw_err_set(err, CW_E_NOMEM,
-                          "%s: record %zu at byte %llu: no memory for its %zu bytes", file->name, k,
-                          (unsigned long long)begin, bytes);
+                          "%s: record %llu at byte %llu: no memory for its %zu bytes", file->name,
+                          (unsigned long long)k, (unsigned long long)begin, bytes);
     int rc = cw_readable_get(file, begin, frame, frame_bytes, err);
     if (rc < 0)
         return rc;
     uint8_t *data = frame + CW_TFRECORD_HEADER_BYTES;
     if (u64_at(frame) != bytes || cw_crc32c_masked(data, bytes) != u32_at(data + bytes))
-        return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: checksum does not match",
-                          file->name, k, (unsigned long long)begin);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s: record %llu at byte %llu: checksum does not match", file->name,
+                          (unsigned long long)k, (unsigned long long)begin);
     *ret_data = data;
     *ret_bytes = bytes;
     return 0;

@@ -6,23 +6,19 @@
 #define CW_FORMAT_TFRECORD_H
 
 #include "base/arena.h"
+#include "format/line_index.h"
 #include "format/read_at.h"
 
 #define CW_TFRECORD_HEADER_BYTES 12
 #define CW_TFRECORD_FOOTER_BYTES 4
 #define CW_TFRECORD_FRAME_BYTES (CW_TFRECORD_HEADER_BYTES + CW_TFRECORD_FOOTER_BYTES)
 
-/* offsets of the beginnings of records; offsets[n] is the file's end */
-struct cw_tfrecord_index {
-    uint64_t *offsets;
-    size_t n;
-};
-void cw_tfrecord_index_fini(struct cw_tfrecord_index *index);
-/* Scans the whole file from header to header. Verifies the checksums of headers, not of data. */
-int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index,
+/* Scans the whole file from header to header, and makes an index of where records begin. Verifies
+ * the checksums of headers, not of data. */
+int cw_tfrecord_scan(const struct cw_readable *file, struct cw_line_index **ret_index,
                      struct cw_err *err);
 /* Reads record k into the arena, and verifies its checksum. */
-int cw_tfrecord_get(const struct cw_readable *file, const struct cw_tfrecord_index *index, size_t k,
+int cw_tfrecord_get(const struct cw_readable *file, const struct cw_line_index *index, uint64_t k,
                     struct cw_arena *arena, void **ret_data, size_t *ret_bytes, struct cw_err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #define CW_FORMAT_WEBDATASET_H
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "format/tar.h"
 
 #define CW_WDS_FIELDS_MAX 4096
@@ -39,6 +40,11 @@ void cw_wds_index_fini(struct cw_wds_index *index);
 int cw_wds_scan(const struct cw_readable *file, const struct cw_wds_want *want,
                 struct cw_wds_index *ret_index, struct cw_err *err);
 size_t cw_wds_index_bytes(const struct cw_wds_index *index);
+/* Appends the index as bytes, for cw_wds_index_unpack. */
+void cw_wds_index_pack(const struct cw_wds_index *index, struct cw_str *out);
+/* Makes an index again, of a file of `size` bytes. CORRUPT: the bytes are none for these fields. */
+int cw_wds_index_unpack(const void *bytes, size_t n, uint64_t size, const struct cw_wds_want *want,
+                        struct cw_wds_index *ret_index);
 
 /* A member of a sample. */
 struct cw_wds_part {

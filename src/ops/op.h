@@ -138,6 +138,13 @@ struct cw_op_open {
     /* For complete: the fields that something behind the source may read; NULL: all. A source whose
      * options do not say which fields it gives may leave the others out. */
     const struct cw_op_names *wanted;
+    /* The operator's name and options, for others who make parts of its index
+     * (ops/source/index_parts.h); NULL: none do. */
+    const char *op;
+    const struct cw_value *options;
+    /* The source is opened only to make the indices of the manifest's files, and to be asked for its
+     * manifest then. The numbers of records there are not known yet. */
+    bool only_index;
 };
 
 /* The first elements that come to an operator, at least one, where a job is prepared. */

@@ -14,25 +14,26 @@ static int64_t read_all(const void *p, size_t n, struct cw_arena *arena)
 {
     struct cw_readable_bytes bytes = {p, n};
     struct cw_readable file = cw_readable_mem("f", &bytes);
-    struct cw_tfrecord_index index = {0};
+    struct cw_line_index *index = NULL;
     struct cw_err err = {0};
     int rc = cw_tfrecord_scan(&file, &index, &err);
     CW_ASSERT(rc == 0 || (rc == CW_E_CORRUPT && err.msg[0]));
     if (rc < 0)
         return rc;
-    int64_t count = (int64_t)index.n;
-    CW_ASSERT(index.offsets[index.n] == n);
-    for (size_t k = 0; k < index.n && count >= 0; k++) {
+    const uint64_t records = cw_line_index_n(index);
+    int64_t count = (int64_t)records;
+    CW_ASSERT(cw_line_index_at(index, records) == n);
+    for (uint64_t k = 0; k < records && count >= 0; k++) {
         void *record;
         size_t record_n;
-        rc = cw_tfrecord_get(&file, &index, k, arena, &record, &record_n, &err);
+        rc = cw_tfrecord_get(&file, index, k, arena, &record, &record_n, &err);
         CW_ASSERT(rc == CW_E_CORRUPT || rc == 0);
         if (rc < 0)
             count = rc;
         else
             CW_ASSERT(record_n == 0 || cw_crc32c(0, record, record_n) <= UINT32_MAX);
     }
-    cw_tfrecord_index_fini(&index);
+    cw_line_index_free(index);
     cw_arena_reset(arena);
     return count;
 }

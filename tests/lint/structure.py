@@ -48,7 +48,7 @@ THIRD = {
 # "." is what lies in the folder itself: the program. A sub-folder that is not named here is an offence.
 MODULES = {
     "dispatcher": [["model"], ["access", "state"], ["message", "web"], ["kubernetes"], ["cache", "scaling"], ["autocache", "lease", "optimize"], ["job"], ["session"], ["admin"], ["."]],
-    "cache": [["store"], ["source", "record"], ["."]],
+    "cache": [["store"], ["index", "source", "record"], ["."]],
     "client": [["model"], ["transport", "embedded"], ["delivery"], ["session"], ["."],
                ["tool", "python"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],

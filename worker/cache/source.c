@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "cache/index/index_home.h"
 #include "worker/cache/store_root.h"
 
 #define NAMED_MAX 100 /* stores of more named caches are not reported */
@@ -21,6 +22,10 @@ int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir
     if (!dir && dir_bytes > 0)
         return cw_err_set(err, CW_E_INVALID,
                           "option --source-cache-dir-bytes: goes with --source-cache-dir only");
+    cw_index_home_start();
+    w->source.keeps_indices = true;
+    if (dir)
+        cw_index_home_set_dir(dir);
     if (!dir && memory == 0)
         return 0;
     int rc = cw_source_cache_new(&w->source.options, &w->source.cache, err);
@@ -32,12 +37,18 @@ int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir
 void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *store)
 {
     struct cw_err err = {0};
-    if (!store || store->source_bytes == 0)
-        return;
-    if (cw_store_root_check(&w->store_roots, w->dispatcher, store->url, &err) < 0) {
-        cw_log_warn("worker", "blocks of source files are not kept in a store: %s", err.msg);
+    if (!store || store->url[0] == '\0') {
+        cw_index_home_drop_store(0);
         return;
     }
+    if (cw_store_root_check(&w->store_roots, w->dispatcher, store->url, &err) < 0) {
+        cw_log_warn("worker", "blocks and indices of source files are not kept in a store: %s",
+                    err.msg);
+        return;
+    }
+    cw_index_home_set_store(store->id, store->url);
+    if (store->source_bytes == 0)
+        return;
     if (!w->source.cache) {
         if (cw_source_cache_new(&w->source.options, &w->source.cache, &err) < 0) {
             cw_log_warn("worker", "no source cache: %s", err.msg);
@@ -50,12 +61,16 @@ void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStor
 
 void cw_wsource_drop_store(struct cw_worker_state *w, uint64_t cache_id)
 {
+    cw_index_home_drop_store(cache_id);
     if (w->source.cache)
         cw_source_cache_drop_store(w->source.cache, cache_id);
 }
 
 void cw_wsource_stop(struct cw_worker_state *w)
 {
+    if (w->source.keeps_indices)
+        cw_index_home_stop();
+    w->source.keeps_indices = false;
     if (!w->source.cache)
         return;
     cw_source_hook_set(NULL);

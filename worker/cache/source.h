@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source cache of this worker (cache/source/block_cache.h). Loop thread. */
+/* The source cache of this worker (cache/source/block_cache.h), and where it keeps indices of source
+ * files (cache/index/index_home.h). Loop thread. */
 #ifndef CW_WORKER_CACHE_SOURCE_H
 #define CW_WORKER_CACHE_SOURCE_H
 
@@ -11,7 +12,7 @@
 int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir,
                      uint64_t dir_bytes, struct cw_err *err);
 /* Sets the store of a cache that the dispatcher names, which may have space for source blocks; NULL:
- * none. */
+ * the default cache has none. */
 void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *store);
 /* Closes the store of a named cache. It waits for the store. Any thread. */
 void cw_wsource_drop_store(struct cw_worker_state *w, uint64_t cache_id);

@@ -92,7 +92,7 @@ static void report_left(struct cw_worker_state *w)
 static void keep_source_tier(struct cw_worker_state *w, uint64_t cache_id)
 {
     const struct cw_wcache_store *again = cw_wcache_store_of(w, cache_id);
-    if (cache_id == 0 || !again || again->source_bytes == 0 || w->closing)
+    if (cache_id == 0 || !again || w->closing)
         return;
     Cachew__V1__CacheStore named = CACHEW__V1__CACHE_STORE__INIT;
     named.id = cache_id;
@@ -277,8 +277,7 @@ static void leave_named(struct cw_wcache_store *store, int64_t write_ms)
 static void need_named(struct cw_worker_state *w, const Cachew__V1__CacheStore *named)
 {
     struct cw_wcache_store *store = cw_wcache_store_of(w, named->id);
-    if (named->source_bytes > 0)
-        cw_wsource_set_store(w, named);
+    cw_wsource_set_store(w, named);
     if (store && is_same(store, named)) {
         store->unused_ms = 0;
         return;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ops/source/loaded.h"
 #include "worker/compute/outputs.h"
 #include "worker/message/to_dispatcher.h"
 #include "worker/model/budget.h"
@@ -89,6 +90,7 @@ static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
     size_t freed = 0, before = w->memory.bytes + cw_budget_stream_bytes(w);
     w->memory.allowed = CW_MAX(before / 4 * 3, (size_t)1);
     cw_dedup_trim(&w->dedup, 0);
+    cw_loaded_trim(0);
     for (size_t i = 0; i < w->jobs.n && !w->drain.active; i++) {
         struct cw_wjob *job = w->jobs.list[i];
         freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1),

@@ -2,15 +2,17 @@
 /* Computes the memory that items may use, and the share of one job. */
 #include "worker/model/budget.h"
 
+#include "ops/source/loaded.h"
 #include "worker/model/state.h"
 
 size_t cw_budget(const struct cw_worker_state *w)
 {
-    /* the rest of the budget belongs to the caches */
+    /* the rest of the budget belongs to the caches and to indices of source files */
     size_t caches = w->cache.store ? w->cache.memory : 0;
     for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next)
         caches += store->memory;
-    size_t own = CW_MAX(w->budget - CW_MIN(caches, w->budget), w->budget / 4);
+    const size_t others = CW_MIN(caches + cw_loaded_bytes(), w->budget);
+    size_t own = CW_MAX(w->budget - others, w->budget / 4);
     return w->memory.allowed ? CW_MIN(own, w->memory.allowed) : own;
 }
 

@@ -9,7 +9,11 @@ struct cw_worker_state;
 struct cw_wjob;
 
 /* Returns the bytes for items in progress and queued outputs: the budget without what is reserved
- * for the cache, lowered while the system is short of memory. */
+ * for the cache, and what indices of source files take, lowered while the system is short of
+ * memory. */
+/* Indices of source files take at most an eighth of the budget; what was not used for longest is
+ * dropped, and loaded again when it is needed. */
+#define CW_BUDGET_INDICES_PART 8
 size_t cw_budget(const struct cw_worker_state *w);
 /* Returns the job's share of these bytes, by weight among the jobs that have leases or memory. */
 size_t cw_budget_of(const struct cw_wjob *job);

@@ -109,6 +109,7 @@ struct cw_wsource {
     struct cw_source_cache *cache; /* NULL: there is none */
     struct cw_source_cache_options options;
     char *dir; /* a copy of options.dir */
+    bool keeps_indices;
 };
 
 /* The state of draining (session/drain.c). */

@@ -268,19 +268,26 @@ static void set_mark(struct cw_value *value, const struct cw_file_stamp *stamp)
     cw_value_set_str(value, text);
 }
 
-void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value)
+void cw_file_set_manifest_of(const struct cw_file_set *set, size_t first, size_t n,
+                             struct cw_value *ret_value)
 {
     cw_value_set_object(ret_value);
-    struct cw_value *rows = cw_value_set_list(cw_value_member(ret_value, "files"), set->n);
-    for (size_t i = 0; i < set->n; i++) {
+    struct cw_value *rows = cw_value_set_list(cw_value_member(ret_value, "files"), n);
+    for (size_t i = 0; i < n; i++) {
+        const struct cw_file *file = &set->v[first + i];
         struct cw_value *row = cw_value_set_list(&rows[i], 4);
-        cw_value_set_str(&row[0], set->v[i].path);
-        cw_value_set_i64(&row[1], set->v[i].stamp.size);
-        set_mark(&row[2], &set->v[i].stamp);
-        cw_value_set_i64(&row[3], set->v[i].records);
+        cw_value_set_str(&row[0], file->path);
+        cw_value_set_i64(&row[1], file->stamp.size);
+        set_mark(&row[2], &file->stamp);
+        cw_value_set_i64(&row[3], file->records);
     }
     if (set->identity != CW_IDENTITY_MTIME)
         cw_value_set_str(cw_value_member(ret_value, "identity"), cw_identity_name(set->identity));
+}
+
+void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value)
+{
+    cw_file_set_manifest_of(set, 0, set->n, ret_value);
 }
 
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)

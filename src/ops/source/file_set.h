@@ -56,6 +56,9 @@ int cw_file_set_compare(struct cw_file_set *set, struct cw_err *err);
  * modification time in ns for the identity mtime, 0 for size, otherwise the checksum in hex. The
  * member "identity" is left out for mtime. */
 void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value);
+/* The same of n files from `first` on. */
+void cw_file_set_manifest_of(const struct cw_file_set *set, size_t first, size_t n,
+                             struct cw_value *ret_value);
 /* Reads one row of the files of a manifest with that identity. *ret_path is borrowed; ret_records
  * may be NULL. */
 int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, const char **ret_path,

@@ -2,54 +2,175 @@
 /* Loads something once for each file of a source, and has the common functions of such sources. */
 #include "ops/source/file_source.h"
 
-#include <stdatomic.h>
-
 #include "base/mem.h"
+#include "format/kept_index.h"
+#include "format/read_ranges.h"
+#include "ops/source/index_parts.h"
+#include "ops/source/loaded.h"
 
-/* Number of locks: threads that load different files rarely wait for each other. */
-#define LOCKS_N 32
-
-struct cw_per_file {
-    _Atomic(void *) *loaded;        /* an entry for each file; NULL until it is loaded */
-    struct cw_mutex locks[LOCKS_N]; /* lock i % LOCKS_N is held while file i is loaded */
-};
-
-static struct cw_per_file *per_file_new(size_t files)
-{
-    struct cw_per_file *p = CW_NEW(struct cw_per_file);
-    p->loaded = cw_mem_new_array(files, sizeof(*p->loaded));
-    for (size_t i = 0; i < LOCKS_N; i++)
-        cw_mutex_init(&p->locks[i]);
-    return p;
-}
-
-static void per_file_free(struct cw_file_source *s)
-{
-    struct cw_per_file *p = s->per_file;
-    if (!p)
-        return;
-    for (size_t i = 0; i < s->files->n; i++) {
-        void *loaded = atomic_load(&p->loaded[i]);
-        if (loaded)
-            s->kind->unload(loaded);
-    }
-    for (size_t i = 0; i < LOCKS_N; i++)
-        cw_mutex_fini(&p->locks[i]);
-    cw_mem_free(p->loaded);
-    cw_mem_free(p);
-}
+/* A file that changed less than this time ago might change again without a new modification time, so
+ * its index is not kept. */
+#define SETTLE_MS 2000
 
 void cw_file_source_free(void *state)
 {
     struct cw_file_source *s = state;
     if (!s)
         return;
-    per_file_free(s);
+    cw_loaded_free(s->loaded);
     if (s->kind->end)
         s->kind->end(s);
     cw_file_set_free(s->files);
     cw_mem_free(s);
 }
+
+/* ---- indices ---- */
+
+/* Writes what names the index of a file: how it is made, and what tells this version of the file from
+ * others. */
+static int key_of(const struct cw_file_source *s, size_t i, struct cw_str *out, struct cw_err *err)
+{
+    const struct cw_file *file = &s->files->v[i];
+    int64_t mark = file->stamp.mtime_ns;
+    char sum[CW_HASH_TEXT_BYTES] = "-";
+    int rc = 0;
+    if (file->stamp.identity == CW_IDENTITY_SIZE) { /* the job does not care; an index does */
+        struct cw_io_info info = {0};
+        rc = cw_io_stat(file->path, s->files->stop, &info, err);
+        mark = cw_io_mark(&info);
+    }
+    if (cw_identity_reads(file->stamp.identity))
+        cw_hash_text(file->stamp.sum, sum);
+    cw_str_addf(out, "%s\n%s\n%lld %lld %s\n", s->kind->index->name, file->path,
+                (long long)file->stamp.size, (long long)mark, sum);
+    if (s->kind->index->key)
+        s->kind->index->key(s, out);
+    return rc;
+}
+
+/* Whether the file will not change any more without being another one by its key. */
+static bool is_settled(const struct cw_file_source *s, size_t i)
+{
+    struct cw_file_use use;
+    if (s->files->identity == CW_IDENTITY_CONTENT)
+        return true;
+    if (cw_file_set_use(s->files, i, &use, NULL) < 0)
+        return false;
+    bool settled = cw_source_is_settled(&use.source, SETTLE_MS);
+    cw_file_set_release(s->files, &use);
+    return settled;
+}
+
+static void keep(const struct cw_file_source *s, size_t i, const char *key, const void *loaded,
+                 const struct cw_str *head)
+{
+    CW_STR_AUTO bytes = {0};
+    if (!cw_index_keeper_is_set() || !is_settled(s, i))
+        return;
+    if (s->kind->index->pack)
+        s->kind->index->pack(loaded, &bytes);
+    const struct cw_str *what = s->kind->index->pack ? &bytes : head;
+    cw_index_keeper_put(key, (uint64_t)s->kind->index->records(loaded), cw_str_text(what),
+                        what->len);
+}
+
+/* Loads an index as it was kept. */
+static int load_kept(struct cw_file_source *s, size_t i, const struct cw_kept_index *kept,
+                     void **ret_loaded, struct cw_err *err)
+{
+    const struct cw_file_index *index = s->kind->index;
+    const struct cw_file *file = &s->files->v[i];
+    if (index->unpack)
+        return index->unpack(s, i, kept->bytes, kept->n, ret_loaded, err);
+    struct cw_read_ranges ranges = {.kept = kept->bytes, .kept_n = kept->n};
+    struct cw_readable readable =
+        cw_read_ranges_replay(&ranges, file->path, (uint64_t)file->stamp.size);
+    return index->load_head(s, i, &readable, ret_loaded, err);
+}
+
+/* Loads an index from the file, and notes what is read of it if that is what is kept. */
+static int load_file(struct cw_file_source *s, size_t i, struct cw_str *head, void **ret_loaded,
+                     struct cw_err *err)
+{
+    const struct cw_file_index *index = s->kind->index;
+    struct cw_file_use use;
+    if (!index->load_head)
+        return s->kind->load(s, i, ret_loaded, err);
+    int rc = cw_file_set_use(s->files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    struct cw_read_ranges ranges = {.from = &use.readable};
+    struct cw_readable readable = cw_read_ranges_record(&ranges);
+    rc = index->load_head(s, i, &readable, ret_loaded, err);
+    cw_file_set_release(s->files, &use);
+    *head = ranges.noted;
+    return rc;
+}
+
+static int load_index(void *arg, size_t i, void **ret_loaded, struct cw_err *err)
+{
+    struct cw_file_source *s = arg;
+    struct cw_kept_index kept = {0};
+    CW_STR_AUTO key = {0};
+    CW_STR_AUTO head = {0};
+    int rc = key_of(s, i, &key, err);
+    if (rc < 0)
+        return rc;
+    if (cw_index_keeper_find(cw_str_text(&key), &kept)) {
+        rc = load_kept(s, i, &kept, ret_loaded, NULL);
+        cw_kept_index_fini(&kept);
+        if (rc == 0)
+            return 0;
+    }
+    rc = load_file(s, i, &head, ret_loaded, err);
+    if (rc == 0)
+        keep(s, i, cw_str_text(&key), *ret_loaded, &head);
+    return rc;
+}
+
+/* Finds out how many records a file has, if that is kept without loading its index. */
+static int make_part(void *arg, size_t i, int64_t *ret_records, struct cw_err *err)
+{
+    struct cw_file_source *s = arg;
+    struct cw_kept_index kept = {0};
+    CW_STR_AUTO key = {0};
+    const void *loaded = NULL;
+    int rc = cw_index_keeper_is_set() ? key_of(s, i, &key, err) : 0;
+    if (rc == 0 && key.len > 0 && cw_index_keeper_find(cw_str_text(&key), &kept)) {
+        *ret_records = (int64_t)kept.records;
+        cw_kept_index_fini(&kept);
+        return 0;
+    }
+    if (rc == 0)
+        rc = cw_file_source_get(s, i, &loaded, err);
+    if (rc < 0)
+        return rc;
+    *ret_records = s->kind->index->records(loaded);
+    cw_file_source_put(s, i);
+    return 0;
+}
+
+static int make_index(struct cw_file_source *s, const struct cw_op_open *how, struct cw_err *err)
+{
+    if (how->only_index)
+        return cw_index_parts_make(NULL, s->files, how, make_part, s, err);
+    return how->manifest
+               ? 0
+               : cw_index_parts_make(cw_index_parts_used(), s->files, how, make_part, s, err);
+}
+
+static int prepare_all(struct cw_file_source *s, const struct cw_op_open *how, struct cw_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < s->files->n; i++) {
+        rc = cw_stop_check_at(how->stop, s->files->v[i].path, err);
+        if (rc == 0)
+            rc = s->kind->prepare(s, i, how, err);
+    }
+    return rc;
+}
+
+/* ---- opening ---- */
 
 int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns,
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err)
@@ -67,15 +188,14 @@ int cw_file_source_start(const struct cw_file_source_kind *kind, void *state,
     struct cw_file_source *s = state;
     s->kind = kind;
     int rc = cw_file_set_new(patterns, how, &s->files, err);
-    if (rc == 0 && how->manifest && how->identity == CW_IDENTITY_CONTENT && !kind->names_only)
+    if (rc == 0 && how->manifest && how->identity == CW_IDENTITY_CONTENT && !kind->names_only &&
+        !how->only_index)
         rc = cw_file_set_compare(s->files, err);
-    if (rc == 0 && kind->load)
-        s->per_file = per_file_new(s->files->n);
-    for (size_t i = 0; rc == 0 && i < s->files->n; i++) {
-        rc = cw_stop_check_at(how->stop, s->files->v[i].path, err);
-        if (rc == 0)
-            rc = kind->prepare(s, i, how, err);
-    }
+    if (rc == 0 && kind->unload)
+        s->loaded =
+            cw_loaded_new(s->files->n, kind->unload, kind->index ? kind->index->bytes : NULL);
+    if (rc == 0)
+        rc = kind->index ? make_index(s, how, err) : prepare_all(s, how, err);
     if (rc == 0)
         rc = cw_file_set_sum(s->files, err);
     if (rc < 0)
@@ -85,24 +205,22 @@ int cw_file_source_start(const struct cw_file_source_kind *kind, void *state,
     return rc;
 }
 
+static int load_other(void *arg, size_t i, void **ret_loaded, struct cw_err *err)
+{
+    const struct cw_file_source *s = arg;
+    return s->kind->load(arg, i, ret_loaded, err);
+}
+
 int cw_file_source_get(struct cw_file_source *s, size_t i, const void **ret_loaded,
                        struct cw_err *err)
 {
-    struct cw_per_file *p = s->per_file;
-    void *loaded = atomic_load_explicit(&p->loaded[i], memory_order_acquire);
-    int rc = 0;
-    if (!loaded) {
-        struct cw_mutex *lock = &p->locks[i % LOCKS_N];
-        cw_mutex_lock(lock);
-        loaded = atomic_load(&p->loaded[i]);
-        if (!loaded)
-            rc = s->kind->load(s, i, &loaded, err);
-        if (rc == 0)
-            atomic_store_explicit(&p->loaded[i], loaded, memory_order_release);
-        cw_mutex_unlock(lock);
-    }
-    *ret_loaded = loaded;
-    return rc;
+    return cw_loaded_get(s->loaded, i, s->kind->index ? load_index : load_other, s, ret_loaded,
+                         err);
+}
+
+void cw_file_source_put(struct cw_file_source *s, size_t i)
+{
+    cw_loaded_put(s->loaded, i);
 }
 
 int cw_file_source_compare(const struct cw_file_source *s, size_t i, uint64_t records,

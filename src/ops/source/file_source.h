@@ -8,6 +8,25 @@
 #include "ops/op.h"
 #include "ops/source/file_set.h"
 
+/* An index of a file that is kept for later jobs (format/kept_index.h), and dropped when memory is short
+ * and then loaded again. */
+struct cw_file_index {
+    const char *name; /* of what it is, and the version of its bytes: "tfrecord 1" */
+    /* Appends what it depends on besides the file; NULL: nothing. */
+    void (*key)(const void *state, struct cw_str *out);
+    int64_t (*records)(const void *loaded);
+    size_t (*bytes)(const void *loaded); /* its memory; 0: it cannot be dropped; NULL: none can */
+    /* The index as bytes, and from bytes; unpack fails with any code if they are none of file i. Both are
+     * NULL with load_head. */
+    void (*pack)(const void *loaded, struct cw_str *out);
+    int (*unpack)(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
+                  struct cw_err *err);
+    /* Instead of `load` of the kind, for what stands in few bytes of a file (its head, or foot): loads it
+     * from these. What it reads is what is kept. */
+    int (*load_head)(void *state, size_t i, const struct cw_readable *file, void **ret_loaded,
+                     struct cw_err *err);
+};
+
 /* The part that differs between sources. Their state is zeroed, and begins with a struct
  * cw_file_source. */
 struct cw_file_source_kind {
@@ -15,22 +34,23 @@ struct cw_file_source_kind {
     /* Called before files are looked for, and when the source is freed. Both may be NULL. */
     void (*begin)(void *state, const struct cw_op_open *how);
     void (*end)(void *state);
-    /* Sets files->v[i].records, or checks the number that the manifest has. */
+    /* Sets files->v[i].records, or checks the number that the manifest has. NULL with `index`. */
     int (*prepare)(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err);
     /* Loads what belongs to file i; `unload` frees it. Both are NULL if nothing is loaded. */
     int (*load)(void *state, size_t i, void **ret_loaded, struct cw_err *err);
     void (*unload)(void *loaded);
+    const struct cw_file_index *index; /* what is loaded is an index; NULL: it is something else */
     /* The source only gives paths, and whoever reads a file compares it with its stamp. Otherwise,
      * if each byte counts (identity content), all files are compared when the source is opened,
      * since an item would have to wait for it later. */
     bool names_only;
 };
 
-struct cw_per_file;
+struct cw_loaded;
 struct cw_file_source {
     struct cw_file_set *files;
     const struct cw_file_source_kind *kind;
-    struct cw_per_file *per_file; /* NULL: nothing is loaded */
+    struct cw_loaded *loaded; /* NULL: nothing is loaded */
 };
 /* Functions for an operator's open and close. */
 int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns,
@@ -41,10 +61,11 @@ int cw_file_source_start(const struct cw_file_source_kind *kind, void *state,
                          const struct cw_str_list *patterns, const struct cw_op_open *how,
                          void **ret_state, struct cw_err *err);
 void cw_file_source_free(void *state);
-/* Returns what was loaded for file i; it stays until the source is freed. One thread loads it while
- * others wait; errors are not remembered. */
+/* Returns what was loaded for file i. It stays until the source is freed, or, if its index has `bytes`,
+ * until it is given back. One thread loads it while others wait; errors are not remembered. */
 int cw_file_source_get(struct cw_file_source *source, size_t i, const void **ret_loaded,
                        struct cw_err *err);
+void cw_file_source_put(struct cw_file_source *source, size_t i);
 /* Checks that file i has as many records as when the job was prepared. what: "records", for the
  * message. */
 int cw_file_source_compare(const struct cw_file_source *source, size_t i, uint64_t records,

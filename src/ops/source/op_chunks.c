@@ -113,16 +113,12 @@ static void free_index(void *loaded)
     cw_chunk_index_free(loaded);
 }
 
-static int load_index(void *state, size_t i, void **ret_loaded, struct cw_err *err)
+static int load_head(void *state, size_t i, const struct cw_readable *file, void **ret_loaded,
+                     struct cw_err *err)
 {
     const struct chunks_state *s = state;
-    struct cw_file_use use;
     struct cw_chunk_index *index = NULL;
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
-        return rc;
-    rc = cw_chunk_load(&use.readable, &index, err);
-    cw_file_set_release(s->source.files, &use);
+    int rc = cw_chunk_load(file, &index, err);
     if (rc == 0 && !cw_spec_eq(&index->head.spec, &s->spec))
         rc = bad_spec(s, i, &index->head.spec, err);
     if (rc < 0) {
@@ -143,16 +139,15 @@ static int index_of(struct chunks_state *s, size_t i, const struct cw_chunk_inde
     return rc;
 }
 
-static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+static int64_t records(const void *loaded)
 {
-    struct chunks_state *s = state;
-    const struct cw_chunk_index *index = NULL;
-    if (how->manifest)
-        return 0;
-    int rc = index_of(s, i, &index, err);
-    if (rc == 0)
-        s->source.files->v[i].records = (int64_t)index->records_n;
-    return rc;
+    return (int64_t)((const struct cw_chunk_index *)loaded)->records_n;
+}
+
+static void key(const void *state, struct cw_str *out)
+{
+    const struct chunks_state *s = state;
+    cw_spec_print(&s->spec, out);
 }
 
 static void begin(void *state, const struct cw_op_open *how)
@@ -171,12 +166,13 @@ static void end(void *state)
     cw_mutex_fini(&s->kept_lock);
 }
 
+static const struct cw_file_index index_kind = {
+    .name = "chunks 1", .key = key, .records = records, .load_head = load_head};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct chunks_state),
                                                 .begin = begin,
                                                 .end = end,
-                                                .prepare = prepare,
-                                                .load = load_index,
-                                                .unload = free_index};
+                                                .unload = free_index,
+                                                .index = &index_kind};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)

@@ -127,6 +127,18 @@ static int read_head(const void *arg, const char *p, size_t n, void **ret_head, 
     return rc;
 }
 
+/* Which columns a file must have, and which records are left out. */
+static void key(const void *opts, struct cw_str *out)
+{
+    const struct csv_opts *o = opts;
+    cw_str_addf(out, "%s %s %d\n", o->separator, o->quote, o->header);
+    for (size_t i = 0; i < o->schema.n; i++)
+        cw_str_addf(out, "%s\n", o->schema.v[i]);
+    for (size_t i = 0; i < o->empty.n; i++)
+        cw_str_addf(out, "empty %s\n", o->empty.v[i]);
+    cw_value_print(&o->missing, out);
+}
+
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
 {
@@ -143,7 +155,9 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
                                         .inflated_max = o->inflated_max,
                                         .read_head = read_head,
                                         .is_kept = skips ? is_kept : NULL,
-                                        .arg = reader};
+                                        .arg = reader,
+                                        .key = key,
+                                        .opts = o};
     rc = cw_text_source_new(&rules, &o->pattern, how, ret_state, err);
     if (rc < 0)
         cw_csv_reader_free(reader);
@@ -175,6 +189,7 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
                      err);
     if (rc > 0)
         rc = cw_err_set(err, CW_E_CORRUPT, "is left out when it is not looked for");
+    cw_text_source_put(s, &record);
     return rc < 0 ? cw_text_record_wrap(&record, err) : 0;
 }
 

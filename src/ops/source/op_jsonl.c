@@ -78,6 +78,16 @@ static bool is_kept(const void *arg, const void *head, const char *p, size_t n)
     return !cw_json_is_skipped(arg, p, cw_text_line_bytes(p, n));
 }
 
+/* Which records are left out. */
+static void key(const void *opts, struct cw_str *out)
+{
+    const struct jsonl_opts *o = opts;
+    for (size_t i = 0; i < o->schema.n; i++)
+        cw_str_addf(out, "%s\n", o->schema.v[i]);
+    cw_value_print(&o->missing, out);
+    cw_value_print(&o->null, out);
+}
+
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
 {
@@ -90,7 +100,9 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     const struct cw_text_rules rules = {.lines = {.blank = CW_BLANK_SPACES, .skips_mark = true},
                                         .inflated_max = o->inflated_max,
                                         .is_kept = skips ? is_kept : NULL,
-                                        .arg = reader};
+                                        .arg = reader,
+                                        .key = skips ? key : NULL,
+                                        .opts = o};
     rc = cw_text_source_new(&rules, &o->pattern, how, ret_state, err);
     if (rc < 0)
         cw_json_reader_free(reader);
@@ -122,6 +134,7 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
                       ret_element->fields, err);
     if (rc > 0)
         rc = cw_err_set(err, CW_E_CORRUPT, "is left out when it is not looked for");
+    cw_text_source_put(s, &record);
     return rc < 0 ? cw_text_record_wrap(&record, err) : 0;
 }
 

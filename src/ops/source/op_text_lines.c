@@ -58,6 +58,7 @@ static int read_line(const struct cw_op_ctx *ctx, const void *opts, void *state,
     ret_element->fields[0] = (struct cw_view){.dtype = CW_DTYPE_STR,
                                               .data = (void *)(uintptr_t)record.p,
                                               .bytes = cw_text_line_bytes(record.p, record.n)};
+    cw_text_source_put(state, &record);
     return 0;
 }
 

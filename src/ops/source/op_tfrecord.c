@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source `tfrecord`: reads the records of TFRecord files. Preparing a job scans the framing of
- * every file, which gives the counts. A worker that did not prepare the job builds a file's index
- * when its first record is read. */
+ * every file, which gives the counts, unless its index is kept. A worker that did not prepare the job
+ * loads a file's index when its first record is read. */
 #include "base/mem.h"
 #include "format/tfrecord.h"
 #include "ops/op_util.h"
@@ -34,52 +34,53 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 
 static void free_index(void *loaded)
 {
-    cw_tfrecord_index_fini(loaded);
-    cw_mem_free(loaded);
+    cw_line_index_free(loaded);
 }
 
 static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
 {
     const struct cw_file_source *s = state;
+    struct cw_line_index *index = NULL;
     struct cw_file_use use;
     int rc = cw_file_set_use(s->files, i, &use, err);
     if (rc < 0)
         return rc;
-    struct cw_tfrecord_index *index = CW_NEW(struct cw_tfrecord_index);
-    rc = cw_tfrecord_scan(&use.readable, index, err);
+    rc = cw_tfrecord_scan(&use.readable, &index, err);
     cw_file_set_release(s->files, &use);
-    if (rc < 0)
-        free_index(index);
-    else
-        *ret_loaded = index;
+    *ret_loaded = index;
     return rc;
 }
 
-static int index_of(struct cw_file_source *s, size_t i, const struct cw_tfrecord_index **ret_index,
-                    struct cw_err *err)
+static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
+                  struct cw_err *err)
 {
-    const void *loaded = NULL;
-    int rc = cw_file_source_get(s, i, &loaded, err);
-    *ret_index = loaded;
-    return rc;
+    const struct cw_file_source *s = state;
+    (void)err;
+    *ret_loaded = cw_line_index_unpack(bytes, n, (uint64_t)s->files->v[i].stamp.size);
+    return *ret_loaded ? 0 : CW_E_CORRUPT;
 }
 
-static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+static void pack(const void *loaded, struct cw_str *out)
 {
-    struct cw_file_source *s = state;
-    const struct cw_tfrecord_index *index = NULL;
-    if (how->manifest)
-        return 0;
-    int rc = index_of(s, i, &index, err);
-    if (rc == 0)
-        s->files->v[i].records = (int64_t)index->n;
-    return rc;
+    cw_line_index_pack(loaded, out);
 }
 
+static int64_t records(const void *loaded)
+{
+    return (int64_t)cw_line_index_n(loaded);
+}
+
+static size_t bytes(const void *loaded)
+{
+    return cw_line_index_bytes(loaded);
+}
+
+static const struct cw_file_index index_kind = {
+    .name = "tfrecord 1", .records = records, .bytes = bytes, .pack = pack, .unpack = unpack};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source),
-                                                .prepare = prepare,
                                                 .load = scan,
-                                                .unload = free_index};
+                                                .unload = free_index,
+                                                .index = &index_kind};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
@@ -88,25 +89,34 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
-static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
-                       struct cw_element *ret_element, struct cw_err *err)
+static int get_record(const struct cw_op_ctx *ctx, struct cw_file_source *s, size_t i, uint64_t k,
+                      const struct cw_line_index *index, struct cw_view *view, struct cw_err *err)
 {
-    struct cw_file_source *s = state;
-    size_t i = cw_file_set_locate(s->files, pos);
-    size_t k = (size_t)(pos - s->files->v[i].first);
-    struct cw_view view = {.dtype = CW_DTYPE_STR};
-    const struct cw_tfrecord_index *index = NULL;
     struct cw_file_use use;
-    (void)opts;
-    int rc = index_of(s, i, &index, err);
-    if (rc == 0)
-        rc = cw_file_source_compare(s, i, index->n, "records", err);
+    int rc = cw_file_source_compare(s, i, cw_line_index_n(index), "records", err);
     if (rc == 0)
         rc = cw_file_set_use(s->files, i, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_tfrecord_get(&use.readable, index, k, ctx->arena, &view.data, &view.bytes, err);
+    rc = cw_tfrecord_get(&use.readable, index, k, ctx->arena, &view->data, &view->bytes, err);
     cw_file_set_release(s->files, &use);
+    return rc;
+}
+
+static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
+                       struct cw_element *ret_element, struct cw_err *err)
+{
+    struct cw_file_source *s = state;
+    const size_t i = cw_file_set_locate(s->files, pos);
+    const uint64_t k = (uint64_t)(pos - s->files->v[i].first);
+    struct cw_view view = {.dtype = CW_DTYPE_STR};
+    const void *index = NULL;
+    (void)opts;
+    int rc = cw_file_source_get(s, i, &index, err);
+    if (rc < 0)
+        return rc;
+    rc = get_record(ctx, s, i, k, index, &view, err);
+    cw_file_source_put(s, i);
     ret_element->n = 1;
     ret_element->fields[0] = view;
     return rc;

@@ -108,25 +108,41 @@ static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
     return rc;
 }
 
-static int index_of(struct cw_file_source *s, size_t i, const struct cw_wds_index **ret_index,
-                    struct cw_err *err)
+static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
+                  struct cw_err *err)
 {
-    const void *loaded = NULL;
-    int rc = cw_file_source_get(s, i, &loaded, err);
-    *ret_index = loaded;
+    const struct webdataset_state *s = state;
+    struct cw_wds_index index;
+    (void)err;
+    int rc =
+        cw_wds_index_unpack(bytes, n, (uint64_t)s->source.files->v[i].stamp.size, &s->want, &index);
+    if (rc == 0)
+        *ret_loaded = cw_mem_dup(&index, sizeof(index));
     return rc;
 }
 
-static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+static void pack(const void *loaded, struct cw_str *out)
 {
-    struct webdataset_state *s = state;
-    const struct cw_wds_index *index = NULL;
-    if (how->manifest)
-        return 0;
-    int rc = index_of(&s->source, i, &index, err);
-    if (rc == 0)
-        s->source.files->v[i].records = (int64_t)index->n;
-    return rc;
+    cw_wds_index_pack(loaded, out);
+}
+
+static int64_t records(const void *loaded)
+{
+    return (int64_t)((const struct cw_wds_index *)loaded)->n;
+}
+
+static size_t bytes(const void *loaded)
+{
+    return sizeof(struct cw_wds_index) + cw_wds_index_bytes(loaded);
+}
+
+/* Which extensions become which fields, and what is left out. */
+static void key(const void *state, struct cw_str *out)
+{
+    const struct webdataset_state *s = state;
+    for (size_t i = 0; i < s->columns.n; i++)
+        cw_str_addf(out, "%s\n", s->columns.v[i].exts);
+    cw_str_addf(out, "key %d skip %d\n", s->want.key_field, s->want.skip_incomplete);
 }
 
 static void end(void *state)
@@ -135,11 +151,17 @@ static void end(void *state)
     cw_wds_columns_fini(&s->columns);
 }
 
+static const struct cw_file_index index_kind = {.name = "webdataset 1",
+                                                .key = key,
+                                                .records = records,
+                                                .bytes = bytes,
+                                                .pack = pack,
+                                                .unpack = unpack};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct webdataset_state),
                                                 .end = end,
-                                                .prepare = prepare,
                                                 .load = scan,
-                                                .unload = free_index};
+                                                .unload = free_index,
+                                                .index = &index_kind};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
@@ -211,19 +233,30 @@ static int make_key(const struct cw_op_ctx *ctx, const char *path, const struct 
     return rc;
 }
 
+static int find_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_wds_part *parts,
+                      struct cw_err *err)
+{
+    const void *loaded = NULL;
+    int rc = cw_file_source_get(&s->source, i, &loaded, err);
+    if (rc < 0)
+        return rc;
+    const struct cw_wds_index *index = loaded;
+    rc = cw_file_source_compare(&s->source, i, index->n, "samples", err);
+    if (rc == 0)
+        cw_wds_find(index, k, parts, s->want.fields_n);
+    cw_file_source_put(&s->source, i);
+    return rc;
+}
+
 static int read_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_wds_part *parts,
                       struct cw_arena *arena, struct cw_err *err)
 {
-    const struct cw_wds_index *index = NULL;
     struct cw_file_use use;
-    int rc = index_of(&s->source, i, &index, err);
-    if (rc == 0)
-        rc = cw_file_source_compare(&s->source, i, index->n, "samples", err);
+    int rc = find_parts(s, i, k, parts, err);
     if (rc == 0)
         rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
-    cw_wds_find(index, k, parts, s->want.fields_n);
     rc = cw_wds_read(&use.readable, parts, s->want.fields_n, arena, err);
     cw_file_set_release(s->source.files, &use);
     return rc;

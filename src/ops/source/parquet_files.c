@@ -29,26 +29,27 @@ static void unload(void *loaded)
     cw_mem_free(f);
 }
 
-static int load(void *arg, size_t i, void **ret_loaded, struct cw_err *err)
+static int load_head(void *arg, size_t i, const struct cw_readable *file, void **ret_loaded,
+                     struct cw_err *err)
 {
     struct cw_parquet_state *s = arg;
-    struct cw_file_use use;
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
-        return rc;
     struct footer *f = CW_NEW(struct footer);
+    (void)i;
     f->columns = CW_NEW_ARRAY(struct column, s->fields.columns_n);
-    rc = cw_pq_footer_read(&use.readable, &f->footer, err);
+    int rc = cw_pq_footer_read(file, &f->footer, err);
     for (size_t k = 0; rc == 0 && k < s->fields.columns_n; k++)
-        rc = cw_parquet_want(s->opts, &s->fields, &s->fields.columns[k], use.readable.name,
-                             &f->footer, &f->columns[k].leaf, &f->columns[k].want,
-                             &f->columns[k].fill, err);
-    cw_file_set_release(s->source.files, &use);
+        rc = cw_parquet_want(s->opts, &s->fields, &s->fields.columns[k], file->name, &f->footer,
+                             &f->columns[k].leaf, &f->columns[k].want, &f->columns[k].fill, err);
     if (rc < 0)
         unload(f);
     else
         *ret_loaded = f;
     return rc;
+}
+
+static int64_t rows(const void *loaded)
+{
+    return ((const struct footer *)loaded)->footer.rows;
 }
 
 static int footer_of(struct cw_parquet_state *s, size_t i, const struct footer **ret_footer,
@@ -57,18 +58,6 @@ static int footer_of(struct cw_parquet_state *s, size_t i, const struct footer *
     const void *loaded = NULL;
     int rc = cw_file_source_get(&s->source, i, &loaded, err);
     *ret_footer = loaded;
-    return rc;
-}
-
-static int prepare(void *arg, size_t i, const struct cw_op_open *how, struct cw_err *err)
-{
-    struct cw_parquet_state *s = arg;
-    const struct footer *f = NULL;
-    if (how->manifest)
-        return 0;
-    int rc = footer_of(s, i, &f, err);
-    if (rc == 0)
-        s->source.files->v[i].records = f->footer.rows;
     return rc;
 }
 
@@ -98,11 +87,22 @@ static void lay_out(struct cw_parquet_state *s)
     }
 }
 
+/* Footers are small, and stay. Whether they have the columns that are asked for is found out again by
+ * who prepares a job, so the columns are part of the key. */
+static void key(const void *state, struct cw_str *out)
+{
+    const struct cw_parquet_state *s = state;
+    cw_value_print(&s->opts->columns, out);
+    cw_value_print(&s->opts->types, out);
+    cw_value_print(&s->opts->fill, out);
+}
+
+static const struct cw_file_index index_kind = {
+    .name = "parquet 1", .key = key, .records = rows, .load_head = load_head};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_parquet_state),
                                                 .end = end,
-                                                .prepare = prepare,
-                                                .load = load,
-                                                .unload = unload};
+                                                .unload = unload,
+                                                .index = &index_kind};
 
 int cw_parquet_files_open(const struct cw_parquet_opts *opts, const struct cw_op_open *how,
                           struct cw_parquet_state **ret_state, struct cw_err *err)

@@ -133,36 +133,46 @@ static int load_head(const struct cw_text_source *s, const struct cw_readable *f
     return rc < 0 ? cw_err_wrap(err, "%s", file->name) : 0;
 }
 
-static int load_text(struct cw_text_source *s, const struct cw_readable *file,
-                     struct cw_text_file *text, struct cw_err *err)
+/* What an index is made of: the file, or its inflated bytes. */
+struct plain {
+    struct cw_readable file;
+    struct cw_readable_bytes bytes;
+};
+
+/* With `kept` the index is there already, in these bytes. */
+static int load_text(struct cw_text_source *s, const struct cw_readable *file, const void *kept,
+                     size_t kept_n, struct cw_text_file *text, struct cw_err *err)
 {
-    struct cw_readable_bytes bytes = {0};
-    struct cw_readable plain = *file;
+    struct plain plain = {.file = *file};
     int rc = 0;
     if (cw_inflate_is_name(file->name)) {
         rc = inflate(s, file, text, err);
-        bytes = (struct cw_readable_bytes){text->bytes, text->bytes_n};
-        plain = cw_readable_mem(file->name, &bytes);
-        plain.stop = file->stop;
+        plain.bytes = (struct cw_readable_bytes){text->bytes, text->bytes_n};
+        plain.file = cw_readable_mem(file->name, &plain.bytes);
+        plain.file.stop = file->stop;
     }
-    if (rc == 0)
-        rc = cw_line_scan(&plain, &s->rules.lines, &text->index, err);
+    if (rc == 0 && kept) {
+        text->index = cw_line_index_unpack(kept, kept_n, plain.file.size);
+        rc = text->index ? 0 : CW_E_CORRUPT;
+    } else if (rc == 0) {
+        rc = cw_line_scan(&plain.file, &s->rules.lines, &text->index, err);
+    }
     if (rc == 0 && s->rules.read_head)
-        rc = load_head(s, &plain, text, err);
-    if (rc == 0 && s->rules.is_kept)
-        rc = leave_out(s, &plain, text, err);
+        rc = load_head(s, &plain.file, text, err);
+    if (rc == 0 && s->rules.is_kept && !kept)
+        rc = leave_out(s, &plain.file, text, err);
     return rc;
 }
 
-static int load(void *state, size_t i, void **ret_loaded, struct cw_err *err)
+static int load_from(struct cw_text_source *s, size_t i, const void *kept, size_t kept_n,
+                     void **ret_loaded, struct cw_err *err)
 {
-    struct cw_text_source *s = state;
     struct cw_file_use use;
     int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
     struct cw_text_file *text = CW_NEW(struct cw_text_file);
-    rc = load_text(s, &use.readable, text, err);
+    rc = load_text(s, &use.readable, kept, kept_n, text, err);
     cw_file_set_release(s->source.files, &use);
     if (rc < 0) {
         atomic_fetch_sub(&s->inflated, (int64_t)text->bytes_n);
@@ -173,25 +183,57 @@ static int load(void *state, size_t i, void **ret_loaded, struct cw_err *err)
     return 0;
 }
 
-static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+static int load(void *state, size_t i, void **ret_loaded, struct cw_err *err)
 {
-    struct cw_text_source *s = state;
-    const void *loaded = NULL;
-    if (how->manifest)
-        return 0;
-    int rc = cw_file_source_get(&s->source, i, &loaded, err);
-    if (rc == 0) {
-        const struct cw_text_file *text = loaded;
-        s->source.files->v[i].records = (int64_t)cw_line_index_n(text->index);
-    }
-    return rc;
+    return load_from(state, i, NULL, 0, ret_loaded, err);
 }
 
+/* ---- the index ---- */
+
+static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
+                  struct cw_err *err)
+{
+    return load_from(state, i, bytes, n, ret_loaded, err);
+}
+
+static void pack(const void *loaded, struct cw_str *out)
+{
+    cw_line_index_pack(((const struct cw_text_file *)loaded)->index, out);
+}
+
+static int64_t records(const void *loaded)
+{
+    return (int64_t)cw_line_index_n(((const struct cw_text_file *)loaded)->index);
+}
+
+/* Elements have views of inflated bytes, which therefore stay. */
+static size_t bytes_of(const void *loaded)
+{
+    const struct cw_text_file *text = loaded;
+    return text->bytes ? 0 : sizeof(*text) + cw_line_index_bytes(text->index);
+}
+
+static void key(const void *state, struct cw_str *out)
+{
+    const struct cw_text_source *s = state;
+    const struct cw_line_rules *lines = &s->rules.lines;
+    cw_str_addf(out, "quote %d blank %d mark %d head %llu\n", lines->quote, (int)lines->blank,
+                lines->skips_mark, (unsigned long long)lines->head);
+    if (s->rules.key)
+        s->rules.key(s->rules.opts, out);
+}
+
+static const struct cw_file_index index_kind = {.name = "lines 1",
+                                                .key = key,
+                                                .records = records,
+                                                .bytes = bytes_of,
+                                                .pack = pack,
+                                                .unpack = unpack};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_text_source),
                                                 .begin = begin,
-                                                .prepare = prepare,
                                                 .load = load,
-                                                .unload = unload};
+                                                .unload = unload,
+                                                .index = &index_kind};
 
 int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_list *patterns,
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err)
@@ -216,35 +258,52 @@ static int read_bytes(const struct cw_op_ctx *ctx, struct cw_text_source *s, siz
     return rc;
 }
 
+/* Finds where a record is, and reads it unless its file is in memory. */
+static int find_record(const struct cw_op_ctx *ctx, struct cw_text_source *s,
+                       struct cw_text_record *record, struct cw_err *err)
+{
+    const struct cw_line_index *index = record->text->index;
+    int rc =
+        cw_file_source_compare(&s->source, record->file, cw_line_index_n(index), "records", err);
+    if (rc < 0)
+        return rc;
+    record->begin = cw_line_index_at(index, record->k);
+    const uint64_t n = cw_line_index_at(index, record->k + 1) - record->begin;
+    if (n > CW_TEXT_RECORD_MAX)
+        return cw_err_set(
+            err, CW_E_LIMIT, "%s record %llu at byte %llu: has %llu bytes, the limit is %llu",
+            record->path, (unsigned long long)record->k, (unsigned long long)record->begin,
+            (unsigned long long)n, (unsigned long long)CW_TEXT_RECORD_MAX);
+    record->n = (size_t)n;
+    if (!record->text->bytes)
+        return read_bytes(ctx, s, record->file, record, err);
+    record->p = record->text->bytes + record->begin;
+    return 0;
+}
+
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *s, int64_t pos,
                        struct cw_text_record *ret_record, struct cw_err *err)
 {
     const size_t i = cw_file_set_locate(s->source.files, pos);
     const struct cw_file *file = &s->source.files->v[i];
-    struct cw_text_record record = {.path = file->path, .k = (uint64_t)(pos - file->first)};
+    struct cw_text_record record = {
+        .path = file->path, .k = (uint64_t)(pos - file->first), .file = i};
     const void *loaded = NULL;
     int rc = cw_file_source_get(&s->source, i, &loaded, err);
     if (rc < 0)
         return rc;
     record.text = loaded;
-    rc = cw_file_source_compare(&s->source, i, cw_line_index_n(record.text->index), "records", err);
+    rc = find_record(ctx, s, &record, err);
     if (rc < 0)
-        return rc;
-    record.begin = cw_line_index_at(record.text->index, record.k);
-    const uint64_t n = cw_line_index_at(record.text->index, record.k + 1) - record.begin;
-    if (n > CW_TEXT_RECORD_MAX)
-        return cw_err_set(
-            err, CW_E_LIMIT, "%s record %llu at byte %llu: has %llu bytes, the limit is %llu",
-            record.path, (unsigned long long)record.k, (unsigned long long)record.begin,
-            (unsigned long long)n, (unsigned long long)CW_TEXT_RECORD_MAX);
-    record.n = (size_t)n;
-    if (record.text->bytes)
-        record.p = record.text->bytes + record.begin;
+        cw_file_source_put(&s->source, i);
     else
-        rc = read_bytes(ctx, s, i, &record, err);
-    if (rc == 0)
         *ret_record = record;
     return rc;
+}
+
+void cw_text_source_put(struct cw_text_source *s, const struct cw_text_record *record)
+{
+    cw_file_source_put(&s->source, record->file);
 }
 
 size_t cw_text_line_bytes(const char *p, size_t n)

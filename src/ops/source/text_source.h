@@ -28,6 +28,10 @@ struct cw_text_rules {
     /* Whether a record is one of the source; it is asked when the index is made. NULL: all are. */
     bool (*is_kept)(const void *arg, const void *head, const char *p, size_t n);
     const void *arg; /* for these two; it must stay as long as the source */
+    /* Appends what the index, or the look at the head, depends on besides `lines`; NULL: nothing. opts:
+     * the operator's, which stay as long as the source */
+    void (*key)(const void *opts, struct cw_str *out);
+    const void *opts;
 };
 struct cw_text_source {
     struct cw_file_source source;
@@ -39,17 +43,20 @@ int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_li
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err);
 
 /* A record, with what messages say of it. The bytes lie in the arena or in the source, and end with
- * its newline, if it has one, or with blank lines behind it. */
+ * its newline, if it has one, or with blank lines behind it. It is given back when its head is not
+ * needed any more; its bytes stay. */
 struct cw_text_record {
     const char *p;
     size_t n;
     const struct cw_text_file *text;
     const char *path;
     uint64_t k, begin; /* number of the record, and where it begins in the (inflated) file */
+    size_t file;
 };
 #define CW_TEXT_RECORD_MAX ((uint64_t)1 << 30)
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *source, int64_t pos,
                        struct cw_text_record *ret_record, struct cw_err *err);
+void cw_text_source_put(struct cw_text_source *source, const struct cw_text_record *record);
 /* Returns the length of the first line of a record without its end. */
 size_t cw_text_line_bytes(const char *p, size_t n);
 /* Puts the record's name before a message: "/data/a.csv record 17 at byte 300". */

@@ -24,15 +24,15 @@ static int read_all(const void *p, size_t n, struct cw_arena *arena, struct cw_e
 {
     struct cw_readable_bytes bytes = {p, n};
     struct cw_readable file = cw_readable_mem("f", &bytes);
-    struct cw_tfrecord_index index = {0};
+    struct cw_line_index *index = NULL;
     int rc = cw_tfrecord_scan(&file, &index, err);
-    for (size_t k = 0; k < index.n && rc == 0; k++) {
+    for (size_t k = 0; rc == 0 && k < cw_line_index_n(index); k++) {
         void *data;
         size_t data_n;
-        rc = cw_tfrecord_get(&file, &index, k, arena, &data, &data_n, err);
+        rc = cw_tfrecord_get(&file, index, k, arena, &data, &data_n, err);
     }
-    rc = rc < 0 ? rc : (int)index.n;
-    cw_tfrecord_index_fini(&index);
+    rc = rc < 0 ? rc : (int)cw_line_index_n(index);
+    cw_line_index_free(index);
     cw_arena_reset(arena);
     return rc;
 }
