@@ -5,6 +5,7 @@
  *
  *   job_new.c           creates and frees a job; takes over what its preparation found
  *   job_prepare.c       a worker opens and indexes the job's sources
+ *   index_help.c        other workers make parts of its index
  *   job_tick.c          what happens to a job as time passes: waiting, flushing, its end when
  *                       unused
  *   waits_for.c         what a trainer waits for · tell_waits.c: tells it
@@ -66,6 +67,18 @@ void cw_job_note_slow(const struct cw_worker *worker, const Cachew__V1__Progress
                       int64_t now);
 /* A worker has prepared the job, which runs now or has failed. The caller must tell its clients. */
 void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared);
+
+/* ---- index_help.c ---- */
+/* Offers workers to the one that prepares the job. */
+void cw_job_index_offer(struct cw_job *job);
+/* The preparing worker leases parts to one that it was offered. */
+void cw_job_index_lease(struct cw_worker *worker, Cachew__V1__IndexLease *lease);
+/* A worker has made its parts, or cannot. */
+void cw_job_index_made(struct cw_worker *worker, Cachew__V1__IndexMade *made);
+/* A worker makes no parts any more. */
+void cw_job_index_worker_gone(struct cw_worker *worker);
+/* Tells those who make parts that the job is over. */
+void cw_job_index_forget(struct cw_job *job, const char *reason);
 
 /* ---- job_faults.c: each of these may fail the job ---- */
 /* The worker of the share died: the items that it was computing are blamed. */

@@ -10,6 +10,7 @@ void cw_job_send_forget(struct cw_job *job, const char *reason)
 {
     if (job->preparing)
         cw_worker_forget_job(job->preparing, job->id, reason);
+    cw_job_index_forget(job, reason);
     cw_job_set_preparing(job, NULL);
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
         if (!share->has_job)

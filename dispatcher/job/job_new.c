@@ -55,6 +55,8 @@ void cw_job_free(struct cw_job *job)
 {
     struct cw_dispatcher *d = job->d;
     cw_same_function_leave(job);
+    while (job->index_helps)
+        cw_job_drop_index_help(job, &job->index_helps);
     while (job->shares)
         cw_share_remove(job->shares);
     cw_map_fini(&job->shares_by_worker);

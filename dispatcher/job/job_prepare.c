@@ -42,6 +42,7 @@ void cw_job_prepare(struct cw_job *job)
     prepare.store = cw_job_cache_store(job, &store);
     const struct cw_wire_part graph = {"graph", job->graph_packed};
     cw_worker_send_parts(best, CACHEW__V1__WORKER_COMMAND__KIND_PREPARE, &prepare.base, &graph, 1);
+    cw_job_index_offer(job);
     cw_fault_point("dispatcher.prepare");
 }
 

@@ -86,6 +86,8 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);
+    else if (job->preparing)
+        cw_job_index_offer(job); /* there may be new workers */
     if (job->status == CW_JOB_RUNNING) {
         cw_other_files_tick(job, now);
         cw_job_judge_files(job, now);

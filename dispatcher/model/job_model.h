@@ -114,6 +114,9 @@ struct cw_job {
     int64_t preparing_ms;
     char *preparing_at; /* The pattern or file that the worker is at; NULL if it is not known. */
     struct cw_deaths prepare_dead;
+    /* Workers that were offered to the preparing one, and make parts of the job's index (job/index_help.c). */
+    struct cw_index_help *index_helps;
+    size_t index_helps_n;
     uint64_t prepared_by; /* The id of the worker that prepared the job; 0 if it is not known. */
     uint32_t barred_n;    /* The number of shares that are barred (model/other_files.h). */
     /* The time since which all workers of the job see other files; 0 if one does not. */
@@ -226,7 +229,19 @@ size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);
 /* Attaches a client that has no job to this one, or detaches it from its job. */
 void cw_job_add_client(struct cw_job *job, struct cw_client *client);
 void cw_job_remove_client(struct cw_client *client);
-/* Has the worker prepare the job from now on; NULL: none does. Counts the jobs of each worker. */
+/* A worker that makes parts of an index, or may. */
+struct cw_index_help {
+    struct cw_index_help *next;
+    uint64_t number; /* of the lease; no other has it */
+    struct cw_worker *worker;
+    bool leased; /* it was given parts */
+};
+struct cw_index_help *cw_job_add_index_help(struct cw_job *job, struct cw_worker *worker);
+/* Returns where the help of that number is linked; NULL: there is none. */
+struct cw_index_help **cw_job_find_index_help(struct cw_job *job, uint64_t number);
+void cw_job_drop_index_help(struct cw_job *job, struct cw_index_help **at);
+/* Has the worker prepare the job from now on; NULL: none does. Counts the jobs of each worker. The job
+ * has no help any more. */
 void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker);
 /* ---- who_serves.c ---- */
 /* Returns whether clients of the job must keep a stream to the worker: it is assigned to the job or

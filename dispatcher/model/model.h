@@ -127,6 +127,7 @@ struct cw_dispatcher {
     struct cw_access *access; /* The access tokens; NULL if there are none. */
     uint64_t generation;
     uint64_t lease_counter;
+    uint64_t index_helps_number;              /* the last number of a help (model/job_model.h) */
     struct cw_worker *workers, *workers_last; /* In the order in which they came. */
     struct cw_map workers_by_id;              /* Those that sent a valid hello. */
     struct cw_client *clients;

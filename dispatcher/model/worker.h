@@ -47,8 +47,9 @@ struct cw_worker {
     uint32_t
         heartbeat_ms; /* How often the worker was told to be heard of (model/message_pace.h). */
     struct cw_share *shares;
-    size_t preparing_n; /* The number of jobs that the worker prepares. */
-    bool counted;       /* The worker is counted in the dispatcher's common_n. */
+    size_t preparing_n;   /* The number of jobs that the worker prepares. */
+    size_t index_helps_n; /* The number of indices of which it makes parts, or may. */
+    bool counted;         /* The worker is counted in the dispatcher's common_n. */
     /* ---- cache ---- */
     /* The worker's counters of the cache include counts that an earlier dispatcher has seen
      * already. */
@@ -56,6 +57,7 @@ struct cw_worker {
     /* The keys of the cache whose chunks the worker is notified of. */
     struct cw_catalogue_key **cache_keys;
     size_t cache_keys_n, cache_keys_cap;
+    bool index_parts;  /* It makes parts of indices; an older one is not offered. */
     bool job_plans;    /* It knows JobPlan; an older one computes in the written order. */
     bool named_caches; /* It knows named caches; an older one gets their jobs without a cache. */
     /* What the worker last reported of the default cache's store; NULL if it has not. */

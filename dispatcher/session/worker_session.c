@@ -79,6 +79,7 @@ static void release(struct cw_worker *worker, bool died)
     struct cw_dispatcher *d = worker->d;
     cw_accounting_worker(worker, cw_clock_ms());
     release_prepared(worker, died);
+    cw_job_index_worker_gone(worker);
     cw_cache_worker_gone(worker);
     while (worker->shares) {
         struct cw_share *share = worker->shares;
@@ -234,6 +235,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->budget_bytes = hello->budget_bytes;
     worker->named_caches = hello->named_caches;
     worker->job_plans = hello->job_plans;
+    worker->index_parts = hello->index_parts;
     cw_accounting_worker(worker, cw_clock_ms());
     worker->said_hello = true;
     (void)cw_map_set(&d->workers_by_id, worker->id, worker);
@@ -360,6 +362,7 @@ static void handle_draining(struct cw_worker *worker)
 {
     worker->draining = true;
     cw_worker_recount(worker);
+    cw_job_index_worker_gone(worker);
     for (struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         revoke_unleased(share);
     cw_log_info(CW_LOG_MOD, "worker=%s is draining", worker->address);
@@ -399,6 +402,12 @@ static void handle(struct cw_worker *worker, Cachew__V1__WorkerMessage *message)
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_PLAN_OPENED:
         cw_job_plan_opened(worker, message->plan_opened);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_INDEX_LEASE:
+        cw_job_index_lease(worker, message->index_lease);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_INDEX_MADE:
+        cw_job_index_made(worker, message->index_made);
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS:
         handle_progress(worker, message->progress);

@@ -127,6 +127,7 @@ struct cw_at {
     int64_t n;           /* number of elements of this operator */
 };
 
+struct cw_index_parts;
 struct cw_op_open {
     /* What `manifest` returned on the worker that prepared the job; NULL: the source finds it out
      * itself. */
@@ -138,8 +139,9 @@ struct cw_op_open {
     /* For complete: the fields that something behind the source may read; NULL: all. A source whose
      * options do not say which fields it gives may leave the others out. */
     const struct cw_op_names *wanted;
-    /* The operator's name and options, for others who make parts of its index
-     * (ops/source/index_parts.h); NULL: none do. */
+    /* Who makes parts of the index together with this process (ops/source/index_parts.h), and what they
+     * must know: the operator's name and options; NULL: nobody. */
+    struct cw_index_parts *index_parts;
     const char *op;
     const struct cw_value *options;
     /* The source is opened only to make the indices of the manifest's files, and to be asked for its

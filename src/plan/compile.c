@@ -26,7 +26,10 @@ static int open_op(const struct cw_plan *plan, size_t i, const struct cw_value *
     struct cw_op_open how = {.manifest = mine,
                              .out = &node->out,
                              .identity = plan->checked->graph->identity,
-                             .stop = plan->stop};
+                             .stop = plan->stop,
+                             .index_parts = plan->index_parts,
+                             .op = op->name,
+                             .options = &node->node->options};
     return op->open(node->opts, &how, &node->state, err);
 }
 

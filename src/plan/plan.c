@@ -62,12 +62,11 @@ struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct 
     return plan;
 }
 
-int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
-                 struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err)
+static int open_plan(struct cw_plan *plan, const struct cw_value *manifest,
+                     struct cw_plan **ret_plan, struct cw_err *err)
 {
     struct cw_err local = {0};
     err = err ? err : &local;
-    struct cw_plan *plan = cw_plan_alloc(checked, seed, stop);
     int rc = 0;
     if (manifest && manifest->type != CW_VALUE_OBJECT)
         rc = cw_err_set(err, CW_E_INVALID, "manifest of the sources must be an object, not %s",
@@ -76,6 +75,7 @@ int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_valu
         rc = cw_plan_compile(plan, manifest, err);
     if (rc >= 0)
         rc = cw_plan_cut(plan, err);
+    plan->index_parts = NULL;
     if (rc < 0) {
         cw_plan_unref(plan);
         return rc;
@@ -84,6 +84,20 @@ int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_valu
     cw_plan_find_files(plan);
     *ret_plan = plan;
     return 0;
+}
+
+int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
+                 struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err)
+{
+    return open_plan(cw_plan_alloc(checked, seed, stop), manifest, ret_plan, err);
+}
+
+int cw_plan_prepare(struct cw_checked *checked, uint64_t seed, struct cw_index_parts *parts,
+                    struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err)
+{
+    struct cw_plan *plan = cw_plan_alloc(checked, seed, stop);
+    plan->index_parts = parts;
+    return open_plan(plan, NULL, ret_plan, err);
 }
 
 int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,

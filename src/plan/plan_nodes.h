@@ -87,6 +87,8 @@ struct cw_plan {
     struct cw_checked *checked; /* holds one reference */
     uint64_t seed;
     struct cw_stop *stop; /* holds one reference, or is NULL */
+    /* With whom the indices of its sources are made while it is opened; NULL: with nobody. */
+    struct cw_index_parts *index_parts;
     /* The plan of the written graph, of which this is another order; holds a reference. NULL: this
      * is the written graph. */
     struct cw_plan *written;

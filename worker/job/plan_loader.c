@@ -15,12 +15,13 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "exec/op_probe.h"
 #include "format/source_file.h"
 #include "graph/complete.h"
 #include "rewrite/key.h"
 #include "wire/wire.h"
+#include "worker/job/index_leases.h"
+#include "worker/job/loading.h"
 #include "worker/message/to_dispatcher.h"
 
 #define QUICK_AT_ONCE 4
@@ -40,32 +41,6 @@ struct cw_prepared {
     struct cw_plan *plan;
 };
 
-struct cw_loading {
-    struct cw_loading *next; /* next in the list of waiting, or of running ones */
-    struct cw_worker_state *worker;
-    struct cw_thread thread;
-    struct cw_loop_node node;
-    char *job_id;
-    uint64_t serial;
-    bool prepare;
-    bool unwanted; /* the result is not wanted any more */
-    bool orphan;   /* the stream on which it was requested has ended */
-    int64_t began_ms;
-    struct cw_stop *stop;
-    /* input of the thread */
-    struct cw_graph *graph;
-    uint64_t seed;
-    uint64_t source_store; /* as in cw_source_use_store */
-    struct cw_buf *manifest_in;
-    /* a plan in another order is opened beside this one; holds a reference, or is NULL */
-    struct cw_plan *written;
-    /* result of the thread */
-    bool was_completed; /* `graph` became another one */
-    struct cw_plan *plan;
-    struct cw_buf *manifest_out;
-    struct cw_err error;
-};
-
 static void start_next(struct cw_worker_state *w);
 
 static void opening_free(struct cw_loading *o)
@@ -77,6 +52,7 @@ static void opening_free(struct cw_loading *o)
     cw_plan_unref(o->written);
     cw_plan_unref(o->plan);
     cw_buf_unref(o->manifest_out);
+    cw_index_leases_fini(o);
     cw_mem_free(o->job_id);
     cw_mem_free(o);
 }
@@ -172,8 +148,8 @@ static int open_plan(struct cw_loading *o)
     if (rc == 0)
         cw_key_set(checked);
     if (rc == 0)
-        rc = cw_plan_open(checked, o->seed, o->prepare ? NULL : &manifest, o->stop, &o->plan,
-                          &o->error);
+        rc = o->prepare ? cw_plan_prepare(checked, o->seed, o->parts, o->stop, &o->plan, &o->error)
+                        : cw_plan_open(checked, o->seed, &manifest, o->stop, &o->plan, &o->error);
     cw_value_fini(&manifest);
     cw_checked_unref(checked);
     if (rc != 0 || !o->prepare)
@@ -198,7 +174,9 @@ static void unlink_opening(struct cw_loading **list, const struct cw_loading *o)
 static void deliver(struct cw_worker_state *w, struct cw_loading *o)
 {
     bool failed = o->error.code != 0;
-    if (o->prepare) {
+    if (o->help) {
+        cw_index_help_tell(o);
+    } else if (o->prepare) {
         if (failed)
             cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
         else
@@ -237,7 +215,7 @@ static void on_opened(void *arg)
 static void run(void *arg)
 {
     struct cw_loading *o = arg;
-    int rc = o->written ? open_beside(o) : open_plan(o);
+    int rc = o->help ? cw_index_help_run(o) : o->written ? open_beside(o) : open_plan(o);
     if (rc != 0 && o->error.code == 0)
         o->error.code = rc;
     o->node = (struct cw_loop_node){.fn = on_opened, .arg = o};
@@ -287,7 +265,7 @@ static void start_next(struct cw_worker_state *w)
         cw_timer_start(w->loader.timer, wait_ms + 1, 0);
 }
 
-static void begin(struct cw_worker_state *w, struct cw_loading *o)
+void cw_loading_begin(struct cw_worker_state *w, struct cw_loading *o)
 {
     o->worker = w;
     o->stop = cw_stop_new();
@@ -357,7 +335,7 @@ static void report_slow_plans(const struct cw_worker_state *w, int64_t now_ms,
                               Cachew__V1__Progress *progress, size_t *cap)
 {
     for (const struct cw_loading *o = w->loader.running; o; o = o->next) {
-        if (o->prepare || o->unwanted || now_ms - o->began_ms < CW_REPORT_SLOW_MS)
+        if (o->prepare || o->help || o->unwanted || now_ms - o->began_ms < CW_REPORT_SLOW_MS)
             continue;
         Cachew__V1__Progress__Slow *slow = CW_NEW(Cachew__V1__Progress__Slow);
         cachew__v1__progress__slow__init(slow);
@@ -403,9 +381,10 @@ static void on_orphans(void *arg)
 void cw_loader_detached(struct cw_worker_state *w)
 {
     struct cw_loading *const lists[] = {w->loader.running, w->loader.waiting};
+    cw_index_leases_detached(w);
     for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
         for (struct cw_loading *o = lists[i]; o; o = o->next)
-            o->orphan = o->prepare;
+            o->orphan = o->prepare || o->help;
     if (!w->closing)
         cw_timer_start(w->loader.orphans_timer, ORPHAN_MS, 0);
 }
@@ -439,7 +418,8 @@ void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_
     o->seed = seed;
     o->source_store = source_store;
     o->prepare = true;
-    begin(w, o);
+    cw_index_leases_init(o);
+    cw_loading_begin(w, o);
 }
 
 void cw_loader_open(struct cw_wjob *job)
@@ -458,7 +438,7 @@ void cw_loader_open(struct cw_wjob *job)
     o->manifest_in = cw_buf_ref(job->manifest);
     o->serial = job->open_serial = ++w->loader.serial;
     job->state = CW_WJOB_OPENING;
-    begin(w, o);
+    cw_loading_begin(w, o);
 }
 
 void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph)
@@ -469,7 +449,7 @@ void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph)
     o->graph = cw_graph_ref(graph);
     o->written = cw_plan_ref(job->written);
     o->serial = job->next_plan.open_serial = ++w->loader.serial;
-    begin(w, o);
+    cw_loading_begin(w, o);
 }
 
 void cw_loader_start(struct cw_worker_state *w)

@@ -128,6 +128,40 @@ void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64
     cw_mem_free(msg);
 }
 
+void cw_report_index_lease(struct cw_worker_state *w, const char *job_id, uint64_t number,
+                           const char *op, const char *options, const struct cw_buf *files)
+{
+    cw_autofree char *id = cw_mem_strdup(job_id), *name = cw_mem_strdup(op),
+                     *text = cw_mem_strdup(options);
+    Cachew__V1__IndexLease lease = CACHEW__V1__INDEX_LEASE__INIT;
+    lease.job_id = id;
+    lease.number = number;
+    lease.op = name;
+    lease.options = text;
+    lease.files = (ProtobufCBinaryData){files->len, files->data};
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_INDEX_LEASE;
+    m.index_lease = &lease;
+    cw_dispatcher_send(w, &m);
+}
+
+void cw_report_index_made(struct cw_worker_state *w, const char *job_id, uint64_t number,
+                          const struct cw_buf *files, const struct cw_err *error)
+{
+    cw_autofree char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(files ? "" : error->msg);
+    Cachew__V1__IndexMade made = CACHEW__V1__INDEX_MADE__INIT;
+    made.job_id = id;
+    made.number = number;
+    made.code = files ? 0 : error->code;
+    made.error = msg;
+    if (files)
+        made.files = (ProtobufCBinaryData){files->len, files->data};
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_INDEX_MADE;
+    m.index_made = &made;
+    cw_dispatcher_send(w, &m);
+}
+
 void cw_report_draining(struct cw_worker_state *w)
 {
     Cachew__V1__Draining draining = CACHEW__V1__DRAINING__INIT;

@@ -29,6 +29,13 @@ void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const str
 /* Answers a JobPlan; error is NULL if the plan is open. */
 void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64_t number,
                            const struct cw_err *error);
+/* Leases parts of the job's index to the worker that was offered under this number. files: as in
+ * Prepared. */
+void cw_report_index_lease(struct cw_worker_state *w, const char *job_id, uint64_t number,
+                           const char *op, const char *options, const struct cw_buf *files);
+/* Answers an IndexLease; files is NULL if there is an error. */
+void cw_report_index_made(struct cw_worker_state *w, const char *job_id, uint64_t number,
+                          const struct cw_buf *files, const struct cw_err *error);
 /* Reports that the worker drains and takes no more leases. */
 void cw_report_draining(struct cw_worker_state *w);
 

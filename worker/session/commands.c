@@ -11,6 +11,7 @@
 #include "worker/cache/worker_cache.h"
 #include "worker/compute/outputs.h"
 #include "worker/compute/tasks.h"
+#include "worker/job/index_leases.h"
 #include "worker/job/job_life.h"
 #include "worker/job/job_plan.h"
 #include "worker/job/plan_loader.h"
@@ -124,6 +125,16 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
                                 command->cache_plan->n_cache);
         break;
     }
+    case CACHEW__V1__WORKER_COMMAND__KIND_INDEX_ASK:
+        cw_index_leases_asked(w, command->index_ask);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_INDEX_LEASE:
+        cw_index_leases_given(w, command->index_lease,
+                              cw_wcache_prepared_in(w, command->index_lease->store));
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_INDEX_MADE:
+        cw_index_leases_made(w, command->index_made);
+        break;
     case CACHEW__V1__WORKER_COMMAND__KIND_JOB_PLAN:
         return cw_wjob_plan_given(w, command->job_plan);
     case CACHEW__V1__WORKER_COMMAND__KIND_PARTS:

@@ -167,6 +167,7 @@ static void send_hello(struct cw_worker_state *w)
     hello.n_held = list.n;
     hello.named_caches = true;
     hello.job_plans = true;
+    hello.index_parts = true;
     hello.caches = named_caches(w, &hello.n_caches);
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.generation = w->session.generation;

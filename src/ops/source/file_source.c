@@ -154,9 +154,8 @@ static int make_index(struct cw_file_source *s, const struct cw_op_open *how, st
 {
     if (how->only_index)
         return cw_index_parts_make(NULL, s->files, how, make_part, s, err);
-    return how->manifest
-               ? 0
-               : cw_index_parts_make(cw_index_parts_used(), s->files, how, make_part, s, err);
+    return how->manifest ? 0
+                         : cw_index_parts_make(how->index_parts, s->files, how, make_part, s, err);
 }
 
 static int prepare_all(struct cw_file_source *s, const struct cw_op_open *how, struct cw_err *err)

@@ -36,7 +36,6 @@ struct cw_index_parts {
 };
 
 static _Atomic unsigned at_once = AT_ONCE_DEFAULT;
-static _Thread_local struct cw_index_parts *parts_of_thread;
 
 void cw_index_parts_set_at_once(unsigned n)
 {
@@ -64,16 +63,6 @@ void cw_index_parts_free(struct cw_index_parts *p)
     CW_ASSERT(!p->files && !p->leases);
     cw_mutex_fini(&p->mutex);
     cw_mem_free(p);
-}
-
-void cw_index_parts_use(struct cw_index_parts *parts)
-{
-    parts_of_thread = parts;
-}
-
-struct cw_index_parts *cw_index_parts_used(void)
-{
-    return parts_of_thread;
 }
 
 /* ---- threads of this process ---- */
@@ -309,6 +298,18 @@ void cw_index_parts_leased(struct cw_index_parts *p, uint64_t number, const stru
         end_lease(p, l, files);
         cw_mem_free(l);
     }
+    cw_mutex_unlock(&p->mutex);
+}
+
+void cw_index_parts_lost(struct cw_index_parts *p)
+{
+    cw_mutex_lock(&p->mutex);
+    for (struct lease *l = p->leases, *next; l; l = next) {
+        next = l->next;
+        end_lease(p, l, NULL);
+        cw_mem_free(l);
+    }
+    p->leases = NULL;
     cw_mutex_unlock(&p->mutex);
 }
 

@@ -18,10 +18,6 @@ struct cw_index_parts;
 /* ready: is called by any thread when there are parts that may be leased; NULL: none are. */
 struct cw_index_parts *cw_index_parts_new(void (*ready)(void *arg), void *arg);
 void cw_index_parts_free(struct cw_index_parts *parts);
-/* Sets those for what the calling thread opens from now on; NULL: none. */
-void cw_index_parts_use(struct cw_index_parts *parts);
-struct cw_index_parts *cw_index_parts_used(void);
-
 /* ---- who prepares ---- */
 
 /* Finds out the number of records of file i, on one of several threads. */
@@ -48,6 +44,8 @@ bool cw_index_parts_lease(struct cw_index_parts *parts, uint64_t number, size_t 
  * were not made. */
 void cw_index_parts_leased(struct cw_index_parts *parts, uint64_t number,
                            const struct cw_value *files);
+/* Ends all leases so: who gave out their numbers is gone. */
+void cw_index_parts_lost(struct cw_index_parts *parts);
 /* Makes the parts of a lease here: the files' numbers of records become right. */
 int cw_index_parts_help(const char *op, const struct cw_value *options, struct cw_value *files,
                         const struct cw_stop *stop, struct cw_err *err);

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Indices of source files: several workers make one together, one of them dies at any step of it, and what was made is kept for the next job.
+. "$(dirname "$0")/lib.sh"
+
+# lines N: N text files in $work/data that differ in their numbers of lines, a pipeline that shuffles them, and its hash.
+lines() {
+    local i
+    mkdir -p "$work/data"
+    for ((i = 0; i < $1; i++)); do seq -f "line %g of file $i" $((3 + i % 5)) >"$work/data/$(printf %03d "$i").txt"; done
+    touch -d '1 hour ago' "$work"/data/*
+    cat >"$work/lines.json" <<JSON
+{"name": "lines", "pipeline": [
+  {"op": "text_lines", "pattern": "$work/data/*.txt"},
+  {"op": "shuffle"},
+  {"op": "batch", "size": 7}]}
+JSON
+    DISPATCHER='' run reference "$work/lines.json" --seed 3
+    expected=$(hashes reference)
+}
+# A worker that makes one part at a time, with 10 ms a read.
+slow_worker() {
+    LD_PRELOAD=$CACHEW_TESTS/../lib/libslow_source.so SLOW_SOURCE=$work/data SLOW_LATENCY_US=10000 begin_worker "$1" --index-requests 1 "${@:2}"
+}
+faulty_worker() { # FAULT: it may be dead when this returns
+    CACHEW_FAULT=$1 LD_PRELOAD=$CACHEW_TESTS/../lib/libslow_source.so SLOW_SOURCE=$work/data SLOW_LATENCY_US=10000 \
+        begin faulty "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1 --index-requests 1
+    wait_until "the worker is there" is_ready_or_gone faulty
+}
+
+# A worker dies when it is given parts, when it has made some, and when it has given some to another.
+case_killed() {
+    local fault
+    lines 30
+    for fault in worker.index_given worker.index_made worker.index_leased; do
+        begin_dispatcher --state-dir "$work/state-$fault"
+        # Who comes first prepares.
+        if [ $fault = worker.index_leased ]; then
+            faulty_worker $fault:1
+            slow_worker good
+        else
+            slow_worker good
+            faulty_worker $fault:1
+        fi
+        run "$fault" "$work/lines.json" --seed 3
+        same "$fault" "$expected" "$(hashes "$fault")"
+        wait_until "$fault: the worker died there" is_gone faulty
+        wait_for faulty
+        end good
+        end dispatcher
+    done
+}
+
+# The dispatcher dies when it hands parts on.
+case_dispatcher_killed() {
+    lines 30
+    listen=unix:$work/dispatcher.sock
+    CACHEW_FAULT=dispatcher.index_lease:2 begin_dispatcher
+    slow_worker a
+    slow_worker b
+    begin job "$cachew" run "$work/lines.json" --json --dispatcher "$DISPATCHER" --timeout 120s --seed 3
+    wait_until "the dispatcher died there" is_gone dispatcher
+    wait_for dispatcher
+    begin_dispatcher
+    wait_for job || fail "the job failed: $(cat "$work/job.log")"
+    same "after the dispatcher died" "$expected" "$(hashes job)"
+}
+
+# What was kept in the store is used by other workers, which do not look into the files: they are others now, of equal size and time.
+case_kept() {
+    local file
+    lines 10
+    begin_dispatcher --cache-store "dir:$work/store"
+    begin_worker a
+    run first "$work/lines.json" --seed 3
+    same "the first" "$expected" "$(hashes first)"
+    same "indices in the store" 10 "$(find "$work/store/_index" -name '*.idx' | wc -l)"
+    end a
+    for file in "$work"/data/*; do
+        tr -c '' x <"$file" >"$work/other"
+        touch -r "$file" "$work/other"
+        mv "$work/other" "$file"
+    done
+    begin_worker b
+    run second "$work/lines.json" --seed 3
+    same "elements" "$(field elements "$work/first.out")" "$(field elements "$work/second.out")"
+    # a damaged index is made anew: each file is one long line now
+    for file in "$work"/store/_index/*; do
+        chmod u+w "$file"
+        printf x | dd of="$file" bs=1 seek=60 conv=notrunc status=none
+    done
+    end b
+    begin_worker c
+    run third "$work/lines.json" --seed 3
+    same "elements of files of one line" 10 "$(field elements "$work/third.out")"
+}
+run_case "$@"; exit
