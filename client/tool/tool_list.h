@@ -3,6 +3,8 @@
  * tool_cmd_NAME. */
 TOOL(run, "run a pipeline and consume its batches")
 TOOL(check, "check a pipeline: operators, options, shapes")
+TOOL(head, "show what a pipeline or data files give")
+TOOL(index, "look after the indices of source files")
 TOOL(ops, "list the operators, or describe one")
 TOOL(jobs, "list the jobs of a dispatcher")
 TOOL(workers, "list the workers of a dispatcher")

@@ -94,4 +94,25 @@ case_kept() {
     run third "$work/lines.json" --seed 3
     same "elements of files of one line" 10 "$(field elements "$work/third.out")"
 }
+# The commands: what is built is listed, used by a job, and removed; the first elements of data and of a pipeline.
+case_commands() {
+    lines 4
+    "$cachew" index build "$work/data/*.txt" "dir:$work/store" --json >"$work/build.out" || fail "index build"
+    same "files" 4 "$(field files "$work/build.out")"
+    "$cachew" index ls "$work/store" --json >"$work/ls.out" || fail "index ls"
+    same "listed" 4 "$(grep -c '"damaged":false' "$work/ls.out")"
+    same "records" 18 "$(field records "$work/ls.out" | paste -sd+ | bc)"
+    "$cachew" head "$work/data/*.txt" -n 1 >"$work/head.out" || fail "head"
+    grep -q 'line 1 of file 0' "$work/head.out" || fail "head: $(cat "$work/head.out")"
+    "$cachew" head "$work/lines.json" -n 1 --json >"$work/head.out" || fail "head of a pipeline"
+    same "elements" 18 "$(field elements "$work/head.out" | head -1)"
+    begin_dispatcher --cache-store "dir:$work/store"
+    begin_worker a
+    run job "$work/lines.json" --seed 3
+    same "with what was built" "$expected" "$(hashes job)"
+    same "removed" "2 removed" "$("$cachew" index rm "$work/store" "$work/data/00[01].txt")"
+    same "left" 2 "$("$cachew" index ls "$work/store" --json | wc -l)"
+    expect_error no_store 'store' "$cachew" index ls nonsense:/x
+    expect_error no_kind 'write a pipeline' "$cachew" head "$work/data/x.unknown"
+}
 run_case "$@"; exit

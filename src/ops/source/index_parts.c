@@ -207,6 +207,14 @@ int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
     return rc;
 }
 
+void cw_index_parts_progress(struct cw_index_parts *p, size_t *ret_made, size_t *ret_n)
+{
+    cw_mutex_lock(&p->mutex);
+    *ret_made = p->files ? p->made : 0;
+    *ret_n = p->files ? p->files->n : 0;
+    cw_mutex_unlock(&p->mutex);
+}
+
 /* ---- leases ---- */
 
 void cw_index_lease_fini(struct cw_index_lease *lease)

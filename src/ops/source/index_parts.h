@@ -28,6 +28,9 @@ int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
                         const struct cw_op_open *how, cw_index_part_fn *fn, void *arg,
                         struct cw_err *err);
 
+/* How many parts are made, of how many; 0 of 0: nothing is made now. Any thread. */
+void cw_index_parts_progress(struct cw_index_parts *parts, size_t *ret_made, size_t *ret_n);
+
 /* ---- leases ---- */
 
 struct cw_index_lease {

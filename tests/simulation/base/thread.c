@@ -171,6 +171,17 @@ void cw_mutex_lock(struct cw_mutex *mutex)
     m->owner = sim_fibre_self();
 }
 
+bool cw_mutex_try_lock(struct cw_mutex *mutex)
+{
+    struct mutex *m = mutex_of(mutex);
+
+    sim_yield();
+    if (m->owner)
+        return false;
+    m->owner = sim_fibre_self();
+    return true;
+}
+
 void cw_mutex_unlock(struct cw_mutex *mutex)
 {
     struct mutex *m = mutex_of(mutex);
