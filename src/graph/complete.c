@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "graph/complete_kept.h"
 #include "graph/wanted.h"
 #include "ops/op.h"
 
@@ -53,6 +54,23 @@ struct completion {
         *like; /* the nodes of this graph are complete; NULL: files are looked into */
 };
 
+/* Adds to the options what the file says, or what it said when it was looked into before. */
+static int complete_by(const struct cw_op *op, const void *opts, const struct cw_op_open *how,
+                       struct cw_value *options, struct cw_err *err)
+{
+    CW_STR_AUTO key = {0};
+    struct cw_value before = {0};
+    cw_complete_key(op, opts, options, how, &key);
+    if (key.len > 0 && cw_complete_find(cw_str_text(&key), options))
+        return 0;
+    cw_value_copy(&before, options);
+    int rc = op->complete(opts, how, options, err);
+    if (rc == 0 && key.len > 0)
+        cw_complete_keep(cw_str_text(&key), &before, options);
+    cw_value_fini(&before);
+    return rc;
+}
+
 static int look(const struct completion *how, enum cw_identity identity,
                 const struct cw_op_names *wanted, struct cw_node *node, struct cw_err *err)
 {
@@ -63,7 +81,7 @@ static int look(const struct completion *how, enum cw_identity identity,
         open.manifest = cw_value_get(how->manifest, node->name);
     if (node->options.type != CW_VALUE_OBJECT)
         cw_value_set_object(&node->options);
-    int rc = op->complete(opts, &open, &node->options, err);
+    int rc = complete_by(op, opts, &open, &node->options, err);
     opts_free(op, opts);
     return rc;
 }

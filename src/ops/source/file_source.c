@@ -28,7 +28,8 @@ void cw_file_source_free(void *state)
 
 /* Writes what names the index of a file: how it is made, and what tells this version of the file from
  * others. */
-static int key_of(const struct cw_file_source *s, size_t i, struct cw_str *out, struct cw_err *err)
+static int name_file(const struct cw_file_source *s, size_t i, const char *name, struct cw_str *out,
+                     struct cw_err *err)
 {
     const struct cw_file *file = &s->files->v[i];
     int64_t mark = file->stamp.mtime_ns;
@@ -41,8 +42,14 @@ static int key_of(const struct cw_file_source *s, size_t i, struct cw_str *out, 
     }
     if (cw_identity_reads(file->stamp.identity))
         cw_hash_text(file->stamp.sum, sum);
-    cw_str_addf(out, "%s\n%s\n%lld %lld %s\n", s->kind->index->name, file->path,
-                (long long)file->stamp.size, (long long)mark, sum);
+    cw_str_addf(out, "%s\n%s\n%lld %lld %s\n", name, file->path, (long long)file->stamp.size,
+                (long long)mark, sum);
+    return rc;
+}
+
+static int key_of(const struct cw_file_source *s, size_t i, struct cw_str *out, struct cw_err *err)
+{
+    int rc = name_file(s, i, s->kind->index->name, out, err);
     if (s->kind->index->key)
         s->kind->index->key(s, out);
     return rc;
@@ -220,6 +227,45 @@ int cw_file_source_get(struct cw_file_source *s, size_t i, const void **ret_load
 void cw_file_source_put(struct cw_file_source *s, size_t i)
 {
     cw_loaded_put(s->loaded, i);
+}
+
+/* Reads a head from the file, and keeps what is read. */
+static int read_head(struct cw_file_source *s, size_t i, const char *key,
+                     int (*read)(void *arg, const struct cw_readable *file, struct cw_err *err),
+                     void *arg, struct cw_err *err)
+{
+    struct cw_file_use use;
+    int rc = cw_file_set_use(s->files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    struct cw_read_ranges ranges = {.from = &use.readable};
+    struct cw_readable readable = cw_read_ranges_record(&ranges);
+    rc = read(arg, &readable, err);
+    cw_file_set_release(s->files, &use);
+    if (rc == 0 && cw_index_keeper_is_set() && is_settled(s, i))
+        cw_index_keeper_put(key, 0, cw_str_text(&ranges.noted), ranges.noted.len);
+    cw_str_fini(&ranges.noted);
+    return rc;
+}
+
+int cw_file_source_head(struct cw_file_source *s, size_t i, const char *name,
+                        int (*read)(void *arg, const struct cw_readable *file, struct cw_err *err),
+                        void *arg, struct cw_err *err)
+{
+    const struct cw_file *file = &s->files->v[i];
+    struct cw_kept_index kept = {0};
+    CW_STR_AUTO key = {0};
+    int rc = name_file(s, i, name, &key, err);
+    if (rc == 0 && cw_index_keeper_find(cw_str_text(&key), &kept)) {
+        struct cw_read_ranges ranges = {.kept = kept.bytes, .kept_n = kept.n};
+        struct cw_readable readable =
+            cw_read_ranges_replay(&ranges, file->path, (uint64_t)file->stamp.size);
+        rc = read(arg, &readable, NULL);
+        cw_kept_index_fini(&kept);
+        if (rc == 0)
+            return 0;
+    }
+    return read_head(s, i, cw_str_text(&key), read, arg, err);
 }
 
 int cw_file_source_compare(const struct cw_file_source *s, size_t i, uint64_t records,

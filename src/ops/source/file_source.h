@@ -66,6 +66,11 @@ void cw_file_source_free(void *state);
 int cw_file_source_get(struct cw_file_source *source, size_t i, const void **ret_loaded,
                        struct cw_err *err);
 void cw_file_source_put(struct cw_file_source *source, size_t i);
+/* Reads what `read` needs of file i, the same bytes each time; from what is kept, if that was done before,
+ * so the file is not even opened then. name: as that of an index. For heads that nothing is loaded for. */
+int cw_file_source_head(struct cw_file_source *source, size_t i, const char *name,
+                        int (*read)(void *arg, const struct cw_readable *file, struct cw_err *err),
+                        void *arg, struct cw_err *err);
 /* Checks that file i has as many records as when the job was prepared. what: "records", for the
  * message. */
 int cw_file_source_compare(const struct cw_file_source *source, size_t i, uint64_t records,

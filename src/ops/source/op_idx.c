@@ -176,16 +176,16 @@ static int check_header(const struct idx_state *s, size_t i, const struct cw_idx
     return 0;
 }
 
+static int read_head(void *arg, const struct cw_readable *file, struct cw_err *err)
+{
+    return read_header(file, arg, err);
+}
+
 static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
 {
     struct idx_state *s = state;
-    struct cw_file_use use;
     struct cw_idx_header h;
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
-        return rc;
-    rc = read_header(&use.readable, &h, err);
-    cw_file_set_release(s->source.files, &use);
+    int rc = cw_file_source_head(&s->source, i, "idx 1", read_head, &h, err);
     if (rc == 0)
         rc = check_header(s, i, &h, how->out, err);
     if (rc == 0 && how->manifest)

@@ -153,18 +153,18 @@ static int check_header(const struct cw_npy_header *h, const struct cw_field *fi
     return 0;
 }
 
+static int read_head(void *arg, const struct cw_readable *file, struct cw_err *err)
+{
+    return read_header(file, arg, err);
+}
+
 static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
 {
     struct npy_state *s = state;
-    struct cw_file_use use;
     if (!s->headers)
         s->headers = CW_NEW_ARRAY(struct cw_npy_header, s->source.files->n);
     struct cw_npy_header *h = &s->headers[i];
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
-        return rc;
-    rc = read_header(&use.readable, h, err);
-    cw_file_set_release(s->source.files, &use);
+    int rc = cw_file_source_head(&s->source, i, "npy 1", read_head, h, err);
     if (rc == 0)
         rc = check_header(h, &how->out->fields[0], &s->source.files->v[i], err);
     if (rc == 0 && how->manifest)

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines whose files say what their elements are: what is known without them, and with them. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/kept_index.h"
 #include "support/checked.h"
 
 #define FILES CW_TEST_SOURCE_DIR "/tests/ops/data/"
@@ -151,7 +158,92 @@ static void what_cannot_be_looked_into_is_named(void **state)
     cw_graph_unref(graph);
 }
 
+/* ---- what a file said is kept ---- */
+
+static struct {
+    char *name;
+    void *bytes;
+    size_t n;
+} kept;
+
+static bool get(void *arg, uint64_t store, const char *name, void **ret_blob, size_t *ret_n)
+{
+    (void)arg;
+    (void)store;
+    if (!kept.name || strcmp(kept.name, name) != 0)
+        return false;
+    *ret_blob = cw_mem_dup(kept.bytes, kept.n);
+    *ret_n = kept.n;
+    return true;
+}
+
+static void put(void *arg, uint64_t store, const char *name, const void *blob, size_t n)
+{
+    (void)arg;
+    (void)store;
+    cw_mem_free(kept.name);
+    cw_mem_free(kept.bytes);
+    kept.name = cw_mem_strdup(name);
+    kept.bytes = cw_mem_dup(blob, n);
+    kept.n = n;
+}
+
+/* Writes a file of so many bytes, which changed at this second. */
+static void write_text(const char *path, const char *text, int64_t mtime_s)
+{
+    const struct timespec times[2] = {{.tv_sec = mtime_s}, {.tv_sec = mtime_s}};
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* The options of the source, which may have looked into the file. */
+static char *completed_options(const char *nodes)
+{
+    struct cw_graph *graph = parse(nodes), *completed = NULL;
+    struct cw_err err = {0};
+    CW_STR_AUTO text = {0};
+    if (cw_graph_complete(graph, NULL, NULL, &completed, &err) < 0)
+        fail_msg("%s", err.msg);
+    cw_value_print(&completed->nodes[0].options, &text);
+    cw_graph_unref(completed);
+    cw_graph_unref(graph);
+    return cw_str_take(&text);
+}
+
+static void what_a_file_said_is_kept(void **state)
+{
+    static const struct cw_index_keeper keeper = {.get = get, .put = put};
+    char path[] = "/tmp/cachew-complete-XXXXXX";
+    (void)state;
+    close(mkstemp(path));
+    cw_autofree char *nodes = cw_mem_printf("{\"op\": \"csv\", \"pattern\": \"%s\"}", path);
+    write_text(path, "a,b\n1,2\n", 1000);
+    cw_index_keeper_set(&keeper);
+    cw_autofree char *first = completed_options(nodes);
+    assert_non_null(strstr(first, "\"a: i64\""));
+    /* The bytes are others, and nothing else: it is not looked into. */
+    write_text(path, "c,d\n1,2\n", 1000);
+    cw_autofree char *second = completed_options(nodes);
+    assert_string_equal(second, first);
+    /* It is another file. */
+    write_text(path, "c,d\n1,2\n", 1001);
+    cw_autofree char *third = completed_options(nodes);
+    assert_non_null(strstr(third, "\"c: i64\""));
+    /* What is kept is damaged. */
+    ((char *)kept.bytes)[kept.n - 1] ^= 1;
+    cw_autofree char *fourth = completed_options(nodes);
+    assert_string_equal(fourth, third);
+    cw_index_keeper_set(NULL);
+    cw_mem_free(kept.name);
+    cw_mem_free(kept.bytes);
+    (void)unlink(path);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_a_file_said_is_kept),
     cmocka_unit_test(without_its_files_it_is_unknown),
     cmocka_unit_test(mistakes_are_found_without_its_files),
     cmocka_unit_test(fields_count_although_they_are_not_known),

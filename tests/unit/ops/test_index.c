@@ -191,6 +191,8 @@ static const char *const sources[][2] = {
     {"jsonl", "{\"pattern\":\"%s/json_a.jsonl\"}"},
     {"webdataset", "{\"pattern\":\"%s/wds_plain.tar\"}"},
     {"parquet", "{\"pattern\":\"%s/parquet_plain.parquet\",\"columns\":[\"i32\"]}"},
+    {"npy", "{\"pattern\":\"%s/npy_rows_a.npy\"}"},
+    {"idx", "{\"pattern\":\"%s/idx_u8.i*\"}"},
     {"chunks", "{\"pattern\":\"%s/chunks_*.chunk\"}"}};
 
 static void second_job_reads_nothing(void **state)
