@@ -157,12 +157,13 @@ int cw_wds_index_unpack(const void *bytes, size_t n, uint64_t size, const struct
     if (n < HEAD)
         return CW_E_CORRUPT;
     index.n = take_u64(&p);
-    index.field_bits = (unsigned)take_u64(&p);
+    const uint64_t bits = take_u64(&p);
     const uint64_t marks = take_u64(&p);
     const uint64_t needed =
         index.n / CW_WDS_SAMPLES_A_MARK + (index.n % CW_WDS_SAMPLES_A_MARK ? 1 : 0);
-    if (index.field_bits != field_bits || marks != needed || marks > (n - HEAD) / A_MARK)
+    if (bits != field_bits || marks != needed || marks > (n - HEAD) / A_MARK)
         return CW_E_CORRUPT;
+    index.field_bits = field_bits;
     index.marks_n = (size_t)marks;
     index.codes_n = n - HEAD - index.marks_n * A_MARK;
     int rc = take_index(&index, p);
