@@ -208,7 +208,8 @@ static void print_version(void)
 
 int main(int argc, char **argv)
 {
-    struct cw_worker_options o = {.listen = "127.0.0.1:0", .share_window = UINT64_MAX};
+    struct cw_worker_options o = {
+        .listen = "127.0.0.1:0", .share_window = UINT64_MAX, .read_ahead = UINT64_MAX};
     uint64_t threads = 0;
     int64_t nice_level = 0;
     uint64_t index_requests = 0;
@@ -255,6 +256,10 @@ int main(int argc, char **argv)
          "and at most so much there (default 10G)", 0, 0},
         {"index-requests", 0, CW_ARG_U64, &index_requests, "N",
          "files whose indices are made at a time, when a job is prepared (default 16)", 0, 256},
+        {"read-ahead", 0, CW_ARG_U64, &o.read_ahead, "N",
+         "requests to servers that are under way before their bytes are needed (default 64; 0 = "
+         "none)",
+         0, 1024},
         {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES",
          "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},

@@ -19,6 +19,7 @@
 #include "worker/cache/cache_store.h"
 #include "worker/cache/source.h"
 #include "worker/cache/worker_cache.h"
+#include "worker/compute/read_ahead.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/job_life.h"
 #include "worker/job/job_plan.h"
@@ -72,6 +73,12 @@ static void on_tasks_done(void *arg)
 }
 
 static void on_cache_changed(void *arg)
+{
+    cw_tasks_pump(arg);
+}
+
+/* Bytes were read ahead. */
+static void on_may_begin(void *arg)
 {
     cw_tasks_pump(arg);
 }
@@ -159,6 +166,8 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     cw_shm_transport_start(w, !o->no_shm);
     cw_report_start(w);
     cw_wcache_start(w, (size_t)cache_memory, on_cache_changed);
+    cw_ahead_set_limit(o->read_ahead == UINT64_MAX ? CW_AHEAD_REQUESTS : (size_t)o->read_ahead);
+    cw_wahead_start(w, on_may_begin);
     cw_server_start(w->server);
     cw_server_set_serving(w->server, true);
     cw_server_set_ready(w->server, false); /* until it is attached */
@@ -226,6 +235,10 @@ void cw_worker_free(struct cw_worker_state *w)
     cw_loader_stop(w);
     while (w->loader.running_n > 0)
         cw_loop_run(w->loop); /* plan_loader.c stops the loop */
+    /* the thread that reads ahead may wait for a source */
+    for (size_t i = 0; i < w->jobs.n; i++)
+        if (w->jobs.list[i]->written)
+            cw_plan_stop(w->jobs.list[i]->written);
     cw_wcache_stop(w);
     while (w->jobs.n > 0) {
         struct cw_wjob *job = w->jobs.list[0];

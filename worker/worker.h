@@ -35,6 +35,8 @@ struct cw_worker_options {
     /* Bytes of the source cache in memory; 0: none, or its default if it has a directory or a
      * store. */
     uint64_t source_memory;
+    uint64_t
+        read_ahead; /* requests to servers that are under way ahead of need; UINT64_MAX: a default */
     const char *source_dir;    /* directory of the source cache on a local disk; NULL: none */
     uint64_t source_dir_bytes; /* quota of that directory; 0: 10 GiB */
     unsigned index_requests;   /* files whose indices are made at a time; 0: 16 */

@@ -207,12 +207,39 @@ static struct cw_buf *get(struct cw_source_cache *c, const struct cw_source_file
     return buf;
 }
 
+/* Whether just this part of a block was read ahead: then the block is not read for it. */
+static bool is_part_there(const struct cw_source_file *file, uint64_t offset, size_t part,
+                          uint64_t block)
+{
+    const struct cw_io_info *info = &file->io->info;
+    return info->is_object && cw_ahead_has(file->path, info->state, offset, part) &&
+           !cw_ahead_has(file->path, info->state, block * CW_SOURCE_BLOCK_BYTES,
+                         block_bytes(file, block));
+}
+
 static int read_direct(struct cw_source_cache *c, const struct cw_source_file *file,
                        uint64_t offset, void *dst, size_t n, struct cw_err *err)
 {
     atomic_fetch_add(&c->origin.hits, 1);
     atomic_fetch_add(&c->origin.hit_bytes, n);
     return cw_io_read(file->io, offset, dst, n, file->stop, err);
+}
+
+/* Reads a part of one block. Returns false if the block cannot be had. */
+static bool read_block(struct cw_source_cache *c, const struct cw_source_file *file,
+                       uint64_t offset, char *dst, size_t n)
+{
+    uint64_t read = FROM_MEMORY;
+    struct cw_buf *buf = get(c, file, offset / CW_SOURCE_BLOCK_BYTES, false, &read);
+    if (!buf)
+        return false;
+    if (read == FROM_MEMORY) {
+        atomic_fetch_add(&c->in_memory.hits, 1);
+        atomic_fetch_add(&c->in_memory.hit_bytes, n);
+    }
+    memcpy(dst, (const char *)buf->data + offset % CW_SOURCE_BLOCK_BYTES, n);
+    cw_buf_unref(buf);
+    return true;
 }
 
 static int read_through(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst,
@@ -222,27 +249,23 @@ static int read_through(void *arg, const struct cw_source_file *file, uint64_t o
     char *p = dst;
     if (!is_settled(file) || offset + n > (uint64_t)file->stamp.size)
         return read_direct(c, file, offset, dst, n, err);
-    while (n > 0) {
-        uint64_t block = offset / CW_SOURCE_BLOCK_BYTES, begin = offset % CW_SOURCE_BLOCK_BYTES,
-                 read = FROM_MEMORY;
-        size_t part = CW_MIN(n, block_bytes(file, block) - (size_t)begin);
-        struct cw_buf *buf = get(c, file, block, false, &read);
-        if (!buf) /* reads as if there were no cache, which also gives the same error */
-            return read_direct(c, file, offset, p, n, err);
-        if (read == FROM_MEMORY) {
-            atomic_fetch_add(&c->in_memory.hits, 1);
-            atomic_fetch_add(&c->in_memory.hit_bytes, part);
+    for (size_t part; n > 0; p += part, offset += part, n -= part) {
+        uint64_t block = offset / CW_SOURCE_BLOCK_BYTES;
+        part = CW_MIN(n, block_bytes(file, block) - (size_t)(offset % CW_SOURCE_BLOCK_BYTES));
+        if (is_part_there(file, offset, part, block)) {
+            int rc = read_direct(c, file, offset, p, part, err);
+            if (rc < 0)
+                return rc;
+            continue;
         }
-        memcpy(p, (const char *)buf->data + begin, part);
-        cw_buf_unref(buf);
-        p += part;
-        offset += part;
-        n -= part;
+        if (!read_block(c, file, offset, p, part))
+            /* reads as if there were no cache, which also gives the same error */
+            return read_direct(c, file, offset, p, n, err);
     }
     return 0;
 }
 
-/* ---- warming ---- */
+/* ---- what the tiers have ---- */
 
 static unsigned find(struct cw_source_cache *c, struct cw_tier_store *packs, struct cw_hash key,
                      size_t n)
@@ -273,6 +296,56 @@ static unsigned missing(const struct cw_source_cache *c, struct cw_tier_store *p
         want |= CW_SOURCE_IN_MEMORY;
     return want & ~tiers;
 }
+
+/* ---- reading ahead ---- */
+
+/* Whether a block would be kept: then all of it is read, else only what is needed of it. */
+static bool is_worth_keeping(struct cw_source_cache *c, struct cw_tier_store *packs, size_t n)
+{
+    if (c->dir || packs)
+        return missing(c, packs, 0) != 0;
+    cw_mutex_lock(&c->mutex);
+    bool has_room = c->bytes + n <= c->memory;
+    cw_mutex_unlock(&c->mutex);
+    return has_room;
+}
+
+/* Adds a range inside one block. */
+static void block_ahead(struct cw_source_cache *c, struct cw_tier_store *packs,
+                        struct cw_ahead *ahead, const struct cw_source_file *file, uint64_t offset,
+                        size_t n)
+{
+    uint64_t block = offset / CW_SOURCE_BLOCK_BYTES;
+    size_t all = block_bytes(file, block);
+    if (find(c, packs, key_of(file, block), all) != 0)
+        return;
+    if (is_worth_keeping(c, packs, all))
+        cw_ahead_add(ahead, file->path, block * CW_SOURCE_BLOCK_BYTES, all);
+    else
+        cw_ahead_add(ahead, file->path, offset, n);
+}
+
+/* By size or a sample of its bytes alone a file is not found in the tiers before it is open: what is
+ * asked for is then read again, or not ahead where a slow tier may have it. */
+static void ahead_through(void *arg, struct cw_ahead *ahead, const char *path,
+                          const struct cw_file_stamp *stamp, uint64_t offset, uint64_t n)
+{
+    struct cw_source_cache *c = arg;
+    struct cw_source_file file = {.path = path, .stamp = *stamp};
+    bool is_known = stamp->identity == CW_IDENTITY_CONTENT ||
+                    (stamp->identity == CW_IDENTITY_MTIME && stamp->mtime_ns != 0);
+    struct cw_tier_of_store *tier = cw_store_tiers_take(&c->stores, cw_source_store_used());
+    struct cw_tier_store *packs = tier ? tier->packs : NULL;
+    if (!is_known && !c->dir && !packs)
+        cw_ahead_add(ahead, path, offset, n);
+    for (size_t part; is_known && n > 0; offset += part, n -= part) {
+        part = (size_t)CW_MIN(n, CW_SOURCE_BLOCK_BYTES - offset % CW_SOURCE_BLOCK_BYTES);
+        block_ahead(c, packs, ahead, &file, offset, part);
+    }
+    cw_store_tiers_give(&c->stores, tier);
+}
+
+/* ---- warming ---- */
 
 static int settle(const struct cw_source_file *file, struct cw_err *err)
 {
@@ -329,7 +402,7 @@ int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_sourc
     struct cw_source_cache *c = CW_NEW(struct cw_source_cache);
     c->memory = CW_MAX(o->memory ? o->memory : MEMORY_DEFAULT, MEMORY_MIN);
     c->idle_ms = o->idle_ms ? o->idle_ms : CW_SOURCE_IDLE_MS;
-    c->hook = (struct cw_source_hook){read_through, block_through, c};
+    c->hook = (struct cw_source_hook){read_through, block_through, ahead_through, c};
     cw_mutex_init(&c->mutex);
     cw_mutex_init(&c->in_memory.mutex);
     cw_mutex_init(&c->origin.mutex);

@@ -167,6 +167,7 @@ static void fill_nodes(const struct cw_job *job, struct measured *m)
         row->cpu_ns = measured->cpu_ns;
         row->wall_ns = measured->wall_ns;
         row->bytes = measured->bytes;
+        row->waits = measured->waits;
         row->cost = &m->costs[m->nodes_n];
         fill_cost(&job->measured->costs[m->nodes_n], row->cost);
     }

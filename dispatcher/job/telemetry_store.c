@@ -137,8 +137,11 @@ static void restore_nodes(struct cw_job *job, const uint64_t *counts, size_t n)
     struct cw_node_counters *measured = cw_job_measured(job);
     for (size_t i = 0; i < nodes && FIXED_N + (i + 1) * OF_NODE <= n; i++) {
         const uint64_t *v = &counts[FIXED_N + i * OF_NODE];
-        measured->total[i] = (struct cw_node_sums){(double)v[0], (double)v[1], (double)v[2],
-                                                   (double)v[3], (double)v[4]};
+        measured->total[i] = (struct cw_node_sums){.elements = (double)v[0],
+                                                   .hits = (double)v[1],
+                                                   .cpu_ns = (double)v[2],
+                                                   .wall_ns = (double)v[3],
+                                                   .bytes = (double)v[4]};
         measured->all_hits += (double)v[1];
     }
 }

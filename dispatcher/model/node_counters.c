@@ -8,7 +8,7 @@
 #define PRIOR_SAMPLES 64
 
 struct totals {
-    uint64_t elements, hits, cpu_ns, wall_ns, bytes;
+    uint64_t elements, hits, cpu_ns, wall_ns, bytes, waits;
     struct cw_cost_sums sums;
 };
 struct seen { /* The totals that a worker sent last; the next ones are compared with them. */
@@ -94,6 +94,7 @@ static void add_sums(struct cw_node_sums *sums, const struct cw_node_sums *growt
     sums->cpu_ns += growth->cpu_ns;
     sums->wall_ns += growth->wall_ns;
     sums->bytes += growth->bytes;
+    sums->waits += growth->waits;
 }
 
 static void add_cost(struct cw_cost_measured *cost, const struct cw_node_sums *growth,
@@ -134,7 +135,8 @@ static struct cw_node_sums add_growth(struct cw_node_counters *measure, uint64_t
         .hits = cw_counter_delta(&last->hits, counts->hits),
         .cpu_ns = cw_counter_delta(&last->cpu_ns, counts->cpu_ns),
         .wall_ns = cw_counter_delta(&last->wall_ns, counts->wall_ns),
-        .bytes = cw_counter_delta(&last->bytes, counts->element_bytes)};
+        .bytes = cw_counter_delta(&last->bytes, counts->element_bytes),
+        .waits = cw_counter_delta(&last->waits, counts->waits)};
     add_sums(&measure->recent[node], &growth);
     add_cost(&measure->costs[node], &growth, last, counts);
     add_outputs(measure, node, &growth);

@@ -19,7 +19,7 @@ double cw_counter_delta(uint64_t *last, uint64_t now);
 
 /* Sums over all workers. */
 struct cw_node_sums {
-    double elements, hits, cpu_ns, wall_ns, bytes;
+    double elements, hits, cpu_ns, wall_ns, bytes, waits;
 };
 struct cw_node_counters {
     size_t n; /* The number of nodes, which are in the graph's order. */

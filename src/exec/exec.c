@@ -308,6 +308,7 @@ static void thread_main(void *arg)
 {
     struct cw_exec *exec = arg;
     struct cw_arena *arena = cw_arena_new(ARENA_KEEP_BYTES);
+    cw_io_thread_computes();
     cw_mutex_lock(&exec->mutex);
     exec->ids[exec->ids_n++] = cw_run_delay_thread();
     for (;;) {

@@ -6,6 +6,7 @@
 #ifndef CW_EXEC_EXEC_H
 #define CW_EXEC_EXEC_H
 
+#include "io/ahead.h"
 #include "plan/plan.h"
 #include "policies/cost_line.h"
 
@@ -45,6 +46,7 @@ struct cw_exec_count {
     uint64_t element_bytes;
     /* elements that were read from the cache at this node; they are not counted in `elements` */
     uint64_t hits;
+    uint64_t waits;           /* reads for which a thread waited for a server (io/io.h) */
     struct cw_cost_sums sums; /* of the same timed calls as cpu_ns and wall_ns */
 };
 
@@ -97,6 +99,11 @@ void cw_exec_plan_time(const struct cw_plan *plan, struct cw_exec_plan_time *ret
 /* Prefetches the records of an item's rows from the caches of the plan (cw_cache_prefetch). Any
  * thread. */
 void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item);
+/* Whether some source of the plan can be read ahead (io/ahead.h). */
+bool cw_exec_can_ahead(const struct cw_plan *plan);
+/* Adds the bytes that the item will read from sources, as far as that is known before it is computed, but
+ * not those of elements that a cache has. May wait for indices of files. Any thread. */
+void cw_exec_ahead(struct cw_plan *plan, uint64_t epoch, uint64_t item, struct cw_ahead *ahead);
 /* Computes one item on the calling thread: for tests, replay and trials while preparing. */
 int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad_elements bad,
                 struct cw_batch **ret_batch, struct cw_err *err);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the records that an item will look up in the caches of its plan, topmost cache first as
- * the walk does, and prefetches them. */
+ * the walk does, and prefetches them; or finds where the bytes lie that it will read, of what no cache
+ * has. */
 #include "base/mem.h"
 #include "exec/element_cache.h"
 #include "exec/positions.h"
+#include "format/source_file.h"
 
 /* The most ids of an item. It bounds the work, since zips of zips of batches may have any number of
  * parts. */
@@ -13,29 +15,33 @@
 struct todo {
     struct todo *next;
     size_t node;
+    bool reads; /* the files are read that the node's elements name (READS in ops/op.h) */
     struct cw_positions positions;
 };
 struct prefetch {
     const struct cw_plan *plan;
     uint64_t epoch;
+    struct cw_ahead *ahead; /* to which bytes are added; NULL: records are prefetched */
     struct todo *todo;
     size_t ids;
 };
 
-static struct todo *push(struct prefetch *prefetch, size_t node)
+static struct todo *push(struct prefetch *prefetch, size_t node, bool reads)
 {
     struct todo *todo = CW_NEW(struct todo);
     todo->node = node;
+    todo->reads = reads;
     todo->next = prefetch->todo;
     prefetch->todo = todo;
     return todo;
 }
 
 /* Prefetches for the elements [pos, pos + n) of a node. */
-static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_t n, uint64_t rep)
+static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_t n, uint64_t rep,
+                     bool reads)
 {
     for (int64_t i = 0; i < n && prefetch->ids < IDS_MAX;) {
-        struct cw_positions *positions = &push(prefetch, node)->positions;
+        struct cw_positions *positions = &push(prefetch, node, reads)->positions;
         for (; i < n && positions->n < CW_POSITIONS_MAX; i++) {
             positions->pos[positions->n] = pos + i;
             positions->rep[positions->n++] = rep;
@@ -45,7 +51,8 @@ static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_
 }
 
 /* Prefetches the records that the cache has; *ids keeps the others. */
-static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
+static void ask(const struct prefetch *prefetch, struct cw_cache_dataset *cache,
+                struct cw_positions *ids)
 {
     uint64_t has[CW_POSITIONS_MAX];
     size_t has_n = 0, left = 0;
@@ -58,17 +65,19 @@ static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
         }
     }
     ids->n = left;
-    if (has_n)
+    if (has_n && !prefetch->ahead)
         cw_cache_prefetch(cache, has, has_n);
 }
 
 /* Whether a cache at one of the nodes down to `base` has the record; it is prefetched. */
-static bool has_chosen(const struct cw_plan *plan, size_t at, size_t base, uint64_t id)
+static bool has_chosen(const struct prefetch *prefetch, size_t at, size_t base, uint64_t id)
 {
+    const struct cw_plan *plan = prefetch->plan;
     for (;; at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_use *use = cw_element_cache_use(&plan->nodes[at]);
         if (use && use->read && cw_cache_has(use->cache, id)) {
-            cw_cache_prefetch(use->cache, &id, 1);
+            if (!prefetch->ahead)
+                cw_cache_prefetch(use->cache, &id, 1);
             return true;
         }
         if (at == base)
@@ -77,7 +86,7 @@ static bool has_chosen(const struct cw_plan *plan, size_t at, size_t base, uint6
 }
 
 /* Of a node that chooses from several inputs: what no cache above it has goes on to the chosen ones. */
-static void work_off_choice(struct prefetch *prefetch, size_t top, size_t base,
+static void work_off_choice(struct prefetch *prefetch, size_t top, size_t base, bool reads,
                             struct cw_positions *all)
 {
     const struct cw_plan *plan = prefetch->plan;
@@ -87,16 +96,43 @@ static void work_off_choice(struct prefetch *prefetch, size_t top, size_t base,
     for (size_t i = 0; i < all->n; i++) {
         uint64_t rep = all->rep[i], each = 0;
         uint64_t id = cw_positions_chosen_id(plan, prefetch->epoch, base, all->pos[i], &rep, &each);
-        if (has_chosen(plan, top, base, id))
+        if (has_chosen(prefetch, top, base, id))
             continue;
         size_t input =
             cw_plan_choose(plan, node, prefetch->epoch, &all->pos[i], &all->rep[i], &each);
         if (!last || input != last_input)
-            last = &push(prefetch, node->inputs[input])->positions;
+            last = &push(prefetch, node->inputs[input], reads)->positions;
         last_input = input;
         last->pos[last->n] = all->pos[i];
         last->rep[last->n++] = all->rep[i];
     }
+}
+
+/* Whether the files are read that elements of `base` name, by an operator between it and `at` or
+ * further up. What a filter leaves out is not read, and which that is nobody knows yet. */
+static bool are_read(const struct cw_plan *plan, size_t at, size_t base, bool reads)
+{
+    for (; at != base; at = plan->nodes[at].inputs[0]) {
+        const struct cw_plan_node *node = &plan->nodes[at];
+        if (node->step == CW_STEP_ELEMENT && (node->op->traits & CW_OP_READS))
+            reads = true;
+        else if (node->step == CW_STEP_ELEMENT && (node->op->traits & CW_OP_CHANGES_COUNT))
+            reads = false;
+    }
+    return reads;
+}
+
+/* Adds the bytes of a source's elements. */
+static void add_bytes(const struct prefetch *prefetch, const struct cw_plan_node *node,
+                      const struct cw_positions *ids, bool reads)
+{
+    if (!prefetch->ahead || node->step != CW_STEP_SOURCE || !node->op->ahead)
+        return;
+    if ((node->op->traits & CW_OP_PATHS) && !reads)
+        return;
+    for (size_t i = 0; i < ids->n; i++)
+        if (!node->op->ahead(node->opts, node->state, ids->pos[i], prefetch->ahead))
+            return;
 }
 
 /* Maps positions down to the node that gives elements their ids: they are the same at all nodes in
@@ -106,65 +142,93 @@ static void work_off(struct prefetch *prefetch, struct todo *todo)
     const struct cw_plan *plan = prefetch->plan;
     struct cw_positions *ids = &todo->positions;
     size_t base = cw_positions_map(plan, prefetch->epoch, NULL, todo->node, ids);
+    bool reads = are_read(plan, todo->node, base, todo->reads);
     if (cw_plan_chooses(&plan->nodes[base])) {
-        work_off_choice(prefetch, todo->node, base, ids);
+        work_off_choice(prefetch, todo->node, base, reads, ids);
         return;
     }
     for (size_t at = todo->node; ids->n; at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_use *use = cw_element_cache_use(&plan->nodes[at]);
         if (use && use->read)
-            ask(use->cache, ids);
+            ask(prefetch, use->cache, ids);
         if (at == base)
             break;
     }
     const struct cw_plan_node *node = &plan->nodes[base];
+    add_bytes(prefetch, node, ids, reads);
     if (node->step == CW_STEP_MERGE)
         for (size_t k = 0; ids->n && k < node->inputs_n && prefetch->ids < IDS_MAX; k++) {
             prefetch->ids += ids->n;
-            push(prefetch, node->inputs[k])->positions = *ids;
+            push(prefetch, node->inputs[k], reads)->positions = *ids;
         }
     if (node->step == CW_STEP_GROUP)
         for (size_t i = 0; i < ids->n; i++) {
             int64_t first = ids->pos[i] * node->shift;
-            push_run(prefetch, node->inputs[0], first, cw_plan_group_rows(node, first),
-                     ids->rep[i]);
+            push_run(prefetch, node->inputs[0], first, cw_plan_group_rows(node, first), ids->rep[i],
+                     reads);
         }
 }
 
 /* Whether a cache at the item's batch or behind it has all of it. */
-static bool has_whole(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
+static bool has_whole(const struct prefetch *prefetch, uint64_t item,
                       const struct cw_plan_item *cut)
 {
+    const struct cw_plan *plan = prefetch->plan;
     int64_t pos = (int64_t)item;
     uint64_t rep = 0, id = (uint64_t)cut->group_pos;
     for (size_t at = plan->output;;) {
         const struct cw_plan_node *node = &plan->nodes[at];
         const struct cw_plan_use *use = cw_element_cache_use(node);
         if (use && use->read && cw_cache_has(use->cache, id)) {
-            cw_cache_prefetch(use->cache, &id, 1);
+            if (!prefetch->ahead)
+                cw_cache_prefetch(use->cache, &id, 1);
             return true;
         }
         if (at == cut->group)
             return false;
-        at = node->step == CW_STEP_INDEX ? cw_plan_map(plan, node, epoch, &pos, &rep)
+        at = node->step == CW_STEP_INDEX ? cw_plan_map(plan, node, prefetch->epoch, &pos, &rep)
                                          : node->inputs[0];
+    }
+}
+
+static void walk(struct prefetch *prefetch, uint64_t item)
+{
+    struct cw_plan_item cut;
+    if (item >= prefetch->plan->info.items)
+        return;
+    cw_plan_item(prefetch->plan, prefetch->epoch, item, &cut);
+    if (cut.group != SIZE_MAX && has_whole(prefetch, item, &cut))
+        return;
+    push_run(prefetch, cut.node, cut.pos, cut.rows, cut.rep, false);
+    while (prefetch->todo) {
+        struct todo *todo = prefetch->todo;
+        prefetch->todo = todo->next;
+        work_off(prefetch, todo);
+        cw_mem_free(todo);
     }
 }
 
 void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item)
 {
     struct prefetch prefetch = {.plan = plan, .epoch = epoch};
-    struct cw_plan_item cut;
-    if (!cw_element_cache_any(plan) || item >= plan->info.items)
-        return;
-    cw_plan_item(plan, epoch, item, &cut);
-    if (cut.group != SIZE_MAX && has_whole(plan, epoch, item, &cut))
-        return;
-    push_run(&prefetch, cut.node, cut.pos, cut.rows, cut.rep);
-    while (prefetch.todo) {
-        struct todo *todo = prefetch.todo;
-        prefetch.todo = todo->next;
-        work_off(&prefetch, todo);
-        cw_mem_free(todo);
+    if (cw_element_cache_any(plan))
+        walk(&prefetch, item);
+}
+
+bool cw_exec_can_ahead(const struct cw_plan *plan)
+{
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct cw_plan_node *node = &plan->nodes[i];
+        if (node->step == CW_STEP_SOURCE && node->op->ahead &&
+            node->op->ahead(node->opts, node->state, 0, NULL))
+            return true;
     }
+    return false;
+}
+
+void cw_exec_ahead(struct cw_plan *plan, uint64_t epoch, uint64_t item, struct cw_ahead *ahead)
+{
+    struct prefetch prefetch = {.plan = plan, .epoch = epoch, .ahead = ahead};
+    cw_source_use_store(cw_plan_source_store(plan));
+    walk(&prefetch, item);
 }

@@ -3,6 +3,7 @@
 #include "exec/op_call.h"
 
 #include "base/clock.h"
+#include "io/io.h"
 #include <math.h>
 
 /* The clock is read once per so much time of an operator. Reading it takes about 0.3 us, so
@@ -73,6 +74,14 @@ static void sample_end(struct cw_node_context *node, struct sample begin, int64_
     next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)CW_MAX(node->stride, 1)));
     node->stride = (uint32_t)next;
     node->left = draw_gap(node);
+}
+
+/* Counts reads for which this thread has waited for a server since `before`. */
+static void count_waits(struct cw_node_context *node, uint64_t before)
+{
+    uint64_t waits = cw_io_thread_waited() - before;
+    if (CW_UNLIKELY(waits > 0))
+        cw_tally_add(&node->count.waits, waits);
 }
 
 int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,
@@ -269,7 +278,9 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     struct sample begin = sample_begin(mine, element, &node->reads, 1);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_want(work, node, &mine->ctx, element);
+    const uint64_t waited = cw_io_thread_waited();
     int rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
+    count_waits(mine, waited);
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns,
                    rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, 1);
@@ -323,7 +334,9 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     element->n = 0;
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
+    const uint64_t waited = cw_io_thread_waited();
     int rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
+    count_waits(mine, waited);
     const uint64_t bytes = rc == 0 ? cw_element_bytes(element) : 0;
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns, bytes, 1);
@@ -346,7 +359,10 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
     for (size_t f = 0; f < node->out.n; f++)
         bytes += n * columns[f].bytes;
     struct sample begin = sample_begin(mine, NULL, NULL, n);
-    if (node->op->read_rows(node->opts, node->state, positions, n, columns) < 0) {
+    const uint64_t waited = cw_io_thread_waited();
+    int rc = node->op->read_rows(node->opts, node->state, positions, n, columns);
+    count_waits(mine, waited);
+    if (rc < 0) {
         mine->since -= n;
         return false;
     }

@@ -17,6 +17,7 @@ static void add_tally(const struct cw_node_tally *count, struct cw_exec_count *s
     sum->bytes_out += load(&count->bytes_out);
     sum->element_bytes += load(&count->element_bytes);
     sum->hits += load(&count->hits);
+    sum->waits += load(&count->waits);
 #define ADD(name) sum->sums.name += atomic_load_explicit(&count->sums.name, memory_order_relaxed);
     CW_COST_SUMS(ADD)
 #undef ADD
@@ -30,6 +31,7 @@ static void add_count(const struct cw_exec_count *count, struct cw_exec_count *s
     sum->bytes_out += count->bytes_out;
     sum->element_bytes += count->element_bytes;
     sum->hits += count->hits;
+    sum->waits += count->waits;
 #define ADD(name) sum->sums.name += count->sums.name;
     CW_COST_SUMS(ADD)
 #undef ADD

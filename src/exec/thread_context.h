@@ -22,7 +22,7 @@ struct cw_sum_tally {
 /* Counters of one node in one context. The thread that has borrowed the context writes them; any
  * thread reads them. */
 struct cw_node_tally {
-    _Atomic uint64_t elements, cpu_ns, wall_ns, bytes_out, element_bytes, hits;
+    _Atomic uint64_t elements, cpu_ns, wall_ns, bytes_out, element_bytes, hits, waits;
     struct cw_sum_tally sums;
 };
 struct cw_node_context {

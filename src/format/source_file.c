@@ -43,6 +43,20 @@ int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst
              : cw_io_read(file->io, offset, dst, n, file->stop, err);
 }
 
+void cw_source_ahead(struct cw_ahead *ahead, const char *path, const struct cw_file_stamp *stamp,
+                     uint64_t offset, uint64_t n)
+{
+    const struct cw_source_hook *h = hook();
+    uint64_t size = (uint64_t)stamp->size;
+    if (offset >= size || !cw_ahead_is_for(path))
+        return;
+    n = CW_MIN(n, size - offset);
+    if (h && h->ahead)
+        h->ahead(h->arg, ahead, path, stamp, offset, n);
+    else
+        cw_ahead_add(ahead, path, offset, n);
+}
+
 int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,
                         struct cw_source_block *ret_block, struct cw_err *err)
 {

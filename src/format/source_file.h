@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include "data/element.h"
 #include "format/read_at.h"
+#include "io/ahead.h"
 
 /* Bytes of a block, which is read from the source at once and cached as one. On a network mount a
  * request costs about as much time as 1 MiB takes to arrive (1 ms at 1 GB/s). Smaller blocks would
@@ -45,6 +46,10 @@ struct cw_source_hook {
      * the process. */
     int (*block)(void *arg, const struct cw_source_file *file, uint64_t block, bool load,
                  struct cw_source_block *ret_block, struct cw_err *err);
+    /* Adds to `ahead` what must be read from the source so that a range of a file with this stamp can be
+     * read without waiting. */
+    void (*ahead)(void *arg, struct cw_ahead *ahead, const char *path,
+                  const struct cw_file_stamp *stamp, uint64_t offset, uint64_t n);
     void *arg;
 };
 /* Sets the hook of the process; NULL removes it. The hook must live until it is removed, and no
@@ -60,6 +65,10 @@ uint64_t cw_source_store_used(void);
 /* Reads exactly n bytes, which must lie inside the file. */
 int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,
                    struct cw_err *err);
+/* Adds a range of a file, which is not open, to those that are read ahead. What lies behind its end is
+ * left out. */
+void cw_source_ahead(struct cw_ahead *ahead, const char *path, const struct cw_file_stamp *stamp,
+                     uint64_t offset, uint64_t n);
 /* Finds the tiers that have a block, through the hook. Without a hook: sets the size, and no tier;
  * UNSUPPORTED with `load`. */
 int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,

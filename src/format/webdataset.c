@@ -232,22 +232,29 @@ static int read_part(const struct cw_readable *file, struct cw_wds_part *part,
                : cw_readable_get(file, part->offset, part->data, (size_t)part->bytes, err);
 }
 
-int cw_wds_read(const struct cw_readable *file, struct cw_wds_part *parts, size_t fields_n,
-                struct cw_arena *arena, struct cw_err *err)
+bool cw_wds_span(const struct cw_wds_part *parts, size_t fields_n, uint64_t *ret_offset,
+                 uint64_t *ret_bytes)
 {
-    struct cw_wds_part all = {.offset = UINT64_MAX};
-    uint64_t sum = 0, end = 0;
-    int rc = 0;
+    uint64_t begin = UINT64_MAX, sum = 0, end = 0;
     for (size_t i = 0; i < fields_n; i++) {
         if (!parts[i].is_there)
             continue;
-        all.offset = CW_MIN(all.offset, parts[i].offset);
+        begin = CW_MIN(begin, parts[i].offset);
         end = CW_MAX(end, parts[i].offset + parts[i].bytes);
         sum += parts[i].bytes;
     }
-    all.bytes = end > all.offset ? end - all.offset : 0;
-    bool at_once = all.bytes <= sum + sum / 2 + WASTE_BYTES;
-    if (at_once && end > 0)
+    *ret_offset = begin;
+    *ret_bytes = end > begin ? end - begin : 0;
+    return *ret_bytes <= sum + sum / 2 + WASTE_BYTES;
+}
+
+int cw_wds_read(const struct cw_readable *file, struct cw_wds_part *parts, size_t fields_n,
+                struct cw_arena *arena, struct cw_err *err)
+{
+    struct cw_wds_part all = {0};
+    int rc = 0;
+    bool at_once = cw_wds_span(parts, fields_n, &all.offset, &all.bytes);
+    if (at_once && all.offset < UINT64_MAX)
         rc = read_part(file, &all, arena, err);
     for (size_t i = 0; i < fields_n && rc == 0; i++) {
         if (parts[i].is_there && at_once)

@@ -55,6 +55,10 @@ struct cw_wds_part {
 /* Sets the fields_n parts of sample k. */
 void cw_wds_find(const struct cw_wds_index *index, uint64_t k, struct cw_wds_part *parts,
                  size_t fields_n);
+/* Finds the bytes from the first to the last of the parts that are there. Returns whether they lie so close
+ * together that they are read at once. */
+bool cw_wds_span(const struct cw_wds_part *parts, size_t fields_n, uint64_t *ret_offset,
+                 uint64_t *ret_bytes);
 /* Reads the parts that are there into the arena, with one read if they lie close together. */
 int cw_wds_read(const struct cw_readable *file, struct cw_wds_part *parts, size_t fields_n,
                 struct cw_arena *arena, struct cw_err *err);

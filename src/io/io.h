@@ -84,6 +84,30 @@ void cw_io_list_add(struct cw_io_list *list, char *url, int64_t size, int64_t ma
 void cw_io_list_sort(struct cw_io_list *list);
 void cw_io_list_fini(struct cw_io_list *list);
 
+/* A range that a scheme reads without a thread that waits (io/ahead.h). */
+struct cw_io_fetch {
+    /* ---- set by the caller, who keeps it where it is until `done` ---- */
+    uint64_t offset;
+    size_t n;
+    char *dst;
+    void (*done)(
+        struct cw_io_fetch *fetch); /* by any thread, but not before `fetch` has returned */
+    /* ---- results ---- */
+    bool is_there; /* all n bytes came; else the reader will find out why not */
+    struct cw_io_info info;
+    void *request; /* of the scheme */
+};
+
+/* ---- reads that somebody waits for ---- */
+
+/* From now on the calling thread computes elements: it should wait for no server. */
+void cw_io_thread_computes(void);
+/* Is called by a scheme that makes a thread wait for a server. */
+void cw_io_waits(void);
+/* How often that happened to the calling thread; and to all threads that compute. */
+uint64_t cw_io_thread_waited(void);
+uint64_t cw_io_waited(void);
+
 /* The functions of a scheme, as above; the URL has the scheme. */
 struct cw_io_scheme {
     const char *name;
@@ -97,7 +121,13 @@ struct cw_io_scheme {
     bool (*is_unchanged)(const struct cw_io_file *file);
     int (*glob)(const char *pattern, size_t entries_max, const struct cw_stop *stop,
                 struct cw_io_list *list, struct cw_err *err);
+    /* Both optional: begins to read a range of whatever version there is; and ends it soon, with what
+     * there is by then. `cancel` is called before `done` is, if at all. They do not wait. */
+    void (*fetch)(const char *url, struct cw_io_fetch *fetch);
+    void (*cancel)(struct cw_io_fetch *fetch);
 };
+/* Returns the scheme of a URL that may be read; NULL: it may not, or this program does not have it. */
+const struct cw_io_scheme *cw_io_scheme_of(const char *url);
 extern const struct cw_io_scheme cw_io_scheme_file;
 /* Says what there is besides files: an array that ends with NULL, or NULL. Not while anything is
  * read. */

@@ -26,6 +26,8 @@
 #include "ops/op_facts.h"
 #include "ops/op_names.h"
 
+struct cw_ahead;
+
 enum cw_op_kind { CW_OP_SOURCE, CW_OP_INDEX, CW_OP_ELEMENT, CW_OP_GROUP };
 
 enum cw_op_traits {
@@ -265,6 +267,12 @@ struct cw_op {
     /* For sources of files, optional: the file of an element, whose path belongs to the state, and
      * its number in the file, -1 if the file is one element. */
     const char *(*locate)(const void *opts, void *state, int64_t pos, int64_t *ret_record);
+    /* For sources of files, optional: says where the bytes of an element lie, by cw_source_ahead
+     * (format/source_file.h), so that they are read before `read` needs them; a source of paths says it of
+     * the files that the paths name. It is called by a thread that may wait, for an index for example; what
+     * is wrong is left for `read` to tell. ahead NULL: only tells whether any of the files can be read
+     * ahead. */
+    bool (*ahead)(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead);
 
     /* ---- for element operators ---- */
     /* scratch memory of one thread; may be NULL */

@@ -69,11 +69,9 @@ void cw_wire_node_members(struct cw_str *out, const Cachew__V1__NodeRow *node)
 {
     cw_member_text(out, "node", node->name);
     cw_member_text(out, "op", node->op);
-    const struct real reals[] = {{"elements", node->elements},
-                                 {"hits", node->hits},
-                                 {"cpu_ns", node->cpu_ns},
-                                 {"wall_ns", node->wall_ns},
-                                 {"bytes", node->bytes}};
+    const struct real reals[] = {{"elements", node->elements}, {"hits", node->hits},
+                                 {"cpu_ns", node->cpu_ns},     {"wall_ns", node->wall_ns},
+                                 {"bytes", node->bytes},       {"waits", node->waits}};
     add_reals(out, reals, CW_ARRAY_LEN(reals));
 }
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "cache/index/index_home.h"
 #include "worker/cache/store_root.h"
+#include "worker/model/budget.h"
 
 #define NAMED_MAX 100 /* stores of more named caches are not reported */
 
@@ -110,22 +111,46 @@ static void report_named(struct cw_worker_state *w, Cachew__V1__Progress *progre
     }
 }
 
-void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress)
+static void add_tier(Cachew__V1__Progress *progress, const struct cw_source_counts *counts,
+                     const char *name)
 {
-    if (!w->source.cache)
-        return;
+    Cachew__V1__SourceTier *t = CW_NEW(Cachew__V1__SourceTier);
+    fill_tier(t, counts, name);
+    progress->source[progress->n_source++] = t;
+}
+
+/* What is read ahead is reported like a tier, once there is something to report. */
+static void report_ahead(const struct cw_worker_state *w, Cachew__V1__Progress *progress)
+{
+    struct cw_ahead_counts ahead;
+    cw_ahead_counts(&ahead);
+    const struct cw_source_counts counts = {.bytes = ahead.bytes,
+                                            .capacity = cw_budget(w) / CW_AHEAD_SHARE,
+                                            .hits = ahead.reads,
+                                            .hit_bytes = ahead.read_bytes,
+                                            .misses = cw_io_waited(),
+                                            .filled_bytes = ahead.requested_bytes};
+    if (counts.misses + ahead.requests > 0)
+        add_tier(progress, &counts, "ahead");
+}
+
+static void report_tiers(struct cw_worker_state *w, Cachew__V1__Progress *progress)
+{
     cw_autofree struct cw_source_counts *counts =
         CW_NEW_ARRAY(struct cw_source_counts, CW_SOURCE_TIERS_N);
     cw_source_cache_counts(w->source.cache, counts);
-    progress->source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, CW_SOURCE_TIERS_N);
-    for (int i = 0; i < CW_SOURCE_TIERS_N; i++) {
-        if (!counts[i].there)
-            continue;
-        Cachew__V1__SourceTier *t = CW_NEW(Cachew__V1__SourceTier);
-        fill_tier(t, &counts[i], cw_source_tier_name((enum cw_source_tier)i));
-        progress->source[progress->n_source++] = t;
-    }
+    for (int i = 0; i < CW_SOURCE_TIERS_N; i++)
+        if (counts[i].there)
+            add_tier(progress, &counts[i], cw_source_tier_name((enum cw_source_tier)i));
     report_named(w, progress);
+}
+
+void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress)
+{
+    progress->source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, CW_SOURCE_TIERS_N + 1);
+    if (w->source.cache)
+        report_tiers(w, progress);
+    report_ahead(w, progress);
 }
 
 void cw_wsource_report_free(Cachew__V1__Progress *progress)

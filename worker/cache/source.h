@@ -18,7 +18,7 @@ void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStor
 void cw_wsource_drop_store(struct cw_worker_state *w, uint64_t cache_id);
 /* Frees the cache. No plan may be open. */
 void cw_wsource_stop(struct cw_worker_state *w);
-/* Adds the counters of each tier to a Progress message. */
+/* Adds the counters of each tier, and of what is read ahead, to a Progress message. */
 void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress);
 /* Frees what cw_wsource_report has added. */
 void cw_wsource_report_free(Cachew__V1__Progress *progress);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "ops/source/loaded.h"
 #include "worker/compute/outputs.h"
+#include "worker/compute/read_ahead.h"
 #include "worker/message/to_dispatcher.h"
 #include "worker/model/budget.h"
 
@@ -96,6 +97,7 @@ static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
         freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1),
                            task && task->job == job ? &task->exec : NULL);
     }
+    cw_wahead_shed(w);
     cw_shm_pool_trim(w->pool, 0);
     cw_mem_give_back();
     cw_log_warn(

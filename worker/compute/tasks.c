@@ -14,6 +14,7 @@
 #include "worker/compute/batch_alloc.h"
 #include "worker/compute/memory_short.h"
 #include "worker/compute/outputs.h"
+#include "worker/compute/read_ahead.h"
 #include "worker/compute/thread_use_count.h"
 #include "worker/message/report_timer.h"
 #include "worker/message/to_dispatcher.h"
@@ -96,12 +97,13 @@ static size_t in_hand_bytes(const struct cw_wjob *job)
     return job->item_bytes + IN_HAND_BYTES;
 }
 
-static void submit(struct cw_wjob *job)
+static void submit(struct cw_wjob *job, uint64_t epoch, uint64_t item)
 {
     struct cw_worker_state *w = job->worker;
     struct cw_wtask *task = CW_NEW(struct cw_wtask);
     task->job = job;
-    cw_wlease_take(job, task);
+    cw_wlease_take_item(job, epoch, item, task);
+    task->ahead = cw_wahead_take(job, epoch, item);
     task->began_ms = cw_clock_ms();
     task->bytes = in_hand_bytes(job);
     job->bytes += task->bytes;
@@ -115,12 +117,9 @@ static void submit(struct cw_wjob *job)
     start(job, task);
 }
 
-/* Whether the job's next item comes before everything that it computes or has queued. */
-static bool next_is_lowest(const struct cw_wjob *job)
+/* Whether the item comes before everything that its job computes or has queued. */
+static bool is_lowest(const struct cw_wjob *job, uint64_t epoch, uint64_t item)
 {
-    uint64_t epoch = 0, item = 0;
-    if (!cw_wlease_peek(job, &epoch, &item))
-        return false;
     for (const struct cw_wtask *t = job->tasks; t; t = t->next)
         if (!t->revoked && cw_item_before(t->exec.epoch, t->exec.item, epoch, item))
             return false;
@@ -139,17 +138,20 @@ enum may {
     MAY_WITH_ROOM
 };
 
-static enum may may_submit(struct cw_wjob *job, size_t used)
+/* Whether an item of the job may begin, and which that is. */
+static enum may may_submit(struct cw_wjob *job, size_t used, uint64_t *ret_epoch,
+                           uint64_t *ret_item)
 {
     const struct cw_worker_state *w = job->worker;
-    if (job->state != CW_WJOB_READY || job->leases_n == 0 || !cw_wcache_job_may_begin(job))
+    if (job->state != CW_WJOB_READY || job->leases_n == 0 || !cw_wcache_job_may_begin(job) ||
+        !cw_wahead_next(job, ret_epoch, ret_item))
         return MAY_NOT;
     if (job->bytes == 0)
         return MAY;
     bool within = job->bytes + in_hand_bytes(job) <= cw_budget_of(job);
     if (within && used + in_hand_bytes(job) <= cw_budget(w))
         return MAY;
-    if (next_is_lowest(job))
+    if (is_lowest(job, *ret_epoch, *ret_item))
         return MAY;
     return within ? MAY_WITH_ROOM : MAY_NOT;
 }
@@ -159,12 +161,14 @@ static enum may may_submit(struct cw_wjob *job, size_t used)
 static size_t submit_all(struct cw_worker_state *w, size_t streams)
 {
     size_t refused = 0, room = 0;
+    uint64_t epoch = 0, item = 0;
     while (refused < w->jobs.n && !w->memory.waits) {
         struct cw_wjob *job = w->jobs.list[w->jobs.next++ % w->jobs.n];
-        enum may may =
-            cw_wjob_has_enough(job) ? MAY_NOT : may_submit(job, w->memory.bytes + streams);
+        enum may may = cw_wjob_has_enough(job)
+                           ? MAY_NOT
+                           : may_submit(job, w->memory.bytes + streams, &epoch, &item);
         if (may == MAY) {
-            submit(job);
+            submit(job, epoch, item);
             refused = 0;
             continue;
         }
@@ -178,12 +182,14 @@ static size_t submit_all(struct cw_worker_state *w, size_t streams)
 
 void cw_tasks_pump(struct cw_worker_state *w)
 {
-    size_t streams = cw_budget_stream_bytes(w), room;
+    size_t streams = cw_budget_stream_bytes(w) + cw_wahead_bytes(), room;
     /* Batches that are kept for other jobs may use what is left of the budget. */
     cw_dedup_trim(&w->dedup, cw_budget(w) - CW_MIN(w->memory.bytes + streams, cw_budget(w)));
+    cw_wahead_fill(w);
     do
         room = submit_all(w, streams);
     while (room > 0 && cw_outputs_make_room(w, room));
+    cw_wahead_fill(w);
     cw_wthread_use_look(w);
 }
 
@@ -257,6 +263,7 @@ static void finish_task(struct cw_worker_state *w, struct cw_wtask *task)
         cw_report_failed(w, job, task->lease, task->exec.epoch, task->exec.item, task->error);
         cw_wjob_release_item(job, task->exec.epoch, task->exec.item);
     }
+    cw_ahead_free(task->ahead);
     cw_batch_unref(task->batch);
     cw_mem_free(task->error);
     cw_mem_free(task);

@@ -13,6 +13,7 @@
 #include "worker/cache/cache_job.h"
 #include "worker/cache/worker_cache.h"
 #include "worker/compute/outputs.h"
+#include "worker/compute/read_ahead.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/job_plan.h"
 #include "worker/job/plan_loader.h"
@@ -145,6 +146,7 @@ static void fail_leases(struct cw_wjob *job)
         cw_report_hand_back(job->worker, job->id, lease->epoch, &lease->pending);
     }
     cw_wlease_clear(job);
+    cw_wahead_clear(job);
     for (size_t i = 0; i < job->epochs_n; i++)
         cw_set_clear(&job->epochs[i].held);
 }
@@ -209,6 +211,7 @@ void cw_wjob_hand_back(struct cw_wjob *job)
         cw_set_remove_all(&e->held, &lease->pending);
     }
     cw_wlease_clear(job);
+    cw_wahead_clear(job);
 }
 
 void cw_wjob_forget(struct cw_wjob *job, const char *reason)
@@ -229,6 +232,7 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
     cw_loader_forget(w, job->id);
     cw_wclients_unbind(job);
     cw_wlease_clear(job);
+    cw_wahead_clear(job);
     cw_outputs_clear(job);
     if (cw_tasks_cancel_all(job) && job->written)
         cw_plan_stop(job->written); /* threads that wait in a source stop waiting */

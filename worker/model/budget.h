@@ -8,6 +8,8 @@
 struct cw_worker_state;
 struct cw_wjob;
 
+#define CW_AHEAD_SHARE 4 /* this part of the budget is for bytes that are read ahead */
+
 /* Returns the bytes for items in progress and queued outputs: the budget without what is reserved
  * for the cache, and what indices of source files take, lowered while the system is short of
  * memory. */

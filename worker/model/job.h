@@ -38,6 +38,15 @@ struct cw_wjob_plan {
     struct cw_plan *plan;   /* what was opened; NULL: not yet */
 };
 
+struct cw_wahead_item;
+/* Items of a job for which bytes are read ahead (compute/read_ahead.c). */
+struct cw_wjob_ahead {
+    struct cw_wahead_item *v; /* sorted by (epoch, item); all are pending */
+    size_t n, cap;
+    uint64_t epoch, item; /* pending items from here on have not been looked at */
+    bool is_known, can;   /* whether something of the job can be read ahead; once that is known */
+};
+
 enum cw_wjob_state { CW_WJOB_OPENING, CW_WJOB_READY, CW_WJOB_FAILED };
 
 struct cw_wjob {
@@ -70,6 +79,7 @@ struct cw_wjob {
     struct cw_dedup_function *function; /* in state READY */
     struct cw_dedup_member member;
     struct cw_wcache_job cache;
+    struct cw_wjob_ahead ahead;
     struct cw_wlease *leases; /* sorted by their first pending (epoch, item) */
     size_t leases_n, leases_cap;
     struct cw_wepoch *epochs; /* ascending; there are few */
@@ -104,6 +114,7 @@ struct cw_wtask {
     bool shared;        /* the result comes from another job's task: nothing was computed */
     /* holds a reference while exec may use the store; otherwise NULL */
     struct cw_wcache_store *store;
+    struct cw_ahead *ahead;       /* bytes that were read for it; NULL: none */
     struct cw_dedup_item *making; /* set while other jobs may wait for this task */
     struct cw_wtask *wait_next;   /* next in the list of tasks that wait for one item */
     struct cw_wtask *prev, *next; /* neighbours in the list job->tasks */

@@ -23,11 +23,10 @@ static void place_lease(struct cw_wjob *job, size_t i)
     job->leases[i] = lease;
 }
 
-/* Moves the first lease, whose first item has changed, to its place; the others are sorted. */
-static void place_first(struct cw_wjob *job)
+/* Moves lease i, whose first item has changed, to its place; the others are sorted. */
+static void place_later(struct cw_wjob *job, size_t i)
 {
-    struct cw_wlease lease = job->leases[0];
-    size_t i = 0;
+    struct cw_wlease lease = job->leases[i];
     for (; i + 1 < job->leases_n && lease_before(&job->leases[i + 1], &lease); i++)
         job->leases[i] = job->leases[i + 1];
     job->leases[i] = lease;
@@ -94,10 +93,9 @@ bool cw_wlease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *re
     return true;
 }
 
-void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task)
+static void take_of(struct cw_wjob *job, size_t i, uint64_t item, struct cw_wtask *task)
 {
-    struct cw_wlease *lease = &job->leases[0];
-    uint64_t item = lease->pending.v[0].lo;
+    struct cw_wlease *lease = &job->leases[i];
     task->exec.epoch = lease->epoch;
     task->exec.item = item;
     task->lease = lease->id;
@@ -106,9 +104,22 @@ void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task)
         job->shared ? CW_MIN(lease->consumer, job->consumers - 1) : cw_wjob_consumer(job, item);
     cw_set_remove(&lease->pending, item, item + 1);
     if (lease->pending.n == 0)
-        remove_at(job, 0);
+        remove_at(job, i);
     else
-        place_first(job);
+        place_later(job, i);
+}
+
+void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task)
+{
+    take_of(job, 0, job->leases[0].pending.v[0].lo, task);
+}
+
+void cw_wlease_take_item(struct cw_wjob *job, uint64_t epoch, uint64_t item, struct cw_wtask *task)
+{
+    size_t i = 0;
+    while (job->leases[i].epoch != epoch || !cw_set_has(&job->leases[i].pending, item))
+        i++;
+    take_of(job, i, item, task);
 }
 
 void cw_wlease_put_back(struct cw_wjob *job, const struct cw_wtask *task)

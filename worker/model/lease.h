@@ -37,6 +37,8 @@ bool cw_wlease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *re
 /* Moves the lowest pending item into the task: its epoch, item, lease and consumer are set. There
  * must be a pending item. The item stays held. */
 void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task);
+/* Does the same with this item, which must be pending. */
+void cw_wlease_take_item(struct cw_wjob *job, uint64_t epoch, uint64_t item, struct cw_wtask *task);
 /* Makes the task's item pending again, after an attempt that failed for lack of memory. */
 void cw_wlease_put_back(struct cw_wjob *job, const struct cw_wtask *task);
 /* Frees all leases of the job. What is held does not change. */

@@ -112,6 +112,16 @@ struct cw_wsource {
     bool keeps_indices;
 };
 
+/* Bytes of sources that are read ahead (compute/read_ahead.c). */
+struct cw_wahead {
+    cw_loop_fn *may_begin; /* called with the worker when items may begin */
+    struct cw_loop_node told_node;
+    atomic_bool is_told;      /* told_node is posted */
+    _Atomic size_t looked_at; /* items whose bytes the thread is looking for */
+    _Atomic size_t largest;   /* bytes of the largest item so far */
+    size_t next_job;          /* the job that is asked first for an item */
+};
+
 /* The state of draining (session/drain.c). */
 struct cw_wdrain {
     bool active;    /* no new leases are taken */
@@ -149,6 +159,7 @@ struct cw_worker_state {
     struct cw_wjobs jobs;
     struct cw_wloader loader;
     struct cw_wmemory memory;
+    struct cw_wahead ahead;
     size_t tasks_n; /* number of tasks of all jobs */
     /* what exec said at the last count (compute/thread_use_count.h) */
     struct cw_exec_thread_time exec_time;

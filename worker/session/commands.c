@@ -10,6 +10,7 @@
 #include "worker/cache/cache_keys.h"
 #include "worker/cache/worker_cache.h"
 #include "worker/compute/outputs.h"
+#include "worker/compute/read_ahead.h"
 #include "worker/compute/tasks.h"
 #include "worker/job/index_leases.h"
 #include "worker/job/job_life.h"
@@ -39,6 +40,7 @@ static void run_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *pr
 static void let_go(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items)
 {
     cw_wlease_revoke(job, epoch, items);
+    cw_wahead_prune(job);
     cw_tasks_revoke(job, epoch, items);
     cw_outputs_drop(job, epoch, items);
 }

@@ -91,6 +91,7 @@ static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job
         c->wall_ns = counts[i].wall_ns;
         c->element_bytes = counts[i].element_bytes;
         c->hits = counts[i].hits;
+        c->waits = counts[i].waits;
 #define SET(name) c->name = counts[i].sums.name;
         CW_COST_SUMS(SET)
 #undef SET

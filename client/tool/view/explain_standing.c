@@ -115,8 +115,8 @@ static void add_each(struct tool_table *table, double sum, double n)
 
 void tool_explain_operators(const Cachew__V1__ExplainReply *reply)
 {
-    static const char *const heads[] = {"NODE",      "OPERATOR", "COMPUTED", "HITS",
-                                        "CPU SHARE", "CPU",      "WALL",     "BYTES"};
+    static const char *const heads[] = {"NODE", "OPERATOR", "COMPUTED", "HITS", "CPU SHARE",
+                                        "CPU",  "WALL",     "WAITS",    "BYTES"};
     double cpu = 0;
     struct tool_table table;
     for (size_t i = 0; i < reply->n_nodes; i++)
@@ -139,6 +139,7 @@ void tool_explain_operators(const Cachew__V1__ExplainReply *reply)
         tool_table_add(&table, "%.0f %%", cpu > 0 ? 100 * node->cpu_ns / cpu : 0);
         add_each(&table, node->cpu_ns, node->elements);
         add_each(&table, fmax(node->wall_ns, node->cpu_ns), node->elements);
+        tool_table_add(&table, "%.0f", node->waits);
         tool_table_add(&table, "%s",
                        node->elements > 0 && node->bytes > 0 ? cw_str_text(&bytes) : "-");
     }

@@ -59,6 +59,11 @@ static void finish(struct cw_fetch *f, int rc)
     f->rc = rc;
     if (rc < 0)
         f->err.code = rc;
+    if (f->on_end) {
+        f->is_done = true;
+        f->on_end(f);
+        return;
+    }
     cw_mutex_lock(&f->mutex);
     f->is_done = true;
     cw_cond_signal(&f->ended);
@@ -79,6 +84,8 @@ static void fail(struct cw_fetch *f, const struct cw_err *why)
 static void retry(struct cw_fetch *f, const struct cw_err *why, int64_t wait_ms)
 {
     int64_t now = cw_clock_ms(), patience = cw_remote_patience_ms();
+    if (f->patience_ms > 0)
+        patience = CW_MIN(patience, f->patience_ms);
     if (f->got > f->got_before) {
         cw_backoff_reset(&f->backoff);
         f->progress_ms = now;
@@ -331,14 +338,19 @@ static void begin(void *arg)
     try_once(f);
 }
 
+void cw_fetch_cancel(struct cw_fetch *f)
+{
+    if (f->is_done) /* set by this thread alone */
+        return;
+    cw_http_call_cancel(f->call);
+    cw_err_set(&f->err, CW_E_CANCELLED, "%s", cw_err_text(CW_E_CANCELLED));
+    finish(f, CW_E_CANCELLED);
+}
+
 static void cancel(void *arg)
 {
     struct cw_fetch *f = arg;
-    if (!f->is_done) { /* set by this thread alone */
-        cw_http_call_cancel(f->call);
-        cw_err_set(&f->err, CW_E_CANCELLED, "%s", cw_err_text(CW_E_CANCELLED));
-        finish(f, CW_E_CANCELLED);
-    }
+    cw_fetch_cancel(f);
     cw_mutex_lock(&f->mutex);
     f->cancel_ran = true;
     cw_cond_signal(&f->ended);

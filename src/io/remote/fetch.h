@@ -62,8 +62,13 @@ struct cw_fetch {
     int fd;
     /* The version that it must be; NULL: whatever there is, and the object may be shorter. */
     const struct cw_io_info *expected;
-    bool no_range;   /* the server is not asked for a range */
+    bool no_range;       /* the server is not asked for a range */
+    int64_t patience_ms; /* how long it tries without a byte; 0: as the environment says */
+    bool
+        only_range; /* a server without ranges, which would send all of a longer object, is not read */
     size_t body_max; /* not 0: the body is collected instead */
+    /* Called at the end, by the loop thread, if nobody waits; it may free the fetch. NULL: somebody does. */
+    void (*on_end)(struct cw_fetch *fetch);
     /* ---- results ---- */
     struct cw_io_info info; /* what the server tells; its size is -1 if it does not */
     bool has_ranges;        /* the server gave just what it was asked for */
@@ -94,6 +99,9 @@ void cw_fetch_start(struct cw_fetch *fetch);
  * message. The result lives on until cw_fetch_fini. */
 int cw_fetch_wait(struct cw_fetch *fetch, const struct cw_stop *stop, struct cw_err *err);
 void cw_fetch_fini(struct cw_fetch *fetch);
+/* Ends a fetch that nobody waits for, unless it has ended: on_end is called before this returns. On the
+ * loop thread. */
+void cw_fetch_cancel(struct cw_fetch *fetch);
 /* Does both. */
 int cw_fetch_run(struct cw_fetch *fetch, const struct cw_stop *stop, struct cw_err *err);
 

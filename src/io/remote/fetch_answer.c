@@ -86,6 +86,8 @@ static void read_whole(struct cw_fetch *f, const struct cw_http_response *respon
     if (cw_http_header(response, "Content-Length", 0, text, sizeof(text)) &&
         (!cw_str_to_i64(text, &is->size) || is->size < 0))
         cw_err_set(&f->why, CW_E_CORRUPT, "its length is no number");
+    else if (f->only_range && (f->skip > 0 || is->size < 0 || (uint64_t)is->size > f->n))
+        cw_err_set(&f->why, CW_E_UNSUPPORTED, "the server has no ranges");
 }
 
 void cw_fetch_read_head(struct cw_fetch *f, const struct cw_http_response *response)

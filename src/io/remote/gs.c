@@ -227,6 +227,11 @@ static int gs_glob(const char *pattern, size_t entries_max, const struct cw_stop
     return cw_bucket_glob(pattern, entries_max, read_page, stop, list, err);
 }
 
+static void gs_fetch(const char *url, struct cw_io_fetch *fetch)
+{
+    cw_object_fetch(&dialect, url, fetch);
+}
+
 const struct cw_io_scheme cw_io_scheme_gs = {
     .name = "gs",
     .stat = gs_stat,
@@ -235,4 +240,6 @@ const struct cw_io_scheme cw_io_scheme_gs = {
     .read = gs_read,
     .is_unchanged = cw_object_is_unchanged,
     .glob = gs_glob,
+    .fetch = gs_fetch,
+    .cancel = cw_object_cancel,
 };

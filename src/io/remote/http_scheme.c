@@ -107,10 +107,16 @@ static int http_glob(const char *pattern, size_t entries_max, const struct cw_st
     return rc;
 }
 
+static void http_fetch(const char *url, struct cw_io_fetch *fetch)
+{
+    cw_object_fetch(&dialect, url, fetch);
+}
+
 #define SCHEME(name_)                                                                              \
     {                                                                                              \
         .name = (name_), .stat = http_stat, .open = http_open, .close = cw_object_close,           \
-        .read = cw_object_read, .is_unchanged = cw_object_is_unchanged, .glob = http_glob          \
+        .read = cw_object_read, .is_unchanged = cw_object_is_unchanged, .glob = http_glob,         \
+        .fetch = http_fetch, .cancel = cw_object_cancel                                            \
     }
 const struct cw_io_scheme cw_io_scheme_http = SCHEME("http");
 const struct cw_io_scheme cw_io_scheme_https = SCHEME("https");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "io/ahead.h"
 
 #define WINDOWS 4
 #define WINDOW_MIN ((size_t)64 << 10) /* what a server sends in the time of a round trip */
@@ -33,7 +34,7 @@ struct object {
     uint64_t clock;
 };
 
-static void set_state(struct cw_io_info *info, const char *url)
+void cw_object_set_state(struct cw_io_info *info, const char *url)
 {
     struct cw_hash name = cw_hash_bytes(url, strlen(url)),
                    version = cw_hash_bytes(info->version, strlen(info->version));
@@ -56,7 +57,7 @@ static int probe(const struct cw_dialect *dialect, const char *url, char *dst, s
     fetch->n = n;
     int rc = cw_fetch_run(fetch, stop, err);
     if (rc == 0 && fetch->info.size >= 0)
-        set_state(&fetch->info, url);
+        cw_object_set_state(&fetch->info, url);
     return rc;
 }
 
@@ -113,7 +114,7 @@ static int copy(struct object *o, const struct cw_stop *stop, struct cw_err *err
     }
     o->copy = fd;
     o->info.size = (int64_t)got;
-    set_state(&o->info, o->url);
+    cw_object_set_state(&o->info, o->url);
     return 0;
 }
 
@@ -130,25 +131,39 @@ static void object_free(struct object *o)
     cw_mem_free(o);
 }
 
-int cw_object_open(const struct cw_dialect *dialect, const char *url, const struct cw_stop *stop,
-                   struct cw_io_file *file, struct cw_err *err)
+static struct object *object_new(const struct cw_dialect *dialect, const char *url)
 {
     struct object *o = CW_NEW(struct object);
-    struct window *first = &o->windows[0];
-    struct cw_fetch fetch;
     o->dialect = dialect;
     o->url = cw_mem_strdup(url);
     o->copy = -1;
     cw_mutex_init(&o->mutex);
+    return o;
+}
+
+/* Asks the server for the first bytes, which tell what there is. */
+static int ask_first(struct object *o, const struct cw_stop *stop, struct cw_err *err)
+{
+    struct window *first = &o->windows[0];
+    struct cw_fetch fetch;
+    cw_io_waits();
     first->bytes = CW_NEW_ARRAY(char, WINDOW_MIN);
     first->cap = WINDOW_MIN;
-    int rc = probe(dialect, o->url, first->bytes, WINDOW_MIN, stop, &fetch, err);
+    int rc = probe(o->dialect, o->url, first->bytes, WINDOW_MIN, stop, &fetch, err);
     o->info = fetch.info;
     first->n = rc == 0 ? (size_t)fetch.got : 0;
     bool is_part = o->info.size < 0 || fetch.got < (uint64_t)o->info.size;
     if (rc == 0 && is_part && !fetch.has_ranges)
         rc = copy(o, stop, err);
     cw_fetch_fini(&fetch);
+    return rc;
+}
+
+int cw_object_open(const struct cw_dialect *dialect, const char *url, const struct cw_stop *stop,
+                   struct cw_io_file *file, struct cw_err *err)
+{
+    struct object *o = object_new(dialect, url);
+    int rc = cw_ahead_info(url, stop, &o->info) ? 0 : ask_first(o, stop, err);
     if (rc < 0) {
         object_free(o);
         return rc;
@@ -214,6 +229,7 @@ static int fetch_range(struct object *o, uint64_t offset, char *dst, size_t n,
                        const struct cw_stop *stop, struct cw_err *err)
 {
     struct cw_fetch fetch = fetch_of(o->dialect, o->url);
+    cw_io_waits();
     fetch.offset = offset;
     fetch.n = n;
     fetch.dst = dst;
@@ -276,6 +292,7 @@ static int fetch_parts(struct object *o, uint64_t offset, char *dst, size_t n,
     size_t parts_n = (n + PART_BYTES - 1) / PART_BYTES;
     struct cw_fetch *fetches = CW_NEW_ARRAY(struct cw_fetch, parts_n);
     int rc = 0;
+    cw_io_waits();
     for (size_t i = 0; i < parts_n; i++) {
         size_t begin = i * PART_BYTES;
         fetches[i] = fetch_of(o->dialect, o->url);
@@ -319,6 +336,8 @@ int cw_object_read(const struct cw_io_file *file, uint64_t offset, void *dst, si
         return cw_io_read_fd(o->copy, offset, dst, n, err);
     while (n > 0 && rc == 0) {
         size_t done = take_there(o, offset, p, n);
+        if (done == 0)
+            done = cw_ahead_read(o->url, o->info.state, offset, p, n, stop);
         if (done == 0 && n >= WINDOW_MAX) {
             rc = fetch_large(o, offset, p, n, stop, err);
             done = n;

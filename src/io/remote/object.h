@@ -12,6 +12,11 @@ int cw_object_stat(const struct cw_dialect *dialect, const char *url, const stru
                    struct cw_io_info *ret_info, struct cw_err *err);
 int cw_object_open(const struct cw_dialect *dialect, const char *url, const struct cw_stop *stop,
                    struct cw_io_file *file, struct cw_err *err);
+/* Begins to read a range, for a scheme's `fetch`; cw_object_cancel is its `cancel` (object_ahead.c). */
+void cw_object_fetch(const struct cw_dialect *dialect, const char *url, struct cw_io_fetch *fetch);
+void cw_object_cancel(struct cw_io_fetch *fetch);
+/* Completes what a server has told of an object. */
+void cw_object_set_state(struct cw_io_info *info, const char *url);
 /* These are functions of struct cw_io_scheme. */
 void cw_object_close(struct cw_io_file *file);
 int cw_object_read(const struct cw_io_file *file, uint64_t offset, void *dst, size_t n,

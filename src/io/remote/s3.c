@@ -316,6 +316,11 @@ static int s3_glob(const char *pattern, size_t entries_max, const struct cw_stop
     return cw_bucket_glob(pattern, entries_max, read_page, stop, list, err);
 }
 
+static void s3_fetch(const char *url, struct cw_io_fetch *fetch)
+{
+    cw_object_fetch(&dialect, url, fetch);
+}
+
 const struct cw_io_scheme cw_io_scheme_s3 = {
     .name = "s3",
     .stat = s3_stat,
@@ -324,4 +329,6 @@ const struct cw_io_scheme cw_io_scheme_s3 = {
     .read = cw_object_read,
     .is_unchanged = cw_object_is_unchanged,
     .glob = s3_glob,
+    .fetch = s3_fetch,
+    .cancel = cw_object_cancel,
 };

@@ -4,11 +4,13 @@
 #include "ops/source/file_set.h"
 
 #include "base/mem.h"
+#include "io/source_url.h"
 #include "ops/source_stamp.h"
 
 #include <stdatomic.h>
 
-#define AT_ONCE 4 /* number of files that are read at the same time for their checksums */
+#define AT_ONCE 4        /* number of files that are read at the same time for their checksums */
+#define ASKED_AT_ONCE 32 /* number of objects of which a server is asked at the same time */
 
 /* Names the patterns in a message: the first one, and the number of others. */
 static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
@@ -59,10 +61,17 @@ static void do_some(void *arg)
     }
 }
 
+static size_t at_once(const struct cw_file_set *set)
+{
+    if (set->n > 0 && cw_url_remote_scheme(set->v[0].path))
+        return ASKED_AT_ONCE;
+    return cw_identity_reads(set->identity) ? AT_ONCE : 1;
+}
+
 static int do_all(struct each *each, struct cw_err *err)
 {
-    struct cw_thread threads[AT_ONCE];
-    size_t n = cw_identity_reads(each->set->identity) ? CW_MIN((size_t)AT_ONCE, each->set->n) : 1;
+    struct cw_thread threads[ASKED_AT_ONCE];
+    size_t n = CW_MIN(at_once(each->set), each->set->n);
     cw_mutex_init(&each->mutex);
     for (size_t i = 1; i < n; i++)
         cw_thread_start(&threads[i], "cachew-sum", do_some, each);
@@ -201,11 +210,19 @@ int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open 
     set->stop = how->stop;
     set->identity = how->identity;
     int rc = how->manifest ? take_manifest(set, how->manifest, err) : find(set, patterns, err);
+    for (size_t i = 0; i < set->n && rc == 0 && !set->can_ahead; i++)
+        set->can_ahead = cw_ahead_is_for(set->v[i].path);
     if (rc < 0)
         cw_file_set_free(set);
     else
         *ret_set = set;
     return rc;
+}
+
+void cw_file_set_ahead(const struct cw_file_set *set, size_t file, uint64_t offset, uint64_t n,
+                       struct cw_ahead *ahead)
+{
+    cw_source_ahead(ahead, set->v[file].path, &set->v[file].stamp, offset, n);
 }
 
 static int first_of_manifest(const struct cw_value *manifest, char **ret_path, struct cw_err *err)

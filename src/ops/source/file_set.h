@@ -35,6 +35,7 @@ struct cw_file_set {
     size_t slots_n;
     uint64_t clock;
     const struct cw_stop *stop; /* from struct cw_op_open */
+    bool can_ahead;             /* some of its files can be read ahead (io/ahead.h) */
 };
 
 /* Makes the set from a manifest if there is one, otherwise by looking for files that match the
@@ -72,6 +73,9 @@ size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
  * first on, are records that follow each other in that file. n > 0. */
 size_t cw_file_set_run(const struct cw_file_set *set, const int64_t *positions, size_t n,
                        size_t *ret_file, uint64_t *ret_record);
+/* Adds bytes of a file to those that are read ahead. */
+void cw_file_set_ahead(const struct cw_file_set *set, size_t file, uint64_t offset, uint64_t n,
+                       struct cw_ahead *ahead);
 /* Appends the name of an element: "/data/a.tfrecord record 17". */
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 

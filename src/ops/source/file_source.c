@@ -314,3 +314,12 @@ const char *cw_file_source_locate(const void *opts, void *state, int64_t pos, in
     *ret_record = pos - file->first;
     return file->path;
 }
+
+bool cw_file_source_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    const struct cw_file_source *s = state;
+    (void)opts;
+    if (ahead)
+        cw_file_set_ahead(s->files, (size_t)pos, 0, UINT64_MAX, ahead);
+    return s->files->can_ahead;
+}

@@ -81,6 +81,8 @@ int cw_file_source_count(const void *opts, void *state, const int64_t *in_n, siz
                          int64_t *ret_n, struct cw_err *err);
 void cw_file_source_manifest(const void *opts, void *state, struct cw_value *ret_value);
 void cw_file_source_describe(const void *opts, void *state, int64_t pos, struct cw_str *out);
+/* Of sources whose elements are files. */
+bool cw_file_source_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead);
 const char *cw_file_source_locate(const void *opts, void *state, int64_t pos, int64_t *ret_record);
 
 #endif

@@ -245,4 +245,5 @@ const struct cw_op cw_op_csv = {
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
+    .ahead = cw_text_source_ahead,
 };

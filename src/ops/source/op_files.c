@@ -107,4 +107,5 @@ const struct cw_op cw_op_files = {
     .manifest = cw_file_source_manifest,
     .describe = describe,
     .locate = locate,
+    .ahead = cw_file_source_ahead,
 };

@@ -246,6 +246,19 @@ static int read_rows(const void *opts, void *state, const int64_t *positions, si
     return rc;
 }
 
+static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    const struct fixed_state *s = state;
+    const struct cw_file_set *files = s->source.files;
+    (void)opts;
+    if (!ahead || !files->can_ahead)
+        return files->can_ahead;
+    const size_t i = cw_file_set_locate(files, pos);
+    const uint64_t k = (uint64_t)(pos - files->v[i].first);
+    cw_file_set_ahead(files, i, s->offset + k * s->step_bytes, s->record_bytes, ahead);
+    return true;
+}
+
 const struct cw_op cw_op_fixed_records = {
     .name = "fixed_records",
     .version = 1,
@@ -276,4 +289,5 @@ const struct cw_op cw_op_fixed_records = {
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
+    .ahead = ahead_of,
 };

@@ -318,6 +318,20 @@ static int read_rows(const void *opts, void *state, const int64_t *positions, si
     return rc;
 }
 
+static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    const struct idx_state *s = state;
+    const struct cw_file_set *files = s->source.files;
+    (void)opts;
+    if (!ahead || !files->can_ahead)
+        return files->can_ahead;
+    const size_t i = cw_file_set_locate(files, pos);
+    const uint64_t k = (uint64_t)(pos - files->v[i].first), each = s->header.record_bytes;
+    if (!cw_gz_is_name(files->v[i].path)) /* else it is inflated when it is first needed */
+        cw_file_set_ahead(files, i, s->header.header_bytes + k * each, each, ahead);
+    return true;
+}
+
 const struct cw_op cw_op_idx = {
     .name = "idx",
     .version = 1,
@@ -348,4 +362,5 @@ const struct cw_op cw_op_idx = {
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
+    .ahead = ahead_of,
 };

@@ -281,4 +281,5 @@ const struct cw_op cw_op_image_folder = {
     .manifest = cw_file_source_manifest,
     .describe = describe,
     .locate = locate,
+    .ahead = cw_file_source_ahead,
 };

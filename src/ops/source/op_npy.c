@@ -218,7 +218,6 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
 
 /* ---- rows ---- */
 
-/* Reads a row that lies in one piece. */
 /* Reads `rows` rows of `bytes` each. */
 static int read_piece(struct npy_state *s, size_t i, int64_t row, size_t rows, void *dst,
                       size_t bytes, struct cw_err *err)
@@ -296,6 +295,26 @@ static int read_rows(const void *opts, void *state, const int64_t *positions, si
     return rc;
 }
 
+static uint64_t row_bytes(const struct cw_npy_header *h)
+{
+    return h->dims[0] > 0 ? h->data_bytes / (uint64_t)h->dims[0] : 0;
+}
+
+static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    const struct npy_state *s = state;
+    const struct cw_file_set *files = s->source.files;
+    (void)opts;
+    if (!ahead || !files->can_ahead)
+        return files->can_ahead;
+    const size_t i = cw_file_set_locate(files, pos);
+    const struct cw_npy_header *h = &s->headers[i];
+    const uint64_t row = (uint64_t)(pos - files->v[i].first), bytes = row_bytes(h);
+    if (!is_spread(h)) /* else all of it is loaded when it is first needed */
+        cw_file_set_ahead(files, i, h->header_bytes + row * bytes, bytes, ahead);
+    return true;
+}
+
 const struct cw_op cw_op_npy = {
     .name = "npy",
     .version = 1,
@@ -330,4 +349,5 @@ const struct cw_op cw_op_npy = {
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
+    .ahead = ahead_of,
 };

@@ -91,4 +91,5 @@ const struct cw_op cw_op_text_lines = {
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
+    .ahead = cw_text_source_ahead,
 };

@@ -122,6 +122,21 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc;
 }
 
+static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    struct cw_file_source *s = state;
+    const struct cw_tfrecord_index *index = NULL;
+    (void)opts;
+    if (!ahead || !s->files->can_ahead)
+        return s->files->can_ahead;
+    const size_t i = cw_file_set_locate(s->files, pos);
+    const size_t k = (size_t)(pos - s->files->v[i].first);
+    if (index_of(s, i, &index, NULL) == 0 && k < index->n)
+        cw_file_set_ahead(s->files, i, index->offsets[k], index->offsets[k + 1] - index->offsets[k],
+                          ahead);
+    return true;
+}
+
 const struct cw_op cw_op_tfrecord = {
     .name = "tfrecord",
     .version = 1,
@@ -146,4 +161,5 @@ const struct cw_op cw_op_tfrecord = {
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
+    .ahead = ahead_of,
 };

@@ -281,6 +281,31 @@ static int read_sample(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc;
 }
 
+static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    struct webdataset_state *s = state;
+    const struct cw_file_set *files = s->source.files;
+    const struct cw_wds_index *index = NULL;
+    uint64_t offset, bytes;
+    (void)opts;
+    if (!ahead || !files->can_ahead)
+        return files->can_ahead;
+    const size_t i = cw_file_set_locate(files, pos), n = s->want.fields_n;
+    const uint64_t k = (uint64_t)(pos - files->v[i].first);
+    if (index_of(&s->source, i, &index, NULL) < 0 || k >= index->n)
+        return true;
+    cw_autofree struct cw_wds_part *parts = CW_NEW_ARRAY(struct cw_wds_part, n);
+    cw_wds_find(index, k, parts, n);
+    if (cw_wds_span(parts, n, &offset, &bytes)) {
+        cw_file_set_ahead(files, i, offset, bytes, ahead);
+        return true;
+    }
+    for (size_t f = 0; f < n; f++)
+        if (parts[f].is_there)
+            cw_file_set_ahead(files, i, parts[f].offset, parts[f].bytes, ahead);
+    return true;
+}
+
 static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
 {
     const struct webdataset_state *s = state;
@@ -341,4 +366,5 @@ const struct cw_op cw_op_webdataset = {
     .manifest = cw_file_source_manifest,
     .describe = describe,
     .locate = cw_file_source_locate,
+    .ahead = ahead_of,
 };

@@ -306,6 +306,27 @@ void cw_text_source_put(struct cw_text_source *s, const struct cw_text_record *r
     cw_file_source_put(&s->source, record->file);
 }
 
+bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    struct cw_text_source *s = state;
+    const struct cw_file_set *files = s->source.files;
+    const void *loaded = NULL;
+    (void)opts;
+    if (!ahead || !files->can_ahead)
+        return files->can_ahead;
+    const size_t i = cw_file_set_locate(files, pos);
+    const uint64_t k = (uint64_t)(pos - files->v[i].first);
+    if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)
+        return true;
+    const struct cw_text_file *text = loaded;
+    if (!text->bytes && k < cw_line_index_n(text->index)) {
+        const uint64_t begin = cw_line_index_at(text->index, k);
+        cw_file_set_ahead(files, i, begin, cw_line_index_at(text->index, k + 1) - begin, ahead);
+    }
+    cw_file_source_put(&s->source, i);
+    return true;
+}
+
 size_t cw_text_line_bytes(const char *p, size_t n)
 {
     const char *end = memchr(p, '\n', n);

@@ -57,6 +57,8 @@ struct cw_text_record {
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *source, int64_t pos,
                        struct cw_text_record *ret_record, struct cw_err *err);
 void cw_text_source_put(struct cw_text_source *source, const struct cw_text_record *record);
+/* For an operator's descriptor. */
+bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead);
 /* Returns the length of the first line of a record without its end. */
 size_t cw_text_line_bytes(const char *p, size_t n);
 /* Puts the record's name before a message: "/data/a.csv record 17 at byte 300". */
