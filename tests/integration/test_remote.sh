@@ -106,6 +106,34 @@ JSON
     grep -qE "http://$server/data/a: .*(changed|etag)" "$work/job.log" || fail "$(cat "$work/job.log")"
 }
 
+# waits: how many reads of the job's operators a computing thread of any worker has waited for.
+waits() { "$cachew" metrics -d "$DISPATCHER" | awk '/^cachew_source_cache_misses_total\{.*tier="ahead"/ { n += $NF } END { print n + 0 }'; }
+served() { "$cachew" metrics -d "$DISPATCHER" | awk '/^cachew_source_cache_hits_total\{.*tier="ahead"/ { n += $NF } END { print n + 0 }'; }
+some_are_served() { [ "$(served)" -ge "$1" ]; }
+some_waited() { [ "$(waits)" -gt 0 ]; }
+nothing_is_held() { ! "$cachew" metrics -d "$DISPATCHER" | grep '^cachew_source_cache_bytes{.*tier="ahead"' | says -v ' 0$'; }
+
+# What is read ahead is read once, waited for by no thread, and gives the same batches; and all memory is given back.
+case_http_read_ahead() {
+    write_pipelines
+    begin_nginx
+    begin_proxy "$server" --delay-ms 20
+    on_server photos "$proxy"
+    DISPATCHER='' run files "$work/photos.json" --epochs 2 --seed 5
+    begin_dispatcher
+    begin_worker w1
+    run ahead "$work/photos_remote.json" --epochs 2 --seed 5
+    same "hash, read ahead" "$(hashes files)" "$(hashes ahead)"
+    ask_until "reads are served" some_are_served 40
+    ask_until "memory is given back" nothing_is_held
+    same "reads that a thread waited for" 0 "$(waits)"
+    end w1
+    begin_worker w2 --read-ahead 0
+    run without "$work/photos_remote.json" --epochs 2 --seed 5
+    same "hash, not read ahead" "$(hashes files)" "$(hashes without)"
+    ask_until "reads that wait are counted" some_waited
+}
+
 # http_killed PIPELINE: a network that cuts every connection after a while, and kill -9 of a worker and the dispatcher.
 http_killed() {
     local file=$work/$1_long.json
