@@ -111,7 +111,7 @@ waits() { "$cachew" metrics -d "$DISPATCHER" | awk '/^cachew_source_cache_misses
 served() { "$cachew" metrics -d "$DISPATCHER" | awk '/^cachew_source_cache_hits_total\{.*tier="ahead"/ { n += $NF } END { print n + 0 }'; }
 some_are_served() { [ "$(served)" -ge "$1" ]; }
 some_waited() { [ "$(waits)" -gt 0 ]; }
-nothing_is_held() { ! "$cachew" metrics -d "$DISPATCHER" | grep '^cachew_source_cache_bytes{.*tier="ahead"' | says -v ' 0$'; }
+nothing_is_held() { ! "$cachew" metrics -d "$DISPATCHER" | grep '^cachew_source_cache_bytes{.*tier="ahead"' | says -v ' 0\.0$'; }
 
 # What is read ahead is read once, waited for by no thread, and gives the same batches; and all memory is given back.
 case_http_read_ahead() {
