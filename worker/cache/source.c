@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cache/index/index_home.h"
+#include "io/copies.h"
 #include "worker/cache/store_root.h"
 #include "worker/model/budget.h"
 
@@ -134,6 +135,17 @@ static void report_ahead(const struct cw_worker_state *w, Cachew__V1__Progress *
         add_tier(progress, &counts, "ahead");
 }
 
+/* So are copies of objects of servers without ranges. */
+static void report_copies(Cachew__V1__Progress *progress)
+{
+    struct cw_io_copies copies;
+    cw_io_copies_get(&copies);
+    const struct cw_source_counts counts = {
+        .bytes = copies.bytes, .capacity = copies.max, .filled_bytes = copies.copied};
+    if (copies.copied > 0)
+        add_tier(progress, &counts, "copies");
+}
+
 static void report_tiers(struct cw_worker_state *w, Cachew__V1__Progress *progress)
 {
     cw_autofree struct cw_source_counts *counts =
@@ -147,10 +159,11 @@ static void report_tiers(struct cw_worker_state *w, Cachew__V1__Progress *progre
 
 void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress)
 {
-    progress->source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, CW_SOURCE_TIERS_N + 1);
+    progress->source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, CW_SOURCE_TIERS_N + 2);
     if (w->source.cache)
         report_tiers(w, progress);
     report_ahead(w, progress);
+    report_copies(progress);
 }
 
 void cw_wsource_report_free(Cachew__V1__Progress *progress)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/http_url.h"
+#include "io/copies.h"
 #include "io/remote/fetch_int.h"
 #include "io/remote/remote_loop.h"
 #include "io/source_root.h"
@@ -151,6 +152,10 @@ static int write_bytes(struct cw_fetch *f, const char *bytes, size_t n, struct c
         f->got += n;
         return 0;
     }
+    int rc = cw_io_copies_add(n, err);
+    if (rc < 0)
+        return rc;
+    f->copied += n;
     while (n > 0) {
         ssize_t done = pwrite(f->fd, bytes, n, (off_t)(f->offset + f->got));
         if (done < 0)

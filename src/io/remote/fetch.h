@@ -73,6 +73,7 @@ struct cw_fetch {
     struct cw_io_info info; /* what the server tells; its size is -1 if it does not */
     bool has_ranges;        /* the server gave just what it was asked for */
     uint64_t got;
+    uint64_t copied; /* bytes that were counted as copies (io/copies.h), since they went to fd */
     struct cw_str body;
     int rc;
     struct cw_err err;

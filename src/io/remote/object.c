@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "io/ahead.h"
+#include "io/copies.h"
 
 #define WINDOWS 4
 #define WINDOW_MIN ((size_t)64 << 10) /* what a server sends in the time of a round trip */
@@ -28,6 +29,7 @@ struct object {
     const struct cw_dialect *dialect;
     char *url;
     struct cw_io_info info;
+    uint64_t copied;       /* bytes of the copy */
     int copy;              /* of an object of a server without ranges; -1: there is none */
     struct cw_mutex mutex; /* guards the windows */
     struct window windows[WINDOWS];
@@ -107,6 +109,7 @@ static int copy(struct object *o, const struct cw_stop *stop, struct cw_err *err
     fetch.expected = o->info.size >= 0 || o->info.version[0] ? &o->info : NULL;
     int rc = cw_fetch_run(&fetch, stop, err);
     uint64_t got = fetch.got;
+    o->copied = fetch.copied;
     cw_fetch_fini(&fetch);
     if (rc < 0) {
         close(fd);
@@ -126,6 +129,7 @@ static void object_free(struct object *o)
         cw_mem_free(o->windows[i].bytes);
     if (o->copy >= 0)
         close(o->copy);
+    cw_io_copies_remove(o->copied);
     cw_mutex_fini(&o->mutex);
     cw_mem_free(o->url);
     cw_mem_free(o);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "io/copies.h"
 #include "io/io.h"
 #include "io/remote/remote.h"
 #include "support/cm.h"
@@ -108,6 +109,7 @@ static int begin(void **state)
     signal(SIGPIPE, SIG_IGN);
     unsetenv("CACHEW_HTTP_TOKENS");
     setenv("CACHEW_SOURCE_PATIENCE", "60s", 1);
+    setenv("CACHEW_SOURCE_COPIES", "8M", 1);
     w->n = BYTES;
     w->bytes = CW_NEW_ARRAY(unsigned char, w->n);
     for (size_t i = 0; i < w->n; i++)
@@ -258,6 +260,33 @@ static void versions(void **state)
     read_it(w, &file, 1 << 20, 1);
     assert_string_equal(file.info.version, "");
     cw_io_close(&file);
+}
+
+/* Copies of objects of servers without ranges are counted, and have a bound. */
+static void copies_have_a_bound(void **state)
+{
+    struct world *w = *state;
+    struct cw_io_file files[3];
+    struct cw_io_copies copies;
+    struct cw_err err = {0};
+    atomic_store(&w->hide_ranges, 1);
+    for (int i = 0; i < 2; i++)
+        open_it(w, &files[i]);
+    cw_io_copies_get(&copies);
+    assert_int_equal(copies.bytes, 2 * BYTES);
+    assert_int_equal(copies.max, 8u << 20);
+    assert_int_equal(cw_io_open(w->url, NULL, &files[2], &err), CW_E_LIMIT);
+    assert_non_null(strstr(err.msg, w->url));
+    assert_non_null(strstr(err.msg, "more than 8388608 bytes (CACHEW_SOURCE_COPIES)"));
+    cw_io_copies_get(&copies);
+    assert_int_equal(copies.bytes, 2 * BYTES);
+    cw_io_close(&files[0]);
+    open_it(w, &files[2]);
+    cw_io_close(&files[1]);
+    cw_io_close(&files[2]);
+    cw_io_copies_get(&copies);
+    assert_int_equal(copies.bytes, 0);
+    assert_true(copies.copied >= 3 * BYTES);
 }
 
 static void servers_without_ranges(void **state)
@@ -437,6 +466,7 @@ int main(void)
         TEST(patience_ends),
         TEST(versions),
         TEST(servers_without_ranges),
+        TEST(copies_have_a_bound),
         TEST(empty_object),
         TEST(refusals),
         TEST(tokens_stay_with_their_host),
