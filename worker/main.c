@@ -21,7 +21,9 @@
 #include "io/source_root.h"
 #include "loop/parent.h"
 #include "ops/kernels/cpu.h"
+#include "ops/plugin.h"
 #include "python/python_setup.h"
+#include "worker/plugin_parent.h"
 #include "worker/worker.h"
 
 /* Time allowed after draining to close streams and files. */
@@ -198,6 +200,37 @@ static int run(const struct cw_worker_options *options, bool exit_with_stdin, st
     return rc;
 }
 
+/* What the worker is started with. */
+struct start {
+    struct cw_worker_options options;
+    struct cw_arg_list plugins;
+    bool exit_with_stdin;
+};
+
+static int serve(void *arg, const struct cw_worker_death *died)
+{
+    struct start *start = arg;
+    struct cw_err err = {0};
+    if (cw_plugin_load_all(start->plugins.v, start->plugins.n, &err) < 0) {
+        fprintf(stderr, "cachew-worker: %s\n", err.msg);
+        return 2;
+    }
+    size_t n = 0;
+    char **operators = cw_plugin_definitions(&n);
+    start->options.operators = operators;
+    start->options.operators_n = n;
+    start->options.died = died;
+    cw_io_remote_start();
+    int rc = run(&start->options, start->exit_with_stdin, &err);
+    cw_io_remote_stop();
+    for (size_t i = 0; i < n; i++)
+        cw_mem_free(operators[i]);
+    cw_mem_free(operators);
+    if (rc != 0)
+        fprintf(stderr, "cachew-worker: %s\n", err.msg);
+    return rc != 0 ? 1 : 0;
+}
+
 static void print_version(void)
 {
     const char *asked = getenv("CACHEW_CPU");
@@ -211,12 +244,12 @@ int main(int argc, char **argv)
     struct cw_worker_options o = {
         .listen = "127.0.0.1:0", .share_window = UINT64_MAX, .read_ahead = UINT64_MAX};
     uint64_t threads = 0;
-    int64_t nice_level = 0;
+    int64_t nice_level = 0, plugin_limit_ms = 60000;
     uint64_t index_requests = 0;
     bool exit_with_stdin = false, shm = true;
     bool allow_python = false;
     const char *python = "python3", *python_sandbox = "on";
-    struct cw_arg_list source_roots = {0};
+    struct cw_arg_list source_roots = {0}, plugins = {0};
     const char *level_name = NULL;
     enum cw_log_level level;
     const struct cw_arg rows[] = {
@@ -285,6 +318,15 @@ int main(int argc, char **argv)
          "with --allow-python: on = only where this kernel has Landlock and seccomp; off: "
          "functions "
          "may do what this worker may; auto: on where it can be had (default on)",
+         0, 0},
+        {"plugin", 0, CW_ARG_LIST, &plugins, "FILE",
+         "load a shared object with operators of one's own (docs/user-operators.md), which may do "
+         "all "
+         "that this worker may; may stand several times",
+         0, 0},
+        {"plugin-limit", 0, CW_ARG_MS, &plugin_limit_ms, "TIME",
+         "an operator of a plugin that takes longer for one call has failed (default 60s; 0 = no "
+         "limit)",
          0, 0},
         {"store-root", 0, CW_ARG_LIST, &o.store_roots, "URL-PREFIX",
          "stores of the cache that the dispatcher may name; may stand several times (default: any, "
@@ -366,12 +408,8 @@ int main(int argc, char **argv)
     o.threads = (size_t)threads;
     o.index_requests = (unsigned)index_requests;
     o.no_shm = !shm;
-    cw_io_remote_start();
-    rc = run(&o, exit_with_stdin, &err);
-    cw_io_remote_stop();
-    if (rc != 0) {
-        fprintf(stderr, "cachew-worker: %s\n", err.msg);
-        return 1;
-    }
-    return 0;
+    struct start start = {.options = o, .plugins = plugins, .exit_with_stdin = exit_with_stdin};
+    const struct cw_plugin_parent parent = {
+        .limit_ms = plugin_limit_ms, .serve = serve, .arg = &start};
+    return plugins.n > 0 ? cw_plugin_parent_run(&parent) : serve(&start, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/call_note.h"
 #include "base/cpulimit.h"
 #include "base/hostload.h"
 #include "base/limits.h"
@@ -139,6 +140,10 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->id = cw_rng_process_id();
     w->dispatcher = cw_mem_strdup(o->dispatcher);
     w->only_job = cw_mem_strdup(o->only_job);
+    w->operators = o->operators;
+    w->operators_n = o->operators_n;
+    w->died = o->died;
+    cw_call_page_process(w->id);
     w->store_roots = o->store_roots;
     w->token = cw_mem_strdup(o->token);
     w->token_file = cw_mem_strdup(o->token_file);

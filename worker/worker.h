@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "loop/loop.h"
 #include "rpc/rpc.h"
+#include "worker/model/death.h"
 
 struct cw_worker_state;
 struct cw_worker_options {
@@ -47,6 +48,11 @@ struct cw_worker_options {
     bool no_shm;               /* shared memory is not offered to clients */
     /* Beginnings of the URLs of stores that the dispatcher may name. Their texts are not copied. */
     struct cw_arg_list store_roots;
+    /* Definitions of the operators of its plugins (ops/foreign.h), as JSON; not copied. */
+    char *const *operators;
+    size_t operators_n;
+    /* What the process died of whose place this one takes; not copied. NULL: it takes nobody's. */
+    const struct cw_worker_death *died;
 };
 /* Makes a worker that listens, serves, and tries to reach the dispatcher. Options are copied. */
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,

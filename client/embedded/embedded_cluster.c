@@ -30,7 +30,8 @@
 /* A daemon that dies is restarted no sooner than this after its last start. */
 #define RESTART_MS 1000
 #define FLUSH_MS 15000 /* The time that workers get to write what waits for the store. */
-#define ARGS_MAX 16
+#define PLUGINS_MAX 16
+#define ARGS_MAX (16 + 2 * PLUGINS_MAX)
 
 struct daemon {
     struct cw_child child;
@@ -46,6 +47,8 @@ struct cw_embedded_cluster {
     struct daemon *daemons; /* The processes. The first one is the dispatcher. */
     size_t daemons_n;
     bool caching;
+    char *plugins[PLUGINS_MAX]; /* files that workers load */
+    size_t plugins_n;
     /* The deadline is used only while the daemons start. */
     int64_t deadline_ms;
     const struct cachew_cancel *cancel;
@@ -221,7 +224,7 @@ static int describe_dispatcher(struct cw_embedded_cluster *cluster,
 }
 
 static void describe_worker(struct cw_embedded_cluster *cluster, size_t i, int threads,
-                            const char *python)
+                            const struct cachew_connect_options *options)
 {
     struct daemon *daemon = &cluster->daemons[i];
     bool told = getenv("CACHEW_WORKER_BUDGET") != NULL;
@@ -240,13 +243,32 @@ static void describe_worker(struct cw_embedded_cluster *cluster, size_t i, int t
         args[n++] = "--budget";
         args[n++] = budget;
     }
-    if (python) { /* the functions are those of this user, who may do what they may */
+    if (options->python) { /* the functions are those of this user, who may do what they may */
         args[n++] = "--allow-python";
         args[n++] = "--python-sandbox=auto";
         args[n++] = "--python";
-        args[n++] = python;
+        args[n++] = options->python;
+    }
+    for (size_t k = 0; k < cluster->plugins_n; k++) {
+        args[n++] = "--plugin";
+        args[n++] = cluster->plugins[k];
     }
     add_args(daemon, args);
+}
+
+/* Cuts the list at its colons. */
+static int cut_plugins(struct cw_embedded_cluster *cluster, const char *list, struct cw_err *err)
+{
+    while (list && *list) {
+        size_t n = strcspn(list, ":");
+        if (n > 0 && cluster->plugins_n == CW_ARRAY_LEN(cluster->plugins))
+            return cw_err_set(err, CW_E_LIMIT, "connect option plugins: more than %zu files",
+                              CW_ARRAY_LEN(cluster->plugins));
+        if (n > 0)
+            cluster->plugins[cluster->plugins_n++] = cw_mem_printf("%.*s", (int)n, list);
+        list += n + (list[n] == ':');
+    }
+    return 0;
 }
 
 void cw_embedded_cluster_watch(struct cw_embedded_cluster *cluster)
@@ -272,9 +294,11 @@ static int start_all(struct cw_embedded_cluster *cluster,
     if (rc != 0)
         return rc;
     cluster->address = cw_mem_printf("unix:%s/dispatcher.sock", cluster->dir);
-    rc = describe_dispatcher(cluster, options, err);
+    rc = cut_plugins(cluster, options->plugins, err);
+    if (rc == 0)
+        rc = describe_dispatcher(cluster, options, err);
     for (size_t i = 1; i < cluster->daemons_n; i++)
-        describe_worker(cluster, i, threads, options->python);
+        describe_worker(cluster, i, threads, options);
     for (size_t i = 0; rc == 0 && i < cluster->daemons_n; i++)
         rc = start(cluster, &cluster->daemons[i], err);
     return rc;
@@ -328,6 +352,8 @@ void cw_embedded_cluster_stop(struct cw_embedded_cluster *cluster)
         remove_dir(cluster->dir);
     if (cluster->lock_fd >= 0)
         close(cluster->lock_fd);
+    for (size_t i = 0; i < cluster->plugins_n; i++)
+        cw_mem_free(cluster->plugins[i]);
     cw_mem_free(cluster->daemons);
     cw_mem_free(cluster->address);
     cw_mem_free(cluster->dir);

@@ -21,7 +21,8 @@ static const struct cw_py_option rows[] = {
     ROW(CW_PY_STR, token_file),    ROW(CW_PY_FLAG, writable),
     ROW(CW_PY_STR, tls_cert),      ROW(CW_PY_STR, tls_key),
     ROW(CW_PY_STR, tls_ca),        ROW(CW_PY_STR, tls_roles),
-    ROW(CW_PY_STR, python),        {NULL, CW_PY_STR, 0, NULL},
+    ROW(CW_PY_STR, python),        ROW(CW_PY_STR, plugins),
+    {NULL, CW_PY_STR, 0, NULL},
 };
 
 static PyObject *connect_with(const char *address, const struct cachew_connect_options *options)

@@ -49,6 +49,9 @@ extern const char *tool_token_file;
 extern struct cw_tls_options tool_tls;
 struct cachew_connect_options;
 /* Puts these into the options of a connection. */
+/* Puts the texts of a list behind one another, with this between them. Returns NULL if there are none; the caller
+ * frees the text. */
+char *tool_join(const struct cw_arg_list *list, char between);
 void tool_connect_options(struct cachew_connect_options *connect);
 #define TOOL_ROW_TOKEN_FILE                                                                        \
     {"token-file",                                                                                 \

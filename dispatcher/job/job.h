@@ -84,6 +84,8 @@ void cw_job_index_forget(struct cw_job *job, const char *reason);
 /* The worker of the share died: the items that it was computing are blamed. */
 void cw_job_blame_items(struct cw_share *share);
 /* An item failed on a worker: it is retried elsewhere, a few times. */
+/* A worker died in an operator of a plugin while it worked for the job. */
+void cw_job_operator_died(struct cw_job *job, const Cachew__V1__Died *died);
 void cw_job_item_failed(struct cw_job *job, const struct cw_worker *worker,
                         const Cachew__V1__ItemFailed *failed);
 /* Notes that a worker sees other source files than those that the job was prepared with. */

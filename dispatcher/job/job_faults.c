@@ -46,3 +46,16 @@ void cw_job_judge_files(struct cw_job *job, int64_t now)
     if (why)
         cw_job_fail(job, CW_E_OTHER_FILE, why);
 }
+
+void cw_job_operator_died(struct cw_job *job, const Cachew__V1__Died *died)
+{
+    cw_autofree char *why = NULL;
+    if (job->status != CW_JOB_RUNNING && job->status != CW_JOB_PREPARING)
+        return;
+    int code = cw_item_faults_operator_died(job, died, &why);
+    if (code < 0)
+        cw_job_fail(job, code, why);
+    else if (code > 0)
+        cw_log_warn(CW_LOG_MOD, "job=%s a worker died, and it is tried again: %s", job->id,
+                    died->text);
+}

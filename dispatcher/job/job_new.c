@@ -93,6 +93,8 @@ void cw_job_free(struct cw_job *job)
     cw_buf_unref(job->manifest);
     cw_mem_free(job->error);
     cw_mem_free(job->preparing_at);
+    cw_operators_free(&job->operators);
+    cw_mem_free(job->prepare_why);
     cw_mem_free(job->name);
     cw_mem_free(job->id);
     cw_mem_free(job);
@@ -155,6 +157,7 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
         rc = check_completed(job, info->completed, err);
     if (rc != 0)
         return rc;
+    cw_job_set_operators(job, info->completed);
     take_completed(job, info);
     if (job->info)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);

@@ -8,11 +8,12 @@
 
 #define AT_BYTES_MAX 300
 
-/* A local worker may prepare only its own job. */
+/* A local worker may prepare only its own job, and others only what they have operators for. */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return cw_worker_serves_any_job(worker) ||
-           (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
+    bool its = cw_worker_serves_any_job(worker) ||
+               (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
+    return its && cw_worker_has_operators(worker, job, NULL);
 }
 
 /* The worker that prepares the fewest jobs; NULL = none may prepare this one. */
@@ -161,6 +162,10 @@ void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared)
     job->due.leases = job->d->due.assignment = true;
     cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name,
                 (unsigned long long)job->items, (int)job->info->sparse);
+    CW_STR_AUTO lacking = {0};
+    if (cw_operators_lacking(job, &lacking))
+        cw_log_warn(CW_LOG_MOD, "job=%s some workers get nothing of it: %s", job->id,
+                    cw_str_text(&lacking));
     cw_job_store(job);
     cw_job_advance(job);
 }

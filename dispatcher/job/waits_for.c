@@ -59,6 +59,8 @@ static bool for_no_worker(const struct asker *a, struct cw_job_waits *waits)
     if (others)
         cw_str_addf(&waits->text, "no worker sees the files that the job was prepared with: %s",
                     others);
+    else if (cw_operators_lacking(a->job, &waits->text))
+        cw_str_add(&waits->text, " (cachew-worker --plugin FILE)");
     else
         cw_str_add(&waits->text, "no worker is connected to the dispatcher: start cachew-worker "
                                  "--dispatcher with its address");

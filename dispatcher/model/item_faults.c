@@ -51,6 +51,7 @@ static void drop(struct cw_job *job, struct cw_item_fault *fault)
     *(fault->next ? &fault->next->prev : &job->faults_last) = fault->prev;
     job->faults_n--;
     cw_mem_free(fault->dead.v);
+    cw_mem_free(fault->why);
     cw_mem_free(fault);
 }
 
@@ -192,8 +193,9 @@ static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struc
         return false;
     *ret_why = cw_mem_printf(
         "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is "
-        "not tried again",
-        (unsigned long long)item, (unsigned long long)epoch, fault->dead.n, worker->address);
+        "not tried again%s%s",
+        (unsigned long long)item, (unsigned long long)epoch, fault->dead.n, worker->address,
+        fault->why ? ": " : "", fault->why ? fault->why : "");
     return true;
 }
 
@@ -204,6 +206,37 @@ void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id)
         for (struct cw_item_fault *fault = job->faults; fault; fault = fault->next)
             forgive(&fault->dead, worker_id);
     }
+}
+
+static void set_why(char **why, const char *text)
+{
+    cw_mem_free(*why);
+    *why = cw_mem_strdup(text);
+}
+
+int cw_item_faults_operator_died(struct cw_job *job, const Cachew__V1__Died *died, char **ret_why)
+{
+    const struct cw_epoch *epoch = died->has_item ? cw_job_epoch(job, died->epoch) : NULL;
+    struct cw_deaths *dead = &job->prepare_dead;
+    CW_STR_AUTO where = {0};
+    cw_item_faults_forgive(job->d, died->worker_id);
+    if (died->has_item &&
+        (!epoch || died->item >= epoch->items || cw_set_has(&epoch->received, died->item)))
+        return 0;
+    if (died->has_item) {
+        struct cw_item_fault *fault = note(job, died->epoch, died->item);
+        set_why(&fault->why, died->text);
+        dead = &fault->dead;
+        cw_str_addf(&where, " at item %llu of epoch %llu", (unsigned long long)died->item,
+                    (unsigned long long)died->epoch);
+    } else {
+        set_why(&job->prepare_why, died->text);
+    }
+    if (!cw_deaths_add(dead, died->worker_id) || dead->n < job->d->options.deaths_max)
+        return 1;
+    *ret_why = cw_mem_printf("%s; %zu workers died of it%s, and it is not tried again", died->text,
+                             dead->n, cw_str_text(&where));
+    return CW_E_INTERNAL;
 }
 
 int cw_item_faults_died(struct cw_share *share, char **ret_why)

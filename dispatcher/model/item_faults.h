@@ -30,6 +30,7 @@ struct cw_item_fault { /* What is known of an item that failed or at which worke
     uint64_t worker_id; /* The id of the worker on which the item failed last. */
     /* There are fewer entries than options.deaths_max, since the job fails at that number. */
     struct cw_deaths dead;
+    char *why; /* In which operator of a plugin workers died; NULL if it is not known. */
 };
 
 struct cw_item_fault *cw_item_faults_find(const struct cw_job *job, uint64_t epoch, uint64_t item);
@@ -41,6 +42,9 @@ int cw_item_faults_failed(struct cw_job *job, const struct cw_worker *worker,
 /* Records that the worker of the share died: the items that it was computing are blamed. Returns
  * what cw_item_faults_failed returns. */
 int cw_item_faults_died(struct cw_share *share, char **ret_why);
+/* A worker died in an operator of a plugin at this item (without one: while it opened the job's pipeline), so
+ * what else it was computing is not blamed. Returns what cw_item_faults_failed returns. */
+int cw_item_faults_operator_died(struct cw_job *job, const Cachew__V1__Died *died, char **ret_why);
 /* The worker has come back, so it did not die: its id is removed from all deaths. */
 void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id);
 void cw_item_faults_forget(struct cw_job *job, uint64_t below_epoch);

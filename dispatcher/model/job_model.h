@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "cachew/v1/job.pb-c.h"
+#include "dispatcher/model/operators.h"
 #include "dispatcher/model/config.h"
 #include "dispatcher/model/epoch.h"
 #include "dispatcher/model/item_faults.h"
@@ -117,6 +118,9 @@ struct cw_job {
     /* Workers that were offered to the preparing one, and make parts of the job's index (job/index_help.c). */
     struct cw_index_help *index_helps;
     size_t index_helps_n;
+    char *
+        prepare_why; /* What workers died of that prepared or opened it; NULL if it is not known. */
+    struct cw_operators operators; /* Those of plugins that it was prepared with. */
     uint64_t prepared_by; /* The id of the worker that prepared the job; 0 if it is not known. */
     uint32_t barred_n;    /* The number of shares that are barred (model/other_files.h). */
     /* The time since which all workers of the job see other files; 0 if one does not. */

@@ -27,7 +27,8 @@ bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
     return cw_worker_is_usable(worker) &&
            (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) &&
-           cw_job_uses_worker(job, worker) && !cw_other_files_is_barred(job, worker);
+           cw_job_uses_worker(job, worker) && !cw_other_files_is_barred(job, worker) &&
+           cw_worker_has_operators(worker, job, NULL);
 }
 
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker)
@@ -81,7 +82,8 @@ bool cw_share_serves(const struct cw_share *share)
     const struct cw_worker *w = share->worker;
     bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0
                                       : share->assigned || cw_job_uses_all_workers(share->job);
-    return its && cw_worker_is_usable(w) && !share->barred;
+    return its && cw_worker_is_usable(w) && !share->barred &&
+           cw_worker_has_operators(w, share->job, NULL);
 }
 
 bool cw_share_is_used(const struct cw_share *share)

@@ -6,6 +6,7 @@
 
 #include "cachew/v1/fleet.pb-c.h"
 #include "dispatcher/model/config.h"
+#include "dispatcher/model/operators.h"
 
 struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_dispatcher;
@@ -58,6 +59,7 @@ struct cw_worker {
     struct cw_catalogue_key **cache_keys;
     size_t cache_keys_n, cache_keys_cap;
     bool index_parts;  /* It makes parts of indices; an older one is not offered. */
+    struct cw_operators operators; /* Those of its plugins. */
     bool job_plans;    /* It knows JobPlan; an older one computes in the written order. */
     bool named_caches; /* It knows named caches; an older one gets their jobs without a cache. */
     /* What the worker last reported of the default cache's store; NULL if it has not. */

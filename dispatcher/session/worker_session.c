@@ -56,6 +56,15 @@ static void skip_held(struct cw_share *share)
     }
 }
 
+static void fail_unprepared(struct cw_job *job)
+{
+    cw_autofree char *why = cw_mem_printf(
+        "the workers that looked at its sources died, one after the other; it is not tried "
+        "again%s%s",
+        job->prepare_why ? ": " : "", job->prepare_why ? job->prepare_why : "");
+    cw_job_fail(job, CW_E_INTERNAL, why);
+}
+
 static void release_prepared(struct cw_worker *worker, bool died)
 {
     struct cw_dispatcher *d = worker->d;
@@ -65,9 +74,7 @@ static void release_prepared(struct cw_worker *worker, bool died)
         cw_job_set_preparing(job, NULL);
         if (died && cw_deaths_add(&job->prepare_dead, worker->id) &&
             job->prepare_dead.n >= d->options.deaths_max)
-            cw_job_fail(job, CW_E_INTERNAL,
-                        "the workers that looked at its sources died, one after the other; it is "
-                        "not tried again");
+            fail_unprepared(job);
     }
 }
 
@@ -123,6 +130,7 @@ static void worker_free(struct cw_worker *worker)
     cw_mem_free(worker->pod_namespace);
     cw_mem_free(worker->pod_uid);
     cw_mem_free(worker->node_name);
+    cw_operators_free(&worker->operators);
     cw_worker_clear_source_tiers(worker);
     worker->magic = 0;
     cw_mem_free(worker);
@@ -214,6 +222,17 @@ static void take_held(struct cw_worker *worker, const Cachew__V1__HeldLease *hel
     }
 }
 
+/* The worker takes the place of one that died in an operator. */
+static void take_death(struct cw_dispatcher *d, const Cachew__V1__Died *died)
+{
+    struct cw_worker *dead = cw_map_get(&d->workers_by_id, died->worker_id);
+    struct cw_job *job = cw_strmap_get(&d->jobs_by_id, died->job_id);
+    if (dead)
+        fail(dead, CW_E_UNAVAILABLE, died->text, true);
+    if (job)
+        cw_job_operator_died(job, died);
+}
+
 static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
 {
     struct cw_dispatcher *d = worker->d;
@@ -224,6 +243,8 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     /* The same process has connected again before its old stream was found to be broken. */
     if (old)
         fail(old, CW_E_STATE, "the same worker has connected again", false);
+    if (hello->died)
+        take_death(d, hello->died);
     worker->id = hello->worker_id;
     set_text(&worker->address, hello->address);
     set_text(&worker->host_id, hello->host_id);
@@ -236,6 +257,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->named_caches = hello->named_caches;
     worker->job_plans = hello->job_plans;
     worker->index_parts = hello->index_parts;
+    cw_worker_set_operators(worker, hello);
     cw_accounting_worker(worker, cw_clock_ms());
     worker->said_hello = true;
     (void)cw_map_set(&d->workers_by_id, worker->id, worker);

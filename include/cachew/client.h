@@ -73,11 +73,14 @@ struct cachew_connect_options {
     /* "local:" only: the Python that computes functions in Python of pipelines, in child processes
      * (docs/python.md); NULL = pipelines with such functions are refused */
     const char *python;
+    /* "local:" only: files with operators of one's own (docs/user-operators.md), with ':' between them; NULL =
+     * none */
+    const char *plugins;
 };
 #define CACHEW_CONNECT_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL, NULL, 0,     \
-            NULL, NULL, NULL, NULL, NULL                                                           \
+            NULL, NULL, NULL, NULL, NULL, NULL                                                     \
     }
 
 /* Connects to a dispatcher. address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:",

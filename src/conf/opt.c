@@ -313,12 +313,14 @@ static int check_names(const struct cw_opt *table, const struct cw_value *object
 {
     const char *names[NAMES_MAX + 1] = {NULL};
 
-    for (size_t i = 0; table && table[i].name && i < NAMES_MAX; i++)
-        names[i] = table[i].name;
+    for (size_t i = 0, n = 0; table && table[i].name && n < NAMES_MAX; i++)
+        if (!(table[i].flags & CW_OPT_OWN))
+            names[n++] = table[i].name;
     for (size_t k = 0; k < object->n; k++) {
         const struct cw_opt *row = table;
 
-        while (row && row->name && strcmp(row->name, object->keys[k]) != 0)
+        while (row && row->name &&
+               ((row->flags & CW_OPT_OWN) || strcmp(row->name, object->keys[k]) != 0))
             row++;
         if (row && row->name)
             continue;
@@ -339,7 +341,8 @@ static int read_rows(const struct cw_opt *table, const struct cw_value *object, 
                      struct cw_err *err)
 {
     for (const struct cw_opt *row = table; row && row->name; row++) {
-        const struct cw_value *value = object ? cw_value_get(object, row->name) : NULL;
+        const bool is_given = object && !(row->flags & CW_OPT_OWN);
+        const struct cw_value *value = is_given ? cw_value_get(object, row->name) : NULL;
         void *target = (char *)ret_opts + row->offset;
         int rc;
 

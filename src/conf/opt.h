@@ -23,7 +23,11 @@ enum cw_opt_flags {
     CW_OPT_NO_FINGERPRINT = 1u << 1, /* the option only tunes speed and does not change the data */
     /* it is part of the fingerprint only where it is not the default: an option that an operator got
      * later, so that pipelines without it keep their fingerprint */
-    CW_OPT_NEWER = 1u << 2
+    CW_OPT_NEWER = 1u << 2,
+    /* it is no option of pipelines and always has its default: a table can so say in the struct whose options
+     * these are */
+    CW_OPT_OWN = 1u << 3,
+    CW_OPT_WRITTEN = 1u << 4 /* preparing a job writes it down, and documents do not show it */
 };
 struct cw_i64_list {
     int64_t *v;

@@ -97,7 +97,7 @@ void cw_opt_canon(const struct cw_opt *table, const void *opts, struct cw_str *o
 
     cw_value_set_object(&object);
     for (const struct cw_opt *row = table; row && row->name; row++)
-        if (!(row->flags & CW_OPT_NO_FINGERPRINT))
+        if (!(row->flags & (CW_OPT_NO_FINGERPRINT | CW_OPT_OWN)))
             add_row(row, (const char *)opts + row->offset, &object);
     cw_value_print(&object, out);
     cw_value_fini(&object);

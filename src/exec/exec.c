@@ -3,6 +3,7 @@
  * of elements, which lasts about 0.1 ms. */
 #include "exec/exec.h"
 
+#include "base/call_note.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/run_delay.h"
@@ -186,10 +187,12 @@ static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *
         return NULL;
     }
     int64_t begin = cw_clock_thread_cpu_ns();
+    cw_call_at_item(task->item->whose, task->item->epoch, task->item->item);
     struct cw_thread_context *work =
         cw_thread_context_get(task->plan, arena, task->item->epoch, &task->stop);
     struct cw_batch *batch = cw_exec_task_finish(task, work, err);
     cw_thread_context_put(work);
+    cw_call_at_job(NULL);
     int64_t used = cw_clock_thread_cpu_ns() - begin;
     task->item->cpu_ns += used;
     task->item->busy_ns += at_least(exec, used, used);
@@ -202,6 +205,7 @@ static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *
 static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena,
                   int64_t cpu_begin, int64_t busy_ns)
 {
+    cw_call_at_job(NULL); /* the item, and what it says of its job, may be gone soon */
     bool last = --task->running == 0 && task->state == CW_TASK_SHUT;
     int64_t used = cw_clock_thread_cpu_ns() - cpu_begin;
     task->item->cpu_ns += used;
@@ -230,6 +234,7 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
     int64_t cpu = cw_clock_thread_cpu_ns();
     uint64_t waited = cw_cache_thread_wait_ns();
     task->begin_ns = cw_clock_ns();
+    cw_call_at_item(task->item->whose, task->item->epoch, task->item->item);
     int rc = cw_exec_task_begin(task, &err);
     note_store(task->plan, waited);
     int64_t busy_ns = cw_clock_ns() - task->begin_ns;
@@ -250,6 +255,7 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
 static void run_rows(struct cw_exec *exec, const struct run *run, struct cw_arena *arena)
 {
     struct cw_exec_task *task = run->task;
+    cw_call_at_item(task->item->whose, task->item->epoch, task->item->item);
     int64_t cpu = cw_clock_thread_cpu_ns(), wall = cw_clock_ns();
     uint64_t waited = cw_cache_thread_wait_ns();
     struct cw_thread_context *work =

@@ -22,6 +22,8 @@ typedef struct cw_buf *cw_exec_alloc_fn(void *arg, size_t bytes, struct cw_err *
 struct cw_exec_item {
     struct cw_plan *plan; /* the item holds references of its own while it is in exec */
     uint64_t epoch, item;
+    const char
+        *whose; /* the job, for notes of what operators of plugins are called for; may be NULL */
     enum cw_bad_elements bad;
     cw_exec_alloc_fn *alloc; /* NULL: cw_buf_new is used */
     void *alloc_arg;

@@ -3,6 +3,7 @@
  * the thread's arena, which is not reset until the item is made. */
 #include "exec/inside.h"
 
+#include "base/call_note.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "exec/item_batch.h"
@@ -196,6 +197,8 @@ static int call(struct inside *inside, const struct cw_op_rows *rows, struct cw_
 {
     const struct cw_plan_node *node = node_of(inside);
     struct cw_node_context *mine = &inside->work->nodes[inside->at];
+    if (node->op->foreign)
+        cw_call_at_node(node->node->name);
     int64_t wall_ns = cw_clock_ns(), cpu_ns = cw_clock_thread_cpu_ns();
     int rc = node->op->inside ? node->op->inside(&mine->ctx, node->opts, rows, err)
                               : cut(inside, rows, err);

@@ -2,6 +2,7 @@
 /* Calls operators: sets their context, and measures, counts and traces them. */
 #include "exec/op_call.h"
 
+#include "base/call_note.h"
 #include "base/clock.h"
 #include "io/io.h"
 #include <math.h>
@@ -278,6 +279,8 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     struct sample begin = sample_begin(mine, element, &node->reads, 1);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_want(work, node, &mine->ctx, element);
+    if (node->op->foreign)
+        cw_call_at_element(node->node->name, element->id);
     const uint64_t waited = cw_io_thread_waited();
     int rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
     count_waits(mine, waited);
@@ -309,6 +312,8 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, siz
     uint64_t bytes = 0;
     if (!node->op->apply_field && node->out.n != 1)
         pending.live = 0; /* it does not say which field it writes */
+    if (node->op->foreign)
+        cw_call_at_node(node->node->name);
     struct sample begin = sample_begin(mine, element, &node->reads, all_rows);
     int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
     if (begin.cpu_ns)
@@ -334,6 +339,8 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     element->n = 0;
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
+    if (node->op->foreign)
+        cw_call_at_element(node->node->name, element->id);
     const uint64_t waited = cw_io_thread_waited();
     int rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
     count_waits(mine, waited);

@@ -144,14 +144,14 @@ static int compute_inputs(const struct cw_graph *graph, size_t node, uint64_t se
 
 static bool wants_probe(const struct cw_node *node)
 {
-    const struct cw_op *op = cw_op_find(node->op);
+    const struct cw_op *op = cw_op_find_for(node->op, &node->options);
     return op && op->probe && node->inputs_n == 1;
 }
 
 static int show(const struct cw_node *node, const struct shown *shown, struct cw_stop *stop,
                 struct cw_value *said, struct cw_err *err)
 {
-    const struct cw_op *op = cw_op_find(node->op);
+    const struct cw_op *op = cw_op_find_for(node->op, &node->options);
     const struct cw_op_probe probe = {
         .in = &shown->spec, .elements = shown->elements, .n = shown->n, .stop = stop};
     cw_autofree void *opts = cw_mem_new(CW_MAX(op->options_bytes, 1));

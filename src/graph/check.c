@@ -8,13 +8,21 @@
 #include "graph/infer.h"
 #include "graph/sparse.h"
 #include <stdatomic.h>
+#include <string.h>
 
 static int find_op(const struct cw_node *node, struct cw_checked_node *ret, struct cw_err *err)
 {
-    ret->op = cw_op_find(node->op);
+    ret->op = cw_op_find_for(node->op, &node->options);
     if (ret->op)
         return 0;
+    if (strchr(node->op, '.') && cw_value_get(&node->options, "plugin"))
+        return cw_err_set(err, CW_E_INVALID,
+                          "option plugin: it is no definition of this operator that can be used");
     const char *near = cw_op_nearest(node->op);
+    if (strchr(node->op, '.') && !near)
+        return cw_err_set(err, CW_E_NOT_FOUND,
+                          "there is no such operator: no plugin that is known here has it "
+                          "(cachew-worker --plugin FILE)");
     return cw_err_set(err, CW_E_NOT_FOUND, "there is no such operator%s%s%s",
                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
@@ -58,6 +66,10 @@ static int check_inputs(const struct cw_node *node, struct cw_checked_node *ret,
 
 static int not_complete(const struct cw_op *op, struct cw_err *err)
 {
+    if (op->foreign)
+        return cw_err_set(
+            err, CW_E_UNSUPPORTED,
+            "what it gives is found out where its plugin is loaded, which is not here");
     if (op->probe)
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "what its elements are is found out where it is computed: give %s",

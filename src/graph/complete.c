@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "graph/complete_kept.h"
 #include "graph/wanted.h"
-#include "ops/op.h"
+#include "ops/foreign.h"
 
 /* Parses the options of a node. Returns NULL if it is of no such operator, or they are wrong, which
  * cw_graph_check says. */
@@ -28,7 +28,7 @@ static void opts_free(const struct cw_op *op, void *opts)
 
 static bool is_incomplete(const struct cw_node *node)
 {
-    const struct cw_op *op = cw_op_find(node->op);
+    const struct cw_op *op = cw_op_find_for(node->op, &node->options);
     if (!op || !op->is_complete)
         return false;
     void *opts = parse(op, node);
@@ -74,7 +74,7 @@ static int complete_by(const struct cw_op *op, const void *opts, const struct cw
 static int look(const struct completion *how, enum cw_identity identity,
                 const struct cw_op_names *wanted, struct cw_node *node, struct cw_err *err)
 {
-    const struct cw_op *op = cw_op_find(node->op);
+    const struct cw_op *op = cw_op_find_for(node->op, &node->options);
     struct cw_op_open open = {.identity = identity, .stop = how->stop, .wanted = wanted};
     void *opts = parse(op, node);
     if (how->manifest && how->manifest->type == CW_VALUE_OBJECT)
@@ -130,7 +130,7 @@ static int complete(struct cw_graph *graph, const struct completion *how,
     for (size_t i = 0; rc == 0 && i < graph->n; i++) {
         struct cw_node node;
         cw_node_copy(&graph->nodes[i], &node);
-        if (is_incomplete(&node) && (how->like || cw_op_find(node.op)->complete))
+        if (is_incomplete(&node) && (how->like || cw_op_find_for(node.op, &node.options)->complete))
             rc = complete_node(how, graph, i, &node, err);
         cw_graph_builder_add_indexed(builder, &node);
     }
@@ -152,4 +152,39 @@ int cw_graph_complete_like(struct cw_graph *graph, const struct cw_graph *like,
 {
     const struct completion how = {.like = like};
     return complete(graph, &how, ret_graph, err);
+}
+
+/* ---- operators that are not part of cachew ---- */
+
+static bool is_unsettled(const struct cw_checked *checked, size_t i)
+{
+    const char *library;
+    return checked->nodes[i].op->foreign &&
+           !cw_foreign_wanted(&checked->graph->nodes[i].options, &library);
+}
+
+int cw_graph_settle(const struct cw_checked *checked, struct cw_graph **ret_graph,
+                    struct cw_err *err)
+{
+    struct cw_graph *graph = checked->graph;
+    size_t n = 0;
+    for (size_t i = 0; i < graph->n; i++)
+        n += is_unsettled(checked, i);
+    if (n == 0) {
+        *ret_graph = cw_graph_ref(graph);
+        return 0;
+    }
+    struct cw_graph_builder *builder = cw_graph_builder_new(graph->name);
+    cw_graph_builder_set_identity(builder, graph->identity);
+    for (size_t i = 0; i < graph->n; i++) {
+        struct cw_node node;
+        cw_node_copy(&graph->nodes[i], &node);
+        if (is_unsettled(checked, i))
+            cw_foreign_settle(cw_foreign_of_op(checked->nodes[i].op), &checked->nodes[i].out,
+                              &node.options);
+        cw_graph_builder_add_indexed(builder, &node);
+    }
+    int rc = cw_graph_builder_finish(builder, ret_graph, err);
+    cw_graph_builder_free(builder);
+    return rc;
 }

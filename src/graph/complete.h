@@ -6,7 +6,7 @@
 #define CW_GRAPH_COMPLETE_H
 
 #include "base/stop.h"
-#include "graph/graph.h"
+#include "graph/check.h"
 
 /* Returns the first node whose options do not say what its elements are, SIZE_MAX if there is none. */
 size_t cw_graph_incomplete(const struct cw_graph *graph);
@@ -18,5 +18,10 @@ int cw_graph_complete(struct cw_graph *graph, const struct cw_value *manifest,
 /* Does it without files, with the options that nodes of the same names have in `like`. */
 int cw_graph_complete_like(struct cw_graph *graph, const struct cw_graph *like,
                            struct cw_graph **ret_graph, struct cw_err *err);
+/* Writes down in nodes whose operators are not part of cachew what they are, of which file, and what they give
+ * (ops/foreign.h), so that others can check the graph without that file. *ret_graph is a new reference, to the
+ * same graph if there are none, or all is written down already. */
+int cw_graph_settle(const struct cw_checked *checked, struct cw_graph **ret_graph,
+                    struct cw_err *err);
 
 #endif

@@ -68,7 +68,7 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
                               in->fields[i].name);
         if (node->fields_n ? picked[i]
                            : (!moves && !is_packed(op, &in->fields[i]) &&
-                              (!op->accepts || op->accepts(&in->fields[i]))))
+                              cw_op_accepts(op, &in->fields[i])))
             chosen[n++] = i;
     }
     if (n) {

@@ -34,7 +34,7 @@ static bool ask(const struct cw_op *op, const struct cw_node *node, struct cw_op
 /* Adds what an operator reads and leaves. Returns false if it may read any field. */
 static bool pass(const struct cw_node *node, struct cw_op_names *names)
 {
-    const struct cw_op *op = cw_op_find(node->op);
+    const struct cw_op *op = cw_op_find_for(node->op, &node->options);
     if (!op || node->inputs_n != 1)
         return false;
     if (op->kind == CW_OP_INDEX || (op->traits & (CW_OP_CACHE | CW_OP_MARK)))

@@ -2,6 +2,8 @@
 /* Prints the tables of operators as text, JSON and Markdown. */
 #include "ops/describe.h"
 
+#include "ops/foreign.h"
+
 #include <string.h>
 
 static const struct {
@@ -95,6 +97,20 @@ static void add_doc(const struct cw_op *op, struct cw_str *out)
                    "is left go.");
 }
 
+/* Whether people give the option. */
+static bool is_shown(const struct cw_opt *row)
+{
+    return !(row->flags & (CW_OPT_OWN | CW_OPT_WRITTEN));
+}
+
+static bool has_options(const struct cw_op *op)
+{
+    const struct cw_opt *row = op->options;
+    while (row && row->name && !is_shown(row))
+        row++;
+    return row && row->name;
+}
+
 static void text_of(const struct cw_op *op, struct cw_str *out)
 {
     cw_str_addf(out, "%s: %s\n\n", op->name, op->summary);
@@ -105,8 +121,10 @@ static void text_of(const struct cw_op *op, struct cw_str *out)
         cw_str_add(out, "; traits: ");
         add_traits(op, "", ", ", out);
     }
-    cw_str_add(out, op->options ? "\n\noptions:\n" : "\n\noptions: none\n");
+    cw_str_add(out, has_options(op) ? "\n\noptions:\n" : "\n\noptions: none\n");
     for (const struct cw_opt *row = op->options; row && row->name; row++) {
+        if (!is_shown(row))
+            continue;
         cw_str_addf(out, "  %s (%s; ", row->name, cw_opt_type_name(row->type));
         add_default(row, out);
         if (has_range(row) || row->names)
@@ -119,7 +137,7 @@ static void text_of(const struct cw_op *op, struct cw_str *out)
 
 void cw_ops_describe_text(const struct cw_op *op, struct cw_str *out)
 {
-    size_t n;
+    size_t n, own_n = 0;
     const struct cw_op *const *all = cw_op_all(&n);
     if (op) {
         text_of(op, out);
@@ -128,6 +146,9 @@ void cw_ops_describe_text(const struct cw_op *op, struct cw_str *out)
     for (size_t i = 0; i < n; i++)
         cw_str_addf(out, "%-20s  %-8s %s\n", all[i]->name, cw_op_kind_name(all[i]->kind),
                     all[i]->summary);
+    for (const struct cw_foreign *own; (own = cw_foreign_loaded(own_n)) != NULL; own_n++)
+        cw_str_addf(out, "%-20s  %-8s %s  (%s)\n", own->op.name, cw_op_kind_name(own->op.kind),
+                    own->op.summary, own->library);
 }
 
 static void add_member(const char *key, const char *text, struct cw_str *out)
@@ -187,7 +208,9 @@ static void json_of(const struct cw_op *op, struct cw_str *out)
     add_member("doc", cw_str_text(&doc), out);
     cw_str_add(out, ",\"options\":[");
     for (const struct cw_opt *row = op->options; row && row->name; row++) {
-        cw_str_add(out, row == op->options ? "" : ",");
+        if (!is_shown(row))
+            continue;
+        cw_str_add(out, out->s[out->len - 1] == '[' ? "" : ",");
         json_option(row, out);
     }
     cw_str_add(out, "]}");
@@ -195,7 +218,7 @@ static void json_of(const struct cw_op *op, struct cw_str *out)
 
 void cw_ops_describe_json(const struct cw_op *op, struct cw_str *out)
 {
-    size_t n;
+    size_t n, own_n = 0;
     const struct cw_op *const *all = cw_op_all(&n);
     if (op) {
         json_of(op, out);
@@ -203,6 +226,10 @@ void cw_ops_describe_json(const struct cw_op *op, struct cw_str *out)
         for (size_t i = 0; i < n; i++) {
             cw_str_add(out, i ? ",\n " : "[");
             json_of(all[i], out);
+        }
+        for (const struct cw_foreign *own; (own = cw_foreign_loaded(own_n)) != NULL; own_n++) {
+            cw_str_add(out, ",\n ");
+            json_of(&own->op, out);
         }
         cw_str_add_char(out, ']');
     }
@@ -236,11 +263,12 @@ static void markdown_of(const struct cw_op *op, struct cw_str *out)
     cw_str_add(out, "\n\n");
     add_doc(op, out);
     cw_str_add(out, "\n\n");
-    if (!op->options)
+    if (!has_options(op))
         return;
     cw_str_add(out, "| option | value | default | meaning |\n|---|---|---|---|\n");
     for (const struct cw_opt *row = op->options; row->name; row++)
-        markdown_option(row, out);
+        if (is_shown(row))
+            markdown_option(row, out);
     cw_str_add_char(out, '\n');
 }
 

@@ -73,6 +73,12 @@ struct cw_rect {
     int64_t y, x, h, w;
 };
 
+/* Fields by type (bits 1 << dtype) and rank. */
+struct cw_op_takes {
+    uint32_t dtypes;
+    int rank_min, rank_max;
+};
+
 /* What an element operator or a source sees of the engine. Each thread has one for each node; it is
  * valid during the call. */
 struct cw_op_ctx {
@@ -205,6 +211,7 @@ struct cw_op {
     size_t inputs_min, inputs_max;
     const struct cw_opt *options; /* ends with a NULL name; NULL: no options */
     size_t options_bytes;
+    bool foreign; /* it is not part of cachew (ops/foreign.h) */
 
     /* Checks options against each other. May be NULL. */
     int (*check)(const void *opts, struct cw_err *err);
@@ -229,6 +236,7 @@ struct cw_op {
     int (*infer)(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err);
     bool (*accepts)(const struct cw_field *field);
+    const struct cw_op_takes *takes; /* instead of accepts; both NULL: all fields */
     int (*infer_field)(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
                        struct cw_err *err);
     /* For fieldwise operators: the new name of the field if one field was chosen and no other has
@@ -357,8 +365,13 @@ struct cw_op {
 };
 
 /* ---- the registry (op_list.h) ---- */
-const struct cw_op *cw_op_find(const char *name);    /* NULL: there is no such operator */
-const struct cw_op *const *cw_op_all(size_t *ret_n); /* sorted by name */
+const struct cw_op *cw_op_find(const char *name); /* NULL: there is no such operator */
+/* The operator of a node with these options, which say exactly which one it is if the pipeline was prepared
+ * and the operator is not part of cachew (ops/foreign.h). */
+const struct cw_op *cw_op_find_for(const char *name, const struct cw_value *options);
+const struct cw_op *const *cw_op_all(size_t *ret_n); /* those of cachew, sorted by name */
+/* Whether a fieldwise operator works on such a field where a pipeline does not name any. */
+bool cw_op_accepts(const struct cw_op *op, const struct cw_field *field);
 /* returns the most similar name, for "did you mean", or NULL */
 const char *cw_op_nearest(const char *name);
 /* Whether an operator with these options is random. */

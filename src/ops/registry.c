@@ -3,6 +3,7 @@
 #include "ops/op.h"
 
 #include "base/str.h"
+#include "ops/foreign.h"
 
 #include <string.h>
 
@@ -35,7 +36,23 @@ const struct cw_op *cw_op_find(const char *name)
         else
             lo = mid + 1;
     }
-    return NULL;
+    return strchr(name, '.') ? cw_foreign_find(name) : NULL;
+}
+
+const struct cw_op *cw_op_find_for(const char *name, const struct cw_value *options)
+{
+    const struct cw_value *plugin = NULL, *its_name = NULL;
+    const struct cw_foreign *found = NULL;
+    if (strchr(name, '.') && options->type == CW_VALUE_OBJECT)
+        plugin = cw_value_get(options, "plugin");
+    if (!plugin)
+        return cw_op_find(name);
+    its_name = plugin->type == CW_VALUE_OBJECT ? cw_value_get(plugin, "name") : NULL;
+    const struct cw_foreign_new how = {.definition = plugin};
+    if (!its_name || its_name->type != CW_VALUE_STR || strcmp(its_name->s, name) != 0 ||
+        cw_foreign_add(&how, &found, NULL) < 0)
+        return NULL;
+    return &found->op;
 }
 
 const struct cw_op *const *cw_op_all(size_t *ret_n)
@@ -46,7 +63,17 @@ const struct cw_op *const *cw_op_all(size_t *ret_n)
 
 const char *cw_op_nearest(const char *name)
 {
-    return cw_str_nearest(name, names);
+    const char *near = cw_str_nearest(name, names);
+    return near ? near : cw_foreign_nearest(name);
+}
+
+bool cw_op_accepts(const struct cw_op *op, const struct cw_field *field)
+{
+    const struct cw_op_takes *takes = op->takes;
+    if (!takes)
+        return !op->accepts || op->accepts(field);
+    return (takes->dtypes >> field->dtype & 1) && field->rank >= takes->rank_min &&
+           field->rank <= takes->rank_max;
 }
 
 const char *cw_op_kind_name(enum cw_op_kind kind)

@@ -22,7 +22,7 @@ static bool is_picked(const struct test_case *c, const struct cw_field *field, b
     if (moves)
         return false;
     if (!names)
-        return !c->op->accepts || c->op->accepts(field);
+        return cw_op_accepts(c->op, field);
     for (size_t i = 0; i < names->n; i++) {
         if (strcmp(names->items[i].s, field->name) == 0)
             return true;

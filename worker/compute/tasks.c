@@ -114,6 +114,7 @@ static void submit(struct cw_wjob *job, uint64_t epoch, uint64_t item)
     task->exec.alloc_arg = w;
     task->exec.done = on_item_done;
     task->exec.arg = task;
+    task->exec.whose = job->id;
     start(job, task);
 }
 

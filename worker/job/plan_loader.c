@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/call_note.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -125,6 +126,19 @@ static int probe(struct cw_loading *o)
     return take_completed(o, rc, completed);
 }
 
+/* What is said of operators of plugins becomes part of the graph. */
+static int settle(struct cw_loading *o, struct cw_checked **checked)
+{
+    struct cw_graph *settled = NULL;
+    int rc = cw_graph_settle(*checked, &settled, &o->error);
+    const bool is_other = rc == 0 && settled != o->graph;
+    rc = take_completed(o, rc, settled);
+    if (!is_other)
+        return rc;
+    cw_checked_unref(cw_steal(checked));
+    return cw_graph_check(o->graph, checked, &o->error);
+}
+
 static int open_plan(struct cw_loading *o)
 {
     struct cw_checked *checked = NULL;
@@ -145,6 +159,8 @@ static int open_plan(struct cw_loading *o)
         rc = probe(o);
     if (rc == 0)
         rc = cw_graph_check(o->graph, &checked, &o->error);
+    if (rc == 0 && o->prepare)
+        rc = settle(o, &checked);
     if (rc == 0)
         cw_key_set(checked);
     if (rc == 0)
@@ -215,10 +231,12 @@ static void on_opened(void *arg)
 static void run(void *arg)
 {
     struct cw_loading *o = arg;
+    cw_call_at_job(o->job_id);
     int rc = o->help ? cw_index_help_run(o) : o->written ? open_beside(o) : open_plan(o);
     if (rc != 0 && o->error.code == 0)
         o->error.code = rc;
     o->node = (struct cw_loop_node){.fn = on_opened, .arg = o};
+    cw_call_thread_end();
     cw_loop_post_node(o->worker->loop, &o->node);
 }
 

@@ -18,6 +18,7 @@
 #include "shm/shm.h"
 #include "worker/model/cache_state.h"
 #include "worker/model/client.h"
+#include "worker/model/death.h"
 #include "worker/model/job.h"
 
 #define CW_WORKER_ADDRESS_BYTES 300
@@ -146,6 +147,10 @@ struct cw_worker_state {
     char address[CW_WORKER_ADDRESS_BYTES]; /* the address to which clients connect */
     char host_id[128];
     char *dispatcher, *only_job;
+    /* What its plugins have, and what the process died of whose place it takes (worker/worker.h). */
+    char *const *operators;
+    size_t operators_n;
+    const struct cw_worker_death *died;
     /* The token that the dispatcher may ask for, or its file; both may be NULL. */
     char *token, *token_file;
     bool needs_secret; /* clients that show no secret of their job are refused in any case */

@@ -143,6 +143,20 @@ static void add_pod(Cachew__V1__WorkerHello *hello)
     hello->node_name = pod_name("CACHEW_NODE_NAME");
 }
 
+/* Returns what the process died of whose place this one takes; NULL: nobody has to be told. */
+static Cachew__V1__Died *fill_died(const struct cw_worker_state *w, Cachew__V1__Died *died)
+{
+    if (!w->died)
+        return NULL;
+    died->worker_id = w->died->worker_id;
+    died->job_id = (char *)(uintptr_t)w->died->job;
+    died->has_item = w->died->has_item;
+    died->epoch = w->died->epoch;
+    died->item = w->died->item;
+    died->text = (char *)(uintptr_t)w->died->text;
+    return died;
+}
+
 static void send_hello(struct cw_worker_state *w)
 {
     Cachew__V1__WorkerHello hello = CACHEW__V1__WORKER_HELLO__INIT;
@@ -169,6 +183,10 @@ static void send_hello(struct cw_worker_state *w)
     hello.job_plans = true;
     hello.index_parts = true;
     hello.caches = named_caches(w, &hello.n_caches);
+    hello.operators = (char **)(uintptr_t)w->operators;
+    hello.n_operators = w->operators_n;
+    Cachew__V1__Died died = CACHEW__V1__DIED__INIT;
+    hello.died = fill_died(w, &died);
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.generation = w->session.generation;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
@@ -190,6 +208,7 @@ static void send_hello(struct cw_worker_state *w)
 static void on_welcome(struct cw_worker_state *w, const Cachew__V1__WorkerWelcome *welcome)
 {
     set_attached(w, true);
+    w->died = NULL; /* it was told */
     w->session.logged_unreachable = false;
     cw_timer_stop(w->session.retry);
     cw_backoff_reset(&w->session.backoff);

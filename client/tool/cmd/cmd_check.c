@@ -11,6 +11,7 @@
 #include "client/tool/view/check_notes.h"
 #include "graph/complete.h"
 #include "graph/sparse.h"
+#include "ops/plugin.h"
 
 static void add_json_note(void *arg, const char *node, const char *text)
 {
@@ -200,7 +201,11 @@ int tool_cmd_check(int argc, char **argv)
 {
     const char *dispatcher = NULL;
     bool json = false;
+    struct cw_arg_list plugins = {0};
+    struct cw_err err = {0};
     const struct cw_arg rows[] = {
+        {"plugin", 0, CW_ARG_LIST, &plugins, "FILE",
+         "load operators of one's own, to check here; may stand several times", 0, 0},
         {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS",
          "ask this one (HOST:PORT, unix:/path, or local:) instead of checking here", 0, 0},
         TOOL_ROW_TOKEN_FILE,
@@ -223,7 +228,11 @@ int tool_cmd_check(int argc, char **argv)
         return code;
     if (strcmp(files[0], "-") == 0)
         files[0] = "/dev/stdin";
+    if (dispatcher && plugins.n > 0)
+        return tool_fail("--plugin is for checking here: a dispatcher knows what its workers have");
     if (dispatcher)
         return ask(dispatcher, files[0], json);
+    if (cw_plugin_load_all(plugins.v, plugins.n, &err) < 0)
+        return tool_fail_err(&err);
     return check_here(files[0], json);
 }

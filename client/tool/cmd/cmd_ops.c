@@ -2,13 +2,22 @@
 /* cachew ops [NAME]: prints the operators from their tables. */
 #include <string.h>
 
+#include "client/tool/op_cases.h"
 #include "client/tool/tool.h"
 #include "ops/describe.h"
+#include "ops/plugin.h"
 
 int tool_cmd_ops(int argc, char **argv)
 {
     bool json = false, markdown = false;
+    const char *cases = NULL;
+    struct cw_arg_list plugins = {0};
+    struct cw_err err = {0};
     const struct cw_arg rows[] = {
+        {"plugin", 0, CW_ARG_LIST, &plugins, "FILE",
+         "load operators of one's own; may stand several times", 0, 0},
+        {"test", 0, CW_ARG_STR, &cases, "CASES.json",
+         "run cases of operators of one's own instead, and print those that fail", 0, 0},
         TOOL_ROW_JSON(&json, "print JSON"),
         {"markdown", 0, CW_ARG_FLAG, &markdown, NULL,
          "print the reference that is docs/operators.md", 0, 0},
@@ -24,6 +33,10 @@ int tool_cmd_ops(int argc, char **argv)
     int code = 0;
     if (!tool_parse(&spec, argc, argv, names, 1, &n, &code))
         return code;
+    if (cw_plugin_load_all(plugins.v, plugins.n, &err) < 0)
+        return tool_fail_err(&err);
+    if (cases)
+        return tool_op_cases(cases);
     const struct cw_op *op = NULL;
     if (n == 1 && !(op = cw_op_find(names[0]))) {
         const char *near = cw_op_nearest(names[0]);

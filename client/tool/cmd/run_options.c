@@ -87,6 +87,8 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          "several consumers: coordinated (default) or shared", 0, 0},
         {"at-most-once", 0, CW_ARG_FLAG, &o->at_most_once, NULL,
          "leave out what a dead worker held", 0, 0},
+        {"plugin", 0, CW_ARG_LIST, &o->plugins, "FILE",
+         "local: only: load operators of one's own; may stand several times", 0, 0},
         {"cache-store", 0, CW_ARG_STR, &o->cache_store, "URL",
          "local: only: where elements are cached, for example dir:/var/cache/cachew (default: "
          "nowhere)",

@@ -149,6 +149,61 @@ static void what_is_left_out_waits_to_be_sent(void **state)
     cw_set_fini(&items);
 }
 
+/* ---- operators of plugins ---- */
+
+static int say_died(struct cw_job *job, uint64_t worker_id, bool has_item, char **ret_why)
+{
+    char text[] = "node \"n\", operator lab.x, element 7: it died of SIGSEGV";
+    Cachew__V1__Died died = CACHEW__V1__DIED__INIT;
+    died.worker_id = worker_id;
+    died.has_item = has_item;
+    died.item = 7;
+    died.text = text;
+    return cw_item_faults_operator_died(job, &died, ret_why);
+}
+
+/* The item is named by the third death, and what else a worker had is not blamed. */
+static void an_operator_is_blamed_by_name(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job();
+    cw_autofree char *why = NULL;
+    job->d->options.deaths_max = 3;
+    assert_int_equal(say_died(job, 1, true, &why), 1);
+    assert_int_equal(say_died(job, 1, true, &why), 1); /* the same once more */
+    assert_int_equal(cw_item_faults_find(job, 0, 7)->dead.n, 1);
+    assert_int_equal(say_died(job, 2, true, &why), 1);
+    assert_null(why);
+    assert_int_equal(say_died(job, 3, true, &why), CW_E_INTERNAL);
+    assert_non_null(strstr(why, "operator lab.x, element 7: it died of SIGSEGV; 3 workers"));
+    assert_non_null(strstr(why, "item 7 of epoch 0"));
+}
+
+static void one_that_dies_before_any_item_is_blamed_too(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job();
+    cw_autofree char *why = NULL;
+    job->d->options.deaths_max = 2;
+    assert_int_equal(say_died(job, 1, false, &why), 1);
+    assert_string_equal(job->prepare_why,
+                        "node \"n\", operator lab.x, element 7: it died of SIGSEGV");
+    assert_int_equal(say_died(job, 2, false, &why), CW_E_INTERNAL);
+    assert_non_null(strstr(why, "2 workers died of it, and it is not tried again"));
+}
+
+static void what_was_received_is_not_blamed(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job();
+    struct cw_set fresh = {0};
+    cw_autofree char *why = NULL;
+    cw_epoch_receive(cw_job_epoch(job, 0), 0, RANGE(7, 8), &fresh);
+    cw_set_fini(&fresh);
+    assert_int_equal(say_died(job, 1, true, &why), 0);
+    assert_int_equal(job->faults_n, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin, made_up_end)
 
 int main(void)
@@ -157,6 +212,8 @@ int main(void)
         TEST(an_item_is_retried_a_few_times),  TEST(a_bad_element_is_not_retried),
         TEST(what_was_received_cannot_fail),   TEST(it_is_retried_on_another_worker),
         TEST(the_oldest_faults_are_forgotten), TEST(what_is_left_out_waits_to_be_sent),
+        TEST(an_operator_is_blamed_by_name),   TEST(one_that_dies_before_any_item_is_blamed_too),
+        TEST(what_was_received_is_not_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/model/operators.h"
+
+#include <string.h>
+
+#include "dispatcher/model/model.h"
+#include "ops/foreign.h"
+#include "wire/wire.h"
+
+#define NAMED_MAX 4
+
+void cw_operators_free(struct cw_operators *operators)
+{
+    cw_mem_free(operators->v);
+    *operators = (struct cw_operators){0};
+}
+
+static void add(struct cw_operators *operators, const struct cw_foreign *foreign)
+{
+    operators->v = cw_mem_grow(operators->v, operators->n + 1, sizeof(*operators->v));
+    operators->v[operators->n++] = foreign;
+}
+
+void cw_worker_set_operators(struct cw_worker *worker, const Cachew__V1__WorkerHello *hello)
+{
+    cw_operators_free(&worker->operators);
+    for (size_t i = 0; i < CW_MIN(hello->n_operators, (size_t)CW_FOREIGN_MAX); i++) {
+        const char *text = hello->operators[i];
+        struct cw_value definition = {0};
+        const struct cw_foreign *foreign = NULL;
+        struct cw_err err = {0};
+        int rc = cw_value_parse(text, strlen(text), "operator", &definition, &err);
+        const struct cw_foreign_new how = {.definition = &definition, .announced = true};
+        if (rc == 0)
+            rc = cw_foreign_add(&how, &foreign, &err);
+        if (rc == 0)
+            add(&worker->operators, foreign);
+        else
+            cw_log_warn(CW_LOG_MOD, "worker=%s an operator of its plugins is left out: %s",
+                        worker->address, err.msg);
+        cw_value_fini(&definition);
+    }
+}
+
+void cw_job_set_operators(struct cw_job *job, const Cachew__V1__Graph *completed)
+{
+    struct cw_graph *graph = NULL;
+    cw_operators_free(&job->operators);
+    if (!completed || cw_wire_graph_from(completed, &graph, NULL) != 0)
+        return;
+    for (size_t i = 0; i < graph->n; i++) {
+        const struct cw_node *node = &graph->nodes[i];
+        const struct cw_op *op =
+            strchr(node->op, '.') ? cw_op_find_for(node->op, &node->options) : NULL;
+        const struct cw_foreign *foreign = op ? cw_foreign_of_op(op) : NULL;
+        if (!foreign)
+            continue;
+        add(&job->operators, foreign);
+        /* After a restart clients may come back with this pipeline before a worker does. */
+        const struct cw_foreign_new known = {.definition = &foreign->definition, .announced = true};
+        (void)cw_foreign_add(&known, &foreign, NULL);
+    }
+    cw_graph_unref(graph);
+}
+
+static const struct cw_foreign *named(const struct cw_worker *worker, const char *name)
+{
+    for (size_t i = 0; i < worker->operators.n; i++)
+        if (strcmp(worker->operators.v[i]->op.name, name) == 0)
+            return worker->operators.v[i];
+    return NULL;
+}
+
+static bool has_same(const struct cw_worker *worker, const struct cw_foreign *needed,
+                     struct cw_str *out)
+{
+    const struct cw_foreign *its = named(worker, needed->op.name);
+    if (its && strcmp(its->hash, needed->hash) == 0)
+        return true;
+    if (out && its)
+        cw_str_addf(out, "%s from %s (%.8s), but has it from %s (%.8s)", needed->op.name,
+                    needed->library, needed->hash, its->library, its->hash);
+    else if (out)
+        cw_str_addf(out, "%s from %s (%.8s)", needed->op.name, needed->library, needed->hash);
+    return false;
+}
+
+/* What the pipeline names, before it is known from which files these come. */
+static bool has_names(const struct cw_worker *worker, const struct cw_job *job, struct cw_str *out)
+{
+    for (size_t i = 0; i < job->graph->n_nodes; i++) {
+        const char *name = job->graph->nodes[i]->op;
+        if (!strchr(name, '.') || named(worker, name))
+            continue;
+        if (out)
+            cw_str_add(out, name);
+        return false;
+    }
+    return true;
+}
+
+bool cw_worker_has_operators(const struct cw_worker *worker, const struct cw_job *job,
+                             struct cw_str *out)
+{
+    if (!job->info)
+        return has_names(worker, job, out);
+    for (size_t i = 0; i < job->operators.n; i++)
+        if (!has_same(worker, job->operators.v[i], out))
+            return false;
+    return true;
+}
+
+bool cw_operators_lacking(const struct cw_job *job, struct cw_str *out)
+{
+    size_t n = 0;
+    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        CW_STR_AUTO what = {0};
+        if (!worker->said_hello || cw_worker_has_operators(worker, job, &what))
+            continue;
+        if (n++ < NAMED_MAX)
+            cw_str_addf(out, "%sworker %s lacks %s", n > 1 ? "; " : "", worker->address,
+                        cw_str_text(&what));
+    }
+    if (n > NAMED_MAX)
+        cw_str_addf(out, "; and %zu more workers", n - NAMED_MAX);
+    return n > 0;
+}
