@@ -89,6 +89,12 @@ class Pipeline(Operators):
             return super().filter(expr, name=name, keep_position=keep_position, depends_on=depends_on)
         return self._call("python_filter", expr, fields, None, random, deterministic, version, timeout, memory, name, False)
 
+    def operator(self, op: str, *others: "Pipeline", fields: str | Sequence[str] | None = None, name: str | None = None,
+                 **options: Any) -> "Pipeline":
+        """An operator by its name: one of a plugin of the workers, such as "mylab.whiten" (docs/user-operators.md). It reads this
+        pipeline and `others`."""
+        return _node.made_of(op, (self, *others), options, {}, fields, name, False, None)
+
     def _call(self, op: str, function: Callable[..., Any], fields: str | Sequence[str] | None, spec: str | Sequence[str] | None,
               random: bool | None, deterministic: bool, version: str | None, timeout: float, memory: int | str, name: str | None,
               batched: bool) -> "Pipeline":
