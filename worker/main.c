@@ -325,8 +325,9 @@ int main(int argc, char **argv)
          "that this worker may; may stand several times",
          0, 0},
         {"plugin-limit", 0, CW_ARG_MS, &plugin_limit_ms, "TIME",
-         "an operator of a plugin that takes longer for one call has failed (default 60s; 0 = no "
-         "limit)",
+         "longest call of an operator of a plugin, which has failed then; ten times as long to "
+         "open "
+         "it (default 60s; 0 = no limit)",
          0, 0},
         {"store-root", 0, CW_ARG_LIST, &o.store_roots, "URL-PREFIX",
          "stores of the cache that the dispatcher may name; may stand several times (default: any, "

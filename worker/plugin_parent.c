@@ -15,6 +15,7 @@
 #include "base/log.h"
 
 #define LOOK_MS 500 /* how often calls are looked at */
+#define OPEN_TIMES 10
 
 /* A call as it was seen last. */
 struct seen {
@@ -47,11 +48,17 @@ static const struct cw_call_slot *find_slot(const struct state *s)
     return NULL;
 }
 
+/* What is called without an item is to open a source, or to look at a pipeline: it may take longer. */
+static int64_t limit_of(const struct state *s, const struct cw_call_slot *slot)
+{
+    return slot->has_item ? s->conf->limit_ms : OPEN_TIMES * s->conf->limit_ms;
+}
+
 static void what_happened(const struct state *s, int status, char *text, size_t bytes)
 {
     if (s->hung)
         snprintf(text, bytes, "it has not returned for %lld s (--plugin-limit)",
-                 (long long)s->conf->limit_ms / 1000);
+                 (long long)limit_of(s, s->hung) / 1000);
     else if (WIFEXITED(status))
         snprintf(text, bytes, "it has ended the process with exit code %d", WEXITSTATUS(status));
     else
@@ -124,7 +131,7 @@ static void look_for_hung(struct state *s)
         const uint64_t calls = atomic_load(&slot->calls);
         if (!atomic_load(&slot->inside) || calls != s->seen[i].calls) {
             s->seen[i] = (struct seen){calls, now_ms};
-        } else if (now_ms - s->seen[i].since_ms >= s->conf->limit_ms) {
+        } else if (now_ms - s->seen[i].since_ms >= limit_of(s, slot)) {
             s->hung = slot;
             (void)kill(s->child, SIGKILL);
         }

@@ -8,7 +8,9 @@
 #include "worker/worker.h"
 
 struct cw_plugin_parent {
-    int64_t limit_ms; /* an operator that takes longer for one call has not returned; 0: no limit */
+    /* An operator that takes longer for one call of an item, or ten times as long to open, has not returned;
+     * 0: no limit. */
+    int64_t limit_ms;
     /* The worker itself, in the child. died: what the one before died of, or NULL. Returns the exit code. */
     int (*serve)(void *arg, const struct cw_worker_death *died);
     void *arg;

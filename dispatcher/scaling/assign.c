@@ -87,8 +87,8 @@ static bool may_take(const struct cw_job *job, const struct cw_worker *w, bool f
 {
     const struct cw_share *share = cw_share_find(job, w);
     return cw_worker_serves_any_job(w) && !is_assigned(job, w) &&
-           !cw_other_files_is_barred(job, w) && (!full || tenant_has(job->tenant, w)) &&
-           !(share && cw_unreachable_bars(share, now));
+           !cw_other_files_is_barred(job, w) && cw_worker_has_operators(w, job, NULL) &&
+           (!full || tenant_has(job->tenant, w)) && !(share && cw_unreachable_bars(share, now));
 }
 
 /* Lists all workers that could be assigned, those with the most time left first. The caller frees
@@ -195,11 +195,17 @@ static void count(struct cw_job *job)
     }
 }
 
+/* Whether the worker is found to see other files, or lacks operators that the job turned out to need. */
+static bool serves_no_more(const struct cw_share *share)
+{
+    return share->barred || !cw_worker_has_operators(share->worker, share->job, NULL);
+}
+
 static void drop(struct pass *pass, struct cw_job *job, uint32_t due)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         if (share->assigned && (!cw_worker_is_usable(share->worker) ||
-                                (share->barred && cw_worker_serves_any_job(share->worker))))
+                                (serves_no_more(share) && cw_worker_serves_any_job(share->worker))))
             assign(pass, job, share->worker, false);
     /* After a restart a job keeps the workers that say that they hold its items, until its trainer
      * is back. */

@@ -15,7 +15,11 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     cw_plugin_enter(op);
     int rc = op->apply_field(&call, &from, &to, cw_plugin_error(err));
     rc = cw_plugin_leave(op, rc, err);
-    return rc < 0 ? rc : cw_plugin_from_view(&to, &ctx->out->fields[ctx->field], out, err);
+    if (rc == 0)
+        rc = cw_plugin_from_view(&to, &ctx->out->fields[ctx->field], out, err);
+    if (op->facts & CACHEW_OP_EACH_VALUE) /* what it made of a part of an image is that part */
+        cw_view_copy_part(out, in);
+    return CW_MIN(rc, 0);
 }
 
 /* ---- whole elements ---- */
@@ -42,15 +46,20 @@ static void fill(const struct cw_op_ctx *ctx, const struct cw_element *element,
     in->id = out->id = element->id;
 }
 
+/* before: the element that came in. What is passed on keeps what the engine knows of it. */
 static int take(const struct cw_op_ctx *ctx, const struct cachew_op_element *out,
-                struct cw_element *element, struct cw_err *err)
+                const struct cw_view *before, struct cw_element *element, struct cw_err *err)
 {
     element->n = out->n;
     for (size_t i = 0; i < out->n; i++) {
+        const int from = same_name(ctx, i);
         int rc =
             cw_plugin_from_view(out->fields[i], &ctx->out->fields[i], &element->fields[i], err);
         if (rc < 0)
             return rc;
+        if (from >= 0 && before[from].data == element->fields[i].data &&
+            before[from].bytes == element->fields[i].bytes)
+            element->fields[i].stamp = before[from].stamp;
     }
     return 0;
 }
@@ -62,8 +71,10 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     struct cw_op_ctx own = *ctx;
     struct cachew_op_element *in = cw_plugin_element(ctx->arena, element->n, err),
                              *out = cw_plugin_element(ctx->arena, ctx->out->n, err);
-    if (!in || !out)
+    struct cw_view *before = cw_op_scratch(ctx, element->n * sizeof(*before), err);
+    if (!in || !out || !before)
         return CW_E_NOMEM;
+    memcpy(before, element->fields, element->n * sizeof(*before));
     if (ctx->out->n != 1)
         own.slot = NULL; /* it is that of one field only */
     const struct cachew_op_call call = cw_plugin_call(&own, opts, state, scratch);
@@ -75,7 +86,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
         return cw_err_set(err, CW_E_INTERNAL,
                           "%s leaves an element out, which it has not said (CACHEW_OP_DROPS)",
                           op->name);
-    return rc != 0 ? CW_MIN(rc, 1) : take(ctx, out, element, err);
+    return rc != 0 ? CW_MIN(rc, 1) : take(ctx, out, before, element, err);
 }
 
 void cw_plugin_complete_element(struct cw_op *op)

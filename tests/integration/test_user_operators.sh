@@ -57,6 +57,45 @@ case_hash() {
     same "its first epoch" "$(hashes local_bytes)" "$(hashes job | cut -d' ' -f1)"
 }
 
+# With facts an operator gets parts of images before a crop, and whole batches, as a built-in one does.
+case_facts() {
+    local invert
+    photos
+    build invert tests/support/op_invert.c
+    for invert in invert test.invert; do
+        cat >"$work/$invert.json" <<JSON
+{"pipeline": [{"op": "files", "pattern": "$work/photos/**/*.jpg"}, {"op": "read_file"}, {"op": "decode_image", "channels": 3},
+  {"op": "$invert"}, {"op": "random_crop", "size": [48, 48], "name": "crop"}, {"op": "batch", "size": 7}]}
+JSON
+        DISPATCHER='' run "$invert" "$work/$invert.json" --plugin "$work/invert.so"
+    done
+    same "parts of images" "$(hashes invert)" "$(hashes test.invert)"
+    cat >"$work/twice.json" <<JSON
+{"pipeline": [{"op": "range", "stop": 4000}, {"op": "cast", "dtype": "u8"}, {"op": "test.invert"}, {"op": "test.invert"}, {"op": "batch", "size": 500}]}
+JSON
+    sed 's/{"op": "test.invert"}, //g' "$work/twice.json" >"$work/never.json"
+    DISPATCHER='' run twice "$work/twice.json" --plugin "$work/invert.so"
+    DISPATCHER='' run never "$work/never.json"
+    same "whole batches" "$(hashes never)" "$(hashes twice)"
+}
+
+# Dispatcher and worker die together: clients come back with a pipeline that no worker has told of yet.
+case_restarted() {
+    pipelines
+    DISPATCHER='' run reference "$work/bytes.json" --epochs 8 "${plugins[@]}"
+    begin_dispatcher
+    begin_worker one "${plugins[@]}"
+    tight_pipe job
+    begin_held job "$work/bytes.json" --epochs 8 --name kept
+    end dispatcher KILL
+    end one KILL
+    listen=$DISPATCHER begin_dispatcher
+    ! grep -q 'not valid any more' "$work/dispatcher.log" || fail "the pipeline is not known"
+    begin_worker two "${plugins[@]}"
+    release job
+    same "a restarted dispatcher" "$(hashes reference)" "$(hashes job)"
+}
+
 # A job goes to workers that have what the preparing one had, and to no others.
 case_placed() {
     pipelines

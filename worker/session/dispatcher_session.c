@@ -169,7 +169,8 @@ static void send_hello(struct cw_worker_state *w)
     hello.host_id = w->host_id;
     hello.threads = (uint32_t)w->threads;
     hello.budget_bytes = w->budget;
-    hello.pid = (uint32_t)getpid();
+    /* With plugins the process that was started is the parent (worker/plugin_parent.h). */
+    hello.pid = (uint32_t)(w->operators_n > 0 ? getppid() : getpid());
     hello.only_job = w->only_job ? w->only_job : none;
     add_pod(&hello);
     struct held_list list = {0};
