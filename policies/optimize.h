@@ -14,6 +14,7 @@
 #define CW_OPTIMIZE_FIELDS_MAX 16
 #define CW_OPTIMIZE_SETS_MAX ((size_t)1 << 20)
 #define CW_OPTIMIZE_NO_CACHE SIZE_MAX
+#define CW_OPTIMIZE_CACHED_MAX 16
 
 /* An operator. An element costs a thread ns + ns_byte * b of its time, and cpu_ns + cpu_ns_byte * b of
  * the processor's, where b are the bytes of the fields that the operator reads. */
@@ -32,6 +33,11 @@ struct cw_optimize_store { /* of a cache; times are those of a thread */
     double read_bytes_s, write_bytes_s; /* of all workers together; 0: no limit */
     double free_bytes;                  /* < 0: no limit */
 };
+/* What is in the cache already: of the elements behind these nodes, this part, 0 to 1. */
+struct cw_optimize_cached {
+    uint64_t set; /* places of the written order, as bits */
+    double share;
+};
 struct cw_optimize_problem {
     struct cw_optimize_node nodes[CW_OPTIMIZE_NODES_MAX]; /* in the written order */
     size_t n;
@@ -46,12 +52,17 @@ struct cw_optimize_problem {
     unsigned remote_max, local_max; /* workers that may be used; at least one in all */
     bool has_store;
     struct cw_optimize_store store;
+    struct cw_optimize_cached cached[CW_OPTIMIZE_CACHED_MAX];
+    size_t cached_n;
     double source_bytes, source_bytes_s; /* read of an element; rate of the source, 0: no limit */
     double network_bytes_s;              /* from remote workers; 0: no limit */
     double trainer_ns;                   /* the trainer's own time for an epoch */
     double other_ns;                     /* what an epoch takes besides */
     double worker_price, trainer_price;  /* an hour, in one currency */
     bool least_money; /* the least money is looked for first, then the least time */
+    /* Of plans that are alike in time, money and workers, the one with the least work of threads is
+     * better: what it saves is free for others. */
+    bool least_work;
 };
 
 /* What decides how long an epoch takes. */
@@ -70,6 +81,7 @@ struct cw_optimize_plan {
     unsigned remote, local;
     size_t moved;                        /* operators that do not stand where they were written */
     double thread_ns, cpu_ns;            /* of an element of the source, computed whole */
+    double work_ns;                      /* of threads, for an element of the source, all epochs */
     double first_ns, epoch_ns, total_ns; /* the first epoch, the later ones, and all */
     double money;
     enum cw_optimize_bound bound; /* of the later epochs */

@@ -48,6 +48,8 @@ double cw_optimize_gap(const struct cw_optimize_problem *problem,
 
     if (least.local > 0) /* so that nothing need travel */
         parts.output_bytes = 0;
+    if (problem->has_store && problem->cached_n > 0)
+        parts.is_there = 1; /* some of it need not be computed even in the first epoch: say none */
     for (size_t i = 0; i < problem->n; i++) {
         struct cw_optimize_flow flow = least_flow(problem, i);
         struct cw_optimize_sums cost = cw_optimize_cost(problem, i, &flow);

@@ -110,17 +110,39 @@ static struct cw_optimize_sums add(struct cw_optimize_sums a, double share, doub
     return a;
 }
 
-/* All is computed, and what is to be cached is written. */
+double cw_optimize_is_there(const struct cw_optimize_problem *problem, uint64_t set)
+{
+    for (size_t i = 0; i < problem->cached_n; i++)
+        if (problem->cached[i].set == set)
+            return problem->cached[i].share;
+    return 0;
+}
+
+/* This part is read from the cache, and the rest is computed. */
+static struct demand reading_demand(const struct cw_optimize_problem *problem,
+                                    const struct cw_optimize_parts *parts, double read)
+{
+    struct demand demand = {.source_bytes = (1 - read) * problem->source_bytes};
+    double read_ns = problem->store.read_ns + problem->store.read_byte_ns * parts->cached_bytes;
+
+    demand.sums = add(demand.sums, 1 - read, parts->before.thread_ns, parts->before.cpu_ns);
+    demand.sums = add(demand.sums, read * parts->cached_share, read_ns, read_ns);
+    demand.sums = add(demand.sums, 1, parts->behind.thread_ns, parts->behind.cpu_ns);
+    demand.read_bytes = read * parts->cached_share * parts->cached_bytes;
+    return demand;
+}
+
+/* What is not in the cache yet is computed, and what there is room for is written. */
 static struct demand first_demand(const struct cw_optimize_problem *problem,
                                   const struct cw_optimize_parts *parts, double room)
 {
-    struct demand demand = {.source_bytes = problem->source_bytes, .sums = parts->before};
+    struct demand demand = reading_demand(problem, parts, parts->is_there);
     double write_ns = problem->store.write_ns + problem->store.write_byte_ns * parts->cached_bytes;
+    double written = (room - parts->is_there) * parts->cached_share;
 
-    demand.sums = add(demand.sums, 1, parts->behind.thread_ns, parts->behind.cpu_ns);
     if (parts->has_cache) {
-        demand.sums = add(demand.sums, room * parts->cached_share, write_ns, write_ns);
-        demand.written_bytes = room * parts->cached_share * parts->cached_bytes;
+        demand.sums = add(demand.sums, written, write_ns, write_ns);
+        demand.written_bytes = written * parts->cached_bytes;
     }
     return demand;
 }
@@ -129,14 +151,7 @@ static struct demand first_demand(const struct cw_optimize_problem *problem,
 static struct demand later_demand(const struct cw_optimize_problem *problem,
                                   const struct cw_optimize_parts *parts, double room)
 {
-    struct demand demand = {.source_bytes = (1 - room) * problem->source_bytes};
-    double read_ns = problem->store.read_ns + problem->store.read_byte_ns * parts->cached_bytes;
-
-    demand.sums = add(demand.sums, 1 - room, parts->before.thread_ns, parts->before.cpu_ns);
-    demand.sums = add(demand.sums, room * parts->cached_share, read_ns, read_ns);
-    demand.sums = add(demand.sums, 1, parts->behind.thread_ns, parts->behind.cpu_ns);
-    demand.read_bytes = room * parts->cached_share * parts->cached_bytes;
-    return demand;
+    return reading_demand(problem, parts, room);
 }
 
 static double room_for(const struct cw_optimize_problem *problem,
@@ -146,7 +161,7 @@ static double room_for(const struct cw_optimize_problem *problem,
 
     return problem->store.free_bytes < 0 || bytes <= problem->store.free_bytes
                ? 1
-               : problem->store.free_bytes / bytes;
+               : fmax(problem->store.free_bytes / bytes, parts->is_there);
 }
 
 void cw_optimize_times(const struct cw_optimize_problem *problem,
@@ -160,6 +175,7 @@ void cw_optimize_times(const struct cw_optimize_problem *problem,
     plan->first_ns = epoch_time(problem, &first, parts, plan);
     plan->epoch_ns = epoch_time(problem, &later, parts, plan);
     plan->total_ns = plan->first_ns + (problem->epochs - 1) * plan->epoch_ns;
+    plan->work_ns = first.sums.thread_ns + (problem->epochs - 1) * later.sums.thread_ns;
     plan->money =
         (workers * problem->worker_price + problem->trainer_price) * plan->total_ns / 3.6e12;
 }
@@ -170,6 +186,7 @@ static void make_parts(const struct cw_optimize_problem *problem,
 {
     struct cw_optimize_parts parts = {0};
     struct cw_optimize_flow flow;
+    uint64_t set = 0;
 
     cw_optimize_begin(problem, &flow);
     for (size_t i = 0; i < problem->n; i++) {
@@ -177,8 +194,10 @@ static void make_parts(const struct cw_optimize_problem *problem,
         struct cw_optimize_sums *sums = parts.has_cache ? &parts.behind : &parts.before;
         *sums = add(*sums, 1, cost.thread_ns, cost.cpu_ns);
         cw_optimize_pass(problem, plan->order[i], &flow);
+        set |= UINT64_C(1) << plan->order[i];
         if (i == plan->cache_after) {
             parts.has_cache = true;
+            parts.is_there = cw_optimize_is_there(problem, set);
             parts.cached_share = flow.share;
             parts.cached_bytes = cw_optimize_bytes(problem, &flow);
         }

@@ -24,11 +24,15 @@ struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *probl
 double cw_optimize_bytes(const struct cw_optimize_problem *problem,
                          const struct cw_optimize_flow *flow);
 
+/* Returns the part of the elements behind a set that is in the cache already. */
+double cw_optimize_is_there(const struct cw_optimize_problem *problem, uint64_t set);
+
 /* A plan's sums, from which its times follow. */
 struct cw_optimize_parts {
     struct cw_optimize_sums before, behind; /* of the cache, which has_cache says is there */
     bool has_cache;
     double cached_share, cached_bytes; /* elements that are cached, and their bytes */
+    double is_there;                   /* the part of them that is in the cache already */
     double output_bytes;               /* of an element of the source */
 };
 /* Sets first_ns, epoch_ns, total_ns, money and bound for the plan's workers. */

@@ -246,6 +246,9 @@ static bool is_better(const struct search *search, const struct best *best,
         return second < 0;
     if (workers != best_workers)
         return workers < best_workers;
+    int work = compare(plan->work_ns, best->plan.work_ns);
+    if (search->problem->least_work && work != 0)
+        return work < 0;
     write_order(search, to, from, set, plan);
     if (plan->moved != best->plan.moved)
         return plan->moved < best->plan.moved;
@@ -295,6 +298,7 @@ static void price_set(const struct search *search, const struct set *set, bool h
         .has_cache = has_cache,
         .cached_share = flow.share,
         .cached_bytes = cw_optimize_bytes(search->problem, &flow),
+        .is_there = has_cache ? cw_optimize_is_there(search->problem, set->mask) : 0,
         .output_bytes = output_bytes,
     };
 

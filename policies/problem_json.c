@@ -97,6 +97,19 @@ static void add_node(struct cw_value *value, const struct cw_optimize_problem *p
         cw_value_set_bool(cw_value_member(value, "uncacheable"), true);
 }
 
+static void add_cached(struct cw_value *object, const struct cw_optimize_problem *problem)
+{
+    if (problem->cached_n == 0)
+        return;
+    struct cw_value *items =
+        cw_value_set_list(cw_value_member(object, "cached"), problem->cached_n);
+    for (size_t i = 0; i < problem->cached_n; i++) {
+        cw_value_set_object(&items[i]);
+        add_bits(&items[i], "set", problem->cached[i].set);
+        add(&items[i], "share", problem->cached[i].share);
+    }
+}
+
 static void fill(const struct cw_optimize_problem *problem, struct cw_value *value)
 {
     cw_value_set_object(value);
@@ -106,6 +119,8 @@ static void fill(const struct cw_optimize_problem *problem, struct cw_value *val
     cw_value_set_i64(cw_value_member(value, "local_max"), problem->local_max);
     if (problem->least_money)
         cw_value_set_bool(cw_value_member(value, "least_money"), true);
+    if (problem->least_work)
+        cw_value_set_bool(cw_value_member(value, "least_work"), true);
     add_list(value, "bytes", problem->bytes, problem->fields_n);
     add_bits(value, "cache_needs", problem->cache_needs);
     if (problem->has_store) {
@@ -113,6 +128,7 @@ static void fill(const struct cw_optimize_problem *problem, struct cw_value *val
         cw_value_set_object(store);
         add_numbers(store, &problem->store, store_numbers, CW_ARRAY_LEN(store_numbers));
     }
+    add_cached(value, problem);
     struct cw_value *nodes = cw_value_set_list(cw_value_member(value, "nodes"), problem->n);
     for (size_t i = 0; i < problem->n; i++)
         add_node(&nodes[i], problem, &problem->nodes[i]);
@@ -261,6 +277,31 @@ static int check_order(const struct cw_optimize_problem *problem, struct cw_err 
     return done == all ? 0 : refuse("behind", "two nodes stand behind each other", err);
 }
 
+static int read_set(const struct cw_value *value, const struct cw_optimize_problem *problem,
+                    struct cw_optimize_cached *ret_cached, struct cw_err *err)
+{
+    static const struct number share = {"share", offsetof(struct cw_optimize_cached, share), 0, 1,
+                                        0};
+    if (value->type != CW_VALUE_OBJECT)
+        return refuse("cached", "not objects", err);
+    int rc = read_bits(value, "set", problem->n, &ret_cached->set, err);
+    return rc == 0 ? read_number(value, &share, ret_cached, err) : rc;
+}
+
+static int read_cached(const struct cw_value *value, struct cw_optimize_problem *problem,
+                       struct cw_err *err)
+{
+    const struct cw_value *list = cw_value_get(value, "cached");
+    int rc = 0;
+    if (list && (list->type != CW_VALUE_LIST || list->n > CW_OPTIMIZE_CACHED_MAX))
+        return cw_err_set(err, CW_E_INVALID, "cached: not a list of at most %d",
+                          CW_OPTIMIZE_CACHED_MAX);
+    problem->cached_n = list ? list->n : 0;
+    for (size_t i = 0; rc == 0 && i < problem->cached_n; i++)
+        rc = read_set(&list->items[i], problem, &problem->cached[i], err);
+    return rc;
+}
+
 static int read_nodes(const struct cw_value *value, struct cw_optimize_problem *problem,
                       struct cw_err *err)
 {
@@ -273,6 +314,8 @@ static int read_nodes(const struct cw_value *value, struct cw_optimize_problem *
         rc = read_node(&nodes->items[i], problem, &problem->nodes[i], err);
     if (rc == 0)
         rc = read_bits(value, "cache_needs", problem->n, &problem->cache_needs, err);
+    if (rc == 0)
+        rc = read_cached(value, problem, err);
     return rc == 0 ? check_order(problem, err) : rc;
 }
 
@@ -323,6 +366,8 @@ static int read_all(const struct cw_value *value, struct cw_optimize_problem *pr
         rc = refuse("remote_max, local_max", "both are 0", err);
     if (rc == 0)
         rc = read_bool(value, "least_money", &problem->least_money, err);
+    if (rc == 0)
+        rc = read_bool(value, "least_work", &problem->least_work, err);
     if (rc == 0)
         rc = read_fields(value, problem, err);
     if (rc == 0)

@@ -87,6 +87,12 @@ static struct cw_optimize_problem random_problem(struct random *random, size_t n
     p.worker_price = between(random, 0, 1);
     p.trainer_price = between(random, 0, 3);
     p.least_money = below(random, 4) == 0;
+    p.least_work = below(random, 3) == 0;
+    for (p.cached_n = below(random, 3); below(random, 3) > 0 && p.cached_n < 4; p.cached_n++) {
+    }
+    for (size_t i = 0; i < p.cached_n; i++)
+        p.cached[i] = (struct cw_optimize_cached){1 + below(random, (UINT64_C(1) << n) - 1),
+                                                  between(random, 0, 1)};
     return p;
 }
 
@@ -295,6 +301,52 @@ static void test_order_and_cache_together(void **state)
     assert_true(plan.cache_after == CW_OPTIMIZE_NO_CACHE && plan.order[1] == 2);
 }
 
+/* What is in the cache already is read in the first epoch, and is not written again. */
+static void test_what_is_cached_already(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.n = 3;
+    p.nodes[1].ns = 1000;
+    p.nodes[2].ns = 100, p.nodes[2].uncacheable = true;
+    p.has_store = true;
+    p.store.read_ns = 50, p.store.write_ns = 2000;
+    p.cached[0] = (struct cw_optimize_cached){3, 0.25};
+    p.cached_n = 1;
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.cache_after, CW_OPTIMIZE_NO_CACHE);
+    p.cached[0].share = 0.75;
+    p.store.free_bytes = 1000 * 100 / 2; /* half of them would fit, but they are there */
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.cache_after, 1);
+    assert_true(is_near(plan.first_ns, 1000 * (0.75 * 50 + 0.25 * 1000 + 100)));
+    p.store.free_bytes = -1;
+    p.epochs = 3;
+    cw_optimize(&p, &plan);
+    double first = 0.75 * 50 + 0.25 * 3000 + 100, later = 50 + 100;
+    assert_true(is_near(plan.total_ns, 1000 * (first + 2 * later)));
+    assert_true(is_near(plan.work_ns, first + 2 * later));
+}
+
+/* Where the trainer decides, a cache brings nothing, unless the work of threads is to be saved. */
+static void test_least_work(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[3].ns = 1000;
+    p.has_store = true;
+    p.store.read_ns = 50;
+    p.epochs = 4;
+    p.trainer_ns = 1e9;
+    cw_optimize(&p, &plan);
+    assert_true(plan.cache_after == CW_OPTIMIZE_NO_CACHE && plan.bound == CW_BOUND_TRAINER);
+    p.least_work = true;
+    cw_optimize(&p, &plan);
+    assert_true(plan.cache_after == 3 && is_near(plan.work_ns, 1000 + 3 * 50));
+}
+
 /* No more workers than bring something, and what decides is named. */
 static void test_workers_and_bounds(void **state)
 {
@@ -380,6 +432,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_filters_by_cost_over_dropped),
     cmocka_unit_test(test_what_shrinks_goes_before_what_grows),
     cmocka_unit_test(test_order_and_cache_together),
+    cmocka_unit_test(test_what_is_cached_already),
+    cmocka_unit_test(test_least_work),
     cmocka_unit_test(test_workers_and_bounds),
     cmocka_unit_test(test_half_a_cache),
     cmocka_unit_test(test_too_many_sets),

@@ -40,7 +40,12 @@ static void make(uint64_t *rng, struct cw_optimize_problem *p)
                                       .network_bytes_s = number(rng),
                                       .trainer_ns = number(rng),
                                       .worker_price = number(rng),
-                                      .least_money = below(rng, 4) == 0};
+                                      .least_money = below(rng, 4) == 0,
+                                      .least_work = below(rng, 2) == 0,
+                                      .cached_n = (size_t)below(rng, 3)};
+    for (size_t i = 0; i < p->cached_n; i++)
+        p->cached[i] = (struct cw_optimize_cached){1 + below(rng, (UINT64_C(1) << p->n) - 1),
+                                                   (double)below(rng, 5) / 4};
     p->store = (struct cw_optimize_store){.read_ns = number(rng), .free_bytes = -1};
     for (size_t f = 0; f < p->fields_n; f++)
         p->bytes[f] = number(rng);
@@ -122,6 +127,10 @@ static void refused(void **state)
         {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"behind\": [0]}]}", "behind"},
         {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"uncacheable\": 1}]}", "neither"},
         {BEGIN "\"local_max\": 0.5, \"nodes\": [" NODE "]}", "local_max: not a whole"},
+        {BEGIN "\"cached\": 1, \"nodes\": [" NODE "]}", "cached: not a list of at most 16"},
+        {BEGIN "\"cached\": [1], \"nodes\": [" NODE "]}", "cached: not objects"},
+        {BEGIN "\"cached\": [{\"set\": [1]}], \"nodes\": [" NODE "]}", "set: not a number from"},
+        {BEGIN "\"cached\": [{\"share\": 2}], \"nodes\": [" NODE "]}", "share: 2 is not from 0"},
         {BEGIN "\"store\": 1, \"nodes\": [" NODE "]}", "store: not an object"},
         {BEGIN "\"store\": {\"read_ns\": -1}, \"nodes\": [" NODE "]}", "store: read_ns: -1"},
         {"{\"problem\": 1, \"elements\": 10, \"epochs\": 1, \"threads\": 1, \"bytes\": [8]}",
