@@ -58,7 +58,8 @@ struct cw_optimize_problem {
     double network_bytes_s;              /* from remote workers; 0: no limit */
     double trainer_ns;                   /* the trainer's own time for an epoch */
     double other_ns;                     /* what an epoch takes besides */
-    double worker_price, trainer_price;  /* an hour, in one currency */
+    double element_ns; /* what an element of the source takes threads besides its operators */
+    double worker_price, trainer_price; /* an hour, in one currency */
     bool least_money; /* the least money is looked for first, then the least time */
     /* Of plans that are alike in time, money and workers, the one with the least work of threads is
      * better: what it saves is free for others. */

@@ -128,6 +128,7 @@ static struct demand reading_demand(const struct cw_optimize_problem *problem,
     demand.sums = add(demand.sums, 1 - read, parts->before.thread_ns, parts->before.cpu_ns);
     demand.sums = add(demand.sums, read * parts->cached_share, read_ns, read_ns);
     demand.sums = add(demand.sums, 1, parts->behind.thread_ns, parts->behind.cpu_ns);
+    demand.sums = add(demand.sums, 1, problem->element_ns, problem->element_ns);
     demand.read_bytes = read * parts->cached_share * parts->cached_bytes;
     return demand;
 }

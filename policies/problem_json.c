@@ -23,7 +23,7 @@ static const struct number problem_numbers[] = {
     OF_PROBLEM(elements, 1),        OF_PROBLEM(epochs, 1),        OF_PROBLEM(threads, 1),
     OF_PROBLEM(cores, 0),           OF_PROBLEM(source_bytes, 0),  OF_PROBLEM(source_bytes_s, 0),
     OF_PROBLEM(network_bytes_s, 0), OF_PROBLEM(trainer_ns, 0),    OF_PROBLEM(other_ns, 0),
-    OF_PROBLEM(worker_price, 0),    OF_PROBLEM(trainer_price, 0),
+    OF_PROBLEM(worker_price, 0),    OF_PROBLEM(trainer_price, 0), OF_PROBLEM(element_ns, 0),
 };
 static const struct number store_numbers[] = {
     OF_STORE(read_ns),

@@ -13,11 +13,21 @@ static bool is_off(double now, double basis)
     return fabs(now - basis) > CW_REPLAN_ODD * basis;
 }
 
+/* The trainer's step counts where it was known already. */
+static bool is_trainer_odd(const struct cw_replan *state, const struct cw_replan_view *view)
+{
+    double now = view->means.trainer_ns, basis = state->means.trainer_ns;
+    return now > 0 && basis > 0 && is_off(now, basis);
+}
+
 static bool is_odd(const struct cw_replan *state, const struct cw_replan_view *view)
 {
+    if (is_trainer_odd(state, view))
+        return true;
     for (size_t i = 0; i < CW_MIN(state->n, view->n); i++) {
         const struct cw_replan_node *now = &view->nodes[i], *basis = &state->basis[i];
-        if (is_off(now->keep, basis->keep))
+        if (is_off(now->keep, basis->keep) ||
+            (basis->bytes > 0 && is_off(now->bytes, basis->bytes)))
             return true;
         if (fmax(now->call_ns, basis->call_ns) > LITTLE * view->element_ns &&
             is_off(now->call_ns, basis->call_ns))
@@ -82,15 +92,36 @@ static void judge(struct cw_replan *state, const struct cw_replan_view *view)
     state->before_ns = 0;
 }
 
+static void learn_bytes(struct cw_replan *state, const struct cw_replan_view *view)
+{
+    for (size_t i = 0; i < CW_MIN(state->n, view->n); i++)
+        if (state->basis[i].bytes <= 0)
+            state->basis[i].bytes = view->nodes[i].bytes;
+}
+
 static void end_window(struct cw_replan *state, const struct cw_replan_view *view)
 {
     state->window_s = view->now_s;
     state->windows_n++;
     if (!view->is_enough || !state->has_looked)
         return;
+    learn_bytes(state, view);
     state->odd_n = is_odd(state, view) ? state->odd_n + 1 : 0;
     state->is_refuted = state->is_refuted || state->odd_n >= CW_REPLAN_ODD_WINDOWS;
     judge(state, view);
+}
+
+static bool is_equal(double a, double b)
+{
+    return !(a < b) && !(b < a);
+}
+
+static bool have_means_changed(const struct cw_replan_means *now,
+                               const struct cw_replan_means *then)
+{
+    return !is_equal(now->workers, then->workers) ||
+           !is_equal(now->worker_price, then->worker_price) ||
+           (now->room < 0) != (then->room < 0) || (now->room >= 0 && is_off(now->room, then->room));
 }
 
 static enum cw_replan_why why_now(const struct cw_replan *state, const struct cw_replan_view *view)
@@ -107,7 +138,9 @@ static enum cw_replan_why why_now(const struct cw_replan *state, const struct cw
         return CW_REPLAN_NOT;
     if (state->is_refuted)
         return CW_REPLAN_REFUTED;
-    return view->epoch != state->epoch ? CW_REPLAN_EPOCH : CW_REPLAN_NOT;
+    if (view->epoch != state->epoch)
+        return CW_REPLAN_EPOCH;
+    return have_means_changed(&view->means, &state->means) ? CW_REPLAN_MEANS : CW_REPLAN_NOT;
 }
 
 enum cw_replan_why cw_replan_look(struct cw_replan *state, const struct cw_replan_view *view)
@@ -126,6 +159,7 @@ enum cw_replan_why cw_replan_look(struct cw_replan *state, const struct cw_repla
         state->has_looked = true;
         state->looked_s = view->now_s;
         state->epoch = view->epoch;
+        state->means = view->means;
     }
     return why;
 }
@@ -142,6 +176,8 @@ static void set_basis(struct cw_replan *state, const struct cw_replan_node *basi
 {
     state->n = n;
     memcpy(state->basis, basis, n * sizeof(*basis));
+    for (size_t i = 0; i < n; i++)
+        state->basis[i].bytes = 0;
     state->odd_n = 0;
     state->is_refuted = false;
 }
@@ -157,6 +193,7 @@ void cw_replan_changed(struct cw_replan *state, const struct cw_replan_view *vie
     set_basis(state, basis, n);
     state->has_looked = true;
     state->looked_s = state->window_s = view->now_s;
+    state->means = view->means;
     state->order = order;
     state->before_ns = before_ns;
     state->judged_at = state->windows_n + CW_REPLAN_ODD_WINDOWS;

@@ -19,9 +19,17 @@
 #define CW_REPLAN_BARRED_AGAIN 60     /* and from the second time on */
 #define CW_REPLAN_BARRED_MAX 8
 
-/* A node of the chain: what one call of it costs a thread, and the share of its elements that passes. */
+/* A node of the chain: what one call of it costs a thread, the share of its elements that passes, and the
+ * bytes of the fields that it writes (0: not known). */
 struct cw_replan_node {
-    double call_ns, keep;
+    double call_ns, keep, bytes;
+};
+/* What a plan goes by besides the costs of operators. */
+struct cw_replan_means {
+    double workers;
+    double worker_price;
+    double room;       /* bytes of the cache that elements may take; < 0: no limit, or no cache */
+    double trainer_ns; /* the trainer's own time for an epoch; 0: not known */
 };
 /* What was measured since the job uses its present plan. */
 struct cw_replan_view {
@@ -30,6 +38,7 @@ struct cw_replan_view {
     double element_ns;      /* time of threads that one of them took, all in all */
     bool is_enough;         /* each node that does work was timed */
     bool has_cache_moved;   /* what is cached has changed, so the plan must go by it at once */
+    struct cw_replan_means means;
     uint64_t epoch;
     size_t n;
     struct cw_replan_node nodes[CW_OPTIMIZE_NODES_MAX]; /* in the written order */
@@ -40,6 +49,7 @@ enum cw_replan_why {
     CW_REPLAN_EPOCH,   /* an epoch is over */
     CW_REPLAN_REFUTED, /* costs are not those that the plan was made of, or it brought nothing */
     CW_REPLAN_CACHE,   /* what is cached has changed */
+    CW_REPLAN_MEANS,   /* workers, room in the cache or prices are others */
 };
 struct cw_replan {
     bool has_begun, has_looked;
@@ -51,6 +61,7 @@ struct cw_replan {
     /* What the plan was made of. */
     size_t n;
     struct cw_replan_node basis[CW_OPTIMIZE_NODES_MAX];
+    struct cw_replan_means means; /* at the last look */
     /* The last change, until it is judged. */
     uint64_t order;
     double before_ns; /* 0: there is nothing to judge */
@@ -67,7 +78,8 @@ enum cw_replan_why cw_replan_look(struct cw_replan *state, const struct cw_repla
 /* Whether a plan that takes then_ns is worth leaving the present one, which takes now_ns. `order` stands
  * for the order of the other one (a hash of it). */
 bool cw_replan_takes(const struct cw_replan *state, uint64_t order, double now_ns, double then_ns);
-/* A look was taken, and the plan stays: basis is what it is made of now. */
+/* A look was taken, and the plan stays: basis is what it is made of now. Bytes are taken from what is
+ * measured next. */
 void cw_replan_stays(struct cw_replan *state, const struct cw_replan_node *basis, size_t n);
 /* The job has gone over to another plan, which is made of `basis`. before_ns: what an element took before;
  * 0: it was not measured. */

@@ -60,6 +60,7 @@ struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
     /* Its cache was detached: what was measured with it is of no use to another one. */
     if (job->autocache && job->autocache->cache_id != (job->cache ? job->cache->id : UINT64_MAX)) {
         cw_autocache_free(job);
+        job->plan.decides_cache = false;
         cw_job_set_cached_node(job, NULL);
         cw_node_counters_forget_hits(job->measured);
     }
@@ -184,6 +185,15 @@ static int ask_policy(struct cw_autocache_job *decider, int64_t now, struct cw_e
     return refused;
 }
 
+/* The job's plan says what is cached. Should it say so no more, all begins anew. */
+static void yield(struct cw_autocache_job *decider)
+{
+    decider->has_decision = decider->epoch_is_steady = false;
+    decider->current = CW_POLICY_NONE;
+    decider->predicted_ns = 0;
+    decider->ask_due = true;
+}
+
 int cw_autocache_tick(struct cw_job *job, int64_t now, struct cw_err *err)
 {
     if (job->status != CW_JOB_RUNNING || job->hold_until_ms != 0)
@@ -191,6 +201,10 @@ int cw_autocache_tick(struct cw_job *job, int64_t now, struct cw_err *err)
     struct cw_autocache_job *decider = cw_autocache_of(job);
     if (!decider || decider->failed || cw_job_epochs_left(job) <= 0)
         return 0;
+    if (job->plan.decides_cache) {
+        yield(decider);
+        return 0;
+    }
     bool changed = cw_autocache_detect_changes(decider, now);
     if (changed || (decider->ask_due && now - decider->last_asked_ms >= UNDECIDED_MS))
         return ask_policy(decider, now, err);

@@ -48,7 +48,8 @@ void cw_autocache_epochs_moved(struct cw_job *job, uint64_t before)
     if (!decider)
         return;
     int64_t now = cw_clock_ms();
-    if (decider->epoch_is_steady && decider->epoch == before && job->first_epoch == before + 1)
+    if (decider->epoch_is_steady && !job->plan.decides_cache && decider->epoch == before &&
+        job->first_epoch == before + 1)
         note_length(decider, (double)(now - decider->began_ms) * 1e6);
     decider->epoch_is_steady = job->first_epoch == before + 1 && job->no_client_ms == 0;
     decider->epoch = job->first_epoch;

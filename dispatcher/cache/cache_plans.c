@@ -6,10 +6,20 @@
 
 #include <string.h>
 
-static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
+/* Which nodes there are to be cached at, in the order that cached_node is meant in. A plan of which no worker
+ * has told its keys yet uses those caches that the pipeline asks for. */
+static const Cachew__V1__PlanInfo *info_of(const struct cw_job *job, bool *ret_told)
+{
+    bool of_plan = job->plan.decides_cache && job->plan.graph;
+    *ret_told = !of_plan || job->plan.info;
+    return of_plan && job->plan.info ? job->plan.info : job->info;
+}
+
+static bool is_used(const struct cw_job *job, bool told, const Cachew__V1__Cacheable *node,
                     struct cw_hash *ret_key)
 {
-    bool wanted = node->asked || (job->cached_node && strcmp(job->cached_node, node->node) == 0);
+    bool chosen = told && job->cached_node && strcmp(job->cached_node, node->node) == 0;
+    bool wanted = node->asked || chosen;
     return wanted && node->why_not[0] == '\0' && cw_wire_hash_from(node->key, ret_key);
 }
 
@@ -17,12 +27,13 @@ static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
 static struct cw_cache_use *compute_uses(struct cw_job *job, size_t *ret_n)
 {
     struct cw_cache_service *cache = job->cache;
-    const Cachew__V1__PlanInfo *info = job->info;
+    bool told = false;
+    const Cachew__V1__PlanInfo *info = info_of(job, &told);
     struct cw_cache_use *uses = CW_NEW_ARRAY(struct cw_cache_use, info->n_cacheable + 1);
     size_t n = 0;
     for (size_t i = 0; cache && i < info->n_cacheable; i++) {
         struct cw_hash hash;
-        if (!is_used(job, info->cacheable[i], &hash))
+        if (!is_used(job, told, info->cacheable[i], &hash))
             continue;
         struct cw_catalogue_key *key = cw_catalogue_key(cache->catalogue, cw_job_tenant(job), hash);
         bool room = !cache->unavailable && !cache->full && !key->tenant->full;

@@ -5,24 +5,29 @@
 
 #include "base/mem.h"
 #include "dispatcher/optimize/plan_change.h"
-#include "dispatcher/optimize/plan_search.h"
+#include "dispatcher/optimize/plan_question.h"
+#include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
 #include "loop/offload.h"
 #include "policies/text.h"
 #include "rewrite/profile.h"
 
-#define TIMED_MIN 4 /* calls of a node, before its cost is believed */
+#define ALIKE 0.01 /* plans whose time differs by less are alike in it */
 
 struct cw_job_optimizer {
     bool once;    /* one look is enough */
     bool is_over; /* nothing is to be found for this job any more */
     bool has_asked_profile, is_searching;
     struct cw_replan state;
-    size_t chain_n; /* nodes of the chain, the last ones of the graph; 0: not known yet */
-    char *cached;   /* the cached node that the last look went by; NULL: none */
+    size_t chain_n;    /* nodes of the chain, the last ones of the graph; 0: not known yet */
+    char *cached;      /* the cached node that the last look went by; NULL: none */
+    bool leaves_cache; /* a plan that was to place it could not: policies do */
+    struct cw_replan_means means; /* as of means_ms; once a window is often enough */
+    int64_t means_ms;
     /* The plan that was found and is on its way, with its number; 0: none is. */
     uint64_t number;
     struct cw_plan_search *search;
+    bool is_used; /* it is used already: the order stayed, and other elements are cached */
     enum cw_replan_why why;
     double before_ns; /* what an element took by the plan before; 0: it was not measured */
 };
@@ -70,7 +75,7 @@ void cw_job_optimizer_stop(struct cw_job *job)
 static bool is_timed(const struct cw_job *job, size_t node, const struct cw_cost_measured *cost)
 {
     const struct cw_op *op = cw_op_find(job->info->cacheable[node]->op);
-    return !op || !cw_cost_profile_needs(op) || cost->sums.timed >= TIMED_MIN;
+    return !op || !cw_cost_profile_needs(op) || cost->sums.timed >= CW_PLAN_TIMED_MIN;
 }
 
 static double call_ns(const struct cw_cost_measured *cost)
@@ -88,10 +93,20 @@ static bool has_cache_moved(const struct cw_job *job)
 {
     const char *now = job->cached_node ? job->cached_node : "";
     const char *then = job->optimizer->cached ? job->optimizer->cached : "";
-    return job->plan.graph && strcmp(now, then) != 0;
+    return job->plan.graph && !job->plan.decides_cache && strcmp(now, then) != 0;
 }
 
-static void make_view(const struct cw_job *job, int64_t now, struct cw_replan_view *ret_view)
+static struct cw_replan_means means_of(struct cw_job *job, int64_t now)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    if (o->means_ms == 0 || now - o->means_ms >= job->d->options.scale_window_ms) {
+        o->means_ms = now;
+        cw_plan_means(job, !o->leaves_cache, &o->means);
+    }
+    return o->means;
+}
+
+static void make_view(struct cw_job *job, int64_t now, struct cw_replan_view *ret_view)
 {
     const struct cw_node_counters *measured = job->measured;
     size_t n = measured ? measured->n : 0, chain_n = CW_MIN(job->optimizer->chain_n, n);
@@ -100,60 +115,24 @@ static void make_view(const struct cw_job *job, int64_t now, struct cw_replan_vi
                                         .window_s = (double)job->d->options.scale_window_ms / 1e3,
                                         .is_enough = n > 0,
                                         .has_cache_moved = has_cache_moved(job),
+                                        .means = means_of(job, now),
                                         .epoch = job->first_epoch,
                                         .n = chain_n};
     for (size_t i = 0; i < n; i++) {
-        const struct cw_cost_measured cost = cw_node_counters_of_plan(measured, i);
+        const struct cw_cost_measured cost = cw_plan_cost_of(job, i);
         ret_view->elements = CW_MAX(ret_view->elements, cost.elements);
         ret_view->is_enough = ret_view->is_enough && is_timed(job, i, &cost);
         sum_ns += cost.elements * call_ns(&cost);
         if (i + chain_n >= n)
-            ret_view->nodes[i + chain_n - n] =
-                (struct cw_replan_node){.call_ns = call_ns(&cost), .keep = keep_of(&cost)};
+            ret_view->nodes[i + chain_n - n] = (struct cw_replan_node){
+                .call_ns = call_ns(&cost),
+                .keep = keep_of(&cost),
+                .bytes = cost.sums.calls > 0 ? cost.sums.out_bytes / cost.sums.calls : 0};
     }
     ret_view->element_ns = ret_view->elements > 0 ? sum_ns / ret_view->elements : 0;
 }
 
-/* In a sparse pipeline the positions of all items are looked at. */
-static double epoch_elements(const struct cw_job *job)
-{
-    double n = job->info->sparse ? (double)job->info->chunk * (double)job->items
-                                 : (double)job->info->elements;
-    return CW_MAX(n, 1);
-}
-
-static double threads_of(const struct cw_job *job)
-{
-    struct cw_serving serving = {.job = job};
-    double n = 0;
-    for (const struct cw_worker *worker; (worker = cw_serving_next(&serving));)
-        n += worker->threads;
-    return n;
-}
-
 /* ---- asking ---- */
-
-static struct cw_plan_search *make_search(const struct cw_job *job, const char *profile)
-{
-    struct cw_plan_search *search = CW_NEW(struct cw_plan_search);
-    struct cw_plan_question *q = &search->question;
-    *q = (struct cw_plan_question){.policy = cw_optimizer_find("auto"),
-                                   .written = cw_buf_ref(cw_job_graph(job)),
-                                   .present = job->plan.graph ? cw_buf_ref(job->plan.graph) : NULL,
-                                   .profile = profile ? cw_mem_strdup(profile) : NULL,
-                                   .cached =
-                                       job->cached_node ? cw_mem_strdup(job->cached_node) : NULL,
-                                   .elements = epoch_elements(job),
-                                   .epochs = cw_job_epochs_left(job),
-                                   .threads = threads_of(job)};
-    if (profile)
-        return search;
-    q->measured_n = job->measured->n;
-    q->measured = CW_NEW_ARRAY(struct cw_cost_measured, q->measured_n);
-    for (size_t i = 0; i < q->measured_n; i++)
-        q->measured[i] = cw_node_counters_of_plan(job->measured, i);
-    return search;
-}
 
 static void run(void *arg) /* On the thread. */
 {
@@ -172,7 +151,7 @@ static void ask(struct cw_job *job, enum cw_replan_why why, double before_ns, co
     planning->plan = job->plan.number;
     planning->why = why;
     planning->before_ns = before_ns;
-    planning->search = make_search(job, profile);
+    planning->search = cw_plan_question_make(job, profile, !o->leaves_cache);
     planning->work = (struct cw_offload){.run = run, .done = on_found, .arg = planning};
     o->is_searching = true;
     cw_mem_free(o->cached);
@@ -187,27 +166,58 @@ static void ask(struct cw_job *job, enum cw_replan_why why, double before_ns, co
 
 /* ---- taking ---- */
 
-static void propose(struct cw_job *job, const struct planning *planning)
+/* Has the plan used, or tried if its order is another one. Returns false if it cannot be had. */
+static bool propose(struct cw_job *job, const struct cw_plan_answer *answer)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    const struct cw_job_plan_made made = {
+        .graph = answer->graph, .decides_cache = answer->decides_cache, .cached = answer->cached};
+    struct cw_err err = {0};
+    if (!answer->is_other_order) {
+        o->is_used = cw_job_plan_set_cached(job, answer->cached);
+        o->leaves_cache = !o->is_used;
+        return o->is_used;
+    }
+    if (cw_job_plan_propose_made(job, made, &o->number, &err) == 0)
+        return true;
+    cw_log_debug(CW_LOG_MOD, "job=%s: a better plan cannot be had: %s", job->id, err.msg);
+    o->number = 0;
+    return false;
+}
+
+static bool takes(const struct cw_job_optimizer *o, const struct cw_plan_answer *answer, double now,
+                  double then)
+{
+    return cw_replan_takes(&o->state, answer->order, now, then);
+}
+
+/* A plan is worth a change if it saves time, or, where that is alike, the work of threads. */
+static bool is_worth_it(const struct cw_job_optimizer *o, const struct cw_plan_answer *answer)
+{
+    bool alike = answer->then_total_ns <= answer->now_total_ns * (1 + ALIKE);
+    return answer->is_other &&
+           (answer->is_illegal || takes(o, answer, answer->now_total_ns, answer->then_total_ns) ||
+            (alike && takes(o, answer, answer->now_ns, answer->then_ns)));
+}
+
+static bool has_cache(const struct cw_plan_search *search)
+{
+    return search->question.cached || search->answer.cached;
+}
+
+static void change(struct cw_job *job, struct planning *planning)
 {
     struct cw_job_optimizer *o = job->optimizer;
     const struct cw_plan_answer *answer = &planning->search->answer;
-    struct cw_err err = {0};
-    if (cw_job_plan_propose_made(job, answer->graph, &o->number, &err) != 0) {
-        cw_log_debug(CW_LOG_MOD, "job=%s: a better plan cannot be had: %s", job->id, err.msg);
+    if (!propose(job, answer)) {
         cw_replan_bar(&o->state, answer->order);
         cw_replan_stays(&o->state, answer->now, answer->n);
-        o->number = 0;
         return;
     }
+    o->search = planning->search;
     o->why = planning->why;
-    o->before_ns = planning->before_ns;
-}
-
-static bool is_worth_it(const struct cw_job_optimizer *o, const struct cw_plan_answer *answer)
-{
-    return answer->is_other &&
-           (answer->is_illegal ||
-            cw_replan_takes(&o->state, answer->order, answer->now_ns, answer->then_ns));
+    /* What a cache brings shows in later epochs only. */
+    o->before_ns = has_cache(planning->search) ? 0 : planning->before_ns;
 }
 
 /* Returns whether the search is kept, because its plan is on its way. */
@@ -226,13 +236,10 @@ static bool take(struct cw_job *job, struct planning *planning)
     if (search->question.measured && !search->question.present)
         cw_plan_profile_put(job, answer->profile);
     if (is_worth_it(o, answer))
-        propose(job, planning);
+        change(job, planning);
     else
         cw_replan_stays(&o->state, answer->now, answer->n);
-    if (o->number == 0)
-        return false;
-    o->search = planning->search;
-    return true;
+    return o->search != NULL;
 }
 
 static void on_found(void *arg)
@@ -262,6 +269,7 @@ static void add_reason(const struct cw_job_optimizer *o, struct cw_str *out)
         [CW_REPLAN_EPOCH] = "as measured at the end of the epoch",
         [CW_REPLAN_REFUTED] = "since costs are not those that the plan before was made of",
         [CW_REPLAN_CACHE] = "since other elements are cached",
+        [CW_REPLAN_MEANS] = "since workers, room in the cache or prices are others",
     };
     cw_str_add(out, "An element takes ");
     cw_policy_add_time(out, o->search->answer.then_ns);
@@ -281,7 +289,21 @@ static void record(struct cw_job *job, const struct cw_job_optimizer *o)
                                                          .choice = answer->choice,
                                                          .reason = cw_str_text(&reason),
                                                          .candidates = answer->candidates,
-                                                         .inputs = answer->inputs});
+                                                         .inputs = answer->inputs,
+                                                         .predicted_ns = answer->epoch_ns,
+                                                         .remote = answer->workers});
+}
+
+static void go_on_with(struct cw_job *job, const struct cw_replan_view *view)
+{
+    struct cw_job_optimizer *o = job->optimizer;
+    const struct cw_plan_answer *answer = &o->search->answer;
+    record(job, o);
+    job->plan.predicted_ns = answer->then_ns;
+    cw_replan_changed(&o->state, view, answer->order, o->before_ns, answer->then, answer->n);
+    o->leaves_cache = o->leaves_cache || answer->decides_cache != job->plan.decides_cache;
+    if (answer->workers > 0)
+        cw_scaling_jump(job, answer->workers);
 }
 
 /* Looks what has become of the plan that was found. */
@@ -289,17 +311,17 @@ static void settle(struct cw_job *job, const struct cw_replan_view *view)
 {
     struct cw_job_optimizer *o = job->optimizer;
     const struct cw_plan_answer *answer = &o->search->answer;
-    if (job->plan.is_next && job->plan.last == o->number)
+    if (!o->is_used && job->plan.is_next && job->plan.last == o->number)
         return;
-    if (job->plan.number == o->number) {
-        record(job, o);
-        cw_replan_changed(&o->state, view, answer->order, o->before_ns, answer->then, answer->n);
+    if (o->is_used || job->plan.number == o->number) {
+        go_on_with(job, view);
     } else {
         cw_replan_bar(&o->state, answer->order);
         cw_replan_stays(&o->state, answer->now, answer->n);
     }
     cw_plan_search_free(cw_steal(&o->search));
     o->number = 0;
+    o->is_used = false;
 }
 
 static void look(struct cw_job *job, const struct cw_replan_view *view)
@@ -345,6 +367,7 @@ void cw_job_optimizer_tick(struct cw_job *job, int64_t now)
         return;
     }
     make_view(job, now, &view);
+    job->plan.measured_ns = view.is_enough ? view.element_ns : job->plan.measured_ns;
     if (o->search)
         settle(job, &view);
     else if (!job->plan.is_next && cw_job_plan_is_known(job))

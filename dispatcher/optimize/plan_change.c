@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a plan comes into use: it is proposed, tried by one worker, stored, and sent to all. */
+#include <string.h>
+#include "dispatcher/cache/cache.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/scaling/scaling.h"
@@ -85,9 +87,18 @@ static bool was_dropped(const struct cw_job_plan *plan, const struct cw_buf *gra
 
 /* ---- from one state to the next ---- */
 
+static void free_info(Cachew__V1__PlanInfo *info)
+{
+    if (info)
+        cachew__v1__plan_info__free_unpacked(info, NULL);
+}
+
 static void forget_next(struct cw_job_plan *plan)
 {
     plan->next = cw_buf_unref(plan->next);
+    free_info(cw_steal(&plan->next_info));
+    cw_mem_free(cw_steal(&plan->next_cached));
+    plan->next_decides_cache = false;
     plan->is_next = plan->is_good = false;
     plan->tried_by = 0;
     plan->tries_n = 0;
@@ -101,14 +112,17 @@ static void store(struct cw_job *job)
     job->plan.after_seq = cw_state_seq(job->d->state);
 }
 
-static void begin_next(struct cw_job *job, struct cw_buf *graph)
+/* Takes the references. */
+static void begin_next(struct cw_job *job, struct cw_job_plan_made made)
 {
     forget_next(&job->plan);
     job->plan.is_next = true;
-    job->plan.next = graph;
+    job->plan.next = made.graph ? cw_buf_ref(made.graph) : NULL;
+    job->plan.next_decides_cache = made.decides_cache;
+    job->plan.next_cached = made.cached ? cw_mem_strdup(made.cached) : NULL;
     job->plan.last++;
     job->plan.made_n++;
-    if (graph)
+    if (made.graph)
         cw_job_plan_tick(job);
     else
         store(job);
@@ -222,12 +236,12 @@ static int check_dropped(const struct cw_job *job, const struct cw_buf *graph, s
                : cw_err_set(err, CW_E_UNSUPPORTED, "no worker of the job knows plans");
 }
 
-static uint64_t replace_next(struct cw_job *job, struct cw_buf *packed)
+static uint64_t replace_next(struct cw_job *job, struct cw_job_plan_made made)
 {
     if (job->plan.is_next)
         tell_dropped(job, cw_mem_printf("another plan came before a worker could try plan %llu",
                                         (unsigned long long)job->plan.last));
-    begin_next(job, packed);
+    begin_next(job, made);
     return job->plan.last;
 }
 
@@ -241,21 +255,45 @@ int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint
     if (rc == 0 && graph)
         rc = check_dropped(job, packed, err);
     if (rc == 0)
-        *ret_number = replace_next(job, packed);
-    else
-        cw_buf_unref(packed);
+        *ret_number = replace_next(job, (struct cw_job_plan_made){.graph = packed});
+    cw_buf_unref(packed);
     return rc;
 }
 
-int cw_job_plan_propose_made(struct cw_job *job, struct cw_buf *packed, uint64_t *ret_number,
+int cw_job_plan_propose_made(struct cw_job *job, struct cw_job_plan_made made, uint64_t *ret_number,
                              struct cw_err *err)
 {
     int rc = check_time(job, err);
-    if (rc == 0 && packed)
-        rc = check_dropped(job, packed, err);
+    if (rc == 0 && made.graph)
+        rc = check_dropped(job, made.graph, err);
     if (rc == 0)
-        *ret_number = replace_next(job, packed ? cw_buf_ref(packed) : NULL);
+        *ret_number = replace_next(job, made);
     return rc;
+}
+
+/* What a worker says of the plan that is open there; NULL: nothing that could be of use. */
+static Cachew__V1__PlanInfo *take_info(const struct cw_job *job,
+                                       const Cachew__V1__PlanOpened *opened)
+{
+    struct cw_plan_info checked;
+    if (!opened->info || opened->info->n_cacheable != job->graph->n_nodes ||
+        cw_wire_info_from(opened->info, &checked, NULL) != 0)
+        return NULL;
+    struct cw_buf *packed = cw_wire_pack(&opened->info->base);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, packed->len, packed->data);
+    cw_buf_unref(packed);
+    return info;
+}
+
+/* A worker has opened the plan that is used, of which a dispatcher that has just started knows the graph
+ * alone. */
+static void learn(struct cw_job *job, const Cachew__V1__PlanOpened *opened)
+{
+    if (job->plan.info || opened->code != 0 || !job->plan.graph ||
+        opened->number != job->plan.number)
+        return;
+    job->plan.info = take_info(job, opened);
+    cw_job_cache_changed(job);
 }
 
 void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *opened)
@@ -264,9 +302,12 @@ void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *
     struct cw_job_plan *plan = job ? &job->plan : NULL;
     if (!plan || job->status != CW_JOB_RUNNING)
         return;
+    learn(job, opened);
     if (plan->is_next && !plan->is_good && plan->tried_by == worker->id &&
         opened->number == plan->last) {
         if (opened->code == 0) {
+            free_info(plan->next_info);
+            plan->next_info = take_info(job, opened);
             store(job);
             return;
         }
@@ -275,26 +316,67 @@ void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *
     } else if (opened->code != 0 && plan->graph && opened->number == plan->number) {
         /* It has the plan before. All go back to the written order, which each of them has. */
         drop(job, worker, plan->graph, opened);
-        begin_next(job, NULL);
+        begin_next(job, (struct cw_job_plan_made){0});
     }
 }
 
 /* ---- using ---- */
 
+/* Keys of nodes that a plan moves are known from the worker that tried it. */
+static bool may_be_cached(const struct cw_job *job, const char *node)
+{
+    const Cachew__V1__PlanInfo *info = job->plan.graph ? job->plan.info : job->info;
+    for (size_t i = 0; node && info && i < info->n_cacheable; i++)
+        if (strcmp(info->cacheable[i]->node, node) == 0)
+            return info->cacheable[i]->why_not[0] == '\0';
+    return !node && info;
+}
+
+bool cw_job_plan_set_cached(struct cw_job *job, const char *node)
+{
+    if (!may_be_cached(job, node))
+        return false;
+    job->plan.decides_cache = true;
+    cw_job_set_cached_node(job, node);
+    cw_job_cache_changed(job);
+    return true;
+}
+
+/* The plan that begins says what is cached, or leaves it to the policies of autocache/. Without a plan that
+ * said it before, these go on with the node that they have chosen. */
+static void use_cache(struct cw_job *job)
+{
+    struct cw_job_plan *plan = &job->plan;
+    bool decided = plan->decides_cache;
+    plan->decides_cache = plan->next_decides_cache;
+    if (plan->decides_cache && !may_be_cached(job, plan->next_cached)) {
+        cw_log_info(CW_LOG_MOD, "job=%s name=%s: plan %llu cannot say what is cached", job->id,
+                    job->name, (unsigned long long)plan->number);
+        plan->decides_cache = false;
+    }
+    if (plan->decides_cache || decided)
+        cw_job_set_cached_node(job, plan->decides_cache ? plan->next_cached : NULL);
+    cw_job_cache_changed(job);
+}
+
 static void use(struct cw_job *job)
 {
     struct cw_job_plan *plan = &job->plan;
     cw_buf_unref(plan->graph);
+    free_info(plan->info);
     plan->graph = cw_steal(&plan->next);
+    plan->info = cw_steal(&plan->next_info);
     plan->number = plan->last;
     plan->changed_n++;
-    forget_next(plan);
     cw_node_counters_begin_plan(job->measured);
+    job->item_busy_ns = 0;
     if (job->scaling)
         cw_scaling_changed(job, cw_clock_ms());
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         if (share->spec_sent)
             cw_worker_send_plan(share->worker, job, false);
+    use_cache(job);
+    forget_next(plan);
     cw_log_info(CW_LOG_MOD, "job=%s name=%s: plan %llu is used%s", job->id, job->name,
                 (unsigned long long)plan->number, plan->graph ? "" : ", the written order");
     cw_fault_point("dispatcher.replanned");
@@ -318,5 +400,6 @@ void cw_job_plan_free(struct cw_job *job)
 {
     forget_next(&job->plan);
     cw_buf_unref(job->plan.graph);
+    free_info(job->plan.info);
     cw_mem_free(job->plan.error);
 }

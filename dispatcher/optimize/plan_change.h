@@ -13,10 +13,19 @@
  * is replaced. */
 int cw_job_plan_propose(struct cw_job *job, const Cachew__V1__Graph *graph, uint64_t *ret_number,
                         struct cw_err *err);
-/* The same with a graph that was made of the job's own by rewrite/apply.h, so its order is known to be
- * allowed. packed: borrowed; NULL: the written order. */
-int cw_job_plan_propose_made(struct cw_job *job, struct cw_buf *packed, uint64_t *ret_number,
+/* A plan that was made of the job's own graph by rewrite/apply.h, so its order is known to be allowed. All
+ * is borrowed. */
+struct cw_job_plan_made {
+    struct cw_buf *graph; /* packed; NULL: the written order */
+    bool decides_cache;   /* it also says what is cached, else the policies of autocache/ do */
+    const char *cached;   /* the node whose elements are; NULL: none */
+};
+/* The same with such a plan. */
+int cw_job_plan_propose_made(struct cw_job *job, struct cw_job_plan_made made, uint64_t *ret_number,
                              struct cw_err *err);
+/* Has the plan that is used say that this node's elements are cached (NULL: none), and no policy any more.
+ * Returns false if they cannot be, or no worker has told the plan's keys yet. */
+bool cw_job_plan_set_cached(struct cw_job *job, const char *node);
 /* Takes a worker's answer. */
 void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *opened);
 /* Returns whether a worker of the job knows plans, or it has none so far. */

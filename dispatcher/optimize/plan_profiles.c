@@ -3,7 +3,9 @@
  * state.db beside the measurements of autocache/pipeline_profiles.c; a prefix tells them apart. */
 #include <string.h>
 
+#include "dispatcher/cache/cache.h"
 #include "dispatcher/optimize/job_optimizer.h"
+#include "dispatcher/optimize/plan_search.h"
 #include "dispatcher/state/state.h"
 
 #define PREFIX "optimize:"
@@ -47,11 +49,18 @@ static int on_profile(void *arg, const char *key, const char *job, const char *i
     return 0;
 }
 
+/* A plan that said what is cached says it again. */
 static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
 {
-    (void)arg;
-    (void)row;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, row->job);
+    const char *at = strstr(row->choice, CW_PLAN_CHOICE_CACHED);
     (void)err;
+    if (!job || !at || !job->info || !job->cache || cw_str_eq(job->options->optimize, "off"))
+        return 0;
+    at += strlen(CW_PLAN_CHOICE_CACHED);
+    cw_autofree char *node = cw_mem_printf("%.*s", (int)strcspn(at, ";"), at);
+    job->plan.decides_cache = true;
+    cw_job_set_cached_node(job, node);
     return 0;
 }
 

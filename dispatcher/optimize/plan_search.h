@@ -9,6 +9,12 @@
 #include "policies/optimizer.h"
 #include "policies/replan.h"
 
+/* What is in the cache already, behind a node of the written or of the present order. */
+struct cw_plan_records {
+    char *node;
+    bool of_written;
+    double records;
+};
 /* What is asked. The search owns all of it. */
 struct cw_plan_question {
     const struct cw_optimizer *policy;
@@ -16,19 +22,36 @@ struct cw_plan_question {
     /* What each node of the written pipeline has cost under the present plan; NULL: `profile` says it. */
     struct cw_cost_measured *measured;
     size_t measured_n;
-    char *profile; /* of an earlier job of the pipeline, as JSON; NULL: none */
-    char *cached;  /* the node behind which the job's elements are cached; NULL: none */
-    double elements, epochs, threads;
+    char *profile;          /* of an earlier job of the pipeline, as JSON; NULL: none */
+    char *cached;           /* the node behind which the job's elements are cached; NULL: none */
+    bool cached_is_of_plan; /* in the present order; else in the written one */
+    /* Whether the plan may say what is cached. Without it operators stay on their side of `cached`. */
+    bool has_store;
+    struct cw_optimize_store store;
+    struct cw_plan_records records[CW_OPTIMIZE_CACHED_MAX];
+    size_t records_n;
+    double elements, epochs;
+    double busy_ns;          /* of threads for an element, measured in all; 0: not known */
+    double workers, threads; /* now; of a worker */
+    double workers_max;      /* as many may be chosen; 0: their number stays */
+    double trainer_ns;       /* for an epoch, by itself; 0: not known */
+    double worker_price, trainer_price;
 };
 struct cw_plan_answer {
     int rc; /* or why nothing could be found, which err says */
     struct cw_err err;
-    bool is_fixed;          /* no two nodes of the pipeline may change sides */
-    bool is_other;          /* another order than the present one is best */
+    bool is_fixed; /* no two nodes of the pipeline may change sides */
+    bool is_other; /* another order or cache than the present one is best */
+    bool is_other_order;
+    bool decides_cache;     /* `cached` holds */
+    char *cached;           /* the node behind which elements are to be cached; NULL: none */
+    unsigned workers;       /* that the plan needs; 0: not asked for */
     bool is_illegal;        /* the present order has nodes on the wrong side of the cached one */
     struct cw_buf *graph;   /* the other order, packed; NULL: the written one */
-    uint64_t order;         /* a hash of it */
-    double now_ns, then_ns; /* what an element of the source takes threads */
+    uint64_t order;         /* a hash of it and of the cached node */
+    double now_ns, then_ns; /* what an element of the source takes threads, over all epochs */
+    double epoch_ns;        /* of a later epoch, with the workers that the plan needs */
+    double now_total_ns, then_total_ns; /* how long all epochs take with the present workers */
     /* What each node of the chain costs by either order, in the written order. */
     size_t n;
     struct cw_replan_node now[CW_OPTIMIZE_NODES_MAX], then[CW_OPTIMIZE_NODES_MAX];
@@ -41,6 +64,8 @@ struct cw_plan_search {
     struct cw_plan_question question;
     struct cw_plan_answer answer;
 };
+/* In the words of a choice, what comes before the name of the cached node. */
+#define CW_PLAN_CHOICE_CACHED "; cached: "
 /* Sets the answer. */
 void cw_plan_search_run(struct cw_plan_search *search);
 /* Frees a search; NULL is accepted. */

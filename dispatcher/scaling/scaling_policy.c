@@ -222,6 +222,29 @@ void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision 
     cw_decision_record(job->d, job, &row);
 }
 
+bool cw_scaling_may_jump(const struct cw_job *job)
+{
+    return job->scaling && !job->scaling->policy->places &&
+           strcmp(job->scaling->policy->name, "auto") == 0;
+}
+
+void cw_scaling_jump(struct cw_job *job, unsigned workers)
+{
+    struct cw_scaling *s = job->scaling;
+    if (!cw_scaling_may_jump(job) || s->target == (double)workers)
+        return;
+    struct cw_scale_decision decision = {.remote = workers};
+    struct cw_scale_inputs inputs;
+    cw_scaling_inputs(job, &s->last, &inputs);
+    cw_str_addf(&decision.reason, "the new plan needs %u workers instead of %.0f", workers,
+                s->target);
+    s->target = workers;
+    s->state = (struct cw_scale_state){.remote = workers};
+    cw_scaling_record(job, &decision, &inputs);
+    cw_scaling_changed(job, cw_clock_ms());
+    cw_scale_decision_fini(&decision);
+}
+
 /* protobuf-c stores an absent text as the constant protobuf_c_empty_string, which must not be
  * freed. */
 static void set_text(char **text, const char *value)

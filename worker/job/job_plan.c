@@ -62,7 +62,7 @@ void cw_wjob_plan_opened(struct cw_wjob *job, struct cw_plan *plan, const struct
     next->open_serial = 0;
     next->plan = plan;
     next->failed = !plan;
-    cw_report_plan_opened(job->worker, job->id, next->number, plan ? NULL : error);
+    cw_report_plan_opened(job->worker, job->id, next->number, plan, plan ? NULL : error);
     if (!plan)
         cw_log_warn("worker", "job=%s goes on with plan %llu: plan %llu cannot be opened: %s",
                     job->id, (unsigned long long)job->plan_number, (unsigned long long)next->number,
@@ -75,11 +75,13 @@ static void given_again(struct cw_wjob *job, const Cachew__V1__JobPlan *message)
 {
     struct cw_wjob_plan *next = &job->next_plan;
     static const struct cw_err REFUSED = {.code = CW_E_INVALID, .msg = "it was refused before"};
-    if (next->number == message->number)
+    bool is_next = next->number == message->number;
+    if (is_next)
         next->only_try = next->only_try && message->only_try;
-    if (next->number != message->number || next->plan || next->failed)
+    if (!is_next || next->plan || next->failed)
         cw_report_plan_opened(job->worker, job->id, message->number,
-                              next->number == message->number && next->failed ? &REFUSED : NULL);
+                              is_next ? next->plan : job->plan,
+                              is_next && next->failed ? &REFUSED : NULL);
     use_next(job);
 }
 

@@ -112,7 +112,7 @@ void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const str
 }
 
 void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64_t number,
-                           const struct cw_err *error)
+                           const struct cw_plan *plan, const struct cw_err *error)
 {
     char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(error ? error->msg : "");
     Cachew__V1__PlanOpened opened = CACHEW__V1__PLAN_OPENED__INIT;
@@ -120,10 +120,15 @@ void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64
     opened.number = number;
     opened.code = error ? error->code : 0;
     opened.error = msg;
+    if (!error) {
+        opened.info = cw_wire_info_to(cw_plan_info(plan));
+        add_cacheable(opened.info, cw_plan_graph(plan), plan);
+    }
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PLAN_OPENED;
     m.plan_opened = &opened;
     cw_dispatcher_send(w, &m);
+    cw_wire_info_free(opened.info);
     cw_mem_free(id);
     cw_mem_free(msg);
 }

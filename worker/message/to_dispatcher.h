@@ -26,9 +26,9 @@ void cw_report_hand_back_item(struct cw_worker_state *w, const char *job_id, uin
  * why. completed: its graph is not the one that was sent (graph/complete.h). */
 void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_plan *plan,
                         bool completed, struct cw_buf *manifest, const struct cw_err *error);
-/* Answers a JobPlan; error is NULL if the plan is open. */
+/* Answers a JobPlan; error is NULL if `plan` is open. */
 void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64_t number,
-                           const struct cw_err *error);
+                           const struct cw_plan *plan, const struct cw_err *error);
 /* Leases parts of the job's index to the worker that was offered under this number. files: as in
  * Prepared. */
 void cw_report_index_lease(struct cw_worker_state *w, const char *job_id, uint64_t number,

@@ -84,6 +84,7 @@ static struct cw_optimize_problem random_problem(struct random *random, size_t n
     p.network_bytes_s = below(random, 2) ? 0 : between(random, 1e7, 1e9);
     p.trainer_ns = below(random, 2) ? 0 : p.elements * between(random, 1, 1000);
     p.other_ns = below(random, 3) ? between(random, 0, 1e6) : 1e10; /* workers change little then */
+    p.element_ns = below(random, 2) ? between(random, 0, 500) : 0;
     p.worker_price = between(random, 0, 1);
     p.trainer_price = between(random, 0, 3);
     p.least_money = below(random, 4) == 0;

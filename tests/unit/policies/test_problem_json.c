@@ -39,6 +39,7 @@ static void make(uint64_t *rng, struct cw_optimize_problem *p)
                                       .source_bytes = number(rng),
                                       .network_bytes_s = number(rng),
                                       .trainer_ns = number(rng),
+                                      .element_ns = number(rng),
                                       .worker_price = number(rng),
                                       .least_money = below(rng, 4) == 0,
                                       .least_work = below(rng, 2) == 0,
