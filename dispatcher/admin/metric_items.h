@@ -126,6 +126,12 @@ METRIC(JOB, "cachew_job_plans_changed_total", COUNTER, "Times that the job went 
        (double)s->job->plan.changed_n)
 METRIC(JOB, "cachew_job_plans_dropped_total", COUNTER,
        "Plans of the job that a worker could not open.", (double)s->job->plan.dropped_n)
+METRIC(JOB, "cachew_job_plan_predicted_seconds", GAUGE,
+       "Time of threads that an element of the source takes by the last plan that was looked for.",
+       s->job->plan.predicted_ns / 1e9)
+METRIC(JOB, "cachew_job_plan_measured_seconds", GAUGE,
+       "Time of threads that an element of the source has taken in operators by the job's plan.",
+       s->job->plan.measured_ns / 1e9)
 METRIC(JOB, "cachew_job_trainer_seconds_total", COUNTER,
        "Time of the job's trainers, waiting included.", s->row->trainer_s)
 METRIC(JOB, "cachew_job_wait_seconds_total", COUNTER,

@@ -235,6 +235,7 @@ static bool take(struct cw_job *job, struct planning *planning)
     o->chain_n = answer->n;
     if (search->question.measured && !search->question.present)
         cw_plan_profile_put(job, answer->profile);
+    job->plan.predicted_ns = answer->now_ns;
     if (is_worth_it(o, answer))
         change(job, planning);
     else

@@ -143,7 +143,8 @@ static void add_rejected(const struct cw_plan_work *w, const struct cw_optimize_
         cw_str_addf(out, "%u workers: ", plan->remote + plan->local);
         break;
     case CW_REJECTED_WRITTEN:
-        cw_str_add(out, "the present order: ");
+        cw_str_add(out, w->answer->decides_cache ? "the present order, best cached: "
+                                                 : "the present order: ");
     }
     cw_policy_add_time(out, element_ns(w, plan));
     cw_str_add(out, " an element");

@@ -77,6 +77,23 @@ case_killed() {
     says '"plan":[1-9]' <"$work/jobs" || fail "the plan is forgotten: $(cat "$work/jobs")"
 }
 
+# Order and cache together: the elements behind what burns are cached once the filter is first, and the next epochs read them. What is
+# random stands behind. The plan holds when the dispatcher comes again.
+case_cached() {
+    N=4000
+    pipeline written "{\"op\": \"burn\", \"name\": \"b\", \"ms\": 1}, $F, {\"op\": \"burn\", \"name\": \"c\", \"ms\": 5}"
+    pipeline cheap "$F"
+    DISPATCHER='' run reference "$work/cheap.json" --epochs 3
+    begin_dispatcher --cache-store "dir:$work/cache"
+    begin_worker w1
+    run job "$work/written.json" --name job --epochs 3
+    same "other bytes" "$(hashes reference)" "$(hashes job)"
+    decisions job >"$work/job.decisions"
+    says '"choice":"r > f > b > c > n; cached: [bc]"' <"$work/job.decisions" || fail "$(cat "$work/job.decisions" "$work/dispatcher.log")"
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" >"$work/jobs"
+    says '"hits":[1-9]' <"$work/jobs" || fail "nothing was read: $(cat "$work/jobs")"
+}
+
 # Who names a plan, or says off, is left alone.
 case_off() {
     N=3000

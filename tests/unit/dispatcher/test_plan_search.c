@@ -148,6 +148,88 @@ static void what_is_cached_is_a_wall(void **state)
     cw_plan_search_free(search);
 }
 
+static struct cw_plan_search *begin_cached(const char *written, const char *present)
+{
+    struct cw_plan_search *search = begin(written, present);
+    search->question.has_store = true;
+    search->question.store = (struct cw_optimize_store){
+        .read_ns = 2000, .write_ns = 5000, .read_byte_ns = 0.1, .free_bytes = -1};
+    search->question.epochs = 5;
+    return search;
+}
+
+static void add_records(struct cw_plan_search *search, const char *node, bool of_written, double n)
+{
+    struct cw_plan_question *q = &search->question;
+    q->records[q->records_n++] = (struct cw_plan_records){cw_mem_strdup(node), of_written, n};
+}
+
+/* Order and cache at once: behind what burns, when the filter has come before it. What an earlier plan has
+ * cached is no wall then. */
+static void the_cache_is_placed(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin_cached("rbfn", NULL);
+    search->question.cached = cw_mem_strdup("b");
+    add_records(search, "b", true, 300);
+    run(search);
+    const struct cw_plan_answer *a = &search->answer;
+    assert_true(a->is_other && a->is_other_order && !a->is_illegal && a->decides_cache);
+    assert_string_equal(a->cached, "b");
+    assert_string_equal(a->choice, "r > f > b > n; cached: b");
+    assert_true(is_graph(a->graph, "rfbn"));
+    assert_non_null(strstr(a->candidates, "without a cache: "));
+    assert_non_null(strstr(a->candidates, "cached behind "));
+    /* now: one epoch with 70 % of 1 ms, and four that read the cache and filter */
+    assert_true(a->now_ns > 140e3 && a->now_ns < 146e3);
+    assert_true(a->then_total_ns < a->now_total_ns / 5);
+    cw_plan_search_free(search);
+}
+
+/* With all of it cached, and one epoch to come, there is nothing better than to read it. */
+static void what_is_full_is_read(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin_cached("rbfn", "rfbn");
+    search->question.cached = cw_mem_strdup("b");
+    search->question.cached_is_of_plan = true;
+    search->question.epochs = 1;
+    add_records(search, "b", false, 50);
+    run(search);
+    assert_true(search->answer.decides_cache && !search->answer.is_other);
+    assert_string_equal(search->answer.cached, "b");
+    cw_plan_search_free(search);
+    search = begin_cached("rbfn", "rfbn"); /* and if nothing were there, not to write it */
+    search->question.cached = cw_mem_strdup("b");
+    search->question.cached_is_of_plan = true;
+    search->question.epochs = 1;
+    run(search);
+    assert_true(search->answer.is_other && !search->answer.is_other_order);
+    assert_null(search->answer.cached);
+    cw_plan_search_free(search);
+}
+
+/* As many workers as the trainer needs by the new plan. */
+static void workers_are_counted(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin("rbfn", NULL);
+    search->question.workers = 8;
+    search->question.workers_max = 10;
+    search->question.trainer_ns = 1000 * 30e3; /* 30 us an element; the plan takes 53 us */
+    run(search);
+    assert_true(search->answer.is_other && search->answer.workers == 2);
+    cw_plan_search_free(search);
+    search = begin("rbfn", NULL);
+    search->question.workers = 8;
+    search->question.workers_max = 10;
+    search->question.trainer_ns = 1000 * 30e3;
+    search->question.busy_ns = 1003e3 + 100e3; /* so much more than what operators take */
+    run(search);
+    assert_int_equal(search->answer.workers, 6);
+    cw_plan_search_free(search);
+}
+
 static void nothing_may_move(void **state)
 {
     (void)state;
@@ -200,11 +282,10 @@ static void inputs_say_it_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_filter_comes_first),
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(what_is_cached_is_a_wall),
-        cmocka_unit_test(nothing_may_move),
-        cmocka_unit_test(by_a_profile),
+        cmocka_unit_test(a_filter_comes_first),     cmocka_unit_test(there_and_back),
+        cmocka_unit_test(what_is_cached_is_a_wall), cmocka_unit_test(the_cache_is_placed),
+        cmocka_unit_test(what_is_full_is_read),     cmocka_unit_test(workers_are_counted),
+        cmocka_unit_test(nothing_may_move),         cmocka_unit_test(by_a_profile),
         cmocka_unit_test(inputs_say_it_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

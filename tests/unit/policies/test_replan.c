@@ -137,6 +137,57 @@ static void little_nodes(void **state)
     assert_int_equal(why, CW_REPLAN_NOT);
 }
 
+/* Bytes are those that were measured first by the plan. */
+static void bytes_change(void **state)
+{
+    (void)state;
+    struct world w;
+    enum cw_replan_why why;
+    begin_looked(&w);
+    w.view.nodes[0].bytes = 1000;
+    assert_true(until(&w, 100, &why) == 100 && why == CW_REPLAN_NOT);
+    w.view.nodes[0].bytes = 1300;
+    assert_true(until(&w, 100, &why) <= 6 && why == CW_REPLAN_REFUTED);
+    stays(&w);
+    assert_true(until(&w, 100, &why) == 100 && why == CW_REPLAN_NOT);
+}
+
+static void the_trainer_changes(void **state)
+{
+    (void)state;
+    struct world w;
+    enum cw_replan_why why;
+    begin_looked(&w);
+    w.view.means.trainer_ns = 1e6; /* it was not known before */
+    assert_true(until(&w, 100, &why) == 100 && why == CW_REPLAN_NOT);
+    w.state.means.trainer_ns = 1e6;
+    w.view.means.trainer_ns = 0.7e6;
+    assert_true(until(&w, 100, &why) <= 6 && why == CW_REPLAN_REFUTED);
+}
+
+static void workers_room_and_prices_change(void **state)
+{
+    (void)state;
+    struct world w;
+    enum cw_replan_why why;
+    begin_looked(&w);
+    w.view.means.workers = 3;
+    assert_true(until(&w, 100, &why) == CW_REPLAN_PAUSE_S && why == CW_REPLAN_MEANS);
+    stays(&w);
+    w.view.means.room = 1e9;
+    assert_true(until(&w, 100, &why) == CW_REPLAN_PAUSE_S && why == CW_REPLAN_MEANS);
+    stays(&w);
+    w.view.means.room = 0.9e9;
+    assert_true(until(&w, 100, &why) == 100 && why == CW_REPLAN_NOT);
+    w.view.means.room = -1; /* no limit any more */
+    assert_true(step(&w) == CW_REPLAN_MEANS);
+    stays(&w);
+    w.view.means.worker_price = 0.2;
+    assert_true(until(&w, 100, &why) == CW_REPLAN_PAUSE_S && why == CW_REPLAN_MEANS);
+    stays(&w);
+    assert_true(until(&w, 100, &why) == 100 && why == CW_REPLAN_NOT);
+}
+
 static void what_is_cached(void **state)
 {
     (void)state;
@@ -231,6 +282,9 @@ int main(void)
         cmocka_unit_test(costs_change),
         cmocka_unit_test(two_odd_windows_are_not_enough),
         cmocka_unit_test(little_nodes),
+        cmocka_unit_test(bytes_change),
+        cmocka_unit_test(the_trainer_changes),
+        cmocka_unit_test(workers_room_and_prices_change),
         cmocka_unit_test(what_is_cached),
         cmocka_unit_test(gains),
         cmocka_unit_test(a_change_brings_what_it_should),
