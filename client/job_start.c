@@ -149,6 +149,9 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     conf.autoscale = dup_given(o->autoscale);
     conf.autoplace = dup_given(o->autoplace);
     conf.optimize = dup_given(o->optimize);
+    conf.plan = dup_given(o->plan);
+    conf.profile = dup_given(o->profile);
+    conf.relaxed = o->relaxed != 0;
     conf.min_workers = o->min_workers;
     conf.max_workers = o->max_workers;
     conf.local = (struct cw_local_workers_conf){.max = o->local_workers,

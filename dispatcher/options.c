@@ -6,7 +6,7 @@
 #include "cache/store/store.h"
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/kubernetes/kubernetes.h"
-#include "dispatcher/optimize/job_optimizer.h"
+#include "dispatcher/optimize/first_plan.h"
 #include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
@@ -90,7 +90,7 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     rc = cw_placement_check(o->autoplace, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autoplace");
-    rc = cw_job_optimizer_check(o->optimize, err);
+    rc = cw_first_plan_check_policy(o->optimize, err);
     if (rc != 0)
         return cw_err_wrap(err, "--optimize");
     rc = cw_cluster_options_check(o, err);
@@ -251,7 +251,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          0, 0},
         {"optimize", 0, CW_ARG_STR, &o.optimize, "POLICY",
          "in which order operators of jobs are computed that do not say, which changes no batch: "
-         "auto, once, off (default auto)",
+         "auto, auto:once, cedar, off, pecan (default auto)",
          0, 0},
         {"worker-price", 0, CW_ARG_F64, &o.worker_price, "PRICE",
          "of a worker, an hour: policies and accounts use it (default 0)", 0, 1e9},

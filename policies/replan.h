@@ -49,6 +49,7 @@ enum cw_replan_why {
     CW_REPLAN_EPOCH,   /* an epoch is over */
     CW_REPLAN_REFUTED, /* costs are not those that the plan was made of, or it brought nothing */
     CW_REPLAN_CACHE,   /* what is cached has changed */
+    CW_REPLAN_NAMED,   /* not by a look: the job's options name a plan */
     CW_REPLAN_MEANS,   /* workers, room in the cache or prices are others */
 };
 struct cw_replan {

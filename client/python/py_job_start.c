@@ -25,6 +25,7 @@ static const struct cw_py_option rows[] = {
     ROW(CW_PY_F64, client_price), ROW(CW_PY_U32, local_workers),  ROW(CW_PY_U32, local_threads),
     ROW(CW_PY_INT, local_nice),   ROW(CW_PY_F64, local_cpus),     ROW(CW_PY_U64, local_memory),
     ROW(CW_PY_STR, identity),     ROW(CW_PY_STR, cache),          ROW(CW_PY_STR, optimize),
+    ROW(CW_PY_STR, plan),         ROW(CW_PY_STR, profile),        ROW(CW_PY_FLAG, relaxed),
     {NULL, CW_PY_STR, 0, NULL},
 };
 

@@ -51,6 +51,8 @@ static void session_free(struct cw_session *session)
     cw_mem_free(session->conf.autoscale);
     cw_mem_free(session->conf.autoplace);
     cw_mem_free(session->conf.optimize);
+    cw_mem_free(session->conf.plan);
+    cw_mem_free(session->conf.profile);
     cw_mem_free(session->conf.tenant);
     cw_mem_free(session->conf.cache);
     cw_mem_free(session->conf.token_bytes);

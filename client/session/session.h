@@ -19,7 +19,8 @@ struct cw_session_conf {
     uint64_t seed, epochs, buffer_bytes, lease_items;
     uint32_t window, mode, consumers, consumer;
     /* The session takes these texts; NULL stands for the dispatcher's own choice. */
-    char *autocache, *tenant, *cache, *autoscale, *autoplace, *optimize;
+    char *autocache, *tenant, *cache, *autoscale, *autoplace, *optimize, *plan, *profile;
+    bool relaxed;
     uint32_t min_workers, max_workers;
     struct cw_local_workers_conf local;
     int priority;

@@ -36,6 +36,9 @@ static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions 
     job->autoscale = conf->autoscale ? conf->autoscale : job->autoscale;
     job->autoplace = conf->autoplace ? conf->autoplace : job->autoplace;
     job->optimize = conf->optimize ? conf->optimize : job->optimize;
+    job->plan = conf->plan ? conf->plan : job->plan;
+    job->profile = conf->profile ? conf->profile : job->profile;
+    job->relaxed = conf->relaxed;
     job->min_workers = conf->min_workers;
     job->max_workers = conf->max_workers;
     job->priority = conf->priority;

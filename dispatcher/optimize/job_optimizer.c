@@ -51,14 +51,9 @@ static const char *policy_of(const struct cw_job *job)
     return own && own[0] ? own : usual ? usual : "off";
 }
 
-int cw_job_optimizer_check(const char *policy, struct cw_err *err)
+static bool is_once(const char *policy)
 {
-    static const char *const all[] = {"auto", "once", "off"};
-    for (size_t i = 0; i < CW_ARRAY_LEN(all); i++)
-        if (strcmp(policy, all[i]) == 0)
-            return 0;
-    return cw_err_set(err, CW_E_INVALID, "optimize policy \"%.100s\" is not known: auto, once, off",
-                      policy);
+    return strcmp(policy, "auto") != 0;
 }
 
 void cw_job_optimizer_stop(struct cw_job *job)
@@ -151,7 +146,9 @@ static void ask(struct cw_job *job, enum cw_replan_why why, double before_ns, co
     planning->plan = job->plan.number;
     planning->why = why;
     planning->before_ns = before_ns;
-    planning->search = cw_plan_question_make(job, profile, !o->leaves_cache);
+    planning->search = cw_plan_question_make(job, policy_of(job), profile, !o->leaves_cache);
+    if (why == CW_REPLAN_NAMED)
+        planning->search->question.order = cw_mem_strdup(job->options->plan);
     planning->work = (struct cw_offload){.run = run, .done = on_found, .arg = planning};
     o->is_searching = true;
     cw_mem_free(o->cached);
@@ -195,9 +192,9 @@ static bool takes(const struct cw_job_optimizer *o, const struct cw_plan_answer 
 static bool is_worth_it(const struct cw_job_optimizer *o, const struct cw_plan_answer *answer)
 {
     bool alike = answer->then_total_ns <= answer->now_total_ns * (1 + ALIKE);
-    return answer->is_other &&
-           (answer->is_illegal || takes(o, answer, answer->now_total_ns, answer->then_total_ns) ||
-            (alike && takes(o, answer, answer->now_ns, answer->then_ns)));
+    return answer->is_other && (answer->is_illegal || answer->is_wanted ||
+                                takes(o, answer, answer->now_total_ns, answer->then_total_ns) ||
+                                (alike && takes(o, answer, answer->now_ns, answer->then_ns)));
 }
 
 static bool has_cache(const struct cw_plan_search *search)
@@ -233,7 +230,7 @@ static bool take(struct cw_job *job, struct planning *planning)
     if (answer->rc != 0 || answer->is_fixed)
         return false;
     o->chain_n = answer->n;
-    if (search->question.measured && !search->question.present)
+    if (search->question.measured && !search->question.present && !search->question.order)
         cw_plan_profile_put(job, answer->profile);
     job->plan.predicted_ns = answer->now_ns;
     if (is_worth_it(o, answer))
@@ -270,6 +267,7 @@ static void add_reason(const struct cw_job_optimizer *o, struct cw_str *out)
         [CW_REPLAN_EPOCH] = "as measured at the end of the epoch",
         [CW_REPLAN_REFUTED] = "since costs are not those that the plan before was made of",
         [CW_REPLAN_CACHE] = "since other elements are cached",
+        [CW_REPLAN_NAMED] = "as the job's plan says",
         [CW_REPLAN_MEANS] = "since workers, room in the cache or prices are others",
     };
     cw_str_add(out, "An element takes ");
@@ -333,12 +331,23 @@ static void look(struct cw_job *job, const struct cw_replan_view *view)
         ask(job, why, view->element_ns, NULL);
 }
 
+/* It goes by how many values come out of operators, which a profile does not say. */
+static bool is_pecan(const struct cw_job *job)
+{
+    return strcmp(policy_of(job), "pecan") == 0;
+}
+
 /* The first plan comes before anything is measured if an earlier job has measured the pipeline. */
 static void begin(struct cw_job *job)
 {
-    const char *profile = cw_plan_profile_of(job);
+    const char *own = job->options->profile;
+    const char *profile = own[0] != '\0' ? own : cw_plan_profile_of(job);
     job->optimizer->has_asked_profile = true;
-    if (profile && job->plan.number == 0)
+    if (job->plan.number != 0)
+        return;
+    if (job->options->plan[0] != '\0' && !job->options->relaxed)
+        ask(job, CW_REPLAN_NAMED, 0, NULL);
+    else if (profile && !is_pecan(job))
         ask(job, CW_REPLAN_NOT, 0, profile);
 }
 
@@ -346,12 +355,13 @@ static void begin(struct cw_job *job)
 static bool is_on(struct cw_job *job)
 {
     const char *policy = policy_of(job);
-    if (job->status != CW_JOB_RUNNING || job->hold_until_ms != 0 || !job->info ||
-        job->info->n_cacheable != job->graph->n_nodes || strcmp(policy, "off") == 0)
+    /* A relaxed order is fixed. */
+    if (job->options->relaxed || job->status != CW_JOB_RUNNING || job->hold_until_ms != 0 ||
+        !job->info || job->info->n_cacheable != job->graph->n_nodes || strcmp(policy, "off") == 0)
         return false;
     if (!job->optimizer)
         job->optimizer = CW_NEW(struct cw_job_optimizer);
-    job->optimizer->once = strcmp(policy, "once") == 0;
+    job->optimizer->once = is_once(policy) || job->options->plan[0] != '\0';
     return true;
 }
 

@@ -8,8 +8,6 @@
 
 #include "dispatcher/model/model.h"
 
-/* Checks the text of an option `optimize`: auto, once or off. */
-int cw_job_optimizer_check(const char *policy, struct cw_err *err);
 /* Looks whether a plan is to be made, takes one that was found, and records one that is used. */
 void cw_job_optimizer_tick(struct cw_job *job, int64_t now);
 /* The job keeps the plan that somebody named: nobody plans for it from now on. */

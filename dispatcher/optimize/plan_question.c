@@ -150,12 +150,19 @@ static void set_cache(struct cw_job *job, struct cw_plan_question *q)
 
 /* ---- all of it ---- */
 
-struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *profile,
-                                             bool may_cache)
+/* `auto` and its variants are one policy for the search. */
+static const struct cw_optimizer *optimizer_of(const char *policy)
+{
+    const struct cw_optimizer *own = cw_optimizer_find(policy);
+    return own ? own : cw_optimizer_find("auto");
+}
+
+struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *policy,
+                                             const char *profile, bool may_cache)
 {
     struct cw_plan_search *search = CW_NEW(struct cw_plan_search);
     struct cw_plan_question *q = &search->question;
-    *q = (struct cw_plan_question){.policy = cw_optimizer_find("auto"),
+    *q = (struct cw_plan_question){.policy = optimizer_of(policy),
                                    .written = cw_buf_ref(cw_job_graph(job)),
                                    .present = job->plan.graph ? cw_buf_ref(job->plan.graph) : NULL,
                                    .profile = profile ? cw_mem_strdup(profile) : NULL,
@@ -170,9 +177,9 @@ struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *pro
     if (profile)
         return search;
     q->busy_ns = busy_ns(job);
-    q->measured_n = job->measured->n;
+    q->measured_n = job->graph->n_nodes;
     q->measured = CW_NEW_ARRAY(struct cw_cost_measured, q->measured_n);
-    for (size_t i = 0; i < q->measured_n; i++)
+    for (size_t i = 0; job->measured && i < q->measured_n; i++)
         q->measured[i] = cw_plan_cost_of(job, i);
     return search;
 }

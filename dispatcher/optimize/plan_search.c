@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "dispatcher/optimize/first_plan.h"
 #include "graph/complete.h"
 #include "policies/optimize_view.h"
 #include "policies/problem_json.h"
 #include "policies/text.h"
 #include "rewrite/apply.h"
+#include "rewrite/pecan_class.h"
 #include "rewrite/problem.h"
 #include "wire/wire.h"
 
@@ -200,11 +202,65 @@ static void compare(struct cw_plan_work *w)
     a->then_total_ns = w->then.total_ns;
 }
 
+/* The places of a plan that is named. */
+static int take_named(struct cw_plan_work *w, const struct cw_order_plan *plan, struct cw_err *err)
+{
+    struct cw_optimize_plan *found = &w->found.plan;
+    size_t n = 0;
+    cw_optimizer_as_written(&w->problem, found);
+    for (size_t i = 0; i < plan->n; i++) {
+        size_t node = cw_plan_node(w->present, plan->order[i]);
+        if (node < w->is.first)
+            continue;
+        if (n == w->is.n || node == w->present->graph->n)
+            return cw_err_set(err, CW_E_INVALID, "the plan is not one of this pipeline");
+        if (plan->cache && w->answer->decides_cache && cw_str_eq(plan->order[i], plan->cache))
+            found->cache_after = n;
+        found->order[n++] = node - w->is.first;
+    }
+    if (n < w->is.n)
+        return cw_err_set(err, CW_E_INVALID, "the plan lacks nodes of this pipeline");
+    cw_optimizer_finish(&w->problem, found);
+    return 0;
+}
+
+/* What only data tell is what was measured: bytes that came out over bytes that came in. */
+static void classify(const struct cw_plan_work *w, struct cw_pecan_op *ret_classes)
+{
+    double growth[CW_OPTIMIZE_NODES_MAX] = {0};
+    for (size_t i = 0; i < w->is.n; i++) {
+        const struct cw_cost_profile_node *node = cw_cost_profile_find(&w->profile, name_at(w, i));
+        growth[i] = node && node->in_bytes > 0 ? node->out_bytes / node->in_bytes : 0;
+    }
+    cw_pecan_classify(w->present, &w->map, growth, ret_classes);
+}
+
+static int find_plan(struct cw_plan_work *w, struct cw_err *err)
+{
+    const struct cw_plan_question *q = w->question;
+    struct cw_pecan_op classes[CW_OPTIMIZE_NODES_MAX];
+    struct cw_order_plan plan = {0};
+    w->answer->is_wanted = q->order || strcmp(q->policy->name, "auto") != 0;
+    if (!q->order) {
+        if (q->policy->needs_classes)
+            classify(w, classes);
+        q->policy->plan(&w->problem, classes, &w->found);
+        return 0;
+    }
+    int rc = cw_first_plan_read(q->order, &plan, err);
+    if (rc == 0)
+        rc = take_named(w, &plan, err);
+    cw_order_plan_fini(&plan);
+    return rc;
+}
+
 static int answer(struct cw_plan_work *w, struct cw_err *err)
 {
     struct cw_plan_answer *a = w->answer;
     a->n = w->problem.n;
-    w->question->policy->plan(&w->problem, NULL, &w->found);
+    int rc = find_plan(w, err);
+    if (rc != 0)
+        return rc;
     price(w);
     compare(w);
     set_nodes(w, &w->now, a->now);
@@ -213,7 +269,7 @@ static int answer(struct cw_plan_work *w, struct cw_err *err)
         return 0;
     set_texts(w);
     set_candidates(w);
-    int rc = set_graph(w, err);
+    rc = set_graph(w, err);
     a->order = hash_of(a);
     return rc;
 }
@@ -254,6 +310,7 @@ void cw_plan_search_free(struct cw_plan_search *s)
     cw_buf_unref(s->question.present);
     cw_mem_free(s->question.measured);
     cw_mem_free(s->question.profile);
+    cw_mem_free(s->question.order);
     cw_mem_free(s->question.cached);
     for (size_t i = 0; i < s->question.records_n; i++)
         cw_mem_free(s->question.records[i].node);

@@ -18,6 +18,7 @@ struct cw_plan_records {
 /* What is asked. The search owns all of it. */
 struct cw_plan_question {
     const struct cw_optimizer *policy;
+    char *order; /* a plan that is wanted, as JSON (rewrite/plan_file.h); NULL: the policy's */
     struct cw_buf *written, *present; /* pipelines, packed; present NULL: the written order */
     /* What each node of the written pipeline has cost under the present plan; NULL: `profile` says it. */
     struct cw_cost_measured *measured;
@@ -43,6 +44,8 @@ struct cw_plan_answer {
     bool is_fixed; /* no two nodes of the pipeline may change sides */
     bool is_other; /* another order or cache than the present one is best */
     bool is_other_order;
+    bool
+        is_wanted; /* whatever it saves: a plan that is named, or that of another policy than auto */
     bool decides_cache;     /* `cached` holds */
     char *cached;           /* the node behind which elements are to be cached; NULL: none */
     unsigned workers;       /* that the plan needs; 0: not asked for */

@@ -10,7 +10,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
-#include "dispatcher/optimize/job_optimizer.h"
+#include "dispatcher/optimize/first_plan.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/client_pipeline.h"
 #include "dispatcher/session/inbox.h"
@@ -31,7 +31,7 @@ static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *
     if (rc == 0)
         rc = cw_placement_check(options->autoplace, err);
     if (rc == 0 && options->optimize[0] != '\0')
-        rc = cw_job_optimizer_check(options->optimize, err);
+        rc = cw_first_plan_check_policy(options->optimize, err);
     if (rc != 0)
         return rc;
     if (options->max_workers > 0 && options->min_workers > options->max_workers)

@@ -4,19 +4,36 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "dispatcher/optimize/first_plan.h"
 #include "graph/check.h"
 
-static int find_fingerprint(const Cachew__V1__Graph *message, struct cw_hash *ret_fingerprint,
-                            struct cw_err *err)
+/* The job's pipeline is the one that a relaxed plan makes of it. */
+static void replace(Cachew__V1__JobOptions *options, const struct cw_graph *graph,
+                    struct cw_client_pipeline *pipeline)
 {
-    struct cw_graph *graph = NULL;
+    cw_buf_unref(pipeline->packed);
+    pipeline->packed = cw_wire_graph_pack(graph);
+    cachew__v1__graph__free_unpacked(options->graph, NULL);
+    options->graph = cachew__v1__graph__unpack(NULL, pipeline->packed->len, pipeline->packed->data);
+}
+
+/* Carries out what the options say of a plan, and checks what comes of it. */
+static int read_graph(Cachew__V1__JobOptions *options, struct cw_client_pipeline *pipeline,
+                      struct cw_err *err)
+{
+    struct cw_graph *graph = NULL, *relaxed = NULL;
     struct cw_checked *checked = NULL;
-    int rc = cw_wire_graph_from(message, &graph, err);
+    int rc = cw_wire_graph_from(options->graph, &graph, err);
     if (rc == 0)
-        rc = cw_graph_check_without_data(graph, &checked, err);
+        rc = cw_first_plan_make(options, graph, &relaxed, err);
+    if (rc == 0 && relaxed)
+        replace(options, relaxed, pipeline);
     if (rc == 0)
-        *ret_fingerprint = checked->fingerprint;
+        rc = cw_graph_check_without_data(relaxed ? relaxed : graph, &checked, err);
+    if (rc == 0)
+        pipeline->fingerprint = checked->fingerprint;
     cw_checked_unref(checked);
+    cw_graph_unref(relaxed);
     cw_graph_unref(graph);
     return rc;
 }
@@ -26,16 +43,16 @@ struct cw_client_pipeline *cw_client_pipeline_read(Cachew__V1__ClientMessage *me
     if (message->kind_case != CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO || !message->hello->job ||
         !message->hello->job->graph)
         return NULL;
-    Cachew__V1__Graph *graph = message->hello->job->graph;
+    Cachew__V1__JobOptions *options = message->hello->job;
     struct cw_client_pipeline *pipeline = CW_NEW(struct cw_client_pipeline);
-    pipeline->packed = cw_wire_pack(&graph->base);
+    pipeline->packed = cw_wire_pack(&options->graph->base);
     if (pipeline->packed->len > CW_PIPELINE_MAX)
         pipeline->rc =
             cw_err_set(&pipeline->err, CW_E_LIMIT, "the pipeline has %zu bytes, the limit is %zu",
                        pipeline->packed->len, CW_PIPELINE_MAX);
     else
-        pipeline->rc = find_fingerprint(graph, &pipeline->fingerprint, &pipeline->err);
-    cw_wire_graph_strip(graph);
+        pipeline->rc = read_graph(options, pipeline, &pipeline->err);
+    cw_wire_graph_strip(options->graph);
     return pipeline;
 }
 

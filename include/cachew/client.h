@@ -178,15 +178,21 @@ struct cachew_job_options {
      * environment variable CACHEW_CACHE says (not for "local:"), "default" without it. */
     const char *cache;
     /* In which order operators are computed, which changes no batch (docs/optimizing.md): "auto" (by
-     * what is measured), "once" (the same, but decided once) or "off" (as written); NULL = as the
-     * dispatcher was configured. */
+     * what is measured), "auto:once" (the same, but decided once), "off" (as written), "cedar" or "pecan"
+     * (as these do, once); NULL = as the dispatcher was configured. */
     const char *optimize;
+    /* Texts of JSON; NULL = none. `plan`: the order, and what is cached, as `cachew plan --json` prints it.
+     * `profile`: what the first plan goes by, as `cachew profile` writes it. */
+    const char *plan, *profile;
+    /* With `plan`, `profile` or "pecan": the plan may change values, as long as types and shapes stay. The
+     * job is then that of the pipeline in this order, also for tokens and replay. */
+    int relaxed;
 };
 #define CACHEW_JOB_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, \
             0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
-            NULL, NULL, NULL, NULL                                                                 \
+            NULL, NULL, NULL, NULL, NULL, NULL, 0                                                  \
     }
 
 /* Starts, joins or resumes a job. Before it returns the dispatcher has checked the pipeline and a

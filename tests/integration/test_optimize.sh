@@ -103,7 +103,7 @@ case_off() {
     decisions >"$work/none"
     [ ! -s "$work/none" ] || fail "decided: $(cat "$work/none")"
     for name in off named; do same "$name" "$(hashes reference)" "$(hashes $name)"; done
-    expect_error unknown 'optimize policy "best" is not known: auto, once, off' \
+    expect_error unknown 'optimize policy "best" is not known: auto, auto:once, cedar, off, pecan' \
         "$cachew" run "$work/written.json" --dispatcher "$DISPATCHER" --optimize best
     expect_error option '^cachew-dispatcher: --optimize: optimize policy "best" is not known' \
         "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --optimize best

@@ -108,11 +108,12 @@ static void measured(struct cw_job *job, double n)
 
 /* ---- a job ---- */
 
-static struct cw_job *begin(const char *optimize)
+static struct cw_job *begin_with(const char *optimize, const char *plan)
 {
     struct cw_graph *graph = NULL;
     struct cw_err err = {0};
     cw_autofree char *own = cw_mem_strdup(optimize), *name = cw_mem_strdup("job");
+    cw_autofree char *order = cw_mem_strdup(plan);
     Cachew__V1__JobOptions options = CACHEW__V1__JOB_OPTIONS__INIT;
     if (cw_graph_parse(written, strlen(written), "test", &graph, &err) != 0)
         fail_msg("%s", err.msg);
@@ -120,6 +121,7 @@ static struct cw_job *begin(const char *optimize)
     options.name = name;
     options.epochs = 5;
     options.optimize = own;
+    options.plan = order;
     made_up.options.optimize = made_up.options.autocache = "auto";
     made_up.options.scale_window_ms = 1000;
     worker = peers_worker(1, 1);
@@ -142,7 +144,7 @@ static void ticks(struct cw_job *job, int64_t from_ms, unsigned n)
 
 static struct cw_job *begin_measured(const char *optimize)
 {
-    struct cw_job *job = begin(optimize);
+    struct cw_job *job = begin_with(optimize, "");
     ticks(job, 1000, 2);
     assert_false(job->plan.is_next); /* nothing is measured yet */
     measured(job, 1000);
@@ -227,6 +229,45 @@ static void once(void **state)
     ticks(job, 3000, 1);
     assert_int_equal(decided_of(job).n, 1);
     measured(job, 50);
+    ticks(job, 60000, 100);
+    assert_int_equal(job->plan.made_n, 1);
+}
+
+/* Other policies than auto plan once, and what they say is done. */
+static void cedar_plans(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_measured("cedar");
+    opened(job, 1, "rfbn");
+    ticks(job, 3000, 1);
+    assert_string_equal(decided_of(job).choice, "r > f > b > n");
+    ticks(job, 60000, 100);
+    assert_int_equal(job->plan.made_n, 1);
+}
+
+/* Nothing shrinks, and no dtype changes: the order stays, and is not looked at again. */
+static void pecan_plans(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_measured("pecan");
+    assert_false(job->plan.is_next);
+    ticks(job, 60000, 100);
+    assert_true(job->plan.made_n == 0 && decided_of(job).n == 0);
+}
+
+/* It is used before anything is measured, and stays. */
+static void a_plan_that_is_named(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_with("", "{\"plan\": 1, \"order\": [\"r\", \"f\", \"b\", \"n\"]}");
+    ticks(job, 1000, 1);
+    assert_true(job->plan.is_next && job->plan.last == 1);
+    opened(job, 1, "rfbn");
+    ticks(job, 2000, 1);
+    struct decided decided = decided_of(job);
+    assert_string_equal(decided.choice, "r > f > b > n");
+    assert_non_null(strstr(decided.reason, "as the job's plan says"));
+    measured(job, 1000);
     ticks(job, 60000, 100);
     assert_int_equal(job->plan.made_n, 1);
 }
@@ -319,6 +360,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_is_dropped, peers_begin, peers_end),
         cmocka_unit_test_setup_teardown(nobody_plans, peers_begin, peers_end),
         cmocka_unit_test_setup_teardown(once, peers_begin, peers_end),
+        cmocka_unit_test_setup_teardown(cedar_plans, peers_begin, peers_end),
+        cmocka_unit_test_setup_teardown(pecan_plans, peers_begin, peers_end),
+        cmocka_unit_test_setup_teardown(a_plan_that_is_named, peers_begin, peers_end),
         cmocka_unit_test_setup_teardown(order_and_cache, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(after_a_restart, peers_begin_caching, peers_end),
         cmocka_unit_test_setup_teardown(keys_that_nobody_tells, peers_begin_caching, peers_end),
