@@ -189,6 +189,57 @@ static void test_resume_sparse(void **arg)
     check_resume(sparse);
 }
 
+/* ---- plans as options ---- */
+
+#define OP_A "{\"op\": \"eval\", \"name\": \"a\", \"expr\": \"x + 1\"}"
+#define OP_B "{\"op\": \"eval\", \"name\": \"b\", \"expr\": \"x * 2\"}"
+#define OP_F "{\"op\": \"filter\", \"name\": \"f\", \"expr\": \"x % 3 == 0\"}"
+#define OP_Z "{\"op\": \"burn\", \"name\": \"z\", \"ms\": 0}"
+#define CHAIN(middle)                                                                              \
+    "{\"pipeline\": [{\"op\": \"range\", \"name\": \"r\", \"stop\": 2000}, " middle                \
+    ", {\"op\": \"batch\", \"name\": \"n\", \"size\": 7}]}"
+
+/* A relaxed plan makes the pipeline in its order the job's own: so it is with a token, too. */
+static void test_relaxed_plan(void **arg)
+{
+    (void)arg;
+    static struct list want, got;
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    want.n = got.n = 0;
+    run_all(CHAIN(OP_B ", " OP_A), &options, &want);
+    options.plan = "{\"plan\": 1, \"exact\": false, \"order\": [\"r\", \"b\", \"a\", \"n\"]}";
+    options.relaxed = 1;
+    run_cut(CHAIN(OP_A ", " OP_B), &options, 10, 1, &got);
+    assert_same(&want, &got);
+}
+
+static void test_exact_plan(void **arg)
+{
+    (void)arg;
+    static struct list want, got;
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    want.n = got.n = 0;
+    run_all(CHAIN(OP_Z ", " OP_F), &options, &want);
+    options.plan = "{\"plan\": 1, \"order\": [\"r\", \"f\", \"z\", \"n\"]}";
+    run_all(CHAIN(OP_Z ", " OP_F), &options, &got);
+    assert_same(&want, &got);
+}
+
+static void test_refused_plan(void **arg)
+{
+    (void)arg;
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_job *job = NULL;
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    options.plan = "{\"plan\": 1, \"order\": [\"r\", \"b\", \"a\", \"n\"]}";
+    CHECK(cachew_pipeline_parse(CHAIN(OP_A ", " OP_B), strlen(CHAIN(OP_A ", " OP_B)), &pipeline,
+                                &error));
+    assert_int_equal(cachew_job_start(client, pipeline, &options, &job, &error), CACHEW_E_INVALID);
+    assert_non_null(strstr(error.message, "job option plan: "));
+    assert_non_null(strstr(error.message, "\"b\""));
+    cachew_pipeline_release(pipeline);
+}
+
 static uint64_t sum_of(const struct list *list)
 {
     uint64_t sum = 0;
@@ -693,6 +744,9 @@ int main(void)
         cmocka_unit_test(test_resume_dense),
         cmocka_unit_test(test_resume_sparse),
         cmocka_unit_test(test_resume_unordered),
+        cmocka_unit_test(test_relaxed_plan),
+        cmocka_unit_test(test_exact_plan),
+        cmocka_unit_test(test_refused_plan),
         cmocka_unit_test(test_consumers_dense),
         cmocka_unit_test(test_consumers_sparse),
         cmocka_unit_test(test_foreign_token),
