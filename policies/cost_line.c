@@ -47,20 +47,33 @@ static bool tells(const struct cw_cost_sums *sums, const struct sizes *sizes)
            sqrt(fmax(sizes->variance, 0)) >= SPREAD_MIN * sizes->mean;
 }
 
-void cw_cost_line_fit(const struct cw_cost_measured *measured, bool proportional,
-                      struct cw_cost_line *ret_line)
+/* Whole images are made too seldom to fit a line: the line of parts is taken as many times as they cost. */
+static void fit_whole(const struct cw_cost_sums *sums, struct cw_cost_line *line)
+{
+    if (sums->whole_timed <= 0)
+        return;
+    double in_bytes = sums->whole_in_bytes / sums->whole_timed;
+    double cpu_ns = sums->whole_cpu_ns / sums->whole_timed;
+    double ns = fmax(sums->whole_wall_ns / sums->whole_timed, cpu_ns);
+    double part_ns = line->ns + line->ns_byte * in_bytes;
+    double part_cpu_ns = line->cpu_ns + line->cpu_ns_byte * in_bytes;
+    double more = part_ns > 0 ? ns / part_ns : 1,
+           more_cpu = part_cpu_ns > 0 ? cpu_ns / part_cpu_ns : 1;
+    line->whole =
+        (struct cw_cost_whole){.ns = part_ns > 0 ? line->ns * more : ns,
+                               .ns_byte = line->ns_byte * more,
+                               .cpu_ns = part_cpu_ns > 0 ? line->cpu_ns * more_cpu : cpu_ns,
+                               .cpu_ns_byte = line->cpu_ns_byte * more_cpu,
+                               .out_bytes = sums->whole_out_bytes / sums->whole_timed};
+}
+
+static void fit(const struct cw_cost_measured *measured, bool proportional,
+                struct cw_cost_line *line)
 {
     const struct cw_cost_sums *sums = &measured->sums;
     /* A worker of an earlier version sends no sums. */
     double calls = sums->calls > 0 ? sums->calls : measured->elements;
     double wall_ns = fmax(measured->wall_ns, measured->cpu_ns);
-    struct cw_cost_line *line = ret_line;
-
-    *line = (struct cw_cost_line){.keep = 1, .assumed = true};
-    if (measured->elements > 0)
-        line->keep = fmin(fmax(1 - sums->dropped / measured->elements, 0), 1);
-    if (calls <= 0)
-        return;
     struct sizes sizes = {.mean = sums->in_bytes / calls};
     sizes.variance = sums->in_bytes_squared / calls - sizes.mean * sizes.mean;
     line->in_bytes = sizes.mean;
@@ -75,4 +88,17 @@ void cw_cost_line_fit(const struct cw_cost_measured *measured, bool proportional
           &line->cpu_ns_byte);
     split(&sizes, wall_ns / calls, fmax(sums->wall_ns_bytes, sums->cpu_ns_bytes) / calls, &line->ns,
           &line->ns_byte);
+}
+
+void cw_cost_line_fit(const struct cw_cost_measured *measured, bool proportional,
+                      struct cw_cost_line *ret_line)
+{
+    const struct cw_cost_sums *sums = &measured->sums;
+
+    *ret_line = (struct cw_cost_line){.keep = 1, .assumed = true};
+    if (measured->elements > 0)
+        ret_line->keep = fmin(fmax(1 - sums->dropped / measured->elements, 0), 1);
+    if (sums->calls > 0 || measured->elements > 0)
+        fit(measured, proportional, ret_line);
+    fit_whole(sums, ret_line);
 }

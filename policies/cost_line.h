@@ -15,7 +15,9 @@
  *   out_bytes        bytes of the fields that it writes
  *   cpu_ns_bytes     CPU time times in_bytes
  *   wall_ns_bytes    wall time times in_bytes
- *   dropped          elements that it left out, of all its calls */
+ *   dropped          elements that it left out, of all its calls
+ *   whole_*          of an operator that else makes the part of an image that a crop needs: calls that made
+ *                    the whole image and were timed, and their bytes and times */
 #define CW_COST_SUMS(X)                                                                            \
     X(timed)                                                                                       \
     X(calls)                                                                                       \
@@ -24,7 +26,12 @@
     X(out_bytes)                                                                                   \
     X(cpu_ns_bytes)                                                                                \
     X(wall_ns_bytes)                                                                               \
-    X(dropped)
+    X(dropped)                                                                                     \
+    X(whole_timed)                                                                                 \
+    X(whole_in_bytes)                                                                              \
+    X(whole_out_bytes)                                                                             \
+    X(whole_cpu_ns)                                                                                \
+    X(whole_wall_ns)
 
 struct cw_cost_sums {
 #define FIELD(name) double name;
@@ -42,6 +49,9 @@ struct cw_cost_line {
     double ns, ns_byte, cpu_ns, cpu_ns_byte;
     double in_bytes, out_bytes; /* of a call, on average */
     double keep;                /* share of the elements that it lets pass */
+    struct cw_cost_whole { /* the same of whole images, where parts are made; all 0: not known */
+        double ns, ns_byte, cpu_ns, cpu_ns_byte, out_bytes;
+    } whole;
     /* The sizes differ too little to tell what a byte costs, so that is what the kind of the operator
      * says: everything is for its bytes, or nothing. */
     bool assumed;

@@ -27,6 +27,14 @@ struct cw_optimize_node {
     double keep;      /* the share of elements that passes, 0 to 1 */
     uint64_t behind;  /* bit i: it stays behind the node at place i of the written order */
     bool uncacheable; /* no cache may stand behind it, nor anywhere further on */
+    /* It makes the part of an image that one of the operators `crops` (places, as bits; 0: of none) needs. If a
+     * cache stands before all of them it makes the whole: at these costs, with so many times the bytes of these
+     * fields. */
+    uint64_t crops;
+    struct cw_optimize_whole {
+        double ns, ns_byte, cpu_ns, cpu_ns_byte, grows;
+    } whole;
+    uint32_t whole_fields;
 };
 struct cw_optimize_store { /* of a cache; times are those of a thread */
     double read_ns, read_byte_ns, write_ns, write_byte_ns;

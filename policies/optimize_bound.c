@@ -15,7 +15,7 @@ static struct cw_optimize_flow least_flow(const struct cw_optimize_problem *prob
 {
     struct cw_optimize_flow flow;
 
-    cw_optimize_begin(problem, &flow);
+    cw_optimize_begin(problem, false, &flow);
     for (size_t i = 0; i < problem->n; i++) {
         if (i == op || is_before(problem, op, i))
             continue;
@@ -34,7 +34,7 @@ static double least_output(const struct cw_optimize_problem *problem)
 {
     struct cw_optimize_flow flow;
 
-    cw_optimize_begin(problem, &flow);
+    cw_optimize_begin(problem, false, &flow);
     for (size_t i = 0; i < problem->n; i++)
         cw_optimize_pass(problem, i, &flow);
     return flow.share * cw_optimize_bytes(problem, &flow);

@@ -39,7 +39,7 @@ static void make_chain(const struct cw_optimize_problem *problem, struct cw_ceda
 
     *chain = (struct cw_cedar_chain){.n = problem->n,
                                      .read_latency = problem->store.read_byte_ns * 1e-9};
-    cw_optimize_begin(problem, &flow);
+    cw_optimize_begin(problem, false, &flow);
     for (size_t i = 0; i < problem->n; i++) {
         struct cw_cedar_op *op = &chain->ops[i];
         op->id = (int64_t)(problem->n - 1 - i);

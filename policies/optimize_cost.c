@@ -9,15 +9,49 @@
 
 /* ---- an element ---- */
 
-void cw_optimize_begin(const struct cw_optimize_problem *problem, struct cw_optimize_flow *ret_flow)
+void cw_optimize_begin(const struct cw_optimize_problem *problem, bool is_whole,
+                       struct cw_optimize_flow *ret_flow)
 {
     uint32_t added = 0;
 
-    *ret_flow = (struct cw_optimize_flow){.share = 1};
+    *ret_flow = (struct cw_optimize_flow){.share = 1, .is_whole = is_whole};
     for (size_t i = 0; i < problem->n; i++)
         added |= problem->nodes[i].adds;
     for (size_t f = 0; f < problem->fields_n; f++)
         ret_flow->bytes[f] = added >> f & 1 ? 0 : problem->bytes[f];
+}
+
+bool cw_optimize_is_whole(const struct cw_optimize_problem *problem, uint64_t set)
+{
+    for (size_t i = 0; i < problem->n; i++)
+        if ((set >> i & 1) && problem->nodes[i].crops && !(problem->nodes[i].crops & set))
+            return true;
+    return false;
+}
+
+static void grow(const struct cw_optimize_problem *problem, const struct cw_optimize_node *node,
+                 double times, struct cw_optimize_flow *flow)
+{
+    for (size_t f = 0; f < problem->fields_n; f++)
+        if (node->whole_fields >> f & 1)
+            flow->bytes[f] *= times;
+}
+
+/* What makes whole images makes more bytes, which the first crop behind it takes away. */
+static void pass_whole(const struct cw_optimize_problem *problem, size_t node,
+                       struct cw_optimize_flow *flow)
+{
+    const struct cw_optimize_node *it = &problem->nodes[node];
+
+    for (size_t i = 0; i < problem->n; i++)
+        if ((flow->whole >> i & 1) && (problem->nodes[i].crops >> node & 1)) {
+            grow(problem, &problem->nodes[i], 1 / problem->nodes[i].whole.grows, flow);
+            flow->whole &= ~(UINT64_C(1) << i);
+        }
+    if (it->crops) {
+        grow(problem, it, it->whole.grows, flow);
+        flow->whole |= UINT64_C(1) << node;
+    }
 }
 
 void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
@@ -29,6 +63,8 @@ void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
             flow->bytes[f] = problem->bytes[f];
         else
             flow->bytes[f] *= problem->nodes[node].ratio[f];
+    if (flow->is_whole)
+        pass_whole(problem, node, flow);
 }
 
 struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,
@@ -39,6 +75,10 @@ struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *probl
 
     for (size_t f = 0; f < problem->fields_n; f++)
         bytes += it->reads >> f & 1 ? flow->bytes[f] : 0;
+    if (flow->is_whole && it->crops)
+        return (struct cw_optimize_sums){
+            .thread_ns = flow->share * (it->whole.ns + it->whole.ns_byte * bytes),
+            .cpu_ns = flow->share * (it->whole.cpu_ns + it->whole.cpu_ns_byte * bytes)};
     return (struct cw_optimize_sums){.thread_ns = flow->share * (it->ns + it->ns_byte * bytes),
                                      .cpu_ns =
                                          flow->share * (it->cpu_ns + it->cpu_ns_byte * bytes)};
@@ -181,6 +221,18 @@ void cw_optimize_times(const struct cw_optimize_problem *problem,
         (workers * problem->worker_price + problem->trainer_price) * plan->total_ns / 3.6e12;
 }
 
+bool cw_optimize_makes_whole(const struct cw_optimize_problem *problem,
+                             const struct cw_optimize_plan *plan)
+{
+    uint64_t set = 0;
+
+    if (plan->cache_after == CW_OPTIMIZE_NO_CACHE)
+        return false;
+    for (size_t i = 0; i <= plan->cache_after && i < problem->n; i++)
+        set |= UINT64_C(1) << plan->order[i];
+    return cw_optimize_is_whole(problem, set);
+}
+
 /* Goes through the plan's order. */
 static void make_parts(const struct cw_optimize_problem *problem,
                        const struct cw_optimize_plan *plan, struct cw_optimize_parts *ret_parts)
@@ -189,7 +241,7 @@ static void make_parts(const struct cw_optimize_problem *problem,
     struct cw_optimize_flow flow;
     uint64_t set = 0;
 
-    cw_optimize_begin(problem, &flow);
+    cw_optimize_begin(problem, cw_optimize_makes_whole(problem, plan), &flow);
     for (size_t i = 0; i < problem->n; i++) {
         struct cw_optimize_sums cost = cw_optimize_cost(problem, plan->order[i], &flow);
         struct cw_optimize_sums *sums = parts.has_cache ? &parts.behind : &parts.before;

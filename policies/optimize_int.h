@@ -13,8 +13,10 @@ struct cw_optimize_sums {
 struct cw_optimize_flow {
     double share;                         /* of an element that passes */
     double bytes[CW_OPTIMIZE_FIELDS_MAX]; /* of an element that passes, by field */
+    bool is_whole;                        /* images are made whole, since they are cached so */
+    uint64_t whole;                       /* operators, as bits, of whose images none was cropped */
 };
-void cw_optimize_begin(const struct cw_optimize_problem *problem,
+void cw_optimize_begin(const struct cw_optimize_problem *problem, bool is_whole,
                        struct cw_optimize_flow *ret_flow);
 void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
                       struct cw_optimize_flow *flow);
@@ -24,8 +26,14 @@ struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *probl
 double cw_optimize_bytes(const struct cw_optimize_problem *problem,
                          const struct cw_optimize_flow *flow);
 
+/* Whether a cache behind this set gets images of which otherwise only a part would be made. */
+bool cw_optimize_is_whole(const struct cw_optimize_problem *problem, uint64_t set);
 /* Returns the part of the elements behind a set that is in the cache already. */
 double cw_optimize_is_there(const struct cw_optimize_problem *problem, uint64_t set);
+
+/* The same of a plan. */
+bool cw_optimize_makes_whole(const struct cw_optimize_problem *problem,
+                             const struct cw_optimize_plan *plan);
 
 /* A plan's sums, from which its times follow. */
 struct cw_optimize_parts {

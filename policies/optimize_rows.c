@@ -9,7 +9,7 @@ void cw_optimize_rows(const struct cw_optimize_problem *problem,
     struct cw_optimize_flow flow;
     double all_ns = 0;
 
-    cw_optimize_begin(problem, &flow);
+    cw_optimize_begin(problem, cw_optimize_makes_whole(problem, plan), &flow);
     for (size_t i = 0; i < problem->n; i++) {
         struct cw_optimize_sums cost = cw_optimize_cost(problem, plan->order[i], &flow);
         struct cw_optimize_row *row = &ret_rows[i];

@@ -34,7 +34,8 @@ struct search {
     struct cw_map places; /* key_of(mask) -> place + 1 */
     struct way *ways;
     size_t ways_n, ways_cap;
-    bool is_cut; /* some ways were cut off */
+    bool is_cut;   /* some ways were cut off */
+    bool is_whole; /* it looks for plans that cache images before they are cropped */
 };
 
 static uint64_t bit(size_t i)
@@ -74,7 +75,7 @@ static struct cw_optimize_flow flow_behind(const struct search *search, uint64_t
 {
     struct cw_optimize_flow flow;
 
-    cw_optimize_begin(search->problem, &flow);
+    cw_optimize_begin(search->problem, search->is_whole, &flow);
     for (size_t i = 0; i < search->problem->n; i++)
         if (mask & bit(i))
             cw_optimize_pass(search->problem, i, &flow);
@@ -317,7 +318,8 @@ static bool is_cacheable(const struct search *search, uint64_t mask)
     for (size_t i = 0; i < search->problem->n; i++)
         if ((mask & bit(i)) && search->problem->nodes[i].uncacheable)
             return false;
-    return mask != 0 && search->problem->has_store && !(search->problem->cache_needs & ~mask);
+    return mask != 0 && search->problem->has_store && !(search->problem->cache_needs & ~mask) &&
+           cw_optimize_is_whole(search->problem, mask) == search->is_whole;
 }
 
 static void price_all(const struct search *search, struct best *best)
@@ -326,7 +328,8 @@ static void price_all(const struct search *search, struct best *best)
     struct cw_optimize_flow flow = flow_behind(search, all->mask);
     double output_bytes = flow.share * cw_optimize_bytes(search->problem, &flow);
 
-    price_set(search, all, false, output_bytes, best);
+    if (!search->is_whole)
+        price_set(search, all, false, output_bytes, best);
     for (size_t i = 0; i < search->n; i++)
         if (is_cacheable(search, search->sets[i].mask))
             price_set(search, &search->sets[i], true, output_bytes, best);
@@ -341,27 +344,55 @@ static void as_written(const struct cw_optimize_problem *problem, struct cw_opti
         plan->order[i] = i;
 }
 
+/* Finds all ways; returns false if there are too many sets. */
+static bool find_ways(struct search *search)
+{
+    if (!list_sets(search))
+        return false;
+    for (size_t i = 0; i < search->n; i++)
+        find_ways_to(search, &search->sets[i]);
+    for (size_t i = search->n; i-- > 0;)
+        find_ways_from(search, &search->sets[i]);
+    return true;
+}
+
+static void search_fini(struct search *search)
+{
+    cw_map_fini(&search->places);
+    cw_mem_free(search->sets);
+    cw_mem_free(search->ways);
+}
+
+/* Whether an image may be cached before it is cropped. */
+static bool may_be_whole(const struct cw_optimize_problem *problem)
+{
+    for (size_t i = 0; problem->has_store && i < problem->n; i++)
+        if (problem->nodes[i].crops)
+            return true;
+    return false;
+}
+
 void cw_optimize(const struct cw_optimize_problem *problem, struct cw_optimize_plan *ret_plan)
 {
-    struct search search = {.problem = problem};
+    /* Where images are made whole all costs are others, so these plans have ways of their own. */
+    struct search search = {.problem = problem}, whole = {.problem = problem, .is_whole = true};
     struct best best = {.least = HUGE_VAL};
+    bool has_whole = may_be_whole(problem);
 
     as_written(problem, ret_plan);
-    if (list_sets(&search)) {
-        for (size_t i = 0; i < search.n; i++)
-            find_ways_to(&search, &search.sets[i]);
-        for (size_t i = search.n; i-- > 0;)
-            find_ways_from(&search, &search.sets[i]);
-        price_all(&search, &best);
-        best.is_second_round = true;
-        price_all(&search, &best);
+    if (find_ways(&search) && (!has_whole || find_ways(&whole))) {
+        for (int round = 0; round < 2; round++) {
+            best.is_second_round = round > 0;
+            price_all(&search, &best);
+            if (has_whole)
+                price_all(&whole, &best);
+        }
         *ret_plan = best.plan;
         ret_plan->states = search.n;
-        ret_plan->is_best = !search.is_cut;
+        ret_plan->is_best = !search.is_cut && !whole.is_cut;
     }
     cw_optimize_price(problem, ret_plan);
     ret_plan->gap = ret_plan->is_best ? 0 : cw_optimize_gap(problem, ret_plan);
-    cw_map_fini(&search.places);
-    cw_mem_free(search.sets);
-    cw_mem_free(search.ways);
+    search_fini(&search);
+    search_fini(&whole);
 }

@@ -19,6 +19,7 @@ struct number {
 #define OF_PROBLEM(key, least) NUMBER(cw_optimize_problem, #key, key, least, LARGEST, 0)
 #define OF_STORE(key) NUMBER(cw_optimize_store, #key, key, 0, LARGEST, 0)
 #define OF_NODE(key) NUMBER(cw_optimize_node, #key, key, 0, LARGEST, 0)
+#define OF_WHOLE(key) NUMBER(cw_optimize_whole, #key, key, 0, LARGEST, 0)
 static const struct number problem_numbers[] = {
     OF_PROBLEM(elements, 1),        OF_PROBLEM(epochs, 1),        OF_PROBLEM(threads, 1),
     OF_PROBLEM(cores, 0),           OF_PROBLEM(source_bytes, 0),  OF_PROBLEM(source_bytes_s, 0),
@@ -40,6 +41,14 @@ static const struct number node_numbers[] = {
     OF_NODE(cpu_ns),
     OF_NODE(cpu_ns_byte),
     NUMBER(cw_optimize_node, "keep", keep, 0, 1, 1),
+};
+
+static const struct number whole_numbers[] = {
+    OF_WHOLE(ns),
+    OF_WHOLE(ns_byte),
+    OF_WHOLE(cpu_ns),
+    OF_WHOLE(cpu_ns_byte),
+    NUMBER(cw_optimize_whole, "grows", grows, 1e-9, LARGEST, 1),
 };
 
 static double *at(const void *object, const struct number *number)
@@ -83,6 +92,17 @@ static void add_list(struct cw_value *object, const char *key, const double *v, 
         cw_value_set_f64(&items[i], v[i]);
 }
 
+static void add_whole(struct cw_value *value, const struct cw_optimize_node *node)
+{
+    if (!node->crops)
+        return;
+    add_bits(value, "crops", node->crops);
+    struct cw_value *whole = cw_value_member(value, "whole");
+    cw_value_set_object(whole);
+    add_numbers(whole, &node->whole, whole_numbers, CW_ARRAY_LEN(whole_numbers));
+    add_bits(whole, "fields", node->whole_fields);
+}
+
 static void add_node(struct cw_value *value, const struct cw_optimize_problem *problem,
                      const struct cw_optimize_node *node)
 {
@@ -95,6 +115,7 @@ static void add_node(struct cw_value *value, const struct cw_optimize_problem *p
     add_list(value, "ratio", node->ratio, problem->fields_n);
     if (node->uncacheable)
         cw_value_set_bool(cw_value_member(value, "uncacheable"), true);
+    add_whole(value, node);
 }
 
 static void add_cached(struct cw_value *object, const struct cw_optimize_problem *problem)
@@ -233,6 +254,24 @@ static int read_name(const struct cw_value *object, const char **ret_name, struc
     return 0;
 }
 
+static int read_images(const struct cw_value *value, const struct cw_optimize_problem *problem,
+                       struct cw_optimize_node *node, struct cw_err *err)
+{
+    static const struct cw_value none = {.type = CW_VALUE_OBJECT};
+    const struct cw_value *whole = cw_value_get(value, "whole");
+    uint64_t fields = 0;
+    int rc = read_bits(value, "crops", problem->n, &node->crops, err);
+    if (rc == 0 && whole && whole->type != CW_VALUE_OBJECT)
+        rc = refuse("whole", "not an object", err);
+    whole = whole ? whole : &none;
+    if (rc == 0)
+        rc = read_numbers(whole, whole_numbers, CW_ARRAY_LEN(whole_numbers), &node->whole, err);
+    if (rc == 0)
+        rc = read_bits(whole, "fields", problem->fields_n, &fields, err);
+    node->whole_fields = (uint32_t)fields;
+    return rc;
+}
+
 static int read_node_parts(const struct cw_value *value, const struct cw_optimize_problem *problem,
                            struct cw_optimize_node *node, struct cw_err *err)
 {
@@ -248,6 +287,8 @@ static int read_node_parts(const struct cw_value *value, const struct cw_optimiz
         rc = read_list(value, "ratio", node->ratio, problem->fields_n, err);
     if (rc == 0)
         rc = read_bool(value, "uncacheable", &node->uncacheable, err);
+    if (rc == 0)
+        rc = read_images(value, problem, node, err);
     node->reads = (uint32_t)reads;
     node->adds = (uint32_t)adds;
     return rc;

@@ -11,6 +11,9 @@
  * measuring costs about 1 %. */
 #define SAMPLE_NS 50000
 #define STRIDE_MAX 4096
+/* Of an operator that makes parts of images one call in so many makes the whole, so that it is known what that
+ * would cost if elements were cached before the crop. */
+#define WHOLE_EVERY 256
 
 struct sample {
     int64_t cpu_ns; /* 0: this call is not measured */
@@ -85,6 +88,42 @@ static void count_waits(struct cw_node_context *node, uint64_t before)
         cw_tally_add(&node->count.waits, waits);
 }
 
+/* What a call cost that made the whole image. */
+static void add_whole(struct cw_node_context *node, struct sample begin, int64_t clock_ns,
+                      uint64_t out_bytes)
+{
+    struct cw_sum_tally *sums = &node->count.sums;
+    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
+    int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
+    cw_tally_add_real(&sums->whole_timed, 1);
+    cw_tally_add_real(&sums->whole_in_bytes, (double)begin.in_bytes);
+    cw_tally_add_real(&sums->whole_out_bytes, (double)out_bytes);
+    cw_tally_add_real(&sums->whole_cpu_ns, (double)ns);
+    cw_tally_add_real(&sums->whole_wall_ns, (double)wall_ns);
+}
+
+/* Whether this call is to make the whole image, so that it is known what that costs. It is not one of the calls
+ * that are measured for the others. */
+static bool tries_whole(struct cw_node_context *node, const struct cw_plan_node *of)
+{
+    return of->want_n > 0 && node->parts_n++ % WHOLE_EVERY == WHOLE_EVERY / 2;
+}
+
+static struct sample whole_begin(struct cw_node_context *node, const struct cw_element *in,
+                                 const struct cw_field_set *reads)
+{
+    uint64_t in_bytes = cw_element_bytes_of(in, reads);
+    node->since++;
+    int64_t wall_ns = cw_clock_ns();
+    return (struct sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
+}
+
+/* Whether what it has made is no part of an image. */
+static bool made_whole(const struct cw_plan_node *node, const struct cw_element *element)
+{
+    return node->want_n > 0 && element->fields[node->fields[0]].full_h == 0;
+}
+
 int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,
                      struct cw_err *err)
 {
@@ -153,10 +192,10 @@ static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
 }
 
 static void set_want(struct cw_thread_context *work, const struct cw_plan_node *node,
-                     struct cw_op_ctx *ctx, const struct cw_element *element)
+                     struct cw_op_ctx *ctx, const struct cw_element *element, bool tries)
 {
     size_t found = 0;
-    bool is_cached = false;
+    bool is_cached = tries;
     /* Caches, which should get the whole image, may be between the operator and the crop. */
     for (size_t k = work->pending_n; k > 0 && found < node->want_n; k--) {
         if (work->pending[k - 1].put)
@@ -276,23 +315,27 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
         own.live = work->pending[work->pending_n - 1].live;
         own.shift = work->pending[work->pending_n - 1].shift;
     }
-    struct sample begin = sample_begin(mine, element, &node->reads, 1);
+    const bool tries = tries_whole(mine, node);
+    struct sample begin = tries ? whole_begin(mine, element, &node->reads)
+                                : sample_begin(mine, element, &node->reads, 1);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
-    set_want(work, node, &mine->ctx, element);
+    set_want(work, node, &mine->ctx, element, tries);
     if (node->op->foreign)
         cw_call_at_element(node->node->name, element->id);
     const uint64_t waited = cw_io_thread_waited();
     int rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
     count_waits(mine, waited);
-    if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns,
-                   rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, 1);
+    const uint64_t written = rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0;
+    if (begin.cpu_ns && rc == 0 && mine->ctx.prefers_whole && made_whole(node, element))
+        add_whole(mine, begin, work->clock_ns, written);
+    if (begin.cpu_ns && !tries)
+        sample_end(mine, begin, work->clock_ns, written, 1);
     uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, all);
     if (mine->ctx.planes && rc == 0)
-        pass_planes(work, element, begin.cpu_ns > 0);
+        pass_planes(work, element, begin.cpu_ns > 0 && !tries);
     if (rc == CW_EVAL_DROP)
         cw_tally_add_real(&mine->count.sums.dropped, 1);
     if (rc == 0 && work->trace)

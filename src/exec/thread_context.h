@@ -35,6 +35,7 @@ struct cw_node_context {
      * counts elements since the last one, and `draw` is the state of the draws of gaps. */
     uint32_t stride, left, draw;
     uint64_t since;
+    uint32_t parts_n;     /* calls that could make a part of an image (op_call.c) */
     int64_t elsewhere_ns; /* what other processes have used for the call that is measured */
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied

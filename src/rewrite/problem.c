@@ -60,6 +60,29 @@ static void set_caches(const struct cw_checked *checked, const struct cw_problem
 
 /* ---- what it costs ---- */
 
+/* The crops of whose part alone an operator makes an image, if it was measured what the whole costs. */
+static void set_whole(const struct cw_chain *chain, const struct cw_cost_profile *profile,
+                      size_t place, struct cw_optimize_problem *problem)
+{
+    const struct cw_checked *checked = chain->checked;
+    const struct cw_checked_node *node = &checked->nodes[chain->first + place];
+    struct cw_optimize_node *to = &problem->nodes[place];
+    const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, to->name);
+
+    if (!measured || measured->whole.out_bytes <= 0 || measured->out_bytes <= 0 ||
+        !node->op->makes_parts || node->fields_n != 1)
+        return;
+    for (size_t i = place + 1; i < chain->n; i++) {
+        const struct cw_checked_node *crop = &checked->nodes[chain->first + i];
+        if (crop->op->want && crop->fields_n == 1 && crop->fields[0] == node->fields[0])
+            to->crops |= UINT64_C(1) << i;
+    }
+    to->whole_fields = UINT32_C(1) << node->fields[0];
+    to->whole = (struct cw_optimize_whole){measured->whole.ns, measured->whole.ns_byte,
+                                           measured->whole.cpu_ns, measured->whole.cpu_ns_byte,
+                                           measured->whole.out_bytes / measured->out_bytes};
+}
+
 static int set_node(const struct cw_checked *checked, size_t graph_node,
                     const struct cw_cost_profile *profile, struct cw_optimize_node *node,
                     struct cw_err *err)
@@ -285,6 +308,8 @@ int cw_problem_from(const struct cw_chain *chain, const struct cw_cost_profile *
     set_source(checked, profile, ret_map, ret_problem, bytes);
     for (size_t i = 1; i < ret_map->n; i++)
         set_fields(chain, profile, i, ret_problem, bytes);
+    for (size_t i = 1; i < ret_map->n; i++)
+        set_whole(chain, profile, i, ret_problem);
     set_behind(chain, ret_problem);
     set_caches(checked, ret_map, ret_problem);
     set_trainer(profile, ret_problem);

@@ -87,6 +87,14 @@ static const struct cw_opt NODE[] = {
      .offset = offsetof(struct node_parts, batch)},
     {0},
 };
+static const struct cw_opt WHOLE[] = {
+    NUMBER(struct cw_cost_whole, "ns", ns, NS_MAX, "a thread's time of an element"),
+    NUMBER(struct cw_cost_whole, "ns_byte", ns_byte, NS_MAX, "and of a byte that is read"),
+    NUMBER(struct cw_cost_whole, "cpu_ns", cpu_ns, NS_MAX, "CPU time (default: ns)"),
+    NUMBER(struct cw_cost_whole, "cpu_ns_byte", cpu_ns_byte, NS_MAX, "(default: ns_byte)"),
+    NUMBER(struct cw_cost_whole, "out_bytes", out_bytes, BYTES_MAX, "of the image"),
+    {0},
+};
 static const struct cw_opt STORE[] = {
     NUMBER(struct cw_cost_profile_store, "read_ns", read_ns, NS_MAX, "to read a record"),
     NUMBER(struct cw_cost_profile_store, "read_byte_ns", read_byte_ns, NS_MAX, "and a byte"),
@@ -121,12 +129,30 @@ static const struct cw_opt TRAINER[] = {
     {0},
 };
 
+static int read_whole(const struct cw_value *value, struct cw_cost_whole *ret_whole,
+                      struct cw_err *err)
+{
+    if (value->type == CW_VALUE_NULL)
+        return 0;
+    if (cw_opt_parse(WHOLE, value, ret_whole, err) < 0)
+        return cw_err_wrap(err, "whole");
+    if (!cw_value_get(value, "cpu_ns"))
+        ret_whole->cpu_ns = ret_whole->ns;
+    if (!cw_value_get(value, "cpu_ns_byte"))
+        ret_whole->cpu_ns_byte = ret_whole->ns_byte;
+    return 0;
+}
+
 static int read_node(const struct cw_value *value, const char *name,
                      struct cw_cost_profile_node *node, struct cw_err *err)
 {
     struct node_parts parts = {0};
     int rc = cw_opt_parse(NODE, value, &parts, err);
 
+    if (rc == 0 && read_whole(&parts.whole, &parts.node.whole, err) < 0) {
+        rc = CW_E_INVALID;
+        cw_opt_fini(NODE, &parts);
+    }
     if (rc < 0)
         return cw_err_wrap(err, "nodes.%s", name);
     *node = parts.node;

@@ -16,6 +16,7 @@ struct cw_cost_profile_node {
     double in_bytes, out_bytes; /* of the fields that it reads, and of those that it writes */
     double keep;                /* share of the elements that passes */
     double samples;             /* calls that were timed */
+    struct cw_cost_whole whole; /* where it else makes the part of an image that a crop needs */
     bool assumed; /* that time is in proportion to bytes, or not: it was not measured */
 };
 struct cw_cost_profile_store {

@@ -22,6 +22,7 @@ static void set_node(const struct cw_op *op, const struct cw_cost_measured *meas
                                               .in_bytes = line.in_bytes,
                                               .out_bytes = line.out_bytes,
                                               .keep = line.keep,
+                                              .whole = line.whole,
                                               .samples = measured->sums.timed,
                                               .assumed = line.assumed};
 }

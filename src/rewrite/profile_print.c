@@ -30,6 +30,21 @@ static void add_unless(struct cw_value *object, const char *key, double number, 
         add(object, key, number);
 }
 
+static void add_whole(struct cw_value *node, const struct cw_cost_whole *whole)
+{
+    if (whole->out_bytes <= 0)
+        return;
+    struct cw_value *object = cw_value_member(node, "whole");
+
+    cw_value_set_object(object);
+    add(object, "ns", whole->ns);
+    add_unless(object, "ns_byte", whole->ns_byte, 0);
+    add(object, "cpu_ns", whole->cpu_ns);
+    if (whole->ns_byte > 0 || whole->cpu_ns_byte > 0)
+        add(object, "cpu_ns_byte", whole->cpu_ns_byte);
+    add(object, "out_bytes", whole->out_bytes);
+}
+
 static void add_node(struct cw_value *nodes, const struct cw_cost_profile_node *node)
 {
     struct cw_value *object = cw_value_member(nodes, node->name);
@@ -46,6 +61,7 @@ static void add_node(struct cw_value *nodes, const struct cw_cost_profile_node *
     add_unless(object, "samples", node->samples, 0);
     if (node->assumed)
         cw_value_set_bool(cw_value_member(object, "assumed"), true);
+    add_whole(object, &node->whole);
 }
 
 static void add_store(struct cw_value *value, const struct cw_cost_profile_store *store)

@@ -97,6 +97,29 @@ static void test_decoder(void **state)
     cw_plan_unref(plan);
 }
 
+/* A decoder before a crop makes a part of the image, and now and then the whole. */
+static void test_whole_images(void **state)
+{
+    struct cw_exec_count counts[NODES_MAX];
+    struct cw_plan *plan = run_once(
+        "{\"op\":\"files\",\"pattern\":\"" CW_TEST_IMAGES "/image_4*.jpg\"},{\"op\":\"repeat\","
+        "\"count\":600},{\"op\":\"read_file\"},{\"op\":\"decode_image\",\"channels\":3},"
+        "{\"op\":\"center_crop\",\"size\":[8,8]},{\"op\":\"batch\",\"size\":20}",
+        counts);
+    const struct cw_exec_count *decode = &counts[node_of(plan, "decode_image")];
+    const struct cw_cost_sums *sums = &decode->sums;
+    (void)state;
+    double whole = sums->whole_timed;
+    if (whole < (double)decode->elements / 256 - 4 || whole > (double)decode->elements / 256 + 4)
+        fail_msg("%g whole ones of %g", whole, (double)decode->elements);
+    assert_true(
+        is_near(sums->out_bytes, 8 * 8 * 3 * sums->calls)); /* they are not among the others */
+    assert_true(sums->whole_out_bytes > 2 * 8 * 8 * 3 * whole);
+    assert_true(sums->whole_in_bytes > 100 * whole && sums->whole_wall_ns >= sums->whole_cpu_ns);
+    assert_true(counts[node_of(plan, "center_crop")].sums.whole_timed <= 0);
+    cw_plan_unref(plan);
+}
+
 /* Strings of 1000 and of 5000 bytes, of which each byte takes 20 ns: that is the line that comes out. The
  * bars are wide, and the time is that of the CPU. */
 static void test_line(void **state)
@@ -128,6 +151,8 @@ static void test_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_dropped),
-                                       cmocka_unit_test(test_decoder), cmocka_unit_test(test_line)};
+                                       cmocka_unit_test(test_decoder),
+                                       cmocka_unit_test(test_whole_images),
+                                       cmocka_unit_test(test_line)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

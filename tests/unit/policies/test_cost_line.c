@@ -123,11 +123,40 @@ static void test_counts(void **state)
     assert_near(line.keep, 1);
 }
 
+/* Whole images cost so many times what parts do. */
+static void test_whole(void **state)
+{
+    struct cw_cost_line line;
+    struct cw_cost_measured measured = {.elements = 100,
+                                        .cpu_ns = 100 * 500,
+                                        .wall_ns = 100 * 1000,
+                                        .sums = {.timed = 4,
+                                                 .calls = 100,
+                                                 .in_bytes = 100 * 50,
+                                                 .in_bytes_squared = 100 * 2500,
+                                                 .out_bytes = 100 * 10,
+                                                 .whole_timed = 2,
+                                                 .whole_in_bytes = 2 * 100,
+                                                 .whole_out_bytes = 2 * 90,
+                                                 .whole_cpu_ns = 2 * 3000,
+                                                 .whole_wall_ns = 2 * 4000}};
+    (void)state;
+    cw_cost_line_fit(&measured, true, &line); /* 20 ns a byte, so 2000 for the part of 100 bytes */
+    assert_true(line.whole.ns_byte > 39.9 && line.whole.ns_byte < 40.1 && line.whole.ns <= 0);
+    assert_true(line.whole.cpu_ns_byte > 29.9 && line.whole.cpu_ns_byte < 30.1);
+    assert_true(line.whole.out_bytes > 89.9 && line.whole.out_bytes < 90.1);
+    measured.sums.whole_timed = 0;
+    cw_cost_line_fit(&measured, true, &line);
+    assert_true(line.whole.ns_byte <= 0 && line.whole.out_bytes <= 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line), cmocka_unit_test(test_sizes_hardly_differ),
-        cmocka_unit_test(test_too_little), cmocka_unit_test(test_not_below_zero),
-        cmocka_unit_test(test_counts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_line),
+                                       cmocka_unit_test(test_whole),
+                                       cmocka_unit_test(test_sizes_hardly_differ),
+                                       cmocka_unit_test(test_too_little),
+                                       cmocka_unit_test(test_not_below_zero),
+                                       cmocka_unit_test(test_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

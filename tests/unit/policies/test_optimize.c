@@ -45,6 +45,12 @@ static void make_node(struct random *random, size_t i, struct cw_optimize_proble
         if (below(random, 5) == 0)
             node->behind |= UINT64_C(1) << j;
     node->uncacheable = below(random, 6) == 0;
+    if (i > 0 && i + 1 < p->n && below(random, 4) == 0) { /* one of the next crops */
+        node->crops = UINT64_C(1) << (i + 1 + below(random, p->n - i - 1));
+        node->whole = (struct cw_optimize_whole){node->ns * 2, node->ns_byte * 2, node->cpu_ns * 2,
+                                                 node->cpu_ns_byte * 2, between(random, 1, 8)};
+        node->whole_fields = 1;
+    }
 }
 
 static struct cw_optimize_problem random_problem(struct random *random, size_t n)
@@ -330,6 +336,37 @@ static void test_what_is_cached_already(void **state)
     assert_true(is_near(plan.work_ns, first + 2 * later));
 }
 
+/* A decoder that makes a quarter of each image for a crop: a cache between the two would have it make all. */
+static void test_whole_images(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.n = 3;
+    p.nodes[1].ns = 1000;
+    p.nodes[2].ns_byte = 1, p.nodes[2].behind = 3, p.nodes[2].uncacheable = true;
+    p.has_store = true;
+    p.store.read_byte_ns = 5;
+    p.epochs = 100;
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.cache_after, 1);
+    assert_true(is_near(plan.epoch_ns, 1000 * (500 + 100)));
+    p.nodes[1].crops = 1 << 2;
+    p.nodes[1].whole_fields = 1;
+    p.nodes[1].whole = (struct cw_optimize_whole){.ns = 1600, .grows = 4};
+    cw_optimize_price(&p, &plan);
+    assert_true(is_near(plan.first_ns, 1000 * (1600 + 400)));
+    assert_true(is_near(plan.epoch_ns, 1000 * (2000 + 400)));
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.cache_after, CW_OPTIMIZE_NO_CACHE);
+    assert_true(is_near(plan.epoch_ns, 1000 * (1000 + 100)));
+    p.nodes[2].uncacheable = false; /* behind the crop it is a part all the same */
+    p.store.read_byte_ns = 2;
+    p.nodes[2].ratio[0] = 0.5;
+    cw_optimize(&p, &plan);
+    assert_true(plan.cache_after == 2 && is_near(plan.epoch_ns, 1000 * 100));
+}
+
 /* Where the trainer decides, a cache brings nothing, unless the work of threads is to be saved. */
 static void test_least_work(void **state)
 {
@@ -434,6 +471,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_what_shrinks_goes_before_what_grows),
     cmocka_unit_test(test_order_and_cache_together),
     cmocka_unit_test(test_what_is_cached_already),
+    cmocka_unit_test(test_whole_images),
     cmocka_unit_test(test_least_work),
     cmocka_unit_test(test_workers_and_bounds),
     cmocka_unit_test(test_half_a_cache),

@@ -63,6 +63,11 @@ static void make(uint64_t *rng, struct cw_optimize_problem *p)
                                       .uncacheable = below(rng, 6) == 0};
         for (size_t f = 0; f < p->fields_n; f++)
             node->ratio[f] = number(rng);
+        if (i + 1 < p->n && below(rng, 3) == 0) {
+            node->crops = UINT64_C(1) << (i + 1);
+            node->whole = (struct cw_optimize_whole){.ns = number(rng), .grows = 1 + number(rng)};
+            node->whole_fields = 1;
+        }
     }
 }
 
@@ -132,6 +137,10 @@ static void refused(void **state)
         {BEGIN "\"cached\": [1], \"nodes\": [" NODE "]}", "cached: not objects"},
         {BEGIN "\"cached\": [{\"set\": [1]}], \"nodes\": [" NODE "]}", "set: not a number from"},
         {BEGIN "\"cached\": [{\"share\": 2}], \"nodes\": [" NODE "]}", "share: 2 is not from 0"},
+        {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"crops\": [1]}]}", "crops: not a"},
+        {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"whole\": 1}]}", "whole: not an"},
+        {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"whole\": {\"grows\": 0}}]}",
+         "grows: 0"},
         {BEGIN "\"store\": 1, \"nodes\": [" NODE "]}", "store: not an object"},
         {BEGIN "\"store\": {\"read_ns\": -1}, \"nodes\": [" NODE "]}", "store: read_ns: -1"},
         {"{\"problem\": 1, \"elements\": 10, \"epochs\": 1, \"threads\": 1, \"bytes\": [8]}",
