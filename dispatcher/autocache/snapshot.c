@@ -83,6 +83,33 @@ static size_t output_of(const struct cw_autocache_job *decider)
     return last;
 }
 
+/* ---- images of which a part is made ---- */
+
+/* How many times the bytes an operator makes if it makes whole images, which a cache would keep; 1 if it is not
+ * known, or makes them already. */
+static double grows(const struct cw_job *job, size_t node)
+{
+    const struct cw_cost_sums *sums = &job->measured->costs[node].sums;
+    if (sums->whole_timed <= 0 || sums->calls <= 0 || sums->out_bytes <= 0)
+        return 1;
+    double whole = sums->whole_out_bytes / sums->whole_timed;
+    return fmax(whole / (sums->out_bytes / sums->calls), 1);
+}
+
+/* The same of a node behind it that comes before the crop. */
+static double grows_up_to(const struct cw_job *job, size_t node)
+{
+    double times = 1;
+    for (;;) {
+        const Cachew__V1__Node *at = job->graph->nodes[node];
+        const struct cw_op *op = cw_op_find(at->op);
+        if (!op || op->want || at->n_inputs != 1 || at->inputs[0] >= node)
+            return times;
+        times = fmax(times, grows(job, node));
+        node = at->inputs[0];
+    }
+}
+
 /* ---- nodes ---- */
 
 static void fill_measured(const struct cw_autocache_job *decider, size_t i, double outputs,
@@ -96,7 +123,7 @@ static void fill_measured(const struct cw_autocache_job *decider, size_t i, doub
     if (m->elements > 0) {
         node->cpu_ns = m->cpu_ns / m->elements;
         node->wall_ns = fmax(m->wall_ns, m->cpu_ns) / m->elements;
-        node->bytes = m->bytes / m->elements;
+        node->bytes = m->bytes / m->elements * grows_up_to(decider->job, i);
     } else if (hits <= 0 || !works(node->op)) {
         node->samples = outputs; /* Whatever the node does, workers do not do it. */
     }

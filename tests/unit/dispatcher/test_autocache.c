@@ -591,6 +591,26 @@ static void a_decision_of_another_policy_does_not_stand(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, peers_begin_caching, peers_end)
 
+/* A decoder that makes parts of images would have whole ones cached. */
+static void whole_images(void **state)
+{
+    (void)state;
+    struct cw_autocache_view view;
+    (void)made_up_worker(1, 4);
+    struct cw_job *job = begin_job("a", "auto", false);
+    struct cw_autocache_job *decider = cw_autocache_of(job);
+    report(job, 50);
+    cw_autocache_view_init(decider, &view);
+    double part = view.nodes[1].bytes;
+    cw_autocache_view_fini(&view);
+    job->measured->costs[1].sums = (struct cw_cost_sums){
+        .calls = 50, .out_bytes = 50 * 900, .whole_timed = 2, .whole_out_bytes = 2 * 3600};
+    cw_autocache_view_init(decider, &view);
+    assert_true(view.nodes[1].bytes > 3.99 * part && view.nodes[1].bytes < 4.01 * part);
+    assert_true(view.nodes[0].bytes <= part);
+    cw_autocache_view_fini(&view);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +620,7 @@ int main(void)
         TEST(the_snapshot_of_a_dense_job),
         TEST(the_snapshot_of_a_sparse_job),
         TEST(elements_that_are_made_of_one),
+        TEST(whole_images),
         TEST(room_is_what_is_free_or_unread),
         TEST(only_whole_epochs_count),
         TEST(an_epoch_that_takes_too_long_is_noticed),

@@ -134,6 +134,27 @@ static void constants_of_a_policy(void **state)
     cw_job_remove_client(&client);
 }
 
+/* A new plan says how many workers it needs; a policy that finds their number goes on from there. */
+static void a_plan_needs_fewer(void **state)
+{
+    (void)state;
+    struct cw_client client;
+    struct cw_job *job = begin_job(&client, true);
+    change(job, &(struct request){"fixed:2", false, "fixed"});
+    assert_false(cw_scaling_may_jump(job));
+    cw_scaling_jump(job, 1);
+    assert_false(job->scaling->target < 2 || job->scaling->target > 2);
+    change(job, &(struct request){"auto", true, "auto"});
+    assert_false(cw_scaling_may_jump(job)); /* it also says where they run */
+    change(job, &(struct request){"auto", false, "auto"});
+    assert_true(cw_scaling_may_jump(job));
+    job->scaling->state.levels_n = 3;
+    cw_scaling_jump(job, 5);
+    assert_true(job->scaling->target > 4.9 && job->scaling->state.remote > 4.9);
+    assert_true(job->scaling->state.levels_n == 0 && job->scaling->settling > 0);
+    cw_job_remove_client(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(placed_no_more, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(constants_of_a_policy, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_beside_it, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_plan_needs_fewer, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
