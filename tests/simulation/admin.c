@@ -121,6 +121,7 @@ void sim_admin_main(void *arg)
     static void (*const run[])(struct sim_admin *) = {[SIM_COMMAND_EVICT] = evict,
                                                       [SIM_COMMAND_SCAN] = scan,
                                                       [SIM_COMMAND_LIST] = list,
+                                                      [SIM_COMMAND_REPLAN] = sim_admin_replan,
                                                       [SIM_COMMAND_ATTACH] = sim_admin_attach,
                                                       [SIM_COMMAND_DETACH] = sim_admin_detach,
                                                       [SIM_COMMAND_CLOSE] = sim_admin_close,

@@ -9,6 +9,7 @@ enum sim_command {
     SIM_COMMAND_EVICT,
     SIM_COMMAND_SCAN,
     SIM_COMMAND_LIST,
+    SIM_COMMAND_REPLAN, /* of jobs: admin_replan.c */
     /* of named caches: admin_caches.c */
     SIM_COMMAND_ATTACH,
     SIM_COMMAND_DETACH,
@@ -23,7 +24,7 @@ struct sim_chunk { /* a row of the dispatcher's catalogue */
 struct sim_admin {
     char dispatcher[64];
     enum sim_command command;
-    uint64_t bytes; /* to be evicted at least; 0 = all */
+    uint64_t bytes; /* to be evicted at least; 0 = all. SIM_COMMAND_REPLAN: which plans */
     /* of named caches */
     char cache[32], url[64]; /* cache: "" = the default one */
     uint64_t quota, source_quota;
@@ -34,9 +35,10 @@ struct sim_admin {
     char message[256];
     struct sim_chunk *chunks; /* listed */
     size_t chunks_n;
-    uint64_t total, hits; /* as the catalogue adds them up; total: bytes */
-    bool is_closed;       /* SIM_COMMAND_CLOSE: nobody used it */
-    size_t users;         /* of these jobs: who used it; SIM_COMMAND_DETACH: who goes on without */
+    uint64_t total,
+        hits;       /* as the catalogue adds them up; total: bytes. Or plans that were taken */
+    bool is_closed; /* SIM_COMMAND_CLOSE: nobody used it */
+    size_t users;   /* of these jobs: who used it; SIM_COMMAND_DETACH: who goes on without */
 };
 
 /* ---- inside of the program ---- */
@@ -46,6 +48,7 @@ struct ProtobufCMessageDescriptor;
 struct ProtobufCMessage *sim_admin_ask(struct sim_admin *admin, const char *method,
                                        const struct ProtobufCMessage *request,
                                        const struct ProtobufCMessageDescriptor *type);
+void sim_admin_replan(struct sim_admin *admin);
 void sim_admin_attach(struct sim_admin *admin);
 void sim_admin_detach(struct sim_admin *admin);
 void sim_admin_close(struct sim_admin *admin);

@@ -17,6 +17,7 @@
 #include "named.h"
 #include "planted.h"
 #include "progress.h"
+#include "replans.h"
 #include "shrink.h"
 #include "strangers.h"
 #include "tokens.h"
@@ -30,7 +31,7 @@ struct options {
     uint64_t seeds, first;
     double minutes;
     const char *log;
-    bool no_faults, is_verbose, tells, shrinks;
+    bool no_faults, is_verbose, tells, shrinks, replans;
 };
 struct total {
     uint64_t seeds, leased; /* leased: worlds whose dispatchers have a lease */
@@ -40,6 +41,7 @@ struct total {
     struct sim_named_total named;
     struct sim_controlled_total controlled;
     int64_t waited_ns;
+    uint64_t replans; /* plans of running jobs that were taken */
 };
 
 static bool is_done(void *arg)
@@ -201,6 +203,8 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
         sim_strangers_begin(seed, &cluster);
     if (!options->no_faults && !cluster.is_calm)
         sim_faults_begin(&cluster, &total->faults, schedule, until_ns);
+    if (options->replans)
+        sim_replans_begin(seed, &cluster, until_ns, &total->replans);
     enum sim_end end = sim_world_run(is_done, &cluster, until_ns + WHOLE_NS);
     if (end != SIM_END_DONE)
         sim_fail("%s", end == SIM_END_IDLE ? "nothing can happen any more"
@@ -253,6 +257,7 @@ static void usage(FILE *to, int status)
                 "  --strangers      strangers and liars come to each world, not to one of five\n"
                 "  --leases         dispatchers have a lease in each world, not in one of eight\n"
                 "  --backends       each world without other caches has CacheBackends\n"
+                "  --replans        plans of jobs are changed again and again; some must be taken\n"
                 "  --plant NAME     with that mistake of planted.h: the run is to fail\n"
                 "  --mistakes       prints the names of these\n"
                 "  --progress       tells how far it is, as it does on a terminal\n"
@@ -284,6 +289,7 @@ static struct options parse(int argc, char **argv)
                                           {"strangers", no_argument, NULL, 'g'},
                                           {"leases", no_argument, NULL, 'e'},
                                           {"backends", no_argument, NULL, 'b'},
+                                          {"replans", no_argument, NULL, 'a'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
@@ -324,6 +330,9 @@ static struct options parse(int argc, char **argv)
             break;
         case 'g':
             sim_strangers_always_come();
+            break;
+        case 'a':
+            options.replans = true;
             break;
         case 'e':
             sim_leases_always();
@@ -431,10 +440,12 @@ int main(int argc, char **argv)
            total.verdict.left_out, total.verdict.left_out_sparse, total.verdict.left_out_shared);
     printf("progress: nobody waited for longer than %.0f s when nothing failed\n",
            (double)total.waited_ns / (double)SIM_S);
+    if (options.replans)
+        printf("replans: %" PRIu64 " plans were taken\n", total.replans);
     uint64_t kills = total.faults.kills_that_count;
     printf("simulation: seeds=%" PRIu64 " kills=%" PRIu64 " epochs=%" PRIu64 " lost=%" PRIu64
            " repeated=%" PRIu64 " wrong_bytes=%" PRIu64 "\n",
            total.seeds, kills, total.verdict.epochs, total.verdict.lost, total.verdict.repeated,
            total.verdict.wrong);
-    return 0;
+    return options.replans && total.replans == 0;
 }
