@@ -54,10 +54,11 @@ static double trainer_ns(const struct cw_job *job)
                                               : 0;
 }
 
-/* Whether the number of workers follows from the plan (cw_scaling_jump). */
+/* Whether the number of workers follows from the plan (cw_scaling_jump): it is known what the trainer takes, and
+ * what elements take besides operators. */
 static bool counts_workers(const struct cw_job *job)
 {
-    return job->scaling && cw_scaling_may_jump(job) && trainer_ns(job) > 0;
+    return job->scaling && cw_scaling_may_jump(job) && trainer_ns(job) > 0 && busy_ns(job) > 0;
 }
 
 static void set_workers(const struct cw_job *job, struct cw_plan_question *q)

@@ -54,7 +54,8 @@ void cw_scaling_client_joined(struct cw_job *job, uint32_t local_now);
 void cw_scaling_free(struct cw_job *job);
 /* Whether the job's policy finds the number of workers by itself, so that it may be told it. */
 bool cw_scaling_may_jump(const struct cw_job *job);
-/* The job has a new plan, which needs so many workers: the policy begins anew with them. */
+/* The job has a new plan, which needs so many workers: if they are fewer, the policy begins anew with them.
+ * Whether more would help it finds by trying, since workers are not all that may be short. */
 void cw_scaling_jump(struct cw_job *job, unsigned workers);
 void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 /* Notes that the job's number of workers, or its plan, has changed: what is measured until that shows is

@@ -148,7 +148,10 @@ static void a_plan_needs_fewer(void **state)
     assert_false(cw_scaling_may_jump(job)); /* it also says where they run */
     change(job, &(struct request){"auto", false, "auto"});
     assert_true(cw_scaling_may_jump(job));
+    job->scaling->target = 8;
     job->scaling->state.levels_n = 3;
+    cw_scaling_jump(job, 9);
+    assert_true(job->scaling->target < 8.1 && job->scaling->state.levels_n == 3);
     cw_scaling_jump(job, 5);
     assert_true(job->scaling->target > 4.9 && job->scaling->state.remote > 4.9);
     assert_true(job->scaling->state.levels_n == 0 && job->scaling->settling > 0);
