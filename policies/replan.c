@@ -16,7 +16,7 @@ static bool is_off(double now, double basis)
 /* The trainer's step counts where it was known already. */
 static bool is_trainer_odd(const struct cw_replan *state, const struct cw_replan_view *view)
 {
-    double now = view->means.trainer_ns, basis = state->means.trainer_ns;
+    double now = view->means.step_ns, basis = state->means.step_ns;
     return now > 0 && basis > 0 && is_off(now, basis);
 }
 

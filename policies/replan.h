@@ -28,8 +28,8 @@ struct cw_replan_node {
 struct cw_replan_means {
     double workers;
     double worker_price;
-    double room;       /* bytes of the cache that elements may take; < 0: no limit, or no cache */
-    double trainer_ns; /* the trainer's own time for an epoch; 0: not known */
+    double room;    /* bytes of the cache that elements may take; < 0: no limit, or no cache */
+    double step_ns; /* the trainer's own time for a batch; 0: not known */
 };
 /* What was measured since the job uses its present plan. */
 struct cw_replan_view {

@@ -141,7 +141,6 @@ static void set_workers(struct cw_plan_work *w)
     problem->threads = CW_MAX(q->threads, 1);
     problem->remote_max = (unsigned)CW_MAX(q->workers_max > 0 ? q->workers_max : q->workers, 1);
     problem->local_max = 0;
-    problem->trainer_ns = q->trainer_ns;
     problem->worker_price = q->worker_price;
     problem->trainer_price = q->trainer_price;
     problem->least_work = true;
@@ -184,6 +183,7 @@ int cw_plan_numbers(struct cw_plan_work *w, struct cw_err *err)
     /* Whose measurements they are was known before: no fingerprints are compared. */
     cw_mem_free(cw_steal(&w->profile.pipeline));
     /* What stands before the chain is one operator to the search, so no cache can stand within it. */
+    w->profile.step_ms = w->question->step_ns / 1e6;
     w->profile.has_store = w->question->has_store && w->is.first == 0;
     rc = cw_problem_from(&w->is, &w->profile, &w->problem, &w->map, err);
     if (rc != 0)

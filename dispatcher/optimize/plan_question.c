@@ -47,18 +47,17 @@ static void count_workers(const struct cw_job *job, double *ret_workers, double 
     }
 }
 
-/* The trainer's own time for an epoch, where its steps are known. */
-static double trainer_ns(const struct cw_job *job)
+/* The trainer's own time for a batch, where its steps are known. */
+static double step_ns(const struct cw_job *job)
 {
-    return job->scaling && !job->info->sparse ? job->scaling->last.step_s * 1e9 * (double)job->items
-                                              : 0;
+    return job->scaling ? job->scaling->last.step_s * 1e9 : 0;
 }
 
 /* Whether the number of workers follows from the plan (cw_scaling_jump): it is known what the trainer takes, and
  * what elements take besides operators. */
 static bool counts_workers(const struct cw_job *job)
 {
-    return job->scaling && cw_scaling_may_jump(job) && trainer_ns(job) > 0 && busy_ns(job) > 0;
+    return job->scaling && cw_scaling_may_jump(job) && step_ns(job) > 0 && busy_ns(job) > 0;
 }
 
 static void set_workers(const struct cw_job *job, struct cw_plan_question *q)
@@ -68,7 +67,7 @@ static void set_workers(const struct cw_job *job, struct cw_plan_question *q)
     count_workers(job, &workers, &threads);
     q->workers = CW_MAX(workers, 1);
     q->threads = CW_MAX(threads / q->workers, 1);
-    q->trainer_ns = trainer_ns(job);
+    q->step_ns = step_ns(job);
     if (!counts_workers(job))
         return;
     struct cw_scale_inputs inputs;
@@ -189,10 +188,8 @@ void cw_plan_means(struct cw_job *job, bool may_cache, struct cw_replan_means *r
 {
     struct cw_plan_question q = {0};
     set_workers(job, &q);
-    *ret_means = (struct cw_replan_means){.workers = q.workers,
-                                          .worker_price = q.worker_price,
-                                          .trainer_ns = q.trainer_ns,
-                                          .room = -1};
+    *ret_means = (struct cw_replan_means){
+        .workers = q.workers, .worker_price = q.worker_price, .step_ns = q.step_ns, .room = -1};
     if (may_cache && places_cache(job)) {
         set_cache(job, &q);
         ret_means->room = q.store.free_bytes;

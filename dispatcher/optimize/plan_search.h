@@ -35,7 +35,7 @@ struct cw_plan_question {
     double busy_ns;          /* of threads for an element, measured in all; 0: not known */
     double workers, threads; /* now; of a worker */
     double workers_max;      /* as many may be chosen; 0: their number stays */
-    double trainer_ns;       /* for an epoch, by itself; 0: not known */
+    double step_ns;          /* the trainer's own time for a batch; 0: not known */
     double worker_price, trainer_price;
 };
 struct cw_plan_answer {

@@ -312,6 +312,7 @@ static void after_a_restart(void **state)
     (void)state;
     (void)begin_cached("rfbn");
     peers_turn();
+    cw_job_optimizers_close(&made_up);
     peers_restart();
     struct cw_job *job = made_up.jobs;
     made_up.options.optimize = made_up.options.autocache = "auto";
@@ -353,20 +354,27 @@ static void somebody_names_another(void **state)
     assert_int_equal(job->cache_uses_n, 0);
 }
 
+/* Nobody else frees what jobs have measured. */
+static int end(void **state)
+{
+    cw_job_optimizers_close(&made_up);
+    return peers_end(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_better_order_is_tried_and_used, peers_begin, peers_end),
-        cmocka_unit_test_setup_teardown(one_that_is_dropped, peers_begin, peers_end),
-        cmocka_unit_test_setup_teardown(nobody_plans, peers_begin, peers_end),
-        cmocka_unit_test_setup_teardown(once, peers_begin, peers_end),
-        cmocka_unit_test_setup_teardown(cedar_plans, peers_begin, peers_end),
-        cmocka_unit_test_setup_teardown(pecan_plans, peers_begin, peers_end),
-        cmocka_unit_test_setup_teardown(a_plan_that_is_named, peers_begin, peers_end),
-        cmocka_unit_test_setup_teardown(order_and_cache, peers_begin_caching, peers_end),
-        cmocka_unit_test_setup_teardown(after_a_restart, peers_begin_caching, peers_end),
-        cmocka_unit_test_setup_teardown(keys_that_nobody_tells, peers_begin_caching, peers_end),
-        cmocka_unit_test_setup_teardown(somebody_names_another, peers_begin_caching, peers_end),
+        cmocka_unit_test_setup_teardown(a_better_order_is_tried_and_used, peers_begin, end),
+        cmocka_unit_test_setup_teardown(one_that_is_dropped, peers_begin, end),
+        cmocka_unit_test_setup_teardown(nobody_plans, peers_begin, end),
+        cmocka_unit_test_setup_teardown(once, peers_begin, end),
+        cmocka_unit_test_setup_teardown(cedar_plans, peers_begin, end),
+        cmocka_unit_test_setup_teardown(pecan_plans, peers_begin, end),
+        cmocka_unit_test_setup_teardown(a_plan_that_is_named, peers_begin, end),
+        cmocka_unit_test_setup_teardown(order_and_cache, peers_begin_caching, end),
+        cmocka_unit_test_setup_teardown(after_a_restart, peers_begin_caching, end),
+        cmocka_unit_test_setup_teardown(keys_that_nobody_tells, peers_begin_caching, end),
+        cmocka_unit_test_setup_teardown(somebody_names_another, peers_begin_caching, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,14 +216,14 @@ static void workers_are_counted(void **state)
     struct cw_plan_search *search = begin("rbfn", NULL);
     search->question.workers = 8;
     search->question.workers_max = 10;
-    search->question.trainer_ns = 1000 * 30e3; /* 30 us an element; the plan takes 53 us */
+    search->question.step_ns = 30e6 / 12.5; /* 30 us an element; the plan takes 53 us */
     run(search);
     assert_true(search->answer.is_other && search->answer.workers == 2);
     cw_plan_search_free(search);
     search = begin("rbfn", NULL);
     search->question.workers = 8;
     search->question.workers_max = 10;
-    search->question.trainer_ns = 1000 * 30e3;
+    search->question.step_ns = 30e6 / 12.5;
     search->question.busy_ns = 1003e3 + 100e3; /* so much more than what operators take */
     run(search);
     assert_int_equal(search->answer.workers, 6);

@@ -158,10 +158,10 @@ static void the_trainer_changes(void **state)
     struct world w;
     enum cw_replan_why why;
     begin_looked(&w);
-    w.view.means.trainer_ns = 1e6; /* it was not known before */
+    w.view.means.step_ns = 1e6; /* it was not known before */
     assert_true(until(&w, 100, &why) == 100 && why == CW_REPLAN_NOT);
-    w.state.means.trainer_ns = 1e6;
-    w.view.means.trainer_ns = 0.7e6;
+    w.state.means.step_ns = 1e6;
+    w.view.means.step_ns = 0.7e6;
     assert_true(until(&w, 100, &why) <= 6 && why == CW_REPLAN_REFUTED);
 }
 
