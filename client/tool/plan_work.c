@@ -88,7 +88,7 @@ static void make_profile(const struct cw_graph *graph, struct cw_cost_profile *r
             (struct cw_cost_profile_node){.name = cw_mem_strdup(graph->nodes[i].name), .keep = 1};
 }
 
-static int load_profile(const char *path, struct tool_planned *p, struct cw_err *err)
+int tool_planned_profile(const char *path, struct tool_planned *p, struct cw_err *err)
 {
     struct cw_value value = {0};
 
@@ -96,6 +96,7 @@ static int load_profile(const char *path, struct tool_planned *p, struct cw_err 
         make_profile(p->graph, &p->profile);
         return 0;
     }
+    p->has_costs = true;
     int rc = cw_value_load_any(path, &value, err);
     if (rc == 0)
         rc = cw_cost_profile_from(&value, path, &p->profile, err);
@@ -129,22 +130,22 @@ static int classify(struct tool_planned *p, struct cw_err *err)
     return rc;
 }
 
-int tool_planned_load(const char *pipeline_path, const char *profile_path,
-                      const struct tool_plan_options *options, struct tool_planned *p,
-                      struct cw_err *err)
+int tool_planned_open(const char *path, struct tool_planned *p, struct cw_err *err)
 {
-    int rc = cw_graph_load(pipeline_path, &p->graph, err);
+    int rc = cw_graph_load(path, &p->graph, err);
+
+    return rc < 0 ? rc : tool_graph_check(p->graph, NULL, &p->checked, err);
+}
+
+int tool_planned_prepare(const char *where, const struct tool_plan_options *options,
+                         struct tool_planned *p, struct cw_err *err)
+{
+    int rc = 0;
 
     p->optimizer = cw_optimizer_find(options->policy);
-    p->has_costs = profile_path != NULL;
-    if (rc == 0)
-        rc = tool_graph_check(p->graph, NULL, &p->checked, err);
-    if (rc == 0)
-        rc = load_profile(profile_path, p, err);
-    if (rc == 0)
-        cw_chain_list(p->checked, &p->chain);
-    if (rc == 0 && cw_problem_from(&p->chain, &p->profile, &p->problem, &p->map, err) < 0)
-        rc = cw_err_wrap(err, "%s", profile_path ? profile_path : pipeline_path);
+    cw_chain_list(p->checked, &p->chain);
+    if (cw_problem_from(&p->chain, &p->profile, &p->problem, &p->map, err) < 0)
+        rc = cw_err_wrap(err, "%s", where);
     if (rc == 0 && p->optimizer->needs_classes)
         rc = classify(p, err);
     if (rc < 0)
@@ -153,6 +154,19 @@ int tool_planned_load(const char *pipeline_path, const char *profile_path,
         cw_problem_relax(&p->chain, &p->problem);
     restrict_search(options, &p->problem);
     return 0;
+}
+
+int tool_planned_load(const char *pipeline_path, const char *profile_path,
+                      const struct tool_plan_options *options, struct tool_planned *p,
+                      struct cw_err *err)
+{
+    int rc = tool_planned_open(pipeline_path, p, err);
+
+    if (rc == 0)
+        rc = tool_planned_profile(profile_path, p, err);
+    if (rc == 0)
+        rc = tool_planned_prepare(profile_path ? profile_path : pipeline_path, options, p, err);
+    return rc;
 }
 
 void tool_planned_fini(struct tool_planned *p)
@@ -211,6 +225,22 @@ void tool_planned_search(const struct tool_plan_options *options, struct tool_pl
     set_written(p);
     if (p->has_costs)
         p->rejected_n = cw_optimize_rejected(&p->problem, plan, options->no_workers, p->rejected);
+}
+
+void tool_planned_order(const struct tool_planned *planned, struct cw_order_plan *ret_plan)
+{
+    const struct cw_graph *graph = planned->graph;
+    const struct cw_optimize_plan *found = &planned->found.plan;
+    const size_t first = planned->chain.first;
+
+    *ret_plan = (struct cw_order_plan){
+        .n = graph->n, .relaxed = !planned->is_exact, .order = CW_NEW_ARRAY(char *, graph->n)};
+    for (size_t i = 0; i < graph->n; i++) {
+        const size_t node = i < first ? i : first + found->order[i - first];
+        ret_plan->order[i] = cw_mem_strdup(graph->nodes[node].name);
+    }
+    if (found->cache_after != CW_OPTIMIZE_NO_CACHE)
+        ret_plan->cache = cw_mem_strdup(ret_plan->order[first + found->cache_after]);
 }
 
 void tool_planned_notes(const struct tool_planned *p)

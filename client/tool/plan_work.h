@@ -6,6 +6,7 @@
 #include "client/tool/plan_profile.h"
 #include "policies/optimize_view.h"
 #include "policies/optimizer.h"
+#include "rewrite/plan_file.h"
 #include "rewrite/problem.h"
 
 struct tool_planned {
@@ -29,10 +30,19 @@ struct tool_planned {
 int tool_planned_load(const char *pipeline_path, const char *profile_path,
                       const struct tool_plan_options *options, struct tool_planned *ret_planned,
                       struct cw_err *err);
+/* The same in steps, for those who have the pipeline or the costs from elsewhere: loads and checks the
+ * pipeline; sets the profile of a file, or (NULL) one in which nothing costs anything; and makes the problem of
+ * `graph`, `checked` and `profile`. where: begins messages about the profile. */
+int tool_planned_open(const char *pipeline_path, struct tool_planned *planned, struct cw_err *err);
+int tool_planned_profile(const char *path, struct tool_planned *planned, struct cw_err *err);
+int tool_planned_prepare(const char *where, const struct tool_plan_options *options,
+                         struct tool_planned *planned, struct cw_err *err);
 /* Reads "R,L", the most workers that may be used; returns false if it says something else. */
 bool tool_parse_workers(const char *text, struct tool_plan_options *options);
 /* Plans it, and finds the plans around that plan. */
 void tool_planned_search(const struct tool_plan_options *options, struct tool_planned *planned);
+/* Makes the plan as files have it, for cw_rewrite. */
+void tool_planned_order(const struct tool_planned *planned, struct cw_order_plan *ret_plan);
 /* Tells on standard error what is not as was asked. */
 void tool_planned_notes(const struct tool_planned *planned);
 /* Appends the JSON object of the plan. */

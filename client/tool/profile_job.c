@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cachew/v1/admin.pb-c.h"
 #include "client/tool/job.h"
 #include "client/tool/profile_run.h"
 #include "client/tool/tool.h"
@@ -67,8 +66,8 @@ static void take_store(const Cachew__V1__ExplainReply *reply, struct cw_cost_pro
     cw_autocache_snapshot_free(s);
 }
 
-static int take(const Cachew__V1__ExplainReply *reply, const struct cw_checked *checked,
-                const char *job, struct cw_cost_profile *ret_profile, struct cw_err *err)
+int tool_profile_of_reply(const Cachew__V1__ExplainReply *reply, const struct cw_checked *checked,
+                          const char *job, struct cw_cost_profile *ret_profile, struct cw_err *err)
 {
     if (reply->epoch_elements <= 0)
         return cw_err_set(err, CW_E_AGAIN, "no worker has prepared job %s yet", job);
@@ -93,8 +92,8 @@ int tool_profile_job(const char *dispatcher, const char *job, struct cw_cost_pro
     if (rc == 0)
         rc = explain(dispatcher, job, &reply, err);
     if (rc == 0)
-        rc = take((const Cachew__V1__ExplainReply *)(const void *)reply, checked, job, ret_profile,
-                  err);
+        rc = tool_profile_of_reply((const Cachew__V1__ExplainReply *)(const void *)reply, checked,
+                                   job, ret_profile, err);
     if (reply)
         protobuf_c_message_free_unpacked(reply, NULL);
     cw_checked_unref(checked);

@@ -163,21 +163,32 @@ static int run_plan(struct cw_plan *plan, double seconds, size_t threads,
     return 0;
 }
 
+int tool_profile_checked(struct cw_checked *checked, double seconds, size_t threads,
+                         tool_profiled_fn *look, void *arg, struct cw_cost_profile *ret_profile,
+                         struct cw_err *err)
+{
+    struct cw_plan *plan = NULL;
+    int rc = cw_plan_new(checked, 0, NULL, &plan, err);
+
+    if (rc == 0)
+        rc = run_plan(plan, seconds, threads, ret_profile, err);
+    if (rc == 0 && look)
+        look(arg, plan);
+    cw_plan_unref(plan);
+    return rc;
+}
+
 int tool_profile_run(const char *path, double seconds, size_t threads,
                      struct cw_cost_profile *ret_profile, struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
-    struct cw_plan *plan = NULL;
     int rc = cw_graph_load(path, &graph, err);
 
     if (rc == 0)
         rc = tool_graph_check(graph, NULL, &checked, err);
     if (rc == 0)
-        rc = cw_plan_new(checked, 0, NULL, &plan, err);
-    if (rc == 0)
-        rc = run_plan(plan, seconds, threads, ret_profile, err);
-    cw_plan_unref(plan);
+        rc = tool_profile_checked(checked, seconds, threads, NULL, NULL, ret_profile, err);
     cw_checked_unref(checked);
     cw_graph_unref(graph);
     return rc;

@@ -268,6 +268,44 @@ case_explain_text() {
     says 'nonsense.json' "$work/err" || fail "which file: $(cat "$work/err")"
 }
 
+# What a run measures stands beside what was predicted; a profile that is wrong shows. Rows and bytes are exact, times are not compared.
+case_explain_analyzed() {
+    work_file
+    sed -i 's/"ns": 1000000/"ns": 20000/' "$work/work.json"
+    local of="next(n for n in e['nodes'] if n['name'] == "
+    explained "e['plan']['moved'] == ['double', 'keep', 'slow'] and e['run']['measured_s'] > 0 and near(${of}'slow')['rows'], 50) and \
+        90 < ${of}'slow')['measured']['rows'] < 110 and [round(${of}x)['measured']['bytes']) for x in ('keep', 'big')] == [8, 8000]" --analyze --seconds 1
+    "$cachew" explain "$work/work.json" --analyze --seconds 1 >"$work/text" || fail "without a profile"
+    says 'Planned by auto.* Numbers are predicted | measured' "$work/text" || fail "by whom: $(cat "$work/text")"
+    says ' slow .* 100 | 100 .*moved' "$work/text" || fail "measured: $(cat "$work/text")"
+    says 'Measured in this process with 1 thread, without a cache: .* elements/s; predicted for that: ' "$work/text" || fail "the whole: $(cat "$work/text")"
+    says 'many rows at once' "$work/text" || fail "how: $(cat "$work/text")"
+}
+# Of a job it is told what is planned by what it has measured; what was told before stays.
+case_explain_job() {
+    work_file
+    sed -i 's/"ns": 1000000/"ns": 20000/' "$work/work.json"
+    begin_dispatcher --optimize off
+    begin_worker w1
+    run job "$work/work.json" --name job
+    "$cachew" explain job -d "$DISPATCHER" >"$work/text" || fail "explain"
+    says '^Job .*, epoch 1 of 1' "$work/text" || fail "what there was: $(cat "$work/text")"
+    says '^Now:' "$work/text" || fail "what there was: $(cat "$work/text")"
+    says 'What would be planned now, by what is measured' "$work/text" || fail "no plan: $(cat "$work/text")"
+    says ' slow .* 1[0-9]* | 1[0-9]* .*moved' "$work/text" || fail "no tree: $(cat "$work/text")"
+    says '^WHAT IF' "$work/text" || fail "what if: $(cat "$work/text")"
+    "$cachew" explain job -d "$DISPATCHER" --json >"$work/job.json" || fail "as JSON"
+    /usr/bin/python3 -c 'import json, sys
+e = json.load(open(sys.argv[1]))
+assert e["plan"]["moved"] == ["double", "keep", "slow"] and e["plan"]["workers"] == {"remote": 1, "local": 0}, e["plan"]
+assert e["bound"]["name"] == "threads" and e["rejected"] and e["pairs"] and "a worker more" in [w["what"] for w in e["what_if"]], e
+assert e["operators"] and "decisions" in e, e' "$work/job.json" || fail "$(cat "$work/job.json")"
+    "$cachew" explain job -d "$DISPATCHER" --relaxed 2>"$work/err"
+    [ $? -eq 2 ] || fail "relaxed"
+    "$cachew" run "$work/work.json" -d "$DISPATCHER" --name other --stop-after 1 --json >/dev/null 2>&1
+    "$cachew" explain other -d "$DISPATCHER" --json | /usr/bin/python3 -c 'import json, sys; assert "plan" in json.load(sys.stdin)' || fail "of what is measured hardly"
+}
+
 # A crop goes before what it shrinks, and behind it stands the cache.
 case_profile_photos() {
     photos

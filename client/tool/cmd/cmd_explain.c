@@ -13,13 +13,6 @@
 
 #define DECISIONS_SHOWN 10
 
-static void print_json(const Cachew__V1__ExplainReply *reply)
-{
-    CW_STR_AUTO out = {0};
-    cw_wire_explain_json(reply, &out);
-    puts(cw_str_text(&out));
-}
-
 static void add_time_cell(struct tool_table *table, const struct cw_autocache_node *node, double ns)
 {
     if (node->samples > 0)
@@ -136,130 +129,213 @@ static void print_text(const Cachew__V1__ExplainReply *reply)
     print_decisions(reply);
 }
 
-static int explain_job(const char *dispatcher, const char *job, bool json)
+/* ---- the plan ---- */
+
+/* What the command line says. */
+struct words {
+    const char *dispatcher, *what, *profile, *workers;
+    struct tool_plan_options plan;
+    uint64_t seconds;
+    bool analyze, json;
+};
+
+/* The answer, with the members of the plan (e NULL: there is none yet). */
+static void print_job_json(const Cachew__V1__ExplainReply *reply, const struct words *words,
+                           const struct tool_explained *e)
+{
+    CW_STR_AUTO out = {0};
+
+    cw_wire_explain_json(reply, &out);
+    printf("%.*s,", (int)out.len - 1, cw_str_text(&out)); /* the object stays open */
+    cw_str_clear(&out);
+    if (e)
+        tool_explain_plan_members(&words->plan, e, &out);
+    else
+        cw_str_add(&out, "\"plan\":null");
+    cw_str_add_char(&out, '}');
+    puts(cw_str_text(&out));
+}
+
+static void print_job_plan(const struct words *words, const struct tool_explained *e,
+                           const struct cw_err *err)
+{
+    puts("\nWhat would be planned now, by what is measured:\n");
+    if (e)
+        tool_explain_plan(&words->plan, e);
+    else
+        printf("  nothing yet: %s\n", err->msg);
+}
+
+static int explain_job(struct words *words)
 {
     struct cw_err err = {0};
     Cachew__V1__ExplainReply *reply = NULL;
 
-    if (tool_explain_get(dispatcher, job, &reply, &err) < 0)
+    if (tool_explain_get(words->dispatcher, words->what, &reply, &err) < 0)
         return tool_fail_err(&err);
-    if (json)
-        print_json(reply);
-    else
+    struct tool_explained *e = CW_NEW(struct tool_explained);
+    bool is_planned = tool_explained_job(words->dispatcher, reply, &words->plan, e, &err) == 0;
+    if (words->json) {
+        print_job_json(reply, words, is_planned ? e : NULL);
+    } else {
         print_text(reply);
+        print_job_plan(words, is_planned ? e : NULL, &err);
+    }
+    tool_explained_fini(e);
+    cw_mem_free(e);
     tool_explain_free(reply);
     return TOOL_OK;
 }
 
-static int explain_plan(const char *path, const char *profile,
-                        const struct tool_plan_options *options, bool json)
+static void print_file(const struct words *words, const struct tool_explained *e)
+{
+    CW_STR_AUTO out = {0};
+
+    tool_planned_notes(&e->planned);
+    if (!words->json) {
+        tool_explain_plan(&words->plan, e);
+        return;
+    }
+    cw_str_add_char(&out, '{');
+    tool_explain_plan_members(&words->plan, e, &out);
+    cw_str_add_char(&out, '}');
+    puts(cw_str_text(&out));
+}
+
+static int explain_file(struct words *words)
 {
     struct tool_explained *e = CW_NEW(struct tool_explained);
     struct cw_err err = {0};
-    int rc = tool_explained_load(path, profile, options, e, &err);
+    double seconds = words->analyze ? (double)words->seconds : 0;
 
-    if (rc == 0) {
-        tool_planned_notes(&e->planned);
-        if (json)
-            tool_explain_plan_json(options, e);
-        else
-            tool_explain_plan(options, e);
-    }
+    words->plan.epochs = CW_MAX(words->plan.epochs, 1);
+    words->plan.threads = CW_MAX(words->plan.threads, 1);
+    if (words->plan.remote + words->plan.local == 0)
+        words->plan.remote = 1;
+    int rc = tool_explained_load(words->what, words->profile, seconds, &words->plan, e, &err);
+    if (rc == 0)
+        print_file(words, e);
     tool_explained_fini(e);
     cw_mem_free(e);
     return rc < 0 ? tool_fail_err(&err) : TOOL_OK;
 }
 
-static int explain_file(const char *path, const char *profile, const char *workers,
-                        struct tool_plan_options *options, bool json)
+/* Whether the options are good; sets the policy. */
+static bool check(struct words *words, bool is_file)
 {
-    if (!options->policy)
-        options->policy = profile ? "auto" : "off";
-    const struct cw_optimizer *policy = cw_optimizer_find(options->policy);
-    if (!policy || !tool_parse_workers(workers, options)) {
+    bool is_measured = words->profile || words->analyze || !is_file;
+
+    if (!words->plan.policy)
+        words->plan.policy = is_measured ? "auto" : "off";
+    const struct cw_optimizer *policy = cw_optimizer_find(words->plan.policy);
+    if (!policy || (words->workers && !tool_parse_workers(words->workers, &words->plan))) {
         fprintf(stderr,
                 "cachew explain: --workers takes two numbers of at most 1000, not both 0, as in "
                 "4,1; --optimize takes one of %s\n",
                 cw_optimizer_names());
-        return TOOL_USAGE;
+        return false;
     }
-    if (policy->needs_profile && !profile) {
-        fprintf(stderr, "cachew explain: %s needs a --profile\n", policy->name);
-        return TOOL_USAGE;
+    if (policy->needs_profile && !is_measured) {
+        fprintf(stderr, "cachew explain: %s needs a --profile, or --analyze\n", policy->name);
+        return false;
     }
-    return explain_plan(path, profile, options, json);
+    if (!is_file && (words->profile || words->plan.relaxed)) {
+        fprintf(stderr,
+                "cachew explain: --%s is for files: there is no file \"%s\", and a job "
+                "plans by what it measures, exactly\n",
+                words->profile ? "profile" : "relaxed", words->what);
+        return false;
+    }
+    return true;
 }
 
 int tool_cmd_explain(int argc, char **argv)
 {
-    struct tool_plan_options plan = {.epochs = 1, .threads = 1};
-    const char *dispatcher = tool_dispatcher(), *what = NULL, *profile = NULL, *workers = "1,0";
-    bool json = false;
+    struct words words = {.dispatcher = tool_dispatcher(), .seconds = 5};
+    struct tool_plan_options *plan = &words.plan;
     const struct cw_arg rows[] = {
-        TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_DISPATCHER(&words.dispatcher),
         {.name = "profile",
          .type = CW_ARG_STR,
-         .target = &profile,
+         .target = &words.profile,
          .metavar = "FILE",
          .help = "what was measured of the pipeline, as JSON or YAML"},
         {.name = "optimize",
          .type = CW_ARG_STR,
-         .target = &plan.policy,
+         .target = &plan->policy,
          .metavar = "POLICY",
-         .help = "who plans the pipeline (default: auto; without --profile: off)"},
+         .help = "who plans the pipeline (default: auto; of a file that nothing was measured of: "
+                 "off)"},
+        {.name = "analyze",
+         .type = CW_ARG_FLAG,
+         .target = &words.analyze,
+         .help = "run a file's pipeline in the plan's order, and show what it measures beside what "
+                 "was predicted; without --profile it is run as written before, to make one"},
+        {.name = "seconds",
+         .type = CW_ARG_U64,
+         .target = &words.seconds,
+         .metavar = "N",
+         .help = "how long --analyze runs it each time (default 5)",
+         .min = 1,
+         .max = 86400},
         {.name = "relaxed",
          .type = CW_ARG_FLAG,
-         .target = &plan.relaxed,
+         .target = &plan->relaxed,
          .help = "moves need to keep only types and shapes"},
         {.name = "epochs",
          .type = CW_ARG_U64,
-         .target = &plan.epochs,
+         .target = &plan->epochs,
          .metavar = "E",
-         .help = "how many there will be (default 1)",
+         .help = "how many there will be (default 1; of a job: those that are left)",
          .min = 1,
          .max = 1e9},
         {.name = "threads",
          .type = CW_ARG_U64,
-         .target = &plan.threads,
+         .target = &plan->threads,
          .metavar = "T",
-         .help = "threads of a worker (default 1)",
+         .help = "threads of a worker (default 1; of a job: those of its workers)",
          .min = 1,
          .max = 100000},
         {.name = "workers",
          .type = CW_ARG_STR,
-         .target = &workers,
+         .target = &words.workers,
          .metavar = "R,L",
-         .help = "the most workers, remote and beside the trainer (default 1,0)"},
+         .help = "the most workers, remote and beside the trainer (default 1,0; of a job: those "
+                 "that it has)"},
         {.name = "worker-price",
          .type = CW_ARG_F64,
-         .target = &plan.worker_price,
+         .target = &plan->worker_price,
          .metavar = "P",
          .help = "of a worker, an hour",
          .min = 0,
          .max = 1e9},
         {.name = "trainer-price",
          .type = CW_ARG_F64,
-         .target = &plan.trainer_price,
+         .target = &plan->trainer_price,
          .metavar = "P",
          .help = "of the trainer, an hour, in the same currency",
          .min = 0,
          .max = 1e9},
-        TOOL_ROW_JSON(&json, "print one JSON object; inputs in it are what the policy sees"),
+        TOOL_ROW_JSON(&words.json, "print one JSON object; inputs in it are what the policy sees"),
         {0},
     };
     const struct cw_args_spec spec = {
         .program = "cachew explain",
         .usage = "JOB | FILE.json [options]",
-        .about = "Shows where a job stands: its workers, what its trainers and operators were "
-                 "measured to do, which nodes may be cached or why not and what caching each would "
-                 "bring, what its policies would say now, and what they decided, and why. Of a "
-                 "file with a pipeline: how it is planned, what its operators cost by a profile, "
-                 "what decides, which plans were not taken, what may not be moved and why, and "
-                 "what would be if something were otherwise.",
+        .about =
+            "Shows where a job stands: its workers, what its trainers and operators were "
+            "measured to do, which nodes may be cached or why not and what caching each would "
+            "bring, what its policies would say now, and what they decided, and why. Of a "
+            "job, and of a file with a pipeline: how it is planned, what its operators cost by "
+            "what was measured, what decides, which plans were not taken, what may not be "
+            "moved and why, and what would be if something were otherwise.",
         .rows = rows};
     int code = 0;
-    if (!tool_parse_words(&spec, argc, argv, "which job?", &what, 1, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which job?", &words.what, 1, &code))
         return code;
-    return tool_explain_is_file(what) ? explain_file(what, profile, workers, &plan, json)
-                                      : explain_job(dispatcher, what, json);
+    bool is_file = tool_explain_is_file(words.what);
+    if (!check(&words, is_file))
+        return TOOL_USAGE;
+    tool_catch_signals();
+    return is_file ? explain_file(&words) : explain_job(&words);
 }

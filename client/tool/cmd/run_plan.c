@@ -71,23 +71,6 @@ const char *tool_run_plan_misfit(const struct tool_run_options *o)
 
 /* ---- making a plan ---- */
 
-static void take_order(const struct tool_planned *planned, struct cw_order_plan *ret_plan)
-{
-    const struct cw_graph *graph = planned->graph;
-    const struct cw_optimize_plan *found = &planned->found.plan;
-    const size_t first = planned->chain.first;
-
-    ret_plan->n = graph->n;
-    ret_plan->relaxed = !planned->is_exact;
-    ret_plan->order = CW_NEW_ARRAY(char *, graph->n);
-    for (size_t i = 0; i < graph->n; i++) {
-        const size_t node = i < first ? i : first + found->order[i - first];
-        ret_plan->order[i] = cw_mem_strdup(graph->nodes[node].name);
-    }
-    if (found->cache_after != CW_OPTIMIZE_NO_CACHE)
-        ret_plan->cache = cw_mem_strdup(ret_plan->order[first + found->cache_after]);
-}
-
 static int make_plan(const char *pipeline_path, const struct tool_run_options *o,
                      struct cw_order_plan *ret_plan, struct cw_err *err)
 {
@@ -104,7 +87,7 @@ static int make_plan(const char *pipeline_path, const struct tool_run_options *o
     if (rc == 0) {
         tool_planned_search(&options, planned);
         tool_planned_notes(planned);
-        take_order(planned, ret_plan);
+        tool_planned_order(planned, ret_plan);
     }
     tool_planned_fini(planned);
     cw_mem_free(planned);

@@ -22,6 +22,7 @@ void tool_explain_marks(const struct tool_explained *e, size_t place, struct cw_
 {
     const struct cw_optimize_plan *plan = &e->planned.found.plan;
     bool has_cache = plan->cache_after != CW_OPTIMIZE_NO_CACHE;
+    const struct tool_measured_node *measured = tool_explained_measured(e, place);
 
     if (plan->order[place] != place)
         add_mark(out, "moved");
@@ -29,6 +30,10 @@ void tool_explain_marks(const struct tool_explained *e, size_t place, struct cw_
         add_mark(out, "cached");
     if (has_cache && place <= plan->cache_after)
         add_mark(out, "first epoch only");
+    if (measured && measured->by_block)
+        add_mark(out, "many rows at once");
+    if (measured && measured->makes_part)
+        add_mark(out, "makes a part");
 }
 
 static void add_name(struct tool_table *table, size_t depth, const char *name)
@@ -56,17 +61,40 @@ static void add_time(struct tool_table *table, double ns)
     tool_table_add(table, "%s", cw_str_text(&text));
 }
 
-static void add_numbers(struct tool_table *table, const struct cw_optimize_row *row)
+/* One cell of numbers: predicted, and measured if something was. */
+static void add_cell(struct tool_table *table, const struct cw_str *predicted,
+                     const struct cw_str *measured)
 {
-    CW_STR_AUTO count = {0};
-    CW_STR_AUTO bytes = {0};
+    tool_table_add(table, measured ? "%s | %s" : "%s", cw_str_text(predicted),
+                   measured ? cw_str_text(measured) : "");
+}
 
-    tool_print_count(row->rows, &count);
-    tool_print_bytes(row->bytes, &bytes);
-    tool_table_add(table, "%s", cw_str_text(&count));
-    tool_table_add(table, "%s", row->bytes > 0 ? cw_str_text(&bytes) : "-");
-    add_time(table, row->ns);
-    tool_table_add(table, "%.1f %%", 100 * row->share);
+/* What a row is made of, as text: rows, bytes, time, share. */
+#define CELLS 4
+static void print_cells(const struct cw_optimize_row *row, struct cw_str cells[CELLS])
+{
+    tool_print_count(row->rows, &cells[0]);
+    if (row->bytes > 0)
+        tool_print_bytes(row->bytes, &cells[1]);
+    else
+        cw_str_add(&cells[1], "-");
+    cw_policy_add_time(&cells[2], row->ns);
+    cw_str_addf(&cells[3], "%.1f %%", 100 * row->share);
+}
+
+static void add_numbers(struct tool_table *table, const struct cw_optimize_row *row,
+                        const struct cw_optimize_row *measured)
+{
+    struct cw_str predicted[CELLS] = {0}, real[CELLS] = {0};
+
+    print_cells(row, predicted);
+    if (measured)
+        print_cells(measured, real);
+    for (size_t i = 0; i < CELLS; i++) {
+        add_cell(table, &predicted[i], measured ? &real[i] : NULL);
+        cw_str_fini(&predicted[i]);
+        cw_str_fini(&real[i]);
+    }
 }
 
 static void add_spec(struct tool_table *table, const struct cw_spec *spec)
@@ -112,7 +140,8 @@ static void print_tree(const struct tool_explained *e)
         add_name(&table, n - 1 - i, tool_explained_node(e, place)->name);
         add_operator(&table, tool_explained_node(e, place));
         if (e->planned.has_costs)
-            add_numbers(&table, &e->rows[i]);
+            add_numbers(&table, &e->rows[i],
+                        tool_explained_measured(e, i) ? &e->measured_rows[i] : NULL);
         else
             add_spec(&table, &p->checked->nodes[p->map.nodes[place]].out);
         tool_table_add(&table, "%s", cw_str_text(&marks));
@@ -299,17 +328,35 @@ static void print_what_if(const struct tool_plan_options *options, const struct 
     tool_table_fini(&table);
 }
 
+/* How well the whole was predicted. */
+static void print_run(const struct tool_plan_options *options, const struct tool_explained *e)
+{
+    CW_STR_AUTO out = {0};
+
+    if (e->measured.elements_s <= 0)
+        return;
+    cw_str_addf(&out, "Measured in this process with %llu thread%s, without a cache: ",
+                (unsigned long long)options->threads, options->threads == 1 ? "" : "s");
+    tool_print_count(e->measured.elements_s, &out);
+    cw_str_add(&out, " elements/s; predicted for that: ");
+    tool_print_count(e->predicted_s, &out);
+    cw_str_addf(&out, " (%.0f %% of it).", 100 * e->predicted_s / e->measured.elements_s);
+    tool_print_lines(cw_str_text(&out), 0);
+}
+
 void tool_explain_plan(const struct tool_plan_options *options, const struct tool_explained *e)
 {
-    printf("Planned by %s, %s.\n\n", options->policy,
+    printf("Planned by %s, %s.%s\n\n", options->policy,
            e->planned.is_exact ? "exact: every batch stays equal"
                                : "relaxed: types and shapes are those of the written order, and "
-                                 "values are not");
+                                 "values are not",
+           e->measured.n > 0 ? " Numbers are predicted | measured." : "");
     print_tree(e);
     if (e->planned.has_costs) {
         puts("");
         print_bound(e);
         print_times(options, e);
+        print_run(options, e);
     } else {
         puts("\nWith --profile it is said what each costs, and what would be better.");
     }

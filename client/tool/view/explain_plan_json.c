@@ -25,6 +25,18 @@ static void add_numbers(const struct cw_optimize_row *row, struct cw_str *out)
     cw_member_real(out, "share", row->share);
 }
 
+static void add_measured(const struct tool_explained *e, size_t place, struct cw_str *out)
+{
+    const struct tool_measured_node *measured = tool_explained_measured(e, place);
+
+    if (!measured)
+        return;
+    cw_str_addf(out, ",\"many_rows\":%s,\"makes_part\":%s,\"measured\":{",
+                measured->by_block ? "true" : "false", measured->makes_part ? "true" : "false");
+    add_numbers(&e->measured_rows[place], out);
+    cw_str_add(out, "}");
+}
+
 static void add_nodes(const struct tool_explained *e, struct cw_str *out)
 {
     const struct tool_planned *p = &e->planned;
@@ -43,6 +55,7 @@ static void add_nodes(const struct tool_explained *e, struct cw_str *out)
                     i == plan->cache_after ? "true" : "false");
         if (e->planned.has_costs)
             add_numbers(&e->rows[i], out);
+        add_measured(e, i, out);
         cw_str_add(out, "}");
     }
 }
@@ -99,24 +112,42 @@ static void add_what_if(const struct tool_explained *e, const struct cw_what_if 
     cw_str_addf(out, ",\"workers\":{\"remote\":%u,\"local\":%u}", it->plan.remote, it->plan.local);
 }
 
-void tool_explain_plan_json(const struct tool_plan_options *options, const struct tool_explained *e)
+static void add_rejected(const struct tool_explained *e, struct cw_str *out)
 {
-    CW_STR_AUTO out = {0};
+    const struct tool_planned *p = &e->planned;
 
-    cw_str_add(&out, "{\"plan\":");
-    tool_plan_json(options, &e->planned, &out);
-    cw_str_add(&out, ",\"nodes\":[");
-    add_nodes(e, &out);
-    cw_str_add(&out, "],\"bound\":{");
-    add_bound(e, &out);
-    cw_str_add(&out, "},\"pairs\":[");
-    add_pairs(e, &out);
-    cw_str_add(&out, "],\"what_if\":[");
-    for (size_t i = 0; i < e->what_if_n; i++) {
-        cw_str_add(&out, i ? ",{" : "{");
-        add_what_if(e, &e->what_if[i], &out);
-        cw_str_add(&out, "}");
+    for (size_t i = 0; i < p->rejected_n; i++) {
+        CW_STR_AUTO what = {0};
+        tool_rejected_text(p, &p->rejected[i], &what);
+        cw_str_add(out, i ? ",{" : "{");
+        cw_member_text(out, "what", cw_str_text(&what));
+        cw_member_real(out, "total_ns", p->rejected[i].plan.total_ns);
+        cw_member_real(out, "epoch_ns", p->rejected[i].plan.epoch_ns);
+        cw_str_add(out, "}");
     }
-    cw_str_add(&out, "]}");
-    puts(cw_str_text(&out));
+}
+
+void tool_explain_plan_members(const struct tool_plan_options *options,
+                               const struct tool_explained *e, struct cw_str *out)
+{
+    cw_str_add(out, "\"plan\":");
+    tool_plan_json(options, &e->planned, out);
+    cw_str_add(out, ",\"nodes\":[");
+    add_nodes(e, out);
+    cw_str_add(out, "],\"bound\":{");
+    add_bound(e, out);
+    cw_str_add(out, "},\"rejected\":[");
+    add_rejected(e, out);
+    cw_str_add(out, "],\"pairs\":[");
+    add_pairs(e, out);
+    cw_str_add(out, "],\"what_if\":[");
+    for (size_t i = 0; i < e->what_if_n; i++) {
+        cw_str_add(out, i ? ",{" : "{");
+        add_what_if(e, &e->what_if[i], out);
+        cw_str_add(out, "}");
+    }
+    cw_str_add(out, "]");
+    if (e->measured.elements_s > 0)
+        cw_str_addf(out, ",\"run\":{\"predicted_s\":%.9g,\"measured_s\":%.9g}", e->predicted_s,
+                    e->measured.elements_s);
 }

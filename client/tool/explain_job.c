@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew explain JOB: what would be planned by what a job has measured. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/tool/explain_file.h"
+#include "client/tool/job.h"
+#include "client/tool/profile_run.h"
+#include "client/tool/tool.h"
+#include "policies/problem_json.h"
+
+/* Threads of a worker, on average; 1 if it may not be asked. */
+static double threads_of(const char *dispatcher)
+{
+    Cachew__V1__ListWorkersRequest request = CACHEW__V1__LIST_WORKERS_REQUEST__INIT;
+    ProtobufCMessage *message = NULL;
+    double threads = 0, n = 0;
+
+    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListWorkers", &request.base,
+                        &cachew__v1__list_workers_reply__descriptor, &message, NULL) < 0)
+        return 1;
+    const Cachew__V1__ListWorkersReply *reply =
+        (const Cachew__V1__ListWorkersReply *)(const void *)message;
+    for (size_t i = 0; i < reply->n_workers; i++, n++)
+        threads += reply->workers[i]->threads;
+    protobuf_c_message_free_unpacked(message, NULL);
+    return n > 0 ? CW_MAX(threads / n, 1.0) : 1;
+}
+
+static void take_options(const char *dispatcher, const Cachew__V1__JobRow *job,
+                         struct tool_plan_options *options)
+{
+    if (options->remote + options->local == 0) {
+        options->local = job->local;
+        options->remote = job->assigned > job->local ? job->assigned - job->local : 0;
+        options->remote += options->remote + options->local == 0;
+    }
+    if (options->threads == 0)
+        options->threads = (uint64_t)(threads_of(dispatcher) + 0.5);
+    if (options->epochs == 0)
+        options->epochs = job->epochs > job->epoch ? job->epochs - job->epoch : 1;
+}
+
+static int open_job(const char *dispatcher, const char *job, struct tool_planned *p,
+                    struct cw_err *err)
+{
+    struct tool_job described = {0};
+    int rc = tool_job_get(dispatcher, job, &described, err);
+
+    if (rc == 0) {
+        p->graph = cw_graph_ref(described.graph);
+        rc = cw_graph_check(p->graph, &p->checked, err);
+    }
+    tool_job_fini(&described);
+    return rc;
+}
+
+/* The latest plan's costs, as what the search saw; false: none was made. Names belong to the value. */
+static bool read_problem(const Cachew__V1__ExplainReply *reply, struct cw_value *value,
+                         struct cw_optimize_problem *ret_problem)
+{
+    const char *inputs = NULL;
+
+    for (size_t i = 0; i < reply->n_decisions; i++)
+        if (strcmp(reply->decisions[i]->kind, "optimize") == 0)
+            inputs = reply->decisions[i]->inputs;
+    return inputs && cw_value_parse(inputs, strlen(inputs), "inputs", value, NULL) == 0 &&
+           cw_problem_read(value, "inputs", ret_problem, NULL) == 0;
+}
+
+static void take_costs(const struct cw_optimize_problem *from, struct cw_optimize_node *node)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        const struct cw_optimize_node *then = &from->nodes[i];
+        if (strcmp(then->name, node->name) != 0)
+            continue;
+        node->ns = then->ns;
+        node->ns_byte = then->ns_byte;
+        node->cpu_ns = then->cpu_ns;
+        node->cpu_ns_byte = then->cpu_ns_byte;
+        node->keep = then->keep;
+    }
+}
+
+/* What was predicted is what the job's latest plan was made of, if there is one. */
+static void predict(const Cachew__V1__ExplainReply *reply, struct tool_explained *e)
+{
+    struct cw_optimize_problem *then = CW_NEW(struct cw_optimize_problem);
+    struct cw_optimize_problem *predicted = CW_NEW(struct cw_optimize_problem);
+    struct cw_value value = {0};
+
+    *predicted = e->planned.problem;
+    if (read_problem(reply, &value, then)) {
+        for (size_t i = 0; i < predicted->n; i++)
+            take_costs(then, &predicted->nodes[i]);
+        cw_optimize_rows(predicted, &e->planned.found.plan, e->rows);
+    }
+    cw_value_fini(&value);
+    cw_mem_free(predicted);
+    cw_mem_free(then);
+}
+
+int tool_explained_job(const char *dispatcher, const Cachew__V1__ExplainReply *reply,
+                       struct tool_plan_options *options, struct tool_explained *e,
+                       struct cw_err *err)
+{
+    struct tool_planned *p = &e->planned;
+    const char *id = reply->job->job_id;
+    int rc = open_job(dispatcher, id, p, err);
+
+    take_options(dispatcher, reply->job, options);
+    if (rc == 0)
+        rc = tool_profile_of_reply(reply, p->checked, id, &p->profile, err);
+    p->has_costs = true;
+    if (rc == 0)
+        rc = tool_planned_prepare("what was measured", options, p, err);
+    if (rc < 0)
+        return rc;
+    tool_planned_search(options, p);
+    tool_explained_find(e);
+    tool_measured_of_reply(reply, &e->measured);
+    tool_explained_compare(e);
+    predict(reply, e);
+    return 0;
+}
