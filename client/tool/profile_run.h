@@ -26,4 +26,8 @@ int tool_profile_job(const char *dispatcher, const char *job, struct cw_cost_pro
 int tool_profile_of_reply(const Cachew__V1__ExplainReply *reply, const struct cw_checked *checked,
                           const char *job, struct cw_cost_profile *ret_profile, struct cw_err *err);
 
+/* Writes a profile to a file (NULL: to standard output): as JSON if its name ends with .json, else as YAML.
+ * Returns the exit code (profile_write.c). */
+int tool_profile_write(const struct cw_cost_profile *profile, const char *path);
+
 #endif

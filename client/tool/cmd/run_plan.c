@@ -2,6 +2,7 @@
 #include "client/tool/cmd/run_plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "cachew/pipeline.h"
@@ -14,10 +15,16 @@
 #include "rewrite/apply.h"
 #include "wire/wire.h"
 
-static int load_written(const char *path, struct cw_checked **ret_written, struct cw_err *err)
+/* A pipeline: its text, and what messages call it. */
+struct written {
+    const char *text, *where;
+};
+
+static int check_written(const struct written *w, struct cw_checked **ret_written,
+                         struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
-    int rc = cw_graph_load(path, &graph, err);
+    int rc = cw_graph_parse(w->text, strlen(w->text), w->where, &graph, err);
 
     if (rc == 0)
         rc = tool_graph_check(graph, NULL, ret_written, err);
@@ -71,8 +78,9 @@ const char *tool_run_plan_misfit(const struct tool_run_options *o)
 
 /* ---- making a plan ---- */
 
-static int make_plan(const char *pipeline_path, const struct tool_run_options *o,
-                     struct cw_order_plan *ret_plan, struct cw_err *err)
+static int make_plan(struct cw_checked *written, const char *where,
+                     const struct tool_run_options *o, struct cw_order_plan *ret_plan,
+                     struct cw_err *err)
 {
     const struct tool_plan_options options = {
         .policy = plans_before(o->optimize) ? o->optimize : "auto",
@@ -80,10 +88,16 @@ static int make_plan(const char *pipeline_path, const struct tool_run_options *o
         .threads = (uint64_t)CW_MAX(o->threads, 1),
         .remote = (uint64_t)CW_MAX(o->workers, 1),
         .relaxed = o->relaxed,
+        .no_reorder = o->no_reorder,
+        .no_caching = o->no_caching,
     };
     struct tool_planned *planned = CW_NEW(struct tool_planned);
-    int rc = tool_planned_load(pipeline_path, o->profile, &options, planned, err);
+    planned->graph = cw_graph_ref(written->graph);
+    planned->checked = cw_checked_ref(written);
+    int rc = tool_planned_profile(o->profile, planned, err);
 
+    if (rc == 0)
+        rc = tool_planned_prepare(o->profile ? o->profile : where, &options, planned, err);
     if (rc == 0) {
         tool_planned_search(&options, planned);
         tool_planned_notes(planned);
@@ -94,11 +108,11 @@ static int make_plan(const char *pipeline_path, const struct tool_run_options *o
     return rc;
 }
 
-static int get_plan(const char *pipeline_path, const struct tool_run_options *o,
+static int get_plan(struct cw_checked *written, const char *where, const struct tool_run_options *o,
                     struct cw_order_plan *ret_plan, struct cw_err *err)
 {
     if (!o->plan)
-        return make_plan(pipeline_path, o, ret_plan, err);
+        return make_plan(written, where, o, ret_plan, err);
     int rc = load_plan(o->plan, ret_plan, err);
     if (rc == 0 && ret_plan->relaxed && !o->relaxed)
         rc = cw_err_set(err, CW_E_INVALID,
@@ -109,6 +123,16 @@ static int get_plan(const char *pipeline_path, const struct tool_run_options *o,
 }
 
 /* ---- carrying it out ---- */
+
+static int take_written(const struct written *w, struct tool_run_planned *ret_planned,
+                        struct cw_err *err)
+{
+    struct cachew_error error = CACHEW_ERROR_INIT;
+
+    return cachew_pipeline_parse(w->text, strlen(w->text), &ret_planned->pipeline, &error) < 0
+               ? cw_err_set(err, CW_E_INVALID, "%s: %s", w->where, error.message)
+               : 0;
+}
 
 static int make_pipeline(const struct cw_graph *graph, struct cachew_pipeline **ret_pipeline,
                          struct cw_err *err)
@@ -136,16 +160,12 @@ static char *cache_of(const struct cw_rewritten *made)
 
 /* A job of local: gets the pipeline in the plan's order, and so does a relaxed one, which is another function.
  * Any other one is the job of the written pipeline, and is replanned when it runs. */
-static int take(const struct cw_rewritten *made, const char *path, bool in_order,
+static int take(const struct cw_rewritten *made, const struct written *w, bool in_order,
                 struct tool_run_planned *ret_planned, struct cw_err *err)
 {
-    struct cachew_error error = CACHEW_ERROR_INIT;
-    int rc = 0;
+    int rc = in_order ? make_pipeline(made->checked->graph, &ret_planned->pipeline, err)
+                      : take_written(w, ret_planned, err);
 
-    if (in_order)
-        rc = make_pipeline(made->checked->graph, &ret_planned->pipeline, err);
-    else if (cachew_pipeline_load(path, &ret_planned->pipeline, &error) < 0)
-        rc = cw_err_set(err, CW_E_INVALID, "%s", error.message);
     if (rc < 0)
         return rc;
     ret_planned->order = in_order ? NULL : cw_graph_ref(made->checked->graph);
@@ -153,36 +173,42 @@ static int take(const struct cw_rewritten *made, const char *path, bool in_order
     return 0;
 }
 
-static int take_written(const char *path, struct tool_run_planned *ret_planned, struct cw_err *err)
+int tool_run_plan_text(const char *text, const char *where, const struct tool_run_options *options,
+                       bool local, struct tool_run_planned *ret_planned, struct cw_err *err)
 {
-    struct cachew_error error = CACHEW_ERROR_INIT;
+    const struct written w = {.text = text, .where = where};
+    struct cw_checked *written = NULL;
+    struct cw_order_plan plan = {0};
+    struct cw_rewritten made = {0};
+    int rc = check_written(&w, &written, err);
 
-    return cachew_pipeline_load(path, &ret_planned->pipeline, &error) < 0
-               ? cw_err_set(err, CW_E_INVALID, "%s", error.message)
-               : 0;
+    *ret_planned = (struct tool_run_planned){0};
+    if (rc == 0)
+        rc = get_plan(written, where, options, &plan, err);
+    if (rc == 0 && cw_rewrite(written, &plan, &made, err) < 0)
+        rc = cw_err_wrap(err, "%s", options->plan ? options->plan : where);
+    if (rc == 0 && plan.relaxed && !tool_relaxed_trial(written, made.checked, options->quiet))
+        rc = take_written(&w, ret_planned, err);
+    else if (rc == 0)
+        rc = take(&made, &w, local || plan.relaxed, ret_planned, err);
+    cw_rewritten_fini(&made);
+    cw_order_plan_fini(&plan);
+    cw_checked_unref(written);
+    return rc;
 }
 
 int tool_run_plan(const char *pipeline_path, const struct tool_run_options *options, bool local,
                   struct tool_run_planned *ret_planned, struct cw_err *err)
 {
-    struct cw_checked *written = NULL;
-    struct cw_order_plan plan = {0};
-    struct cw_rewritten made = {0};
-    int rc = load_written(pipeline_path, &written, err);
+    struct cw_graph *graph = NULL;
+    CW_STR_AUTO text = {0};
+    int rc = cw_graph_load(pipeline_path, &graph, err);
 
-    *ret_planned = (struct tool_run_planned){0};
-    if (rc == 0)
-        rc = get_plan(pipeline_path, options, &plan, err);
-    if (rc == 0 && cw_rewrite(written, &plan, &made, err) < 0)
-        rc = cw_err_wrap(err, "%s", options->plan ? options->plan : pipeline_path);
-    if (rc == 0 && plan.relaxed && !tool_relaxed_trial(written, made.checked, options->quiet))
-        rc = take_written(pipeline_path, ret_planned, err);
-    else if (rc == 0)
-        rc = take(&made, pipeline_path, local || plan.relaxed, ret_planned, err);
-    cw_rewritten_fini(&made);
-    cw_order_plan_fini(&plan);
-    cw_checked_unref(written);
-    return rc;
+    if (rc < 0)
+        return rc;
+    cw_graph_print(graph, &text);
+    cw_graph_unref(graph);
+    return tool_run_plan_text(cw_str_text(&text), pipeline_path, options, local, ret_planned, err);
 }
 
 int tool_run_replan(const char *dispatcher, const char *job, const struct cw_graph *order,

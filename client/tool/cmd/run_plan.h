@@ -22,6 +22,9 @@ const char *tool_run_plan_misfit(const struct tool_run_options *options);
  * plan how much it changes (relaxed_trial.h). Messages begin with the name of the file. */
 int tool_run_plan(const char *pipeline_path, const struct tool_run_options *options, bool local,
                   struct tool_run_planned *ret_planned, struct cw_err *err);
+/* The same of a pipeline as text; messages begin with `where`. */
+int tool_run_plan_text(const char *text, const char *where, const struct tool_run_options *options,
+                       bool local, struct tool_run_planned *ret_planned, struct cw_err *err);
 /* Has a running job compute in another order. */
 int tool_run_replan(const char *dispatcher, const char *job, const struct cw_graph *order,
                     struct cw_err *err);
