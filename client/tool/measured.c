@@ -44,8 +44,11 @@ static void take_counts(void *arg, struct cw_plan *plan)
 {
     struct tool_measured *measured = arg;
     cw_autofree struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, plan->n);
+    struct cw_exec_plan_time time;
 
     cw_exec_counts(plan, counts);
+    cw_exec_plan_time(plan, &time);
+    measured->cpu_ns = (double)time.cpu_ns / (double)CW_MAX(counts[0].elements, UINT64_C(1));
     measured->n = plan->n;
     measured->nodes = CW_NEW_ARRAY(struct tool_measured_node, plan->n);
     for (size_t i = 0; i < plan->n; i++)

@@ -20,8 +20,8 @@ struct tool_measured_node {
 struct tool_measured {
     size_t n; /* 0: nothing was measured */
     struct tool_measured_node *nodes;
-    double
-        elements_s; /* of the source, with one thread or as many as were asked for; 0: not known */
+    double elements_s; /* of the source, with as many threads as were asked for; 0: not known */
+    double cpu_ns;     /* of all threads, for such an element; 0: not known */
 };
 /* Runs a pipeline with the engine of workers for so many seconds; nothing is cached. */
 int tool_measured_run(struct cw_checked *checked, double seconds, size_t threads,

@@ -141,6 +141,26 @@ static void take_counts(struct cw_plan *plan, struct cw_cost_profile *ret_profil
     ret_profile->elements = elements_of(plan);
 }
 
+/* What the threads did for an element of the source besides its operators. */
+static void take_engine(struct cw_plan *plan, struct cw_cost_profile *profile)
+{
+    cw_autofree struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, plan->n);
+    struct cw_exec_plan_time time;
+    double ns = 0, cpu_ns = 0;
+
+    cw_exec_counts(plan, counts);
+    cw_exec_plan_time(plan, &time);
+    for (size_t i = 0; i < plan->n; i++) {
+        double calls = counts[i].sums.calls;
+        double scale = calls > 0 ? (double)counts[i].elements / calls : 0;
+        ns += (double)counts[i].wall_ns * scale;
+        cpu_ns += (double)counts[i].cpu_ns * scale;
+    }
+    double elements = (double)CW_MAX(counts[0].elements, UINT64_C(1));
+    profile->engine_ns = CW_MAX((double)time.busy_ns - ns, 0.0) / elements;
+    profile->engine_cpu_ns = CW_MAX((double)time.cpu_ns - cpu_ns, 0.0) / elements;
+}
+
 static int run_plan(struct cw_plan *plan, double seconds, size_t threads,
                     struct cw_cost_profile *ret_profile, struct cw_err *err)
 {
@@ -155,6 +175,7 @@ static int run_plan(struct cw_plan *plan, double seconds, size_t threads,
     if (rc < 0)
         return rc;
     take_counts(plan, ret_profile);
+    take_engine(plan, ret_profile);
     ret_profile->rates[0].threads = 1;
     ret_profile->rates[0].rate = one;
     ret_profile->rates[1].threads = (double)threads;

@@ -29,6 +29,8 @@ struct cw_op_facts {
     struct cw_field_set reads, writes;
     /* Fields whose bytes its time depends on, though it does not look at them (emulate). */
     struct cw_field_set weighs;
+    bool
+        by_bytes; /* its time is in proportion to the bytes that it reads or weighs, as it says itself */
     bool names_field; /* it adds a field, or gives one another name */
     bool
         refuses; /* it may refuse an element that the spec allows; true unless it is shown that not */

@@ -105,13 +105,16 @@ static int set_node(const struct cw_checked *checked, size_t graph_node,
     return 0;
 }
 
-/* The nodes before the chain are part of its first one: what they cost for what they read. */
+/* The nodes before the chain are part of its first one: what they cost for what they read. So is what the
+ * engine does for an element besides. */
 static int add_before(const struct cw_checked *checked, const struct cw_cost_profile *profile,
                       const struct cw_problem_map *map, struct cw_optimize_problem *problem,
                       struct cw_err *err)
 {
     int rc = 0;
 
+    problem->nodes[0].ns += profile->engine_ns;
+    problem->nodes[0].cpu_ns += profile->engine_cpu_ns;
     for (size_t i = 0; rc == 0 && i < map->nodes[0]; i++) {
         struct cw_optimize_node before;
         rc = set_node(checked, i, profile, &before, err);

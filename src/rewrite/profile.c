@@ -14,7 +14,7 @@ struct parts {
     int64_t profile;
     char *pipeline;
     double elements;
-    struct cw_value nodes, store, source, network, trainer, threads;
+    struct cw_value nodes, store, source, network, trainer, engine, threads;
 };
 #define PART(key, kind, text)                                                                      \
     {                                                                                              \
@@ -45,6 +45,7 @@ static const struct cw_opt PARTS[] = {
     PART(source, CW_OPT_VALUE, "of the source"),
     PART(network, CW_OPT_VALUE, "between workers and trainer"),
     PART(trainer, CW_OPT_VALUE, "of the trainer"),
+    PART(engine, CW_OPT_VALUE, "of the engine itself"),
     PART(threads, CW_OPT_VALUE, "[threads, elements a second] as measured"),
     {0},
 };
@@ -128,6 +129,11 @@ static const struct cw_opt TRAINER[] = {
     NUMBER(struct rates, "step_ms", a, 1e12, "of a batch"),
     {0},
 };
+static const struct cw_opt ENGINE[] = {
+    NUMBER(struct rates, "ns", a, NS_MAX, "a thread's time of an element of the source"),
+    NUMBER(struct rates, "cpu_ns", b, NS_MAX, "CPU time"),
+    {0},
+};
 
 static int read_whole(const struct cw_value *value, struct cw_cost_whole *ret_whole,
                       struct cw_err *err)
@@ -191,7 +197,7 @@ static int read_part(const struct cw_opt *table, const struct cw_value *value, c
 
 static int read_parts(struct parts *parts, struct cw_cost_profile *profile, struct cw_err *err)
 {
-    struct rates source = {0}, network = {0}, trainer = {0};
+    struct rates source = {0}, network = {0}, trainer = {0}, engine = {0};
     int rc = read_nodes(&parts->nodes, profile, err);
 
     profile->elements = parts->elements;
@@ -205,9 +211,13 @@ static int read_parts(struct parts *parts, struct cw_cost_profile *profile, stru
         rc = read_part(NETWORK, &parts->network, "network", &network, err);
     if (rc == 0)
         rc = read_part(TRAINER, &parts->trainer, "trainer", &trainer, err);
+    if (rc == 0)
+        rc = read_part(ENGINE, &parts->engine, "engine", &engine, err);
     profile->source_bytes_s = source.a;
     profile->network_bytes_s = network.a;
     profile->step_ms = trainer.a;
+    profile->engine_ns = engine.a;
+    profile->engine_cpu_ns = engine.b;
     return rc;
 }
 

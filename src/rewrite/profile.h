@@ -32,6 +32,7 @@ struct cw_cost_profile {
     bool has_store; /* else nothing can be cached */
     struct cw_cost_profile_store store;
     double source_bytes_s, network_bytes_s; /* 0: no limit */
+    double engine_ns, engine_cpu_ns;        /* the engine's own, for an element of the source */
     double step_ms;                         /* of the trainer, for a batch; 0: none */
     /* Elements a second with so many threads, as measured. */
     struct {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles of what the engine has measured. */
 #include "base/mem.h"
+#include "ops/motion.h"
+#include "ops/op_facts.h"
 #include "rewrite/profile.h"
 
 bool cw_cost_profile_needs(const struct cw_op *op)
@@ -9,12 +11,27 @@ bool cw_cost_profile_needs(const struct cw_op *op)
            !(op->traits & (CW_OP_CACHE | CW_OP_MARK));
 }
 
-static void set_node(const struct cw_op *op, const struct cw_cost_measured *measured,
-                     struct cw_cost_profile_node *ret_node)
+/* Whether an operator of this kind takes its time for bytes, where that cannot be told. */
+static bool is_proportional(const struct cw_checked *checked, size_t i)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    struct cw_op_facts facts = {0};
+
+    if (node->op->traits & (CW_OP_POINTWISE | CW_OP_GEOMETRIC))
+        return true;
+    if (!node->op->facts || node->inputs_n == 0)
+        return false;
+    cw_op_facts_get(node->op, node->opts, &checked->nodes[node->inputs[0]].out, node->fields,
+                    node->fields_n, &facts);
+    return facts.by_bytes;
+}
+
+static void set_node(const struct cw_checked *checked, size_t i,
+                     const struct cw_cost_measured *measured, struct cw_cost_profile_node *ret_node)
 {
     struct cw_cost_line line;
 
-    cw_cost_line_fit(measured, (op->traits & (CW_OP_POINTWISE | CW_OP_GEOMETRIC)) != 0, &line);
+    cw_cost_line_fit(measured, is_proportional(checked, i), &line);
     *ret_node = (struct cw_cost_profile_node){.ns = line.ns,
                                               .ns_byte = line.ns_byte,
                                               .cpu_ns = line.cpu_ns,
@@ -42,7 +59,7 @@ void cw_cost_profile_of_measured(const struct cw_checked *checked,
         if (!cw_cost_profile_needs(checked->nodes[i].op))
             continue;
         struct cw_cost_profile_node *node = &ret_profile->nodes[ret_profile->n++];
-        set_node(checked->nodes[i].op, &measured[i], node);
+        set_node(checked, i, &measured[i], node);
         node->name = cw_mem_strdup(graph->nodes[i].name);
     }
 }

@@ -88,6 +88,16 @@ static void add_part(struct cw_value *value, const char *key, const char *member
     }
 }
 
+static void add_engine(struct cw_value *value, const struct cw_cost_profile *profile)
+{
+    if (profile->engine_ns <= 0 && profile->engine_cpu_ns <= 0)
+        return;
+    struct cw_value *object = cw_value_member(value, "engine");
+    cw_value_set_object(object);
+    add(object, "ns", profile->engine_ns);
+    add(object, "cpu_ns", profile->engine_cpu_ns);
+}
+
 static void add_rates(struct cw_value *value, const struct cw_cost_profile *profile)
 {
     if (profile->rates_n == 0)
@@ -116,5 +126,6 @@ void cw_cost_profile_print(const struct cw_cost_profile *profile, struct cw_valu
     add_part(ret_value, "source", "read_bytes_s", profile->source_bytes_s);
     add_part(ret_value, "network", "bytes_s", profile->network_bytes_s);
     add_part(ret_value, "trainer", "step_ms", profile->step_ms);
+    add_engine(ret_value, profile);
     add_rates(ret_value, profile);
 }

@@ -277,7 +277,7 @@ case_explain_analyzed() {
         90 < ${of}'slow')['measured']['rows'] < 110 and [round(${of}x)['measured']['bytes']) for x in ('keep', 'big')] == [8, 8000]" --analyze --seconds 1
     "$cachew" explain "$work/work.json" --analyze --seconds 1 >"$work/text" || fail "without a profile"
     says 'Planned by auto.* Numbers are predicted | measured' "$work/text" || fail "by whom: $(cat "$work/text")"
-    says ' slow .* 100 | 100 .*moved' "$work/text" || fail "measured: $(cat "$work/text")"
+    says ' slow .* [0-9][0-9]* | [0-9][0-9]* .*moved' "$work/text" || fail "measured: $(cat "$work/text")"
     says 'Measured in this process with 1 thread, without a cache: .* elements/s; predicted for that: ' "$work/text" || fail "the whole: $(cat "$work/text")"
     says 'many rows at once' "$work/text" || fail "how: $(cat "$work/text")"
 }
@@ -292,7 +292,7 @@ case_explain_job() {
     says '^Job .*, epoch 1 of 1' "$work/text" || fail "what there was: $(cat "$work/text")"
     says '^Now:' "$work/text" || fail "what there was: $(cat "$work/text")"
     says 'What would be planned now, by what is measured' "$work/text" || fail "no plan: $(cat "$work/text")"
-    says ' slow .* 1[0-9]* | 1[0-9]* .*moved' "$work/text" || fail "no tree: $(cat "$work/text")"
+    says ' slow .* [0-9][0-9]* | [0-9][0-9]* .*moved' "$work/text" || fail "no tree: $(cat "$work/text")"
     says '^WHAT IF' "$work/text" || fail "what if: $(cat "$work/text")"
     "$cachew" explain job -d "$DISPATCHER" --json >"$work/job.json" || fail "as JSON"
     /usr/bin/python3 -c 'import json, sys

@@ -340,7 +340,12 @@ static void print_run(const struct tool_plan_options *options, const struct tool
     tool_print_count(e->measured.elements_s, &out);
     cw_str_add(&out, " elements/s; predicted for that: ");
     tool_print_count(e->predicted_s, &out);
-    cw_str_addf(&out, " (%.0f %% of it).", 100 * e->predicted_s / e->measured.elements_s);
+    cw_str_addf(&out, " (%.0f %% of it). CPU time of an element: ",
+                100 * e->predicted_s / e->measured.elements_s);
+    cw_policy_add_time(&out, e->measured.cpu_ns);
+    cw_str_add(&out, ", predicted ");
+    cw_policy_add_time(&out, e->planned.found.plan.cpu_ns);
+    cw_str_add(&out, ".");
     tool_print_lines(cw_str_text(&out), 0);
 }
 

@@ -148,6 +148,9 @@ void tool_explain_plan_members(const struct tool_plan_options *options,
     }
     cw_str_add(out, "]");
     if (e->measured.elements_s > 0)
-        cw_str_addf(out, ",\"run\":{\"predicted_s\":%.9g,\"measured_s\":%.9g}", e->predicted_s,
-                    e->measured.elements_s);
+        cw_str_addf(out,
+                    ",\"run\":{\"predicted_s\":%.9g,\"measured_s\":%.9g,\"predicted_cpu_ns\":%.9g,"
+                    "\"measured_cpu_ns\":%.9g}",
+                    e->predicted_s, e->measured.elements_s, e->planned.found.plan.cpu_ns,
+                    e->measured.cpu_ns);
 }

@@ -176,6 +176,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
         cw_facts_of_nothing(ret_facts);
     for (size_t i = 0; i < fields_n; i++)
         cw_field_set_add(&ret_facts->weighs, fields[i]);
+    ret_facts->by_bytes = o->ns_per_byte > 0;
     if (!ret_facts->known)
         ret_facts->writes = ret_facts->weighs;
 }

@@ -69,6 +69,32 @@ static void test_measured(void **state)
     cw_checked_unref(checked);
 }
 
+/* An operator that says so is taken as in proportion to bytes; one like it that does not, is not. */
+static void test_says_by_bytes(void **state)
+{
+    static const char *const OPTIONS[] = {"\"ns_per_byte\": 4", "\"ns\": 32"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct cw_cost_profile profile;
+        struct cw_cost_measured measured[2] = {0};
+        CW_STR_AUTO text = {0};
+        cw_str_addf(&text,
+                    "{\"pipeline\": [{\"op\": \"range\", \"stop\": 9}, {\"op\": \"emulate\", %s}]}",
+                    OPTIONS[i]);
+        struct cw_checked *checked = checked_of(cw_str_text(&text));
+        measured[1] = (struct cw_cost_measured){
+            .elements = 100,
+            .wall_ns = 3200,
+            .sums = {.timed = 50, .calls = 100, .in_bytes = 800, .in_bytes_squared = 6400}};
+        cw_cost_profile_of_measured(checked, measured, &profile);
+        const struct cw_cost_profile_node *node = cw_cost_profile_find(&profile, "emulate");
+        assert_true(fabs(node->ns_byte - (i == 0 ? 4 : 0)) < 1e-9);
+        assert_true(fabs(node->ns - (i == 0 ? 0 : 32)) < 1e-9);
+        cw_cost_profile_fini(&profile);
+        cw_checked_unref(checked);
+    }
+}
+
 static bool near(double a, double b)
 {
     return fabs(a - b) <= 1e-5 * fabs(b) + 1e-12;
@@ -79,6 +105,7 @@ static void assert_same(const struct cw_cost_profile *a, const struct cw_cost_pr
     assert_string_equal(a->pipeline, b->pipeline);
     assert_true(near(a->elements, b->elements) && near(a->step_ms, b->step_ms));
     assert_true(near(a->source_bytes_s, b->source_bytes_s));
+    assert_true(near(a->engine_ns, b->engine_ns) && near(a->engine_cpu_ns, b->engine_cpu_ns));
     assert_true(near(a->network_bytes_s, b->network_bytes_s));
     assert_int_equal(a->has_store, b->has_store);
     assert_true(near(a->store.read_ns, b->store.read_ns));
@@ -129,6 +156,8 @@ static void test_is_read_back(void **state)
     profile.source_bytes_s = 1e9;
     profile.network_bytes_s = 2.5e9;
     profile.step_ms = 12.5;
+    profile.engine_ns = 40;
+    profile.engine_cpu_ns = 30.5;
     profile.nodes[0].ns = 1234567890123;
     profile.nodes[0].ns_byte = 1e-9;
     profile.rates_n = 2;
@@ -161,8 +190,8 @@ static void test_yaml(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_measured),
-                                       cmocka_unit_test(test_is_read_back),
-                                       cmocka_unit_test(test_yaml)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_measured), cmocka_unit_test(test_says_by_bytes),
+        cmocka_unit_test(test_is_read_back), cmocka_unit_test(test_yaml)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
