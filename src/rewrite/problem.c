@@ -234,11 +234,64 @@ static void set_fields(const struct cw_chain *chain, const struct cw_cost_profil
     }
 }
 
-static void set_source(const struct cw_checked *checked, const struct cw_cost_profile *profile,
+static uint32_t fields_read(const struct cw_chain *chain, size_t place)
+{
+    const struct cw_op_facts *facts = &chain->ops[place].facts;
+
+    return facts->known || facts->weighs ? facts->reads | facts->weighs : UINT32_MAX;
+}
+
+/* What was measured of a field of the source by the first operator that reads it, if that reads nothing else
+ * and nobody has written the field before; else -1. */
+static double bytes_read(const struct cw_chain *chain, const struct cw_cost_profile *profile,
+                         size_t field)
+{
+    const uint32_t bit = UINT32_C(1) << field;
+
+    for (size_t i = 1; i < chain->n; i++) {
+        const struct cw_checked_node *node = &chain->checked->nodes[chain->first + i];
+        if (node->op->kind != CW_OP_ELEMENT)
+            continue;
+        const char *name = chain->checked->graph->nodes[chain->first + i].name;
+        const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, name);
+        if (fields_read(chain, i) & bit)
+            return fields_read(chain, i) == bit && measured && measured->in_bytes > 0
+                       ? measured->in_bytes
+                       : -1;
+        if (chain->ops[i].facts.writes & bit)
+            return -1;
+    }
+    return -1;
+}
+
+/* Several fields of which no size is known: who reads one alone has measured it, and the others have equal
+ * parts of what is left. */
+static void part_source(const struct cw_chain *chain, const struct cw_cost_profile *profile,
+                        const struct cw_spec *out, double *bytes)
+{
+    double left = 0;
+    uint32_t others = 0;
+
+    for (size_t f = 0; f < out->n; f++) {
+        if (known_bytes(&out->fields[f]) >= 0)
+            continue;
+        double measured = bytes_read(chain, profile, f);
+        left += measured < 0 ? bytes[f] : bytes[f] - measured;
+        if (measured < 0)
+            others |= UINT32_C(1) << f;
+        else
+            bytes[f] = measured;
+    }
+    for (size_t f = 0; f < out->n; f++)
+        if (others >> f & 1)
+            bytes[f] = fmax(left, 0) / __builtin_popcount(others);
+}
+
+static void set_source(const struct cw_chain *chain, const struct cw_cost_profile *profile,
                        const struct cw_problem_map *map, struct cw_optimize_problem *problem,
                        double *bytes)
 {
-    const struct cw_checked_node *node = node_at(checked, map, 0);
+    const struct cw_checked_node *node = node_at(chain->checked, map, 0);
     const struct cw_cost_profile_node *measured =
         cw_cost_profile_find(profile, problem->nodes[0].name);
     double sum = 0;
@@ -247,6 +300,7 @@ static void set_source(const struct cw_checked *checked, const struct cw_cost_pr
         problem->nodes[0].ratio[f] = 1;
     const struct cw_field_set all = cw_field_set_of_first(node->out.n);
     set_bytes(&node->out, &all, measured ? measured->out_bytes : 0, bytes);
+    part_source(chain, profile, &node->out, bytes);
     for (size_t f = 0; f < node->out.n; f++)
         sum += bytes[f];
     sum_places(bytes, node->out.n, problem->bytes);
@@ -308,7 +362,7 @@ int cw_problem_from(const struct cw_chain *chain, const struct cw_cost_profile *
     if (rc < 0)
         return rc;
     set_rates(profile, ret_problem);
-    set_source(checked, profile, ret_map, ret_problem, bytes);
+    set_source(chain, profile, ret_map, ret_problem, bytes);
     for (size_t i = 1; i < ret_map->n; i++)
         set_fields(chain, profile, i, ret_problem, bytes);
     for (size_t i = 1; i < ret_map->n; i++)

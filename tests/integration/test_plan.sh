@@ -90,6 +90,16 @@ YAML
     sed 's/{"op": "burn", "ms": 0.01}, //; s/{"op": "batch"/{"op": "burn", "ms": 0.01}, &/' "$work/few.json" >"$work/moved.json"
     same_batches few moved
 }
+# Of two strings whose sizes are not known, the one that an operator reads alone has those that it measured, and the engine's own work counts.
+case_profile_sizes() {
+    echo '{"pipeline": [{"op": "csv", "pattern": "/nowhere/*.csv", "schema": ["a: str", "b: str"]}, {"op": "lower", "name": "low", "fields": ["b"]}]}' >"$work/text.json"
+    echo '{"profile": 1, "elements": 1000, "nodes": {"csv": {"ns": 100, "out_bytes": 100}, "low": {"ns_byte": 1, "in_bytes": 10, "out_bytes": 10}}}' >"$work/text.yaml"
+    plan_of text "abs(p['total_ns'] - 110e3) < 1"
+    sed -i 's/"in_bytes": 10, //' "$work/text.yaml"
+    plan_of text "abs(p['total_ns'] - 150e3) < 1"
+    sed -i 's/^{/{"engine": {"ns": 7, "cpu_ns": 5}, /' "$work/text.yaml"
+    plan_of text "abs(p['total_ns'] - 157e3) < 1"
+}
 same_batches() {
     local name
     for name in "$@"; do
