@@ -28,9 +28,9 @@ __all__ = ["Array", "Batch", "CancelledError", "Connection", "CorruptError", "De
 
 
 def __getattr__(name: str) -> object:
-    """`libcachew.torch` without an import of its own; PyTorch is loaded when it is asked for."""
-    if name == "torch":
+    """`libcachew.torch` and `libcachew.jax` without imports of their own; these libraries are loaded when they are asked for."""
+    if name in ("torch", "jax"):
         import importlib
 
-        return importlib.import_module("libcachew.torch")
+        return importlib.import_module(f"libcachew.{name}")
     raise AttributeError(f"module libcachew has no attribute {name}")

@@ -12,26 +12,31 @@ import torch
 import torch.utils.data
 
 from ._cachew import UnsupportedError
-from .connection import Connection, Job, connect
+from ._consumer import Consumer, State
 
 if TYPE_CHECKING:
     from ._cachew import Array
     from ._cachew import Batch as NativeBatch
+    from .connection import Connection
     from .pipeline import Pipeline
 
 
 class Batch(dict[str, Any]):
     """A batch: names of fields with tensors; strings are lists of bytes. `token` is the position behind it."""
 
-    def __init__(self, fields: dict[str, Any], native: NativeBatch, world: int = 1):
+    def __init__(self, fields: dict[str, Any], native: NativeBatch, state: State):
         super().__init__(fields)
-        self.token = native.token
-        self.step = native.number // world + 1  # of its epoch, from 1
+        self.state = state
+        self.token, self.step = state.token, state.step  # a step is of its epoch, from 1
         self.epoch, self.number, self.elements = native.epoch, native.number, native.elements
 
     def state_dict(self) -> dict[str, Any]:
         """What load_state_dict takes to go on behind this batch."""
-        return {"version": 1, "token": self.token, "epoch": self.epoch, "step": self.step}
+        return _dict_of(self.state)
+
+
+def _dict_of(state: State) -> dict[str, Any]:
+    return {"version": 1, "token": state.token, "epoch": state.epoch, "step": state.step}
 
 
 def tensor_of(array: Array) -> Any:
@@ -45,17 +50,11 @@ def tensor_of(array: Array) -> Any:
         raise UnsupportedError(f"field {array.name}: this PyTorch has no tensors of {array.dtype}: add cast() to the pipeline") from error
 
 
-def _check_equal(state: dict[str, Any], world: int) -> None:
-    """Compares the state with those of the other ranks of torch.distributed, which must have been saved in the same step."""
-    states: list[Any] = [None] * world
+def _gathered(state: State) -> list[State]:
+    """The states of all ranks of torch.distributed."""
+    states: list[Any] = [None] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(states, state)
-    for rank, other in enumerate(states):
-        if other["token"] != states[0]["token"]:
-            raise ValueError(f"states of different steps were loaded: rank 0 has {_step(states[0])}, rank {rank} has {_step(other)}")
-
-
-def _step(state: dict[str, Any]) -> str:
-    return f"step {state['step']} of epoch {state['epoch']}"
+    return states
 
 
 def _rank_and_world(rank: int | None, world: int | None) -> tuple[int, int]:
@@ -63,8 +62,6 @@ def _rank_and_world(rank: int | None, world: int | None) -> tuple[int, int]:
     if (rank is None) != (world is None):
         raise ValueError("rank and world belong together")
     if rank is not None and world is not None:
-        if not 0 <= rank < world:
-            raise ValueError(f"rank {rank} is none of a world of {world}")
         return rank, world
     distributed = torch.distributed
     if distributed.is_available() and distributed.is_initialized():
@@ -83,47 +80,29 @@ class Dataset(torch.utils.data.IterableDataset):
     def __init__(self, pipeline: Pipeline, *, service: Connection | str = "local:", seed: int = 0, epochs: int = 0, rank: int | None = None,
                  world: int | None = None, **options: Any):
         super().__init__()
-        self._gathers = rank is None
+        given = rank is not None
         rank, world = _rank_and_world(rank, world)
-        if world > 1 and not options.get("name"):
-            raise ValueError(f"a world of {world} needs the same name=... of a job in each process")
-        if world > 1:
-            options |= {"mode": "coordinated", "consumers": world, "consumer": rank}
-        self._world = world
         self.pipeline = pipeline
-        self._service = service
-        self._options = options | {"seed": seed, "epochs": epochs}
-        self._connection: Connection | None = None
-        self._job: Job | None = None
-        self._state: dict[str, Any] = {"version": 1, "token": None, "epoch": 0, "step": 0}
-
-    def _started(self) -> Job:
-        if self._job is None:
-            if isinstance(self._service, Connection):
-                self._connection = self._service
-            elif self._connection is None:
-                self._connection = connect(self._service, writable=True)
-            if self._gathers and self._world > 1:
-                _check_equal(self._state, self._world)
-            self._job = self._connection.run(self.pipeline, token=self._state["token"], **self._options)
-        return self._job
+        self._consumer = Consumer(pipeline, service, rank, world, options | {"seed": seed, "epochs": epochs}, None if given else _gathered)
 
     def fetch(self) -> Batch | None:
         """The next batch, or None at the end of an epoch. It leaves the state alone."""
         if torch.utils.data.get_worker_info() is not None:
             raise RuntimeError("libcachew.torch.Dataset: num_workers must be 0, since workers of cachew compute the batches")
-        native = self._started().next()
-        return None if native is None else Batch({name: tensor_of(array) for name, array in native.items()}, native, self._world)
+        native = self._consumer.next()
+        if native is None:
+            return None
+        return Batch({name: tensor_of(array) for name, array in native.items()}, native, self._consumer.state_behind(native))
 
     def given(self, batch: Batch | None) -> None:
         """Says that the loop was given this batch, or, with None, has seen the end of an epoch."""
         if batch is not None:
-            self._state = batch.state_dict()
+            self._consumer.state = batch.state
         else:
-            self._state = {"version": 1, "token": self._started().token(), "epoch": self._state["epoch"] + 1, "step": 0}
+            self._consumer.end_of_epoch()
 
     def __iter__(self) -> Iterator[Batch]:
-        if self._job is not None and self._job.done:
+        if self.done:
             return
         while (batch := self.fetch()) is not None:
             self.given(batch)
@@ -131,7 +110,7 @@ class Dataset(torch.utils.data.IterableDataset):
         self.given(None)
 
     def __len__(self) -> int:
-        batches = self._started().cardinality()
+        batches = self._consumer.job().cardinality()
         if batches is None:
             raise TypeError("how many batches an epoch has depends on its data or on other consumers")
         return batches
@@ -139,31 +118,22 @@ class Dataset(torch.utils.data.IterableDataset):
     @property
     def done(self) -> bool:
         """Whether the last epoch has ended."""
-        return self._job is not None and self._job.done
+        return self._consumer.done
 
     def state_dict(self) -> dict[str, Any]:
         """The position behind the last batch that was given to the loop. In the same step it is the same on every rank, and any rank
         may load it, also with another world."""
-        return dict(self._state)
+        return _dict_of(self._consumer.state)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """The next iteration goes on where the state was taken."""
         if state.get("version") != 1 or not {"token", "epoch", "step"} <= state.keys():
             raise ValueError("this is no state of libcachew.torch, or of another version")
-        self._close_job()
-        self._state = dict(state)
-
-    def _close_job(self) -> None:
-        if self._job is not None:
-            self._job.close()
-        self._job = None
+        self._consumer.load(State(state["token"], state["epoch"], state["step"]))
 
     def close(self) -> None:
         """Ends the job, and the connection if it was made here."""
-        self._close_job()
-        if self._connection is not None and self._connection is not self._service:
-            self._connection.close()
-        self._connection = None
+        self._consumer.close()
 
     def __enter__(self) -> Dataset:
         return self
