@@ -245,6 +245,11 @@ static void client_free(struct cachew_client *client)
     cw_mem_free(client);
 }
 
+const char *cachew_client_address(const struct cachew_client *client)
+{
+    return client->address;
+}
+
 void cachew_disconnect(struct cachew_client *client)
 {
     if (!client || cw_client_check(client, NULL) != 0)

@@ -114,7 +114,11 @@ def is_function(op):
 def module(ops):
     functions = [op for op in ops if is_function(op)]
     text = HEAD + f"__all__ = {sorted(python_name(op['name']) for op in functions)!r}\n"
-    text += f"# Operators that are functions, and no sources.\nREADS_MANY = {sorted(op['name'] for op in functions if op['inputs_max'] != 0)!r}\n\n\n"
+    text += f"# Operators that are functions, and no sources.\nREADS_MANY = {sorted(op['name'] for op in functions if op['inputs_max'] != 0)!r}\n"
+    groups = sorted(op["name"] for op in ops if op["kind"] == "group")
+    text += f"# Operators behind which the first dimension is that of elements, and those behind which it is not.\n"
+    text += f"MAKE_BATCHES = {[name for name in groups if name.endswith('batch') and name != 'unbatch' or name == 'bucket_by_length']!r}\n"
+    text += f"TAKE_BATCHES_APART = ['unbatch']\n\n\n"
     text += "class Operators:\n    \"\"\"The operators that read one pipeline, as methods.\"\"\"\n\n"
     text += "".join(method(op) for op in ops if not is_function(op)) + "\n"
     return text + "".join(function(op) for op in functions).rstrip("\n") + "\n"

@@ -116,12 +116,21 @@ PyObject *cw_py_batch_new(struct cw_py_link *link, struct cachew_batch *batch, P
 /* A tensor of a batch. */
 struct cw_py_array {
     PyObject_HEAD struct cw_py_batch *batch; /* one reference: it keeps the memory */
-    size_t index;                            /* the tensor's number in the batch */
+    size_t index; /* the tensor's number in the batch; SIZE_MAX: beside one of them */
     struct cachew_tensor tensor;
     Py_ssize_t shape[CACHEW_RANK_MAX], strides[CACHEW_RANK_MAX];
 };
 int cw_py_array_init(PyObject *module);
 PyObject *cw_py_array_new(struct cw_py_batch *batch, size_t index);
+/* The same of a tensor that describes one of the batch's, as cachew_batch_ragged gives it: read-only. */
+PyObject *cw_py_array_beside(struct cw_py_batch *batch, const struct cachew_tensor *tensor);
+
+/* ---- py_ragged.c ---- */
+/* Array.offsets and Array.row_shapes: None of an array that has no such. */
+PyObject *cw_py_ragged_offsets(PyObject *object, void *none);
+PyObject *cw_py_ragged_shapes(PyObject *object, void *none);
+/* Array.rows(). */
+PyObject *cw_py_ragged_rows(PyObject *object, PyObject *none);
 
 /* ---- py_strings.c ---- */
 /* The strings of a tensor, as lists in lists by its dimensions, or one object if it has none: bytes,

@@ -8,7 +8,8 @@ static PyTypeObject *array_type;
 /* What module struct calls the values of each type; NULL = strings. */
 static char *const formats[] = {"B", "b", "H", "h", "I", "i", "Q", "q", "e", "f", "d", "?", NULL};
 
-PyObject *cw_py_array_new(struct cw_py_batch *batch, size_t index)
+static PyObject *made_of(struct cw_py_batch *batch, size_t index,
+                         const struct cachew_tensor *tensor)
 {
     struct cw_py_array *self = cw_py_types_alloc(array_type);
     if (!self)
@@ -16,7 +17,7 @@ PyObject *cw_py_array_new(struct cw_py_batch *batch, size_t index)
     Py_INCREF((PyObject *)batch);
     self->batch = batch;
     self->index = index;
-    (void)cachew_batch_tensor(batch->batch, index, &self->tensor);
+    self->tensor = *tensor;
     Py_ssize_t stride = (Py_ssize_t)cachew_dtype_bytes(self->tensor.dtype);
     for (int d = self->tensor.rank - 1; d >= 0; d--) {
         self->shape[d] = (Py_ssize_t)self->tensor.dims[d];
@@ -24,6 +25,18 @@ PyObject *cw_py_array_new(struct cw_py_batch *batch, size_t index)
         stride *= self->shape[d];
     }
     return (PyObject *)self;
+}
+
+PyObject *cw_py_array_new(struct cw_py_batch *batch, size_t index)
+{
+    struct cachew_tensor tensor;
+    (void)cachew_batch_tensor(batch->batch, index, &tensor);
+    return made_of(batch, index, &tensor);
+}
+
+PyObject *cw_py_array_beside(struct cw_py_batch *batch, const struct cachew_tensor *tensor)
+{
+    return made_of(batch, SIZE_MAX, tensor);
 }
 
 static void array_dealloc(PyObject *object)
@@ -196,6 +209,8 @@ static PyMethodDef methods[] = {
     {"tolist", array_tolist, METH_NOARGS, "tolist()\n--\n\nThe values as lists; strings as bytes."},
     {"strings", (PyCFunction)(void (*)(void))array_strings, METH_VARARGS | METH_KEYWORDS,
      "strings(encoding='utf-8')\n--\n\nThe strings as str, in lists."},
+    {"rows", cw_py_ragged_rows, METH_NOARGS,
+     "rows()\n--\n\nThe rows, a list of NumPy arrays; of a ragged array they differ in shape."},
     {"__dlpack__", (PyCFunction)(void (*)(void))cw_py_dlpack, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "For from_dlpack() of other libraries."},
@@ -207,6 +222,11 @@ static PyGetSetDef getters[] = {
     {"dtype", get_text, NULL, "The type of its values, as pipelines name it.", NULL},
     {"name", get_text, NULL, "The name of the field.", (void *)1},
     {"nbytes", get_nbytes, NULL, "The size of its memory.", NULL},
+    {"offsets", cw_py_ragged_offsets, NULL,
+     "Of a ragged array: where rows begin, and the last one ends, along the first dimension.",
+     NULL},
+    {"row_shapes", cw_py_ragged_shapes, NULL,
+     "Of a ragged array whose rows differ in more than the first dimension: their shapes.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot slots[] = {

@@ -105,7 +105,15 @@ static PyObject *client_check(PyObject *object, PyObject *pipeline_object)
     return list;
 }
 
+static PyObject *client_address(PyObject *object, PyObject *none)
+{
+    struct cw_py_link *link = cw_py_client_link(object);
+    (void)none;
+    return link ? PyUnicode_FromString(cachew_client_address(link->client)) : NULL;
+}
+
 static PyMethodDef methods[] = {
+    {"address", client_address, METH_NOARGS, "address()\n--\n\nThat of its dispatcher."},
     {"close", client_close, METH_NOARGS,
      "close()\n--\n\nEnds the connection when its last batch is gone."},
     {"check", client_check, METH_O,

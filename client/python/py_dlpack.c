@@ -82,6 +82,16 @@ static struct given *given_new(struct cw_py_array *array)
     return given;
 }
 
+/* Says with an exception that an array has no DLPack. */
+static int is_refused(const struct cw_py_array *array)
+{
+    if (array->index != SIZE_MAX)
+        return 0;
+    PyErr_Format(PyExc_BufferError, "offsets and shapes of field %s have no DLPack: take numpy()",
+                 array->tensor.name);
+    return 1;
+}
+
 static PyObject *give_versioned(struct cw_py_array *array)
 {
     struct DLManagedTensorVersioned *managed;
@@ -194,6 +204,8 @@ PyObject *cw_py_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
                                            "no other device");
         return NULL;
     }
+    if (is_refused((struct cw_py_array *)self))
+        return NULL;
     if (copy == Py_False && !versioned && !((struct cw_py_array *)self)->batch->link->writable) {
         PyErr_SetString(PyExc_BufferError,
                         "the memory is read-only, which this consumer cannot be told without a "

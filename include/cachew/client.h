@@ -94,6 +94,9 @@ struct cachew_connect_options {
  * there), CACHEW_E_CANCELLED, CACHEW_E_STATE (a forked child in which gRPC cannot be used). */
 int cachew_connect(const char *address, const struct cachew_connect_options *options,
                    struct cachew_client **ret_client, struct cachew_error *error);
+/* The address of the dispatcher, also of the private one of "local:", for other programs of this user
+ * (`cachew explain -d ADDRESS`). It is valid until cachew_disconnect. Any thread. */
+const char *cachew_client_address(const struct cachew_client *client);
 /* Ends the connection, and what "local:" started. All jobs of the client must be closed and all its
  * batches released before; with open jobs it only logs an error and does nothing. NULL is
  * accepted. */

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Cases of test_python.sh that are Python: python_client.py CASE [ARG...]. Each raises when something is wrong."""
+import base64
 import collections.abc
 import ctypes
 import gc
@@ -9,15 +10,21 @@ import json
 import logging
 import os
 import pickle
+import re
 import signal
+import struct
 import subprocess
 import sys
 import threading
+import zlib
 
 import libcachew as cachew
 import numpy as np
 
 FILE = os.path.abspath(__file__)
+DATA = os.path.join(os.path.dirname(FILE), "..", "ops", "data")
+JPEGS = os.path.join(DATA, "image_4*.jpg")
+PICTURES = cachew.files([JPEGS, os.path.join(DATA, "file_noise.jpg")]).read_file().decode_image(channels=3)
 
 
 def raises(kind, call, *words):
@@ -84,6 +91,54 @@ def pipelines():
     raises(ValueError, lambda: cachew.Pipeline.from_json('{"pipeline": []}'), "")
 
 
+def ragged(connection, pipeline):
+    return next(connection.run(pipeline.batch(4, ragged=True)))
+
+
+def pixels(html):
+    """The image that a data URI of a PNG without filters holds."""
+    data = base64.b64decode(re.search('src="data:image/png;base64,([^"]+)"', html)[1])
+    width, height, _, kind = struct.unpack(">IIBB", data[16:26])
+    rows = np.frombuffer(zlib.decompress(data[data.index(b"IDAT") + 4:-16]), np.uint8).reshape(height, -1)
+    assert (rows[:, 0] == 0).all()
+    return rows[:, 1:].reshape((height, width) if kind == 0 else (height, width, 3))
+
+
+def shown(address):
+    """What a notebook shows: pictures are the values; texts are escaped; programs are asked."""
+    with cachew.connect(address) as connection:
+        photos = next(connection.run(PICTURES.batch(4, ragged=True)))["image"].rows()
+        for pipeline in (PICTURES, PICTURES.batch(1), PICTURES.batch(3, ragged=True)):
+            pictures = pipeline.show(2, connection)
+            assert len(pictures) == 2 and pictures.html.count("<img") == 2 and "image uint8[" in repr(pictures)
+            assert (pixels(pictures.html) == photos[0]).all()
+        scaled = PICTURES.cast(dtype="f32", fields="image").normalize(mean=[0], std=[255], fields="image").show(1, connection)
+        assert (pixels(scaled.html) == photos[0]).all() and "black 0, white 1" in scaled.html
+        turned = PICTURES.transpose(axes=[2, 0, 1], fields="image").show(1, connection)
+        assert (pixels(turned.html) == photos[0]).all()
+        assert "data:image/jpeg;base64,/9j/" in cachew.files(JPEGS).read_file().show(1, connection).html
+        texts = cachew.from_values(["<script>", "b\u00e4r"]).show(5, connection)
+        assert "&lt;script&gt;" in texts.html and "b\u00e4r" in texts.html and "<script" not in texts.html and len(texts) == 2
+        assert "<b>x</b> 7</div>" in cachew.range(8).show(9, connection).html
+        tone = cachew.fixed_records(FILE, dtype="i16", dims=200, rest="drop").show(1, connection)
+        assert tone.html.count("<svg") == 1 and "<polyline" in tone.html
+        raises(ValueError, lambda: PICTURES.show(0), "1 to 1000")
+        job = connection.run(chain(), name="<b>")
+        next(job)
+        assert job.id in job._repr_html_() and "16 an epoch" in job._repr_html_()
+        explained = connection.explain(job)
+        assert explained.data["job"] == job.id and job.id in str(explained) and "&lt;b&gt;" in explained._repr_html_()
+        assert connection.decisions() == [] and "no decisions" in connection.decisions(job)._repr_html_()
+        raises(cachew.Error, lambda: connection.explain("nobody"), "nobody")
+        made = cachew._views.Decisions([{"time_ms": 0, "kind": "autoscale", "policy": "p", "choice": "2 <b>", "reason": "r"}])
+        assert "2 &lt;b&gt;" in made._repr_html_() and "the fleet" in made._repr_html_()
+        job.close()
+        assert "closed" in job._repr_html_()
+    plan = chain().explain(epochs=3)
+    assert "batch" in plan.text and "range" in json.dumps(plan.data)
+    raises(cachew.Error, lambda: chain().explain(optimize="nonsense"), "pecan")
+
+
 def batches():
     with cachew.connect("local:", local_threads=1) as connection:
         job = connection.run(chain(), seed=1, epochs=2)
@@ -114,6 +169,14 @@ def batches():
         raises(BufferError, lambda: array.__dlpack__(copy=False), "writable=True")
         raises(BufferError, lambda: array.__dlpack__(dl_device=(2, 0)), "CPU")
         raises(cachew.StateError, lambda: (job.close(), job.next()), "closed")
+        assert array.offsets is None and array.row_shapes is None and [row.tolist() for row in array.rows()] == values.tolist()
+        rows = [image.shape for image in ragged(connection, PICTURES)["image"].rows()]
+        assert len(set(rows)) > 1 and all(len(shape) == 3 for shape in rows)
+        numbers = ragged(connection, cachew.chunks(os.path.join(DATA, "chunks_*.chunk")))["x"]
+        begins = numbers.offsets.numpy()
+        assert begins[0] == 0 and begins[-1] == len(numbers) and not begins.flags.writeable and numbers.row_shapes is None
+        assert [row.tolist() for row in numbers.rows()] == [numbers.numpy()[a:b].tolist() for a, b in zip(begins, begins[1:])]
+        raises(BufferError, lambda: numbers.offsets.__dlpack__(), "numpy()")
         strings = next(connection.run(cachew.from_values(["a", "", "b\u00e4r"]).batch(3)))["x"]
         assert strings.tolist() == [b"a", b"", "b\u00e4r".encode()] and strings.strings() == ["a", "", "b\u00e4r"] and strings[0] == b"a"
         assert strings.numpy().dtype == object
@@ -346,5 +409,5 @@ def hashes(address, file, go=None):
 
 
 if __name__ == "__main__":
-    {function.__name__: function for function in (pipelines, batches, errors, interrupted, ended, forked, threads, leaks, logs, hashes)}[
+    {function.__name__: function for function in (pipelines, batches, errors, interrupted, ended, forked, threads, leaks, logs, hashes, shown)}[
         sys.argv[1]](*sys.argv[2:])

@@ -33,6 +33,10 @@ case_leaks() {
     service
     python leaks "$DISPATCHER"
 }
+case_shown() {
+    service
+    python shown "$DISPATCHER"
+}
 case_logs() {
     service
     python logs "$DISPATCHER" "${pid_of[w]}"

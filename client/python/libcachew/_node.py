@@ -2,11 +2,12 @@
 """The nodes that pipelines are made of. A node knows the line of the user's program that added it."""
 from __future__ import annotations
 
-import html
 import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
+
+from . import _views
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
@@ -142,12 +143,9 @@ def to_html(last: Node) -> str:
     order = in_order(last)
     names = names_of(order)
     by_node = dict(zip(map(id, order), names))
-    rows = []
-    for node, name in zip(order, names):
-        cells = (name, node.op, ", ".join(by_node[id(read)] for read in node.inputs), _shown(node.options), node.place or "")
-        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{word}</th>" for word in ("node", "operator", "reads", "options", "added at"))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    rows = [(name, node.op, ", ".join(by_node[id(read)] for read in node.inputs), _shown(node.options), node.place or "")
+            for node, name in zip(order, names)]
+    return _views.table(("node", "operator", "reads", "options", "added at"), rows)
 
 
 def from_dict(made: dict[str, Any]) -> Node:

@@ -8,7 +8,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
-from . import _cachew
+from . import _cachew, _views
 from ._logging import log, start as start_logging
 from .pipeline import Field, Pipeline
 
@@ -167,6 +167,12 @@ class Job:
         if self._owned is not None:
             self._owned.close()
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        if self._job.closed:
+            return _views.table(("", ""), [("state", "closed")])
+        return _views.job_table(self, self.stats(), self.waiting()[2])
+
     def __enter__(self) -> Job:
         return self
 
@@ -182,8 +188,9 @@ class Connection:
     """A connection to a dispatcher, made by connect(). At the end of its `with` it closes its jobs; what "local:" has started
     ends when the last batch is gone, too."""
 
-    def __init__(self, native: _cachew.Client):
+    def __init__(self, native: _cachew.Client, access: dict[str, Any] | None = None):
         self._client = native
+        self._access = access or {}
         self._jobs: weakref.WeakSet[_cachew.Job | Job] = weakref.WeakSet()
 
     def run(self, pipeline: Pipeline, *, token: bytes | None = None, on_waiting: Callable[[int, int, str], object] | None = None,
@@ -214,6 +221,19 @@ class Connection:
             pipeline._explain(error)
             raise
 
+    @property
+    def address(self) -> str:
+        """The address of the dispatcher, also of a private one."""
+        return self._client.address()
+
+    def explain(self, job: Job | str) -> _views.Explanation:
+        """Where a job stands and why: what `cachew explain JOB` prints. A job, or an id or name of one."""
+        return _views.explain_job(self.address, self._access, job.id if isinstance(job, Job) else job)
+
+    def decisions(self, job: Job | str | None = None, *, kind: str | None = None, last: int = 100) -> _views.Decisions:
+        """What was decided about a job, or about all jobs and the fleet: dicts as `cachew decisions --json` prints them."""
+        return _views.decisions(self.address, self._access, job.id if isinstance(job, Job) else job, kind, last)
+
     def close(self) -> None:
         """Closes the jobs and the connection."""
         for job in list(self._jobs):
@@ -242,7 +262,8 @@ def connect(address: str | None = None, *, timeout: float | None = None, **optio
     if timeout is not None:
         given["timeout_ms"] = max(1, int(timeout * 1000))
     start_logging()
-    return Connection(_interruptible(lambda cancel: _cachew.Client(address, given, cancel)))
+    access = {name: given[name] for name in ("token", "token_file", "tls_cert", "tls_key", "tls_ca") if name in given}
+    return Connection(_interruptible(lambda cancel: _cachew.Client(address, given, cancel)), access)
 
 
 def run(pipeline: Pipeline, *, connect_options: dict[str, Any] | None = None, **options: Any) -> Job:

@@ -90,12 +90,20 @@ class Iterator:
             return array.tolist()
         sharding = self._sharding.get(name) if isinstance(self._sharding, Mapping) else self._sharding
         try:
+            if array.offsets is not None:
+                return self._ragged(array, sharding)
             if sharding is None:
                 return jax.device_put(array.numpy())
             return jax.make_array_from_process_local_data(sharding, array.numpy())
         except (TypeError, ValueError) as error:
             error.add_note(f"in field {name}: {array.dtype}{list(array.shape)}")
             raise
+
+    @staticmethod
+    def _ragged(array: Array, sharding: Any) -> tuple[Any, ...]:
+        if sharding is not None:
+            raise ValueError("rows of a ragged field differ in shape, so they have no place on several devices: pad them (padded_batch)")
+        return tuple(jax.device_put(one.numpy()) for one in (array, array.offsets, array.row_shapes) if one is not None)
 
     def _fetch(self) -> None:
         """One batch more is ready, or the end of the epoch, behind which nothing is fetched."""

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Self, Sequence
 
-from . import _cachew, _functions, _node
+from . import _cachew, _functions, _node, _show, _views
 from ._operators import Operators
 
 if TYPE_CHECKING:
@@ -117,6 +117,24 @@ class Pipeline(Operators):
             return private.check(self)
 
     spec = check
+
+    def explain(self, **options: Any) -> _views.Explanation:
+        """How the pipeline is planned, and why: what `cachew explain FILE.json` prints. Options are those of the command by their
+        names: profile, optimize, relaxed, epochs, threads, workers and others."""
+        return _views.explain_pipeline(self.to_json(), options)
+
+    def show(self, count: int = 8, connection: Connection | None = None, **options: Any) -> _show.Shown:
+        """A picture of the first elements, which a notebook shows: images as images, text as text, signals and spectra as plots.
+        Without a connection a private service computes them. Options, such as seed, are those of Connection.run."""
+        from .connection import connect
+
+        if not 1 <= count <= _show.COUNT_MAX:
+            raise ValueError(f"count is 1 to {_show.COUNT_MAX}, not {count}")
+        if connection is None:
+            with connect("local:") as private:
+                return self.show(count, private, **options)
+        with connection.run(self, **options) as job:
+            return _show.Shown(_show.elements_of(job, count), self.title or repr(self))
 
     def cardinality(self, connection: Connection | None = None) -> int | None:
         """How many batches an epoch has; None where that depends on the data. A worker finds and opens the source files

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Batch(dict[str, Any]):
-    """A batch: names of fields with tensors; strings are lists of bytes. `token` is the position behind it."""
+    """A batch: names of fields with what tensor_of makes of them. `token` is the position behind it."""
 
     def __init__(self, fields: dict[str, Any], native: NativeBatch, state: State):
         super().__init__(fields)
@@ -40,9 +40,17 @@ def _dict_of(state: State) -> dict[str, Any]:
 
 
 def tensor_of(array: Array) -> Any:
-    """A tensor over the memory of an array, which must be of a `writable` connection; else it is copied. Of strings, a list."""
+    """A tensor over the memory of an array, which must be of a `writable` connection; else it is copied. Of strings, a list; of a
+    ragged array a tuple (values, offsets), with the shapes of rows behind it if they differ in more than the first dimension."""
     if array.dtype == "str":
         return array.tolist()
+    if array.offsets is not None:
+        beside = (array.offsets, array.row_shapes)
+        return (_numbers_of(array), *(torch.from_numpy(one.numpy().copy()) for one in beside if one is not None))
+    return _numbers_of(array)
+
+
+def _numbers_of(array: Array) -> Any:
     values = array.numpy()
     try:
         return torch.from_numpy(values if values.flags.writeable else values.copy())
@@ -159,6 +167,8 @@ class DataLoader:
         self._ahead: collections.deque[Batch | None] = collections.deque()
 
     def _moved(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(self._moved, value))
         if self._device is None or not isinstance(value, torch.Tensor):
             return value
         if self._device.type == "cuda":
