@@ -3,7 +3,7 @@
 #include "loop/parent.h"
 
 #include <errno.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -15,6 +15,13 @@ struct cw_parent_watch {
     cw_loop_fn *fn;
     void *arg;
 };
+
+/* A descriptor that is readable when the process has ended. The C library has a function for this from
+ * 2.36 on only, and programs shall run with 2.34. */
+static int open_process(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0U);
+}
 
 static void stop(struct cw_parent_watch *watch)
 {
@@ -53,7 +60,7 @@ int cw_parent_watch(struct cw_loop *loop, cw_loop_fn *fn, void *arg,
     pid_t parent = getppid();
     watch->fn = fn;
     watch->arg = arg;
-    watch->process_fd = parent > 0 ? pidfd_open(parent, 0) : -1;
+    watch->process_fd = parent > 0 ? open_process(parent) : -1;
     watch->input = cw_poll_new(loop, STDIN_FILENO, on_input, watch, err);
     if (watch->input && watch->process_fd >= 0)
         watch->process = cw_poll_new(loop, watch->process_fd, on_process, watch, err);
