@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of test_python.sh that need PyTorch: python_torch.py CASE [ARG...]. Each raises when something is wrong."""
 import os
+import pickle
 import sys
 import threading
 import traceback
@@ -13,6 +14,7 @@ import torch
 
 from python_client import raises
 
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ops", "data")
 Loader = cachew.torch.DataLoader
 
 
@@ -42,6 +44,12 @@ def tensors(address):
         assert [batch["x"].tolist() for batch in usual] == [[0, 1], [2, 3]]
         forking = torch.utils.data.DataLoader(cachew.torch.Dataset(cachew.range(4).batch(2), service=connection), batch_size=None, num_workers=1)
         raises(RuntimeError, lambda: list(forking), "num_workers must be 0")
+        made = next(iter(Loader(cachew.range(4).batch(2), service=connection)))
+        again = type(made)({name: value + 1 for name, value in made.items()})  # as functions that move batches do
+        assert made.state_dict()["step"] == 1 and again["x"].tolist() == [1, 2] and again.token is None
+        raises(cachew.StateError, again.state_dict, "DataLoader")
+        rows = next(iter(Loader(cachew.chunks(f"{DATA}/chunks_*.chunk").batch(4, ragged=True), service=connection)))["x"]
+        assert len(rows) == 2 and rows[1].tolist()[-1] == len(rows[0])
         two = Loader(cachew.range(4).batch(2), service=connection, epochs=2)
         assert [len(values(two)) for _ in range(4)] == [2, 2, 0, 0]
     raises(ValueError, lambda: Loader(everything, rank=0, world=2), "name")
@@ -112,6 +120,41 @@ def world(address):
             assert sorted(first + rest) == list(range(105)), (rank, number)
 
 
+def spawned(rank, dataset, expected):
+    """In a process of its own: what was sent goes on where it stood."""
+    usual = torch.utils.data.DataLoader(dataset, batch_size=None)
+    assert values(usual) == expected, rank
+
+
+def processes(address):
+    """Spawned processes get a Dataset, and forked ones make their own; what the parent has made is refused in these."""
+    pipeline = cachew.range(40).shuffle().batch(4)
+    dataset = cachew.torch.Dataset(pipeline, service=address, seed=1)
+    whole = values(dataset)
+    dataset.load_state_dict({"version": 1, "token": None, "epoch": 0, "step": 0})
+    for number, batch in enumerate(dataset):
+        if number == 2:
+            break
+    torch.multiprocessing.spawn(spawned, (dataset, whole[3:]), nprocs=2)
+    assert values(dataset) == whole[3:], "the parent's own is unharmed"
+    with cachew.connect(address) as connection:
+        raises(TypeError, lambda: pickle.dumps(cachew.torch.Dataset(pipeline, service=connection)), "address")
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            raises(cachew.StateError, lambda: values(dataset))
+            assert values(cachew.torch.Dataset(pipeline, service=address, seed=1)) == whole
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    dataset.close()
+
+
 def distributed(address, folder):
     """Two processes of torch.distributed: rank and world come from it; states of different steps are refused by each."""
     children = []
@@ -146,4 +189,4 @@ def process(address, folder, rank):
 
 
 if __name__ == "__main__":
-    {function.__name__: function for function in (tensors, state, world, distributed)}[sys.argv[1]](*sys.argv[2:])
+    {function.__name__: function for function in (tensors, state, world, processes, distributed)}[sys.argv[1]](*sys.argv[2:])

@@ -73,6 +73,7 @@ torch() {
 case_torch_tensors() { torch tensors; }
 case_torch_state() { torch state; }
 case_torch_world() { torch world; }
+case_torch_processes() { torch processes; }
 case_torch_distributed() { torch distributed "$work"; }
 
 run_case "$@"

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(dirname "$CACHEW_BIN")
 export PYTHONDONTWRITEBYTECODE=1
 
-# pypi NAME: sets `packages`, the folder with what requirements/NAME.txt names.
+# pypi NAME: sets `packages`, the folder with what requirements/NAME.txt names. A first line "# no-deps" says that these are all.
 pypi() {
     local wanted=$here/requirements/$1.txt
     packages=$tree/pypi/$1
@@ -17,7 +17,9 @@ pypi() {
     flock 9
     if ! cmp -s "$wanted" "$packages/requirements.txt"; then
         rm -rf "$packages"
-        /usr/bin/python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target "$packages" -r "$wanted" >"$work/pip.log" 2>&1 ||
+        local deps=()
+        if head -n 1 "$wanted" | says no-deps; then deps=(--no-deps); fi
+        /usr/bin/python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore "${deps[@]}" --target "$packages" -r "$wanted" >"$work/pip.log" 2>&1 ||
             fail "packages of PyPI cannot be installed: $(tail -n 3 "$work/pip.log")"
         cp "$wanted" "$packages/requirements.txt"
     fi

@@ -57,6 +57,12 @@ class Consumer:
         self._connection: Connection | None = None
         self._job: Job | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For a process that is spawned: it connects for itself, and goes on behind the state."""
+        if isinstance(self._service, Connection):
+            raise TypeError("a connection belongs to its process: give the address of the dispatcher as service to what is sent to another one")
+        return self.__dict__ | {"_connection": None, "_job": None}
+
     def job(self) -> Job:
         """The job, which is started when it is first asked for."""
         if self._job is None:

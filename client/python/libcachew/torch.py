@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 import torch
 import torch.utils.data
 
-from ._cachew import UnsupportedError
+from ._cachew import StateError, UnsupportedError
 from ._consumer import Consumer, State
 
 if TYPE_CHECKING:
@@ -22,16 +22,32 @@ if TYPE_CHECKING:
 
 
 class Batch(dict[str, Any]):
-    """A batch: names of fields with what tensor_of makes of them. `token` is the position behind it."""
+    """A batch: names of fields with what tensor_of makes of them. `token` is the position behind it. What others make of its values,
+    as functions that move batches to a device do, is such a dict too, without a position."""
 
-    def __init__(self, fields: dict[str, Any], native: NativeBatch, state: State):
+    state: State | None = None
+    epoch = number = elements = 0
+
+    def __init__(self, fields: Any = (), native: NativeBatch | None = None, state: State | None = None):
         super().__init__(fields)
-        self.state = state
-        self.token, self.step = state.token, state.step  # a step is of its epoch, from 1
-        self.epoch, self.number, self.elements = native.epoch, native.number, native.elements
+        if native is not None:
+            self.state = state
+            self.epoch, self.number, self.elements = native.epoch, native.number, native.elements
+
+    @property
+    def token(self) -> bytes | None:
+        """The position behind it."""
+        return None if self.state is None else self.state.token
+
+    @property
+    def step(self) -> int:
+        """The step of its epoch, from 1."""
+        return 0 if self.state is None else self.state.step
 
     def state_dict(self) -> dict[str, Any]:
         """What load_state_dict takes to go on behind this batch."""
+        if self.state is None:
+            raise StateError("this batch was made of another one, which has the state: take state_dict() of the DataLoader")
         return _dict_of(self.state)
 
 
@@ -104,7 +120,7 @@ class Dataset(torch.utils.data.IterableDataset):
 
     def given(self, batch: Batch | None) -> None:
         """Says that the loop was given this batch, or, with None, has seen the end of an epoch."""
-        if batch is not None:
+        if batch is not None and batch.state is not None:
             self._consumer.state = batch.state
         else:
             self._consumer.end_of_epoch()
