@@ -20,6 +20,7 @@
 #include "loop/parent.h"
 #include "loop/offload.h"
 #include "proto/descriptors.h"
+#include "trace/trace.h"
 
 #define STANDBY_MS 200
 
@@ -188,6 +189,11 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_server_set_serving(d->server, true);
     cw_log_info(CW_LOG_MOD, "serving on %s, state in %s, generation %llu", d->address,
                 d->options.state_dir, (unsigned long long)d->generation);
+    const struct cw_trace_options trace = {d->options.trace_url, d->options.trace_every,
+                                           "cachew-dispatcher", d->address};
+    rc = cw_trace_start(d->loop, &trace, err);
+    if (rc != 0)
+        return rc;
     printf("ready %s\n", d->address);
     fflush(stdout);
     return 0;
@@ -223,6 +229,7 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
 static void finish(struct cw_dispatcher *d)
 {
     d->exited = true;
+    cw_trace_stop();
     cw_metrics_close(d);
     cw_backup_close(d);
     cw_loop_set_iteration_end(d->loop, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
 #include "kube/leader.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,6 +146,7 @@ static int check_lease(const struct cw_options *o, struct cw_err *err)
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err)
 {
     struct cw_options o = {
+        .trace_every = CW_TRACE_EVERY,
         .silence_ms = 3000,
         .grace_ms = 10000,
         .client_grace_ms = 10000,
@@ -291,6 +293,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "a name under which browsers may ask for that page, besides addresses, localhost and the "
          "host's own name; may be given several times",
          0, 0},
+        CW_TRACE_ARG_ROWS(&o.trace_url, &o.trace_every),
         {"metrics-markdown", 0, CW_ARG_FLAG, &markdown, NULL,
          "print the reference that is docs/metrics.md, and end", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL,

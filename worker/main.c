@@ -23,6 +23,7 @@
 #include "ops/kernels/cpu.h"
 #include "ops/plugin.h"
 #include "python/python_setup.h"
+#include "trace/trace.h"
 #include "worker/plugin_parent.h"
 #include "worker/worker.h"
 
@@ -242,7 +243,11 @@ static void print_version(void)
 int main(int argc, char **argv)
 {
     struct cw_worker_options o = {
-        .listen = "127.0.0.1:0", .share_window = UINT64_MAX, .read_ahead = UINT64_MAX};
+        .listen = "127.0.0.1:0",
+        .share_window = UINT64_MAX,
+        .read_ahead = UINT64_MAX,
+        .trace_every = CW_TRACE_EVERY,
+    };
     uint64_t threads = 0;
     int64_t nice_level = 0, plugin_limit_ms = 60000;
     uint64_t index_requests = 0;
@@ -337,6 +342,7 @@ int main(int argc, char **argv)
          "after SIGTERM, longest time to compute and serve what is begun (default 30s)", 0, 0},
         {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT",
          "serve /livez, /readyz and /metrics by HTTP there, to whoever asks (default: not)", 0, 0},
+        CW_TRACE_ARG_ROWS(&o.trace_url, &o.trace_every),
         {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL",
          "what is logged: error, warn, info, debug (default: $CACHEW_LOG, else info)", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL,

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "ops/source/index_parts.h"
 #include "ops/source/loaded.h"
+#include "trace/trace.h"
 #include "worker/cache/cache_store.h"
 #include "worker/cache/source.h"
 #include "worker/cache/worker_cache.h"
@@ -129,6 +130,10 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
         rc = choose_address(w, listening, o, err);
     if (rc == 0)
         rc = cw_probes_start(w, o->metrics_listen, err);
+    const struct cw_trace_options trace = {o->trace_url, o->trace_every, "cachew-worker",
+                                           w->address};
+    if (rc == 0)
+        rc = cw_trace_start(loop, &trace, err);
     if (rc == 0)
         rc = cw_wsource_start(w, o->source_memory, o->source_dir, o->source_dir_bytes, err);
     if (rc != 0) {
@@ -233,6 +238,7 @@ void cw_worker_free(struct cw_worker_state *w)
     if (!w)
         return;
     w->closing = true;
+    cw_trace_stop();
     cw_probes_stop(w);
     cw_wsession_stop(w);
     cw_report_stop(w);

@@ -32,6 +32,8 @@ struct cw_worker_options {
      * quarter of the budget. */
     uint64_t share_window;
     int64_t drain_limit_ms;     /* 0: 30 s */
+    const char *trace_url;      /* where traces go (trace/trace.h); NULL: nowhere */
+    uint64_t trace_every;       /* one item of so many is traced */
     const char *metrics_listen; /* where pages are served over HTTP; NULL: nowhere */
     /* Bytes of the source cache in memory; 0: none, or its default if it has a directory or a
      * store. */

@@ -5,6 +5,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
+#include "trace/trace.h"
 
 static void ack_epoch(struct cw_job *job, uint32_t consumer, struct cw_epoch *epoch,
                       const struct cw_set *said, bool consumed)
@@ -24,6 +25,10 @@ static void ack_epoch(struct cw_job *job, uint32_t consumer, struct cw_epoch *ep
     job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
     if (fresh.n > 0)
         cw_lease_received(job, epoch->number, &fresh);
+    if (consumed)
+        cw_trace_consumed(job->id, epoch->number, said);
+    else
+        cw_trace_received(job->id, epoch->number, said);
     if (news.n > 0)
         cw_job_send_taken(job, epoch->number, &news, consumer);
     cw_set_fini(&fresh);

@@ -4,6 +4,7 @@
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/lease/lease_int.h"
 #include "dispatcher/message/message.h"
+#include "trace/trace.h"
 
 static void send_spec(struct cw_share *share)
 {
@@ -55,6 +56,7 @@ static void send_lease(struct cw_share *share, const struct cw_lease *lease)
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_LEASE;
     command.lease = &message;
     cw_worker_send(share->worker, &command);
+    cw_trace_leased(share->job->id, lease->epoch, &lease->items, share->worker->address);
     cw_mem_free(message.items);
     cw_fault_point("dispatcher.lease");
 }

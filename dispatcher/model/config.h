@@ -91,7 +91,9 @@ struct cw_options {
     int64_t scale_window_ms; /* The length of the shortest demand window. */
     /* The HTTP address of the metrics; NULL if they are not served by HTTP. */
     const char *metrics_listen;
-    bool metrics_tls; /* with the certificate of `tls` */
+    bool metrics_tls;      /* with the certificate of `tls` */
+    const char *trace_url; /* Where traces go (trace/trace.h); NULL: nowhere. */
+    uint64_t trace_every;  /* One item of so many is traced. */
     /* Names under which browsers may ask for the page there. */
     struct cw_arg_list web_hosts;
     /* A worker that no job needs is kept for this long before it is drained. */

@@ -6,7 +6,7 @@ LAYER = {
     "src/base": 0,
     "src/auth": 1, "src/loop": 1, "src/conf": 1, "src/codec": 1,
     "src/data": 2, "policies": 2, "src/http": 2, "src/io": 2,
-    "src/ops": 3, "src/format": 3, "src/kube": 3, "src/python": 3,
+    "src/ops": 3, "src/format": 3, "src/kube": 3, "src/python": 3, "src/trace": 3,
     "src/graph": 4, "cache": 4,
     "src/plan": 5, "src/exec": 5, "src/rewrite": 5, "src/wire": 5, "src/rpc": 5, "src/shm": 5,
     "src/daemon": 6,

@@ -10,6 +10,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "trace/trace.h"
 #include "worker/cache/cache_job.h"
 #include "worker/compute/batch_alloc.h"
 #include "worker/compute/memory_short.h"
@@ -105,6 +106,7 @@ static void submit(struct cw_wjob *job, uint64_t epoch, uint64_t item)
     cw_wlease_take_item(job, epoch, item, task);
     task->ahead = cw_wahead_take(job, epoch, item);
     task->began_ms = cw_clock_ms();
+    task->traced_ns = cw_trace_has(task->exec.item) ? cw_clock_ns() : 0;
     task->bytes = in_hand_bytes(job);
     job->bytes += task->bytes;
     w->memory.bytes += task->bytes;
@@ -236,9 +238,30 @@ static bool is_begun_again(struct cw_wjob *job, struct cw_wtask *task)
     return task->error->code == CW_E_NOMEM && !job->worker->closing && cw_memory_retry(job, task);
 }
 
+/* Tells of a traced item that it was computed here, or why not. */
+static void trace_task(const struct cw_worker_state *w, const struct cw_wtask *task)
+{
+    cw_trace_add(&(struct cw_trace_span){
+        .job = task->job->id,
+        .epoch = task->exec.epoch,
+        .item = task->exec.item,
+        .name = task->shared ? "share" : "compute",
+        .begin_ns = task->traced_ns,
+        .end_ns = cw_clock_ns(),
+        .error = task->batch   ? NULL
+                 : task->error ? task->error->msg
+                               : "it was not wanted any more",
+        .key = "cachew.worker",
+        .text = w->address,
+        .number_key = {"cachew.cpu_ns", task->batch ? "cachew.bytes" : NULL},
+        .number = {(uint64_t)task->exec.cpu_ns, task->batch ? cw_batch_held(task->batch) : 0}});
+}
+
 static void finish_task(struct cw_worker_state *w, struct cw_wtask *task)
 {
     struct cw_wjob *job = task->job;
+    if (task->traced_ns != 0)
+        trace_task(w, task);
     struct cw_wtask *waiters = cw_dedup_made(&w->dedup, task), *next;
     for (; waiters; waiters = next) {
         next = waiters->wait_next;

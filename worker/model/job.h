@@ -110,6 +110,7 @@ struct cw_wtask {
     uint64_t client_id; /* as in struct cw_wlease */
     size_t bytes;       /* estimated bytes of memory, counted in job->bytes */
     int64_t began_ms;   /* when it was submitted */
+    int64_t traced_ns;  /* the same, of an item that is traced; 0: it is not */
     bool revoked;       /* its job does not want the result any more */
     bool shared;        /* the result comes from another job's task: nothing was computed */
     /* holds a reference while exec may use the store; otherwise NULL */
