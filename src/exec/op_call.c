@@ -4,81 +4,14 @@
 
 #include "base/call_note.h"
 #include "base/clock.h"
+#include "exec/op_context.h"
+#include "exec/op_sample.h"
+#include "exec/op_strips.h"
 #include "io/io.h"
-#include <math.h>
 
-/* The clock is read once per so much time of an operator. Reading it takes about 0.3 us, so
- * measuring costs about 1 %. */
-#define SAMPLE_NS 50000
-#define STRIDE_MAX 4096
 /* Of an operator that makes parts of images one call in so many makes the whole, so that it is known what that
  * would cost if elements were cached before the crop. */
 #define WHOLE_EVERY 256
-
-struct sample {
-    int64_t cpu_ns; /* 0: this call is not measured */
-    int64_t wall_ns;
-    uint64_t in_bytes;
-};
-
-/* in: the element that comes in, of which the operator reads some fields; NULL for a source. */
-static inline struct sample sample_begin(struct cw_node_context *node, const struct cw_element *in,
-                                         const struct cw_field_set *reads, size_t elements)
-{
-    node->since += elements;
-    if (node->left > 1) {
-        node->left--;
-        return (struct sample){0};
-    }
-    uint64_t in_bytes = in ? cw_element_bytes_of(in, reads) : 0;
-    node->elsewhere_ns = 0;
-    int64_t wall_ns = cw_clock_ns();
-    return (struct sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
-}
-
-/* Adds to the sums of the line of costs (policies/cost_line.h); the call stands for so many. */
-static void add_sums(struct cw_sum_tally *sums, double calls, double in_bytes, double out_bytes,
-                     double cpu_ns, double wall_ns)
-{
-    cw_tally_add_real(&sums->timed, 1);
-    cw_tally_add_real(&sums->calls, calls);
-    cw_tally_add_real(&sums->in_bytes, calls * in_bytes);
-    cw_tally_add_real(&sums->in_bytes_squared, calls * in_bytes * in_bytes);
-    cw_tally_add_real(&sums->out_bytes, calls * out_bytes);
-    cw_tally_add_real(&sums->cpu_ns_bytes, calls * in_bytes * cpu_ns);
-    cw_tally_add_real(&sums->wall_ns_bytes, calls * in_bytes * wall_ns);
-}
-
-/* Returns a number of 1 to 2 * stride - 1. With equal gaps elements that take turns, a large and a small
- * one, would not all be measured. */
-static uint32_t draw_gap(struct cw_node_context *node)
-{
-    node->draw = node->draw * 1664525 + 1013904223;
-    return 1 + (node->draw >> 8) % (2 * node->stride - 1);
-}
-
-/* The call was for so many elements, of which the bytes are. It stands for all since the last one that was
- * measured. */
-static void sample_end(struct cw_node_context *node, struct sample begin, int64_t clock_ns,
-                       uint64_t out_bytes, size_t elements)
-{
-    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
-    int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
-    ns += CW_MIN(node->elsewhere_ns, wall_ns - ns); /* the thread has waited for it */
-    const double n = (double)elements, all = (double)node->since;
-    const double cpu_ns = floor((double)ns * all / n),
-                 all_wall_ns = floor((double)wall_ns * all / n);
-    cw_tally_add(&node->count.cpu_ns, (uint64_t)cpu_ns);
-    cw_tally_add(&node->count.wall_ns, (uint64_t)all_wall_ns);
-    add_sums(&node->count.sums, all, (double)begin.in_bytes / n, (double)out_bytes / n,
-             cpu_ns / all, all_wall_ns / all);
-    node->since = 0;
-    int64_t next = SAMPLE_NS / (ns + clock_ns);
-    /* The stride grows slowly, since the first calls are not typical. */
-    next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)CW_MAX(node->stride, 1)));
-    node->stride = (uint32_t)next;
-    node->left = draw_gap(node);
-}
 
 /* Counts reads for which this thread has waited for a server since `before`. */
 static void count_waits(struct cw_node_context *node, uint64_t before)
@@ -89,7 +22,7 @@ static void count_waits(struct cw_node_context *node, uint64_t before)
 }
 
 /* What a call cost that made the whole image. */
-static void add_whole(struct cw_node_context *node, struct sample begin, int64_t clock_ns,
+static void add_whole(struct cw_node_context *node, struct cw_op_sample begin, int64_t clock_ns,
                       uint64_t out_bytes)
 {
     struct cw_sum_tally *sums = &node->count.sums;
@@ -109,13 +42,13 @@ static bool tries_whole(struct cw_node_context *node, const struct cw_plan_node 
     return of->want_n > 0 && node->parts_n++ % WHOLE_EVERY == WHOLE_EVERY / 2;
 }
 
-static struct sample whole_begin(struct cw_node_context *node, const struct cw_element *in,
+static struct cw_op_sample whole_begin(struct cw_node_context *node, const struct cw_element *in,
                                  const struct cw_field_set *reads)
 {
     uint64_t in_bytes = cw_element_bytes_of(in, reads);
     node->since++;
     int64_t wall_ns = cw_clock_ns();
-    return (struct sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
+    return (struct cw_op_sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
 }
 
 /* Whether what it has made is no part of an image. */
@@ -131,87 +64,6 @@ int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_e
     work->trace_rc = work->trace(work->trace_arg, work->trace_row, node->node, &node->out, element,
                                  cw_str_text(&work->trace_source), err);
     return work->trace_rc;
-}
-
-static void set_stream(const struct cw_thread_context *work, const struct cw_plan_node *node,
-                       struct cw_op_ctx *ctx, uint64_t id, uint64_t rep)
-{
-    if (node->frozen)
-        cw_rng_init(&ctx->rng, work->plan->seed, node->tag, 0, 0, id);
-    else if (node->op->traits & CW_OP_RANDOM)
-        cw_rng_init(&ctx->rng, work->plan->seed, node->tag, work->epoch, rep, id);
-}
-
-static void set_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx, uint64_t live,
-                     size_t field, uint32_t shift)
-{
-    bool has = field < 64 && (live >> field & 1);
-    ctx->slot = has ? work->slot[field + shift] : NULL;
-    ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
-}
-
-/* op.h next_want: asks the crop which part it will use, and the operators between what they need for
- * it, all with their own random streams. */
-static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
-                    struct cw_err *err)
-{
-    /* The context is const only while it passes through the operator. */
-    struct cw_thread_context *work = (struct cw_thread_context *)(uintptr_t)ctx->next_want_arg;
-    const struct cw_plan_want *want = work->want_of->want;
-    size_t n = work->want_of->want_n - 1;
-    int64_t sizes[CW_PLAN_MOVES_MAX][2];
-    size_t moves = 0;
-    *ret_rect = (struct cw_rect){.h = h, .w = w};
-    for (size_t k = 0; k <= n; k++) {
-        const struct cw_plan_node *node = &work->plan->nodes[want[k].node];
-        set_stream(work, node, &work->nodes[want[k].node].ctx, work->want_element->id,
-                   work->want_element->rep);
-        if (!want[k].moves)
-            continue;
-        sizes[moves][0] = h;
-        sizes[moves++][1] = w;
-        if (node->op->region_size && !node->op->region_size(node->opts, &h, &w))
-            return 0; /* that operator will say why */
-    }
-    const struct cw_plan_node *crop = &work->plan->nodes[want[n].node];
-    work->want_asked = want[n].node;
-    int rc = crop->op->want(&work->nodes[want[n].node].ctx, crop->opts, h, w, ret_rect, err);
-    while (n-- > 0 && rc == 0) {
-        const struct cw_plan_node *node = &work->plan->nodes[want[n].node];
-        struct cw_node_context *its = &work->nodes[want[n].node];
-        if (!want[n].moves)
-            continue;
-        moves--;
-        work->want_asked = want[n].node;
-        rc = node->op->region(&its->ctx, node->opts, its->scratch, sizes[moves][0], sizes[moves][1],
-                              ret_rect, err);
-    }
-    if (rc == 0)
-        work->want_asked = SIZE_MAX;
-    return rc;
-}
-
-static void set_want(struct cw_thread_context *work, const struct cw_plan_node *node,
-                     struct cw_op_ctx *ctx, const struct cw_element *element, bool tries)
-{
-    size_t found = 0;
-    bool is_cached = tries;
-    /* Caches, which should get the whole image, may be between the operator and the crop. */
-    for (size_t k = work->pending_n; k > 0 && found < node->want_n; k--) {
-        if (work->pending[k - 1].put)
-            is_cached = true;
-        else if (work->pending[k - 1].node == node->want[found].node)
-            found++;
-        else
-            break;
-    }
-    bool has = node->want_n > 0 && found == node->want_n;
-    work->want_element = element;
-    work->want_of = node;
-    work->want_asked = SIZE_MAX;
-    ctx->next_want = has ? ask_want : NULL;
-    ctx->next_want_arg = has ? work : NULL;
-    ctx->prefers_whole = has && (work->trace || is_cached);
 }
 
 /* Whether the operator comes next that puts channels first, with nothing between that wants the image as
@@ -239,7 +91,7 @@ static void pass_planes(struct cw_thread_context *work, const struct cw_element 
         return;
     cw_tally_add(&count->cpu_ns, 1);
     cw_tally_add(&count->wall_ns, 1);
-    add_sums(&count->sums, 1, (double)bytes, (double)bytes, 1, 1);
+    cw_op_sample_add(&count->sums, 1, (double)bytes, (double)bytes, 1, 1);
 }
 
 /* Moves what moves with the images, which have moved. */
@@ -250,7 +102,7 @@ static int apply_moved(struct cw_thread_context *work, const struct cw_walk_pend
     for (size_t i = 0; i < element->n; i++) {
         if (!cw_field_set_has(&run->fields.all, i))
             continue;
-        set_slot(work, ctx, pending->live, i, pending->shift);
+        cw_op_context_slot(work, ctx, pending->live, i, pending->shift);
         int rc = cw_motion_apply(ctx, run, i, &element->fields[i], err);
         if (rc < 0)
             return rc;
@@ -279,7 +131,7 @@ static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pen
         struct cw_view *view = &element->fields[node->fields[k]];
         struct cw_view in = *view;
         ctx->field = node->fields[k];
-        set_slot(work, ctx, pending->live, node->fields[k], pending->shift);
+        cw_op_context_slot(work, ctx, pending->live, node->fields[k], pending->shift);
         int rc = node->op->apply_field(ctx, node->opts, node->state, scratch, &in, view, err);
         if (rc < 0)
             return rc;
@@ -297,7 +149,7 @@ static int apply(struct cw_thread_context *work, const struct cw_walk_pending *p
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
     if (node->op->apply_field)
         return apply_fields(work, pending, ctx, scratch, element, bytes, err);
-    set_slot(work, ctx, pending->live, 0, pending->shift);
+    cw_op_context_slot(work, ctx, pending->live, 0, pending->shift);
     int rc = node->op->apply(ctx, node->opts, node->state, scratch, element, err);
     *bytes = rc == 0 ? cw_element_bytes(element) : 0;
     return rc;
@@ -310,26 +162,29 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     struct cw_node_context *mine = &work->nodes[pending->node];
     struct cw_walk_pending own = *pending;
     uint64_t bytes = 0;
+    int rc = 0;
+    if (node->strips_n && cw_op_strips_apply(work, pending, element, &rc, err))
+        return rc;
     mine->ctx.planes = takes_planes(work, node);
     if (mine->ctx.planes) { /* the result is that of the next operator, and so is its place */
         own.live = work->pending[work->pending_n - 1].live;
         own.shift = work->pending[work->pending_n - 1].shift;
     }
     const bool tries = tries_whole(mine, node);
-    struct sample begin = tries ? whole_begin(mine, element, &node->reads)
-                                : sample_begin(mine, element, &node->reads, 1);
-    set_stream(work, node, &mine->ctx, element->id, element->rep);
-    set_want(work, node, &mine->ctx, element, tries);
+    struct cw_op_sample begin = tries ? whole_begin(mine, element, &node->reads)
+                                  : cw_op_sample_begin(mine, element, &node->reads, 1);
+    cw_op_context_stream(work, node, &mine->ctx, element->id, element->rep);
+    cw_op_context_want(work, node, &mine->ctx, element, tries);
     if (node->op->foreign)
         cw_call_at_element(node->node->name, element->id);
     const uint64_t waited = cw_io_thread_waited();
-    int rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
+    rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
     count_waits(mine, waited);
     const uint64_t written = rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0;
     if (begin.cpu_ns && rc == 0 && mine->ctx.prefers_whole && made_whole(node, element))
         add_whole(mine, begin, work->clock_ns, written);
     if (begin.cpu_ns && !tries)
-        sample_end(mine, begin, work->clock_ns, written, 1);
+        cw_op_sample_end(mine, begin, work->clock_ns, written, 1);
     uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
@@ -357,10 +212,10 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, siz
         pending.live = 0; /* it does not say which field it writes */
     if (node->op->foreign)
         cw_call_at_node(node->node->name);
-    struct sample begin = sample_begin(mine, element, &node->reads, all_rows);
+    struct cw_op_sample begin = cw_op_sample_begin(mine, element, &node->reads, all_rows);
     int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
     if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns,
+        cw_op_sample_end(mine, begin, work->clock_ns,
                    rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, all_rows);
     cw_tally_add(&mine->count.elements, rows);
     cw_tally_add(&mine->count.bytes_out, bytes / all_rows * rows);
@@ -376,12 +231,12 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     struct cw_node_context *mine = &work->nodes[at->node];
-    struct sample begin = sample_begin(mine, NULL, NULL, 1);
+    struct cw_op_sample begin = cw_op_sample_begin(mine, NULL, NULL, 1);
     element->id = (uint64_t)at->pos;
     element->rep = cw_plan_drawn_rep(at->rep, at->each);
     element->n = 0;
-    set_stream(work, node, &mine->ctx, element->id, element->rep);
-    set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
+    cw_op_context_stream(work, node, &mine->ctx, element->id, element->rep);
+    cw_op_context_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
     if (node->op->foreign)
         cw_call_at_element(node->node->name, element->id);
     const uint64_t waited = cw_io_thread_waited();
@@ -389,7 +244,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     count_waits(mine, waited);
     const uint64_t bytes = rc == 0 ? cw_element_bytes(element) : 0;
     if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns, bytes, 1);
+        cw_op_sample_end(mine, begin, work->clock_ns, bytes, 1);
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, bytes);
@@ -408,7 +263,7 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
     uint64_t bytes = 0;
     for (size_t f = 0; f < node->out.n; f++)
         bytes += n * columns[f].bytes;
-    struct sample begin = sample_begin(mine, NULL, NULL, n);
+    struct cw_op_sample begin = cw_op_sample_begin(mine, NULL, NULL, n);
     const uint64_t waited = cw_io_thread_waited();
     int rc = node->op->read_rows(node->opts, node->state, positions, n, columns);
     count_waits(mine, waited);
@@ -417,6 +272,6 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
         return false;
     }
     if (begin.cpu_ns)
-        sample_end(mine, begin, work->clock_ns, bytes, n);
+        cw_op_sample_end(mine, begin, work->clock_ns, bytes, n);
     return true;
 }

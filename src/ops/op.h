@@ -25,6 +25,7 @@
 #include "ops/motion.h"
 #include "ops/op_facts.h"
 #include "ops/op_names.h"
+#include "ops/strip.h"
 
 struct cw_ahead;
 
@@ -336,6 +337,8 @@ struct cw_op {
     bool (*puts_channels_first)(const void *opts);
     /* Optional, for fieldwise operators that move the pixels of images: what moves with them. */
     const struct cw_op_moves *moves;
+    /* Optional, for fieldwise operators on images: the same work by rows. */
+    const struct cw_op_strips *strips;
 
     /* For group operators that make one element of n consecutive ones: returns n (batch); drop_remainder
      * says what happens to the last ones. */

@@ -209,6 +209,8 @@ int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struc
         cw_plan_find_many(plan, i);
     for (size_t i = 0; i < plan->n; i++)
         cw_plan_find_planes(plan, i);
+    for (size_t i = 0; i < plan->n; i++)
+        cw_plan_find_strips(plan, i);
     find_passing(plan);
     return 0;
 }

@@ -131,6 +131,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
             node->op->close(node->state);
         cw_mem_free(node->in_n);
         cw_mem_free(node->want);
+        cw_mem_free(node->strips);
         cw_plan_many_free(node->many_in);
         cw_plan_many_free(node->many_out);
         cw_spec_fini(&node->out);

@@ -25,6 +25,8 @@ void cw_plan_find_want(struct cw_plan *plan, size_t i);
 size_t cw_plan_next_operator(const struct cw_plan *plan, size_t i);
 /* Fills `planes_to` of the node, once all nodes are compiled. */
 void cw_plan_find_planes(struct cw_plan *plan, size_t i);
+/* Fills `strips` of the node, once cw_plan_find_planes was called for all. */
+void cw_plan_find_strips(struct cw_plan *plan, size_t i);
 /* Fills `many_in` and `many_out` of the node, once it is compiled. */
 void cw_plan_find_many(struct cw_plan *plan, size_t i);
 /* Frees the spec of many elements; accepts NULL. */

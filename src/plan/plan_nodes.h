@@ -32,6 +32,8 @@ struct cw_plan_use {
 };
 /* No more operators that move values are looked through than this. */
 #define CW_PLAN_MOVES_MAX 64
+/* No more operators are done together by strips than this. */
+#define CW_PLAN_STRIPS_MAX 16
 struct cw_plan_want {
     uint16_t node;
     bool moves; /* the operator changes places of the image's values (`region` in op.h) */
@@ -79,6 +81,10 @@ struct cw_plan_node {
     /* The node that puts channels first, if this one may do so as well (op.h makes_planes) and nobody else
      * reads it; else SIZE_MAX. */
     size_t planes_to;
+    /* The operators whose work may be done together by strips of an image, this one first (plan_strips.c);
+     * strips_n = 0: there is no such run. */
+    uint16_t *strips;
+    size_t strips_n;
     struct cw_hash files; /* hash of the files from which its elements are read */
     uint64_t ids;         /* ids of its elements are below this (plan_cacheable.c) */
 };

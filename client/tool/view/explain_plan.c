@@ -18,6 +18,31 @@ static void add_mark(struct cw_str *out, const char *mark)
     cw_str_add(out, mark);
 }
 
+/* The checked node at a place of the plan's order. */
+static const struct cw_checked_node *checked_at(const struct tool_explained *e, size_t place)
+{
+    const struct tool_planned *p = &e->planned;
+    return &p->checked->nodes[p->map.nodes[p->found.plan.order[place]]];
+}
+
+static bool works_by_strips(const struct tool_explained *e, const struct cw_checked_node *node)
+{
+    return node->op->kind == CW_OP_ELEMENT && node->inputs_n == 1 &&
+           cw_strips_work(node->op, node->opts, &e->planned.checked->nodes[node->inputs[0]].out,
+                          node->fields, node->fields_n);
+}
+
+/* Whether the operator and the one behind it go over an image in one pass (src/plan/plan_strips.c). */
+static bool is_one_pass(const struct tool_explained *e, size_t place)
+{
+    if (!e->planned.checked || place + 1 >= e->planned.problem.n ||
+        place == e->planned.found.plan.cache_after)
+        return false;
+    const struct cw_checked_node *node = checked_at(e, place), *next = checked_at(e, place + 1);
+    return works_by_strips(e, node) && works_by_strips(e, next) &&
+           node->fields[0] == next->fields[0] && cw_strips_follow(node->op, node->opts, next->op);
+}
+
 void tool_explain_marks(const struct tool_explained *e, size_t place, struct cw_str *out)
 {
     const struct cw_optimize_plan *plan = &e->planned.found.plan;
@@ -34,6 +59,8 @@ void tool_explain_marks(const struct tool_explained *e, size_t place, struct cw_
         add_mark(out, "many rows at once");
     if (measured && measured->makes_part)
         add_mark(out, "makes a part");
+    if (is_one_pass(e, place))
+        add_mark(out, "one pass with the next");
 }
 
 static void add_name(struct tool_table *table, size_t depth, const char *name)

@@ -69,16 +69,22 @@ int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct 
     return 0;
 }
 
-int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
-                    struct cw_err *err)
+int cw_image_shape(struct cw_view *out, int64_t h, int64_t w, struct cw_err *err)
 {
-    int rc = cw_image_check_pixels(h, w, err);
+    const int rc = cw_image_check_pixels(h, w, err);
     if (rc < 0)
         return rc;
     out->dims[0] = h;
     out->dims[1] = w;
     out->part_y = out->part_x = out->full_h = out->full_w = 0;
-    return cw_op_output(ctx, out, err);
+    return 0;
+}
+
+int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
+                    struct cw_err *err)
+{
+    const int rc = cw_image_shape(out, h, w, err);
+    return rc < 0 ? rc : cw_op_output(ctx, out, err);
 }
 
 void cw_image_set_part(struct cw_view *view, const struct cw_rect *part, int64_t h, int64_t w)
@@ -100,7 +106,9 @@ int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
                           (long long)rect->h, (long long)rect->w, (long long)rect->y,
                           (long long)rect->x, (long long)image->h, (long long)image->w,
                           (long long)image->part_y, (long long)image->part_x);
-    *ret_data = image->data + (size_t)y * cw_image_stride(image) + (size_t)x * image->pixel_bytes;
+    *ret_data = image->data ? image->data + (size_t)y * cw_image_stride(image) +
+                                  (size_t)x * image->pixel_bytes
+                            : NULL;
     return 0;
 }
 
@@ -116,6 +124,34 @@ int cw_image_crop(const struct cw_op_ctx *ctx, const struct cw_image *image,
         memcpy((uint8_t *)out->data + (size_t)y * row_bytes,
                src + (size_t)y * cw_image_stride(image), row_bytes);
     return rc;
+}
+
+int cw_image_crop_begin(const struct cw_view *in, const struct cw_rect *rect, struct cw_view *out,
+                        struct cw_err *err)
+{
+    struct cw_image image;
+    const uint8_t *src;
+    int rc = cw_image_get(in, &image, err);
+    if (rc == 0)
+        rc = cw_image_rect(&image, rect, &src, err);
+    return rc < 0 ? rc : cw_image_shape(out, rect->h, rect->w, err);
+}
+
+void cw_image_crop_strip(const struct cw_view *in, const struct cw_rect *rect,
+                         const struct cw_strip *from, const struct cw_strip *to)
+{
+    const size_t pixel = from->stride / (size_t)in->dims[1];
+    const uint8_t *src = from->data + (size_t)(rect->x - (in->full_h ? in->part_x : 0)) * pixel;
+    for (int64_t y = 0; y < to->n; y++)
+        memcpy(to->data + (size_t)y * to->stride, src + (size_t)y * from->stride,
+               (size_t)rect->w * pixel);
+}
+
+struct cw_strip cw_image_strip(const struct cw_view *view)
+{
+    const int64_t h = view->dims[0];
+    return (struct cw_strip){
+        .data = view->data, .n = h, .stride = h > 0 ? view->bytes / (size_t)h : 0};
 }
 
 struct cw_image_size cw_image_size(const struct cw_i64_list *size)
@@ -141,8 +177,9 @@ static struct cw_resample_part part_of(int64_t y, int64_t x, int64_t h, int64_t 
     return (struct cw_resample_part){(int32_t)y, (int32_t)x, (int32_t)h, (int32_t)w};
 }
 
-int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h,
-                      int64_t w, const struct cw_view *out, int filter, struct cw_err *err)
+int cw_image_resample_begin(void *scratch, const struct cw_image *image, const uint8_t *src,
+                            int64_t h, int64_t w, const struct cw_image_size *size, int filter,
+                            struct cw_err *err)
 {
     const struct cw_resample_job job = {.src = src,
                                         .src_stride = cw_image_stride(image),
@@ -150,17 +187,16 @@ int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t
                                         .src_w = (int32_t)w,
                                         .channels = (int32_t)image->channels,
                                         .src_part = part_of(0, 0, h, w),
-                                        .dst = out->data,
-                                        .dst_h = (int32_t)out->dims[0],
-                                        .dst_w = (int32_t)out->dims[1],
-                                        .dst_part = part_of(0, 0, out->dims[0], out->dims[1]),
+                                        .dst_h = (int32_t)size->h,
+                                        .dst_w = (int32_t)size->w,
+                                        .dst_part = part_of(0, 0, size->h, size->w),
                                         .filter = (enum cw_filter)filter};
-    return cw_resample(scratch, &job, err);
+    return cw_resample_begin(scratch, &job, err);
 }
 
-int cw_image_resample_part(void *scratch, const struct cw_image *image,
-                           const struct cw_image_size *size, const struct cw_rect *part,
-                           const struct cw_view *out, int filter, struct cw_err *err)
+int cw_image_resample_begin_part(void *scratch, const struct cw_image *image,
+                                 const struct cw_image_size *size, const struct cw_rect *part,
+                                 int filter, struct cw_err *err)
 {
     const struct cw_resample_job job = {
         .src = image->data,
@@ -169,12 +205,32 @@ int cw_image_resample_part(void *scratch, const struct cw_image *image,
         .src_w = (int32_t)image->full_w,
         .channels = (int32_t)image->channels,
         .src_part = part_of(image->part_y, image->part_x, image->h, image->w),
-        .dst = out->data,
         .dst_h = (int32_t)size->h,
         .dst_w = (int32_t)size->w,
         .dst_part = part_of(part->y, part->x, part->h, part->w),
         .filter = (enum cw_filter)filter};
-    return cw_resample(scratch, &job, err);
+    return cw_resample_begin(scratch, &job, err);
+}
+
+int cw_image_resample_all(const struct cw_op_ctx *ctx, void *scratch, struct cw_view *out,
+                          struct cw_err *err)
+{
+    const int rc = cw_op_output(ctx, out, err);
+    if (rc == 0)
+        cw_resample_strip(scratch, 0, (int32_t)out->dims[0], out->data);
+    return rc;
+}
+
+void cw_image_resample_make(const struct cw_op_ctx *ctx, const void *opts, void *state,
+                            void *scratch, const struct cw_view *in, const struct cw_strip *from,
+                            const struct cw_strip *to)
+{
+    (void)ctx;
+    (void)opts;
+    (void)state;
+    (void)in;
+    (void)from; /* the pixels were given at the beginning */
+    cw_resample_strip(scratch, (int32_t)to->y, (int32_t)to->n, to->data);
 }
 
 int cw_image_resample_needs(void *scratch, int64_t h, int64_t w, const struct cw_image_size *size,

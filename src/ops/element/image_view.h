@@ -30,6 +30,8 @@ int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct 
 /* Makes *out an image of h x w pixels; it has the channels and dtype that *out has on entry. */
 int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
                     struct cw_err *err);
+/* Makes *out an image of h x w pixels without a place, for operators that work by rows (ops/strip.h). */
+int cw_image_shape(struct cw_view *out, int64_t h, int64_t w, struct cw_err *err);
 /* Says that the image is a part of one of h x w (data/element.h). */
 void cw_image_set_part(struct cw_view *view, const struct cw_rect *part, int64_t h, int64_t w);
 /* Returns the first pixel of a rectangle, which is given in coordinates of the whole image.
@@ -39,24 +41,40 @@ int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
 /* Makes *out the pixels of a rectangle. */
 int cw_image_crop(const struct cw_op_ctx *ctx, const struct cw_image *image,
                   const struct cw_rect *rect, struct cw_view *out, struct cw_err *err);
+/* The function `begin` (ops/strip.h) of crops: *out becomes the pixels of a rectangle. */
+int cw_image_crop_begin(const struct cw_view *in, const struct cw_rect *rect, struct cw_view *out,
+                        struct cw_err *err);
+/* Copies rows of a rectangle: *from has the rows that *to gets. */
+void cw_image_crop_strip(const struct cw_view *in, const struct cw_rect *rect,
+                         const struct cw_strip *from, const struct cw_strip *to);
 static inline size_t cw_image_stride(const struct cw_image *image)
 {
     return (size_t)image->w * image->pixel_bytes;
 }
 
+/* All rows of an image, channels last. */
+struct cw_strip cw_image_strip(const struct cw_view *view);
+
 /* The functions scratch_new and scratch_free of operators that resize. The scratch memory is a
  * struct cw_resample. */
 void *cw_image_resample_new(const void *opts, void *state);
 void cw_image_resample_free(void *scratch);
-/* Resizes h x w pixels of the image, which begin at src, to the size that `out` has
- * (cw_image_output). */
-int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h,
-                      int64_t w, const struct cw_view *out, int filter, struct cw_err *err);
-/* Makes a part of the image resized to size: `out` has the part's size. The image, which may be a part
- * itself, has what is needed for it (cw_image_resample_needs). */
-int cw_image_resample_part(void *scratch, const struct cw_image *image,
-                           const struct cw_image_size *size, const struct cw_rect *part,
-                           const struct cw_view *out, int filter, struct cw_err *err);
+/* Begins to resize h x w pixels of the image, which begin at src, to a size. */
+int cw_image_resample_begin(void *scratch, const struct cw_image *image, const uint8_t *src,
+                            int64_t h, int64_t w, const struct cw_image_size *size, int filter,
+                            struct cw_err *err);
+/* Begins to make a part of the image resized to size. The image, which may be a part itself, has what
+ * is needed for it (cw_image_resample_needs). */
+int cw_image_resample_begin_part(void *scratch, const struct cw_image *image,
+                                 const struct cw_image_size *size, const struct cw_rect *part,
+                                 int filter, struct cw_err *err);
+/* Makes all of what was begun; *out has its size. */
+int cw_image_resample_all(const struct cw_op_ctx *ctx, void *scratch, struct cw_view *out,
+                          struct cw_err *err);
+/* The function make (ops/strip.h) of operators that resize. */
+void cw_image_resample_make(const struct cw_op_ctx *ctx, const void *opts, void *state,
+                            void *scratch, const struct cw_view *in, const struct cw_strip *from,
+                            const struct cw_strip *to);
 /* Says what is needed of an image of h x w for a part of it resized to size: *part becomes it. */
 int cw_image_resample_needs(void *scratch, int64_t h, int64_t w, const struct cw_image_size *size,
                             int filter, struct cw_rect *part, struct cw_err *err);

@@ -4,6 +4,7 @@
  * it is fixed here: the nearest end of the range, and 0. */
 #include "ops/element/planes.h"
 #include "ops/kernels/num.h"
+#include "ops/kernels/pixels.h"
 #include "ops/op_util.h"
 
 struct cast_opts {
@@ -71,6 +72,42 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static int begin(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    const struct cast_opts *o = opts;
+    (void)ctx;
+    (void)state;
+    (void)scratch;
+    (void)in;
+    (void)err;
+    out->dtype = (enum cw_dtype)o->dtype;
+    return CW_STRIP_MAKE;
+}
+
+static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, const struct cw_strip *from, const struct cw_strip *to)
+{
+    const struct cast_opts *o = opts;
+    const size_t bytes = cw_dtype_bytes(in->dtype), n = from->stride / bytes * (size_t)to->n;
+    const size_t channels = to->plane ? (size_t)in->dims[2] : 1;
+    const uint8_t *values = from->data;
+    (void)ctx;
+    (void)state;
+    (void)scratch;
+    if (!n)
+        return;
+    if (to->plane) {
+        cw_pixels_split(to->spare, values, n / channels, channels, bytes, n / channels);
+        values = to->spare;
+    }
+    for (size_t c = 0; c < channels; c++)
+        cw_num_convert((enum cw_dtype)o->dtype, to->data + c * to->plane, in->dtype,
+                       values + c * (n / channels) * bytes, n / channels);
+}
+
+static const struct cw_op_strips strips = {.begin = begin, .make = make};
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -102,4 +139,5 @@ const struct cw_op cw_op_cast = {
     .apply_field = apply_field,
     .facts = facts,
     .makes_planes = makes_planes,
+    .strips = &strips,
 };

@@ -91,6 +91,52 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+/* The part of an image that the crop uses, of which `in` may be a part. */
+static int rect_of(const struct cw_op_ctx *ctx, const void *opts, const struct cw_view *in,
+                   struct cw_rect *ret_rect, struct cw_err *err)
+{
+    const bool is_part = in->full_h != 0;
+    return want(ctx, opts, is_part ? in->full_h : in->dims[0], is_part ? in->full_w : in->dims[1],
+                ret_rect, err);
+}
+
+static int begin(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    struct cw_image image;
+    struct cw_rect rect;
+    (void)state;
+    (void)scratch;
+    int rc = cw_image_get(in, &image, err);
+    if (rc == 0)
+        rc = rect_of(ctx, opts, in, &rect, err);
+    const struct cw_image_size size = cw_image_size(&((const struct center_crop_opts *)opts)->size);
+    if (rc == 0 && (image.full_h < size.h || image.full_w < size.w))
+        return CW_STRIP_APART; /* zeros are put around it */
+    return rc < 0 ? rc : cw_image_crop_begin(in, &rect, out, err);
+}
+
+static void source_rows(const struct cw_op_ctx *ctx, const void *opts, const struct cw_view *in,
+                        int64_t *y, int64_t n)
+{
+    struct cw_rect rect = {0};
+    (void)n;
+    (void)rect_of(ctx, opts, in, &rect, NULL);
+    *y += rect.y - (in->full_h ? in->part_y : 0);
+}
+
+static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, const struct cw_strip *from, const struct cw_strip *to)
+{
+    struct cw_rect rect = {0};
+    (void)state;
+    (void)scratch;
+    (void)rect_of(ctx, opts, in, &rect, NULL);
+    cw_image_crop_strip(in, &rect, from, to);
+}
+
+static const struct cw_op_strips strips = {.begin = begin, .rows = source_rows, .make = make};
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -149,4 +195,5 @@ const struct cw_op cw_op_center_crop = {
     .facts = facts,
     .want = want,
     .moves = &moves,
+    .strips = &strips,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element operator `layout`: puts the channels of an image first, or last. */
-#include "ops/element/image_view.h"
+#include "ops/element/planes.h"
 
 #include "ops/kernels/pixels.h"
 
@@ -61,11 +61,42 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         return 0;
     const size_t pixels = in->bytes / bytes / (size_t)channels;
     if (o->to == CHW)
-        cw_pixels_split(out->data, in->data, pixels, (size_t)channels, bytes);
+        cw_pixels_split(out->data, in->data, pixels, (size_t)channels, bytes, pixels);
     else
         cw_pixels_join(out->data, in->data, pixels, (size_t)channels, bytes);
     return 0;
 }
+
+static bool to_planes(const void *opts, const struct cw_field *in)
+{
+    (void)in;
+    return ((const struct layout_opts *)opts)->to == CHW;
+}
+
+static int begin(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    (void)ctx;
+    (void)opts;
+    (void)state;
+    (void)scratch;
+    (void)in;
+    (void)out;
+    (void)err;
+    return CW_STRIP_MAKE;
+}
+
+static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, const struct cw_strip *from, const struct cw_strip *to)
+{
+    (void)ctx;
+    (void)opts;
+    (void)state;
+    (void)scratch;
+    cw_planes_split_strip(in, from, to);
+}
+
+static const struct cw_op_strips strips = {.usable = to_planes, .begin = begin, .make = make};
 
 static bool puts_channels_first(const void *opts)
 {
@@ -98,4 +129,5 @@ const struct cw_op cw_op_layout = {
     .apply_field = apply_field,
     .facts = facts,
     .puts_channels_first = puts_channels_first,
+    .strips = &strips,
 };

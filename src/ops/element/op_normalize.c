@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ops/kernels/normalize.h"
+#include "ops/kernels/pixels.h"
 
 #define CHANNELS_MAX 128
 
@@ -159,6 +160,56 @@ static bool makes_planes(const void *opts, const struct cw_field *in)
     return in->rank == 3 && in->dtype == CW_DTYPE_U8;
 }
 
+/* Writes u8 pixels with channels first. */
+static void make_planes(const struct normalize_state *state, const uint8_t *src, size_t pixels,
+                        size_t channels, const struct cw_strip *to, size_t whole)
+{
+    uint8_t *planes = to->spare;
+    cw_pixels_split(planes, src, pixels, channels, 1, pixels);
+    for (size_t c = 0; c < channels; c++)
+        cw_normalize_u8(&state->plane[state->channels > 1 ? c : 0],
+                        (float *)(void *)(to->data + c * to->plane), planes + c * pixels, pixels,
+                        whole);
+}
+
+/* Converts n values, of which the first belongs to channel 0, and which are some of a `whole`. */
+static void convert(const struct normalize_opts *o, const struct normalize_state *state,
+                    enum cw_dtype dtype, void *dst, const void *src, size_t n, size_t whole)
+{
+    const double scale = o->scale > 0 ? o->scale : 1.0;
+    if (dtype == CW_DTYPE_U8)
+        cw_normalize_u8(&state->u8, dst, src, n, whole);
+    else if (dtype == CW_DTYPE_F32)
+        from_f32(dst, src, n, scale, state);
+    else
+        from_f64(dst, src, n, scale, state);
+}
+
+static int begin(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    (void)ctx;
+    (void)state;
+    (void)scratch;
+    out->dtype = CW_DTYPE_F32;
+    return check_channels(opts, in->rank > 0 ? in->dims[in->rank - 1] : 1, err);
+}
+
+static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, const struct cw_strip *from, const struct cw_strip *to)
+{
+    const size_t n = from->stride / cw_dtype_bytes(in->dtype) * (size_t)to->n;
+    const size_t whole = n / (size_t)to->n * (size_t)in->dims[0];
+    (void)ctx;
+    (void)scratch;
+    if (to->plane)
+        make_planes(state, from->data, n / (size_t)in->dims[2], (size_t)in->dims[2], to, whole);
+    else
+        convert(opts, state, in->dtype, to->data, from->data, n, whole);
+}
+
+static const struct cw_op_strips strips = {.begin = begin, .make = make};
+
 static int apply_planes(const struct cw_op_ctx *ctx, const struct normalize_state *state,
                         const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
@@ -173,35 +224,23 @@ static int apply_planes(const struct cw_op_ctx *ctx, const struct normalize_stat
     float *to = out->data;
     for (size_t c = 0; c < (size_t)in->dims[2]; c++)
         cw_normalize_u8(&state->plane[state->channels > 1 ? c : 0], to + c * pixels,
-                        planes + c * pixels, pixels);
+                        planes + c * pixels, pixels, pixels);
     return 0;
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state_arg,
-                       void *scratch, const struct cw_view *in, struct cw_view *out,
-                       struct cw_err *err)
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
-    const struct normalize_opts *o = opts;
-    const struct normalize_state *state = state_arg;
-    (void)scratch;
-    int rc = check_channels(o, in->rank > 0 ? in->dims[in->rank - 1] : 1, err);
+    int rc = begin(ctx, opts, state, scratch, in, out, err);
     if (rc < 0)
         return rc;
-    out->dtype = CW_DTYPE_F32;
     if (ctx->planes)
         return apply_planes(ctx, state, in, out, err);
     rc = cw_op_output(ctx, out, err);
-    if (rc < 0)
-        return rc;
     const size_t n = out->bytes / sizeof(float);
-    const double scale = o->scale > 0 ? o->scale : 1.0;
-    if (in->dtype == CW_DTYPE_U8)
-        cw_normalize_u8(&state->u8, out->data, in->data, n);
-    else if (in->dtype == CW_DTYPE_F32)
-        from_f32(out->data, in->data, n, scale, state);
-    else
-        from_f64(out->data, in->data, n, scale, state);
-    return 0;
+    if (rc == 0)
+        convert(opts, state, in->dtype, out->data, in->data, n, n);
+    return rc;
 }
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
@@ -267,4 +306,5 @@ const struct cw_op cw_op_normalize = {
     .facts = facts,
     .makes_planes = makes_planes,
     .pin = pin,
+    .strips = &strips,
 };

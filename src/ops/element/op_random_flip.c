@@ -63,33 +63,67 @@ static int region(const struct cw_op_ctx *ctx, const void *opts, void *scratch, 
     return 0;
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
-                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+/* Gives the result the size of the image, and its place in the whole one. */
+static int begin(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct random_flip_opts *o = opts;
     (void)state;
     (void)scratch;
     if (cw_rng_unit(&ctx->rng, 0) >= o->p)
-        return 0;
+        return CW_STRIP_SAME;
     struct cw_image image;
     int rc = cw_image_get(in, &image, err);
     if (rc == 0)
-        rc = cw_image_output(ctx, out, image.h, image.w, err);
+        rc = cw_image_shape(out, image.h, image.w, err);
+    if (rc < 0 || !in->full_h)
+        return rc;
+    struct cw_rect part = {.y = in->part_y, .x = in->part_x, .h = image.h, .w = image.w};
+    mirror(o, in->full_h, in->full_w, &part);
+    cw_image_set_part(out, &part, in->full_h, in->full_w);
+    return CW_STRIP_MAKE;
+}
+
+static void source_rows(const struct cw_op_ctx *ctx, const void *opts, const struct cw_view *in,
+                        int64_t *y, int64_t n)
+{
+    (void)ctx;
+    if (((const struct random_flip_opts *)opts)->direction == VERTICAL)
+        *y = in->dims[0] - *y - n;
+}
+
+static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, const struct cw_strip *from, const struct cw_strip *to)
+{
+    const struct random_flip_opts *o = opts;
+    const size_t channels = in->rank == 3 ? (size_t)in->dims[2] : 1;
+    const size_t n = (size_t)to->n, stride = from->stride;
+    (void)ctx;
+    (void)state;
+    (void)scratch;
+    if (o->direction == HORIZONTAL)
+        cw_pixels_mirror(to->data, from->data, n, (size_t)in->dims[1],
+                         channels * cw_dtype_bytes(in->dtype));
+    else
+        for (size_t y = 0; y < n; y++)
+            memcpy(to->data + y * stride, from->data + (n - 1 - y) * stride, stride);
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    int rc = begin(ctx, opts, state, scratch, in, out, err);
+    if (rc != CW_STRIP_MAKE)
+        return rc == CW_STRIP_SAME ? 0 : rc;
+    rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return rc;
-    if (in->full_h) {
-        struct cw_rect part = {.y = in->part_y, .x = in->part_x, .h = image.h, .w = image.w};
-        mirror(o, in->full_h, in->full_w, &part);
-        cw_image_set_part(out, &part, in->full_h, in->full_w);
-    }
-    const size_t h = (size_t)image.h, stride = cw_image_stride(&image);
-    if (o->direction == HORIZONTAL)
-        cw_pixels_mirror(out->data, image.data, h, (size_t)image.w, image.pixel_bytes);
-    else
-        for (size_t y = 0; y < h; y++)
-            memcpy((uint8_t *)out->data + y * stride, image.data + (h - 1 - y) * stride, stride);
+    const struct cw_strip from = cw_image_strip(in), to = cw_image_strip(out);
+    make(ctx, opts, state, scratch, in, &from, &to);
     return 0;
 }
+
+static const struct cw_op_strips strips = {.begin = begin, .rows = source_rows, .make = make};
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
@@ -134,4 +168,5 @@ const struct cw_op cw_op_random_flip = {
     .facts = facts,
     .region = region,
     .moves = &moves,
+    .strips = &strips,
 };

@@ -114,8 +114,8 @@ static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_
     return 0;
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
-                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+static int begin(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct random_resized_crop_opts *o = opts;
     const struct cw_image_size size = cw_image_size(&o->size);
@@ -129,12 +129,25 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     if (rc == 0)
         rc = cw_image_rect(&image, &rect, &src, err);
     if (rc == 0)
-        rc = cw_image_output(ctx, out, size.h, size.w, err);
+        rc = cw_image_shape(out, size.h, size.w, err);
     if (rc < 0)
         return rc;
-    return cw_image_resample(scratch, &image, src, rect.h, rect.w, out,
-                             ctx->is_mask ? CW_FILTER_NEAREST : o->interpolation, err);
+    return cw_image_resample_begin(scratch, &image, src, rect.h, rect.w, &size,
+                                   ctx->is_mask ? CW_FILTER_NEAREST : o->interpolation, err);
 }
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    const int rc = begin(ctx, opts, state, scratch, in, out, err);
+    return rc < 0 ? rc : cw_image_resample_all(ctx, scratch, out, err);
+}
+
+static const struct cw_op_strips strips = {
+    .from_whole = true,
+    .begin = begin,
+    .make = cw_image_resample_make,
+};
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
@@ -189,4 +202,5 @@ const struct cw_op cw_op_random_resized_crop = {
     .facts = facts,
     .want = want,
     .moves = &moves,
+    .strips = &strips,
 };

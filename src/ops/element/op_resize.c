@@ -79,8 +79,9 @@ static int choose_part(const struct cw_op_ctx *ctx, const struct cw_image_size *
     return ctx->next_want(ctx, size->h, size->w, ret_part, err);
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
-                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+/* Chooses what is made, and gives *out its size. */
+static int begin(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct resize_opts *o = opts;
     (void)state;
@@ -91,20 +92,37 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         return rc;
     const struct cw_image_size size = size_for(o, image.full_h, image.full_w);
     rc = check_size(image.full_h, image.full_w, &size, err);
-    if (rc < 0 || (size.h == image.full_h && size.w == image.full_w))
+    if (rc < 0)
         return rc;
+    if (size.h == image.full_h && size.w == image.full_w)
+        return CW_STRIP_SAME;
     const bool is_part = in->full_h != 0;
     rc = choose_part(ctx, &size, is_part, &part, err);
     if (rc == 0)
-        rc = cw_image_output(ctx, out, part.h, part.w, err);
+        rc = cw_image_shape(out, part.h, part.w, err);
     if (rc < 0)
         return rc;
     /* What is made of a part is none for a cache, even if it is all. */
     if (is_part || part.h != size.h || part.w != size.w)
         cw_image_set_part(out, &part, size.h, size.w);
-    return cw_image_resample_part(scratch, &image, &size, &part, out,
-                                  ctx->is_mask ? CW_FILTER_NEAREST : o->interpolation, err);
+    return cw_image_resample_begin_part(scratch, &image, &size, &part,
+                                        ctx->is_mask ? CW_FILTER_NEAREST : o->interpolation, err);
 }
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    const int rc = begin(ctx, opts, state, scratch, in, out, err);
+    if (rc != CW_STRIP_MAKE)
+        return rc == CW_STRIP_SAME ? 0 : rc;
+    return cw_image_resample_all(ctx, scratch, out, err);
+}
+
+static const struct cw_op_strips strips = {
+    .from_whole = true,
+    .begin = begin,
+    .make = cw_image_resample_make,
+};
 
 static bool region_size(const void *opts, int64_t *h, int64_t *w)
 {
@@ -182,4 +200,5 @@ const struct cw_op cw_op_resize = {
     .region_size = region_size,
     .makes_parts = true,
     .moves = &moves,
+    .strips = &strips,
 };

@@ -16,6 +16,15 @@ int cw_planes_split(const struct cw_op_ctx *ctx, const struct cw_view *in, struc
     *ret_planes = planes;
     *ret_pixels = channels ? in->bytes / bytes / channels : 0;
     if (*ret_pixels)
-        cw_pixels_split(planes, in->data, *ret_pixels, channels, bytes);
+        cw_pixels_split(planes, in->data, *ret_pixels, channels, bytes, *ret_pixels);
     return 0;
+}
+
+void cw_planes_split_strip(const struct cw_view *in, const struct cw_strip *from,
+                           const struct cw_strip *to)
+{
+    const size_t channels = (size_t)in->dims[2], bytes = cw_dtype_bytes(in->dtype);
+    const size_t pixels = (size_t)to->n * (size_t)in->dims[1];
+    if (channels && pixels)
+        cw_pixels_split(to->data, from->data, pixels, channels, bytes, to->plane / bytes);
 }

@@ -10,4 +10,8 @@
 int cw_planes_split(const struct cw_op_ctx *ctx, const struct cw_view *in, struct cw_view *out,
                     const uint8_t **ret_planes, size_t *ret_pixels, struct cw_err *err);
 
+/* Writes rows of an image `in` to the planes of *to. */
+void cw_planes_split_strip(const struct cw_view *in, const struct cw_strip *from,
+                           const struct cw_strip *to);
+
 #endif

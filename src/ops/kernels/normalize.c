@@ -15,7 +15,7 @@ static bool is_exact(const struct cw_normalize *normalize)
     float dst[24];
     for (unsigned v = 0; v < 256; v++) {
         memset(src, (int)v, sizeof(src));
-        cw_normalize_u8_avx2(normalize, dst, src, CW_ARRAY_LEN(src));
+        cw_normalize_u8_avx2(normalize, dst, src, CW_ARRAY_LEN(src), 0);
         for (size_t i = 0; i < CW_ARRAY_LEN(src); i++)
             if (memcmp(&dst[i], &normalize->table[256 * (i % normalize->channels) + v],
                        sizeof(float)) != 0)
@@ -49,7 +49,8 @@ void cw_normalize_fini(struct cw_normalize *normalize)
     *normalize = (struct cw_normalize){0};
 }
 
-void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n)
+void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n,
+                     size_t whole)
 {
-    cw_kernels()->normalize_u8(normalize, dst, src, n);
+    cw_kernels()->normalize_u8(normalize, dst, src, n, whole);
 }

@@ -50,17 +50,19 @@ run(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t
 #define STREAM_SAMPLES ((size_t)32 * 1024)
 
 CW_CPU_AVX2_FMA void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst,
-                                          const uint8_t *src, size_t n)
+                                          const uint8_t *src, size_t n, size_t whole)
 {
     size_t i = 0;
     if (!normalize->fast) {
-        cw_normalize_u8_plain(normalize, dst, src, n);
+        cw_normalize_u8_plain(normalize, dst, src, n, whole);
         return;
     }
-    if (n >= STREAM_SAMPLES && (uintptr_t)dst % sizeof(__m256) == 0) {
+    if (whole >= STREAM_SAMPLES && (uintptr_t)dst % sizeof(__m256) == 0) {
         i = run(normalize, dst, src, n, true);
-        /* the stores must be visible before anyone learns that the batch is complete */
-        _mm_sfence();
+        /* The stores must be visible before anyone learns that the batch is complete. Whoever makes a
+         * result in parts sees to it at their end (ops/strip.h). */
+        if (n == whole)
+            _mm_sfence();
     } else {
         i = run(normalize, dst, src, n, false);
     }
@@ -71,9 +73,9 @@ CW_CPU_AVX2_FMA void cw_normalize_u8_avx2(const struct cw_normalize *normalize, 
 #else
 
 void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
-                          size_t n)
+                          size_t n, size_t whole)
 {
-    cw_normalize_u8_plain(normalize, dst, src, n);
+    cw_normalize_u8_plain(normalize, dst, src, n, whole);
 }
 
 #endif

@@ -3,9 +3,10 @@
 #include "ops/kernels/normalize.h"
 
 void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
-                           size_t n)
+                           size_t n, size_t whole)
 {
     const size_t channels = normalize->channels;
+    (void)whole;
     const float *table = normalize->table;
     size_t i = 0;
     if (channels == 3)

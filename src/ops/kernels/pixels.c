@@ -19,14 +19,15 @@ void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n)
         dst[i] = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
-void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes)
+void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes,
+                     size_t plane)
 {
     if (channels == 3 && bytes == 1)
-        cw_kernels()->split3_u8(dst, src, pixels);
+        cw_kernels()->split3_u8(dst, src, pixels, plane);
     else if (channels == 3 && bytes == 4)
-        cw_kernels()->split3_f32(dst, src, pixels);
+        cw_kernels()->split3_f32(dst, src, pixels, plane);
     else
-        cw_pixels_split_plain(dst, src, pixels, channels, bytes);
+        cw_pixels_split_plain(dst, src, pixels, channels, bytes, plane);
 }
 
 static inline __attribute__((always_inline)) void turn_back(uint8_t *dst, const uint8_t *src,

@@ -43,7 +43,7 @@ static inline CW_CPU_AVX2 __m128i gather(const __m128i from[3], const struct pla
                         _mm_shuffle_epi8(from[2], places->in[2]));
 }
 
-CW_CPU_AVX2 void cw_pixels_split3_u8_avx2(void *dst, const void *src, size_t pixels)
+CW_CPU_AVX2 void cw_pixels_split3_u8_avx2(void *dst, const void *src, size_t pixels, size_t plane)
 {
     const struct places places[3] = {
         {{_mm_setr_epi8(0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
@@ -63,14 +63,14 @@ CW_CPU_AVX2 void cw_pixels_split3_u8_avx2(void *dst, const void *src, size_t pix
         for (size_t v = 0; v < 3; v++)
             from[v] = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * v));
         for (size_t c = 0; c < 3; c++)
-            _mm_storeu_si128((__m128i *)(void *)(to + c * pixels + i), gather(from, &places[c]));
+            _mm_storeu_si128((__m128i *)(void *)(to + c * plane + i), gather(from, &places[c]));
     }
     for (; i < pixels; i++, at += 3)
         for (size_t c = 0; c < 3; c++)
-            to[c * pixels + i] = at[c];
+            to[c * plane + i] = at[c];
 }
 
-CW_CPU_AVX2 void cw_pixels_split3_f32_avx2(void *dst, const void *src, size_t pixels)
+CW_CPU_AVX2 void cw_pixels_split3_f32_avx2(void *dst, const void *src, size_t pixels, size_t plane)
 {
     uint8_t *to = dst;
     const uint8_t *at = src;
@@ -82,15 +82,15 @@ CW_CPU_AVX2 void cw_pixels_split3_f32_avx2(void *dst, const void *src, size_t pi
                      c = _mm_loadu_ps((const float *)(const void *)(at + 32));
         const __m128 x2y2x3y3 = _mm_shuffle_ps(b, c, _MM_SHUFFLE(2, 1, 3, 2)),
                      y0z0y1z1 = _mm_shuffle_ps(a, b, _MM_SHUFFLE(1, 0, 2, 1));
-        float *x = (float *)(void *)(to + 4 * i), *y = (float *)(void *)(to + 4 * (pixels + i)),
-              *z = (float *)(void *)(to + 4 * (2 * pixels + i));
+        float *x = (float *)(void *)(to + 4 * i), *y = (float *)(void *)(to + 4 * (plane + i)),
+              *z = (float *)(void *)(to + 4 * (2 * plane + i));
         _mm_storeu_ps(x, _mm_shuffle_ps(a, x2y2x3y3, _MM_SHUFFLE(2, 0, 3, 0)));
         _mm_storeu_ps(y, _mm_shuffle_ps(y0z0y1z1, x2y2x3y3, _MM_SHUFFLE(3, 1, 2, 0)));
         _mm_storeu_ps(z, _mm_shuffle_ps(y0z0y1z1, c, _MM_SHUFFLE(3, 0, 3, 1)));
     }
     for (; i < pixels; i++, at += 12)
         for (size_t c = 0; c < 3; c++)
-            memcpy(to + 4 * (c * pixels + i), at + 4 * c, 4);
+            memcpy(to + 4 * (c * plane + i), at + 4 * c, 4);
 }
 
 #else
@@ -100,14 +100,14 @@ void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows, size_t n)
     cw_pixels_mirror3_plain(dst, src, rows, n);
 }
 
-void cw_pixels_split3_u8_avx2(void *dst, const void *src, size_t pixels)
+void cw_pixels_split3_u8_avx2(void *dst, const void *src, size_t pixels, size_t plane)
 {
-    cw_pixels_split3_u8_plain(dst, src, pixels);
+    cw_pixels_split3_u8_plain(dst, src, pixels, plane);
 }
 
-void cw_pixels_split3_f32_avx2(void *dst, const void *src, size_t pixels)
+void cw_pixels_split3_f32_avx2(void *dst, const void *src, size_t pixels, size_t plane)
 {
-    cw_pixels_split3_f32_plain(dst, src, pixels);
+    cw_pixels_split3_f32_plain(dst, src, pixels, plane);
 }
 
 #endif

@@ -39,27 +39,28 @@ void cw_pixels_mirror3_plain(void *dst, const void *src, size_t rows, size_t n)
     cw_pixels_mirror_plain(dst, src, rows, n, 3);
 }
 
-/* dst[j * rows + i] = src[i * n + j]: turns n columns into rows. With constants for n and bytes, each
+/* dst[j * plane + i] = src[i * n + j]: turns n columns into rows. With constants for n and bytes, each
  * copy becomes a single move. */
-static inline __attribute__((always_inline)) void turn(uint8_t *dst, const uint8_t *src,
-                                                       size_t rows, size_t n, size_t bytes)
+static inline __attribute__((always_inline)) void
+turn(uint8_t *dst, const uint8_t *src, size_t rows, size_t n, size_t bytes, size_t plane)
 {
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < n; j++)
-            memcpy(dst + (j * rows + i) * bytes, src + (i * n + j) * bytes, bytes);
+            memcpy(dst + (j * plane + i) * bytes, src + (i * n + j) * bytes, bytes);
 }
 
-void cw_pixels_split3_u8_plain(void *dst, const void *src, size_t pixels)
+void cw_pixels_split3_u8_plain(void *dst, const void *src, size_t pixels, size_t plane)
 {
-    turn(dst, src, pixels, 3, 1);
+    turn(dst, src, pixels, 3, 1, plane);
 }
 
-void cw_pixels_split3_f32_plain(void *dst, const void *src, size_t pixels)
+void cw_pixels_split3_f32_plain(void *dst, const void *src, size_t pixels, size_t plane)
 {
-    turn(dst, src, pixels, 3, 4);
+    turn(dst, src, pixels, 3, 4, plane);
 }
 
-void cw_pixels_split_plain(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes)
+void cw_pixels_split_plain(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes,
+                           size_t plane)
 {
-    turn(dst, src, pixels, channels, bytes);
+    turn(dst, src, pixels, channels, bytes, plane);
 }

@@ -6,14 +6,17 @@
 #include "base/mem.h"
 #include "ops/kernels/kernel_table.h"
 
-static void copy_rows(const struct cw_resample_job *job)
+/* How many rows the horizontal pass makes at once. */
+#define ROWS 64
+
+static void copy_rows(const struct cw_resample_job *job, int32_t y, int32_t n, uint8_t *to)
 {
     const struct cw_resample_part *dst = &job->dst_part, *src = &job->src_part;
     const size_t row_bytes = (size_t)dst->w * (size_t)job->channels;
-    const uint8_t *from = job->src + (size_t)(dst->y - src->y) * job->src_stride +
+    const uint8_t *from = job->src + (size_t)(dst->y + y - src->y) * job->src_stride +
                           (size_t)(dst->x - src->x) * (size_t)job->channels;
-    for (int32_t y = 0; y < dst->h; y++)
-        memcpy(job->dst + (size_t)y * row_bytes, from + (size_t)y * job->src_stride, row_bytes);
+    for (int32_t row = 0; row < n; row++)
+        memcpy(to + (size_t)row * row_bytes, from + (size_t)row * job->src_stride, row_bytes);
 }
 
 static int reserve_rows(struct cw_resample *resample, size_t bytes, struct cw_err *err)
@@ -71,28 +74,6 @@ static void pass_x(const struct cw_resample_job *job, const struct cw_filter_axi
         .axis = axis});
 }
 
-/* Resizes both axes: the rows that the vertical filter needs go through the horizontal filter
- * first. */
-static int resize_both(struct cw_resample *resample, const struct cw_resample_job *job,
-                       const struct cw_filter_axis *x, const struct cw_filter_axis *y,
-                       struct cw_err *err)
-{
-    const size_t row_bytes = (size_t)job->dst_part.w * (size_t)job->channels;
-    int32_t first_row, rows;
-    span(y, &first_row, &rows);
-    const int rc = reserve_rows(resample, (size_t)rows * row_bytes, err);
-    if (rc < 0)
-        return rc;
-    pass_x(job, x, first_row, rows, resample->rows);
-    cw_kernels()->resample_y(&(struct cw_resample_y){.src = resample->rows,
-                                                     .src_stride = row_bytes,
-                                                     .first_row = first_row,
-                                                     .dst = job->dst,
-                                                     .row_bytes = row_bytes,
-                                                     .axis = y});
-    return 0;
-}
-
 static int prepare(struct cw_resample *resample, const struct cw_resample_job *job,
                    struct cw_err *err)
 {
@@ -122,35 +103,100 @@ int cw_resample_needs(struct cw_resample *resample, const struct cw_resample_job
     return 0;
 }
 
-int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job, struct cw_err *err)
+int cw_resample_begin(struct cw_resample *resample, const struct cw_resample_job *job,
+                      struct cw_err *err)
 {
     const bool change_x = job->dst_w != job->src_w, change_y = job->dst_h != job->src_h;
     const struct cw_resample_part *dst = &job->dst_part;
-    struct cw_filter_axis x, y;
     const int rc = prepare(resample, job, err);
     if (rc < 0)
         return rc;
+    resample->job = *job;
     if (change_x)
-        x = window(&resample->x, dst->x, dst->w);
+        resample->part_x = window(&resample->x, dst->x, dst->w);
     if (change_y)
-        y = window(&resample->y, dst->y, dst->h);
-    if (change_x && change_y)
-        return resize_both(resample, job, &x, &y, err);
-    if (change_x) {
-        pass_x(job, &x, dst->y, dst->h, job->dst);
-    } else if (change_y) {
-        const size_t channels = (size_t)job->channels;
-        cw_kernels()->resample_y(
-            &(struct cw_resample_y){.src = job->src + (size_t)(dst->x - job->src_part.x) * channels,
-                                    .src_stride = job->src_stride,
-                                    .first_row = job->src_part.y,
-                                    .dst = job->dst,
-                                    .row_bytes = (size_t)dst->w * channels,
-                                    .axis = &y});
-    } else {
-        copy_rows(job);
+        resample->part_y = window(&resample->y, dst->y, dst->h);
+    if (!change_x || !change_y)
+        return 0;
+    span(&resample->part_y, &resample->first_row, &resample->rows_n);
+    resample->made_from = resample->made_to = -1;
+    return reserve_rows(resample, (size_t)resample->rows_n * (size_t)dst->w * (size_t)job->channels,
+                        err);
+}
+
+static void make_rows(struct cw_resample *resample, int32_t from, int32_t to)
+{
+    const struct cw_resample_job *job = &resample->job;
+    const size_t row_bytes = (size_t)job->dst_part.w * (size_t)job->channels;
+    pass_x(job, &resample->part_x, from, to - from,
+           resample->rows + (size_t)(from - resample->first_row) * row_bytes);
+}
+
+/* Makes the rows between the passes that are missing of [from, to), and a few more, so that the horizontal
+ * pass has whole groups of them. */
+static void need_rows(struct cw_resample *resample, int32_t from, int32_t to)
+{
+    const int32_t first = resample->first_row, end = first + resample->rows_n;
+    if (resample->made_to < 0)
+        resample->made_from = resample->made_to = from;
+    if (to > resample->made_to) {
+        const int32_t more = CW_ALIGN_UP(to - resample->made_to, ROWS);
+        const int32_t until = CW_MIN(resample->made_to + more, end);
+        make_rows(resample, resample->made_to, until);
+        resample->made_to = until;
     }
-    return 0;
+    if (from < resample->made_from) {
+        const int32_t more = CW_ALIGN_UP(resample->made_from - from, ROWS);
+        const int32_t since = CW_MAX(resample->made_from - more, first);
+        make_rows(resample, since, resample->made_from);
+        resample->made_from = since;
+    }
+}
+
+/* The vertical pass for the output rows of an axis. */
+static void pass_y(const struct cw_resample *resample, const struct cw_filter_axis *axis,
+                   const uint8_t *src, size_t stride, int32_t first_row, uint8_t *dst)
+{
+    const struct cw_resample_job *job = &resample->job;
+    cw_kernels()->resample_y(
+        &(struct cw_resample_y){.src = src,
+                                .src_stride = stride,
+                                .first_row = first_row,
+                                .dst = dst,
+                                .row_bytes = (size_t)job->dst_part.w * (size_t)job->channels,
+                                .axis = axis});
+}
+
+void cw_resample_strip(struct cw_resample *resample, int32_t y, int32_t n, uint8_t *dst)
+{
+    const struct cw_resample_job *job = &resample->job;
+    const bool change_x = job->dst_w != job->src_w, change_y = job->dst_h != job->src_h;
+    const size_t channels = (size_t)job->channels;
+    if (!change_y && change_x)
+        pass_x(job, &resample->part_x, job->dst_part.y + y, n, dst);
+    if (!change_y && !change_x)
+        copy_rows(job, y, n, dst);
+    if (!change_y)
+        return;
+    const struct cw_filter_axis axis = window(&resample->part_y, y, n);
+    if (!change_x) {
+        pass_y(resample, &axis, job->src + (size_t)(job->dst_part.x - job->src_part.x) * channels,
+               job->src_stride, job->src_part.y, dst);
+        return;
+    }
+    int32_t from, rows;
+    span(&axis, &from, &rows);
+    need_rows(resample, from, from + rows);
+    pass_y(resample, &axis, resample->rows, (size_t)job->dst_part.w * channels, resample->first_row,
+           dst);
+}
+
+int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job, struct cw_err *err)
+{
+    const int rc = cw_resample_begin(resample, job, err);
+    if (rc == 0)
+        cw_resample_strip(resample, 0, job->dst_part.h, job->dst);
+    return rc;
 }
 
 void cw_resample_fini(struct cw_resample *resample)

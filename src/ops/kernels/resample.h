@@ -7,12 +7,6 @@
 
 #include "ops/kernels/resample_filter.h"
 
-/* Memory that is kept from image to image, for one thread. Zero-initialise it. */
-struct cw_resample {
-    struct cw_filter_axis x, y;
-    uint8_t *rows; /* the rows between the two passes */
-    size_t rows_bytes;
-};
 /* A rectangle of an image. */
 struct cw_resample_part {
     int32_t y, x, h, w;
@@ -27,10 +21,27 @@ struct cw_resample_job {
     struct cw_resample_part dst_part; /* what is computed of the dst_h x dst_w image */
     enum cw_filter filter;
 };
+/* Memory that is kept from image to image, for one thread. Zero-initialise it. */
+struct cw_resample {
+    struct cw_filter_axis x, y;
+    uint8_t *rows; /* the rows between the two passes */
+    size_t rows_bytes;
+    /* Of the image that is being made: the axes of the part, which rows there are between the passes, and
+     * which of them are made already. */
+    struct cw_resample_job job;
+    struct cw_filter_axis part_x, part_y;
+    int32_t first_row, rows_n, made_from, made_to;
+};
 /* Resizes an image, or makes a part of the resized image out of a part that is large enough
  * (cw_resample_needs). Sizes must be > 0. The only error is NOMEM. */
 int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job,
                 struct cw_err *err);
+/* Begins to do the same by strips: job->dst is not used, and src is read until the last strip is made. */
+int cw_resample_begin(struct cw_resample *resample, const struct cw_resample_job *job,
+                      struct cw_err *err);
+/* Makes n rows from row y of the part on, without gaps. Strips that follow each other, upwards or downwards,
+ * share the rows that they read. */
+void cw_resample_strip(struct cw_resample *resample, int32_t y, int32_t n, uint8_t *dst);
 /* Says which part of the image is read for job->dst_part; reads sizes and filter of the job, too. */
 int cw_resample_needs(struct cw_resample *resample, const struct cw_resample_job *job,
                       struct cw_resample_part *ret_part, struct cw_err *err);

@@ -100,8 +100,11 @@ CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
     const struct cw_filter_axis *axis = pass->axis;
     const int32_t blocks = (axis->used + 3) / 4, safe = safe_pixels(pass, blocks);
     const size_t split_step = 2 * (size_t)axis->taps;
-    int32_t row = 0;
-    for (; row + ROWS <= pass->rows; row += ROWS) {
+    for (int32_t done = 0; done < pass->rows; done += ROWS) {
+        /* The last group may have some rows of the one before it again. */
+        const int32_t row = CW_MIN(done, pass->rows - ROWS);
+        if (row < 0)
+            break;
         const uint8_t *src[ROWS];
         uint8_t *dst[ROWS];
         for (int32_t i = 0; i < ROWS; i++) {
@@ -120,7 +123,7 @@ CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
         for (int32_t i = 0; i < ROWS; i++)
             cw_resample_x_tail(pass, row + i, safe);
     }
-    for (; row < pass->rows; row++)
+    for (int32_t row = 0; pass->rows < ROWS && row < pass->rows; row++)
         cw_resample_x_tail(pass, row, 0);
 }
 

@@ -179,8 +179,8 @@ static void check_normalize_u8(const struct cw_kernels *plain, const struct cw_k
     struct block src = noise(random, n);
     struct block a = block_new(random, n * sizeof(float), sizeof(float)),
                  b = block_new(random, n * sizeof(float), sizeof(float));
-    plain->normalize_u8(&normalize, (float *)(void *)a.at, src.at, n);
-    level->normalize_u8(&normalize, (float *)(void *)b.at, src.at, n);
+    plain->normalize_u8(&normalize, (float *)(void *)a.at, src.at, n, n);
+    level->normalize_u8(&normalize, (float *)(void *)b.at, src.at, n, n);
     if (n > 0)
         assert_memory_equal(a.at, b.at, n * sizeof(float));
     block_free(&a);
@@ -353,19 +353,22 @@ static void check_tone_map(const struct cw_kernels *plain, const struct cw_kerne
     free(table.memory);
 }
 
-static void check_split(void (*plain)(void *, const void *, size_t),
-                        void (*level)(void *, const void *, size_t), size_t bytes,
+static void check_split(void (*plain)(void *, const void *, size_t, size_t),
+                        void (*level)(void *, const void *, size_t, size_t), size_t bytes,
                         struct random *random)
 {
-    const size_t pixels = below(random, 100), n = 3 * pixels * bytes;
-    struct block src = noise(random, n);
-    struct block a = block_new(random, n, bytes), b = block_new(random, n, bytes);
-    plain(a.at, src.at, pixels);
-    level(b.at, src.at, pixels);
-    assert_true(memcmp(a.at, b.at, n) == 0);
+    const size_t pixels = below(random, 100), plane = pixels + below(random, 3);
+    struct block src = noise(random, 3 * pixels * bytes);
+    struct block a = block_new(random, 3 * plane * bytes, bytes),
+                 b = block_new(random, 3 * plane * bytes, bytes);
+    memset(a.at, 7, 3 * plane * bytes); /* what is between the planes is not written */
+    memset(b.at, 7, 3 * plane * bytes);
+    plain(a.at, src.at, pixels, plane);
+    level(b.at, src.at, pixels, plane);
+    assert_true(memcmp(a.at, b.at, 3 * plane * bytes) == 0);
     for (size_t i = 0; i < pixels; i++)
         for (size_t c = 0; c < 3; c++)
-            assert_memory_equal(a.at + (c * pixels + i) * bytes, src.at + (3 * i + c) * bytes,
+            assert_memory_equal(a.at + (c * plane + i) * bytes, src.at + (3 * i + c) * bytes,
                                 bytes);
     block_free(&a);
     block_free(&b);

@@ -40,8 +40,8 @@ static void test_normalize_odd(void **state)
             for (size_t v = 0; v < 256; v++)
                 src[v] = (uint8_t)v;
             cw_normalize_init(&normalize, odd[k], &odd[k], &odd[i], 1);
-            cw_normalize_u8_plain(&normalize, a, src, 256);
-            cw_normalize_u8(&normalize, b, src, 256);
+            cw_normalize_u8_plain(&normalize, a, src, 256, 256);
+            cw_normalize_u8(&normalize, b, src, 256, 256);
             assert_memory_equal(a, b, sizeof(a));
             cw_normalize_fini(&normalize);
         }
