@@ -331,7 +331,7 @@ JSON
     same "the hash in plain C" "$(hashes fast)" "$(hashes plain)"
     CACHEW_CPU=plain "$CACHEW_BIN/cachew-worker" --version | says -F 'kernels: plain (this CPU can run ' || fail "--version"
     CACHEW_CPU='' "$CACHEW_BIN/cachew-worker" --version | says -E '^kernels: ([a-z0-9]+) \(this CPU can run \1\)$' || fail "--version without a cap"
-    CACHEW_CPU=pliant expect_error cpu 'CACHEW_CPU: "pliant" is none of plain, avx2' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER"
+    CACHEW_CPU=pliant expect_error cpu 'CACHEW_CPU: "pliant" is none of plain, avx2, avx512' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER"
 }
 case_no_hash() {
     printf '%s' '{"pipeline": [{"op": "range", "stop": 20}, {"op": "batch", "size": 10}]}' >"$work/dense.json"

@@ -4,10 +4,11 @@
 #include "ops/kernels/cpu.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[CW_CPU_LEVELS] = {"plain", "avx2"};
+static const char *const names[CW_CPU_LEVELS] = {"plain", "avx2", "avx512"};
 
 /* the level that was chosen, and 1; 0: not yet */
 static atomic_int chosen;
@@ -15,7 +16,11 @@ static atomic_int chosen;
 enum cw_cpu_level cw_cpu_best(void)
 {
 #if CW_CPU_X86
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
+        return CW_CPU_LEVEL_AVX512;
+    if (avx2)
         return CW_CPU_LEVEL_AVX2;
 #endif
     return CW_CPU_LEVEL_PLAIN;
@@ -37,7 +42,7 @@ int cw_cpu_parse(const char *text, enum cw_cpu_level *ret_level, struct cw_err *
             return 0;
         }
     *ret_level = CW_CPU_LEVEL_PLAIN;
-    return cw_err_set(err, CW_E_INVALID, "CACHEW_CPU: \"%s\" is none of plain, avx2", text);
+    return cw_err_set(err, CW_E_INVALID, "CACHEW_CPU: \"%s\" is none of plain, avx2, avx512", text);
 }
 
 int cw_cpu_check(struct cw_err *err)

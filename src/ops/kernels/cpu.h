@@ -9,11 +9,13 @@
 #include "base/err.h"
 
 /* Levels in ascending order: what a level has, those behind it have too. A level for other
- * instructions (AVX-512) gets a line here, a name and a test in cpu.c, and a column in
- * kernel_table.c; NEON would be the second level of another architecture. */
+ * instructions gets a line here, a name and a test in cpu.c, and a column in kernel_table.c; NEON
+ * would be the second level of another architecture. */
 enum cw_cpu_level {
     CW_CPU_LEVEL_PLAIN, /* what the compiler makes of C */
     CW_CPU_LEVEL_AVX2,  /* AVX2 and FMA */
+    /* AVX-512 with dot products of bytes (VNNI), on vectors of 32 bytes */
+    CW_CPU_LEVEL_AVX512,
     CW_CPU_LEVELS
 };
 
@@ -21,6 +23,7 @@ enum cw_cpu_level {
 #define CW_CPU_X86 1
 #define CW_CPU_AVX2 __attribute__((target("avx2")))
 #define CW_CPU_AVX2_FMA __attribute__((target("avx2,fma")))
+#define CW_CPU_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vnni")))
 #else
 #define CW_CPU_X86 0
 #endif

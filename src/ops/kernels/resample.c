@@ -42,6 +42,8 @@ static struct cw_filter_axis window(const struct cw_filter_axis *axis, int32_t f
     some.n += from;
     some.weight += (size_t)from * (size_t)axis->taps;
     some.split += 2 * (size_t)from * (size_t)axis->taps;
+    if (some.digits)
+        some.digits += 3 * (size_t)from * (size_t)axis->taps;
     return some;
 }
 

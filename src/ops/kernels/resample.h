@@ -69,6 +69,11 @@ void cw_resample_x_plain(const struct cw_resample_x *pass);
 void cw_resample_y_plain(const struct cw_resample_y *pass);
 void cw_resample_x_avx2(const struct cw_resample_x *pass);
 void cw_resample_y_avx2(const struct cw_resample_y *pass);
+void cw_resample_x_avx512(const struct cw_resample_x *pass);
+void cw_resample_y_avx512(const struct cw_resample_y *pass);
+/* Returns for how many output pixels of three channels loads of 16 bytes, `blocks` times 12 apart, and stores
+ * of 4 bytes stay inside of the row. */
+int32_t cw_resample_x_safe(const struct cw_resample_x *pass, int32_t blocks);
 /* Computes what is left at the end of a row: the output samples [from, out) of row `row`, or the
  * bytes [from, row_bytes) of output row `row`. */
 void cw_resample_x_tail(const struct cw_resample_x *pass, int32_t row, int32_t from);

@@ -78,19 +78,6 @@ INLINE_AVX2 void pixel_of_rows(const uint8_t *const src[ROWS], uint8_t *const ds
     store_pixel(dst[3] + to, _mm_extract_epi32(odd, 1));
 }
 
-/* Returns for how many output pixels 16-byte loads and 4-byte stores stay inside of the row. */
-static int32_t safe_pixels(const struct cw_resample_x *pass, int32_t blocks)
-{
-    const struct cw_filter_axis *axis = pass->axis;
-    const int64_t reach = 12 * (int64_t)(blocks - 1) + 16;
-    /* counted from the front, since `first` need not rise from one pixel to the next */
-    int32_t n = 0;
-    while (n < axis->out - 1 &&
-           3 * (int64_t)(axis->first[n] - pass->first_col) + reach <= (int64_t)pass->src_bytes)
-        n++;
-    return n;
-}
-
 CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
 {
     if (pass->channels != 3) {
@@ -98,7 +85,7 @@ CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
         return;
     }
     const struct cw_filter_axis *axis = pass->axis;
-    const int32_t blocks = (axis->used + 3) / 4, safe = safe_pixels(pass, blocks);
+    const int32_t blocks = (axis->used + 3) / 4, safe = cw_resample_x_safe(pass, blocks);
     const size_t split_step = 2 * (size_t)axis->taps;
     for (int32_t done = 0; done < pass->rows; done += ROWS) {
         /* The last group may have some rows of the one before it again. */

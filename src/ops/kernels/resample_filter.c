@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/mem.h"
+#include "ops/kernels/cpu.h"
 #include "ops/kernels/exact_math.h"
 
 const char *const cw_filter_names[] = {"nearest", "box", "bilinear", "bicubic", "lanczos", NULL};
@@ -62,6 +63,7 @@ void cw_filter_fini(struct cw_filter_axis *axis)
     cw_mem_free(axis->n);
     cw_mem_free(axis->weight);
     cw_mem_free(axis->split);
+    cw_mem_free(axis->digits_room);
     cw_mem_free(axis->work);
     *axis = (struct cw_filter_axis){0};
 }
@@ -79,8 +81,10 @@ static int make_room(struct cw_filter_axis *axis, int32_t out, int32_t taps, str
     axis->n = cw_mem_try(cap * sizeof(*axis->n));
     axis->weight = cw_mem_try(cap * sizeof(*axis->weight));
     axis->split = cw_mem_try(cap * 2 * sizeof(*axis->split));
+    axis->digits_room = cw_mem_try(cap * 3);
     axis->work = cw_mem_try(cap * sizeof(*axis->work));
-    if (!axis->first || !axis->n || !axis->weight || !axis->split || !axis->work) {
+    if (!axis->first || !axis->n || !axis->weight || !axis->split || !axis->work ||
+        !axis->digits_room) {
         cw_filter_fini(axis);
         return cw_err_set(err, CW_E_NOMEM, "no memory for the weights of a resize to %d samples",
                           out);
@@ -149,6 +153,26 @@ static void put_split(struct cw_filter_axis *axis)
     }
 }
 
+/* Writes the digits of a weight, 4 bytes apart. Returns false if it needs more. */
+static bool put_digits(int32_t weight, int8_t *digit)
+{
+    const int32_t low = (int8_t)(uint8_t)(weight & 255), rest = (weight - low) >> 8;
+    const int32_t middle = (int8_t)(uint8_t)(rest & 255), high = (rest - middle) >> 8;
+    digit[0] = (int8_t)high;
+    digit[4] = (int8_t)middle;
+    digit[8] = (int8_t)low;
+    return high >= INT8_MIN && high <= INT8_MAX;
+}
+
+static void put_all_digits(struct cw_filter_axis *axis)
+{
+    const size_t n = (size_t)axis->out * (size_t)axis->taps;
+    bool fit = cw_cpu_best() >= CW_CPU_LEVEL_AVX512;
+    for (size_t i = 0; i < n && fit; i++)
+        fit = put_digits(axis->weight[i], axis->digits_room + i / 4 * 12 + i % 4);
+    axis->digits = fit ? axis->digits_room : NULL;
+}
+
 int cw_filter_prepare(struct cw_filter_axis *axis, int32_t in, int32_t out, enum cw_filter filter,
                       struct cw_err *err)
 {
@@ -175,5 +199,6 @@ int cw_filter_prepare(struct cw_filter_axis *axis, int32_t in, int32_t out, enum
     for (int32_t o = 0; o < out; o++)
         axis->used = CW_MAX(axis->used, axis->n[o]);
     put_split(axis);
+    put_all_digits(axis);
     return 0;
 }

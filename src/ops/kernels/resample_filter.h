@@ -34,7 +34,11 @@ struct cw_filter_axis {
     int32_t *n;      /* [out]: how many input samples each output sample uses */
     int32_t *weight; /* [out][taps] */
     int16_t *split;  /* [out][taps / 2][4]: high, high, low, low of two taps */
+    /* [out][taps / 4][3][4]: each weight as three digits to the base 256, from -128 to 127, the highest
+     * first; four taps side by side. Only for the levels that use it; NULL if a weight needs more. */
+    int8_t *digits;
     double *work;
+    int8_t *digits_room;
     size_t cap;
 };
 

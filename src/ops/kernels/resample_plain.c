@@ -28,6 +28,18 @@ void cw_resample_x_tail(const struct cw_resample_x *pass, int32_t row, int32_t f
     }
 }
 
+int32_t cw_resample_x_safe(const struct cw_resample_x *pass, int32_t blocks)
+{
+    const struct cw_filter_axis *axis = pass->axis;
+    const int64_t reach = 12 * (int64_t)(blocks - 1) + 16;
+    /* counted from the front, since `first` need not rise from one pixel to the next */
+    int32_t n = 0;
+    while (n < axis->out - 1 &&
+           3 * (int64_t)(axis->first[n] - pass->first_col) + reach <= (int64_t)pass->src_bytes)
+        n++;
+    return n;
+}
+
 void cw_resample_x_plain(const struct cw_resample_x *pass)
 {
     for (int32_t row = 0; row < pass->rows; row++)
