@@ -15,7 +15,7 @@ void cw_op_context_stream(const struct cw_thread_context *work, const struct cw_
 void cw_op_context_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx, uint64_t live,
                         size_t field, uint32_t shift)
 {
-    bool has = (live >> field) & 1;
+    bool has = field < 64 && (live >> field & 1);
     ctx->slot = has ? work->slot[field + shift] : NULL;
     ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
 }
