@@ -54,9 +54,10 @@ static bool passes(const struct cw_plan_node *node, size_t field, bool *ret_move
            !facts.refuses_values && (!facts.by_last_dim || node->out.fields[field].rank > 2);
 }
 
+/* A crop of several fields, an image and its mask, takes the same part of each that is of one size. */
 static bool is_crop(const struct cw_plan_node *node, size_t field)
 {
-    return node->op->want && node->fields_n == 1 && node->fields[0] == field;
+    return node->op->want && (node->fields_mask >> field & 1);
 }
 
 void cw_plan_find_want(struct cw_plan *plan, size_t i)

@@ -107,35 +107,55 @@ static int64_t source_of(int mode, int64_t i, int64_t n)
     return i < 0 ? -i - twice : 2 * n - 2 + twice - i;
 }
 
-/* Puts pixels on both sides of a row whose middle is there. */
-static void pad_row(const struct pad_opts *o, uint8_t *row, int64_t w, size_t pixel_bytes,
-                    const uint8_t *fill)
+/* What is made: a part of the padded image, of what there is of the image. */
+struct padding {
+    const struct pad_opts *opts;
+    struct cw_image image;
+    struct cw_rect part;
+    int64_t above, left;
+    uint8_t fill[CW_FILL_PIXEL_BYTES_MAX]; /* the pixel of a constant */
+};
+
+/* Makes the columns [from, to) of a row of the padded image, all of them on one side of the image. */
+static void pad_side(const struct padding *p, uint8_t *dst, const uint8_t *row, int64_t from,
+                     int64_t to)
 {
-    int64_t before, behind;
-    widths(o, 1, &before, &behind);
-    uint8_t *inside = row + (size_t)before * pixel_bytes;
-    for (int64_t k = 0; k < before + behind; k++) {
-        const int64_t i = k < before ? k - before : w + k - before;
-        const uint8_t *from =
-            o->mode == CONSTANT ? fill : inside + (size_t)source_of(o->mode, i, w) * pixel_bytes;
-        memcpy(inside + i * (int64_t)pixel_bytes, from, pixel_bytes);
+    const size_t bytes = p->image.pixel_bytes;
+    for (int64_t x = from; x < to; x++, dst += bytes) {
+        const int64_t at = source_of(p->opts->mode, x - p->left, p->image.full_w);
+        memcpy(dst,
+               p->opts->mode == CONSTANT ? p->fill : row + (at - p->image.part_x) * (int64_t)bytes,
+               bytes);
     }
 }
 
-/* Makes the rows above and below of those that are there. */
-static void pad_rows(const struct pad_opts *o, uint8_t *data, int64_t h, int64_t full_w,
-                     size_t pixel_bytes, const uint8_t *fill)
+/* Makes a row of the part out of a row of the image. */
+static void pad_row(const struct padding *p, uint8_t *dst, const uint8_t *row)
 {
-    int64_t above, below;
-    const size_t stride = (size_t)full_w * pixel_bytes;
-    widths(o, 0, &above, &below);
-    for (int64_t i = 0; i < above + below; i++) {
-        const int64_t y = i < above ? i - above : h + i - above;
-        uint8_t *row = data + (size_t)(above + y) * stride;
-        if (o->mode == CONSTANT)
-            cw_fill_run(row, full_w, fill, pixel_bytes);
-        else
-            memcpy(row, data + (size_t)(above + source_of(o->mode, y, h)) * stride, stride);
+    const size_t bytes = p->image.pixel_bytes;
+    const int64_t begin = p->part.x, end = begin + p->part.w;
+    const int64_t left = CW_MIN(CW_MAX(p->left, begin), end),
+                  right = CW_MAX(CW_MIN(p->left + p->image.full_w, end), left);
+    pad_side(p, dst, row, begin, left);
+    dst += (size_t)(left - begin) * bytes;
+    if (right > left)
+        memcpy(dst, row + (left - p->left - p->image.part_x) * (int64_t)bytes,
+               (size_t)(right - left) * bytes);
+    pad_side(p, dst + (size_t)(right - left) * bytes, row, right, end);
+}
+
+static void pad_rows(const struct padding *p, uint8_t *data)
+{
+    const size_t stride = (size_t)p->part.w * p->image.pixel_bytes;
+    for (int64_t y = 0; y < p->part.h; y++, data += stride) {
+        const int64_t at = p->part.y + y - p->above;
+        const bool inside = at >= 0 && at < p->image.full_h;
+        if (!inside && p->opts->mode == CONSTANT) {
+            cw_fill_run(data, p->part.w, p->fill, p->image.pixel_bytes);
+            continue;
+        }
+        const int64_t row = source_of(p->opts->mode, at, p->image.full_h) - p->image.part_y;
+        pad_row(p, data, p->image.data + (size_t)row * cw_image_stride(&p->image));
     }
 }
 
@@ -149,35 +169,84 @@ static int make_fill(const struct cw_op_ctx *ctx, const struct pad_opts *o,
     return ctx->is_mask ? 0 : cw_fill_check(&o->fill, image->channels, err);
 }
 
+/* Says which part of the result is made: that which is needed, if no cache should get all of it, or if
+ * there is only a part of the image. */
+static int choose_part(const struct cw_op_ctx *ctx, bool is_part, struct cw_rect *part,
+                       struct cw_err *err)
+{
+    if (!ctx->next_want || (ctx->prefers_whole && !is_part))
+        return 0;
+    return ctx->next_want(ctx, part->h, part->w, part, err);
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct pad_opts *o = opts;
-    struct cw_image image;
-    uint8_t fill[CW_FILL_PIXEL_BYTES_MAX];
-    int64_t above, below, left, right;
+    struct padding p = {.opts = o};
+    int64_t below, right;
     (void)state;
     (void)scratch;
-    int rc = cw_image_get(in, &image, err);
+    int rc = cw_image_get(in, &p.image, err);
     if (rc == 0)
-        rc = make_fill(ctx, o, &image, in->dtype, fill, err);
+        rc = make_fill(ctx, o, &p.image, in->dtype, p.fill, err);
     for (int axis = 0; rc == 0 && axis < 2; axis++)
-        rc = check_side(o, axis, axis == 0 ? image.h : image.w, err);
-    if (rc == 0)
-        rc = cw_image_output(ctx, out, padded(o, 0, image.h), padded(o, 1, image.w), err);
+        rc = check_side(o, axis, axis == 0 ? p.image.full_h : p.image.full_w, err);
     if (rc < 0)
         return rc;
-    widths(o, 0, &above, &below);
-    widths(o, 1, &left, &right);
-    const int64_t full_w = left + image.w + right;
-    for (int64_t y = 0; y < image.h; y++) {
-        uint8_t *row =
-            (uint8_t *)out->data + (size_t)(above + y) * (size_t)full_w * image.pixel_bytes;
-        memcpy(row + (size_t)left * image.pixel_bytes,
-               image.data + (size_t)y * cw_image_stride(&image), cw_image_stride(&image));
-        pad_row(o, row, image.w, image.pixel_bytes, fill);
+    widths(o, 0, &p.above, &below);
+    widths(o, 1, &p.left, &right);
+    const int64_t h = padded(o, 0, p.image.full_h), w = padded(o, 1, p.image.full_w);
+    const bool is_part = in->full_h != 0;
+    p.part = (struct cw_rect){.h = h, .w = w};
+    rc = cw_image_check_pixels(h, w, err);
+    if (rc == 0)
+        rc = choose_part(ctx, is_part, &p.part, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, p.part.h, p.part.w, err);
+    if (rc < 0)
+        return rc;
+    if (is_part || p.part.h != h || p.part.w != w)
+        cw_image_set_part(out, &p.part, h, w);
+    pad_rows(&p, out->data);
+    return 0;
+}
+
+static bool region_size(const void *opts, int64_t *h, int64_t *w)
+{
+    const struct pad_opts *o = opts;
+    if (check_side(o, 0, *h, NULL) < 0 || check_side(o, 1, *w, NULL) < 0)
+        return false;
+    *h = padded(o, 0, *h);
+    *w = padded(o, 1, *w);
+    return cw_image_check_pixels(*h, *w, NULL) == 0;
+}
+
+/* What samples [*from, *from + *n) of a padded axis are made of: of one with `side` samples; at least
+ * one, since no image is empty. */
+static void needs(const struct pad_opts *o, int axis, int64_t side, int64_t *from, int64_t *n)
+{
+    int64_t before, behind, lo = side, hi = -1;
+    widths(o, axis, &before, &behind);
+    for (int64_t i = *from - before; i < *from - before + *n; i++) {
+        const bool inside = i >= 0 && i < side;
+        const int64_t at =
+            inside || o->mode != CONSTANT ? source_of(o->mode, i, side) : (i < 0 ? 0 : side - 1);
+        lo = CW_MIN(lo, at);
+        hi = CW_MAX(hi, at);
     }
-    pad_rows(o, out->data, image.h, full_w, image.pixel_bytes, fill);
+    *from = lo;
+    *n = hi - lo + 1;
+}
+
+static int region(const struct cw_op_ctx *ctx, const void *opts, void *scratch, int64_t h,
+                  int64_t w, struct cw_rect *rect, struct cw_err *err)
+{
+    (void)ctx;
+    (void)scratch;
+    (void)err;
+    needs(opts, 0, h, &rect->y, &rect->h);
+    needs(opts, 1, w, &rect->x, &rect->w);
     return 0;
 }
 
@@ -235,5 +304,8 @@ const struct cw_op cw_op_pad = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .region = region,
+    .region_size = region_size,
+    .makes_parts = true,
     .moves = &moves,
 };

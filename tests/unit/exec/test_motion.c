@@ -171,6 +171,7 @@ static void what_moves_with_parts_is_the_same(void **state)
     static const char move[] =
         "{\"op\":\"resize\",\"size\":[12,20]," MOVED "},"
         "{\"op\":\"random_flip\",\"name\":\"flip\"," MOVED "},"
+        "{\"op\":\"pad\",\"padding\":3," MOVED "},"
         "{\"op\":\"random_crop\",\"name\":\"crop\",\"size\":[5,9]," MOVED "}";
     CW_STR_AUTO part = {0};
     CW_STR_AUTO whole = {0};
@@ -178,7 +179,32 @@ static void what_moves_with_parts_is_the_same(void **state)
     cw_str_addf(&whole, "%s{\"op\":\"sharpness\",\"factor\":1,\"p\":0,\"fields\":\"image\"},%s",
                 decode, move);
     struct cw_plan *a = plan_of(cw_str_text(&part), 5), *b = plan_of(cw_str_text(&whole), 5);
-    assert_int_equal(a->nodes[3].want_n, 3);
+    assert_int_equal(a->nodes[3].want_n, 4);
+    assert_int_equal(b->nodes[3].want_n, 0);
+    const struct cw_hash x = hash_here(a, 0, CW_BAD_FAIL), y = hash_here(b, 0, CW_BAD_FAIL);
+    assert_memory_equal(&x, &y, sizeof(x));
+    cw_plan_unref(a);
+    cw_plan_unref(b);
+}
+
+/* The same where a mask of its own shares the crop with the image: both are fields that are cut. */
+static void a_mask_that_shares_the_crop_is_the_same(void **state)
+{
+    (void)state;
+    static const char decode[] = "{\"op\":\"coco\",\"pattern\":\"" CW_TEST_IMAGES
+                                 "/coco_files.json\",\"images\":\"" CW_TEST_IMAGES
+                                 "\",\"masks\":\"objects\"},{\"op\":\"repeat\",\"count\":20},"
+                                 "{\"op\":\"read_file\",\"fields\":\"path\"},{\"op\":\"decode_"
+                                 "image\",\"fields\":\"bytes\"},";
+    static const char move[] =
+        "{\"op\":\"random_crop\",\"name\":\"crop\",\"size\":[5,9],\"fields\":[\"image\",\"mask\"]}";
+    CW_STR_AUTO part = {0};
+    CW_STR_AUTO whole = {0};
+    cw_str_addf(&part, "%s%s", decode, move);
+    cw_str_addf(&whole, "%s{\"op\":\"sharpness\",\"factor\":1,\"p\":0,\"fields\":\"image\"},%s",
+                decode, move);
+    struct cw_plan *a = plan_of(cw_str_text(&part), 5), *b = plan_of(cw_str_text(&whole), 5);
+    assert_int_equal(a->nodes[3].want_n, 1);
     assert_int_equal(b->nodes[3].want_n, 0);
     const struct cw_hash x = hash_here(a, 0, CW_BAD_FAIL), y = hash_here(b, 0, CW_BAD_FAIL);
     assert_memory_equal(&x, &y, sizeof(x));
@@ -191,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_and_masks_follow_pixels),
                                        cmocka_unit_test(slots_are_filled),
                                        cmocka_unit_test(parts_of_turned_images_are_the_same),
-                                       cmocka_unit_test(what_moves_with_parts_is_the_same)};
+                                       cmocka_unit_test(what_moves_with_parts_is_the_same),
+                                       cmocka_unit_test(a_mask_that_shares_the_crop_is_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,6 +166,10 @@ static void add_parts(struct cw_str *text, uint64_t r)
         "{\"op\":\"resize\",\"size\":[29,67],\"interpolation\":\"nearest\"}",
         "{\"op\":\"resize\",\"size\":[41,12],\"interpolation\":\"box\"}",
         "{\"op\":\"eval\",\"expr\":\"image * 3 + 1\"},{\"op\":\"cast\",\"dtype\":\"u8\"}",
+        "{\"op\":\"pad\",\"padding\":[3,9,1,0],\"fill\":[9,8,7]}",
+        "{\"op\":\"pad\",\"padding\":[0,5],\"mode\":\"reflect\"}",
+        "{\"op\":\"pad\",\"padding\":6,\"mode\":\"symmetric\"}",
+        "{\"op\":\"pad\",\"padding\":[7,2],\"mode\":\"edge\"}",
         "{\"op\":\"shuffle\"}"};
     static const char *const crops[] = {
         "{\"op\":\"random_resized_crop\",\"size\":[9,7]}",
@@ -188,7 +192,7 @@ static void test_want(void **state)
                             "\"dtype\":\"u8\",\"name\":\"o\"}",
                             "{\"op\":\"eval\",\"name\":\"i\",\"expr\":\"image % (image + 1)\"},"
                             "{\"op\":\"cast\",\"dtype\":\"u8\",\"name\":\"o\"}"};
-    for (uint64_t round = 0; round < 60; round++) {
+    for (uint64_t round = 0; round < 90; round++) {
         struct cw_hash hashes[2];
         for (size_t k = 0; k < 2; k++) {
             CW_STR_AUTO nodes = {0};
