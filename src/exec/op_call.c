@@ -43,7 +43,7 @@ static bool tries_whole(struct cw_node_context *node, const struct cw_plan_node 
 }
 
 static struct cw_op_sample whole_begin(struct cw_node_context *node, const struct cw_element *in,
-                                 const struct cw_field_set *reads)
+                                       const struct cw_field_set *reads)
 {
     uint64_t in_bytes = cw_element_bytes_of(in, reads);
     node->since++;
@@ -172,7 +172,7 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     }
     const bool tries = tries_whole(mine, node);
     struct cw_op_sample begin = tries ? whole_begin(mine, element, &node->reads)
-                                  : cw_op_sample_begin(mine, element, &node->reads, 1);
+                                      : cw_op_sample_begin(mine, element, &node->reads, 1);
     cw_op_context_stream(work, node, &mine->ctx, element->id, element->rep);
     cw_op_context_want(work, node, &mine->ctx, element, tries);
     if (node->op->foreign)
@@ -216,7 +216,7 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, siz
     int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
     if (begin.cpu_ns)
         cw_op_sample_end(mine, begin, work->clock_ns,
-                   rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, all_rows);
+                         rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, all_rows);
     cw_tally_add(&mine->count.elements, rows);
     cw_tally_add(&mine->count.bytes_out, bytes / all_rows * rows);
     cw_tally_add(&mine->count.element_bytes,

@@ -18,7 +18,8 @@ struct cw_op_sample cw_op_sample_read(struct cw_node_context *node, const struct
 /* Begins a call for so many elements. in: the element that comes in, of which the operator reads some
  * fields; NULL for a source. */
 static inline struct cw_op_sample cw_op_sample_begin(struct cw_node_context *node,
-                                                     const struct cw_element *in, const struct cw_field_set *reads,
+                                                     const struct cw_element *in,
+                                                     const struct cw_field_set *reads,
                                                      size_t elements)
 {
     node->since += elements;

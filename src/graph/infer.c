@@ -66,9 +66,9 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
             return cw_err_set(err, CW_E_INVALID,
                               "fields: \"%s\" is also named by an option as moving with them",
                               in->fields[i].name);
-        if (node->fields_n ? picked[i]
-                           : (!moves && !is_packed(op, &in->fields[i]) &&
-                              cw_op_accepts(op, &in->fields[i])))
+        if (node->fields_n
+                ? picked[i]
+                : (!moves && !is_packed(op, &in->fields[i]) && cw_op_accepts(op, &in->fields[i])))
             chosen[n++] = i;
     }
     if (n) {

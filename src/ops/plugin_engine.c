@@ -112,11 +112,11 @@ static int make(const struct cachew_op_call *call, const struct cachew_op_rows *
 {
     const struct cw_op_rows *ours = rows->engine;
     const struct cw_spec *out = ctx_of(call)->out;
-    struct cw_view views[CW_FIELDS_MAX];
     if (first >= ours->n || element->n != out->n)
         return fail(error, CW_E_INTERNAL,
                     "the operator makes an element of %zu fields, with the id of row %zu of %zu",
                     element->n, first, ours->n);
+    cw_autofree struct cw_view *views = CW_NEW_ARRAY(struct cw_view, CW_MAX(out->n, 1));
     for (size_t i = 0; i < out->n; i++) {
         int rc = cw_plugin_from_view(element->fields[i], &out->fields[i], &views[i], err_of(error));
         if (rc < 0)

@@ -8,7 +8,8 @@ bool cw_strips_work(const struct cw_op *op, const void *opts, const struct cw_sp
                     const size_t *fields, size_t fields_n)
 {
     struct cw_motion_fields moved = {0};
-    if (!op->strips || fields_n != 1 || cw_motion_find(op, opts, in, &moved, NULL) < 0 || moved.all)
+    if (!op->strips || fields_n != 1 || cw_motion_find(op, opts, in, &moved, NULL) < 0 ||
+        !cw_field_set_is_empty(&moved.all))
         return false;
     const struct cw_field *field = &in->fields[fields[0]];
     return field->dtype != CW_DTYPE_STR && (field->rank == 2 || field->rank == 3) &&

@@ -57,7 +57,7 @@ static bool passes(const struct cw_plan_node *node, size_t field, bool *ret_move
 /* A crop of several fields, an image and its mask, takes the same part of each that is of one size. */
 static bool is_crop(const struct cw_plan_node *node, size_t field)
 {
-    return node->op->want && (node->fields_mask >> field & 1);
+    return node->op->want && cw_field_set_has(&node->fields_set, field);
 }
 
 void cw_plan_find_want(struct cw_plan *plan, size_t i)

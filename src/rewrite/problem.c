@@ -234,11 +234,16 @@ static void set_fields(const struct cw_chain *chain, const struct cw_cost_profil
     }
 }
 
-static uint32_t fields_read(const struct cw_chain *chain, size_t place)
+/* Returns how many fields it reads, and whether this is one of them. */
+static size_t fields_read(const struct cw_chain *chain, size_t place, size_t field, bool *ret_has)
 {
     const struct cw_op_facts *facts = &chain->ops[place].facts;
+    struct cw_field_set read = facts->reads;
 
-    return facts->known || facts->weighs ? facts->reads | facts->weighs : UINT32_MAX;
+    cw_field_set_join(&read, &facts->weighs);
+    const bool all = !facts->known && cw_field_set_is_empty(&facts->weighs);
+    *ret_has = all || cw_field_set_has(&read, field);
+    return all ? CW_FIELDS_MAX : cw_field_set_count(&read);
 }
 
 /* What was measured of a field of the source by the first operator that reads it, if that reads nothing else
@@ -246,19 +251,17 @@ static uint32_t fields_read(const struct cw_chain *chain, size_t place)
 static double bytes_read(const struct cw_chain *chain, const struct cw_cost_profile *profile,
                          size_t field)
 {
-    const uint32_t bit = UINT32_C(1) << field;
-
     for (size_t i = 1; i < chain->n; i++) {
         const struct cw_checked_node *node = &chain->checked->nodes[chain->first + i];
         if (node->op->kind != CW_OP_ELEMENT)
             continue;
         const char *name = chain->checked->graph->nodes[chain->first + i].name;
         const struct cw_cost_profile_node *measured = cw_cost_profile_find(profile, name);
-        if (fields_read(chain, i) & bit)
-            return fields_read(chain, i) == bit && measured && measured->in_bytes > 0
-                       ? measured->in_bytes
-                       : -1;
-        if (chain->ops[i].facts.writes & bit)
+        bool reads;
+        const size_t n = fields_read(chain, i, field, &reads);
+        if (reads)
+            return n == 1 && measured && measured->in_bytes > 0 ? measured->in_bytes : -1;
+        if (cw_field_set_has(&chain->ops[i].facts.writes, field))
             return -1;
     }
     return -1;
@@ -270,7 +273,7 @@ static void part_source(const struct cw_chain *chain, const struct cw_cost_profi
                         const struct cw_spec *out, double *bytes)
 {
     double left = 0;
-    uint32_t others = 0;
+    struct cw_field_set others = {{0}};
 
     for (size_t f = 0; f < out->n; f++) {
         if (known_bytes(&out->fields[f]) >= 0)
@@ -278,13 +281,13 @@ static void part_source(const struct cw_chain *chain, const struct cw_cost_profi
         double measured = bytes_read(chain, profile, f);
         left += measured < 0 ? bytes[f] : bytes[f] - measured;
         if (measured < 0)
-            others |= UINT32_C(1) << f;
+            cw_field_set_add(&others, f);
         else
             bytes[f] = measured;
     }
     for (size_t f = 0; f < out->n; f++)
-        if (others >> f & 1)
-            bytes[f] = fmax(left, 0) / __builtin_popcount(others);
+        if (cw_field_set_has(&others, f))
+            bytes[f] = fmax(left, 0) / (double)cw_field_set_count(&others);
 }
 
 static void set_source(const struct cw_chain *chain, const struct cw_cost_profile *profile,

@@ -125,15 +125,19 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
     struct cw_file_source *s = state;
-    const struct cw_tfrecord_index *index = NULL;
+    const void *index = NULL;
     (void)opts;
     if (!ahead || !s->files->can_ahead)
         return s->files->can_ahead;
     const size_t i = cw_file_set_locate(s->files, pos);
-    const size_t k = (size_t)(pos - s->files->v[i].first);
-    if (index_of(s, i, &index, NULL) == 0 && k < index->n)
-        cw_file_set_ahead(s->files, i, index->offsets[k], index->offsets[k + 1] - index->offsets[k],
-                          ahead);
+    const uint64_t k = (uint64_t)(pos - s->files->v[i].first);
+    if (cw_file_source_get(s, i, &index, NULL) < 0)
+        return true;
+    if (k < cw_line_index_n(index)) {
+        const uint64_t begin = cw_line_index_at(index, k);
+        cw_file_set_ahead(s->files, i, begin, cw_line_index_at(index, k + 1) - begin, ahead);
+    }
+    cw_file_source_put(s, i);
     return true;
 }
 

@@ -285,17 +285,22 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
 {
     struct webdataset_state *s = state;
     const struct cw_file_set *files = s->source.files;
-    const struct cw_wds_index *index = NULL;
+    const void *index = NULL;
     uint64_t offset, bytes;
     (void)opts;
     if (!ahead || !files->can_ahead)
         return files->can_ahead;
     const size_t i = cw_file_set_locate(files, pos), n = s->want.fields_n;
     const uint64_t k = (uint64_t)(pos - files->v[i].first);
-    if (index_of(&s->source, i, &index, NULL) < 0 || k >= index->n)
+    if (cw_file_source_get(&s->source, i, &index, NULL) < 0)
         return true;
     cw_autofree struct cw_wds_part *parts = CW_NEW_ARRAY(struct cw_wds_part, n);
-    cw_wds_find(index, k, parts, n);
+    const bool has = k < ((const struct cw_wds_index *)index)->n;
+    if (has)
+        cw_wds_find(index, k, parts, n);
+    cw_file_source_put(&s->source, i);
+    if (!has)
+        return true;
     if (cw_wds_span(parts, n, &offset, &bytes)) {
         cw_file_set_ahead(files, i, offset, bytes, ahead);
         return true;
