@@ -17,7 +17,7 @@
 #define FILES_BYTES_MAX ((size_t)16 << 20) /* memory of the manifest of a lease */
 
 /* What this worker makes for another one. */
-struct cw_index_help {
+struct cw_windex_help {
     uint64_t number;
     char *op;
     struct cw_value options, files;
@@ -82,7 +82,7 @@ void cw_index_leases_init(struct cw_loading *o)
     o->parts = cw_index_parts_new(on_ready, o);
 }
 
-static void help_free(struct cw_index_help *help)
+static void help_free(struct cw_windex_help *help)
 {
     if (!help)
         return;
@@ -141,7 +141,7 @@ void cw_index_leases_detached(struct cw_worker_state *w)
 
 /* ---- of a worker that helps ---- */
 
-static int read_lease(const Cachew__V1__IndexLease *lease, struct cw_index_help *help,
+static int read_lease(const Cachew__V1__IndexLease *lease, struct cw_windex_help *help,
                       struct cw_err *err)
 {
     help->number = lease->number;
@@ -159,7 +159,7 @@ void cw_index_leases_given(struct cw_worker_state *w, const Cachew__V1__IndexLea
                            uint64_t source_store)
 {
     struct cw_err err = {0};
-    struct cw_index_help *help = CW_NEW(struct cw_index_help);
+    struct cw_windex_help *help = CW_NEW(struct cw_windex_help);
     int rc = w->drain.active ? cw_err_set(&err, CW_E_UNAVAILABLE, "this worker leaves")
                              : read_lease(lease, help, &err);
     if (rc < 0) {

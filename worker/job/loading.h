@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include "worker/model/state.h"
 
-struct cw_index_help;
+struct cw_windex_help;
 struct cw_index_parts;
 
 struct cw_loading {
@@ -45,7 +45,7 @@ struct cw_loading {
     size_t asks_n, asks_cap;
     uint32_t others;
     /* parts of an index are made for another worker; NULL: a plan is opened */
-    struct cw_index_help *help;
+    struct cw_windex_help *help;
 };
 
 /* Has the loading begin when there is room. Loop thread. */

@@ -80,7 +80,7 @@ static int run_build(int argc, char **argv)
         .program = "cachew index build",
         .usage = "FILE.json|PATTERN STORE [options]",
         .about = "Makes the indices of a pipeline's source files here, and keeps them in the store "
-                 "of a cache, or in a directory (--source-cache-dir of workers). Jobs whose "
+                 "of a cache, or in the directory of a source cache. Jobs whose "
                  "workers use it then begin without reading the files. Indices that are there are "
                  "left as they are.",
         .rows = rows,
