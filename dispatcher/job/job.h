@@ -56,7 +56,6 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg);
 void cw_job_send_forget(struct cw_job *job, const char *reason);
 
 /* ---- job_prepare.c ---- */
-bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);
 /* Looks for a worker that can prepare the job. */
 void cw_job_prepare(struct cw_job *job);
 /* Records how far the worker is with the jobs that it prepares. */

@@ -8,14 +8,6 @@
 
 #define AT_BYTES_MAX 300
 
-/* A local worker may prepare only its own job, and others only what they have operators for. */
-bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job)
-{
-    bool its = cw_worker_serves_any_job(worker) ||
-               (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
-    return its && cw_worker_has_operators(worker, job, NULL);
-}
-
 /* The worker that prepares the fewest jobs; NULL = none may prepare this one. */
 static struct cw_worker *least_preparing(const struct cw_job *job)
 {

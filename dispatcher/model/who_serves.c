@@ -120,3 +120,10 @@ bool cw_other_files_is_barred(const struct cw_job *job, const struct cw_worker *
     const struct cw_share *share = job->barred_n > 0 ? cw_share_find(job, worker) : NULL;
     return share && share->barred;
 }
+
+bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job)
+{
+    bool its = cw_worker_serves_any_job(worker) ||
+               (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
+    return its && cw_worker_has_operators(worker, job, NULL);
+}

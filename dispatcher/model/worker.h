@@ -79,6 +79,8 @@ bool cw_worker_serves_any_job(const struct cw_worker *worker);
 void cw_worker_recount(struct cw_worker *worker);
 /* Returns whether the worker may be leased items of the job. */
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job);
+/* Returns whether the worker may prepare the job; a local worker only its own. */
+bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);
 /* Stores what the worker reported of the tiers of its source cache, or removes it. */
 void cw_worker_set_source_tiers(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_worker_clear_source_tiers(struct cw_worker *worker);

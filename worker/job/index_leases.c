@@ -172,13 +172,14 @@ void cw_index_leases_given(struct cw_worker_state *w, const Cachew__V1__IndexLea
     o->help = help;
     o->source_store = source_store;
     cw_fault_point("worker.index_given");
-    cw_loading_begin(w, o);
+    w->loader.begin(w, o);
 }
 
 int cw_index_help_run(struct cw_loading *o)
 {
     cw_source_use_store(o->source_store);
-    return cw_index_parts_help(o->help->op, &o->help->options, &o->help->files, o->stop, &o->error);
+    return cw_index_parts_help(cw_op_find(o->help->op), &o->help->options, &o->help->files, o->stop,
+                               &o->error);
 }
 
 void cw_index_help_tell(struct cw_loading *o)

@@ -48,7 +48,4 @@ struct cw_loading {
     struct cw_windex_help *help;
 };
 
-/* Has the loading begin when there is room. Loop thread. */
-void cw_loading_begin(struct cw_worker_state *w, struct cw_loading *loading);
-
 #endif

@@ -283,7 +283,7 @@ static void start_next(struct cw_worker_state *w)
         cw_timer_start(w->loader.timer, wait_ms + 1, 0);
 }
 
-void cw_loading_begin(struct cw_worker_state *w, struct cw_loading *o)
+static void begin(struct cw_worker_state *w, struct cw_loading *o)
 {
     o->worker = w;
     o->stop = cw_stop_new();
@@ -437,7 +437,7 @@ void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_
     o->source_store = source_store;
     o->prepare = true;
     cw_index_leases_init(o);
-    cw_loading_begin(w, o);
+    begin(w, o);
 }
 
 void cw_loader_open(struct cw_wjob *job)
@@ -456,7 +456,7 @@ void cw_loader_open(struct cw_wjob *job)
     o->manifest_in = cw_buf_ref(job->manifest);
     o->serial = job->open_serial = ++w->loader.serial;
     job->state = CW_WJOB_OPENING;
-    cw_loading_begin(w, o);
+    begin(w, o);
 }
 
 void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph)
@@ -467,11 +467,12 @@ void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph)
     o->graph = cw_graph_ref(graph);
     o->written = cw_plan_ref(job->written);
     o->serial = job->next_plan.open_serial = ++w->loader.serial;
-    cw_loading_begin(w, o);
+    begin(w, o);
 }
 
 void cw_loader_start(struct cw_worker_state *w)
 {
+    w->loader.begin = begin;
     w->loader.timer = cw_timer_new(w->loop, on_slow, w);
     w->loader.orphans_timer = cw_timer_new(w->loop, on_orphans, w);
 }

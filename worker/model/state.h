@@ -77,6 +77,8 @@ struct cw_wloader {
     struct cw_timer *orphans_timer;
     struct cw_prepared *prepared; /* a few plans; NULL: none yet */
     size_t prepared_next;         /* the entry that is replaced next */
+    /* Has a loading begin when there is room (job/plan_loader.c). */
+    void (*begin)(struct cw_worker_state *w, struct cw_loading *loading);
     /* Called when a plan of the job was opened (the callee takes it), or with NULL and the
      * error. */
     void (*opened)(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error);

@@ -344,12 +344,12 @@ static int open_and_ask(const struct cw_op *op, const void *opts, struct cw_valu
     return 0;
 }
 
-int cw_index_parts_help(const char *name, const struct cw_value *options, struct cw_value *files,
-                        const struct cw_stop *stop, struct cw_err *err)
+int cw_index_parts_help(const struct cw_op *op, const struct cw_value *options,
+                        struct cw_value *files, const struct cw_stop *stop, struct cw_err *err)
 {
-    const struct cw_op *op = cw_op_find(name);
     if (!op || op->kind != CW_OP_SOURCE || !op->open || !op->manifest)
-        return cw_err_set(err, CW_E_INVALID, "\"%s\" is no source that has an index", name);
+        return cw_err_set(err, CW_E_INVALID,
+                          "this is no source that has an index, or none that is known here");
     cw_autofree void *opts = cw_mem_new(CW_MAX(op->options_bytes, 1));
     int rc = cw_opt_parse(op->options, options, opts, err);
     if (rc < 0)

@@ -49,8 +49,8 @@ void cw_index_parts_leased(struct cw_index_parts *parts, uint64_t number,
                            const struct cw_value *files);
 /* Ends all leases so: who gave out their numbers is gone. */
 void cw_index_parts_lost(struct cw_index_parts *parts);
-/* Makes the parts of a lease here: the files' numbers of records become right. */
-int cw_index_parts_help(const char *op, const struct cw_value *options, struct cw_value *files,
-                        const struct cw_stop *stop, struct cw_err *err);
+/* op: the source, NULL is refused. Makes the parts of a lease here: the files' numbers of records become right. */
+int cw_index_parts_help(const struct cw_op *op, const struct cw_value *options,
+                        struct cw_value *files, const struct cw_stop *stop, struct cw_err *err);
 
 #endif

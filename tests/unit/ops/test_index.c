@@ -489,7 +489,7 @@ static void helper_finds_the_same(void **state)
         cw_value_copy(&files, &s.manifest);
         for (size_t k = 0; k < files.items[0].n; k++)
             files.items[0].items[k].items[3].i = 0;
-        if (cw_index_parts_help(s.op->name, &s.options, &files, NULL, &err) < 0)
+        if (cw_index_parts_help(s.op, &s.options, &files, NULL, &err) < 0)
             fail_msg("%s", err.msg);
         cw_value_print(&files, &told);
         assert_string_equal(cw_str_text(&told), cw_str_text(&found));
