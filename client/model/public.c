@@ -15,7 +15,8 @@ _Static_assert((int)CACHEW_E_CANCELLED == (int)CW_E_CANCELLED &&
                    (int)CACHEW_E_STATE == (int)CW_E_STATE,
                "one set of codes");
 _Static_assert((int)CACHEW_E_OTHER_FILE == (int)CW_E_OTHER_FILE, "one set of codes");
-_Static_assert((int)CACHEW_U8 == (int)CW_DTYPE_U8 && (int)CACHEW_STR == (int)CW_DTYPE_STR,
+_Static_assert((int)CACHEW_U8 == (int)CW_DTYPE_U8 && (int)CACHEW_STR == (int)CW_DTYPE_STR &&
+                   (int)CACHEW_BF16 == (int)CW_DTYPE_BF16,
                "one set of dtypes");
 _Static_assert(CACHEW_RANK_MAX == CW_RANK_MAX, "one rank");
 _Static_assert(CACHEW_DIM_RAGGED == CW_DIM_RAGGED, "one number for ragged dims");

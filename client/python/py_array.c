@@ -5,8 +5,10 @@
 
 static PyTypeObject *array_type;
 
-/* What module struct calls the values of each type; NULL = strings. */
-static char *const formats[] = {"B", "b", "H", "h", "I", "i", "Q", "q", "e", "f", "d", "?", NULL};
+/* What module struct calls the values of each type; NULL = strings. It has no name for bf16, whose bits
+ * are given: DLPack says what they are. */
+static char *const formats[] = {"B", "b", "H", "h", "I", "i",  "Q",
+                                "q", "e", "f", "d", "?", NULL, "H"};
 
 static PyObject *made_of(struct cw_py_batch *batch, size_t index,
                          const struct cachew_tensor *tensor)
@@ -103,10 +105,28 @@ static PyObject *call_numpy(PyObject *object, const char *function, const char *
     return made;
 }
 
+/* Takes an array of bits, and returns it with the type of the package ml_dtypes, if that is there. */
+static PyObject *bfloats(PyObject *bits)
+{
+    PyObject *module = bits ? PyImport_ImportModule("ml_dtypes") : NULL;
+    PyObject *type = module ? PyObject_GetAttrString(module, "bfloat16") : NULL;
+    PyObject *made = type ? PyObject_CallMethod(bits, "view", "O", type) : NULL;
+    if (bits && !module) {
+        PyErr_Clear();
+        return bits;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    Py_XDECREF(bits);
+    return made;
+}
+
 static PyObject *array_numpy(PyObject *object, PyObject *none)
 {
     struct cw_py_array *self = (struct cw_py_array *)object;
     (void)none;
+    if (self->tensor.dtype == CACHEW_BF16)
+        return bfloats(call_numpy(object, "asarray", NULL));
     if (formats[self->tensor.dtype])
         return call_numpy(object, "asarray", NULL);
     PyObject *list = cw_py_strings_list(&self->tensor, NULL);

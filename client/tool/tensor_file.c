@@ -92,10 +92,11 @@ int tool_write_bytes(const char *path, const void *data, size_t n, struct cw_err
 static const char *npy_type(enum cw_dtype dtype)
 {
     static const char *const types[CW_DTYPE_N] = {
-        [CW_DTYPE_U8] = "|u1",  [CW_DTYPE_I8] = "|i1",  [CW_DTYPE_U16] = "<u2",
-        [CW_DTYPE_I16] = "<i2", [CW_DTYPE_U32] = "<u4", [CW_DTYPE_I32] = "<i4",
-        [CW_DTYPE_U64] = "<u8", [CW_DTYPE_I64] = "<i8", [CW_DTYPE_F16] = "<f2",
-        [CW_DTYPE_F32] = "<f4", [CW_DTYPE_F64] = "<f8", [CW_DTYPE_BOOL] = "|b1",
+        [CW_DTYPE_U8] = "|u1",   [CW_DTYPE_I8] = "|i1",  [CW_DTYPE_U16] = "<u2",
+        [CW_DTYPE_I16] = "<i2",  [CW_DTYPE_U32] = "<u4", [CW_DTYPE_I32] = "<i4",
+        [CW_DTYPE_U64] = "<u8",  [CW_DTYPE_I64] = "<i8", [CW_DTYPE_F16] = "<f2",
+        [CW_DTYPE_F32] = "<f4",  [CW_DTYPE_F64] = "<f8", [CW_DTYPE_BOOL] = "|b1",
+        [CW_DTYPE_BF16] = "|V2", /* as the package ml_dtypes writes it */
     };
     return types[dtype];
 }

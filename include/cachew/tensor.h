@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* The type of the values of a tensor. Integers and floating-point numbers have the byte order of
- * the host; a CACHEW_BOOL is one byte, 0 or 1; CACHEW_F16 is IEEE 754 half precision. CACHEW_STR is
+ * the host; a CACHEW_BOOL is one byte, 0 or 1; CACHEW_F16 is IEEE 754 half precision, and
+ * CACHEW_BF16 the upper half of a single-precision number. CACHEW_STR is
  * a string of any bytes and length. The numbers are part of the ABI. */
 enum cachew_dtype {
     CACHEW_U8,
@@ -26,7 +27,8 @@ enum cachew_dtype {
     CACHEW_F32,
     CACHEW_F64,
     CACHEW_BOOL,
-    CACHEW_STR
+    CACHEW_STR,
+    CACHEW_BF16
 };
 /* Most dimensions that a tensor can have. */
 #define CACHEW_RANK_MAX 8

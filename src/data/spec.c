@@ -31,7 +31,8 @@ size_t cw_dtype_bytes(enum cw_dtype dtype)
 
 bool cw_dtype_is_float(enum cw_dtype dtype)
 {
-    return dtype == CW_DTYPE_F16 || dtype == CW_DTYPE_F32 || dtype == CW_DTYPE_F64;
+    return dtype == CW_DTYPE_F16 || dtype == CW_DTYPE_F32 || dtype == CW_DTYPE_F64 ||
+           dtype == CW_DTYPE_BF16;
 }
 
 int cw_dtype_parse(const char *text, enum cw_dtype *ret_dtype)

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "data/field_set.h"
 
-/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR is a string of
+/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 4 bfloat, 6 bool)). STR is a string of
  * bytes, or a list of strings (data/strings.h). */
 #define CW_DTYPE_LIST                                                                              \
     CW_DTYPE(U8, "u8", 1, 1)                                                                       \
@@ -25,7 +25,8 @@
     CW_DTYPE(F32, "f32", 4, 2)                                                                     \
     CW_DTYPE(F64, "f64", 8, 2)                                                                     \
     CW_DTYPE(BOOL, "bool", 1, 6)                                                                   \
-    CW_DTYPE(STR, "str", 0, 0)
+    CW_DTYPE(STR, "str", 0, 0)                                                                     \
+    CW_DTYPE(BF16, "bf16", 2, 4)
 
 enum cw_dtype {
 #define CW_DTYPE(name, text, bytes, dl) CW_DTYPE_##name,

@@ -63,8 +63,8 @@ static int parse_type(const char *row, const char *type, struct cw_text_field *f
     field->field.dtype = CW_DTYPE_STR;
     if (!field->is_json && cw_dtype_parse(word, &field->field.dtype) < 0)
         return bad_type(row, "this is no type", err);
-    if (field->field.dtype == CW_DTYPE_F16)
-        return bad_type(row, "f16 is not read out of text; read f32 and `cast` it", err);
+    if (field->field.dtype == CW_DTYPE_F16 || field->field.dtype == CW_DTYPE_BF16)
+        return bad_type(row, "f16 and bf16 are not read out of text; read f32 and `cast` it", err);
     if (type[n] == '\0')
         return 0;
     if (field->field.dtype == CW_DTYPE_STR)

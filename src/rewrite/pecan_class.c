@@ -13,8 +13,9 @@ static const struct cw_checked_node *node_at(const struct cw_checked *checked,
 /* Its rank among dtypes, from cheap to dear; -1: it has none, as bool and strings. */
 static int rank_of(enum cw_dtype dtype)
 {
-    static const enum cw_dtype RANKS[] = {CW_DTYPE_I8,  CW_DTYPE_U8,  CW_DTYPE_F16, CW_DTYPE_I16,
-                                          CW_DTYPE_F32, CW_DTYPE_I32, CW_DTYPE_F64, CW_DTYPE_I64};
+    static const enum cw_dtype RANKS[] = {CW_DTYPE_I8,   CW_DTYPE_U8,  CW_DTYPE_F16,
+                                          CW_DTYPE_BF16, CW_DTYPE_I16, CW_DTYPE_F32,
+                                          CW_DTYPE_I32,  CW_DTYPE_F64, CW_DTYPE_I64};
 
     for (size_t i = 0; i < CW_ARRAY_LEN(RANKS); i++)
         if (RANKS[i] == dtype)

@@ -42,6 +42,12 @@ static int find_given(const struct cw_python_opts *o, const struct cw_spec *in,
                               "field \"%s\" is a batch of strings or of rows of different shapes: "
                               "put the function before the batch, or name other fields with on",
                               in->fields[at].name);
+        if (in->fields[at].dtype == CW_DTYPE_BF16)
+            return cw_err_set(
+                err, CW_E_INVALID,
+                "field \"%s\" is bf16, which NumPy has not: cast it to f32 before, and "
+                "back behind",
+                in->fields[at].name);
         l->index[k] = (size_t)at;
         cw_spec_push(&l->given, &in->fields[at]);
     }

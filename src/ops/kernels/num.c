@@ -48,6 +48,31 @@ static uint16_t to_half(double v)
     return sign | magnitude_to_half(fabs(v));
 }
 
+static double from_bfloat(uint16_t bits)
+{
+    const uint32_t wide = (uint32_t)bits << 16;
+    float v;
+    memcpy(&v, &wide, sizeof(v));
+    return (double)v;
+}
+
+/* Converts with one rounding, to nearest even: on the way to single precision what is cut off goes into
+ * the last bit, which is far behind those that are kept. */
+static uint16_t to_bfloat(double v)
+{
+    const float f = (float)v;
+    const double there = fabs((double)f), wanted = fabs(v);
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof(bits));
+    if (isnan(v))
+        return (uint16_t)((bits >> 16 & 0x8000) | 0x7fc0);
+    if (there > wanted)
+        bits--;
+    if (there < wanted || there > wanted)
+        bits |= 1;
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 static int64_t cut_i64(double v)
 {
     if (isnan(v))
@@ -95,6 +120,10 @@ double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i)
         LOAD(uint16_t, array, i);
         return from_half(v);
     }
+    case CW_DTYPE_BF16: {
+        LOAD(uint16_t, array, i);
+        return from_bfloat(v);
+    }
     case CW_DTYPE_STR:
     case CW_DTYPE_N:
         break;
@@ -117,6 +146,7 @@ int64_t cw_num_get_i64(enum cw_dtype dtype, const void *array, size_t i)
         return v != 0;
     }
     case CW_DTYPE_F16:
+    case CW_DTYPE_BF16:
     case CW_DTYPE_F32:
     case CW_DTYPE_F64:
         return cut_i64(cw_num_get_f64(dtype, array, i));
@@ -152,6 +182,11 @@ void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i, int64_t value)
     }
     case CW_DTYPE_F16: {
         uint16_t v = to_half((double)value);
+        store(array, i, &v, sizeof(v));
+        return;
+    }
+    case CW_DTYPE_BF16: {
+        uint16_t v = to_bfloat((double)value);
         store(array, i, &v, sizeof(v));
         return;
     }
@@ -193,6 +228,11 @@ void cw_num_put_f64(enum cw_dtype dtype, void *array, size_t i, double value)
         store(array, i, &v, sizeof(v));
         return;
     }
+    case CW_DTYPE_BF16: {
+        uint16_t v = to_bfloat(value);
+        store(array, i, &v, sizeof(v));
+        return;
+    }
     case CW_DTYPE_F32: {
         float v = (float)value;
         store(array, i, &v, sizeof(v));
@@ -223,6 +263,16 @@ static bool convert_fast(enum cw_dtype to, void *dst, enum cw_dtype from, const 
     if (to == from && from != CW_DTYPE_BOOL) {
         if (n > 0)
             memcpy(dst, src, n * cw_dtype_bytes(to));
+        return true;
+    }
+    if (from == CW_DTYPE_F32 && to == CW_DTYPE_BF16) {
+        for (size_t i = 0; i < n; i++) {
+            LOAD(uint32_t, src, i);
+            const uint32_t nan = (v >> 16 & 0x8000) | 0x7fc0,
+                           near = (v + 0x7fff + (v >> 16 & 1)) >> 16;
+            const uint16_t half = (uint16_t)((v & 0x7fffffff) > 0x7f800000 ? nan : near);
+            store(dst, i, &half, sizeof(half));
+        }
         return true;
     }
     if (from == CW_DTYPE_U8 && to == CW_DTYPE_F32) {

@@ -10,6 +10,8 @@
 #include "format/read_at.h"
 
 #define HEAD_BYTES ((uint64_t)4 << 20)
+/* One more than there may be, which is then found out. */
+#define COLUMNS_MAX (CW_FIELDS_MAX + 1)
 
 /* What all values of a field were so far. */
 enum kind { NONE, BOOL, WHOLE, REAL, TEXT, LIST_EMPTY, LIST_WHOLE, LIST_REAL, JSON };
@@ -285,16 +287,16 @@ static int add_columns(struct guess *guess, const struct cw_csv_guess *how,
 static int add_record(struct guess *guess, const struct cw_csv_guess *how, const char *p, size_t n,
                       struct cw_err *err)
 {
-    struct cw_csv_cell cells[CW_FIELDS_MAX + 1];
-    int32_t slots[CW_FIELDS_MAX + 1];
+    cw_autofree struct cw_csv_cell *cells = CW_NEW_ARRAY(struct cw_csv_cell, COLUMNS_MAX);
+    cw_autofree int32_t *slots = CW_NEW_ARRAY(int32_t, COLUMNS_MAX);
     size_t cells_n = 0;
     bool first = guess->n == 0;
-    for (int32_t c = 0; c <= CW_FIELDS_MAX; c++)
+    for (int32_t c = 0; c < COLUMNS_MAX; c++)
         slots[c] = c;
-    int rc = cw_csv_split(&how->rules, p, n, slots, CW_ARRAY_LEN(slots), cells, &cells_n, err);
+    int rc = cw_csv_split(&how->rules, p, n, slots, COLUMNS_MAX, cells, &cells_n, err);
     if (rc < 0)
         return cw_err_wrap(err, "%s", guess->path);
-    cells_n = CW_MIN(cells_n, CW_ARRAY_LEN(cells));
+    cells_n = CW_MIN(cells_n, (size_t)COLUMNS_MAX);
     if (first)
         rc = add_columns(guess, how, cells, cells_n, err);
     for (size_t c = 0; rc == 0 && !(first && how->has_header) && c < CW_MIN(cells_n, guess->n); c++)

@@ -21,6 +21,9 @@ static void dtypes_have_names_and_sizes(void **state)
     assert_int_equal(cw_dtype_parse("f31", &dtype), CW_E_INVALID);
     assert_int_equal(cw_dtype_parse(NULL, &dtype), CW_E_INVALID);
     assert_int_equal(cw_dtype_bytes(CW_DTYPE_F16), 2);
+    assert_int_equal(cw_dtype_bytes(CW_DTYPE_BF16), 2);
+    assert_true(cw_dtype_is_float(CW_DTYPE_BF16));
+    assert_int_equal(CW_DTYPE_BF16, 13); /* peers and files have the number */
     assert_int_equal(cw_dtype_bytes(CW_DTYPE_STR), 0);
     assert_true(cw_dtype_is_float(CW_DTYPE_F16) && !cw_dtype_is_float(CW_DTYPE_I64));
 }
