@@ -71,6 +71,7 @@ int cw_row_block_begin(struct cw_exec_task *task, struct cw_thread_context *work
     size_t at = 0;
     to->spec = &work->plan->nodes[work->way->node].out;
     to->first = lo;
+    CW_ASSERT(to->spec->n <= CW_FIELDS_MAX);
     for (size_t f = 0; f < to->spec->n; f++) {
         to->row_bytes[f] = (size_t)CW_MAX(cw_field_bytes(&to->spec->fields[f]), 0);
         to->column[f] = cw_field_set_has(&changed, f) ? NULL : of_batch(task, f, lo);

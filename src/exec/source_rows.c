@@ -135,7 +135,7 @@ bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int6
 {
     const struct cw_row_target *to = &work->to;
     const size_t at = work->way->rows_source;
-    struct cw_column columns[CW_FIELDS_MAX];
+    struct cw_column *columns = work->columns;
 
     CW_ASSERT(n <= ROWS_AT_ONCE);
     for (size_t f = 0; f < to->spec->n; f++) {

@@ -124,7 +124,8 @@ struct cw_thread_context {
     const struct cw_stop *stop;   /* the stop flag of the task */
     const struct cw_row_way *way; /* how rows are computed now */
     struct cw_row_target to;      /* and where they are written, if their sizes are known */
-    uint8_t *block;               /* memory for columns of a block */
+    struct cw_column columns[CW_FIELDS_MAX]; /* of rows that a source reads at once */
+    uint8_t *block;                          /* memory for columns of a block */
     size_t block_bytes;
     struct cw_row_block *row_block; /* of the item, for rows of unknown size (row_memory.h) */
     /* time that one reading of the clock takes, which is subtracted from measured times */

@@ -204,6 +204,8 @@ static int open_values(const void *opts, const struct cw_op_open *how, void **re
 
 static void close_values(void *state)
 {
+    if (state)
+        cw_spec_fini(state);
     cw_mem_free(state);
 }
 

@@ -59,6 +59,7 @@ static void round_trip(const struct cw_spec *spec, const struct cw_element *elem
     assert_int_equal(cw_record_decode(spec, longer, (size_t)n + 1, &back, &err), CW_E_CORRUPT);
     assert_int_equal(cw_record_decode_shaped(&shape, longer, (size_t)n + 1, &back, NULL),
                      CW_E_CORRUPT);
+    cw_record_shape_fini(&shape);
     assert_non_null(strstr(err.msg, "record"));
     cw_mem_free(longer);
     cw_mem_free(p);
