@@ -68,7 +68,7 @@ static struct cw_row_block *open_block(struct cw_exec_task *task, size_t bytes)
     cw_mutex_unlock(&task->mutex);
     if (block)
         return block;
-    block = take_spare(cw_plan_exec_of(task->plan), bytes);
+    block = take_spare(memory->share, bytes);
     if (!block) {
         part = CW_MIN(CW_MAX(part, BLOCK_BYTES_MIN), BLOCK_BYTES_MAX);
         block = block_new(CW_ALIGN_UP(CW_MAX(part, bytes), ALIGN));
@@ -152,8 +152,9 @@ static struct cw_row_block *give(struct cw_row_block *list, struct cw_row_spare 
     return left;
 }
 
-void cw_row_memory_fini(struct cw_row_memory *memory, struct cw_plan_exec *share)
+void cw_row_memory_fini(struct cw_row_memory *memory)
 {
+    struct cw_plan_exec *share = memory->share;
     if (!memory->used && !memory->open)
         return;
     cw_mutex_lock(&share->mutex);

@@ -14,11 +14,13 @@ struct cw_plan_exec;
 struct cw_row_block;
 struct cw_thread_context;
 
-/* Of an item; guarded by the task's mutex. Zeroed: none. */
+/* Of an item; all but share is guarded by the task's mutex. Zeroed: none. */
 struct cw_row_memory {
     struct cw_row_block *used; /* blocks that are full, or that a thread writes into */
     struct cw_row_block *open; /* blocks with room that no thread has */
     size_t bytes;              /* of all blocks */
+    struct cw_plan_exec
+        *share; /* of the task's plan, whose spare blocks are taken; set before use */
 };
 /* Of a plan, for its next items; guarded by its mutex. */
 struct cw_row_spare {
@@ -35,7 +37,7 @@ void cw_row_memory_undo(struct cw_thread_context *work, const void *last);
 /* The thread ends its work on the item: other threads may go on in its block. */
 void cw_row_memory_pause(struct cw_exec_task *task, struct cw_thread_context *work);
 /* Gives all blocks of an item to the plan, or frees them. Nobody uses its rows any more. */
-void cw_row_memory_fini(struct cw_row_memory *memory, struct cw_plan_exec *share);
+void cw_row_memory_fini(struct cw_row_memory *memory);
 void cw_row_spare_fini(struct cw_row_spare *spare);
 
 #endif

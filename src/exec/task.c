@@ -25,7 +25,7 @@ void cw_exec_task_leave_plans(struct cw_exec_task *task)
     task->way.plan = cw_plan_unref(task->way.plan);
     task->next_plan = cw_plan_unref(task->next_plan);
     if (task->plan)
-        cw_row_memory_fini(&task->row_memory, cw_plan_exec_of(task->plan));
+        cw_row_memory_fini(&task->row_memory);
     task->plan = cw_plan_unref(task->plan);
 }
 
@@ -115,6 +115,7 @@ int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
     if (!task->kept)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
     memset(task->kept, 0, (size_t)task->rows * sizeof(*task->kept));
+    task->row_memory.share = cw_plan_exec_of(task->plan);
     return plan->inside_n > 0 ? keep_ids(task, err) : 0;
 }
 
