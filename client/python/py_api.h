@@ -122,13 +122,12 @@ struct cw_py_array {
 };
 int cw_py_array_init(PyObject *module);
 PyObject *cw_py_array_new(struct cw_py_batch *batch, size_t index);
-/* The same of a tensor that describes one of the batch's, as cachew_batch_ragged gives it: read-only. */
-PyObject *cw_py_array_beside(struct cw_py_batch *batch, const struct cachew_tensor *tensor);
 
 /* ---- py_ragged.c ---- */
-/* Array.offsets and Array.row_shapes: None of an array that has no such. */
-PyObject *cw_py_ragged_offsets(PyObject *object, void *none);
-PyObject *cw_py_ragged_shapes(PyObject *object, void *none);
+/* Where the rows of a ragged array begin, and their shapes, as cachew_batch_ragged tells; 0 if it is not
+ * ragged. */
+int cw_py_ragged_describe(const struct cw_py_array *array, struct cachew_tensor *ret_begins,
+                          struct cachew_tensor *ret_shapes);
 /* Array.rows(). */
 PyObject *cw_py_ragged_rows(PyObject *object, PyObject *none);
 

@@ -36,11 +36,6 @@ PyObject *cw_py_array_new(struct cw_py_batch *batch, size_t index)
     return made_of(batch, index, &tensor);
 }
 
-PyObject *cw_py_array_beside(struct cw_py_batch *batch, const struct cachew_tensor *tensor)
-{
-    return made_of(batch, SIZE_MAX, tensor);
-}
-
 static void array_dealloc(PyObject *object)
 {
     Py_XDECREF((PyObject *)((struct cw_py_array *)object)->batch);
@@ -212,6 +207,16 @@ static PyObject *get_nbytes(PyObject *object, void *none)
     return PyLong_FromSize_t(((struct cw_py_array *)object)->tensor.bytes);
 }
 
+/* What describes a ragged array: its offsets, or the shapes of its rows. */
+static PyObject *get_beside(PyObject *object, void *shapes)
+{
+    struct cw_py_array *self = (struct cw_py_array *)object;
+    struct cachew_tensor beside[2];
+    if (!cw_py_ragged_describe(self, &beside[0], &beside[1]) || !beside[shapes != NULL].name)
+        Py_RETURN_NONE;
+    return made_of(self->batch, SIZE_MAX, &beside[shapes != NULL]);
+}
+
 static PyObject *array_repr(PyObject *object)
 {
     struct cw_py_array *self = (struct cw_py_array *)object;
@@ -242,11 +247,12 @@ static PyGetSetDef getters[] = {
     {"dtype", get_text, NULL, "The type of its values, as pipelines name it.", NULL},
     {"name", get_text, NULL, "The name of the field.", (void *)1},
     {"nbytes", get_nbytes, NULL, "The size of its memory.", NULL},
-    {"offsets", cw_py_ragged_offsets, NULL,
+    {"offsets", get_beside, NULL,
      "Of a ragged array: where rows begin, and the last one ends, along the first dimension.",
      NULL},
-    {"row_shapes", cw_py_ragged_shapes, NULL,
-     "Of a ragged array whose rows differ in more than the first dimension: their shapes.", NULL},
+    {"row_shapes", get_beside, NULL,
+     "Of a ragged array whose rows differ in more than the first dimension: their shapes.",
+     (void *)1},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot slots[] = {

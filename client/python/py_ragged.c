@@ -2,31 +2,10 @@
 /* Ragged arrays: where rows begin, which shapes they have, and the rows as a list. */
 #include "client/python/py_api.h"
 
-/* What cachew_batch_ragged tells of an array; 0 if it is not ragged. */
-static int describe(const struct cw_py_array *array, struct cachew_tensor *ret_begins,
-                    struct cachew_tensor *ret_shapes)
+int cw_py_ragged_describe(const struct cw_py_array *array, struct cachew_tensor *ret_begins,
+                          struct cachew_tensor *ret_shapes)
 {
     return cachew_batch_ragged(array->batch->batch, array->index, ret_begins, ret_shapes) == 0;
-}
-
-PyObject *cw_py_ragged_offsets(PyObject *object, void *none)
-{
-    struct cw_py_array *self = (struct cw_py_array *)object;
-    struct cachew_tensor begins;
-    (void)none;
-    if (!describe(self, &begins, NULL))
-        Py_RETURN_NONE;
-    return cw_py_array_beside(self->batch, &begins);
-}
-
-PyObject *cw_py_ragged_shapes(PyObject *object, void *none)
-{
-    struct cw_py_array *self = (struct cw_py_array *)object;
-    struct cachew_tensor begins, shapes;
-    (void)none;
-    if (!describe(self, &begins, &shapes) || !shapes.name)
-        Py_RETURN_NONE;
-    return cw_py_array_beside(self->batch, &shapes);
 }
 
 /* Row r of `values`, in its shape. */
@@ -66,8 +45,9 @@ PyObject *cw_py_ragged_rows(PyObject *object, PyObject *none)
     PyObject *values = PyObject_CallMethod(object, "numpy", NULL);
     if (!values)
         return NULL;
-    PyObject *list = describe(self, &begins, &shapes) ? rows_of(values, &begins, &shapes)
-                                                      : PySequence_List(values);
+    PyObject *list = cw_py_ragged_describe(self, &begins, &shapes)
+                         ? rows_of(values, &begins, &shapes)
+                         : PySequence_List(values);
     Py_DECREF(values);
     return list;
 }
