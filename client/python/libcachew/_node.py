@@ -7,8 +7,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
-from . import _views
-
 if TYPE_CHECKING:
     from .pipeline import Pipeline
 
@@ -140,6 +138,8 @@ def _shown(options: dict[str, Any]) -> str:
 
 def to_html(last: Node) -> str:
     """The nodes as a table."""
+    from . import _views
+
     order = in_order(last)
     names = names_of(order)
     by_node = dict(zip(map(id, order), names))

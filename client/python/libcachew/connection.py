@@ -8,13 +8,14 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
-from . import _cachew, _views
+from . import _cachew
 from ._logging import log, start as start_logging
 from .pipeline import Field, Pipeline
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from . import _views
     from ._cachew import Batch
 
 _T = TypeVar("_T")
@@ -169,6 +170,8 @@ class Job:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
+        from . import _views
+
         if self._job.closed:
             return _views.table(("", ""), [("state", "closed")])
         return _views.job_table(self, self.stats(), self.waiting()[2])
@@ -228,10 +231,14 @@ class Connection:
 
     def explain(self, job: Job | str) -> _views.Explanation:
         """Where a job stands and why: what `cachew explain JOB` prints. A job, or an id or name of one."""
+        from . import _views
+
         return _views.explain_job(self.address, self._access, job.id if isinstance(job, Job) else job)
 
     def decisions(self, job: Job | str | None = None, *, kind: str | None = None, last: int = 100) -> _views.Decisions:
         """What was decided about a job, or about all jobs and the fleet: dicts as `cachew decisions --json` prints them."""
+        from . import _views
+
         return _views.decisions(self.address, self._access, job.id if isinstance(job, Job) else job, kind, last)
 
     def close(self) -> None:

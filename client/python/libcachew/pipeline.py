@@ -7,10 +7,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Self, Sequence
 
-from . import _cachew, _functions, _node, _show, _views
+from . import _cachew, _functions, _node
 from ._operators import Operators
 
 if TYPE_CHECKING:
+    from . import _show, _views
     from .connection import Connection
 
 
@@ -121,11 +122,14 @@ class Pipeline(Operators):
     def explain(self, **options: Any) -> _views.Explanation:
         """How the pipeline is planned, and why: what `cachew explain FILE.json` prints. Options are those of the command by their
         names: profile, optimize, relaxed, epochs, threads, workers and others."""
+        from . import _views
+
         return _views.explain_pipeline(self.to_json(), options)
 
     def show(self, count: int = 8, connection: Connection | None = None, **options: Any) -> _show.Shown:
         """A picture of the first elements, which a notebook shows: images as images, text as text, signals and spectra as plots.
         Without a connection a private service computes them. Options, such as seed, are those of Connection.run."""
+        from . import _show
         from .connection import connect
 
         if not 1 <= count <= _show.COUNT_MAX:
