@@ -9,7 +9,7 @@
 
 /* The strips of an image, before and behind an operator, stay within the first-level cache together with
  * the rows that a resize reads. */
-#define STRIP_BYTES ((size_t)8 << 10)
+#define STRIP_BYTES ((size_t)16 << 10)
 /* Kernels that resize make so many rows at once. */
 #define STRIP_ROWS ((int64_t)4)
 /* One strip of so many is measured. */
@@ -98,6 +98,13 @@ static void set_bytes(struct stage *stage)
         view->bytes *= (size_t)view->dims[i];
 }
 
+/* Whether the image that an operator makes is so small that the others may as well read it as a whole. */
+static bool ends_here(const struct run *run, size_t k)
+{
+    const struct stage *stage = &run->stages[k];
+    return k + 1 < run->called && !stage->same && stage->view.bytes < CW_STRIPS_IMAGE_BYTES;
+}
+
 /* Asks each operator what it makes of what the one before it makes. Where one cannot work by rows, the run
  * ends before it. */
 static int begin(struct run *run, const struct cw_element *element, struct cw_err *err)
@@ -130,6 +137,10 @@ static int begin(struct run *run, const struct cw_element *element, struct cw_er
             stage->view.data = NULL; /* it has no place yet */
         set_bytes(stage);
         view = stage->view;
+        if (ends_here(run, k)) {
+            run->n = run->called = k + 1;
+            return 0;
+        }
     }
     return 0;
 }
@@ -305,7 +316,7 @@ bool cw_op_strips_apply(struct cw_thread_context *work, const struct cw_walk_pen
     cw_op_context_want(work, node, &run.stages[0].mine->ctx, element, false);
     struct cw_view view = element->fields[run.field];
     int rc = begin(&run, element, err);
-    if (!run.n) {
+    if (rc == 0 && run.called < 2) { /* it can as well be called */
         run.stages[0].mine->since--;
         return false;
     }

@@ -16,8 +16,11 @@ bool cw_strips_work(const struct cw_op *op, const void *opts, const struct cw_sp
            (!op->strips->usable || op->strips->usable(opts, field));
 }
 
-bool cw_strips_follow(const struct cw_op *op, const void *opts, const struct cw_op *next)
+bool cw_strips_follow(const struct cw_op *op, const void *opts, const struct cw_op *next,
+                      const struct cw_field *between)
 {
     const bool turned = op->puts_channels_first && op->puts_channels_first(opts);
-    return !turned && !next->strips->from_whole;
+    const int64_t bytes = cw_field_bytes(between);
+    return !turned && !next->strips->from_whole &&
+           (bytes < 0 || (size_t)bytes >= CW_STRIPS_IMAGE_BYTES);
 }

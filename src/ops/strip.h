@@ -54,7 +54,12 @@ struct cw_op_strips {
  * with which nothing else moves. */
 bool cw_strips_work(const struct cw_op *op, const void *opts, const struct cw_spec *in,
                     const size_t *fields, size_t fields_n);
-/* Of two such operators on the same field: whether the second one can go on in the same run. */
-bool cw_strips_follow(const struct cw_op *op, const void *opts, const struct cw_op *next);
+/* Of two such operators on the same field: whether the second one can go on in the same run. between: the
+ * image that the first one makes. If its size is known and small, it stays in the second-level cache
+ * anyway, so that nothing is gained. */
+bool cw_strips_follow(const struct cw_op *op, const void *opts, const struct cw_op *next,
+                      const struct cw_field *between);
+/* What an image between two operators of a run has at least, in bytes. */
+#define CW_STRIPS_IMAGE_BYTES ((size_t)256 << 10)
 
 #endif

@@ -15,7 +15,7 @@ static bool works_by_rows(const struct cw_plan_node *node)
 static bool goes_on(const struct cw_plan_node *node, const struct cw_plan_node *next)
 {
     return works_by_rows(next) && next->fields[0] == node->fields[0] &&
-           cw_strips_follow(node->op, node->opts, next->op);
+           cw_strips_follow(node->op, node->opts, next->op, &node->out.fields[node->fields[0]]);
 }
 
 void cw_plan_find_strips(struct cw_plan *plan, size_t i)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The image operators one after another on one thread, as the engine runs them for an element
  * (decode_image -> random_resized_crop -> random_flip -> normalize -> layout into a batch's slot), against
- * bare full decoding of the same files in the same run, file by file in turn, and against the same
- * operators with `layout` called by itself. Prints the ratios of CPU times, and the time of each operator.
+ * bare full decoding of the same files in the same run, file by file in turn, against the same
+ * operators with `layout` called by itself, and as the engine calls them, by strips (src/exec/op_strips.c).
+ * Prints the ratios of CPU times, and the time of each operator.
  * usage: bench_image [-n ROUNDS] FILE... */
 #include "bench/files.h"
 
@@ -11,6 +12,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "exec/op_call.h"
+#include "graph/graph.h"
 #include "ops/op.h"
 
 #define STEPS 5
@@ -32,6 +35,7 @@ struct step {
     const struct cw_op *op;
     void *opts, *state, *scratch;
     struct cw_op_ctx ctx;
+    uint64_t tag;
     int64_t cpu_ns;
 };
 
@@ -90,7 +94,7 @@ static void set_contexts(struct step *steps, struct cw_arena *arena, uint64_t id
     for (size_t i = 0; i < STEPS; i++) {
         struct cw_op_ctx *ctx = &steps[i].ctx;
         *ctx = (struct cw_op_ctx){.arena = arena};
-        cw_rng_init(&ctx->rng, 1, i, 0, 0, id);
+        cw_rng_init(&ctx->rng, 1, steps[i].tag, 0, 0, id); /* the engine's stream */
         if (i + 1 < STEPS && steps[i + 1].op->want) {
             ctx->next_want = ask_next;
             ctx->next_want_arg = &steps[i + 1];
@@ -124,6 +128,49 @@ static void run(struct step *steps, struct cw_arena *arena, const struct bench_f
     cw_arena_reset(arena);
 }
 
+/* The plan of the chain, whose source is not read. */
+static struct cw_thread_context *engine_open(const char *file, struct cw_arena *arena)
+{
+    static const struct cw_stop never;
+    struct cw_err err = {0};
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    struct cw_plan *plan = NULL;
+    CW_STR_AUTO text = {0};
+    cw_str_addf(
+        &text, "{\"pipeline\":[{\"op\":\"files\",\"pattern\":\"%s\"},{\"op\":\"read_file\"}", file);
+    for (size_t i = 0; i < STEPS; i++)
+        cw_str_addf(&text, ",{\"op\":\"%s\"%s%s", chain[i].op,
+                    chain[i].options[1] == '}' ? "" : ",", chain[i].options + 1);
+    cw_str_add(&text, "]}");
+    if (cw_graph_parse(cw_str_text(&text), text.len, "", &graph, &err) < 0 ||
+        cw_graph_check(graph, &checked, &err) < 0 || cw_plan_new(checked, 1, NULL, &plan, &err) < 0)
+        die(&err, "the plan");
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return cw_thread_context_get(plan, arena, 0, &never);
+}
+
+/* Has the engine call the operators behind read_file. */
+static void engine_run(struct cw_thread_context *work, const struct bench_file *file, uint64_t id,
+                       float *slot)
+{
+    struct cw_err err = {0};
+    struct cw_element element = {.id = id, .n = 1};
+    element.fields[0] =
+        (struct cw_view){.data = file->bytes, .bytes = file->n, .dtype = CW_DTYPE_STR};
+    work->pending_n = 0;
+    for (size_t i = work->plan->n; i-- > 2;)
+        work->pending[work->pending_n++] =
+            (struct cw_walk_pending){.node = (uint32_t)i, .live = i + 1 == work->plan->n};
+    work->slot[0] = slot;
+    work->slot_bytes[0] = SIDE * SIDE * 3 * sizeof(float);
+    while (work->pending_n)
+        if (cw_op_call_apply(work, &work->pending[--work->pending_n], &element, &err) < 0)
+            die(&err, "the engine");
+    cw_arena_reset(work->arena);
+}
+
 static int64_t time_bare(struct bench_files *files, size_t i)
 {
     const int64_t start = cw_clock_thread_cpu_ns();
@@ -144,38 +191,49 @@ int main(int argc, char **argv)
                sizeof(float)); /* page faults are not what is measured */
     for (size_t i = 0; i < STEPS; i++)
         step_open(&steps[i], chain[i].op, chain[i].options);
-    int64_t bare_ns = 0, chain_ns = 0, apart_ns = 0;
+    struct cw_thread_context *work = engine_open(argv[argc - 1], arena);
+    for (size_t i = 0; i < STEPS; i++)
+        steps[i].tag = work->plan->nodes[i + 2].tag;
+    int64_t bare_ns = 0, chain_ns = 0, apart_ns = 0, strips_ns = 0;
     uint64_t id = 0;
     for (long round = -1; round < rounds; round++) {
         if (round == 0) { /* the first was to warm up */
-            bare_ns = chain_ns = apart_ns = 0;
+            bare_ns = chain_ns = apart_ns = strips_ns = 0;
             for (size_t i = 0; i < STEPS; i++)
                 steps[i].cpu_ns = 0;
         }
         for (size_t i = 0; i < files.n; i++, id++) {
-            int64_t ns[2];
+            int64_t ns[3];
             bare_ns += time_bare(&files, i);
-            for (uint64_t k = 0; k < 2;
+            for (uint64_t k = 0; k < 3;
                  k++) { /* in turn the first, for which the file is not in the cache */
-                const bool apart = (id + k) % 2;
-                float *slot = slots + (2 * id + k) % SLOTS * SIDE * SIDE * 3;
+                const uint64_t way = (id + k) % 3;
+                float *slot = slots + (3 * id + k) % SLOTS * SIDE * SIDE * 3;
                 const int64_t start = cw_clock_thread_cpu_ns();
-                run(steps, arena, &files.v[i], id, slot, apart);
-                ns[apart] = cw_clock_thread_cpu_ns() - start;
+                if (way == 2)
+                    engine_run(work, &files.v[i], id, slot);
+                else
+                    run(steps, arena, &files.v[i], id, slot, way == 1);
+                ns[way] = cw_clock_thread_cpu_ns() - start;
             }
             chain_ns += ns[0];
             apart_ns += ns[1];
+            strips_ns += ns[2];
         }
     }
     const double images = (double)rounds * (double)files.n, us = 1e3 * images;
-    printf("bench_image: images=%.0f bare_us=%.1f chain_us=%.1f ratio=%.3f apart_us=%.1f", images,
-           (double)bare_ns / us, (double)chain_ns / us, (double)chain_ns / (double)bare_ns,
-           (double)apart_ns / us);
+    printf("bench_image: images=%.0f bare_us=%.1f chain_us=%.1f ratio=%.3f apart_us=%.1f "
+           "strips_us=%.1f strips_ratio=%.3f",
+           images, (double)bare_ns / us, (double)chain_ns / us, (double)chain_ns / (double)bare_ns,
+           (double)apart_ns / us, (double)strips_ns / us, (double)strips_ns / (double)bare_ns);
     for (size_t i = 0; i < STEPS; i++) {
         printf(" %s_us=%.1f", chain[i].op, (double)steps[i].cpu_ns / us);
         step_close(&steps[i]);
     }
     printf("\n");
+    struct cw_plan *plan = work->plan;
+    cw_thread_context_put(work);
+    cw_plan_unref(plan);
     cw_arena_free(arena);
     cw_mem_free(slots);
     bench_files_free(&files);

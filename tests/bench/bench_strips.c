@@ -18,8 +18,8 @@
 #define WIDTH 500
 #define IMAGE_BYTES ((size_t)HEIGHT * WIDTH * 3)
 #define IMAGES_MAX 64
-#define SLOTS 64
-#define SLOT_BYTES ((size_t)256 * 256 * 3 * sizeof(float))
+#define SLOTS 16
+#define SLOT_BYTES ((size_t)768 * 1024 * 3 * sizeof(float))
 #define NORMALIZE "{\"op\":\"normalize\",\"mean\":[0.485,0.456,0.406],\"std\":[0.229,0.224,0.225]}"
 
 static const struct {
@@ -35,6 +35,11 @@ static const struct {
      "{\"op\":\"random_resized_crop\",\"size\":224},{\"op\":\"random_flip\"}," NORMALIZE},
     {"resize 256, center_crop 224, normalize",
      "{\"op\":\"resize\",\"size\":256},{\"op\":\"center_crop\",\"size\":224}," NORMALIZE},
+    {"resize 768 x 1024, flip, normalize, NCHW",
+     "{\"op\":\"resize\",\"size\":[768,1024]},{\"op\":\"random_flip\"}," NORMALIZE
+     ",{\"op\":\"layout\"}"},
+    {"resize 768 x 1024, flip, normalize",
+     "{\"op\":\"resize\",\"size\":[768,1024]},{\"op\":\"random_flip\"}," NORMALIZE},
     {"random_resized_crop, flip, NCHW u8",
      "{\"op\":\"random_resized_crop\",\"size\":224},{\"op\":\"random_flip\"},{\"op\":\"layout\"}"},
 };

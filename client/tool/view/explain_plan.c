@@ -40,7 +40,8 @@ static bool is_one_pass(const struct tool_explained *e, size_t place)
         return false;
     const struct cw_checked_node *node = checked_at(e, place), *next = checked_at(e, place + 1);
     return works_by_strips(e, node) && works_by_strips(e, next) &&
-           node->fields[0] == next->fields[0] && cw_strips_follow(node->op, node->opts, next->op);
+           node->fields[0] == next->fields[0] &&
+           cw_strips_follow(node->op, node->opts, next->op, &node->out.fields[node->fields[0]]);
 }
 
 void tool_explain_marks(const struct tool_explained *e, size_t place, struct cw_str *out)

@@ -10,20 +10,21 @@
 #include <string.h>
 
 #define OPS_MAX 8
+/* Images are so large that runs are worth it (CW_STRIPS_IMAGE_BYTES). */
 #define FILES(pattern)                                                                             \
     "{\"op\":\"files\",\"pattern\":\"" CW_TEST_IMAGES "/" pattern                                  \
     "\"},{\"op\":\"repeat\",\"count\":5},{\"op\":\"read_file\"},"
 #define DECODE(channels)                                                                           \
     FILES("image_4*.jpg") "{\"op\":\"decode_image\",\"channels\":" #channels "},"
 /* images of fixed size that are no result of a resize */
-#define FIXED DECODE(3) "{\"op\":\"resize\",\"size\":[45,70]},{\"op\":\"shuffle\"},"
+#define FIXED DECODE(3) "{\"op\":\"resize\",\"size\":[305,330]},{\"op\":\"shuffle\"},"
 #define OP(op, more) "{\"op\":\"" op "\",\"name\":\"" op "\"" more "}"
 #define SIZE(h, w) ",\"size\":[" #h "," #w "]"
 #define NORMALIZE OP("normalize", ",\"mean\":[0.5,0.4,0.3],\"std\":[0.2,0.25,1]")
 #define FLIP OP("random_flip", "")
 #define UPSIDE OP("random_flip", ",\"direction\":\"vertical\"")
 #define LAYOUT OP("layout", "")
-#define RRC OP("random_resized_crop", SIZE(37, 52))
+#define RRC OP("random_resized_crop", SIZE(297, 312))
 /* It changes nothing, and stands where nothing may be done together. */
 #define APART "{\"op\":\"emulate\",\"ns_per_byte\":0}"
 
@@ -36,51 +37,54 @@ static const struct {
     {DECODE(3), {RRC, UPSIDE, NORMALIZE, LAYOUT}, 4, NULL},
     {DECODE(3), {RRC, FLIP, NORMALIZE}, 3, NULL},
     {DECODE(3), {RRC, UPSIDE, LAYOUT}, 3, NULL},
-    {DECODE(1), {RRC, FLIP, OP("normalize", ""), LAYOUT}, 4, NULL},
+    {DECODE(1), {RRC, FLIP, OP("normalize", ""), LAYOUT}, 0, NULL}, /* small */
     {DECODE(3), {RRC, FLIP, OP("cast", ",\"dtype\":\"f32\""), LAYOUT}, 4, NULL},
     {DECODE(3), {RRC, OP("cast", ",\"dtype\":\"f64\""), NORMALIZE, LAYOUT}, 4, NULL},
     {DECODE(3), {RRC, OP("cast", ",\"dtype\":\"i16\""), UPSIDE}, 3, NULL},
     {DECODE(3),
-     {OP("resize", SIZE(64, 61)), OP("random_crop", SIZE(31, 60)), FLIP, NORMALIZE},
+     {OP("resize", SIZE(364, 361)), OP("random_crop", SIZE(331, 300)), FLIP, NORMALIZE},
      4,
      NULL},
     /* of the resized image only the middle is made */
     {DECODE(3),
-     {OP("resize", ",\"size\":50"), OP("center_crop", SIZE(40, 41)), NORMALIZE, LAYOUT},
+     {OP("resize", ",\"size\":350"), OP("center_crop", SIZE(340, 341)), NORMALIZE, LAYOUT},
      4,
      NULL},
     {DECODE(3),
-     {OP("resize", ",\"size\":50"), UPSIDE, OP("center_crop", SIZE(40, 41)), NORMALIZE},
+     {OP("resize", ",\"size\":350"), UPSIDE, OP("center_crop", SIZE(340, 341)), NORMALIZE},
      4,
      NULL},
     /* the middle has zeros around it, for some images */
     {DECODE(3),
-     {OP("resize", ",\"size\":50"), OP("center_crop", SIZE(70, 60)), NORMALIZE, LAYOUT},
+     {OP("resize", ",\"size\":350"), OP("center_crop", SIZE(370, 360)), NORMALIZE, LAYOUT},
      4,
      NULL},
-    {FIXED, {UPSIDE, OP("random_crop", SIZE(40, 33)), NORMALIZE, LAYOUT}, 4, NULL},
-    {FIXED, {OP("center_crop", SIZE(90, 33)), FLIP, LAYOUT}, 3, NULL},
-    {FIXED, {OP("resize", SIZE(45, 70)), FLIP, NORMALIZE}, 3, NULL}, /* it is that size already */
-    {FIXED, {OP("resize", SIZE(45, 30)), FLIP, NORMALIZE}, 3, NULL}, /* one axis alone */
-    {FIXED, {OP("resize", SIZE(20, 70)), UPSIDE, NORMALIZE}, 3, NULL},
-    {FIXED, {OP("resize", SIZE(91, 33) ",\"interpolation\":\"nearest\""), UPSIDE, LAYOUT}, 3, NULL},
+    {FIXED, {UPSIDE, OP("random_crop", SIZE(300, 293)), NORMALIZE, LAYOUT}, 4, NULL},
+    {FIXED, {OP("center_crop", SIZE(390, 333)), FLIP, LAYOUT}, 3, NULL},
+    {FIXED, {OP("resize", SIZE(305, 330)), FLIP, NORMALIZE}, 3, NULL}, /* it is that size already */
+    {FIXED, {OP("resize", SIZE(305, 290)), FLIP, NORMALIZE}, 3, NULL}, /* one axis alone */
+    {FIXED, {OP("resize", SIZE(270, 330)), UPSIDE, NORMALIZE}, 3, NULL},
     {FIXED,
-     {OP("resize", SIZE(300, 400) ",\"interpolation\":\"lanczos\""), UPSIDE, LAYOUT},
+     {OP("resize", SIZE(391, 333) ",\"interpolation\":\"nearest\""), UPSIDE, LAYOUT},
+     3,
+     NULL},
+    {FIXED,
+     {OP("resize", SIZE(400, 500) ",\"interpolation\":\"lanczos\""), UPSIDE, LAYOUT},
      3,
      NULL},
     {FIXED, {FLIP, NORMALIZE}, 2, NULL},
     {FIXED, {NORMALIZE, LAYOUT}, 0, NULL}, /* layout's work is done by normalize alone */
     {FIXED, {RRC, LAYOUT, FLIP}, 2, NULL},
     {DECODE(3),
-     {OP("resize", ",\"size\":50"), OP("center_crop", SIZE(40, 41)), NORMALIZE, LAYOUT},
+     {OP("resize", ",\"size\":350"), OP("center_crop", SIZE(340, 341)), NORMALIZE, LAYOUT},
      4,
      "resize"},
     {DECODE(3),
-     {OP("resize", ",\"size\":50"), OP("center_crop", SIZE(40, 41)), NORMALIZE, LAYOUT},
+     {OP("resize", ",\"size\":350"), OP("center_crop", SIZE(340, 341)), NORMALIZE, LAYOUT},
      4,
      "center_crop"},
     {DECODE(3),
-     {OP("resize", ",\"size\":50"), OP("center_crop", SIZE(40, 41)), NORMALIZE, LAYOUT},
+     {OP("resize", ",\"size\":350"), OP("center_crop", SIZE(340, 341)), NORMALIZE, LAYOUT},
      4,
      "layout"},
 };
@@ -145,10 +149,10 @@ static void test_batches(void **state)
 static void test_bad_elements(void **state)
 {
     static const char *const pipelines[2] = {
-        DECODE(3) "{\"op\":\"resize\",\"size\":40},{\"op\":\"random_crop\",\"name\":\"crop\","
-                  "\"size\":[41,30]}," NORMALIZE,
-        DECODE(3) "{\"op\":\"resize\",\"size\":40}," APART ",{\"op\":\"random_crop\",\"name\":"
-                  "\"crop\",\"size\":[41,30]}," NORMALIZE};
+        DECODE(3) "{\"op\":\"resize\",\"size\":340},{\"op\":\"random_crop\",\"name\":\"crop\","
+                  "\"size\":[341,330]}," NORMALIZE,
+        DECODE(3) "{\"op\":\"resize\",\"size\":340}," APART ",{\"op\":\"random_crop\",\"name\":"
+                  "\"crop\",\"size\":[341,330]}," NORMALIZE};
     struct cw_err err[2] = {0};
     (void)state;
     for (size_t k = 0; k < 2; k++) {
