@@ -5,7 +5,7 @@
 #include "base/call_note.h"
 #include "base/clock.h"
 #include "exec/op_context.h"
-#include "exec/op_sample.h"
+#include "exec/op_measure.h"
 #include "exec/op_strips.h"
 #include "io/io.h"
 
@@ -22,7 +22,7 @@ static void count_waits(struct cw_node_context *node, uint64_t before)
 }
 
 /* What a call cost that made the whole image. */
-static void add_whole(struct cw_node_context *node, struct cw_op_sample begin, int64_t clock_ns,
+static void add_whole(struct cw_node_context *node, struct cw_op_measure begin, int64_t clock_ns,
                       uint64_t out_bytes)
 {
     struct cw_sum_tally *sums = &node->count.sums;
@@ -42,13 +42,13 @@ static bool tries_whole(struct cw_node_context *node, const struct cw_plan_node 
     return of->want_n > 0 && node->parts_n++ % WHOLE_EVERY == WHOLE_EVERY / 2;
 }
 
-static struct cw_op_sample whole_begin(struct cw_node_context *node, const struct cw_element *in,
-                                       const struct cw_field_set *reads)
+static struct cw_op_measure whole_begin(struct cw_node_context *node, const struct cw_element *in,
+                                        const struct cw_field_set *reads)
 {
     uint64_t in_bytes = cw_element_bytes_of(in, reads);
     node->since++;
     int64_t wall_ns = cw_clock_ns();
-    return (struct cw_op_sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
+    return (struct cw_op_measure){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
 }
 
 /* Whether what it has made is no part of an image. */
@@ -91,7 +91,7 @@ static void pass_planes(struct cw_thread_context *work, const struct cw_element 
         return;
     cw_tally_add(&count->cpu_ns, 1);
     cw_tally_add(&count->wall_ns, 1);
-    cw_op_sample_add(&count->sums, 1, (double)bytes, (double)bytes, 1, 1);
+    cw_op_measure_add(&count->sums, 1, (double)bytes, (double)bytes, 1, 1);
 }
 
 /* Moves what moves with the images, which have moved. */
@@ -171,8 +171,8 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
         own.shift = work->pending[work->pending_n - 1].shift;
     }
     const bool tries = tries_whole(mine, node);
-    struct cw_op_sample begin = tries ? whole_begin(mine, element, &node->reads)
-                                      : cw_op_sample_begin(mine, element, &node->reads, 1);
+    struct cw_op_measure begin = tries ? whole_begin(mine, element, &node->reads)
+                                       : cw_op_measure_begin(mine, element, &node->reads, 1);
     cw_op_context_stream(work, node, &mine->ctx, element->id, element->rep);
     cw_op_context_want(work, node, &mine->ctx, element, tries);
     if (node->op->foreign)
@@ -184,7 +184,7 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     if (begin.cpu_ns && rc == 0 && mine->ctx.prefers_whole && made_whole(node, element))
         add_whole(mine, begin, work->clock_ns, written);
     if (begin.cpu_ns && !tries)
-        cw_op_sample_end(mine, begin, work->clock_ns, written, 1);
+        cw_op_measure_end(mine, begin, work->clock_ns, written, 1);
     uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
@@ -212,11 +212,11 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, siz
         pending.live = 0; /* it does not say which field it writes */
     if (node->op->foreign)
         cw_call_at_node(node->node->name);
-    struct cw_op_sample begin = cw_op_sample_begin(mine, element, &node->reads, all_rows);
+    struct cw_op_measure begin = cw_op_measure_begin(mine, element, &node->reads, all_rows);
     int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
     if (begin.cpu_ns)
-        cw_op_sample_end(mine, begin, work->clock_ns,
-                         rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, all_rows);
+        cw_op_measure_end(mine, begin, work->clock_ns,
+                          rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, all_rows);
     cw_tally_add(&mine->count.elements, rows);
     cw_tally_add(&mine->count.bytes_out, bytes / all_rows * rows);
     cw_tally_add(&mine->count.element_bytes,
@@ -231,7 +231,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     struct cw_node_context *mine = &work->nodes[at->node];
-    struct cw_op_sample begin = cw_op_sample_begin(mine, NULL, NULL, 1);
+    struct cw_op_measure begin = cw_op_measure_begin(mine, NULL, NULL, 1);
     element->id = (uint64_t)at->pos;
     element->rep = cw_plan_drawn_rep(at->rep, at->each);
     element->n = 0;
@@ -244,7 +244,7 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     count_waits(mine, waited);
     const uint64_t bytes = rc == 0 ? cw_element_bytes(element) : 0;
     if (begin.cpu_ns)
-        cw_op_sample_end(mine, begin, work->clock_ns, bytes, 1);
+        cw_op_measure_end(mine, begin, work->clock_ns, bytes, 1);
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, bytes);
@@ -263,7 +263,7 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
     uint64_t bytes = 0;
     for (size_t f = 0; f < node->out.n; f++)
         bytes += n * columns[f].bytes;
-    struct cw_op_sample begin = cw_op_sample_begin(mine, NULL, NULL, n);
+    struct cw_op_measure begin = cw_op_measure_begin(mine, NULL, NULL, n);
     const uint64_t waited = cw_io_thread_waited();
     int rc = node->op->read_rows(node->opts, node->state, positions, n, columns);
     count_waits(mine, waited);
@@ -272,6 +272,6 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
         return false;
     }
     if (begin.cpu_ns)
-        cw_op_sample_end(mine, begin, work->clock_ns, bytes, n);
+        cw_op_measure_end(mine, begin, work->clock_ns, bytes, n);
     return true;
 }

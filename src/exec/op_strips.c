@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "exec/op_context.h"
-#include "exec/op_sample.h"
+#include "exec/op_measure.h"
 
 /* The strips of an image, before and behind an operator, stay within the first-level cache together with
  * the rows that a resize reads. */
@@ -32,9 +32,9 @@ struct run {
     size_t n;      /* operators of the run that are on the stack */
     size_t called; /* without the one whose work is done by the one before it */
     size_t field;
-    struct cw_op_sample sample; /* of all together, with the first one */
-    int64_t mark_ns;            /* when the time of the next stage begins */
-    bool unmarked;              /* the strip is none of those that are measured */
+    struct cw_op_measure sample; /* of all together, with the first one */
+    int64_t mark_ns;             /* when the time of the next stage begins */
+    bool unmarked;               /* the strip is none of those that are measured */
 };
 
 /* ---- time ---- */
@@ -292,11 +292,11 @@ static void count(struct run *run, const struct cw_element *element, int rc)
         if (!run->sample.cpu_ns)
             continue;
         const double share = (double)stage->ns / (double)wall_ns;
-        cw_op_sample_take(stage->mine, CW_MAX((int64_t)((double)cpu_ns * share), 1),
-                          CW_MAX(stage->ns, 1), stage->in.bytes, made ? stage->view.bytes : 0, 1);
+        cw_op_measure_take(stage->mine, CW_MAX((int64_t)((double)cpu_ns * share), 1),
+                           CW_MAX(stage->ns, 1), stage->in.bytes, made ? stage->view.bytes : 0, 1);
     }
     if (run->sample.cpu_ns)
-        cw_op_sample_next(run->stages[0].mine, cpu_ns + clock_ns);
+        cw_op_measure_next(run->stages[0].mine, cpu_ns + clock_ns);
 }
 
 bool cw_op_strips_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
@@ -311,7 +311,7 @@ bool cw_op_strips_apply(struct cw_thread_context *work, const struct cw_walk_pen
     set_stages(&run);
     if (run.called < 2)
         return false;
-    run.sample = cw_op_sample_begin(run.stages[0].mine, element, &node->reads, 1);
+    run.sample = cw_op_measure_begin(run.stages[0].mine, element, &node->reads, 1);
     mark(&run, NULL);
     cw_op_context_want(work, node, &run.stages[0].mine->ctx, element, false);
     struct cw_view view = element->fields[run.field];

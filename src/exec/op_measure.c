@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures some calls of an operator, which stand for the others. */
-#include "exec/op_sample.h"
+#include "exec/op_measure.h"
 
 #include "base/clock.h"
 #include <math.h>
@@ -10,17 +10,17 @@
 #define SAMPLE_NS 50000
 #define STRIDE_MAX 4096
 
-struct cw_op_sample cw_op_sample_read(struct cw_node_context *node, const struct cw_element *in,
-                                      const struct cw_field_set *reads)
+struct cw_op_measure cw_op_measure_read(struct cw_node_context *node, const struct cw_element *in,
+                                        const struct cw_field_set *reads)
 {
     const uint64_t in_bytes = in ? cw_element_bytes_of(in, reads) : 0;
     node->elsewhere_ns = 0;
     const int64_t wall_ns = cw_clock_ns();
-    return (struct cw_op_sample){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
+    return (struct cw_op_measure){cw_clock_thread_cpu_ns(), wall_ns, in_bytes};
 }
 
-void cw_op_sample_add(struct cw_sum_tally *sums, double calls, double in_bytes, double out_bytes,
-                      double cpu_ns, double wall_ns)
+void cw_op_measure_add(struct cw_sum_tally *sums, double calls, double in_bytes, double out_bytes,
+                       double cpu_ns, double wall_ns)
 {
     cw_tally_add_real(&sums->timed, 1);
     cw_tally_add_real(&sums->calls, calls);
@@ -39,20 +39,20 @@ static uint32_t draw_gap(struct cw_node_context *node)
     return 1 + (node->draw >> 8) % (2 * node->stride - 1);
 }
 
-void cw_op_sample_take(struct cw_node_context *node, int64_t cpu_ns, int64_t wall_ns,
-                       uint64_t in_bytes, uint64_t out_bytes, size_t elements)
+void cw_op_measure_take(struct cw_node_context *node, int64_t cpu_ns, int64_t wall_ns,
+                        uint64_t in_bytes, uint64_t out_bytes, size_t elements)
 {
     const double n = (double)elements, all = (double)node->since;
     const double all_cpu_ns = floor((double)cpu_ns * all / n),
                  all_wall_ns = floor((double)wall_ns * all / n);
     cw_tally_add(&node->count.cpu_ns, (uint64_t)all_cpu_ns);
     cw_tally_add(&node->count.wall_ns, (uint64_t)all_wall_ns);
-    cw_op_sample_add(&node->count.sums, all, (double)in_bytes / n, (double)out_bytes / n,
-                     all_cpu_ns / all, all_wall_ns / all);
+    cw_op_measure_add(&node->count.sums, all, (double)in_bytes / n, (double)out_bytes / n,
+                      all_cpu_ns / all, all_wall_ns / all);
     node->since = 0;
 }
 
-void cw_op_sample_next(struct cw_node_context *node, int64_t ns)
+void cw_op_measure_next(struct cw_node_context *node, int64_t ns)
 {
     /* The stride grows slowly, since the first calls are not typical. */
     const int64_t next =
@@ -61,12 +61,12 @@ void cw_op_sample_next(struct cw_node_context *node, int64_t ns)
     node->left = draw_gap(node);
 }
 
-void cw_op_sample_end(struct cw_node_context *node, struct cw_op_sample begin, int64_t clock_ns,
-                      uint64_t out_bytes, size_t elements)
+void cw_op_measure_end(struct cw_node_context *node, struct cw_op_measure begin, int64_t clock_ns,
+                       uint64_t out_bytes, size_t elements)
 {
     int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
     ns += CW_MIN(node->elsewhere_ns, wall_ns - ns); /* the thread has waited for it */
-    cw_op_sample_take(node, ns, wall_ns, begin.in_bytes, out_bytes, elements);
-    cw_op_sample_next(node, ns + clock_ns);
+    cw_op_measure_take(node, ns, wall_ns, begin.in_bytes, out_bytes, elements);
+    cw_op_measure_next(node, ns + clock_ns);
 }
