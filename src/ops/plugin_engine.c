@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 static const struct cw_op_ctx *ctx_of(const struct cachew_op_call *call)
 {
     return call->engine;
