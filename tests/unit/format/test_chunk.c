@@ -318,6 +318,7 @@ static void chunks_without_bytes(void **state)
     assert_true(index->frames_n == 2 && index->records_n == 2 && index->frames[1].plain == 0);
     cw_chunk_index_free(index);
     cw_test_chunk_fini(&chunk);
+    cw_spec_fini(&head.spec);
 }
 
 /* Compression leaves off when it is not worth it, and goes on when it is; the index of many
@@ -368,6 +369,7 @@ static void compression_and_many_records(void **state)
     cw_mem_free(records);
     cw_mem_free(data[0]);
     cw_mem_free(data[1]);
+    cw_spec_fini(&head.spec);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -104,6 +104,8 @@ static void test_info(void **state)
     assert_int_equal(cw_wire_info_from(NULL, &back, &err), CW_E_CORRUPT);
     cw_wire_info_free(message);
     cw_wire_info_free(NULL);
+    cw_spec_fini(&info.out);
+    cw_spec_fini(&back.out);
 }
 
 static void test_cacheable(void **state)
