@@ -37,9 +37,13 @@ case_from_sdist() {
     [ "$(stat -c %s "$wheel")" -le $((25 * 1000 * 1000)) ] || fail "the wheel has $(stat -c %s "$wheel") bytes"
     for python in /usr/bin/python3 "$(newest)"; do
         rm -rf "$site"
-        "$python" -m venv --without-pip "$site" || fail "no environment of $python"
-        PYTHONPATH='' /usr/bin/python3 -m pip --python "$site/bin/python" install --quiet --disable-pip-version-check --root-user-action ignore "$wheel" numpy \
-            >"$work/pip.log" 2>&1 || fail "$(<"$work/pip.log")"
+        local pip=("$site/bin/python" -m pip) without=()
+        if ! "$python" -c 'import ensurepip' 2>/dev/null; then # Debian's has it in a package of its own
+            pip=(/usr/bin/python3 -m pip --python "$site/bin/python") without=(--without-pip)
+        fi
+        PYTHONPATH='' "$python" -m venv "${without[@]}" "$site" || fail "no environment of $python"
+        PYTHONPATH='' "${pip[@]}" install --quiet --disable-pip-version-check --root-user-action ignore "$wheel" numpy >"$work/pip.log" 2>&1 ||
+            fail "$(<"$work/pip.log")"
         (cd / && env -u CACHEW_BIN_DIR -u PYTHONPATH "$site/bin/python" "$here/wheel_cases.py") || fail "in $python"
         env -u PYTHONPATH "$site/bin/cachew" --version | says '^cachew ' || fail "the command cachew does not run"
     done
