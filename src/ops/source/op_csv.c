@@ -98,7 +98,12 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
         .rules = {.separator = o->separator[0], .quote = o->quote[0]},
         .has_header = o->header,
         .empty = &o->empty};
-    return rc < 0 ? rc : cw_text_guess_csv(path, o->inflated_max, &guess, said, err);
+    if (rc == 0)
+        rc = cw_text_guess_csv(path, o->inflated_max, &guess, said, err);
+    const struct cw_value *const absent[] = {&o->missing};
+    if (rc == 0)
+        cw_text_guess_leave_out(how->wanted, absent, CW_ARRAY_LEN(absent), said);
+    return rc;
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,

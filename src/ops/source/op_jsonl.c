@@ -56,7 +56,12 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     const struct jsonl_opts *o = opts;
     cw_autofree char *path = NULL;
     int rc = cw_file_first(&o->pattern, how, &path, err);
-    return rc < 0 ? rc : cw_text_guess_json(path, o->inflated_max, said, err);
+    if (rc == 0)
+        rc = cw_text_guess_json(path, o->inflated_max, said, err);
+    const struct cw_value *const absent[] = {&o->missing, &o->null};
+    if (rc == 0)
+        cw_text_guess_leave_out(how->wanted, absent, CW_ARRAY_LEN(absent), said);
+    return rc;
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,

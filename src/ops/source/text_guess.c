@@ -323,3 +323,42 @@ int cw_text_guess_csv(const char *path, int64_t inflated_max, const struct cw_cs
     guess_fini(&guess);
     return rc;
 }
+
+/* ---- fields that nobody reads ---- */
+
+/* The name of a row's field ends before " =" or ":". */
+static char *name_of(const char *row)
+{
+    return cw_mem_strndup(row, strcspn(row, " :="));
+}
+
+static bool is_needed(const struct cw_op_names *wanted, const struct cw_value *const *absent,
+                      size_t absent_n, const char *row)
+{
+    cw_autofree char *name = name_of(row);
+    bool is = cw_op_names_wants(wanted, name);
+    for (size_t i = 0; i < absent_n && !is; i++)
+        is = absent[i]->type == CW_VALUE_OBJECT && cw_value_get(absent[i], name) != NULL;
+    return is;
+}
+
+void cw_text_guess_leave_out(const struct cw_op_names *wanted, const struct cw_value *const *absent,
+                             size_t absent_n, struct cw_value *said)
+{
+    const struct cw_value *rows = cw_value_get(said, "schema");
+    struct cw_value kept = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < absent_n; i++)
+        if (absent[i]->type == CW_VALUE_STR && strcmp(absent[i]->s, "skip") == 0)
+            return;
+    if (!wanted || !rows || rows->type != CW_VALUE_LIST || rows->n == 0)
+        return;
+    for (size_t i = 0; i < rows->n; i++)
+        n += is_needed(wanted, absent, absent_n, rows->items[i].s);
+    struct cw_value *to = cw_value_set_list(&kept, CW_MAX(n, 1));
+    size_t at = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (n == 0 ? i == 0 : is_needed(wanted, absent, absent_n, rows->items[i].s))
+            cw_value_set_str(&to[at++], rows->items[i].s);
+    *cw_value_member(said, "schema") = kept; /* frees what was there */
+}

@@ -21,5 +21,11 @@ struct cw_csv_guess {
 };
 int cw_text_guess_csv(const char *path, int64_t inflated_max, const struct cw_csv_guess *how,
                       struct cw_value *said, struct cw_err *err);
+/* Leaves those fields out of a schema that was guessed which nothing behind the source reads (wanted NULL: all
+ * may be read) and none of the options `absent` (missing, null) names: they are not decoded then. If an
+ * option says that records without any field are left out, all fields stay, since they decide which
+ * records there are. One field stays in any case. */
+void cw_text_guess_leave_out(const struct cw_op_names *wanted, const struct cw_value *const *absent,
+                             size_t absent_n, struct cw_value *said);
 
 #endif

@@ -39,6 +39,43 @@ static void json_is(const char *bytes, const char *schema)
     cw_value_fini(&said);
 }
 
+/* What is left of a schema if something reads these fields. */
+static void left_is(const char *bytes, const char *const *reads, const char *missing,
+                    const char *schema)
+{
+    struct cw_value said = {0}, value = {0};
+    struct cw_op_names names = {.ends = true};
+    const struct cw_value *const absent[] = {&value};
+    write_file(bytes, strlen(bytes));
+    cw_value_set_object(&said);
+    assert_int_equal(cw_value_parse(missing, strlen(missing), "option", &value, &error), 0);
+    for (; *reads; reads++)
+        cw_op_names_add(&names, *reads);
+    assert_int_equal(cw_text_guess_json(path, 1 << 20, &said, &error), 0);
+    cw_text_guess_leave_out(&names, absent, 1, &said);
+    check_said(0, &said, schema);
+    cw_text_guess_leave_out(NULL, absent, 1, &said);
+    check_said(0, &said, schema);
+    cw_op_names_fini(&names);
+    cw_value_fini(&value);
+    cw_value_fini(&said);
+}
+
+static void fields_that_nobody_reads_are_left_out(void **state)
+{
+    static const char record[] = "{\"a\": 1, \"b c\": \"x\", \"d\": true}";
+    (void)state;
+    left_is(record, (const char *const[]){"d", "other", NULL}, "null",
+            "{\"schema\":[\"d: bool\"]}");
+    left_is(record, (const char *const[]){"b_c", NULL}, "\"fail\"",
+            "{\"schema\":[\"b_c = b c: str\"]}");
+    left_is(record, (const char *const[]){NULL}, "-1", "{\"schema\":[\"a: i64\"]}");
+    left_is(record, (const char *const[]){"d", NULL}, "{\"a\": \"skip\"}",
+            "{\"schema\":[\"a: i64\",\"d: bool\"]}");
+    left_is(record, (const char *const[]){"d", NULL}, "\"skip\"",
+            "{\"schema\":[\"a: i64\",\"b_c = b c: str\",\"d: bool\"]}");
+}
+
 static void json_fails(const char *bytes, const char *why)
 {
     struct cw_value said = {0};
@@ -138,7 +175,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_schemas), cmocka_unit_test(json_errors),
-        cmocka_unit_test(only_the_beginning_counts), cmocka_unit_test(csv_schemas)};
+        cmocka_unit_test(json_schemas), cmocka_unit_test(fields_that_nobody_reads_are_left_out),
+        cmocka_unit_test(json_errors), cmocka_unit_test(only_the_beginning_counts),
+        cmocka_unit_test(csv_schemas)};
     return cmocka_run_group_tests(tests, begin, end);
 }
