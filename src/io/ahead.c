@@ -100,6 +100,16 @@ static void forget_asks(struct cw_ahead *ahead)
     ahead->asks_n = ahead->asks_cap = 0;
 }
 
+/* A range that the list waits for has ended. Called with the lock held. */
+static void range_ended(struct cw_ahead *ahead)
+{
+    if (--ahead->left > 0 || !ahead->done)
+        return;
+    void (*done)(void *arg) = ahead->done;
+    ahead->done = NULL;
+    done(ahead->arg);
+}
+
 /* Called with the lock held. */
 static void get_range(struct cw_ahead *ahead, const struct ask *ask)
 {
@@ -113,6 +123,7 @@ static void get_range(struct cw_ahead *ahead, const struct ask *ask)
         return;
     CW_GROW(range->lists, range->lists_n, range->lists_cap);
     range->lists[range->lists_n++] = ahead;
+    range->ended = range_ended;
     ahead->left++;
 }
 
@@ -140,15 +151,6 @@ size_t cw_ahead_begin(struct cw_ahead *ahead, void (*done)(void *arg), void *arg
     cw_ahead_unlock();
     forget_asks(ahead);
     return bytes;
-}
-
-void cw_ahead_range_ended(struct cw_ahead *ahead)
-{
-    if (--ahead->left > 0 || !ahead->done)
-        return;
-    void (*done)(void *arg) = ahead->done;
-    ahead->done = NULL;
-    done(ahead->arg);
 }
 
 bool cw_ahead_is_done(const struct cw_ahead *ahead)

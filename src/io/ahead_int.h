@@ -24,8 +24,9 @@ struct cw_ahead_range {
     size_t users;            /* lists, and threads that copy or wait; 0: it ends with its request */
     struct cw_ahead **lists; /* those that wait for it */
     size_t lists_n, lists_cap;
-    struct cw_ahead_range *prev, *next; /* in the queue, while it is WAITING */
-    struct cw_cond cond;                /* signalled at its end, if has_cond */
+    void (*ended)(struct cw_ahead *ahead); /* is called for each of them at its end */
+    struct cw_ahead_range *prev, *next;    /* in the queue, while it is WAITING */
+    struct cw_cond cond;                   /* signalled at its end, if has_cond */
     bool has_cond;
     char *bytes;
     struct cw_io_fetch fetch;
@@ -50,7 +51,5 @@ void cw_ahead_range_wait(struct cw_ahead_range *range, const struct cw_stop *sto
 /* Begins as many requests as the limit allows. */
 void cw_ahead_pump(void);
 struct cw_ahead_counts *cw_ahead_counters(void);
-/* Of ahead.c: a range that the list waits for has ended. */
-void cw_ahead_range_ended(struct cw_ahead *ahead);
 
 #endif

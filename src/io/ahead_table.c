@@ -160,7 +160,7 @@ static void end(struct cw_ahead_range *range, bool is_there)
     if (!is_there)
         file_remove(range);
     for (size_t i = 0; i < range->lists_n; i++)
-        cw_ahead_range_ended(range->lists[i]);
+        range->ended(range->lists[i]);
     range->lists_n = 0;
     if (range->has_cond)
         cw_cond_broadcast(&range->cond);
