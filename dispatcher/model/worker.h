@@ -58,7 +58,7 @@ struct cw_worker {
     /* The keys of the cache whose chunks the worker is notified of. */
     struct cw_catalogue_key **cache_keys;
     size_t cache_keys_n, cache_keys_cap;
-    bool index_parts;  /* It makes parts of indices; an older one is not offered. */
+    bool index_parts;              /* It makes parts of indices; an older one is not offered. */
     struct cw_operators operators; /* Those of its plugins. */
     bool job_plans;    /* It knows JobPlan; an older one computes in the written order. */
     bool named_caches; /* It knows named caches; an older one gets their jobs without a cache. */

@@ -276,22 +276,15 @@ static void print_mistakes(void)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {{"seeds", required_argument, NULL, 's'},
-                                          {"first", required_argument, NULL, 'f'},
-                                          {"minutes", required_argument, NULL, 'm'},
-                                          {"log", required_argument, NULL, 'l'},
-                                          {"no-faults", no_argument, NULL, 'n'},
-                                          {"verbose", no_argument, NULL, 'v'},
-                                          {"plant", required_argument, NULL, 'p'},
-                                          {"shrink", no_argument, NULL, 'r'},
-                                          {"progress", no_argument, NULL, 'o'},
-                                          {"mistakes", no_argument, NULL, 'k'},
-                                          {"strangers", no_argument, NULL, 'g'},
-                                          {"leases", no_argument, NULL, 'e'},
-                                          {"backends", no_argument, NULL, 'b'},
-                                          {"replans", no_argument, NULL, 'a'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"seeds", required_argument, NULL, 's'},   {"first", required_argument, NULL, 'f'},
+        {"minutes", required_argument, NULL, 'm'}, {"log", required_argument, NULL, 'l'},
+        {"no-faults", no_argument, NULL, 'n'},     {"verbose", no_argument, NULL, 'v'},
+        {"plant", required_argument, NULL, 'p'},   {"shrink", no_argument, NULL, 'r'},
+        {"progress", no_argument, NULL, 'o'},      {"mistakes", no_argument, NULL, 'k'},
+        {"strangers", no_argument, NULL, 'g'},     {"leases", no_argument, NULL, 'e'},
+        {"backends", no_argument, NULL, 'b'},      {"replans", no_argument, NULL, 'a'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
