@@ -146,7 +146,7 @@ static int bad_header(const struct cw_tar *tar, const uint8_t *header, struct cw
     bool gzip = header[0] == 0x1f && header[1] == 0x8b;
     bool zstd = memcmp(header, "\x28\xb5\x2f\xfd", 4) == 0;
     if (tar->offset == 0 && (gzip || zstd))
-        return fail(tar, "this is a compressed file; decompress it first", err);
+        return fail(tar, "this is a compressed file: its name should end in .gz or .zst", err);
     return fail(tar,
                 tar->offset == 0 ? "not a tar file"
                                  : "the checksum of its header does not match: damaged",

@@ -76,7 +76,7 @@ static int bad_header(const struct scan *s, uint64_t offset, const uint8_t *head
     return cw_err_set(
         err, CW_E_CORRUPT, "%s: record %llu at byte %llu: %s", s->file->name, records(s),
         (unsigned long long)offset,
-        gzip ? "this is a gzip file; compressed TFRecord files are not supported"
+        gzip ? "this is a gzip file: its name should end in .gz"
              : "the checksum of the length does not match: not a TFRecord file, or damaged");
 }
 

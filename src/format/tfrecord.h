@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TFRecord framing: u64 length, masked crc32c of the length, data, masked crc32c of the data, all
- * in little endian. Compressed TFRecord files have the format of gzip instead, and give an error
- * that says so. */
+ * in little endian. Compressed TFRecord files have the format of gzip instead: they are inflated
+ * before, and one that was not gives an error that says so. */
 #ifndef CW_FORMAT_TFRECORD_H
 #define CW_FORMAT_TFRECORD_H
 

@@ -335,6 +335,10 @@ def tfrecord_cases():
     data_file("bad_cut.tfrecord", whole[:-1])
     data_file("bad_cut_header.tfrecord", whole[:29])
     data_file("bad_gzip.tfrecord", gzip.compress(whole, mtime=0))
+    data_file("packed_a.tfrecord.gz", gzip.compress(whole[:20], mtime=0) + gzip.compress(whole[20:], mtime=0))
+    data_file("packed_b.tfrecord.gz", gzip.compress(b"", mtime=0))
+    data_file("bad_cut.tfrecord.gz", gzip.compress(whole, mtime=0)[:-9])
+    data_file("bad_data.tfrecord.gz", gzip.compress(whole[:13] + b"X" + whole[14:], mtime=0))
     huge = struct.pack("<Q", 2**64 - 1)
     data_file("bad_huge.tfrecord", huge + masked(huge) + b"abcd")
 
@@ -346,12 +350,18 @@ def tfrecord_cases():
               "expect": {"count": 5, "elements": elements(one + two)}},
              {"name": "any position", "options": {"pattern": ["${DATA}/records_b.tfrecord", "${DATA}/records_a.tfrecord"]},
               "expect": {"at": [4, 0, 3], "elements": elements([two[1], one[0], two[0]]), "describe": "records_b.tfrecord record 1"}},
+             {"name": "gzip of two members, and of nothing", "options": {"pattern": "${DATA}/packed_*.tfrecord.gz"},
+              "expect": {"count": 3, "at": [2, 0], "elements": elements([one[2], one[0]]), "describe": "packed_a.tfrecord.gz record 2"}},
+             {"name": "gzip, too large", "options": {"pattern": "${DATA}/packed_a.tfrecord.gz", "inflated_max": 300},
+              "expect": {"error": "packed_a.tfrecord.gz: the inflated files of this source need more than the 300 bytes of option inflated_max"}},
              {"name": "empty file", "options": {"pattern": "${DATA}/records_empty.tfrecord", "field": "r"},
               "expect": {"spec": "r: str", "count": 0}}]
     for name, error in (("bad_data.tfrecord", "bad_data.tfrecord: record 0 at byte 0: checksum does not match"),
                         ("bad_length.tfrecord", "record 1 at byte 21: the checksum of the length does not match"),
                         ("bad_cut.tfrecord", "record 2 at byte 37: truncated, the file ends at byte %d" % (len(whole) - 1)),
-                        ("bad_cut_header.tfrecord", "record 1 at byte 21: truncated"), ("bad_gzip.tfrecord", "gzip"),
+                        ("bad_cut_header.tfrecord", "record 1 at byte 21: truncated"), ("bad_gzip.tfrecord", "this is a gzip file: its name should end in .gz"),
+                        ("bad_cut.tfrecord.gz", "bad_cut.tfrecord.gz: truncated"),
+                        ("bad_data.tfrecord.gz", "bad_data.tfrecord.gz: record 0 at byte 0: checksum does not match"),
                         ("bad_huge.tfrecord", "truncated"), ("no_such.tfrecord", "no_such.tfrecord"),
                         ("no_such*.tfrecord", "no files match")):
         cases.append({"name": name, "options": {"pattern": "${DATA}/" + name}, "expect": {"error": error}})

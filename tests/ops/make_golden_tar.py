@@ -101,6 +101,19 @@ def cases():
     yield {"name": "twice the file", "options": {"pattern": ["${DATA}/wds_{plain,plain}.tar", "${DATA}/./wds_plain.tar"],
                                                  "columns": ["cls"]},
            "expect": {"count": 80, "at": [40, 79], "elements": [{"cls": i64(-3)}, {"cls": i64(39 * 7 - 3)}]}}
+    # What is in a compressed file, a field with its name and all columns found out included.
+    packed = gzip.compress(short(tar_bytes(plain())), mtime=0)
+    data_file("wds_packed.tar.gz", packed)
+    yield {"name": "gzip", "options": {"pattern": "${DATA}/wds_packed.tar.gz", "columns": ["jpg", "cls"], "key": "key"},
+           "expect": {"spec": "jpg: str, cls: i64, key: str", "count": 40, "at": [39, 5],
+                      "elements": [dict(element(i), key=text("%03d" % i)) for i in (39, 5)], "describe": "wds_packed.tar.gz sample 39"}}
+    yield {"name": "gzip, no columns given", "options": {"pattern": "${DATA}/wds_packed.tar.gz"},
+           "expect": {"spec": "cls: i64, jpg: str", "count": 40, "at": [7], "elements": [element(7)]}}
+    yield {"name": "gzip, too large", "options": {"pattern": "${DATA}/wds_packed.tar.gz", "columns": ["cls"], "inflated_max": 1000},
+           "expect": {"error": "the inflated files of this source need more than the 1000 bytes of option inflated_max"}}
+    data_file("wds_bad_cut.tar.gz", packed[:-20])
+    yield {"name": "gzip, cut", "options": {"pattern": "${DATA}/wds_bad_cut.tar.gz", "columns": ["cls"]},
+           "expect": {"error": "wds_bad_cut.tar.gz: truncated"}}
 
     mixed = plain()
     np.random.RandomState(4).shuffle(mixed)

@@ -3,13 +3,24 @@
  * every file, which gives the counts, unless its index is kept. A worker that did not prepare the job
  * loads a file's index when its first record is read. */
 #include "base/mem.h"
+#include "format/inflate.h"
 #include "format/tfrecord.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/inflated.h"
 
 struct tfrecord_opts {
     struct cw_str_list pattern;
     char *field;
+    int64_t inflated_max;
+};
+struct tfrecord_state {
+    struct cw_file_source source; /* loads a struct tfrecord_file for each file */
+    struct cw_inflated_all inflated;
+};
+struct tfrecord_file {
+    struct cw_line_index *index;
+    struct cw_inflated inflated;
 };
 
 #define OFFSET(member) offsetof(struct tfrecord_opts, member)
@@ -20,6 +31,7 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = OFFSET(field),
      .def = "\"record\""},
+    CW_INFLATED_ROW(OFFSET(inflated_max)),
     {0},
 };
 
@@ -32,74 +44,118 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_op_infer_one(o->field, CW_DTYPE_STR, 0, NULL, ret_spec, err);
 }
 
-static void free_index(void *loaded)
+static void free_file(void *loaded)
 {
-    cw_line_index_free(loaded);
+    struct tfrecord_file *file = loaded;
+    cw_line_index_free(file->index);
+    cw_inflated_fini(&file->inflated);
+    cw_mem_free(file);
+}
+
+static int unpack_index(const void *kept, size_t kept_n, uint64_t size, struct tfrecord_file *file)
+{
+    file->index = cw_line_index_unpack(kept, kept_n, size);
+    return file->index ? 0 : CW_E_CORRUPT;
+}
+
+/* With `kept` the index is there already, in these bytes. */
+static int load_file(struct tfrecord_state *s, size_t i, const void *kept, size_t kept_n,
+                     struct tfrecord_file *file, struct cw_err *err)
+{
+    struct cw_readable_bytes bytes;
+    struct cw_file_use use;
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_inflated_load(&s->inflated, &use.readable, &file->inflated, err);
+    if (rc == 0) {
+        const struct cw_readable plain =
+            cw_inflated_readable(&file->inflated, &use.readable, &bytes);
+        rc = kept ? unpack_index(kept, kept_n, plain.size, file)
+                  : cw_tfrecord_scan(&plain, &file->index, err);
+    }
+    cw_file_set_release(s->source.files, &use);
+    return rc;
+}
+
+/* A file that is not compressed is not opened for an index that is there. */
+static int load_from(struct tfrecord_state *s, size_t i, const void *kept, size_t kept_n,
+                     void **ret_loaded, struct cw_err *err)
+{
+    const struct cw_file *from = &s->source.files->v[i];
+    struct tfrecord_file *file = CW_NEW(struct tfrecord_file);
+    int rc = kept && !cw_inflate_is_name(from->path)
+                 ? unpack_index(kept, kept_n, (uint64_t)from->stamp.size, file)
+                 : load_file(s, i, kept, kept_n, file, err);
+    if (rc == 0) {
+        *ret_loaded = file;
+        return 0;
+    }
+    cw_inflated_drop(&s->inflated, &file->inflated);
+    free_file(file);
+    return rc;
 }
 
 static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
 {
-    const struct cw_file_source *s = state;
-    struct cw_line_index *index = NULL;
-    struct cw_file_use use;
-    int rc = cw_file_set_use(s->files, i, &use, err);
-    if (rc < 0)
-        return rc;
-    rc = cw_tfrecord_scan(&use.readable, &index, err);
-    cw_file_set_release(s->files, &use);
-    *ret_loaded = index;
-    return rc;
+    return load_from(state, i, NULL, 0, ret_loaded, err);
 }
 
 static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
                   struct cw_err *err)
 {
-    const struct cw_file_source *s = state;
-    (void)err;
-    *ret_loaded = cw_line_index_unpack(bytes, n, (uint64_t)s->files->v[i].stamp.size);
-    return *ret_loaded ? 0 : CW_E_CORRUPT;
+    return load_from(state, i, bytes, n, ret_loaded, err);
 }
 
 static void pack(const void *loaded, struct cw_str *out)
 {
-    cw_line_index_pack(loaded, out);
+    cw_line_index_pack(((const struct tfrecord_file *)loaded)->index, out);
 }
 
 static int64_t records(const void *loaded)
 {
-    return (int64_t)cw_line_index_n(loaded);
+    return (int64_t)cw_line_index_n(((const struct tfrecord_file *)loaded)->index);
 }
 
-static size_t bytes(const void *loaded)
+/* Inflated bytes stay: to have them again, the whole file would have to be read. */
+static size_t bytes_of(const void *loaded)
 {
-    return cw_line_index_bytes(loaded);
+    const struct tfrecord_file *file = loaded;
+    return file->inflated.bytes ? 0 : sizeof(*file) + cw_line_index_bytes(file->index);
 }
 
 static const struct cw_file_index index_kind = {
-    .name = "tfrecord 1", .records = records, .bytes = bytes, .pack = pack, .unpack = unpack};
-static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source),
+    .name = "tfrecord 1", .records = records, .bytes = bytes_of, .pack = pack, .unpack = unpack};
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct tfrecord_state),
                                                 .load = scan,
-                                                .unload = free_index,
+                                                .unload = free_file,
                                                 .index = &index_kind};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
 {
     const struct tfrecord_opts *o = opts;
-    return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
+    struct tfrecord_state *s = CW_NEW(struct tfrecord_state);
+    s->inflated.max = o->inflated_max;
+    return cw_file_source_start(&kind, s, &o->pattern, how, ret_state, err);
 }
 
+/* Reads record k of file i, or copies it from what the file has in it. */
 static int get_record(const struct cw_op_ctx *ctx, struct cw_file_source *s, size_t i, uint64_t k,
-                      const struct cw_line_index *index, struct cw_view *view, struct cw_err *err)
+                      const struct tfrecord_file *file, struct cw_view *view, struct cw_err *err)
 {
-    struct cw_file_use use;
-    int rc = cw_file_source_compare(s, i, cw_line_index_n(index), "records", err);
-    if (rc == 0)
+    struct cw_readable_bytes bytes;
+    struct cw_file_use use = {.readable.name = s->files->v[i].path};
+    const bool is_inflated = file->inflated.bytes != NULL;
+    int rc = cw_file_source_compare(s, i, cw_line_index_n(file->index), "records", err);
+    if (rc == 0 && !is_inflated)
         rc = cw_file_set_use(s->files, i, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_tfrecord_get(&use.readable, index, k, ctx->arena, &view->data, &view->bytes, err);
-    cw_file_set_release(s->files, &use);
+    const struct cw_readable plain = cw_inflated_readable(&file->inflated, &use.readable, &bytes);
+    rc = cw_tfrecord_get(&plain, file->index, k, ctx->arena, &view->data, &view->bytes, err);
+    if (!is_inflated)
+        cw_file_set_release(s->files, &use);
     return rc;
 }
 
@@ -110,12 +166,12 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     const size_t i = cw_file_set_locate(s->files, pos);
     const uint64_t k = (uint64_t)(pos - s->files->v[i].first);
     struct cw_view view = {.dtype = CW_DTYPE_STR};
-    const void *index = NULL;
+    const void *file = NULL;
     (void)opts;
-    int rc = cw_file_source_get(s, i, &index, err);
+    int rc = cw_file_source_get(s, i, &file, err);
     if (rc < 0)
         return rc;
-    rc = get_record(ctx, s, i, k, index, &view, err);
+    rc = get_record(ctx, s, i, k, file, &view, err);
     cw_file_source_put(s, i);
     ret_element->n = 1;
     ret_element->fields[0] = view;
@@ -125,17 +181,18 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
     struct cw_file_source *s = state;
-    const void *index = NULL;
+    const void *loaded = NULL;
     (void)opts;
     if (!ahead || !s->files->can_ahead)
         return s->files->can_ahead;
     const size_t i = cw_file_set_locate(s->files, pos);
     const uint64_t k = (uint64_t)(pos - s->files->v[i].first);
-    if (cw_file_source_get(s, i, &index, NULL) < 0)
+    if (cw_file_source_get(s, i, &loaded, NULL) < 0)
         return true;
-    if (k < cw_line_index_n(index)) {
-        const uint64_t begin = cw_line_index_at(index, k);
-        cw_file_set_ahead(s->files, i, begin, cw_line_index_at(index, k + 1) - begin, ahead);
+    const struct tfrecord_file *file = loaded;
+    if (!file->inflated.bytes && k < cw_line_index_n(file->index)) {
+        const uint64_t begin = cw_line_index_at(file->index, k);
+        cw_file_set_ahead(s->files, i, begin, cw_line_index_at(file->index, k + 1) - begin, ahead);
     }
     cw_file_source_put(s, i);
     return true;
@@ -145,14 +202,19 @@ const struct cw_op cw_op_tfrecord = {
     .name = "tfrecord",
     .version = 1,
     .summary = "records of TFRecord files",
-    .doc = "Gives the bytes of each record, files in bytewise order of their paths, records in the "
-           "order of the file.\n"
-           "The framing of all files is scanned once when a job is prepared, which finds truncated "
-           "files; the checksum\n"
-           "of a record is verified when it is read. Records are found by position, so a shuffle "
-           "before\n"
-           "reading costs no buffer. Patterns as for `files`. Compressed TFRecord files are not "
-           "supported.",
+    .doc =
+        "Gives the bytes of each record, files in bytewise order of their paths, records in the "
+        "order of the file.\n"
+        "The framing of all files is scanned once when a job is prepared, which finds truncated "
+        "files; the checksum\n"
+        "of a record is verified when it is read. Records are found by position, so a shuffle "
+        "before\n"
+        "reading costs no buffer. Patterns as for `files`.\n"
+        "\n"
+        "Files whose names end in .gz or .zst are inflated into memory as a whole, once on each "
+        "worker that reads of\n"
+        "them; `inflated_max` bounds what all of them may take. TensorFlow's compression ZLIB is "
+        "not supported.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,

@@ -2,8 +2,10 @@
 /* Source `webdataset`: reads the samples of tar files. A file's index is made when its first sample is
  * read, and by the worker that prepares the job, since the counts come from it. */
 #include "base/mem.h"
+#include "format/inflate.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/inflated.h"
 #include "ops/source/webdataset_columns.h"
 
 #include <string.h>
@@ -17,11 +19,17 @@ struct webdataset_opts {
     struct cw_value types;
     int missing; /* index into missing_words */
     char *key;
+    int64_t inflated_max;
 };
 struct webdataset_state {
-    struct cw_file_source source; /* loads a struct cw_wds_index for each file */
+    struct cw_file_source source; /* loads a struct webdataset_file for each file */
+    struct cw_inflated_all inflated;
     struct cw_wds_columns columns;
     struct cw_wds_want want;
+};
+struct webdataset_file {
+    struct cw_wds_index index;
+    struct cw_inflated inflated;
 };
 
 #define OFFSET(member) offsetof(struct webdataset_opts, member)
@@ -47,6 +55,7 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = OFFSET(key),
      .def = "\"\""},
+    CW_INFLATED_ROW(OFFSET(inflated_max)),
     {0},
 };
 
@@ -61,7 +70,7 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     const struct webdataset_opts *o = opts;
     cw_autofree char *path = NULL;
     int rc = cw_file_first(&o->pattern, how, &path, err);
-    return rc < 0 ? rc : cw_wds_complete(path, said, err);
+    return rc < 0 ? rc : cw_wds_complete(path, o->inflated_max, said, err);
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -85,55 +94,79 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return rc;
 }
 
-static void free_index(void *loaded)
+static void free_file(void *loaded)
 {
-    cw_wds_index_fini(loaded);
-    cw_mem_free(loaded);
+    struct webdataset_file *file = loaded;
+    cw_wds_index_fini(&file->index);
+    cw_inflated_fini(&file->inflated);
+    cw_mem_free(file);
 }
 
-static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
+/* With `kept` the index is there already, in these bytes. */
+static int load_file(struct webdataset_state *s, size_t i, const void *kept, size_t kept_n,
+                     struct webdataset_file *file, struct cw_err *err)
 {
-    struct webdataset_state *s = state;
+    struct cw_readable_bytes bytes;
     struct cw_file_use use;
     int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
-    struct cw_wds_index *index = CW_NEW(struct cw_wds_index);
-    rc = cw_wds_scan(&use.readable, &s->want, index, err);
+    rc = cw_inflated_load(&s->inflated, &use.readable, &file->inflated, err);
+    if (rc == 0) {
+        const struct cw_readable plain =
+            cw_inflated_readable(&file->inflated, &use.readable, &bytes);
+        rc = kept ? cw_wds_index_unpack(kept, kept_n, plain.size, &s->want, &file->index)
+                  : cw_wds_scan(&plain, &s->want, &file->index, err);
+    }
     cw_file_set_release(s->source.files, &use);
-    if (rc < 0)
-        free_index(index);
-    else
-        *ret_loaded = index;
     return rc;
+}
+
+/* A file that is not compressed is not opened for an index that is there. */
+static int load_from(struct webdataset_state *s, size_t i, const void *kept, size_t kept_n,
+                     void **ret_loaded, struct cw_err *err)
+{
+    const struct cw_file *from = &s->source.files->v[i];
+    struct webdataset_file *file = CW_NEW(struct webdataset_file);
+    int rc =
+        kept && !cw_inflate_is_name(from->path)
+            ? cw_wds_index_unpack(kept, kept_n, (uint64_t)from->stamp.size, &s->want, &file->index)
+            : load_file(s, i, kept, kept_n, file, err);
+    if (rc == 0) {
+        *ret_loaded = file;
+        return 0;
+    }
+    cw_inflated_drop(&s->inflated, &file->inflated);
+    free_file(file);
+    return rc;
+}
+
+static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
+{
+    return load_from(state, i, NULL, 0, ret_loaded, err);
 }
 
 static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
                   struct cw_err *err)
 {
-    const struct webdataset_state *s = state;
-    struct cw_wds_index index;
-    (void)err;
-    int rc =
-        cw_wds_index_unpack(bytes, n, (uint64_t)s->source.files->v[i].stamp.size, &s->want, &index);
-    if (rc == 0)
-        *ret_loaded = cw_mem_dup(&index, sizeof(index));
-    return rc;
+    return load_from(state, i, bytes, n, ret_loaded, err);
 }
 
 static void pack(const void *loaded, struct cw_str *out)
 {
-    cw_wds_index_pack(loaded, out);
+    cw_wds_index_pack(&((const struct webdataset_file *)loaded)->index, out);
 }
 
 static int64_t records(const void *loaded)
 {
-    return (int64_t)((const struct cw_wds_index *)loaded)->n;
+    return (int64_t)((const struct webdataset_file *)loaded)->index.n;
 }
 
-static size_t bytes(const void *loaded)
+/* Elements have views of inflated bytes, which therefore stay. */
+static size_t bytes_of(const void *loaded)
 {
-    return sizeof(struct cw_wds_index) + cw_wds_index_bytes(loaded);
+    const struct webdataset_file *file = loaded;
+    return file->inflated.bytes ? 0 : sizeof(*file) + cw_wds_index_bytes(&file->index);
 }
 
 /* Which extensions become which fields, and what is left out. */
@@ -154,13 +187,13 @@ static void end(void *state)
 static const struct cw_file_index index_kind = {.name = "webdataset 1",
                                                 .key = key,
                                                 .records = records,
-                                                .bytes = bytes,
+                                                .bytes = bytes_of,
                                                 .pack = pack,
                                                 .unpack = unpack};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct webdataset_state),
                                                 .end = end,
                                                 .load = scan,
-                                                .unload = free_index,
+                                                .unload = free_file,
                                                 .index = &index_kind};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
@@ -173,6 +206,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
         return rc;
     struct webdataset_state *s = CW_NEW(struct webdataset_state);
     s->columns = columns;
+    s->inflated.max = o->inflated_max;
     s->want = (struct cw_wds_want){.field_of = cw_wds_column_of,
                                    .arg = &s->columns,
                                    .fields_n = columns.n + (o->key[0] != '\0'),
@@ -233,17 +267,22 @@ static int make_key(const struct cw_op_ctx *ctx, const char *path, const struct 
     return rc;
 }
 
+/* Finds the parts of sample k, and their bytes if they lie in memory already, where they stay. */
 static int find_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_wds_part *parts,
-                      struct cw_err *err)
+                      bool *ret_is_read, struct cw_err *err)
 {
     const void *loaded = NULL;
     int rc = cw_file_source_get(&s->source, i, &loaded, err);
     if (rc < 0)
         return rc;
-    const struct cw_wds_index *index = loaded;
-    rc = cw_file_source_compare(&s->source, i, index->n, "samples", err);
+    const struct webdataset_file *file = loaded;
+    char *bytes = file->inflated.bytes;
+    rc = cw_file_source_compare(&s->source, i, file->index.n, "samples", err);
     if (rc == 0)
-        cw_wds_find(index, k, parts, s->want.fields_n);
+        cw_wds_find(&file->index, k, parts, s->want.fields_n);
+    for (size_t f = 0; f < s->want.fields_n && rc == 0 && bytes; f++)
+        parts[f].data = parts[f].is_there ? bytes + parts[f].offset : NULL;
+    *ret_is_read = bytes != NULL;
     cw_file_source_put(&s->source, i);
     return rc;
 }
@@ -252,10 +291,11 @@ static int read_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_
                       struct cw_arena *arena, struct cw_err *err)
 {
     struct cw_file_use use;
-    int rc = find_parts(s, i, k, parts, err);
-    if (rc == 0)
+    bool is_read = false;
+    int rc = find_parts(s, i, k, parts, &is_read, err);
+    if (rc == 0 && !is_read)
         rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
+    if (rc < 0 || is_read)
         return rc;
     rc = cw_wds_read(&use.readable, parts, s->want.fields_n, arena, err);
     cw_file_set_release(s->source.files, &use);
@@ -285,19 +325,20 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
 {
     struct webdataset_state *s = state;
     const struct cw_file_set *files = s->source.files;
-    const void *index = NULL;
+    const void *loaded = NULL;
     uint64_t offset, bytes;
     (void)opts;
     if (!ahead || !files->can_ahead)
         return files->can_ahead;
     const size_t i = cw_file_set_locate(files, pos), n = s->want.fields_n;
     const uint64_t k = (uint64_t)(pos - files->v[i].first);
-    if (cw_file_source_get(&s->source, i, &index, NULL) < 0)
+    if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)
         return true;
+    const struct webdataset_file *file = loaded;
     cw_autofree struct cw_wds_part *parts = CW_NEW_ARRAY(struct cw_wds_part, n);
-    const bool has = k < ((const struct cw_wds_index *)index)->n;
+    const bool has = !file->inflated.bytes && k < file->index.n;
     if (has)
-        cw_wds_find(index, k, parts, n);
+        cw_wds_find(&file->index, k, parts, n);
     cw_file_source_put(&s->source, i);
     if (!has)
         return true;
@@ -351,11 +392,13 @@ const struct cw_op cw_op_webdataset = {
         "files). All headers are\n"
         "read once when a job is prepared, which finds truncated files; samples are then found by "
         "position, with\n"
-        "about 4 bytes of memory a member, so a shuffle before reading costs no buffer. Not "
-        "supported: compressed\n"
-        "files, sparse files, links, several tar files joined. Patterns as for `files`; shards are "
-        "given as\n"
-        "`/data/train-{000..127}.tar`.",
+        "about 4 bytes of memory a member, so a shuffle before reading costs no buffer. Files "
+        "whose names end in\n"
+        ".gz or .zst are inflated into memory as a whole, once on each worker that reads of them; "
+        "`inflated_max` bounds\n"
+        "what all of them may take. Not supported: sparse files, links, several tar files joined. "
+        "Patterns as for\n"
+        "`files`; shards are given as `/data/train-{000..127}.tar`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,

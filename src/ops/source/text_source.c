@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "format/inflate.h"
 
 #define HEAD_BYTES_MAX ((uint64_t)16 << 20)
 #define RUN_BYTES ((uint64_t)1 << 20)
@@ -20,36 +19,16 @@ static void begin(void *state, const struct cw_op_open *how)
 {
     struct cw_text_source *s = state;
     s->rules = *((const struct text_open *)(const void *)how)->rules;
+    s->inflated.max = s->rules.inflated_max;
 }
 
 static void unload(void *loaded)
 {
     struct cw_text_file *text = loaded;
     cw_line_index_free(text->index);
-    cw_mem_free(text->bytes);
+    cw_inflated_fini(&text->inflated);
     cw_mem_free(text->head);
     cw_mem_free(text);
-}
-
-static int inflate(struct cw_text_source *s, const struct cw_readable *file,
-                   struct cw_text_file *text, struct cw_err *err)
-{
-    const int64_t room = CW_MAX(s->rules.inflated_max - atomic_load(&s->inflated), 0);
-    int rc = cw_inflate_all(file, (uint64_t)room, &text->bytes, &text->bytes_n, err);
-    if (rc == CW_E_LIMIT)
-        return cw_err_set(err, rc,
-                          "%s: the inflated files of this source need more than the %lld bytes of "
-                          "option inflated_max",
-                          file->name, (long long)s->rules.inflated_max);
-    if (rc < 0)
-        return rc;
-    const int64_t all = atomic_fetch_add(&s->inflated, (int64_t)text->bytes_n);
-    if (all + (int64_t)text->bytes_n > s->rules.inflated_max)
-        return cw_err_set(err, CW_E_LIMIT,
-                          "%s: the inflated files of this source need more than the %lld bytes of "
-                          "option inflated_max",
-                          file->name, (long long)s->rules.inflated_max);
-    return 0;
 }
 
 /* Records from `from` on whose bytes are read at once. */
@@ -133,34 +112,23 @@ static int load_head(const struct cw_text_source *s, const struct cw_readable *f
     return rc < 0 ? cw_err_wrap(err, "%s", file->name) : 0;
 }
 
-/* What an index is made of: the file, or its inflated bytes. */
-struct plain {
-    struct cw_readable file;
-    struct cw_readable_bytes bytes;
-};
-
 /* With `kept` the index is there already, in these bytes. */
 static int load_text(struct cw_text_source *s, const struct cw_readable *file, const void *kept,
                      size_t kept_n, struct cw_text_file *text, struct cw_err *err)
 {
-    struct plain plain = {.file = *file};
-    int rc = 0;
-    if (cw_inflate_is_name(file->name)) {
-        rc = inflate(s, file, text, err);
-        plain.bytes = (struct cw_readable_bytes){text->bytes, text->bytes_n};
-        plain.file = cw_readable_mem(file->name, &plain.bytes);
-        plain.file.stop = file->stop;
-    }
+    struct cw_readable_bytes bytes = {0};
+    int rc = cw_inflated_load(&s->inflated, file, &text->inflated, err);
+    const struct cw_readable plain = cw_inflated_readable(&text->inflated, file, &bytes);
     if (rc == 0 && kept) {
-        text->index = cw_line_index_unpack(kept, kept_n, plain.file.size);
+        text->index = cw_line_index_unpack(kept, kept_n, plain.size);
         rc = text->index ? 0 : CW_E_CORRUPT;
     } else if (rc == 0) {
-        rc = cw_line_scan(&plain.file, &s->rules.lines, &text->index, err);
+        rc = cw_line_scan(&plain, &s->rules.lines, &text->index, err);
     }
     if (rc == 0 && s->rules.read_head)
-        rc = load_head(s, &plain.file, text, err);
+        rc = load_head(s, &plain, text, err);
     if (rc == 0 && s->rules.is_kept && !kept)
-        rc = leave_out(s, &plain.file, text, err);
+        rc = leave_out(s, &plain, text, err);
     return rc;
 }
 
@@ -175,7 +143,7 @@ static int load_from(struct cw_text_source *s, size_t i, const void *kept, size_
     rc = load_text(s, &use.readable, kept, kept_n, text, err);
     cw_file_set_release(s->source.files, &use);
     if (rc < 0) {
-        atomic_fetch_sub(&s->inflated, (int64_t)text->bytes_n);
+        cw_inflated_drop(&s->inflated, &text->inflated);
         unload(text);
         return rc;
     }
@@ -210,7 +178,7 @@ static int64_t records(const void *loaded)
 static size_t bytes_of(const void *loaded)
 {
     const struct cw_text_file *text = loaded;
-    return text->bytes ? 0 : sizeof(*text) + cw_line_index_bytes(text->index);
+    return text->inflated.bytes ? 0 : sizeof(*text) + cw_line_index_bytes(text->index);
 }
 
 static void key(const void *state, struct cw_str *out)
@@ -275,9 +243,9 @@ static int find_record(const struct cw_op_ctx *ctx, struct cw_text_source *s,
             record->path, (unsigned long long)record->k, (unsigned long long)record->begin,
             (unsigned long long)n, (unsigned long long)CW_TEXT_RECORD_MAX);
     record->n = (size_t)n;
-    if (!record->text->bytes)
+    if (!record->text->inflated.bytes)
         return read_bytes(ctx, s, record->file, record, err);
-    record->p = record->text->bytes + record->begin;
+    record->p = record->text->inflated.bytes + record->begin;
     return 0;
 }
 
@@ -319,7 +287,7 @@ bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_
     if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)
         return true;
     const struct cw_text_file *text = loaded;
-    if (!text->bytes && k < cw_line_index_n(text->index)) {
+    if (!text->inflated.bytes && k < cw_line_index_n(text->index)) {
         const uint64_t begin = cw_line_index_at(text->index, k);
         cw_file_set_ahead(files, i, begin, cw_line_index_at(text->index, k + 1) - begin, ahead);
     }

@@ -5,17 +5,15 @@
 #ifndef CW_OPS_SOURCE_TEXT_SOURCE_H
 #define CW_OPS_SOURCE_TEXT_SOURCE_H
 
-#include <stdatomic.h>
-
 #include "format/line_scan.h"
 #include "ops/source/file_source.h"
+#include "ops/source/inflated.h"
 
 /* What is loaded of one file. */
 struct cw_text_file {
     struct cw_line_index *index;
-    char *bytes;    /* of a .gz or .zst: what it has in it; else NULL */
-    size_t bytes_n; /* their number */
-    void *head;     /* what rules.read_head made of its first record, or NULL */
+    struct cw_inflated inflated; /* of a .gz or .zst */
+    void *head;                  /* what rules.read_head made of its first record, or NULL */
 };
 
 struct cw_text_source;
@@ -36,7 +34,7 @@ struct cw_text_rules {
 struct cw_text_source {
     struct cw_file_source source;
     struct cw_text_rules rules;
-    _Atomic int64_t inflated; /* bytes of inflated files that there are */
+    struct cw_inflated_all inflated;
 };
 
 int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_list *patterns,
@@ -65,12 +63,6 @@ size_t cw_text_line_bytes(const char *p, size_t n);
 int cw_text_record_wrap(const struct cw_text_record *record, struct cw_err *err);
 
 /* The row that the option tables of these sources have. */
-#define CW_TEXT_INFLATED_ROW(offset_)                                                              \
-    {                                                                                              \
-        .name = "inflated_max",                                                                    \
-        .help = "most bytes that inflated .gz and .zst files may take on a worker",                \
-        .type = CW_OPT_BYTES, .offset = (offset_), .def = "\"1GiB\"", .min = 1, .max = 0x1p50,     \
-        .flags = CW_OPT_NO_FINGERPRINT                                                             \
-    }
+#define CW_TEXT_INFLATED_ROW(offset_) CW_INFLATED_ROW(offset_)
 
 #endif

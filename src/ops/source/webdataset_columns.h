@@ -27,8 +27,9 @@ void cw_wds_columns_fini(struct cw_wds_columns *columns);
 int cw_wds_columns_parse(const struct cw_value *columns, const struct cw_value *types,
                          struct cw_wds_columns *ret_columns, struct cw_err *err);
 /* Writes into `said`, the node's options, what the first members of a file are: `columns`, sorted, and the
- * `types` of arrays. */
-int cw_wds_complete(const char *path, struct cw_value *said, struct cw_err *err);
+ * `types` of arrays. A compressed file is inflated, if it has no more bytes than inflated_max. */
+int cw_wds_complete(const char *path, int64_t inflated_max, struct cw_value *said,
+                    struct cw_err *err);
 /* Returns the column of an extension, -1 if there is none. It is a field_of of struct cw_wds_want. */
 int cw_wds_column_of(const void *columns, const char *ext, size_t n);
 /* The type that an extension has unless `types` says another: an array's is not known then, and has

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "format/npy.h"
 #include "ops/op_util.h"
+#include "ops/source/inflated.h"
 #include "ops/source/webdataset_columns.h"
 
 /* So many members are looked at; an extension that comes later must be asked for by name. */
@@ -139,18 +140,33 @@ static void write_options(struct look *look, struct cw_value *said)
         cw_value_set_str(&columns[i], look->v[i].ext);
 }
 
-int cw_wds_complete(const char *path, struct cw_value *said, struct cw_err *err)
+static int complete(const struct cw_readable *file, struct cw_value *said, struct cw_err *err)
 {
+    struct look look = {.file = file};
+    int rc = look_at_members(&look, err);
+    if (rc == 0)
+        write_options(&look, said);
+    look_fini(&look);
+    return rc;
+}
+
+int cw_wds_complete(const char *path, int64_t inflated_max, struct cw_value *said,
+                    struct cw_err *err)
+{
+    struct cw_inflated_all all = {.max = inflated_max};
+    struct cw_inflated inflated;
+    struct cw_readable_bytes bytes;
     struct cw_readable file;
-    struct look look = {.file = &file};
     struct cw_io_file opened;
     int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
-    rc = look_at_members(&look, err);
-    if (rc == 0)
-        write_options(&look, said);
-    look_fini(&look);
+    rc = cw_inflated_load(&all, &file, &inflated, err);
+    if (rc == 0) {
+        const struct cw_readable plain = cw_inflated_readable(&inflated, &file, &bytes);
+        rc = complete(&plain, said, err);
+    }
+    cw_inflated_fini(&inflated);
     cw_io_close(&opened);
     return rc;
 }

@@ -185,11 +185,13 @@ static uint64_t read_all(struct source *s)
 
 static const char *const sources[][2] = {
     {"tfrecord", "{\"pattern\":\"%s/records_*.tfrecord\"}"},
+    {"tfrecord", "{\"pattern\":\"%s/packed_*.tfrecord.gz\"}"},
     {"text_lines", "{\"pattern\":\"%s/csv_a.csv\"}"},
     {"csv", "{\"pattern\":\"%s/csv_[ab].csv\"}"},
     {"csv", "{\"pattern\":\"%s/csv_all.csv.gz\"}"},
     {"jsonl", "{\"pattern\":\"%s/json_a.jsonl\"}"},
     {"webdataset", "{\"pattern\":\"%s/wds_plain.tar\"}"},
+    {"webdataset", "{\"pattern\":\"%s/wds_packed.tar.gz\",\"key\":\"key\"}"},
     {"parquet", "{\"pattern\":\"%s/parquet_plain.parquet\",\"columns\":[\"i32\"]}"},
     {"npy", "{\"pattern\":\"%s/npy_rows_a.npy\"}"},
     {"idx", "{\"pattern\":\"%s/idx_u8.i*\"}"},

@@ -113,6 +113,9 @@ static void threads(void **state)
 {
     (void)state;
     threads_agree("tfrecord", "records_*.tfrecord", "");
+    threads_agree("tfrecord", "packed_*.tfrecord.gz", "");
+    threads_agree("webdataset", "wds_packed.tar.gz",
+                  ",\"columns\":[\"jpg\",\"cls\"],\"key\":\"key\"");
     threads_agree("idx", "idx_u8.i*", "");
     threads_agree("idx", "idx_f64.idx.gz", "");
     threads_agree("chunks", "chunks_*.chunk", "");
