@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "format/kept_index.h"
+#include "format/line_index.h"
 #include "format/source_file.h"
 #include "ops/op.h"
 #include "ops/source/file_source.h"
@@ -294,7 +295,73 @@ static void other_file_is_made_anew(void **state)
     (void)unlink(path);
 }
 
+/* Keeps an index of 3 records that end there, as if a source had made it of this file. */
+static void keep_index(const char *name, const char *path, uint64_t end)
+{
+    struct stat st;
+    CW_STR_AUTO bytes = {0};
+    struct cw_line_index *index = cw_line_index_new();
+    assert_int_equal(stat(path, &st), 0);
+    cw_autofree char *key =
+        cw_mem_printf("%s\n%s\n%lld %lld -\n", name, path, (long long)st.st_size,
+                      (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    for (uint64_t k = 0; k < 3; k++)
+        assert_int_equal(cw_line_index_add(index, k), 0);
+    assert_int_equal(cw_line_index_end(index, end), 0);
+    cw_line_index_pack(index, &bytes);
+    cw_index_keeper_put(key, 3, bytes.s, bytes.len);
+    cw_line_index_free(index);
+}
+
+/* What is kept is none of the 353 bytes that are in the file, though of a file of its size: it is made
+ * anew, and the bytes of the first try do not count. */
+static void other_inflated_is_made_anew(void **state)
+{
+    struct source s;
+    (void)state;
+    source_init(&s, "tfrecord", "{\"pattern\":\"%s/packed_a.tfrecord.gz\",\"inflated_max\":353}");
+    cw_index_keeper_set(NULL);
+    open_source(&s, NULL);
+    const uint64_t sum = read_all(&s);
+    close_source(&s);
+    cw_index_keeper_set(&keeper);
+    keep_index("tfrecord 1", CW_TEST_SOURCE_DIR "/tests/ops/data/packed_a.tfrecord.gz", 354);
+    open_source(&s, NULL);
+    assert_int_equal(kept.hits, 1);
+    assert_int_equal(kept.puts, 1);
+    assert_true(s.n == 3 && read_all(&s) == sum);
+    assert_int_equal(kept.puts, 2);
+    source_fini(&s);
+}
+
 /* ---- memory ---- */
+
+/* Inflated bytes, to which elements point, stay; they count once, also with an index that was kept. */
+static void inflated_stays(void **state)
+{
+    static const char *const packed[][2] = {
+        {"tfrecord", "{\"pattern\":\"%s/packed_a.tfrecord.gz\",\"inflated_max\":353}"},
+        {"webdataset", "{\"pattern\":\"%s/wds_packed.tar.gz\",\"inflated_max\":82944}"}};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(packed); i++) {
+        struct source s;
+        uint64_t sums[2];
+        source_init(&s, packed[i][0], packed[i][1]);
+        for (size_t k = 0; k < 2; k++) {
+            open_source(&s, NULL);
+            sums[k] = read_all(&s);
+            const uint64_t read_bytes = kept.read_bytes;
+            cw_loaded_trim(0);
+            assert_true(read_all(&s) == sums[k] && s.n > 0);
+            assert_int_equal(kept.read_bytes, read_bytes);
+            assert_int_equal(cw_loaded_bytes(), 0);
+            close_source(&s);
+        }
+        assert_true(sums[0] == sums[1]);
+        assert_int_equal(kept.puts, i + 1);
+        source_fini(&s);
+    }
+}
 
 static void dropped_is_loaded_again(void **state)
 {
@@ -506,6 +573,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(second_job_reads_nothing, begin, end),
         cmocka_unit_test_setup_teardown(damaged_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(other_file_is_made_anew, begin, end),
+        cmocka_unit_test_setup_teardown(other_inflated_is_made_anew, begin, end),
+        cmocka_unit_test_setup_teardown(inflated_stays, begin, end),
         cmocka_unit_test_setup_teardown(dropped_is_loaded_again, begin, end),
         cmocka_unit_test_setup_teardown(threads_load_and_drop, begin, end),
         cmocka_unit_test_setup_teardown(parts_are_leased, begin, end),
