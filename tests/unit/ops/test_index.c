@@ -161,6 +161,7 @@ static void source_fini(struct source *s)
     cw_value_fini(&s->manifest);
     cw_value_fini(&s->options);
     cw_opt_fini(s->op->options, s->opts);
+    cw_spec_fini(&s->spec);
 }
 
 /* A hash of all elements. */
