@@ -325,14 +325,14 @@ void cw_index_parts_lost(struct cw_index_parts *p)
 static int open_and_ask(const struct cw_op *op, const void *opts, struct cw_value *files,
                         const struct cw_stop *stop, struct cw_err *err)
 {
-    cw_autofree struct cw_spec *spec = CW_NEW(struct cw_spec);
-    struct cw_op_open how = {.manifest = files, .out = spec, .stop = stop, .only_index = true};
+    CW_SPEC_AUTO spec = {0};
+    struct cw_op_open how = {.manifest = files, .out = &spec, .stop = stop, .only_index = true};
     void *state = NULL;
     int rc = op->check ? op->check(opts, err) : 0;
     if (rc == 0)
         rc = cw_file_manifest_identity(files, &how.identity, err);
     if (rc == 0)
-        rc = op->infer(opts, NULL, 0, spec, err);
+        rc = op->infer(opts, NULL, 0, &spec, err);
     if (rc == 0)
         rc = op->open(opts, &how, &state, err);
     if (rc < 0)
