@@ -324,6 +324,8 @@ static bool is_hopeless(struct look *l)
 static struct cw_place_numbers go_back(const struct look *l)
 {
     const struct cw_scale_level *best = best_level(l);
+    if (!best)
+        return (struct cw_place_numbers){l->now.workers, l->now.local};
     cw_str_addf(l->reason,
                 "with %.0f remote and %.0f local workers the trainer waits %.0f %% of its time: "
                 "back to %.0f and %.0f",

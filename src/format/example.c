@@ -152,7 +152,7 @@ int cw_example_find(const void *record, size_t record_n, struct cw_example_featu
 {
     const struct search s = {record, features, n, hint};
     struct rest rest = {record, (const uint8_t *)record + record_n};
-    struct field field;
+    struct field field = {0};
     int more, rc = 0;
     for (size_t i = 0; i < n; i++)
         features[i].p = NULL;

@@ -265,6 +265,8 @@ int cw_shm_recv(int fd, struct cw_shm_packet *ret_packet, struct cw_err *err)
 int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err)
 {
     struct cw_shm_packet packet;
+    packet.slot = packet.cap = 0;
+    packet.memfd = -1;
     int rc = cw_shm_recv(fd, &packet, err);
     if (rc != 0)
         return rc;

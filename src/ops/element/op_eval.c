@@ -170,7 +170,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
 {
     const struct eval_opts *o = opts;
     struct cw_expr *expr = NULL;
-    size_t place;
+    size_t place = 0;
     (void)fields;
     (void)fields_n;
     *ret_facts = (struct cw_op_facts){0};

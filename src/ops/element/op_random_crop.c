@@ -120,7 +120,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
 static int motion(const struct cw_op_ctx *ctx, const void *opts,
                   const struct cw_motion_boxes *boxes, struct cw_motion *motion, struct cw_err *err)
 {
-    struct cw_rect rect;
+    struct cw_rect rect = {0};
     (void)boxes;
     const int rc = want(ctx, opts, motion->in_h, motion->in_w, &rect, err);
     if (rc == 0)

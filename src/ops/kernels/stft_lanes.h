@@ -216,7 +216,7 @@ CW_LANES_FN void load_frames(const struct cw_stft_job *job, float *to)
 {
     const struct cw_stft *stft = job->stft;
     size_t i = 0;
-    cw_lanes_f32 v[CW_LANES];
+    cw_lanes_f32 v[CW_LANES] = {{0}};
     for (; i + CW_LANES <= stft->n; i += CW_LANES) {
         CW_LANES_UNROLL
         for (size_t t = 0; t < CW_LANES; t++)
