@@ -311,9 +311,14 @@ static size_t line_length(const char *text, size_t width)
     return at > 0 ? at : CW_MIN(n, width + strcspn(text + width, " \n"));
 }
 
+size_t tool_table_width(void)
+{
+    return isatty(STDOUT_FILENO) ? columns_of(STDOUT_FILENO) : SIZE_MAX;
+}
+
 void tool_print_lines(const char *text, int indent)
 {
-    size_t width = isatty(STDOUT_FILENO) ? columns_of(STDOUT_FILENO) : SIZE_MAX;
+    const size_t width = tool_table_width();
     while (*text) {
         size_t all = strcspn(text, "\n");
         for (int more = 0; all > 0; more = 2) {

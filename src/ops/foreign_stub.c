@@ -44,7 +44,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
                        struct cw_err *err)
 {
-    struct cw_spec spec = {0};
+    CW_SPEC_AUTO spec = {0};
     int rc = cw_op_spec_from_list(&head(opts)->gives, &spec, err);
     if (rc < 0)
         return rc;

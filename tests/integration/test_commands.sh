@@ -260,7 +260,8 @@ on_terminal() { # COLUMNS COMMAND
 # What each command says without a dispatcher: what it is for; that it does not know an option or a word; and that nobody is there.
 case_arguments() {
     local command status commands asking
-    mapfile -t commands < <("$cachew" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -vx cache && "$cachew" cache --help | sed -n 's/^  \([a-z]*\)  .*/cache \1/p')
+    mapfile -t commands < <("$cachew" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -vx -e cache -e index
+        for command in cache index; do "$cachew" $command --help | sed -n "s/^  \([a-z]*\)  .*/$command \1/p"; done)
     [ ${#commands[@]} -gt 20 ] || fail "there are only ${#commands[@]} commands"
     for command in "${commands[@]}"; do
         # shellcheck disable=SC2086

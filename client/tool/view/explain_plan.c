@@ -154,6 +154,7 @@ static void add_branches(const struct tool_explained *e, size_t depth, struct to
 static void print_tree(const struct tool_explained *e)
 {
     static const char *const HEADS[] = {"NODE", "OPERATOR", "ROWS", "BYTES", "TIME", "SHARE", ""};
+    static const char *const DROP[] = {"SHARE", "BYTES", "ROWS", "OPERATOR", NULL};
     static const char *const BARE[] = {"NODE", "OPERATOR", "GIVES", ""};
     const struct tool_planned *p = &e->planned;
     struct tool_table table;
@@ -175,6 +176,7 @@ static void print_tree(const struct tool_explained *e)
         tool_table_add(&table, "%s", cw_str_text(&marks));
     }
     add_branches(e, n, &table);
+    tool_table_fit(&table, DROP, tool_table_width());
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
 }
@@ -379,11 +381,14 @@ static void print_run(const struct tool_plan_options *options, const struct tool
 
 void tool_explain_plan(const struct tool_plan_options *options, const struct tool_explained *e)
 {
-    printf("Planned by %s, %s.%s\n\n", options->policy,
-           e->planned.is_exact ? "exact: every batch stays equal"
-                               : "relaxed: types and shapes are those of the written order, and "
-                                 "values are not",
-           e->measured.n > 0 ? " Numbers are predicted | measured." : "");
+    CW_STR_AUTO head = {0};
+    cw_str_addf(&head, "Planned by %s, %s.%s", options->policy,
+                e->planned.is_exact ? "exact: every batch stays equal"
+                                    : "relaxed: types and shapes are those of the written order, "
+                                      "and values are not",
+                e->measured.n > 0 ? " Numbers are predicted | measured." : "");
+    tool_print_lines(cw_str_text(&head), 0);
+    puts("");
     print_tree(e);
     if (e->planned.has_costs) {
         puts("");
