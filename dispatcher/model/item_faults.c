@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "dispatcher/model/model.h"
 
+#include <string.h>
+
 #define FAULTS_MAX 4096
 
 bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id)
@@ -199,9 +201,11 @@ static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struc
     return true;
 }
 
-void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id)
+void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id, const char *only_job)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
+        if (only_job[0] != '\0' && strcmp(only_job, job->id) != 0)
+            continue;
         forgive(&job->prepare_dead, worker_id);
         for (struct cw_item_fault *fault = job->faults; fault; fault = fault->next)
             forgive(&fault->dead, worker_id);
@@ -219,7 +223,6 @@ int cw_item_faults_operator_died(struct cw_job *job, const Cachew__V1__Died *die
     const struct cw_epoch *epoch = died->has_item ? cw_job_epoch(job, died->epoch) : NULL;
     struct cw_deaths *dead = &job->prepare_dead;
     CW_STR_AUTO where = {0};
-    cw_item_faults_forgive(job->d, died->worker_id);
     if (died->has_item &&
         (!epoch || died->item >= epoch->items || cw_set_has(&epoch->received, died->item)))
         return 0;

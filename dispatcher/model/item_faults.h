@@ -45,8 +45,9 @@ int cw_item_faults_died(struct cw_share *share, char **ret_why);
 /* A worker died in an operator of a plugin at this item (without one: while it opened the job's pipeline), so
  * what else it was computing is not blamed. Returns what cw_item_faults_failed returns. */
 int cw_item_faults_operator_died(struct cw_job *job, const Cachew__V1__Died *died, char **ret_why);
-/* The worker has come back, so it did not die: its id is removed from all deaths. */
-void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id);
+/* The worker has come back, so it did not die, or it is known of what it died: its id is removed from all
+ * deaths. only_job: the only job that it serves; "" = any. */
+void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id, const char *only_job);
 void cw_item_faults_forget(struct cw_job *job, uint64_t below_epoch);
 void cw_item_faults_free(struct cw_job *job);
 /* Returns false if the id was in the list already. */

@@ -222,15 +222,32 @@ static void take_held(struct cw_worker *worker, const Cachew__V1__HeldLease *hel
     }
 }
 
-/* The worker takes the place of one that died in an operator. */
-static void take_death(struct cw_dispatcher *d, const Cachew__V1__Died *died)
+/* Whether a worker may say what has become of `other`, and end its stream. One of a single job, which may
+ * be a tenant's, may do so with those of that job alone. */
+static bool may_replace(const Cachew__V1__WorkerHello *hello, const struct cw_worker *other)
 {
+    return hello->only_job[0] == '\0' || strcmp(hello->only_job, other->only_job) == 0;
+}
+
+/* The worker takes the place of one that died in an operator. */
+static void take_death(struct cw_worker *worker, const Cachew__V1__WorkerHello *hello)
+{
+    struct cw_dispatcher *d = worker->d;
+    const Cachew__V1__Died *died = hello->died;
     struct cw_worker *dead = cw_map_get(&d->workers_by_id, died->worker_id);
     struct cw_job *job = cw_strmap_get(&d->jobs_by_id, died->job_id);
+    if ((dead && !may_replace(hello, dead)) ||
+        (job && hello->only_job[0] != '\0' && strcmp(hello->only_job, job->id) != 0)) {
+        cw_log_warn(CW_LOG_MOD, "worker=%s tells of a death that is not of its job",
+                    hello->address);
+        return;
+    }
     if (dead)
         fail(dead, CW_E_UNAVAILABLE, died->text, true);
-    if (job)
+    if (job) {
+        cw_item_faults_forgive(d, died->worker_id, hello->only_job);
         cw_job_operator_died(job, died);
+    }
 }
 
 static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
@@ -240,11 +257,15 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     if (!check_hello(worker, message))
         return;
     struct cw_worker *old = cw_map_get(&d->workers_by_id, hello->worker_id);
+    if (old && !may_replace(hello, old)) {
+        fail(worker, CW_E_DENIED, "its id is that of a worker that serves other jobs", false);
+        return;
+    }
     /* The same process has connected again before its old stream was found to be broken. */
     if (old)
         fail(old, CW_E_STATE, "the same worker has connected again", false);
     if (hello->died)
-        take_death(d, hello->died);
+        take_death(worker, hello);
     worker->id = hello->worker_id;
     set_text(&worker->address, hello->address);
     set_text(&worker->host_id, hello->host_id);
@@ -264,7 +285,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     cw_worker_recount(worker);
     d->workers_n++;
     d->due.worker_lists = true;
-    cw_item_faults_forgive(d, worker->id);
+    cw_item_faults_forgive(d, worker->id, worker->only_job);
     worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);
     cw_provision_attached(d, worker);

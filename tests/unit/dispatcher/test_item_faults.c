@@ -159,6 +159,7 @@ static int say_died(struct cw_job *job, uint64_t worker_id, bool has_item, char 
     died.has_item = has_item;
     died.item = 7;
     died.text = text;
+    cw_item_faults_forgive(&made_up, worker_id, "");
     return cw_item_faults_operator_died(job, &died, ret_why);
 }
 

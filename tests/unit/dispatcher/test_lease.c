@@ -400,7 +400,7 @@ static void all_deaths_are_remembered(void **state)
             die_at(job, workers[i], 7);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     for (size_t i = 0; i < MAX - 1; i += 2)
-        cw_item_faults_forgive(&made_up, workers[i]->id);
+        cw_item_faults_forgive(&made_up, workers[i]->id, "");
     die_at(job, workers[MAX - 1], 7);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     for (size_t i = 0; i < MAX - 1; i += 2)

@@ -429,6 +429,40 @@ static void sources_that_kill_workers_fail_the_job(void **state)
     assert_ended(trainer, CW_E_INTERNAL, "the workers that looked at its sources died");
 }
 
+/* A worker of one job may be beside a trainer, and so the tenant's: it speaks for that job alone. */
+static void the_hello_of_a_worker_of_one_job_is_of_that_job(void **state)
+{
+    (void)state;
+    struct cw_job *job = peers_running("a", NULL);
+    Cachew__V1__Died died = CACHEW__V1__DIED__INIT;
+    char other[] = "another", text[] = "it died of SIGSEGV";
+    struct hello h;
+    hello_init(&h);
+    h.hello.only_job = other;
+    h.hello.worker_id = 1; /* that of the job's worker */
+    struct cw_stream *stream = peers_attach("Fleet/Attach");
+    peers_say(stream, &h.message.base);
+    assert_ended(stream, CW_E_DENIED, "a worker that serves other jobs");
+    assert_non_null(peers_worker_of(1));
+    died.worker_id = 1;
+    died.text = text;
+    died.job_id = job->id;
+    h.hello.died = &died;
+    for (uint64_t i = 0; i < 4; i++) { /* as many deaths as a job may have, and one more */
+        h.hello.worker_id = 50 + i;
+        peers_say(peers_attach("Fleet/Attach"), &h.message.base);
+        died.worker_id = 90 + i;
+    }
+    assert_non_null(peers_worker_of(1));
+    assert_int_equal(job->status, CW_JOB_RUNNING);
+    assert_int_equal(job->prepare_dead.n, 0);
+    h.hello.only_job = job->id; /* what is of its own job counts */
+    h.hello.worker_id = 60;
+    peers_say(peers_attach("Fleet/Attach"), &h.message.base);
+    assert_int_equal(job->prepare_dead.n, 1);
+    assert_non_null(peers_worker_of(1)); /* which serves other jobs too */
+}
+
 /* ---- the same worker under the next dispatcher ---- */
 static void held_leases_are_kept_or_forgotten(void **state)
 {
@@ -522,6 +556,7 @@ int main(void)
         TEST(what_the_lost_held_is_free),
         TEST(at_most_once_leaves_out_what_the_lost_held),
         TEST(sources_that_kill_workers_fail_the_job),
+        TEST(the_hello_of_a_worker_of_one_job_is_of_that_job),
         TEST(held_leases_are_kept_or_forgotten),
         TEST(held_pieces_become_one_lease),
     };
