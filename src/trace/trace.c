@@ -36,8 +36,8 @@ static struct tracer *tracer;
 
 struct cw_trace_open *cw_trace_opened(size_t **ret_next)
 {
-    *ret_next = &tracer->open_next;
-    return tracer->open;
+    *ret_next = tracer ? &tracer->open_next : NULL;
+    return tracer ? tracer->open : NULL;
 }
 
 bool cw_trace_has(uint64_t item)

@@ -13,6 +13,7 @@
 /* An item that was leased and is not consumed. */
 struct cw_trace_open {
     struct cw_hash id; /* of its trace; 0: none is here */
+    uint64_t item;
     int64_t leased_ns, received_ns;
     char worker[128]; /* the first one that it was leased to */
 };

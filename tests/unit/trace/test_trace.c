@@ -54,6 +54,37 @@ static void which(void **state)
     cw_loop_free(loop);
 }
 
+/* A trainer may say that it has all items there could be: that takes no longer than what is open. */
+static void what_nobody_has(void **state)
+{
+    struct cw_loop *loop = cw_loop_new();
+    const struct cw_trace_options options = {"http://127.0.0.1:1/v1/traces", 7, "test", "here"};
+    struct cw_set items = {0}, all = {0};
+    size_t *next, left = 0;
+    (void)state;
+    assert_int_equal(cw_trace_start(loop, &options, NULL), 0);
+    const struct cw_trace_open *open = cw_trace_opened(&next);
+    cw_set_add(&items, 10, 30);
+    cw_set_add(&all, 0, UINT64_MAX);
+    cw_trace_leased("job", 0, &items, "worker"); /* 14, 21 and 28 */
+    cw_trace_received("job", 0, &all);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(open[i].item == 14 + 7 * i && open[i].received_ns > 0);
+    cw_trace_consumed("job", 1, &all);
+    cw_trace_consumed("another", 0, &all);
+    assert_true(open[0].received_ns > 0);
+    cw_set_remove(&all, 28, 29);
+    cw_trace_consumed("job", 0, &all);
+    for (size_t i = 0; i < CW_TRACE_OPEN_MAX; i++)
+        left += open[i].leased_ns != 0;
+    assert_int_equal(left, 1);
+    assert_int_equal(open[2].item, 28);
+    cw_trace_stop();
+    cw_set_fini(&items);
+    cw_set_fini(&all);
+    cw_loop_free(loop);
+}
+
 static void texts(void **state)
 {
     struct cw_str out = {0}, whole = {0};
@@ -90,6 +121,6 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(off), cmocka_unit_test(which),
-                                       cmocka_unit_test(texts)};
+                                       cmocka_unit_test(what_nobody_has), cmocka_unit_test(texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
