@@ -157,7 +157,8 @@ static int ask_first(struct object *o, const struct cw_stop *stop, struct cw_err
     o->info = fetch.info;
     first->n = rc == 0 ? (size_t)fetch.got : 0;
     bool is_part = o->info.size < 0 || fetch.got < (uint64_t)o->info.size;
-    if (rc == 0 && is_part && !fetch.has_ranges)
+    bool is_read_by_ranges = fetch.has_ranges && o->info.size >= 0;
+    if (rc == 0 && is_part && !is_read_by_ranges)
         rc = copy(o, stop, err);
     cw_fetch_fini(&fetch);
     return rc;

@@ -25,6 +25,7 @@ struct world {
     size_t n;
     const char *etag; /* a header line, or "" */
     atomic_int cut_head, cut, busy, hide_ranges, hide_length, changed, hang, hostile, loop, here;
+    atomic_int hide_size; /* ranges are of "*" bytes */
     const char *busy_line;
     const char *location; /* where GET /away is sent */
     pthread_mutex_t mutex;
@@ -43,13 +44,15 @@ static bool asked(struct world *w, const char *text)
 static void send_part(struct world *w, struct http_exchange *x, int status, size_t begin, size_t n,
                       bool has_length)
 {
-    char head[512], length[64] = "";
+    char head[512], length[64] = "", size[32] = "*";
     bool cut = atomic_load(&w->cut) > 0 && atomic_fetch_sub(&w->cut, 1) > 0;
     if (has_length)
         snprintf(length, sizeof(length), "Content-Length: %zu\r\n", n);
-    snprintf(head, sizeof(head), "HTTP/1.1 %d x\r\n%s%sContent-Range: bytes %zu-%zu/%zu\r\n%s\r\n",
+    if (!atomic_load(&w->hide_size))
+        snprintf(size, sizeof(size), "%zu", w->n);
+    snprintf(head, sizeof(head), "HTTP/1.1 %d x\r\n%s%sContent-Range: bytes %zu-%zu/%s\r\n%s\r\n",
              status, length, atomic_load(&w->changed) ? "ETag: \"2\"\r\n" : w->etag,
-             begin + (size_t)atomic_load(&w->hostile), begin + n - 1, w->n,
+             begin + (size_t)atomic_load(&w->hostile), begin + n - 1, size,
              has_length ? "" : "Connection: close\r\n");
     if (atomic_load(&w->cut_head) > 0 && atomic_fetch_sub(&w->cut_head, 1) > 0) {
         *strstr(head, "Content-Length") = '\0';
@@ -315,6 +318,23 @@ static void servers_without_ranges(void **state)
     cw_io_close(&file);
 }
 
+/* RFC 9110 lets a server answer with a range without saying how long all of it is. */
+static void ranges_of_unknown_length(void **state)
+{
+    struct world *w = *state;
+    struct cw_io_file file;
+    struct cw_io_info info;
+    struct cw_err err = {0};
+    atomic_store(&w->hide_size, 1);
+    open_it(w, &file);
+    read_it(w, &file, BYTES - 100, 100);
+    char byte;
+    assert_int_equal(cw_io_read(&file, BYTES, &byte, 1, NULL, &err), CW_E_CORRUPT);
+    cw_io_close(&file);
+    assert_int_equal(cw_io_stat(w->url, NULL, &info, &err), 0);
+    assert_int_equal(info.size, w->n);
+}
+
 static void empty_object(void **state)
 {
     struct world *w = *state;
@@ -467,6 +487,7 @@ int main(void)
         TEST(versions),
         TEST(servers_without_ranges),
         TEST(copies_have_a_bound),
+        TEST(ranges_of_unknown_length),
         TEST(empty_object),
         TEST(refusals),
         TEST(tokens_stay_with_their_host),
