@@ -329,6 +329,9 @@ static int open_and_ask(const struct cw_op *op, const void *opts, struct cw_valu
     struct cw_op_open how = {.manifest = files, .out = &spec, .stop = stop, .only_index = true};
     void *state = NULL;
     int rc = op->check ? op->check(opts, err) : 0;
+    if (rc == 0 && op->is_complete && !op->is_complete(opts))
+        rc = cw_err_set(err, CW_E_INVALID, "%s: a lease must have what its files say as options",
+                        op->name);
     if (rc == 0)
         rc = cw_file_manifest_identity(files, &how.identity, err);
     if (rc == 0)

@@ -568,9 +568,100 @@ static void helper_finds_the_same(void **state)
     }
 }
 
+/* What a lease of somebody who lies says of the file of a source: a row of a manifest. */
+static void hostile_manifest(size_t how, const struct cw_value *good, struct cw_value *ret_files)
+{
+    static const char *const texts[] = {
+        "{}",
+        "{\"files\":[]}",
+        "{\"files\":7}",
+        "{\"files\":[7]}",
+        "{\"files\":[[]]}",
+        "{\"files\":[[\"/nothing/there\",10,20,0]]}",
+        "{\"files\":[[\"\",10,20,0]]}",
+        "{\"files\":[[\"/\",10,20,0]]}",
+        "{\"files\":[[\"/proc/self/mem\",10,20,0]]}",
+        "{\"files\":[[\"/dev/zero\",10,20,0]]}",
+        "{\"identity\":\"content\",\"files\":[[\"/etc/passwd\",10,\"x\",0]]}",
+        "{\"identity\":\"size\",\"files\":[[\"/nothing/there\",10,0,0]]}"};
+    if (how < CW_ARRAY_LEN(texts)) {
+        assert_int_equal(cw_value_parse(texts[how], strlen(texts[how]), "files", ret_files, NULL),
+                         0);
+        return;
+    }
+    cw_value_copy(ret_files, good);
+    struct cw_value *row = &ret_files->items[0].items[0];
+    switch (how - CW_ARRAY_LEN(texts)) {
+    case 0:
+        row->items[1].i = INT64_MAX;
+        break;
+    case 1:
+        row->items[1].i = 0;
+        break;
+    case 2:
+        row->items[3].i = INT64_MAX;
+        break;
+    case 3:
+        row->items[2].i++;
+        break;
+    default:
+        break; /* as it is */
+    }
+}
+enum { HOSTILE_N = 17 };
+
+/* A worker checks what it is leased: whatever it says, it makes an error or parts. */
+static void leases_of_liars(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(sources); i++) {
+        struct source s;
+        struct cw_value pattern = {0};
+        source_init(&s, sources[i][0], sources[i][1]);
+        open_source(&s, NULL);
+        s.op->manifest(s.opts, s.state, &s.manifest);
+        cw_value_set_object(&pattern);
+        cw_value_copy(cw_value_member(&pattern, "pattern"), cw_value_get(&s.options, "pattern"));
+        const struct cw_value *const options[] = {&s.options, &pattern};
+        for (size_t how = 0; how < 2 * HOSTILE_N; how++) {
+            struct cw_value files = {0};
+            struct cw_err err = {0};
+            hostile_manifest(how / 2, &s.manifest, &files);
+            if (cw_index_parts_help(s.op, options[how % 2], &files, NULL, &err) < 0)
+                assert_true(err.msg[0] != '\0');
+            cw_value_fini(&files);
+        }
+        cw_value_fini(&pattern);
+        source_fini(&s);
+    }
+}
+
+/* Of any operator, with no option but a pattern. */
+static void leases_of_other_operators(void **state)
+{
+    static const char text[] = "{\"pattern\":\"/etc/passwd\"}",
+                      good[] = "{\"files\":[[\"/etc/passwd\",100,0,0]]}";
+    struct cw_value options = {0}, row = {0};
+    size_t n;
+    const struct cw_op *const *all = cw_op_all(&n);
+    (void)state;
+    assert_int_equal(cw_value_parse(text, strlen(text), "options", &options, NULL), 0);
+    assert_int_equal(cw_value_parse(good, strlen(good), "files", &row, NULL), 0);
+    for (size_t i = 0; i < n * HOSTILE_N; i++) {
+        struct cw_value files = {0};
+        hostile_manifest(i % HOSTILE_N, &row, &files);
+        (void)cw_index_parts_help(all[i / HOSTILE_N], &options, &files, NULL, NULL);
+        cw_value_fini(&files);
+    }
+    cw_value_fini(&options);
+    cw_value_fini(&row);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(leases_of_liars, begin, end),
+        cmocka_unit_test_setup_teardown(leases_of_other_operators, begin, end),
         cmocka_unit_test_setup_teardown(second_job_reads_nothing, begin, end),
         cmocka_unit_test_setup_teardown(damaged_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(other_file_is_made_anew, begin, end),
