@@ -38,12 +38,25 @@ static int read_graph(Cachew__V1__JobOptions *options, struct cw_client_pipeline
     return rc;
 }
 
+/* The options of a hello with a pipeline; NULL: it is none. */
+static Cachew__V1__JobOptions *options_of(const Cachew__V1__ClientMessage *message)
+{
+    bool is_hello = message->kind_case == CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
+    Cachew__V1__JobOptions *options = is_hello ? message->hello->job : NULL;
+    return options && options->graph ? options : NULL;
+}
+
+bool cw_client_pipeline_is_slow(const Cachew__V1__ClientMessage *message)
+{
+    const Cachew__V1__JobOptions *options = options_of(message);
+    return options && (options->relaxed || options->plan[0] != '\0' || options->profile[0] != '\0');
+}
+
 struct cw_client_pipeline *cw_client_pipeline_read(Cachew__V1__ClientMessage *message)
 {
-    if (message->kind_case != CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO || !message->hello->job ||
-        !message->hello->job->graph)
+    Cachew__V1__JobOptions *options = options_of(message);
+    if (!options)
         return NULL;
-    Cachew__V1__JobOptions *options = message->hello->job;
     struct cw_client_pipeline *pipeline = CW_NEW(struct cw_client_pipeline);
     pipeline->packed = cw_wire_pack(&options->graph->base);
     if (pipeline->packed->len > CW_PIPELINE_MAX)

@@ -15,6 +15,8 @@ struct cw_client_pipeline {
 /* Packs and checks the pipeline of a client's message. What stays in the message has no values of
  * options. NULL: the message has no pipeline. Any thread. */
 struct cw_client_pipeline *cw_client_pipeline_read(Cachew__V1__ClientMessage *message);
+/* Whether that takes long for its size, since a plan is looked for. */
+bool cw_client_pipeline_is_slow(const Cachew__V1__ClientMessage *message);
 void cw_client_pipeline_free(struct cw_client_pipeline *pipeline); /* Accepts NULL. */
 
 #endif

@@ -236,6 +236,11 @@ static void *read_more(ProtobufCMessage *message)
     return cw_client_pipeline_read((Cachew__V1__ClientMessage *)message);
 }
 
+static bool is_slow(const ProtobufCMessage *message)
+{
+    return cw_client_pipeline_is_slow((const Cachew__V1__ClientMessage *)message);
+}
+
 static void free_read(void *read)
 {
     cw_client_pipeline_free(read);
@@ -274,7 +279,7 @@ void cw_client_session_open(void *dispatcher, struct cw_stream *stream)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
     static const struct cw_inbox_kind messages = {&cachew__v1__client_message__descriptor,
-                                                  read_more, free_read, on_unpacked};
+                                                  read_more, free_read, is_slow, on_unpacked};
     struct cw_dispatcher *d = dispatcher;
     struct cw_client *client = CW_NEW(struct cw_client);
     client->inbox = cw_inbox_new(d, stream, &messages, client);

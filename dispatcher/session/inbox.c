@@ -31,15 +31,21 @@ struct cw_inbox {
 static void unpack(const struct cw_inbox_kind *kind, struct letter *letter)
 {
     letter->message = cw_wire_unpack(kind->type, letter->msg, &letter->err);
+    letter->msg = cw_rpc_msg_unref(letter->msg);
+}
+
+static void read_more(const struct cw_inbox_kind *kind, struct letter *letter)
+{
     if (letter->message && kind->read)
         letter->read = kind->read(letter->message);
-    letter->msg = cw_rpc_msg_unref(letter->msg);
 }
 
 static void run(void *arg)
 {
     struct letter *letter = arg;
-    unpack(letter->kind, letter);
+    if (letter->msg) /* else it was small, and is slow */
+        unpack(letter->kind, letter);
+    read_more(letter->kind, letter);
 }
 
 static void letter_free(struct letter *letter)
@@ -59,18 +65,24 @@ static void deliver(struct cw_inbox *inbox, const struct letter *letter, bool is
     inbox->kind->on_message(inbox->arg, letter->message, letter->read, &letter->err);
 }
 
-static void deliver_now(struct cw_inbox *inbox, struct cw_rpc_msg *msg)
-{
-    struct letter letter = {.msg = cw_rpc_msg_ref(msg)};
-    unpack(inbox->kind, &letter);
-    deliver(inbox, &letter, false);
-}
-
 static bool is_large(const struct cw_inbox *inbox, const struct cw_rpc_msg *msg)
 {
     if (!inbox->d->offload)
         return false;
     return cw_rpc_msg_len(msg) > CW_UNPACKED_HERE_MAX || cw_fault_rare("session.message_elsewhere");
+}
+
+/* Unpacks and reads a message in this thread, unless the other one is to do it. */
+static bool is_read_here(const struct cw_inbox *inbox, struct letter *letter)
+{
+    const struct cw_inbox_kind *kind = inbox->kind;
+    if (is_large(inbox, letter->msg))
+        return false;
+    unpack(kind, letter);
+    if (letter->message && kind->is_slow && inbox->d->offload && kind->is_slow(letter->message))
+        return false;
+    read_more(kind, letter);
+    return true;
 }
 
 static void on_read(void *arg);
@@ -83,14 +95,14 @@ static void hand_over(struct cw_inbox *inbox, struct letter *letter)
     cw_offload_add(inbox->d->offload, &letter->work);
 }
 
-/* Goes on behind a large message. */
+/* Goes on behind a message that the thread has read. */
 static void go_on(struct cw_inbox *inbox)
 {
-    while (inbox->first && !is_large(inbox, inbox->first->msg)) {
+    while (inbox->first && is_read_here(inbox, inbox->first)) {
         struct letter *letter = inbox->first;
         inbox->first = letter->next;
-        deliver_now(inbox, letter->msg);
-        letter_free(letter);
+        deliver(inbox, letter, false);
+        cw_mem_free(letter);
     }
     if (inbox->first) {
         hand_over(inbox, inbox->first);
@@ -131,14 +143,13 @@ struct cw_inbox *cw_inbox_new(struct cw_dispatcher *d, struct cw_stream *stream,
 
 void cw_inbox_put(struct cw_inbox *inbox, struct cw_rpc_msg *msg)
 {
-    if (!inbox->first && !is_large(inbox, msg)) {
-        deliver_now(inbox, msg);
+    struct letter here = {.kind = inbox->kind, .inbox = inbox, .msg = cw_rpc_msg_ref(msg)};
+    if (!inbox->first && is_read_here(inbox, &here)) {
+        deliver(inbox, &here, false);
         return;
     }
     struct letter *letter = CW_NEW(struct letter);
-    letter->kind = inbox->kind;
-    letter->inbox = inbox;
-    letter->msg = cw_rpc_msg_ref(msg);
+    *letter = here;
     if (!inbox->first) {
         cw_stream_pause(inbox->stream, true);
         hand_over(inbox, letter);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has come on a stream of a worker or client and is not handled yet. A small message is
- * unpacked and handled at once. A large one is unpacked by a thread, so that it holds up nobody but
- * its sender: what comes behind it waits, and the stream is not read further meanwhile. Loop
- * thread. */
+ * unpacked and handled at once. A large one is unpacked by a thread, and one that says so much with few
+ * words that it is slow to read is read by it, so that it holds up nobody but its sender: what comes
+ * behind it waits, and the stream is not read further meanwhile. Loop thread. */
 #ifndef CW_DISPATCHER_SESSION_INBOX_H
 #define CW_DISPATCHER_SESSION_INBOX_H
 
@@ -15,6 +15,8 @@ struct cw_inbox_kind {
      * result, if it is not NULL, is freed with free_read. May be NULL. */
     void *(*read)(ProtobufCMessage *message);
     void (*free_read)(void *read);
+    /* Whether `read` of a small message may take long, so that the thread reads it too. May be NULL. */
+    bool (*is_slow)(const ProtobufCMessage *message);
     /* Takes the message and what was read of it. message NULL: it is none, for the reason `err`. */
     void (*on_message)(void *arg, ProtobufCMessage *message, void *read, const struct cw_err *err);
 };

@@ -512,8 +512,8 @@ static void on_close(void *arg, int code, const char *msg)
 void cw_worker_session_open(void *dispatcher, struct cw_stream *stream)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
-    static const struct cw_inbox_kind messages = {&cachew__v1__worker_message__descriptor, NULL,
-                                                  NULL, on_unpacked};
+    static const struct cw_inbox_kind messages = {.type = &cachew__v1__worker_message__descriptor,
+                                                  .on_message = on_unpacked};
     struct cw_dispatcher *d = dispatcher;
     struct cw_worker *worker = CW_NEW(struct cw_worker);
     worker->inbox = cw_inbox_new(d, stream, &messages, worker);

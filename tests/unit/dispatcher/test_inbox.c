@@ -105,6 +105,29 @@ static void a_large_hello_begins_a_job(void **state)
     hello_fini(&h);
 }
 
+/* To look for a plan takes long, however small the hello is. */
+static void a_hello_that_asks_for_a_plan_is_read_by_the_thread(void **state)
+{
+    (void)state;
+    struct hello h;
+    char version[] = CW_VERSION, pecan[] = "pecan";
+    hello_init(&h);
+    h.hello.version = version;
+    h.options.optimize = pecan;
+    h.options.relaxed = true;
+    struct cw_stream *stream = say_large(&h);
+    peers_bye(stream); /* what comes behind it waits */
+    assert_false(peers_is_ended(stream));
+    soon((peers_turn(), peers_is_ended(stream)));
+    assert_int_equal(peers_end_code(stream), 0);
+    peers_break(stream, 0, "");
+    stream = say_large(&h);
+    soon((peers_turn(), made_up.jobs != NULL));
+    assert_false(peers_is_paused(stream));
+    peers_break(stream, 0, "");
+    hello_fini(&h);
+}
+
 static void what_comes_behind_it_waits(void **state)
 {
     (void)state;
@@ -159,9 +182,8 @@ static void its_errors_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_large_hello_begins_a_job),
-        TEST(what_comes_behind_it_waits),
-        TEST(its_sender_may_go_meanwhile),
+        TEST(a_large_hello_begins_a_job), TEST(a_hello_that_asks_for_a_plan_is_read_by_the_thread),
+        TEST(what_comes_behind_it_waits), TEST(its_sender_may_go_meanwhile),
         TEST(its_errors_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
