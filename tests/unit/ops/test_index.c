@@ -160,6 +160,7 @@ static void source_fini(struct source *s)
         close_source(s);
     cw_value_fini(&s->manifest);
     cw_value_fini(&s->options);
+    cw_spec_fini(&s->spec);
     cw_opt_fini(s->op->options, s->opts);
     cw_spec_fini(&s->spec);
 }
