@@ -21,25 +21,42 @@ static void add(struct cw_operators *operators, const struct cw_foreign *foreign
     operators->v[operators->n++] = foreign;
 }
 
+static int add_text(struct cw_operators *operators, const char *text,
+                    enum cw_foreign_announced announced, struct cw_err *err)
+{
+    struct cw_value definition = {0};
+    const struct cw_foreign *foreign = NULL;
+    const struct cw_foreign_new how = {.definition = &definition, .announced = announced};
+    int rc = cw_value_parse(text, strlen(text), "operator", &definition, err);
+    if (rc == 0)
+        rc = cw_foreign_add(&how, &foreign, err);
+    if (rc == 0)
+        add(operators, foreign);
+    cw_value_fini(&definition);
+    return rc;
+}
+
 void cw_worker_set_operators(struct cw_worker *worker, const Cachew__V1__WorkerHello *hello)
 {
+    /* one of a single job may be a tenant's, who must not say what others mean by a name */
+    const enum cw_foreign_announced announced =
+        hello->only_job[0] == '\0' ? CW_FOREIGN_ANNOUNCED : CW_FOREIGN_BY_JOB;
+    size_t bytes = 0, left_out = 0;
+    struct cw_err first = {0};
     cw_operators_free(&worker->operators);
     for (size_t i = 0; i < CW_MIN(hello->n_operators, (size_t)CW_FOREIGN_MAX); i++) {
-        const char *text = hello->operators[i];
-        struct cw_value definition = {0};
-        const struct cw_foreign *foreign = NULL;
         struct cw_err err = {0};
-        int rc = cw_value_parse(text, strlen(text), "operator", &definition, &err);
-        const struct cw_foreign_new how = {.definition = &definition, .announced = true};
-        if (rc == 0)
-            rc = cw_foreign_add(&how, &foreign, &err);
-        if (rc == 0)
-            add(&worker->operators, foreign);
-        else
-            cw_log_warn(CW_LOG_MOD, "worker=%s an operator of its plugins is left out: %s",
-                        worker->address, err.msg);
-        cw_value_fini(&definition);
+        bytes += strlen(hello->operators[i]);
+        int rc = bytes > CW_FOREIGN_WORKER_MAX
+                     ? cw_err_set(&err, CW_E_LIMIT, "it says more than %zu bytes of them",
+                                  CW_FOREIGN_WORKER_MAX)
+                     : add_text(&worker->operators, hello->operators[i], announced, &err);
+        if (rc < 0 && left_out++ == 0)
+            first = err;
     }
+    if (left_out > 0)
+        cw_log_warn(CW_LOG_MOD, "worker=%s %zu operators of its plugins are left out: %s",
+                    hello->address, left_out, first.msg);
 }
 
 void cw_job_set_operators(struct cw_job *job, const Cachew__V1__Graph *completed)
@@ -57,7 +74,8 @@ void cw_job_set_operators(struct cw_job *job, const Cachew__V1__Graph *completed
             continue;
         add(&job->operators, foreign);
         /* After a restart clients may come back with this pipeline before a worker does. */
-        const struct cw_foreign_new known = {.definition = &foreign->definition, .announced = true};
+        const struct cw_foreign_new known = {.definition = &foreign->definition,
+                                             .announced = CW_FOREIGN_BY_JOB};
         (void)cw_foreign_add(&known, &foreign, NULL);
     }
     cw_graph_unref(graph);

@@ -10,30 +10,32 @@
 
 /* ---- adding ---- */
 
-/* n: the length of the list */
-static struct cw_foreign *find_exact(const struct cw_foreign_new *how, size_t n)
+/* Equal definitions have equal texts. To compare the values would take long for hostile ones.
+ * n: the length of the list */
+static struct cw_foreign *find_exact(const struct cw_foreign_new *how, const char *text, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         struct cw_foreign *it = cw_foreign_at(k);
         bool serves = it->impl || !how->impl;
-        if (serves && (it->announced || !how->announced) &&
-            cw_value_eq(&it->definition, how->definition))
+        if (serves && it->announced >= how->announced && strcmp(it->text, text) == 0)
             return it;
     }
     return NULL;
 }
 
-static int make(const struct cw_foreign_new *how, size_t n, struct cw_foreign **ret_foreign,
-                struct cw_err *err)
+static int make(const struct cw_foreign_new *how, const char *text, size_t n,
+                struct cw_foreign **ret_foreign, struct cw_err *err)
 {
-    const size_t room = how->announced ? CW_FOREIGN_MAX : CW_FOREIGN_MAX / 2;
-    if (n >= room) /* pipelines alone, which anybody sends, cannot fill the list */
+    /* what anybody sends cannot fill the list */
+    const size_t room =
+        how->announced == CW_FOREIGN_ANNOUNCED ? CW_FOREIGN_MAX : CW_FOREIGN_MAX / 2;
+    if (n >= room)
         return cw_err_set(
             err, CW_E_LIMIT,
             "more than %d operators of plugins are known; a restart forgets those that "
             "nobody has any more",
             (int)room);
-    int rc = cw_foreign_table(how, n, ret_foreign, err);
+    int rc = cw_foreign_table(how, text, n, ret_foreign, err);
     if (rc < 0)
         return rc;
     if (how->impl)
@@ -47,9 +49,14 @@ int cw_foreign_add(const struct cw_foreign_new *how, const struct cw_foreign **r
                    struct cw_err *err)
 {
     struct cw_foreign *made = NULL;
+    CW_STR_AUTO text = {0};
+    cw_value_print(how->definition, &text);
+    if (text.len > CW_FOREIGN_DEFINITION_MAX)
+        return cw_err_set(err, CW_E_INVALID,
+                          "the definition of an operator of a plugin is too long");
     const size_t n = cw_foreign_begin();
-    const struct cw_foreign *foreign = find_exact(how, n);
-    int rc = foreign ? 0 : make(how, n, &made, err);
+    const struct cw_foreign *foreign = find_exact(how, cw_str_text(&text), n);
+    int rc = foreign ? 0 : make(how, cw_str_text(&text), n, &made, err);
     cw_foreign_end(rc == 0 ? made : NULL);
     if (rc == 0)
         *ret_foreign = foreign ? foreign : made;

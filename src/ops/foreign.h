@@ -13,6 +13,8 @@
 #define CW_FOREIGN_MAX 1024
 #define CW_FOREIGN_DEFINITION_MAX 65536
 #define CW_FOREIGN_OPTIONS_MAX 56
+/* Bytes of all definitions that one worker says; those of a plugin have some hundred each. */
+#define CW_FOREIGN_WORKER_MAX ((size_t)4 << 20)
 
 /* The options that each of them has besides its own, which lie behind this struct. */
 struct cw_foreign_opts {
@@ -23,13 +25,21 @@ struct cw_foreign_opts {
 };
 #define CW_FOREIGN_OPTS_BYTES ((sizeof(struct cw_foreign_opts) + 15) / 16 * 16)
 
+/* Who says that there is an operator: what others say prevails over what was heard for one job. */
+enum cw_foreign_announced {
+    CW_FOREIGN_NOT_ANNOUNCED, /* a pipeline says what it is, and pipelines may not name it alone */
+    CW_FOREIGN_BY_JOB,   /* somebody who may be a tenant: a prepared job, or a worker of one job */
+    CW_FOREIGN_ANNOUNCED /* it was loaded here, or a worker of the fleet has it */
+};
+
 struct cw_foreign {
     struct cw_op op;
     const void *impl; /* what was loaded (ops/plugin.h); NULL: a stub */
     struct cw_value definition;
-    char *hash;     /* of the file */
-    char *library;  /* its name and version, for people */
-    bool announced; /* pipelines may name it: it was loaded, or a worker has it */
+    char *text;    /* of the definition, canonical */
+    char *hash;    /* of the file */
+    char *library; /* its name and version, for people */
+    enum cw_foreign_announced announced;
     struct cw_op_takes takes;
     size_t span_offset; /* of the option that says how many rows an item has; 0: none */
 };
@@ -44,7 +54,7 @@ struct cw_foreign_new {
     size_t opts_bytes;
     const char *doc;
     void (*complete)(struct cw_foreign *foreign);
-    bool announced;
+    enum cw_foreign_announced announced;
 };
 int cw_foreign_add(const struct cw_foreign_new *how, const struct cw_foreign **ret_foreign,
                    struct cw_err *err);
@@ -54,7 +64,7 @@ const struct cw_foreign *cw_foreign_of(const void *opts);
 const struct cw_foreign *cw_foreign_of_op(const struct cw_op *op);
 /* Those that were loaded here, in the order in which they were; NULL: there are no more. */
 const struct cw_foreign *cw_foreign_loaded(size_t i);
-/* Finds one that pipelines may name: what was loaded last, or announced last. */
+/* Finds one that pipelines may name: what was loaded last, or announced last by the fleet, or for a job. */
 const struct cw_op *cw_foreign_find(const char *name);
 /* The name that is most similar among those that pipelines may name, or NULL. */
 const char *cw_foreign_nearest(const char *name);

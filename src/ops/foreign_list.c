@@ -41,7 +41,9 @@ const struct cw_foreign *cw_foreign_loaded(size_t i)
 /* Whether b is to be preferred to a where a pipeline has only the name. */
 static bool is_better(const struct cw_foreign *a, const struct cw_foreign *b)
 {
-    return !a || (b->impl && !a->impl) || (!b->impl == !a->impl);
+    if (!a || !b->impl != !a->impl)
+        return !a || b->impl;
+    return b->announced >= a->announced;
 }
 
 const struct cw_op *cw_foreign_find(const char *name)

@@ -318,22 +318,20 @@ static void foreign_free(struct cw_foreign *foreign)
         cw_mem_free((void *)(uintptr_t)rows[0].def);
     cw_mem_free((void *)(uintptr_t)rows);
     cw_value_fini(&foreign->definition);
+    cw_mem_free(foreign->text);
     cw_mem_free(foreign->hash);
     cw_mem_free(foreign->library);
     cw_mem_free(foreign);
 }
 
-int cw_foreign_table(const struct cw_foreign_new *how, size_t index,
+int cw_foreign_table(const struct cw_foreign_new *how, const char *text, size_t index,
                      struct cw_foreign **ret_foreign, struct cw_err *err)
 {
-    CW_STR_AUTO text = {0};
     if (how->definition->type != CW_VALUE_OBJECT)
         return wrong("it is no object", err);
-    cw_value_print(how->definition, &text);
-    if (text.len > CW_FOREIGN_DEFINITION_MAX)
-        return wrong("it is too long", err);
     struct cw_foreign *foreign = CW_NEW(struct cw_foreign);
     cw_value_copy(&foreign->definition, how->definition);
+    foreign->text = cw_mem_strdup(text);
     foreign->impl = how->impl;
     foreign->announced = how->announced;
     int rc = read_all(how, index, foreign, err);

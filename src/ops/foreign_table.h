@@ -35,8 +35,8 @@ void cw_foreign_stub(struct cw_foreign *foreign);
 /* ---- foreign_table.c ---- */
 /* Sets the functions that follow from the definition alone. */
 void cw_foreign_common(struct cw_foreign *foreign);
-/* Makes the operator with the number `index`, without functions. */
-int cw_foreign_table(const struct cw_foreign_new *how, size_t index,
+/* Makes the operator with the number `index`, without functions. text: of its definition. */
+int cw_foreign_table(const struct cw_foreign_new *how, const char *text, size_t index,
                      struct cw_foreign **ret_foreign, struct cw_err *err);
 
 #endif

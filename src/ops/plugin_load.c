@@ -207,7 +207,7 @@ static int add(const struct cachew_op *theirs, const struct cachew_op_library *l
                                            .opts_bytes = it->op.opts_bytes,
                                            .doc = it->op.doc,
                                            .complete = complete,
-                                           .announced = true};
+                                           .announced = CW_FOREIGN_ANNOUNCED};
         rc = cw_foreign_add(&how, &foreign, err);
         if (rc < 0)
             rc = cw_err_wrap(err, "operator \"%s\"", it->op.name ? it->op.name : "?");

@@ -17,7 +17,8 @@
     "{\"name\":\"mode\",\"type\":4,\"words\":[\"a\",\"b\"],\"default\":\"\\\"b\\\"\"},"            \
     "{\"name\":\"sizes\",\"type\":5,\"len_max\":4}]}"
 
-static int add(const char *text, bool announced, const struct cw_foreign **ret, struct cw_err *err)
+static int add(const char *text, enum cw_foreign_announced announced, const struct cw_foreign **ret,
+               struct cw_err *err)
 {
     struct cw_value definition = {0};
     assert_int_equal(cw_value_parse(text, strlen(text), "test", &definition, NULL), 0);
@@ -46,11 +47,11 @@ static void it_is_found_once_it_is_announced(void **state)
 {
     (void)state;
     const struct cw_foreign *quiet = NULL, *told = NULL, *again = NULL;
-    assert_int_equal(add(GOOD, false, &quiet, NULL), 0);
+    assert_int_equal(add(GOOD, CW_FOREIGN_NOT_ANNOUNCED, &quiet, NULL), 0);
     assert_null(cw_op_find("lab.gain"));
-    assert_int_equal(add(GOOD, true, &told, NULL), 0);
+    assert_int_equal(add(GOOD, CW_FOREIGN_ANNOUNCED, &told, NULL), 0);
     assert_ptr_equal(cw_op_find("lab.gain"), &told->op);
-    assert_int_equal(add(GOOD, true, &again, NULL), 0);
+    assert_int_equal(add(GOOD, CW_FOREIGN_ANNOUNCED, &again, NULL), 0);
     assert_ptr_equal(again, told);
     assert_string_equal(cw_op_nearest("lab.gian"), "lab.gain");
     assert_int_equal(told->op.version, 3);
@@ -131,13 +132,75 @@ static void what_is_no_definition_is_refused(void **state)
         const struct cw_foreign *made = NULL;
         cw_autofree char *text = cw_mem_printf("%.*s%s%s", (int)(at - GOOD), GOOD, wrong[i].to,
                                                at + strlen(wrong[i].from));
-        assert_true(add(text, true, &made, &err) < 0);
+        assert_true(add(text, CW_FOREIGN_ANNOUNCED, &made, &err) < 0);
         if (!strstr(err.msg, wrong[i].says))
             fail_msg("%s: %s", text, err.msg);
     }
     struct cw_err err = {0};
     const struct cw_foreign *made = NULL;
-    assert_true(add("[1]", true, &made, &err) < 0);
+    assert_true(add("[1]", CW_FOREIGN_ANNOUNCED, &made, &err) < 0);
+}
+
+/* What is heard of one job is not what others mean by a name that the fleet knows. */
+static void what_a_job_says_comes_last(void **state)
+{
+    (void)state;
+#define LATE(hash)                                                                                 \
+    "{\"name\":\"late.x\",\"hash\":\"" hash "\",\"library\":\"\",\"kind\":\"element\"}"
+    const struct cw_foreign *job = NULL, *fleet = NULL, *last = NULL;
+    cw_autofree char *other = cw_mem_strdup(LATE(HASH));
+    *strstr(other, HASH) = 'f';
+    assert_int_equal(add(LATE(HASH), CW_FOREIGN_BY_JOB, &job, NULL), 0);
+    assert_ptr_equal(cw_op_find("late.x"), &job->op);
+    assert_int_equal(add(LATE(HASH), CW_FOREIGN_ANNOUNCED, &fleet, NULL), 0);
+    assert_ptr_equal(cw_op_find("late.x"), &fleet->op);
+    assert_int_equal(add(other, CW_FOREIGN_BY_JOB, &last, NULL), 0);
+    assert_ptr_equal(cw_op_find("late.x"), &fleet->op);
+    assert_int_equal(add(other, CW_FOREIGN_ANNOUNCED, &last, NULL), 0);
+    assert_ptr_equal(cw_op_find("late.x"), &last->op);
+}
+
+/* Each member of a definition becomes each kind of value once. */
+static void members_of_other_kinds(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"null",
+                                        "true",
+                                        "-1",
+                                        "9223372036854775807",
+                                        "1e308",
+                                        "\"\"",
+                                        "\"\\n\\u001b\"",
+                                        "[]",
+                                        "[{}]",
+                                        "{}",
+                                        "[[1]]",
+                                        "\"x\""};
+    struct cw_value good = {0};
+    assert_int_equal(cw_value_parse(GOOD, strlen(GOOD), "test", &good, NULL), 0);
+    const struct cw_value *options = cw_value_get(&good, "options");
+    for (size_t k = 0; k < (options->n + 1) * CW_ARRAY_LEN(texts) * 16; k++) {
+        const size_t of = k / 16 / CW_ARRAY_LEN(texts), member = k % 16;
+        struct cw_value changed = {0}, other = {0};
+        const char *text = texts[k / 16 % CW_ARRAY_LEN(texts)];
+        cw_value_copy(&changed, &good);
+        struct cw_value *at = &changed;
+        for (size_t i = 0; of > 0 && i < changed.n; i++)
+            if (strcmp(changed.keys[i], "options") == 0)
+                at = &changed.items[i].items[of - 1];
+        assert_int_equal(cw_value_parse(text, strlen(text), "test", &other, NULL), 0);
+        if (member < at->n) {
+            cw_value_fini(&at->items[member]);
+            at->items[member] = other;
+        } else {
+            cw_value_fini(&other);
+        }
+        const struct cw_foreign *made = NULL;
+        const struct cw_foreign_new how = {.definition = &changed};
+        (void)cw_foreign_add(&how, &made, NULL);
+        cw_value_fini(&changed);
+    }
+    cw_value_fini(&good);
 }
 
 /* Pipelines alone cannot fill the list, and workers still find room. */
@@ -151,12 +214,12 @@ static void there_is_an_end(void **state)
         cw_autofree char *text = cw_mem_printf("{\"name\":\"many.x%d\",\"hash\":\"" HASH
                                                "\",\"library\":\"\",\"kind\":\"element\"}",
                                                i);
-        rc = add(text, false, &made, &err);
+        rc = add(text, i % 2 ? CW_FOREIGN_NOT_ANNOUNCED : CW_FOREIGN_BY_JOB, &made, &err);
     }
     assert_int_equal(rc, CW_E_LIMIT);
     assert_int_equal(add("{\"name\":\"many.y\",\"hash\":\"" HASH
                          "\",\"library\":\"\",\"kind\":\"source\"}",
-                         true, &made, &err),
+                         CW_FOREIGN_ANNOUNCED, &made, &err),
                      0);
 }
 
@@ -167,6 +230,8 @@ int main(void)
         cmocka_unit_test(options_are_checked_and_what_it_gives_is_not_known),
         cmocka_unit_test(a_prepared_pipeline_says_it_all),
         cmocka_unit_test(what_is_no_definition_is_refused),
+        cmocka_unit_test(what_a_job_says_comes_last),
+        cmocka_unit_test(members_of_other_kinds),
         cmocka_unit_test(there_is_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
