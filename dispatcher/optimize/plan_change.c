@@ -300,8 +300,8 @@ void cw_job_plan_opened(struct cw_worker *worker, const Cachew__V1__PlanOpened *
 {
     struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, opened->job_id);
     struct cw_job_plan *plan = job ? &job->plan : NULL;
-    if (!plan || job->status != CW_JOB_RUNNING)
-        return;
+    if (!plan || job->status != CW_JOB_RUNNING || !cw_share_find(job, worker))
+        return; /* who has nothing to do with the job says nothing of it */
     learn(job, opened);
     if (plan->is_next && !plan->is_good && plan->tried_by == worker->id &&
         opened->number == plan->last) {

@@ -325,6 +325,7 @@ static void after_a_restart(void **state)
     assert_string_equal(job->cached_node, "b");
     assert_int_equal(job->cache_uses_n, 0);
     worker = peers_worker(1, 1);
+    cw_share_get(job, peers_worker_of(1))->has_job = true; /* as its hello says */
     opened(job, 1, "rfbn");
     assert_true(uses(job, 103));
 }

@@ -117,6 +117,13 @@ static void all_go_back(void **state)
     size_t first = sent_to(workers[0]) ? 0 : 1;
     answer(workers[first], 1, 0);
     assert_int_equal(job_now()->plan.number, 1);
+    struct cw_stream *another = peers_worker(3, 1);
+    cw_mem_free(peers_worker_of(3)->only_job);
+    peers_worker_of(3)->only_job = cw_mem_strdup("another"); /* it does not serve the job */
+    cw_worker_recount(peers_worker_of(3));
+    assert_null(cw_share_find(job_now(), peers_worker_of(3)));
+    answer(another, 1, CW_E_UNSUPPORTED);
+    assert_int_equal(job_now()->plan.number, 1);
     answer(workers[1 - first], 1, CW_E_UNSUPPORTED);
     assert_int_equal(job_now()->plan.number, 2);
     assert_null(job_now()->plan.graph);
