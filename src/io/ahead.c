@@ -19,8 +19,10 @@ struct ask {
     size_t n;
 };
 struct cw_ahead {
-    struct ask *asks; /* before it begins; of one thread */
+    /* ---- before it begins; of one thread ---- */
+    struct ask *asks;
     size_t asks_n, asks_cap;
+    uint64_t room; /* bytes that may still be added */
     /* ---- guarded by cw_ahead_lock ---- */
     int refs;
     bool begun, dropped;
@@ -60,10 +62,11 @@ void cw_ahead_counts(struct cw_ahead_counts *ret_counts)
 
 /* ---- lists ---- */
 
-struct cw_ahead *cw_ahead_new(void)
+struct cw_ahead *cw_ahead_new(uint64_t bytes_max)
 {
     struct cw_ahead *ahead = CW_NEW(struct cw_ahead);
     ahead->refs = 1;
+    ahead->room = bytes_max;
     return ahead;
 }
 
@@ -77,8 +80,9 @@ struct cw_ahead *cw_ahead_ref(struct cw_ahead *ahead)
 
 void cw_ahead_add(struct cw_ahead *ahead, const char *url, uint64_t offset, uint64_t n)
 {
-    if (n == 0 || n > RANGE_MAX || !cw_ahead_is_for(url))
+    if (n == 0 || n > RANGE_MAX || n > ahead->room || !cw_ahead_is_for(url))
         return;
+    ahead->room -= n;
     CW_GROW(ahead->asks, ahead->asks_n, ahead->asks_cap);
     ahead->asks[ahead->asks_n++] =
         (struct ask){cw_mem_strdup(url), cw_io_scheme_of(url), offset, (size_t)n};

@@ -21,7 +21,8 @@ size_t cw_ahead_limit(void);
 /* Whether bytes of this URL can be read ahead here: its scheme must do so. */
 bool cw_ahead_is_for(const char *url);
 
-struct cw_ahead *cw_ahead_new(void) CW_MUST_CHECK;
+/* bytes_max: what is added beyond so many bytes is left out. */
+struct cw_ahead *cw_ahead_new(uint64_t bytes_max) CW_MUST_CHECK;
 /* Adds a range, which must lie inside the file. What cannot be read ahead is left out. Not after
  * cw_ahead_begin. */
 void cw_ahead_add(struct cw_ahead *ahead, const char *url, uint64_t offset, uint64_t n);

@@ -117,7 +117,8 @@ static bool pending_from(const struct cw_wjob *job, uint64_t epoch, uint64_t ite
 static bool add(struct cw_wjob *job, uint64_t epoch, uint64_t item)
 {
     struct cw_wjob_ahead *a = &job->ahead;
-    struct cw_ahead *ahead = cw_ahead_new();
+    /* an item may be larger than all that is to be read ahead */
+    struct cw_ahead *ahead = cw_ahead_new(cw_budget(job->worker) / CW_AHEAD_SHARE);
     if (!cw_wcache_prefetch_bytes(job, epoch, item, ahead, tell)) {
         cw_ahead_free(ahead);
         return false;

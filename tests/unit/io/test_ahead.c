@@ -63,7 +63,7 @@ static void on_done(void *arg)
 
 static struct cw_ahead *ask(const char *url, uint64_t offset, uint64_t n)
 {
-    struct cw_ahead *ahead = cw_ahead_new();
+    struct cw_ahead *ahead = cw_ahead_new(UINT64_MAX);
     cw_ahead_add(ahead, url, offset, n);
     (void)cw_ahead_begin(ahead, on_done, NULL);
     return ahead;
@@ -117,7 +117,7 @@ static void requests_are_made_in_order_and_limited(void **unused)
 static void neighbours_share_a_request(void **unused)
 {
     struct cw_ahead *busy = ask("http://x/busy", 0, 1), *busy2 = ask("http://x/busy2", 0, 1);
-    struct cw_ahead *list = cw_ahead_new();
+    struct cw_ahead *list = cw_ahead_new(UINT64_MAX);
     (void)unused;
     cw_ahead_add(list, "http://x/a", 300, 100);
     cw_ahead_add(list, "http://x/a", 100, 100);
@@ -204,7 +204,7 @@ static void what_is_given_up_is_cancelled(void **unused)
 
 static void a_list_that_is_given_up_before_it_begins_reads_nothing(void **unused)
 {
-    struct cw_ahead *list = cw_ahead_new(), *other = cw_ahead_ref(list);
+    struct cw_ahead *list = cw_ahead_new(UINT64_MAX), *other = cw_ahead_ref(list);
     (void)unused;
     cw_ahead_add(other, "http://x/a", 0, 100);
     cw_ahead_free(list);
@@ -217,7 +217,7 @@ static void a_list_that_is_given_up_before_it_begins_reads_nothing(void **unused
 
 static void paths_and_empty_ranges_are_left_out(void **unused)
 {
-    struct cw_ahead *list = cw_ahead_new();
+    struct cw_ahead *list = cw_ahead_new(UINT64_MAX);
     (void)unused;
     cw_ahead_add(list, "/data/a", 0, 100);
     cw_ahead_add(list, "http://x/a", 5, 0);
@@ -228,6 +228,22 @@ static void paths_and_empty_ranges_are_left_out(void **unused)
     cw_ahead_free(list);
     cw_ahead_set_limit(0);
     assert_false(cw_ahead_is_for("http://x/a"));
+    expect_nothing_left();
+}
+
+static void a_list_has_a_bound(void **unused)
+{
+    struct cw_ahead *list = cw_ahead_new(250);
+    (void)unused;
+    for (uint64_t i = 0; i < 4; i++)
+        cw_ahead_add(list, "http://x/a", i * 1000000, 100);
+    cw_ahead_add(list, "http://x/b", 0, 50); /* there is still room for it */
+    assert_int_equal(cw_ahead_begin(list, on_done, NULL), 250);
+    for (size_t i = 0; i < 3; i++)
+        answer(i, true);
+    assert_int_equal(asked_n, 3);
+    assert_int_equal(done_n, 1);
+    cw_ahead_free(list);
     expect_nothing_left();
 }
 
@@ -310,6 +326,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_given_up_is_cancelled, begin),
         cmocka_unit_test_setup(a_list_that_is_given_up_before_it_begins_reads_nothing, begin),
         cmocka_unit_test_setup(paths_and_empty_ranges_are_left_out, begin),
+        cmocka_unit_test_setup(a_list_has_a_bound, begin),
         cmocka_unit_test_setup(a_reader_waits_for_what_is_under_way, begin),
         cmocka_unit_test_setup(a_reader_can_be_stopped, begin),
         cmocka_unit_test_setup(a_request_that_has_not_begun_is_left_to_the_reader, begin),
