@@ -3,7 +3,9 @@
  * a part of a path is looked at here again. */
 #include "controller/engine_options.h"
 
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,9 +54,26 @@ const char *cw_engine_path(const struct cw_value *options, const char *key,
     return path;
 }
 
+static bool has_long_part(const char *url)
+{
+    while (*url) {
+        size_t n = strcspn(url, "/");
+        if (n > NAME_MAX)
+            return true;
+        url += n + (url[n] == '/');
+    }
+    return false;
+}
+
 int cw_engine_check_url(struct cachew_engine_answer *answer, int n)
 {
     struct cw_err err = {0};
+    if (n >= 0 && (size_t)n < sizeof(answer->url) && has_long_part(answer->url))
+        return cw_engine_say(answer, CACHEW_ENGINE_REFUSED, "NameInvalid",
+                             "metadata.name: the cache would lie in a folder NAME-UID, whose name "
+                             "may have at most %d bytes (and each part of a path in "
+                             "spec.cacheEngine as well): make a CacheBackend with a shorter name",
+                             NAME_MAX);
     if (n >= 0 && (size_t)n < sizeof(answer->url) && cw_store_url_check(answer->url, &err) == 0)
         return CACHEW_ENGINE_READY;
     return cw_engine_say(answer, CACHEW_ENGINE_REFUSED, "StoreInvalid", "spec.cacheEngine: %.400s",

@@ -21,7 +21,8 @@ int cw_engine_options(const struct cachew_engine_request *request, struct cw_val
  * part of it is no plain name, such as "..": the answer names the field. */
 const char *cw_engine_path(const struct cw_value *options, const char *key,
                            struct cachew_engine_answer *answer);
-/* Checks the URL that was written into the answer, of n bytes. */
+/* Checks the URL that was written into the answer, of n bytes. REFUSED also if a file system has no room
+ * for the name of one of its folders. */
 int cw_engine_check_url(struct cachew_engine_answer *answer, int n);
 
 #endif

@@ -323,6 +323,7 @@ static void expires(void **state)
     w.job.finished = true;
     w.job.finished_ms = NOW_MS - HOUR_MS + 5;
     expect(&w, "Idle", 0);
+    expect_condition(&w, "JobReleased", true, "Finished");
     assert_int_equal(w.plan.expire_ms, NOW_MS + 5);
     w.job.wants = lit("another");
     expect(&w, "Idle", CW_DO_CLOSE);

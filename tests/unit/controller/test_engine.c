@@ -14,12 +14,12 @@
 
 static const char *const allowed[] = {"gluster://g1,g2/vol"};
 
-static int place(const char *engine, const char *options, const char *root,
-                 struct cachew_engine_answer *ret)
+static int place_named(const char *name, const char *engine, const char *options, const char *root,
+                       struct cachew_engine_answer *ret)
 {
     const struct cw_engine_settings settings = {
         .root = root, .allowed = allowed, .allowed_n = CW_ARRAY_LEN(allowed)};
-    const struct cachew_engine_request request = {sizeof(request), "team-a",         "c", "u1",
+    const struct cachew_engine_request request = {sizeof(request), "team-a",         name, "u1",
                                                   options,         root ? root : "", ""};
     const struct cachew_engine *found = NULL;
     const struct cw_value *rest = NULL;
@@ -27,6 +27,12 @@ static int place(const char *engine, const char *options, const char *root,
     if (cw_engine_find(&settings, engine, NULL, &found, &rest, &err) != 0)
         fail_msg("%s", err.msg);
     return cw_engine_place(&settings, found, &request, ret);
+}
+
+static int place(const char *engine, const char *options, const char *root,
+                 struct cachew_engine_answer *ret)
+{
+    return place_named("c", engine, options, root, ret);
 }
 
 static void expect_place(const char *engine, const char *options, const char *root, const char *url)
@@ -78,6 +84,27 @@ static void refusals(void **state)
     expect_refusal("glusterfs",
                    "{\"volume\":\"vol\",\"servers\":[{\"host\":\"g1\"},{\"host\":\"evil\"}]}", NULL,
                    "NotAllowed");
+}
+
+/* A name of Kubernetes may be as long as that of a folder, which has the uid besides ("-u1" here). */
+static void long_names(void **state)
+{
+    static const char *const engines[][2] = {
+        {"localfs", "{}"}, {"glusterfs", "{\"volume\":\"vol\",\"servers\":[{\"host\":\"g1\"}]}"}};
+    struct cachew_engine_answer answer;
+    char name[254];
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(engines); i++) {
+        memset(name, 'n', sizeof(name));
+        name[253] = '\0';
+        assert_int_equal(place_named(name, engines[i][0], engines[i][1], "/r", &answer),
+                         CACHEW_ENGINE_REFUSED);
+        assert_string_equal(answer.reason, "NameInvalid");
+        assert_non_null(strstr(answer.message, "metadata.name: "));
+        name[252] = '\0';
+        assert_int_equal(place_named(name, engines[i][0], engines[i][1], "/r", &answer),
+                         CACHEW_ENGINE_READY);
+    }
 }
 
 static void stop_loop(void *arg)
@@ -177,9 +204,8 @@ static void whose_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(unknown_engines),
+        cmocka_unit_test(places),      cmocka_unit_test(refusals),
+        cmocka_unit_test(long_names),  cmocka_unit_test(unknown_engines),
         cmocka_unit_test(whose_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

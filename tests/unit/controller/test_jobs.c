@@ -81,6 +81,8 @@ static void what_is_no_job(void **state)
     cw_job_facts_free(job);
 }
 
+#define ANNOTATIONS_MAX ((size_t)256 << 10) /* of one object, as API servers have it */
+
 static void a_job_with_its_spec(void **state)
 {
     struct cw_job_facts *job =
@@ -107,6 +109,17 @@ static void a_job_with_its_spec(void **state)
         job->spec = cw_mem_strdup(wrong[i]);
         assert_true(cw_job_spec_print(job, &body, &err) < 0);
         assert_non_null(strstr(err.msg, "cachew.dev/cache-backend-spec"));
+    }
+    /* As long as annotations may be in all, and one long text in it. */
+    for (int i = 0; i < 2; i++) {
+        cw_mem_free(job->spec);
+        job->spec = CW_NEW_ARRAY(char, ANNOTATIONS_MAX + 1);
+        memset(job->spec, i ? '[' : 'x', ANNOTATIONS_MAX);
+        job->spec[ANNOTATIONS_MAX] = '\0';
+        cw_str_clear(&body);
+        assert_true(cw_job_spec_print(job, &body, &err) < 0);
+        assert_non_null(strstr(err.msg, "cachew.dev/cache-backend-spec"));
+        assert_true(strlen(err.msg) < sizeof(err.msg) - 1);
     }
     cw_job_facts_free(job);
 }
