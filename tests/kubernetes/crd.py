@@ -45,6 +45,7 @@ RIGHT = {
     "tiers": cache("g", tier(cachePath="/dev/shm", quota="1Gi", mediumType="MEM")),
     "a job": cache("h", jobRef={"name": "j", "kind": "JobSet"}),
     "the longest name": cache("n" * 253),
+    "64 sources": cache("i", dataset={"dataSources": [{"location": "file:///x", "subDirName": f"d{i}"} for i in range(64)]}),
 }
 # What is wrong, and the field that the answer has to name.
 WRONG = {

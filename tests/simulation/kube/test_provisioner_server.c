@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The provisioner of Kubernetes, on virtual time, and an API server that is wiped, restored from
- * a backup, or allows less than it did. */
+ * a backup, allows less than it did, or has Deployments that are paused or select others' pods. */
 #include "fake_http.h"
 #include "kubernetes/jpath.h"
 #include "pods_world.h"
@@ -180,13 +180,49 @@ static void a_quota(void **state)
     world_end();
 }
 
+/* A Deployment that is paused makes no new template's pods, and has the number that is written all the same. */
+static void it_is_paused(void **state)
+{
+    (void)state;
+    struct cw_cluster_deployment row;
+    size_t i = 0;
+    begin_with_workers(one, 2);
+    assert_int_equal(world_ask("PATCH", DEPLOYMENTS "/w", "{\"spec\":{\"paused\":true}}"), 200);
+    world.wanted = 3;
+    world_pass(MINUTE);
+    assert_true(cw_cluster_next_deployment(&made, &i, &row));
+    assert_string_equal(row.state, "paused");
+    assert_int_equal(world_replicas("w"), 3);
+    world_end();
+}
+
+/* Its selector chooses pods of others, too: these are nobody's workers, and none of them is written. */
+static void it_selects_others(void **state)
+{
+    (void)state;
+    static const char others[] = "{\"metadata\":{\"name\":\"foreign\",\"labels\":{\"app\":\"w\"}},"
+                                 "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
+    struct cw_cluster_deployment row;
+    size_t i = 0;
+    begin_with_workers(one, 2);
+    assert_int_equal(world_ask("POST", "/api/v1/namespaces/ns0/pods", others), 201);
+    world_pass(3000);
+    assert_true(cw_cluster_next_deployment(&made, &i, &row));
+    assert_int_equal(row.ready + row.waiting, 2);
+    world.wanted = 0;
+    world_pass(2 * MINUTE);
+    assert_int_equal(world_replicas("w"), 0);
+    assert_int_equal(world_annotated(), 0);
+    assert_int_equal(world_ask("GET", "/api/v1/namespaces/ns0/pods/foreign", NULL), 200);
+    world_end();
+}
+
 int sim_program_main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restored_from_a_backup),
-        cmocka_unit_test(wiped_and_made_anew),
-        cmocka_unit_test(rights_taken_away),
-        cmocka_unit_test(a_quota),
+        cmocka_unit_test(restored_from_a_backup), cmocka_unit_test(wiped_and_made_anew),
+        cmocka_unit_test(rights_taken_away),      cmocka_unit_test(a_quota),
+        cmocka_unit_test(it_is_paused),           cmocka_unit_test(it_selects_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
