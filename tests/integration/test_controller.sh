@@ -513,6 +513,30 @@ case_glusterfs() {
     [ -z "$(find "$(gluster_brick one 0)" -name '*.chunk' -o -name cachew-owner)" ] || fail "bytes stay: $(find "$(gluster_brick one 0)")"
 }
 
+# The volume fails: what is ready is Degraded, what is deleted waits, and all of it goes on when the volume is there again.
+case_glusterfs_away() {
+    local name
+    . "$(dirname "$0")/../support/glusterd.sh"
+    gluster_begin
+    gluster_volume one 1
+    begin_cluster --allow-store "$(gluster_url one)/caches"
+    for name in stays goes; do
+        make_backend $name "{cacheEngine: {glusterfs: {volume: one, basePath: /caches, servers: [{host: $own_host}]}}}"
+        becomes "$backends/$name" 's.get("cacheStatus") == "CacheReady"'
+    done
+    gluster_kill_all one
+    becomes "$backends/stays" 's["cacheStatus"] == "Degraded" and c["EngineReady"] == "False HealthCheckFailed"'
+    ask_api DELETE "$backends/goes" >/dev/null
+    becomes "$backends/goes" 's["cacheStatus"] == "Terminating" and s["message"] != ""'
+    make_backend late "{cacheEngine: {glusterfs: {volume: one, basePath: /caches, servers: [{host: $own_host}]}}}"
+    becomes "$backends/late" 's.get("cacheStatus") == "CacheCreating" and c["EngineReady"] in ("False PeerUnreachable", "False StoreFailed")'
+    ! is_away "$backends/goes" || fail "its bytes are not released yet"
+    gluster_restart one
+    for name in stays late; do becomes "$backends/$name" 's.get("cacheStatus") == "CacheReady" and c["Ready"] == "True CacheReady"'; done
+    ask_until "it goes" is_away "$backends/goes"
+    [ -z "$(find "$(gluster_brick one 0)/caches" -path '*/goes-*' -name cachew-owner)" ] || fail "its marker stays"
+}
+
 # Everything is emptied, and the program ends.
 case_release_all() {
     begin_cluster
