@@ -135,6 +135,9 @@ case_restarted() {
     begin_controller --metrics-listen "$own_host:0"
     metrics=$(sed -n 's/.*metrics by HTTP at .*, port \([0-9]*\)".*/\1/p' "$work/controller.log")
     ask_until "it knows them all" has_metric 'cachew_controller_cachebackends{status="CacheReady"}' 60
+    for i in $(curl -s "http://$own_host:$metrics/metrics" | sed -n 's/^# HELP \([^ ]*\) .*/\1/p'); do
+        grep -q "^| .$i. |" "$manifests/../../docs/cachebackend.md" || fail "docs/cachebackend.md lacks the metric $i"
+    done
     tool_describes || fail "the dispatcher does not answer"
     made "$backends" <<<'{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: last}, spec: {cacheEngine: {memory: {}}}}'
     becomes "$backends/last" 's.get("cacheStatus") == "CacheReady"'
@@ -170,12 +173,18 @@ case_refused() {
     becomes "$backends/level" 'c["Accepted"] == "False TieredStorageInvalid" and "spec.cacheEngine.fluid.alluxioRuntime.tieredStorage" in s["message"]'
     becomes "$backends/nothing" 'c["Accepted"] == "False SourcesMissing" and "spec.dataset.dataSources" in s["message"]'
     becomes "$backends/plugin" 'c["Accepted"] == "False EngineUnknown" and "--plugin-dir" in s["message"]'
+    # What was said last holds, also if it is said while the cache is being made.
+    make_backend early '{cacheEngine: {localfs: {}}, capacity: {quota: 1Gi}}'
+    merge "$backends/early" '{"spec":{"capacity":{"quota":"2Gi"}}}'
+    ask_until "the cache has the later quota" has_quota team-a/early 2147483648
+    becomes "$backends/early" 's["cacheStatus"] == "CacheReady" and s["observedGeneration"] == o["metadata"]["generation"]'
     # A spec that is right at last is looked at again.
     merge "$backends/volume" '{"spec":{"mountPath":null}}'
     becomes "$backends/volume" 's["cacheStatus"] == "CacheReady" and c["Ready"] == "True CacheReady" and "message" not in s'
-    for name in gluster source volume fluid level nothing plugin; do ask_api DELETE "$backends/$name" >/dev/null; done
-    for name in gluster source volume fluid level nothing plugin; do ask_until "$name goes" is_away "$backends/$name"; done
+    for name in gluster source volume fluid level nothing plugin early; do ask_api DELETE "$backends/$name" >/dev/null; done
+    for name in gluster source volume fluid level nothing plugin early; do ask_until "$name goes" is_away "$backends/$name"; done
 }
+has_quota() { "$cachew" cache describe --json --dispatcher "$DISPATCHER" | says "\"name\":\"$1\".*\"quota\":$2[,}]"; } # CACHE BYTES
 
 # A job is not overruled, and not begun for whom it does not name.
 case_jobs() {
@@ -537,16 +546,20 @@ case_glusterfs_away() {
     [ -z "$(find "$(gluster_brick one 0)/caches" -path '*/goes-*' -name cachew-owner)" ] || fail "its marker stays"
 }
 
-# Everything is emptied, and the program ends.
+# Everything of a namespace is emptied, and the program ends.
 case_release_all() {
     begin_cluster
     make_backend c1 '{cacheEngine: {localfs: {}}}'
     make_backend c2 '{cacheEngine: {memory: {}}}'
+    made "${backends/team-a/default}" <<<'{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: elsewhere}, spec: {cacheEngine: {memory: {}}}}'
     becomes "$backends/c1" 's.get("cacheStatus") == "CacheReady"'
+    becomes "${backends/team-a/default}/elsewhere" 's.get("cacheStatus") == "CacheReady"'
     end controller
-    begin emptying "$CACHEW_BIN/cachew-controller" --kubeconfig "$work/kubeconfig" --dispatcher "$DISPATCHER" --localfs-root "$work/root" --period 100ms --release-all
+    begin emptying "$CACHEW_BIN/cachew-controller" --kubeconfig "$work/kubeconfig" --dispatcher "$DISPATCHER" --localfs-root "$work/root" --period 100ms --release-all \
+        --namespace team-a
     wait_for emptying || fail "it failed: $(cat "$work/emptying.log")"
     is_away "$backends/c1" && is_away "$backends/c2" || fail "something is left"
+    is_so "${backends/team-a/default}/elsewhere" '"deletionTimestamp" not in o["metadata"]' || fail "another namespace was emptied"
     have_caches "" || fail "the dispatcher has $(caches)"
 }
 
