@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "kube/kube_config.h"
 #include "kube/kube_file.h"
+#include "kube/kube_token.h"
 #include "kube/kubeconfig.h"
 #include "support/cm.h"
 
@@ -236,6 +237,25 @@ static void finds_itself_in_a_pod(void **state)
     assert_int_equal(cw_kube_config_find(NULL, &c, &err), CW_E_UNSUPPORTED);
 }
 
+/* A kubelet replaces the file of a pod's token long before the token ends. */
+static void reads_its_token_each_minute(void **state)
+{
+    (void)state;
+    struct cw_kube_token token = {0};
+    cw_autofree char *path = put("token", "first\n");
+    cw_kube_token_init(&token, "first", path);
+    assert_string_equal(cw_kube_token_get(&token, 1000), "first");
+    cw_mem_free(put("token", "second\n"));
+    assert_string_equal(cw_kube_token_get(&token, 60999), "first");
+    assert_string_equal(cw_kube_token_get(&token, 61000), "second");
+    cw_mem_free(put("token", "no token\n"));
+    assert_string_equal(cw_kube_token_get(&token, 121000), "second");
+    cw_mem_free(put("token", "third\n"));
+    assert_true(cw_kube_token_renew(&token, 121001)); /* after a 401 at once */
+    assert_string_equal(cw_kube_token_get(&token, 121001), "third");
+    cw_kube_token_fini(&token);
+}
+
 static int make_dir(void **state)
 {
     (void)state;
@@ -259,7 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_good_ones),       cmocka_unit_test(names_what_is_wrong),
         cmocka_unit_test(refuses_what_is_none),  cmocka_unit_test(decodes_base64),
-        cmocka_unit_test(finds_itself_in_a_pod),
+        cmocka_unit_test(finds_itself_in_a_pod), cmocka_unit_test(reads_its_token_each_minute),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
