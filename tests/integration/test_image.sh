@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The root of the image (deploy/images/rootfs.sh): it has all that the programs need, and they run in it as a user without
-# rights, on a root that cannot be written, with data and cache on GlusterFS.
+# The root of the image (deploy/images/rootfs.sh): it has all that the programs need, and dispatcher, worker and controller
+# run in it as a user without rights, on a root that cannot be written, with data and cache on GlusterFS.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../support/glusterd.sh"
 
@@ -29,7 +29,7 @@ use_root() {
     mkdir "$work/bin"
     declare -p root work >"$work/bin/in_root"
     declare -f in_root >>"$work/bin/in_root"
-    for program in cachew-dispatcher cachew-worker cachew; do
+    for program in cachew-dispatcher cachew-worker cachew-controller cachew; do
         printf '#!/bin/bash\n. "%s"\nin_root /usr/bin/%s "$@"\n' "$work/bin/in_root" $program >"$work/bin/$program"
         chmod +x "$work/bin/$program"
     done
@@ -51,6 +51,31 @@ check_root() {
     (in_root touch /usr/bin/x) 2>"$work/touch" && fail "the root can be written"
     grep -q 'Read-only' "$work/touch" || fail "$(cat "$work/touch")"
 }
+# A CacheBackend on the volume becomes ready, by a controller in the root; it asks a server outside of it.
+run_controller() {
+    local kubernetes backends api
+    kubernetes=$(cd "$(dirname "$0")/../../deploy/kubernetes" && pwd)
+    backends=/apis/cachew.dev/v1alpha1/namespaces/default/cachebackends
+    begin api "$CACHEW_TESTS/kubernetes/api_server" --token admin=admin,system:masters --load "$kubernetes/crd/crds.yaml" --load "$kubernetes/base/rbac.yaml" \
+        --namespace cachew-system --token controller=system:serviceaccount:cachew-system:cachew-controller
+    wait_until "the API server" is_ready_or_gone api
+    api=$(sed -n 's/^ready //p' "$work/api.out")
+    cat >"$work/srv/kubeconfig" <<YAML
+{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+ clusters: [{name: c, cluster: {server: "$api"}}], users: [{name: u, user: {token: controller}}]}
+YAML
+    begin controller "$CACHEW_BIN/cachew-controller" --kubeconfig /srv/kubeconfig --dispatcher "$DISPATCHER" --period 100ms --allow-store "$(gluster_url v)"
+    wait_until "the controller" is_ready_or_gone controller
+    is_ready controller || fail "the controller: $(cat "$work/controller.log")"
+    curl -sf -H 'Authorization: Bearer admin' -H 'Content-Type: application/yaml' --data-binary @- "$api$backends" >"$work/made" <<YAML || fail "it cannot be made"
+{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: c},
+ spec: {cacheEngine: {glusterfs: {volume: v, basePath: /backends, servers: [{host: $own_host}]}}}}
+YAML
+    ask_until "the CacheBackend is ready" backend_says "$api$backends/c" '"cacheStatus": *"CacheReady"'
+    [ -n "$(find "$(gluster_brick v 0)/backends/default" -name cachew-owner)" ] || fail "no marker: $(find "$(gluster_brick v 0)/backends")"
+    end controller || fail "status of the controller"
+}
+backend_says() { curl -sf -H 'Authorization: Bearer admin' "$1" | says "$2"; } # URL TEXT
 case_root() {
     local local_hash hash
     make_root
@@ -70,6 +95,7 @@ case_root() {
     run first /srv/job.json --epochs 2
     hash=$(sed -n 's/.*"hash":"\([^"]*\)".*/\1/p' "$work/first.out" | head -n 1)
     [ "$hash" = "$(head -n 1 <<<"$local_hash")" ] || fail "hash: $hash, not $local_hash"
+    run_controller
     end w || fail "status of the worker"
     [ -n "$(find "$(gluster_brick v 0)/cache" -type f ! -path '*/.glusterfs/*' | head -n 1)" ] || fail "nothing lies on the volume"
     end dispatcher || fail "status of the dispatcher"
