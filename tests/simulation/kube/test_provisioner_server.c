@@ -217,12 +217,27 @@ static void it_selects_others(void **state)
     world_end();
 }
 
+/* A million by hand, of which a quota lets a few be made: it comes down, and the workers that are used stay. */
+static void a_million_by_hand(void **state)
+{
+    (void)state;
+    static const char few[] = "{\"metadata\":{\"name\":\"few\"},\"spec\":{\"hard\":{\"pods\":8}}}";
+    begin_with_workers(one, 2);
+    assert_int_equal(world_ask("POST", QUOTAS, few), 201);
+    world_scale("w", 1000000);
+    world_pass(10 * MINUTE);
+    assert_int_equal(world_events("ReplicasChanged"), 1);
+    check_all_is_well(2);
+    world_end();
+}
+
 int sim_program_main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restored_from_a_backup), cmocka_unit_test(wiped_and_made_anew),
         cmocka_unit_test(rights_taken_away),      cmocka_unit_test(a_quota),
-        cmocka_unit_test(it_is_paused),           cmocka_unit_test(it_selects_others),
+        cmocka_unit_test(a_million_by_hand),      cmocka_unit_test(it_is_paused),
+        cmocka_unit_test(it_selects_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
