@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cachew/cachew.h"
 #include "client/model/short_reason.h"
 #include "client/tool/tool.h"
@@ -40,10 +41,25 @@ int tool_admin_call(const char *address, const char *method, const struct Protob
 
 const char *tool_token_file;
 struct cw_tls_options tool_tls;
+struct cw_arg_list tool_plugins;
+
+/* The texts of a list behind one another, with this between them; NULL if there are none. The caller
+ * frees the text. */
+static char *join(const struct cw_arg_list *list, char between)
+{
+    struct cw_str text = {0};
+    for (size_t i = 0; i < list->n; i++) {
+        if (i > 0)
+            cw_str_add_char(&text, between);
+        cw_str_add(&text, list->v[i]);
+    }
+    return list->n ? cw_str_take(&text) : NULL;
+}
 
 void tool_connect_options(struct cachew_connect_options *connect)
 {
     static char roles[4096]; /* with commas: the library has them in one text */
+    static char *plugins;    /* with colons; until the program ends */
     size_t n = 0;
     connect->token_file = tool_token_file;
     connect->tls_cert = tool_tls.cert;
@@ -53,6 +69,9 @@ void tool_connect_options(struct cachew_connect_options *connect)
         n += (size_t)snprintf(&roles[n], sizeof(roles) - n, "%s%s", i > 0 ? "," : "",
                               tool_tls.roles.v[i]);
     connect->tls_roles = n > 0 ? roles : NULL;
+    if (!plugins)
+        plugins = join(&tool_plugins, ':');
+    connect->plugins = plugins;
 }
 
 struct cw_channel *tool_open_channel(struct cw_rpc *rpc, const char *address)

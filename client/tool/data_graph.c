@@ -57,8 +57,7 @@ static const char *ops_of(const char *pattern)
     return NULL;
 }
 
-/* A path as jobs have it: absolute. The caller frees it. */
-static char *absolute(const char *pattern)
+char *tool_absolute_pattern(const char *pattern)
 {
     char dir[4096];
     if (pattern[0] == '/' || strstr(pattern, "://") || !getcwd(dir, sizeof(dir)))
@@ -78,7 +77,7 @@ int tool_data_graph(const char *what, struct cw_graph **ret_graph, struct cw_err
                           ".tar, .npy, .idx, .chunk, .jpg, .png): write a pipeline",
                           what);
     const char *place = strstr(ops, "%s");
-    cw_autofree char *path = absolute(what);
+    cw_autofree char *path = tool_absolute_pattern(what);
     CW_STR_AUTO text = {0};
     cw_str_add(&text, "{\"pipeline\":[");
     cw_str_add_bytes(&text, ops, (size_t)(place - ops));

@@ -55,17 +55,6 @@ bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, co
     return false;
 }
 
-char *tool_join(const struct cw_arg_list *list, char between)
-{
-    struct cw_str text = {0};
-    for (size_t i = 0; i < list->n; i++) {
-        if (i > 0)
-            cw_str_add_char(&text, between);
-        cw_str_add(&text, list->v[i]);
-    }
-    return list->n ? cw_str_take(&text) : NULL;
-}
-
 int tool_fail(const char *fmt, ...)
 {
     va_list args;

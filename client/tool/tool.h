@@ -47,11 +47,11 @@ int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
 extern const char *tool_token_file;
 /* The options of TLS, of the same commands. tool_parse has completed them. */
 extern struct cw_tls_options tool_tls;
+/* Files with operators of one's own: --plugin of the commands that compute here or in local:. Those that
+ * compute here load them (cw_plugin_load_all). */
+extern struct cw_arg_list tool_plugins;
 struct cachew_connect_options;
-/* Puts these into the options of a connection. */
-/* Puts the texts of a list behind one another, with this between them. Returns NULL if there are none; the caller
- * frees the text. */
-char *tool_join(const struct cw_arg_list *list, char between);
+/* Puts the token, TLS and plugins into the options of a connection. */
 void tool_connect_options(struct cachew_connect_options *connect);
 #define TOOL_ROW_TOKEN_FILE                                                                        \
     {"token-file",                                                                                 \
@@ -93,6 +93,10 @@ void tool_connect_options(struct cachew_connect_options *connect);
 #define TOOL_ROW_JSON(target, help)                                                                \
     {                                                                                              \
         "json", 0, CW_ARG_FLAG, (target), NULL, (help), 0, 0                                       \
+    }
+#define TOOL_ROW_PLUGIN(help)                                                                      \
+    {                                                                                              \
+        "plugin", 0, CW_ARG_LIST, &tool_plugins, "FILE", (help), 0, 0                              \
     }
 #define TOOL_ROW_QUIET(target, help)                                                               \
     {                                                                                              \

@@ -11,13 +11,13 @@ _cachew() {
     if [ "$COMP_CWORD" -gt 1 ]; then
         command+=("${COMP_WORDS[1]}")
         at=2
-        if [ "${COMP_WORDS[1]}" = cache ] && [ "$COMP_CWORD" -gt 2 ]; then
+        if [[ ${COMP_WORDS[1]} == @(cache|index) && $COMP_CWORD -gt 2 ]]; then
             command+=("${COMP_WORDS[2]}")
             at=3
         fi
     fi
     [ "${COMP_WORDS[1]-}" != help ] || { command=("$program") at=2; }
-    if [[ $word == -* || ($COMP_CWORD -eq 1 || ($COMP_CWORD -eq 2 && ${COMP_WORDS[1]} == @(cache|help))) && $at -le 2 ]]; then
+    if [[ $word == -* || ($COMP_CWORD -eq 1 || ($COMP_CWORD -eq 2 && ${COMP_WORDS[1]} == @(cache|index|help))) && $at -le 2 ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_cachew_words "${command[@]}")" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -12,14 +12,14 @@ function __cachew_complete
     set -l command $words[1]
     if test $n -gt 1; and test "$words[2]" != help
         set command $words[1..2]
-        if test "$words[2]" = cache; and test $n -gt 2
+        if contains -- $words[2] cache index; and test $n -gt 2
             set command $words[1..3]
         end
     end
     if string match -q -- '-*' $last
         __cachew_list 's/^ +(-[a-z], )?(--[a-z-]+)( [A-Z.=]+)?( +(.*))?$/\2\t\5/p' $command
     else if test $n -eq 1; or begin
-            test $n -eq 2; and contains -- $words[2] cache help
+            test $n -eq 2; and contains -- $words[2] cache index help
         end
         __cachew_list 's/^  ([a-z]+)  +(.*)/\1\t\2/p' $command
     else

@@ -165,7 +165,7 @@ int cw_row_batch_measure(const struct cw_row_batch *rows, struct cw_batch *batch
             cw_row_batch_print_shape(&rows->row[0][f], &b);
             return cw_err_set(err, CW_E_INVALID,
                               "field \"%s\" is %s here and %s in the first element: elements of a "
-                              "batch must have one shape",
+                              "batch must have one shape, unless its option ragged names the field",
                               rows->spec->fields[f].name, cw_str_text(&a), cw_str_text(&b));
         }
         if (rc < 0)

@@ -22,7 +22,7 @@ static int find_op(const struct cw_node *node, struct cw_checked_node *ret, stru
     if (strchr(node->op, '.') && !near)
         return cw_err_set(err, CW_E_NOT_FOUND,
                           "there is no such operator: no plugin that is known here has it "
-                          "(cachew-worker --plugin FILE)");
+                          "(--plugin FILE, in a cluster of cachew-worker)");
     return cw_err_set(err, CW_E_NOT_FOUND, "there is no such operator%s%s%s",
                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }

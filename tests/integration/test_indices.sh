@@ -106,13 +106,20 @@ case_commands() {
     grep -q 'line 1 of file 0' "$work/head.out" || fail "head: $(cat "$work/head.out")"
     "$cachew" head "$work/lines.json" -n 1 --json >"$work/head.out" || fail "head of a pipeline"
     same "elements" 18 "$(field elements "$work/head.out" | head -1)"
+    echo '{"pipeline": [{"op": "from_values", "values": ["a b"]}, {"op": "split_text"}]}' >"$work/words.json"
+    same "a list of strings" '  x: str[2] = "a" "b"' "$("$cachew" head "$work/words.json" | tail -1)"
     begin_dispatcher --cache-store "dir:$work/store"
     begin_worker a
     run job "$work/lines.json" --seed 3
     same "with what was built" "$expected" "$(hashes job)"
-    same "removed" "2 removed" "$("$cachew" index rm "$work/store" "$work/data/00[01].txt")"
+    same "removed" "2 removed" "$(cd "$work" && "$cachew" index rm store "data/00[01].txt")"
     same "left" 2 "$("$cachew" index ls "$work/store" --json | wc -l)"
     expect_error no_store 'store' "$cachew" index ls nonsense:/x
+    expect_error not_there 'there is no store' "$cachew" index ls "$work/not_there"
+    [ ! -e "$work/not_there" ] || fail "a store was made to be listed"
+    touch "$work/data/003.txt"
+    (cd "$work" && "$cachew" index build "data/003.txt" another 2>fresh.err) || fail "a store by a relative path"
+    grep -q '1 of the files changed less than 2 s before' "$work/fresh.err" || fail "of a new file nothing is said"
     expect_error no_kind 'write a pipeline' "$cachew" head "$work/data/x.unknown"
 }
 run_case "$@"; exit

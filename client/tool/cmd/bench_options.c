@@ -76,6 +76,7 @@ bool tool_bench_options_parse(int argc, char **argv, struct tool_bench_options *
                  "plan by --profile, write it to --plan or the output, and end"),
         ROW_FILE("plan", &o->plan, "compute in the order of this plan"),
         ROW_FLAG("relaxed", &o->relaxed, "the plan needs to keep only types and shapes"),
+        TOOL_ROW_PLUGIN("local: only: load operators of one's own; may stand several times"),
         {.name = "workers",
          .letter = 'w',
          .type = CW_ARG_I64,

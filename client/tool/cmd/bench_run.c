@@ -232,8 +232,9 @@ static void end_epoch(struct bench *b)
     r->epochs[r->n++] = (struct tool_bench_epoch){.seconds = tool_seconds_since(b->start_ns),
                                                   .samples = b->samples};
     if (!b->o->quiet)
-        printf("epoch %zu: %llu elements in %.3f s from the second batch on, %.1f/s\n", r->n - 1,
+        printf("epoch %zu: %llu elements in %.3f s%s, %.1f/s\n", r->n - 1,
                (unsigned long long)b->samples, r->epochs[r->n - 1].seconds,
+               b->batches > 1 ? " from the second batch on" : "",
                (double)b->samples / CW_MAX(r->epochs[r->n - 1].seconds, 1e-9));
 }
 

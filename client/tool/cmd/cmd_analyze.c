@@ -240,6 +240,7 @@ int tool_cmd_analyze(int argc, char **argv)
          0, 1024},
         {"threads", 't', CW_ARG_I64, &o->threads, "N",
          "local: only: threads of each worker (default: CPUs)", 0, 1024},
+        TOOL_ROW_PLUGIN("local: only: load operators of one's own; may stand several times"),
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL,
          "leave out bad elements, instead of failing", 0, 0},
         {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME",

@@ -10,6 +10,7 @@
 #include "client/tool/profile_run.h"
 #include "client/tool/tool.h"
 #include "client/tool/tool_graph.h"
+#include "ops/plugin.h"
 
 static void add_seconds(struct cw_str *out, const struct tool_bench_result *result)
 {
@@ -53,8 +54,10 @@ static int load(const struct tool_bench_options *o, struct cw_checked **ret_chec
     struct cw_graph *graph = NULL;
     CW_STR_AUTO text = {0};
     uint64_t size = 0;
-    int rc = tool_bench_pipeline(o->file, o->batch_size, &text, &size, err);
+    int rc = cw_plugin_load_all(tool_plugins.v, tool_plugins.n, err);
 
+    if (rc == 0)
+        rc = tool_bench_pipeline(o->file, o->batch_size, &text, &size, err);
     if (rc == 0)
         rc = cw_graph_parse(cw_str_text(&text), text.len, o->file, &graph, err);
     if (rc == 0)

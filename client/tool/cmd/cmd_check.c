@@ -201,11 +201,9 @@ int tool_cmd_check(int argc, char **argv)
 {
     const char *dispatcher = NULL;
     bool json = false;
-    struct cw_arg_list plugins = {0};
     struct cw_err err = {0};
     const struct cw_arg rows[] = {
-        {"plugin", 0, CW_ARG_LIST, &plugins, "FILE",
-         "load operators of one's own, to check here; may stand several times", 0, 0},
+        TOOL_ROW_PLUGIN("load operators of one's own, to check here; may stand several times"),
         {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS",
          "ask this one (HOST:PORT, unix:/path, or local:) instead of checking here", 0, 0},
         TOOL_ROW_TOKEN_FILE,
@@ -228,11 +226,11 @@ int tool_cmd_check(int argc, char **argv)
         return code;
     if (strcmp(files[0], "-") == 0)
         files[0] = "/dev/stdin";
-    if (dispatcher && plugins.n > 0)
+    if (dispatcher && tool_plugins.n > 0)
         return tool_fail("--plugin is for checking here: a dispatcher knows what its workers have");
     if (dispatcher)
         return ask(dispatcher, files[0], json);
-    if (cw_plugin_load_all(plugins.v, plugins.n, &err) < 0)
+    if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
         return tool_fail_err(&err);
     return check_here(files[0], json);
 }

@@ -9,6 +9,7 @@
 #include "client/tool/view/explain_plan.h"
 #include "wire/reply_json.h"
 #include "client/tool/tool.h"
+#include "ops/plugin.h"
 #include "policies/policy.h"
 
 #define DECISIONS_SHOWN 10
@@ -239,6 +240,13 @@ static bool check(struct words *words, bool is_file)
         fprintf(stderr, "cachew explain: %s needs a --profile, or --analyze\n", policy->name);
         return false;
     }
+    if (!is_file && words->analyze) {
+        fprintf(stderr,
+                "cachew explain: --analyze is for files: there is no file \"%s\", and a job "
+                "shows what its workers measure\n",
+                words->what);
+        return false;
+    }
     if (!is_file && (words->profile || words->plan.relaxed)) {
         fprintf(stderr,
                 "cachew explain: --%s is for files: there is no file \"%s\", and a job "
@@ -260,6 +268,7 @@ int tool_cmd_explain(int argc, char **argv)
          .target = &words.profile,
          .metavar = "FILE",
          .help = "what was measured of the pipeline, as JSON or YAML"},
+        TOOL_ROW_PLUGIN("load operators of one's own; may stand several times"),
         {.name = "optimize",
          .type = CW_ARG_STR,
          .target = &plan->policy,
@@ -330,12 +339,15 @@ int tool_cmd_explain(int argc, char **argv)
             "what was measured, what decides, which plans were not taken, what may not be "
             "moved and why, and what would be if something were otherwise.",
         .rows = rows};
+    struct cw_err err = {0};
     int code = 0;
-    if (!tool_parse_words(&spec, argc, argv, "which job?", &words.what, 1, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which job, or which file?", &words.what, 1, &code))
         return code;
     bool is_file = tool_explain_is_file(words.what);
     if (!check(&words, is_file))
         return TOOL_USAGE;
+    if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
+        return tool_fail_err(&err);
     tool_catch_signals();
     return is_file ? explain_file(&words) : explain_job(&words);
 }

@@ -3,11 +3,14 @@
  * first of them. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "client/tool/data_graph.h"
 #include "client/tool/open_plan.h"
 #include "client/tool/tool.h"
 #include "client/tool/view/tensor_text.h"
+#include "data/strings.h"
 #include "exec/exec.h"
+#include "ops/plugin.h"
 
 #define VALUES_SHOWN 8
 #define ITEMS_MAX 1000 /* so many are computed at most, if a filter leaves all out */
@@ -51,18 +54,27 @@ static struct cw_field row_field(const struct cw_field *field)
     return row;
 }
 
+/* Strings that are not ragged: all of an item, or those of a row of a sparse pipeline's item. */
 static void print_strings(const struct head *h, const struct cw_tensor *t,
                           const unsigned char *data, size_t row, struct cw_str *out)
 {
-    const size_t n = t->field.rank > 0 ? (size_t)t->field.dims[0] : 1;
-    const bool sparse = cw_plan_info(h->plan)->sparse;
-    const struct cw_field field = t->field.rank > 0 ? row_field(&t->field) : t->field;
+    const bool is_row = cw_plan_info(h->plan)->sparse && t->field.rank > 0;
+    const struct cw_field field = is_row ? row_field(&t->field) : t->field;
     struct cw_view view = {.dtype = field.dtype};
-    const size_t end = sparse ? row + 1 : CW_MIN(n, (size_t)VALUES_SHOWN);
-    for (size_t i = sparse ? row : 0; i < end; i++) {
-        string_of(data, i, n, &view);
-        print_view(h, &field, &view, out);
+    size_t n = 1;
+    for (int i = 0; i < (int)field.rank; i++)
+        n *= (size_t)field.dims[i];
+    const size_t all = is_row ? n * (size_t)t->field.dims[0] : n;
+    const size_t first = is_row ? row * n : 0;
+    cw_autofree void *part = NULL;
+    if (field.rank > 0) {
+        view.bytes = cw_strings_part_bytes(data, (int64_t)first, (int64_t)n);
+        view.data = part = cw_mem_new(view.bytes);
+        cw_strings_part_copy(data, (int64_t)all, (int64_t)first, (int64_t)n, part);
+    } else {
+        string_of(data, first, all, &view);
     }
+    print_view(h, &field, &view, out);
 }
 
 static void add_field(const struct head *h, const struct cw_batch *batch, size_t i, size_t row,
@@ -73,7 +85,7 @@ static void add_field(const struct head *h, const struct cw_batch *batch, size_t
     struct cw_field field = t->field;
     struct cw_view view = {
         .data = (void *)(uintptr_t)data, .bytes = t->bytes, .dtype = field.dtype};
-    if (field.dtype == CW_DTYPE_STR && field.rank <= 1) {
+    if (field.dtype == CW_DTYPE_STR && !cw_field_is_ragged(&field)) {
         print_strings(h, t, data, row, out);
         return;
     }
@@ -162,6 +174,7 @@ int tool_cmd_head(int argc, char **argv)
     const struct cw_arg rows[] = {
         {"count", 'n', CW_ARG_U64, &h.wanted, "N", "how many elements are shown (default 5)", 0,
          1e9},
+        TOOL_ROW_PLUGIN("load operators of one's own; may stand several times"),
         TOOL_ROW_JSON(&h.json, "print one JSON object for the whole, and one for each element"),
         {0},
     };
@@ -180,6 +193,8 @@ int tool_cmd_head(int argc, char **argv)
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "which file, or pattern?", words, 1, &code))
         return code;
+    if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
+        return tool_fail_err(&err);
     tool_catch_signals();
     if (head_of(&h, words[0], &err) < 0)
         return tool_fail_err(&err);

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cache/index/index_home.h"
 #include "client/tool/data_graph.h"
@@ -18,21 +20,32 @@ static char *url_of(const char *store)
 {
     if (cw_store_has_scheme(store))
         return cw_mem_strdup(store);
-    cw_autofree char *real = realpath(store, NULL);
-    return cw_mem_printf("dir:%s", real ? real : store);
+    cw_autofree char *real = realpath(store, NULL), *absolute = tool_absolute_pattern(store);
+    return cw_mem_printf("dir:%s", real ? real : absolute);
 }
 
 /* ---- build ---- */
 
-static void print_built(const struct cw_plan *plan, const struct tool_opened *opened, bool json)
+/* Whether a row of a manifest is of a file here that had changed just before, so that its index is not
+ * kept (ops/source/file_source.c). */
+static bool is_fresh(const struct cw_value *row, int64_t begun_ms)
+{
+    return row->n > 2 && row->items[0].type == CW_VALUE_STR && row->items[0].s[0] == '/' &&
+           row->items[2].type == CW_VALUE_I64 && begun_ms - row->items[2].i / 1000000 < 2000;
+}
+
+static void print_built(const struct cw_plan *plan, const struct tool_opened *opened,
+                        int64_t begun_ms, bool json)
 {
     const struct cw_plan_info *info = cw_plan_info(plan);
     struct cw_value manifest = {0};
-    uint64_t files = 0;
+    uint64_t files = 0, fresh = 0;
     cw_plan_manifest(plan, &manifest);
     for (size_t i = 0; i < manifest.n; i++) {
         const struct cw_value *list = cw_value_get(&manifest.items[i], "files");
         files += list ? list->n : 0;
+        for (size_t k = 0; list && k < list->n; k++)
+            fresh += is_fresh(&list->items[k], begun_ms);
     }
     cw_value_fini(&manifest);
     if (json)
@@ -40,6 +53,11 @@ static void print_built(const struct cw_plan *plan, const struct tool_opened *op
                (long long)info->elements, opened->seconds);
     else
         printf("%" PRIu64 " files, %.3f s\n", files, opened->seconds);
+    if (fresh > 0)
+        fprintf(stderr,
+                "note: %" PRIu64 " of the files changed less than 2 s before, so their indices may "
+                "not be kept: build them once more\n",
+                fresh);
 }
 
 static int build(const char *what, const char *store, bool json, struct cw_err *err)
@@ -48,6 +66,7 @@ static int build(const char *what, const char *store, bool json, struct cw_err *
     struct cw_store *opened_store = NULL;
     struct tool_opened opened;
     struct cw_plan *plan = NULL;
+    const int64_t begun_ms = cw_clock_wall_ms();
     cw_autofree char *url = url_of(store);
     int rc = cw_store_open(url, &opened_store, err); /* whether it can be used */
     cw_store_close(opened_store);
@@ -60,7 +79,7 @@ static int build(const char *what, const char *store, bool json, struct cw_err *
     rc = tool_open_plan(graph, &opened, &plan, err);
     cw_graph_unref(graph);
     if (rc == 0)
-        print_built(plan, &opened, json);
+        print_built(plan, &opened, begun_ms, json);
     cw_plan_unref(plan);
     cw_index_home_stop();
     return rc;
@@ -160,10 +179,23 @@ static int on_row(void *arg, const struct cw_index_row *row)
     return 0;
 }
 
+/* A store in a directory that is not there: opening it would make the directory. */
+static bool is_missing(const char *url)
+{
+    static const char scheme[] = "dir:";
+    const size_t n = sizeof(scheme) - 1;
+    if (strncmp(url, scheme, n) != 0)
+        return false;
+    cw_autofree char *path = cw_mem_strndup(url + n, strcspn(url + n, "?"));
+    return access(path, F_OK) != 0;
+}
+
 static int go_over(struct rows *r, const char *store, struct cw_err *err)
 {
     cw_autofree char *url = url_of(store);
     r->err = err;
+    if (is_missing(url))
+        return cw_err_set(err, CW_E_NOT_FOUND, "there is no store \"%s\"", store);
     int rc = cw_store_open(url, &r->store, err);
     if (rc == 0)
         rc = cw_index_list(r->store, on_row, r, err);
@@ -226,7 +258,8 @@ static int run_rm(int argc, char **argv)
                           &code))
         return code;
     tool_catch_signals();
-    r.pattern = words[1];
+    cw_autofree char *pattern = tool_absolute_pattern(words[1]);
+    r.pattern = pattern;
     if (go_over(&r, words[0], &err) < 0)
         return tool_is_interrupted() ? TOOL_INTERRUPTED : tool_fail_err(&err);
     printf(r.json ? "{\"removed\":%" PRIu64 "}\n" : "%" PRIu64 " removed\n", r.n);

@@ -337,6 +337,7 @@ int tool_cmd_materialize(int argc, char **argv)
          "tar: extension of a field: jpg, txt, cls (default npy, strings bin)", 0, 0},
         {"keep-batches", 0, CW_ARG_FLAG, &o->keep_batches, NULL,
          "write batches as they are, instead of their rows", 0, 0},
+        TOOL_ROW_PLUGIN("local: only: load operators of one's own; may stand several times"),
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL,
          "leave out bad elements and count them, instead of failing", 0, 0},
         {"bad-list", 0, CW_ARG_STR, &o->bad_list, "FILE",

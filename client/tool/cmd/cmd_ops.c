@@ -11,11 +11,9 @@ int tool_cmd_ops(int argc, char **argv)
 {
     bool json = false, markdown = false;
     const char *cases = NULL;
-    struct cw_arg_list plugins = {0};
     struct cw_err err = {0};
     const struct cw_arg rows[] = {
-        {"plugin", 0, CW_ARG_LIST, &plugins, "FILE",
-         "load operators of one's own; may stand several times", 0, 0},
+        TOOL_ROW_PLUGIN("load operators of one's own; may stand several times"),
         {"test", 0, CW_ARG_STR, &cases, "CASES.json",
          "run cases of operators of one's own instead, and print those that fail", 0, 0},
         TOOL_ROW_JSON(&json, "print JSON"),
@@ -33,7 +31,7 @@ int tool_cmd_ops(int argc, char **argv)
     int code = 0;
     if (!tool_parse(&spec, argc, argv, names, 1, &n, &code))
         return code;
-    if (cw_plugin_load_all(plugins.v, plugins.n, &err) < 0)
+    if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
         return tool_fail_err(&err);
     if (cases)
         return tool_op_cases(cases);

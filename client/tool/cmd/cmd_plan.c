@@ -8,6 +8,7 @@
 #include "client/tool/plan_problem.h"
 #include "client/tool/plan_work.h"
 #include "client/tool/tool.h"
+#include "ops/plugin.h"
 #include "policies/optimizer.h"
 
 #define ROWS_MAX 24
@@ -103,6 +104,7 @@ static void add_cedar_rows(struct words *words, struct rows *rows)
 static void add_common_rows(struct words *words, struct rows *rows)
 {
     const struct cw_arg more[] = {
+        TOOL_ROW_PLUGIN("load operators of one's own; may stand several times"),
         ROW_FLAG("disable-reorder", &words->no_reorder, "the written order stays"),
         ROW_FLAG("disable-fusion", &words->no_fusion, "operators stay apart"),
         TOOL_ROW_JSON(&words->json, "print one JSON object"),
@@ -225,6 +227,7 @@ int tool_cmd_plan(int argc, char **argv)
     struct words words = {.samples = NOT_GIVEN, .free_bytes = NOT_GIVEN};
     struct rows rows = {0};
     const char *files[1];
+    struct cw_err err = {0};
     int code = 0;
 
     add_profile_rows(&words, &rows);
@@ -243,5 +246,7 @@ int tool_cmd_plan(int argc, char **argv)
     };
     if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
         return code;
+    if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
+        return tool_fail_err(&err);
     return plan(files[0], &words);
 }

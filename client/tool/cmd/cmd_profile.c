@@ -4,6 +4,7 @@
 
 #include "client/tool/profile_run.h"
 #include "client/tool/tool.h"
+#include "ops/plugin.h"
 
 int tool_cmd_profile(int argc, char **argv)
 {
@@ -35,6 +36,7 @@ int tool_cmd_profile(int argc, char **argv)
          .target = &out,
          .metavar = "FILE",
          .help = "JSON if it ends with .json, else YAML (default: YAML to the output)"},
+        TOOL_ROW_PLUGIN("load operators of one's own; may stand several times"),
         TOOL_ROW_DISPATCHER(&dispatcher),
         {0},
     };
@@ -57,6 +59,8 @@ int tool_cmd_profile(int argc, char **argv)
         fputs("cachew profile: either a pipeline's file or --from-job\n", stderr);
         return TOOL_USAGE;
     }
+    if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
+        return tool_fail_err(&err);
     tool_catch_signals();
     int rc = job ? tool_profile_job(dispatcher, job, &profile, &err)
                  : tool_profile_run(files[0], (double)seconds, (size_t)threads, &profile, &err);

@@ -251,7 +251,6 @@ int tool_cmd_replay(int argc, char **argv)
 {
     struct replay r = {.opt = {.dispatcher = tool_dispatcher(), .epoch = -1, .step = -1}};
     struct replay_options *o = &r.opt;
-    struct cw_arg_list plugins = {0};
     struct cw_err err = {0};
     const struct cw_arg rows[] = {
         {"dispatcher", 'd', CW_ARG_STR, &o->dispatcher, "ADDRESS",
@@ -264,8 +263,7 @@ int tool_cmd_replay(int argc, char **argv)
         {"epoch", 'e', CW_ARG_I64, &o->epoch, "E",
          "without a recipe: its epoch (default: the one that the job is in)", 0, 9e18},
         {"seed", 's', CW_ARG_U64, &o->seed, "S", "of a file without a recipe (default 0)", 0, 0},
-        {"plugin", 0, CW_ARG_LIST, &plugins, "FILE",
-         "load operators of one's own; may stand several times", 0, 0},
+        TOOL_ROW_PLUGIN("load operators of one's own; may stand several times"),
         {"dump", 0, CW_ARG_STR, &o->dump, "DIR",
          "write each intermediate tensor of each element into DIR", 0, 0},
         TOOL_ROW_JSON(&o->json, "print one JSON object"),
@@ -290,7 +288,7 @@ int tool_cmd_replay(int argc, char **argv)
     int code = 0;
     if (!tool_parse(&spec, argc, argv, words, 2, &n, &code))
         return code;
-    if (cw_plugin_load_all(plugins.v, plugins.n, &err) < 0)
+    if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
         return tool_fail_err(&err);
     const char *wrong = check_options(&r, words, n);
     if (wrong) {

@@ -320,8 +320,6 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     connect.cache_store = run->opt.cache_store;
     connect.cache_quota = run->opt.cache_quota;
     connect.cancel = tool_cancel();
-    cw_autofree char *plugins = tool_join(&run->opt.plugins, ':');
-    connect.plugins = plugins;
     if (cachew_connect(run->opt.dispatcher, &connect, &run->client, &error) < 0)
         return tool_fail_cachew(&error);
 

@@ -87,8 +87,7 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          "several consumers: coordinated (default) or shared", 0, 0},
         {"at-most-once", 0, CW_ARG_FLAG, &o->at_most_once, NULL,
          "leave out what a dead worker held", 0, 0},
-        {"plugin", 0, CW_ARG_LIST, &o->plugins, "FILE",
-         "local: only: load operators of one's own; may stand several times", 0, 0},
+        TOOL_ROW_PLUGIN("local: only: load operators of one's own; may stand several times"),
         {"cache-store", 0, CW_ARG_STR, &o->cache_store, "URL",
          "local: only: where elements are cached, for example dir:/var/cache/cachew (default: "
          "nowhere)",
@@ -112,8 +111,8 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          "dispatcher's)",
          0, 0},
         {"optimize", 0, CW_ARG_STR, &o->optimize, "POLICY",
-         "in which order operators are computed, which changes no batch: auto, once, off (default: "
-         "the dispatcher's); pecan, or cedar with --profile, plan before the job begins",
+         "in which order operators are computed, which changes no batch: auto, auto:once, off "
+         "(default: the dispatcher's); pecan, or cedar with --profile, plan before the job begins",
          0, 0},
         {"profile", 0, CW_ARG_STR, &o->profile, "FILE",
          "plan by what was measured (cachew profile) before the job begins, and compute in that "

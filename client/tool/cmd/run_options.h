@@ -12,7 +12,6 @@ struct tool_run_options {
     const char *dispatcher, *name, *batches_path, *bad_list, *save_token, *resume, *mode,
         *cache_store, *autocache, *tenant, *cache, *autoscale, *autoplace, *optimize, *step_ms,
         *identity, *plan, *profile;
-    struct cw_arg_list plugins;
     uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after, local_memory;
     int64_t workers, threads, window, timeout_ms, consumers, consumer;
     int64_t min_workers, max_workers, priority, local_workers, local_threads, local_nice;

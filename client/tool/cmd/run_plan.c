@@ -12,6 +12,7 @@
 #include "client/tool/tool.h"
 #include "client/tool/tool_graph.h"
 #include "conf/value_yaml.h"
+#include "ops/plugin.h"
 #include "rewrite/apply.h"
 #include "wire/wire.h"
 
@@ -24,8 +25,10 @@ static int check_written(const struct written *w, struct cw_checked **ret_writte
                          struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
-    int rc = cw_graph_parse(w->text, strlen(w->text), w->where, &graph, err);
+    int rc = cw_plugin_load_all(tool_plugins.v, tool_plugins.n, err);
 
+    if (rc == 0)
+        rc = cw_graph_parse(w->text, strlen(w->text), w->where, &graph, err);
     if (rc == 0)
         rc = tool_graph_check(graph, NULL, ret_written, err);
     cw_graph_unref(graph);

@@ -87,9 +87,10 @@ const struct cw_op cw_op_split_text = {
         "Makes a list of strings of a text: what stands between white space, or with `sep` "
         "between\n"
         "its places, as Python's str.split does (of bytes that are UTF-8 or not). Operators on\n"
-        "texts work on each string of such a list; `batch` has it ragged, `unbatch` makes an\n"
-        "element of each, `join_text` makes a text of it again. Works on all str fields that are\n"
-        "no lists unless `fields` says which.",
+        "texts work on each string of such a list; `batch` stacks lists that differ in length\n"
+        "if its option `ragged` says so, `unbatch` makes an element of each string, `join_text`\n"
+        "makes a text of them again. Works on all str fields that are no lists unless `fields`\n"
+        "says which.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_FIELDWISE | CW_OP_GROW,
     .inputs_min = 1,
