@@ -272,12 +272,20 @@ void tool_table_print(struct tool_table *table, FILE *out)
     (void)measure(table, widths);
     while (last > 0 && is_hidden(table, last))
         last--;
+    int blanks = 0; /* before the next text of the line: no line ends with some */
     for (size_t i = 0; i < table->cells_n; i++) {
+        const char *cell = table->cells[i];
         size_t column = i % table->columns;
-        if (column == last)
-            fprintf(out, "%s\n", table->cells[i]);
-        else if (!is_hidden(table, column))
-            fprintf(out, "%-*s  ", (int)widths[column], table->cells[i]);
+        if (is_hidden(table, column))
+            continue;
+        if (*cell)
+            fprintf(out, "%*s%s", blanks, "", cell);
+        blanks = *cell ? 0 : blanks;
+        blanks += (int)widths[column] + 2 - (int)CW_MIN(strlen(cell), widths[column]);
+        if (column == last) {
+            fputc('\n', out);
+            blanks = 0;
+        }
     }
 }
 

@@ -41,6 +41,8 @@ case_hash() {
     for what in bytes text; do
         DISPATCHER='' run "local_$what" "$work/$what.json" "${plugins[@]}"
         "$cachew" check "$work/$what.json" "${plugins[@]}" >"$work/check" || fail "check $what"
+        "$cachew" head "$work/$what.json" "${plugins[@]}" >"$work/head" || fail "head $what"
+        "$cachew" explain "$work/$what.json" "${plugins[@]}" >"$work/explain" || fail "explain $what"
     done
     begin_dispatcher
     begin_worker one "${plugins[@]}"

@@ -15,7 +15,7 @@ static void begin(struct world *w)
                                  .is_enough = true,
                                  .element_ns = 1000,
                                  .n = 2,
-                                 .nodes = {{.call_ns = 400, .keep = 0.5}, {1200, 1}}}};
+                                 .nodes = {{.call_ns = 400, .keep = 0.5}, {.call_ns = 1200, .keep = 1}}}};
 }
 
 static enum cw_replan_why step(struct world *w)
