@@ -266,6 +266,12 @@ void tool_table_fit(struct tool_table *table, const char *const *drop, size_t wi
                 table->hidden |= UINT32_C(1) << c;
 }
 
+void tool_table_fit_terminal(struct tool_table *table, const char *const *drop)
+{
+    if (isatty(STDOUT_FILENO))
+        tool_table_fit(table, drop, columns_of(STDOUT_FILENO));
+}
+
 void tool_table_print(struct tool_table *table, FILE *out)
 {
     size_t widths[COLUMNS_MAX], last = table->columns - 1;
@@ -308,14 +314,9 @@ static size_t line_length(const char *text, size_t width)
     return at > 0 ? at : CW_MIN(n, width + strcspn(text + width, " \n"));
 }
 
-size_t tool_table_width(void)
-{
-    return isatty(STDOUT_FILENO) ? columns_of(STDOUT_FILENO) : SIZE_MAX;
-}
-
 void tool_print_lines(const char *text, int indent)
 {
-    const size_t width = tool_table_width();
+    const size_t width = isatty(STDOUT_FILENO) ? columns_of(STDOUT_FILENO) : SIZE_MAX;
     while (*text) {
         size_t all = strcspn(text, "\n");
         for (int more = 0; all > 0; more = 2) {
@@ -345,8 +346,8 @@ void tool_listing_print(const struct tool_listing *listing, const void *reply, s
     tool_table_init(&table, listing->columns, listing->heads);
     for (size_t i = 0; i < n; i++)
         listing->add_cells(&table, reply, i);
-    if (listing->drop && isatty(STDOUT_FILENO))
-        tool_table_fit(&table, listing->drop, columns_of(STDOUT_FILENO));
+    if (listing->drop)
+        tool_table_fit_terminal(&table, listing->drop);
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
 }

@@ -166,8 +166,8 @@ void tool_table_print(struct tool_table *table, FILE *out);
 /* Hides columns, by their heads and in this order, until the table is no wider. `drop` ends with
  * NULL. */
 void tool_table_fit(struct tool_table *table, const char *const *drop, size_t width);
-/* Returns the width of standard output: that of the terminal, and without limit if it is none. */
-size_t tool_table_width(void);
+/* The same for the terminal that standard output is, if it is one. */
+void tool_table_fit_terminal(struct tool_table *table, const char *const *drop);
 void tool_table_fini(struct tool_table *table);
 
 /* Prints lines of text to standard output, each indented by so many spaces. On a terminal, longer lines

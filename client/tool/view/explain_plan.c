@@ -154,7 +154,7 @@ static void add_branches(const struct tool_explained *e, size_t depth, struct to
 static void print_tree(const struct tool_explained *e)
 {
     static const char *const HEADS[] = {"NODE", "OPERATOR", "ROWS", "BYTES", "TIME", "SHARE", ""};
-    static const char *const DROP[] = {"SHARE", "BYTES", "ROWS", "OPERATOR", NULL};
+    static const char *const DROP[] = {"SHARE", "BYTES", "OPERATOR", NULL};
     static const char *const BARE[] = {"NODE", "OPERATOR", "GIVES", ""};
     const struct tool_planned *p = &e->planned;
     struct tool_table table;
@@ -176,7 +176,7 @@ static void print_tree(const struct tool_explained *e)
         tool_table_add(&table, "%s", cw_str_text(&marks));
     }
     add_branches(e, n, &table);
-    tool_table_fit(&table, DROP, tool_table_width());
+    tool_table_fit_terminal(&table, DROP);
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
 }
@@ -338,6 +338,7 @@ static void add_epoch(const struct tool_plan_options *options, double epoch_ns,
 static void print_what_if(const struct tool_plan_options *options, const struct tool_explained *e)
 {
     static const char *const HEADS[] = {"WHAT IF", "EPOCH", "CPU", "TRAVELS", "MONEY", "PLAN"};
+    static const char *const DROP[] = {"MONEY", "TRAVELS", "CPU", NULL};
     struct tool_table table;
 
     if (e->what_if_n == 0)
@@ -354,6 +355,7 @@ static void print_what_if(const struct tool_plan_options *options, const struct 
         add_epoch(options, e->what_if[i].plan.epoch_ns, &e->what_if[i].epoch, &table);
         add_otherwise(e, &e->what_if[i], &table);
     }
+    tool_table_fit_terminal(&table, DROP);
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
 }
