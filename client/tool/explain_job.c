@@ -100,6 +100,15 @@ static void predict(const Cachew__V1__ExplainReply *reply, struct tool_explained
     cw_mem_free(then);
 }
 
+/* Whether workers have told what an operator took: they do so a moment after they computed. */
+static bool is_measured(const Cachew__V1__ExplainReply *reply)
+{
+    for (size_t i = 0; i < reply->n_nodes; i++)
+        if (reply->nodes[i]->elements > 0)
+            return true;
+    return false;
+}
+
 int tool_explained_job(const char *dispatcher, const Cachew__V1__ExplainReply *reply,
                        struct tool_plan_options *options, struct tool_explained *e,
                        struct cw_err *err)
@@ -109,6 +118,8 @@ int tool_explained_job(const char *dispatcher, const Cachew__V1__ExplainReply *r
     int rc = open_job(dispatcher, id, p, err);
 
     take_options(dispatcher, reply->job, options);
+    if (rc == 0 && !is_measured(reply))
+        rc = cw_err_set(err, CW_E_UNAVAILABLE, "no operator of it was measured until now");
     if (rc == 0)
         rc = tool_profile_of_reply(reply, p->checked, id, &p->profile, err);
     p->has_costs = true;

@@ -292,12 +292,16 @@ case_explain_analyzed() {
     says 'many rows at once' "$work/text" || fail "how: $(cat "$work/text")"
 }
 # Of a job it is told what is planned by what it has measured; what was told before stays.
+is_explained() { # JOB: whether the worker has told what its operators took
+    "$cachew" explain "$1" -d "$DISPATCHER" | grep -q '^WHAT IF'
+}
 case_explain_job() {
     work_file
     sed -i 's/"ns": 1000000/"ns": 20000/' "$work/work.json"
     begin_dispatcher --optimize off
     begin_worker w1
     run job "$work/work.json" --name job
+    wait_until "operators are measured" is_explained job
     "$cachew" explain job -d "$DISPATCHER" >"$work/text" || fail "explain"
     says '^Job .*, epoch 1 of 1' "$work/text" || fail "what there was: $(cat "$work/text")"
     says '^Now:' "$work/text" || fail "what there was: $(cat "$work/text")"
