@@ -156,6 +156,15 @@ case_edges() {
     run kept_back "$work/kept_back.json" --threads 1
     run batches "$work/batched.json" --threads 1
     same "bytes of kept batches" "$(field bytes "$work/batches.out")" "$(field bytes "$work/kept_back.out")"
+    # lists of strings, stacked and ragged
+    seq 9 | awk '{ printf "{\"pair\": [\"p%d\", \"\"], \"tags\": [", $1; for (i = 0; i < $1 % 3; i++) printf "%s\"t%d\"", i ? ", " : "", $1; print "]}" }' >"$work/lists.jsonl"
+    echo "{\"pipeline\": [{\"op\": \"jsonl\", \"pattern\": \"$work/lists.jsonl\", \"schema\": [\"pair: str[2]\", \"tags: str[?]\"]},
+        {\"op\": \"batch\", \"size\": 4, \"ragged\": \"tags\"}]}" >"$work/lists.json"
+    materialize lists "$work/lists.json" "$work/lists"
+    write_back lists_back "$work/lists" ', {"op": "batch", "size": 4, "ragged": "tags"}'
+    run lists_back "$work/lists_back.json" --threads 1
+    run lists_read "$work/lists.json" --threads 1
+    same "lists of strings" "$(hashes lists_read)" "$(hashes lists_back)"
     materialize none "$work/none.json" "$work/none"
     same "no elements" 0 "$(field elements "$work/none.out")"
     expect_error complete 'is complete already.*--force' "$cachew" materialize "$work/plain.json" "$work/plain"

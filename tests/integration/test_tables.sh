@@ -49,6 +49,17 @@ case_analyze() {
     "$cachew" analyze "$work/all.json" -o "$work/stats.json" --quantiles 20 -q 2>"$work/analyze.log" || fail "analyze: $(cat "$work/analyze.log")"
     "$cachew" analyze "$work/rows.json" --quantiles 20 --workers 2 -q >"$work/stats2.json" || fail "analyze rows"
     cmp "$work/stats.json" "$work/stats2.json" || fail "two workers find other numbers"
+    # each string of a list is one, in a batch and out of one
+    printf '%s\n' '{"pair": ["a", "b"], "tags": []}' '{"pair": ["c", "b"], "tags": ["t", "t"]}' >"$work/lists.jsonl"
+    local lists="{\"op\": \"jsonl\", \"pattern\": \"$work/lists.jsonl\", \"schema\": [\"pair: str[2]\", \"tags: str[?]\"]}" rows
+    for rows in "$lists" "$lists, {\"op\": \"batch\", \"size\": 2, \"ragged\": \"tags\"}"; do
+        echo "{\"pipeline\": [$rows]}" >"$work/lists.json"
+        "$cachew" analyze "$work/lists.json" -q >"$work/lists.out" || fail "analyze lists"
+        /usr/bin/python3 -c 'import json, sys
+f = json.load(open(sys.argv[1]))["fields"]
+assert f["pair"]["vocabulary"] == ["b", "a", "c"] and f["pair"]["counts"] == [2, 1, 1] and f["tags"]["counts"] == [2], f' "$work/lists.out" ||
+            fail "strings of lists are counted otherwise"
+    done
     check_numbers '
 for c in range(3):
     x = d[:, c][np.isfinite(d[:, c])]

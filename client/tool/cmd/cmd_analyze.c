@@ -13,6 +13,7 @@
 #include "client/tool/shard/rows.h"
 #include "client/tool/tool.h"
 #include "client/tool/word_counts.h"
+#include "data/strings.h"
 
 /* values of all columns of a field that are kept for quantiles */
 #define SAMPLE_VALUES ((size_t)4 << 20)
@@ -77,14 +78,27 @@ static int begin(struct analysis *a, const struct cachew_batch *batch, struct cw
     return rc;
 }
 
+/* A string, or each of a list. */
+static void add_strings(struct tool_word_counts *words, const struct cw_view *view)
+{
+    const int64_t count = view->rank > 0 ? cw_strings_count(view) : 0;
+    if (view->rank == 0)
+        tool_word_counts_add(words, view->data, view->bytes);
+    for (int64_t i = 0; i < count; i++) {
+        size_t n;
+        const char *text = cw_strings_get(view->data, count, i, &n);
+        tool_word_counts_add(words, text, n);
+    }
+}
+
 static void add_element(struct analysis *a, const struct cw_element *element)
 {
     for (size_t f = 0; f < element->n; f++) {
         const struct cw_view *view = &element->fields[f];
         if (view->dtype != CW_DTYPE_STR)
             tool_column_stats_add(&a->numbers[f], view);
-        else if (view->rank == 0)
-            tool_word_counts_add(&a->words[f], view->data, view->bytes);
+        else
+            add_strings(&a->words[f], view);
     }
     a->elements++;
 }
@@ -218,6 +232,7 @@ static int analyze(struct analysis *a, struct cw_err *err)
         tool_column_stats_fini(&a->numbers[f]);
         tool_word_counts_fini(&a->words[f]);
     }
+    cw_spec_fini(&a->rows.spec);
     cachew_job_close(a->job);
     cachew_disconnect(a->client);
     return rc;

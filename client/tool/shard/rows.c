@@ -84,19 +84,19 @@ uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *ba
     return rows->unbatch ? cachew_batch_elements(batch) : 1;
 }
 
-/* Joins all strings of a tensor into one value: offsets from 0, then the bytes. */
-static int join_strings(const struct cachew_tensor *tensor, size_t n, struct cw_view *view,
-                        struct cw_arena *arena, struct cw_err *err)
+/* Joins n strings of a tensor into one value: offsets from 0, then the bytes. */
+static int join_strings(const struct cachew_tensor *tensor, size_t first, size_t n,
+                        struct cw_view *view, struct cw_arena *arena, struct cw_err *err)
 {
-    size_t offsets_n = (n + 1) * sizeof(int64_t),
-           bytes = (size_t)(tensor->offsets[n] - tensor->offsets[0]);
+    const int64_t *offsets = tensor->offsets + first;
+    size_t offsets_n = (n + 1) * sizeof(int64_t), bytes = (size_t)(offsets[n] - offsets[0]);
     int64_t *p = cw_arena_alloc(arena, offsets_n + bytes);
     if (!p)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes of strings", bytes);
     for (size_t i = 0; i <= n; i++)
-        p[i] = tensor->offsets[i] - tensor->offsets[0];
+        p[i] = offsets[i] - offsets[0];
     if (bytes)
-        memcpy((char *)p + offsets_n, (const char *)tensor->data + tensor->offsets[0], bytes);
+        memcpy((char *)p + offsets_n, (const char *)tensor->data + offsets[0], bytes);
     view->data = p;
     view->bytes = offsets_n + bytes;
     return 0;
@@ -127,7 +127,7 @@ static int get_view(const struct tool_rows *rows, const struct cachew_tensor *te
         return 0;
     }
     if (view->rank > 0)
-        return join_strings(tensor, count, view, arena, err);
+        return join_strings(tensor, i * count, count, view, arena, err);
     view->bytes = (size_t)(tensor->offsets[i + 1] - tensor->offsets[i]);
     view->data = without_const((const char *)tensor->data + tensor->offsets[i]);
     return 0;
