@@ -18,6 +18,7 @@ static _Thread_local struct {
     const char *job, *node;
     uint64_t epoch, item, element;
     bool has_item, has_element, no_slot;
+    stack_t before; /* for signals, as who made the thread has set it: with a slot */
 } mine;
 
 struct cw_call_page *cw_call_page_new(void)
@@ -93,7 +94,7 @@ static struct cw_call_slot *take_slot(void)
         if (!atomic_compare_exchange_strong(&page->v[i].taken, &none, 1))
             continue;
         const stack_t stack = {.ss_sp = stacks[i], .ss_size = STACK_BYTES};
-        (void)sigaltstack(&stack, NULL);
+        (void)sigaltstack(&stack, &mine.before);
         return &page->v[i];
     }
     mine.no_slot = true;
@@ -140,8 +141,7 @@ void cw_call_thread_end(void)
     struct cw_call_slot *slot = mine.slot;
     if (!slot)
         return;
-    const stack_t none = {.ss_flags = SS_DISABLE};
-    (void)sigaltstack(&none, NULL);
+    (void)sigaltstack(&mine.before, NULL); /* a sanitizer frees what it finds there */
     mine.slot = NULL;
     atomic_store_explicit(&slot->taken, 0, memory_order_release);
 }

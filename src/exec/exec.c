@@ -344,6 +344,7 @@ static void thread_main(void *arg)
     cw_cond_broadcast(&exec->cond);
     cw_mutex_unlock(&exec->mutex);
     cw_arena_free(arena);
+    cw_call_thread_end();
 }
 
 struct cw_exec *cw_exec_new(size_t threads)

@@ -3,6 +3,7 @@
  * noted of calls, and that nothing is allocated for an element. */
 #include "support/cm.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "base/call_note.h"
@@ -43,7 +44,7 @@ static void begin(struct call *c, const char *options)
     assert_int_equal(cw_opt_parse(whiten->options, &value, c->opts, NULL), 0);
     cw_value_fini(&value);
     assert_int_equal(cw_spec_add(&c->in, "x", CW_DTYPE_U8, 1, &dim, NULL), 0);
-    c->out = c->in;
+    c->out = cw_spec_copy(&c->in);
     assert_int_equal(whiten->infer_field(c->opts, &c->in.fields[0], &c->out.fields[0], NULL), 0);
     c->ctx = (struct cw_op_ctx){.arena = cw_arena_new(1 << 16),
                                 .in = &c->in,
@@ -59,6 +60,8 @@ static void end(struct call *c)
 {
     cw_opt_fini(whiten->options, c->opts);
     cw_mem_free(c->opts);
+    cw_spec_fini(&c->in);
+    cw_spec_fini(&c->out);
     cw_arena_free(c->ctx.arena);
 }
 
@@ -134,8 +137,14 @@ static void an_element_costs_no_allocation(void **state)
 static void calls_are_noted(void **state)
 {
     (void)state;
+    static char mine[65536];
+    const stack_t stack = {.ss_sp = mine, .ss_size = sizeof(mine)};
+    stack_t found;
+    assert_int_equal(sigaltstack(&stack, &found), 0);
     struct cw_call_page *page = cw_call_page_new();
     assert_non_null(page);
+    stack_t before, after;
+    assert_int_equal(sigaltstack(NULL, &before), 0);
     cw_call_page_use(page);
     cw_call_page_process(77);
     cw_call_at_item("job-1", 2, 5);
@@ -157,8 +166,15 @@ static void calls_are_noted(void **state)
     assert_false(slot->has_item || slot->has_element);
     assert_int_equal(slot->calls, 2);
     cw_call_leave();
+    assert_int_equal(sigaltstack(NULL, &after), 0);
+    assert_ptr_not_equal(after.ss_sp, before.ss_sp);
     cw_call_thread_end();
     assert_false(slot->taken);
+    /* the stack for signals is again who else's it was */
+    assert_int_equal(sigaltstack(NULL, &after), 0);
+    assert_ptr_equal(after.ss_sp, before.ss_sp);
+    assert_int_equal(after.ss_flags, before.ss_flags);
+    assert_int_equal(sigaltstack(&found, NULL), 0);
 }
 
 static void definitions_are_told(void **state)
