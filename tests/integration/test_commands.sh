@@ -201,7 +201,7 @@ case_completion() {
     completes "--skip-bad" cachew run --ski
     completes fetch cachew cache fe
     completes "--json" cachew cache fetch --js
-    completes build cachew index bu
+    completes build cachew index bui
     completes "--requests" cachew index build --re
     (cd "$work" && touch some.json && completes some.json cachew run so) || exit 1
     [[ " $(completed cachew '') " == *" run check "* ]] || fail "the commands are not listed"
@@ -221,14 +221,14 @@ case_completion_of_others() {
     same "fish" "--skip-bad " "$(in_fish 'cachew run --ski')"
     same "fish" "fetch " "$(in_fish 'cachew cache fe')"
     same "fish" "--json " "$(in_fish 'cachew cache fetch --js')"
-    same "fish" "build " "$(in_fish 'cachew index bu')"
+    same "fish" "build " "$(in_fish 'cachew index bui')"
     same "fish" "some.json " "$(in_fish 'cachew run so')"
     same "zsh" "cachew explain " "$(in_zsh 'cachew exp')"
     same "zsh" "cachew help explain " "$(in_zsh 'cachew help exp')"
     same "zsh" "cachew run --skip-bad " "$(in_zsh 'cachew run --ski')"
     same "zsh" "cachew cache fetch " "$(in_zsh 'cachew cache fe')"
     same "zsh" "cachew cache fetch --json " "$(in_zsh 'cachew cache fetch --js')"
-    same "zsh" "cachew index build " "$(in_zsh 'cachew index bu')"
+    same "zsh" "cachew index build " "$(in_zsh 'cachew index bui')"
     same "zsh" "cachew run some.json " "$(in_zsh 'cachew run so')"
 }
 # On a narrow terminal lists leave out what matters least, and long lines of explain are broken.
