@@ -62,10 +62,10 @@ static int check(const struct tool_shard_options *options, struct cw_err *err)
     int rc = 0;
     for (size_t i = 0; i < options->spec.n; i++)
         if (options->spec.fields[i].dtype == CW_DTYPE_STR && options->spec.fields[i].rank > 0)
-            return cw_err_set(
-                err, CW_E_UNSUPPORTED,
-                "field \"%s\": tar files cannot hold lists of strings: leave --keep-batches out",
-                options->spec.fields[i].name);
+            return cw_err_set(err, CW_E_UNSUPPORTED,
+                              "field \"%s\": tar files cannot hold lists of strings: make texts of "
+                              "them (join_text), and leave --keep-batches out",
+                              options->spec.fields[i].name);
     for (size_t i = 0; i < options->ext.n && rc == 0; i++)
         rc = check_ext(options, options->ext.v[i], err);
     return rc;
