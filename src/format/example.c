@@ -120,7 +120,7 @@ static void found(const struct search *s, const struct rest *name, const struct 
 static int take_entry(const struct search *s, struct rest entry, bool is_list, struct cw_err *err)
 {
     struct rest name = {entry.p, entry.p}, value = {entry.p, entry.p};
-    struct field field;
+    struct field field = {0};
     int more;
     while ((more = take_field(&entry, &field)) > 0) {
         if (is_message(&field, 1))
@@ -136,7 +136,7 @@ static int take_entry(const struct search *s, struct rest entry, bool is_list, s
 
 static int take_map(const struct search *s, struct rest map, bool is_list, struct cw_err *err)
 {
-    struct field field;
+    struct field field = {0};
     int more, rc = 0;
     while (rc == 0 && (more = take_field(&map, &field)) != 0) {
         if (more < 0)
@@ -209,7 +209,7 @@ static int64_t count_field(const struct field *field, enum cw_example_kind kind,
 static int count_list(const void *record, struct rest list, enum cw_example_kind kind,
                       struct cw_example_values *values, struct cw_err *err)
 {
-    struct field field;
+    struct field field = {0};
     int more;
     while ((more = take_field(&list, &field)) != 0) {
         int64_t n = more < 0 ? -1 : count_field(&field, kind, values);
@@ -224,7 +224,7 @@ static int count_feature(const void *record, struct rest feature, enum cw_exampl
                          struct cw_example_values *values, struct cw_err *err)
 {
     static const char *const names[] = {"", "bytes", "floats", "int64s"};
-    struct field field;
+    struct field field = {0};
     int more, rc = 0;
     while (rc == 0 && (more = take_field(&feature, &field)) != 0) {
         if (more < 0)
@@ -245,7 +245,7 @@ int cw_example_count(const void *record, const struct cw_example_feature *featur
 {
     struct cw_example_values values = {.is_even = true};
     struct rest rest = {feature->p, feature->p + feature->n};
-    struct field field;
+    struct field field = {0};
     size_t first = 0;
     int more, rc = 0;
     if (!feature->is_list) {
@@ -294,7 +294,7 @@ static uint8_t *read_floats(struct rest rest, uint8_t *dst)
 
 static uint8_t *read_list(struct rest list, enum cw_example_kind kind, uint8_t *dst)
 {
-    struct field field;
+    struct field field = {0};
     while (take_field(&list, &field) > 0) {
         if (field.number != 1)
             continue;
@@ -312,7 +312,7 @@ static uint8_t *read_list(struct rest list, enum cw_example_kind kind, uint8_t *
 
 static uint8_t *read_feature(struct rest feature, enum cw_example_kind kind, uint8_t *dst)
 {
-    struct field field;
+    struct field field = {0};
     while (take_field(&feature, &field) > 0)
         if (is_message(&field, kind))
             dst = read_list(field.bytes, kind, dst);
@@ -322,7 +322,7 @@ static uint8_t *read_feature(struct rest feature, enum cw_example_kind kind, uin
 void cw_example_read(const struct cw_example_feature *feature, enum cw_example_kind kind, void *dst)
 {
     struct rest rest = {feature->p, feature->p + feature->n};
-    struct field field;
+    struct field field = {0};
     uint8_t *at = dst;
     if (!feature->is_list)
         read_feature(rest, kind, dst);

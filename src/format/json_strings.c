@@ -59,7 +59,7 @@ static int count_items(struct text t, int64_t *ret_n, size_t *ret_bytes, struct 
     size_t bytes = 0;
     int rc;
     while ((rc = next_item(&t, n == 0, err)) > 0) {
-        struct text string;
+        struct text string = {0};
         bool escaped;
         rc = pass_string(&t, &string, &escaped, err);
         if (rc < 0)

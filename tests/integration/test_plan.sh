@@ -293,7 +293,7 @@ case_explain_analyzed() {
 }
 # Of a job it is told what is planned by what it has measured; what was told before stays.
 is_explained() { # JOB: whether the worker has told what its operators took
-    "$cachew" explain "$1" -d "$DISPATCHER" | grep -q '^WHAT IF'
+    "$cachew" explain "$1" -d "$DISPATCHER" | says '^WHAT IF'
 }
 case_explain_job() {
     work_file

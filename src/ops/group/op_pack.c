@@ -158,7 +158,9 @@ static int check_row(const void *opts, const struct cw_spec *in, const struct cw
                      struct cw_err *err)
 {
     const struct pack_opts *o = opts;
-    size_t fields[CW_FIELDS_MAX], n = find_fields(o, in, fields);
+    size_t fields[CW_FIELDS_MAX];
+    fields[0] = 0; /* infer has seen to it that there is one */
+    const size_t n = find_fields(o, in, fields);
     int64_t length = row[fields[0]].dims[0];
     for (size_t i = 1; i < n; i++)
         if (row[fields[i]].dims[0] != length)

@@ -11,11 +11,12 @@ struct world {
 };
 static void begin(struct world *w)
 {
-    *w = (struct world){.view = {.window_s = 2,
-                                 .is_enough = true,
-                                 .element_ns = 1000,
-                                 .n = 2,
-                                 .nodes = {{.call_ns = 400, .keep = 0.5}, {.call_ns = 1200, .keep = 1}}}};
+    *w = (struct world){
+        .view = {.window_s = 2,
+                 .is_enough = true,
+                 .element_ns = 1000,
+                 .n = 2,
+                 .nodes = {{.call_ns = 400, .keep = 0.5}, {.call_ns = 1200, .keep = 1}}}};
 }
 
 static enum cw_replan_why step(struct world *w)
