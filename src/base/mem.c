@@ -157,6 +157,13 @@ static void stream_lines(char *restrict dst, const char *restrict src, size_t n)
 }
 #endif
 
+void cw_mem_fence_nontemporal(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
 void cw_mem_copy_nontemporal(void *restrict dst, const void *restrict src, size_t n)
 {
     char *to = dst;

@@ -34,6 +34,9 @@ void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;
 /* Copies data that are not read again soon. Larger pieces bypass the processor's caches, whose
  * contents stay, and dst is not read first (non-temporal stores). */
 void cw_mem_copy_nontemporal(void *restrict dst, const void *restrict src, size_t n);
+/* What this thread has written past the caches is seen by others before what it writes from here on. The
+ * copy above does so itself. */
+void cw_mem_fence_nontemporal(void);
 char *cw_mem_printf(const char *fmt, ...) CW_PRINTF(1, 2) CW_MUST_CHECK;
 
 /* A reserve for emergencies. cw_mem_reserve sets so many bytes aside. When an allocation, large

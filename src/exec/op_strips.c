@@ -4,6 +4,7 @@
 #include "exec/op_strips.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "exec/op_context.h"
 #include "exec/op_measure.h"
 
@@ -254,7 +255,7 @@ static int make(struct run *run, const struct cw_walk_pending *last, struct cw_v
         make_strip(run, makers, n, y, CW_MIN(rows, h - y), buffer);
     }
     /* what was written past the caches is visible before anyone learns that the batch is complete */
-    atomic_thread_fence(memory_order_seq_cst);
+    cw_mem_fence_nontemporal();
     *view = end->view;
     return 0;
 }
