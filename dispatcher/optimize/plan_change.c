@@ -275,10 +275,11 @@ int cw_job_plan_propose_made(struct cw_job *job, struct cw_job_plan_made made, u
 static Cachew__V1__PlanInfo *take_info(const struct cw_job *job,
                                        const Cachew__V1__PlanOpened *opened)
 {
-    struct cw_plan_info checked;
+    struct cw_plan_info checked = {0};
     if (!opened->info || opened->info->n_cacheable != job->graph->n_nodes ||
         cw_wire_info_from(opened->info, &checked, NULL) != 0)
         return NULL;
+    cw_spec_fini(&checked.out);
     struct cw_buf *packed = cw_wire_pack(&opened->info->base);
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, packed->len, packed->data);
     cw_buf_unref(packed);

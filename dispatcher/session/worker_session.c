@@ -561,6 +561,9 @@ void cw_worker_sessions_check_tokens(struct cw_dispatcher *d)
 
 void cw_worker_sessions_close(struct cw_dispatcher *d)
 {
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        while (job->index_helps)
+            cw_job_drop_index_help(job, &job->index_helps);
     while (d->workers) {
         while (d->workers->shares)
             cw_share_remove(d->workers->shares);

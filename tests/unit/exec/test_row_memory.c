@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows whose sizes are not known cost no allocation: the allocator's functions are wrapped, and counted while
  * items are computed that differ in nothing but how many rows they have. */
+#include <stdatomic.h>
+
 #include "base/mem.h"
 #include "plan/plan_nodes.h"
 #include "run.h"
 #include "support/cm.h"
 
-static size_t allocations;
+static atomic_size_t allocations; /* threads of the engine allocate as well */
 
 #define WRAP(name, parameters, arguments)                                                          \
     void *__real_cw_mem_##name parameters;                                                         \

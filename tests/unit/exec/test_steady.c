@@ -4,6 +4,7 @@
  * place). What libraries for sound and image files allocate is not seen here. */
 #include "support/cm.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 
 /* ---- counting ---- */
 
-static size_t allocations;
+static atomic_size_t allocations; /* threads of the engine allocate as well */
 
 #define COUNTED(name, parameters, arguments)                                                       \
     void *__real_##name parameters;                                                                \

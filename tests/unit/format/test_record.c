@@ -85,7 +85,8 @@ static void every_dtype(void **state)
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (unsigned char)(i * 7);
     for (int dtype = 0; dtype < CW_DTYPE_STR; dtype++) {
-        struct cw_spec fixed = {0}, free = {0};
+        CW_SPEC_AUTO fixed = {0};
+        CW_SPEC_AUTO free = {0};
         struct cw_element element = {.n = 1,
                                      .fields = {view_of((enum cw_dtype)dtype, 2, dims, data)}};
         assert_int_equal(cw_spec_add(&fixed, "x", (enum cw_dtype)dtype, 2, dims, NULL), 0);

@@ -64,5 +64,6 @@ int main(int argc, char **argv)
         chunk.rc == 0 && file && fwrite(chunk.bytes.s, 1, chunk.bytes.len, file) == chunk.bytes.len;
     ok = file && fclose(file) == 0 && ok;
     cw_test_chunk_fini(&chunk);
+    cw_spec_fini(&head.spec);
     return ok ? 0 : 1;
 }
