@@ -21,8 +21,9 @@ static struct cw_stream *worker(uint64_t id)
 /* A job that worker 1 prepares, since it is alone. */
 static struct cw_job *begin_job(struct cw_stream **ret_first)
 {
+    Cachew__V1__JobOptions job = CACHEW__V1__JOB_OPTIONS__INIT;
     *ret_first = worker(1);
-    peers_trainer(100, cachew__v1__job_options__unpack(NULL, 0, NULL));
+    peers_trainer(100, &job);
     peers_turn();
     assert_non_null(peers_to_worker(*ret_first, KIND(PREPARE)));
     return made_up.jobs;
