@@ -86,7 +86,7 @@ static void test_held(void **state)
 {
     static const size_t lengths[] = {0, 1, 8, 9, 120, 128, 129, 1000, 4000, 4095, 200000};
     (void)state;
-    for (size_t tensors = 1; tensors <= CW_FIELDS_MAX; tensors += 5)
+    for (size_t tensors = 1; tensors <= CW_FIELDS_MAX; tensors += tensors < 20 ? 5 : 98)
         for (size_t i = 0; i < CW_ARRAY_LEN(lengths); i++) {
             struct cw_output *o =
                 cw_output_new(numbers(tensors, lengths[i]), (struct cw_lease_id){1, 2});
