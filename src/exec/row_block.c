@@ -79,12 +79,13 @@ int cw_row_block_begin(struct cw_exec_task *task, struct cw_thread_context *work
         if (cw_field_set_has(&changed, f))
             at += CW_ALIGN_UP((size_t)(hi - lo) * to->row_bytes[f], COLUMN_ALIGN);
     }
+    at = CW_MAX(at, COLUMN_ALIGN); /* values of no bytes have a place as well */
     if (at > work->block_bytes) {
         cw_mem_free(work->block);
         work->block = cw_mem_try(at);
         work->block_bytes = work->block ? at : 0;
     }
-    if (at && !work->block) {
+    if (!work->block) {
         work->failed = work->way->node;
         return cw_err_set(err, CW_E_NOMEM, "no memory for a block of %zu bytes", at);
     }
