@@ -250,8 +250,7 @@ def wait_for_all(cluster, n):
     def ready():
         items = cluster.client.ask("GET", BACKENDS).json["items"]
         return sum((item.get("status") or {}).get("cacheStatus") == "CacheReady" for item in items) == n
-    while not ready():
-        time.sleep(1)
+    until(ready)
 
 
 def backends(cluster, arguments):
