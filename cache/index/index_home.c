@@ -259,8 +259,11 @@ void cw_index_home_stop(void)
     cw_mutex_lock(&home.mutex);
     if (--home.starts == 0) {
         cw_index_keeper_set(NULL);
-        while (home.places)
-            place_free(retire(&home.places));
+        while (home.places) {
+            struct place *idle = retire(&home.places);
+            if (idle)
+                place_free(idle);
+        }
         while (home.oldest)
             drop_oldest();
         cw_strmap_fini(&home.blobs);

@@ -118,9 +118,10 @@ static struct cw_plan *plan_of(const struct bench *b, bool random)
 {
     CW_CLEANUP(cw_mem_free_at)
     char *text = cw_mem_printf("{\"pipeline\":[{\"op\":\"idx\",\"pattern\":\"%s/"
-                               "source.idx\"},{\"op\":\"cache\",\"name\":\"c\"}%s,"
+                               "source.idx\",\"dtype\":\"u8\",\"dims\":[%zu]},"
+                               "{\"op\":\"cache\",\"name\":\"c\"}%s,"
                                "{\"op\":\"batch\",\"size\":%zu}]}",
-                               b->dir, random ? ",{\"op\":\"shuffle\"}" : "", b->rows);
+                               b->dir, b->bytes, random ? ",{\"op\":\"shuffle\"}" : "", b->rows);
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
     struct cw_plan *plan = NULL;
