@@ -279,8 +279,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "without tokens and TLS: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &o.source_roots, "URL-PREFIX",
          "with --provisioner process: what pipelines may read on the workers that it starts: /path "
-         "or file:///path; may stand several times (default: anything). The dispatcher itself "
-         "opens no data",
+         "or file:///path, with ,tenant=NAME for one tenant; may stand several times (default: "
+         "anything). The dispatcher itself opens no data",
          0, 0},
         {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT",
          "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks, and a page "

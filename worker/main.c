@@ -309,8 +309,8 @@ int main(int argc, char **argv)
         {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
          "without a token and TLS: allow --listen to name an address that other hosts reach", 0, 0},
         {"source-root", 0, CW_ARG_LIST, &source_roots, "URL-PREFIX",
-         "what pipelines may read: /path, file:///path, s3://bucket/train; may stand several times "
-         "(default: all that this user may read)",
+         "what pipelines may read: /path, file:///path, s3://bucket/train; with ,tenant=NAME only "
+         "those of this tenant; may stand several times (default: all that this user may read)",
          0, 0},
         {"allow-python", 0, CW_ARG_FLAG, &allow_python, NULL,
          "compute functions in Python of pipelines, each in a child process that can do nothing "

@@ -79,12 +79,15 @@ void cw_job_index_lease(struct cw_worker *worker, Cachew__V1__IndexLease *lease)
     }
     (*at)->leased = true;
     Cachew__V1__CacheStore store, *sent = lease->store;
+    char *sent_tenant = lease->tenant;
     lease->store = cw_job_cache_store(job, &store);
+    lease->tenant = job->tenant->name;
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_INDEX_LEASE;
     command.index_lease = lease;
     cw_worker_send((*at)->worker, &command);
     lease->store = sent;
+    lease->tenant = sent_tenant;
     cw_fault_point("dispatcher.index_lease");
 }
 

@@ -31,6 +31,7 @@ void cw_job_prepare(struct cw_job *job)
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
     prepare.job_id = job->id;
     prepare.seed = job->seed;
+    prepare.tenant = job->tenant->name;
     Cachew__V1__CacheStore store;
     prepare.store = cw_job_cache_store(job, &store);
     const struct cw_wire_part graph = {"graph", job->graph_packed};

@@ -146,7 +146,7 @@ bool cw_tenant_rules_have_quota(const struct cw_arg_list *rules)
 
 struct cw_tenant *cw_tenant_get(struct cw_dispatcher *d, const char *name)
 {
-    name = name && name[0] != '\0' ? name : "default";
+    name = name && name[0] != '\0' ? name : CW_TENANT_DEFAULT;
     struct cw_tenant *tenant = cw_strmap_get(&d->tenants, name);
     if (tenant)
         return tenant;
@@ -204,7 +204,7 @@ struct cw_tenant_load cw_tenant_load(const struct cw_dispatcher *d, const struct
 int cw_tenant_admits(struct cw_dispatcher *d, const Cachew__V1__JobOptions *options,
                      struct cw_err *err)
 {
-    const char *name = options->tenant[0] != '\0' ? options->tenant : "default";
+    const char *name = options->tenant[0] != '\0' ? options->tenant : CW_TENANT_DEFAULT;
     if (d->tenants.n >= CW_TENANTS_MAX && !cw_strmap_get(&d->tenants, name))
         return cw_err_set(
             err, CW_E_LIMIT,

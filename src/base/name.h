@@ -10,6 +10,7 @@
 
 #define CW_JOB_NAME_MAX 200 /* bytes */
 #define CW_TENANT_NAME_MAX 64
+#define CW_TENANT_DEFAULT "default" /* what the name "" means */
 #define CW_POD_NAME_MAX 253
 #define CW_CACHE_NAME_MAX 317 /* NAMESPACE/NAME of Kubernetes */
 

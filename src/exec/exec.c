@@ -235,6 +235,7 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
     uint64_t waited = cw_cache_thread_wait_ns();
     task->begin_ns = cw_clock_ns();
     cw_call_at_item(task->item->whose, task->item->epoch, task->item->item);
+    cw_plan_read_for(task->plan);
     int rc = cw_exec_task_begin(task, &err);
     note_store(task->plan, waited);
     int64_t busy_ns = cw_clock_ns() - task->begin_ns;

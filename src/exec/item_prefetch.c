@@ -229,6 +229,6 @@ bool cw_exec_can_ahead(const struct cw_plan *plan)
 void cw_exec_ahead(struct cw_plan *plan, uint64_t epoch, uint64_t item, struct cw_ahead *ahead)
 {
     struct prefetch prefetch = {.plan = plan, .epoch = epoch, .ahead = ahead};
-    cw_source_use_store(cw_plan_source_store(plan));
+    cw_plan_read_for(plan);
     walk(&prefetch, item);
 }

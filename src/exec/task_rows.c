@@ -340,7 +340,7 @@ void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
     }
     work->way = way;
     int64_t begin = task->batch_caches_n ? cw_clock_ns() : 0;
-    cw_source_use_store(cw_plan_source_store(work->plan));
+    cw_plan_read_for(work->plan);
     run(task, work, lo, hi);
     cw_row_memory_pause(task, work);
     if (work->pins.n > 0)

@@ -20,6 +20,7 @@ struct cw_ahead_range {
     const struct cw_io_scheme *scheme;
     uint64_t offset;
     size_t n;
+    uint32_t reader; /* for whom the thread read that asked for it first (io/source_root.h) */
     enum cw_ahead_state state;
     size_t users;            /* lists, and threads that copy or wait; 0: it ends with its request */
     struct cw_ahead **lists; /* those that wait for it */

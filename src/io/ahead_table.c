@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "io/ahead_int.h"
+#include "io/source_root.h"
 
 /* Ranges that are at most so far apart are read by one request, of at most so many bytes: a round trip
  * takes longer than a gap. */
@@ -198,7 +199,10 @@ static void begin(struct cw_ahead_range *range)
     table.counts.under_way++;
     table.counts.requests++;
     table.counts.requested_bytes += range->n;
+    uint32_t of_thread = cw_source_root_reads_as();
+    cw_source_root_read_as(range->reader);
     range->scheme->fetch(range->file->url, &range->fetch);
+    cw_source_root_read_as(of_thread);
 }
 
 void cw_ahead_pump(void)
@@ -295,6 +299,7 @@ struct cw_ahead_range *cw_ahead_range_get(const struct cw_io_scheme *scheme, con
     if (!range) {
         range = CW_NEW(struct cw_ahead_range);
         range->scheme = scheme;
+        range->reader = cw_source_root_reads_as();
         range->offset = offset;
         range->n = n;
         file_add(file ? file : file_new(url), range);

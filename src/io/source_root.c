@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/str.h"
 #include "io/source_url.h"
 
@@ -21,17 +22,26 @@
 #define OPTION "--source-root"
 
 struct root {
-    char *path; /* as the option says it */
-    char *real; /* where that is, without links */
-    int fd;
+    char *path;      /* as the option says it: of a directory, or a URL */
+    char *real;      /* where that is, without links */
+    int fd;          /* of a directory */
+    uint32_t reader; /* who alone may read there; 0: everybody */
 };
 static struct {
     struct root v[CW_SOURCE_ROOTS_MAX];
     size_t n;
-    char *urls[CW_SOURCE_ROOTS_MAX];
+    struct root urls[CW_SOURCE_ROOTS_MAX];
     size_t urls_n;
+    char *tenants[CW_SOURCE_ROOTS_MAX]; /* that roots name; number i is reader i + 1 */
+    size_t tenants_n;
     bool no_openat2; /* the kernel, or a filter of its calls, does not have it */
 } roots;
+static _Thread_local uint32_t reads_as;
+
+static bool is_ours(const struct root *root)
+{
+    return root->reader == 0 || root->reader == reads_as;
+}
 
 static long open_below(int dir, const char *path, int flags)
 {
@@ -72,7 +82,7 @@ static const char *rest_below(const char *above, const char *path)
 static const struct root *root_of(const char *path, const char **ret_rest)
 {
     for (size_t i = 0; i < roots.n; i++) {
-        *ret_rest = rest_below(roots.v[i].path, path);
+        *ret_rest = is_ours(&roots.v[i]) ? rest_below(roots.v[i].path, path) : NULL;
         if (*ret_rest)
             return &roots.v[i];
     }
@@ -81,8 +91,16 @@ static const struct root *root_of(const char *path, const char **ret_rest)
 
 static int denied(const char *path, const char *what, struct cw_err *err)
 {
-    size_t n = roots.n + roots.urls_n;
-    const char *first = roots.n > 0 ? roots.v[0].path : roots.urls[0];
+    const char *first = NULL;
+    size_t n = 0; /* others' roots are not told */
+    for (size_t i = 0; i < roots.n + roots.urls_n; i++) {
+        const struct root *root = i < roots.n ? &roots.v[i] : &roots.urls[i - roots.n];
+        if (is_ours(root) && n++ == 0)
+            first = root->path;
+    }
+    if (n == 0)
+        return cw_err_set(err, CW_E_DENIED,
+                          "%s: no " OPTION " lets pipelines of this tenant read anything", path);
     if (n == 1)
         return cw_err_set(err, CW_E_DENIED, "%s: %s what " OPTION " %s lets pipelines read", path,
                           what, first);
@@ -112,7 +130,7 @@ static int real_path(int fd, char *ret_path, size_t cap)
 static bool is_real_below(const char *real)
 {
     for (size_t i = 0; i < roots.n; i++)
-        if (rest_below(roots.v[i].real, real))
+        if (is_ours(&roots.v[i]) && rest_below(roots.v[i].real, real))
             return true;
     return false;
 }
@@ -240,7 +258,7 @@ int cw_source_open_dir(const char *path, DIR **ret_dir, struct cw_err *err)
 static bool is_above_a_root(const char *path)
 {
     for (size_t i = 0; i < roots.n; i++)
-        if (path[0] == '/' && rest_below(path, roots.v[i].path))
+        if (path[0] == '/' && is_ours(&roots.v[i]) && rest_below(path, roots.v[i].path))
             return true;
     return false;
 }
@@ -262,14 +280,17 @@ int cw_source_stat(const char *path, struct stat *ret_st, struct cw_err *err)
 
 /* ---- URLs ---- */
 
+static bool is_url_below(const char *above, const char *url)
+{
+    size_t n = strlen(above);
+    return strncmp(url, above, n) == 0 && (above[n - 1] == '/' || url[n] == '/' || url[n] == '\0');
+}
+
 bool cw_source_root_allows_url(const char *url)
 {
-    for (size_t i = 0; i < roots.urls_n; i++) {
-        size_t n = strlen(roots.urls[i]);
-        if (strncmp(url, roots.urls[i], n) == 0 &&
-            (roots.urls[i][n - 1] == '/' || url[n] == '/' || url[n] == '\0'))
+    for (size_t i = 0; i < roots.urls_n; i++)
+        if (is_ours(&roots.urls[i]) && is_url_below(roots.urls[i].path, url))
             return true;
-    }
     return !cw_source_root_is_set();
 }
 
@@ -281,57 +302,137 @@ int cw_source_root_check_url(const char *url, struct cw_err *err)
     return denied(url, "is outside of", err);
 }
 
+/* ---- who reads ---- */
+
+uint32_t cw_source_root_reader(const char *tenant)
+{
+    if (!tenant || !tenant[0])
+        tenant = CW_TENANT_DEFAULT;
+    for (size_t i = 0; i < roots.tenants_n; i++)
+        if (cw_str_eq(roots.tenants[i], tenant))
+            return (uint32_t)i + 1;
+    return 0;
+}
+
+void cw_source_root_read_as(uint32_t reader)
+{
+    reads_as = reader;
+}
+
+uint32_t cw_source_root_reads_as(void)
+{
+    return reads_as;
+}
+
+static uint32_t add_tenant(const char *tenant)
+{
+    uint32_t reader = cw_source_root_reader(tenant);
+    if (reader == 0) {
+        roots.tenants[roots.tenants_n++] = cw_mem_strdup(tenant);
+        reader = (uint32_t)roots.tenants_n;
+    }
+    return reader;
+}
+
 /* ---- the table ---- */
 
-static int add_url(const char *url, struct cw_err *err)
+static bool is_below(const struct root *above, const struct root *root, bool is_url)
 {
-    int rc = cw_url_check(url, err);
+    return is_url ? is_url_below(above->path, root->path)
+                  : rest_below(above->real, root->real) != NULL;
+}
+
+/* Whoever limits a root to a tenant means that nobody else reads there. Takes the root's strings. */
+static int add(struct root *root, bool is_url, struct cw_err *err)
+{
+    struct root *v = is_url ? roots.urls : roots.v;
+    size_t *n = is_url ? &roots.urls_n : &roots.n;
+    for (size_t i = 0; i < *n; i++) {
+        const struct root *all = root->reader ? &v[i] : root, *one = root->reader ? root : &v[i];
+        if (all->reader != 0 || one->reader == 0 || !is_below(all, one, is_url))
+            continue;
+        return cw_err_set(err, CW_E_INVALID,
+                          OPTION " %s,tenant=%s: all tenants may read there, since " OPTION
+                                 " %s says so",
+                          one->path, roots.tenants[one->reader - 1], all->path);
+    }
+    v[(*n)++] = *root;
+    *root = (struct root){.fd = -1};
+    return 0;
+}
+
+static void root_fini(struct root *root)
+{
+    cw_mem_free(root->path);
+    cw_mem_free(root->real);
+    if (root->fd >= 0)
+        close(root->fd);
+}
+
+static int add_url(struct root *root, struct cw_err *err)
+{
+    int rc = cw_url_check(root->path, err);
+    return rc < 0 ? cw_err_wrap(err, OPTION) : add(root, true, err);
+}
+
+static int add_dir(struct root *root, struct cw_err *err)
+{
+    char real[PATH_BYTES];
+    if (strstr(root->path, "://"))
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          OPTION " %s: its scheme is none that this version reads", root->path);
+    if (root->path[0] != '/')
+        return cw_err_set(err, CW_E_INVALID, OPTION " \"%s\": is not a path from / on", root->path);
+    root->fd = open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int failure = root->fd < 0 ? errno : real_path(root->fd, real, sizeof(real));
+    if (failure)
+        return cw_err_errno(err, failure, OPTION " %s", root->path);
+    root->real = cw_mem_strdup(real);
+    long probe = open_below(root->fd, ".", O_PATH | O_CLOEXEC);
+    roots.no_openat2 = probe < 0 && (errno == ENOSYS || errno == EPERM);
+    if (probe >= 0)
+        close((int)probe);
+    return add(root, false, err);
+}
+
+/* Cuts ",tenant=NAME" off the end of a root. */
+static int take_tenant(struct root *root, struct cw_err *err)
+{
+    static const char word[] = ",tenant=";
+    char *at = strstr(root->path, word);
+    if (!at)
+        return 0;
+    const char *tenant = at + strlen(word);
+    int rc = cw_name_check_tenant(tenant, err);
     if (rc < 0)
-        return cw_err_wrap(err, OPTION);
-    roots.urls[roots.urls_n++] = cw_mem_strdup(url);
+        return cw_err_wrap(err, OPTION " %s", root->path);
+    root->reader = add_tenant(tenant);
+    *at = '\0';
     return 0;
 }
 
 int cw_source_root_add(const char *url_prefix, struct cw_err *err)
 {
-    char real[PATH_BYTES];
-    const char *path = url_prefix;
-    if (cw_str_starts(path, "file://"))
-        path += strlen("file://");
     if (roots.n + roots.urls_n == CW_SOURCE_ROOTS_MAX)
         return cw_err_set(err, CW_E_LIMIT, OPTION ": at most %d are allowed", CW_SOURCE_ROOTS_MAX);
-    if (cw_url_remote_scheme(path))
-        return add_url(path, err);
-    if (strstr(path, "://"))
-        return cw_err_set(err, CW_E_UNSUPPORTED,
-                          OPTION " %s: its scheme is none that this version reads", url_prefix);
-    if (path[0] != '/')
-        return cw_err_set(err, CW_E_INVALID, OPTION " \"%s\": is not a path from / on", url_prefix);
-    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int failure = fd < 0 ? errno : real_path(fd, real, sizeof(real));
-    if (failure) {
-        if (fd >= 0)
-            close(fd);
-        return cw_err_errno(err, failure, OPTION " %s", url_prefix);
-    }
-    roots.v[roots.n++] =
-        (struct root){.path = cw_mem_strdup(path), .real = cw_mem_strdup(real), .fd = fd};
-    long probe = open_below(fd, ".", O_PATH | O_CLOEXEC);
-    roots.no_openat2 = probe < 0 && (errno == ENOSYS || errno == EPERM);
-    if (probe >= 0)
-        close((int)probe);
-    return 0;
+    if (cw_str_starts(url_prefix, "file://"))
+        url_prefix += strlen("file://");
+    struct root root = {.path = cw_mem_strdup(url_prefix), .fd = -1};
+    int rc = take_tenant(&root, err);
+    if (rc == 0)
+        rc = cw_url_remote_scheme(root.path) ? add_url(&root, err) : add_dir(&root, err);
+    root_fini(&root);
+    return rc;
 }
 
 void cw_source_root_reset(void)
 {
-    for (size_t i = 0; i < roots.n; i++) {
-        cw_mem_free(roots.v[i].path);
-        cw_mem_free(roots.v[i].real);
-        close(roots.v[i].fd);
-    }
+    for (size_t i = 0; i < roots.n; i++)
+        root_fini(&roots.v[i]);
     for (size_t i = 0; i < roots.urls_n; i++)
-        cw_mem_free(roots.urls[i]);
+        root_fini(&roots.urls[i]);
+    for (size_t i = 0; i < roots.tenants_n; i++)
+        cw_mem_free(roots.tenants[i]);
     memset(&roots, 0, sizeof(roots));
 }
 

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -18,12 +19,22 @@
 #define CW_SOURCE_ROOTS_MAX 64
 
 /* Adds a root: "/data" or "file:///data", a directory that exists, or a URL of a server
- * ("s3://bucket/train"). INVALID names the option. Call it before any thread opens files. */
+ * ("s3://bucket/train"). With ",tenant=NAME" behind it only the pipelines of that tenant may read there;
+ * a root of all tenants above one of a tenant is INVALID, whichever comes first. INVALID names the
+ * option. Call it before any thread opens files. */
 int cw_source_root_add(const char *url_prefix, struct cw_err *err);
 /* Forgets all roots. */
 void cw_source_root_reset(void);
 /* Whether something restricts what may be read. */
 bool cw_source_root_is_set(void);
+
+/* Who reads: the number of a tenant that roots name (NULL or "": the tenant default); 0 for all other
+ * tenants. */
+uint32_t cw_source_root_reader(const char *tenant);
+/* From now on the calling thread reads for this reader; a thread begins as 0. What it opens, lists or
+ * asks for is checked against the roots of all and those of its reader. */
+void cw_source_root_read_as(uint32_t reader);
+uint32_t cw_source_root_reads_as(void);
 
 /* Checks the URL of an object of a server. DENIED: it is below none of the roots, if there are any.
  * INVALID: it has a user's name or a password in it, which is not repeated in the message, or a

@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include "base/mem.h"
+#include "io/source_root.h"
 #include "plan/plan_int.h"
 #include <stdatomic.h>
 
@@ -56,6 +57,7 @@ struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct 
     cw_mutex_init(&plan->uses_mutex);
     plan->checked = cw_checked_ref(checked);
     plan->seed = seed;
+    plan->reader = cw_source_root_reads_as();
     plan->stop = stop ? cw_stop_ref(stop) : NULL;
     plan->n = checked->graph->n;
     plan->nodes = CW_NEW_ARRAY(struct cw_plan_node, plan->n);

@@ -99,6 +99,9 @@ int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_dataset
  * thread may call both. */
 void cw_plan_set_source_store(struct cw_plan *plan, uint64_t cache_id);
 uint64_t cw_plan_source_store(struct cw_plan *plan);
+/* From here on the calling thread reads for this plan: what its opener may read, through the tier of
+ * the store of its source blocks. */
+void cw_plan_read_for(struct cw_plan *plan);
 /* Makes an object that maps the name of each source node to the manifest of that source. */
 void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value);
 

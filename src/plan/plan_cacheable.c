@@ -2,6 +2,8 @@
 /* Says which nodes of a plan may be cached, and sets how they use caches while the plan runs. */
 #include "graph/cacheable.h"
 #include "base/mem.h"
+#include "format/source_file.h"
+#include "io/source_root.h"
 #include "plan/plan_int.h"
 
 static void add_hash(struct cw_hasher *hasher, struct cw_hash hash)
@@ -158,6 +160,12 @@ void cw_plan_set_source_store(struct cw_plan *plan, uint64_t cache_id)
 uint64_t cw_plan_source_store(struct cw_plan *plan)
 {
     return atomic_load_explicit(&plan->source_store, memory_order_relaxed);
+}
+
+void cw_plan_read_for(struct cw_plan *plan)
+{
+    cw_source_use_store(cw_plan_source_store(plan));
+    cw_source_root_read_as(plan->reader);
 }
 
 int cw_plan_set_cache(struct cw_plan *plan, size_t i, struct cw_cache_dataset *cache, bool read,

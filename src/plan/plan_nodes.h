@@ -92,6 +92,7 @@ struct cw_plan {
     _Atomic int refs;
     struct cw_checked *checked; /* holds one reference */
     uint64_t seed;
+    uint32_t reader;      /* who may read its sources (io/source_root.h): whoever opened it */
     struct cw_stop *stop; /* holds one reference, or is NULL */
     /* With whom the indices of its sources are made while it is opened; NULL: with nobody. */
     struct cw_index_parts *index_parts;

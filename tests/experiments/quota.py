@@ -55,7 +55,10 @@ def slow_source(build, work):
         (files / str(i)).write_bytes(bytes(1000))
     used = work / "quota"
     used.write_bytes(bytes(8))
-    with environment(LD_PRELOAD=build / "lib" / "libslow_source.so", SLOW_SOURCE=files, SLOW_LATENCY_US=50000, SLOW_QUOTA=used, SLOW_QUOTA_US=25000):
+    slow = build / "lib" / "libslow_source.so"
+    if not slow.exists():  # the loader would only warn
+        sys.exit("quota.py: %s is not there: configure with -DBUILD_TESTING=ON and build slow_source" % slow)
+    with environment(LD_PRELOAD=slow, SLOW_SOURCE=files, SLOW_LATENCY_US=50000, SLOW_QUOTA=used, SLOW_QUOTA_US=25000):
         yield [{"op": "files", "pattern": "%s/*" % files}, {"op": "read_file"}, {"op": "repeat", "count": 100000}, {"op": "batch", "size": 1}], ()
 
 

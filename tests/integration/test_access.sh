@@ -9,12 +9,12 @@ files_pipeline() { # PATTERN FILE
 
 # What pipelines may read is what --source-root says, whatever path leads there; devices and /proc are nobody's.
 case_source_root() {
-    mkdir -p "$work/data/sub" "$work/data-other" "$work/secret"
-    echo right >"$work/data/a"
+    mkdir -p "$work/data/sub" "$work/data-other" "$work/secret" "$work/own"
+    echo right | tee "$work/own/a" >"$work/data/a"
     echo wrong | tee "$work/data-other/a" >"$work/secret/key"
     ln -s ../../secret/key "$work/data/sub/link"
     begin_dispatcher --source-root "$work/data"
-    begin_worker worker --source-root "file://$work/data"
+    begin_worker worker --source-root "file://$work/data" --source-root "$work/own,tenant=radiology"
     ! grep -q 'pipelines may read' "$work/worker.log" || fail "a worker with roots warns"
     files_pipeline "$work/data/*" right.json
     run right "$work/right.json"
@@ -22,6 +22,13 @@ case_source_root() {
     for pattern in "$work/secret/key" "$work/data-other/a" "$work/data/../secret/key" "$work/data/sub/link" "$work/*/key" /etc/passwd /proc/self/environ; do
         files_pipeline "$pattern" wrong.json
         expect_error wrong '(--source-root|is of /proc)' "$cachew" run "$work/wrong.json" --dispatcher "$DISPATCHER" --timeout 60s
+    done
+    # A root may be a tenant's alone, in preparing and in computing.
+    files_pipeline "$work/own/a" own.json
+    echo '{"pipeline": [{"op": "from_values", "values": ["'"$work/own/a"'"]}, {"op": "read_file"}]}' >"$work/own_named.json"
+    for pattern in own own_named; do
+        run $pattern "$work/$pattern.json" --tenant radiology
+        expect_error wrong "$work/own/a.*--source-root" "$cachew" run "$work/$pattern.json" --dispatcher "$DISPATCHER" --timeout 60s
     done
     # A path that a pipeline computes is opened by read_file alone.
     echo '{"pipeline": [{"op": "from_values", "values": ["'"$work/secret/key"'"]}, {"op": "read_file"}]}' >"$work/named.json"

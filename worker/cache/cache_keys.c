@@ -9,18 +9,17 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/str.h"
 #include "wire/wire.h"
 #include "worker/cache/cache_store.h"
-
-#define TENANT_DEFAULT "default"
 
 struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, uint64_t cache_id,
                                     const char *tenant, struct cw_hash hash)
 {
     char hex[CW_HASH_TEXT_BYTES];
     cw_hash_text(hash, hex);
-    tenant = tenant && tenant[0] ? tenant : TENANT_DEFAULT;
+    tenant = tenant && tenant[0] ? tenant : CW_TENANT_DEFAULT;
     cw_autofree char *name =
         cache_id == 0 ? cw_mem_printf("%s/%s", tenant, hex)
                       : cw_mem_printf("%llu:%s/%s", (unsigned long long)cache_id, tenant, hex);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "format/source_file.h"
+#include "io/source_root.h"
 #include "ops/source/index_parts.h"
 #include "wire/wire.h"
 #include "worker/job/loading.h"
@@ -171,13 +172,13 @@ void cw_index_leases_given(struct cw_worker_state *w, const Cachew__V1__IndexLea
     o->job_id = cw_mem_strdup(lease->job_id);
     o->help = help;
     o->source_store = source_store;
+    o->reader = cw_source_root_reader(lease->tenant);
     cw_fault_point("worker.index_given");
     w->loader.begin(w, o);
 }
 
 int cw_index_help_run(struct cw_loading *o)
 {
-    cw_source_use_store(o->source_store);
     return cw_index_parts_help(cw_op_find(o->help->op), &o->help->options, &o->help->files, o->stop,
                                &o->error);
 }

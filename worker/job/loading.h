@@ -28,6 +28,7 @@ struct cw_loading {
     struct cw_graph *graph;
     uint64_t seed;
     uint64_t source_store; /* as in cw_source_use_store */
+    uint32_t reader;       /* as in cw_source_root_read_as */
     struct cw_buf *manifest_in;
     /* a plan in another order is opened beside this one; holds a reference, or is NULL */
     struct cw_plan *written;

@@ -19,6 +19,7 @@
 #include "exec/op_probe.h"
 #include "format/source_file.h"
 #include "graph/complete.h"
+#include "io/source_root.h"
 #include "rewrite/key.h"
 #include "wire/wire.h"
 #include "worker/job/index_leases.h"
@@ -145,7 +146,6 @@ static int open_plan(struct cw_loading *o)
     struct cw_graph *completed = NULL;
     struct cw_value manifest = {0};
     int rc = 0;
-    cw_source_use_store(o->source_store);
     if (!o->prepare)
         rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len,
                                      CW_MAX(CW_MANIFEST_MEMORY, o->worker->budget / 2), &manifest,
@@ -232,6 +232,8 @@ static void run(void *arg)
 {
     struct cw_loading *o = arg;
     cw_call_at_job(o->job_id);
+    cw_source_use_store(o->source_store);
+    cw_source_root_read_as(o->reader);
     int rc = o->help ? cw_index_help_run(o) : o->written ? open_beside(o) : open_plan(o);
     if (rc != 0 && o->error.code == 0)
         o->error.code = rc;
@@ -423,18 +425,19 @@ static bool adopt(struct cw_worker_state *w, const char *job_id, uint64_t seed)
 
 /* ---- beginning and end ---- */
 
-void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_graph *graph,
-                       uint64_t seed, uint64_t source_store)
+void cw_loader_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *prepare,
+                       struct cw_graph *graph, uint64_t source_store)
 {
-    if (adopt(w, job_id, seed)) {
+    if (adopt(w, prepare->job_id, prepare->seed)) {
         cw_graph_unref(graph);
         return;
     }
     struct cw_loading *o = CW_NEW(struct cw_loading);
-    o->job_id = cw_mem_strdup(job_id);
+    o->job_id = cw_mem_strdup(prepare->job_id);
     o->graph = graph;
-    o->seed = seed;
+    o->seed = prepare->seed;
     o->source_store = source_store;
+    o->reader = cw_source_root_reader(prepare->tenant);
     o->prepare = true;
     cw_index_leases_init(o);
     begin(w, o);
@@ -453,6 +456,7 @@ void cw_loader_open(struct cw_wjob *job)
     o->graph = cw_graph_ref(job->graph);
     o->seed = job->seed;
     o->source_store = job->cache.cache_id;
+    o->reader = cw_source_root_reader(job->cache.tenant);
     o->manifest_in = cw_buf_ref(job->manifest);
     o->serial = job->open_serial = ++w->loader.serial;
     job->state = CW_WJOB_OPENING;
@@ -466,6 +470,8 @@ void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph)
     o->job_id = cw_mem_strdup(job->id);
     o->graph = cw_graph_ref(graph);
     o->written = cw_plan_ref(job->written);
+    o->source_store = job->cache.cache_id;
+    o->reader = cw_source_root_reader(job->cache.tenant);
     o->serial = job->next_plan.open_serial = ++w->loader.serial;
     begin(w, o);
 }

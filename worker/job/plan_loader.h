@@ -9,8 +9,8 @@
 #include "worker/model/state.h"
 
 /* Begins to prepare a job; takes the graph. source_store: as in cw_source_use_store. The result is sent to the dispatcher. */
-void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_graph *graph,
-                       uint64_t seed, uint64_t source_store);
+void cw_loader_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *prepare,
+                       struct cw_graph *graph, uint64_t source_store);
 /* Begins to open the job's plan. w->loader.opened is called with the result. */
 void cw_loader_open(struct cw_wjob *job);
 /* Begins to open the job's operators in another order, beside the plan that is open.

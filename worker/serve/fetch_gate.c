@@ -8,10 +8,10 @@
 #include "auth/roles.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/str.h"
 
 #define HEALTH "/grpc.health.v1.Health/"
-#define TENANT_DEFAULT "default"
 
 struct caller {
     char tenant[CW_TENANT_NAME_MAX + 1]; /* "": an admin, who may see all */
@@ -48,6 +48,6 @@ enum cw_gate cw_wclients_gate(void *arg, const struct cw_gate_question *question
 bool cw_wclients_is_of_tenant(const void *caller, const char *tenant)
 {
     const struct caller *known = caller;
-    const char *of_job = tenant && tenant[0] ? tenant : TENANT_DEFAULT;
+    const char *of_job = tenant && tenant[0] ? tenant : CW_TENANT_DEFAULT;
     return !known || known->tenant[0] == '\0' || cw_str_eq(known->tenant, of_job);
 }

@@ -32,8 +32,7 @@ static void run_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *pr
         return;
     }
     cw_log_info("worker", "job=%s is being prepared", prepare->job_id);
-    cw_loader_prepare(w, prepare->job_id, graph, prepare->seed,
-                      cw_wcache_prepared_in(w, prepare->store));
+    cw_loader_prepare(w, prepare, graph, cw_wcache_prepared_in(w, prepare->store));
 }
 
 /* Ends what the worker has of the items, wherever they are. */

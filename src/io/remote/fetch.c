@@ -205,6 +205,7 @@ static void follow(struct cw_fetch *f, const struct cw_http_response *response)
     char location[4096] = "";
     struct cw_str to = {0};
     const char *from = f->moved_to ? f->moved_to : f->ask.url;
+    cw_source_root_read_as(f->reader); /* of the loop's thread, which reads for all */
     if (!cw_http_header(response, "Location", 0, location, sizeof(location)) ||
         !cw_http_url_resolve(from, location, &to))
         cw_err_set(&why, CW_E_CORRUPT, "status %d: a redirect to nowhere", f->status);
@@ -367,6 +368,7 @@ void cw_fetch_start(struct cw_fetch *f)
     cw_mutex_init(&f->mutex);
     cw_cond_init(&f->ended);
     f->info.size = -1;
+    f->reader = cw_source_root_reads_as();
     f->begin_node = (struct cw_loop_node){.fn = begin, .arg = f};
     cw_loop_post_node(cw_remote_loop(), &f->begin_node);
 }

@@ -78,6 +78,7 @@ struct cw_fetch {
     int rc;
     struct cw_err err;
     /* ---- of fetch.c ---- */
+    uint32_t reader; /* for whom the thread read that began it (io/source_root.h) */
     struct cw_http_call *call;
     struct cw_timer *timer;
     struct cw_loop_node begin_node, cancel_node;

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "format/source_file.h"
+#include "io/source_root.h"
 
 #define AT_ONCE_DEFAULT 16
 #define LEASE_FILES_MAX 32
@@ -123,7 +124,8 @@ struct worker {
     struct cw_index_parts *parts;
     cw_index_part_fn *fn;
     void *arg;
-    uint64_t store; /* as in cw_source_use_store */
+    uint64_t store;  /* as in cw_source_use_store */
+    uint32_t reader; /* as in cw_source_root_read_as */
 };
 
 /* Says how far the index is, and looks whether it is still wanted. */
@@ -144,6 +146,7 @@ static void work(void *arg)
 {
     const struct worker *w = arg;
     cw_source_use_store(w->store);
+    cw_source_root_read_as(w->reader);
     for (size_t i; take(w->parts, &i);) {
         struct cw_err err = {0};
         int64_t records = 0;
@@ -193,7 +196,11 @@ int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
 {
     struct cw_thread threads[CW_INDEX_AT_ONCE_MAX];
     struct cw_index_parts *p = parts ? parts : cw_index_parts_new(NULL, NULL);
-    struct worker w = {.parts = p, .fn = fn, .arg = arg, .store = cw_source_store_used()};
+    struct worker w = {.parts = p,
+                       .fn = fn,
+                       .arg = arg,
+                       .store = cw_source_store_used(),
+                       .reader = cw_source_root_reads_as()};
     const size_t n = CW_MIN((size_t)cw_index_parts_at_once(), files->n);
     begin(p, files, how);
     for (size_t i = 1; i < n; i++)

@@ -97,6 +97,7 @@ static int reset(void **state)
 {
     (void)state;
     cw_source_root_reset();
+    cw_source_root_read_as(0);
     return 0;
 }
 
@@ -279,6 +280,67 @@ static void test_bad_roots(void **state)
     assert_int_equal(cw_source_root_add(dir, &err), CW_E_LIMIT);
 }
 
+static void add_root_of(const char *name, const char *tenant)
+{
+    cw_autofree char *root = cw_mem_printf("%s,tenant=%s", name, tenant);
+    add_root(root);
+}
+
+static int check_url_as(uint32_t reader, const char *url)
+{
+    cw_source_root_read_as(reader);
+    return cw_source_root_check_url(url, NULL);
+}
+
+static void test_tenants(void **state)
+{
+    struct cw_err err = {0};
+    struct stat st;
+    (void)state;
+    add_root_of("secret", "radiology");
+    add_root("data/sub");
+    assert_int_equal(cw_source_root_add("s3://bucket/a,tenant=radiology", &err), 0);
+    assert_int_equal(cw_source_root_add("s3://bucket/b,tenant=default", &err), 0);
+    uint32_t radiology = cw_source_root_reader("radiology");
+    assert_int_not_equal(radiology, 0);
+    assert_int_equal(cw_source_root_reader("another"), 0);
+    assert_int_not_equal(cw_source_root_reader(NULL), 0);
+    assert_int_equal(cw_source_root_reader(""), cw_source_root_reader("default"));
+
+    assert_int_equal(try_open("secret/key", &err), CW_E_DENIED);
+    assert_null(strstr(err.msg, "radiology"));
+    cw_autofree char *secret = in_folder("secret");
+    assert_int_equal(cw_source_stat(secret, &st, &err), CW_E_DENIED);
+    assert_opens("data/sub/b");
+    assert_int_equal(check_url_as(0, "s3://bucket/a/x"), CW_E_DENIED);
+    assert_int_equal(check_url_as(0, "s3://bucket/b/x"), CW_E_DENIED);
+    assert_int_equal(check_url_as(radiology, "s3://bucket/a/x"), 0);
+    assert_int_equal(check_url_as(radiology, "s3://bucket/b/x"), CW_E_DENIED);
+    assert_opens("secret/key");
+    assert_opens("data/sub/b");
+    assert_int_equal(check_url_as(cw_source_root_reader(""), "s3://bucket/b/x"), 0);
+    assert_int_equal(try_open("secret/key", &err), CW_E_DENIED);
+}
+
+/* All may not read where one tenant alone shall. */
+static void test_tenant_below_all(void **state)
+{
+    struct cw_err err = {0};
+    cw_autofree char *data = in_folder("data"), *sub = in_folder("data/sub,tenant=a"),
+                     *bad = in_folder("data,tenant=a/b");
+    (void)state;
+    assert_int_equal(cw_source_root_add(bad, &err), CW_E_INVALID);
+    assert_int_equal(cw_source_root_add(sub, &err), 0);
+    err = (struct cw_err){0};
+    assert_int_equal(cw_source_root_add(data, &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "tenant=a"));
+    cw_source_root_reset();
+    assert_int_equal(cw_source_root_add(data, &err), 0);
+    assert_int_equal(cw_source_root_add(sub, &err), CW_E_INVALID);
+    assert_int_equal(cw_source_root_add("https://host/", &err), 0);
+    assert_int_equal(cw_source_root_add("https://host/x,tenant=a", &err), CW_E_INVALID);
+}
+
 static int glob_in(const char *name, size_t *ret_n, struct cw_err *err)
 {
     cw_autofree char *pattern = in_folder(name);
@@ -353,6 +415,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_special_files, reset, reset),
         cmocka_unit_test_setup_teardown(test_urls, reset, reset),
         cmocka_unit_test_setup_teardown(test_bad_roots, reset, reset),
+        cmocka_unit_test_setup_teardown(test_tenants, reset, reset),
+        cmocka_unit_test_setup_teardown(test_tenant_below_all, reset, reset),
         cmocka_unit_test_setup_teardown(test_patterns, reset, reset),
         cmocka_unit_test_setup_teardown(test_without_openat2, reset, reset),
     };
