@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/http_int.h"
+#include "http/http_url.h"
 
 #define CONNECT_MS 30000
 #define HEAD_MAX ((size_t)256 << 10) /* the most bytes of all header lines */
@@ -283,7 +284,7 @@ struct cw_http_call *cw_http_call_new(struct cw_http_client *client,
     call->easy = curl_easy_init();
     CW_ASSERT(call->easy);
     call->method = cw_mem_strdup(request->method);
-    call->where = cw_mem_strndup(request->url, strcspn(request->url, "?"));
+    call->where = cw_http_url_shown(request->url);
     call->events = *events;
     call->response.head = &call->head;
     call->body_max = request->body_max;

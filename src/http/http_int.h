@@ -26,7 +26,7 @@ struct cw_http_call {
     struct cw_http_call *prev, *next, *next_waiting;
     CURL *easy;
     struct curl_slist *headers;
-    char *method, *where; /* "GET", "https://host:1/path" without what follows '?' */
+    char *method, *where; /* "GET", what may be logged of the URL */
     struct cw_http_events events;
     struct cw_http_response response;
     struct cw_str head;

@@ -2,7 +2,10 @@
 #include "http/http_url.h"
 
 #include <curl/curl.h>
+#include <string.h>
 #include <strings.h>
+
+#include "base/mem.h"
 
 static bool is_http(CURLU *url)
 {
@@ -47,4 +50,14 @@ bool cw_http_url_authority(const char *text, struct cw_str *ret_authority)
     ok = ok && add_part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT, ret_authority);
     curl_url_cleanup(url);
     return ok;
+}
+
+char *cw_http_url_shown(const char *url)
+{
+    size_t n = strcspn(url, "?#");
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme && scheme < &url[n] ? scheme + strlen("://") : url;
+    const char *at = memrchr(host, '@', strcspn(host, "/?#"));
+    const char *rest = at ? at + 1 : host;
+    return cw_mem_printf("%.*s%.*s", (int)(host - url), url, (int)(&url[n] - rest), rest);
 }

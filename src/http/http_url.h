@@ -12,5 +12,7 @@ bool cw_http_url_resolve(const char *base, const char *location, struct cw_str *
 /* Appends "host:port", the port also where the URL does not say it. Returns false if it is no URL of
  * http or https. */
 bool cw_http_url_authority(const char *url, struct cw_str *ret_authority);
+/* Returns what may be logged of a URL: without name and password, and without what follows '?' or '#'. */
+char *cw_http_url_shown(const char *url) CW_MUST_CHECK;
 
 #endif

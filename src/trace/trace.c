@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/version.h"
 #include "http/http_client.h"
+#include "http/http_url.h"
 #include "trace/trace_int.h"
 
 #define SEND_MS 1000
@@ -21,6 +22,7 @@
 
 struct tracer {
     char *url, *service, *instance;
+    char *shown; /* the URL without name and password */
     uint64_t every, counter;
     int64_t wall_ns;
     struct cw_http_client *http;
@@ -69,7 +71,7 @@ static void on_end(void *arg, int code, const struct cw_http_response *response,
     if (failed && !tracer->failed && code != CW_OK)
         cw_log_warn("trace", "traces are lost: %s", err->msg);
     else if (failed && !tracer->failed)
-        cw_log_warn("trace", "traces are lost: %s answers %d", tracer->url, response->status);
+        cw_log_warn("trace", "traces are lost: %s answers %d", tracer->shown, response->status);
     else if (!failed && tracer->dropped > 0)
         cw_log_warn("trace", "%llu spans were dropped: there were too many for one request",
                     (unsigned long long)tracer->dropped);
@@ -131,10 +133,10 @@ int cw_trace_start(struct cw_loop *loop, const struct cw_trace_options *options,
 {
     if (!options->url || !*options->url)
         return 0;
+    cw_autofree char *shown = cw_http_url_shown(options->url);
     if (!cw_str_starts(options->url, "http://") && !cw_str_starts(options->url, "https://"))
         return cw_err_set(err, CW_E_INVALID,
-                          "--trace-url \"%s\": give http://HOST:PORT/v1/traces, or https",
-                          options->url);
+                          "--trace-url \"%s\": give http://HOST:PORT/v1/traces, or https", shown);
     struct tracer *made = CW_NEW(struct tracer);
     const struct cw_http_identity identity = {0};
     int rc = cw_http_client_new(loop, "cachew/" CW_VERSION, &identity, &made->http, err);
@@ -143,6 +145,7 @@ int cw_trace_start(struct cw_loop *loop, const struct cw_trace_options *options,
         return rc;
     }
     made->url = cw_mem_strdup(options->url);
+    made->shown = cw_steal(&shown);
     made->service = cw_mem_strdup(options->service);
     made->instance = cw_mem_strdup(options->instance);
     made->every = CW_MAX(options->every, (uint64_t)1);
@@ -163,6 +166,7 @@ void cw_trace_stop(void)
     cw_str_fini(&ended->spans);
     cw_mem_free(ended->open);
     cw_mem_free(ended->url);
+    cw_mem_free(ended->shown);
     cw_mem_free(ended->service);
     cw_mem_free(ended->instance);
     cw_mem_free(ended);

@@ -11,9 +11,10 @@ case_told() {
 }
 case_refused() {
     begin_collector 503
-    begin_traced "$collector"
+    begin_traced "${collector/:\/\//:\/\/me:secret@}"
     run_job
     wait_until "the dispatcher says so" grep -q 'traces are lost: .* answers 503' "$work/dispatcher.log"
+    ! grep -q secret "$work/dispatcher.log" "$work/w.log" || fail "a password is told"
     expect_error wrong "trace-url" "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --trace-url ftp://nowhere
 }
 

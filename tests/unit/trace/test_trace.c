@@ -36,6 +36,9 @@ static void which(void **state)
     (void)state;
     assert_int_equal(cw_trace_start(loop, &options, &err), CW_E_INVALID);
     assert_non_null(strstr(err.msg, "ftp://nowhere"));
+    options.url = "ftp://me:secret@nowhere/x?key=other";
+    assert_int_equal(cw_trace_start(loop, &options, &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "\"ftp://nowhere/x\""));
     options.url = "http://127.0.0.1:1/v1/traces";
     assert_int_equal(cw_trace_start(loop, &options, &err), 0);
     for (size_t i = 0; i < CW_ARRAY_LEN(parts); i++)
