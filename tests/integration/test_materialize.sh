@@ -164,6 +164,8 @@ case_edges() {
     write_back lists_back "$work/lists" ', {"op": "batch", "size": 4, "ragged": "tags"}'
     run lists_back "$work/lists_back.json" --threads 1
     run lists_read "$work/lists.json" --threads 1
+    expect_error ragged 'field "tags": ragged batches cannot be kept' "$cachew" materialize "$work/lists.json" "$work/ragged" --keep-batches
+    [ ! -e "$work/ragged" ] || fail "something is left behind: $(ls -A "$work/ragged")"
     same "lists of strings" "$(hashes lists_read)" "$(hashes lists_back)"
     materialize none "$work/none.json" "$work/none"
     same "no elements" 0 "$(field elements "$work/none.out")"

@@ -42,6 +42,18 @@ static void drop_dim(struct cw_field *field)
         field->dims[d] = CW_MAX(field->dims[d], -1); /* what is ragged is just not known */
 }
 
+/* Whether elements of these fields can be kept: a batch is not one if its rows have different shapes. */
+static int check_fields(const struct tool_rows *rows, struct cw_err *err)
+{
+    for (size_t i = 0; !rows->unbatch && i < rows->spec.n; i++)
+        if (cw_field_is_ragged(&rows->spec.fields[i]))
+            return cw_err_set(
+                err, CW_E_UNSUPPORTED,
+                "field \"%s\": ragged batches cannot be kept: leave out --keep-batches",
+                rows->spec.fields[i].name);
+    return 0;
+}
+
 int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
@@ -61,7 +73,7 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
         drop_dim(&rows->spec.fields[i]);
     cw_checked_unref(checked);
     cw_graph_unref(graph);
-    return 0;
+    return check_fields(rows, err);
 }
 
 int tool_rows_take_spec(struct tool_rows *rows, const struct cachew_batch *batch,
@@ -76,7 +88,7 @@ int tool_rows_take_spec(struct tool_rows *rows, const struct cachew_batch *batch
             drop_dim(&rows->spec.fields[i]);
     }
     rows->known = true;
-    return 0;
+    return check_fields(rows, err);
 }
 
 uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *batch)

@@ -90,7 +90,7 @@ const struct cw_op cw_op_padded_batch = {
         "`lengths`\n"
         "and `mask` add fields that tell what an element's own values are. Fields of one shape are "
         "batched as\n"
-        "they are, unless `length` names them; so are strings.\n"
+        "they are, unless `length` names them; so are strings, and lists of as many strings each.\n"
         "Behind a filter the trainer's process, which cuts batches there, only copies rows: say "
         "within: \"item\"\n"
         "(batches of what is left of each item), or use batch with `ragged`.",

@@ -138,6 +138,24 @@ static int check_names(const struct cw_value *option, const char *what, const st
     return 0;
 }
 
+/* Lists of strings are not filled up, so their lengths must be known to be equal. */
+static int check_lists(const struct cw_field *field, struct cw_err *err)
+{
+    CW_STR_AUTO spec = {0};
+    bool known = true;
+    for (int d = 0; d < field->rank; d++)
+        known = known && field->dims[d] >= 0;
+    if (field->dtype != CW_DTYPE_STR || known)
+        return 0;
+    cw_field_print(field, &spec);
+    return cw_err_set(
+        err, CW_E_INVALID,
+        "field %s: lists of strings cannot be filled up, and how many strings each has "
+        "is not known before the data: leave the field out (select), join the strings "
+        "(join_text), or use batch with `ragged`",
+        cw_str_text(&spec));
+}
+
 /* Adds the field of lengths, or the mask. */
 static int add_extra(struct cw_spec *spec, const char *name, const char *suffix,
                      enum cw_dtype dtype, int rank, const int64_t *dims, struct cw_err *err)
@@ -191,7 +209,8 @@ int cw_pad_options_infer(const struct cw_pad_options *o, const struct cw_spec *i
         rc = check_names(&o->value, "value", in, err);
     for (size_t f = 0; rc == 0 && f < in->n; f++) {
         (void)pad_field(o, &in->fields[f], &pad);
-        rc = batch_field(&spec.fields[f], n, &pad, err);
+        rc = check_lists(&in->fields[f], err);
+        rc = rc < 0 ? rc : batch_field(&spec.fields[f], n, &pad, err);
     }
     for (size_t f = 0; rc == 0 && f < in->n; f++)
         if (pad_field(o, &in->fields[f], &pad))
