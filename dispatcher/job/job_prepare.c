@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker prepares a job: it opens and indexes the sources, and reports what it found. */
 #include "dispatcher/cache/cache.h"
+#include "graph/check.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 
@@ -18,13 +19,34 @@ static struct cw_worker *least_preparing(const struct cw_job *job)
     return best;
 }
 
+/* The check that was due when the job came (session/client_pipeline.c). */
+static int check_late(struct cw_job *job, struct cw_err *err)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    int rc = cw_wire_graph_unpack(job->graph_packed->data, job->graph_packed->len, &graph, err);
+    if (rc == 0)
+        rc = cw_graph_check_without_data(graph, &checked, err);
+    if (rc == 0)
+        job->graph_fingerprint = checked->fingerprint;
+    job->is_unchecked = false;
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return rc;
+}
+
 void cw_job_prepare(struct cw_job *job)
 {
+    struct cw_err err = {0};
     if (job->status != CW_JOB_PREPARING || job->preparing)
         return;
     struct cw_worker *best = least_preparing(job);
     if (!best)
         return;
+    if (job->is_unchecked && check_late(job, &err) != 0) {
+        cw_job_fail(job, err.code, err.msg);
+        return;
+    }
     cw_job_set_preparing(job, best);
     job->preparing_reports = false;
     job->no_worker_ms = 0;

@@ -61,6 +61,10 @@ static bool for_no_worker(const struct asker *a, struct cw_job_waits *waits)
                     others);
     else if (cw_operators_lacking(a->job, &waits->text))
         cw_str_add(&waits->text, " (cachew-worker --plugin FILE)");
+    else if (a->job->is_unchecked)
+        cw_str_add(&waits->text, "no worker is connected to the dispatcher, and the pipeline has "
+                                 "operators of plugins: start cachew-worker --dispatcher with its "
+                                 "address and --plugin FILE");
     else
         cw_str_add(&waits->text, "no worker is connected to the dispatcher: start cachew-worker "
                                  "--dispatcher with its address");

@@ -22,8 +22,9 @@ struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_client;
 struct cw_autocache_job; /* The struct is defined in autocache/autocache.h. */
 struct cw_dispatcher;
-struct cw_job_optimizer; /* The struct is defined in optimize/job_optimizer.c. */
-struct cw_scaling;       /* The struct is defined in scaling/scaling.h. */
+struct cw_elements_shown; /* The struct is defined in job/elements_shown.c. */
+struct cw_job_optimizer;  /* The struct is defined in optimize/job_optimizer.c. */
+struct cw_scaling;        /* The struct is defined in scaling/scaling.h. */
 struct cw_share;
 struct cw_tenant;
 struct cw_telemetry; /* The struct is defined in job/telemetry.h. */
@@ -98,6 +99,8 @@ struct cw_job {
     Cachew__V1__Graph *graph;         /* The pipeline, without the values of its options. */
     struct cw_buf *graph_packed;      /* The whole pipeline, packed. */
     struct cw_hash graph_fingerprint; /* of `graph_packed` */
+    /* It came before any worker, and names operators of plugins: it is checked when one has them. */
+    bool is_unchecked;
     uint64_t seed, epochs_n;
     struct cw_layout layout;
     /* ---- what the preparation found ---- */
@@ -151,6 +154,7 @@ struct cw_job {
     /* What workers measured of its nodes; NULL if nothing was measured yet (model/node_counters.h). */
     struct cw_node_counters *measured;
     struct cw_telemetry *telemetry; /* NULL if nothing was measured yet (job/telemetry.h). */
+    struct cw_elements_shown *elements_shown; /* NULL: nobody looks at its elements. */
     /* Jobs of one function form a ring; a job without any other points to itself. */
     struct cw_job *next_same_function;
     struct cw_item_fault *faults, *faults_last;

@@ -2,6 +2,8 @@
 /* Packs and checks the pipeline of a client's hello. */
 #include "dispatcher/session/client_pipeline.h"
 
+#include <string.h>
+
 #include "base/limits.h"
 #include "base/mem.h"
 #include "dispatcher/optimize/first_plan.h"
@@ -15,6 +17,30 @@ static void replace(Cachew__V1__JobOptions *options, const struct cw_graph *grap
     pipeline->packed = cw_wire_graph_pack(graph);
     cachew__v1__graph__free_unpacked(options->graph, NULL);
     options->graph = cachew__v1__graph__unpack(NULL, pipeline->packed->len, pipeline->packed->data);
+}
+
+/* Whether the pipeline names operators of plugins that nobody has told of, and all others are there. */
+static bool lacks_plugins(const struct cw_graph *graph)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < graph->n; i++) {
+        const struct cw_node *node = &graph->nodes[i];
+        if (cw_op_find_for(node->op, &node->options))
+            continue;
+        if (!strchr(node->op, '.') || cw_value_get(&node->options, "plugin"))
+            return false;
+        lacks = true;
+    }
+    return lacks;
+}
+
+static void note_unchecked(const Cachew__V1__JobOptions *options, const struct cw_graph *graph,
+                           struct cw_client_pipeline *pipeline)
+{
+    bool is_planned = options->relaxed || options->plan[0] != '\0' || options->profile[0] != '\0';
+    pipeline->is_unchecked = !is_planned && lacks_plugins(graph);
+    if (pipeline->is_unchecked)
+        pipeline->fingerprint = cw_hash_bytes(pipeline->packed->data, pipeline->packed->len);
 }
 
 /* Carries out what the options say of a plan, and checks what comes of it. */
@@ -32,6 +58,8 @@ static int read_graph(Cachew__V1__JobOptions *options, struct cw_client_pipeline
         rc = cw_graph_check_without_data(relaxed ? relaxed : graph, &checked, err);
     if (rc == 0)
         pipeline->fingerprint = checked->fingerprint;
+    else if (rc == CW_E_NOT_FOUND && graph)
+        note_unchecked(options, graph, pipeline);
     cw_checked_unref(checked);
     cw_graph_unref(relaxed);
     cw_graph_unref(graph);

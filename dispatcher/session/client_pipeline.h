@@ -11,6 +11,9 @@ struct cw_client_pipeline {
     struct cw_hash fingerprint;
     int rc; /* The result of its check; its fingerprint is known if it is 0. */
     struct cw_err err;
+    /* The check found nothing wrong but operators of plugins that are not known here (yet): workers say
+     * which there are. The fingerprint is that of the packed pipeline then. */
+    bool is_unchecked;
 };
 /* Packs and checks the pipeline of a client's message. What stays in the message has no values of
  * options. NULL: the message has no pipeline. Any thread. */
