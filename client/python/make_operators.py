@@ -22,12 +22,13 @@ HEAD = '''# SPDX-License-Identifier: Apache-2.0
 """All operators, made from their tables when the package is built: see make_operators.py."""
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any, Literal, Sequence
-
 from ._node import made_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from typing import Any, Literal, Sequence
+
     from .pipeline import Pipeline
 
 '''

@@ -8,6 +8,8 @@
         train(batch["image"].numpy())
 
 docs/python.md is the guide."""
+from __future__ import annotations
+
 import builtins as _builtins
 from collections.abc import Mapping as _Mapping
 
@@ -15,16 +17,27 @@ from . import _operators
 from ._cachew import (Array, Batch, CancelledError, CorruptError, DeniedError, Error, ExistsError, InternalError, InvalidError, IoError,
                       LimitError, NoMemoryError, NotFoundError, OtherFileError, StateError, TimeoutError, UnavailableError,
                       UnsupportedError, dlpack_copies)
-from ._functions import rng
 from ._operators import *  # noqa: F401,F403  (sources, and what reads several pipelines)
 from .connection import Connection, Job, connect, run
 from .pipeline import Field, Pipeline
+
+TYPE_CHECKING = False  # what is imported below that is for type checkers: importing the package takes no longer for it
+if TYPE_CHECKING:
+    from typing import Any
 
 _Mapping.register(Batch)
 
 __all__ = ["Array", "Batch", "CancelledError", "Connection", "CorruptError", "DeniedError", "Error", "ExistsError", "Field", "InternalError",
            "InvalidError", "IoError", "Job", "LimitError", "NoMemoryError", "NotFoundError", "OtherFileError", "Pipeline", "StateError",
            "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_copies", "rng", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
+
+
+def rng() -> Any:
+    """The generator (numpy.random.Generator) of the element that a function is called for: the same numbers for the same
+    seed, epoch and element. In a program, where there is no element, it is one with a seed of the system."""
+    import numpy
+
+    return numpy.random.default_rng()
 
 
 def __getattr__(name: str) -> object:

@@ -101,14 +101,3 @@ def options_of(function: Callable[..., Any], *, fields: str | Sequence[str] | No
 
 # What need not be written down.
 DEFAULTS = {"packages": [], "on": [], "random": True, "deterministic": True, "timeout": 60, "memory": 4 << 30, "spec": [], "batched": False}
-
-
-def rng() -> Any:
-    """The generator (numpy.random.Generator) of the element that a function is called for: the same numbers for the same
-    seed, epoch and element. In a program, where there is no element, it is one with a seed of the system."""
-    import numpy
-
-    return numpy.random.default_rng()
-
-
-rng.__module__, rng.__qualname__ = "libcachew", "rng"

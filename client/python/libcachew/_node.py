@@ -2,28 +2,28 @@
 """The nodes that pipelines are made of. A node knows the line of the user's program that added it."""
 from __future__ import annotations
 
-import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Sequence
+
     from .pipeline import Pipeline
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-class Node(NamedTuple):
-    """One operator of a pipeline, with what it reads."""
+class Node:
+    """One operator of a pipeline, with what it reads. It is not changed once it is made."""
 
-    op: str
-    inputs: tuple["Node", ...]
-    options: dict[str, Any]
-    fields: list[str] | None
-    name: str | None
-    keep_position: bool
-    depends_on: list[str] | None
-    place: str | None  # "train.py:12"
+    __slots__ = ("op", "inputs", "options", "fields", "name", "keep_position", "depends_on", "place")
+
+    def __init__(self, op: str, inputs: tuple[Node, ...], options: dict[str, Any], fields: list[str] | None, name: str | None,
+                 keep_position: bool, depends_on: list[str] | None, place: str | None):
+        self.op, self.inputs, self.options, self.fields, self.name = op, inputs, options, fields, name
+        self.keep_position, self.depends_on = keep_position, depends_on
+        self.place = place  # "train.py:12"
 
 
 def place_of_caller() -> str | None:
@@ -190,4 +190,6 @@ def _node(row: dict[str, Any], inputs: tuple[Node, ...], place: str | None) -> N
 
 
 def to_text(made: dict[str, Any]) -> str:
+    import json
+
     return json.dumps(made, ensure_ascii=False, allow_nan=False)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from . import _cachew
-from ._logging import log, start as start_logging
 from .pipeline import Field, Pipeline
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import weakref
     from types import TracebackType
+    from typing import Any, Callable, Iterator, TypeVar
 
     from . import _views
     from ._cachew import Batch
 
-_T = TypeVar("_T")
+    _T = TypeVar("_T")
 _PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
 if os.path.isdir(_PROGRAMS):  # those of a wheel lie in the package
     os.environ.setdefault("CACHEW_BIN_DIR", _PROGRAMS)
@@ -26,6 +25,8 @@ if os.path.isdir(_PROGRAMS):  # those of a wheel lie in the package
 
 def _interruptible(call: Callable[[_cachew.Cancel], _T]) -> _T:
     """Makes a call that waits in C. In the main thread a KeyboardInterrupt ends it at once."""
+    import threading
+
     cancel = _cachew.Cancel()
     if threading.current_thread() is not threading.main_thread():
         return call(cancel)
@@ -184,6 +185,8 @@ class Job:
 
 
 def _tell_waiting(kind: int, since_ms: int, text: str) -> None:
+    from ._logging import log
+
     log.info("waiting for %.0f s: %s", since_ms / 1000, text)
 
 
@@ -192,6 +195,8 @@ class Connection:
     ends when the last batch is gone, too."""
 
     def __init__(self, native: _cachew.Client, access: dict[str, Any] | None = None):
+        import weakref
+
         self._client = native
         self._access = access or {}
         self._jobs: weakref.WeakSet[_cachew.Job | Job] = weakref.WeakSet()
@@ -261,6 +266,8 @@ def connect(address: str | None = None, *, timeout: float | None = None, **optio
     timeout: seconds. Options are those of struct cachew_connect_options, by name: local_workers, local_threads,
     no_shared_memory, state_dir, cache_store, cache_quota, token, token_file, writable, tls_cert, tls_key, tls_ca, tls_roles,
     python (the program that "local:" computes functions with; this one by default, "" allows none)."""
+    from ._logging import start
+
     given = _texts(options)
     if address == "local:" and os.access(sys.executable or "", os.X_OK):
         given.setdefault("python", sys.executable)
@@ -268,7 +275,7 @@ def connect(address: str | None = None, *, timeout: float | None = None, **optio
         del given["python"]
     if timeout is not None:
         given["timeout_ms"] = max(1, int(timeout * 1000))
-    start_logging()
+    start()
     access = {name: given[name] for name in ("token", "token_file", "tls_cert", "tls_key", "tls_ca") if name in given}
     return Connection(_interruptible(lambda cancel: _cachew.Client(address, given, cancel)), access)
 

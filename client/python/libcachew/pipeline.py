@@ -2,22 +2,24 @@
 """Pipelines: what is to be computed. They are immutable; each operator is a method that gives a new one."""
 from __future__ import annotations
 
-import json
-import os
-import re
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Self, Sequence
+from collections import namedtuple
 
-from . import _cachew, _functions, _node
+from . import _cachew, _node
 from ._operators import Operators
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from typing import Any, Callable, Self, Sequence
+
     from . import _show, _views
     from .connection import Connection
 
 
-class Field(NamedTuple):
+class Field(namedtuple("Field", ("name", "dtype", "shape"))):
     """What is known of one field of all batches: -1 is a dimension that depends on the data."""
 
+    __slots__ = ()
     name: str
     dtype: str
     shape: tuple[int, ...]
@@ -48,6 +50,8 @@ class Pipeline(Operators):
     @classmethod
     def from_json(cls, text: str) -> Self:
         """A pipeline of its text form. InvalidError: the form is wrong."""
+        import json
+
         _cachew.Pipeline(text)
         made = json.loads(text)
         return cls(_node.from_dict(made), title=made.get("name"), identity=made.get("identity"))
@@ -99,6 +103,8 @@ class Pipeline(Operators):
     def _call(self, op: str, function: Callable[..., Any], fields: str | Sequence[str] | None, spec: str | Sequence[str] | None,
               random: bool | None, deterministic: bool, version: str | None, timeout: float, memory: int | str, name: str | None,
               batched: bool) -> "Pipeline":
+        from . import _functions
+
         options = _functions.options_of(function, fields=fields, random=random, deterministic=deterministic, version=version,
                                         timeout=timeout, memory=memory)
         if spec is not None:
@@ -188,6 +194,8 @@ class Pipeline(Operators):
 
     def _explain(self, error: BaseException) -> None:
         """Adds to an error that names nodes the lines that added them."""
+        import re
+
         order = _node.in_order(self._node)
         named = set(re.findall(r'node "([^"]+)"', str(error)))
         for node, name in zip(order, _node.names_of(order)):
