@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "ops/kernels/exact_math.h"
+#include "ops/kernels/kernel_table.h"
 
 void cw_blur_axis_init(struct cw_blur_axis *axis, size_t taps, double sigma)
 {
@@ -43,33 +44,16 @@ size_t cw_blur_work_bytes(size_t h, size_t w, size_t channels)
     return row * sizeof(uint32_t) + (row + CW_BLUR_TAPS_MAX * channels) * sizeof(uint16_t);
 }
 
-/* sums[x] += weight * src[x] */
-static void add_bytes(uint32_t *restrict sums, const uint8_t *restrict src, size_t n,
-                      uint32_t weight)
-{
-    for (size_t x = 0; x < n; x++)
-        sums[x] += weight * src[x];
-}
-
-static void add_words(uint32_t *restrict sums, const uint16_t *restrict src, size_t n,
-                      uint32_t weight)
-{
-    for (size_t x = 0; x < n; x++)
-        sums[x] += weight * src[x];
-}
-
-/* Mixes the rows around row y to one of 16 bits, of which 8 are the fraction. */
+/* Mixes the rows around row y. */
 static void mix_rows(const struct cw_blur_job *job, size_t y, uint32_t *sums, uint16_t *dst)
 {
     const size_t n = job->w * job->channels;
-    memset(sums, 0, n * sizeof(*sums));
-    for (size_t i = 0; i < job->y->taps; i++) {
-        const size_t row = reflect((ptrdiff_t)(y + i) - (ptrdiff_t)(job->y->taps / 2), job->h);
-        if (job->y->weight[i])
-            add_bytes(sums, job->src + row * n, n, job->y->weight[i]);
-    }
-    for (size_t x = 0; x < n; x++)
-        dst[x] = (uint16_t)((sums[x] + (1u << (CW_BLUR_BITS - 9))) >> (CW_BLUR_BITS - 8));
+    const uint8_t *rows[CW_BLUR_TAPS_MAX];
+    for (size_t i = 0; i < job->y->taps; i++)
+        rows[i] =
+            job->src + reflect((ptrdiff_t)(y + i) - (ptrdiff_t)(job->y->taps / 2), job->h) * n;
+    cw_kernels()->blur_y(
+        &(struct cw_blur_y){.dst = dst, .rows = rows, .axis = job->y, .n = n, .sums = sums});
 }
 
 /* Puts mirrored samples on both sides of a row that begins `half` pixels behind `row`. */
@@ -84,18 +68,6 @@ static void add_margins(uint16_t *row, size_t w, size_t channels, size_t half)
     }
 }
 
-static void mix_columns(const struct cw_blur_job *job, const uint16_t *row, uint32_t *sums,
-                        uint8_t *dst)
-{
-    const size_t n = job->w * job->channels;
-    memset(sums, 0, n * sizeof(*sums));
-    for (size_t i = 0; i < job->x->taps; i++)
-        if (job->x->weight[i])
-            add_words(sums, row + i * job->channels, n, job->x->weight[i]);
-    for (size_t x = 0; x < n; x++)
-        dst[x] = (uint8_t)((sums[x] + (1u << (CW_BLUR_BITS + 7))) >> (CW_BLUR_BITS + 8));
-}
-
 void cw_blur(const struct cw_blur_job *job)
 {
     const size_t n = job->w * job->channels, half = job->x->taps / 2;
@@ -104,6 +76,11 @@ void cw_blur(const struct cw_blur_job *job)
     for (size_t y = 0; y < job->h; y++) {
         mix_rows(job, y, sums, row + half * job->channels);
         add_margins(row, job->w, job->channels, half);
-        mix_columns(job, row, sums, job->dst + y * n);
+        cw_kernels()->blur_x(&(struct cw_blur_x){.dst = job->dst + y * n,
+                                                 .src = row,
+                                                 .axis = job->x,
+                                                 .step = job->channels,
+                                                 .n = n,
+                                                 .sums = sums});
     }
 }

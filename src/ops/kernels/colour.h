@@ -5,7 +5,7 @@
 
 #include "base/compiler.h"
 
-/* The luminance of each pixel, three times. */
+/* The luminance of each pixel, three times. dst must not overlap src. */
 void cw_colour_grey(uint8_t *dst, const uint8_t *src, size_t pixels);
 /* ImageEnhance.Color: blends each pixel with its luminance. dst may be src. */
 void cw_colour_saturate(uint8_t *dst, const uint8_t *src, size_t pixels, float factor);
@@ -13,6 +13,8 @@ void cw_colour_saturate_plain(uint8_t *dst, const uint8_t *src, size_t pixels, f
 void cw_colour_saturate_avx2(uint8_t *dst, const uint8_t *src, size_t pixels, float factor);
 /* To HSV, with `shift` added to H, and back. dst may be src. */
 void cw_colour_shift_hue(uint8_t *dst, const uint8_t *src, size_t pixels, uint8_t shift);
+void cw_colour_shift_hue_plain(uint8_t *dst, const uint8_t *src, size_t pixels, uint8_t shift);
+void cw_colour_shift_hue_avx2(uint8_t *dst, const uint8_t *src, size_t pixels, uint8_t shift);
 /* The mean of the luminance, rounded as ImageEnhance.Contrast does. channels: 1 or 3; pixels > 0. */
 int cw_colour_mean(const uint8_t *src, size_t pixels, size_t channels);
 

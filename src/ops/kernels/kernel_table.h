@@ -8,6 +8,8 @@
 #include "ops/kernels/expr_loops.h"
 
 struct cw_bands_job;
+struct cw_blur_x;
+struct cw_blur_y;
 struct cw_columns_bounds;
 struct cw_normalize;
 struct cw_resample_x;

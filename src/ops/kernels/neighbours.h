@@ -21,6 +21,27 @@ struct cw_blur_axis {
 /* A normal distribution of deviation `sigma`, in samples, as torchvision's gaussian_blur has it. */
 void cw_blur_axis_init(struct cw_blur_axis *axis, size_t taps, double sigma);
 
+/* One row of the pass along the columns: samples with 8 bits of the fraction, of a row for each tap. */
+struct cw_blur_y {
+    uint16_t *dst;
+    const uint8_t *const *rows;
+    const struct cw_blur_axis *axis;
+    size_t from, n; /* samples [from, n) */
+    uint32_t *sums; /* room for n */
+};
+/* One row of the pass along the rows: sample x is made of samples x, x + step, x + 2 step ... of src. */
+struct cw_blur_x {
+    uint8_t *dst;
+    const uint16_t *src;
+    const struct cw_blur_axis *axis;
+    size_t step, from, n;
+    uint32_t *sums;
+};
+void cw_blur_y_plain(const struct cw_blur_y *pass);
+void cw_blur_y_avx2(const struct cw_blur_y *pass);
+void cw_blur_x_plain(const struct cw_blur_x *pass);
+void cw_blur_x_avx2(const struct cw_blur_x *pass);
+
 struct cw_blur_job {
     const uint8_t *src;
     uint8_t *dst; /* must not overlap src */

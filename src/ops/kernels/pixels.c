@@ -15,8 +15,7 @@ void cw_pixels_mirror(void *dst, const void *src, size_t rows, size_t n, size_t 
 
 void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n)
 {
-    for (size_t i = 0; i < n; i++, rgb += 3)
-        dst[i] = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+    cw_kernels()->grey(dst, rgb, n);
 }
 
 void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes,

@@ -26,7 +26,9 @@ void cw_pixels_split3_f32_plain(void *dst, const void *src, size_t pixels, size_
 void cw_pixels_split3_f32_avx2(void *dst, const void *src, size_t pixels, size_t plane);
 void cw_pixels_join(void *dst, const void *src, size_t pixels, size_t channels, size_t bytes);
 
-/* Converts RGB to luminance with Pillow's weights. */
+/* Converts RGB to luminance with Pillow's weights. dst and rgb must not overlap. */
 void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n);
+void cw_pixels_grey_plain(uint8_t *dst, const uint8_t *rgb, size_t n);
+void cw_pixels_grey_avx2(uint8_t *dst, const uint8_t *rgb, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mirroring in plain C. */
+/* Mirroring, the order of channels and luminance in plain C. */
 #include "ops/kernels/pixels.h"
 
 #include <string.h>
@@ -63,4 +63,10 @@ void cw_pixels_split_plain(void *dst, const void *src, size_t pixels, size_t cha
                            size_t plane)
 {
     turn(dst, src, pixels, channels, bytes, plane);
+}
+
+void cw_pixels_grey_plain(uint8_t *dst, const uint8_t *rgb, size_t n)
+{
+    for (size_t i = 0; i < n; i++, rgb += 3)
+        dst[i] = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }

@@ -14,59 +14,9 @@
 #include "ops/kernels/resample.h"
 #include "ops/kernels/sinc.h"
 #include "ops/kernels/stft.h"
-#include "ops/kernels/kernel_table.h"
-#include "ops/kernels/normalize.h"
-#include "ops/kernels/resample.h"
 #include "unit/ops/check_kernels.h"
 
-/* ---- random numbers and memory ---- */
-
-#define GUARD 64
-#define BYTE_BESIDE 0xa5
-/* Memory at a random address; an array has a block of its own, so that a sanitizer sees what is
- * read or written beside it, and bytes around it that must stay. */
-struct block {
-    uint8_t *memory, *at;
-    size_t bytes;
-};
-
-static struct block block_new(struct random *random, size_t bytes, size_t align)
-{
-    const size_t shift = GUARD + align * below(random, GUARD / align);
-    struct block block = {.bytes = bytes};
-    block.memory = aligned_alloc(64, (shift + bytes + GUARD + 63) / 64 * 64);
-    assert_non_null(block.memory);
-    block.at = block.memory + shift;
-    memset(block.memory, BYTE_BESIDE, shift + bytes + GUARD);
-    return block;
-}
-
-static void block_free(struct block *block)
-{
-    for (size_t i = 1; i <= GUARD; i++)
-        assert_int_equal(block->at[-(ptrdiff_t)i], BYTE_BESIDE);
-    for (size_t i = 0; i < GUARD; i++)
-        assert_int_equal(block->at[block->bytes + i], BYTE_BESIDE);
-    free(block->memory);
-}
-
-/* Samples at a random address, with many at the ends of the range, where sums are clipped. They end
- * where their memory ends, so that a sanitizer sees what is read behind them. */
-static struct block noise(struct random *random, size_t n)
-{
-    const size_t shift = below(random, GUARD);
-    struct block block = {.memory = malloc(shift + n + 1), .bytes = n};
-    assert_non_null(block.memory);
-    block.at = block.memory + shift + 1;
-    for (size_t i = 0; i < n; i++)
-        block.at[i] = (uint8_t)(below(random, 3) ? below(random, 256) : (i / 7 % 2 ? 255 : 0));
-    return block;
-}
-
 /* ---- a check for each kernel: the two ways from one random input ---- */
-
-typedef void check_fn(const struct cw_kernels *plain, const struct cw_kernels *level,
-                      struct random *random);
 
 /* floats of any bits, many of them of usual sizes */
 static struct block floats(struct random *random, size_t n)
@@ -250,24 +200,6 @@ static void check_resample_y(const struct cw_kernels *plain, const struct cw_ker
     block_free(&b);
     free(src.memory);
     cw_filter_fini(&y.axis);
-}
-
-static void check_saturate(const struct cw_kernels *plain, const struct cw_kernels *level,
-                           struct random *random)
-{
-    const size_t pixels = below(random, 80), n = 3 * pixels;
-    const float factor = (float)below(random, 3000) / 1000.0f;
-    struct block src = noise(random, n);
-    struct block a = block_new(random, n, 1), b = block_new(random, n, 1);
-    plain->saturate(a.at, src.at, pixels, factor);
-    level->saturate(b.at, src.at, pixels, factor);
-    assert_true(memcmp(a.at, b.at, n) == 0);
-    memcpy(b.at, src.at, n); /* and in place */
-    level->saturate(b.at, b.at, pixels, factor);
-    assert_true(memcmp(a.at, b.at, n) == 0);
-    block_free(&a);
-    block_free(&b);
-    free(src.memory);
 }
 
 static void check_sinc_run(const struct cw_kernels *plain, const struct cw_kernels *level,
