@@ -136,6 +136,38 @@ static void check_same(struct cw_jpeg *jpeg, const uint8_t *data, size_t n,
     free(plain);
 }
 
+/* The image decoded smaller: NULL when it is damaged. */
+static uint8_t *decode_smaller(struct cw_jpeg *jpeg, const uint8_t *data, size_t n, int64_t least,
+                               size_t *ret_bytes)
+{
+    struct cw_err err = {0};
+    struct cw_rect part;
+    if (cw_jpeg_begin(jpeg, data, n, 3, &err) < 0)
+        return NULL;
+    cw_jpeg_shrink(jpeg, least);
+    if (cw_jpeg_part(jpeg, NULL, &part, &err) < 0)
+        return NULL;
+    *ret_bytes = (size_t)(part.h * part.w * 3);
+    uint8_t *pixels = malloc(*ret_bytes);
+    if (cw_jpeg_finish(jpeg, pixels, &err) == 0)
+        return pixels;
+    free(pixels);
+    return NULL;
+}
+
+static void check_smaller(struct cw_jpeg *jpeg, const uint8_t *data, size_t n, int64_t least)
+{
+    size_t fast_n = 0, plain_n = 0;
+    cw_jpeg_set_plain(jpeg, false);
+    uint8_t *fast = decode_smaller(jpeg, data, n, least, &fast_n);
+    cw_jpeg_set_plain(jpeg, true);
+    uint8_t *plain = decode_smaller(jpeg, data, n, least, &plain_n);
+    if (!fast != !plain || (fast && (fast_n != plain_n || memcmp(fast, plain, fast_n) != 0)))
+        abort();
+    free(fast);
+    free(plain);
+}
+
 static bool is_small(const uint8_t *data, size_t n, int64_t *ret_h, int64_t *ret_w)
 {
     struct cw_err err = {0};
@@ -172,6 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check(jpeg, data, n, NULL, &oracle, all_good);
         check(jpeg, data, n, &want, &oracle, all_good);
         check_same(jpeg, data, n, &want);
+        check_smaller(jpeg, data, n, CW_MAX(CW_MIN(h, w) >> (1 + pick % 3), 1));
     }
     jpeg_destroy_decompress(&oracle.d);
     free(oracle.pixels);

@@ -208,11 +208,39 @@ def encode_cases():
     yield {"name": "refuses quality 0", "options": {"quality": 0}, "input": [{"image": tensor(numpy.zeros((2, 2), numpy.uint8))}], "expect": {"error": "quality"}}
 
 
+def smaller(data, least, mode="RGB"):
+    image = opened(data)
+    image.draft(mode, (least, least))
+    return image.convert(mode)
+
+
+def approximate_cases():
+    large = picture(151, 115)
+    ways = {"420": {"subsampling": 2}, "444": {"subsampling": 0}, "422": {"subsampling": 1}, "progressive": {"progressive": True}}
+    for kind, options in ways.items():
+        data = saved(large, "JPEG", quality=90, **options)
+        for least in (50, 28, 14):
+            yield case("jpeg approximate %s at least %d" % (kind, least), stored("approximate_%s.jpg" % kind, data), smaller(data, least), approximate=True,
+                       least=least)
+    file = stored("approximate_420.jpg", saved(large, "JPEG", quality=90, subsampling=2))
+    data = saved(large, "JPEG", quality=90, subsampling=2)
+    yield case("jpeg approximate too small for it", file, opened(data), approximate=True, least=58)
+    yield case("jpeg approximate to grey", file, smaller(data, 28, "L"), approximate=True, least=28, channels=1)
+    grey = saved(large.convert("L"), "JPEG", quality=90)
+    yield case("jpeg approximate of grey", stored("approximate_grey.jpg", grey), smaller(grey, 28, "L").convert("RGB"), approximate=True, least=28)
+    turned = saved(large, "JPEG", quality=90, exif=exif(6, True))
+    yield case("jpeg approximate turned", stored("approximate_turned.jpg", turned), ImageOps.exif_transpose(smaller(turned, 50)), approximate=True, least=50,
+               orientation="apply")
+    yield case("png is never approximate", stored("approximate.png", saved(RGB, "PNG")), RGB, approximate=True, least=1)
+    yield refusal("approximate without least", b"x", "option least: with approximate", approximate=True)
+    yield refusal("least without approximate", b"x", "option least: is only for approximate", least=9)
+
+
 def main():
     write("encode_jpeg", list(encode_cases()))
     with open(os.path.join(HERE, "decode_image.json")) as f:
         before = [c for c in json.load(f)["cases"] if not c["name"].startswith("file: ")]
-    new = [c for make in (bmp_cases, gif_cases, webp_cases, png_cases, turned_cases, limit_cases) for c in make()]
+    new = [c for make in (bmp_cases, gif_cases, webp_cases, png_cases, turned_cases, limit_cases, approximate_cases) for c in make()]
     write("decode_image", before + new)
 
 

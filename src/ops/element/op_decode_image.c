@@ -18,11 +18,18 @@ enum palette { COLOUR, INDEX };
 static const char *const palette_names[] = {"colour", "index", NULL};
 
 struct decode_image_opts {
-    int64_t channels, max_bytes, max_pixels;
+    int64_t channels, max_bytes, max_pixels, least;
     int orientation, palette;
+    bool approximate;
 };
 
 static const struct cw_opt options[] = {
+    {.name = "approximate",
+     .help = "JPEG images are decoded smaller where `least` allows it",
+     .type = CW_OPT_BOOL,
+     .offset = offsetof(struct decode_image_opts, approximate),
+     .def = "false",
+     .flags = CW_OPT_NEWER},
     {.name = "channels",
      .help = "3 = RGB, 1 = grey, 0 = as in the file",
      .type = CW_OPT_I64,
@@ -30,6 +37,14 @@ static const struct cw_opt options[] = {
      .def = "3",
      .min = 0,
      .max = 3},
+    {.name = "least",
+     .help = "with approximate: the pixels that the shorter side keeps at least",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct decode_image_opts, least),
+     .def = "0",
+     .min = 0,
+     .max = CW_IMAGE_SIDE_MAX,
+     .flags = CW_OPT_NEWER},
     {.name = "max_bytes",
      .help = "the largest file",
      .type = CW_OPT_BYTES,
@@ -69,6 +84,12 @@ static int check(const void *opts, struct cw_err *err)
     const struct decode_image_opts *o = opts;
     if (o->channels == 2)
         return cw_err_set(err, CW_E_INVALID, "option channels: 2 is not possible, only 0, 1 and 3");
+    if (o->approximate && o->least == 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option least: with approximate it must say how many pixels the shorter "
+                          "side keeps at least");
+    if (!o->approximate && o->least > 0)
+        return cw_err_set(err, CW_E_INVALID, "option least: is only for approximate");
     return 0;
 }
 
@@ -208,17 +229,20 @@ static int decode_jpeg(struct decoding *of, struct cw_view *out, struct cw_err *
     const struct cw_op_ctx *ctx = of->ctx;
     int64_t channels;
     struct cw_rect want;
+    bool is_whole = !ctx->next_want; /* no part of the image is decoded */
     int rc = cw_jpeg_begin(of->jpeg, of->in->data, of->in->bytes, (int)of->opts->channels, err);
     if (rc < 0)
         return rc;
     cw_jpeg_size(of->jpeg, &of->h, &of->w, &channels);
     rc = check_size(of->opts, of->h, of->w, err);
-    if (rc == 0 && ctx->next_want)
+    if (rc == 0 && of->opts->approximate && cw_jpeg_shrink(of->jpeg, of->opts->least))
+        is_whole = true;
+    if (rc == 0 && !is_whole)
         rc = ask_want(of, &want, err);
     if (rc < 0)
         return rc;
-    rc = decode_part(of, ctx->next_want && !ctx->prefers_whole ? &want : NULL, out, err);
-    if ((rc == CW_E_CORRUPT || rc == CW_E_NOMEM) && ctx->prefers_whole)
+    rc = decode_part(of, is_whole || ctx->prefers_whole ? NULL : &want, out, err);
+    if ((rc == CW_E_CORRUPT || rc == CW_E_NOMEM) && !is_whole && ctx->prefers_whole)
         rc = decode_part_instead(of, &want, out, err);
     return rc;
 }
@@ -316,6 +340,15 @@ const struct cw_op cw_op_decode_image = {
         "without scaling: masks of classes.\n"
         "`orientation: apply` turns images upright, as the tag in their EXIF data says; damaged "
         "EXIF data count as none.\n"
+        "\n"
+        "`approximate` decodes a JPEG file by a half, a quarter or an eighth of its size where the "
+        "shorter side keeps `least` pixels,\n"
+        "as Pillow's Image.draft: the DCT's high frequencies are left out, in place of a part of "
+        "the filter of a resize behind it. What\n"
+        "follows sees the smaller image: boxes and points in pixels are still those of the whole "
+        "one, relative ones are right. Damage\n"
+        "anywhere in such a file is an error. How far results are from exact ones: "
+        "docs/performance.md.\n"
         "\n"
         "Where a crop follows, only the part that it needs is decoded; the result is the same. "
         "Between the two there may be\n"

@@ -172,11 +172,26 @@ int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channel
     return 0;
 }
 
+/* The pixels of a side when the image is decoded. */
+static int64_t shrunk(const struct jpeg_decompress_struct *d, int64_t side)
+{
+    return (side + d->scale_denom - 1) / d->scale_denom;
+}
+
 void cw_jpeg_size(const struct cw_jpeg *jpeg, int64_t *ret_h, int64_t *ret_w, int64_t *ret_channels)
 {
-    *ret_h = jpeg->d.image_height;
-    *ret_w = jpeg->d.image_width;
+    *ret_h = shrunk(&jpeg->d, jpeg->d.image_height);
+    *ret_w = shrunk(&jpeg->d, jpeg->d.image_width);
     *ret_channels = jpeg->channels;
+}
+
+bool cw_jpeg_shrink(struct cw_jpeg *jpeg, int64_t least)
+{
+    const int64_t side = CW_MIN(jpeg->d.image_height, jpeg->d.image_width);
+    for (jpeg->d.scale_denom = DCTSIZE; jpeg->d.scale_denom > 1; jpeg->d.scale_denom /= 2)
+        if (side / jpeg->d.scale_denom >= least)
+            return true;
+    return false;
 }
 
 static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
@@ -230,7 +245,8 @@ static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err
     jpeg->part = (struct cw_rect){.h = d->output_height, .w = d->output_width};
     /* Without an end marker the file may have been cut off anywhere, which only a full decode finds
      * out. */
-    if (want && jpeg->ends && d->out_color_space != JCS_CMYK && !is_smoothed(d)) {
+    if (want && d->scale_denom == 1 && jpeg->ends && d->out_color_space != JCS_CMYK &&
+        !is_smoothed(d)) {
         jpeg->rows = rows_needed(d, want);
         crop(jpeg, want);
     }
@@ -242,7 +258,11 @@ int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rec
 {
     int rc = 0;
     jpeg->is_fast = !jpeg->plain && jpeg->ends && cw_jpeg_fast_can(&jpeg->d, jpeg->channels);
-    if (jpeg->is_fast) {
+    if (jpeg->is_fast && jpeg->d.scale_denom > 1) {
+        jpeg->part = (struct cw_rect){.h = shrunk(&jpeg->d, jpeg->d.image_height),
+                                      .w = shrunk(&jpeg->d, jpeg->d.image_width)};
+        jpeg->rows = jpeg->d.image_height;
+    } else if (jpeg->is_fast) {
         jpeg->part =
             want ? *want : (struct cw_rect){.h = jpeg->d.image_height, .w = jpeg->d.image_width};
         jpeg->rows = rows_needed(&jpeg->d, &jpeg->part);

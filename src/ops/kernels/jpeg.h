@@ -24,6 +24,10 @@ int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channel
                   struct cw_err *err);
 void cw_jpeg_size(const struct cw_jpeg *jpeg, int64_t *ret_h, int64_t *ret_w,
                   int64_t *ret_channels);
+/* Has the image decoded smaller, in the DCT domain, after begin: by the largest of 8, 4, 2 and 1 by which the
+ * shorter side keeps at least `least` pixels, as Pillow's Image.draft. Size and part are then those of the
+ * smaller image, of which no parts are decoded. Returns whether it is smaller. */
+bool cw_jpeg_shrink(struct cw_jpeg *jpeg, int64_t least);
 /* Chooses what will be decoded: at least `want` (NULL: everything). *ret_part may be larger;
  * samples of it outside of `want` may differ from those of a full decode. */
 int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rect *ret_part,

@@ -18,6 +18,7 @@ struct component {
     /* sampling factors: the numbers of blocks of this component in an MCU, horizontally and
      * vertically */
     int h, v;
+    int side; /* a block becomes side x side samples: 8, 4, 2 or 1 */
     const struct cw_jpeg_huff *dc, *ac;
     int32_t last_dc;
     uint8_t *plane; /* samples of those MCUs that are decoded */
@@ -29,6 +30,9 @@ struct cw_jpeg_fast {
     struct cw_jpeg_huff dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
     struct component components[COMPONENTS];
     int n;
+    bool
+        is_reduced; /* the image is decoded smaller: blocks of all components cover as many pixels as
+                      * the block of the largest does */
     int64_t mcu_w, mcu_h;             /* size of an MCU in pixels */
     int64_t mcus_x;                   /* MCUs in a row of the whole image */
     int64_t left, right, top, bottom; /* the MCUs that are decoded: [left, right) x [top, bottom) */
@@ -80,8 +84,10 @@ bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *d, int channels)
         return false;
     if (d->num_components == 1)
         return d->jpeg_color_space == JCS_GRAYSCALE;
+    /* Of a smaller image chroma is not upsampled, unless it is halved in one direction only. */
     return d->num_components == COMPONENTS && d->jpeg_color_space == JCS_YCbCr && channels == 3 &&
-           has_sampling(d);
+           has_sampling(d) &&
+           (d->scale_denom == 1 || d->comp_info[0].h_samp_factor == d->comp_info[0].v_samp_factor);
 }
 
 static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d, int i)
@@ -108,6 +114,19 @@ static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompres
     return true;
 }
 
+/* Chooses how many samples blocks become: of chroma that is halved twice as many as of luma, as long as it
+ * has more, so that nothing is left to be upsampled. */
+static void set_sides(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d)
+{
+    fast->is_reduced = d->scale_denom > 1;
+    for (int i = 0; i < fast->n; i++) {
+        struct component *c = &fast->components[i];
+        c->side = 8 / (int)d->scale_denom;
+        if (fast->is_reduced && i > 0 && fast->components[0].h == 2)
+            c->side *= 2;
+    }
+}
+
 /* Finds the MCUs under the part, and under the chroma samples beside it. */
 static void set_range(int64_t from, int64_t n, int64_t mcu, int64_t mcus, int64_t *ret_first,
                       int64_t *ret_end)
@@ -124,11 +143,13 @@ static bool set_planes(struct cw_jpeg_fast *fast, const struct jpeg_decompress_s
     size_t offset[COMPONENTS], total = 0;
     for (int i = 0; i < fast->n; i++) {
         struct component *c = &fast->components[i];
-        c->stride = (size_t)(w * c->h * 8);
-        c->width = ((int64_t)d->image_width * c->h + y->h - 1) / y->h;
-        c->height = ((int64_t)d->image_height * c->v + y->v - 1) / y->v;
+        const int64_t h_down = (int64_t)y->h * 8, v_down = (int64_t)y->v * 8;
+        c->stride = (size_t)(w * c->h * c->side);
+        c->width = ((int64_t)d->image_width * c->h * c->side + h_down - 1) / h_down;
+        c->height = ((int64_t)d->image_height * c->v * c->side + v_down - 1) / v_down;
         offset[i] = total + CW_JPEG_SLACK;
-        total += CW_ALIGN_UP(c->stride * (size_t)(h * c->v * 8), (size_t)64) + 2 * CW_JPEG_SLACK;
+        total +=
+            CW_ALIGN_UP(c->stride * (size_t)(h * c->v * c->side), (size_t)64) + 2 * CW_JPEG_SLACK;
     }
     /* Behind the planes there is room for rows of chroma as wide as the image, and for the sums of
      * which they are made. */
@@ -218,6 +239,38 @@ static bool skip_mcu(struct cw_jpeg_fast *fast)
     return true;
 }
 
+/* Decodes a block to fewer samples than coefficients. Returns false if the data are damaged, or unusual. */
+static bool reduce_block(struct cw_jpeg_fast *fast, struct component *c, uint8_t *dst)
+{
+    int16_t *coef = fast->blocks[0];
+    const struct cw_jpeg_block block = {coef, c->quant, dst, c->stride};
+    if (c->side == 1)
+        return cw_jpeg_huff_skip(&fast->bits, c->dc, c->ac, &c->last_dc) &&
+               cw_jpeg_idct_one(c->last_dc, &block);
+    memset(coef, 0, 64 * sizeof(int16_t));
+    if (cw_jpeg_huff_block(&fast->bits, c->dc, c->ac, &c->last_dc, coef) < 0)
+        return false;
+    if (c->side == 8)
+        return cw_jpeg_idct_pair(&block, &block);
+    return c->side == 4 ? cw_jpeg_idct_four(&block) : cw_jpeg_idct_two(&block);
+}
+
+static bool reduce_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
+{
+    if (!begin_mcu(fast))
+        return false;
+    for (int i = 0; i < fast->n; i++) {
+        struct component *c = &fast->components[i];
+        for (int k = 0; k < c->h * c->v; k++) {
+            const size_t row = (size_t)((my * c->v + k / c->h) * c->side),
+                         column = (size_t)((mx * c->h + k % c->h) * c->side);
+            if (!reduce_block(fast, c, c->plane + row * c->stride + column))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Decodes one MCU; mx and my are counted from the first one that is decoded. */
 static bool decode_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
 {
@@ -251,6 +304,15 @@ static bool decode_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
     return !wait.coef || cw_jpeg_idct_pair(&wait, &wait);
 }
 
+static bool reduce_planes(struct cw_jpeg_fast *fast)
+{
+    for (int64_t my = 0; my < fast->bottom; my++)
+        for (int64_t mx = 0; mx < fast->mcus_x; mx++)
+            if (!reduce_mcu(fast, mx, my))
+                return false;
+    return !has_overrun(fast);
+}
+
 static bool is_wanted(const struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
 {
     return my >= fast->top && my < fast->bottom && mx >= fast->left && mx < fast->right;
@@ -275,7 +337,7 @@ static const uint8_t *sample_row(const struct cw_jpeg_fast *fast, const struct c
                                  int64_t y)
 {
     y = CW_MAX(CW_MIN(y, c->height - 1), 0);
-    return c->plane + (size_t)(y - fast->top * c->v * 8) * c->stride;
+    return c->plane + (size_t)(y - fast->top * c->v * c->side) * c->stride;
 }
 
 static void upsample_row(const struct cw_jpeg_fast *fast, const struct component *c,
@@ -298,7 +360,7 @@ static void upsample_row(const struct cw_jpeg_fast *fast, const struct component
 static void put_colour(struct cw_jpeg_fast *fast, const struct cw_rect *part, uint8_t *dst)
 {
     const struct component *c = fast->components;
-    const bool is_half = c[0].h == 2;
+    const bool is_half = c[0].h == 2 && !fast->is_reduced;
     const size_t row_bytes = c[0].stride + 2 * CW_JPEG_SLACK;
     uint8_t *cb_row =
         c[2].plane +
@@ -344,12 +406,18 @@ bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress
     fast->mcu_w = 8 * fast->components[0].h;
     fast->mcu_h = 8 * fast->components[0].v;
     fast->mcus_x = ((int64_t)d->image_width + fast->mcu_w - 1) / fast->mcu_w;
+    const int64_t mcus_y = ((int64_t)d->image_height + fast->mcu_h - 1) / fast->mcu_h;
+    set_sides(fast, d);
     set_range(part->x, part->w, fast->mcu_w, fast->mcus_x, &fast->left, &fast->right);
-    set_range(part->y, part->h, fast->mcu_h,
-              ((int64_t)d->image_height + fast->mcu_h - 1) / fast->mcu_h, &fast->top,
-              &fast->bottom);
+    set_range(part->y, part->h, fast->mcu_h, mcus_y, &fast->top, &fast->bottom);
+    if (fast->is_reduced) {
+        fast->left = fast->top = 0;
+        fast->right = fast->mcus_x;
+        fast->bottom = mcus_y;
+    }
     const int64_t rows_n = CW_MAX((rows + fast->mcu_h - 1) / fast->mcu_h, fast->bottom);
-    if (!set_planes(fast, d) || !set_source(fast, d) || !decode_planes(fast, rows_n))
+    if (!set_planes(fast, d) || !set_source(fast, d) ||
+        !(fast->is_reduced ? reduce_planes(fast) : decode_planes(fast, rows_n)))
         return false;
     if (fast->n == 1)
         put_grey(fast, channels, part, dst);

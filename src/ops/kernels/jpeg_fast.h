@@ -21,7 +21,7 @@ bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *header, int channels)
  * of `header` stands; nothing of `header` is changed. `rows`: all data of so many of the upper rows
  * of pixels are checked (whole rows of MCUs, at least those that the part needs). Returns false if
  * something in these data is unusual, or there is no memory; then libjpeg has to decode (dst may
- * have been written to). */
+ * have been written to). If header->scale_denom is 2, 4 or 8, all of the smaller image is decoded. */
 bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *header,
                          int channels, const struct cw_rect *part, int64_t rows, uint8_t *dst);
 

@@ -19,6 +19,12 @@ struct cw_jpeg_block {
 bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b);
 /* Transforms a block whose only coefficient other than 0 is the first. */
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block);
+/* Transforms a block to 4 x 4 or to 2 x 2 samples (jpeg_reduced.c). Returns false for numbers that no
+ * real image has. */
+bool cw_jpeg_idct_four(const struct cw_jpeg_block *block);
+bool cw_jpeg_idct_two(const struct cw_jpeg_block *block);
+/* Makes one sample of a block's first coefficient; block->coef is not read. Returns false as those do. */
+bool cw_jpeg_idct_one(int32_t dc, const struct cw_jpeg_block *block);
 
 /* bytes that may be read on both sides of rows, and written behind scratch rows */
 #define CW_JPEG_SLACK 64

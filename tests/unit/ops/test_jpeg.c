@@ -5,103 +5,16 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <jpeglib.h>
-#include "base/rng.h"
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/jpeg.h"
 #include "ops/kernels/jpeg_fast.h"
+#include "support/jpegs.h"
 
-struct file {
-    unsigned char *bytes;
-    unsigned long n;
-};
-struct shape {
-    int w, h, components, h_samp, v_samp;
-    bool progressive;
-    int restart;   /* MCUs from marker to marker */
-    int quality;   /* 0 = 88 */
-    bool optimize; /* Huffman codes of its own */
-    int chroma[2]; /* horizontal sampling of the two; 0 = 1 */
-};
-
-/* Edges and noise: what upsampling and clipping must get right. */
-static void draw(uint8_t *row, int y, int w, int components, const struct cw_rng *rng)
-{
-    for (int x = 0; x < w; x++)
-        for (int c = 0; c < components; c++) {
-            const int wave = (x * (3 + c) + y * (5 - c)) % 256,
-                      block = ((x / 9) ^ (y / 7)) % 2 ? 200 : 0;
-            const uint64_t noise = cw_rng_u64(rng, (uint32_t)(y * 70000 + x * 4 + c)) % 64;
-            row[x * components + c] = (uint8_t)(((unsigned)(wave + block) / 2 + noise) % 256);
-        }
-}
-
-static struct file encode(const struct shape *shape)
-{
-    struct jpeg_compress_struct c;
-    struct jpeg_error_mgr errors;
-    struct file file = {0};
-    struct cw_rng rng;
-    cw_rng_init(&rng, 1, 2, 3, 4, 5);
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&c);
-    jpeg_mem_dest(&c, &file.bytes, &file.n);
-    c.image_width = (JDIMENSION)shape->w;
-    c.image_height = (JDIMENSION)shape->h;
-    c.input_components = shape->components;
-    c.in_color_space = shape->components == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_set_defaults(&c);
-    jpeg_set_quality(&c, shape->quality ? shape->quality : 88, TRUE);
-    c.optimize_coding = shape->optimize;
-    c.comp_info[0].h_samp_factor = shape->h_samp;
-    c.comp_info[0].v_samp_factor = shape->v_samp;
-    for (int i = 1; i < shape->components; i++)
-        c.comp_info[i].h_samp_factor = CW_MAX(shape->chroma[i - 1], 1);
-    c.restart_interval = (unsigned)shape->restart;
-    if (shape->progressive)
-        jpeg_simple_progression(&c);
-    jpeg_start_compress(&c, TRUE);
-    uint8_t *row = malloc((size_t)shape->w * 3);
-    assert_non_null(row);
-    while (c.next_scanline < c.image_height) {
-        draw(row, (int)c.next_scanline, shape->w, shape->components, &rng);
-        jpeg_write_scanlines(&c, &row, 1);
-    }
-    free(row);
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    return file;
-}
-
-/* libjpeg's own way, without anything of ours: the oracle. */
-static uint8_t *decode_fully(const struct file *file, int channels)
-{
-    struct jpeg_decompress_struct d;
-    struct jpeg_error_mgr errors;
-    d.err = jpeg_std_error(&errors);
-    jpeg_create_decompress(&d);
-    jpeg_mem_src(&d, file->bytes, file->n);
-    jpeg_read_header(&d, TRUE);
-    d.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_start_decompress(&d);
-    const size_t stride = (size_t)d.output_width * (size_t)channels;
-    uint8_t *pixels = malloc(stride * d.output_height);
-    assert_non_null(pixels);
-    while (d.output_scanline < d.output_height) {
-        JSAMPROW row = pixels + d.output_scanline * stride;
-        jpeg_read_scanlines(&d, &row, 1);
-    }
-    jpeg_finish_decompress(&d);
-    jpeg_destroy_decompress(&d);
-    return pixels;
-}
-
-static void check_rect_once(struct cw_jpeg *jpeg, const struct file *file,
-                            const struct shape *shape, int channels, const uint8_t *full,
-                            const struct cw_rect *want)
+static void check_rect_once(struct cw_jpeg *jpeg, const struct cw_test_jpeg *file,
+                            const struct cw_test_jpeg_shape *shape, int channels,
+                            const uint8_t *full, const struct cw_rect *want)
 {
     struct cw_err err = {0};
     struct cw_rect part;
@@ -126,8 +39,9 @@ static void check_rect_once(struct cw_jpeg *jpeg, const struct file *file,
 }
 
 /* By the fast decoder where it can, and by libjpeg alone. */
-static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const struct shape *shape,
-                       int channels, const uint8_t *full, const struct cw_rect *want)
+static void check_rect(struct cw_jpeg *jpeg, const struct cw_test_jpeg *file,
+                       const struct cw_test_jpeg_shape *shape, int channels, const uint8_t *full,
+                       const struct cw_rect *want)
 {
     for (int plain = 0; plain < 2; plain++) {
         cw_jpeg_set_plain(jpeg, plain != 0);
@@ -135,13 +49,14 @@ static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const stru
     }
 }
 
-static void check_shape(struct cw_jpeg *jpeg, const struct shape *shape, uint32_t rects)
+static void check_shape(struct cw_jpeg *jpeg, const struct cw_test_jpeg_shape *shape,
+                        uint32_t rects)
 {
-    const struct file file = encode(shape);
+    const struct cw_test_jpeg file = cw_test_jpeg_encode(shape);
     struct cw_rng rng;
     cw_rng_init(&rng, (uint64_t)shape->w, (uint64_t)shape->h, (uint64_t)shape->h_samp, 0, 0);
     for (int channels = 1; channels <= 3; channels += 2) {
-        uint8_t *full = decode_fully(&file, channels);
+        uint8_t *full = cw_test_jpeg_decode(&file, channels, 1);
         for (uint32_t i = 0; i < rects; i++) {
             struct cw_rect want;
             want.h = 1 + (int64_t)cw_rng_below(&rng, 4 * i, (uint64_t)shape->h);
@@ -169,17 +84,17 @@ static void test_parts(void **state)
         for (size_t i = 0; i < CW_ARRAY_LEN(sampling); i++)
             for (int kind = 0; kind < 3; kind++)
                 check_shape(jpeg,
-                            &(struct shape){.w = sizes[s][0],
-                                            .h = sizes[s][1],
-                                            .components = 3,
-                                            .h_samp = sampling[i][0],
-                                            .v_samp = sampling[i][1],
-                                            .progressive = kind == 1,
-                                            .restart = kind == 2 ? 5 : 0},
+                            &(struct cw_test_jpeg_shape){.w = sizes[s][0],
+                                                         .h = sizes[s][1],
+                                                         .components = 3,
+                                                         .h_samp = sampling[i][0],
+                                                         .v_samp = sampling[i][1],
+                                                         .progressive = kind == 1,
+                                                         .restart = kind == 2 ? 5 : 0},
                             40);
         check_shape(
             jpeg,
-            &(struct shape){
+            &(struct cw_test_jpeg_shape){
                 .w = sizes[s][0], .h = sizes[s][1], .components = 1, .h_samp = 1, .v_samp = 1},
             40);
     }
@@ -197,15 +112,15 @@ static void test_narrow(void **state)
     assert_non_null(jpeg);
     for (size_t i = 0; i < CW_ARRAY_LEN(sampling) * CW_ARRAY_LEN(widths) * 4; i++) {
         const int *s = sampling[i % 5];
-        const struct shape shape = {.w = widths[i / 5 % 8],
-                                    .h = 11,
-                                    .components = 3,
-                                    .h_samp = s[0],
-                                    .v_samp = s[0] < 4 && i / 40 % 2 ? 2 : 1,
-                                    .progressive = i >= 80,
-                                    .chroma = {s[1], s[2]}};
-        const struct file file = encode(&shape);
-        uint8_t *full = decode_fully(&file, 3);
+        const struct cw_test_jpeg_shape shape = {.w = widths[i / 5 % 8],
+                                                 .h = 11,
+                                                 .components = 3,
+                                                 .h_samp = s[0],
+                                                 .v_samp = s[0] < 4 && i / 40 % 2 ? 2 : 1,
+                                                 .progressive = i >= 80,
+                                                 .chroma = {s[1], s[2]}};
+        const struct cw_test_jpeg file = cw_test_jpeg_encode(&shape);
+        uint8_t *full = cw_test_jpeg_decode(&file, 3, 1);
         for (int w = 1; w <= CW_MIN(shape.w, 3); w++)
             for (int x = 0; x + w <= shape.w; x++)
                 check_rect(jpeg, &file, &shape, 3, full,
@@ -217,11 +132,11 @@ static void test_narrow(void **state)
 }
 
 /* The fast decoder does the usual files by itself, whole and in parts. */
-static void check_fast(struct cw_jpeg_fast *fast, const struct shape *shape)
+static void check_fast(struct cw_jpeg_fast *fast, const struct cw_test_jpeg_shape *shape)
 {
-    const struct file file = encode(shape);
+    const struct cw_test_jpeg file = cw_test_jpeg_encode(shape);
     const int channels = shape->components;
-    uint8_t *full = decode_fully(&file, channels),
+    uint8_t *full = cw_test_jpeg_decode(&file, channels, 1),
             *part = malloc((size_t)(shape->w * shape->h * channels));
     assert_non_null(part);
     struct jpeg_decompress_struct d;
@@ -260,14 +175,14 @@ static void test_fast(void **state)
     for (size_t i = 0;
          i < CW_ARRAY_LEN(sampling) * CW_ARRAY_LEN(sizes) * CW_ARRAY_LEN(qualities) * 4; i++) {
         const int *s = sampling[i % 4], *size = sizes[i / 4 % 5];
-        check_fast(fast, &(struct shape){.w = size[0],
-                                         .h = size[1],
-                                         .components = s[2],
-                                         .h_samp = s[0],
-                                         .v_samp = s[1],
-                                         .quality = qualities[i / 20 % 5],
-                                         .restart = i / 100 % 2 ? 3 : 0,
-                                         .optimize = i / 200 != 0});
+        check_fast(fast, &(struct cw_test_jpeg_shape){.w = size[0],
+                                                      .h = size[1],
+                                                      .components = s[2],
+                                                      .h_samp = s[0],
+                                                      .v_samp = s[1],
+                                                      .quality = qualities[i / 20 % 5],
+                                                      .restart = i / 100 % 2 ? 3 : 0,
+                                                      .optimize = i / 200 != 0});
     }
     cw_jpeg_fast_free(fast);
 }
@@ -292,8 +207,9 @@ static int decode(struct cw_jpeg *jpeg, const void *bytes, size_t n, const struc
 static void test_damage(void **state)
 {
     (void)state;
-    const struct shape shape = {.w = 120, .h = 90, .components = 3, .h_samp = 2, .v_samp = 2};
-    const struct file file = encode(&shape);
+    const struct cw_test_jpeg_shape shape = {
+        .w = 120, .h = 90, .components = 3, .h_samp = 2, .v_samp = 2};
+    const struct cw_test_jpeg file = cw_test_jpeg_encode(&shape);
     const struct cw_rect top = {.h = 8, .w = 8};
     struct cw_jpeg *jpeg = cw_jpeg_new();
     assert_non_null(jpeg);
@@ -336,7 +252,7 @@ struct outcome {
     uint8_t *pixels; /* of `want` */
 };
 
-static struct outcome decode_want(struct cw_jpeg *jpeg, const struct file *file,
+static struct outcome decode_want(struct cw_jpeg *jpeg, const struct cw_test_jpeg *file,
                                   const struct cw_rect *want)
 {
     struct cw_err err = {0};
@@ -362,8 +278,9 @@ static struct outcome decode_want(struct cw_jpeg *jpeg, const struct file *file,
 /* A damaged file: whoever decodes a part, with which decoder, finds the same damage and the same
  * samples; and whoever finds a whole image sound finds each part of it sound. Returns whether
  * the part is sound although the whole is not. */
-static bool check_damaged(struct cw_jpeg *fast, struct cw_jpeg *plain, const struct file *file,
-                          const struct cw_rect *all, const struct cw_rect *want)
+static bool check_damaged(struct cw_jpeg *fast, struct cw_jpeg *plain,
+                          const struct cw_test_jpeg *file, const struct cw_rect *all,
+                          const struct cw_rect *want)
 {
     const struct outcome whole = decode_want(plain, file, all);
     const struct outcome a = decode_want(fast, file, want), b = decode_want(plain, file, want);
@@ -379,7 +296,7 @@ static bool check_damaged(struct cw_jpeg *fast, struct cw_jpeg *plain, const str
 
 /* Damage of three kinds at every tenth of the file: an end marker, noise, a restart marker out
  * of order. */
-static void damage(struct file *bad, const struct file *good, int tenth, int kind,
+static void damage(struct cw_test_jpeg *bad, const struct cw_test_jpeg *good, int tenth, int kind,
                    const struct cw_rng *rng)
 {
     const size_t at = good->n * (size_t)tenth / 10;
@@ -391,10 +308,10 @@ static void damage(struct file *bad, const struct file *good, int tenth, int kin
 }
 
 static size_t check_all_damage(struct cw_jpeg *fast, struct cw_jpeg *plain,
-                               const struct shape *shape)
+                               const struct cw_test_jpeg_shape *shape)
 {
-    const struct file good = encode(shape);
-    struct file bad = {.bytes = malloc(good.n), .n = good.n};
+    const struct cw_test_jpeg good = cw_test_jpeg_encode(shape);
+    struct cw_test_jpeg bad = {.bytes = malloc(good.n), .n = good.n};
     const struct cw_rect all = {.h = shape->h, .w = shape->w};
     struct cw_rng rng;
     size_t partly = 0;
@@ -415,7 +332,7 @@ static size_t check_all_damage(struct cw_jpeg *fast, struct cw_jpeg *plain,
 
 static void test_same_damage(void **state)
 {
-    static const struct shape shapes[] = {
+    static const struct cw_test_jpeg_shape shapes[] = {
         {.w = 101, .h = 90, .components = 3, .h_samp = 2, .v_samp = 2},
         {.w = 101, .h = 90, .components = 3, .h_samp = 2, .v_samp = 1, .restart = 5},
         {.w = 101, .h = 90, .components = 3, .h_samp = 1, .v_samp = 1},
