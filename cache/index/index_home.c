@@ -181,18 +181,24 @@ static bool get_memory(const char *name, void **ret_bytes, size_t *ret_n)
 
 /* ---- the keeper ---- */
 
-int cw_index_read_blob(struct cw_store *store, const char *name, void **ret_bytes, size_t *ret_n,
-                       struct cw_err *err)
+int cw_index_read_blob(struct cw_store *store, const char *name, size_t most, void **ret_bytes,
+                       size_t *ret_n, struct cw_err *err)
 {
     struct cw_store_file *file = NULL;
     uint64_t n = 0;
     int rc = cw_store_file_open(store, name, &file, &n, err);
     if (rc < 0)
         return rc;
-    void *bytes = n <= CW_KEPT_INDEX_MAX ? cw_mem_try((size_t)n + 1) : NULL;
-    rc = bytes ? cw_store_file_read(file, 0, bytes, (size_t)n, err)
-               : cw_err_set(err, CW_E_NOMEM, "%s: no memory for %llu bytes", name,
-                            (unsigned long long)n);
+    void *bytes = n <= most ? cw_mem_try((size_t)n + 1) : NULL;
+    if (bytes)
+        rc = cw_store_file_read(file, 0, bytes, (size_t)n, err);
+    else if (n > most)
+        rc = cw_err_set(err, CW_E_LIMIT,
+                        "%s: has %llu bytes, and an index of its file has at most %zu here", name,
+                        (unsigned long long)n, most);
+    else
+        rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for %llu bytes", name,
+                        (unsigned long long)n);
     cw_store_file_close(file);
     if (rc < 0) {
         cw_mem_free(bytes);
@@ -213,14 +219,15 @@ static void complain(struct place *place, const char *what, const struct cw_err 
         cw_log_warn("index", "an index cannot be %s: %s; this is not said again", what, err->msg);
 }
 
-static bool get(void *arg, uint64_t store, const char *name, void **ret_blob, size_t *ret_n)
+static bool get(void *arg, uint64_t store, const char *name, size_t most, void **ret_blob,
+                size_t *ret_n)
 {
     struct cw_err err = {0};
     struct place *place = use(store);
     (void)arg;
     if (!place)
         return get_memory(name, ret_blob, ret_n);
-    int rc = cw_index_read_blob(place->store, name, ret_blob, ret_n, &err);
+    int rc = cw_index_read_blob(place->store, name, most, ret_blob, ret_n, &err);
     if (rc < 0 && rc != CW_E_NOT_FOUND)
         complain(place, "read", &err);
     leave(place);
@@ -239,7 +246,8 @@ static void put(void *arg, uint64_t store, const char *name, const void *blob, s
     }
     memcpy(&bytes, &blob, sizeof(bytes)); /* it is only read */
     const struct iovec part = {.iov_base = bytes, .iov_len = n};
-    if (cw_store_put(place->store, name, &part, 1, &err) < 0)
+    /* It has a checksum: one that a crash of the machine cuts is made anew. */
+    if (cw_store_put_unsynced(place->store, name, &part, 1, &err) < 0)
         complain(place, "kept", &err);
     leave(place);
 }

@@ -5,8 +5,8 @@
 
 #include "cache/store/store.h"
 
-/* Reads a whole file; *ret_bytes is the caller's. */
-int cw_index_read_blob(struct cw_store *store, const char *name, void **ret_bytes, size_t *ret_n,
-                       struct cw_err *err);
+/* Reads a whole file; *ret_bytes is the caller's. LIMIT: it has more than `most` bytes. */
+int cw_index_read_blob(struct cw_store *store, const char *name, size_t most, void **ret_bytes,
+                       size_t *ret_n, struct cw_err *err);
 
 #endif

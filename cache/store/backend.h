@@ -59,7 +59,8 @@ struct cw_backend {
      * abandon ends the file; so does a commit that fails. */
     int (*create)(void *self, const char *name, void **ret_out, struct cw_err *err);
     int (*write)(void *out, uint64_t offset, const void *p, size_t n, struct cw_err *err);
-    /* Returns 0 when all bytes are on stable storage (opt). */
+    /* Returns 0 when all bytes are on stable storage (opt). It is not called for a file that may be lost
+     * by a crash of the machine; then commit need not bring its name there either. */
     int (*sync)(void *out, struct cw_err *err);
     int (*commit)(void *out, struct cw_err *err);
     void (*abandon)(void *out);

@@ -17,7 +17,8 @@
 
 struct cw_dir_out {
     int parent, fd;
-    int direct; /* a descriptor of the same file that writes past the page cache; -1: none */
+    int direct;     /* a descriptor of the same file that writes past the page cache; -1: none */
+    bool is_synced; /* its bytes are on the disk; its name will be, too */
     atomic_bool is_direct; /* the file system has not refused direct writes so far */
     char temp[CW_STORE_TEMP_BYTES];
     char name[CW_STORE_NAME_MAX + 1];
@@ -113,8 +114,10 @@ int cw_dir_write_sync(void *arg, struct cw_err *err)
 {
     struct cw_dir_out *out = arg;
 
-    return fsync(out->fd) < 0 ? cw_backend_dir_fail(err, errno, "cannot write to disk", out->name)
-                              : 0;
+    if (fsync(out->fd) < 0)
+        return cw_backend_dir_fail(err, errno, "cannot write to disk", out->name);
+    out->is_synced = true;
+    return 0;
 }
 
 static void end(struct cw_dir_out *out, bool removes)
@@ -140,7 +143,7 @@ int cw_dir_write_commit(void *arg, struct cw_err *err)
     else if (renameat(out->parent, out->temp, out->parent, out->base) < 0)
         rc = cw_backend_dir_fail(err, errno, "cannot rename a file to", out->name);
     /* EINVAL: the file system cannot sync a directory */
-    else if (fsync(out->parent) < 0 && errno != EINVAL)
+    else if (out->is_synced && fsync(out->parent) < 0 && errno != EINVAL)
         rc = cw_backend_dir_fail(err, errno, "cannot write to disk the directory of", out->name);
     end(out, rc < 0);
     return rc;

@@ -71,6 +71,10 @@ bool cw_store_is_unavailable(const struct cw_store *store, struct cw_err *ret_wh
  * is replaced. */
 int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts,
                  size_t parts_n, struct cw_err *err);
+/* Writes a whole file that is not synced: a crash of the machine may leave it empty, cut or gone (never a
+ * crash of this process). For small files that their reader checks and can make anew. */
+int cw_store_put_unsynced(struct cw_store *store, const char *name, const struct iovec *parts,
+                          size_t parts_n, struct cw_err *err);
 /* Writes a whole file without copying those parts that have is_held set, as far as they consist of
  * whole pages (4096 bytes) and begin at a page both in memory and in the file. `hold` keeps the
  * memory of these parts: a write that hangs and was given up keeps a reference until it ends. */

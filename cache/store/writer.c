@@ -26,6 +26,7 @@ struct put {
     struct cw_buf *pieces;
     size_t place_bytes, copied;       /* copied: number of pieces that were copied so far */
     const struct cw_store_held *held; /* NULL: all bytes are copied */
+    bool is_synced;
 };
 
 static int call_create(struct cw_store_job *job)
@@ -238,7 +239,7 @@ static int run_steps(struct put *put, struct cw_err *err)
     if (rc == 0)
         rc = write_all(put, err);
     cw_fault_point("store.written");
-    if (rc == 0)
+    if (rc == 0 && put->is_synced)
         rc = run_step(put, call_sync, err);
     cw_fault_point("store.synced");
     if (rc == 0)
@@ -256,6 +257,29 @@ static bool is_stuck(struct cw_store *store)
     cw_mutex_unlock(&store->lock);
     return stuck;
 }
+static int put_file(struct put *put, struct cw_err *err)
+{
+    struct cw_store *store = put->store;
+    int rc = cw_store_check_name(put->name, err);
+
+    if (rc == 0)
+        rc = cw_store_admit(store, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < put->parts_n; i++)
+        put->total += put->parts[i].iov_len;
+    cw_cond_init(&put->waiter);
+    cw_mutex_lock(&store->lock);
+    cw_store_meter_begin(&store->writing, cw_clock_ns());
+    cw_mutex_unlock(&store->lock);
+    rc = run_steps(put, err);
+    cw_mutex_lock(&store->lock);
+    cw_store_meter_end(&store->writing, put->total, rc, cw_clock_ns());
+    cw_mutex_unlock(&store->lock);
+    cw_cond_fini(&put->waiter);
+    cw_buf_unref(put->pieces);
+    return rc;
+}
 int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts,
                  size_t parts_n, struct cw_err *err)
 {
@@ -268,24 +292,15 @@ int cw_store_put_held(struct cw_store *store, const char *name, const struct iov
                       .name = name,
                       .parts = parts,
                       .parts_n = parts_n,
-                      .held = is_stuck(store) ? NULL : held};
-    int rc = cw_store_check_name(name, err);
+                      .held = is_stuck(store) ? NULL : held,
+                      .is_synced = true};
 
-    if (rc == 0)
-        rc = cw_store_admit(store, err);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < parts_n; i++)
-        put.total += parts[i].iov_len;
-    cw_cond_init(&put.waiter);
-    cw_mutex_lock(&store->lock);
-    cw_store_meter_begin(&store->writing, cw_clock_ns());
-    cw_mutex_unlock(&store->lock);
-    rc = run_steps(&put, err);
-    cw_mutex_lock(&store->lock);
-    cw_store_meter_end(&store->writing, put.total, rc, cw_clock_ns());
-    cw_mutex_unlock(&store->lock);
-    cw_cond_fini(&put.waiter);
-    cw_buf_unref(put.pieces);
-    return rc;
+    return put_file(&put, err);
+}
+int cw_store_put_unsynced(struct cw_store *store, const char *name, const struct iovec *parts,
+                          size_t parts_n, struct cw_err *err)
+{
+    struct put put = {.store = store, .name = name, .parts = parts, .parts_n = parts_n};
+
+    return put_file(&put, err);
 }

@@ -19,8 +19,11 @@
 
 #define MAGIC "CWINDEX1"
 enum { MAGIC_BYTES = 8, SUM_AT = 32, HEAD_BYTES = 48 };
+#define KEY_MAX ((uint64_t)64 << 10)
+#define PIECE ((size_t)1 << 20)
 
 static _Atomic(const struct cw_index_keeper *) keeper_of_process;
+static atomic_size_t max_of_process = CW_KEPT_INDEX_MAX;
 
 void cw_kept_index_fini(struct cw_kept_index *kept)
 {
@@ -92,6 +95,50 @@ bool cw_kept_index_read(const void *blob, size_t blob_n, const char *key,
     return true;
 }
 
+/* Adds all behind the head to the checksum, of which the key is noted. */
+static int scan_rest(cw_kept_read_fn *read, void *arg, uint64_t blob_n, struct cw_hasher *hasher,
+                     uint64_t key_n, struct cw_str *ret_key, struct cw_err *err)
+{
+    cw_autofree char *piece = cw_mem_new(PIECE);
+    int rc = 0;
+    for (uint64_t at = HEAD_BYTES; at < blob_n && rc == 0;) {
+        const bool is_key = at == HEAD_BYTES && key_n > 0;
+        const size_t n = is_key ? (size_t)key_n : (size_t)CW_MIN((uint64_t)PIECE, blob_n - at);
+        rc = read(arg, at, piece, n, err);
+        if (rc < 0)
+            break;
+        cw_hasher_add(hasher, piece, n);
+        if (is_key)
+            cw_str_add_bytes(ret_key, piece, n);
+        at += n;
+    }
+    return rc;
+}
+
+int cw_kept_index_scan(cw_kept_read_fn *read, void *arg, uint64_t blob_n, struct cw_str *ret_key,
+                       uint64_t *ret_records, bool *ret_is_good, struct cw_err *err)
+{
+    uint8_t head[HEAD_BYTES];
+    *ret_is_good = false;
+    if (blob_n < HEAD_BYTES)
+        return 0;
+    int rc = read(arg, 0, head, HEAD_BYTES, err);
+    if (rc < 0 || memcmp(head, MAGIC, MAGIC_BYTES) != 0)
+        return rc;
+    const uint64_t key_n = get_u64(head + 16), room = blob_n - HEAD_BYTES;
+    if (key_n > CW_MIN(KEY_MAX, room) || get_u64(head + 24) != room - key_n ||
+        get_u64(head + 8) > INT64_MAX)
+        return 0;
+    struct cw_hasher *hasher = cw_hasher_new();
+    cw_hasher_add(hasher, head, SUM_AT);
+    rc = scan_rest(read, arg, blob_n, hasher, key_n, ret_key, err);
+    const struct cw_hash sum = {get_u64(head + SUM_AT), get_u64(head + SUM_AT + 8)};
+    *ret_is_good = rc == 0 && cw_hash_eq(sum, cw_hasher_get(hasher));
+    *ret_records = get_u64(head + 8);
+    cw_hasher_free(hasher);
+    return rc;
+}
+
 void cw_kept_index_name(const char *key, char ret_name[CW_KEPT_INDEX_NAME_BYTES])
 {
     char text[CW_HASH_TEXT_BYTES];
@@ -117,14 +164,21 @@ bool cw_index_keeper_is_set(void)
     return keeper_now() != NULL;
 }
 
-bool cw_index_keeper_find(const char *key, struct cw_kept_index *ret_kept)
+void cw_index_keeper_set_max(size_t bytes)
 {
+    atomic_store(&max_of_process, CW_MIN(bytes, CW_KEPT_INDEX_MAX));
+}
+
+bool cw_index_keeper_find(const char *key, uint64_t most, struct cw_kept_index *ret_kept)
+{
+    const size_t room = HEAD_BYTES + strlen(key); /* of a blob, besides the index */
+    most = CW_MIN(most, (uint64_t)atomic_load(&max_of_process)) + room;
     const struct cw_index_keeper *keeper = keeper_now();
     char name[CW_KEPT_INDEX_NAME_BYTES];
     void *blob = NULL;
     size_t n = 0;
     cw_kept_index_name(key, name);
-    if (!keeper || !keeper->get(keeper->arg, cw_source_store_used(), name, &blob, &n))
+    if (!keeper || !keeper->get(keeper->arg, cw_source_store_used(), name, (size_t)most, &blob, &n))
         return false;
     if (!cw_kept_index_read(blob, n, key, ret_kept)) {
         cw_mem_free(blob);

@@ -75,7 +75,7 @@ bool cw_complete_find(const char *key, struct cw_value *said)
 {
     struct cw_kept_index kept;
     struct cw_value value = {0};
-    if (!cw_index_keeper_find(key, &kept))
+    if (!cw_index_keeper_find(key, CW_KEPT_INDEX_SMALL, &kept))
         return false;
     bool found = cw_value_parse((const char *)kept.bytes, kept.n, "kept", &value, NULL) == 0 &&
                  value.type == CW_VALUE_OBJECT;

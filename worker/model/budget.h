@@ -16,6 +16,8 @@ struct cw_wjob;
 /* Indices of source files take at most an eighth of the budget; what was not used for longest is
  * dropped, and loaded again when it is needed. */
 #define CW_BUDGET_INDICES_PART 8
+/* The index of one file that was kept takes at most a quarter, or it is made anew. */
+#define CW_BUDGET_INDEX_PART 4
 size_t cw_budget(const struct cw_worker_state *w);
 /* Returns the job's share of these bytes, by weight among the jobs that have leases or memory. */
 size_t cw_budget_of(const struct cw_wjob *job);

@@ -3,6 +3,7 @@
 #include "ops/source/file_source.h"
 
 #include "base/mem.h"
+#include "format/inflate.h"
 #include "format/kept_index.h"
 #include "format/read_ranges.h"
 #include "ops/source/index_parts.h"
@@ -11,6 +12,10 @@
 /* A file that changed less than this time ago might change again without a new modification time, so
  * its index is not kept. */
 #define SETTLE_MS 2000
+/* The most bytes of an index that a byte of a file can need: lines of no bytes take 8 each, and so do 16
+ * bytes that say where 8 of them were read. gzip makes 1,032 bytes of one at most. */
+#define INDEX_OF_A_BYTE 32
+#define INFLATED_MAX 1040
 
 void cw_file_source_free(void *state)
 {
@@ -53,6 +58,15 @@ static int key_of(const struct cw_file_source *s, size_t i, struct cw_str *out, 
     if (s->kind->index->key)
         s->kind->index->key(s, out);
     return rc;
+}
+
+/* The most bytes that can have been kept of a file. */
+static uint64_t kept_max(const struct cw_file_source *s, size_t i)
+{
+    const struct cw_file *file = &s->files->v[i];
+    const uint64_t each = INDEX_OF_A_BYTE * (cw_inflate_is_name(file->path) ? INFLATED_MAX : 1);
+    return CW_KEPT_INDEX_SMALL +
+           each * CW_MIN((uint64_t)file->stamp.size, (uint64_t)CW_KEPT_INDEX_MAX);
 }
 
 /* Whether the file will not change any more without being another one by its key. */
@@ -123,7 +137,7 @@ static int load_index(void *arg, size_t i, void **ret_loaded, struct cw_err *err
     int rc = key_of(s, i, &key, err);
     if (rc < 0)
         return rc;
-    if (cw_index_keeper_find(cw_str_text(&key), &kept)) {
+    if (cw_index_keeper_find(cw_str_text(&key), kept_max(s, i), &kept)) {
         rc = load_kept(s, i, &kept, ret_loaded, NULL);
         cw_kept_index_fini(&kept);
         if (rc == 0)
@@ -143,7 +157,7 @@ static int make_part(void *arg, size_t i, int64_t *ret_records, struct cw_err *e
     CW_STR_AUTO key = {0};
     const void *loaded = NULL;
     int rc = cw_index_keeper_is_set() ? key_of(s, i, &key, err) : 0;
-    if (rc == 0 && key.len > 0 && cw_index_keeper_find(cw_str_text(&key), &kept)) {
+    if (rc == 0 && key.len > 0 && cw_index_keeper_find(cw_str_text(&key), kept_max(s, i), &kept)) {
         *ret_records = (int64_t)kept.records;
         cw_kept_index_fini(&kept);
         return 0;
@@ -256,7 +270,7 @@ int cw_file_source_head(struct cw_file_source *s, size_t i, const char *name,
     struct cw_kept_index kept = {0};
     CW_STR_AUTO key = {0};
     int rc = name_file(s, i, name, &key, err);
-    if (rc == 0 && cw_index_keeper_find(cw_str_text(&key), &kept)) {
+    if (rc == 0 && cw_index_keeper_find(cw_str_text(&key), kept_max(s, i), &kept)) {
         struct cw_read_ranges ranges = {.kept = kept.bytes, .kept_n = kept.n};
         struct cw_readable readable =
             cw_read_ranges_replay(&ranges, file->path, (uint64_t)file->stamp.size);

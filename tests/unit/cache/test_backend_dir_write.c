@@ -72,6 +72,14 @@ ssize_t pwrite(int fd, const void *p, size_t n, off_t offset)
     return some;
 }
 
+static atomic_int synced;
+
+int fsync(int fd)
+{
+    atomic_fetch_add(&synced, 1);
+    return (int)syscall(SYS_fsync, fd);
+}
+
 static char *path_of(const char *name)
 {
     return cw_mem_printf("%s/%s", scratch, name);
@@ -257,6 +265,27 @@ static int put(struct cw_store *store, const char *name, const uint8_t *p, size_
     return cw_store_put(store, name, &part, 1, NULL);
 }
 
+/* What can be made anew waits for no disk: neither its bytes nor its name are synced. */
+static void test_unsynced(void **state)
+{
+    CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s", scratch);
+    cw_autofree uint8_t *p = pattern(2 * MIB);
+    const struct iovec part = {p, 2 * MIB};
+    struct cw_store *store;
+
+    (void)state;
+    assert_int_equal(cw_store_open(url, &store, NULL), 0);
+    atomic_store(&synced, 0);
+    assert_int_equal(put(store, NAME, p, 2 * MIB), 0);
+    assert_int_equal(atomic_exchange(&synced, 0), 2); /* the file and its directory */
+    check_file(p, 2 * MIB);
+    assert_int_equal(cw_store_put_unsynced(store, NAME, &part, 1, NULL), 0);
+    assert_int_equal(atomic_load(&synced), 0);
+    check_file(p, 2 * MIB);
+    assert_int_equal(cw_store_put_unsynced(store, "../x", &part, 1, NULL), CW_E_INVALID);
+    cw_store_close(store);
+}
+
 /* A write that hangs: who put the file goes on and frees it, others are written, and the write
  * still has its bytes when the disk answers at last. */
 static void test_hangs(void **state)
@@ -301,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup(test_refused, set_up),
         cmocka_unit_test_setup(test_cut_short, set_up),
         cmocka_unit_test_setup(test_errors, set_up),
+        cmocka_unit_test_setup(test_unsynced, set_up),
         cmocka_unit_test_setup(test_hangs, set_up)};
 
     if (!mkdtemp(scratch))

@@ -166,11 +166,12 @@ static struct {
     size_t n;
 } kept;
 
-static bool get(void *arg, uint64_t store, const char *name, void **ret_blob, size_t *ret_n)
+static bool get(void *arg, uint64_t store, const char *name, size_t most, void **ret_blob,
+                size_t *ret_n)
 {
     (void)arg;
     (void)store;
-    if (!kept.name || strcmp(kept.name, name) != 0)
+    if (!kept.name || strcmp(kept.name, name) != 0 || kept.n > most)
         return false;
     *ret_blob = cw_mem_dup(kept.bytes, kept.n);
     *ret_n = kept.n;

@@ -32,17 +32,22 @@ struct blob {
 static struct {
     struct cw_mutex mutex;
     struct cw_strmap blobs;
-    unsigned gets, hits, puts;
+    unsigned gets, hits, puts, too_long;
     uint64_t read_bytes;
 } kept = {.mutex = CW_MUTEX_INIT};
 
-static bool get(void *arg, uint64_t store, const char *name, void **ret_blob, size_t *ret_n)
+static bool get(void *arg, uint64_t store, const char *name, size_t most, void **ret_blob,
+                size_t *ret_n)
 {
     (void)arg;
     (void)store;
     cw_mutex_lock(&kept.mutex);
     const struct blob *blob = cw_strmap_get(&kept.blobs, name);
     kept.gets++;
+    if (blob && blob->n > most) {
+        kept.too_long++;
+        blob = NULL;
+    }
     kept.hits += blob != NULL;
     if (blob) {
         *ret_blob = cw_mem_dup(blob->p, blob->n);
@@ -103,7 +108,7 @@ static int end(void **state)
         blob_free(blob);
     cw_strmap_fini(&kept.blobs);
     kept.blobs = (struct cw_strmap){0};
-    kept.gets = kept.hits = kept.puts = 0;
+    kept.gets = kept.hits = kept.puts = kept.too_long = 0;
     kept.read_bytes = 0;
     cw_loaded_set_max(SIZE_MAX);
     return 0;
@@ -333,6 +338,40 @@ static void other_inflated_is_made_anew(void **state)
     assert_int_equal(kept.puts, 1);
     assert_true(s.n == 3 && read_all(&s) == sum);
     assert_int_equal(kept.puts, 2);
+    source_fini(&s);
+}
+
+/* What somebody has put under the name of an index, longer than any of the file can be, or than the
+ * process allows, is not even read; the index is made anew. */
+static void what_is_too_long_is_not_read(void **state)
+{
+    struct source s;
+    (void)state;
+    source_init(&s, "tfrecord", "{\"pattern\":\"%s/records_a.tfrecord\"}");
+    open_source(&s, NULL);
+    const uint64_t sum = read_all(&s);
+    close_source(&s);
+    assert_int_equal(kept.puts, 1);
+    const char *name = NULL;
+    void *value = NULL;
+    size_t i = 0;
+    assert_true(cw_strmap_next(&kept.blobs, &i, &name, &value));
+    struct blob *blob = value;
+    const struct blob honest = *blob;
+    blob->n = 2 * CW_KEPT_INDEX_SMALL;
+    blob->p = cw_mem_new(blob->n);
+    open_source(&s, NULL);
+    assert_true(kept.too_long > 0);
+    assert_int_equal(kept.puts, 2);
+    assert_true(read_all(&s) == sum);
+    close_source(&s);
+    cw_mem_free(honest.p);
+    cw_index_keeper_set_max(1);
+    const unsigned hits = kept.hits;
+    open_source(&s, NULL);
+    assert_int_equal(kept.hits, hits);
+    assert_true(read_all(&s) == sum);
+    cw_index_keeper_set_max(SIZE_MAX);
     source_fini(&s);
 }
 
@@ -667,6 +706,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(damaged_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(other_file_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(other_inflated_is_made_anew, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_too_long_is_not_read, begin, end),
         cmocka_unit_test_setup_teardown(inflated_stays, begin, end),
         cmocka_unit_test_setup_teardown(dropped_is_loaded_again, begin, end),
         cmocka_unit_test_setup_teardown(threads_load_and_drop, begin, end),
