@@ -19,6 +19,7 @@
 #include "exec/op_probe.h"
 #include "format/source_file.h"
 #include "graph/complete.h"
+#include "graph/item_size.h"
 #include "io/source_root.h"
 #include "rewrite/key.h"
 #include "wire/wire.h"
@@ -161,6 +162,8 @@ static int open_plan(struct cw_loading *o)
         rc = cw_graph_check(o->graph, &checked, &o->error);
     if (rc == 0 && o->prepare)
         rc = settle(o, &checked);
+    if (rc == 0 && o->prepare)
+        rc = cw_item_check(checked, o->worker->budget, &o->error);
     if (rc == 0)
         cw_key_set(checked);
     if (rc == 0)

@@ -3,6 +3,8 @@
  * asking one. */
 #include <string.h>
 
+#include "base/hostload.h"
+#include "base/memlimit.h"
 #include "cachew/cachew.h"
 #include "client/model/trainer_spec.h"
 #include "client/pipeline.h"
@@ -10,7 +12,7 @@
 #include "client/tool/tool_graph.h"
 #include "client/tool/view/check_notes.h"
 #include "graph/complete.h"
-#include "graph/sparse.h"
+#include "graph/item_size.h"
 #include "ops/plugin.h"
 
 static void add_json_note(void *arg, const char *node, const char *text)
@@ -36,25 +38,9 @@ static void add_spec(const struct cw_checked_node *node, struct cw_str *out)
         cw_spec_print(&node->out, out);
 }
 
-/* Returns what an item holds of which operators work inside: how many elements, and their bytes, -1 if
- * these are not known. 0: there are no such operators, or only the files say. */
-static int64_t item_of(const struct cw_checked *checked, int64_t *ret_bytes)
-{
-    struct cw_sparse sparse;
-    struct cw_err ignored = {0};
-    if (checked->nodes[checked->graph->n - 1].unknown ||
-        cw_sparse_find(checked, &sparse, &ignored) < 0 || sparse.first == SIZE_MAX ||
-        !cw_sparse_is_inside(&sparse))
-        return 0;
-    const struct cw_spec *rows = &checked->nodes[sparse.rows].out;
-    int64_t elements = cw_sparse_item(&sparse, rows), bytes = cw_sparse_row_bytes(rows);
-    *ret_bytes = bytes < 0 ? -1 : bytes * elements;
-    return elements;
-}
-
 static void print_json(const struct cw_checked *checked)
 {
-    int64_t bytes = 0, item = item_of(checked, &bytes);
+    struct cw_item_size item;
     char fingerprint[CW_HASH_TEXT_BYTES];
     CW_STR_AUTO out = {0};
     cw_hash_text(checked->fingerprint, fingerprint);
@@ -72,9 +58,9 @@ static void print_json(const struct cw_checked *checked)
         cw_str_add(&out, "}");
     }
     cw_str_add(&out, "]");
-    if (item > 0)
-        cw_str_addf(&out, ",\"item\":{\"elements\":%lld,\"bytes\":%lld}", (long long)item,
-                    (long long)bytes);
+    if (cw_item_size(checked, &item))
+        cw_str_addf(&out, ",\"item\":{\"elements\":%lld,\"bytes\":%lld}", (long long)item.elements,
+                    (long long)item.bytes);
     cw_str_add(&out, ",\"notes\":[");
     tool_check_notes(checked, add_json_note, &out);
     cw_str_add(&out, "]}");
@@ -86,7 +72,7 @@ static void print_text(const struct cw_checked *checked)
     static const char *const heads[] = {"NODE", "OPERATOR", "GIVES"};
     char fingerprint[CW_HASH_TEXT_BYTES];
     struct tool_table table;
-    int64_t bytes = 0, item = item_of(checked, &bytes);
+    struct cw_item_size item;
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < checked->graph->n; i++) {
         CW_STR_AUTO spec = {0};
@@ -99,12 +85,13 @@ static void print_text(const struct cw_checked *checked)
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
     cw_hash_text(checked->fingerprint, fingerprint);
-    if (item > 0 && bytes >= 0)
+    const bool is_inside = cw_item_size(checked, &item);
+    if (is_inside && item.bytes >= 0)
         printf("an item holds %lld elements, %.1f MB: operators inside it begin anew with each\n",
-               (long long)item, (double)bytes / 1e6);
-    else if (item > 0)
+               (long long)item.elements, (double)item.bytes / 1e6);
+    else if (is_inside)
         printf("an item holds %lld elements: operators inside it begin anew with each\n",
-               (long long)item);
+               (long long)item.elements);
     printf("ok, fingerprint %s\n", fingerprint);
 }
 
@@ -174,7 +161,8 @@ static int check_graph(struct cw_graph *graph, const char *file, struct cw_check
     return rc;
 }
 
-static int check_here(const char *file, bool json)
+/* budget: of the workers; 0: what one here would have. */
+static int check_here(const char *file, uint64_t budget, bool json)
 {
     struct cw_err err = {0};
     struct cw_graph *graph = NULL;
@@ -183,7 +171,11 @@ static int check_here(const char *file, bool json)
         return tool_fail_err(&err);
     int rc = check_graph(graph, file, &checked, &err);
     cw_graph_unref(graph);
+    if (rc == 0)
+        rc = cw_item_check(checked, budget > 0 ? budget : cw_memlimit_lower(cw_host_budget(1)),
+                           &err);
     if (rc < 0) {
+        cw_checked_unref(checked);
         cw_err_wrap(&err, "%s", file);
         return tool_fail_err(&err);
     }
@@ -200,9 +192,12 @@ static int check_here(const char *file, bool json)
 int tool_cmd_check(int argc, char **argv)
 {
     const char *dispatcher = NULL;
+    uint64_t budget = 0;
     bool json = false;
     struct cw_err err = {0};
     const struct cw_arg rows[] = {
+        {"budget", 0, CW_ARG_BYTES, &budget, "BYTES",
+         "what workers have (cachew-worker --budget); default: what one here would have", 0, 0},
         TOOL_ROW_PLUGIN("load operators of one's own, to check here; may stand several times"),
         {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS",
          "ask this one (HOST:PORT, unix:/path, or local:) instead of checking here", 0, 0},
@@ -232,5 +227,5 @@ int tool_cmd_check(int argc, char **argv)
         return ask(dispatcher, files[0], json);
     if (cw_plugin_load_all(tool_plugins.v, tool_plugins.n, &err) < 0)
         return tool_fail_err(&err);
-    return check_here(files[0], json);
+    return check_here(files[0], budget, json);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checked graphs: errors, specs, flags, fingerprints. */
 #include "graph/check.h"
+#include "graph/item_size.h"
 #include "graph/sparse.h"
 #include "support/checked.h"
 #include <string.h>
@@ -198,12 +199,38 @@ static void test_inside(void **state)
     cw_checked_unref(c);
 }
 
+/* What an item takes is known of pipelines that work inside items, and refused by the operator's name when
+ * a worker cannot hold it. */
+static void test_item_size(void **state)
+{
+    struct cw_item_size size;
+    struct cw_err err = {0};
+    (void)state;
+    struct cw_checked *c = cw_test_must_check(
+        RANGE "," FILTER
+              ",{\"op\":\"inflate\",\"factor\":100},{\"op\":\"window\",\"size\":2,\"span\":50,"
+              "\"name\":\"w\"},{\"op\":\"eval\",\"expr\":\"x + 1\"}");
+    assert_true(cw_item_size(c, &size));
+    assert_int_equal(size.elements, 50);
+    assert_int_equal(size.bytes, 50 * 100 * 8);
+    assert_int_equal(cw_item_check(c, 40000, &err), 0);
+    assert_int_equal(cw_item_check(c, 39999, &err), CW_E_LIMIT);
+    assert_non_null(strstr(err.msg, "node \"w\" (window): an item holds 50 elements"));
+    cw_checked_unref(c);
+    c = cw_test_must_check(RANGE "," FILTER
+                                 ",{\"op\":\"batch\",\"size\":2}"); /* the client cuts it */
+    assert_false(cw_item_size(c, &size));
+    assert_int_equal(cw_item_check(c, 1, &err), 0);
+    cw_checked_unref(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),      cmocka_unit_test(test_specs),
         cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_flags),
         cmocka_unit_test(test_sparse),      cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_item_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
