@@ -10,6 +10,10 @@
 /* The most ids of an item. It bounds the work, since zips of zips of batches may have any number of
  * parts. */
 #define IDS_MAX ((size_t)1 << 16)
+/* What is read behind a filter is read ahead for all that come to the filter, unless it has kept less than
+ * one in so many, once it has seen enough. */
+#define WASTE_MAX 8
+#define SEEN_MIN 256
 
 /* elements of a node that no cache above it has */
 struct todo {
@@ -21,7 +25,8 @@ struct todo {
 struct prefetch {
     const struct cw_plan *plan;
     uint64_t epoch;
-    struct cw_ahead *ahead; /* to which bytes are added; NULL: records are prefetched */
+    struct cw_ahead *ahead;             /* to which bytes are added; NULL: records are prefetched */
+    const struct cw_exec_count *counts; /* of the plan's nodes, with ahead */
     struct todo *todo;
     size_t ids;
 };
@@ -108,16 +113,33 @@ static void work_off_choice(struct prefetch *prefetch, size_t top, size_t base, 
     }
 }
 
-/* Whether the files are read that elements of `base` name, by an operator between it and `at` or
- * further up. What a filter leaves out is not read, and which that is nobody knows yet. */
-static bool are_read(const struct cw_plan *plan, size_t at, size_t base, bool reads)
+/* Whether a filter lets so few elements through that reading ahead for the others would cost more than
+ * waiting for them does. reader: the node that reads those that come through. */
+static bool is_waste(const struct prefetch *prefetch, size_t filter, size_t reader)
 {
+    if (!prefetch->counts || reader == SIZE_MAX)
+        return false;
+    const struct cw_exec_count *in = &prefetch->counts[filter], *out = &prefetch->counts[reader];
+    return in->elements >= SEEN_MIN && (out->elements + out->hits) * WASTE_MAX < in->elements;
+}
+
+/* Whether the files are read that elements of `base` name, by an operator between it and `at` or
+ * further up. */
+static bool are_read(const struct prefetch *prefetch, size_t at, size_t base, bool reads)
+{
+    const struct cw_plan *plan = prefetch->plan;
+    size_t reader = SIZE_MAX;
     for (; at != base; at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_node *node = &plan->nodes[at];
-        if (node->step == CW_STEP_ELEMENT && (node->op->traits & CW_OP_READS))
+        if (node->step != CW_STEP_ELEMENT)
+            continue;
+        if (node->op->traits & CW_OP_READS) {
             reads = true;
-        else if (node->step == CW_STEP_ELEMENT && (node->op->traits & CW_OP_CHANGES_COUNT))
+            reader = at;
+        } else if (reads && (node->op->traits & CW_OP_CHANGES_COUNT) &&
+                   is_waste(prefetch, at, reader)) {
             reads = false;
+        }
     }
     return reads;
 }
@@ -142,7 +164,7 @@ static void work_off(struct prefetch *prefetch, struct todo *todo)
     const struct cw_plan *plan = prefetch->plan;
     struct cw_positions *ids = &todo->positions;
     size_t base = cw_positions_map(plan, prefetch->epoch, NULL, todo->node, ids);
-    bool reads = are_read(plan, todo->node, base, todo->reads);
+    bool reads = are_read(prefetch, todo->node, base, todo->reads);
     if (cw_plan_chooses(&plan->nodes[base])) {
         work_off_choice(prefetch, todo->node, base, reads, ids);
         return;
@@ -228,7 +250,9 @@ bool cw_exec_can_ahead(const struct cw_plan *plan)
 
 void cw_exec_ahead(struct cw_plan *plan, uint64_t epoch, uint64_t item, struct cw_ahead *ahead)
 {
-    struct prefetch prefetch = {.plan = plan, .epoch = epoch, .ahead = ahead};
+    cw_autofree struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, plan->n);
+    struct prefetch prefetch = {.plan = plan, .epoch = epoch, .ahead = ahead, .counts = counts};
+    cw_exec_counts(plan, counts);
     cw_plan_read_for(plan);
     walk(&prefetch, item);
 }

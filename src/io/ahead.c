@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "io/ahead_int.h"
 #include "io/source_url.h"
@@ -23,6 +24,7 @@ struct cw_ahead {
     struct ask *asks;
     size_t asks_n, asks_cap;
     uint64_t room; /* bytes that may still be added */
+    struct cw_map noted;
     /* ---- guarded by cw_ahead_lock ---- */
     int refs;
     bool begun, dropped;
@@ -88,6 +90,11 @@ void cw_ahead_add(struct cw_ahead *ahead, const char *url, uint64_t offset, uint
         (struct ask){cw_mem_strdup(url), cw_io_scheme_of(url), offset, (size_t)n};
 }
 
+bool cw_ahead_note(struct cw_ahead *ahead, uint64_t key)
+{
+    return cw_map_set(&ahead->noted, key, ahead) == NULL;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct ask *x = a, *y = b;
@@ -100,6 +107,8 @@ static void forget_asks(struct cw_ahead *ahead)
     for (size_t i = 0; i < ahead->asks_n; i++)
         cw_mem_free(ahead->asks[i].url);
     cw_mem_free(ahead->asks);
+    cw_map_fini(&ahead->noted);
+    ahead->noted = (struct cw_map){0};
     ahead->asks = NULL;
     ahead->asks_n = ahead->asks_cap = 0;
 }

@@ -26,6 +26,9 @@ struct cw_ahead *cw_ahead_new(uint64_t bytes_max) CW_MUST_CHECK;
 /* Adds a range, which must lie inside the file. What cannot be read ahead is left out. Not after
  * cw_ahead_begin. */
 void cw_ahead_add(struct cw_ahead *ahead, const char *url, uint64_t offset, uint64_t n);
+/* Notes that what a key stands for was added. Returns false if that was noted before: many elements may
+ * lie in one range. */
+bool cw_ahead_note(struct cw_ahead *ahead, uint64_t key);
 /* Begins to read, and returns how many bytes the ranges have. `done` is called once, when each range is there or has failed, unless the list was
  * freed before. It is called under a lock, by any thread, maybe before this returns: it may only tell
  * others. */

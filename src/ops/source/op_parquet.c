@@ -394,6 +394,7 @@ const struct cw_op cw_op_parquet = {
     .count = cw_file_source_count,
     .read = read_row,
     .read_rows = read_rows,
+    .ahead = cw_parquet_ahead,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

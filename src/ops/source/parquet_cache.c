@@ -179,6 +179,19 @@ int cw_parquet_cache_get(struct cw_parquet_cache *c, const struct cw_parquet_key
     return rc;
 }
 
+struct cw_parquet_thing *cw_parquet_cache_peek(struct cw_parquet_cache *c,
+                                               const struct cw_parquet_key *key)
+{
+    cw_mutex_lock(&c->mutex);
+    struct cw_parquet_thing *t = find(c, key);
+    if (t && !t->is_ready)
+        t = NULL;
+    if (t && t->refs++ == 0)
+        unlist(c, t);
+    cw_mutex_unlock(&c->mutex);
+    return t;
+}
+
 void cw_parquet_cache_put(struct cw_parquet_cache *c, struct cw_parquet_thing *thing)
 {
     if (!thing)

@@ -38,6 +38,9 @@ void cw_parquet_cache_free(struct cw_parquet_cache *cache);
 /* Returns the thing of a key, loaded if it was not there; the caller gives it back. */
 int cw_parquet_cache_get(struct cw_parquet_cache *cache, const struct cw_parquet_key *key,
                          struct cw_parquet_thing **ret_thing, struct cw_err *err);
+/* Returns the thing of a key if it is loaded, which the caller gives back; else NULL. Does not wait. */
+struct cw_parquet_thing *cw_parquet_cache_peek(struct cw_parquet_cache *cache,
+                                               const struct cw_parquet_key *key);
 void cw_parquet_cache_put(struct cw_parquet_cache *cache, struct cw_parquet_thing *thing);
 /* Bytes of everything that is loaded. */
 size_t cw_parquet_cache_bytes(struct cw_parquet_cache *cache);

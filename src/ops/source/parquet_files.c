@@ -9,6 +9,9 @@
 /* Small pages are decoded together, so that a read is not much smaller than what a disk gives in the
  * time of a request. */
 enum { JOIN_BYTES = 256 << 10 };
+/* A column of a row group is read ahead as a whole while it is not known where its pages lie, unless it
+ * is longer: then that is found out first. */
+enum { WHOLE_BYTES = 8 << 20 };
 
 struct column {
     size_t leaf;
@@ -274,6 +277,86 @@ int cw_parquet_slab_find(struct cw_parquet_state *s, struct cw_parquet_seat *sea
     *ret_row = (size_t)(pos - pin->begin);
     *ret_rows = (size_t)(pin->end - pos);
     return 0;
+}
+
+/* ---- reading ahead ---- */
+
+struct place {
+    struct cw_parquet_state *state;
+    struct cw_ahead *ahead;
+    struct cw_parquet_key key; /* of a column's pages */
+    const struct cw_pq_chunk *chunk;
+    int64_t row; /* in the row group */
+};
+
+static void add_range(const struct place *p, uint64_t begin, uint64_t end)
+{
+    const uint64_t words[] = {p->key.file, begin, end};
+    if (end > begin && cw_ahead_note(p->ahead, cw_hash_u64(words, sizeof(words))))
+        cw_file_set_ahead(p->state->source.files, p->key.file, begin, end - begin, p->ahead);
+}
+
+static bool is_loaded(const struct place *p, enum cw_parquet_kind what, size_t stretch)
+{
+    struct cw_parquet_key key = p->key;
+    key.kind = what;
+    key.stretch = (uint32_t)stretch;
+    struct cw_parquet_thing *thing = cw_parquet_cache_peek(p->state->cache, &key);
+    cw_parquet_cache_put(p->state->cache, thing);
+    return thing != NULL;
+}
+
+/* Adds the pages that have the row, and the dictionary, unless they are decoded already. */
+static void add_pages(const struct place *p, const struct cw_pq_pages *pages)
+{
+    const size_t k = cw_pq_pages_locate(pages, p->row);
+    if (is_loaded(p, CW_PARQUET_SLAB, k))
+        return;
+    if (!is_loaded(p, CW_PARQUET_DICTIONARY, 0))
+        add_range(p, pages->dict_begin, pages->dict_end);
+    add_range(p, pages->v[k].begin, pages->v[k].end);
+}
+
+/* Adds what is needed of a column. */
+static void add_column(const struct place *p)
+{
+    const struct cw_pq_chunk *chunk = p->chunk;
+    struct cw_parquet_thing *pages = cw_parquet_cache_peek(p->state->cache, &p->key);
+    if (!pages && chunk->end - chunk->begin <= WHOLE_BYTES) {
+        add_range(p, chunk->begin, chunk->end);
+        if (chunk->index > 0)
+            add_range(p, chunk->index, chunk->index + chunk->index_bytes);
+        return;
+    }
+    if (!pages && cw_parquet_cache_get(p->state->cache, &p->key, &pages, NULL) < 0)
+        return;
+    add_pages(p, &pages->u.pages);
+    cw_parquet_cache_put(p->state->cache, pages);
+}
+
+bool cw_parquet_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
+{
+    struct cw_parquet_state *s = state;
+    const struct cw_file_set *files = s->source.files;
+    const struct footer *f = NULL;
+    (void)opts;
+    if (!ahead || !files->can_ahead)
+        return files->can_ahead;
+    const size_t i = cw_file_set_locate(files, pos);
+    const int64_t row = pos - files->v[i].first;
+    if (!cw_ahead_is_for(files->v[i].path))
+        return true;
+    if (footer_of(s, i, &f, NULL) < 0 || row >= f->footer.rows)
+        return false;
+    const size_t group = cw_pq_footer_group_of(&f->footer, row);
+    struct place p = {.state = s, .ahead = ahead, .row = row - f->footer.groups[group].first};
+    for (size_t k = 0; k < s->fields.columns_n; k++) {
+        p.key =
+            (struct cw_parquet_key){(uint32_t)i, (uint32_t)group, (uint32_t)k, CW_PARQUET_PAGES, 0};
+        p.chunk = &f->footer.chunks[group * f->footer.leaves_n + f->columns[k].leaf];
+        add_column(&p);
+    }
+    return true;
 }
 
 int cw_parquet_refuse(const struct cw_parquet_state *s, size_t column, int64_t pos, const char *why,

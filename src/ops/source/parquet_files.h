@@ -43,6 +43,8 @@ void cw_parquet_seat_leave(struct cw_parquet_seat *seat);
 int cw_parquet_slab_find(struct cw_parquet_state *state, struct cw_parquet_seat *seat,
                          size_t column, int64_t pos, const struct cw_pq_slab **ret_slab,
                          size_t *ret_row, size_t *ret_rows, struct cw_err *err);
+/* Adds the bytes that a row is decoded of, for an operator's `ahead`. */
+bool cw_parquet_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead);
 /* What a row with a null, or a list of another length, is refused with. */
 int cw_parquet_refuse(const struct cw_parquet_state *state, size_t column, int64_t pos,
                       const char *why, struct cw_err *err);
