@@ -63,7 +63,21 @@ static void *init(const struct cw_store_url *url)
 }
 static void fini(void *self)
 {
-    cw_mem_free(self);
+    struct cw_gluster *gluster = self;
+
+    if (atomic_load(&gluster->is_user))
+        cw_gluster_connection_leave(gluster->link);
+    cw_mem_free(gluster);
+}
+/* Connects. The store uses the connection until it is closed. */
+static int connect_once(struct cw_gluster *gluster, struct cw_err *err)
+{
+    if (atomic_load(&gluster->is_user))
+        return 0;
+    int rc = cw_gluster_connection_use(gluster->link, gluster->timeout_ns, err);
+    if (rc == 0 && atomic_exchange(&gluster->is_user, true))
+        cw_gluster_connection_leave(gluster->link); /* another thread was first */
+    return rc;
 }
 
 /* ---- directories ---- */
@@ -120,7 +134,7 @@ static int try(void *self, struct cw_err *err)
     struct cw_gluster *gluster = self;
     char temp[CW_GLUSTER_PATH_BYTES], below[CW_GLUSTER_PATH_BYTES];
     struct stat st;
-    int rc = cw_gluster_connection_up(gluster->link, gluster->timeout_ns, err);
+    int rc = connect_once(gluster, err);
 
     if (rc < 0)
         return rc;

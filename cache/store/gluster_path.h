@@ -4,6 +4,7 @@
 #ifndef CW_CACHE_STORE_GLUSTER_PATH_H
 #define CW_CACHE_STORE_GLUSTER_PATH_H
 
+#include <stdatomic.h>
 #include "io/gluster/gluster_connection.h"
 
 /* bytes of a path in the volume, a file's name, and a temporary file's name */
@@ -13,6 +14,7 @@ struct cw_gluster {
     struct cw_gluster_address address;
     struct cw_gluster_connection *link;
     int64_t timeout_ns;
+    atomic_bool is_user; /* of the connection */
 };
 
 const struct cw_gluster_api *cw_gluster_api(void);

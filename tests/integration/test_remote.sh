@@ -3,45 +3,8 @@
 # Sources that lie on servers: real ones, with a bad network before them, and kill -9 of workers and dispatcher in the middle. The oracle is
 # what the same pipelines give of files.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/remote_lib.sh"
 
-# begin_nginx: serves the data set at /fashion and the photographs at /photos. Sets `server`.
-begin_nginx() {
-    local nginx
-    nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "nginx is not here"
-    mkdir -p "$work/nginx"
-    server=$own_host:8080
-    cat >"$work/nginx/conf" <<CONF
-daemon off;
-worker_processes 1;
-pid $work/nginx/pid;
-error_log stderr;
-events {}
-http {
-    log_format asked '\$request|\$status|\$http_range|\$http_if_match|\$http_authorization|\$connection';
-    access_log $work/nginx/access asked;
-    client_body_temp_path $work/nginx/body; proxy_temp_path $work/nginx/proxy; fastcgi_temp_path $work/nginx/fastcgi;
-    uwsgi_temp_path $work/nginx/uwsgi; scgi_temp_path $work/nginx/scgi;
-    gzip on; gzip_types *;
-    server {
-        listen $server;
-        location /fashion/ { alias $fashion/; }
-        location /photos/ { alias $work/photos/; }
-        location /whole/ { alias $fashion/; max_ranges 0; }
-        location /data/ { alias $work/data/; }
-    }
-}
-CONF
-    if [ "$(id -u)" = 0 ]; then sed -i '1i user root;' "$work/nginx/conf"; fi
-    begin nginx "$nginx" -e stderr -p "$work/nginx" -c "$work/nginx/conf"
-    ask_until "nginx answers" answers_or_gone nginx "$server"
-    ! is_gone nginx || fail "nginx: $(cat "$work/nginx.log")"
-}
-answers_or_gone() { (exec 3<>"/dev/tcp/${2%:*}/${2##*:}") 2>/dev/null || is_gone "$1"; }
-begin_proxy() { # TARGET ARGS...: sets `proxy`
-    begin proxy "$(dirname "$0")/proxy.py" --listen "$own_host:0" --target "$@"
-    wait_until "the proxy is ready" is_ready_or_gone proxy
-    proxy=$(sed -n 's/^ready //p' "$work/proxy.out")
-}
 # on_server PIPELINE HOST [FASHION]: makes NAME_remote.json, which reads from there.
 on_server() {
     local photo photos=
@@ -144,40 +107,10 @@ http_killed() {
     DISPATCHER='' run reference "$file" --epochs 2 --seed 3 --batches "$work/reference.batches"
     killed_in_the_middle "$work/$1_long_remote.json"
 }
-killed_in_the_middle() { # FILE
-    listen=unix:$work/dispatcher.sock
-    begin_dispatcher
-    begin_worker w1
-    begin_worker w2
-    begin_held job "$1" --epochs 2 --seed 3 --window 40
-    read_batches job 300
-    end w1 KILL
-    end dispatcher KILL
-    begin_dispatcher
-    begin_worker w3
-    release job
-    same_batches
-}
 case_http_killed_fashion() { http_killed fashion; }
 case_http_killed_photos() { http_killed photos; }
 
 # ---- S3 ----
-s3_secret=geheim/der+server/und/worker=
-# begin_s3 [ARGS...]: serves the data set in the bucket fashion, photographs in photos; the environment says how to ask it. Sets `server`.
-begin_s3() {
-    mkdir -p "$work/buckets/photos"
-    ln -s "$fashion" "$work/buckets/fashion"
-    cp -r "$work/photos" "$work/buckets/photos/all of them+more"
-    begin s3 "$(dirname "$0")/../support/s3_server.py" --listen "$own_host:0" --root "$work/buckets" --log "$work/s3.requests" --key KEYOFTEST \
-        --secret "$s3_secret" --token a/session+token== "$@"
-    wait_until "the server of S3 is ready" is_ready_or_gone s3
-    is_ready s3 || fail "the server of S3 ended"
-    server=$(sed -n 's/^ready //p' "$work/s3.out")
-    mkdir "$work/aws"
-    printf '[profile test]\nregion = test-1\nendpoint_url = http://%s\n' "$server" >"$work/aws/config"
-    printf '[test]\naws_access_key_id = KEYOFTEST\naws_secret_access_key = %s\naws_session_token = a/session+token==\n' "$s3_secret" >"$work/aws/credentials"
-    export AWS_CONFIG_FILE=$work/aws/config AWS_SHARED_CREDENTIALS_FILE=$work/aws/credentials AWS_PROFILE=test
-}
 on_s3() { # PIPELINE
     sed -e "s#$fashion/#s3://fashion/#" -e "s#$work/photos/#s3://photos/all of them+more/#" "$work/$1.json" >"$work/$1_remote.json"
 }
@@ -272,5 +205,60 @@ case_gluster() {
     DISPATCHER='' run reference "$work/copy.json" --epochs 2 --seed 3 --batches "$work/reference.batches"
     killed_in_the_middle "$work/volume.json"
     expect_error none "no files match" "$cachew" run "$(sed "s#/s\*/#/t*/#" "$work/volume.json" >"$work/none.json" && echo "$work/none.json")" -d "$DISPATCHER" --timeout 60s
+}
+# begin_photos_volume: a volume with the photographs, and photos_remote.json, which reads them there.
+begin_photos_volume() {
+    . "$(dirname "$0")/../support/glusterd.sh"
+    write_pipelines
+    gluster_begin
+    gluster_volume one 1
+    (cd "$work" && find photos -type f) | "$CACHEW_TESTS/store_load" "$(gluster_url one)?timeout=60s" copy "$work" || fail "copy the photographs"
+    sed -e "s#$work/photos/#$(gluster_url one)/photos/#" "$work/photos.json" >"$work/photos_remote.json"
+    begin_dispatcher
+}
+# Files of a volume are read ahead as objects of servers are; a file that becomes another one is told.
+case_gluster_read_ahead() {
+    begin_photos_volume
+    begin_worker w1
+    DISPATCHER='' run files "$work/photos.json" --epochs 2 --seed 5
+    run ahead "$work/photos_remote.json" --epochs 2 --seed 5
+    same "hash, read ahead" "$(hashes files)" "$(hashes ahead)"
+    ask_until "reads are served" some_are_served 40
+    ask_until "memory is given back" nothing_is_held
+    same "reads that a thread waited for" 0 "$(waits)"
+    end w1
+    begin_worker w2 --read-ahead 0
+    run without "$work/photos_remote.json" --epochs 2 --seed 5
+    same "hash, not read ahead" "$(hashes files)" "$(hashes without)"
+    sed -e 's/{"op": "read_file"}/{"op": "repeat", "count": 30}, {"op": "read_file"}/' -e 's/"size": 7/"size": 1/' "$work/photos_remote.json" >"$work/changing.json"
+    begin_worker w3
+    end w2
+    begin_held job "$work/changing.json" --window 20
+    read_batches job 100
+    mkdir "$work/other"
+    (cd "$work" && find photos -type f) | while read -r name; do
+        mkdir -p "$work/other/$(dirname "$name")"
+        head -c 5000 /dev/urandom >"$work/other/$name"
+        echo "$name"
+    done | "$CACHEW_TESTS/store_load" "$(gluster_url one)?timeout=60s" copy "$work/other" || fail "change the photographs"
+    timeout 600 cat <&"$held_fd" >>"$work/job.batches"
+    ! wait_for job || fail "nobody noticed"
+    grep -qE "$(gluster_url one)/photos/.*(changed|not the file)" "$work/job.log" || fail "$(cat "$work/job.log")"
+}
+# connections NAME: how many a process has to GlusterFS.
+connections() { ss -Htnp state established | grep -F "pid=${pid_of[$1]}," | awk '{print $4}' | grep -cF "$gluster_host:"; }
+has_none() { [ "$(connections "$1")" = 0 ]; }
+# A connection that nobody uses is closed after a minute, and made again when somebody does.
+case_gluster_idle() {
+    begin_photos_volume
+    begin_worker w1
+    run first "$work/photos_remote.json" --seed 5
+    ! has_none w1 || fail "it has no connection"
+    ask_until "it is closed" has_none w1
+    run second "$work/photos_remote.json" --seed 5
+    same "hash, connected anew" "$(hashes first)" "$(hashes second)"
+    ! has_none w1 || fail "it is not connected anew"
+    ask_until "it is closed again" has_none w1
+    kill -0 "${pid_of[w1]}" || fail "the worker is gone"
 }
 run_case "$@"; exit

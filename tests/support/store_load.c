@@ -4,10 +4,12 @@
  *   store_load URL put NAME BYTES     one file, whose bytes follow from its name
  *   store_load URL check NAME BYTES   is it there, and right?
  *   store_load URL list
+ *   store_load URL copy DIR           files of the directory, whose names are lines of input
  *   store_load URL load BYTES         two threads put files of this size and two read them back,
  *                                     until "quit" comes on standard input; each line of
  *                                     input before is answered with the state so far. At the end
  *                                     every file whose put succeeded is read. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -182,6 +184,33 @@ static int print_file(void *arg, const char *name, uint64_t bytes, int64_t mtime
     printf("%s %" PRIu64 "\n", name, bytes);
     return 0;
 }
+static int copy_one(const char *dir, const char *name, struct cw_err *err)
+{
+    cw_autofree char *path = cw_mem_printf("%s/%s", dir, name);
+    CW_STR_AUTO bytes = {0};
+    char part[4096];
+    size_t n;
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return cw_err_errno(err, errno, "%s", path);
+    while ((n = fread(part, 1, sizeof(part), file)) > 0)
+        cw_str_add_bytes(&bytes, part, n);
+    fclose(file);
+    struct iovec one = {bytes.s, bytes.len};
+    return cw_store_put(store, name, &one, 1, err);
+}
+static int copy_all(const char *dir, struct cw_err *err)
+{
+    char name[256];
+    int rc = 0;
+
+    while (rc == 0 && fgets(name, sizeof(name), stdin)) {
+        name[strcspn(name, "\n")] = '\0';
+        rc = copy_one(dir, name, err);
+    }
+    return rc;
+}
 static int run(int argc, char **argv, struct cw_err *err)
 {
     uint64_t n = 0;
@@ -190,6 +219,8 @@ static int run(int argc, char **argv, struct cw_err *err)
         return put_one(argv[3], n, err);
     if (argc == 5 && strcmp(argv[2], "check") == 0 && cw_str_to_bytes(argv[4], &n))
         return check_one(argv[3], n, err);
+    if (argc == 4 && strcmp(argv[2], "copy") == 0)
+        return copy_all(argv[3], err);
     if (argc == 3 && strcmp(argv[2], "list") == 0)
         return cw_store_list(store, "", print_file, NULL, err);
     if (argc == 4 && strcmp(argv[2], "load") == 0 && cw_str_to_bytes(argv[3], &n)) {
@@ -197,7 +228,7 @@ static int run(int argc, char **argv, struct cw_err *err)
         return load() ? cw_err_set(err, CW_E_CORRUPT, "files are lost") : 0;
     }
     return cw_err_set(err, CW_E_INVALID,
-                      "usage: store_load URL put|check NAME BYTES, list, load BYTES");
+                      "usage: store_load URL put|check NAME BYTES, list, load BYTES, copy DIR");
 }
 int main(int argc, char **argv)
 {

@@ -24,8 +24,11 @@ struct cw_gluster_connection {
     struct cw_gluster_connection *next;
     char *key;
     struct cw_gluster_address address;
-    enum link_state state; /* guarded by lock */
-    glfs_t *fs;            /* belongs to the thread that connects; constant once connected */
+    /* ---- guarded by lock ---- */
+    enum link_state state;
+    size_t users;
+    int64_t idle_ns; /* since when there are none, while it is up */
+    glfs_t *fs;      /* belongs to the thread that connects; constant once connected */
 };
 
 static struct cw_mutex lock = CW_MUTEX_INIT;
@@ -34,6 +37,9 @@ static struct cw_gluster_connection *links; /* guarded by lock; they are never f
 static struct cw_gluster_api api;           /* guarded by lock until it is loaded, then constant */
 static bool is_loaded;                      /* guarded by lock */
 static char log_path[40];                   /* guarded by lock; "": the log is not set up yet */
+static struct cw_cond left; /* used with lock: a connection has lost its last user */
+static bool has_closer;     /* guarded by lock: the thread that closes them runs */
+static int64_t idle_limit_ns = CW_GLUSTER_IDLE_MS * 1000000; /* guarded by lock */
 
 /* ---- libgfapi ---- */
 
@@ -125,8 +131,10 @@ struct cw_gluster_connection *cw_gluster_connection_get(const struct cw_gluster_
         cw_str_addf(&key, "%s:%d,", address->hosts[i].name, address->hosts[i].port);
     cw_str_addf(&key, "/%s", address->volume);
     cw_mutex_lock(&lock);
-    if (!links)
+    if (!links) {
         cw_cond_init(&changed);
+        cw_cond_init(&left);
+    }
     for (link = links; link && !cw_str_eq(link->key, cw_str_text(&key)); link = link->next)
         ;
     if (!link) {
@@ -181,8 +189,74 @@ static int connect_link(struct cw_gluster_connection *link, struct cw_err *err)
         return fail_to_connect(&link->address, errno ? errno : EIO, err);
     return 0;
 }
-int cw_gluster_connection_up(struct cw_gluster_connection *link, int64_t wait_ns,
-                             struct cw_err *err)
+
+/* ---- connections that nobody uses ---- */
+
+/* Takes the handle of a connection that has had no users for long enough. NULL: there is none; then
+ * *ret_next_ns is when there may be one. Called with the lock. */
+static glfs_t *take_idle(int64_t now_ns, int64_t *ret_next_ns)
+{
+    *ret_next_ns = INT64_MAX;
+    for (struct cw_gluster_connection *link = links; link; link = link->next) {
+        const int64_t end_ns = link->idle_ns + idle_limit_ns;
+        if (link->state != LINK_UP || link->users > 0)
+            continue;
+        if (now_ns >= end_ns) {
+            glfs_t *fs = link->fs;
+            link->fs = NULL;
+            link->state = LINK_DOWN;
+            return fs;
+        }
+        *ret_next_ns = CW_MIN(*ret_next_ns, end_ns);
+    }
+    return NULL;
+}
+static void close_idle(void *arg)
+{
+    (void)arg;
+    cw_mutex_lock(&lock);
+    for (;;) {
+        int64_t next_ns;
+        glfs_t *fs = take_idle(cw_clock_ns(), &next_ns);
+        if (fs) {
+            cw_mutex_unlock(&lock);
+            (void)api.fini(fs);
+            cw_mutex_lock(&lock);
+        } else if (next_ns == INT64_MAX) {
+            cw_cond_wait(&left, &lock);
+        } else {
+            (void)cw_cond_wait_until(&left, &lock, next_ns);
+        }
+    }
+}
+void cw_gluster_connection_set_idle(int64_t ms)
+{
+    cw_mutex_lock(&lock);
+    idle_limit_ns = ms * 1000000;
+    if (has_closer)
+        cw_cond_signal(&left);
+    cw_mutex_unlock(&lock);
+}
+void cw_gluster_connection_leave(struct cw_gluster_connection *link)
+{
+    static struct cw_thread thread; /* it runs until the process ends */
+
+    cw_mutex_lock(&lock);
+    CW_ASSERT(link->users > 0);
+    if (--link->users == 0) {
+        link->idle_ns = cw_clock_ns();
+        if (!has_closer)
+            cw_thread_start(&thread, "cachew-gidle", close_idle, NULL);
+        has_closer = true;
+        cw_cond_signal(&left);
+    }
+    cw_mutex_unlock(&lock);
+}
+
+/* ---- using them ---- */
+
+int cw_gluster_connection_use(struct cw_gluster_connection *link, int64_t wait_ns,
+                              struct cw_err *err)
 {
     int64_t deadline_ns = cw_clock_ns() + wait_ns;
     int rc = 0;
@@ -203,6 +277,7 @@ int cw_gluster_connection_up(struct cw_gluster_connection *link, int64_t wait_ns
         link->state = rc == 0 ? LINK_UP : LINK_DOWN;
         cw_cond_broadcast(&changed);
     }
+    link->users += rc == 0;
     cw_mutex_unlock(&lock);
     return rc;
 }

@@ -7,139 +7,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "io/brace.h"
-#include "io/gluster/gluster_connection.h"
-#include "io/io.h"
+#include "io/gluster/gluster_file.h"
 #include "io/match.h"
-
-#define CONNECT_NS INT64_C(60000000000)
 
 static const struct cw_gluster_api *api(void)
 {
     return cw_gluster_connection_api();
 }
 
-/* Takes a URL apart and connects. */
-static int reach(const char *url, struct cw_gluster_address *ret_address, glfs_t **ret_fs,
-                 struct cw_err *err)
-{
-    memset(ret_address, 0, sizeof(*ret_address));
-    if (cw_gluster_address_parse(url + strlen("gluster:"), ret_address) < 0)
-        return cw_err_set(err, CW_E_INVALID, "%s: is not gluster://HOST/VOLUME/PATH", url);
-    struct cw_gluster_connection *link = cw_gluster_connection_get(ret_address);
-    int rc = cw_gluster_connection_up(link, CONNECT_NS, err);
-    if (rc == 0)
-        *ret_fs = cw_gluster_connection_fs(link);
-    return rc < 0 ? cw_err_wrap(err, "%s", url) : 0;
-}
-
-static int64_t ns(struct timespec t)
-{
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-}
-
-/* All clients of a volume see the same times and numbers. */
-static struct cw_io_info info_of(const char *url, const struct stat *st)
-{
-    struct cw_io_info info = {
-        .size = st->st_size, .mtime_ns = ns(st->st_mtim), .ctime_ns = ns(st->st_ctim)};
-    struct cw_hash name = cw_hash_bytes(url, strlen(url));
-    const uint64_t words[] = {name.hi,
-                              name.lo,
-                              (uint64_t)st->st_ino,
-                              (uint64_t)st->st_size,
-                              (uint64_t)info.mtime_ns,
-                              (uint64_t)info.ctime_ns};
-    info.state = cw_hash_bytes(words, sizeof(words));
-    return info;
-}
-
-/* A file that another client has replaced is gone for those that knew it. */
-static int failed(const char *url, int failure, struct cw_err *err)
-{
-    return cw_err_errno(err, failure == ESTALE ? ENOENT : failure, "%s", url);
-}
-
-static int check_regular(const char *url, const struct stat *st, struct cw_err *err)
-{
-    if (S_ISREG(st->st_mode))
-        return 0;
-    return cw_err_set(err, CW_E_INVALID, "%s: is not a regular file", url);
-}
-
 static int gluster_stat(const char *url, const struct cw_stop *stop, struct cw_io_info *ret_info,
                         struct cw_err *err)
 {
-    struct cw_gluster_address address;
+    struct cw_gluster_place place;
     struct stat st;
-    glfs_t *fs = NULL;
     (void)stop;
-    int rc = reach(url, &address, &fs, err);
+    int rc = cw_gluster_reach(url, &place, err);
     if (rc < 0)
         return rc;
-    if (api()->stat(fs, address.path, &st) < 0)
-        return failed(url, errno, err);
-    *ret_info = info_of(url, &st);
-    return check_regular(url, &st, err);
-}
-
-static int gluster_open(const char *url, const struct cw_stop *stop, struct cw_io_file *file,
-                        struct cw_err *err)
-{
-    struct cw_gluster_address address;
-    struct stat st;
-    glfs_t *fs = NULL;
-    (void)stop;
-    int rc = reach(url, &address, &fs, err);
-    if (rc < 0)
-        return rc;
-    glfs_fd_t *fd = api()->open(fs, address.path, O_RDONLY | O_NONBLOCK);
-    if (!fd)
-        return failed(url, errno, err);
-    rc = api()->fstat(fd, &st) < 0 ? failed(url, errno, err) : check_regular(url, &st, err);
-    if (rc < 0) {
-        api()->close(fd);
-        return rc;
-    }
-    file->info = info_of(url, &st);
-    file->object = fd;
-    return 0;
-}
-
-static void gluster_close(struct cw_io_file *file)
-{
-    api()->close(file->object);
-}
-
-static int gluster_read(const struct cw_io_file *file, uint64_t offset, void *dst, size_t n,
-                        const struct cw_stop *stop, struct cw_err *err)
-{
-    char *p = dst;
-    while (n > 0) {
-        ssize_t got = api()->pread(file->object, p, n, (off_t)offset, 0, NULL);
-        if (got < 0 && errno == EINTR && !cw_stop_is_set(stop))
-            continue;
-        if (got < 0)
-            return cw_err_errno(err, errno, "read %zu bytes at byte %llu", n,
-                                (unsigned long long)offset);
-        if (got == 0)
-            return cw_err_set(err, CW_E_CORRUPT, "the file ends at byte %llu: cut while it is read",
-                              (unsigned long long)offset);
-        p += got;
-        offset += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return 0;
-}
-
-static bool gluster_is_unchanged(const struct cw_io_file *file)
-{
-    struct stat st;
-    return api()->fstat(file->object, &st) == 0 && st.st_size == file->info.size &&
-           ns(st.st_mtim) == file->info.mtime_ns;
+    cw_io_waits();
+    if (api()->stat(place.fs, place.address.path, &st) < 0)
+        rc = cw_gluster_failed(url, errno, err);
+    else
+        rc = cw_gluster_info(url, &st, ret_info, err);
+    cw_gluster_connection_leave(place.link);
+    return rc;
 }
 
 /* ---- patterns ---- */
@@ -192,12 +86,14 @@ static int read_dir(struct walk *w, const char *dir, const struct cw_stop *stop,
     int rc = 0;
     glfs_fd_t *fd = api()->opendir(w->fs, dir);
     if (!fd)
-        return errno == ENOENT || errno == ESTALE || errno == ENOTDIR ? 0 : failed(dir, errno, err);
+        return errno == ENOENT || errno == ESTALE || errno == ENOTDIR
+                   ? 0
+                   : cw_gluster_failed(dir, errno, err);
     while (rc == 0) {
         struct stat st = {0};
         int failure = api()->readdirplus_r(fd, &st, &one.entry, &entry);
         if (failure)
-            rc = failed(dir, failure > 0 ? failure : errno, err);
+            rc = cw_gluster_failed(dir, failure > 0 ? failure : errno, err);
         if (failure || !entry)
             break;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -242,23 +138,25 @@ static int walk_all(struct walk *w, const struct cw_stop *stop, struct cw_err *e
 static int glob_one(const char *pattern, size_t *left, const struct cw_stop *stop,
                     struct cw_io_list *list, struct cw_err *err)
 {
-    struct cw_gluster_address address;
+    struct cw_gluster_place place;
     struct walk walk = {.pattern = pattern, .left = *left, .list = list};
     if (!cw_match_is_pattern(pattern)) {
         cw_io_list_add(list, cw_mem_strdup(pattern), -1, 0);
         return 0;
     }
-    int rc = reach(pattern, &address, &walk.fs, err);
+    int rc = cw_gluster_reach(pattern, &place, err);
     if (rc < 0)
         return rc;
     const char *volume = strchr(pattern + strlen("gluster://"), '/') + 1;
     size_t n = (size_t)(volume - pattern) + strcspn(volume, "/");
     cw_autofree char *prefix = cw_mem_strndup(pattern, n);
+    walk.fs = place.fs;
     walk.prefix = prefix;
-    walk.paths = address.path + 1;
+    walk.paths = place.address.path + 1;
     walk.parts_max = strstr(walk.paths, "**") ? SIZE_MAX : parts_of(walk.paths);
     rc = walk_all(&walk, stop, err);
     *left = walk.left;
+    cw_gluster_connection_leave(place.link);
     return rc;
 }
 
@@ -279,9 +177,11 @@ static int gluster_glob(const char *pattern, size_t entries_max, const struct cw
 const struct cw_io_scheme cw_io_scheme_gluster = {
     .name = "gluster",
     .stat = gluster_stat,
-    .open = gluster_open,
-    .close = gluster_close,
-    .read = gluster_read,
-    .is_unchanged = gluster_is_unchanged,
+    .open = cw_gluster_file_open,
+    .close = cw_gluster_file_close,
+    .read = cw_gluster_file_read,
+    .is_unchanged = cw_gluster_file_is_unchanged,
     .glob = gluster_glob,
+    .fetch = cw_gluster_fetch,
+    .cancel = cw_gluster_cancel,
 };

@@ -11,6 +11,7 @@
 #include "io/remote/small_file.h"
 
 #define REGION "us-east-1"
+#define SESSION_NAME "cachew"
 
 /* The texts of both files, and the sections that count in them. */
 struct profiles {
@@ -77,6 +78,26 @@ static char *of_credentials(const struct profiles *p, const char *key)
     return value ? value : of_config(p, NULL, key);
 }
 
+/* Role and file come from one place, both. Returns whether there are some. */
+static bool read_role(const struct profiles *p, struct cw_aws_config *c)
+{
+    const char *arn = variable("AWS_ROLE_ARN"), *file = variable("AWS_WEB_IDENTITY_TOKEN_FILE");
+    const char *name = variable("AWS_ROLE_SESSION_NAME");
+    c->role_arn = arn && file ? cw_mem_strdup(arn) : of_config(p, NULL, "role_arn");
+    c->token_file =
+        arn && file ? cw_mem_strdup(file) : of_config(p, NULL, "web_identity_token_file");
+    if (!c->role_arn || !c->token_file) {
+        cw_mem_free(c->role_arn);
+        cw_mem_free(c->token_file);
+        c->role_arn = c->token_file = NULL;
+        return false;
+    }
+    c->session_name = name ? cw_mem_strdup(name) : of_config(p, NULL, "role_session_name");
+    if (!c->session_name)
+        c->session_name = cw_mem_strdup(SESSION_NAME);
+    return true;
+}
+
 /* Identity and secret come from one place, both. */
 static int read_credentials(const struct profiles *p, struct cw_aws_config *c, struct cw_err *err)
 {
@@ -85,7 +106,7 @@ static int read_credentials(const struct profiles *p, struct cw_aws_config *c, s
         c->id = cw_mem_strdup(id);
         c->secret = cw_mem_strdup(secret);
         c->token = cw_mem_strdup(variable("AWS_SESSION_TOKEN"));
-    } else {
+    } else if (!read_role(p, c)) {
         c->id = of_credentials(p, "aws_access_key_id");
         c->secret = of_credentials(p, "aws_secret_access_key");
         c->token = of_credentials(p, "aws_session_token");
@@ -173,6 +194,9 @@ void cw_aws_config_fini(struct cw_aws_config *c)
     cw_small_file_forget(c->id);
     cw_small_file_forget(c->secret);
     cw_small_file_forget(c->token);
+    cw_mem_free(c->role_arn);
+    cw_mem_free(c->token_file);
+    cw_mem_free(c->session_name);
     cw_mem_free(c->region);
     cw_mem_free(c->endpoint);
     *c = (struct cw_aws_config){0};

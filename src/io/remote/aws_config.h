@@ -8,10 +8,12 @@
 #include "base/err.h"
 
 struct cw_aws_config {
-    char *id, *secret, *token; /* NULL: requests are not signed; no session */
-    char *region;              /* never NULL */
-    char *endpoint;            /* "https://host:port/path" without a "/" at its end; NULL: AWS */
-    bool is_path_style;        /* the bucket stands in the path, not in the host */
+    char *id, *secret, *token; /* NULL: there is no key (aws_role.h may get one); no session */
+    /* A role that is taken by a token in a file, instead of a key; NULL: none. */
+    char *role_arn, *token_file, *session_name;
+    char *region;       /* never NULL */
+    char *endpoint;     /* "https://host:port/path" without a "/" at its end; NULL: AWS */
+    bool is_path_style; /* the bucket stands in the path, not in the host */
 };
 /* Reads them. INVALID names what is wrong, and no value. A file that is not there is no error, but if
  * the environment names it. */

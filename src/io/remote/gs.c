@@ -10,6 +10,7 @@
 #include "io/match.h"
 #include "io/remote/bucket_glob.h"
 #include "io/remote/gs_token.h"
+#include "io/remote/identity.h"
 #include "io/remote/object.h"
 #include "io/source_url.h"
 
@@ -71,76 +72,29 @@ static void explain(const char *body, struct cw_str *ret_text)
 static const struct cw_dialect dialect = {
     .make = make, .explain = explain, .version_header = "x-goog-generation"};
 
-/* One piece of work with a token, of any thread. */
-typedef int work_fn(void *arg, const struct cw_stop *stop, struct cw_err *err);
-
-/* Does it with a token. One that is refused may have been good for some time only: then it is done
- * once again, with another. */
-static int with_token(work_fn *fn, void *arg, const struct cw_stop *stop, struct cw_err *err)
+static bool drop(int rc)
 {
-    int rc = cw_gs_token_ensure(stop, err);
-    if (rc == 0)
-        rc = fn(arg, stop, err);
-    if (rc != CW_E_DENIED || !cw_gs_token_drop())
-        return rc;
-    rc = cw_gs_token_ensure(stop, err);
-    return rc < 0 ? rc : fn(arg, stop, err);
+    return rc == CW_E_DENIED && cw_gs_token_drop();
 }
 
-struct stat_work {
-    const char *url;
-    struct cw_io_info *info;
-};
-
-static int do_stat(void *arg, const struct cw_stop *stop, struct cw_err *err)
-{
-    const struct stat_work *work = arg;
-    return cw_object_stat(&dialect, work->url, stop, work->info, err);
-}
+static const struct cw_identity identity = {.ensure = cw_gs_token_ensure, .drop = drop};
 
 static int gs_stat(const char *url, const struct cw_stop *stop, struct cw_io_info *ret_info,
                    struct cw_err *err)
 {
-    struct stat_work work = {url, ret_info};
-    return with_token(do_stat, &work, stop, err);
-}
-
-struct open_work {
-    const char *url;
-    struct cw_io_file *file;
-};
-
-static int do_open(void *arg, const struct cw_stop *stop, struct cw_err *err)
-{
-    const struct open_work *work = arg;
-    return cw_object_open(&dialect, work->url, stop, work->file, err);
+    return cw_identity_stat(&identity, &dialect, url, stop, ret_info, err);
 }
 
 static int gs_open(const char *url, const struct cw_stop *stop, struct cw_io_file *file,
                    struct cw_err *err)
 {
-    struct open_work work = {url, file};
-    return with_token(do_open, &work, stop, err);
-}
-
-struct read_work {
-    const struct cw_io_file *file;
-    uint64_t offset;
-    void *dst;
-    size_t n;
-};
-
-static int do_read(void *arg, const struct cw_stop *stop, struct cw_err *err)
-{
-    const struct read_work *work = arg;
-    return cw_object_read(work->file, work->offset, work->dst, work->n, stop, err);
+    return cw_identity_open(&identity, &dialect, url, stop, file, err);
 }
 
 static int gs_read(const struct cw_io_file *file, uint64_t offset, void *dst, size_t n,
                    const struct cw_stop *stop, struct cw_err *err)
 {
-    struct read_work work = {file, offset, dst, n};
-    return with_token(do_read, &work, stop, err);
+    return cw_identity_read(&identity, file, offset, dst, n, stop, err);
 }
 
 /* ---- lists ---- */
@@ -176,27 +130,6 @@ static int take_page(struct cw_find *find, const struct cw_value *page, char **r
     return rc;
 }
 
-struct page_work {
-    struct cw_find *find;
-    const char *query;
-    struct cw_str body;
-};
-
-static int do_page(void *arg, const struct cw_stop *stop, struct cw_err *err)
-{
-    struct page_work *work = arg;
-    struct cw_fetch fetch = {
-        .dialect = &dialect,
-        .ask = {.method = "GET", .url = work->find->bucket, .query = work->query},
-        .fd = -1,
-        .body_max = PAGE_MAX};
-    int rc = cw_fetch_run(&fetch, stop, err);
-    if (rc == 0)
-        cw_str_add_bytes(&work->body, cw_str_text(&fetch.body), fetch.body.len);
-    cw_fetch_fini(&fetch);
-    return rc;
-}
-
 static int read_page(struct cw_find *find, const char *token, const struct cw_stop *stop,
                      char **ret_next, struct cw_err *err)
 {
@@ -210,14 +143,14 @@ static int read_page(struct cw_find *find, const char *token, const struct cw_st
     }
     cw_str_add(&query, "&prefix=");
     cw_url_encode(&query, find->keys, cw_match_prefix(find->keys), false);
-    struct page_work work = {.find = find, .query = query.s};
-    int rc = with_token(do_page, &work, stop, err);
+    CW_STR_AUTO body = {0};
+    int rc =
+        cw_identity_get(&identity, &dialect, find->bucket, query.s, PAGE_MAX, stop, &body, err);
     if (rc == 0)
-        rc = cw_value_parse(cw_str_text(&work.body), work.body.len, find->bucket, &page, err);
+        rc = cw_value_parse(cw_str_text(&body), body.len, find->bucket, &page, err);
     if (rc == 0)
         rc = take_page(find, &page, ret_next, err);
     cw_value_fini(&page);
-    cw_str_fini(&work.body);
     return rc;
 }
 

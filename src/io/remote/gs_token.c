@@ -197,8 +197,6 @@ int cw_gs_token_ensure(const struct cw_stop *stop, struct cw_err *err)
     const char *path = variable("GOOGLE_APPLICATION_CREDENTIALS"),
                *host = variable("GCE_METADATA_HOST");
     int rc = 0;
-    if (variable("STORAGE_EMULATOR_HOST") && !path)
-        return 0;
     if ((!path && !host) || is_good())
         return 0;
     cw_mutex_lock(&token.getting);

@@ -14,7 +14,9 @@
 #include "http/http_url.h"
 #include "io/match.h"
 #include "io/remote/aws_config.h"
+#include "io/remote/aws_role.h"
 #include "io/remote/bucket_glob.h"
+#include "io/remote/identity.h"
 #include "io/remote/object.h"
 #include "io/remote/s3_list.h"
 #include "io/remote/sigv4.h"
@@ -40,6 +42,7 @@ void cw_s3_forget(void)
     cw_strmap_fini(&s3.regions);
     cw_aws_config_fini(&s3.config);
     memset(&s3, 0, sizeof(s3));
+    cw_aws_role_forget();
 }
 
 static int load(struct cw_err *err)
@@ -121,8 +124,8 @@ static void drop_usual_port(struct place *place)
 
 /* ---- requests ---- */
 
-static void sign(const struct cw_ask *ask, const struct place *place, const char *region,
-                 int64_t now_s, struct cw_wire *wire)
+static void sign(const struct cw_ask *ask, const struct place *place,
+                 const struct cw_sigv4_who *who, int64_t now_s, struct cw_wire *wire)
 {
     const char *headers[CW_ARRAY_LEN(ask->headers)];
     size_t n = 0;
@@ -135,12 +138,24 @@ static void sign(const struct cw_ask *ask, const struct place *place, const char
                                              .query = ask->query,
                                              .headers = headers,
                                              .headers_n = n};
-    const struct cw_sigv4_who who = {.id = s3.config.id,
-                                     .secret = s3.config.secret,
-                                     .token = s3.config.token,
-                                     .region = region,
-                                     .service = "s3"};
-    cw_sigv4_sign(&request, &who, now_s, wire);
+    cw_sigv4_sign(&request, who, now_s, wire);
+}
+
+/* Signs with the key of the config, else with that of a role, if there is one. */
+static void sign_by_any(const struct cw_ask *ask, const struct place *place, const char *region,
+                        int64_t now_s, struct cw_wire *wire)
+{
+    struct cw_aws_keys keys = {0};
+    const bool is_role = !s3.config.id && cw_aws_role_get(&keys);
+    if (s3.config.id || is_role) {
+        const struct cw_sigv4_who who = {.id = is_role ? keys.id : s3.config.id,
+                                         .secret = is_role ? keys.secret : s3.config.secret,
+                                         .token = is_role ? keys.token : s3.config.token,
+                                         .region = region,
+                                         .service = "s3"};
+        sign(ask, place, &who, now_s, wire);
+    }
+    cw_aws_keys_fini(&keys);
 }
 
 int cw_s3_make_at(const struct cw_ask *ask, int64_t now_s, struct cw_wire *ret_wire,
@@ -160,8 +175,7 @@ int cw_s3_make_at(const struct cw_ask *ask, int64_t now_s, struct cw_wire *ret_w
                                   ask->query ? "?" : "", ask->query ? ask->query : "");
     for (size_t i = 0; i < ask->headers_n; i++)
         cw_wire_add(ret_wire, "%s", ask->headers[i]);
-    if (s3.config.id)
-        sign(ask, &place, region_of(bucket), now_s, ret_wire);
+    sign_by_any(ask, &place, region_of(bucket), now_s, ret_wire);
     place_fini(&place);
     return 0;
 }
@@ -173,19 +187,10 @@ static int make(const struct cw_ask *ask, struct cw_wire *ret_wire, struct cw_er
 
 /* ---- refusals ---- */
 
-/* Finds the text of an element in the body of a refusal. */
-static size_t element(const char *body, const char *name, const char **ret_text)
-{
-    cw_autofree char *begin = cw_mem_printf("<%s>", name);
-    const char *at = strstr(body, begin);
-    *ret_text = at ? at + strlen(begin) : "";
-    return strcspn(*ret_text, "<");
-}
-
 static bool is_code(const char *body, const char *code)
 {
     const char *text;
-    size_t n = element(body, "Code", &text);
+    size_t n = cw_s3_element(body, "Code", &text);
     return n == strlen(code) && memcmp(text, code, n) == 0;
 }
 
@@ -196,7 +201,7 @@ static bool find_region(const struct cw_http_response *response, const char *bod
     const char *text;
     if (cw_http_header(response, "x-amz-bucket-region", 0, ret_region, REGION_MAX))
         return true;
-    size_t n = element(body, "Region", &text);
+    size_t n = cw_s3_element(body, "Region", &text);
     if (n == 0 || n >= REGION_MAX)
         return false;
     memcpy(ret_region, text, n);
@@ -241,36 +246,50 @@ static bool learn(const struct cw_ask *ask, const struct cw_http_response *respo
         return true;
     if (response->status < 500 && learn_region(ask, response, body))
         return true;
-    bool is_about_us = response->status == 403 || is_code(body, "ExpiredToken");
-    return is_about_us && learn_credentials();
+    bool is_expired = is_code(body, "ExpiredToken");
+    if (response->status != 403 && !is_expired)
+        return false;
+    cw_aws_role_refused(is_expired);
+    return learn_credentials();
 }
 
 static void explain(const char *body, struct cw_str *ret_text)
 {
     const char *code, *message;
-    size_t code_n = element(body, "Code", &code), message_n = element(body, "Message", &message);
+    size_t code_n = cw_s3_element(body, "Code", &code),
+           message_n = cw_s3_element(body, "Message", &message);
     cw_str_add_bytes(ret_text, code, code_n);
     if (code_n > 0 && message_n > 0)
         cw_str_add(ret_text, ": ");
     cw_str_add_bytes(ret_text, message, message_n);
-    if (!s3.config.id)
+    struct cw_aws_keys keys = {0};
+    if (!s3.config.id && !cw_aws_role_get(&keys))
         cw_str_add(ret_text, " (the request is not signed: no credentials were found)");
+    cw_aws_keys_fini(&keys);
 }
 
 static const struct cw_dialect dialect = {.make = make, .learn = learn, .explain = explain};
 
 /* ---- the scheme ---- */
 
+static const struct cw_identity identity = {.ensure = cw_aws_role_ensure, .drop = cw_aws_role_drop};
+
 static int s3_stat(const char *url, const struct cw_stop *stop, struct cw_io_info *ret_info,
                    struct cw_err *err)
 {
-    return cw_object_stat(&dialect, url, stop, ret_info, err);
+    return cw_identity_stat(&identity, &dialect, url, stop, ret_info, err);
 }
 
 static int s3_open(const char *url, const struct cw_stop *stop, struct cw_io_file *file,
                    struct cw_err *err)
 {
-    return cw_object_open(&dialect, url, stop, file, err);
+    return cw_identity_open(&identity, &dialect, url, stop, file, err);
+}
+
+static int s3_read(const struct cw_io_file *file, uint64_t offset, void *dst, size_t n,
+                   const struct cw_stop *stop, struct cw_err *err)
+{
+    return cw_identity_read(&identity, file, offset, dst, n, stop, err);
 }
 
 static int on_object(void *arg, const char *key, int64_t size, const char *etag, struct cw_err *err)
@@ -298,15 +317,11 @@ static int read_page(struct cw_find *find, const char *token, const struct cw_st
 {
     CW_STR_AUTO query = {0};
     write_query(find, token, &query);
-    struct cw_fetch fetch = {.dialect = &dialect,
-                             .ask = {.method = "GET", .url = find->bucket, .query = query.s},
-                             .fd = -1,
-                             .body_max = PAGE_MAX};
-    int rc = cw_fetch_run(&fetch, stop, err);
+    CW_STR_AUTO body = {0};
+    int rc =
+        cw_identity_get(&identity, &dialect, find->bucket, query.s, PAGE_MAX, stop, &body, err);
     if (rc == 0)
-        rc = cw_s3_list_parse(cw_str_text(&fetch.body), fetch.body.len, on_object, find, ret_next,
-                              err);
-    cw_fetch_fini(&fetch);
+        rc = cw_s3_list_parse(cw_str_text(&body), body.len, on_object, find, ret_next, err);
     return rc;
 }
 
@@ -326,7 +341,7 @@ const struct cw_io_scheme cw_io_scheme_s3 = {
     .stat = s3_stat,
     .open = s3_open,
     .close = cw_object_close,
-    .read = cw_object_read,
+    .read = s3_read,
     .is_unchanged = cw_object_is_unchanged,
     .glob = s3_glob,
     .fetch = s3_fetch,

@@ -172,3 +172,11 @@ int cw_s3_list_parse(const char *text, size_t n, cw_s3_object_fn *fn, void *arg,
     cw_str_fini(&page.next);
     return rc;
 }
+
+size_t cw_s3_element(const char *body, const char *name, const char **ret_text)
+{
+    cw_autofree char *begin = cw_mem_printf("<%s>", name);
+    const char *at = strstr(body, begin);
+    *ret_text = at ? at + strlen(begin) : "";
+    return strcspn(*ret_text, "<");
+}

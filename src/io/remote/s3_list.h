@@ -16,5 +16,8 @@ typedef int cw_s3_object_fn(void *arg, const char *key, int64_t size, const char
  * is the last one. CORRUPT: it is no such page. */
 int cw_s3_list_parse(const char *text, size_t n, cw_s3_object_fn *fn, void *arg, char **ret_next,
                      struct cw_err *err);
+/* Finds the text of the first element of that name in an answer, such as a refusal, which need not be whole.
+ * Returns its length; 0: there is none, or it is empty. */
+size_t cw_s3_element(const char *body, const char *name, const char **ret_text);
 
 #endif

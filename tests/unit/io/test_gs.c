@@ -22,7 +22,7 @@ struct world {
     struct http_server server;
     EVP_PKEY *key;
     char path[64]; /* of the account's file */
-    int tokens, listed, refused, generation;
+    int tokens, listed, refused, generation, lasts_s;
     bool bad_account;
 };
 
@@ -74,6 +74,20 @@ static void answer_token(struct world *w, struct http_exchange *x)
     http_respond(x, 200, "", body);
 }
 
+/* As the metadata server of an instance: recorded of its documentation. */
+static void answer_metadata(struct world *w, struct http_exchange *x)
+{
+    char body[200];
+    if (!strstr(x->text, "Metadata-Flavor: Google\r\n") || w->bad_account) {
+        http_respond(x, 403, "", "Missing Metadata-Flavor:Google header");
+        return;
+    }
+    snprintf(body, sizeof(body),
+             "{\"access_token\":\"ya29.geheim-%d\",\"expires_in\":%d,\"token_type\":\"Bearer\"}",
+             ++w->tokens, w->lasts_s);
+    http_respond(x, 200, "Content-Type: application/json\r\nMetadata-Flavor: Google\r\n", body);
+}
+
 static void answer_object(struct world *w, struct http_exchange *x)
 {
     char head[200];
@@ -104,6 +118,9 @@ static void answer(void *arg, struct http_exchange *x)
     snprintf(token, sizeof(token), "Authorization: Bearer ya29.geheim-%d\r\n", w->tokens);
     if (strstr(x->text, "POST /token ")) {
         answer_token(w, x);
+    } else if (strstr(x->text,
+                      "GET /computeMetadata/v1/instance/service-accounts/default/token ")) {
+        answer_metadata(w, x);
     } else if (!strstr(x->text, token) || w->refused-- > 0) {
         http_respond(x, 401, "", "<Error><Code>Unauthenticated</Code></Error>");
     } else if (strstr(x->text, "GET /storage/v1/b/corpus/o?") && !strstr(x->text, "pageToken=")) {
@@ -151,6 +168,7 @@ static int begin(void **state)
     w->server.answer = answer;
     w->server.arg = w;
     w->generation = 7;
+    w->lasts_s = 3599;
     w->key = EVP_RSA_gen(2048);
     assert_non_null(w->key);
     http_server_start(&w->server, NULL, NULL, NULL);
@@ -222,11 +240,41 @@ static void refusals(void **state)
     assert_non_null(strstr(err.msg, "/dev/null"));
 }
 
+/* The token of an instance is got of its metadata server, kept while it lasts, and got anew when it is
+ * about to end or was refused. */
+static void metadata(void **state)
+{
+    struct world *w = *state;
+    struct cw_io_info info;
+    struct cw_io_list list = {0};
+    struct cw_err err = {0};
+    char host[64];
+    snprintf(host, sizeof(host), "127.0.0.1:%d", w->server.port);
+    unsetenv("GOOGLE_APPLICATION_CREDENTIALS");
+    setenv("GCE_METADATA_HOST", host, 1);
+    if (cw_io_glob("gs://corpus/a b/*.bin", 0, NULL, &list, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(list.n, 2);
+    assert_int_equal(cw_io_stat(list.v[0].url, NULL, &info, &err), 0);
+    assert_int_equal(w->tokens, 1);
+    w->refused = 1;
+    w->lasts_s = 299; /* less than what is kept in reserve */
+    assert_int_equal(cw_io_stat(list.v[0].url, NULL, &info, &err), 0);
+    assert_int_equal(w->tokens, 2);
+    assert_int_equal(cw_io_stat(list.v[0].url, NULL, &info, &err), 0);
+    assert_int_equal(w->tokens, 3);
+    w->bad_account = true;
+    assert_int_equal(cw_io_stat(list.v[0].url, NULL, &info, &err), CW_E_DENIED);
+    assert_non_null(strstr(err.msg, "token"));
+    cw_io_list_fini(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lists_and_reads, begin, end),
         cmocka_unit_test_setup_teardown(refusals, begin, end),
+        cmocka_unit_test_setup_teardown(metadata, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
