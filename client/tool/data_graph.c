@@ -22,6 +22,7 @@ static const struct {
     {".tfrecords", "{\"op\":\"tfrecord\",\"pattern\":%s}"},
     {".tar", "{\"op\":\"webdataset\",\"pattern\":%s}"},
     {".npy", "{\"op\":\"npy\",\"pattern\":%s}"},
+    {".npz", "{\"op\":\"npz\",\"pattern\":%s}"},
     {".idx", "{\"op\":\"idx\",\"pattern\":%s}"},
     {"-ubyte", "{\"op\":\"idx\",\"pattern\":%s}"},
     {".chunk", "{\"op\":\"chunks\",\"pattern\":%s}"},
@@ -74,7 +75,7 @@ int tool_data_graph(const char *what, struct cw_graph **ret_graph, struct cw_err
         return cw_err_set(err, CW_E_INVALID,
                           "\"%s\": its name says neither that it is a pipeline (.json, .yaml) nor "
                           "which source reads it (.parquet, .jsonl, .csv, .tsv, .txt, .tfrecord, "
-                          ".tar, .npy, .idx, .chunk, .jpg, .png): write a pipeline",
+                          ".tar, .npy, .npz, .idx, .chunk, .jpg, .png): write a pipeline",
                           what);
     const char *place = strstr(ops, "%s");
     cw_autofree char *path = tool_absolute_pattern(what);

@@ -181,7 +181,7 @@ const char *cw_pq_change(const struct cw_pq_want *want, const uint8_t *src, size
     return fault;
 }
 
-const char *cw_pq_change_strings(const struct cw_pq_want *want, const struct cw_pq_strings *s,
+const char *cw_pq_change_strings(const struct cw_pq_want *want, const struct cw_byte_strings *s,
                                  uint8_t *dst)
 {
     const char *fault = NULL;

@@ -9,7 +9,7 @@
  * wrong. */
 const char *cw_pq_change(const struct cw_pq_want *want, const uint8_t *src, size_t n, uint8_t *dst);
 /* The same for values that are strings of bytes (decimals). */
-const char *cw_pq_change_strings(const struct cw_pq_want *want, const struct cw_pq_strings *strings,
-                                 uint8_t *dst);
+const char *cw_pq_change_strings(const struct cw_pq_want *want,
+                                 const struct cw_byte_strings *strings, uint8_t *dst);
 
 #endif

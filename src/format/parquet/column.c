@@ -13,7 +13,7 @@ enum { SOME = 1024 }; /* indices at a time */
 void cw_pq_column_fini(struct cw_pq_column *c)
 {
     cw_mem_free(c->fixed);
-    cw_pq_strings_fini(&c->strings);
+    cw_byte_strings_fini(&c->strings);
     *c = (struct cw_pq_column){0};
 }
 
@@ -24,7 +24,7 @@ size_t cw_pq_column_cost(const struct cw_pq_column *c)
 
 const char *cw_pq_column_room(struct cw_pq_column *c, const struct cw_pq_want *want, size_t n)
 {
-    size_t each = want->width > 0 ? want->width : sizeof(struct cw_pq_ref);
+    size_t each = want->width > 0 ? want->width : sizeof(struct cw_byte_ref);
     size_t most = want->bytes_max / each;
     if (n > most || c->n > most - n)
         return "it has more values than the limit allows";
@@ -50,7 +50,7 @@ static const char *add_changed(struct cw_pq_column *c, const struct cw_pq_want *
 {
     size_t bytes = cw_pq_value_bytes(v->physical, v->type_bytes), n = CW_MAX(v->n, 1);
     uint8_t *dst = c->fixed + c->n * want->width;
-    struct cw_pq_strings s = {.max = want->bytes_max};
+    struct cw_byte_strings s = {.max = want->bytes_max};
     cw_autofree uint8_t *plain = NULL;
     const char *fault = "no memory for its values";
     if (bytes > 0 && n <= want->bytes_max / bytes)
@@ -61,7 +61,7 @@ static const char *add_changed(struct cw_pq_column *c, const struct cw_pq_want *
         fault = cw_pq_values_get(v, encoding, plain, &s);
     if (!fault)
         fault = plain ? cw_pq_change(want, plain, v->n, dst) : cw_pq_change_strings(want, &s, dst);
-    cw_pq_strings_fini(&s);
+    cw_byte_strings_fini(&s);
     return fault;
 }
 
@@ -110,7 +110,7 @@ static void gather(struct cw_pq_column *c, size_t width, const struct cw_pq_colu
 static void gather_strings(struct cw_pq_column *c, const struct cw_pq_column *dict,
                            const uint32_t *index, size_t n)
 {
-    struct cw_pq_ref *dst = c->strings.v + c->n;
+    struct cw_byte_ref *dst = c->strings.v + c->n;
     for (size_t i = 0; i < n; i++) {
         dst[i] = dict->strings.v[index[i]];
         dst[i].at += c->dict_at;
@@ -119,10 +119,10 @@ static void gather_strings(struct cw_pq_column *c, const struct cw_pq_column *di
     c->strings.n = c->n;
 }
 
-static const char *copy_strings(struct cw_pq_column *c, const struct cw_pq_strings *from)
+static const char *copy_strings(struct cw_pq_column *c, const struct cw_byte_strings *from)
 {
-    struct cw_pq_strings *to = &c->strings;
-    const char *fault = c->has_dict ? NULL : cw_pq_strings_room(to, from->used);
+    struct cw_byte_strings *to = &c->strings;
+    const char *fault = c->has_dict ? NULL : cw_byte_strings_room(to, from->used);
     if (fault || c->has_dict)
         return fault;
     if (from->used > 0)
@@ -192,19 +192,19 @@ static void spread_any(uint8_t *dst, size_t width, const uint8_t *mask, size_t n
     }
 }
 
-static void spread_strings(struct cw_pq_ref *dst, const uint8_t *mask, size_t n, size_t k,
-                           struct cw_pq_ref fill)
+static void spread_strings(struct cw_byte_ref *dst, const uint8_t *mask, size_t n, size_t k,
+                           struct cw_byte_ref fill)
 {
     for (size_t i = n; i-- > 0 && i + 1 != k;)
         dst[i] = mask[i] ? dst[--k] : fill;
 }
 
 static const char *fill_string(struct cw_pq_column *c, const struct cw_pq_want *want,
-                               struct cw_pq_ref *ret_fill)
+                               struct cw_byte_ref *ret_fill)
 {
     size_t n = want->fill ? want->fill_bytes : 0;
-    const char *fault = cw_pq_strings_room(&c->strings, n);
-    *ret_fill = (struct cw_pq_ref){c->strings.used, n};
+    const char *fault = cw_byte_strings_room(&c->strings, n);
+    *ret_fill = (struct cw_byte_ref){c->strings.used, n};
     if (!fault && n > 0)
         memcpy(c->strings.bytes + c->strings.used, want->fill, n);
     if (!fault)
@@ -220,7 +220,7 @@ const char *cw_pq_column_spread(struct cw_pq_column *c, const struct cw_pq_want 
     size_t at = c->n - present;
     const char *fault = NULL;
     if (want->width == 0) {
-        struct cw_pq_ref ref;
+        struct cw_byte_ref ref;
         fault = fill_string(c, want, &ref);
         if (!fault)
             spread_strings(c->strings.v + at, mask, n, present, ref);

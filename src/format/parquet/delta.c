@@ -94,25 +94,27 @@ static const char *get_lengths(struct cw_pq_values *v, uint32_t *dst)
     return fault;
 }
 
-static const char *add(struct cw_pq_values *v, uint32_t prefix, uint32_t n, struct cw_pq_strings *s)
+static const char *add(struct cw_pq_values *v, uint32_t prefix, uint32_t n,
+                       struct cw_byte_strings *s)
 {
-    struct cw_pq_ref last = s->n > 0 ? s->v[s->n - 1] : (struct cw_pq_ref){0};
+    struct cw_byte_ref last = s->n > 0 ? s->v[s->n - 1] : (struct cw_byte_ref){0};
     if (n > (size_t)(v->end - v->p) || prefix > last.n)
         return "a string is longer than what it is made of";
-    const char *fault = cw_pq_strings_room(s, (uint64_t)prefix + n);
+    const char *fault = cw_byte_strings_room(s, (uint64_t)prefix + n);
     if (fault)
         return fault;
     if (prefix > 0) /* where all strings so far are empty there are no bytes */
         memcpy(s->bytes + s->used, s->bytes + last.at, prefix);
     if (n > 0)
         memcpy(s->bytes + s->used + prefix, v->p, n);
-    s->v[s->n++] = (struct cw_pq_ref){s->used, (uint64_t)prefix + n};
+    s->v[s->n++] = (struct cw_byte_ref){s->used, (uint64_t)prefix + n};
     s->used += (size_t)prefix + n;
     v->p += n;
     return NULL;
 }
 
-const char *cw_pq_delta_strings_get(struct cw_pq_values *v, bool prefixes, struct cw_pq_strings *s)
+const char *cw_pq_delta_strings_get(struct cw_pq_values *v, bool prefixes,
+                                    struct cw_byte_strings *s)
 {
     cw_autofree uint32_t *prefix = cw_mem_try(CW_MAX(v->n, 1) * sizeof(uint32_t));
     cw_autofree uint32_t *n = cw_mem_try(CW_MAX(v->n, 1) * sizeof(uint32_t));

@@ -39,7 +39,7 @@ struct cw_pq_column {
     size_t n;
     uint8_t *fixed; /* n values; NULL for strings */
     size_t fixed_cap;
-    struct cw_pq_strings strings;
+    struct cw_byte_strings strings;
     bool has_dict; /* the strings of the dictionary lie at dict_at */
     size_t dict_at;
 };

@@ -44,10 +44,10 @@ static const char *get_rle_bools(const struct cw_pq_values *v, uint8_t *dst)
     return NULL;
 }
 
-static const char *get_plain_strings(const struct cw_pq_values *v, struct cw_pq_strings *s)
+static const char *get_plain_strings(const struct cw_pq_values *v, struct cw_byte_strings *s)
 {
     const uint8_t *p = v->p;
-    const char *fault = cw_pq_strings_room(s, (uint64_t)(v->end - v->p));
+    const char *fault = cw_byte_strings_room(s, (uint64_t)(v->end - v->p));
     if (fault)
         return fault;
     for (size_t i = 0; i < v->n; i++) {
@@ -60,14 +60,14 @@ static const char *get_plain_strings(const struct cw_pq_values *v, struct cw_pq_
             return few;
         if (n > 0)
             memcpy(s->bytes + s->used, p, n);
-        s->v[s->n++] = (struct cw_pq_ref){s->used, n};
+        s->v[s->n++] = (struct cw_byte_ref){s->used, n};
         s->used += n;
         p += n;
     }
     return NULL;
 }
 
-static const char *get_plain(const struct cw_pq_values *v, uint8_t *dst, struct cw_pq_strings *s)
+static const char *get_plain(const struct cw_pq_values *v, uint8_t *dst, struct cw_byte_strings *s)
 {
     size_t bytes = cw_pq_value_bytes(v->physical, v->type_bytes);
     if (v->physical == CW_PQ_BYTE_ARRAY)
@@ -96,7 +96,7 @@ static const char *get_split(const struct cw_pq_values *v, uint8_t *dst)
 /* DELTA_BYTE_ARRAY of values that all have the same length. */
 static const char *get_delta_fixed(struct cw_pq_values *v, uint8_t *dst, size_t max)
 {
-    struct cw_pq_strings s = {.max = max, .v = cw_mem_try(CW_MAX(v->n, 1) * sizeof(*s.v))};
+    struct cw_byte_strings s = {.max = max, .v = cw_mem_try(CW_MAX(v->n, 1) * sizeof(*s.v))};
     const char *fault = s.v ? cw_pq_delta_strings_get(v, true, &s) : "no memory for its values";
     for (size_t i = 0; !fault && i < v->n; i++) {
         if (s.v[i].n != v->type_bytes)
@@ -104,12 +104,12 @@ static const char *get_delta_fixed(struct cw_pq_values *v, uint8_t *dst, size_t 
         else if (v->type_bytes > 0)
             memcpy(dst + i * v->type_bytes, s.bytes + s.v[i].at, v->type_bytes);
     }
-    cw_pq_strings_fini(&s);
+    cw_byte_strings_fini(&s);
     return fault;
 }
 
 const char *cw_pq_values_get(struct cw_pq_values *v, int encoding, uint8_t *dst,
-                             struct cw_pq_strings *s)
+                             struct cw_byte_strings *s)
 {
     bool is_bytes = v->physical == CW_PQ_BYTE_ARRAY;
     bool is_int = v->physical == CW_PQ_INT32 || v->physical == CW_PQ_INT64;

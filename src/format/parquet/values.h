@@ -4,7 +4,7 @@
 #ifndef CW_FORMAT_PARQUET_VALUES_H
 #define CW_FORMAT_PARQUET_VALUES_H
 
-#include "format/parquet/byte_strings.h"
+#include "format/byte_strings.h"
 #include "format/parquet/footer.h"
 
 enum cw_pq_encoding { /* the numbers of the format */
@@ -29,13 +29,13 @@ struct cw_pq_values {
 size_t cw_pq_value_bytes(enum cw_pq_physical physical, uint32_t type_bytes);
 /* Writes the values to dst (with room for n), or appends them to `strings`. */
 const char *cw_pq_values_get(struct cw_pq_values *values, int encoding, uint8_t *dst,
-                             struct cw_pq_strings *strings);
+                             struct cw_byte_strings *strings);
 
 /* DELTA_BINARY_PACKED: writes n integers of `bytes` bytes (4 or 8), and moves *p behind them. */
 const char *cw_pq_delta_get(const uint8_t **p, const uint8_t *end, size_t n, size_t bytes,
                             uint8_t *dst);
 /* DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY. */
 const char *cw_pq_delta_strings_get(struct cw_pq_values *values, bool prefixes,
-                                    struct cw_pq_strings *strings);
+                                    struct cw_byte_strings *strings);
 
 #endif

@@ -3,9 +3,9 @@
  * row of a file in Fortran order is spread over all of it, so such a file is read into memory once,
  * when its first row is read. */
 #include "base/mem.h"
-#include "format/npy.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/npy_rows.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -218,41 +218,18 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
 
 /* ---- rows ---- */
 
-/* Reads `rows` rows of `bytes` each. */
-static int read_piece(struct npy_state *s, size_t i, int64_t row, size_t rows, void *dst,
-                      size_t bytes, struct cw_err *err)
+/* Reads n rows of file i. */
+static int get_rows(struct npy_state *s, size_t i, uint64_t row, size_t n, void *dst,
+                    struct cw_err *err)
 {
     const struct cw_npy_header *h = &s->headers[i];
-    const int64_t step = 1, n = (int64_t)(rows * bytes / cw_dtype_bytes(h->dtype));
-    struct cw_file_use use;
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
-        return rc;
-    rc = cw_readable_get(&use.readable, h->header_bytes + (uint64_t)row * bytes, dst, rows * bytes,
-                         err);
-    cw_file_set_release(s->source.files, &use);
-    if (rc == 0 && h->swapped)
-        cw_npy_copy(dst, dst, h, 1, &n, &step);
-    return rc;
-}
-
-static int read_spread(struct npy_state *s, size_t i, int64_t row, void *dst, struct cw_err *err)
-{
-    const struct cw_npy_header *h = &s->headers[i];
-    int64_t strides[CW_NPY_DIMS_MAX];
     const void *values = NULL;
+    if (!cw_npy_is_spread(h))
+        return cw_npy_rows_read(s->source.files, i, h, h->header_bytes, row, n, dst, err);
     int rc = cw_file_source_get(&s->source, i, &values, err);
-    if (rc < 0)
-        return rc;
-    cw_npy_strides(h, strides);
-    cw_npy_copy(dst, (const uint8_t *)values + (size_t)row * cw_dtype_bytes(h->dtype), h,
-                h->rank - 1, h->dims + 1, strides + 1);
-    return 0;
-}
-
-static bool is_spread(const struct cw_npy_header *h)
-{
-    return h->fortran && h->rank > 1;
+    if (rc == 0)
+        cw_npy_rows_copy(h, values, row, n, dst);
+    return rc;
 }
 
 static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
@@ -260,15 +237,13 @@ static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, 
 {
     struct npy_state *s = state;
     size_t i = cw_file_set_locate(s->source.files, pos);
-    int64_t row = pos - s->source.files->v[i].first;
     const struct cw_npy_header *h = &s->headers[i];
     struct cw_view view = {.dtype = h->dtype, .rank = h->rank - 1};
     (void)opts;
     memcpy(view.dims, h->dims + 1, sizeof(view.dims));
     int rc = cw_op_output(ctx, &view, err);
     if (rc == 0 && view.bytes > 0)
-        rc = is_spread(h) ? read_spread(s, i, row, view.data, err)
-                          : read_piece(s, i, row, 1, view.data, view.bytes, err);
+        rc = get_rows(s, i, (uint64_t)(pos - s->source.files->v[i].first), 1, view.data, err);
     ret_element->n = 1;
     ret_element->fields[0] = view;
     return rc;
@@ -285,19 +260,9 @@ static int read_rows(const void *opts, void *state, const int64_t *positions, si
     for (size_t at = 0, run, i; rc == 0 && at < n; at += run) {
         uint64_t row;
         run = cw_file_set_run(s->source.files, positions + at, n - at, &i, &row);
-        if (is_spread(&s->headers[i])) {
-            run = 1;
-            rc = read_spread(s, i, (int64_t)row, dst + at * bytes, NULL);
-        } else {
-            rc = read_piece(s, i, (int64_t)row, run, dst + at * bytes, bytes, NULL);
-        }
+        rc = get_rows(s, i, row, run, dst + at * bytes, NULL);
     }
     return rc;
-}
-
-static uint64_t row_bytes(const struct cw_npy_header *h)
-{
-    return h->dims[0] > 0 ? h->data_bytes / (uint64_t)h->dims[0] : 0;
 }
 
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
@@ -309,8 +274,8 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
         return files->can_ahead;
     const size_t i = cw_file_set_locate(files, pos);
     const struct cw_npy_header *h = &s->headers[i];
-    const uint64_t row = (uint64_t)(pos - files->v[i].first), bytes = row_bytes(h);
-    if (!is_spread(h)) /* else all of it is loaded when it is first needed */
+    const uint64_t row = (uint64_t)(pos - files->v[i].first), bytes = cw_npy_row_bytes(h);
+    if (!cw_npy_is_spread(h)) /* else all of it is loaded when it is first needed */
         cw_file_set_ahead(files, i, h->header_bytes + row * bytes, bytes, ahead);
     return true;
 }

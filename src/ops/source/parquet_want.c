@@ -1,97 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the source `parquet` wants of the columns of a file: their types, compared with those of the
  * fields, and the value of nulls. */
+#include "ops/source/parquet_want.h"
+
 #include <string.h>
 
-#include "base/mem.h"
-#include "ops/kernels/num.h"
-#include "ops/source/parquet_fields.h"
+const char *const cw_parquet_decimals[] = {"refuse", "f64", "i64", NULL};
 
-static const struct cw_value *fill_of(const struct cw_parquet_opts *o, const char *column)
+const struct cw_table_kind cw_parquet_table = {.option = "columns",
+                                               .column = "column",
+                                               .where = "The footer of the file",
+                                               .rank_max = 1,
+                                               .packs = true};
+
+/* STR: decimals are refused. */
+static enum cw_dtype decimal_dtype(const struct cw_parquet_opts *o)
 {
-    if (o->fill.type == CW_VALUE_OBJECT)
-        return cw_value_get(&o->fill, column);
-    return o->fill.type == CW_VALUE_NULL ? NULL : &o->fill;
+    static const enum cw_dtype dtypes[] = {CW_DTYPE_STR, CW_DTYPE_F64, CW_DTYPE_I64};
+    return dtypes[o->decimal];
 }
 
-static int bad_fill(const char *column, enum cw_dtype dtype, struct cw_err *err)
+/* The type of a row of a leaf, and how its values get it. */
+static int type_of(const struct cw_parquet_opts *o, const struct cw_pq_leaf *leaf,
+                   struct cw_field *ret_type, enum cw_pq_change *ret_change, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_INVALID, "option fill: the value for column %s, which is %s, %s",
-                      column, cw_dtype_name(dtype),
-                      dtype == CW_DTYPE_STR ? "is not a string"
-                                            : "is not a number that it can hold");
-}
-
-static int set_fill(const struct cw_value *fill, const char *column, enum cw_dtype dtype,
-                    struct cw_pq_want *want, uint64_t *ret_fill, struct cw_err *err)
-{
-    if (dtype == CW_DTYPE_STR) {
-        if (fill->type != CW_VALUE_STR)
-            return bad_fill(column, dtype, err);
-        want->fill = fill->s;
-        want->fill_bytes = strlen(fill->s);
-        return 0;
-    }
-    *ret_fill = 0;
-    if (fill->type == CW_VALUE_F64 && cw_dtype_is_float(dtype))
-        cw_num_put_f64(dtype, ret_fill, 0, fill->f);
-    else if (fill->type == CW_VALUE_STR && strcmp(fill->s, "nan") == 0 && cw_dtype_is_float(dtype))
-        cw_num_put_f64(dtype, ret_fill, 0, __builtin_nan(""));
-    else if (fill->type == CW_VALUE_I64 || fill->type == CW_VALUE_BOOL)
-        cw_num_put_i64(dtype, ret_fill, 0, fill->type == CW_VALUE_BOOL ? fill->b : fill->i);
-    else
-        return bad_fill(column, dtype, err);
-    want->fill = ret_fill;
-    want->fill_bytes = want->width;
+    int64_t dim = -1;
+    int rc = cw_pq_leaf_dtype(leaf, decimal_dtype(o), &ret_type->dtype, &dim, ret_change, err);
+    if (rc < 0)
+        return rc;
+    if (leaf->max_rep > 0 && dim >= 0)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "column %s: lists of bytes are not supported",
+                          leaf->name);
+    ret_type->rank = dim >= 0 || leaf->max_rep > 0;
+    ret_type->dims[0] = dim;
     return 0;
 }
 
-/* Compares the column of a file with the type of its field. */
-static int compare(const struct cw_field *field, bool packed, const struct cw_pq_leaf *leaf,
-                   enum cw_dtype dtype, int64_t dim, const char *name, struct cw_err *err)
+static const char *column(const void *arg, size_t i)
 {
-    bool has_dim = dim >= 0 || leaf->max_rep > 0;
-    if (leaf->max_rep > 0 && dim >= 0)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: column %s: lists of bytes are not supported",
-                          name, leaf->name);
-    if (packed && has_dim)
-        return cw_err_set(err, CW_E_INVALID,
-                          "%s: column %s has several values a row, so field %s cannot pack it",
-                          name, leaf->name, field->name);
-    if (dtype == field->dtype &&
-        (packed || (has_dim == (field->rank > 0) &&
-                    (dim < 0 || field->dims[0] < 0 || field->dims[0] == dim))))
-        return 0;
-    CW_SPEC_AUTO spec = {0};
-    CW_STR_AUTO text = {0};
-    if (cw_spec_add(&spec, "column", dtype, has_dim, &dim, NULL) == 0)
-        cw_spec_print(&spec, &text);
-    return cw_err_set(err, CW_E_INVALID, "%s: column %s has another type (%s) than the field %s",
-                      name, leaf->name, cw_str_text(&text), field->name);
+    return ((const struct cw_parquet_columns *)arg)->footer->leaves[i].name;
 }
 
-int cw_parquet_want(const struct cw_parquet_opts *o, const struct cw_parquet_fields *fields,
-                    const struct cw_parquet_column *column, const char *name,
-                    const struct cw_pq_footer *footer, size_t *ret_leaf,
-                    struct cw_pq_want *ret_want, uint64_t *ret_fill, struct cw_err *err)
+static int type(const void *arg, size_t i, struct cw_field *ret_type, struct cw_err *err)
 {
-    int i = cw_pq_footer_find(footer, column->name);
-    enum cw_dtype dtype = CW_DTYPE_U8;
-    int64_t dim = -1;
-    if (i < 0)
-        return cw_err_set(err, CW_E_INVALID, "%s: there is no column %s", name, column->name);
-    const struct cw_pq_leaf *leaf = &footer->leaves[i];
-    const struct cw_field *field = &fields->spec.fields[column->field];
-    struct cw_pq_want want = {.leaf = leaf, .bytes_max = CW_PQ_BYTES_MAX};
-    int rc = cw_pq_leaf_dtype(leaf, cw_parquet_decimal_dtype(o), &dtype, &dim, &want.change, err);
+    const struct cw_parquet_columns *c = arg;
+    enum cw_pq_change change;
+    return type_of(c->opts, &c->footer->leaves[i], ret_type, &change, err);
+}
+
+struct cw_table_file cw_parquet_columns_of(const struct cw_parquet_columns *columns,
+                                           const char *name)
+{
+    return (struct cw_table_file){.name = name,
+                                  .n = columns->footer->leaves_n,
+                                  .column = column,
+                                  .type = type,
+                                  .arg = columns};
+}
+
+int cw_parquet_want(const struct cw_parquet_opts *o, const struct cw_table_fields *fields,
+                    const struct cw_table_column *wanted, const char *name,
+                    const struct cw_pq_footer *footer, size_t *ret_leaf,
+                    struct cw_pq_want *ret_want, struct cw_table_fill *ret_fill, struct cw_err *err)
+{
+    const struct cw_parquet_columns columns = {.opts = o, .footer = footer};
+    const struct cw_table_file file = cw_parquet_columns_of(&columns, name);
+    struct cw_field found = {0};
+    int rc = cw_table_find(&cw_parquet_table, &file, wanted->name, ret_leaf, err);
+    if (rc < 0)
+        return rc;
+    struct cw_pq_want want = {.leaf = &footer->leaves[*ret_leaf], .bytes_max = CW_PQ_BYTES_MAX};
+    rc = type_of(o, want.leaf, &found, &want.change, err);
     if (rc < 0)
         return cw_err_wrap(err, "%s", name);
-    rc = compare(field, fields->is_packed[column->field], leaf, dtype, dim, name, err);
-    want.width = cw_dtype_bytes(dtype) * (dim > 0 ? (size_t)dim : 1);
-    const struct cw_value *fill = fill_of(o, column->name);
-    if (rc == 0 && fill && dim < 0)
-        rc = set_fill(fill, column->name, dtype, &want, ret_fill, err);
-    *ret_leaf = (size_t)i;
+    const int64_t dim = found.rank > 0 ? found.dims[0] : -1;
+    rc = cw_table_compare(&cw_parquet_table, fields, wanted, &found, name, err);
+    want.width = cw_dtype_bytes(found.dtype) * (dim > 0 ? (size_t)dim : 1);
+    if (rc == 0 && dim < 0)
+        rc = cw_table_fill_of(&o->table, wanted->name, found.dtype, ret_fill, err);
+    if (rc == 0 && dim < 0 && ret_fill->is_set) {
+        want.fill = ret_fill->text ? (const void *)ret_fill->text : &ret_fill->number;
+        want.fill_bytes = ret_fill->text ? strlen(ret_fill->text) : want.width;
+    }
     *ret_want = want;
     return rc;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Room for decoded strings. */
-#include "format/parquet/byte_strings.h"
+#include "format/byte_strings.h"
 
 #include "base/mem.h"
 
-void cw_pq_strings_fini(struct cw_pq_strings *strings)
+void cw_byte_strings_fini(struct cw_byte_strings *strings)
 {
     cw_mem_free(strings->v);
     cw_mem_free(strings->bytes);
-    *strings = (struct cw_pq_strings){0};
+    *strings = (struct cw_byte_strings){0};
 }
 
-const char *cw_pq_strings_room(struct cw_pq_strings *s, uint64_t bytes)
+const char *cw_byte_strings_room(struct cw_byte_strings *s, uint64_t bytes)
 {
     if (bytes <= s->cap - s->used)
         return NULL;

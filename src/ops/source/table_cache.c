@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A map of things and a list of those that nobody uses, the one that was used last at its end. */
-#include "ops/source/parquet_cache.h"
+#include "ops/source/table_cache.h"
 
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
-struct cw_parquet_cache {
+struct cw_table_cache {
     size_t budget;
-    cw_parquet_load_fn *load;
+    const struct cw_table_cache_kind *kind;
     void *arg;
     struct cw_mutex mutex; /* guards what follows */
     struct cw_cond loaded;
     struct cw_map map; /* hash -> list of things */
     size_t bytes;
-    struct cw_parquet_thing *oldest, *newest;
+    struct cw_table_thing *oldest, *newest;
 };
 
-static uint64_t hash_of(const struct cw_parquet_key *k)
+static uint64_t hash_of(const struct cw_table_key *k)
 {
     uint64_t h = (uint64_t)k->file << 32 | k->group;
     h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -26,55 +26,44 @@ static uint64_t hash_of(const struct cw_parquet_key *k)
     return h ^ h >> 31;
 }
 
-static bool is_key(const struct cw_parquet_key *a, const struct cw_parquet_key *b)
+static bool is_key(const struct cw_table_key *a, const struct cw_table_key *b)
 {
     return a->file == b->file && a->group == b->group && a->column == b->column &&
            a->kind == b->kind && a->stretch == b->stretch;
 }
 
-struct cw_parquet_cache *cw_parquet_cache_new(size_t budget_bytes, cw_parquet_load_fn *load,
-                                              void *arg)
+struct cw_table_cache *cw_table_cache_new(size_t budget_bytes,
+                                          const struct cw_table_cache_kind *kind, void *arg)
 {
-    struct cw_parquet_cache *c = CW_NEW(struct cw_parquet_cache);
+    struct cw_table_cache *c = CW_NEW(struct cw_table_cache);
     c->budget = budget_bytes;
-    c->load = load;
+    c->kind = kind;
     c->arg = arg;
     cw_mutex_init(&c->mutex);
     cw_cond_init(&c->loaded);
     return c;
 }
 
-static void free_thing(struct cw_parquet_thing *thing)
-{
-    if (thing->key.kind == CW_PARQUET_PAGES)
-        cw_pq_pages_fini(&thing->u.pages);
-    else if (thing->key.kind == CW_PARQUET_DICTIONARY)
-        cw_pq_column_fini(&thing->u.dictionary);
-    else
-        cw_pq_slab_fini(&thing->u.slab);
-    cw_mem_free(thing);
-}
-
 /* ---- with the mutex held ---- */
 
-static struct cw_parquet_thing *find(struct cw_parquet_cache *c, const struct cw_parquet_key *key)
+static struct cw_table_thing *find(struct cw_table_cache *c, const struct cw_table_key *key)
 {
-    struct cw_parquet_thing *t = cw_map_get(&c->map, hash_of(key));
+    struct cw_table_thing *t = cw_map_get(&c->map, hash_of(key));
     while (t && !is_key(&t->key, key))
         t = t->next;
     return t;
 }
 
-static void add(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+static void add(struct cw_table_cache *c, struct cw_table_thing *t)
 {
     t->next = cw_map_get(&c->map, hash_of(&t->key));
     cw_map_set(&c->map, hash_of(&t->key), t);
 }
 
-static void drop(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+static void drop(struct cw_table_cache *c, struct cw_table_thing *t)
 {
     uint64_t hash = hash_of(&t->key);
-    struct cw_parquet_thing *first = cw_map_get(&c->map, hash), **at = &first;
+    struct cw_table_thing *first = cw_map_get(&c->map, hash), **at = &first;
     while (*at != t)
         at = &(*at)->next;
     *at = t->next;
@@ -83,10 +72,11 @@ static void drop(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
     else
         cw_map_remove(&c->map, hash);
     c->bytes -= t->bytes;
-    free_thing(t);
+    c->kind->fini(t);
+    cw_mem_free(t);
 }
 
-static void unlist(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+static void unlist(struct cw_table_cache *c, struct cw_table_thing *t)
 {
     if (t->older)
         t->older->newer = t->newer;
@@ -99,7 +89,7 @@ static void unlist(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
     t->older = t->newer = NULL;
 }
 
-static void list(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
+static void list(struct cw_table_cache *c, struct cw_table_thing *t)
 {
     t->older = c->newest;
     if (c->newest)
@@ -109,21 +99,21 @@ static void list(struct cw_parquet_cache *c, struct cw_parquet_thing *t)
     c->newest = t;
 }
 
-static void evict(struct cw_parquet_cache *c)
+static void evict(struct cw_table_cache *c)
 {
     while (c->bytes > c->budget && c->oldest) {
-        struct cw_parquet_thing *t = c->oldest;
+        struct cw_table_thing *t = c->oldest;
         unlist(c, t);
         drop(c, t);
     }
 }
 
 /* Returns a thing that is loaded, or NULL with a new one in *ret_new that the caller loads. */
-static struct cw_parquet_thing *find_or_begin(struct cw_parquet_cache *c,
-                                              const struct cw_parquet_key *key,
-                                              struct cw_parquet_thing **ret_new)
+static struct cw_table_thing *find_or_begin(struct cw_table_cache *c,
+                                            const struct cw_table_key *key,
+                                            struct cw_table_thing **ret_new)
 {
-    struct cw_parquet_thing *t = find(c, key);
+    struct cw_table_thing *t = find(c, key);
     while (t && !t->is_ready) {
         cw_cond_wait(&c->loaded, &c->mutex);
         t = find(c, key);
@@ -132,7 +122,7 @@ static struct cw_parquet_thing *find_or_begin(struct cw_parquet_cache *c,
         unlist(c, t);
     if (t)
         return t;
-    *ret_new = CW_NEW(struct cw_parquet_thing);
+    *ret_new = cw_mem_new(c->kind->thing_bytes);
     (*ret_new)->key = *key;
     (*ret_new)->refs = 1;
     add(c, *ret_new);
@@ -141,7 +131,7 @@ static struct cw_parquet_thing *find_or_begin(struct cw_parquet_cache *c,
 
 /* ---- without it ---- */
 
-void cw_parquet_cache_free(struct cw_parquet_cache *c)
+void cw_table_cache_free(struct cw_table_cache *c)
 {
     if (!c)
         return;
@@ -153,16 +143,16 @@ void cw_parquet_cache_free(struct cw_parquet_cache *c)
     cw_mem_free(c);
 }
 
-int cw_parquet_cache_get(struct cw_parquet_cache *c, const struct cw_parquet_key *key,
-                         struct cw_parquet_thing **ret_thing, struct cw_err *err)
+int cw_table_cache_get(struct cw_table_cache *c, const struct cw_table_key *key,
+                       struct cw_table_thing **ret_thing, struct cw_err *err)
 {
-    struct cw_parquet_thing *fresh = NULL;
+    struct cw_table_thing *fresh = NULL;
     cw_mutex_lock(&c->mutex);
     *ret_thing = find_or_begin(c, key, &fresh);
     cw_mutex_unlock(&c->mutex);
     if (*ret_thing)
         return 0;
-    int rc = c->load(c->arg, fresh, err);
+    int rc = c->kind->load(c->arg, fresh, err);
     cw_mutex_lock(&c->mutex);
     if (rc == 0) {
         fresh->is_ready = true;
@@ -179,11 +169,10 @@ int cw_parquet_cache_get(struct cw_parquet_cache *c, const struct cw_parquet_key
     return rc;
 }
 
-struct cw_parquet_thing *cw_parquet_cache_peek(struct cw_parquet_cache *c,
-                                               const struct cw_parquet_key *key)
+struct cw_table_thing *cw_table_cache_peek(struct cw_table_cache *c, const struct cw_table_key *key)
 {
     cw_mutex_lock(&c->mutex);
-    struct cw_parquet_thing *t = find(c, key);
+    struct cw_table_thing *t = find(c, key);
     if (t && !t->is_ready)
         t = NULL;
     if (t && t->refs++ == 0)
@@ -192,7 +181,7 @@ struct cw_parquet_thing *cw_parquet_cache_peek(struct cw_parquet_cache *c,
     return t;
 }
 
-void cw_parquet_cache_put(struct cw_parquet_cache *c, struct cw_parquet_thing *thing)
+void cw_table_cache_put(struct cw_table_cache *c, struct cw_table_thing *thing)
 {
     if (!thing)
         return;
@@ -204,7 +193,7 @@ void cw_parquet_cache_put(struct cw_parquet_cache *c, struct cw_parquet_thing *t
     cw_mutex_unlock(&c->mutex);
 }
 
-size_t cw_parquet_cache_bytes(struct cw_parquet_cache *c)
+size_t cw_table_cache_bytes(struct cw_table_cache *c)
 {
     cw_mutex_lock(&c->mutex);
     size_t bytes = c->bytes;

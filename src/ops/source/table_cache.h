@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sources of tables have decoded of their files (slabs of rows, and what these need), found by its
+ * place, within a budget. All threads of a source share it; each thing is loaded by one thread while
+ * others wait. Things in use stay, even if they exceed the budget. */
+#ifndef CW_OPS_SOURCE_TABLE_CACHE_H
+#define CW_OPS_SOURCE_TABLE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct cw_table_key {
+    uint32_t file, group, column;
+    int kind;         /* of the source: which of several things of that place */
+    uint32_t stretch; /* of a slab */
+};
+/* Things begin with this. */
+struct cw_table_thing {
+    struct cw_table_key key;
+    size_t bytes; /* set by who loads it */
+    /* guarded by the cache's mutex: */
+    size_t refs;
+    bool is_ready;
+    struct cw_table_thing *older, *newer; /* in the list of things that nobody uses */
+    struct cw_table_thing *next;          /* with the same hash */
+};
+struct cw_table_cache_kind {
+    size_t thing_bytes; /* its struct, which is zeroed before it is loaded */
+    /* Loads the thing of a key, and sets its bytes. */
+    int (*load)(void *arg, struct cw_table_thing *thing, struct cw_err *err);
+    /* Frees what a thing owns, but not its struct; also if load has failed. */
+    void (*fini)(struct cw_table_thing *thing);
+};
+
+struct cw_table_cache;
+struct cw_table_cache *cw_table_cache_new(size_t budget_bytes,
+                                          const struct cw_table_cache_kind *kind, void *arg);
+/* Nothing of it may be in use. */
+void cw_table_cache_free(struct cw_table_cache *cache);
+/* Returns the thing of a key, loaded if it was not there; the caller gives it back. */
+int cw_table_cache_get(struct cw_table_cache *cache, const struct cw_table_key *key,
+                       struct cw_table_thing **ret_thing, struct cw_err *err);
+/* Returns the thing of a key if it is loaded, which the caller gives back; else NULL. Does not wait. */
+struct cw_table_thing *cw_table_cache_peek(struct cw_table_cache *cache,
+                                           const struct cw_table_key *key);
+/* thing may be NULL. */
+void cw_table_cache_put(struct cw_table_cache *cache, struct cw_table_thing *thing);
+/* Bytes of everything that is loaded. */
+size_t cw_table_cache_bytes(struct cw_table_cache *cache);
+
+#endif
