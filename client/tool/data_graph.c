@@ -13,6 +13,9 @@ static const struct {
     const char *end, *ops; /* %s: the pattern, as JSON text */
 } kinds[] = {
     {".parquet", "{\"op\":\"parquet\",\"pattern\":%s}"},
+    {".arrow", "{\"op\":\"arrow\",\"pattern\":%s}"},
+    {".arrows", "{\"op\":\"arrow\",\"pattern\":%s}"},
+    {".feather", "{\"op\":\"arrow\",\"pattern\":%s}"},
     {".jsonl", "{\"op\":\"jsonl\",\"pattern\":%s}"},
     {".ndjson", "{\"op\":\"jsonl\",\"pattern\":%s}"},
     {".csv", "{\"op\":\"csv\",\"pattern\":%s}"},
@@ -74,7 +77,8 @@ int tool_data_graph(const char *what, struct cw_graph **ret_graph, struct cw_err
     if (!ops)
         return cw_err_set(err, CW_E_INVALID,
                           "\"%s\": its name says neither that it is a pipeline (.json, .yaml) nor "
-                          "which source reads it (.parquet, .jsonl, .csv, .tsv, .txt, .tfrecord, "
+                          "which source reads it (.parquet, .arrow, .feather, .jsonl, .csv, .tsv, "
+                          ".txt, .tfrecord, "
                           ".tar, .npy, .npz, .idx, .chunk, .jpg, .png): write a pipeline",
                           what);
     const char *place = strstr(ops, "%s");

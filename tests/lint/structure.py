@@ -38,7 +38,7 @@ THIRD = {
     r"(sndfile|mpg123|vorbis/vorbisfile)\.h": {"src/ops"},
     r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
     r"(webp/decode|gif_lib)\.h": {"src/ops"},
-    r"(snappy-c|lz4|brotli/decode)\.h": {"src/format"},
+    r"(snappy-c|lz4|lz4frame|brotli/decode)\.h": {"src/format"},
     r"(utf8proc|pcre2)\.h": {"src/ops"},
     r"protobuf-c/.*": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},
     r".*\.pb-c\.h": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},
@@ -53,7 +53,7 @@ MODULES = {
                ["tool", "python"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
     "src/io": [["."], ["gluster"], ["remote"]],
-    "src/format": [["."], ["parquet"]],
+    "src/format": [["."], ["arrow", "parquet"]],
     "src/ops": [["contract"], ["kernels"], ["expr", "text"], ["element", "group", "index", "source"], ["."]],
 }
 # Modules that are some files of a folder, not a sub-folder: folder -> module -> paths below the folder, without suffix.
