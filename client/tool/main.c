@@ -5,6 +5,7 @@
 
 #include "base/version.h"
 #include "client/tool/tool.h"
+#include "exec/exec.h"
 #include "io/remote/remote.h"
 
 static const struct tool_command list[] = {
@@ -35,6 +36,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     cw_io_remote_start();
+    cw_exec_surveys();
     int code = run(argc, argv);
     cw_io_remote_stop();
     tool_line_clear(); /* an interrupt may have left the line of progress */

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -35,7 +36,7 @@ static int open_plan(struct opening *o)
         rc = cw_graph_check(probed, &checked, &o->err);
     if (rc == 0) {
         cw_key_set(checked);
-        rc = cw_plan_prepare(checked, 0, o->parts, o->stop, &o->plan, &o->err);
+        rc = cw_plan_prepare(checked, 0, o->parts, false, o->stop, &o->plan, &o->err);
     }
     cw_checked_unref(checked);
     cw_graph_unref(probed);
@@ -50,15 +51,17 @@ static void run(void *arg)
     atomic_store(&o->is_done, true);
 }
 
-/* "index: 312 of 1000 files, 0:12 left" */
+/* "index: 312 of 1000 files, 0:12 left"; "survey: 312 of 1000 parts, 0:12 left" */
 static void show(const struct opening *o, int64_t began_ns)
 {
     size_t made = 0, n = 0;
+    const char *what;
     CW_STR_AUTO text = {0};
-    cw_index_parts_progress(o->parts, &made, &n);
+    cw_index_parts_progress(o->parts, &made, &n, &what);
     if (n == 0)
         return;
-    cw_str_addf(&text, "index: %zu of %zu files", made, n);
+    cw_str_addf(&text, "%s: %zu of %zu %s", strcmp(what, "files") == 0 ? "index" : "survey", made,
+                n, what);
     if (made > 0) {
         cw_str_add(&text, ", ");
         tool_print_time(tool_seconds_since(began_ns) * (double)(n - made) / (double)made, &text);

@@ -54,6 +54,7 @@ void cw_job_prepare(struct cw_job *job)
     prepare.job_id = job->id;
     prepare.seed = job->seed;
     prepare.tenant = job->tenant->name;
+    prepare.skip_bad = job->options->skip_bad;
     Cachew__V1__CacheStore store;
     prepare.store = cw_job_cache_store(job, &store);
     const struct cw_wire_part graph = {"graph", job->graph_packed};

@@ -7,6 +7,8 @@
 #include "exec/op_call.h"
 #include "exec/pad_rows.h"
 #include "exec/row_batch.h"
+#include "exec/survey_rows.h"
+#include "ops/index/surveyed.h"
 
 /* Pushes an element operator. The nodes below it must not write into the slots that it fills. */
 static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
@@ -31,17 +33,20 @@ static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
 
 /* Goes down into the chosen input. On the way up its number becomes part of the id, or the position a
  * field. */
-static void push_choice(struct cw_thread_context *work, struct cw_walk_at *at)
+static int push_choice(struct cw_thread_context *work, struct cw_walk_at *at, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     cw_tally_add(&work->nodes[at->node].count.elements, 1);
     int64_t pos = at->pos;
     size_t input = cw_plan_choose(work->plan, node, work->epoch, &at->pos, &at->rep, &at->each);
+    if (node->survey && cw_surveyed_is_bad(node->state, at->pos))
+        return cw_exec_survey_again(node, at->pos, &work->failed, err);
     work->pending[work->pending_n++] = (struct cw_walk_pending){
         .node = (uint32_t)at->node, .put = CW_WALK_CHOICE, .live = input, .pos = pos};
     at->live &= cw_field_mask(work->plan->nodes[node->inputs[input]].out.n);
     at->node = work->skip[node->inputs[input]];
     at->mapped = at->id_known = false;
+    return 0;
 }
 
 /* Sets *at to the input that the frame needs next. */
@@ -107,7 +112,9 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
             return cw_op_call_read(work, at, element, err);
         case CW_STEP_INDEX:
             if (cw_plan_chooses(node)) {
-                push_choice(work, at);
+                rc = push_choice(work, at, err);
+                if (rc < 0)
+                    return rc;
                 break;
             }
             if (at->mapped) {

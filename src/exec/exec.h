@@ -68,6 +68,8 @@ struct cw_exec_plan_time {
     uint64_t hits; /* elements that were read from caches */
 };
 
+/* From now on, plans that are opened in this process can make surveys (plan/survey.h). */
+void cw_exec_surveys(void);
 struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
 /* Limits the CPU time of all threads together, in seconds per second (0 = no limit). To be called
  * before anything is submitted. Threads wait between runs of elements when the limit is reached, so

@@ -105,7 +105,7 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
     const struct cw_op *op = node->op;
     struct facts *mine = &facts[i];
     bool group = op->kind == CW_OP_GROUP, merge = (op->traits & CW_OP_MERGE) != 0;
-    bool index = op->kind == CW_OP_INDEX && !merge;
+    bool index = (op->kind == CW_OP_INDEX && !merge) || node->surveyed;
     bool inside = group && cw_op_is_inside(op, node->opts, checked->nodes[node->inputs[0]].sparse);
     bool numbers = (op->traits & CW_OP_POSITION) != 0, by_position = true;
     mine->by_position = !index;

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "graph/cacheable.h"
 #include "graph/infer.h"
-#include "graph/sparse.h"
+#include "graph/survey.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -102,30 +102,6 @@ static int infer(const struct cw_checked *checked, size_t i, bool without_data, 
     return cw_infer_node(&checked->graph->nodes[i], in, node->inputs_n, node, err);
 }
 
-/* Sets the flags of a node. Batches and zips of shuffled inputs have other elements in each epoch,
- * so their ids say less. */
-static void find_flags(const struct cw_checked *checked, size_t i)
-{
-    struct cw_checked_node *node = &checked->nodes[i];
-    const struct cw_op *op = node->op;
-    node->sparse = (op->traits & CW_OP_CHANGES_COUNT) != 0;
-    node->random = op->kind == CW_OP_ELEMENT && cw_op_draws(op, node->opts) && !node->frozen;
-    bool same = true;
-    for (size_t k = 0; k < node->inputs_n; k++) {
-        const struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
-        node->sparse = node->sparse || in->sparse;
-        node->random = node->random || in->random;
-        same = same && in->order == checked->nodes[node->inputs[0]].order;
-    }
-    node->order = node->inputs_n ? checked->nodes[node->inputs[0]].order : 0;
-    if (!same || (op->kind == CW_OP_GROUP && node->order))
-        node->random = node->random || (op->traits & CW_OP_MERGE) || op->kind == CW_OP_GROUP;
-    node->random = node->random || ((op->traits & CW_OP_POSITION) && node->order);
-    if (op->kind == CW_OP_INDEX && ((op->traits & CW_OP_RANDOM) || node->order || !same) &&
-        !(op->traits & CW_OP_MERGE))
-        node->order = cw_mix64(node->order + i + 1) | 1;
-}
-
 /* Returns the tag of a node's random stream. A made name contains the number of operators of its
  * kind, so a stream does not depend on other operators. */
 static uint64_t stream_tag(const struct cw_node *node)
@@ -162,6 +138,8 @@ static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_ha
     cw_hasher_add_u64(hasher, cw_op_draws(node->op, node->opts) ? node->tag : 0);
     if (node->frozen && cw_op_draws(node->op, node->opts) && node->op->kind == CW_OP_ELEMENT)
         cw_hasher_add_str(hasher, "frozen");
+    if (node->surveyed) /* it shows in the order, and in where batches end */
+        cw_hasher_add_str(hasher, "surveyed");
     cw_hasher_add_u64(hasher, node->inputs_n);
     for (size_t k = 0; k < node->inputs_n; k++) {
         cw_hasher_add_u64(hasher, checked->nodes[node->inputs[k]].fingerprint.hi);
@@ -210,7 +188,6 @@ static int check_unused(const struct cw_checked *checked, struct cw_err *err)
 
 static int check_all(struct cw_checked *checked, bool without_data, struct cw_err *err)
 {
-    struct cw_sparse sparse;
     size_t n = checked->graph->n;
     for (size_t i = 0; i < n; i++) {
         int rc = check_node(checked, i, without_data, err);
@@ -220,10 +197,8 @@ static int check_all(struct cw_checked *checked, bool without_data, struct cw_er
     int rc = check_unused(checked, err);
     if (rc >= 0)
         rc = cw_frozen_find(checked, err);
-    for (size_t i = 0; rc >= 0 && i < n; i++)
-        find_flags(checked, i);
     if (rc >= 0)
-        rc = cw_sparse_find(checked, &sparse, err);
+        rc = cw_survey_find(checked, err);
     if (rc < 0)
         return rc;
     struct cw_hasher *hasher = cw_hasher_new();

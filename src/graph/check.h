@@ -34,7 +34,14 @@ struct cw_checked_node {
     /* The node is below a `freeze`: random operators draw as in epoch 0, repetition 0. */
     bool frozen;
     const char *uncacheable; /* why its elements cannot be cached; NULL: they can */
-    uint64_t order;          /* hash of the shuffles through which its positions go; 0: none */
+    /* Which elements the filter keeps is found out once, and from then on it is an index operator
+     * (graph/survey.h); the node that needs it to be so, or the filter itself, which asks for it. */
+    bool surveyed;
+    size_t survey_for;
+    /* The node is part of the survey of a filter behind it: a filter, or a shuffle, which is done behind that
+     * filter. */
+    bool folded;
+    uint64_t order; /* hash of the shuffles through which its positions go; 0: none */
 };
 struct cw_checked {
     _Atomic int refs;

@@ -240,14 +240,16 @@ static int begin(const struct cw_checked *checked, size_t i, struct cw_sparse *s
     return group ? add_inside(checked, i, sparse, err) : 0;
 }
 
-int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_sparse,
-                   struct cw_err *err)
+/* *at: the node that is looked at */
+static int find(const struct cw_checked *checked, struct cw_sparse *ret_sparse, size_t *at,
+                struct cw_err *err)
 {
     struct cw_sparse sparse = {.first = SIZE_MAX, .take = -1};
     for (size_t i = 0; i < checked->graph->n; i++) {
         if (!checked->nodes[i].sparse)
             continue;
         int rc = 0;
+        *at = i;
         if (sparse.first != SIZE_MAX && checked->nodes[i].inputs_n == 1 &&
             checked->nodes[checked->nodes[i].inputs[0]].sparse) {
             rc = add_node(checked, i, &sparse, err);
@@ -266,4 +268,17 @@ int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_spars
     }
     *ret_sparse = sparse;
     return 0;
+}
+
+int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_sparse,
+                   struct cw_err *err)
+{
+    size_t at;
+    return find(checked, ret_sparse, &at, err);
+}
+
+int cw_sparse_refused(const struct cw_checked *checked, size_t *ret_at, struct cw_err *err)
+{
+    struct cw_sparse sparse;
+    return find(checked, &sparse, ret_at, err);
 }

@@ -24,6 +24,9 @@ struct cw_sparse {
  * operator before it. */
 int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_sparse,
                    struct cw_err *err);
+/* Does the same to see whether there is such an error, and returns it. *ret_at is then the node, unless the
+ * error is none of a node's. */
+int cw_sparse_refused(const struct cw_checked *checked, size_t *ret_at, struct cw_err *err);
 /* Whether operators work inside items. */
 static inline bool cw_sparse_is_inside(const struct cw_sparse *sparse)
 {

@@ -305,6 +305,9 @@ struct cw_op {
     /* Optional, for RANDOM operators of which not all draw: whether one with these options does.
      * cw_op_draws() asks it. */
     bool (*draws)(const void *opts);
+    /* Optional, for an element operator with CHANGES_COUNT: whether these options ask for a survey
+     * (graph/survey.h), also if nothing needs it. */
+    bool (*asks_survey)(const void *opts);
     /* Optional: whether an operator with these options may give another result for the same element, so that
      * nothing behind it is cached. */
     bool (*varies)(const void *opts);

@@ -3,26 +3,32 @@
 #include "base/mem.h"
 #include "graph/cacheable.h"
 #include "graph/infer.h"
+#include "graph/survey.h"
 #include "ops/op_util.h"
 #include "plan/plan_int.h"
 
 #define ELEMENTS_MAX (INT64_C(1) << 60)
+
+static const struct cw_value *manifest_of(const struct cw_plan_node *node,
+                                          const struct cw_value *manifest)
+{
+    return manifest ? cw_value_get(manifest, node->node->name) : NULL;
+}
 
 static int open_op(const struct cw_plan *plan, size_t i, const struct cw_value *manifest,
                    struct cw_err *err)
 {
     struct cw_plan_node *node = &plan->nodes[i];
     const struct cw_op *op = node->op;
+    if (plan->lent && i != plan->survey_top)
+        return cw_plan_borrow_lent(plan, i);
     if (plan->written && op->kind == CW_OP_SOURCE)
         return cw_plan_borrow_source(plan, node, i, err);
     if (!op->open)
         return 0;
-    const struct cw_value *mine = NULL;
-    if (manifest && op->manifest) {
-        mine = cw_value_get(manifest, node->node->name);
-        if (!mine)
-            return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of it");
-    }
+    const struct cw_value *mine = op->manifest ? manifest_of(node, manifest) : NULL;
+    if (op->manifest && manifest && !mine)
+        return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of it");
     struct cw_op_open how = {.manifest = mine,
                              .out = &node->out,
                              .identity = plan->checked->graph->identity,
@@ -31,6 +37,15 @@ static int open_op(const struct cw_plan *plan, size_t i, const struct cw_value *
                              .op = op->name,
                              .options = &node->node->options};
     return op->open(node->opts, &how, &node->state, err);
+}
+
+static int open_surveyed(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                         struct cw_err *err)
+{
+    const struct cw_value *mine = manifest_of(&plan->nodes[i], manifest);
+    if (manifest && !mine)
+        return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of its survey");
+    return cw_plan_survey_node(plan, i, mine, err);
 }
 
 /* Sources may have refined their specs when they were opened, so all nodes behind them are
@@ -81,9 +96,21 @@ static bool is_inside(const struct cw_plan *plan, size_t i)
     return cw_op_is_inside(node->op, node->opts, plan->checked->nodes[node->inputs[0]].sparse);
 }
 
+/* A survey computes the filters between, and passes shuffles by. Elsewhere a surveyed filter is an index
+ * operator, and does the work of what is folded into it. */
+static enum cw_step step_of_surveyed(const struct cw_plan *plan, size_t i)
+{
+    const struct cw_checked *checked = plan->checked;
+    if (plan->survey_top != SIZE_MAX && cw_survey_has(checked, plan->survey_top, i))
+        return checked->nodes[i].op->kind == CW_OP_INDEX ? CW_STEP_PASS : CW_STEP_ELEMENT;
+    return checked->nodes[i].surveyed ? CW_STEP_INDEX : CW_STEP_PASS;
+}
+
 static enum cw_step step_of(const struct cw_plan *plan, size_t i)
 {
     const struct cw_op *op = plan->nodes[i].op;
+    if (plan->checked->nodes[i].surveyed || plan->checked->nodes[i].folded)
+        return step_of_surveyed(plan, i);
     switch (op->kind) {
     case CW_OP_SOURCE:
         return CW_STEP_SOURCE;
@@ -165,7 +192,11 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->apart =
         node->step == CW_STEP_INDEX && (node->op->traits & (CW_OP_AGAIN | CW_OP_POSITION)) != 0;
     int rc = 0;
-    if (node->inputs_n) {
+    if (node->step == CW_STEP_INDEX && checked->surveyed) {
+        rc = infer_again(plan, i, err);
+        if (rc >= 0)
+            rc = open_surveyed(plan, i, manifest, err);
+    } else if (node->inputs_n) {
         rc = infer_again(plan, i, err);
         if (rc >= 0)
             rc = open_op(plan, i, manifest, err);

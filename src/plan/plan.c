@@ -60,6 +60,7 @@ struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct 
     plan->reader = cw_source_root_reads_as();
     plan->stop = stop ? cw_stop_ref(stop) : NULL;
     plan->n = checked->graph->n;
+    plan->survey_top = SIZE_MAX;
     plan->nodes = CW_NEW_ARRAY(struct cw_plan_node, plan->n);
     return plan;
 }
@@ -95,10 +96,12 @@ int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_valu
 }
 
 int cw_plan_prepare(struct cw_checked *checked, uint64_t seed, struct cw_index_parts *parts,
-                    struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err)
+                    bool skips_bad, struct cw_stop *stop, struct cw_plan **ret_plan,
+                    struct cw_err *err)
 {
     struct cw_plan *plan = cw_plan_alloc(checked, seed, stop);
     plan->index_parts = parts;
+    plan->skips_bad = skips_bad;
     return open_plan(plan, NULL, ret_plan, err);
 }
 
@@ -127,6 +130,8 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
     void *exec = atomic_load_explicit(&plan->exec, memory_order_acquire);
     if (exec)
         plan->exec_free(exec);
+    for (size_t i = 0; i < plan->n; i++) /* these borrow the states of others */
+        cw_plan_unref(plan->nodes[i].survey);
     for (size_t i = 0; i < plan->n; i++) {
         struct cw_plan_node *node = &plan->nodes[i];
         if (node->state && node->op->close && !node->borrowed)

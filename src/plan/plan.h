@@ -57,9 +57,11 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
 int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
                  struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err);
 /* The same for the worker that prepares a job, which makes the indices of its sources with others
- * (ops/source/index_parts.h); parts may be NULL, and is not needed afterwards. */
+ * (ops/source/index_parts.h); parts may be NULL, and is not needed afterwards. skips_bad: surveys leave
+ * out what is bad (plan/survey.h). */
 int cw_plan_prepare(struct cw_checked *checked, uint64_t seed, struct cw_index_parts *parts,
-                    struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err);
+                    bool skips_bad, struct cw_stop *stop, struct cw_plan **ret_plan,
+                    struct cw_err *err);
 /* Opens another order of the same operators beside the plan of the written graph, `written`. It uses
  * the sources that are open there, so no file is touched, and keeps a reference to that plan. Nodes
  * are the same if their names are. It is an error if the items, the output, the join or the random

@@ -10,12 +10,18 @@ struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct 
 /* Gives source i of a second plan what its counterpart in the written plan has open. */
 int cw_plan_borrow_source(const struct cw_plan *plan, struct cw_plan_node *node, size_t i,
                           struct cw_err *err);
+/* Gives node i of a survey's plan what its counterpart in the plan that it is of has open. */
+int cw_plan_borrow_lent(const struct cw_plan *plan, size_t i);
 /* Returns the node of the written plan whose elements are those of node i of a second plan, since
  * the same operators are at it and below it; SIZE_MAX if there is none. */
 size_t cw_plan_same_elements(const struct cw_plan *plan, size_t i);
 /* Fills plan->nodes from plan->checked: opens the operators, infers specs again with what the
  * sources know now, and counts elements. */
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
+/* Puts an index operator in the place of a surveyed filter, whose inputs are compiled. manifest: what that of the
+ * job says of it; NULL: it is found out here. */
+int cw_plan_survey_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                        struct cw_err *err);
 /* Fills plan->info from plan->nodes: divides the epoch into items. */
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
 /* Fills `want` of the node, once all nodes are compiled. */

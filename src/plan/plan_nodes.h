@@ -49,7 +49,10 @@ struct cw_plan_node {
     const struct cw_op *op;
     const void *opts;
     void *state;   /* what op->open returned */
-    bool borrowed; /* the state belongs to the written plan */
+    bool borrowed; /* the state belongs to another plan */
+    /* For a surveyed filter some of whose elements are bad: the plan that computes them, to say what is wrong;
+     * holds a reference. */
+    struct cw_plan *survey;
     uint64_t tag;
     size_t inputs_n;
     const size_t *inputs;
@@ -96,6 +99,11 @@ struct cw_plan {
     struct cw_stop *stop; /* holds one reference, or is NULL */
     /* With whom the indices of its sources are made while it is opened; NULL: with nobody. */
     struct cw_index_parts *index_parts;
+    bool skips_bad; /* what surveys find to be bad is left out */
+    /* A plan that only computes what comes out of a surveyed filter, its last node (plan/survey.c), and
+     * borrows what another plan has open; SIZE_MAX, NULL: it is none, it opens all itself. */
+    size_t survey_top;
+    struct cw_plan *lent;
     /* The plan of the written graph, of which this is another order; holds a reference. NULL: this
      * is the written graph. */
     struct cw_plan *written;

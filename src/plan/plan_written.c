@@ -33,6 +33,19 @@ int cw_plan_borrow_source(const struct cw_plan *plan, struct cw_plan_node *node,
     return 0;
 }
 
+int cw_plan_borrow_lent(const struct cw_plan *plan, size_t i)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    const struct cw_plan_node *other = &plan->lent->nodes[i];
+    node->state = other->state;
+    node->borrowed = true;
+    if (node->op->kind == CW_OP_SOURCE) { /* which may know more of its elements since it is open */
+        cw_spec_fini(&node->out);
+        node->out = cw_spec_copy(&other->out);
+    }
+    return 0;
+}
+
 /* Marks the written nodes that are at a node or below it. Returns false if some node has no
  * counterpart. Inputs come before the nodes that read them. */
 static bool mark_below(const struct cw_plan *plan, size_t i, uint8_t *marks)

@@ -20,6 +20,8 @@ static void set_op(struct cw_chain *chain, size_t place)
     }
     if (node_at(chain, place)->keep_position)
         chain->fixed[place] = "keeps its position, or the other does";
+    else if (node->surveyed || node->folded)
+        chain->fixed[place] = "is part of a survey, or the other is";
     else if (op->facts.known && !cw_pin_can(chain->checked, chain->nodes[place]))
         chain->fixed[place] =
             "takes something of what comes in that cannot be written down, or the "

@@ -10,6 +10,8 @@
 #include "format/source_file.h"
 #include "io/source_root.h"
 #include "ops/source/index_parts.h"
+#include "plan/survey.h"
+#include "rewrite/key.h"
 #include "wire/wire.h"
 #include "worker/job/loading.h"
 #include "worker/message/to_dispatcher.h"
@@ -177,8 +179,31 @@ void cw_index_leases_given(struct cw_worker_state *w, const Cachew__V1__IndexLea
     w->loader.begin(w, o);
 }
 
+static int help_survey(struct cw_loading *o)
+{
+    struct cw_windex_help *help = o->help;
+    const struct cw_value *text =
+        help->options.type == CW_VALUE_OBJECT ? cw_value_get(&help->options, "graph") : NULL;
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    if (!text || text->type != CW_VALUE_STR)
+        return cw_err_set(&o->error, CW_E_INVALID, "a lease of a survey has no pipeline");
+    int rc = cw_graph_parse(text->s, strlen(text->s), "lease", &graph, &o->error);
+    if (rc == 0)
+        rc = cw_graph_check(graph, &checked, &o->error);
+    if (rc == 0) {
+        cw_key_set(checked);
+        rc = cw_survey_help(checked, &help->options, &help->files, o->stop, &o->error);
+    }
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return rc;
+}
+
 int cw_index_help_run(struct cw_loading *o)
 {
+    if (strcmp(o->help->op, CW_SURVEY_OP) == 0)
+        return help_survey(o);
     return cw_index_parts_help(cw_op_find(o->help->op), &o->help->options, &o->help->files, o->stop,
                                &o->error);
 }

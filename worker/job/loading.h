@@ -20,6 +20,7 @@ struct cw_loading {
     char *job_id;
     uint64_t serial;
     bool prepare;
+    bool skip_bad; /* of a preparation */
     bool unwanted; /* the result is not wanted any more */
     bool orphan;   /* the stream on which it was requested has ended */
     int64_t began_ms;

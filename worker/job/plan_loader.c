@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "exec/exec.h"
 #include "exec/op_probe.h"
 #include "format/source_file.h"
 #include "graph/complete.h"
@@ -167,7 +168,8 @@ static int open_plan(struct cw_loading *o)
     if (rc == 0)
         cw_key_set(checked);
     if (rc == 0)
-        rc = o->prepare ? cw_plan_prepare(checked, o->seed, o->parts, o->stop, &o->plan, &o->error)
+        rc = o->prepare ? cw_plan_prepare(checked, o->seed, o->parts, o->skip_bad, o->stop,
+                                          &o->plan, &o->error)
                         : cw_plan_open(checked, o->seed, &manifest, o->stop, &o->plan, &o->error);
     cw_value_fini(&manifest);
     cw_checked_unref(checked);
@@ -442,6 +444,7 @@ void cw_loader_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *pre
     o->source_store = source_store;
     o->reader = cw_source_root_reader(prepare->tenant);
     o->prepare = true;
+    o->skip_bad = prepare->skip_bad;
     cw_index_leases_init(o);
     begin(w, o);
 }
@@ -481,6 +484,7 @@ void cw_loader_open_beside(struct cw_wjob *job, struct cw_graph *graph)
 
 void cw_loader_start(struct cw_worker_state *w)
 {
+    cw_exec_surveys();
     w->loader.begin = begin;
     w->loader.timer = cw_timer_new(w->loop, on_slow, w);
     w->loader.orphans_timer = cw_timer_new(w->loop, on_orphans, w);

@@ -11,6 +11,7 @@
 #include "client/tool/tool.h"
 #include "client/tool/tool_graph.h"
 #include "client/tool/view/check_notes.h"
+#include "client/tool/view/check_ways.h"
 #include "graph/complete.h"
 #include "graph/item_size.h"
 #include "ops/plugin.h"
@@ -61,7 +62,9 @@ static void print_json(const struct cw_checked *checked)
     if (cw_item_size(checked, &item))
         cw_str_addf(&out, ",\"item\":{\"elements\":%lld,\"bytes\":%lld}", (long long)item.elements,
                     (long long)item.bytes);
-    cw_str_add(&out, ",\"notes\":[");
+    cw_str_add(&out, ",\"ways\":[");
+    tool_check_ways_json(checked, &out);
+    cw_str_add(&out, "],\"notes\":[");
     tool_check_notes(checked, add_json_note, &out);
     cw_str_add(&out, "]}");
     puts(cw_str_text(&out));
@@ -72,6 +75,7 @@ static void print_text(const struct cw_checked *checked)
     static const char *const heads[] = {"NODE", "OPERATOR", "GIVES"};
     char fingerprint[CW_HASH_TEXT_BYTES];
     struct tool_table table;
+    CW_STR_AUTO ways = {0};
     struct cw_item_size item;
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < checked->graph->n; i++) {
@@ -85,6 +89,8 @@ static void print_text(const struct cw_checked *checked)
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
     cw_hash_text(checked->fingerprint, fingerprint);
+    tool_check_ways(checked, &ways);
+    printf("%s", cw_str_text(&ways));
     const bool is_inside = cw_item_size(checked, &item);
     if (is_inside && item.bytes >= 0)
         printf("an item holds %lld elements, %.1f MB: operators inside it begin anew with each\n",

@@ -6,6 +6,7 @@
 
 struct filter_opts {
     char *expr;
+    bool survey;
 };
 
 static const struct cw_opt options[] = {
@@ -14,6 +15,12 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = offsetof(struct filter_opts, expr),
      .flags = CW_OPT_REQUIRED},
+    {.name = "survey",
+     .help = "find out once which elements are kept, when a job is prepared",
+     .type = CW_OPT_BOOL,
+     .offset = offsetof(struct filter_opts, survey),
+     .def = "false",
+     .flags = CW_OPT_NO_FINGERPRINT}, /* check.c adds whether the node is surveyed */
     {0},
 };
 
@@ -86,6 +93,11 @@ static bool pin(const void *opts, const struct cw_spec *in, const size_t *fields
     return cw_expr_op_pin(o->expr, in, cw_value_member(pinned, "expr"));
 }
 
+static bool asks_survey(const void *opts)
+{
+    return ((const struct filter_opts *)opts)->survey;
+}
+
 static bool names(const void *opts, struct cw_op_names *names)
 {
     return cw_expr_op_names(((const struct filter_opts *)opts)->expr, names);
@@ -99,7 +111,16 @@ const struct cw_op cw_op_filter = {
            "all of its values must be\n"
            "true. How many elements there are is known only when they have been computed, so the "
            "pipeline is sparse\n"
-           "from here on: batches are still full, and the order is still that of one thread.",
+           "from here on: batches are still full, and the order is still that of one thread.\n"
+           "\n"
+           "Where an operator behind it must know that number (`repeat`, `zip`, an operator behind "
+           "the batch), and where\n"
+           "`survey` says so, all elements are looked at once, when a job is prepared: a survey. "
+           "It is "
+           "kept like an index of\n"
+           "files, and from then on everything may follow, and the number of elements is exact. A "
+           "shuffle before the\n"
+           "filter then permutes what is kept. It is not possible behind a random operator.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_CHANGES_COUNT,
     .inputs_min = 1,
@@ -113,5 +134,6 @@ const struct cw_op cw_op_filter = {
     .apply = apply,
     .facts = facts,
     .names = names,
+    .asks_survey = asks_survey,
     .pin = pin,
 };

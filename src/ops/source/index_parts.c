@@ -23,9 +23,8 @@ struct lease {
 struct cw_index_parts {
     void (*ready)(void *arg);
     void *arg;
-    struct cw_mutex mutex;     /* guards all that follows */
-    struct cw_file_set *files; /* NULL: nothing is made now */
-    const struct cw_op_open *how;
+    struct cw_mutex mutex;              /* guards all that follows */
+    const struct cw_index_whole *whole; /* NULL: nothing is made now */
     uint8_t *state;
     size_t front,
         back; /* what is free lies between: threads take from the front, leases from the back */
@@ -61,7 +60,7 @@ void cw_index_parts_free(struct cw_index_parts *p)
 {
     if (!p)
         return;
-    CW_ASSERT(!p->files && !p->leases);
+    CW_ASSERT(!p->whole && !p->leases);
     cw_mutex_fini(&p->mutex);
     cw_mem_free(p);
 }
@@ -101,7 +100,7 @@ static void set_made(struct cw_index_parts *p, size_t i, int64_t records)
     if (p->state[i] == PART_MADE)
         return;
     p->state[i] = PART_MADE;
-    p->files->v[i].records = records;
+    p->whole->made(p->whole->arg, i, records);
     p->made++;
 }
 
@@ -135,11 +134,8 @@ static int look(struct cw_index_parts *p, size_t i, struct cw_err *err)
     cw_mutex_lock(&p->mutex);
     const size_t made = p->made;
     cw_mutex_unlock(&p->mutex);
-    const char *path = p->files->v[i].path;
-    const size_t n = strlen(path), most = sizeof(at) - 64;
-    snprintf(at, sizeof(at), "%s (index: %zu of %zu files)", n > most ? path + (n - most) : path,
-             made, p->files->n);
-    return cw_stop_check_at(p->how->stop, at, err);
+    p->whole->at(p->whole->arg, i, made, at);
+    return cw_stop_check_at(p->whole->stop, at, err);
 }
 
 static void work(void *arg)
@@ -157,17 +153,16 @@ static void work(void *arg)
     }
 }
 
-static void begin(struct cw_index_parts *p, struct cw_file_set *files, const struct cw_op_open *how)
+static void begin(struct cw_index_parts *p, const struct cw_index_whole *whole)
 {
     cw_mutex_lock(&p->mutex);
-    p->files = files;
-    p->how = how;
-    p->state = CW_NEW_ARRAY(uint8_t, files->n);
+    p->whole = whole;
+    p->state = CW_NEW_ARRAY(uint8_t, whole->n);
     p->front = p->made = 0;
-    p->back = files->n;
+    p->back = whole->n;
     p->failed = false;
     cw_mutex_unlock(&p->mutex);
-    if (p->ready && how->op)
+    if (p->ready && whole->op)
         p->ready(p->arg);
 }
 
@@ -179,7 +174,7 @@ static int end(struct cw_index_parts *p, struct cw_err *err)
         cw_mem_free(l);
     }
     p->leases = NULL;
-    p->files = NULL;
+    p->whole = NULL;
     cw_mem_free(p->state);
     p->state = NULL;
     cw_mutex_unlock(&p->mutex);
@@ -190,9 +185,8 @@ static int end(struct cw_index_parts *p, struct cw_err *err)
     return p->err.code;
 }
 
-int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
-                        const struct cw_op_open *how, cw_index_part_fn *fn, void *arg,
-                        struct cw_err *err)
+int cw_index_parts_make_all(struct cw_index_parts *parts, const struct cw_index_whole *whole,
+                            cw_index_part_fn *fn, void *arg, struct cw_err *err)
 {
     struct cw_thread threads[CW_INDEX_AT_ONCE_MAX];
     struct cw_index_parts *p = parts ? parts : cw_index_parts_new(NULL, NULL);
@@ -201,8 +195,8 @@ int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
                        .arg = arg,
                        .store = cw_source_store_used(),
                        .reader = cw_source_root_reads_as()};
-    const size_t n = CW_MIN((size_t)cw_index_parts_at_once(), files->n);
-    begin(p, files, how);
+    const size_t n = CW_MIN((size_t)cw_index_parts_at_once(), whole->n);
+    begin(p, whole);
     for (size_t i = 1; i < n; i++)
         cw_thread_start(&threads[i], "cachew-index", work, &w);
     work(&w);
@@ -214,12 +208,73 @@ int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
     return rc;
 }
 
-void cw_index_parts_progress(struct cw_index_parts *p, size_t *ret_made, size_t *ret_n)
+void cw_index_parts_progress(struct cw_index_parts *p, size_t *ret_made, size_t *ret_n,
+                             const char **ret_what)
 {
     cw_mutex_lock(&p->mutex);
-    *ret_made = p->files ? p->made : 0;
-    *ret_n = p->files ? p->files->n : 0;
+    *ret_made = p->whole ? p->made : 0;
+    *ret_n = p->whole ? p->whole->n : 0;
+    *ret_what = p->whole ? p->whole->what : "";
     cw_mutex_unlock(&p->mutex);
+}
+
+/* ---- the files of a source ---- */
+
+struct files {
+    struct cw_file_set *set;
+};
+
+static void file_made(void *arg, size_t i, int64_t records)
+{
+    const struct files *files = arg;
+    files->set->v[i].records = records;
+}
+
+static void at_file(void *arg, size_t i, size_t made, char ret_at[CW_STOP_AT_BYTES])
+{
+    const struct files *files = arg;
+    const char *path = files->set->v[i].path;
+    const size_t n = strlen(path), most = CW_STOP_AT_BYTES - 64;
+    snprintf(ret_at, CW_STOP_AT_BYTES, "%s (index: %zu of %zu files)",
+             n > most ? path + (n - most) : path, made, files->set->n);
+}
+
+static void file_rows(void *arg, size_t first, size_t n, struct cw_value *ret_rows)
+{
+    const struct files *files = arg;
+    cw_file_set_manifest_of(files->set, first, n, ret_rows);
+}
+
+/* Takes the number of records of a file from a row of a manifest. Returns false if it is of another
+ * file. */
+static bool take_file(void *arg, size_t i, const struct cw_value *row, int64_t *ret_records)
+{
+    const char *path;
+    struct cw_file_stamp stamp;
+    const struct files *files = arg;
+    const struct cw_file *file = &files->set->v[i];
+    return cw_file_row_read(row, files->set->identity, &path, &stamp, ret_records, NULL) == 0 &&
+           strcmp(path, file->path) == 0 && stamp.size == file->stamp.size &&
+           stamp.mtime_ns == (stamp.identity == CW_IDENTITY_MTIME ? file->stamp.mtime_ns : 0) &&
+           cw_hash_eq(stamp.sum, file->stamp.sum);
+}
+
+int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
+                        const struct cw_op_open *how, cw_index_part_fn *fn, void *arg,
+                        struct cw_err *err)
+{
+    struct files of = {files};
+    const struct cw_index_whole whole = {.what = "files",
+                                         .n = files->n,
+                                         .op = how->op,
+                                         .options = how->options,
+                                         .stop = how->stop,
+                                         .arg = &of,
+                                         .at = at_file,
+                                         .rows = file_rows,
+                                         .take = take_file,
+                                         .made = file_made};
+    return cw_index_parts_make_all(parts, &whole, fn, arg, err);
 }
 
 /* ---- leases ---- */
@@ -234,7 +289,7 @@ void cw_index_lease_fini(struct cw_index_lease *lease)
  * time, and all of them neighbours at the back. */
 static size_t lease_size(struct cw_index_parts *p, size_t others)
 {
-    if (!p->files || p->failed || !p->how->op)
+    if (!p->whole || p->failed || !p->whole->op)
         return 0;
     while (p->back > p->front && p->state[p->back - 1] != PART_FREE)
         p->back--;
@@ -256,26 +311,20 @@ bool cw_index_parts_lease(struct cw_index_parts *p, uint64_t number, size_t othe
         *l = (struct lease){.next = p->leases, .number = number, .first = p->back, .n = n};
         p->leases = l;
         memset(p->state + l->first, PART_LEASED, n);
-        *ret_lease = (struct cw_index_lease){.op = p->how->op};
-        cw_value_copy(&ret_lease->options, p->how->options);
-        cw_file_set_manifest_of(p->files, l->first, n, &ret_lease->files);
+        *ret_lease = (struct cw_index_lease){.op = p->whole->op};
+        cw_value_copy(&ret_lease->options, p->whole->options);
+        p->whole->rows(p->whole->arg, l->first, n, &ret_lease->files);
     }
     cw_mutex_unlock(&p->mutex);
     return n > 0;
 }
 
-/* Takes the number of records of a part from a row of a manifest. Returns false if it is of another
- * file. */
+/* Takes what a helper found out of a part. Returns false if that is of another one, or a thread has made
+ * the part, or is making it. */
 static bool take_row(struct cw_index_parts *p, size_t i, const struct cw_value *row)
 {
-    const char *path;
-    struct cw_file_stamp stamp;
     int64_t records;
-    const struct cw_file *file = &p->files->v[i];
-    if (cw_file_row_read(row, p->files->identity, &path, &stamp, &records, NULL) < 0 ||
-        strcmp(path, file->path) != 0 || stamp.size != file->stamp.size ||
-        stamp.mtime_ns != (stamp.identity == CW_IDENTITY_MTIME ? file->stamp.mtime_ns : 0) ||
-        !cw_hash_eq(stamp.sum, file->stamp.sum))
+    if (p->state[i] != PART_LEASED || !p->whole->take(p->whole->arg, i, row, &records))
         return false;
     set_made(p, i, records);
     return true;

@@ -14,6 +14,25 @@
 void cw_index_parts_set_at_once(unsigned n);
 unsigned cw_index_parts_at_once(void);
 
+/* What parts are parts of: the files of a source, or the elements of a survey (plan/survey.c). */
+struct cw_index_whole {
+    const char *what; /* a word for several parts: "files" */
+    size_t n;         /* how many there are */
+    /* What those who get leases are told it is; NULL: none are leased. */
+    const char *op;
+    const struct cw_value *options;
+    const struct cw_stop *stop;
+    void *arg;
+    /* Says where the work is, at part i, when so many are made. Any thread. */
+    void (*at)(void *arg, size_t i, size_t made, char ret_at[CW_STOP_AT_BYTES]);
+    /* Makes what a lease says of some parts, with the rows of all of them in the list "files". */
+    void (*rows)(void *arg, size_t first, size_t n, struct cw_value *ret_rows);
+    /* Takes the row of an answer. Returns false if it is not of part i. */
+    bool (*take)(void *arg, size_t i, const struct cw_value *row, int64_t *ret_records);
+    /* Notes the number of records of a part that is made. */
+    void (*made)(void *arg, size_t i, int64_t records);
+};
+
 struct cw_index_parts;
 /* ready: is called by any thread when there are parts that may be leased; NULL: none are. */
 struct cw_index_parts *cw_index_parts_new(void (*ready)(void *arg), void *arg);
@@ -28,8 +47,13 @@ int cw_index_parts_make(struct cw_index_parts *parts, struct cw_file_set *files,
                         const struct cw_op_open *how, cw_index_part_fn *fn, void *arg,
                         struct cw_err *err);
 
-/* How many parts are made, of how many; 0 of 0: nothing is made now. Any thread. */
-void cw_index_parts_progress(struct cw_index_parts *parts, size_t *ret_made, size_t *ret_n);
+/* The same for the parts of anything. */
+int cw_index_parts_make_all(struct cw_index_parts *parts, const struct cw_index_whole *whole,
+                            cw_index_part_fn *fn, void *arg, struct cw_err *err);
+
+/* How many parts are made, of how many, and what they are; 0 of 0: nothing is made now. Any thread. */
+void cw_index_parts_progress(struct cw_index_parts *parts, size_t *ret_made, size_t *ret_n,
+                             const char **ret_what);
 
 /* ---- leases ---- */
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/survey_rows.h"
+
+#include "cache/record/record_cache.h"
+#include "exec/eval.h"
+#include "format/source_file.h"
+#include "plan/survey.h"
+#include "ops/index/surveyed.h"
+
+#define ARENA_BYTES ((size_t)1 << 20)
+#define STOP_ROWS 64 /* after so many rows it is looked whether they are still wanted */
+
+static int compute_row(struct cw_thread_context *work, size_t node, int64_t pos, struct cw_err *err)
+{
+    struct cw_walk_at at = {.node = node, .pos = pos};
+    cw_arena_reset(work->arena);
+    int rc = cw_eval(work, &at, work->element, err);
+    cw_cache_unpin(&work->pins);
+    return rc;
+}
+
+static int name_row(const struct cw_thread_context *work, size_t node, int64_t pos,
+                    struct cw_err *err)
+{
+    const struct cw_plan_node *failed = &work->plan->nodes[work->failed];
+    const struct cw_walk_at at = {.node = node, .pos = pos};
+    CW_STR_AUTO source = {0};
+    int64_t id;
+    cw_eval_describe(work->plan, 0, &at, &id, &source);
+    return cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", failed->node->name,
+                       failed->op->name, (long long)(id < 0 ? pos : id), cw_str_text(&source));
+}
+
+/* Returns the fate, or an error that says nothing of the element itself. */
+static int fate_of(struct cw_thread_context *work, size_t node, int64_t pos, struct cw_err *err)
+{
+    struct cw_err its;
+    its.code = 0;
+    its.msg[0] = '\0';
+    int rc = compute_row(work, node, pos, &its);
+    if (rc >= 0)
+        return rc == CW_EVAL_KEEP ? CW_FATE_KEPT : CW_FATE_LEFT_OUT;
+    if (cw_err_is_of_data(rc))
+        return CW_FATE_BAD;
+    *err = its;
+    err->code = rc;
+    return name_row(work, node, pos, err);
+}
+
+static int find_fates(struct cw_plan *plan, size_t node, int64_t first, size_t n,
+                      uint8_t *ret_fates, struct cw_err *err)
+{
+    struct cw_arena *arena = cw_arena_new(ARENA_BYTES);
+    struct cw_thread_context *work = cw_thread_context_get(plan, arena, 0, plan->stop);
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < n; i++) {
+        rc = i % STOP_ROWS == 0 ? cw_stop_check(plan->stop, err) : 0;
+        if (rc == 0)
+            rc = fate_of(work, node, first + (int64_t)i, err);
+        if (rc >= 0)
+            ret_fates[i] = (uint8_t)rc;
+    }
+    cw_thread_context_put(work);
+    cw_arena_free(arena);
+    return CW_MIN(rc, 0);
+}
+
+void cw_exec_surveys(void)
+{
+    cw_survey_set(find_fates);
+}
+
+int cw_exec_survey_again(const struct cw_plan_node *node, int64_t pos, size_t *ret_failed,
+                         struct cw_err *err)
+{
+    struct cw_plan *plan = node->survey;
+    struct cw_arena *arena = cw_arena_new(ARENA_BYTES);
+    struct cw_thread_context *work = cw_thread_context_get(plan, arena, 0, plan->stop);
+    int rc = compute_row(work, plan->survey_top, pos, err);
+    *ret_failed = rc < 0 ? work->failed : plan->survey_top;
+    if (rc >= 0)
+        rc = cw_err_set(err, CW_E_CORRUPT, "was bad when it was surveyed, and is not now");
+    cw_thread_context_put(work);
+    cw_arena_free(arena);
+    return rc;
+}

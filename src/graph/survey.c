@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/survey.h"
+
+#include "base/mem.h"
+#include "graph/flags.h"
+#include "graph/sparse.h"
+
+/* ---- chains ---- */
+
+static bool is_filter(const struct cw_op *op)
+{
+    return op->kind == CW_OP_ELEMENT && (op->traits & CW_OP_CHANGES_COUNT);
+}
+
+/* Whether a survey above goes through the node: it has the positions of its input, but for their order. */
+static bool passes(const struct cw_checked_node *node)
+{
+    const struct cw_op *op = node->op;
+    return node->inputs_n == 1 && !node->surveyed &&
+           (op->kind == CW_OP_ELEMENT ||
+            (op->kind == CW_OP_INDEX && (op->traits & CW_OP_PERMUTES)));
+}
+
+size_t cw_survey_base(const struct cw_checked *checked, size_t top)
+{
+    size_t at = checked->nodes[top].inputs[0];
+    while (passes(&checked->nodes[at]))
+        at = checked->nodes[at].inputs[0];
+    return at;
+}
+
+bool cw_survey_has(const struct cw_checked *checked, size_t top, size_t i)
+{
+    if (i == top)
+        return true;
+    for (size_t at = checked->nodes[top].inputs[0]; passes(&checked->nodes[at]);
+         at = checked->nodes[at].inputs[0])
+        if (at == i)
+            return true;
+    return false;
+}
+
+static size_t readers(const struct cw_checked *checked, size_t i)
+{
+    size_t n = 0;
+    for (size_t k = i + 1; k < checked->graph->n; k++)
+        for (size_t in = 0; in < checked->nodes[k].inputs_n; in++)
+            n += checked->nodes[k].inputs[in] == i;
+    return n;
+}
+
+/* ---- what cannot be surveyed ---- */
+
+static const char RANDOM[] =
+    "a random operator before it draws anew in each epoch (put it behind the "
+    "filter, or a cache with freeze: true between)";
+static const char VARIES[] =
+    "an operator before it says that it may give another result for the same element";
+static const char STATUS[] = "its source says how things stand, not what is in files";
+static const char INSIDE[] = "what is made inside items before it has no positions";
+static const char ORDERED[] =
+    "which elements come to it is another choice in each epoch (put the shuffle behind the filter)";
+static const char SHARED[] =
+    "a shuffle before it is read by another node too (put it behind the filter)";
+
+/* Marks a node and all that it reads. */
+static bool *mark_below(const struct cw_checked *checked, size_t i)
+{
+    bool *marks = CW_NEW_ARRAY(bool, checked->graph->n);
+    marks[i] = true;
+    for (size_t at = i + 1; at-- > 0;)
+        for (size_t k = 0; marks[at] && k < checked->nodes[at].inputs_n; k++)
+            marks[checked->nodes[at].inputs[k]] = true;
+    return marks;
+}
+
+static const char *why_not_element(const struct cw_checked *checked, size_t i)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    const struct cw_op *op = node->op;
+    if (op->kind == CW_OP_ELEMENT && cw_op_draws(op, node->opts) && !node->frozen)
+        return RANDOM;
+    if (op->varies && op->varies(node->opts))
+        return VARIES;
+    if (op->kind == CW_OP_SOURCE && (op->traits & CW_OP_OPAQUE))
+        return STATUS;
+    if (op->kind == CW_OP_GROUP &&
+        cw_op_is_inside(op, node->opts, checked->nodes[node->inputs[0]].sparse))
+        return INSIDE;
+    return NULL;
+}
+
+/* Shuffles between are done behind the filter; no other order may stand below. */
+static const char *why_not_order(const struct cw_checked *checked, size_t i, bool is_between)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    if (node->op->kind != CW_OP_INDEX || !cw_op_draws(node->op, node->opts))
+        return NULL;
+    if (!is_between)
+        return ORDERED;
+    return readers(checked, i) > 1 ? SHARED : NULL;
+}
+
+const char *cw_survey_why_not(const struct cw_checked *checked, size_t top)
+{
+    cw_autofree bool *below = mark_below(checked, top);
+    const char *why = NULL;
+    for (size_t i = 0; i <= top && !why; i++) {
+        if (!below[i])
+            continue;
+        why = why_not_element(checked, i);
+        if (!why)
+            why = why_not_order(checked, i, cw_survey_has(checked, top, i));
+    }
+    return why;
+}
+
+/* ---- choosing ---- */
+
+static int refuse_asked(const struct cw_checked *checked, size_t i, const char *why,
+                        struct cw_err *err)
+{
+    const struct cw_node *node = &checked->graph->nodes[i];
+    return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): survey: it is not possible, since %s",
+                      node->name, node->op, why);
+}
+
+static int mark_asked(struct cw_checked *checked, struct cw_err *err)
+{
+    for (size_t i = 0; i < checked->graph->n; i++)
+        checked->nodes[i].surveyed = checked->nodes[i].folded = false;
+    cw_flags_find(checked);
+    for (size_t i = 0; i < checked->graph->n; i++) {
+        struct cw_checked_node *node = &checked->nodes[i];
+        const struct cw_op *op = node->op;
+        if (!is_filter(op) || !op->asks_survey || !op->asks_survey(node->opts))
+            continue;
+        const char *why = cw_survey_why_not(checked, i);
+        if (why)
+            return refuse_asked(checked, i, why, err);
+        node->surveyed = true;
+        node->survey_for = i;
+    }
+    return 0;
+}
+
+/* The filters and shuffles between are part of the survey. A filter that another node reads, too, is
+ * surveyed by itself. Returns whether there was one. */
+static bool fold(struct cw_checked *checked, size_t top)
+{
+    for (size_t at = checked->nodes[top].inputs[0]; passes(&checked->nodes[at]);
+         at = checked->nodes[at].inputs[0]) {
+        struct cw_checked_node *node = &checked->nodes[at];
+        if (is_filter(node->op) && readers(checked, at) > 1) {
+            node->surveyed = true;
+            node->survey_for = top;
+            return true;
+        }
+        node->folded = is_filter(node->op) || node->op->kind == CW_OP_INDEX;
+    }
+    return false;
+}
+
+static void fold_all(struct cw_checked *checked)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < checked->graph->n; i++)
+            checked->nodes[i].folded = false;
+        for (size_t i = 0; i < checked->graph->n && !again; i++)
+            again = checked->nodes[i].surveyed && fold(checked, i);
+    }
+    cw_flags_find(checked);
+}
+
+/* Returns the filter that makes the node sparse; SIZE_MAX: something else does. */
+static size_t filter_at(const struct cw_checked *checked, size_t i)
+{
+    while (!(checked->nodes[i].op->traits & CW_OP_CHANGES_COUNT)) {
+        const struct cw_checked_node *node = &checked->nodes[i];
+        size_t k = 0;
+        while (k < node->inputs_n && !checked->nodes[node->inputs[k]].sparse)
+            k++;
+        if (k == node->inputs_n)
+            return SIZE_MAX;
+        i = node->inputs[k];
+    }
+    return is_filter(checked->nodes[i].op) ? i : SIZE_MAX;
+}
+
+/* Node `at` needs what comes in by its inputs to be dense. Surveys the filters before it. Returns why that
+ * cannot be, and at which node. */
+static const char *survey_before(struct cw_checked *checked, size_t at, size_t *ret_node)
+{
+    for (size_t k = 0; k < checked->nodes[at].inputs_n; k++) {
+        const size_t in = checked->nodes[at].inputs[k];
+        if (!checked->nodes[in].sparse)
+            continue;
+        const size_t filter = *ret_node = filter_at(checked, in);
+        const char *why = filter == SIZE_MAX ? INSIDE : cw_survey_why_not(checked, filter);
+        if (why)
+            return why;
+        checked->nodes[filter].surveyed = true;
+        checked->nodes[filter].survey_for = at;
+    }
+    return NULL;
+}
+
+/* A survey goes over positions. Returns the lowest surveyed filter whose base has none; SIZE_MAX: none. */
+static size_t find_baseless(const struct cw_checked *checked)
+{
+    for (size_t i = 0; i < checked->graph->n; i++)
+        if (checked->nodes[i].surveyed && checked->nodes[cw_survey_base(checked, i)].sparse)
+            return cw_survey_base(checked, i);
+    return SIZE_MAX;
+}
+
+static int refuse(const struct cw_checked *checked, size_t filter, const char *why,
+                  struct cw_err *err)
+{
+    CW_STR_AUTO text = {0};
+    if (filter == SIZE_MAX)
+        return err->code; /* operators inside items: the message has said it */
+    cw_str_add(&text, err->msg);
+    return cw_err_set(
+        err, CW_E_UNSUPPORTED,
+        "%s. Behind \"%s\" may stand: a batch with take and skip, which the trainer's "
+        "process cuts; anything behind a batch with within: \"item\"; and everything "
+        "if a survey finds out once what it keeps, which is not possible here, since "
+        "%s",
+        cw_str_text(&text), checked->graph->nodes[filter].name, why);
+}
+
+/* Finds a node that a filter before it keeps from being computed. Returns 0 if there is none, else the error,
+ * and the node in *ret_at. */
+static int find_refused(const struct cw_checked *checked, size_t *ret_at, struct cw_err *err)
+{
+    const size_t base = find_baseless(checked);
+    if (base == SIZE_MAX)
+        return cw_sparse_refused(checked, ret_at, err);
+    *ret_at = base;
+    return cw_err_set(err, CW_E_UNSUPPORTED, "node \"%s\" (%s): a survey behind it needs positions",
+                      checked->graph->nodes[base].name, checked->graph->nodes[base].op);
+}
+
+int cw_survey_find(struct cw_checked *checked, struct cw_err *err)
+{
+    struct cw_err local = {0};
+    const char *why = NULL;
+    size_t at = SIZE_MAX, filter = SIZE_MAX;
+    int rc = mark_asked(checked, err);
+    if (rc < 0)
+        return rc;
+    fold_all(checked);
+    while ((rc = find_refused(checked, &at, &local)) == CW_E_UNSUPPORTED) {
+        filter = SIZE_MAX; /* each time one more is surveyed */
+        why = survey_before(checked, at, &filter);
+        if (why || filter == SIZE_MAX)
+            break;
+        fold_all(checked);
+    }
+    if (rc < 0 && why)
+        rc = refuse(checked, filter, why, &local);
+    if (rc < 0 && err)
+        *err = local;
+    return rc;
+}

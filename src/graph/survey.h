@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which filters of a pipeline are surveyed (docs/decisions/0006-survey.md): which elements such a filter
+ * keeps is found out once, when a job is prepared, and from then on it is an index operator and the
+ * pipeline is dense. It follows from the pipeline alone, since it shows in the order of elements: a
+ * shuffle before such a filter permutes what the filter keeps. */
+#ifndef CW_GRAPH_SURVEY_H
+#define CW_GRAPH_SURVEY_H
+
+#include "graph/check.h"
+
+/* Sets the flags of all nodes (graph/flags.h) with `surveyed`, `folded` and `survey_for`, so that every
+ * operator behind a filter can be computed. Filters that ask are surveyed, and those behind which something
+ * stands that needs to know how many elements there are. An error if neither a survey nor the client helps. */
+int cw_survey_find(struct cw_checked *checked, struct cw_err *err);
+/* Returns the node whose positions a surveyed filter's survey goes over: it computes the element operators
+ * and filters from there up to the filter, and passes shuffles by. */
+size_t cw_survey_base(const struct cw_checked *checked, size_t top);
+/* Whether the node lies between: it is the filter itself, or comes in below it, above the base. */
+bool cw_survey_has(const struct cw_checked *checked, size_t top, size_t i);
+/* Says why the elements that a filter keeps cannot be found out once; NULL: they can. */
+const char *cw_survey_why_not(const struct cw_checked *checked, size_t top);
+
+#endif
