@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a filter keeps is found out once, by all workers; whoever dies meanwhile, the batches are the same.
+. "$(dirname "$0")/lib.sh"
+
+# surveyed [N]: a pipeline that takes 1 ms for each of N numbers before its filter, and its hash.
+surveyed() {
+    cat >"$work/surveyed.json" <<JSON
+{"name": "surveyed", "pipeline": [
+  {"op": "range", "stop": ${1:-2000}},
+  {"op": "shuffle"},
+  {"op": "sleep", "ms": 1},
+  {"op": "filter", "expr": "x % 3 == 1", "name": "kept"},
+  {"op": "batch", "size": 16},
+  {"op": "eval", "expr": "x * 2", "out": "x"},
+  {"op": "take", "count": 5}]}
+JSON
+    DISPATCHER='' run reference "$work/surveyed.json" --seed 3 --epochs 2
+    expected=$(hashes reference)
+}
+slow_worker() { begin_worker "$1" --index-requests 1 "${@:2}"; }
+faulty_worker() { # FAULT: it may be dead when this returns
+    CACHEW_FAULT=$1 begin faulty "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1 --index-requests 1
+    wait_until "the worker is there" is_ready_or_gone faulty
+}
+
+# A worker dies when it is given parts, when it has made some, and when it has given some to another.
+case_killed() {
+    local fault
+    surveyed 1400
+    for fault in worker.index_given worker.index_made worker.index_leased; do
+        begin_dispatcher --state-dir "$work/state-$fault"
+        if [ $fault = worker.index_leased ]; then # who comes first prepares
+            faulty_worker $fault:1
+            slow_worker good
+        else
+            slow_worker good
+            faulty_worker $fault:1
+        fi
+        run "$fault" "$work/surveyed.json" --seed 3 --epochs 2
+        same "$fault" "$expected" "$(hashes "$fault")"
+        wait_until "$fault: the worker died there" is_gone faulty
+        wait_for faulty
+        end good
+        end dispatcher
+    done
+}
+
+# The dispatcher dies when it hands parts on. What was made is kept: the next survey does not make it again.
+case_dispatcher_killed() {
+    local made
+    surveyed
+    listen=unix:$work/dispatcher.sock
+    CACHEW_FAULT=dispatcher.index_lease:2 begin_dispatcher --cache-store "dir:$work/store"
+    slow_worker a
+    slow_worker b
+    begin job "$cachew" run "$work/surveyed.json" --json --dispatcher "$DISPATCHER" --timeout 120s --seed 3 --epochs 2
+    wait_until "the dispatcher died there" is_gone dispatcher
+    wait_for dispatcher
+    end a KILL
+    end b KILL
+    find "$work/store/_index" -name '*.idx' >"$work/made"
+    touch "$work/since"
+    made=$(wc -l <"$work/made")
+    begin_dispatcher --cache-store "dir:$work/store"
+    slow_worker c
+    slow_worker d
+    wait_for job || fail "the job failed: $(cat "$work/job.log")"
+    same "after the dispatcher died" "$expected" "$(hashes job)"
+    [ "$made" -gt 0 ] || fail "no part was kept"
+    same "made again" 0 "$(xargs -I{} find {} -newer "$work/since" <"$work/made" | wc -l)"
+    # The second job with this filter makes nothing.
+    find "$work/store/_index" -name '*.idx' | sort >"$work/made"
+    run again "$work/surveyed.json" --seed 3 --epochs 2
+    same "with what is kept" "$expected" "$(hashes again)"
+    find "$work/store/_index" -name '*.idx' | sort | cmp - "$work/made" || fail "more was made"
+    "$cachew" index ls "$work/store" --json >"$work/ls.out" || fail "index ls"
+    grep -q '"index":"survey","file":"filter {' "$work/ls.out" || fail "no survey is listed: $(head -3 "$work/ls.out")"
+}
+
+# The number of workers does not show; shared consumers get all of it together; a token goes on in the middle.
+case_consumers() {
+    surveyed 400
+    begin_dispatcher
+    begin_worker a
+    begin_worker b
+    run two "$work/surveyed.json" --seed 3 --epochs 2
+    same "two workers" "$expected" "$(hashes two)"
+    sed -e 's/"op": "batch", "size": 16/"op": "batch", "size": 3/' -e '/"eval"/d' -e 's/"take", "count": 5/"take", "count": 40/' \
+        -e 's/"name": "kept"/"survey": true/' "$work/surveyed.json" >"$work/asked.json"
+    run reference "$work/asked.json" --seed 5 --batches "$work/reference.batches"
+    run first "$work/asked.json" --seed 5 --batches "$work/job.batches" --stop-after 7 --save-token "$work/token"
+    run rest "$work/asked.json" --seed 5 --batches "$work/job.batches" --resume "$work/token"
+    same_batches
+    begin one "$cachew" run "$work/asked.json" --json --dispatcher "$DISPATCHER" --timeout 60s --name all --mode shared --consumers 2 --consumer 0
+    begin other "$cachew" run "$work/asked.json" --json --dispatcher "$DISPATCHER" --timeout 60s --name all --mode shared --consumers 2 --consumer 1
+    wait_for one || fail "a shared consumer: $(cat "$work/one.log")"
+    wait_for other || fail "the other: $(cat "$work/other.log")"
+    same "elements of both" 120 "$(($(field elements "$work/one.out") + $(field elements "$work/other.out")))"
+}
+
+# What an operator refuses fails the job when its turn comes, or is left out as by the filter.
+case_bad() {
+    cat >"$work/bad.json" <<'JSON'
+{"pipeline": [{"op": "range", "stop": 700}, {"op": "filter", "expr": "100 % (x % 10) == 0", "name": "kept"},
+  {"op": "batch", "size": 7}, {"op": "eval", "expr": "x * 2", "out": "x"}]}
+JSON
+    begin_dispatcher
+    begin_worker a
+    expect_error fails 'node "kept" \(filter\), element 0 .*division by zero' "$cachew" run "$work/bad.json" --dispatcher "$DISPATCHER"
+    run skips "$work/bad.json" --skip-bad
+    same "batches are full" 40 "$(field batches "$work/skips.out")"
+    same "elements" 280 "$(field elements "$work/skips.out")"
+}
+run_case "$@"; exit
