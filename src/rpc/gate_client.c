@@ -66,13 +66,17 @@ void cw_shown_token_fini(struct cw_shown_token *shown)
     shown->n = 0;
 }
 
-/* Whether the next call would show another token than the one that was shown: tokens may have been
- * rotated while the call was under way. */
+/* Whether the next call would show a token, and another one than was shown: calls may have begun before
+ * the first of them was asked, and tokens may have been rotated while the call was under way. */
 static bool has_another(const struct cw_channel *channel, const struct cw_shown_token *shown)
 {
     char text[CW_AUTH_TOKEN_MAX + 1];
     if (find(channel, text, NULL) != 0)
         return false;
+    if (shown->n == 0) {
+        explicit_bzero(text, sizeof(text));
+        return true;
+    }
     size_t n = strlen(text), before = GRPC_SLICE_LENGTH(shown->entry.value);
     const unsigned char *value = GRPC_SLICE_START_PTR(shown->entry.value);
     bool same = before == n + strlen(BEARER) && memcmp(value + strlen(BEARER), text, n) == 0;
@@ -85,7 +89,8 @@ bool cw_channel_note_asked(struct cw_channel *channel, const struct cw_shown_tok
 {
     if (status != GRPC_STATUS_UNAUTHENTICATED || !has_token(channel))
         return false;
-    bool news = shown->n == 0 ? !channel->token.asked : has_another(channel, shown);
+    bool is_first = shown->n == 0 && !channel->token.asked;
+    bool news = is_first || has_another(channel, shown);
     if (news)
         channel->token.asked = channel->token.news = true;
     return news;

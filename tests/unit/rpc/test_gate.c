@@ -105,6 +105,30 @@ static void test_right_token(void **state)
     world_close(&world);
 }
 
+/* Calls that are under way together are all refused without the token, and all made again with it. */
+static void test_together(void **state)
+{
+    struct world world;
+    struct result results[3];
+    (void)state;
+    open_world(&world);
+    cw_channel_set_token(world.channel, RIGHT, NULL);
+    for (size_t i = 0; i < CW_ARRAY_LEN(results); i++) {
+        struct cw_buf *buf = cw_buf_copy("x", 1);
+        results[i] = (struct result){.world = &world};
+        cw_channel_unary(world.channel, "/test.T/Echo", buf, 60000, result_of, &results[i]);
+        cw_buf_unref(buf);
+    }
+    for (size_t i = 0; i < CW_ARRAY_LEN(results); i++) {
+        world_wait(&world, &results[i].done);
+        assert_int_equal(results[i].code, 0);
+        result_fini(&results[i]);
+    }
+    assert_int_equal(seen.without, CW_ARRAY_LEN(results));
+    assert_int_equal(seen.with, CW_ARRAY_LEN(results));
+    world_close(&world);
+}
+
 static void test_denied(void **state)
 {
     struct world world;
@@ -277,9 +301,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_token), cmocka_unit_test(test_right_token),
-        cmocka_unit_test(test_denied),        cmocka_unit_test(test_not_asked),
-        cmocka_unit_test(test_stream),        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_rotated),       cmocka_unit_test(test_own_process),
+        cmocka_unit_test(test_together),      cmocka_unit_test(test_denied),
+        cmocka_unit_test(test_not_asked),     cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_file),          cmocka_unit_test(test_rotated),
+        cmocka_unit_test(test_own_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
