@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fake API server as a program: the core of fk.h behind HTTP on loopback.
  *
- *   api_server [--port N] [--load FILE]... [--token TOKEN=USER[,GROUP]]... [--open] [--nodes N]
- *              [--namespace NAME]... [--seed N] [--fault-rate P] [--window N] [--bookmark-ms N]
- *              [--old-gone] [--no-streaming-list] [--no-controllers] [--log FILE]
+ *   api_server [--host A] [--port N] [--load FILE]... [--token TOKEN=USER[,GROUP]]... [--open]
+ *              [--nodes N] [--namespace NAME]... [--seed N] [--fault-rate P] [--window N]
+ *              [--bookmark-ms N] [--old-gone] [--no-streaming-list] [--no-controllers] [--log FILE]
  *
- * It prints "ready http://127.0.0.1:PORT". Files are YAML or JSON: definitions, roles, any objects.
+ * It prints "ready http://HOST:PORT"; the host is 127.0.0.1, or the address of --host. Files are YAML
+ * or JSON: definitions, roles, any objects.
  * --open makes whoever has no token an administrator; --nodes makes so many ready nodes; --log gets a
  * line for each request: user, verb's method, path with query, status.
  *
@@ -30,7 +31,7 @@ struct arguments {
     int port, nodes;
     bool open;
     double rate;
-    const char *log;
+    const char *host, *log;
     json_t *loads, *tokens, *namespaces;
 };
 
@@ -60,7 +61,9 @@ static bool take_flag(struct arguments *args, const char *flag)
 
 static void take_value(struct arguments *args, const char *flag, const char *value)
 {
-    if (cw_str_eq(flag, "--port"))
+    if (cw_str_eq(flag, "--host"))
+        args->host = value;
+    else if (cw_str_eq(flag, "--port"))
         args->port = (int)strtol(value, NULL, 10);
     else if (cw_str_eq(flag, "--nodes"))
         args->nodes = (int)strtol(value, NULL, 10);
@@ -207,6 +210,7 @@ static void shut_down(struct program *program)
 int main(int argc, char **argv)
 {
     struct arguments args = {.options = {.seed = 1, .wall_ms = cw_clock_wall_ms()},
+                             .host = "127.0.0.1",
                              .loads = json_array(),
                              .tokens = json_array(),
                              .namespaces = json_array()};
@@ -226,12 +230,12 @@ int main(int argc, char **argv)
     catch_signal(&program, &program.on_term, SIGTERM);
     catch_signal(&program, &program.on_int, SIGINT);
     program.front =
-        http_front_open(&program.loop, "127.0.0.1", args.port, api_program_request, &program, &err);
+        http_front_open(&program.loop, args.host, args.port, api_program_request, &program, &err);
     if (!program.front) {
         fprintf(stderr, "api_server: %s\n", err.msg);
         return 1;
     }
-    printf("ready http://127.0.0.1:%d\n", http_front_port(program.front));
+    printf("ready http://%s:%d\n", args.host, http_front_port(program.front));
     fflush(stdout);
     api_program_set_timer(&program);
     uv_run(&program.loop, UV_RUN_DEFAULT);

@@ -3,7 +3,7 @@
 """A kubelet of processes: it runs the containers of the pods that are bound to its nodes as processes of this host.
 
   kubelet.py --server URL [--token T] --node NAME... [--network 127.0.X] [--first N] [--bin DIR]... [--image IMAGE=PROGRAM]... [--root DIR]
-             [--env NAME=VALUE]... [--pass NAME]... [--probe-ms N] [--restart-ms N] [--cgroup DIR] [--register]
+             [--env NAME=VALUE]... [--pass NAME]... [--probe-ms N] [--restart-ms N] [--cgroup DIR | --cgroup own] [--register]
 
 Each pod gets an address of the network (127.0.X.1 and up; from --first on), which is its status.podIP. A container's program is command[0], or what
 --image says, or the image's name with "/" read as "-" ("cachew/worker:dev" is cachew-worker); it is looked for in --bin, then in
@@ -13,8 +13,8 @@ its arguments and environment is replaced by the folder (there is no mount names
 
 What exits is started again as restartPolicy says, after --restart-ms (doubled each time, 300 s at most). A pod that is deleted gets
 its preStop (sleep or exec), SIGTERM, after its grace period SIGKILL, and is removed when all is over. Probes (http, tcp, grpc, exec)
-run each --probe-ms. With --cgroup each pod has a cgroup of version 2 below DIR with its limits. When the kubelet dies, so does what it
-runs: that is the loss of a node. It prints "ready URL" when its first list is in."""
+run each --probe-ms. With --cgroup each pod has a cgroup with its limits, below DIR of version 2, or below the kubelet's own of
+version 1 or 2. When the kubelet dies, so does what it runs: that is the loss of a node. It prints "ready URL" when its first list is in."""
 import argparse
 import http.client
 import json
@@ -32,6 +32,7 @@ import time
 import urllib.request
 
 from api_client import Client
+from cgroups import Groups
 
 UNITS = {"": 1, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
@@ -184,6 +185,7 @@ class Kubelet:
         self.args, self.nodes = args, set(args.node)
         self.client = Client(args.server, args.token, agent="kubelet/1")
         self.watcher = Client(args.server, args.token, agent="kubelet/1")
+        self.groups = Groups(args.cgroup) if args.cgroup else None
         self.root = pathlib.Path(args.root)
         self.root.mkdir(parents=True, exist_ok=True)
         self.images = dict(pair.split("=", 1) for pair in args.image)
@@ -304,16 +306,13 @@ class Kubelet:
         self.start_probers(pod, container)
 
     def in_cgroup(self, pod):
-        if not self.args.cgroup:
+        """The words before a container's program that begin it in its pod's group."""
+        if not self.groups:
             return []
-        group = pathlib.Path(self.args.cgroup) / ("pod-" + pod.uid)
-        group.mkdir(exist_ok=True)
         limits = [(c.spec.get("resources") or {}).get("limits") or {} for c in pod.containers]
-        if all("memory" in limit for limit in limits):
-            (group / "memory.max").write_text(str(int(sum(quantity(limit["memory"]) for limit in limits))))
-        if all("cpu" in limit for limit in limits):
-            (group / "cpu.max").write_text(f"{int(sum(quantity(limit['cpu']) for limit in limits) * 100000)} 100000")
-        return ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group)]
+        memory, cpus = (sum(quantity(limit[what]) for limit in limits) if all(what in limit for limit in limits) else None for what in ("memory", "cpu"))
+        folders = self.groups.make("pod-" + pod.uid, memory, cpus)
+        return ["sh", "-c", 'while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 128; shift; done; shift; exec "$@"', "sh", *map(str, folders), "--"]
 
     def wait_for(self, pod, container, process):
         self.events.put(("exited", pod, container, process, process.wait()))
@@ -417,6 +416,8 @@ class Kubelet:
             self.stop_probers(container)
         self.pods.pop(pod.uid, None)
         self.addresses.discard(pod.address)
+        if self.groups:
+            self.groups.remove("pod-" + pod.uid)
 
     def remove(self, pod):
         body = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.uid}}
@@ -433,6 +434,15 @@ class Kubelet:
             threading.Timer(0.5, self.events.put, [("again",)]).start()
             return 0
         return answer.status
+
+    def end(self):
+        for pod in list(self.pods.values()):
+            self.kill(pod)
+            for container in pod.containers:
+                if container.process:
+                    container.process.wait()
+        if self.groups:
+            self.groups.end()
 
     # ---- what a pod has to do now ----
     def advance(self, pod):
@@ -512,7 +522,10 @@ def main():
         parser.add_argument("--" + name, action="append", default=[])
     kubelet = Kubelet(parser.parse_args())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    kubelet.run()
+    try:
+        kubelet.run()
+    finally:
+        kubelet.end()
 
 
 main()

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The process kubelet beside the fake API server: pods of a Deployment become processes, and go as pods go.
-Usage: test_kubelet.py API_SERVER"""
+Usage: test_kubelet.py API_SERVER [cgroup]
+With cgroup: pods have cgroups with their limits; status 77 where nobody may make one."""
 import os
 import pathlib
 import signal
@@ -11,6 +12,7 @@ import tempfile
 import threading
 import time
 
+import cgroups
 from api_client import Client, FakeServer
 
 HERE = pathlib.Path(__file__).parent
@@ -29,6 +31,7 @@ file(".new").write_text(str(os.getpid()))
 file(".new").rename(file(".pid"))
 if sys.argv[1] == "fails":
     sys.exit(3)
+eaten = bytearray(256 << 20) if sys.argv[1] == "eats" else b""
 while True:
     signal.pause()
 """
@@ -65,9 +68,12 @@ class Test:
         answer = self.client.ask("GET", f"{PODS}/{name}")
         return answer.json if answer.status == 200 else None
 
-    def make_pod(self, name, *arguments, grace=30, **spec):
+    def make_pod(self, name, *arguments, grace=30, limits=None, **spec):
+        box = container(*arguments)
+        if limits:
+            box["resources"]["limits"] = limits
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
-            "containers": [container(*arguments)], "terminationGracePeriodSeconds": grace, **spec}}
+            "containers": [box], "terminationGracePeriodSeconds": grace, **spec}}
         answer = self.client.ask("POST", PODS, body)
         assert answer.status == 201, answer.text
 
@@ -134,6 +140,24 @@ class Test:
         assert self.client.ask("POST", PODS, settings).status == 201
         until(lambda: "CreateContainerConfigError" in str(self.pod("lost")["status"]))
 
+    def limits(self):
+        """A pod's group has its limits, and goes with it; who takes more memory is killed, and begins again."""
+        self.make_pod("limited", "first", limits={"memory": "64Mi", "cpu": "500m"})
+        until(lambda: self.is_ready("limited") and (self.folder / "limited.pid").exists())
+        groups = {controller: cgroups.own(controller, self.pid("limited")) for controller in cgroups.FILES}
+        texts = {controller: next((groups[controller] / name).read_text().split() for name in names if (groups[controller] / name).exists())
+                 for controller, names in cgroups.FILES.items()}
+        assert texts["memory"] == [str(64 << 20)], texts
+        assert texts["cpu"] in (["50000"], ["50000", "100000"]), texts
+        assert self.client.ask("DELETE", f"{PODS}/limited").status == 200
+        until(lambda: self.pod("limited") is None)
+        if len(pathlib.Path("/proc/swaps").read_text().splitlines()) == 1:
+            self.make_pod("eats", "eats", limits={"memory": "64Mi"})
+            until(lambda: any(one["restartCount"] > 0 for one in self.pod("eats")["status"].get("containerStatuses") or []))
+            last = self.pod("eats")["status"]["containerStatuses"][0]["lastState"]["terminated"]
+            assert last["exitCode"] == 137, last
+        return groups.values()
+
     def survives_a_server_that_is_away(self):
         assert self.client.ask("POST", "/fake/away", {"ms": 500}).status == 200
         def back():
@@ -147,7 +171,15 @@ class Test:
         until(lambda: self.is_ready("later") and (self.folder / "later.pid").exists())
 
 
-def run(server, folder):
+def begin_kubelet(server, folder, *arguments):
+    kubelet = subprocess.Popen([HERE / "kubelet.py", "--server", server.url, "--token", "admin", "--node", "node-0", "--node", "node-1", "--register",
+                                "--network", f"127.{64 + os.getpid() % 64}.{os.getpid() // 64 % 256}", "--bin", folder / "bin", "--root", folder / "root",
+                                "--env", f"DIR={folder}", "--restart-ms", "100", *arguments], stdout=subprocess.PIPE, text=True)
+    assert kubelet.stdout.readline().startswith("ready ")
+    return kubelet
+
+
+def begin(server, folder):
     (folder / "bin").mkdir()
     program = folder / "bin/cachew-worker"
     program.write_text(PROGRAM)
@@ -155,11 +187,13 @@ def run(server, folder):
     test = Test(folder, Client(server.url, "admin"))
     assert test.client.ask("POST", "/api/v1/namespaces/default/configmaps", {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"FROM_MAP": "mapped"}}).status == 201
-    kubelet = subprocess.Popen([HERE / "kubelet.py", "--server", server.url, "--token", "admin", "--node", "node-0", "--node", "node-1", "--register",
-                                "--network", f"127.{64 + os.getpid() % 64}.{os.getpid() // 64 % 256}", "--bin", folder / "bin", "--root", folder / "root",
-                                "--env", f"DIR={folder}", "--restart-ms", "100"], stdout=subprocess.PIPE, text=True)
+    return test
+
+
+def run(server, folder):
+    test = begin(server, folder)
+    kubelet = begin_kubelet(server, folder)
     try:
-        assert kubelet.stdout.readline().startswith("ready ")
         names = test.of_deployment()
         test.restarts(names[0])
         test.scales_in(names)
@@ -174,6 +208,28 @@ def run(server, folder):
     until(lambda: not pathlib.Path(f"/proc/{left}").exists())  # a node that is lost takes what runs there with it
 
 
-with tempfile.TemporaryDirectory() as work, FakeServer(sys.argv[1], "--token", "admin=admin,system:masters") as fake:
-    run(fake, pathlib.Path(work))
-print("1 passed, 0 failed")
+def run_in_groups(server, folder):
+    test = begin(server, folder)
+    kubelet = begin_kubelet(server, folder, "--cgroup", "own")
+    try:
+        groups = test.limits()
+    finally:
+        kubelet.terminate()
+        kubelet.wait()
+    assert not any(group.exists() or group.parent.exists() for group in groups), groups
+
+
+def main():
+    in_groups = sys.argv[2:] == ["cgroup"]
+    if in_groups:
+        try:
+            cgroups.Groups("own").end()
+        except OSError as error:
+            print(f"skipped: nobody may make a cgroup with limits here: {error}")
+            sys.exit(77)
+    with tempfile.TemporaryDirectory() as work, FakeServer(sys.argv[1], "--token", "admin=admin,system:masters") as fake:
+        (run_in_groups if in_groups else run)(fake, pathlib.Path(work))
+    print("1 passed, 0 failed")
+
+
+main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# deploy/kubernetes/lab.sh, with stand-ins for kubectl, docker and kind that write down what they are asked: what it does in which order, what it refuses,
+# deploy/kubernetes/lab.sh on a cluster, with stand-ins for kubectl, docker and kind that write down what they are asked: what it does in which order, what it refuses,
 # and that it takes away what it has applied however it ends. Usage: test_lab.sh
 set -uo pipefail
 lab=$(cd "$(dirname "$0")/../../deploy/kubernetes" && pwd)/lab.sh
@@ -46,10 +46,9 @@ lab() { # STATUS ARGS...
 asked() { sed -n "s/^\($1\).*/\1/p" "$work/log" | paste -sd'|'; } # REGEX: what was asked, in order
 
 lab 0 --help
-for option in $(sed -n 's/^    \(--[a-z-]*\)).*/\1/p' "$lab"); do
+for option in $(sed -n 's/^    \(--[a-z-]*\)).*/\1/p' "${lab%.sh}"/*.sh | grep -v '^--inside$'); do
     says -e "$option" <"$work/out" || fail "--help does not name $option"
 done
-lab 2
 lab 2 --kind a --minikube b
 lab 2 --context c
 says 'needs --registry' <"$work/out" || fail "it does not say what is missing"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""install.yaml for the fake API server and the process kubelet: for_processes.py PART DISPATCHER_ADDRESS DIR [COMPONENT]...
+"""install.yaml for the fake API server and the process kubelet: for_processes.py PART DISPATCHER_ADDRESS DIR [COMPONENT | VARIABLE=VALUE]...
 
 PART dispatcher: accounts, roles, its ConfigMap, a Secret, and the pod of the StatefulSet, which the fake server has no controller for. PARTs
 workers and controller: ConfigMap and Deployment. PART trainer: the Job of lab.sh, with a fifth of its elements. Only what one host asks for is changed: programs listen at their pod's address, names of
@@ -8,7 +8,9 @@ Services become addresses, a claim is a folder, there are no workers in the
 beginning, and DIR/kubeconfig.PROGRAM says where the API server is, in place of a service account's files. Prints YAML.
 
 COMPONENT tls: as the component's patches are, with Secrets of the files DIR/NAME.crt and NAME.key (dispatcher, worker, controller) and DIR/one.ca.
-COMPONENT standby: its patch, its option and two pods, which listen at DISPATCHER_ADDRESS when they lead: that is the address of their Service."""
+COMPONENT standby: its patch, its option and two pods, which listen at DISPATCHER_ADDRESS when they lead: that is the address of their Service.
+VARIABLE=VALUE, CACHEW_DISPATCHER_..., CACHEW_WORKER_... or CACHEW_CONTROLLER_...: in the ConfigMap of that program, as an overlay would have it; CACHEW_LOG=LEVEL
+in all."""
 import pathlib
 import sys
 
@@ -21,8 +23,8 @@ PARTS = {
     "controller": ("ConfigMap cachew-controller-options", "Deployment cachew-controller"),
 }
 SECRET = {"tokens": "workers worker 00112233445566778899aabb\nadmin operator ffeeddccbbaa99887766554433\n"
-          "vision tenant 00998877665544332211ffee\n", "worker": "00112233445566778899aabb",
-          "operator": "ffeeddccbbaa99887766554433"}
+          "vision tenant 00998877665544332211ffee\ncachew-lab tenant 5566778899aabbccddeeff00\n", "worker": "00112233445566778899aabb",
+          "operator": "ffeeddccbbaa99887766554433", "trainer": "5566778899aabbccddeeff00"}
 
 
 def here(template, folder):
@@ -58,6 +60,14 @@ def patched(document, operations):
         else:
             assert last in at, operation["path"]
             at[last] = operation["value"]
+
+
+def set_variables(documents, variables):
+    for name, value in variables.items():
+        program = "" if name == "CACHEW_LOG" else name.split("_")[1].lower()
+        for one in documents:
+            if one["kind"] == "ConfigMap" and one["metadata"]["name"].startswith(f"cachew-{program}"):
+                one["data"][name] = value
 
 
 def with_tls(documents, folder):
@@ -103,8 +113,9 @@ def main():
     if part == "trainer":
         yaml.safe_dump_all(trainer(address, folder), sys.stdout)
         return
-    components = sys.argv[4:]
+    components = [word for word in sys.argv[4:] if "=" not in word]
     documents = [one for one in yaml.load_all((KUBERNETES / "install.yaml").read_text(), yaml.CSafeLoader) if one]
+    set_variables(documents, dict(word.split("=", 1) for word in sys.argv[4:] if "=" in word))
     replicas = with_standby(documents, address) if "standby" in components else 1
     secrets = list(with_tls(documents, folder)) if "tls" in components else []
     made = [named(one, address) for one in documents if any(f"{one['kind']} {one['metadata']['name']}".startswith(wanted) for wanted in PARTS[part])]
