@@ -24,6 +24,7 @@ static struct {
     bool is_away;
     double rate;                     /* of faults */
     const struct sim_actor *cut_off; /* does not reach it; NULL: all do */
+    struct sim_api_counts counts;
 } api;
 
 /* Where an actor wants the lines of a watch. */
@@ -42,11 +43,21 @@ struct piece { /* on its way to the actor */
 };
 static struct sink *sinks;
 
-static bool always;
+static bool always, usual;
 
 void sim_leases_always(void)
 {
     always = true;
+}
+
+void sim_leases_usual(void)
+{
+    usual = true;
+}
+
+bool sim_are_leases_usual(void)
+{
+    return usual;
 }
 
 bool sim_is_leased(void)
@@ -94,10 +105,38 @@ bool api_door_is_shut(void)
     return api.is_away || api.cut_off == sim_self();
 }
 
+static void count(const struct fk_request *request)
+{
+    bool is_read = strcmp(request->method, "GET") == 0;
+
+    if (strstr(request->path, "/leases"))
+        api.counts.leases++;
+    else if (is_read && request->query && strstr(request->query, "watch="))
+        return;
+    else {
+        api.counts.reads += is_read;
+        api.counts.writes += !is_read;
+        snprintf(api.counts.last, sizeof(api.counts.last), "%s of %s: %s %s",
+                 sim_self() ? sim_name(sim_self()) : "", request->user_agent, request->method,
+                 request->path);
+    }
+}
+
+struct sim_api_counts sim_api_counts(void)
+{
+    return api.counts;
+}
+
+void sim_api_forget_counts(void)
+{
+    api.counts = (struct sim_api_counts){.writes = 0};
+}
+
 void api_door_ask(const struct fk_request *request, struct fk_answer *ret_answer)
 {
     struct sim_mem *before = sim_mem_enter(NULL);
 
+    count(request);
     fk_server_handle(api.server, now_ms(), request, ret_answer);
     plan_due();
     sim_mem_enter(before);
@@ -198,7 +237,9 @@ static void on_trouble(void *arg)
     sim_at(NULL, sim_now_ns() + sim_between(SIM_MS, 2 * SIM_S), on_trouble, NULL);
 }
 
-int sim_api_ask(const char *method, const char *path, const char *body)
+/* ret_says: whether the text stands in the answer; NULL: nobody asks. */
+static int ask(const char *method, const char *path, const char *body, const char *text,
+               bool *ret_says)
 {
     struct sim_mem *before = sim_mem_enter(NULL);
     struct fk_answer answer = {0};
@@ -212,10 +253,24 @@ int sim_api_ask(const char *method, const char *path, const char *body)
     fk_server_handle(api.server, now_ms(), &request, &answer);
     fk_server_set_fault_rate(api.server, api.rate);
     int status = answer.status;
+    if (ret_says)
+        *ret_says = answer.body && strstr(answer.body, text);
     fk_answer_fini(&answer);
     plan_due();
     sim_mem_enter(before);
     return status;
+}
+
+int sim_api_ask(const char *method, const char *path, const char *body)
+{
+    return ask(method, path, body, NULL, NULL);
+}
+
+bool sim_api_says(const char *path, const char *text)
+{
+    bool says = false;
+
+    return ask("GET", path, NULL, text, &says) == 200 && says;
 }
 
 static char *read_file(const char *path, size_t *ret_n)

@@ -72,9 +72,11 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
     if (sim_is_leased()) {
         add_arg(args, "--lease=lead");
         add_arg(args, "--kubeconfig=" SIM_KUBECONFIG);
-        add_arg(args, "--lease-duration=1500ms");
-        add_arg(args, "--lease-give-up=1s");
-        add_arg(args, "--lease-renew=200ms");
+        if (!sim_are_leases_usual()) {
+            add_arg(args, "--lease-duration=1500ms");
+            add_arg(args, "--lease-give-up=1s");
+            add_arg(args, "--lease-renew=200ms");
+        }
     } else {
         add_arg(args, "--standby");
     }

@@ -200,17 +200,10 @@ static void on_deed(void *arg)
            NULL);
 }
 
-void sim_controlled_begin(uint64_t seed, struct sim_cluster *cluster)
+static void begin(struct sim_cluster *cluster, int controllers)
 {
-    static const int64_t most[] = {200 * SIM_MS, SIM_S, 5 * SIM_S};
-
-    memset(&world, 0, sizeof(world));
-    if (!sim_is_controlled(seed))
-        return;
     world.cluster = cluster;
-    world.state = ~seed;
-    world.most_ns = most[below(&world.state, 3)];
-    world.places_n = 1 + (int)below(&world.state, CONTROLLERS);
+    world.places_n = controllers;
     cluster->has_store = true;
     cluster->connections = (size_t)world.places_n;
     sim_store_begin(0, below(&world.state, 2) == 0);
@@ -221,9 +214,43 @@ void sim_controlled_begin(uint64_t seed, struct sim_cluster *cluster)
         world.places[i].number = i;
         start(&world.places[i]);
     }
+}
+
+void sim_controlled_begin(uint64_t seed, struct sim_cluster *cluster)
+{
+    static const int64_t most[] = {200 * SIM_MS, SIM_S, 5 * SIM_S};
+
+    memset(&world, 0, sizeof(world));
+    if (!sim_is_controlled(seed))
+        return;
+    world.state = ~seed;
+    world.most_ns = most[below(&world.state, 3)];
+    begin(cluster, 1 + (int)below(&world.state, CONTROLLERS));
     sim_at(NULL, sim_now_ns(), on_deed, NULL);
     if (!cluster->is_calm)
         sim_at(NULL, sim_now_ns() + world.most_ns, on_kill, NULL);
+}
+
+void sim_controlled_begin_still(uint64_t seed, struct sim_cluster *cluster)
+{
+    memset(&world, 0, sizeof(world));
+    world.state = ~seed;
+    begin(cluster, CONTROLLERS);
+    for (size_t i = 0; i < NAMES; i++)
+        make(i);
+}
+
+bool sim_controlled_are_ready(void)
+{
+    char path[128];
+
+    for (size_t i = 0; i < NAMES; i++) {
+        path_of(i, path);
+        if (!sim_api_says(path, "\"cacheStatus\":\"CacheReady\"") &&
+            !sim_api_says(path, "\"cacheStatus\":\"Idle\""))
+            return false;
+    }
+    return true;
 }
 
 /* ---- after the jobs ---- */

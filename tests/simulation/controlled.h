@@ -15,6 +15,9 @@ void sim_controlled_jobs(uint64_t seed, struct sim_job *jobs, int n);
 /* In the new world, behind sim_api_begin: the store, the people and the controllers. When nothing fails
  * any more they make what jobs need, and delete nothing. */
 void sim_controlled_begin(uint64_t seed, struct sim_cluster *cluster);
+/* The same, in which nobody does anything: two controllers, and CacheBackends that stay. */
+void sim_controlled_begin_still(uint64_t seed, struct sim_cluster *cluster);
+bool sim_controlled_are_ready(void); /* all CacheBackends */
 
 struct sim_controlled_total {
     uint64_t worlds, made, deleted, expired, /* CacheBackends */
