@@ -16,6 +16,7 @@
 
 #define TIMEOUT_S 300
 #define SILENCE_MS 150000
+#define BROKEN_SILENCE_MS 30000 /* the same for the first watch after a connection has broken */
 #define RETRY_MAX_MS 30000
 #define FIRST_TRIES 4     /* cw_backoff begins with about 50 ms * 2^4 */
 #define DEADLINE_MS 30000 /* after the server should have ended a watch */
@@ -34,10 +35,12 @@ struct cw_kube_watch {
     struct cw_timer *retry, *deadline;
     struct cw_backoff backoff;
     uint64_t seed;
-    bool moved;                 /* the present watch has told something */
-    int in_vain;                /* watches one after the other that told nothing */
-    int64_t begun_ms;           /* the present watch */
-    bool must_list;             /* a watch would not do */
+    bool moved;       /* the present watch has told something */
+    int in_vain;      /* watches one after the other that told nothing */
+    int64_t begun_ms; /* the present watch */
+    bool must_list;   /* a watch would not do */
+    bool broken; /* a connection has broken, and the server has told nothing since: it may have been
+                  * restored from a backup */
     struct cw_err line;         /* why a line has ended the watch */
     struct cw_err item;         /* the first object of a list that is none */
     struct cw_kube_status told; /* the Status of an ERROR line */
@@ -124,7 +127,7 @@ static void on_listed(void *arg, const char *version, const struct cw_kube_answe
     }
     keep_kind(watch, answer->object);
     cw_kube_objects_list_end(&watch->objects, version);
-    watch->must_list = false;
+    watch->must_list = watch->broken = false;
     if (watch->events.listed)
         watch->events.listed(watch->events.arg);
     begin_watch(watch);
@@ -182,8 +185,16 @@ static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
     if (rc == CW_E_AGAIN)
         watch->must_list = true;
     else if (rc == CW_OK)
-        watch->moved = true;
+        watch->moved = true, watch->broken = false;
     return rc == CW_OK ? CW_OK : cw_err_set(err, rc, "%s", watch->line.msg);
+}
+
+/* Whether the server has taken a watch, and then nothing came for too long. That is no failure: where
+ * nothing of a kind changes no bookmarks come either. But a server that was restored from a backup
+ * tells nothing until its versions have reached the one that it was asked for. */
+static bool was_silent(const struct cw_kube_answer *answer)
+{
+    return answer->code == CW_E_TIMEOUT && answer->status.http == 200;
 }
 
 static bool is_too_old(const struct cw_kube_status *status)
@@ -199,16 +210,18 @@ static void on_stream_end(void *arg, struct cw_kube_answer *answer)
 
     watch->stream = NULL;
     cw_timer_stop(watch->deadline);
-    if (too_old)
+    if (too_old || (was_silent(answer) && watch->broken))
         watch->must_list = true;
     if (watch->moved || cw_clock_ms() - watch->begun_ms >= STEADY_MS)
         reset_backoff(watch);
     else
         watch->in_vain++;
-    if ((answer->code == CW_OK || too_old) && watch->in_vain <= 1) {
+    if (was_silent(answer) || ((answer->code == CW_OK || too_old) && watch->in_vain <= 1)) {
         go_on(watch);
         return;
     }
+    if (answer->code != CW_OK)
+        watch->broken = true;
     if (watch->in_vain > RESUMES_MAX)
         watch->must_list = true;
     cw_err_set(&early, CW_E_UNAVAILABLE, "a watch was ended as soon as it had begun");
@@ -257,8 +270,11 @@ static void begin_watch(struct cw_kube_watch *watch)
     watch->begun_ms = cw_clock_ms();
     watch->counts.watches++;
     cw_timer_start(watch->deadline, (timeout_s + random) * 1000 + DEADLINE_MS, 0);
-    watch->stream = cw_kube_stream_new(watch->kube, &request, watch->options.silence_ms, on_line,
-                                       on_stream_end, watch);
+    watch->stream =
+        cw_kube_stream_new(watch->kube, &request,
+                           watch->broken ? CW_MIN(watch->options.silence_ms, BROKEN_SILENCE_MS)
+                                         : watch->options.silence_ms,
+                           on_line, on_stream_end, watch);
 }
 
 /* ---- from outside ---- */

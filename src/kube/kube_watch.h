@@ -19,7 +19,9 @@ struct cw_kube_watch_options {
      * ended here half a minute later. 0: 300 s */
     int64_t timeout_s;
     int64_t silence_ms; /* a watch with not a byte for so long is begun again (bookmarks come about
-                         * each minute); 0: 150 s */
+                         * each minute, but not where nothing of the kind changes). The first watch
+                         * after a connection has broken is given half a minute at most, and then
+                         * there is a list. 0: 150 s */
     int64_t retry_max_ms; /* the longest wait before another try; 0: 30 s */
 };
 struct cw_kube_watch_events {
