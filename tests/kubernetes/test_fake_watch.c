@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches, pages, time and faults of the fake API server's core. */
 #include "kubernetes/fk_ask.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 static void test_watch_tells_changes_and_ends(void **state)
@@ -259,6 +260,44 @@ static void test_restored_from_a_backup(void **state)
     ask_fini(&ask);
 }
 
+/* The version of the object that was answered. */
+static uint64_t version_of(const struct ask *ask)
+{
+    uint64_t version = 0;
+    assert_true(cw_str_to_u64(fk_text(ask->json, "metadata.resourceVersion"), &version));
+    return version;
+}
+
+/* Nothing comes of what is not newer than the version that a watch was begun at, bookmarks included. */
+static void test_watch_from_before_a_restore_is_silent(void **state)
+{
+    (void)state;
+    struct ask ask = ask_new((struct fk_options){.bookmark_ms = 1000});
+    struct heard heard;
+    char line[200], name[] = "d";
+    make_config(&ask, "a");
+    json_auto_t *saved = fk_server_save(ask.server);
+    for (int i = 0; i < 4; i++) {
+        snprintf(line, sizeof(line), "{\"data\":{\"k\":\"%d\"}}", i);
+        ask_do(&ask, "PATCH " CONFIGS "/a", line);
+    }
+    uint64_t from = version_of(&ask);
+    snprintf(line, sizeof(line),
+             "GET " CONFIGS "?watch=1&allowWatchBookmarks=true&resourceVersion=%" PRIu64, from);
+    fk_server_restore(ask.server, ask.now_ms, saved);
+    hear(&ask, &heard, line);
+    ask_pass(&ask, 2500);
+    for (make_config(&ask, name); version_of(&ask) <= from; make_config(&ask, name)) {
+        assert_heard(&heard, "");
+        name[0]++;
+    }
+    assert_true(name[0] > 'd');
+    snprintf(line, sizeof(line), "ADDED %s\n", name);
+    assert_heard(&heard, line);
+    heard_fini(&heard);
+    ask_fini(&ask);
+}
+
 static void test_clock_jumps(void **state)
 {
     (void)state;
@@ -321,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_token_comes_and_goes),
         cmocka_unit_test(test_wipe),
         cmocka_unit_test(test_restored_from_a_backup),
+        cmocka_unit_test(test_watch_from_before_a_restore_is_silent),
         cmocka_unit_test(test_clock_jumps),
         cmocka_unit_test(test_seed_repeats_a_run),
     };

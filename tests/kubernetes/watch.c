@@ -19,6 +19,7 @@ struct fk_watch {
     size_t split_at;   /* bytes of out that go first, the rest a moment later; 0: all */
     int64_t resume_ms; /* nothing is sent before */
     bool is_silent;    /* a fault: nothing is sent any more */
+    uint64_t from;     /* what is not newer is not told, even if the server has gone back since */
     bool wants_bookmarks;
     int64_t bookmark_ms, end_ms;
     enum fk_watch_end end; /* how it ends when out is sent */
@@ -39,10 +40,10 @@ static void add_line(struct fk_watch *watch, const char *type, const json_t *obj
     cw_str_add_char(&watch->out, '\n');
 }
 
-static void add_bookmark(struct fk_watch *watch, bool ends_initial)
+static void add_bookmark(struct fk_watch *watch, uint64_t at, bool ends_initial)
 {
     char version[32];
-    snprintf(version, sizeof(version), "%llu", (unsigned long long)watch->server->version);
+    snprintf(version, sizeof(version), "%llu", (unsigned long long)at);
     json_auto_t *empty = json_pack("{s:{s:s}}", "metadata", "resourceVersion", version);
     if (!watch->kind->custom)
         fk_put(empty, "metadata.creationTimestamp", json_null());
@@ -139,7 +140,7 @@ void fk_watches_tell(struct fk_server *server, const struct fk_kind *kind,
                      const struct fk_event *event)
 {
     for (struct fk_watch *watch = server->watches; watch; watch = watch->next) {
-        if (watch->kind != kind || watch->end != FK_WATCH_GOES_ON)
+        if (watch->kind != kind || watch->end != FK_WATCH_GOES_ON || event->version <= watch->from)
             continue;
         size_t from = watch->out.len;
         add_event(watch, event);
@@ -178,6 +179,12 @@ void fk_watches_flush(struct fk_server *server)
         send_to(watch);
 }
 
+/* The version of the last change of a kind. */
+static uint64_t last_version(const struct fk_kind *kind)
+{
+    return kind->events_n ? kind->events[kind->events_n - 1].version : kind->forgotten;
+}
+
 static void advance_one(struct fk_watch *watch, int64_t now_ms)
 {
     if (watch->end != FK_WATCH_GOES_ON)
@@ -185,7 +192,9 @@ static void advance_one(struct fk_watch *watch, int64_t now_ms)
     if (now_ms >= watch->end_ms) {
         watch->end = FK_WATCH_ENDS;
     } else if (watch->wants_bookmarks && now_ms >= watch->bookmark_ms) {
-        add_bookmark(watch, false);
+        /* None where nothing of the kind has changed since the watch was begun. */
+        if (last_version(watch->kind) > watch->from)
+            add_bookmark(watch, last_version(watch->kind), false);
         watch->bookmark_ms = now_ms + watch->server->options.bookmark_ms;
     }
 }
@@ -267,7 +276,7 @@ static bool begin_initial(struct fk_call *call, struct fk_watch *watch)
     }
     add_what_is_there(watch);
     if (watch->wants_bookmarks)
-        add_bookmark(watch, true);
+        add_bookmark(watch, watch->server->version, true);
     return true;
 }
 
@@ -288,6 +297,7 @@ static bool begin(struct fk_call *call, struct fk_watch *watch)
     }
     if (from < watch->kind->forgotten)
         return fail_gone(call, watch, from);
+    watch->from = from;
     for (size_t i = 0; i < watch->kind->events_n; i++)
         if (watch->kind->events[i].version > from)
             add_event(watch, &watch->kind->events[i]);
