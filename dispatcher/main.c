@@ -148,6 +148,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_server_add(d->server, &fleet);
     cw_server_add(d->server, &jobs);
     cw_svc_admin_add(d);
+    cw_svc_elements_add(d);
     cw_svc_explain_add(d);
     cw_svc_check_add(d);
     cw_svc_plan_add(d);

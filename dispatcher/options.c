@@ -289,6 +289,10 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          0, 0},
         {"metrics-tls", 0, CW_ARG_FLAG, &o.metrics_tls, NULL,
          "speak HTTPS there, with the certificate of --tls-cert", 0, 0},
+        {"show-elements", 0, CW_ARG_FLAG, &o.show_elements, NULL,
+         "let who may see a job see elements of its batches, in that page (default: nobody sees "
+         "data)",
+         0, 0},
         {"web-host", 0, CW_ARG_LIST, &o.web_hosts, "NAME",
          "a name under which browsers may ask for that page, besides addresses, localhost and the "
          "host's own name; may be given several times",

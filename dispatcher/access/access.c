@@ -137,13 +137,27 @@ void cw_access_job_credential(const struct cw_job *job, char ret_text[CW_CREDENT
     snprintf(ret_text, CW_CREDENTIAL_BYTES, JOB_PREFIX "%s.%s", job->id, secret);
 }
 
+static const enum cw_caller_kind kinds[CW_AUTH_KINDS] = {[CW_AUTH_TENANT] = CW_CALLER_TENANT,
+                                                         [CW_AUTH_WORKER] = CW_CALLER_WORKER,
+                                                         [CW_AUTH_OPERATOR] = CW_CALLER_OPERATOR};
+
+enum cw_caller_kind cw_access_kind_of(const struct cw_dispatcher *d, const char *token,
+                                      const char **ret_name)
+{
+    *ret_name = "";
+    if (!d->access)
+        return CW_CALLER_OPERATOR;
+    const struct cw_auth_token *found =
+        token ? cw_auth_tokens_find(&d->access->tokens, token) : NULL;
+    if (!found)
+        return CW_CALLER_NOBODY;
+    *ret_name = found->name;
+    return kinds[found->kind];
+}
+
 static bool find_of_file(const struct cw_access *access, const char *token,
                          struct cw_caller *caller)
 {
-    static const enum cw_caller_kind kinds[CW_AUTH_KINDS] = {[CW_AUTH_TENANT] = CW_CALLER_TENANT,
-                                                             [CW_AUTH_WORKER] = CW_CALLER_WORKER,
-                                                             [CW_AUTH_OPERATOR] =
-                                                                 CW_CALLER_OPERATOR};
     const struct cw_auth_token *found = cw_auth_tokens_find(&access->tokens, token);
     if (!found)
         return false;

@@ -76,6 +76,10 @@ enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, 
                             const char **ret_why);
 /* Whether the token that the caller has shown still counts. */
 bool cw_access_is_valid(const struct cw_dispatcher *d, const struct cw_caller *caller);
+/* Who shows the token of the file: its kind, and its name, which is borrowed until the file is read again.
+ * Where nobody is asked everybody is an operator, without a name. */
+enum cw_caller_kind cw_access_kind_of(const struct cw_dispatcher *d, const char *token,
+                                      const char **ret_name);
 /* Returns the token that workers show which the dispatcher starts itself; NULL: nobody is asked. */
 const char *cw_access_own_workers_token(const struct cw_dispatcher *d);
 /* Prints what a worker of this job alone shows. */

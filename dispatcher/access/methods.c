@@ -51,6 +51,7 @@ static const struct {
     {"/cachew.v1.Admin/ListDecisions", READERS},
     {"/cachew.v1.Admin/ListTenants", READERS},
     {"/cachew.v1.Admin/CheckPipeline", READERS},
+    {"/cachew.v1.Admin/ShowElements", READERS},
     {"/cachew.v1.Admin/Backup", OPERATOR},
     /* Workers serve this one, against the secret of the job; no dispatcher does. */
     {"/cachew.v1.Data/Fetch", 0},

@@ -8,6 +8,7 @@
  *   svc_caches.c     caches are attached, described, closed and detached
  *   svc_jobs.c       the list of jobs · svc_workers.c: the list of workers
  *   walk.c           goes over all jobs and workers, a part in each turn of the loop
+ *   svc_elements.c   elements of a job's latest batches, where the operator allows it
  *   svc_explain.c    a job's decisions, and what its policies would decide now
  *   svc_check.c      whether a pipeline could run
  *   measured_rows.c  measurements of jobs and workers as messages
@@ -29,6 +30,8 @@ void cw_svc_cache_add(struct cw_dispatcher *d);
 void cw_svc_caches_add(struct cw_dispatcher *d);
 /* ---- svc_decisions.c ---- */
 void cw_svc_decisions_add(struct cw_dispatcher *d);
+/* ---- svc_elements.c ---- */
+void cw_svc_elements_add(struct cw_dispatcher *d);
 /* ---- svc_explain.c ---- */
 void cw_svc_explain_add(struct cw_dispatcher *d);
 /* ---- svc_check.c ---- */

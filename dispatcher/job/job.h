@@ -15,6 +15,7 @@
  *   skip_request.c      items that somebody asked to skip
  *   job_row.c           writes the row of a job, its options and its use · restore.c: loads
  *                       everything at the start
+ *   elements_shown.c    elements of a job's latest batches, for who looks at it
  *   bad_elements.c      bad elements that were left out: how many, and the first ones
  *   no_lease_warning.c  warns when nothing of a job is leased for long
  *   telemetry.c         measurements of a job, for people and metrics · telemetry_store.c: stored
@@ -43,6 +44,17 @@ void cw_job_tick(struct cw_job *job, int64_t now);
 const char *cw_job_is_over(const struct cw_job *job, int64_t now);
 /* Decides where the job's elements are cached, if that is due. It may fail the job. */
 void cw_job_decide_cache(struct cw_job *job, int64_t now);
+
+/* ---- elements_shown.c ---- */
+/* Somebody looks at the job's elements: has a worker show some of its next output, if that is due. Returns
+ * the latest that were shown, and their age; NULL: there are none yet. */
+Cachew__V1__ElementsShown *cw_job_elements_look(struct cw_job *job, int64_t now,
+                                                uint64_t *ret_age_ms);
+/* Takes what a worker shows out of its message. */
+void cw_job_elements_take(struct cw_worker *worker, Cachew__V1__WorkerMessage *message);
+/* Forgets them when nobody has looked for a while. */
+void cw_job_elements_tick(struct cw_job *job, int64_t now);
+void cw_job_elements_free(struct cw_job *job);
 
 /* ---- job_end.c ---- */
 /* Removes the job from the state directory and from workers, and frees it. It has no clients any

@@ -79,6 +79,7 @@ void cw_job_free(struct cw_job *job)
     cw_job_cache_fini(job);
     cw_scaling_free(job);
     cw_telemetry_free(job);
+    cw_job_elements_free(job);
     cw_job_optimizer_free(job);
     cw_job_plan_free(job);
     cw_thread_use_sums_fini(&job->threads);

@@ -97,6 +97,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     release_workers(job, now);
     cw_job_decide_cache(job, now);
     cw_telemetry_tick(job, now);
+    cw_job_elements_tick(job, now);
     if (job->due.progress || job->due.row || cw_job_usage_is_due(job, now))
         cw_job_flush(job);
 }

@@ -94,6 +94,7 @@ struct cw_options {
     bool metrics_tls;      /* with the certificate of `tls` */
     const char *trace_url; /* Where traces go (trace/trace.h); NULL: nowhere. */
     uint64_t trace_every;  /* One item of so many is traced. */
+    bool show_elements;    /* Who may see a job may see elements of its batches. */
     /* Names under which browsers may ask for the page there. */
     struct cw_arg_list web_hosts;
     /* A worker that no job needs is kept for this long before it is drained. */

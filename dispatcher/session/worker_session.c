@@ -452,6 +452,9 @@ static void handle(struct cw_worker *worker, Cachew__V1__WorkerMessage *message)
     case CACHEW__V1__WORKER_MESSAGE__KIND_INDEX_MADE:
         cw_job_index_made(worker, message->index_made);
         break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_ELEMENTS_SHOWN:
+        cw_job_elements_take(worker, message);
+        break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS:
         handle_progress(worker, message->progress);
         break;

@@ -17,6 +17,9 @@ static const struct {
     {"/api/graph", JSON, cw_web_graph, false},
     {"/api/decision", JSON, cw_web_decision, false},
     {"/api/catalogue", JSON, cw_web_catalogue, false},
+    {"/api/elements", JSON, cw_web_elements, false},
+    {"/api/who", JSON, cw_web_who, false},
+    {"/api/act", JSON, cw_web_act, true},
     {"/api/login", JSON, cw_web_login, true},
     {"/api/logout", JSON, cw_web_logout, true},
 };

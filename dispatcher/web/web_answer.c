@@ -8,11 +8,10 @@
 
 enum { BAD_REQUEST = 400, UNAUTHORIZED = 401, NOT_FOUND = 404, SERVER_ERROR = 500, AWAY = 503 };
 
-typedef void print_fn(const ProtobufCMessage *reply, struct cw_str *out);
 struct asked {
     struct cw_page_request *request;
     const ProtobufCMessageDescriptor *type;
-    print_fn *print;
+    cw_web_print_fn *print;
 };
 
 static unsigned status_of(int code)
@@ -62,17 +61,16 @@ void cw_web_ask(struct cw_web *web, const char *method, const char *token,
     cw_buf_unref(packed);
 }
 
-static void ask(struct cw_web *web, struct cw_page_request *request, const char *token,
-                const char *method, const ProtobufCMessage *message,
-                const ProtobufCMessageDescriptor *type, print_fn *print)
+void cw_web_page(struct cw_web *web, struct cw_page_request *request, const char *token,
+                 const char *method, const ProtobufCMessage *message,
+                 const ProtobufCMessageDescriptor *type, cw_web_print_fn *print)
 {
     struct asked *asked = CW_NEW(struct asked);
     *asked = (struct asked){request, type, print};
     cw_web_ask(web, method, token, message, on_reply, asked);
 }
 
-/* The argument of a query, as the strings of messages are: not const. "": there is none. */
-static char *argument(const struct cw_page_request *request, const char *name)
+char *cw_web_argument(const struct cw_page_request *request, const char *name)
 {
     static char none[] = "";
     const char *value = cw_page_argument(request, name);
@@ -92,9 +90,9 @@ void cw_web_explain(void *arg, struct cw_page_request *request)
     Cachew__V1__ExplainRequest message = CACHEW__V1__EXPLAIN_REQUEST__INIT;
     if (!cw_web_may_read(arg, request, &token))
         return;
-    message.job = argument(request, "job");
-    ask(arg, request, token, "/cachew.v1.Admin/Explain", &message.base,
-        &cachew__v1__explain_reply__descriptor, print_explain);
+    message.job = cw_web_argument(request, "job");
+    cw_web_page(arg, request, token, "/cachew.v1.Admin/Explain", &message.base,
+                &cachew__v1__explain_reply__descriptor, print_explain);
 }
 
 static void print_graph(const ProtobufCMessage *message, struct cw_str *out)
@@ -118,9 +116,9 @@ void cw_web_graph(void *arg, struct cw_page_request *request)
     Cachew__V1__GetJobRequest message = CACHEW__V1__GET_JOB_REQUEST__INIT;
     if (!cw_web_may_read(arg, request, &token))
         return;
-    message.job = argument(request, "job");
-    ask(arg, request, token, "/cachew.v1.Admin/GetJob", &message.base,
-        &cachew__v1__get_job_reply__descriptor, print_graph);
+    message.job = cw_web_argument(request, "job");
+    cw_web_page(arg, request, token, "/cachew.v1.Admin/GetJob", &message.base,
+                &cachew__v1__get_job_reply__descriptor, print_graph);
 }
 
 static void print_decision(const ProtobufCMessage *message, struct cw_str *out)
@@ -144,14 +142,14 @@ void cw_web_decision(void *arg, struct cw_page_request *request)
     Cachew__V1__ListDecisionsRequest message = CACHEW__V1__LIST_DECISIONS_REQUEST__INIT;
     if (!cw_web_may_read(arg, request, &token))
         return;
-    if (!cw_str_to_u64(argument(request, "id"), &id) || id == 0) {
+    if (!cw_str_to_u64(cw_web_argument(request, "id"), &id) || id == 0) {
         cw_web_refuse(request, BAD_REQUEST, "which decision? id=N");
         return;
     }
     message.after_id = id - 1;
     message.limit = id == 1 ? DECISIONS_MOST : 1;
-    ask(arg, request, token, "/cachew.v1.Admin/ListDecisions", &message.base,
-        &cachew__v1__list_decisions_reply__descriptor, print_decision);
+    cw_web_page(arg, request, token, "/cachew.v1.Admin/ListDecisions", &message.base,
+                &cachew__v1__list_decisions_reply__descriptor, print_decision);
 }
 
 static void print_catalogue(const ProtobufCMessage *reply, struct cw_str *out)
@@ -165,7 +163,23 @@ void cw_web_catalogue(void *arg, struct cw_page_request *request)
     Cachew__V1__CacheListRequest message = CACHEW__V1__CACHE_LIST_REQUEST__INIT;
     if (!cw_web_may_read(arg, request, &token))
         return;
-    message.cache = argument(request, "cache");
-    ask(arg, request, token, "/cachew.v1.Admin/CacheList", &message.base,
-        &cachew__v1__cache_list_reply__descriptor, print_catalogue);
+    message.cache = cw_web_argument(request, "cache");
+    cw_web_page(arg, request, token, "/cachew.v1.Admin/CacheList", &message.base,
+                &cachew__v1__cache_list_reply__descriptor, print_catalogue);
+}
+
+static void print_elements(const ProtobufCMessage *reply, struct cw_str *out)
+{
+    cw_wire_elements_json((const Cachew__V1__ShowElementsReply *)(const void *)reply, out);
+}
+
+void cw_web_elements(void *arg, struct cw_page_request *request)
+{
+    const char *token;
+    Cachew__V1__ShowElementsRequest message = CACHEW__V1__SHOW_ELEMENTS_REQUEST__INIT;
+    if (!cw_web_may_read(arg, request, &token))
+        return;
+    message.job = cw_web_argument(request, "job");
+    cw_web_page(arg, request, token, "/cachew.v1.Admin/ShowElements", &message.base,
+                &cachew__v1__show_elements_reply__descriptor, print_elements);
 }

@@ -56,11 +56,23 @@ void cw_web_logout(void *arg, struct cw_page_request *request);
 /* Calls a method of Admin with the token. If the dispatcher does not serve, fn gets UNAVAILABLE. */
 void cw_web_ask(struct cw_web *web, const char *method, const char *token,
                 const ProtobufCMessage *message, cw_unary_fn *fn, void *arg);
+/* Ends a request with the answer of a method of Admin, printed. */
+typedef void cw_web_print_fn(const ProtobufCMessage *reply, struct cw_str *out);
+void cw_web_page(struct cw_web *web, struct cw_page_request *request, const char *token,
+                 const char *method, const ProtobufCMessage *message,
+                 const ProtobufCMessageDescriptor *type, cw_web_print_fn *print);
+/* An argument of the query, as the strings of messages are: not const. "": there is none. */
+char *cw_web_argument(const struct cw_page_request *request, const char *name);
 /* Pages. */
 void cw_web_explain(void *arg, struct cw_page_request *request);
 void cw_web_graph(void *arg, struct cw_page_request *request);
 void cw_web_decision(void *arg, struct cw_page_request *request);
 void cw_web_catalogue(void *arg, struct cw_page_request *request);
+void cw_web_elements(void *arg, struct cw_page_request *request);
+
+/* ---- web_act.c ---- */
+void cw_web_who(void *arg, struct cw_page_request *request);
+void cw_web_act(void *arg, struct cw_page_request *request);
 
 /* ---- web_events.c ---- */
 void cw_web_events(void *arg, struct cw_page_request *request);

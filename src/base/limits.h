@@ -46,6 +46,11 @@
 /* A trainer tells the dispatcher of as many, and the dispatcher keeps as many of a job. */
 #define CW_BAD_FIRST_MAX 16
 
+/* ---- elements that are shown to people (wire/wire_shown.c) ---- */
+/* The most elements of one look, and about the most bytes of all their values. */
+#define CW_SHOWN_ELEMENTS_MAX 8
+#define CW_SHOWN_BYTES ((size_t)1 << 20)
+
 /* The most workers from which a client fetches at a time. */
 #define CW_FETCHED_WORKERS_MAX 1024
 

@@ -20,6 +20,7 @@ void cw_wire_usage_members(struct cw_str *out, const Cachew__V1__Usage *usage);
 void cw_wire_fleet_member(struct cw_str *out, const Cachew__V1__ListWorkersReply *workers);
 void cw_wire_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out);
 void cw_wire_explain_json(const Cachew__V1__ExplainReply *reply, struct cw_str *out);
+void cw_wire_elements_json(const Cachew__V1__ShowElementsReply *reply, struct cw_str *out);
 void cw_wire_cache_json(struct cw_str *out, const Cachew__V1__CacheState *cache);
 /* `chunks`: with the chunks of each key. */
 void cw_wire_cache_list_json(const Cachew__V1__CacheListReply *reply, bool chunks,

@@ -11,6 +11,7 @@
 #include "base/interval.h"
 #include "cachew/v1/bad.pb-c.h"
 #include "cachew/v1/data.pb-c.h"
+#include "cachew/v1/fleet.pb-c.h"
 #include "cachew/v1/graph.pb-c.h"
 #include "data/batch.h"
 #include "graph/graph.h"
@@ -101,6 +102,11 @@ Cachew__V1__BadElement **cw_wire_bad_to(const struct cw_bad_list *list) CW_MUST_
 /* Fills in one message; its texts belong to the element. */
 void cw_wire_bad_element_to(const struct cw_bad_element *element,
                             Cachew__V1__BadElement *ret_message);
+/* Makes a message of the first elements of a batch, at most `most` of them, for people to look at. It has
+ * no id of a job. Freed with cw_wire_shown_free. */
+Cachew__V1__ElementsShown *cw_wire_shown_new(const struct cw_batch *batch,
+                                             uint32_t most) CW_MUST_CHECK;
+void cw_wire_shown_free(Cachew__V1__ElementsShown *shown);
 /* Reads one; the texts belong to the message. */
 struct cw_bad_element cw_wire_bad_element_from(const Cachew__V1__BadElement *message);
 /* Makes a list; NULL if there are none. LIMIT: there are more than an output may have. */

@@ -72,6 +72,7 @@ torch() {
 }
 case_torch_tensors() { torch tensors; }
 case_torch_state() { torch state; }
+case_torch_pinned() { torch pinned; }
 case_torch_world() { torch world; }
 case_torch_processes() { torch processes; }
 case_torch_distributed() { torch distributed "$work"; }

@@ -52,6 +52,20 @@ case_tokens() {
     end job TERM
 }
 
+case_elements() {
+    local vision=vision-0123456789abcdef audio=audio-0123456789abcdef worker=worker-0123456789abcdef root=root-0123456789abcdef
+    printf '%s\n' "vision tenant $vision" "audio tenant $audio" "hosts worker $worker" "root operator $root" >"$work/tokens"
+    echo "$vision" >"$work/vision" && echo "$worker" >"$work/worker"
+    chmod 600 "$work/tokens" "$work/vision" "$work/worker"
+    begin_dispatcher --token-file "$work/tokens" --metrics-listen "$own_host:0" --show-elements
+    begin_worker worker --token-file "$work/worker"
+    begin_job --token-file "$work/vision"
+    client "$own_host:$(http_port)" elements "$vision" "$audio" "$root" || fail "elements"
+    wait_for job && fail "the job goes on" || true
+    grep -q 'its elements are shown to vision' "$work/dispatcher.log" || fail "who looks is not logged"
+    grep -q 'root asks in the page for browsers: remove seen' "$work/dispatcher.log" || fail "who acts is not logged"
+}
+
 case_beyond() {
     begin_dispatcher --cache-store "dir:$work/store" --metrics-listen 0.0.0.0:0
     client "$own_host:$(http_port)" beyond || fail "without tokens"

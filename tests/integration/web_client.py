@@ -3,6 +3,7 @@
 import http.client
 import json
 import sys
+import time
 
 address, case, *rest = sys.argv[1:]
 
@@ -85,6 +86,9 @@ def page():
     assert [c["name"] for c in events.caches.values()] == ["default"], events.caches
     # The same worker does not come again while nothing changes of it; the job, which goes on, does.
     events.until("the job has moved", lambda look: any(j["id"] == seen["id"] and j["consumed"] > seen["consumed"] for j in look["jobs"]))
+    assert json.loads(expect(200, "/api/who")[1]) == {"kind": "operator", "name": "", "may_act": False, "elements": False}
+    assert json.loads(expect(200, f"/api/elements?job={job}")[1]) == {"allowed": False, "shown": False, "elements": []}
+    expect(403, f"/api/act?do=remove&job={job}", "only who has signed in", method="POST", body="x")
     explained = json.loads(expect(200, f"/api/explain?job={job}")[1])
     assert [o["op"] for o in explained["operators"]] == ["range", "sleep", "batch"] and explained["windows"], explained
     graph = json.loads(expect(200, f"/api/graph?job={seen['id']}")[1])
@@ -178,6 +182,50 @@ def tokens():
     expect(200, "/api/explain?job=seen", Cookie=operator)
 
 
+def until(what, path, is_so, **more):
+    for _ in range(3000):
+        found = json.loads(expect(200, path, **more)[1])
+        if is_so(found):
+            return found
+        time.sleep(0.02)
+    raise AssertionError((what, found))
+
+
+def elements():
+    """Elements are shown to who may see the job; only an operator may act."""
+    vision, audio, root = rest
+    own, other, operator = login(vision), login(audio), login(root)
+    who = {name: json.loads(expect(200, "/api/who", Cookie=cookie)[1]) for name, cookie in (("own", own), ("operator", operator))}
+    assert who == {"own": {"kind": "tenant", "name": "vision", "may_act": False, "elements": True},
+                   "operator": {"kind": "operator", "name": "root", "may_act": True, "elements": True}}, who
+    expect(401, "/api/who", "a token is needed")
+    expect(401, "/api/elements?job=seen", "a token is needed")
+    expect(404, "/api/elements?job=seen", "there is no job", Cookie=other)
+    shown = until("an output", "/api/elements?job=seen", lambda s: s["shown"], Cookie=own)
+    assert shown["rows"] == 2 and [f["name"] for f in shown["elements"][0]] == ["x"] and shown["elements"][1][0]["dtype"] == "i64", shown
+    until("the next output", "/api/elements?job=seen", lambda s: (s["epoch"], s["item"]) != (shown["epoch"], shown["item"]), Cookie=operator)
+    # Nobody acts but an operator, by POST, of the page itself.
+    remove = "/api/act?do=remove&job=seen"
+    expect(405, remove, "only POST", Cookie=operator)
+    expect(401, remove, "a token is needed", method="POST")
+    for cookie in (own, other):
+        expect(403, remove, "only who has signed in with an operator's token", method="POST", Cookie=cookie)
+    expect(403, remove, "another page", method="POST", Cookie=operator, Origin="http://attacker.example")
+    expect(403, remove, "another page", method="POST", Cookie=operator, Sec_Fetch_Site="cross-site")
+    expect(400, "/api/act?do=anything", "do=remove", method="POST", Cookie=operator)
+    expect(404, "/api/act?do=drain&worker=nothing", "", method="POST", Cookie=operator)
+    expect(200, "/api/act?do=drain&worker=" + worker_id(operator), method="POST", Cookie=operator)
+    expect(200, remove, method="POST", Cookie=operator)
+    expect(404, "/api/explain?job=seen", "there is no job", Cookie=operator)
+
+
+def worker_id(cookie):
+    events = Events(Cookie=cookie)
+    events.next()
+    events.close()
+    return next(iter(events.workers))
+
+
 def beyond():
     """Beyond the loopback address without tokens: nothing is read, and metrics are as they were."""
     for path in PAGES:
@@ -186,4 +234,4 @@ def beyond():
     expect(200, "/metrics")
 
 
-{"page": page, "tokens": tokens, "beyond": beyond}[case]()
+{"page": page, "tokens": tokens, "elements": elements, "beyond": beyond}[case]()

@@ -4,12 +4,14 @@
 widths and in both themes; by keyboard; as a screen reader is told; a fleet of 1,000 workers; names that are attacks.
 Pictures are for people to look at. Run by tests/run.sh --all (tests/web/test_views.sh)."""
 import json
+import math
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import wave
 
 from browser import Browser
 from made_up_fleet import Server
@@ -19,6 +21,7 @@ root = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 VIEWS = {"jobs": ("#/", "document.querySelectorAll('tbody tr').length >= 2"),
          "job": ("#/job/slow", "document.querySelector('.graph li.most') && document.querySelector('.chart .line').getAttribute('d')"),
+         "elements": ("#/job/rich", "document.querySelectorAll('.elements canvas').length >= 8 && document.querySelector('.elements .text') && document.querySelector('.signal')"),
          "workers": ("#/workers", "document.querySelector('.hosts li') && document.querySelector('tbody tr')"),
          "caches": ("#/caches", "document.querySelectorAll('tbody tr').length >= 2"),
          "decisions": ("#/decisions", "document.querySelector('tbody tr')")}
@@ -30,8 +33,28 @@ class Service:
         (work / "slow.json").write_text('{"pipeline": [{"op": "range", "name": "numbers", "stop": 100000}, {"op": "shuffle"}, {"op": "sleep", "ms": 5},'
                                         ' {"op": "batch", "size": 4}]}')
         (work / "kept.json").write_text('{"pipeline": [{"op": "range", "stop": 2000}, {"op": "burn", "ms": 1}, {"op": "cache"}, {"op": "batch", "size": 8}]}')
-        (work / "tokens").write_text("team tenant team-0123456789abcdef\nhosts worker worker-0123456789abcdef\n")
+        subprocess.run([sys.executable, root / "tests/support/make_photos.py", work / "photos", "12"], check=True, stdout=subprocess.DEVNULL)
+        self.write_sounds()
+        words = [f"A photograph and a sound, number {i}: <b onclick=alert(1)>déjà vu</b> \u65e5\u672c\u8a9e." for i in range(12)]
+        nodes = [{"op": "files", "name": "photos", "pattern": f"{work}/photos/**/*.jpg", "field": "image"}, {"op": "read_file", "name": "encoded"},
+                 {"op": "rename", "names": {"bytes": "image"}}, {"op": "decode_image", "channels": 3}, {"op": "resize", "size": [160, 200], "name": "photo"},
+                 {"op": "rename", "inputs": ["encoded"], "names": {"bytes": "file"}, "name": "file"},
+                 {"op": "from_values", "field": "caption", "values": words, "name": "text"},
+                 {"op": "files", "pattern": f"{work}/*.wav"}, {"op": "read_file"}, {"op": "decode_audio"}, {"op": "to_mono", "name": "sound"},
+                 {"op": "spectrogram"}, {"op": "mel", "n_mels": 40, "log": "db"}, {"op": "rename", "names": {"audio": "mel"}, "name": "mel"},
+                 {"op": "zip", "inputs": ["photo", "file", "text", "sound", "mel"]}, {"op": "sleep", "ms": 100}, {"op": "batch", "size": 4, "ragged": True}]
+        (work / "rich.json").write_text(json.dumps({"pipeline": nodes}))
+        (work / "tokens").write_text("team tenant team-0123456789abcdef\nhosts worker worker-0123456789abcdef\nroot operator root-0123456789abcdef\n")
         (work / "worker").write_text("worker-0123456789abcdef\n")
+
+    def write_sounds(self):
+        for i in range(12):
+            with wave.open(str(self.work / f"{i:02}.wav"), "wb") as file:
+                file.setnchannels(1)
+                file.setsampwidth(2)
+                file.setframerate(16000)
+                file.writeframes(b"".join(int(12000 * math.sin(0.02 * k + 4e-6 * (i + 1) * k * k)).to_bytes(2, "little", signed=True)
+                                          for k in range(8000 + 500 * i)))
 
     def start(self, name, *args):
         out = open(self.work / f"{name}.log", "ab")
@@ -77,7 +100,12 @@ def check_real(browser, url):
                 browser.open("about:blank")
                 browser.open(url + address)
                 browser.wait("that it is live", "document.querySelector('.state.live')")
+                if name == "elements":
+                    browser.wait("that elements may be seen", "document.querySelector('[aria-label=\"Elements as they come\"]:not([hidden]) button')")
+                    browser.run("document.querySelector('[aria-label=\"Elements as they come\"] button').click()")
                 browser.wait(name, is_there)
+                if name == "elements":
+                    check_elements(browser)
                 check_view(browser, name)
                 if theme == "light":
                     check_reader(browser, name)
@@ -86,6 +114,49 @@ def check_real(browser, url):
             light = sum(map(int, re.findall(r"\d+", back)[:3])) > 384
             assert light == (theme == "light"), (theme, back)
     assert not (found := browser.complaints()), found
+
+
+def check_elements(browser):
+    """Pictures have what the data have, and text of the data is text."""
+    colours = browser.run("new Set([...document.querySelectorAll('.elements canvas')].map((c) => { const d = c.getContext('2d')"
+                          ".getImageData(0, 0, c.width, c.height).data; return new Set(d).size > 8; })).size")
+    assert colours == 1, "a picture is empty"
+    says = browser.run("document.querySelector('.elements').innerText")
+    assert "<b onclick=alert(1)>déjà vu</b> \u65e5\u672c\u8a9e" in says and "u8[160, 200, 3]" in says, says
+    assert browser.run("!document.querySelector('.elements b[onclick]')"), "text became markup"
+    browser.run("document.querySelector('[aria-label=\"Elements as they come\"]').scrollIntoView()")
+
+
+def check_acts(browser, url):
+    """Who signed in as an operator drains a worker and removes a job, after a question; a tenant is not offered it."""
+    for token, may in (("team-0123456789abcdef", False), ("root-0123456789abcdef", True)):
+        browser.show(1280, 900, "light")
+        browser.open("about:blank")
+        browser.open(url)
+        browser.wait("the question", "document.querySelector('#token')")
+        browser.run(f"document.querySelector('#token').value = '{token}'; document.querySelector('form').requestSubmit()")
+        browser.wait("that it is live", "document.querySelector('.state.live')")
+        browser.wait("who looks", f"document.querySelector('header').innerText.includes({'`Operator root: all jobs`' if may else '`Tenant team: its own jobs`'})")
+        browser.run("location.hash = '#/workers'")
+        browser.wait("the worker", "document.querySelector('tbody button')")
+        browser.run("document.querySelector('tbody button').click()")
+        browser.wait("its facts", "document.querySelector('dialog[open] dl')")
+        offered = "[...document.querySelectorAll('dialog[open] span:not([hidden]) > button')].find((b) => b.textContent === 'Drain')"
+        if may:
+            browser.wait("that it may be drained", offered)
+            browser.picture(pictures / "worker.png")
+            browser.run(offered + ".click()")
+            browser.wait("the question", "document.querySelector('dialog dialog[open]')")
+            browser.run("document.querySelector('dialog dialog[open] .tools button').click()")
+            browser.wait("that it is drained", "!document.querySelector('dialog dialog[open]')")
+            browser.run("document.querySelector('dialog[open]').close()")
+            browser.wait("that the worker is gone", "!document.querySelector('tbody tr')")
+        else:
+            assert not browser.run("!!" + offered), "a tenant is offered it"
+            browser.run("document.querySelector('dialog[open]').close()")
+        browser.run("[...document.querySelectorAll('header button')].find((b) => b.textContent === 'Sign out').click()")
+        browser.wait("the question again", "document.querySelector('#token')")
+    assert not (found := browser.complaints()) or all("401" in text for text in found), found
 
 
 def check_keyboard(browser, url):
@@ -152,14 +223,17 @@ def main():
         work = pathlib.Path(folder)
         service, browser = Service(work), Browser()
         try:
-            address, url = service.dispatcher("open", "--cache-store", f"dir:{work}/store", "--scale-window", "500ms")
+            address, url = service.dispatcher("open", "--cache-store", f"dir:{work}/store", "--scale-window", "500ms", "--show-elements")
             service.start("worker", "cachew-worker", "--dispatcher", address, "--threads", "1").stdout.readline()
             service.start("slow", "cachew", "run", work / "slow.json", "--name", "slow", "--epochs", "0", "--dispatcher", address, "--step-ms", "10")
+            service.start("rich", "cachew", "run", work / "rich.json", "--name", "rich", "--epochs", "0", "--dispatcher", address, "--step-ms", "50")
             service.start("kept", "cachew", "run", work / "kept.json", "--name", "kept", "--epochs", "0", "--dispatcher", address, "--step-ms", "20")
             check_real(browser, url)
             check_keyboard(browser, url)
-            _, url = service.dispatcher("closed", "--token-file", work / "tokens")
+            closed, url = service.dispatcher("closed", "--token-file", work / "tokens")
             check_login(browser, url)
+            service.start("theirs", "cachew-worker", "--dispatcher", closed, "--threads", "1", "--token-file", work / "worker").stdout.readline()
+            check_acts(browser, url)
             check_fluent(browser)
         finally:
             browser.close()

@@ -281,6 +281,8 @@ static void finish_task(struct cw_worker_state *w, struct cw_wtask *task)
     if (!task->revoked && task->batch) {
         struct cw_wepoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
         cw_report_done(w, epoch, task);
+        if (job->show_n > 0)
+            cw_report_elements(w, job, task->batch);
         keep_output(job, task);
     } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED &&
                !is_begun_again(job, task)) {

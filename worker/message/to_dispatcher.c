@@ -28,6 +28,19 @@ void cw_dispatcher_send(struct cw_worker_state *w, Cachew__V1__WorkerMessage *me
         send_behind_hello(w, message);
 }
 
+void cw_report_elements(struct cw_worker_state *w, struct cw_wjob *job,
+                        const struct cw_batch *batch)
+{
+    Cachew__V1__ElementsShown *shown = cw_wire_shown_new(batch, job->show_n);
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    job->show_n = 0;
+    shown->job_id = job->id; /* borrowed */
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_ELEMENTS_SHOWN;
+    m.elements_shown = shown;
+    cw_dispatcher_send(w, &m);
+    cw_wire_shown_free(shown);
+}
+
 void cw_report_failed(struct cw_worker_state *w, const struct cw_wjob *job,
                       struct cw_lease_id lease, uint64_t epoch, uint64_t item,
                       const struct cw_err *error)

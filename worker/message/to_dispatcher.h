@@ -36,6 +36,9 @@ void cw_report_index_lease(struct cw_worker_state *w, const char *job_id, uint64
 /* Answers an IndexLease; files is NULL if there is an error. */
 void cw_report_index_made(struct cw_worker_state *w, const char *job_id, uint64_t number,
                           const struct cw_buf *files, const struct cw_err *error);
+/* Shows the first elements of a batch to somebody who looks at its job. */
+void cw_report_elements(struct cw_worker_state *w, struct cw_wjob *job,
+                        const struct cw_batch *batch);
 /* Reports that the worker drains and takes no more leases. */
 void cw_report_draining(struct cw_worker_state *w);
 

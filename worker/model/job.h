@@ -91,6 +91,7 @@ struct cw_wjob {
     size_t waiting_n;  /* number of tasks that wait for the result of another job's task */
     int64_t item_ns;   /* time that an item takes one thread (moving average) */
     double part;       /* weight among the jobs of this worker, for threads and memory */
+    uint32_t show_n;   /* elements of its next output that somebody wants to see; 0: nobody looks */
     size_t queued_n;   /* number of outputs in the queues */
     size_t bytes;      /* bytes of memory of tasks (estimated) and of queued outputs */
     size_t item_bytes; /* estimated memory of one output: that of the largest so far */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "wire/wire.h"
 #include "worker/cache/cache_keys.h"
@@ -138,6 +139,12 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_JOB_PLAN:
         return cw_wjob_plan_given(w, command->job_plan);
+    case CACHEW__V1__WORKER_COMMAND__KIND_SHOW_ELEMENTS: {
+        struct cw_wjob *job = cw_wjob_get(w, command->show_elements->job_id);
+        if (job)
+            job->show_n = CW_MIN(command->show_elements->elements, CW_SHOWN_ELEMENTS_MAX);
+        break;
+    }
     case CACHEW__V1__WORKER_COMMAND__KIND_PARTS:
         for (size_t i = 0; i < command->parts->n_parts; i++) {
             struct cw_wjob *job = cw_wjob_get(w, command->parts->parts[i]->job_id);

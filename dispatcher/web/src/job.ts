@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One job: what it waits for, its wait over time, its pipeline with costs, what its workers' threads
 // do, and what was decided.
+import { actButton, who } from './act';
 import { ShareChart } from './chart';
 import { DecisionsTable } from './decisions';
 import { h, setHidden, setText, setWidth } from './dom';
+import { Elements } from './elements';
 import { bytes, count, duration, percent } from './format';
 import { GraphView } from './graph';
 import { epochOf, jobName, waits } from './jobs';
@@ -54,6 +56,7 @@ export class JobView implements View {
   private place = h('div', {}, h('p', { class: 'muted' }, 'Loading.'));
   private says = h('p');
   private bad = h('p', { class: 'muted' });
+  private elements: Elements;
   private decisions = new DecisionsTable('Decisions about this job', false);
   private before: { at: number; share: number }[] = []; // windows from before the page was opened
   private timer = 0;
@@ -61,6 +64,8 @@ export class JobView implements View {
 
   constructor(private id: string) {
     this.title = `Job ${id}`;
+    this.elements = new Elements(id);
+    who().then((w) => this.elements.allow(w.elements)).catch(() => { /* it is not shown */ });
     for (const head of ['State', 'Epoch', 'Done', 'Batches/s', 'Own step', 'Ready', 'Workers', 'Computed', 'Worker time', 'From cache']) {
       const value = h('dd');
       this.values.push(value);
@@ -71,7 +76,8 @@ export class JobView implements View {
         h('section', { class: 'panel' }, h('h2', {}, 'Pipeline'), this.place, this.bad),
         h('div', {}, this.threads.element,
           h('section', { class: 'panel' }, h('h2', {}, 'What its policies would say now'), this.says))),
-      this.decisions.element);
+      this.elements.element, this.decisions.element,
+      actButton('Remove this job', 'The job ends for its trainers, and what is known of it is forgotten.', () => `do=remove&job=${encodeURIComponent(id)}`));
     void this.load();
   }
 
@@ -131,6 +137,7 @@ export class JobView implements View {
 
   close(): void {
     this.closed = true;
+    this.elements.close();
     window.clearTimeout(this.timer);
   }
 }

@@ -23,6 +23,6 @@ export function login(done: () => void): HTMLElement {
   queueMicrotask(() => input.focus());
   return h('form', { class: 'panel login', submit: (e) => { e.preventDefault(); void send(); } },
     h('h2', {}, 'A token is needed'),
-    h('p', { class: 'muted' }, "A tenant's shows its own jobs, an operator's all of them. Nothing can be changed here."),
+    h('p', { class: 'muted' }, "A tenant's shows its own jobs, an operator's all of them, and only with that anything can be changed here."),
     h('label', { for: 'token' }, 'Token'), input, h('button', { type: 'submit' }, 'Show'), trouble);
 }

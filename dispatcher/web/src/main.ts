@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: a head with the state of the connection, and one view at a time, chosen by the address.
 import './style.css';
+import { forget, who, whoText } from './act';
 import { CachesView } from './caches';
 import { DecisionsView } from './decisions';
 import { h, setAttribute, setHidden, setText } from './dom';
@@ -17,6 +18,7 @@ const links: [string, string][] = [['#/', 'Jobs'], ['#/workers', 'Workers'], ['#
 const nav = links.map(([href, text]) => h('a', { href }, text));
 const state = h('span', { class: 'state', role: 'status' });
 const facts = h('span', { class: 'muted' });
+const whose = h('span', { class: 'muted' });
 const head = h('h1', { tabindex: '-1' });
 const main = h('main', { id: 'main' });
 const out = h('button', { type: 'button', hidden: true, click: () => void leave() }, 'Sign out');
@@ -66,6 +68,13 @@ function draw(): void {
   if (document.title !== `${view.title} - cachew`) document.title = `${view.title} - cachew`;
 }
 
+// Whose view it is.
+function tellWho(): void {
+  forget();
+  setText(whose, '');
+  who().then((w) => setText(whose, whoText(w))).catch(() => { /* the question for a token says it */ });
+}
+
 // Scripts do not see the cookie, so that there is one is noted.
 function note(signedIn: boolean): void {
   if (signedIn) localStorage.setItem('signed-in', 'yes');
@@ -77,7 +86,7 @@ function ask(): void {
   note(false);
   view?.close?.();
   view = null;
-  main.replaceChildren(login(() => { note(true); store.open(); show(false); }));
+  main.replaceChildren(login(() => { note(true); tellWho(); store.open(); show(false); }));
   draw();
 }
 
@@ -97,7 +106,7 @@ store.onChange = () => {
 setTheme(localStorage.getItem('theme') ?? 'auto');
 document.body.append(
   h('a', { href: '#main', class: 'skip', click: (e) => { e.preventDefault(); head.focus(); } }, 'To the content'),
-  h('header', {}, h('span', { class: 'brand' }, 'cachew'), h('nav', { 'aria-label': 'Views' }, ...nav), facts, state, theme, out), main);
+  h('header', {}, h('span', { class: 'brand' }, 'cachew'), h('nav', { 'aria-label': 'Views' }, ...nav), facts, whose, state, theme, out), main);
 window.addEventListener('hashchange', () => show(true));
 // Nobody looks at a page in the background.
 document.addEventListener('visibilitychange', () => {
@@ -106,5 +115,6 @@ document.addEventListener('visibilitychange', () => {
   else store.open();
 });
 note(localStorage.getItem('signed-in') !== null);
+tellWho();
 show(false);
 store.open();

@@ -43,6 +43,13 @@ export interface Look {
 export interface Operator {
   node: string; op: string; elements: number; hits: number; cpu_ns: number; wall_ns: number; bytes: number;
 }
+export interface Who { kind: string; name: string; may_act: boolean; elements: boolean }
+export interface ShownField {
+  name: string; dtype: string; bytes: number; dims: number[]; shown: number[]; data: string; strings: string[];
+}
+export interface Shown {
+  allowed: boolean; shown: boolean; age_ms: number; epoch: number; item: number; rows: number; elements: ShownField[][];
+}
 export interface Explained {
   job: string; name: string; policy: string; hits: number; standing: Job; bad_n: number;
   bad: { file: string; node: string; op: string; reason: string; epoch: number; record: number }[];

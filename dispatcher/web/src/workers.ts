@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers, by the hosts that they are on: a tile a host, as full as its CPUs are.
+import { actButton } from './act';
 import { h, setAttribute, setHidden, setText, setWidth } from './dom';
 import { bytes, count, percent, several } from './format';
 import type { Store } from './store';
@@ -40,13 +41,24 @@ interface Tile { item: HTMLElement; name: HTMLElement; says: HTMLElement; bar: H
 export class WorkersView implements View {
   readonly title = 'Workers';
   readonly element: HTMLElement;
-  private table = new Table<Worker>('Workers', columns, (w) => w.id, 'No worker is attached.', PAGE - HOSTS);
+  private table = new Table<Worker>('Workers', columns, (w) => w.id, 'No worker is attached.', PAGE - HOSTS, (w) => this.show(w));
+  private detail = h('dialog', { 'aria-labelledby': 'worker-head' });
   private map = h('ul', { class: 'hosts' });
   private more = h('p', { class: 'muted' });
   private tiles: Tile[] = [];
 
   constructor() {
-    this.element = h('div', {}, h('section', { class: 'panel' }, h('h2', {}, 'Hosts'), this.map, this.more), this.table.element);
+    this.element = h('div', {}, h('section', { class: 'panel' }, h('h2', {}, 'Hosts'), this.map, this.more), this.table.element, this.detail);
+  }
+
+  private show(w: Worker): void {
+    const rows: [string, string][] = [['State', w.state], ['Id', w.id], ['Host', w.host], ['Node', w.node], ['Pod', w.pod], ['Jobs', w.jobs.join(', ')], ['Trouble', trouble(w)]];
+    this.detail.replaceChildren(
+      h('div', { class: 'tools' }, h('h2', { id: 'worker-head' }, `Worker ${w.address}`),
+        actButton('Drain', 'It finishes what it has begun, hands back the rest, and leaves.', () => `do=drain&worker=${encodeURIComponent(w.id)}`),
+        h('button', { type: 'button', click: () => this.detail.close() }, 'Close')),
+      h('dl', { class: 'facts' }, ...rows.filter(([, text]) => text).map(([head, text]) => h('div', {}, h('dt', {}, head), h('dd', {}, text)))));
+    this.detail.showModal();
   }
 
   // The busiest hosts, if there are more than the document may have.

@@ -202,6 +202,7 @@ static void add_methods(void)
     cw_server_add(NULL, &fleet);
     cw_server_add(NULL, &jobs);
     cw_svc_admin_add(&made_up);
+    cw_svc_elements_add(&made_up);
     cw_svc_explain_add(&made_up);
     cw_svc_check_add(&made_up);
     cw_svc_plan_add(&made_up);

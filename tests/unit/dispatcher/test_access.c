@@ -51,6 +51,7 @@ static const struct {
     {"/cachew.v1.Admin/ListDecisions", "toc"},
     {"/cachew.v1.Admin/ListTenants", "toc"},
     {"/cachew.v1.Admin/CheckPipeline", "toc"},
+    {"/cachew.v1.Admin/ShowElements", "toc"},
     {"/cachew.v1.Admin/Backup", "o"},
 };
 

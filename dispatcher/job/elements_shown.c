@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements of a job's latest batches, for who looks at it: while somebody does, one worker after the other
+ * is asked to show some of its next output, and the latest is kept. Nothing is asked and kept of a job at
+ * which nobody looks. */
+#include "base/limits.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/message/message.h"
+
+#define ASK_MS 1000   /* least time between two questions */
+#define LOOK_MS 30000 /* nobody looks any more who has not asked for so long */
+
+struct cw_elements_shown {
+    Cachew__V1__ElementsShown *latest; /* NULL: nothing has come yet */
+    int64_t came_ms, asked_ms, looked_ms;
+    uint64_t asked_id; /* of the worker that was asked last */
+};
+
+/* The next worker, behind the one that was asked last, that has something of the job to compute. */
+static struct cw_worker *choose(const struct cw_job *job)
+{
+    struct cw_worker *first = NULL;
+    bool is_behind = false;
+    for (const struct cw_share *s = job->shares; s; s = s->next_of_job) {
+        bool can = s->has_job && s->leases;
+        if (can && is_behind)
+            return s->worker;
+        if (can && !first)
+            first = s->worker;
+        is_behind |= s->worker->id == job->elements_shown->asked_id;
+    }
+    return first;
+}
+
+static void ask(struct cw_job *job, int64_t now)
+{
+    struct cw_worker *worker = choose(job);
+    if (!worker)
+        return;
+    Cachew__V1__ShowElements show = CACHEW__V1__SHOW_ELEMENTS__INIT;
+    show.job_id = job->id;
+    show.elements = CW_SHOWN_ELEMENTS_MAX;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_SHOW_ELEMENTS;
+    command.show_elements = &show;
+    cw_worker_send(worker, &command);
+    job->elements_shown->asked_ms = now;
+    job->elements_shown->asked_id = worker->id;
+}
+
+Cachew__V1__ElementsShown *cw_job_elements_look(struct cw_job *job, int64_t now,
+                                                uint64_t *ret_age_ms)
+{
+    struct cw_elements_shown *e = job->elements_shown;
+    if (!e)
+        e = job->elements_shown = CW_NEW(struct cw_elements_shown);
+    e->looked_ms = now;
+    if (e->asked_ms == 0 || now - e->asked_ms >= ASK_MS)
+        ask(job, now);
+    *ret_age_ms = e->latest ? (uint64_t)(now - e->came_ms) : 0;
+    return e->latest;
+}
+
+static void drop_latest(struct cw_elements_shown *e)
+{
+    if (e->latest)
+        cachew__v1__elements_shown__free_unpacked(e->latest, NULL);
+    e->latest = NULL;
+}
+
+/* A worker may show what is its own only, and what was asked for. */
+void cw_job_elements_take(struct cw_worker *worker, Cachew__V1__WorkerMessage *message)
+{
+    Cachew__V1__ElementsShown *shown = message->elements_shown;
+    struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, shown->job_id);
+    if (!job || !job->elements_shown || !cw_share_find(job, worker) ||
+        shown->n_elements > CW_SHOWN_ELEMENTS_MAX)
+        return;
+    drop_latest(job->elements_shown);
+    job->elements_shown->latest = shown;
+    job->elements_shown->came_ms = cw_clock_ms();
+    message->elements_shown = NULL;
+    message->kind_case = CACHEW__V1__WORKER_MESSAGE__KIND__NOT_SET;
+}
+
+void cw_job_elements_tick(struct cw_job *job, int64_t now)
+{
+    if (job->elements_shown && now - job->elements_shown->looked_ms >= LOOK_MS)
+        cw_job_elements_free(job);
+}
+
+void cw_job_elements_free(struct cw_job *job)
+{
+    if (job->elements_shown)
+        drop_latest(job->elements_shown);
+    cw_mem_free(cw_steal(&job->elements_shown));
+}
