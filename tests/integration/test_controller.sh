@@ -522,6 +522,51 @@ case_glusterfs() {
     [ -z "$(find "$(gluster_brick one 0)" -name '*.chunk' -o -name cachew-owner)" ] || fail "bytes stay: $(find "$(gluster_brick one 0)")"
 }
 
+# On a volume of GlusterFS, all at once: a Job waits until its files are in the cache and its claim is bound; two jobs use the cache at the same time and get the
+# same batches as without; and of cache, claim and volume nothing is left.
+case_glusterfs_jobs() {
+    local uid name
+    . "$(dirname "$0")/../support/glusterd.sh"
+    gluster_begin
+    gluster_volume one 1
+    write_long_pipelines
+    cached_at decode_image "$work/photos.json" "$work/cached.json"
+    cached_at decode_image "$work/photos_long.json" "$work/cached_long.json"
+    DISPATCHER='' run reference "$work/cached.json" --epochs 2 --seed 3
+    DISPATCHER='' run reference_long "$work/cached_long.json" --epochs 1 --seed 3
+    begin_cluster --allow-store "$(gluster_url one)/caches" --csi-driver csi.example.com
+    make_job train c
+    make_backend c "{jobRef: {name: train}, mountPath: /data, cacheEngine: {glusterfs: {volume: one, basePath: /caches, servers: [{host: $own_host}]}},
+        capacity: {quota: 1Gi, sourceQuota: 1Gi}, prefetch: {enabled: true, readyPercent: 100},
+        dataset: {dataSources: [{location: \"file://$work/photos\", subDirName: photos}]}}"
+    becomes "$backends/c" 's.get("cacheStatus") == "PVCCreating" and c["VolumeBound"] == "False PVCPending"'
+    is_so "$jobs/train" 'o["spec"]["suspend"]' || fail "the job began before its claim is bound"
+    uid=$(of "$backends/c" 'o["metadata"]["uid"]')
+    same "the volume" "csi.example.com $(gluster_url one)/caches/team-a/c-$uid" \
+        "$(of "/api/v1/persistentvolumes/cachew-$uid" 'o["spec"]["csi"]["driver"] + " " + o["spec"]["csi"]["volumeAttributes"]["cachew.dev/store"].split("?")[0]')"
+    merge "$core/persistentvolumeclaims/c/status" '{"status":{"phase":"Bound"}}'
+    becomes "$backends/c" 'c["Prefetched"] == "True Complete" and s["cache"]["sourceFiles"] == 40 and s.get("cacheStatus") == "PVCCreated"'
+    becomes "$jobs/train" 'not o["spec"]["suspend"]'
+    export CACHEW_CACHE=team-a/c CACHEW_TENANT=team-a
+    begin_held user "$work/cached_long.json" --name second --epochs 1 --seed 3
+    becomes "$backends/c" '"second" in s["usedBy"] and "train" in s["usedBy"] and s["usedNum"] == 2'
+    run first "$work/cached.json" --name first --epochs 2 --seed 3
+    unset CACHEW_CACHE CACHEW_TENANT
+    release user
+    same "hash of the first" "$(hashes reference)" "$(hashes first)"
+    same "hash of the second" "$(hashes reference_long)" "$(hashes user)"
+    [ -n "$(find "$(gluster_brick one 0)/caches/team-a" -name '*.chunk')" ] || fail "nothing is in the cache: $(find "$(gluster_brick one 0)/caches")"
+    ask_api DELETE "$jobs/train" >/dev/null
+    becomes "$backends/c" 's["usedNum"] == 0'
+    ask_api DELETE "$backends/c" >/dev/null
+    ask_until "it goes" is_away "$backends/c"
+    is_away "$core/persistentvolumeclaims/c" && is_away "/api/v1/persistentvolumes/cachew-$uid" || fail "its claim or its volume stays"
+    have_caches "" || fail "the dispatcher has $(caches)"
+    name=$(find "$(gluster_brick one 0)" -path '*/.glusterfs' -prune -o -type f -print)
+    [ -z "$name" ] || fail "files stay: $name"
+    is_refused_nothing
+}
+
 # The volume fails: what is ready is Degraded, what is deleted waits, and all of it goes on when the volume is there again.
 case_glusterfs_away() {
     local name

@@ -7,9 +7,11 @@
 kubernetes=$(cd "$(dirname "$0")/../kubernetes" && pwd)
 network=127.$((128 + ($$ >> 8 & 63))).$(($$ & 255)) # no other test has addresses there
 
+declare -A api_token=([dispatcher]=d [controller]=c)
 begin_cluster() { # [ARGS of the kubelet...]
     begin api "$CACHEW_TESTS/kubernetes/api_server" --namespace cachew-system --token admin=admin,system:masters --log "$work/requests.log" \
-        --token d=system:serviceaccount:cachew-system:cachew-dispatcher --token c=system:serviceaccount:cachew-system:cachew-controller
+        --token "${api_token[dispatcher]}=system:serviceaccount:cachew-system:cachew-dispatcher" \
+        --token "${api_token[controller]}=system:serviceaccount:cachew-system:cachew-controller"
     wait_until "the API server" is_ready_or_gone api
     api=$(sed -n 's/^ready //p' "$work/api.out")
     for account in dispatcher controller; do
@@ -18,7 +20,7 @@ apiVersion: v1
 kind: Config
 current-context: c
 clusters: [{name: c, cluster: {server: "$api"}}]
-users: [{name: u, user: {token: ${account:0:1}}}]
+users: [{name: u, user: {token: ${api_token[$account]}}}]
 contexts: [{name: c, context: {cluster: c, user: u, namespace: cachew-system}}]
 YAML
     done
@@ -154,6 +156,57 @@ case_standby() {
     same_batches
     ask_until "both are ready again" pods_ready dispatcher 2
     [ "$(ls -d "$work"/kubelet/claims/cachew-system_cachew-state/state/generation-* | wc -l)" -ge 1 ] || fail "the state is not on the claim"
+}
+# With everything that has a secret (tokens of the Secret and of accounts, certificates' keys), and the most verbose logs, in good times and when who they are
+# for refuses them: none of them is told.
+case_secrets() {
+    # shellcheck disable=SC2034
+    CERTS=$work
+    certs_ca one
+    certs_make dispatcher one cachew-dispatcher
+    certs_make worker one cachew-worker
+    certs_make controller one cachew-admin
+    certs_make vision one vision.cachew-client
+    write_pipelines
+    components=(tls CACHEW_LOG=debug)
+    api_token=([dispatcher]=token-of-the-account-dispatcher [controller]=token-of-the-account-controller)
+    begin_cluster
+    DISPATCHER=$network.1:7070
+    load workers
+    begin_dispatcher_pod
+    export CACHEW_LOG=debug CACHEW_TLS_CERT=$work/vision.crt CACHEW_TLS_KEY=$work/vision.key CACHEW_TLS_CA=$work/one.ca
+    echo 00998877665544332211ffee >"$work/vision"
+    CACHEW_TOKEN_FILE=$work/vision run job "$work/fashion.json"
+    echo a0a1a2a3a4a5a6a7a8a9aaab >"$work/stranger"
+    CACHEW_TOKEN_FILE=$work/stranger expect_error stranger 'token' "$cachew" run "$work/fashion.json" --dispatcher "$DISPATCHER" --timeout 20s
+    ask_api POST /fake/load "$kubernetes/../../deploy/kubernetes/crds.yaml" >/dev/null
+    load controller
+    ask_until "two controllers are ready" pods_ready controller 2
+    write_backend
+    ask_until "the CacheBackend is Ready" backend_ready
+    for account in dispatcher controller; do
+        curl -sf -d "{\"token\": \"${api_token[$account]}\"}" "$api/fake/token" >/dev/null || fail "a token cannot be taken away"
+        ask_until "the $account is refused" says_in_logs "$account" Unauthorized
+    done
+    sed 's/token: .*}}/username: admin, password: the-password-of-a-user}}/' "$work/kubeconfig.controller" >"$work/kubeconfig.password"
+    expect_error password . "$CACHEW_BIN/cachew-controller" --kubeconfig "$work/kubeconfig.password" --dispatcher "$DISPATCHER"
+    no_secret_is_told
+}
+says_in_logs() { cat "$work/kubelet/cachew-system_cachew-$1"-*.log | says "$2"; } # PROGRAM TEXT
+no_secret_is_told() {
+    local logs secrets
+    logs=("$work"/kubelet/*.log "$work"/{job,stranger,password}.{out,log})
+    for part in dispatcher workers controller; do
+        grep -q 'CACHEW_LOG: debug' "$work/$part.yaml" || fail "the log of $part is not verbose"
+    done
+    cat "$work"/kubelet/*.log | says 'level=debug' || fail "nothing is logged for debugging"
+    # shellcheck disable=SC2206
+    secrets=(${api_token[*]} the-password-of-a-user a0a1a2a3a4a5a6a7a8a9aaab 00112233445566778899aabb ffeeddccbbaa99887766554433 00998877665544332211ffee)
+    for key in dispatcher worker controller vision; do secrets+=("$(sed -n 2p "$work/$key.key")"); done # a line of its Base64
+    for secret in "${secrets[@]}"; do
+        [ ${#secret} -ge 20 ] || fail "no secret: \"$secret\""
+        ! grep -nF -- "$secret" "${logs[@]}" || fail "a secret is told"
+    done
 }
 leads() { curl -sf "http://$network.$1:9464/metrics" | says '^cachew_dispatcher_leads 1'; }
 leader_of() {

@@ -147,12 +147,14 @@ case_by_hand() {
     patch_workers /scale '{"spec":{"replicas":1}}'
     ask_until "one pod" has_ready 1
     workers_say 'held: cachew scale --fleet hold' || fail "workers do not say that the fleet is held"
+    is_held 1 || fail "the metric does not say that it is held"
     end dispatcher TERM || fail "the dispatcher did not end well"
     begin_dispatcher --provisioner kubernetes --kube-deployment cachew-worker --max-workers 4 --kubeconfig "$work/kubeconfig" --min-workers 2
     ask_until "it knows that it is held" workers_say 'held: cachew scale --fleet hold'
     asks_for 1 || fail "what is held was written"
     "$cachew" scale --fleet auto --dispatcher "$DISPATCHER" || fail "it cannot be let go"
     ask_until "two pods again" has_ready 2
+    is_held 0 || fail "the metric says that it is held"
     ask_until "two workers again" are_attached_pods 2
     read_batches job 50
     evict_one
@@ -162,6 +164,9 @@ case_by_hand() {
     same_batches
     no_container_began_twice
     no_request_was_refused
+}
+is_held() { # 0 or 1, as the metric has it
+    "$cachew" metrics --dispatcher "$DISPATCHER" | says -E "^cachew_kube_deployment_held\{deployment=\"cachew-worker\"\} $1(\.0*)?\$"
 }
 evict_one() {
     local row
