@@ -57,6 +57,8 @@ static int key_of(const struct cw_file_source *s, size_t i, struct cw_str *out, 
     int rc = name_file(s, i, s->kind->index->name, out, err);
     if (s->kind->index->key)
         s->kind->index->key(s, out);
+    if (rc == 0 && s->kind->index->key_of)
+        rc = s->kind->index->key_of(s, i, out, err);
     return rc;
 }
 

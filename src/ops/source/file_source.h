@@ -14,6 +14,8 @@ struct cw_file_index {
     const char *name; /* of what it is, and the version of its bytes: "tfrecord 1" */
     /* Appends what it depends on besides the file; NULL: nothing. */
     void (*key)(const void *state, struct cw_str *out);
+    /* The same of file i; NULL: nothing. */
+    int (*key_of)(const void *state, size_t i, struct cw_str *out, struct cw_err *err);
     int64_t (*records)(const void *loaded);
     size_t (*bytes)(const void *loaded); /* its memory; 0: it cannot be dropped; NULL: none can */
     /* The index as bytes, and from bytes; unpack fails with any code if they are none of file i. Both are
