@@ -26,6 +26,8 @@ static const struct {
     {".tar", "{\"op\":\"webdataset\",\"pattern\":%s}"},
     {".npy", "{\"op\":\"npy\",\"pattern\":%s}"},
     {".npz", "{\"op\":\"npz\",\"pattern\":%s}"},
+    {".h5", "{\"op\":\"hdf5\",\"pattern\":%s}"},
+    {".hdf5", "{\"op\":\"hdf5\",\"pattern\":%s}"},
     {".idx", "{\"op\":\"idx\",\"pattern\":%s}"},
     {"-ubyte", "{\"op\":\"idx\",\"pattern\":%s}"},
     {".chunk", "{\"op\":\"chunks\",\"pattern\":%s}"},
@@ -79,7 +81,7 @@ int tool_data_graph(const char *what, struct cw_graph **ret_graph, struct cw_err
                           "\"%s\": its name says neither that it is a pipeline (.json, .yaml) nor "
                           "which source reads it (.parquet, .arrow, .feather, .jsonl, .csv, .tsv, "
                           ".txt, .tfrecord, "
-                          ".tar, .npy, .npz, .idx, .chunk, .jpg, .png): write a pipeline",
+                          ".tar, .npy, .npz, .h5, .idx, .chunk, .jpg, .png): write a pipeline",
                           what);
     const char *place = strstr(ops, "%s");
     cw_autofree char *path = tool_absolute_pattern(what);

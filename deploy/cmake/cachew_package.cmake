@@ -41,7 +41,7 @@ function(cachew_deb component section summary depends recommends)
     file(GLOB extra "${control}/${component}/*")
     set(CPACK_DEBIAN_${name}_PACKAGE_CONTROL_EXTRA "${extra}" PARENT_SCOPE)
 endfunction()
-cachew_deb(cachew net "input data processing as a service: programs and units" "" "libgfapi0, libsndfile1, libvorbisfile3, libmpg123-0")
+cachew_deb(cachew net "input data processing as a service: programs and units" "" "libgfapi0, libhdf5-103-1, libsndfile1, libvorbisfile3, libmpg123-0")
 cachew_deb(libcachew0 libs "input data processing as a service: library for trainers" "" "cachew (= ${version})")
 cachew_deb(libcachew-dev libdevel "input data processing as a service: headers and static library"
     "libcachew0 (= ${version}), libgrpc-dev, libssl-dev, libprotobuf-c-dev, libuv1-dev, libjansson-dev, libxxhash-dev" "")

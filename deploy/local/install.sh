@@ -9,7 +9,7 @@ build=(cmake ninja-build gcc libc6-dev pkg-config
     libcurl4-openssl-dev libexpat1-dev libssl-dev libgrpc-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler grpc-proto
     libuv1-dev libjansson-dev libzstd-dev libxxhash-dev libsqlite3-dev libyaml-dev
     libjpeg62-turbo-dev libpng-dev libwebp-dev libgif-dev zlib1g-dev libsnappy-dev liblz4-dev libbrotli-dev libglusterfs-dev uuid-dev libmicrohttpd-dev python3-dev
-    libsndfile1-dev libmpg123-dev libvorbis-dev libutf8proc-dev libpcre2-dev
+    libhdf5-dev libsndfile1-dev libmpg123-dev libvorbis-dev libutf8proc-dev libpcre2-dev
     dpkg-dev file) # the last two: for the target package
 tests=(libcmocka-dev clang clang-format-14 libclang-rt-14-dev python3 python3-yaml python3-fusepy python3-numpy python3-torch python3-pil python3-grpcio
     dataset-fashion-mnist git curl procps psmisc iproute2 shellcheck codespell spin man-db sqlite3 nginx-light glusterfs-server abigail-tools gcovr clang-tidy-14 zstd zsh fish debootstrap)

@@ -45,7 +45,7 @@ done
 lintian --fail-on error --tag-display-limit 0 "${debs[@]}" >"$work/lintian" 2>&1 || { cat "$work/lintian"; fail "lintian"; }
 dpkg-deb -f "${debs[0]}" Depends | says 'libgrpc29.*libuv1' || fail "dependencies of cachew: $(dpkg-deb -f "${debs[0]}" Depends)"
 # What programs load late, dpkg-shlibdeps does not see.
-for library in libgfapi0 libmpg123-0 libsndfile1 libvorbisfile3; do
+for library in libgfapi0 libhdf5-103-1 libmpg123-0 libsndfile1 libvorbisfile3; do
     dpkg-deb -f "${debs[0]}" Recommends | says "$library" || fail "cachew does not recommend $library"
 done
 

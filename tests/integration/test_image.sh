@@ -38,7 +38,7 @@ use_root() {
 # Of programs, and of what they load late.
 check_libraries() {
     local file
-    (cd "$root" && find usr/bin/cachew* usr/lib/libcachew.so.0 usr/lib/*/lib{gfapi.so.0,sndfile.so.1,vorbisfile.so.3,mpg123.so.0} usr/lib/*/glusterfs \
+    (cd "$root" && find usr/bin/cachew* usr/lib/libcachew.so.0 usr/lib/*/lib{gfapi.so.0,hdf5_serial.so.103,sndfile.so.1,vorbisfile.so.3,mpg123.so.0} usr/lib/*/glusterfs \
         -name '*.so*' -o -name 'cachew*' -type f) >"$work/files" || fail "a library is missing"
     while read -r file; do
         (in_root ldd "$file") >"$work/ldd" 2>&1 || fail "ldd $file: $(cat "$work/ldd")"

@@ -3,6 +3,7 @@
 #ifndef CW_OPS_KERNELS_AUDIO_DECODER_INT_H
 #define CW_OPS_KERNELS_AUDIO_DECODER_INT_H
 
+#include "base/library.h"
 #include "ops/kernels/audio_file.h"
 
 /* A file in memory, and the place where the decoder is. */
@@ -14,12 +15,6 @@ struct cw_audio_bytes {
 int64_t cw_audio_bytes_read(struct cw_audio_bytes *bytes, void *dst, int64_t n);
 /* Moves the place as lseek does; returns it, or -1. */
 int64_t cw_audio_bytes_seek(struct cw_audio_bytes *bytes, int64_t offset, int whence);
-
-/* Loads a library, once; *library is its handle, which the caller's lock guards. UNSUPPORTED if it is not
- * there. */
-int cw_audio_load(const char *name, void **library, struct cw_err *err);
-/* Finds a function in it. */
-int cw_audio_symbol(void *library, const char *name, void *ret_function, struct cw_err *err);
 
 /* A decoder's state for one thread; the functions are those of audio_file.h. */
 struct cw_audio_decoder {

@@ -55,9 +55,9 @@ static int load_locked(struct cw_err *err)
                    {"mpg123_seek", &mpg.seek},
                    {"mpg123_strerror", &mpg.message},
                    {"mpg123_read", &mpg.read}};
-    int rc = cw_audio_load(LIBRARY, &mpg.library, err);
+    int rc = cw_library_load(LIBRARY, &mpg.library, err);
     for (size_t i = 0; rc == 0 && i < CW_ARRAY_LEN(symbols); i++)
-        rc = cw_audio_symbol(mpg.library, symbols[i].name, symbols[i].function, err);
+        rc = cw_library_symbol(mpg.library, symbols[i].name, symbols[i].function, err);
     if (rc == 0 && mpg.init() != MPG123_OK)
         rc = cw_err_set(err, CW_E_UNSUPPORTED, "libmpg123 does not start");
     return rc;

@@ -26,18 +26,18 @@ struct sf_state {
 
 static int load_locked(struct cw_err *err)
 {
-    int rc = cw_audio_load(LIBRARY, &sf.library, err);
+    int rc = cw_library_load(LIBRARY, &sf.library, err);
     if (rc == 0)
-        rc = cw_audio_symbol(sf.library, "sf_open_virtual", &sf.open, err);
+        rc = cw_library_symbol(sf.library, "sf_open_virtual", &sf.open, err);
     if (rc == 0)
-        rc = cw_audio_symbol(sf.library, "sf_close", &sf.close, err);
+        rc = cw_library_symbol(sf.library, "sf_close", &sf.close, err);
     if (rc == 0)
-        rc = cw_audio_symbol(sf.library, "sf_error", &sf.error, err);
+        rc = cw_library_symbol(sf.library, "sf_error", &sf.error, err);
     if (rc == 0)
-        rc = cw_audio_symbol(sf.library, "sf_error_number", &sf.error_number, err);
+        rc = cw_library_symbol(sf.library, "sf_error_number", &sf.error_number, err);
     if (rc == 0)
-        rc = cw_audio_symbol(sf.library, "sf_seek", &sf.seek, err);
-    return rc < 0 ? rc : cw_audio_symbol(sf.library, "sf_readf_float", &sf.read, err);
+        rc = cw_library_symbol(sf.library, "sf_seek", &sf.seek, err);
+    return rc < 0 ? rc : cw_library_symbol(sf.library, "sf_readf_float", &sf.read, err);
 }
 
 static int load(struct cw_err *err)

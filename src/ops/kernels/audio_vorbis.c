@@ -34,9 +34,9 @@ static int load_locked(struct cw_err *err)
     } symbols[] = {{"ov_open_callbacks", &ov.open}, {"ov_clear", &ov.clear},
                    {"ov_info", &ov.info},           {"ov_pcm_total", &ov.total},
                    {"ov_pcm_seek", &ov.seek},       {"ov_read_float", &ov.read}};
-    int rc = cw_audio_load(LIBRARY, &ov.library, err);
+    int rc = cw_library_load(LIBRARY, &ov.library, err);
     for (size_t i = 0; rc == 0 && i < CW_ARRAY_LEN(symbols); i++)
-        rc = cw_audio_symbol(ov.library, symbols[i].name, symbols[i].function, err);
+        rc = cw_library_symbol(ov.library, symbols[i].name, symbols[i].function, err);
     return rc;
 }
 
