@@ -110,13 +110,19 @@ static uint64_t put_fates(struct cw_survey *s, size_t i, const struct cw_fates *
     return cw_fates_count(fates->kept, fates->n);
 }
 
+/* The most that what is kept of n elements can have. */
+static uint64_t fates_max(uint64_t n)
+{
+    return CW_KEPT_INDEX_SMALL + 2 * (uint64_t)cw_fates_bytes(n);
+}
+
 static bool find_part(struct cw_survey *s, size_t i, int64_t *ret_records)
 {
     struct cw_kept_index kept;
     struct cw_fates fates;
     CW_STR_AUTO key = {0};
     part_key(s, i, &key);
-    if (!cw_index_keeper_find(cw_str_text(&key), &kept))
+    if (!cw_index_keeper_find(cw_str_text(&key), fates_max(rows_of(s, i)), &kept))
         return false;
     const bool fits = cw_fates_read(kept.bytes, kept.n, rows_of(s, i), &fates);
     cw_kept_index_fini(&kept);
@@ -180,7 +186,7 @@ bool cw_survey_find_kept(struct cw_survey *s)
     struct cw_fates fates;
     CW_STR_AUTO key = {0};
     cw_str_addf(&key, "%swhole", cw_str_text(&s->key));
-    if (!cw_index_keeper_find(cw_str_text(&key), &kept))
+    if (!cw_index_keeper_find(cw_str_text(&key), fates_max(s->n), &kept))
         return false;
     const bool fits = cw_fates_read(kept.bytes, kept.n, s->n, &fates);
     cw_kept_index_fini(&kept);

@@ -273,13 +273,15 @@ struct blob {
     size_t n;
 };
 
-static bool get(void *arg, uint64_t store, const char *name, void **ret_blob, size_t *ret_n)
+static bool get(void *arg, uint64_t store, const char *name, size_t most, void **ret_blob,
+                size_t *ret_n)
 {
     (void)arg;
     (void)store;
     cw_mutex_lock(&kept.mutex);
     const struct blob *blob = cw_strmap_get(&kept.blobs, name);
     if (blob) {
+        assert_true(blob->n <= most);
         *ret_blob = cw_mem_dup(blob->p, blob->n);
         *ret_n = blob->n;
     }
