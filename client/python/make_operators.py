@@ -118,7 +118,7 @@ def module(ops):
     text += f"# Operators that are functions, and no sources.\nREADS_MANY = {sorted(op['name'] for op in functions if op['inputs_max'] != 0)!r}\n"
     groups = sorted(op["name"] for op in ops if op["kind"] == "group")
     text += f"# Operators behind which the first dimension is that of elements, and those behind which it is not.\n"
-    text += f"MAKE_BATCHES = {[name for name in groups if name.endswith('batch') and name != 'unbatch' or name == 'bucket_by_length']!r}\n"
+    text += f"MAKE_BATCHES = {[name for name in groups if name.endswith('batch') and name != 'unbatch' or name in ('bucket_by_length', 'group_by_window')]!r}\n"
     text += f"TAKE_BATCHES_APART = ['unbatch']\n\n\n"
     text += "class Operators:\n    \"\"\"The operators that read one pipeline, as methods.\"\"\"\n\n"
     text += "".join(method(op) for op in ops if not is_function(op)) + "\n"

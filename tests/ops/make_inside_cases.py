@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the cases of pack, bucket_by_length, split, unbatch, rebatch and window beside itself. Each operator is modelled in a
+"""Writes the cases of pack, bucket_by_length, group_by_window, split, unbatch, rebatch and window beside itself. Each operator is modelled in a
 few lines that go through the rows of an item in order; the rows are random, with a fixed seed."""
 import json
 import pathlib
@@ -176,6 +176,52 @@ def bucket_cases():
     return cases
 
 
+# ---- group_by_window ----
+
+def group_by_window(keys, size, sizes, drop):
+    """tf.data's, with a batch as reduction: what is left comes in the order of keys."""
+    waiting, out = {}, []
+    for row, key in enumerate(keys):
+        waiting.setdefault(key, []).append(row)
+        if len(waiting[key]) == sizes.get(str(key), size):
+            out.append(waiting.pop(key))
+    return out + ([] if drop else [waiting[key] for key in sorted(waiting)])
+
+
+def group_cases():
+    cases = []
+    spec = {"t": {"dtype": "i32", "shape": [-1]}, "k": {"dtype": "i64"}}
+    ways = (("k", lambda t, k: k), ("k % 3", lambda t, k: k % 3), ("floor(len(t) / 4)", lambda t, k: len(t) // 4), ("k > 0", lambda t, k: int(k > 0)),
+            ("-k * 1000000000000", lambda t, k: -k * 10**12))
+    for n in range(15):
+        text, key = ways[n % len(ways)]
+        rows = [(t, RNG.randrange(-3, 6)) for t in sequences(RNG.randrange(1, 60), 12)]
+        size, drop = RNG.randrange(1, 7), n % 4 == 3
+        sizes = {str(RNG.randrange(-2, 4)): RNG.randrange(1, 9) for _ in range(RNG.choice([0, 0, 2]))}
+        groups = group_by_window([key(t, k) for t, k in rows], size, sizes, drop)
+        cases.append({"name": "random %d" % n, "options": {"key": text, "size": size, "drop_remainder": drop, **({"sizes": sizes} if sizes else {})},
+                      "input_spec": spec, "input": [{"t": tensor(t), "k": tensor([k], "i64", [])} for t, k in rows],
+                      "expect": {"groups": [{"rows": [rows[r][0] for r in g]} for g in groups], "firsts": [g[0] for g in groups]}})
+    floats = [{"n": tensor([n], "i32"), "x": tensor([v], "f32", [])} for n, v in enumerate((0.5, "nan", -0.5, 0.9, "nan", "inf", 1e30))]
+    cases.append({"name": "numbers that are not whole", "options": {"key": "x", "size": 2}, "input": floats,
+                  "input_spec": {"n": {"dtype": "i32", "shape": [1]}, "x": {"dtype": "f32", "shape": []}},
+                  "expect": {"groups": [{"rows": [[n] for n in g]} for g in ([0, 3], [1, 4], [5, 6], [2])], "firsts": [0, 1, 5, 2]}})
+    row = [{"t": tensor([1, 2, 3]), "k": tensor([1], "i64", [])}]
+    cases += [{"name": "fields", "options": {"key": "k", "size": 4, "lengths": True, "drop_remainder": True}, "input_spec": spec,
+               "expect": {"spec": "t: i32[4,?], k: i64[4], t_length: i64[4]"}, "input": []},
+              {"name": "fields of any number", "options": {"key": "k", "size": 4, "sizes": {"1": 2}, "drop_remainder": True}, "input_spec": spec,
+               "expect": {"spec": "t: i32[?,?], k: i64[?]"}, "input": []},
+              refused("a key that is a tensor", {"key": "t", "size": 2}, row, "option key: it gives a tensor", spec=spec),
+              refused("a part as a key", {"key": "t[0]", "size": 2}, row, "compute it with `eval` before", spec=spec),
+              refused("a key that may fail", {"key": "10 % k", "size": 2}, row, "compute it with `eval` before", spec=spec),
+              refused("no such field", {"key": "nope", "size": 2}, row, "nope", spec=spec),
+              refused("no expression", {"key": "k +", "size": 2}, row, "option key", spec=spec),
+              refused("sizes that are no object", {"key": "k", "size": 2, "sizes": 3}, row, "no object of sizes by key", spec=spec),
+              refused("a key of sizes that is no number", {"key": "k", "size": 2, "sizes": {"a": 3}}, row, "\"a\" is no whole number", spec=spec),
+              refused("a size that is none", {"key": "k", "size": 2, "sizes": {"1": 0}}, row, "the size for key 1", spec=spec)]
+    return cases
+
+
 # ---- unbatch, rebatch, window ----
 
 def batch_of(rows, width):
@@ -259,6 +305,7 @@ def main():
                      {"name": "short ones as well", "options": {"size": 4, "drop_remainder": False}, "input_spec": x, "expect": {"spec": "x: u8[?,3]"}},
                      {"name": "too many dimensions", "options": {"size": 4}, "input_spec": {"x": {"dtype": "u8", "shape": [1] * 8}}, "expect": {"error": "one more is too many"}},
                      {"name": "a size of 0", "options": {"size": 0}, "input_spec": x, "expect": {"error": "option size"}}])
+    write("group_by_window", group_cases())
 
 
 if __name__ == "__main__":

@@ -49,20 +49,6 @@ int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text,
     return cw_expr_eval(scratch->expr, ctx, element, ret_view, err);
 }
 
-/* An integer may be divided by 0, or raised to a negative power, unless a number in the text says that
- * not. Postfix: the step before is the right operand if that is one number. */
-static bool step_refuses(const struct cw_expr_step *steps, size_t i)
-{
-    const struct cw_expr_step *step = &steps[i], *right = &steps[i - 1];
-    bool is_integer = step->operands == CW_EXPR_I64 || step->operands == CW_EXPR_BOOL;
-    bool is_number = i > 0 && right->code == CW_EXPR_NUMBER && !right->is_float;
-
-    if (!is_integer)
-        return false;
-    return (step->code == CW_EXPR_MOD && !(is_number && right->i != 0)) ||
-           (step->code == CW_EXPR_POW && !(is_number && right->i >= 0));
-}
-
 /* Whether all tensors that are read have one shape, and it is known. */
 static bool has_one_shape(const struct cw_expr *expr, const struct cw_spec *in)
 {
@@ -90,8 +76,7 @@ void cw_expr_op_facts(const struct cw_expr *expr, const struct cw_spec *in,
     for (size_t i = 0; i < in->n; i++)
         if (expr->reads[i])
             cw_field_set_add(&ret_facts->reads, i);
-    for (size_t i = 1; i < expr->n; i++)
-        ret_facts->refuses_values |= step_refuses(expr->steps, i);
+    ret_facts->refuses_values = cw_expr_refuses_values(expr);
     ret_facts->refuses |= ret_facts->refuses_values;
 }
 

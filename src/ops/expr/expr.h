@@ -108,6 +108,8 @@ void cw_expr_free(struct cw_expr *expr);
 /* Finds the fields and dtypes; `x` stands for the only field of a spec with one field. Called once
  * for an expression. */
 int cw_expr_bind(struct cw_expr *expr, const struct cw_spec *in, struct cw_err *err);
+/* Whether a bound expression cannot be computed of some values: a remainder by 0, a negative power. */
+bool cw_expr_refuses_values(const struct cw_expr *expr);
 /* Evaluates an expression that was bound. *ret_view receives the result, in the element's
  * memory. */
 int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
