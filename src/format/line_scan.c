@@ -2,8 +2,12 @@
 /* Looks for the ends of records, 64 bytes at a time. */
 #include "format/line_scan.h"
 
+#include <stdatomic.h>
+
 #include "base/mem.h"
+#include "base/thread.h"
 #include "format/byte_mask.h"
+#include "format/source_file.h"
 
 #define WINDOW_BYTES ((size_t)1 << 20)
 #define STEP 64
@@ -16,6 +20,10 @@ struct scan {
     uint64_t seen;   /* number of records before it, those of the head too */
     uint64_t inside; /* all ones while a quote is open */
     bool has_text;   /* there was text in the line so far */
+    /* Of a piece of a file: records that begin at `limit` or behind are left to the next one. */
+    uint64_t limit;
+    bool is_partial; /* the line that is being looked at has begun before the piece */
+    bool is_done;
 };
 
 static int no_memory(const struct scan *s, struct cw_err *err)
@@ -28,6 +36,11 @@ static int end_record(struct scan *s, uint64_t end, bool has_text)
 {
     const uint64_t begin = s->begin;
     s->begin = end;
+    if (s->is_partial || begin >= s->limit) {
+        s->is_done = begin >= s->limit;
+        s->is_partial = false;
+        return 0;
+    }
     if (!has_text && s->rules->blank != CW_BLANK_KEPT)
         return 0;
     return s->seen++ < s->rules->head ? 0 : cw_line_index_add(s->index, begin);
@@ -58,7 +71,7 @@ static int scan_step(struct scan *s, uint64_t offset, const char *p, uint64_t va
         s->inside = 0 - (quoted >> 63);
         ends &= ~quoted;
     }
-    while (ends) {
+    while (ends && !s->is_done) {
         const unsigned i = (unsigned)__builtin_ctzll(ends);
         const uint64_t before = (UINT64_C(1) << i) - 1;
         int rc = end_record(s, offset + i + 1, s->has_text || (text & before) != 0);
@@ -82,21 +95,36 @@ static int scan_window(struct scan *s, uint64_t offset, const char *window, size
     return rc;
 }
 
+/* Whether what lies behind `offset` is of no record of the piece, or of none but the last, which has text. */
+static int is_behind(struct scan *s, uint64_t offset)
+{
+    const bool is_record = s->has_text || s->rules->blank == CW_BLANK_KEPT;
+    if (offset < s->limit || s->rules->quote)
+        return 0;
+    if (s->begin < s->limit && !s->is_partial && !is_record)
+        return 0;
+    int rc = s->begin < s->limit ? end_record(s, s->limit, true) : 0;
+    s->is_done = true;
+    return rc;
+}
+
 static int scan_end(struct scan *s, struct cw_err *err)
 {
     if (s->inside)
         return cw_err_set(err, CW_E_CORRUPT,
                           "%s: record %llu at byte %llu: a quote is open until the end of the file",
                           s->file->name, (unsigned long long)s->seen, (unsigned long long)s->begin);
-    int rc = s->begin < s->file->size ? end_record(s, s->file->size, s->has_text) : 0;
+    int rc =
+        s->begin < s->file->size && !s->is_done ? end_record(s, s->file->size, s->has_text) : 0;
     if (rc == 0)
         rc = cw_line_index_end(s->index, s->file->size);
     return rc < 0 ? no_memory(s, err) : 0;
 }
 
-static int scan_file(struct scan *s, char *window, struct cw_err *err)
+/* Looks at the file from `from` on, until it ends, or the piece. */
+static int scan_from(struct scan *s, uint64_t from, char *window, struct cw_err *err)
 {
-    for (uint64_t offset = 0; offset < s->file->size; offset += WINDOW_BYTES) {
+    for (uint64_t offset = from; offset < s->file->size && !s->is_done; offset += WINDOW_BYTES) {
         const size_t n = (size_t)CW_MIN((uint64_t)WINDOW_BYTES, s->file->size - offset);
         int rc = cw_readable_get(s->file, offset, window, n, err);
         if (rc < 0)
@@ -104,22 +132,140 @@ static int scan_file(struct scan *s, char *window, struct cw_err *err)
         memset(window + n, 0, STEP);
         if (offset == 0 && s->rules->skips_mark && n >= 3 && memcmp(window, "\xef\xbb\xbf", 3) == 0)
             s->begin = 3;
-        if (scan_window(s, offset, window, n) < 0)
+        if (scan_window(s, offset, window, n) < 0 || is_behind(s, offset + n) < 0)
             return no_memory(s, err);
     }
     return scan_end(s, err);
 }
 
-int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rules,
-                 struct cw_line_index **ret_index, struct cw_err *err)
+/* Finds the records that begin in [from, limit). A piece begins with the byte before it, which tells
+ * whether a record begins with the piece. */
+static int scan_piece(const struct cw_readable *file, const struct cw_line_rules *rules,
+                      uint64_t from, uint64_t limit, struct cw_line_index **ret_index,
+                      struct cw_err *err)
 {
-    struct scan s = {.file = file, .rules = rules, .index = cw_line_index_new()};
+    const uint64_t begin = from > 0 ? from - 1 : 0;
+    struct scan s = {.file = file,
+                     .rules = rules,
+                     .index = cw_line_index_new(),
+                     .begin = begin,
+                     .limit = limit,
+                     .is_partial = from > 0};
     char *window = cw_mem_try(WINDOW_BYTES + STEP);
-    int rc = window ? scan_file(&s, window, err) : no_memory(&s, err);
+    int rc = window ? scan_from(&s, begin, window, err) : no_memory(&s, err);
     cw_mem_free(window);
     if (rc < 0)
         cw_line_index_free(s.index);
     else
         *ret_index = s.index;
+    return rc;
+}
+
+int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rules,
+                 struct cw_line_index **ret_index, struct cw_err *err)
+{
+    return scan_piece(file, rules, 0, UINT64_MAX, ret_index, err);
+}
+
+/* ---- pieces ---- */
+
+/* A file whose pieces several threads take, one after another. */
+struct pieces {
+    const struct cw_readable *file;
+    struct cw_line_rules rules;
+    uint64_t bytes; /* of a piece */
+    uint64_t store; /* as in cw_source_use_store */
+    size_t n;
+    struct cw_line_index **index; /* of each piece */
+    _Atomic size_t next;
+    struct cw_mutex mutex; /* guards what follows */
+    int rc;                /* the error of the lowest piece that failed */
+    size_t failed;
+    struct cw_err err;
+};
+
+static void set_failed(struct pieces *p, size_t i, int rc, const struct cw_err *err)
+{
+    cw_mutex_lock(&p->mutex);
+    if (p->rc == 0 || i < p->failed) {
+        p->rc = rc;
+        p->failed = i;
+        p->err = *err;
+    }
+    cw_mutex_unlock(&p->mutex);
+    atomic_store(&p->next, p->n);
+}
+
+static void scan_pieces(void *arg)
+{
+    struct pieces *p = arg;
+    cw_source_use_store(p->store);
+    for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->n;) {
+        struct cw_err err = {0};
+        int rc =
+            scan_piece(p->file, &p->rules, i * p->bytes, (i + 1) * p->bytes, &p->index[i], &err);
+        if (rc < 0)
+            set_failed(p, i, rc, &err);
+    }
+}
+
+/* Puts the records of all pieces into one index, without the first `head` of them. */
+static int join(struct pieces *p, uint64_t head, struct cw_line_index *index, struct cw_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < p->n; i++) {
+        const uint64_t n = cw_line_index_n(p->index[i]), skipped = CW_MIN(head, n);
+        for (uint64_t k = skipped; rc == 0 && k < n; k++)
+            rc = cw_line_index_add(index, cw_line_index_at(p->index[i], k));
+        head -= skipped;
+        cw_line_index_free(p->index[i]);
+        p->index[i] = NULL;
+    }
+    if (rc == 0)
+        rc = cw_line_index_end(index, p->file->size);
+    return rc < 0 ? cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index", p->file->name) : 0;
+}
+
+static void run_threads(struct pieces *p, unsigned n)
+{
+    struct cw_thread threads[CW_LINE_THREADS_MAX];
+    for (unsigned i = 1; i < n; i++)
+        cw_thread_start(&threads[i], "cachew-index", scan_pieces, p);
+    scan_pieces(p);
+    for (unsigned i = 1; i < n; i++)
+        cw_thread_join(&threads[i]);
+}
+
+int cw_line_scan_pieces(const struct cw_readable *file, const struct cw_line_rules *rules,
+                        uint64_t piece_bytes, unsigned threads, struct cw_line_index **ret_index,
+                        struct cw_err *err)
+{
+    CW_ASSERT(piece_bytes > 3); /* a byte order mark lies in the first piece */
+    const uint64_t n = file->size / piece_bytes + (file->size % piece_bytes > 0);
+    if (rules->quote || threads < 2 || n < 2)
+        return cw_line_scan(file, rules, ret_index, err);
+    struct pieces p = {.file = file,
+                       .rules = *rules,
+                       .bytes = piece_bytes,
+                       .store = cw_source_store_used(),
+                       .n = (size_t)n,
+                       .index = CW_NEW_ARRAY(struct cw_line_index *, (size_t)n)};
+    p.rules.head = 0;
+    cw_mutex_init(&p.mutex);
+    run_threads(&p, (unsigned)CW_MIN(CW_MIN((uint64_t)threads, n), (uint64_t)CW_LINE_THREADS_MAX));
+    struct cw_line_index *index = cw_line_index_new();
+    int rc = p.rc;
+    if (rc == 0)
+        rc = join(&p, rules->head, index, err);
+    else if (err)
+        *err = p.err;
+    for (size_t i = 0; i < p.n; i++)
+        cw_line_index_free(p.index[i]);
+    cw_mem_free(p.index);
+    cw_mutex_fini(&p.mutex);
+    if (rc < 0)
+        cw_line_index_free(index);
+    else
+        *ret_index = index;
     return rc;
 }

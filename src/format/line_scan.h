@@ -22,5 +22,12 @@ struct cw_line_rules {
  * first newline. */
 int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rules,
                  struct cw_line_index **ret_index, struct cw_err *err);
+/* The same, by several threads, each of which looks at pieces of so many bytes: for files of servers and
+ * network mounts, where looking is mostly waiting. A record is of the piece that it begins in. With quotes,
+ * where nothing tells from the middle of a file what is inside of them, one thread does it all. */
+#define CW_LINE_THREADS_MAX 256
+int cw_line_scan_pieces(const struct cw_readable *file, const struct cw_line_rules *rules,
+                        uint64_t piece_bytes, unsigned threads, struct cw_line_index **ret_index,
+                        struct cw_err *err);
 
 #endif

@@ -8,6 +8,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
+/* Pieces of a few bytes make the same index. */
+static void scan_pieces(const struct cw_readable *file, const struct cw_line_rules *rules,
+                        uint64_t piece_bytes, const struct cw_line_index *whole)
+{
+    struct cw_line_index *index = NULL;
+    CW_ASSERT(cw_line_scan_pieces(file, rules, piece_bytes, 2, &index, NULL) == 0);
+    CW_ASSERT(cw_line_index_n(index) == cw_line_index_n(whole));
+    for (uint64_t k = 0; k < cw_line_index_n(index); k++)
+        CW_ASSERT(cw_line_index_at(index, k) == cw_line_index_at(whole, k));
+    cw_line_index_free(index);
+}
+
 static void scan(const char *p, size_t n, unsigned choice)
 {
     struct cw_readable_bytes bytes = {p, n};
@@ -29,6 +41,8 @@ static void scan(const char *p, size_t n, unsigned choice)
         CW_ASSERT(at < cw_line_index_at(index, k + 1) || (at == 3 && n == 3));
         CW_ASSERT(rules.quote || at == 0 || at == 3 || p[at - 1] == '\n');
     }
+    if (n <= 1000)
+        scan_pieces(&file, &rules, 4 + choice % 50, index);
     cw_line_index_free(index);
 }
 

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ops/source/index_parts.h"
 
 #define HEAD_BYTES_MAX ((uint64_t)16 << 20)
 #define RUN_BYTES ((uint64_t)1 << 20)
+#define PIECE_BYTES ((uint64_t)32 << 20) /* of a file for whose records several threads look */
 
 /* What cw_text_source_new hands to `begin`; it begins with what `begin` is told to get. */
 struct text_open {
@@ -112,6 +114,12 @@ static int load_head(const struct cw_text_source *s, const struct cw_readable *f
     return rc < 0 ? cw_err_wrap(err, "%s", file->name) : 0;
 }
 
+/* How many threads look for the records of a file: what few files leave of those for many. */
+static unsigned threads_of(const struct cw_text_source *s)
+{
+    return (unsigned)CW_MAX(cw_index_parts_at_once() / s->source.files->n, (size_t)1);
+}
+
 /* With `kept` the index is there already, in these bytes. */
 static int load_text(struct cw_text_source *s, const struct cw_readable *file, const void *kept,
                      size_t kept_n, struct cw_text_file *text, struct cw_err *err)
@@ -123,7 +131,8 @@ static int load_text(struct cw_text_source *s, const struct cw_readable *file, c
         text->index = cw_line_index_unpack(kept, kept_n, plain.size);
         rc = text->index ? 0 : CW_E_CORRUPT;
     } else if (rc == 0) {
-        rc = cw_line_scan(&plain, &s->rules.lines, &text->index, err);
+        rc = cw_line_scan_pieces(&plain, &s->rules.lines, PIECE_BYTES,
+                                 text->inflated.bytes ? 1 : threads_of(s), &text->index, err);
     }
     if (rc == 0 && s->rules.read_head)
         rc = load_head(s, &plain, text, err);

@@ -120,6 +120,90 @@ static void records_are_those_of_a_plain_walk(void **state)
     }
 }
 
+static void are_equal(const struct cw_line_index *a, const struct cw_line_index *b)
+{
+    const uint64_t n = cw_line_index_n(a);
+    assert_int_equal(cw_line_index_n(b), n);
+    for (uint64_t k = 0; k <= n; k++)
+        assert_int_equal(cw_line_index_at(a, k), cw_line_index_at(b, k));
+}
+
+static void check_pieces(const char *p, size_t n, const struct cw_line_rules *rules,
+                         uint64_t piece_bytes)
+{
+    struct cw_readable_bytes bytes = {p, n};
+    struct cw_readable file = cw_readable_mem("f", &bytes);
+    struct cw_line_index *whole = NULL, *pieces = NULL;
+    struct cw_err err = {0};
+    assert_int_equal(cw_line_scan(&file, rules, &whole, &err), 0);
+    assert_int_equal(cw_line_scan_pieces(&file, rules, piece_bytes, 3, &pieces, &err), 0);
+    are_equal(whole, pieces);
+    cw_line_index_free(whole);
+    cw_line_index_free(pieces);
+}
+
+/* Wherever the seams are: in a line, at its end, before a blank line, in many lines that are longer than a
+ * piece. */
+static void pieces_make_the_same_index(void **state)
+{
+    static const char *const alphabets[] = {
+        "\n", "a\n", "ab \r\n", "abcdefgh\n\r\t",
+        "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\n"};
+    uint64_t seed = 77;
+    char text[600];
+    (void)state;
+    for (int round = 0; round < 400; round++) {
+        const size_t n = draw(&seed) % sizeof(text);
+        const struct cw_line_rules rules = {.blank = (enum cw_blank)(draw(&seed) % 3),
+                                            .skips_mark = draw(&seed) % 2,
+                                            .head = draw(&seed) % 4};
+        fill(text, n, alphabets[draw(&seed) % CW_ARRAY_LEN(alphabets)], &seed);
+        if (n >= 3 && draw(&seed) % 2)
+            memcpy(text, "\xef\xbb\xbf", 3);
+        check_pieces(text, n, &rules, 4 + draw(&seed) % 100);
+    }
+}
+
+/* Pieces that are longer than a window, and lines of several pieces, of nothing but spaces too. */
+static void pieces_of_many_windows(void **state)
+{
+    const size_t n = ((size_t)5 << 20) + 3;
+    cw_autofree char *text = cw_mem_new(n);
+    uint64_t seed = 5;
+    (void)state;
+    memset(text, 'x', n);
+    memset(text + n / 2, ' ', n / 3);
+    for (int i = 0; i < 40; i++)
+        text[draw(&seed) % n] = '\n';
+    for (int blank = 0; blank < 3; blank++) {
+        const struct cw_line_rules rules = {.blank = (enum cw_blank)blank};
+        check_pieces(text, n, &rules, ((uint64_t)2 << 20) + 1);
+        check_pieces(text, n, &rules, 100000);
+    }
+}
+
+/* A read that fails in a piece fails the scan. */
+static int fail_behind(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    (void)arg;
+    memset(dst, '\n', n);
+    return offset < 1000
+               ? 0
+               : cw_err_set(err, CW_E_CORRUPT, "no byte %llu", (unsigned long long)offset);
+}
+
+static void an_error_of_a_piece_is_told(void **state)
+{
+    const struct cw_readable file = {.name = "f", .size = 100000, .read_at = fail_behind};
+    const struct cw_line_rules rules = {0};
+    struct cw_line_index *index = NULL;
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(cw_line_scan_pieces(&file, &rules, 500, 4, &index, &err), CW_E_CORRUPT);
+    assert_non_null(strstr(err.msg, "no byte"));
+    assert_null(index);
+}
+
 /* Lines of very different lengths, over the scanner's window. */
 static void an_index_is_small(void **state)
 {
@@ -171,6 +255,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masks_are_as_the_plain_ones),
         cmocka_unit_test(records_are_those_of_a_plain_walk),
+        cmocka_unit_test(pieces_make_the_same_index),
+        cmocka_unit_test(pieces_of_many_windows),
+        cmocka_unit_test(an_error_of_a_piece_is_told),
         cmocka_unit_test(an_index_is_small),
         cmocka_unit_test(long_lines_cross_windows),
     };
