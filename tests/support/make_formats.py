@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Small data sets in every format that sources read, for tests: make_formats.py FOLDER TEST_DATA.
+
+Each format has a folder with the files 0 to 3 (and their extension), plain and where it makes sense compressed. Prints a line for each: its name and the
+JSON of the source, with ROOT where the folder's place is named. Parquet and what else nothing in Debian writes is taken from TEST_DATA.
+"""
+import gzip
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+
+FILES, RECORDS = 4, 150
+
+
+def crc32c_masked(data, table=[]):
+    if not table:
+        for i in range(256):
+            for _ in range(8):
+                i = (i >> 1) ^ (0x82f63b78 if i & 1 else 0)
+            table.append(i)
+    crc = 0xffffffff
+    for byte in data:
+        crc = (crc >> 8) ^ table[(crc ^ byte) & 0xff]
+    crc ^= 0xffffffff
+    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
+def text(k, i):
+    return "record %d of file %d %s" % (i, k, "x" * (i * 37 % 400))
+
+
+def tfrecord(k):
+    out = b""
+    for i in range(RECORDS):
+        data, head = text(k, i).encode(), struct.pack("<Q", len(text(k, i)))
+        out += head + struct.pack("<I", crc32c_masked(head)) + data + struct.pack("<I", crc32c_masked(data))
+    return out
+
+
+def lines(k):
+    return "".join(text(k, i) + "\n" for i in range(RECORDS)).encode()
+
+
+def jsonl(k):
+    return "".join(json.dumps({"n": i, "x": i / 7, "t": text(k, i)}) + "\n" for i in range(RECORDS)).encode()
+
+
+def csv(k):
+    return ("n,x,t\n" + "".join('%d,%.3f,"%s"\n' % (i, i / 7, text(k, i)) for i in range(RECORDS))).encode()
+
+
+def webdataset(k):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for i in range(RECORDS):
+            for name, data in (("cls", b"%d" % (i % 10)), ("txt", text(k, i).encode())):
+                info = tarfile.TarInfo("%d_%04d.%s" % (k, i, name))
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def npy(k):
+    header = "{'descr': '<i4', 'fortran_order': False, 'shape': (%d, 20), }" % RECORDS
+    header = header.ljust(128 - 11) + "\n"
+    rows = struct.pack("<%di" % (20 * RECORDS), *(k * 100000 + v for v in range(20 * RECORDS)))
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + rows
+
+
+def idx(k):
+    return struct.pack(">BBBBII", 0, 0, 8, 2, RECORDS, 100) + bytes((k + v * 31) % 256 for v in range(100 * RECORDS))
+
+
+def fixed(k):
+    return struct.pack("<%dH" % (16 * RECORDS), *((k * 7919 + v) % 65536 for v in range(16 * RECORDS)))
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+PACKED = {"": lambda data: data, ".gz": lambda data: gzip.compress(data, mtime=0), ".zst": zstd}
+FORMATS = [
+    ("tfrecord", "tfrecord", tfrecord, ["", ".gz"], {}),
+    ("text_lines", "txt", lines, ["", ".gz", ".zst"], {}),
+    ("jsonl", "jsonl", jsonl, ["", ".gz", ".zst"], {"schema": ["n: i64", "x: f64", "t: str"]}),
+    ("csv", "csv", csv, ["", ".gz"], {}),
+    ("webdataset", "tar", webdataset, ["", ".gz"], {}),
+    ("npy", "npy", npy, [""], {}),
+    ("idx", "idx", idx, ["", ".gz"], {"field": "x"}),
+    ("fixed_records", "bin", fixed, [""], {"dtype": "u16", "dims": [16], "field": "x"}),
+]
+
+
+def write(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data)
+    os.utime(path, (1600000000, 1600000000))
+
+
+def source(op, folder, extension, options):
+    return json.dumps({"op": op, "pattern": "ROOT/%s/{0..%d}.%s" % (folder, FILES - 1, extension), **options})
+
+
+def main():
+    root, data = sys.argv[1:3]
+    for op, extension, make, packings, options in FORMATS:
+        for packing in packings:
+            name = op + packing.replace(".", "_")
+            for k in range(FILES):
+                write("%s/%s/%d.%s%s" % (root, name, k, extension, packing), PACKED[packing](make(k)))
+            print(name, source(op, name, extension + packing, options))
+    for k, kind in enumerate(("snappy_v1", "snappy_v2", "zstd_v1", "brotli_v2")):
+        with open("%s/parquet_%s.parquet" % (data, kind), "rb") as file:
+            write("%s/parquet/%d.parquet" % (root, k), file.read())
+    print("parquet", source("parquet", "parquet", "parquet", {"columns": ["i32", "f64", "text", "word"]}))
+    for k in range(FILES):
+        for i in range(40):
+            write("%s/folders/%s/%d.txt" % (root, "abcd"[k], i), text(k, i).encode())
+    folders = json.dumps({"op": "image_folder", "pattern": "ROOT/folders/{a,b,c,d}/{0..39}.txt"})
+    print("image_folder", folders + ', {"op": "read_file"}')
+
+
+main()
