@@ -5,7 +5,8 @@
 usage: bench_index.py BUILD_DIR [FILES] [ROUNDS]
 
 FILES (1,000) text files of 10,000 lines each. Reads of them are slowed by 5 ms (tests/support/slow_source.c), as on a network. One after the other, again
-and again: one worker with one request at a time; four such workers; one worker with 16 requests. The last one prepares a second job as well. Printed are
+and again: one worker with one request at a time; four such workers; one worker with 16 requests, which keeps the indices in memory, and one that keeps them
+in a store. Those with 16 requests prepare a second job as well. Printed are
 the medians of the time from the job's beginning to its being prepared, as the dispatcher's log has it, their ratios, and how many bytes the worker has
 read for the second job.
 """
@@ -19,7 +20,8 @@ import tempfile
 import time
 
 LINES = 10000
-WAYS = [("1 worker, 1 request", 1, 1, 1), ("4 workers, 1 request", 4, 1, 1), ("1 worker, 16 requests", 1, 16, 2)]
+WAYS = [("1 worker, 1 request", 1, 1, 1, False), ("4 workers, 1 request", 4, 1, 1, False), ("1 worker, 16 requests", 1, 16, 2, False),
+        ("16 requests, a store", 1, 16, 2, True)]
 
 
 def make_files(folder, files):
@@ -60,13 +62,14 @@ def read_bytes(process):
         return int(re.search(r"rchar: (\d+)", f.read()).group(1))
 
 
-def one_way(build, work, workers, requests, jobs):
+def one_way(build, work, workers, requests, jobs, in_store):
     """The times of its jobs, and what the first worker has read for the last of them."""
     log = work + "/dispatcher.log"
     open(log, "w", encoding="utf-8").close()
     slow = {"LD_PRELOAD": build + "/lib/libslow_source.so", "SLOW_SOURCE": work + "/data", "SLOW_LATENCY_US": "5000"}
     with tempfile.TemporaryDirectory() as state:
-        dispatcher, address = start(log, build + "/bin/cachew-dispatcher", "--listen", "127.0.0.1:0", "--state-dir", state)
+        dispatcher, address = start(log, build + "/bin/cachew-dispatcher", "--listen", "127.0.0.1:0", "--state-dir", state,
+                                    *(["--cache-store", "dir:%s/store" % state] if in_store else []))
         processes = [start("/dev/null", build + "/bin/cachew-worker", "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", "1", "--index-requests",
                            str(requests), **slow)[0] for _ in range(workers)]
         for _ in range(jobs):
@@ -89,11 +92,11 @@ def main():
         with open(work + "/lines.json", "w", encoding="ascii") as f:
             f.write('{"pipeline": [{"op": "text_lines", "pattern": "%s/data/*.txt"}, {"op": "take", "count": 0}]}' % work)
         for _ in range(rounds):
-            for name, workers, requests, jobs in WAYS:
-                found, read = one_way(build, work, workers, requests, jobs)
+            for name, workers, requests, jobs, in_store in WAYS:
+                found, read = one_way(build, work, workers, requests, jobs, in_store)
                 times.setdefault(name, []).append(found[0])
                 if jobs > 1:
-                    times.setdefault("second job", []).append(found[1])
+                    times.setdefault("second job, a store" if in_store else "second job", []).append(found[1])
     medians = {name: statistics.median(v) for name, v in times.items()}
     for name, seconds in medians.items():
         print("%-24s %7.3f s  %5.1f times as fast as the first" % (name, seconds, medians[WAYS[0][0]] / seconds))
