@@ -94,6 +94,7 @@ case_swift_killed() {
 }
 
 # ---- Google's storage, by fake-gcs-server ----
+# begin_gcs [HOST:PORT]: under what name it is asked, if not under its own.
 begin_gcs() {
     local program=${CACHEW_FOREIGN_BIN:-$HOME/.cache/cachew/foreign/bin}/fake-gcs-server port=4443
     [ -x "$program" ] || skip "fake-gcs-server is not here: tests/support/foreign_servers.sh --install"
@@ -101,7 +102,7 @@ begin_gcs() {
     mkdir -p "$work/gcs/photos" "$work/gcs/fashion"
     cp "$fashion"/t10k-* "$work/gcs/fashion"
     cp -r "$work/photos" "$work/gcs/photos/all"
-    begin gcs "$program" -scheme http -host "$own_host" -port $port -public-host "$server" -backend memory -data "$work/gcs"
+    begin gcs "$program" -scheme http -host "$own_host" -port $port -public-host "${1:-$server}" -backend memory -data "$work/gcs"
     ask_until "fake-gcs-server answers" answers_or_gone gcs "$server"
     ! is_gone gcs || fail "fake-gcs-server: $(cat "$work/gcs.log")"
     export STORAGE_EMULATOR_HOST=$server
@@ -124,8 +125,8 @@ case_gcs_changed() {
 }
 case_gcs_killed() {
     write_long_pipelines
-    begin_gcs
-    begin_proxy "$server" --cut-bytes 400000 --refuse 0.1
+    begin_gcs "$own_host:4444"
+    begin_proxy "$server" --listen "$own_host:4444" --cut-bytes 400000 --refuse 0.1
     export STORAGE_EMULATOR_HOST=$proxy
     on_foreign photos_long gs
     DISPATCHER='' run reference "$work/photos_long.json" --epochs 2 --seed 3 --batches "$work/reference.batches"
