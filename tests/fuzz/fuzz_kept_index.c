@@ -12,6 +12,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { FIELDS_N = 3 };
 
+static int read_range(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    (void)err;
+    memcpy(dst, (const uint8_t *)arg + offset, n);
+    return 0;
+}
+
+/* Looking through a blob piece by piece finds the same as reading it. */
+static void scan(const void *blob, size_t n)
+{
+    struct cw_kept_index kept = {0};
+    CW_STR_AUTO key = {0};
+    uint64_t records = 0;
+    bool is_good = false;
+    void *arg;
+    memcpy(&arg, &blob, sizeof(arg)); /* it is only read */
+    CW_ASSERT(cw_kept_index_scan(read_range, arg, n, &key, &records, &is_good, NULL) == 0);
+    CW_ASSERT(is_good == cw_kept_index_read(blob, n, NULL, &kept) || kept.key_n > 65536);
+    CW_ASSERT(!is_good || (records == kept.records && key.len == kept.key_n &&
+                           (key.len == 0 || memcmp(key.s, kept.key, key.len) == 0)));
+}
+
 static void read_blob(const uint8_t *data, size_t n)
 {
     struct cw_kept_index kept;
@@ -22,6 +44,9 @@ static void read_blob(const uint8_t *data, size_t n)
     CW_ASSERT(cw_kept_index_read(blob.s, blob.len, "a key", &kept) && kept.records == n);
     CW_ASSERT(kept.n == n && (n == 0 || memcmp(kept.bytes, data, n) == 0));
     CW_ASSERT(!cw_kept_index_read(blob.s, blob.len, "another", &kept));
+    scan(data, n);
+    scan(blob.s, blob.len);
+    scan(blob.s, blob.len - 1);
     CW_ASSERT(!cw_kept_index_read(blob.s, blob.len - 1, NULL, &kept));
 }
 

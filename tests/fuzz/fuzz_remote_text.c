@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What servers and files say to src/io/remote: lists of S3, profiles, ranges; and URLs and patterns of
- * pipelines. The first byte says which. */
+/* What servers and files say to src/io/remote: lists of S3, credentials, profiles, ranges; and URLs and
+ * patterns of pipelines. The first byte says which. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "io/match.h"
+#include "io/remote/aws_role.h"
 #include "io/remote/fetch_int.h"
 #include "io/remote/ini.h"
 #include "io/remote/s3_list.h"
@@ -38,6 +39,16 @@ static void read_profile(const char *text)
     value = cw_ini_get(text, "default", "s3", "addressing_style");
     CW_ASSERT(!value || value[0]);
     cw_mem_free(value);
+}
+
+static void read_keys(const char *text)
+{
+    struct cw_aws_keys keys;
+    char *expires;
+    if (cw_aws_keys_parse(text, &keys, &expires))
+        CW_ASSERT(keys.id[0] && keys.secret[0] && keys.token[0] && !strpbrk(keys.token, "\r\n "));
+    cw_aws_keys_fini(&keys);
+    cw_mem_free(expires);
 }
 
 static void read_range(const char *text)
@@ -82,6 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     char *text = cw_mem_strndup((const char *)data + 1, n - 1);
     switch (data[0]) {
+    case 'k':
+        read_keys(text);
+        break;
     case 'l':
         read_list((const char *)data + 1, n - 1);
         break;

@@ -185,18 +185,6 @@ static int64_t lasts_ms(const char *text)
     return (int64_t)timegm(&tm) * 1000 - cw_clock_wall_ms();
 }
 
-/* Takes the keys of an answer. */
-static int take(struct cw_aws_keys *keys, const char *expires, const char *url, struct cw_err *err)
-{
-    if (!is_printable(keys->id) || !is_printable(keys->secret) || !is_printable(keys->token)) {
-        cw_aws_keys_fini(keys);
-        return cw_err_set(err, CW_E_CORRUPT, "%s: the answer has no credentials", url);
-    }
-    const int64_t lasts = CW_MIN(CW_MAX(lasts_ms(expires), 0), INT64_C(86400000));
-    set(*keys, cw_clock_ms() + lasts - CW_MIN(SPARE_MS, lasts / 2));
-    return 0;
-}
-
 static char *copy_element(const char *body, const char *name)
 {
     const char *text;
@@ -204,35 +192,48 @@ static char *copy_element(const char *body, const char *name)
     return n > 0 ? cw_mem_strndup(text, n) : NULL;
 }
 
-static int take_xml(const char *body, const char *url, struct cw_err *err)
-{
-    struct cw_aws_keys keys = {copy_element(body, "AccessKeyId"),
-                               copy_element(body, "SecretAccessKey"),
-                               copy_element(body, "SessionToken")};
-    cw_autofree char *expires = copy_element(body, "Expiration");
-    return take(&keys, expires, url, err);
-}
-
-static const char *text_of(const struct cw_value *object, const char *key)
+static char *copy_member(const struct cw_value *object, const char *key)
 {
     const struct cw_value *value =
         object->type == CW_VALUE_OBJECT ? cw_value_get(object, key) : NULL;
-    return value && value->type == CW_VALUE_STR ? value->s : NULL;
+    return value && value->type == CW_VALUE_STR ? cw_mem_strdup(value->s) : NULL;
 }
 
-static int take_json(const char *body, const char *url, struct cw_err *err)
+/* The service of tokens answers in XML, all others in JSON. */
+bool cw_aws_keys_parse(const char *body, struct cw_aws_keys *ret_keys, char **ret_expires)
 {
     struct cw_value answer = {0};
-    struct cw_aws_keys keys = {0};
-    cw_autofree char *expires = NULL;
-    if (cw_value_parse(body, strlen(body), url, &answer, NULL) == 0) {
-        keys = (struct cw_aws_keys){cw_mem_strdup(text_of(&answer, "AccessKeyId")),
-                                    cw_mem_strdup(text_of(&answer, "SecretAccessKey")),
-                                    cw_mem_strdup(text_of(&answer, "Token"))};
-        expires = cw_mem_strdup(text_of(&answer, "Expiration"));
+    *ret_keys = (struct cw_aws_keys){0};
+    *ret_expires = NULL;
+    if (body[0] == '<') {
+        *ret_keys = (struct cw_aws_keys){copy_element(body, "AccessKeyId"),
+                                         copy_element(body, "SecretAccessKey"),
+                                         copy_element(body, "SessionToken")};
+        *ret_expires = copy_element(body, "Expiration");
+    } else if (cw_value_parse(body, strlen(body), "answer", &answer, NULL) == 0) {
+        *ret_keys = (struct cw_aws_keys){copy_member(&answer, "AccessKeyId"),
+                                         copy_member(&answer, "SecretAccessKey"),
+                                         copy_member(&answer, "Token")};
+        *ret_expires = copy_member(&answer, "Expiration");
     }
     cw_value_fini(&answer);
-    return take(&keys, expires, url, err);
+    return is_printable(ret_keys->id) && is_printable(ret_keys->secret) &&
+           is_printable(ret_keys->token);
+}
+
+static int take(const char *body, const char *url, struct cw_err *err)
+{
+    struct cw_aws_keys keys;
+    char *expires;
+    if (!cw_aws_keys_parse(body, &keys, &expires)) {
+        cw_aws_keys_fini(&keys);
+        cw_mem_free(expires);
+        return cw_err_set(err, CW_E_CORRUPT, "%s: the answer has no credentials", url);
+    }
+    const int64_t lasts = CW_MIN(CW_MAX(lasts_ms(expires), 0), INT64_C(86400000));
+    set(keys, cw_clock_ms() + lasts - CW_MIN(SPARE_MS, lasts / 2));
+    cw_mem_free(expires);
+    return 0;
 }
 
 /* ---- web identity ---- */
@@ -280,7 +281,7 @@ static int by_web_identity(const struct cw_aws_config *c, const struct cw_stop *
         rc = ask(&(struct question){"POST", url, body.s, 0}, NULL, stop, &answer, err);
     }
     if (rc == 0)
-        rc = take_xml(answer, url, err);
+        rc = take(answer, url, err);
     cw_small_file_forget(answer);
     cw_small_file_forget(token.s);
     cw_small_file_forget(body.s);
@@ -325,7 +326,7 @@ static int by_container(const struct cw_stop *stop, struct cw_err *err)
     if (rc == 0)
         rc = ask(&(struct question){"GET", url, NULL, 0}, header, stop, &answer, err);
     if (rc == 0)
-        rc = take_json(answer, url, err);
+        rc = take(answer, url, err);
     cw_small_file_forget(answer);
     return rc;
 }
@@ -357,7 +358,7 @@ static int by_session(const char *host, const char *session, const struct cw_sto
         rc = ask_metadata(host, session, names, stop, &answer, &url, err);
     }
     if (rc == 0)
-        rc = take_json(answer, url, err);
+        rc = take(answer, url, err);
     cw_small_file_forget(answer);
     cw_mem_free(names);
     return rc;

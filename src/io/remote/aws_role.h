@@ -12,6 +12,9 @@
 struct cw_aws_keys {
     char *id, *secret, *token;
 };
+/* Takes them from an answer. Returns false if it has not all three, in bytes that a header may have. Free all
+ * results in any case. Pure. */
+bool cw_aws_keys_parse(const char *body, struct cw_aws_keys *ret_keys, char **ret_expires);
 void cw_aws_keys_fini(struct cw_aws_keys *keys); /* overwrites them */
 
 /* Sees to it that there are such credentials that are good for some minutes, if aws_config.h finds no
