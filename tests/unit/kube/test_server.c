@@ -1,136 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client against a whole server over HTTP: the fake one, or the one that CACHEW_TEST_KUBECONFIG
- * names, in a namespace of its own. It uses Leases, which a server of custom resources may have as
- * well, and Events where there are any. */
+/* The client against a whole server over HTTP. It uses Leases, which a server of custom resources may
+ * have as well, and Events where there are any. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "kube/field.h"
-#include "kube/kube.h"
 #include "kube/kube_events.h"
 #include "kube/kube_lease.h"
-#include "kube/kube_list.h"
 #include "kube/kube_watch.h"
-#include "loop/child.h"
+#include "server_world.h"
 #include "support/cm.h"
 
-static const struct cw_kube_kind leases = {"coordination.k8s.io", "v1", "leases"};
 static const struct cw_kube_kind events_kind = {"events.k8s.io", "v1", "events"};
-static const struct cw_kube_kind namespaces = {"", "v1", "namespaces"};
 
-struct world {
-    struct cw_child server;
-    struct cw_kube_config config;
-    struct cw_loop *loop;
-    struct cw_kube *kube;
-    char name_space[64];
-    /* the last answer */
-    int code;
-    enum cw_kube_reason reason;
-    char version[64], uid[64], err[1024];
-    /* what was told */
+/* What was told. */
+static struct {
     struct cw_str told;
     const char *until;
     size_t items;
-};
-static struct world w;
-
-static void start_fake(void)
-{
-    static const char *const argv[] = {API_SERVER, "--open", NULL};
-    char line[256] = "";
-    struct cw_err err = {0};
-    assert_int_equal(cw_child_start(&w.server, argv, NULL, 0, &err), CW_OK);
-    assert_int_equal(cw_child_read_line(&w.server, 60000, line, sizeof(line), &err), CW_OK);
-    assert_true(cw_str_starts(line, "ready http://"));
-    w.config.server = cw_mem_strdup(line + 6);
-    w.config.name_space = cw_mem_strdup("default");
-}
-
-static void on_answer(void *arg, struct cw_kube_answer *answer)
-{
-    const char *version = cw_kube_text(answer->object, "metadata.resourceVersion");
-    const char *uid = cw_kube_text(answer->object, "metadata.uid");
-    (void)arg;
-    w.code = answer->code;
-    w.reason = answer->status.reason;
-    snprintf(w.version, sizeof(w.version), "%s", version ? version : "");
-    snprintf(w.uid, sizeof(w.uid), "%s", uid ? uid : "");
-    snprintf(w.err, sizeof(w.err), "%s", answer->err->msg);
-    cw_loop_stop(w.loop);
-}
-
-/* Waits for the answer of a call. */
-static void run(const struct cw_kube_call *call)
-{
-    assert_non_null(call);
-    cw_loop_run(w.loop);
-}
-
-static void expect(int code)
-{
-    if (w.code != code)
-        fail_msg("%d is not %d: %s", w.code, code, w.err);
-}
-
-static struct cw_kube_target target(const char *name)
-{
-    return (struct cw_kube_target){&leases, w.name_space, name, NULL};
-}
-
-static void make(const char *name, const char *holder)
-{
-    const struct cw_kube_target all = target(NULL);
-    cw_autofree char *body = cw_mem_printf(
-        "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
-        "\"name\":\"%s\",\"labels\":{\"holder\":\"%s\"}},\"spec\":{\"holderIdentity\":"
-        "\"%s\"}}",
-        name, holder, holder);
-    run(cw_kube_create(w.kube, &all, body, on_answer, NULL));
-}
-
-static int begin(void **state)
-{
-    const char *file = getenv("CACHEW_TEST_KUBECONFIG");
-    const struct cw_kube_options options = {.program = "test"};
-    const struct cw_kube_target all = {&namespaces, NULL, NULL, NULL};
-    struct cw_err err = {0};
-
-    (void)state;
-    if (file && cw_kube_config_load(file, NULL, &w.config, &err) != CW_OK)
-        fail_msg("%s", err.msg);
-    if (!file)
-        start_fake();
-    w.loop = cw_loop_new();
-    assert_int_equal(cw_kube_new(w.loop, &w.config, &options, &w.kube, &err), CW_OK);
-    snprintf(w.name_space, sizeof(w.name_space), "cachew-test-%012llx",
-             (unsigned long long)(cw_rng_process_id() & 0xffffffffffff));
-    cw_autofree char *body = cw_mem_printf("{\"metadata\":{\"name\":\"%s\"}}", w.name_space);
-    run(cw_kube_create(w.kube, &all, body, on_answer, NULL));
-    if (w.reason != CW_KUBE_NotFound) /* a server of custom resources has no namespaces */
-        expect(CW_OK);
-    return 0;
-}
-
-static int end(void **state)
-{
-    const struct cw_kube_target mine = {&namespaces, NULL, w.name_space, NULL};
-    (void)state;
-    run(cw_kube_delete(w.kube, &mine, NULL, NULL, NULL, on_answer, NULL));
-    cw_kube_free(w.kube);
-    cw_loop_free(w.loop);
-    cw_kube_config_fini(&w.config);
-    cw_str_fini(&w.told);
-    if (w.server.pid)
-        cw_child_kill(&w.server, SIGTERM);
-    (void)cw_child_stop(&w.server, 10000);
-    return 0;
-}
+} seen;
 
 static void writes(void **state)
 {
@@ -143,26 +32,26 @@ static void writes(void **state)
     snprintf(version, sizeof(version), "%s", w.version);
     make("one", "b");
     assert_int_equal(w.reason, CW_KUBE_AlreadyExists);
-    run(cw_kube_get(w.kube, &one, on_answer, NULL));
+    server_run(cw_kube_get(w.kube, &one, on_answer, NULL));
     expect(CW_OK);
     assert_string_equal(w.version, version);
-    run(cw_kube_get(w.kube, &none, on_answer, NULL));
+    server_run(cw_kube_get(w.kube, &none, on_answer, NULL));
     assert_int_equal(w.reason, CW_KUBE_NotFound);
     snprintf(body, sizeof(body),
              "{\"metadata\":{\"resourceVersion\":\"%s\"},\"spec\":{\"holderIdentity\":\"c\"}}",
              version);
-    run(cw_kube_patch(w.kube, &one, body, on_answer, NULL));
+    server_run(cw_kube_patch(w.kube, &one, body, on_answer, NULL));
     expect(CW_OK);
     assert_string_not_equal(w.version, version);
-    run(cw_kube_patch(w.kube, &one, body, on_answer, NULL));
+    server_run(cw_kube_patch(w.kube, &one, body, on_answer, NULL));
     assert_int_equal(w.reason, CW_KUBE_Conflict);
-    run(cw_kube_patch(w.kube, &one, "{", on_answer, NULL));
+    server_run(cw_kube_patch(w.kube, &one, "{", on_answer, NULL));
     assert_int_equal(w.reason, CW_KUBE_BadRequest);
-    run(cw_kube_delete(w.kube, &one, "another", NULL, NULL, on_answer, NULL));
+    server_run(cw_kube_delete(w.kube, &one, "another", NULL, NULL, on_answer, NULL));
     assert_int_equal(w.reason, CW_KUBE_Conflict);
-    run(cw_kube_delete(w.kube, &one, NULL, NULL, "Background", on_answer, NULL));
+    server_run(cw_kube_delete(w.kube, &one, NULL, NULL, "Background", on_answer, NULL));
     expect(CW_OK);
-    run(cw_kube_get(w.kube, &one, on_answer, NULL));
+    server_run(cw_kube_get(w.kube, &one, on_answer, NULL));
     assert_int_equal(w.reason, CW_KUBE_NotFound);
 }
 
@@ -170,13 +59,13 @@ static void on_item(void *arg, struct cw_value *object)
 {
     (void)arg;
     assert_non_null(cw_kube_text(object, "metadata.name"));
-    w.items++;
+    seen.items++;
 }
 
 static void on_again(void *arg)
 {
     (void)arg;
-    w.items = 0;
+    seen.items = 0;
 }
 
 static void on_list(void *arg, const char *version, const struct cw_kube_answer *answer)
@@ -190,7 +79,7 @@ static void on_list(void *arg, const char *version, const struct cw_kube_answer 
 static void remove_one(const char *name)
 {
     const struct cw_kube_target t = target(name);
-    run(cw_kube_delete(w.kube, &t, NULL, NULL, NULL, on_answer, NULL));
+    server_run(cw_kube_delete(w.kube, &t, NULL, NULL, NULL, on_answer, NULL));
     expect(CW_OK);
 }
 
@@ -202,32 +91,32 @@ static void lists(void **state)
     const struct cw_kube_list_events events = {on_item, on_again, on_list, NULL};
     for (size_t i = 0; i < CW_ARRAY_LEN(names); i++)
         make(names[i], i % 2 ? "odd" : "even");
-    w.items = 0;
+    seen.items = 0;
     assert_non_null(cw_kube_list_new(w.kube, &request, &events));
     cw_loop_run(w.loop);
-    assert_int_equal(w.items, 5);
+    assert_int_equal(seen.items, 5);
     request.labels = "holder=even";
-    w.items = 0;
+    seen.items = 0;
     assert_non_null(cw_kube_list_new(w.kube, &request, &events));
     cw_loop_run(w.loop);
-    assert_int_equal(w.items, 3);
+    assert_int_equal(seen.items, 3);
     for (size_t i = 0; i < CW_ARRAY_LEN(names); i++)
         remove_one(names[i]);
 }
 
 static void tell(const char *what, const char *name)
 {
-    cw_str_addf(&w.told, "%s%s ", what, name);
-    if (w.until && strstr(w.told.s, w.until))
+    cw_str_addf(&seen.told, "%s%s ", what, name);
+    if (seen.until && strstr(seen.told.s, seen.until))
         cw_loop_stop(w.loop);
 }
 
 static void wait_until(const char *told)
 {
-    w.until = told;
-    if (!strstr(cw_str_text(&w.told), told))
+    seen.until = told;
+    if (!strstr(cw_str_text(&seen.told), told))
         cw_loop_run(w.loop);
-    w.until = NULL;
+    seen.until = NULL;
 }
 
 static void on_changed(void *arg, enum cw_kube_change change, const struct cw_kube_object *object,
@@ -252,16 +141,17 @@ static void watches(void **state)
     const struct cw_kube_watch_options options = {.target = target(NULL), .without_managers = true};
     const struct cw_kube_watch_events events = {
         {NULL, NULL, on_changed, NULL}, on_listed, NULL, NULL};
-    cw_str_clear(&w.told);
+    cw_str_clear(&seen.told);
     make("w1", "a");
     struct cw_kube_watch *watch = cw_kube_watch_new(w.kube, &options, &events);
     wait_until("listed ");
     make("w2", "a");
-    run(cw_kube_patch(w.kube, &w1, "{\"spec\":{\"holderIdentity\":\"b\"}}", on_answer, NULL));
+    server_run(
+        cw_kube_patch(w.kube, &w1, "{\"spec\":{\"holderIdentity\":\"b\"}}", on_answer, NULL));
     remove_one("w1");
     remove_one("w2");
     wait_until("-w2 ");
-    assert_string_equal(w.told.s, "+w1 listed +w2 ~w1 -w1 -w2 ");
+    assert_string_equal(seen.told.s, "+w1 listed +w2 ~w1 -w1 -w2 ");
     cw_kube_watch_free(watch);
 }
 
@@ -295,7 +185,7 @@ static struct cw_kube_lease *join(const char *who)
 static void leads(void **state)
 {
     (void)state;
-    cw_str_clear(&w.told);
+    cw_str_clear(&seen.told);
     struct cw_kube_lease *a = join("A");
     wait_until("+A ");
     struct cw_kube_lease *b = join("B");
@@ -318,7 +208,7 @@ static void on_event(void *arg, struct cw_value *object)
     assert_string_equal(cw_kube_text(object, "reportingController"), "cachew-test");
     assert_string_equal(cw_kube_text(object, "note"), "for the test");
     if (cw_kube_i64(object, "series.count", &count))
-        w.items = (size_t)count;
+        seen.items = (size_t)count;
 }
 
 static void on_events_failed(void *arg, const struct cw_err *err)
@@ -333,11 +223,11 @@ static size_t count_events(void)
     const struct cw_kube_list_request request = {
         .target = {&events_kind, w.name_space, NULL, NULL}};
     const struct cw_kube_list_events events = {on_event, on_again, on_list, NULL};
-    w.items = 0;
+    seen.items = 0;
     assert_non_null(cw_kube_list_new(w.kube, &request, &events));
     cw_loop_run(w.loop);
     assert_int_equal(w.code, CW_OK);
-    return w.items;
+    return seen.items;
 }
 
 static void tells_events(void **state)
@@ -352,7 +242,7 @@ static void tells_events(void **state)
         .note = "for the test"};
     const struct cw_kube_event other = {
         .regarding = event.regarding, .reason = "Other", .action = "Try", .note = "after it"};
-    run(cw_kube_get(w.kube, &all, on_answer, NULL));
+    server_run(cw_kube_get(w.kube, &all, on_answer, NULL));
     if (strstr(w.err, "could not find the requested resource"))
         skip(); /* a server of custom resources */
     struct cw_kube_events *events = cw_kube_events_new(w.kube, "me", on_events_failed, NULL);
@@ -371,5 +261,7 @@ int main(void)
         cmocka_unit_test(leads),  cmocka_unit_test(tells_events),
     };
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, begin, end);
+    int rc = cmocka_run_group_tests(tests, server_begin, server_end);
+    cw_str_fini(&seen.told);
+    return rc;
 }
