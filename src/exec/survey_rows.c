@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/survey_rows.h"
 
+#include <string.h>
+
+#include "base/hash.h"
 #include "cache/record/record_cache.h"
 #include "exec/eval.h"
 #include "format/source_file.h"
-#include "plan/survey.h"
 #include "ops/index/surveyed.h"
+#include "plan/survey.h"
 
 #define ARENA_BYTES ((size_t)1 << 20)
 #define STOP_ROWS 64 /* after so many rows it is looked whether they are still wanted */
@@ -31,6 +34,12 @@ static int name_row(const struct cw_thread_context *work, size_t node, int64_t p
                        failed->op->name, (long long)(id < 0 ? pos : id), cw_str_text(&source));
 }
 
+/* Of an element whose value is asked for there is none if it is bad. */
+static bool may_be_bad(const struct cw_plan *plan, int rc)
+{
+    return cw_err_is_of_data(rc) && (plan->survey_field == SIZE_MAX || plan->skips_bad);
+}
+
 /* Returns the fate, or an error that says nothing of the element itself. */
 static int fate_of(struct cw_thread_context *work, size_t node, int64_t pos, struct cw_err *err)
 {
@@ -40,15 +49,25 @@ static int fate_of(struct cw_thread_context *work, size_t node, int64_t pos, str
     int rc = compute_row(work, node, pos, &its);
     if (rc >= 0)
         return rc == CW_EVAL_KEEP ? CW_FATE_KEPT : CW_FATE_LEFT_OUT;
-    if (cw_err_is_of_data(rc))
+    if (may_be_bad(work->plan, rc))
         return CW_FATE_BAD;
     *err = its;
     err->code = rc;
     return name_row(work, node, pos, err);
 }
 
+static uint64_t value_of(const struct cw_thread_context *work)
+{
+    const struct cw_view *view = &work->element->fields[work->plan->survey_field];
+    uint64_t value = 0;
+    if (view->dtype == CW_DTYPE_STR)
+        return cw_hash_u64(view->data, view->bytes);
+    memcpy(&value, view->data, CW_MIN(view->bytes, sizeof(value)));
+    return value;
+}
+
 static int find_fates(struct cw_plan *plan, size_t node, int64_t first, size_t n,
-                      uint8_t *ret_fates, struct cw_err *err)
+                      uint8_t *ret_fates, uint64_t *ret_values, struct cw_err *err)
 {
     struct cw_arena *arena = cw_arena_new(ARENA_BYTES);
     struct cw_thread_context *work = cw_thread_context_get(plan, arena, 0, plan->stop);
@@ -59,6 +78,8 @@ static int find_fates(struct cw_plan *plan, size_t node, int64_t first, size_t n
             rc = fate_of(work, node, first + (int64_t)i, err);
         if (rc >= 0)
             ret_fates[i] = (uint8_t)rc;
+        if (ret_values)
+            ret_values[i] = rc == CW_FATE_KEPT ? value_of(work) : 0;
     }
     cw_thread_context_put(work);
     cw_arena_free(arena);

@@ -101,7 +101,8 @@ static const char *why_not_order(const struct cw_checked *checked, size_t i, boo
     return readers(checked, i) > 1 ? SHARED : NULL;
 }
 
-const char *cw_survey_why_not(const struct cw_checked *checked, size_t top)
+/* of_filter: shuffles directly before it may stand there. */
+static const char *why_not(const struct cw_checked *checked, size_t top, bool of_filter)
 {
     cw_autofree bool *below = mark_below(checked, top);
     const char *why = NULL;
@@ -110,9 +111,32 @@ const char *cw_survey_why_not(const struct cw_checked *checked, size_t top)
             continue;
         why = why_not_element(checked, i);
         if (!why)
-            why = why_not_order(checked, i, cw_survey_has(checked, top, i));
+            why = why_not_order(checked, i, of_filter && cw_survey_has(checked, top, i));
     }
     return why;
+}
+
+const char *cw_survey_why_not(const struct cw_checked *checked, size_t top)
+{
+    return why_not(checked, top, true);
+}
+
+/* Operators that need the values of a field get them by a survey, too. */
+static int check_values(const struct cw_checked *checked, struct cw_err *err)
+{
+    for (size_t i = 0; i < checked->graph->n; i++) {
+        const struct cw_checked_node *node = &checked->nodes[i];
+        if (!node->op->surveyed_field || !node->op->surveyed_field(node->opts))
+            continue;
+        const char *why = why_not(checked, node->inputs[0], false);
+        if (why)
+            return cw_err_set(err, CW_E_INVALID,
+                              "node \"%s\" (%s): the values of field \"%s\" cannot be found out "
+                              "beforehand, since %s",
+                              checked->graph->nodes[i].name, node->op->name,
+                              node->op->surveyed_field(node->opts), why);
+    }
+    return 0;
 }
 
 /* ---- choosing ---- */
@@ -263,5 +287,5 @@ int cw_survey_find(struct cw_checked *checked, struct cw_err *err)
         rc = refuse(checked, filter, why, &local);
     if (rc < 0 && err)
         *err = local;
-    return rc;
+    return rc < 0 ? rc : check_values(checked, err);
 }

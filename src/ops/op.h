@@ -137,6 +137,7 @@ struct cw_at {
 };
 
 struct cw_index_parts;
+struct cw_op_survey;
 struct cw_op_open {
     /* What `manifest` returned on the worker that prepared the job; NULL: the source finds it out
      * itself. */
@@ -156,6 +157,8 @@ struct cw_op_open {
     /* The source is opened only to make the indices of the manifest's files, and to be asked for its
      * manifest then. The numbers of records there are not known yet. */
     bool only_index;
+    /* For an operator with surveyed_field: what the survey has found out (ops/index/fates.h). */
+    const struct cw_op_survey *survey;
 };
 
 /* The first elements that come to an operator, at least one, where a job is prepared. */
@@ -308,6 +311,9 @@ struct cw_op {
     /* Optional, for an element operator with CHANGES_COUNT: whether these options ask for a survey
      * (graph/survey.h), also if nothing needs it. */
     bool (*asks_survey)(const void *opts);
+    /* Optional, for an index operator with one input: the field whose values it must know of all elements that
+     * come in before it is opened, by a survey; NULL: none. Its manifest has the survey's note. */
+    const char *(*surveyed_field)(const void *opts);
     /* Optional: whether an operator with these options may give another result for the same element, so that
      * nothing behind it is cached. */
     bool (*varies)(const void *opts);

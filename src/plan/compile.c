@@ -15,12 +15,33 @@ static const struct cw_value *manifest_of(const struct cw_plan_node *node,
     return manifest ? cw_value_get(manifest, node->node->name) : NULL;
 }
 
-static int open_op(const struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+/* An operator that needs the values of a field is opened with them. */
+static int open_with_values(struct cw_plan *plan, size_t i, struct cw_op_open *how,
+                            struct cw_err *err)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    struct cw_fates fates = {0};
+    struct cw_survey_note note = {0};
+    if (plan->written)
+        return cw_plan_borrow_values(plan, i, err);
+    const int field = cw_spec_find(node->in, node->op->surveyed_field(node->opts));
+    const struct cw_op_survey survey = {
+        .fates = &fates, .note = &note, .dtype = node->in->fields[field].dtype};
+    int rc = cw_plan_survey_values(plan, i, how->manifest, &fates, &note, err);
+    how->survey = &survey;
+    if (rc == 0)
+        rc = node->op->open(node->opts, how, &node->state, err);
+    cw_fates_fini(&fates);
+    cw_survey_note_fini(&note);
+    return rc;
+}
+
+static int open_op(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
                    struct cw_err *err)
 {
     struct cw_plan_node *node = &plan->nodes[i];
     const struct cw_op *op = node->op;
-    if (plan->lent && i != plan->survey_top)
+    if (plan->lent && (i != plan->survey_top || plan->survey_field != SIZE_MAX))
         return cw_plan_borrow_lent(plan, i);
     if (plan->written && op->kind == CW_OP_SOURCE)
         return cw_plan_borrow_source(plan, node, i, err);
@@ -36,6 +57,8 @@ static int open_op(const struct cw_plan *plan, size_t i, const struct cw_value *
                              .index_parts = plan->index_parts,
                              .op = op->name,
                              .options = &node->node->options};
+    if (op->surveyed_field && op->surveyed_field(node->opts))
+        return open_with_values(plan, i, &how, err);
     return op->open(node->opts, &how, &node->state, err);
 }
 
@@ -101,7 +124,8 @@ static bool is_inside(const struct cw_plan *plan, size_t i)
 static enum cw_step step_of_surveyed(const struct cw_plan *plan, size_t i)
 {
     const struct cw_checked *checked = plan->checked;
-    if (plan->survey_top != SIZE_MAX && cw_survey_has(checked, plan->survey_top, i))
+    if (plan->survey_top != SIZE_MAX && plan->survey_field == SIZE_MAX &&
+        cw_survey_has(checked, plan->survey_top, i))
         return checked->nodes[i].op->kind == CW_OP_INDEX ? CW_STEP_PASS : CW_STEP_ELEMENT;
     return checked->nodes[i].surveyed ? CW_STEP_INDEX : CW_STEP_PASS;
 }

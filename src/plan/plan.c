@@ -60,7 +60,7 @@ struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct 
     plan->reader = cw_source_root_reads_as();
     plan->stop = stop ? cw_stop_ref(stop) : NULL;
     plan->n = checked->graph->n;
-    plan->survey_top = SIZE_MAX;
+    plan->survey_top = plan->survey_field = SIZE_MAX;
     plan->nodes = CW_NEW_ARRAY(struct cw_plan_node, plan->n);
     return plan;
 }

@@ -3,6 +3,7 @@
 #ifndef CW_PLAN_PLAN_INT_H
 #define CW_PLAN_PLAN_INT_H
 
+#include "ops/index/fates.h"
 #include "plan/plan_nodes.h"
 
 /* Makes a plan with nothing but its graph, which cw_plan_unref accepts. */
@@ -22,6 +23,12 @@ int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struc
  * job says of it; NULL: it is found out here. */
 int cw_plan_survey_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
                         struct cw_err *err);
+/* Finds out the values that an operator with surveyed_field needs, whose inputs are compiled, and what its
+ * manifest says of them; the caller frees both. Or takes the operator's state from the written plan. */
+int cw_plan_survey_values(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                          struct cw_fates *ret_fates, struct cw_survey_note *ret_note,
+                          struct cw_err *err);
+int cw_plan_borrow_values(const struct cw_plan *plan, size_t i, struct cw_err *err);
 /* Fills plan->info from plan->nodes: divides the epoch into items. */
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
 /* Fills `want` of the node, once all nodes are compiled. */

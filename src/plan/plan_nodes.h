@@ -100,9 +100,10 @@ struct cw_plan {
     /* With whom the indices of its sources are made while it is opened; NULL: with nobody. */
     struct cw_index_parts *index_parts;
     bool skips_bad; /* what surveys find to be bad is left out */
-    /* A plan that only computes what comes out of a surveyed filter, its last node (plan/survey.c), and
-     * borrows what another plan has open; SIZE_MAX, NULL: it is none, it opens all itself. */
-    size_t survey_top;
+    /* A plan that only computes what comes out of a surveyed filter, or into an operator that needs values of
+     * a field, its last node (plan/survey.c), and borrows what another plan has open; SIZE_MAX, SIZE_MAX,
+     * NULL: it is none, asks for no field, opens all itself. */
+    size_t survey_top, survey_field;
     struct cw_plan *lent;
     /* The plan of the written graph, of which this is another order; holds a reference. NULL: this
      * is the written graph. */

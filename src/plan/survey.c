@@ -9,15 +9,29 @@
 #include "graph/survey.h"
 #include "plan/survey_int.h"
 
-int cw_survey_plan(struct cw_checked *checked, uint64_t seed, size_t top, struct cw_plan *lent,
+/* What the survey of a node looks at: the filter's elements, or a field of what comes in. */
+static void set_subject(struct cw_plan *plan, const struct cw_checked *checked, size_t node)
+{
+    const struct cw_checked_node *its = &checked->nodes[node];
+    plan->survey_top = node;
+    if (!its->surveyed) {
+        const char *field = its->op->surveyed_field(its->opts);
+        plan->survey_top = its->inputs[0];
+        plan->survey_field = (size_t)cw_spec_find(&checked->nodes[its->inputs[0]].out, field);
+    }
+    plan->output = plan->survey_top;
+    plan->n = plan->survey_top + 1;
+    plan->sparse.first = SIZE_MAX;
+}
+
+int cw_survey_plan(struct cw_checked *checked, uint64_t seed, size_t node, struct cw_plan *lent,
                    const struct cw_value *manifest, struct cw_stop *stop, struct cw_plan **ret_plan,
                    struct cw_err *err)
 {
     struct cw_plan *plan = cw_plan_alloc(checked, seed, stop);
-    plan->survey_top = plan->output = top;
-    plan->sparse.first = SIZE_MAX;
+    set_subject(plan, checked, node);
     plan->lent = lent;
-    plan->n = top + 1;
+    plan->skips_bad = !lent || lent->skips_bad;
     int rc = cw_plan_compile(plan, manifest, err);
     if (rc < 0) {
         cw_plan_unref(plan);
@@ -26,6 +40,104 @@ int cw_survey_plan(struct cw_checked *checked, uint64_t seed, size_t top, struct
     cw_plan_find_files(plan);
     *ret_plan = plan;
     return 0;
+}
+
+/* ---- what is found out ---- */
+
+/* What those who make parts must know of the sources, and of surveys that stand before. */
+static void write_sources(const struct cw_plan *plan, size_t end, struct cw_value *ret_sources)
+{
+    cw_value_set_object(ret_sources);
+    for (size_t i = 0; i < end; i++) {
+        const struct cw_plan_node *node = &plan->nodes[i];
+        if (node->op->manifest)
+            node->op->manifest(node->opts, node->state,
+                               cw_value_member(ret_sources, node->node->name));
+    }
+}
+
+/* Whether the node asks for it, and it is not only needed by another one. */
+static bool is_asked(const struct cw_plan *plan, size_t i)
+{
+    return !plan->checked->nodes[i].surveyed || plan->checked->nodes[i].survey_for == i;
+}
+
+static int make(struct cw_plan *plan, size_t i, struct cw_survey *survey, struct cw_err *err)
+{
+    const size_t top = survey->plan->survey_top;
+    struct cw_value sources = {0};
+    if (survey->n > (uint64_t)CW_SURVEY_UNASKED_MAX && !is_asked(plan, i))
+        return cw_err_set(err, CW_E_LIMIT,
+                          "a survey would go over %llu elements; say survey: true if you want that",
+                          (unsigned long long)survey->n);
+    write_sources(plan, cw_survey_has_values(survey) ? top + 1 : top, &sources);
+    int rc = cw_survey_make(survey, plan->index_parts, &sources, err);
+    cw_value_fini(&sources);
+    if (rc == 0)
+        cw_survey_keep(survey);
+    return rc;
+}
+
+/* The fates are those that the manifest has, or that are kept. */
+static bool find(struct cw_survey *survey, const struct cw_survey_note *said)
+{
+    if (!said || !said->text)
+        return cw_survey_find_kept(survey);
+    const size_t n = strlen(said->text) / 2;
+    cw_autofree uint8_t *bytes = cw_mem_try(n + 1);
+    struct cw_fates fates;
+    if (!bytes || !cw_hex_read(said->text, bytes, n) ||
+        !cw_fates_read(bytes, n, survey->n, cw_survey_has_values(survey), &fates))
+        return false;
+    cw_fates_fini(&survey->fates);
+    survey->fates = fates;
+    return true;
+}
+
+static int check_same(const struct cw_survey_note *said, const struct cw_survey_note *found,
+                      struct cw_err *err)
+{
+    if (!said || cw_hash_eq(said->sum, found->sum))
+        return 0;
+    return cw_err_set(err, CW_E_CORRUPT,
+                      "the survey of %llu elements gave another result than where the job was "
+                      "prepared: an operator before it, or it, does not give the same for the same "
+                      "element",
+                      (unsigned long long)found->n);
+}
+
+/* Finds out the fates for node i. said: what they have to be; NULL: that is found out here. */
+static int find_out(struct cw_plan *plan, size_t i, struct cw_survey *survey,
+                    const struct cw_survey_note *said, struct cw_survey_note *ret_note,
+                    struct cw_err *err)
+{
+    if (said && said->n != survey->n)
+        return cw_err_set(err, CW_E_INVALID, "the manifest has a survey of %llu elements, not %llu",
+                          (unsigned long long)said->n, (unsigned long long)survey->n);
+    int rc = find(survey, said) ? 0 : make(plan, i, survey, err);
+    if (rc < 0)
+        return rc;
+    cw_survey_note_of(&survey->fates, said ? said->skips_bad : plan->skips_bad, ret_note);
+    rc = check_same(said, ret_note, err);
+    if (rc < 0)
+        cw_survey_note_fini(ret_note);
+    return rc;
+}
+
+/* Begins the survey of node i with what the manifest says of it. *ret_said is zeroed before. */
+static int begin(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                 struct cw_survey_note *ret_said, struct cw_plan **ret_computes,
+                 struct cw_survey *ret_survey, struct cw_err *err)
+{
+    int rc = manifest ? cw_survey_note_read(manifest, ret_said, err) : 0;
+    if (rc == 0)
+        rc =
+            cw_survey_plan(plan->checked, plan->seed, i, plan, NULL, plan->stop, ret_computes, err);
+    if (rc < 0)
+        return rc;
+    if (manifest)
+        (*ret_computes)->skips_bad = ret_said->skips_bad;
+    return cw_survey_begin(ret_survey, *ret_computes, plan->nodes[i].node->name, err);
 }
 
 /* ---- the filter's place ---- */
@@ -55,82 +167,6 @@ static int borrow_written(struct cw_plan *plan, size_t i, struct cw_err *err)
     return 0;
 }
 
-/* What those who make parts must know of the sources, and of surveys that stand before. */
-static void write_sources(const struct cw_plan *plan, size_t top, struct cw_value *ret_sources)
-{
-    cw_value_set_object(ret_sources);
-    for (size_t i = 0; i < top; i++) {
-        const struct cw_plan_node *node = &plan->nodes[i];
-        if (node->op->manifest)
-            node->op->manifest(node->opts, node->state,
-                               cw_value_member(ret_sources, node->node->name));
-    }
-}
-
-static int make(struct cw_plan *plan, struct cw_survey *survey, struct cw_err *err)
-{
-    const size_t top = survey->plan->survey_top;
-    struct cw_value sources = {0};
-    if (survey->n > (uint64_t)CW_SURVEY_UNASKED_MAX && plan->checked->nodes[top].survey_for != top)
-        return cw_err_set(err, CW_E_LIMIT,
-                          "a survey would go over %llu elements; say survey: true if you want that",
-                          (unsigned long long)survey->n);
-    write_sources(plan, top, &sources);
-    int rc = cw_survey_make(survey, plan->index_parts, &sources, err);
-    cw_value_fini(&sources);
-    if (rc == 0)
-        cw_survey_keep(survey);
-    return rc;
-}
-
-/* The fates are those that the manifest has, or that are kept. */
-static bool find(struct cw_survey *survey, const struct cw_survey_said *said)
-{
-    if (!said || !said->text)
-        return cw_survey_find_kept(survey);
-    const size_t n = strlen(said->text) / 2;
-    cw_autofree uint8_t *bytes = cw_mem_try(n + 1);
-    struct cw_fates fates;
-    if (!bytes || !cw_hex_read(said->text, bytes, n) || !cw_fates_read(bytes, n, survey->n, &fates))
-        return false;
-    cw_fates_fini(&survey->fates);
-    survey->fates = fates;
-    return true;
-}
-
-static int differs(const struct cw_survey *survey, struct cw_err *err)
-{
-    return cw_err_set(err, CW_E_CORRUPT,
-                      "the survey of %llu elements gave another result than where the job was "
-                      "prepared: an operator before it, or it, does not give the same for the same "
-                      "element",
-                      (unsigned long long)survey->n);
-}
-
-/* Takes the fates; said: what they have to be, NULL: they are found out here. */
-static int survey_node(struct cw_plan *plan, struct cw_survey *survey,
-                       const struct cw_survey_said *said, struct cw_err *err)
-{
-    struct cw_plan_node *node = &plan->nodes[survey->plan->survey_top];
-    struct cw_surveyed *surveyed = NULL;
-    if (said && said->n != survey->n)
-        return cw_err_set(err, CW_E_INVALID, "the manifest has a survey of %llu elements, not %llu",
-                          (unsigned long long)said->n, (unsigned long long)survey->n);
-    int rc = find(survey, said) ? 0 : make(plan, survey, err);
-    if (rc == 0)
-        rc = cw_surveyed_new(node->op, &survey->fates, said ? said->skips_bad : plan->skips_bad,
-                             &surveyed, err);
-    if (rc == 0 && said && !cw_hash_eq(said->sum, surveyed->sum)) {
-        cw_surveyed_free(surveyed);
-        return differs(survey, err);
-    }
-    if (rc == 0) {
-        node->state = surveyed;
-        node->op = &surveyed->op;
-    }
-    return rc;
-}
-
 /* Shuffles between base and filter are done behind it, the last one first. */
 static void add_orders(const struct cw_plan *plan, size_t top)
 {
@@ -142,27 +178,37 @@ static void add_orders(const struct cw_plan *plan, size_t top)
                                   checked->nodes[at].opts, checked->nodes[at].tag);
 }
 
+/* Puts the operator in the filter's place. */
+static int put_surveyed(struct cw_plan *plan, size_t i, struct cw_survey *survey,
+                        const struct cw_survey_note *note, struct cw_err *err)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    struct cw_surveyed *surveyed = NULL;
+    int rc = cw_surveyed_new(node->op, &survey->fates, note, &surveyed, err);
+    if (rc < 0)
+        return rc;
+    node->state = surveyed;
+    node->op = &surveyed->op;
+    add_orders(plan, i);
+    if (surveyed->bad) /* the survey's plan says what is wrong with them */
+        node->survey = cw_plan_ref(survey->plan);
+    return 0;
+}
+
 static int open_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
                      struct cw_err *err)
 {
-    struct cw_survey_said said;
-    struct cw_survey survey;
+    struct cw_survey_note said = {0}, note = {0};
+    struct cw_survey survey = {0};
     struct cw_plan *computes = NULL;
-    struct cw_plan_node *node = &plan->nodes[i];
-    int rc = manifest ? cw_survey_said_read(manifest, &said, err) : 0;
+    int rc = begin(plan, i, manifest, &said, &computes, &survey, err);
     if (rc == 0)
-        rc = cw_survey_plan(plan->checked, plan->seed, i, plan, NULL, plan->stop, &computes, err);
-    if (rc < 0)
-        return rc;
-    rc = cw_survey_begin(&survey, computes, err);
+        rc = find_out(plan, i, &survey, manifest ? &said : NULL, &note, err);
     if (rc == 0)
-        rc = survey_node(plan, &survey, manifest ? &said : NULL, err);
+        rc = put_surveyed(plan, i, &survey, &note, err);
     cw_survey_end(&survey);
-    if (rc == 0) {
-        add_orders(plan, i);
-        if (((const struct cw_surveyed *)node->state)->bad) /* it says what is wrong with them */
-            node->survey = cw_steal(&computes);
-    }
+    cw_survey_note_fini(&said);
+    cw_survey_note_fini(&note);
     cw_plan_unref(computes);
     return rc;
 }
@@ -182,10 +228,66 @@ int cw_plan_survey_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     return rc;
 }
 
+/* ---- values of a field ---- */
+
+/* Of an element that is bad nobody knows the value, so a job that fails at one fails here. */
+static int check_bad(struct cw_survey *survey, const struct cw_survey_note *note,
+                     struct cw_err *err)
+{
+    uint64_t i = 0;
+    if (note->bad_n == 0 || note->skips_bad)
+        return 0;
+    while (!cw_fates_has(survey->fates.bad, i))
+        i++;
+    int rc = cw_survey_compute_one(survey, i, err);
+    return rc < 0 ? rc
+                  : cw_err_set(err, CW_E_CORRUPT,
+                               "element %llu was bad when it was surveyed, and is not now",
+                               (unsigned long long)i);
+}
+
+int cw_plan_survey_values(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                          struct cw_fates *ret_fates, struct cw_survey_note *ret_note,
+                          struct cw_err *err)
+{
+    struct cw_survey_note said = {0};
+    struct cw_survey survey = {0};
+    struct cw_plan *computes = NULL;
+    int rc = begin(plan, i, manifest, &said, &computes, &survey, err);
+    if (rc == 0)
+        rc = find_out(plan, i, &survey, manifest ? &said : NULL, ret_note, err);
+    if (rc == 0) {
+        rc = check_bad(&survey, ret_note, err);
+        *ret_fates = survey.fates;
+        survey.fates = (struct cw_fates){0};
+    }
+    cw_survey_end(&survey);
+    cw_survey_note_fini(&said);
+    cw_plan_unref(computes);
+    return rc;
+}
+
+int cw_plan_borrow_values(const struct cw_plan *plan, size_t i, struct cw_err *err)
+{
+    const size_t k = plan->written_node[i];
+    const struct cw_checked *mine = plan->checked, *theirs = plan->written->checked;
+    if (k == SIZE_MAX || !cw_hash_eq(mine->nodes[i].fingerprint, theirs->nodes[k].fingerprint))
+        return cw_err_set(err, CW_E_INVALID,
+                          "has other operators before it than in the written pipeline");
+    plan->nodes[i].state = plan->written->nodes[k].state;
+    plan->nodes[i].borrowed = true;
+    return 0;
+}
+
 /* ---- for others ---- */
 
+static bool has_survey(const struct cw_checked_node *node)
+{
+    return node->surveyed || (node->op->surveyed_field && node->op->surveyed_field(node->opts));
+}
+
 static int read_lease(const struct cw_checked *checked, const struct cw_value *options,
-                      const struct cw_value *files, size_t *ret_top, uint64_t *ret_seed,
+                      const struct cw_value *files, size_t *ret_node, uint64_t *ret_seed,
                       struct cw_err *err)
 {
     const struct cw_value *name = cw_value_get(options, "node"),
@@ -198,9 +300,9 @@ static int read_lease(const struct cw_checked *checked, const struct cw_value *o
     size_t i = 0;
     while (valid && i < checked->graph->n && strcmp(checked->graph->nodes[i].name, name->s) != 0)
         i++;
-    if (!valid || i == checked->graph->n || !checked->nodes[i].surveyed)
+    if (!valid || i == checked->graph->n || !has_survey(&checked->nodes[i]))
         return cw_err_set(err, CW_E_INVALID, "this is no lease of a survey");
-    *ret_top = i;
+    *ret_node = i;
     *ret_seed = strtoull(seed->s, NULL, 10);
     return 0;
 }
@@ -228,19 +330,19 @@ static int make_parts(struct cw_survey *survey, struct cw_value *files, struct c
 int cw_survey_help(struct cw_checked *checked, const struct cw_value *options,
                    struct cw_value *files, struct cw_stop *stop, struct cw_err *err)
 {
-    size_t top;
+    size_t node;
     uint64_t seed;
     struct cw_survey survey;
     struct cw_plan *plan = NULL;
     struct cw_value rows = {0};
-    int rc = read_lease(checked, options, files, &top, &seed, err);
+    int rc = read_lease(checked, options, files, &node, &seed, err);
     if (rc == 0)
-        rc = cw_survey_plan(checked, seed, top, NULL, cw_value_get(files, "sources"), stop, &plan,
+        rc = cw_survey_plan(checked, seed, node, NULL, cw_value_get(files, "sources"), stop, &plan,
                             err);
     if (rc < 0)
         return rc;
     cw_value_set_object(&rows);
-    rc = cw_survey_begin(&survey, plan, err);
+    rc = cw_survey_begin(&survey, plan, checked->graph->nodes[node].name, err);
     if (rc == 0)
         rc = make_parts(&survey, files, &rows, err);
     cw_survey_end(&survey);

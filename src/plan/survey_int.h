@@ -12,7 +12,8 @@
 
 /* A survey at work. */
 struct cw_survey {
-    struct cw_plan *plan; /* its last node is the filter; borrowed */
+    struct cw_plan *plan; /* its last node is that whose elements are looked at; borrowed */
+    const char *name;     /* of the filter, or of the operator that needs values; borrowed */
     struct cw_str key;    /* what all that is kept of it has in its key */
     uint64_t n;           /* number of elements that come in */
     uint64_t part_rows;   /* of them in a part; a multiple of 64, so that parts share no byte */
@@ -21,7 +22,8 @@ struct cw_survey {
     int64_t began_ns;
 };
 /* Begins it; nothing is known then. plan: as cw_survey_plan makes it. */
-int cw_survey_begin(struct cw_survey *survey, struct cw_plan *plan, struct cw_err *err);
+int cw_survey_begin(struct cw_survey *survey, struct cw_plan *plan, const char *name,
+                    struct cw_err *err);
 void cw_survey_end(struct cw_survey *survey);
 /* Finds out all fates, with those who have leases of `parts` (NULL: nobody). sources: the manifest that those are
  * given. */
@@ -29,15 +31,23 @@ int cw_survey_make(struct cw_survey *survey, struct cw_index_parts *parts,
                    const struct cw_value *sources, struct cw_err *err);
 /* Makes part i, or finds it where it is kept (cw_index_part_fn). */
 int cw_survey_make_part(void *survey, size_t i, int64_t *ret_records, struct cw_err *err);
+/* Computes element i alone, of a survey of values, and returns its error if it is bad. */
+int cw_survey_compute_one(const struct cw_survey *survey, uint64_t i, struct cw_err *err);
 /* Writes what is known of part i as the row of an answer. */
 void cw_survey_write_row(const struct cw_survey *survey, size_t i, struct cw_value *ret_row);
 /* All fates are found where they are kept, or are kept from now on. */
 bool cw_survey_find_kept(struct cw_survey *survey);
 void cw_survey_keep(const struct cw_survey *survey);
 
-/* Makes a plan that computes the elements of the surveyed filter `top`. lent: the plan from whose nodes it
- * borrows what is open; NULL: it opens the sources of the manifest itself. */
-int cw_survey_plan(struct cw_checked *checked, uint64_t seed, size_t top, struct cw_plan *lent,
+static inline bool cw_survey_has_values(const struct cw_survey *survey)
+{
+    return survey->plan->survey_field != SIZE_MAX;
+}
+
+/* Makes a plan for the survey of a node: that of a surveyed filter, or of what comes into an operator with
+ * surveyed_field. lent: the plan from whose nodes it borrows what is open; NULL: it opens the sources of the
+ * manifest itself. */
+int cw_survey_plan(struct cw_checked *checked, uint64_t seed, size_t node, struct cw_plan *lent,
                    const struct cw_value *manifest, struct cw_stop *stop, struct cw_plan **ret_plan,
                    struct cw_err *err);
 

@@ -15,6 +15,7 @@
 #define PARTS 1024
 #define PART_ROWS_MIN 256
 #define PART_ROWS_MAX (UINT64_C(1) << 20)
+#define PART_VALUES_MAX (UINT64_C(1) << 14)
 
 static cw_survey_fn *_Atomic computes;
 
@@ -36,6 +37,12 @@ static void add_hash(struct cw_hasher *hasher, struct cw_hash hash)
     cw_hasher_add_u64(hasher, hash.lo);
 }
 
+/* The node whose positions it goes over. */
+static size_t positions_of(const struct cw_survey *s)
+{
+    return cw_survey_has_values(s) ? top_of(s) : cw_survey_base(s->plan->checked, top_of(s));
+}
+
 /* Of all that decides the fates: the filter with all before it, the files, the positions, and the seed if a
  * random operator is frozen before it. */
 static struct cw_hash hash_of(const struct cw_survey *s)
@@ -45,7 +52,8 @@ static struct cw_hash hash_of(const struct cw_survey *s)
     struct cw_hasher *hasher = cw_hasher_new();
     cw_hasher_add_str(hasher, "survey 1");
     add_hash(hasher, checked->nodes[top_of(s)].element);
-    add_hash(hasher, checked->nodes[cw_survey_base(checked, top_of(s))].fingerprint);
+    add_hash(hasher, checked->nodes[positions_of(s)].fingerprint);
+    cw_hasher_add_u64(hasher, s->plan->survey_field);
     add_hash(hasher, node->files);
     cw_hasher_add_u64(hasher, node->drawn);
     cw_hasher_add_u64(hasher, node->drawn ? s->plan->seed : 0);
@@ -62,18 +70,20 @@ static void add_key(struct cw_survey *s)
     CW_STR_AUTO canon = {0};
     cw_canon_options(node->op, node->opts, &canon);
     cw_hash_text(hash_of(s), text);
-    cw_str_addf(&s->key, "survey\n%s %s\n%s %" PRIu64 " %" PRIu64 "\n", node->op->name,
+    cw_str_addf(&s->key, "survey\n%s%s %s\n%s %" PRIu64 " %" PRIu64 "\n",
+                cw_survey_has_values(s) ? "values behind " : "", node->op->name,
                 cw_str_text(&canon), text, s->n, s->part_rows);
 }
 
-int cw_survey_begin(struct cw_survey *s, struct cw_plan *plan, struct cw_err *err)
+int cw_survey_begin(struct cw_survey *s, struct cw_plan *plan, const char *name, struct cw_err *err)
 {
-    *s = (struct cw_survey){.plan = plan, .began_ns = cw_clock_ns()};
+    *s = (struct cw_survey){.plan = plan, .name = name, .began_ns = cw_clock_ns()};
     s->n = (uint64_t)plan->nodes[plan->survey_top].n;
-    s->part_rows = CW_MIN(CW_MAX(s->n / PARTS, PART_ROWS_MIN), PART_ROWS_MAX) / 64 * 64;
+    const uint64_t most = cw_survey_has_values(s) ? PART_VALUES_MAX : PART_ROWS_MAX;
+    s->part_rows = CW_MIN(CW_MAX(s->n / PARTS, PART_ROWS_MIN), most) / 64 * 64;
     s->parts_n = (size_t)((s->n + s->part_rows - 1) / s->part_rows);
     add_key(s);
-    if (!cw_fates_init(&s->fates, s->n))
+    if (!cw_fates_init(&s->fates, s->n, cw_survey_has_values(s)))
         return cw_err_set(err, CW_E_NOMEM, "no memory for a survey of %" PRIu64 " elements", s->n);
     return 0;
 }
@@ -107,6 +117,9 @@ static uint64_t put_fates(struct cw_survey *s, size_t i, const struct cw_fates *
     const size_t n = cw_fates_bytes(fates->n);
     memcpy(s->fates.kept + byte_of(s, i), fates->kept, n);
     memcpy(s->fates.bad + byte_of(s, i), fates->bad, n);
+    if (fates->values)
+        memcpy(s->fates.values + i * s->part_rows, fates->values,
+               (size_t)fates->n * sizeof(*fates->values));
     return cw_fates_count(fates->kept, fates->n);
 }
 
@@ -124,7 +137,8 @@ static bool find_part(struct cw_survey *s, size_t i, int64_t *ret_records)
     part_key(s, i, &key);
     if (!cw_index_keeper_find(cw_str_text(&key), fates_max(rows_of(s, i)), &kept))
         return false;
-    const bool fits = cw_fates_read(kept.bytes, kept.n, rows_of(s, i), &fates);
+    const bool fits =
+        cw_fates_read(kept.bytes, kept.n, rows_of(s, i), cw_survey_has_values(s), &fates);
     cw_kept_index_fini(&kept);
     if (!fits)
         return false;
@@ -150,10 +164,19 @@ static int compute(const struct cw_survey *s, size_t i, struct cw_fates *fates, 
         return cw_err_set(err, CW_E_UNSUPPORTED, "nothing is computed here, so no survey is made");
     if (!each)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a survey of %zu elements", n);
-    int rc = fn(s->plan, top_of(s), (int64_t)(i * s->part_rows), n, each, err);
+    int rc = fn(s->plan, top_of(s), (int64_t)(i * s->part_rows), n, each, fates->values, err);
     if (rc == 0)
         set_bits(each, n, fates);
     return rc;
+}
+
+int cw_survey_compute_one(const struct cw_survey *s, uint64_t i, struct cw_err *err)
+{
+    cw_survey_fn *fn = atomic_load(&computes);
+    uint8_t fate;
+    uint64_t value;
+    return fn ? fn(s->plan, top_of(s), (int64_t)i, 1, &fate, &value, err)
+              : cw_err_set(err, CW_E_UNSUPPORTED, "nothing is computed here");
 }
 
 int cw_survey_make_part(void *arg, size_t i, int64_t *ret_records, struct cw_err *err)
@@ -164,7 +187,7 @@ int cw_survey_make_part(void *arg, size_t i, int64_t *ret_records, struct cw_err
     CW_STR_AUTO bytes = {0};
     if (find_part(s, i, ret_records))
         return 0;
-    if (!cw_fates_init(&fates, rows_of(s, i)))
+    if (!cw_fates_init(&fates, rows_of(s, i), cw_survey_has_values(s)))
         return cw_err_set(err, CW_E_NOMEM, "no memory for a part of a survey");
     int rc = compute(s, i, &fates, err);
     if (rc == 0) {
@@ -188,7 +211,7 @@ bool cw_survey_find_kept(struct cw_survey *s)
     cw_str_addf(&key, "%swhole", cw_str_text(&s->key));
     if (!cw_index_keeper_find(cw_str_text(&key), fates_max(s->n), &kept))
         return false;
-    const bool fits = cw_fates_read(kept.bytes, kept.n, s->n, &fates);
+    const bool fits = cw_fates_read(kept.bytes, kept.n, s->n, cw_survey_has_values(s), &fates);
     cw_kept_index_fini(&kept);
     if (fits) {
         cw_fates_fini(&s->fates);
@@ -220,8 +243,8 @@ static void say_where(void *arg, size_t i, size_t made, char ret_at[CW_STOP_AT_B
     const struct cw_survey *s = l->survey;
     const double seconds = (double)(cw_clock_ns() - s->began_ns) / 1e9;
     const double rate = seconds > 0 ? (double)made * (double)s->part_rows / seconds : 0;
-    int n = snprintf(ret_at, CW_STOP_AT_BYTES, "node \"%.100s\" (survey: %zu of %zu parts",
-                     s->plan->nodes[top_of(s)].node->name, made, s->parts_n);
+    int n = snprintf(ret_at, CW_STOP_AT_BYTES, "node \"%.100s\" (survey: %zu of %zu parts", s->name,
+                     made, s->parts_n);
     (void)i;
     if (made > 0 && rate > 0)
         n += snprintf(ret_at + n, CW_STOP_AT_BYTES - (size_t)n, ", %.0f elements/s, %.0f s left",
@@ -239,33 +262,37 @@ static void write_lease(void *arg, size_t first, size_t n, struct cw_value *ret_
     cw_value_copy(cw_value_member(ret_rows, "sources"), l->sources);
 }
 
+/* The fates of part i alone; the pointers are into those of all. */
+static struct cw_fates part_of(const struct cw_survey *s, size_t i)
+{
+    return (struct cw_fates){.n = rows_of(s, i),
+                             .kept = s->fates.kept + byte_of(s, i),
+                             .bad = s->fates.bad + byte_of(s, i),
+                             .values = s->fates.values ? s->fates.values + i * s->part_rows : NULL};
+}
+
 void cw_survey_write_row(const struct cw_survey *s, size_t i, struct cw_value *ret_row)
 {
-    const size_t n = cw_fates_bytes(rows_of(s, i)), at = byte_of(s, i);
-    struct cw_value *row = cw_value_set_list(ret_row, 3);
-    CW_STR_AUTO kept = {0};
-    CW_STR_AUTO bad = {0};
-    cw_hex_add(s->fates.kept + at, n, &kept);
-    if (cw_fates_count(s->fates.bad + at, rows_of(s, i)) > 0)
-        cw_hex_add(s->fates.bad + at, n, &bad);
+    const struct cw_fates part = part_of(s, i);
+    struct cw_value *row = cw_value_set_list(ret_row, 2);
+    CW_STR_AUTO bytes = {0};
+    CW_STR_AUTO text = {0};
+    cw_fates_write(&part, &bytes);
+    cw_hex_add((const uint8_t *)cw_str_text(&bytes), bytes.len, &text);
     cw_value_set_i64(&row[0], (int64_t)i);
-    cw_value_set_str(&row[1], cw_str_text(&kept));
-    cw_value_set_str(&row[2], cw_str_text(&bad));
+    cw_value_set_str(&row[1], cw_str_text(&text));
 }
 
 static bool read_row(const struct cw_survey *s, size_t i, const struct cw_value *row,
                      struct cw_fates *ret_fates)
 {
-    const size_t n = cw_fates_bytes(rows_of(s, i));
-    cw_autofree uint8_t *bytes = cw_mem_try(2 * n);
-    if (!bytes || row->type != CW_VALUE_LIST || row->n != 3 || row->items[0].type != CW_VALUE_I64 ||
-        row->items[0].i != (int64_t)i || row->items[1].type != CW_VALUE_STR ||
-        row->items[2].type != CW_VALUE_STR)
+    if (row->type != CW_VALUE_LIST || row->n != 2 || row->items[0].type != CW_VALUE_I64 ||
+        row->items[0].i != (int64_t)i || row->items[1].type != CW_VALUE_STR)
         return false;
-    const size_t bad_n = row->items[2].s[0] ? n : 0;
-    return cw_hex_read(row->items[1].s, bytes, n) &&
-           cw_hex_read(row->items[2].s, bytes + n, bad_n) &&
-           cw_fates_read(bytes, n + bad_n, rows_of(s, i), ret_fates);
+    const size_t n = strlen(row->items[1].s) / 2;
+    cw_autofree uint8_t *bytes = cw_mem_try(n + 1);
+    return bytes && cw_hex_read(row->items[1].s, bytes, n) &&
+           cw_fates_read(bytes, n, rows_of(s, i), cw_survey_has_values(s), ret_fates);
 }
 
 static bool take_row(void *arg, size_t i, const struct cw_value *row, int64_t *ret_records)
@@ -295,7 +322,7 @@ static void write_options(const struct cw_survey *s, struct cw_value *ret_option
     snprintf(seed, sizeof(seed), "%" PRIu64, s->plan->seed);
     cw_value_set_object(ret_options);
     cw_value_set_str(cw_value_member(ret_options, "graph"), cw_str_text(&graph));
-    cw_value_set_str(cw_value_member(ret_options, "node"), s->plan->nodes[top_of(s)].node->name);
+    cw_value_set_str(cw_value_member(ret_options, "node"), s->name);
     cw_value_set_str(cw_value_member(ret_options, "seed"), seed);
 }
 

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a filter that leaves out nearly everything keeps all threads busy, with default settings.
 
-usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both] [--json]     (a release build with -DBUILD_TESTING=ON)
+usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both|surveyed] [--json]     (a release build with -DBUILD_TESTING=ON)
 
 Runs range -> an operator that takes its time -> filter (1 of 10,000 stays) -> batch(32), and the same without the filter, in turn, through
 one dispatcher, one worker and `cachew run`. Prints for each the elements that workers computed a second until the last batch, and how the two compare: the median of
 the pairs' ratios. Small rows: 8 bytes, so that an item of the filtered pipeline has 16,384 elements; large rows: 150 KB behind the operator, 32 elements an item, so that a
 batch spans 10,000 items.
+
+--rows surveyed is something else: records of 1 KB in a file, a filter on a field that keeps 4 of 10, batches, and an operator behind them, so that the filter is
+surveyed; against a file that has only what is kept. Compares the CPU seconds of the worker for the epochs behind the first, whose batches are compared by hash.
 """
 import argparse
 import json
 import os
 import statistics
+import struct
 import subprocess
 import tempfile
 
@@ -49,6 +53,56 @@ def compare(cachew, address, options, rows, work):
             "ratio": statistics.median(p[1] / p[0] for p in pairs)}
 
 
+SURVEYED = 50000  # records
+
+
+def records(path, count, keep):
+    """Those of each ten whose first number, 0 to 9, is below `keep`."""
+    with open(path, "wb") as f:
+        for i in range(count):
+            if i % 10 < keep:
+                f.write(struct.pack("<256i", i % 10, *([i] * 255)))
+
+
+def cpu_seconds(process):
+    with open("/proc/%d/stat" % process.pid) as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def epochs(cachew, address, worker, path, count, seed):
+    """The worker's CPU seconds, and the hashes."""
+    began = cpu_seconds(worker)
+    out = subprocess.run([cachew, "run", path, "--dispatcher", address, "--json", "--epochs", str(count), "--seed", str(seed), "--optimize", "off", "--autocache", "off", "--timeout", "300s"],
+                         check=True, capture_output=True, text=True)
+    return cpu_seconds(worker) - began, [json.loads(line)["hash"] for line in out.stdout.splitlines() if "hash" in line]
+
+
+def compare_surveyed(cachew, address, worker, options, work):
+    paths, pairs = {}, []
+    for name, keep in (("all", 10), ("kept", 4)):
+        data = os.path.join(work, name + ".bin")
+        records(data, SURVEYED, keep)
+        paths[name] = os.path.join(work, name + ".json")
+        nodes = [{"op": "fixed_records", "pattern": data, "dtype": "i32", "dims": [256]}, {"op": "filter", "expr": "x[0] < 4"},
+                 {"op": "batch", "size": 64}, {"op": "eval", "expr": "x * 2 + 1"}]
+        if name == "kept":
+            del nodes[1]
+        with open(paths[name], "w") as f:
+            json.dump({"pipeline": nodes}, f)
+    for i in range(options.runs):
+        used, seen = {}, {}
+        for name in (("all", "kept") if i % 2 == 0 else ("kept", "all")):
+            one, seen[name] = epochs(cachew, address, worker, paths[name], 1, i)
+            more, _ = epochs(cachew, address, worker, paths[name], 1 + options.epochs, i)
+            used[name] = more - one
+        assert seen["all"] == seen["kept"], "other batches"
+        pairs.append((used["kept"], used["all"]))
+    per_s = SURVEYED * 0.4 * options.epochs
+    return {"rows": "surveyed", "elements": int(per_s), "plain_per_s": per_s / statistics.median(p[0] for p in pairs),
+            "filtered_per_s": per_s / statistics.median(p[1] for p in pairs), "ratio": statistics.median(p[0] / p[1] for p in pairs)}
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("build")
@@ -57,14 +111,16 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--operator", default="burn")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--rows", choices=("small", "large", "both"), default="both")
+    parser.add_argument("--rows", choices=("small", "large", "both", "surveyed"), default="both")
+    parser.add_argument("--epochs", type=int, default=40, help="surveyed: so many are measured")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     programs = os.path.join(options.build, "bin")
     with tempfile.TemporaryDirectory() as work:
         dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", os.path.join(work, "state"))
         worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", str(options.threads))
-        rows = [compare(os.path.join(programs, "cachew"), address, options, rows, work) for rows in (("small", "large") if options.rows == "both" else (options.rows,))]
+        rows = [compare_surveyed(os.path.join(programs, "cachew"), address, worker, options, work)] if options.rows == "surveyed" else \
+            [compare(os.path.join(programs, "cachew"), address, options, rows, work) for rows in (("small", "large") if options.rows == "both" else (options.rows,))]
         stop(worker)
         stop(dispatcher)
     if options.json:

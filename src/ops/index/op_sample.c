@@ -2,7 +2,7 @@
 /* Index operator `sample`: so many draws an epoch, by weights, with or without replacement. With it each
  * draw is computed by itself from an alias table; without it the order of an epoch is made when a thread
  * first asks for it, and a few orders are kept. */
-#include "ops/index/weights.h"
+#include "ops/index/sample_values.h"
 #include "ops/op_util.h"
 
 #include "base/mem.h"
@@ -13,6 +13,7 @@ struct sample_opts {
     bool replacement;
     struct cw_f64_list weights;
     char *file;
+    char *weight_field, *balance;
 };
 
 /* Orders that are kept: of the epoch that ends, the one that begins, and of repetitions. */
@@ -26,7 +27,8 @@ struct sample_state {
     struct cw_weights weights; /* n = 0: all are equal */
     struct cw_alias alias;
     uint64_t file_sum;
-    struct cw_mutex mutex; /* guards what follows */
+    struct cw_survey_note note; /* n = 0: there was no survey */
+    struct cw_mutex mutex;      /* guards what follows */
     struct cw_weights_key *keys;
     struct order orders[ORDERS]; /* the newest first */
 };
@@ -53,15 +55,43 @@ static const struct cw_opt options[] = {
      .help = "a file with these numbers, as text with white space between them",
      .type = CW_OPT_STR,
      .offset = OFFSET(file)},
+    {.name = "weight_field",
+     .help = "a field of numbers: how likely the element is drawn",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(weight_field),
+     .flags = CW_OPT_NEWER},
+    {.name = "balance",
+     .help = "a field of whole numbers or strings, a label: each label is equally likely",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(balance),
+     .flags = CW_OPT_NEWER},
     {0},
 };
 
 static int check(const void *opts, struct cw_err *err)
 {
     const struct sample_opts *o = opts;
-    if (o->weights.n > 0 && o->file)
-        return cw_err_set(err, CW_E_INVALID, "options weights and file: give one of them");
+    const int given = (o->weights.n > 0) + !!o->file + !!o->weight_field + !!o->balance;
+    if (given > 1)
+        return cw_err_set(err, CW_E_INVALID,
+                          "options weights, file, weight_field and balance: give one of them");
     return 0;
+}
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
+{
+    const struct sample_opts *o = opts;
+    int rc = o->weight_field ? cw_sample_check_weight(&in[0], o->weight_field, err) : 0;
+    if (rc == 0 && o->balance)
+        rc = cw_sample_check_label(&in[0], o->balance, err);
+    return rc < 0 ? rc : cw_op_infer_same(opts, in, in_n, ret_spec, err);
+}
+
+static const char *surveyed_field(const void *opts)
+{
+    const struct sample_opts *o = opts;
+    return o->weight_field ? o->weight_field : o->balance;
 }
 
 static void free_state(void *state)
@@ -72,6 +102,7 @@ static void free_state(void *state)
     cw_mem_free(s->keys);
     cw_weights_fini(&s->weights);
     cw_alias_fini(&s->alias);
+    cw_survey_note_fini(&s->note);
     cw_mutex_fini(&s->mutex);
     cw_mem_free(s);
 }
@@ -99,17 +130,32 @@ static int reserve(struct sample_state *s, struct cw_err *err)
     return whole ? 0 : cw_err_set(err, CW_E_NOMEM, "no memory for orders of %zu elements", n);
 }
 
+static int get_weights(const struct sample_opts *o, const struct cw_op_open *how,
+                       struct sample_state *s, struct cw_err *err)
+{
+    if (o->file)
+        return cw_weights_from_file(o->file, how->stop, &s->file_sum, &s->weights, err);
+    if (o->weights.n > 0)
+        return cw_weights_from_list(&o->weights, "option weights", &s->weights, err);
+    if (!surveyed_field(o))
+        return 0;
+    if (!how->survey)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "its weights are found out by a survey");
+    cw_survey_note_copy(how->survey->note, &s->note);
+    if (how->survey->fates->n == 0)
+        return 0;
+    return o->balance
+               ? cw_sample_by_label(how->survey->fates, &s->weights, err)
+               : cw_sample_by_weight(how->survey->fates, how->survey->dtype, &s->weights, err);
+}
+
 static int open_state(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
 {
     const struct sample_opts *o = opts;
     struct sample_state *s = CW_NEW(struct sample_state);
     cw_mutex_init(&s->mutex);
-    int rc = 0;
-    if (o->file)
-        rc = cw_weights_from_file(o->file, how->stop, &s->file_sum, &s->weights, err);
-    else if (o->weights.n > 0)
-        rc = cw_weights_from_list(&o->weights, &s->weights, err);
+    int rc = get_weights(o, how, s, err);
     if (rc == 0)
         rc = check_same(o, s, how, err);
     if (rc == 0 && o->replacement && s->weights.n > 0)
@@ -130,6 +176,8 @@ static void manifest(const void *opts, void *state, struct cw_value *ret_value)
     cw_value_set_object(ret_value);
     if (o->file)
         cw_value_set_i64(cw_value_member(ret_value, "sum"), (int64_t)s->file_sum);
+    if (surveyed_field(o))
+        cw_survey_note_write(&s->note, ret_value);
 }
 
 static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
@@ -229,7 +277,16 @@ const struct cw_op cw_op_sample = {
            "positions of what\n"
            "comes in, so put a `shuffle` behind it, not before. With weights and without "
            "replacement the order of an\n"
-           "epoch is made at its first draw, in memory of 32 bytes an element.",
+           "epoch is made at its first draw, in memory of 32 bytes an element.\n"
+           "\n"
+           "`weight_field` names a field with the weight of an element. `balance` names one with a "
+           "label: of each label as\n"
+           "many elements are drawn as of each other one, however many it has, so epochs are "
+           "class-balanced. All elements\n"
+           "are computed up to here once for that, when a job is prepared: a survey, which is kept "
+           "like an index of files.\n"
+           "It is not possible behind a random operator. Where a job skips bad elements, these are "
+           "never drawn.",
     .kind = CW_OP_INDEX,
     .traits = CW_OP_RANDOM | CW_OP_AGAIN,
     .inputs_min = 1,
@@ -237,7 +294,8 @@ const struct cw_op cw_op_sample = {
     .options = options,
     .options_bytes = sizeof(struct sample_opts),
     .check = check,
-    .infer = cw_op_infer_same,
+    .infer = infer,
+    .surveyed_field = surveyed_field,
     .open = open_state,
     .close = free_state,
     .manifest = manifest,

@@ -36,17 +36,17 @@ static int check_any(const struct cw_weights *weights, const char *what, struct 
     return cw_err_set(err, CW_E_INVALID, "%s: no weight is greater than 0", what);
 }
 
-int cw_weights_from_list(const struct cw_f64_list *list, struct cw_weights *ret_weights,
-                         struct cw_err *err)
+int cw_weights_from_list(const struct cw_f64_list *list, const char *what,
+                         struct cw_weights *ret_weights, struct cw_err *err)
 {
     struct cw_weights weights = {.v = CW_NEW_ARRAY(double, list->n + 1)};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < list->n; i++)
         if (!add(&weights, list->v[i]))
-            rc = cw_err_set(err, CW_E_INVALID, "option weights: number %zu is %g, not a weight", i,
+            rc = cw_err_set(err, CW_E_INVALID, "%s: number %zu is %g, not a weight", what, i,
                             list->v[i]);
     if (rc == 0)
-        rc = check_any(&weights, "option weights", err);
+        rc = check_any(&weights, what, err);
     if (rc < 0)
         cw_weights_fini(&weights);
     else

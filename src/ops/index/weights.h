@@ -14,9 +14,9 @@ struct cw_weights {
     int64_t n;
     int64_t drawn; /* how many are greater than 0 */
 };
-/* Copies a list. Errors name the number that is no weight. */
-int cw_weights_from_list(const struct cw_f64_list *list, struct cw_weights *ret_weights,
-                         struct cw_err *err);
+/* Copies a list. Errors name the number that is no weight; `what` begins them. */
+int cw_weights_from_list(const struct cw_f64_list *list, const char *what,
+                         struct cw_weights *ret_weights, struct cw_err *err);
 /* Reads a file of decimal numbers with white space between them (a local file of a source,
  * io/source_root.h). Errors name the file and the line. *ret_sum: a hash of its bytes. */
 int cw_weights_from_file(const char *path, const struct cw_stop *stop, uint64_t *ret_sum,

@@ -319,10 +319,11 @@ static void forget_blobs(void)
 static unsigned computed;
 
 static int fail_at_last(struct cw_plan *plan, size_t node, int64_t first, size_t n,
-                        uint8_t *ret_fates, struct cw_err *err)
+                        uint8_t *ret_fates, uint64_t *ret_values, struct cw_err *err)
 {
     (void)plan;
     (void)node;
+    (void)ret_values;
     if (first + (int64_t)n == 3000)
         return cw_err_set(err, CW_E_IO, "a disk has failed");
     for (size_t i = 0; i < n; i++)
@@ -332,10 +333,11 @@ static int fail_at_last(struct cw_plan *plan, size_t node, int64_t first, size_t
 }
 
 static int count_calls(struct cw_plan *plan, size_t node, int64_t first, size_t n,
-                       uint8_t *ret_fates, struct cw_err *err)
+                       uint8_t *ret_fates, uint64_t *ret_values, struct cw_err *err)
 {
     (void)plan;
     (void)node;
+    (void)ret_values;
     (void)err;
     for (size_t i = 0; i < n; i++)
         ret_fates[i] = (first + (int64_t)i) % 5 > 2 ? 0 : 1;
