@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kube/cut_lists.h"
 #include "kube/field.h"
 
 /* ---- what the watch keeps ---- */
@@ -253,6 +254,11 @@ void cw_pool_unwatch_pods(struct cw_pool *pool)
     pool->pods_listed = false;
 }
 
+/* What cw_kube_pod_read and is_of do not read of a pod: most of its bytes. */
+static const char *const unread[] = {CW_KUBE_LIST("managedFields"),  CW_KUBE_LIST("containers"),
+                                     CW_KUBE_LIST("initContainers"), CW_KUBE_LIST("volumes"),
+                                     CW_KUBE_LIST("tolerations"),    NULL};
+
 /* A selector never changes, but a Deployment may be deleted and made anew. */
 void cw_pool_watch_pods(struct cw_pool *pool)
 {
@@ -268,6 +274,6 @@ void cw_pool_watch_pods(struct cw_pool *pool)
     const struct cw_kube_watch_options options = {
         .target = {.kind = &cw_kind_pods, .name_space = cw_kube_namespace(pool->cluster->kube)},
         .labels = pool->selector,
-        .without_managers = true};
+        .without = unread};
     pool->pods_watch = cw_kube_watch_new(pool->cluster->kube, &options, &events);
 }

@@ -87,7 +87,7 @@ static void begin(struct cw_controller *c, struct kind *kind, const struct cw_ku
     const struct cw_kube_watch_options options = {
         .target = {which, c->options.name_space, NULL, NULL},
         .labels = CW_BACKEND_LABEL "=true",
-        .without_managers = true};
+        .without = cw_kube_without_managers};
     const struct cw_kube_watch_events events = {
         {digest, drop, on_change, kind}, on_listed, on_failed, kind};
     *kind = (struct kind){.c = c, .name = which->plural};
@@ -144,7 +144,7 @@ static void begin_claim(struct cw_item *item)
     const struct cw_kube_watch_options options = {
         .target = {&claims, item->b->name_space, NULL, NULL},
         .fields = field,
-        .without_managers = true};
+        .without = cw_kube_without_managers};
     const struct cw_kube_watch_events events = {
         {digest_claim, drop_claim, on_claim, item->c}, NULL, on_claim_failed, item->c};
     item->claim_watch = cw_kube_watch_new(item->c->kube, &options, &events);

@@ -276,9 +276,9 @@ static void on_failed(void *arg, const struct cw_err *err, int64_t retry_ms)
 void cw_kueue_start(struct cw_controller *c)
 {
     const struct cw_kube_watch_options of_checks = {.target = {&checks, NULL, NULL, NULL},
-                                                    .without_managers = true};
+                                                    .without = cw_kube_without_managers};
     const struct cw_kube_watch_options of_workloads = {
-        .target = {&workloads, c->options.name_space, NULL, NULL}, .without_managers = true};
+        .target = {&workloads, c->options.name_space, NULL, NULL}, .without = cw_kube_without_managers};
     const struct cw_kube_watch_events for_checks = {
         {digest_check, drop_check, on_change, c}, on_listed, on_failed, c};
     const struct cw_kube_watch_events for_workloads = {

@@ -207,7 +207,7 @@ static struct cw_kube_watch *begin(struct cw_controller *c, const struct cw_kube
     const struct cw_kube_watch_options options = {
         .target = {kind, c->options.name_space, NULL, NULL},
         .labels = labels,
-        .without_managers = true};
+        .without = cw_kube_without_managers};
     const struct cw_kube_watch_events events = {*objects, listed, on_failed, objects->arg};
     return cw_kube_watch_new(c->kube, &options, &events);
 }

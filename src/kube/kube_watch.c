@@ -10,9 +10,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "kube/cut_lists.h"
 #include "kube/field.h"
 #include "kube/kube_list.h"
-#include "kube/managed_fields.h"
 
 #define TIMEOUT_S 300
 #define SILENCE_MS 150000
@@ -22,6 +22,8 @@
 #define DEADLINE_MS 30000 /* after the server should have ended a watch */
 #define STEADY_MS 5000    /* a watch that lasted as long was no failure */
 #define RESUMES_MAX 3     /* so often a watch is tried in vain before a list */
+
+const char *const cw_kube_without_managers[] = {CW_KUBE_LIST("managedFields"), NULL};
 
 struct cw_kube_watch {
     struct cw_kube *kube;
@@ -174,7 +176,7 @@ static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
     CW_STR_AUTO rest = {0};
 
     watch->counts.events++;
-    if (watch->options.without_managers && cw_kube_cut_managed_fields(line, n, &rest)) {
+    if (watch->options.without && cw_kube_cut_lists(line, n, watch->options.without, &rest)) {
         line = rest.s;
         n = rest.len;
     }

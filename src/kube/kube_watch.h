@@ -9,12 +9,15 @@
 #include "kube/kube.h"
 #include "kube/objects.h"
 
+/* Nobody asks who wrote what. */
+extern const char *const cw_kube_without_managers[];
+
 struct cw_kube_watch_options {
     struct cw_kube_target target; /* without a name */
     const char *labels, *fields;  /* selectors; NULL: all objects */
     int page;                     /* objects of a page of a list; 0: CW_KUBE_PAGE */
-    bool
-        without_managers; /* metadata.managedFields of events is empty: nobody asks who wrote what */
+    /* Lists of events that nobody reads, for cw_kube_cut_lists; static. NULL: none */
+    const char *const *without;
     /* How long the server is asked to keep a watch; up to as much again is added at random. It is
      * ended here half a minute later. 0: 300 s */
     int64_t timeout_s;

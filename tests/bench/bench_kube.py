@@ -35,7 +35,26 @@ clusters: [{name: k, cluster: {server: "%s"}}]
 users: [{name: u, user: {token: %s}}]
 """
 READY = {"phase": "Running", "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]}
-PADDING = 5500  # bytes of an annotation with which an event has about 8 KB, as those of real clusters
+PADDING = 5500  # bytes of an annotation with which an object of others has about 8 KB, as those of real clusters
+
+
+def container_of_worker():
+    """What a worker's container is in our manifests and a server's defaults; an event of its pod has about 8 KB."""
+    env = [{"name": "CACHEW_WORKER_SETTING_%02d" % i, "value": "a value of some length %02d" % i} for i in range(24)]
+    env += [{"name": "CACHEW_%s" % name.upper().replace(".", "_"), "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": name}}}
+            for name in ("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "status.podIP")]
+    probe = {"grpc": {"port": 7071, "service": "readiness"}, "failureThreshold": 3, "periodSeconds": 10, "successThreshold": 1, "timeoutSeconds": 5}
+    names = ("tmp", "cache", "auth", "shared-memory", "data")
+    return {
+        "containers": [{
+            "name": "worker", "image": "cachew/worker:0.1.0", "imagePullPolicy": "IfNotPresent", "env": env, "livenessProbe": probe, "readinessProbe": probe,
+            "ports": [{"containerPort": 7071, "name": "rpc", "protocol": "TCP"}, {"containerPort": 9090, "name": "metrics", "protocol": "TCP"}],
+            "resources": {"limits": {"memory": "8Gi"}, "requests": {"cpu": "4", "memory": "8Gi"}},
+            "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True},
+            "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+            "volumeMounts": [{"mountPath": "/" + name, "name": name} for name in names]}],
+        "tolerations": [{"effect": "NoExecute", "key": "node.kubernetes.io/" + key, "operator": "Exists", "tolerationSeconds": 300} for key in ("not-ready", "unreachable")],
+        "volumes": [{"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}} for name in names]}
 
 
 def cpu_s(pid):
@@ -64,7 +83,7 @@ class Cluster:
     def make(self, replicas, by_hand=True):
         """A Deployment and its ready pods; by hand: no controller of the fake server has to make them."""
         labels = {"app": "w"}
-        template = {"metadata": {"labels": labels, "annotations": {"padding": "x" * PADDING}}, "spec": {"containers": [{"name": "w", "image": "x:1"}]}}
+        template = {"metadata": {"labels": labels, "annotations": {"kubectl.kubernetes.io/restartedAt": "2026-11-24T00:00:00Z"}}, "spec": container_of_worker()}
         body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, "spec": {
             "replicas": replicas, "selector": {"matchLabels": labels}, "template": template}}
         assert self.client.ask("POST", DEPLOYMENTS, body).status == 201

@@ -244,7 +244,7 @@ static void begin(struct model *m)
                                                 .labels = m->is_selective ? "cachew.dev/cache=true"
                                                                           : NULL,
                                                 .page = (int)sim_between(1, 10),
-                                                .without_managers = sim_one_in(2),
+                                                .without = sim_one_in(2) ? cw_kube_without_managers : NULL,
                                                 .timeout_s = sim_between(5, 300)};
     const struct cw_kube_watch_events events = {{NULL, NULL, on_changed, m}, NULL, NULL, m};
     m->change = cw_timer_new(m->loop, on_change, m);

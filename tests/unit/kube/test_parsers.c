@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "kube/cut_lists.h"
 #include "kube/field.h"
 #include "kube/kube_status.h"
 #include "kube/kube_time.h"
-#include "kube/managed_fields.h"
 #include "kube/quantity.h"
 #include "kube/watch_lines.h"
 #include "support/cm.h"
@@ -241,7 +241,7 @@ static void lines_have_a_limit(void **state)
     cw_kube_lines_fini(&lines);
 }
 
-static void managed_fields(void **state)
+static void cut_lists(void **state)
 {
     (void)state;
     static const struct {
@@ -261,10 +261,14 @@ static void managed_fields(void **state)
         {"{\"managedFields\":[1", "{\"managedFields\":["},
         {"{\"managedFields\":[", "{\"managedFields\":["},
         {"{\"managedFields\":[\"\\", "{\"managedFields\":["},
+        {"{\"env\":[1],\"managedFields\":[{\"env\":[2]}],\"env\":[[3],4],\"a\":5}",
+         "{\"env\":[],\"managedFields\":[],\"env\":[],\"a\":5}"},
+        {"{\"managedFields\":[1],\"envFrom\":[2]}", "{\"managedFields\":[],\"envFrom\":[2]}"},
     };
+    static const char *const members[] = {CW_KUBE_LIST("env"), CW_KUBE_LIST("managedFields"), NULL};
     for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
         CW_STR_AUTO out = {0};
-        bool cut = cw_kube_cut_managed_fields(cases[i].text, strlen(cases[i].text), &out);
+        bool cut = cw_kube_cut_lists(cases[i].text, strlen(cases[i].text), members, &out);
         assert_int_equal(cut, cases[i].cut != NULL);
         assert_string_equal(cw_str_text(&out), cases[i].cut ? cases[i].cut : "");
     }
@@ -301,7 +305,7 @@ int main(void)
         cmocka_unit_test(quantities),         cmocka_unit_test(times),
         cmocka_unit_test(statuses),           cmocka_unit_test(lines_split_anywhere),
         cmocka_unit_test(lines_have_a_limit), cmocka_unit_test(fields),
-        cmocka_unit_test(managed_fields),
+        cmocka_unit_test(cut_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
