@@ -51,6 +51,32 @@ check_root() {
     (in_root touch /usr/bin/x) 2>"$work/touch" && fail "the root can be written"
     grep -q 'Read-only' "$work/touch" || fail "$(cat "$work/touch")"
 }
+# Each target of the Dockerfile: what its COPY lines bring, on the packages of the root, is all that its entry point needs.
+check_targets() {
+    local source target from to entry
+    source=$(cd "$(dirname "$0")/../.." && pwd)
+    cmake --install "$(dirname "$CACHEW_BIN")" --prefix "$work/out" --strip >"$work/out.list" || fail "cmake --install"
+    # Where the Dockerfile has them, whose prefix is /usr: in a folder of their architecture.
+    mkdir -p "$work/out/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
+    [ ! -e "$work/out/lib/libcachew.so" ] || mv "$work"/out/lib/libcachew.so* "$work/out/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
+    for target in dispatcher worker controller tool; do
+        cp -al "$root" "$work/target" || fail "a copy of the root"
+        rm -f "$work"/target/usr/bin/cachew* "$work"/target/usr/lib/libcachew.so*
+        "$source/tests/lint/dockerfile.py" "$source" "$(dirname "$CACHEW_BIN")" --of "$target" >"$work/copies" || fail "dockerfile.py --of $target"
+        while read -r from to; do
+            if [ "$from" = entry ]; then entry=$to; else copy_out "$from" "$to"; fi
+        done <"$work/copies"
+        (root=$work/target && in_root ldd "$entry") >"$work/ldd" 2>&1 || fail "ldd $entry: $(cat "$work/ldd")"
+        ! grep 'not found' "$work/ldd" || fail "the target $target lacks libraries"
+        (root=$work/target && in_root "$entry" --version) >"$work/version" 2>&1 || fail "the target $target: $(cat "$work/version")"
+        grep -q '^cachew' "$work/version" || fail "the target $target: $(cat "$work/version")"
+        rm -rf "$work/target"
+    done
+}
+copy_out() { # FROM TO: of a directory, what is in it
+    # shellcheck disable=SC2086
+    if [ -d "$work$1" ]; then cp -a "$work$1." "$work/target$2"; else cp -a $work$1 "$work/target$2"; fi || fail "COPY $1 $2"
+}
 # A CacheBackend on the volume becomes ready, by a controller in the root; it asks a server outside of it.
 run_controller() {
     local kubernetes backends api
@@ -81,6 +107,7 @@ case_root() {
     make_root
     check_libraries
     check_root
+    check_targets
     echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "cache"}, {"op": "shuffle", "window": 1000}, {"op": "batch", "size": 64}]}' >"$work/srv/job.json"
     run local "$work/srv/job.json"
     local_hash=$(sed -n 's/.*"hash":"\([^"]*\)".*/\1/p' "$work/local.out")
