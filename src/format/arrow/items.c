@@ -36,7 +36,8 @@ int cw_arrow_items_validity(struct cw_arrow_items *items, const struct cw_arrow_
             memset(items->null, 0, n);
     }
     for (size_t i = 0; items->null && i < n; i++)
-        items->null[i] |= !(bits.p[(skip + i) / 8] >> ((skip + i) % 8) & 1);
+        if (!(bits.p[(skip + i) / 8] >> ((skip + i) % 8) & 1))
+            items->null[i] = 1;
     cw_mem_free(bits.p);
     return items->null ? 0 : no_memory(items, err);
 }
@@ -96,7 +97,8 @@ static const char *settle_null_lists(struct cw_arrow_items *items, bool fills,
     if (!fills)
         fault = cw_arrow_null_rows(slab);
     for (size_t i = 0; !fault && !fills && i < slab->rows; i++)
-        slab->null[i] |= items->null[i];
+        if (items->null[i])
+            slab->null[i] = 1;
     cw_mem_free(items->no_lists);
     items->no_lists = items->null;
     items->null = NULL;
