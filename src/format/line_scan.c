@@ -139,9 +139,9 @@ static int scan_from(struct scan *s, uint64_t from, char *window, struct cw_err 
 }
 
 /* Finds the records that begin in [from, limit). A piece begins with the byte before it, which tells
- * whether a record begins with the piece. */
+ * whether a record begins with the piece. window: memory for WINDOW_BYTES + STEP bytes. */
 static int scan_piece(const struct cw_readable *file, const struct cw_line_rules *rules,
-                      uint64_t from, uint64_t limit, struct cw_line_index **ret_index,
+                      uint64_t from, uint64_t limit, char *window, struct cw_line_index **ret_index,
                       struct cw_err *err)
 {
     const uint64_t begin = from > 0 ? from - 1 : 0;
@@ -151,9 +151,7 @@ static int scan_piece(const struct cw_readable *file, const struct cw_line_rules
                      .begin = begin,
                      .limit = limit,
                      .is_partial = from > 0};
-    char *window = cw_mem_try(WINDOW_BYTES + STEP);
     int rc = window ? scan_from(&s, begin, window, err) : no_memory(&s, err);
-    cw_mem_free(window);
     if (rc < 0)
         cw_line_index_free(s.index);
     else
@@ -164,7 +162,8 @@ static int scan_piece(const struct cw_readable *file, const struct cw_line_rules
 int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rules,
                  struct cw_line_index **ret_index, struct cw_err *err)
 {
-    return scan_piece(file, rules, 0, UINT64_MAX, ret_index, err);
+    cw_autofree char *window = cw_mem_try(WINDOW_BYTES + STEP);
+    return scan_piece(file, rules, 0, UINT64_MAX, window, ret_index, err);
 }
 
 /* ---- pieces ---- */
@@ -199,11 +198,12 @@ static void set_failed(struct pieces *p, size_t i, int rc, const struct cw_err *
 static void scan_pieces(void *arg)
 {
     struct pieces *p = arg;
+    cw_autofree char *window = cw_mem_try(WINDOW_BYTES + STEP);
     cw_source_use_store(p->store);
     for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->n;) {
         struct cw_err err = {0};
-        int rc =
-            scan_piece(p->file, &p->rules, i * p->bytes, (i + 1) * p->bytes, &p->index[i], &err);
+        int rc = scan_piece(p->file, &p->rules, i * p->bytes, (i + 1) * p->bytes, window,
+                            &p->index[i], &err);
         if (rc < 0)
             set_failed(p, i, rc, &err);
     }
