@@ -28,6 +28,15 @@ def encode(text, safe=""):
     return urllib.parse.quote(text, safe="-._~" + safe)
 
 
+def etag_of(name, known={}):
+    state = os.stat(name)
+    key = (name, state.st_mtime_ns, state.st_size, state.st_ino)
+    if key not in known:
+        with open(name, "rb") as file:
+            known[key] = hashlib.md5(file.read()).hexdigest()
+    return known[key], state.st_size
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -87,19 +96,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_object(self, name):
         if not os.path.isfile(name):
             raise Refused(404, "NoSuchKey")
-        with open(name, "rb") as file:
-            body = file.read()
-        etag = '"%s"' % hashlib.md5(body).hexdigest()
+        tag, size = etag_of(name)
+        etag = '"%s"' % tag
         if self.headers.get("If-Match", etag) != etag:
             raise Refused(412, "PreconditionFailed")
         match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        if not match:
-            self.reply(200, body, {"ETag": etag})
-            return
-        begin, end = int(match[1]), min(int(match[2] or len(body)), len(body) - 1)
-        if begin > end:
+        begin, end = (int(match[1]), min(int(match[2] or size), size - 1)) if match else (0, size - 1)
+        if match and begin > end:
             raise Refused(416, "InvalidRange")
-        self.reply(206, body[begin:end + 1], {"ETag": etag, "Content-Range": "bytes %d-%d/%d" % (begin, end, len(body))})
+        with open(name, "rb") as file:
+            file.seek(begin)
+            body = file.read(end + 1 - begin)
+        if match:
+            self.reply(206, body, {"ETag": etag, "Content-Range": "bytes %d-%d/%d" % (begin, end, size)})
+        else:
+            self.reply(200, body, {"ETag": etag})
 
     def send_list(self, bucket, query):
         if query.get("list-type") != "2" or query.get("encoding-type") != "url":
@@ -113,10 +124,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         end = begin + min(int(query.get("max-keys", 1000)), self.server.options.page)
         out = ["<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"]
         for name in names[begin:end]:
-            with open(os.path.join(root, name), "rb") as file:
-                body = file.read()
-            out.append("<Contents><Key>%s</Key><ETag>&quot;%s&quot;</ETag><Size>%d</Size></Contents>" %
-                       (urllib.parse.quote_plus(name, safe="/"), hashlib.md5(body).hexdigest(), len(body)))
+            tag, size = etag_of(os.path.join(root, name))
+            out.append("<Contents><Key>%s</Key><ETag>&quot;%s&quot;</ETag><Size>%d</Size></Contents>" % (urllib.parse.quote_plus(name, safe="/"), tag, size))
         out.append("<EncodingType>url</EncodingType><IsTruncated>%s</IsTruncated>" % ("true" if end < len(names) else "false"))
         out.append("<NextContinuationToken>page=%d</NextContinuationToken></ListBucketResult>" % end)
         self.reply(200, "".join(out).encode(), {"Content-Type": "application/xml"})
