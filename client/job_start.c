@@ -71,6 +71,9 @@ static int check_options(const struct cachew_job_options *o, bool local, struct 
         if (policies[i][1] && strlen(policies[i][1]) > POLICY_BYTES_MAX)
             return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes",
                               policies[i][0], POLICY_BYTES_MAX);
+    if (o->fusion && strcmp(o->fusion, "auto") != 0 && strcmp(o->fusion, "off") != 0)
+        return cw_err_set(err, CW_E_INVALID, "job option fusion: \"%.100s\" is not auto or off",
+                          o->fusion);
     if (o->max_workers > 0 && o->min_workers > o->max_workers)
         return cw_err_set(err, CW_E_INVALID,
                           "job option min_workers: %u is more than max_workers (%u)",
@@ -152,6 +155,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     conf.plan = dup_given(o->plan);
     conf.profile = dup_given(o->profile);
     conf.relaxed = o->relaxed != 0;
+    conf.apart = o->fusion && strcmp(o->fusion, "off") == 0;
     conf.min_workers = o->min_workers;
     conf.max_workers = o->max_workers;
     conf.local = (struct cw_local_workers_conf){.max = o->local_workers,

@@ -67,6 +67,62 @@ static void fit_whole(const struct cw_cost_sums *sums, struct cw_cost_line *line
                                .out_bytes = sums->whole_out_bytes / sums->whole_timed};
 }
 
+/* What is measured of calls for single elements; of those for many if there were no others. */
+static void split_calls(const struct cw_cost_measured *measured,
+                        struct cw_cost_measured *ret_single)
+{
+    const struct cw_cost_sums *sums = &measured->sums;
+
+    *ret_single = *measured;
+    if (sums->batch_calls <= 0)
+        return;
+    if (sums->calls > 0) {
+        ret_single->cpu_ns = fmax(measured->cpu_ns - sums->batch_cpu_ns, 0);
+        ret_single->wall_ns = fmax(measured->wall_ns - sums->batch_wall_ns, 0);
+        return;
+    }
+    ret_single->sums.calls = sums->batch_calls;
+    ret_single->sums.in_bytes = sums->batch_in_bytes;
+    ret_single->sums.out_bytes = sums->batch_out_bytes;
+    ret_single->sums.timed = 0; /* they are all of one size */
+}
+
+double cw_cost_made(const struct cw_cost_measured *measured)
+{
+    const double calls = measured->sums.calls + measured->sums.batch_calls;
+
+    return calls > 0 ? fmax(measured->elements - measured->sums.folded, 0) / calls : 0;
+}
+
+double cw_cost_out_bytes(const struct cw_cost_measured *measured)
+{
+    const double calls = measured->sums.calls + measured->sums.batch_calls;
+
+    return calls > 0 ? (measured->sums.out_bytes + measured->sums.batch_out_bytes) / calls : 0;
+}
+
+double cw_cost_call_ns(const struct cw_cost_measured *measured)
+{
+    struct cw_cost_measured single;
+
+    split_calls(measured, &single);
+    return single.sums.calls > 0 ? fmax(single.wall_ns, single.cpu_ns) / single.sums.calls : 0;
+}
+
+/* Elements that are worked on many at once are all of one size. */
+static void fit_batch(const struct cw_cost_sums *sums, bool proportional, struct cw_cost_line *line)
+{
+    const double calls = sums->batch_calls;
+
+    if (calls <= 0)
+        return;
+    const struct sizes sizes = {.mean = sums->batch_in_bytes / calls};
+    assume(&sizes, sums->batch_cpu_ns / calls, proportional, &line->batch.cpu_ns,
+           &line->batch.cpu_ns_byte);
+    assume(&sizes, fmax(sums->batch_wall_ns, sums->batch_cpu_ns) / calls, proportional,
+           &line->batch.ns, &line->batch.ns_byte);
+}
+
 static void fit(const struct cw_cost_measured *measured, bool proportional,
                 struct cw_cost_line *line)
 {
@@ -94,11 +150,14 @@ void cw_cost_line_fit(const struct cw_cost_measured *measured, bool proportional
                       struct cw_cost_line *ret_line)
 {
     const struct cw_cost_sums *sums = &measured->sums;
+    struct cw_cost_measured single;
 
+    split_calls(measured, &single);
     *ret_line = (struct cw_cost_line){.keep = 1, .assumed = true};
     if (measured->elements > 0)
         ret_line->keep = fmin(fmax(1 - sums->dropped / measured->elements, 0), 1);
-    if (sums->calls > 0 || measured->elements > 0)
-        fit(measured, proportional, ret_line);
+    if (single.sums.calls > 0 || measured->elements > 0)
+        fit(&single, proportional, ret_line);
     fit_whole(sums, ret_line);
+    fit_batch(sums, proportional, ret_line);
 }

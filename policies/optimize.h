@@ -9,12 +9,15 @@
 
 #include <stdbool.h>
 #include "base/err.h"
+#include "policies/cost_line.h"
 
 #define CW_OPTIMIZE_NODES_MAX 62
 #define CW_OPTIMIZE_FIELDS_MAX 16
 #define CW_OPTIMIZE_SETS_MAX ((size_t)1 << 20)
 #define CW_OPTIMIZE_NO_CACHE SIZE_MAX
 #define CW_OPTIMIZE_CACHED_MAX 16
+/* Elements with more bytes are not worked on many at once (exec/row_block.h). */
+#define CW_OPTIMIZE_ROW_BYTES_MAX 2048
 
 /* An operator. An element costs a thread ns + ns_byte * b of its time, and cpu_ns + cpu_ns_byte * b of
  * the processor's, where b are the bytes of the fields that the operator reads. */
@@ -35,6 +38,24 @@ struct cw_optimize_node {
         double ns, ns_byte, cpu_ns, cpu_ns_byte, grows;
     } whole;
     uint32_t whole_fields;
+    /* Operators (places, as bits) that are not called if they stand directly before it, since it gives the same
+     * without them, of what comes to them. Its own place: it has no effect, and is never called. */
+    uint64_t folds;
+    /* It may work on many elements at once, and does so if only such ones stand between it and the batch (or the end,
+     * where nothing makes batches), and no cache: at these costs of an element. */
+    bool by_batch;
+    struct cw_optimize_batch {
+        bool is_known; /* else it costs what it costs for one */
+        double ns, ns_byte, cpu_ns, cpu_ns_byte;
+    } batch;
+    bool is_batch; /* it makes batches of elements */
+};
+/* Filters that were shown elements that others leave out: what passes several of them is known for each set. */
+struct cw_optimize_filters {
+    size_t n;
+    uint8_t place[CW_FILTERS_MAX];
+    /* By the filters of a set, as bits of their numbers here: the share of the elements that pass all of them. */
+    double share[CW_FILTER_SETS];
 };
 struct cw_optimize_store { /* of a cache; times are those of a thread */
     double read_ns, read_byte_ns, write_ns, write_byte_ns;
@@ -49,6 +70,7 @@ struct cw_optimize_cached {
 struct cw_optimize_problem {
     struct cw_optimize_node nodes[CW_OPTIMIZE_NODES_MAX]; /* in the written order */
     size_t n;
+    struct cw_optimize_filters filters;
     size_t fields_n;
     /* Of an element of the source, by field; of a field that an operator adds: behind that one. */
     double bytes[CW_OPTIMIZE_FIELDS_MAX];
@@ -69,6 +91,9 @@ struct cw_optimize_problem {
     double element_ns; /* what an element of the source takes threads besides its operators */
     double worker_price, trainer_price; /* an hour, in one currency */
     bool least_money; /* the least money is looked for first, then the least time */
+    /* Operators are called one by one for each element: none makes a part of an image, or does the work of another
+     * one. */
+    bool apart;
     /* Of plans that are alike in time, money and workers, the one with the least work of threads is
      * better: what it saves is free for others. */
     bool least_work;
@@ -101,6 +126,9 @@ struct cw_optimize_plan {
 
 /* Prices a plan whose order, cache and workers are set. */
 void cw_optimize_price(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan);
+/* Whether the operator at place i of a plan's order need not be called (folds). */
+bool cw_optimize_is_folded(const struct cw_optimize_problem *problem,
+                           const struct cw_optimize_plan *plan, size_t i);
 /* Finds the best plan: the least time of all epochs; among plans within 1 % of it the least money, then
  * the fewest workers, then the fewest operators moved. With least_money time and money change places. */
 void cw_optimize(const struct cw_optimize_problem *problem, struct cw_optimize_plan *ret_plan);

@@ -47,7 +47,7 @@ static void make_chain(const struct cw_optimize_problem *problem, struct cw_ceda
         op->is_fixed = is_wall(problem, i);
         op->is_random = problem->nodes[i].uncacheable;
         op->depends_on = problem->nodes[i].behind;
-        op->latency = cw_optimize_cost(problem, i, &flow).thread_ns;
+        op->latency = cw_optimize_call_cost(problem, i, &flow, false).thread_ns;
         op->in_bytes = flow_bytes(problem, &flow);
         cw_optimize_pass(problem, i, &flow);
         op->out_bytes = flow_bytes(problem, &flow);

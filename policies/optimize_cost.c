@@ -14,7 +14,7 @@ void cw_optimize_begin(const struct cw_optimize_problem *problem, bool is_whole,
 {
     uint32_t added = 0;
 
-    *ret_flow = (struct cw_optimize_flow){.share = 1, .is_whole = is_whole};
+    *ret_flow = (struct cw_optimize_flow){.share = 1, .is_whole = is_whole || problem->apart};
     for (size_t i = 0; i < problem->n; i++)
         added |= problem->nodes[i].adds;
     for (size_t f = 0; f < problem->fields_n; f++)
@@ -23,7 +23,7 @@ void cw_optimize_begin(const struct cw_optimize_problem *problem, bool is_whole,
 
 bool cw_optimize_is_whole(const struct cw_optimize_problem *problem, uint64_t set)
 {
-    for (size_t i = 0; i < problem->n; i++)
+    for (size_t i = 0; i < problem->n && !problem->apart; i++)
         if ((set >> i & 1) && problem->nodes[i].crops && !(problem->nodes[i].crops & set))
             return true;
     return false;
@@ -54,10 +54,28 @@ static void pass_whole(const struct cw_optimize_problem *problem, size_t node,
     }
 }
 
+/* A filter of those that are known together lets pass what passes all of them, of what has passed the others. */
+static void pass_share(const struct cw_optimize_problem *problem, size_t node,
+                       struct cw_optimize_flow *flow)
+{
+    const struct cw_optimize_filters *filters = &problem->filters;
+    double keep = problem->nodes[node].keep;
+
+    for (size_t i = 0; i < filters->n; i++) {
+        if (filters->place[i] != node)
+            continue;
+        const unsigned then = flow->passed | 1u << i;
+        if (filters->share[flow->passed] > 0)
+            keep = filters->share[then] / filters->share[flow->passed];
+        flow->passed = then;
+    }
+    flow->share *= keep;
+}
+
 void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
                       struct cw_optimize_flow *flow)
 {
-    flow->share *= problem->nodes[node].keep;
+    pass_share(problem, node, flow);
     for (size_t f = 0; f < problem->fields_n; f++)
         if (problem->nodes[node].adds >> f & 1)
             flow->bytes[f] = problem->bytes[f];
@@ -67,21 +85,44 @@ void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
         pass_whole(problem, node, flow);
 }
 
-struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,
-                                         const struct cw_optimize_flow *flow)
+static struct cw_optimize_sums line(double share, double bytes, double ns, double ns_byte,
+                                    double cpu_ns, double cpu_ns_byte)
+{
+    return (struct cw_optimize_sums){.thread_ns = share * (ns + ns_byte * bytes),
+                                     .cpu_ns = share * (cpu_ns + cpu_ns_byte * bytes)};
+}
+
+struct cw_optimize_sums cw_optimize_call_cost(const struct cw_optimize_problem *problem,
+                                              size_t node, const struct cw_optimize_flow *flow,
+                                              bool by_batch)
 {
     const struct cw_optimize_node *it = &problem->nodes[node];
+    const struct cw_optimize_whole *whole = &it->whole;
+    const struct cw_optimize_batch *batch = &it->batch;
     double bytes = 0;
 
     for (size_t f = 0; f < problem->fields_n; f++)
         bytes += it->reads >> f & 1 ? flow->bytes[f] : 0;
     if (flow->is_whole && it->crops)
-        return (struct cw_optimize_sums){
-            .thread_ns = flow->share * (it->whole.ns + it->whole.ns_byte * bytes),
-            .cpu_ns = flow->share * (it->whole.cpu_ns + it->whole.cpu_ns_byte * bytes)};
-    return (struct cw_optimize_sums){.thread_ns = flow->share * (it->ns + it->ns_byte * bytes),
-                                     .cpu_ns =
-                                         flow->share * (it->cpu_ns + it->cpu_ns_byte * bytes)};
+        return line(flow->share, bytes, whole->ns, whole->ns_byte, whole->cpu_ns,
+                    whole->cpu_ns_byte);
+    if (by_batch && batch->is_known)
+        return line(flow->share, bytes, batch->ns, batch->ns_byte, batch->cpu_ns,
+                    batch->cpu_ns_byte);
+    return line(flow->share, bytes, it->ns, it->ns_byte, it->cpu_ns, it->cpu_ns_byte);
+}
+
+bool cw_optimize_folds(const struct cw_optimize_problem *problem, size_t a, size_t b)
+{
+    return !problem->apart && (problem->nodes[b].folds >> a & 1);
+}
+
+struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,
+                                         const struct cw_optimize_flow *flow, bool by_batch)
+{
+    return cw_optimize_folds(problem, node, node)
+               ? (struct cw_optimize_sums){0}
+               : cw_optimize_call_cost(problem, node, flow, by_batch);
 }
 
 double cw_optimize_bytes(const struct cw_optimize_problem *problem,
@@ -238,24 +279,23 @@ static void make_parts(const struct cw_optimize_problem *problem,
                        const struct cw_optimize_plan *plan, struct cw_optimize_parts *ret_parts)
 {
     struct cw_optimize_parts parts = {0};
-    struct cw_optimize_flow flow;
+    struct cw_optimize_walk walk;
     uint64_t set = 0;
 
-    cw_optimize_begin(problem, cw_optimize_makes_whole(problem, plan), &flow);
+    cw_optimize_walk_begin(problem, plan, &walk);
     for (size_t i = 0; i < problem->n; i++) {
-        struct cw_optimize_sums cost = cw_optimize_cost(problem, plan->order[i], &flow);
+        const struct cw_optimize_sums cost = cw_optimize_walk_next(&walk);
         struct cw_optimize_sums *sums = parts.has_cache ? &parts.behind : &parts.before;
         *sums = add(*sums, 1, cost.thread_ns, cost.cpu_ns);
-        cw_optimize_pass(problem, plan->order[i], &flow);
         set |= UINT64_C(1) << plan->order[i];
         if (i == plan->cache_after) {
             parts.has_cache = true;
             parts.is_there = cw_optimize_is_there(problem, set);
-            parts.cached_share = flow.share;
-            parts.cached_bytes = cw_optimize_bytes(problem, &flow);
+            parts.cached_share = walk.flow.share;
+            parts.cached_bytes = cw_optimize_bytes(problem, &walk.flow);
         }
     }
-    parts.output_bytes = flow.share * cw_optimize_bytes(problem, &flow);
+    parts.output_bytes = walk.flow.share * cw_optimize_bytes(problem, &walk.flow);
     *ret_parts = parts;
 }
 

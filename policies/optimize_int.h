@@ -15,13 +15,44 @@ struct cw_optimize_flow {
     double bytes[CW_OPTIMIZE_FIELDS_MAX]; /* of an element that passes, by field */
     bool is_whole;                        /* images are made whole, since they are cached so */
     uint64_t whole;                       /* operators, as bits, of whose images none was cropped */
+    unsigned passed; /* filters, as bits of their numbers (cw_optimize_filters) */
 };
 void cw_optimize_begin(const struct cw_optimize_problem *problem, bool is_whole,
                        struct cw_optimize_flow *ret_flow);
 void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
                       struct cw_optimize_flow *flow);
+/* What a node costs that is called; by_batch: for many elements at once. */
+struct cw_optimize_sums cw_optimize_call_cost(const struct cw_optimize_problem *problem,
+                                              size_t node, const struct cw_optimize_flow *flow,
+                                              bool by_batch);
+/* What it costs; one that has no effect is not called. */
 struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,
-                                         const struct cw_optimize_flow *flow);
+                                         const struct cw_optimize_flow *flow, bool by_batch);
+/* Whether node a is not called if it stands directly before node b. */
+bool cw_optimize_folds(const struct cw_optimize_problem *problem, size_t a, size_t b);
+
+/* ---- many elements at once (optimize_walk.c) ---- */
+
+/* Whether operators that come to an end here may work on many elements at once: before what makes batches, or at the
+ * end of a chain without. node: what comes next, SIZE_MAX at the end; flow: what comes to it. */
+bool cw_optimize_begins_block(const struct cw_optimize_problem *problem, size_t node,
+                              const struct cw_optimize_flow *flow);
+/* Whether an operator that stands before such ones is one of them. */
+bool cw_optimize_is_in_block(const struct cw_optimize_problem *problem, size_t node,
+                             const struct cw_optimize_flow *flow);
+
+/* Goes along a plan's order. */
+struct cw_optimize_walk {
+    const struct cw_optimize_problem *problem;
+    const struct cw_optimize_plan *plan;
+    size_t i;                             /* the place that comes next */
+    struct cw_optimize_flow flow, before; /* what comes to it; and to the one before it */
+    uint64_t blocks; /* places, as bits, whose operators work on many elements at once */
+};
+void cw_optimize_walk_begin(const struct cw_optimize_problem *problem,
+                            const struct cw_optimize_plan *plan, struct cw_optimize_walk *ret_walk);
+/* Returns what the operator at the next place costs, and goes behind it. */
+struct cw_optimize_sums cw_optimize_walk_next(struct cw_optimize_walk *walk);
 
 double cw_optimize_bytes(const struct cw_optimize_problem *problem,
                          const struct cw_optimize_flow *flow);

@@ -12,7 +12,10 @@ struct cw_optimize_row {
     double rows_in, rows; /* elements of an epoch that come to it, and that come out */
     double bytes;         /* of one that comes out */
     double ns, cpu_ns;    /* of one that comes in: time of a thread, and of the processor */
+    double call_ns;       /* the same of a call for one element, whether or not it is called so */
     double share;         /* of all threads' time, 0 to 1 */
+    bool is_folded; /* it is not called: the next operator does its work, or it has no effect */
+    bool by_batch;  /* it is called for many elements at once */
 };
 void cw_optimize_rows(const struct cw_optimize_problem *problem,
                       const struct cw_optimize_plan *plan, struct cw_optimize_row *ret_rows);

@@ -77,6 +77,10 @@ static void ask_half(struct asked *asked, size_t op)
     node->ns_byte /= 2;
     node->cpu_ns /= 2;
     node->cpu_ns_byte /= 2;
+    node->batch.ns /= 2;
+    node->batch.ns_byte /= 2;
+    node->batch.cpu_ns /= 2;
+    node->batch.cpu_ns_byte /= 2;
     end(asked, CW_WHAT_IF_HALF, op);
 }
 
@@ -121,6 +125,14 @@ static size_t find_cut(const struct asked *asked, const struct cw_optimize_row *
     return cut;
 }
 
+/* A filter lets everything pass: it makes no difference to those that are known together with it. */
+static void open_filter(struct cw_optimize_filters *filters, size_t place)
+{
+    for (size_t i = 0; i < filters->n; i++)
+        for (unsigned set = 0; filters->place[i] == place && set < 1u << filters->n; set++)
+            filters->share[set] = filters->share[set & ~(1u << i)];
+}
+
 /* What stands behind the cut costs the workers nothing and changes nothing; so the plan is priced. */
 static void ask_cut(struct asked *asked)
 {
@@ -141,7 +153,9 @@ static void ask_cut(struct asked *asked)
         struct cw_optimize_node *node = &asked->changed->nodes[plan->order[i]];
         it->beside_cpu_ns += rows[i].rows_in * rows[i].cpu_ns;
         node->ns = node->ns_byte = node->cpu_ns = node->cpu_ns_byte = 0;
+        node->batch = (struct cw_optimize_batch){0};
         node->keep = 1;
+        open_filter(&asked->changed->filters, plan->order[i]);
         for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++) {
             node->ratio[f] = 1;
             if (node->adds >> f & 1) /* it is added beside the trainer */

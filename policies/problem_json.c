@@ -1,169 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table for each struct names its numbers, so that printing and reading cannot differ. */
+/* Reads problems. */
 #include "policies/problem_json.h"
 
 #include <math.h>
-#include <string.h>
 
-#define LARGEST 1e18
-
-struct number {
-    const char *key;
-    size_t offset;
-    double least, most, usual;
-};
-#define NUMBER(type, key, field, least, most, usual)                                               \
-    {                                                                                              \
-        key, offsetof(struct type, field), least, most, usual                                      \
-    }
-#define OF_PROBLEM(key, least) NUMBER(cw_optimize_problem, #key, key, least, LARGEST, 0)
-#define OF_STORE(key) NUMBER(cw_optimize_store, #key, key, 0, LARGEST, 0)
-#define OF_NODE(key) NUMBER(cw_optimize_node, #key, key, 0, LARGEST, 0)
-#define OF_WHOLE(key) NUMBER(cw_optimize_whole, #key, key, 0, LARGEST, 0)
-static const struct number problem_numbers[] = {
-    OF_PROBLEM(elements, 1),        OF_PROBLEM(epochs, 1),        OF_PROBLEM(threads, 1),
-    OF_PROBLEM(cores, 0),           OF_PROBLEM(source_bytes, 0),  OF_PROBLEM(source_bytes_s, 0),
-    OF_PROBLEM(network_bytes_s, 0), OF_PROBLEM(trainer_ns, 0),    OF_PROBLEM(other_ns, 0),
-    OF_PROBLEM(worker_price, 0),    OF_PROBLEM(trainer_price, 0), OF_PROBLEM(element_ns, 0),
-};
-static const struct number store_numbers[] = {
-    OF_STORE(read_ns),
-    OF_STORE(read_byte_ns),
-    OF_STORE(write_ns),
-    OF_STORE(write_byte_ns),
-    OF_STORE(read_bytes_s),
-    OF_STORE(write_bytes_s),
-    NUMBER(cw_optimize_store, "free_bytes", free_bytes, -1, LARGEST, -1),
-};
-static const struct number node_numbers[] = {
-    OF_NODE(ns),
-    OF_NODE(ns_byte),
-    OF_NODE(cpu_ns),
-    OF_NODE(cpu_ns_byte),
-    NUMBER(cw_optimize_node, "keep", keep, 0, 1, 1),
-};
-
-static const struct number whole_numbers[] = {
-    OF_WHOLE(ns),
-    OF_WHOLE(ns_byte),
-    OF_WHOLE(cpu_ns),
-    OF_WHOLE(cpu_ns_byte),
-    NUMBER(cw_optimize_whole, "grows", grows, 1e-9, LARGEST, 1),
-};
-
-static double *at(const void *object, const struct number *number)
-{
-    return (double *)(void *)((char *)(uintptr_t)object + number->offset);
-}
-
-/* ---- printing ---- */
-
-static void add(struct cw_value *object, const char *key, double v)
-{
-    cw_value_set_f64(cw_value_member(object, key), v);
-}
-
-static void add_numbers(struct cw_value *object, const void *from, const struct number *numbers,
-                        size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double v = *at(from, &numbers[i]);
-        if (v < numbers[i].usual || v > numbers[i].usual)
-            add(object, numbers[i].key, v);
-    }
-}
-
-/* The places whose bits are set. */
-static void add_bits(struct cw_value *object, const char *key, uint64_t bits)
-{
-    if (bits == 0)
-        return;
-    struct cw_value *items =
-        cw_value_set_list(cw_value_member(object, key), (size_t)__builtin_popcountll(bits));
-    for (size_t i = 0; i < 64; i++)
-        if (bits >> i & 1)
-            cw_value_set_i64(items++, (int64_t)i);
-}
-
-static void add_list(struct cw_value *object, const char *key, const double *v, size_t n)
-{
-    struct cw_value *items = cw_value_set_list(cw_value_member(object, key), n);
-    for (size_t i = 0; i < n; i++)
-        cw_value_set_f64(&items[i], v[i]);
-}
-
-static void add_whole(struct cw_value *value, const struct cw_optimize_node *node)
-{
-    if (!node->crops)
-        return;
-    add_bits(value, "crops", node->crops);
-    struct cw_value *whole = cw_value_member(value, "whole");
-    cw_value_set_object(whole);
-    add_numbers(whole, &node->whole, whole_numbers, CW_ARRAY_LEN(whole_numbers));
-    add_bits(whole, "fields", node->whole_fields);
-}
-
-static void add_node(struct cw_value *value, const struct cw_optimize_problem *problem,
-                     const struct cw_optimize_node *node)
-{
-    cw_value_set_object(value);
-    cw_value_set_str(cw_value_member(value, "name"), node->name);
-    add_numbers(value, node, node_numbers, CW_ARRAY_LEN(node_numbers));
-    add_bits(value, "reads", node->reads);
-    add_bits(value, "adds", node->adds);
-    add_bits(value, "behind", node->behind);
-    add_list(value, "ratio", node->ratio, problem->fields_n);
-    if (node->uncacheable)
-        cw_value_set_bool(cw_value_member(value, "uncacheable"), true);
-    add_whole(value, node);
-}
-
-static void add_cached(struct cw_value *object, const struct cw_optimize_problem *problem)
-{
-    if (problem->cached_n == 0)
-        return;
-    struct cw_value *items =
-        cw_value_set_list(cw_value_member(object, "cached"), problem->cached_n);
-    for (size_t i = 0; i < problem->cached_n; i++) {
-        cw_value_set_object(&items[i]);
-        add_bits(&items[i], "set", problem->cached[i].set);
-        add(&items[i], "share", problem->cached[i].share);
-    }
-}
-
-static void fill(const struct cw_optimize_problem *problem, struct cw_value *value)
-{
-    cw_value_set_object(value);
-    cw_value_set_i64(cw_value_member(value, "problem"), 1);
-    add_numbers(value, problem, problem_numbers, CW_ARRAY_LEN(problem_numbers));
-    cw_value_set_i64(cw_value_member(value, "remote_max"), problem->remote_max);
-    cw_value_set_i64(cw_value_member(value, "local_max"), problem->local_max);
-    if (problem->least_money)
-        cw_value_set_bool(cw_value_member(value, "least_money"), true);
-    if (problem->least_work)
-        cw_value_set_bool(cw_value_member(value, "least_work"), true);
-    add_list(value, "bytes", problem->bytes, problem->fields_n);
-    add_bits(value, "cache_needs", problem->cache_needs);
-    if (problem->has_store) {
-        struct cw_value *store = cw_value_member(value, "store");
-        cw_value_set_object(store);
-        add_numbers(store, &problem->store, store_numbers, CW_ARRAY_LEN(store_numbers));
-    }
-    add_cached(value, problem);
-    struct cw_value *nodes = cw_value_set_list(cw_value_member(value, "nodes"), problem->n);
-    for (size_t i = 0; i < problem->n; i++)
-        add_node(&nodes[i], problem, &problem->nodes[i]);
-}
-
-void cw_problem_print(const struct cw_optimize_problem *problem, struct cw_str *out)
-{
-    struct cw_value value = {0};
-    fill(problem, &value);
-    cw_value_print(&value, out);
-    cw_value_fini(&value);
-}
-
-/* ---- reading ---- */
+#include "policies/problem_numbers.h"
 
 static int refuse(const char *key, const char *why, struct cw_err *err)
 {
@@ -186,7 +27,7 @@ static int read_number(const struct cw_value *object, const struct number *numbe
     if (v < number->least || v > number->most)
         return cw_err_set(err, CW_E_INVALID, "%s: %g is not from %g to %g", number->key, v,
                           number->least, number->most);
-    *at(to, number) = v;
+    *number_at(to, number) = v;
     return 0;
 }
 
@@ -272,6 +113,21 @@ static int read_images(const struct cw_value *value, const struct cw_optimize_pr
     return rc;
 }
 
+static int read_many(const struct cw_value *value, struct cw_optimize_node *node,
+                     struct cw_err *err)
+{
+    const struct cw_value *batch = cw_value_get(value, "batch");
+    int rc = read_bool(value, "by_batch", &node->by_batch, err);
+    if (rc == 0)
+        rc = read_bool(value, "is_batch", &node->is_batch, err);
+    node->batch.is_known = batch != NULL;
+    if (rc != 0 || !batch)
+        return rc;
+    if (batch->type != CW_VALUE_OBJECT)
+        return refuse("batch", "not an object", err);
+    return read_numbers(batch, batch_numbers, CW_ARRAY_LEN(batch_numbers), &node->batch, err);
+}
+
 static int read_node_parts(const struct cw_value *value, const struct cw_optimize_problem *problem,
                            struct cw_optimize_node *node, struct cw_err *err)
 {
@@ -288,7 +144,11 @@ static int read_node_parts(const struct cw_value *value, const struct cw_optimiz
     if (rc == 0)
         rc = read_bool(value, "uncacheable", &node->uncacheable, err);
     if (rc == 0)
+        rc = read_bits(value, "folds", problem->n, &node->folds, err);
+    if (rc == 0)
         rc = read_images(value, problem, node, err);
+    if (rc == 0)
+        rc = read_many(value, node, err);
     node->reads = (uint32_t)reads;
     node->adds = (uint32_t)adds;
     return rc;
@@ -343,6 +203,51 @@ static int read_cached(const struct cw_value *value, struct cw_optimize_problem 
     return rc;
 }
 
+/* What passes several filters has passed each of them. */
+static int check_filters(const struct cw_optimize_filters *filters, struct cw_err *err)
+{
+    for (unsigned set = 0; set < 1u << filters->n; set++)
+        for (size_t i = 0; i < filters->n; i++)
+            if (filters->share[set] > filters->share[set & ~(1u << i)])
+                return refuse("share", "more passes several filters than one of them", err);
+    return filters->share[0] > 1 ? refuse("share", "more than 1", err) : 0;
+}
+
+static int read_places(const struct cw_value *list, size_t n, struct cw_optimize_filters *filters,
+                       struct cw_err *err)
+{
+    uint64_t seen = 0;
+    if (!list || list->type != CW_VALUE_LIST || list->n == 0 || list->n > CW_FILTERS_MAX)
+        return cw_err_set(err, CW_E_INVALID, "places: not a list of 1 to %d", CW_FILTERS_MAX);
+    filters->n = list->n;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct cw_value *item = &list->items[i];
+        if (item->type != CW_VALUE_I64 || item->i < 0 || item->i >= (int64_t)n ||
+            (seen >> item->i & 1))
+            return refuse("places", "not different places of nodes", err);
+        filters->place[i] = (uint8_t)item->i;
+        seen |= UINT64_C(1) << item->i;
+    }
+    return 0;
+}
+
+static int read_filters(const struct cw_value *value, struct cw_optimize_problem *problem,
+                        struct cw_err *err)
+{
+    const struct cw_value *it = cw_value_get(value, "filters");
+    struct cw_optimize_filters *filters = &problem->filters;
+    if (!it)
+        return 0;
+    if (it->type != CW_VALUE_OBJECT)
+        return refuse("filters", "not an object", err);
+    int rc = read_places(cw_value_get(it, "places"), problem->n, filters, err);
+    if (rc == 0)
+        rc = read_list(it, "share", filters->share, (size_t)1 << filters->n, err);
+    if (rc == 0)
+        rc = check_filters(filters, err);
+    return rc < 0 ? cw_err_wrap(err, "filters") : 0;
+}
+
 static int read_nodes(const struct cw_value *value, struct cw_optimize_problem *problem,
                       struct cw_err *err)
 {
@@ -357,6 +262,8 @@ static int read_nodes(const struct cw_value *value, struct cw_optimize_problem *
         rc = read_bits(value, "cache_needs", problem->n, &problem->cache_needs, err);
     if (rc == 0)
         rc = read_cached(value, problem, err);
+    if (rc == 0)
+        rc = read_filters(value, problem, err);
     return rc == 0 ? check_order(problem, err) : rc;
 }
 
@@ -409,6 +316,8 @@ static int read_all(const struct cw_value *value, struct cw_optimize_problem *pr
         rc = read_bool(value, "least_money", &problem->least_money, err);
     if (rc == 0)
         rc = read_bool(value, "least_work", &problem->least_work, err);
+    if (rc == 0)
+        rc = read_bool(value, "apart", &problem->apart, err);
     if (rc == 0)
         rc = read_fields(value, problem, err);
     if (rc == 0)

@@ -26,7 +26,7 @@ static const struct cw_py_option rows[] = {
     ROW(CW_PY_INT, local_nice),   ROW(CW_PY_F64, local_cpus),     ROW(CW_PY_U64, local_memory),
     ROW(CW_PY_STR, identity),     ROW(CW_PY_STR, cache),          ROW(CW_PY_STR, optimize),
     ROW(CW_PY_STR, plan),         ROW(CW_PY_STR, profile),        ROW(CW_PY_FLAG, relaxed),
-    {NULL, CW_PY_STR, 0, NULL},
+    ROW(CW_PY_STR, fusion),       {NULL, CW_PY_STR, 0, NULL},
 };
 
 /* Calls the Python function `arg` with what the start waits for. What it raises is only told. */

@@ -20,7 +20,7 @@ struct cw_session_conf {
     uint32_t window, mode, consumers, consumer;
     /* The session takes these texts; NULL stands for the dispatcher's own choice. */
     char *autocache, *tenant, *cache, *autoscale, *autoplace, *optimize, *plan, *profile;
-    bool relaxed;
+    bool relaxed, apart;
     uint32_t min_workers, max_workers;
     struct cw_local_workers_conf local;
     int priority;

@@ -39,6 +39,7 @@ static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions 
     job->plan = conf->plan ? conf->plan : job->plan;
     job->profile = conf->profile ? conf->profile : job->profile;
     job->relaxed = conf->relaxed;
+    job->apart = conf->apart;
     job->min_workers = conf->min_workers;
     job->max_workers = conf->max_workers;
     job->priority = conf->priority;

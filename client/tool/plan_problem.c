@@ -20,6 +20,7 @@ bool tool_plan_is_problem(const char *path)
 static void restrict_search(const struct tool_plan_options *options,
                             struct cw_optimize_problem *problem)
 {
+    problem->apart = problem->apart || options->no_fusion;
     if (options->no_caching)
         problem->has_store = false;
     for (size_t i = 1; options->no_reorder && i < problem->n; i++)

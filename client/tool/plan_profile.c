@@ -10,6 +10,7 @@
 #include "client/tool/plan_work.h"
 #include "client/tool/tool.h"
 #include "conf/value_yaml.h"
+#include "policies/optimize_view.h"
 #include "policies/text.h"
 
 static void add_name(struct cw_str *out, const char *name)
@@ -43,6 +44,26 @@ static void add_rejected(const struct tool_planned *p, struct cw_str *out)
     }
 }
 
+static bool is_element(const struct tool_planned *p, size_t place)
+{
+    return !p->checked || p->checked->nodes[p->map.nodes[place]].op->kind == CW_OP_ELEMENT;
+}
+
+/* Which operators work on many elements at once, and which are not called. */
+static void add_together(const struct tool_planned *p, struct cw_str *behind, struct cw_str *folded)
+{
+    struct cw_optimize_row rows[CW_OPTIMIZE_NODES_MAX];
+
+    cw_optimize_rows(&p->problem, &p->found.plan, rows);
+    for (size_t i = 0; i < p->problem.n; i++) {
+        const char *name = p->problem.nodes[p->found.plan.order[i]].name;
+        if (rows[i].is_folded)
+            add_name(folded, name);
+        else if (rows[i].by_batch && is_element(p, p->found.plan.order[i]))
+            add_name(behind, name);
+    }
+}
+
 /* Whether the profile says that no plan is better. */
 static bool is_best(const struct tool_planned *p)
 {
@@ -54,12 +75,15 @@ void tool_plan_json(const struct tool_plan_options *options, const struct tool_p
 {
     CW_STR_AUTO order = {0};
     CW_STR_AUTO moved = {0};
+    CW_STR_AUTO behind = {0};
+    CW_STR_AUTO folded = {0};
     CW_STR_AUTO cache = {0};
     CW_STR_AUTO rejected = {0};
     CW_STR_AUTO left_out = {0};
 
     add_rejected(p, &rejected);
     add_left_out(p, &left_out);
+    add_together(p, &behind, &folded);
     for (size_t i = 0; i < p->map.nodes[0]; i++)
         add_name(&order, p->graph->nodes[i].name);
     for (size_t i = 0; i < p->problem.n; i++) {
@@ -72,17 +96,17 @@ void tool_plan_json(const struct tool_plan_options *options, const struct tool_p
     }
     cw_str_addf(out,
                 "{\"plan\":1,\"policy\":\"%s\",\"exact\":%s,\"order\":[%s],\"moved\":[%s],"
-                "\"behind\":[],\"folded\":[],\"cache\":%s,"
+                "\"behind\":[%s],\"folded\":[%s],\"cache\":%s,"
                 "\"workers\":{\"remote\":%u,\"local\":%u},\"total_ns\":%.17g,\"epoch_ns\":%.17g,"
                 "\"written_ns\":%.17g,\"bound\":\"%s\",\"rejected\":[%s],\"states\":%zu,\"gap\":%."
                 "9g,\"best\":%s,"
                 "\"left_out\":[%s]}",
                 options->policy, p->is_exact ? "true" : "false", cw_str_text(&order),
-                cw_str_text(&moved), cache.len ? cw_str_text(&cache) : "null", p->found.plan.remote,
-                p->found.plan.local, p->found.plan.total_ns, p->found.plan.epoch_ns,
-                p->written.total_ns, tool_bound_name(p->found.plan.bound), cw_str_text(&rejected),
-                p->found.plan.states, p->found.plan.gap, is_best(p) ? "true" : "false",
-                cw_str_text(&left_out));
+                cw_str_text(&moved), cw_str_text(&behind), cw_str_text(&folded),
+                cache.len ? cw_str_text(&cache) : "null", p->found.plan.remote, p->found.plan.local,
+                p->found.plan.total_ns, p->found.plan.epoch_ns, p->written.total_ns,
+                tool_bound_name(p->found.plan.bound), cw_str_text(&rejected), p->found.plan.states,
+                p->found.plan.gap, is_best(p) ? "true" : "false", cw_str_text(&left_out));
 }
 
 static void print_time(const char *what, double ns)
@@ -91,11 +115,6 @@ static void print_time(const char *what, double ns)
 
     cw_policy_add_time(&text, ns);
     printf("%-10s %s\n", what, cw_str_text(&text));
-}
-
-static bool is_element(const struct tool_planned *p, size_t place)
-{
-    return p->checked->nodes[p->map.nodes[place]].op->kind == CW_OP_ELEMENT;
 }
 
 static void print_rejected(const struct tool_planned *p)

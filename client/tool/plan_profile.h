@@ -11,7 +11,7 @@ struct tool_plan_options {
     const char *output; /* the file that the plan is written to; NULL: none */
     uint64_t epochs, threads, remote, local;
     double worker_price, trainer_price; /* an hour, in one currency */
-    bool relaxed, no_reorder, no_caching, no_workers;
+    bool relaxed, no_reorder, no_fusion, no_caching, no_workers;
 };
 /* Plans a pipeline by a profile (NULL: none, for policies that need none), prints the plan and writes it to its
  * file; returns the exit code. */

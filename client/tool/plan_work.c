@@ -114,6 +114,7 @@ static void restrict_search(const struct tool_plan_options *options,
     problem->local_max = (unsigned)options->local;
     problem->worker_price = options->worker_price;
     problem->trainer_price = options->trainer_price;
+    problem->apart = options->no_fusion;
     if (options->no_caching)
         problem->has_store = false;
     for (size_t i = 1; options->no_reorder && i < problem->n; i++)

@@ -46,6 +46,24 @@ static void take_nodes(const Cachew__V1__ExplainReply *reply, const struct cw_ch
     cw_cost_profile_of_measured(checked, measured, ret_profile);
 }
 
+static void take_filters(const Cachew__V1__ExplainReply *reply, struct cw_cost_profile *profile)
+{
+    const Cachew__V1__FilterShares *filters = reply->filters;
+    const char *names[CW_FILTERS_MAX] = {0};
+    double shown[CW_FILTER_SETS] = {0}, passed[CW_FILTER_SETS] = {0};
+
+    if (!filters || filters->n_filters > CW_FILTERS_MAX || filters->n_shown > CW_FILTER_SETS ||
+        filters->n_passed != filters->n_shown)
+        return;
+    for (size_t i = 0; i < filters->n_filters; i++)
+        names[i] = filters->filters[i];
+    for (size_t set = 0; set < filters->n_shown; set++) {
+        shown[set] = filters->shown[set];
+        passed[set] = filters->passed[set];
+    }
+    cw_cost_profile_add_filters(profile, names, shown, passed);
+}
+
 /* What is known of the store is among what the policy about caching is given. */
 static void take_store(const Cachew__V1__ExplainReply *reply, struct cw_cost_profile *profile)
 {
@@ -72,6 +90,7 @@ int tool_profile_of_reply(const Cachew__V1__ExplainReply *reply, const struct cw
     if (reply->epoch_elements <= 0)
         return cw_err_set(err, CW_E_AGAIN, "no worker has prepared job %s yet", job);
     take_nodes(reply, checked, ret_profile);
+    take_filters(reply, ret_profile);
     ret_profile->elements = reply->epoch_elements;
     if (reply->n_windows > 0)
         ret_profile->step_ms = reply->windows[reply->n_windows - 1]->step_s * 1e3;

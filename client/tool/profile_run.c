@@ -141,6 +141,22 @@ static void take_counts(struct cw_plan *plan, struct cw_cost_profile *ret_profil
     ret_profile->elements = elements_of(plan);
 }
 
+static void take_filters(struct cw_plan *plan, struct cw_cost_profile *profile)
+{
+    struct cw_exec_filters counts;
+    const char *names[CW_FILTERS_MAX] = {0};
+    double shown[CW_FILTER_SETS], passed[CW_FILTER_SETS];
+
+    cw_exec_filter_counts(plan, &counts);
+    for (size_t i = 0; i < CW_FILTERS_MAX && counts.node[i] != SIZE_MAX; i++)
+        names[i] = plan->nodes[counts.node[i]].node->name;
+    for (size_t set = 0; set < CW_FILTER_SETS; set++) {
+        shown[set] = (double)counts.shown[set];
+        passed[set] = (double)counts.passed[set];
+    }
+    cw_cost_profile_add_filters(profile, names, shown, passed);
+}
+
 /* What the threads did for an element of the source besides its operators. */
 static void take_engine(struct cw_plan *plan, struct cw_cost_profile *profile)
 {
@@ -151,8 +167,9 @@ static void take_engine(struct cw_plan *plan, struct cw_cost_profile *profile)
     cw_exec_counts(plan, counts);
     cw_exec_plan_time(plan, &time);
     for (size_t i = 0; i < plan->n; i++) {
-        double calls = counts[i].sums.calls;
-        double scale = calls > 0 ? (double)counts[i].elements / calls : 0;
+        const struct cw_cost_measured measured = {.elements = (double)counts[i].elements,
+                                                  .sums = counts[i].sums};
+        const double scale = cw_cost_made(&measured);
         ns += (double)counts[i].wall_ns * scale;
         cpu_ns += (double)counts[i].cpu_ns * scale;
     }
@@ -175,6 +192,7 @@ static int run_plan(struct cw_plan *plan, double seconds, size_t threads,
     if (rc < 0)
         return rc;
     take_counts(plan, ret_profile);
+    take_filters(plan, ret_profile);
     take_engine(plan, ret_profile);
     ret_profile->rates[0].threads = 1;
     ret_profile->rates[0].rate = one;

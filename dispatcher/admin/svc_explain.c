@@ -112,6 +112,7 @@ struct measured {
     Cachew__V1__TrainerWindow *windows, **window_list;
     Cachew__V1__NodeRow *nodes, **node_list;
     Cachew__V1__NodeCost *costs;
+    Cachew__V1__FilterShares filters; /* borrows what the job has */
     size_t windows_n, nodes_n;
 };
 
@@ -171,6 +172,21 @@ static void fill_nodes(const struct cw_job *job, struct measured *m)
         row->cost = &m->costs[m->nodes_n];
         fill_cost(&job->measured->costs[m->nodes_n], row->cost);
     }
+}
+
+static void fill_filters(const struct cw_job *job, Cachew__V1__ExplainReply *answer,
+                         Cachew__V1__FilterShares *message)
+{
+    struct cw_filter_shares *filters = job->measured ? &job->measured->filters : NULL;
+    if (!filters || filters->n == 0)
+        return;
+    cachew__v1__filter_shares__init(message);
+    message->n_filters = filters->n;
+    message->filters = filters->names;
+    message->n_shown = message->n_passed = (size_t)1 << filters->n;
+    message->shown = filters->shown;
+    message->passed = filters->passed;
+    answer->filters = message;
 }
 
 static void measured_fini(struct measured *m)
@@ -233,6 +249,7 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_windows = measured.windows_n;
     answer.nodes = measured.node_list;
     answer.n_nodes = measured.nodes_n;
+    fill_filters(job, &answer, &measured.filters);
     answer.epoch_elements = epoch_elements(job);
     answer.says = ask_about_workers(job, &answer.n_says);
     Cachew__V1__BadElement bad[CW_BAD_FIRST_MAX];

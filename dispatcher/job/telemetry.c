@@ -120,6 +120,12 @@ void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
             cw_node_counters_add(measured, worker->id, node, counts);
         near = node + 1;
     }
+    for (size_t i = 0; i < progress->n_filters; i++) {
+        const Cachew__V1__FilterCounts *counts = progress->filters[i];
+        struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, counts->job_id);
+        if (job && job->info && job->info->n_cacheable > 0)
+            cw_node_counters_add_filters(cw_job_measured(job), worker->id, counts);
+    }
 }
 
 const struct cw_node_sums *cw_telemetry_most_hits(const struct cw_job *job)

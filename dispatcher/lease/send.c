@@ -14,6 +14,7 @@ static void send_spec(struct cw_share *share)
     spec.job_id = job->id;
     spec.seed = job->seed;
     spec.skip_bad = job->options->skip_bad;
+    spec.apart = job->options->apart;
     spec.consumers = job->layout.consumers;
     spec.each_item_to_all = job->layout.to_all;
     spec.shared = job->layout.mode == CW_MODE_SHARED;

@@ -13,6 +13,7 @@ struct totals {
 };
 struct seen { /* The totals that a worker sent last; the next ones are compared with them. */
     size_t n;
+    uint64_t shown[CW_FILTER_SETS], passed[CW_FILTER_SETS];
     struct totals nodes[];
 };
 
@@ -35,6 +36,8 @@ void cw_node_counters_fini(struct cw_node_counters *measure)
     cw_mem_free(measure->costs);
     cw_mem_free(measure->costs_before);
     cw_mem_free(measure->computed);
+    for (size_t i = 0; i < measure->filters.n; i++)
+        cw_mem_free(measure->filters.names[i]);
     *measure = (struct cw_node_counters){0};
 }
 
@@ -157,6 +160,42 @@ void cw_node_counters_add_counted(struct cw_node_counters *measure, uint64_t wor
     (void)add_growth(measure, worker_id, node, counts);
 }
 
+/* Whether what a worker sent is of these filters, which are those of the first that sends any. */
+static bool is_of_filters(struct cw_filter_shares *filters, const Cachew__V1__FilterCounts *counts)
+{
+    const size_t n = counts->n_filters;
+    if (n < 2 || n > CW_FILTERS_MAX || counts->n_shown != (size_t)1 << n ||
+        counts->n_passed != counts->n_shown)
+        return false;
+    for (; filters->n < n && !filters->names[filters->n]; filters->n++)
+        filters->names[filters->n] = cw_mem_strdup(counts->filters[filters->n]);
+    for (size_t i = 0; i < n; i++)
+        if (filters->n != n || strcmp(filters->names[i], counts->filters[i]) != 0)
+            return false;
+    return true;
+}
+
+void cw_node_counters_add_filters(struct cw_node_counters *measure, uint64_t worker_id,
+                                  const Cachew__V1__FilterCounts *counts)
+{
+    struct cw_filter_shares *filters = &measure->filters;
+    struct seen *seen = seen_of(measure, worker_id);
+    if (!is_of_filters(filters, counts))
+        return;
+    for (size_t set = 0; set < counts->n_shown; set++) {
+        filters->shown[set] += cw_counter_delta(&seen->shown[set], counts->shown[set]);
+        filters->passed[set] += cw_counter_delta(&seen->passed[set], counts->passed[set]);
+    }
+}
+
+static void halve_filters(struct cw_filter_shares *filters)
+{
+    for (size_t set = 0; set < CW_FILTER_SETS; set++) {
+        filters->shown[set] /= 2;
+        filters->passed[set] /= 2;
+    }
+}
+
 static void halve_cost(struct cw_cost_measured *cost)
 {
     cost->elements /= 2;
@@ -169,6 +208,8 @@ static void halve_cost(struct cw_cost_measured *cost)
 
 void cw_node_counters_halve(struct cw_node_counters *measure)
 {
+    if (measure)
+        halve_filters(&measure->filters);
     for (size_t i = 0; measure && i < measure->n; i++) {
         struct cw_node_sums *m = &measure->recent[i];
         m->elements /= 2;

@@ -21,6 +21,12 @@ double cw_counter_delta(uint64_t *last, uint64_t now);
 struct cw_node_sums {
     double elements, hits, cpu_ns, wall_ns, bytes, waits;
 };
+/* What passes sets of filters (FilterCounts in fleet.proto); it ages as `recent` does. */
+struct cw_filter_shares {
+    size_t n;
+    char *names[CW_FILTERS_MAX];
+    double shown[CW_FILTER_SETS], passed[CW_FILTER_SETS];
+};
 struct cw_node_counters {
     size_t n; /* The number of nodes, which are in the graph's order. */
     /* For people and metrics: all since the job began, also before the dispatcher's restart. */
@@ -35,6 +41,7 @@ struct cw_node_counters {
     /* The elements that each node computed while nothing was read from a cache. They are never
      * halved. */
     double *computed;
+    struct cw_filter_shares filters;
     /* The outputs that were computed meanwhile; both together say how many elements an output
      * needs. */
     double outputs;
@@ -57,6 +64,9 @@ void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, 
  * the restored `total` already. */
 void cw_node_counters_add_counted(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
                                   const Cachew__V1__NodeCounts *counts);
+/* Adds what one worker sent of sets of filters. What does not fit to what others sent is left out. */
+void cw_node_counters_add_filters(struct cw_node_counters *measure, uint64_t worker_id,
+                                  const Cachew__V1__FilterCounts *counts);
 bool cw_node_counters_has(const struct cw_node_counters *measure, uint64_t worker_id, size_t node);
 /* Halves the weight of what was measured so far: an epoch is over. NULL: nothing was. */
 void cw_node_counters_halve(struct cw_node_counters *measure);

@@ -73,11 +73,6 @@ static bool is_timed(const struct cw_job *job, size_t node, const struct cw_cost
     return !op || !cw_cost_profile_needs(op) || cost->sums.timed >= CW_PLAN_TIMED_MIN;
 }
 
-static double call_ns(const struct cw_cost_measured *cost)
-{
-    return cost->sums.calls > 0 ? CW_MAX(cost->wall_ns, cost->cpu_ns) / cost->sums.calls : 0;
-}
-
 static double keep_of(const struct cw_cost_measured *cost)
 {
     double keep = cost->elements > 0 ? 1 - cost->sums.dropped / cost->elements : 1;
@@ -117,12 +112,12 @@ static void make_view(struct cw_job *job, int64_t now, struct cw_replan_view *re
         const struct cw_cost_measured cost = cw_plan_cost_of(job, i);
         ret_view->elements = CW_MAX(ret_view->elements, cost.elements);
         ret_view->is_enough = ret_view->is_enough && is_timed(job, i, &cost);
-        sum_ns += cost.elements * call_ns(&cost);
+        sum_ns += cw_cost_made(&cost) * CW_MAX(cost.wall_ns, cost.cpu_ns);
         if (i + chain_n >= n)
-            ret_view->nodes[i + chain_n - n] = (struct cw_replan_node){
-                .call_ns = call_ns(&cost),
-                .keep = keep_of(&cost),
-                .bytes = cost.sums.calls > 0 ? cost.sums.out_bytes / cost.sums.calls : 0};
+            ret_view->nodes[i + chain_n - n] =
+                (struct cw_replan_node){.call_ns = cw_cost_call_ns(&cost),
+                                        .keep = keep_of(&cost),
+                                        .bytes = cw_cost_out_bytes(&cost)};
     }
     ret_view->element_ns = ret_view->elements > 0 ? sum_ns / ret_view->elements : 0;
 }

@@ -34,7 +34,12 @@ static void make_profile(struct cw_plan_work *w)
         if (k < w->question->measured_n)
             measured[i] = w->question->measured[k];
     }
+    const struct cw_filter_shares *filters = &w->question->filters;
+    const char *names[CW_FILTERS_MAX] = {0};
+    for (size_t i = 0; i < filters->n; i++)
+        names[i] = filters->names[i];
     cw_cost_profile_of_measured(w->present, measured, &w->profile);
+    cw_cost_profile_add_filters(&w->profile, names, filters->shown, filters->passed);
     w->profile.elements = w->question->elements;
 }
 
@@ -165,6 +170,7 @@ static void set_numbers(struct cw_plan_work *w)
         problem->nodes[i].adds &= (UINT32_C(1) << fields_n) - 1;
     }
     problem->epochs = CW_MAX(w->question->epochs, 1);
+    problem->apart = w->question->apart;
     set_workers(w);
     set_cache(w);
     set_besides(w);

@@ -169,6 +169,7 @@ struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *pol
                                    .cached =
                                        job->cached_node ? cw_mem_strdup(job->cached_node) : NULL,
                                    .cached_is_of_plan = job->plan.decides_cache,
+                                   .apart = job->options->apart,
                                    .elements = epoch_elements(job),
                                    .epochs = cw_job_epochs_left(job)};
     set_workers(job, q);
@@ -181,6 +182,10 @@ struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *pol
     q->measured = CW_NEW_ARRAY(struct cw_cost_measured, q->measured_n);
     for (size_t i = 0; job->measured && i < q->measured_n; i++)
         q->measured[i] = cw_plan_cost_of(job, i);
+    if (job->measured)
+        q->filters = job->measured->filters;
+    for (size_t i = 0; i < q->filters.n; i++)
+        q->filters.names[i] = cw_mem_strdup(q->filters.names[i]);
     return search;
 }
 

@@ -77,7 +77,7 @@ static void set_nodes(const struct cw_plan_work *w, const struct cw_optimize_pla
     cw_optimize_rows(&w->problem, plan, rows);
     for (size_t i = 0; i < w->problem.n; i++)
         ret_nodes[w->at[plan->order[i]]] = (struct cw_replan_node){
-            .call_ns = rows[i].ns,
+            .call_ns = rows[i].call_ns,
             .keep = rows[i].rows_in > 0 ? rows[i].rows / rows[i].rows_in : 1};
 }
 
@@ -312,6 +312,8 @@ void cw_plan_search_free(struct cw_plan_search *s)
     cw_mem_free(s->question.profile);
     cw_mem_free(s->question.order);
     cw_mem_free(s->question.cached);
+    for (size_t i = 0; i < s->question.filters.n; i++)
+        cw_mem_free(s->question.filters.names[i]);
     for (size_t i = 0; i < s->question.records_n; i++)
         cw_mem_free(s->question.records[i].node);
     cw_buf_unref(s->answer.graph);

@@ -4,6 +4,7 @@
 #ifndef CW_DISPATCHER_OPTIMIZE_PLAN_SEARCH_H
 #define CW_DISPATCHER_OPTIMIZE_PLAN_SEARCH_H
 
+#include "dispatcher/model/node_counters.h"
 #include "base/buf.h"
 #include "policies/cost_line.h"
 #include "policies/optimizer.h"
@@ -23,7 +24,9 @@ struct cw_plan_question {
     /* What each node of the written pipeline has cost under the present plan; NULL: `profile` says it. */
     struct cw_cost_measured *measured;
     size_t measured_n;
-    char *profile;          /* of an earlier job of the pipeline, as JSON; NULL: none */
+    struct cw_filter_shares filters; /* the same of sets of filters */
+    bool apart;                      /* operators are called one by one */
+    char *profile;                   /* of an earlier job of the pipeline, as JSON; NULL: none */
     char *cached;           /* the node behind which the job's elements are cached; NULL: none */
     bool cached_is_of_plan; /* in the present order; else in the written one */
     /* Whether the plan may say what is cached. Without it operators stay on their side of `cached`. */

@@ -231,7 +231,7 @@ bool cw_scaling_may_jump(const struct cw_job *job)
 void cw_scaling_jump(struct cw_job *job, unsigned workers)
 {
     struct cw_scaling *s = job->scaling;
-    if (!cw_scaling_may_jump(job) || workers < 1 || s->target <= (double)workers)
+    if (!cw_scaling_may_jump(job) || workers < 1 || (unsigned)s->target == workers)
         return;
     struct cw_scale_decision decision = {.remote = workers};
     struct cw_scale_inputs inputs;

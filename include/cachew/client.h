@@ -190,12 +190,15 @@ struct cachew_job_options {
     /* With `plan`, `profile` or "pecan": the plan may change values, as long as types and shapes stay. The
      * job is then that of the pipeline in this order, also for tokens and replay. */
     int relaxed;
+    /* "off": every operator is called for each element by itself, and makes all of it; NULL or "auto": workers see which
+     * operators can work on many elements at once, on a part of an image, or for another one. No batch depends on it. */
+    const char *fusion;
 };
 #define CACHEW_JOB_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, \
             0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
-            NULL, NULL, NULL, NULL, NULL, NULL, 0                                                  \
+            NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL                                            \
     }
 
 /* Starts, joins or resumes a job. Before it returns the dispatcher has checked the pipeline and a

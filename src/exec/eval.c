@@ -5,6 +5,7 @@
 
 #include "exec/element_cache.h"
 #include "exec/op_call.h"
+#include "exec/op_fold.h"
 #include "exec/pad_rows.h"
 #include "exec/row_batch.h"
 #include "exec/survey_rows.h"
@@ -128,7 +129,10 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
             at->node = node->inputs[0];
             break;
         case CW_STEP_ELEMENT:
-            push_pending(work, at);
+            if (CW_UNLIKELY(node->folds_to != SIZE_MAX) && cw_op_fold(work, at->node))
+                at->node = work->skip[node->inputs[0]];
+            else
+                push_pending(work, at);
             break;
         case CW_STEP_MERGE:
         case CW_STEP_GROUP:

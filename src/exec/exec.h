@@ -52,6 +52,13 @@ struct cw_exec_count {
     struct cw_cost_sums sums; /* of the same timed calls as cpu_ns and wall_ns */
 };
 
+/* What passes sets of filters, summed likewise. Some elements are shown to several filters. */
+struct cw_exec_filters {
+    size_t node[CW_FILTERS_MAX]; /* of each filter; SIZE_MAX: there is none with this number */
+    /* By sets of filters, as bits of their numbers: elements that were shown to all, and that pass all. */
+    uint64_t shown[CW_FILTER_SETS], passed[CW_FILTER_SETS];
+};
+
 /* What the threads of a pool did besides computing, in ns since it began, summed over threads. */
 struct cw_exec_thread_time {
     uint64_t idle_ns;   /* nothing could be computed */
@@ -95,6 +102,8 @@ void cw_exec_cancel(struct cw_exec *exec, struct cw_exec_item *item);
 /* Copies the counters of a plan: ret_counts has one entry for each node of the graph. Those of a written
  * graph's plan count what its other plans have done, by the names of the nodes. */
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts);
+/* The same of sets of filters. */
+void cw_exec_filter_counts(const struct cw_plan *plan, struct cw_exec_filters *ret_filters);
 /* Returns the time of a pool's threads; delay_ns, which costs a read of a file for each thread, only
  * if `delay` is set. Any thread. */
 void cw_exec_thread_time(struct cw_exec *exec, bool delay, struct cw_exec_thread_time *ret_time);

@@ -5,8 +5,10 @@
 #include "base/call_note.h"
 #include "base/clock.h"
 #include "exec/op_context.h"
+#include "exec/op_fold.h"
 #include "exec/op_measure.h"
 #include "exec/op_strips.h"
+#include "exec/op_try.h"
 #include "io/io.h"
 
 /* Of an operator that makes parts of images one call in so many makes the whole, so that it is known what that
@@ -70,7 +72,7 @@ int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_e
  * it is. */
 static bool takes_planes(const struct cw_thread_context *work, const struct cw_plan_node *node)
 {
-    if (node->planes_to == SIZE_MAX || work->trace || !work->pending_n)
+    if (node->planes_to == SIZE_MAX || work->trace || work->plan->apart || !work->pending_n)
         return false;
     const struct cw_walk_pending *next = &work->pending[work->pending_n - 1];
     return next->node == node->planes_to && !next->put;
@@ -142,9 +144,9 @@ static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pen
                : 0;
 }
 
-static int apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
-                 struct cw_op_ctx *ctx, void *scratch, struct cw_element *element, uint64_t *bytes,
-                 struct cw_err *err)
+int cw_op_call_bare(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                    struct cw_op_ctx *ctx, void *scratch, struct cw_element *element,
+                    uint64_t *bytes, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
     if (node->op->apply_field)
@@ -165,6 +167,7 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     int rc = 0;
     if (node->strips_n && cw_op_strips_apply(work, pending, element, &rc, err))
         return rc;
+    cw_op_try_before(work, pending->node, element);
     mine->ctx.planes = takes_planes(work, node);
     if (mine->ctx.planes) { /* the result is that of the next operator, and so is its place */
         own.live = work->pending[work->pending_n - 1].live;
@@ -178,7 +181,7 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     if (node->op->foreign)
         cw_call_at_element(node->node->name, element->id);
     const uint64_t waited = cw_io_thread_waited();
-    rc = apply(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
+    rc = cw_op_call_bare(work, &own, &mine->ctx, mine->scratch, element, &bytes, err);
     count_waits(mine, waited);
     const uint64_t written = rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0;
     if (begin.cpu_ns && rc == 0 && mine->ctx.prefers_whole && made_whole(node, element))
@@ -189,6 +192,8 @@ int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pendin
     cw_tally_add(&mine->count.elements, 1);
     cw_tally_add(&mine->count.bytes_out, bytes);
     cw_tally_add(&mine->count.element_bytes, all);
+    if (CW_UNLIKELY(node->folds_to != SIZE_MAX))
+        cw_op_fold_made(mine, bytes, all);
     if (mine->ctx.planes && rc == 0)
         pass_planes(work, element, begin.cpu_ns > 0 && !tries);
     if (rc == CW_EVAL_DROP)
@@ -212,15 +217,19 @@ int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, siz
         pending.live = 0; /* it does not say which field it writes */
     if (node->op->foreign)
         cw_call_at_node(node->node->name);
+    cw_op_try_before_many(work, i, element);
     struct cw_op_measure begin = cw_op_measure_begin(mine, element, &node->reads, all_rows);
-    int rc = apply(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
+    int rc =
+        cw_op_call_bare(work, &pending, &mine->many_ctx, mine->many_scratch, element, &bytes, err);
     if (begin.cpu_ns)
-        cw_op_measure_end(mine, begin, work->clock_ns,
-                          rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0, all_rows);
+        cw_op_measure_end_batch(mine, begin, work->clock_ns,
+                                rc == 0 ? cw_element_bytes_of(element, &node->writes) : 0,
+                                all_rows);
     cw_tally_add(&mine->count.elements, rows);
     cw_tally_add(&mine->count.bytes_out, bytes / all_rows * rows);
-    cw_tally_add(&mine->count.element_bytes,
-                 rc == 0 ? cw_element_bytes(element) / all_rows * rows : 0);
+    const uint64_t row_bytes = rc == 0 ? cw_element_bytes(element) / all_rows : 0;
+    cw_tally_add(&mine->count.element_bytes, row_bytes * rows);
+    cw_op_fold_made(mine, bytes / all_rows, row_bytes);
     if (rc < 0)
         work->failed = i;
     return rc;

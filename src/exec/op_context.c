@@ -20,6 +20,16 @@ void cw_op_context_slot(const struct cw_thread_context *work, struct cw_op_ctx *
     ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
 }
 
+/* Goes on to the operator of the list that is on the stack. Those that are not called are not there. */
+static size_t next_wanted(const struct cw_thread_context *work, const struct cw_plan_node *node,
+                          size_t found, uint32_t on_stack)
+{
+    while (found < node->want_n && node->want[found].node != on_stack &&
+           work->plan->nodes[node->want[found].node].folds_to != SIZE_MAX)
+        found++;
+    return found;
+}
+
 /* op.h next_want: asks the crop which part it will use, and the operators between what they need for
  * it, all with their own random streams. */
 static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
@@ -68,12 +78,14 @@ void cw_op_context_want(struct cw_thread_context *work, const struct cw_plan_nod
     bool is_cached = whole;
     /* Caches, which should get the whole image, may be between the operator and the crop. */
     for (size_t k = work->pending_n; k > 0 && found < node->want_n; k--) {
-        if (work->pending[k - 1].put)
+        if (work->pending[k - 1].put) {
             is_cached = true;
-        else if (work->pending[k - 1].node == node->want[found].node)
-            found++;
-        else
+            continue;
+        }
+        found = next_wanted(work, node, found, work->pending[k - 1].node);
+        if (found == node->want_n || work->pending[k - 1].node != node->want[found].node)
             break;
+        found++;
     }
     bool has = node->want_n > 0 && found == node->want_n;
     work->want_element = element;
@@ -81,5 +93,5 @@ void cw_op_context_want(struct cw_thread_context *work, const struct cw_plan_nod
     work->want_asked = SIZE_MAX;
     ctx->next_want = has ? ask_want : NULL;
     ctx->next_want_arg = has ? work : NULL;
-    ctx->prefers_whole = has && (work->trace || is_cached);
+    ctx->prefers_whole = has && (work->trace || is_cached || work->plan->apart);
 }

@@ -32,6 +32,12 @@ static inline struct cw_op_measure cw_op_measure_begin(struct cw_node_context *n
  * since the last one that was measured. */
 void cw_op_measure_end(struct cw_node_context *node, struct cw_op_measure begin, int64_t clock_ns,
                        uint64_t out_bytes, size_t elements);
+/* The same of a call of an operator that has worked on all of these elements at once. */
+void cw_op_measure_end_batch(struct cw_node_context *node, struct cw_op_measure begin,
+                             int64_t clock_ns, uint64_t out_bytes, size_t elements);
+/* Ends a measurement of calls that are made only for it; they stand for themselves. */
+void cw_op_measure_extra(struct cw_node_context *node, struct cw_op_measure begin, int64_t clock_ns,
+                         uint64_t out_bytes, size_t elements, bool by_batch);
 /* Counts a call that took so long, by a measurement of the caller's. It stands for all since the last one
  * that was measured. */
 void cw_op_measure_take(struct cw_node_context *node, int64_t cpu_ns, int64_t wall_ns,

@@ -304,7 +304,7 @@ bool cw_op_strips_apply(struct cw_thread_context *work, const struct cw_walk_pen
                         struct cw_element *element, int *ret_rc, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    if (work->trace)
+    if (work->trace || work->plan->apart)
         return false;
     struct run run = {.work = work, .n = 1, .field = node->fields[0]};
     run.stages[0].at = pending->node;

@@ -76,6 +76,45 @@ static void add_other(struct cw_plan_exec *share, struct cw_exec_count *sums)
             add_count(&counts[i], &sums[plan->written_node[i]]);
 }
 
+/* ---- filters ---- */
+
+static void add_sets(const uint64_t *shown, const uint64_t *passed, struct cw_exec_filters *sum)
+{
+    for (size_t set = 0; set < CW_FILTER_SETS; set++) {
+        sum->shown[set] += shown[set];
+        sum->passed[set] += passed[set];
+    }
+}
+
+/* Adds those of one plan. Filters have the same numbers in all plans of a job. */
+static void add_filters(struct cw_plan_exec *share, struct cw_exec_filters *sum)
+{
+    cw_mutex_lock(&share->mutex);
+    for (const struct cw_thread_context *work = share->all; work; work = work->next_all)
+        for (size_t set = 0; set < CW_FILTER_SETS; set++) {
+            sum->shown[set] += load(&work->filters.shown[set]);
+            sum->passed[set] += load(&work->filters.passed[set]);
+        }
+    cw_mutex_unlock(&share->mutex);
+}
+
+void cw_exec_filter_counts(const struct cw_plan *plan, struct cw_exec_filters *ret_filters)
+{
+    *ret_filters = (struct cw_exec_filters){0};
+    cw_plan_filter_nodes(plan, ret_filters->node);
+    struct cw_plan_exec *share = atomic_load_explicit(&plan->exec, memory_order_acquire);
+    if (!share)
+        return;
+    add_filters(share, ret_filters);
+    cw_mutex_lock(&share->mutex);
+    for (struct cw_plan_exec *other = share->others; other; other = other->next_other)
+        add_filters(other, ret_filters);
+    add_sets(share->ended_filters.shown, share->ended_filters.passed, ret_filters);
+    cw_mutex_unlock(&share->mutex);
+}
+
+/* ---- plans ---- */
+
 void cw_plan_counts_begin(struct cw_plan_exec *all, struct cw_plan_exec *share)
 {
     cw_mutex_lock(&all->mutex);
@@ -99,6 +138,7 @@ void cw_plan_counts_end(struct cw_plan_exec *all, struct cw_plan_exec *share)
     if (!all->ended)
         all->ended = CW_NEW_ARRAY(struct cw_exec_count, all->plan->n);
     add_other(share, all->ended);
+    add_filters(share, &all->ended_filters);
     cw_mutex_unlock(&all->mutex);
 }
 

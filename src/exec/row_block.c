@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "exec/element_cache.h"
 #include "exec/op_call.h"
+#include "exec/op_fold.h"
 #include <string.h>
 
 /* A block's columns, before and behind its operators, stay within the first-level cache. */
@@ -26,7 +27,7 @@ void cw_row_block_find(const struct cw_exec_task *task, struct cw_row_way *way)
     const struct cw_plan *plan = way->plan;
     uint16_t ops[CW_BLOCK_OPS_MAX];
     size_t n = 0, at = way->node, bytes = bytes_of(&plan->nodes[at].out);
-    if (!task->fixed)
+    if (!task->fixed || plan->apart)
         return;
     for (; n < CW_BLOCK_OPS_MAX; at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_node *node = &plan->nodes[at];
@@ -118,6 +119,18 @@ static size_t clear_left_out(const struct cw_exec_task *task, struct cw_thread_c
     return left;
 }
 
+/* Whether the k-th operator of the block, counted from the last one, is left out for these rows: it has no effect, or
+ * one of those behind it does its work. */
+static bool is_left_out(struct cw_thread_context *work, size_t k, size_t rows)
+{
+    const uint16_t *ops = work->way->block_ops;
+    const size_t to = work->plan->nodes[ops[k]].folds_to;
+    bool has_to = to == ops[k];
+    for (size_t j = 0; j < k; j++)
+        has_to = has_to || to == ops[j];
+    return has_to && cw_op_fold_calls(work, ops[k], rows);
+}
+
 /* Sets a view for each column. */
 static void view_columns(const struct cw_row_target *to, int64_t rows, struct cw_element *element)
 {
@@ -168,6 +181,8 @@ int cw_row_block_end(struct cw_exec_task *task, struct cw_thread_context *work, 
     }
     for (size_t k = way->block_ops_n; k-- > 0;) {
         const uint64_t live = ~written(work, k).word[0];
+        if (is_left_out(work, k, left))
+            continue;
         const int rc = cw_op_call_many(work, way->block_ops[k], live, left, element, err);
         if (rc < 0)
             return rc;

@@ -104,11 +104,12 @@ static struct cw_thread_context *work_new(struct cw_plan *plan)
     work->puts = CW_NEW_ARRAY(struct cw_pending_put, plan->n + 1);
     const size_t frames = plan->nodes[plan->n - 1].frames + 1;
     work->frames = CW_NEW_ARRAY(struct cw_walk_frame, frames);
-    work->elements = CW_NEW_ARRAY(struct cw_element, frames + 2);
+    work->elements = CW_NEW_ARRAY(struct cw_element, frames + 3);
     for (size_t i = 0; i < frames; i++)
         work->frames[i].element = &work->elements[i];
     work->element = &work->elements[frames];
     work->second = &work->elements[frames + 1];
+    work->trial = &work->elements[frames + 2];
     for (size_t i = 0; i < plan->n; i++)
         node_begin(&plan->nodes[i], &work->nodes[i]);
     return work;

@@ -25,6 +25,10 @@ struct cw_node_tally {
     _Atomic uint64_t elements, cpu_ns, wall_ns, bytes_out, element_bytes, hits, waits;
     struct cw_sum_tally sums;
 };
+/* By sets of filters, as bits of their numbers: elements that were shown to all of them, and that pass all. */
+struct cw_filter_tally {
+    _Atomic uint64_t shown[CW_FILTER_SETS], passed[CW_FILTER_SETS];
+};
 struct cw_node_context {
     struct cw_op_ctx ctx;
     void *scratch;
@@ -35,8 +39,12 @@ struct cw_node_context {
      * counts elements since the last one, and `draw` is the state of the draws of gaps. */
     uint32_t stride, left, draw;
     uint64_t since;
-    uint32_t parts_n;     /* calls that could make a part of an image (op_call.c) */
-    int64_t elsewhere_ns; /* what other processes have used for the call that is measured */
+    uint32_t tries_n; /* calls before which something else could be tried (op_try.c) */
+    uint32_t folds_n; /* calls that could be left out (op_fold.c) */
+    uint64_t fold_bytes,
+        fold_element_bytes; /* `bytes_out` and `element_bytes` of the last that was made */
+    uint32_t parts_n;       /* calls that could make a part of an image (op_call.c) */
+    int64_t elsewhere_ns;   /* what other processes have used for the call that is measured */
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied
  * on the way up, a cache that gets the element of its node on the way up, or a choice that then
@@ -131,6 +139,7 @@ struct cw_thread_context {
     /* time that one reading of the clock takes, which is subtracted from measured times */
     int64_t clock_ns;
     struct cw_node_context *nodes;
+    struct cw_filter_tally filters;
     struct cw_walk_pending *pending;
     size_t pending_n;
     bool caching; /* some node may have a cache */
@@ -141,9 +150,9 @@ struct cw_thread_context {
     struct cw_cache_pins pins;    /* pins the cached records that the current row points into */
     struct cw_walk_frame *frames; /* stack of frames; the plan knows how many can be needed */
     size_t frames_n;
-    /* memory for elements: of each frame, of the row or batch that is computed, and one more for the call
-     * that needs a second */
-    struct cw_element *elements, *element, *second;
+    /* memory for elements: of each frame, of the row or batch that is computed, one more for the call
+     * that needs a second, and one for calls that are tries (op_try.c) */
+    struct cw_element *elements, *element, *second, *trial;
     /* where the fields of the current row are written; slot_bytes 0: the field has no slot */
     void *slot[CW_FIELDS_MAX];
     size_t slot_bytes[CW_FIELDS_MAX];
@@ -174,6 +183,7 @@ struct cw_plan_exec {
      * was counted for those that do not exist any more, by node of the written plan. */
     struct cw_plan_exec *others;
     struct cw_exec_count *ended;
+    struct cw_exec_filters ended_filters; /* guarded by mutex: the same of sets of filters */
     /* Of another plan, guarded by the written plan's mutex: neighbours in that list, if it is in
      * it. */
     struct cw_plan_exec *next_other, *prev_other;

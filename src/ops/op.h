@@ -344,6 +344,13 @@ struct cw_op {
     bool (*makes_planes)(const void *opts, const struct cw_field *in);
     /* For a fieldwise operator, optional: whether it does nothing but to put channels first. */
     bool (*puts_channels_first)(const void *opts);
+    /* Optional, for fieldwise operators (graph/fold.h): whether it leaves such a field as it is, bit for bit. */
+    bool (*has_no_effect)(const void *opts, const struct cw_field *in);
+    /* Optional, for fieldwise operators (graph/fold.h): whether its result for what another operator, `before`,
+     * makes of a field `from` is its result for that field itself. `in` is what the other makes of it. It is then
+     * called with the field itself, and finds what it was to get in cw_op_ctx.in. */
+    bool (*takes_over)(const void *opts, const struct cw_field *in, const struct cw_op *before,
+                       const void *before_opts, const struct cw_field *from);
     /* Optional, for fieldwise operators that move the pixels of images: what moves with them. */
     const struct cw_op_moves *moves;
     /* Optional, for fieldwise operators on images: the same work by rows. */

@@ -260,12 +260,15 @@ int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struc
     }
     for (size_t i = 0; i < plan->n; i++)
         cw_plan_find_want(plan, i);
+    for (size_t i = plan->n; i-- > 0;)
+        cw_plan_find_fold(plan, i);
     for (size_t i = 0; i < plan->n; i++)
         cw_plan_find_many(plan, i);
     for (size_t i = 0; i < plan->n; i++)
         cw_plan_find_planes(plan, i);
     for (size_t i = 0; i < plan->n; i++)
         cw_plan_find_strips(plan, i);
+    cw_plan_find_filters(plan);
     find_passing(plan);
     return 0;
 }

@@ -157,6 +157,11 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
     return written ? cw_plan_unref(written) : NULL;
 }
 
+void cw_plan_set_apart(struct cw_plan *plan)
+{
+    plan->apart = true;
+}
+
 struct cw_plan *cw_plan_written(struct cw_plan *plan)
 {
     return plan->written ? plan->written : plan;

@@ -69,6 +69,10 @@ int cw_plan_prepare(struct cw_checked *checked, uint64_t seed, struct cw_index_p
  * (rewrite/commute.h). Rows of one item may come from several such plans. */
 int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
                         struct cw_plan **ret_plan, struct cw_err *err);
+/* From now on every operator is called for each element by itself: none works on many rows at once, by strips, on
+ * a part of an image, or for another one. The elements are the same, and the same ones are bad. It is called before
+ * anything is computed; plans that are opened beside this one are like it. */
+void cw_plan_set_apart(struct cw_plan *plan);
 /* Returns the plan of the written graph, which may be the plan itself. */
 struct cw_plan *cw_plan_written(struct cw_plan *plan);
 const struct cw_graph *cw_plan_graph(const struct cw_plan *plan);

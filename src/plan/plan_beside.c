@@ -92,6 +92,7 @@ int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
     err = err ? err : &local;
     struct cw_plan *plan = cw_plan_alloc(checked, written->seed, written->stop);
     plan->written = cw_plan_ref(written);
+    plan->apart = written->apart;
     find_written(plan);
     int rc = cw_plan_compile(plan, NULL, err);
     if (rc >= 0)

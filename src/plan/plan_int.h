@@ -36,12 +36,16 @@ void cw_plan_find_want(struct cw_plan *plan, size_t i);
 /* Returns the next element operator that sees the node's elements, if it is the only one; else
  * SIZE_MAX. */
 size_t cw_plan_next_operator(const struct cw_plan *plan, size_t i);
+/* Fills `folds_to` of the node, once cw_plan_find_want was called for all, and this for the nodes behind it. */
+void cw_plan_find_fold(struct cw_plan *plan, size_t i);
 /* Fills `planes_to` of the node, once all nodes are compiled. */
 void cw_plan_find_planes(struct cw_plan *plan, size_t i);
-/* Fills `strips` of the node, once cw_plan_find_planes was called for all. */
+/* Fills `strips` of the node, once cw_plan_find_fold and cw_plan_find_planes were called for all. */
 void cw_plan_find_strips(struct cw_plan *plan, size_t i);
 /* Fills `many_in` and `many_out` of the node, once it is compiled. */
 void cw_plan_find_many(struct cw_plan *plan, size_t i);
+/* Fills `filters` of the plan and `has_tries` of its nodes, once cw_plan_find_many was called for all. */
+void cw_plan_find_filters(struct cw_plan *plan);
 /* Frees the spec of many elements; accepts NULL. */
 void cw_plan_many_free(struct cw_spec *many);
 /* Fills `files` and `drawn` of plan->nodes. */

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "graph/sparse.h"
 #include "plan/plan.h"
+#include "policies/cost_line.h"
 #include <stdatomic.h>
 
 /* How deep merges and batches may be nested. Each level costs the walk a frame. */
@@ -34,6 +35,10 @@ struct cw_plan_use {
 #define CW_PLAN_MOVES_MAX 64
 /* No more operators are done together by strips than this. */
 #define CW_PLAN_STRIPS_MAX 16
+struct cw_plan_filter {
+    uint16_t node;
+    uint8_t number; /* among the filters of the written plan */
+};
 struct cw_plan_want {
     uint16_t node;
     bool moves; /* the operator changes places of the image's values (`region` in op.h) */
@@ -84,6 +89,11 @@ struct cw_plan_node {
     /* The node that puts channels first, if this one may do so as well (op.h makes_planes) and nobody else
      * reads it; else SIZE_MAX. */
     size_t planes_to;
+    /* An operator that need not be called (graph/fold.h): the node itself if it has no effect, the one that does
+     * its work if that comes next; else SIZE_MAX. */
+    size_t folds_to;
+    bool
+        has_tries; /* calls are made only to know what they cost, or what they say (exec/op_try.h) */
     /* The operators whose work may be done together by strips of an image, this one first (plan_strips.c);
      * strips_n = 0: there is no such run. */
     uint16_t *strips;
@@ -108,6 +118,8 @@ struct cw_plan {
     /* The plan of the written graph, of which this is another order; holds a reference. NULL: this
      * is the written graph. */
     struct cw_plan *written;
+    /* Every operator is called for each element, one after the other, and makes all of it (cw_plan_set_apart). */
+    bool apart;
     size_t *written_node; /* for each node the written plan's of the same name, or SIZE_MAX */
     size_t n;
     struct cw_plan_node *nodes;
@@ -119,6 +131,9 @@ struct cw_plan {
      * none. What the last one gives is sent. */
     uint16_t *inside;
     size_t inside_n;
+    /* The first filter, and those behind it to which an element can be shown where it comes to that one. */
+    struct cw_plan_filter filters[CW_FILTERS_MAX];
+    size_t filters_n;
     struct cw_sparse sparse;
     struct cw_plan_info info;
     struct cw_mutex uses_mutex;
@@ -199,6 +214,8 @@ static inline int64_t cw_plan_group_rows(const struct cw_plan_node *node, int64_
 {
     return CW_MIN(node->group, node->in_n[0] - first);
 }
+/* Sets the node of each filter by its number; SIZE_MAX: there is none. Of the written plan. */
+void cw_plan_filter_nodes(const struct cw_plan *plan, size_t ret_nodes[CW_FILTERS_MAX]);
 void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
                   struct cw_plan_item *ret_item);
 

@@ -11,6 +11,15 @@ static bool works_by_rows(const struct cw_plan_node *node)
            cw_strips_work(node->op, node->opts, node->in, node->fields, node->fields_n);
 }
 
+/* Returns the next operator that is called. */
+static size_t next_called(const struct cw_plan *plan, size_t i)
+{
+    size_t next = cw_plan_next_operator(plan, i);
+    while (next != SIZE_MAX && plan->nodes[next].folds_to != SIZE_MAX)
+        next = cw_plan_next_operator(plan, next);
+    return next;
+}
+
 /* Whether the run goes on from one node to the next. */
 static bool goes_on(const struct cw_plan_node *node, const struct cw_plan_node *next)
 {
@@ -23,10 +32,10 @@ void cw_plan_find_strips(struct cw_plan *plan, size_t i)
     uint16_t run[CW_PLAN_STRIPS_MAX] = {(uint16_t)i};
     struct cw_plan_node *node = &plan->nodes[i];
     size_t n = 1, calls = 1, at = i;
-    if (!works_by_rows(node))
+    if (node->folds_to != SIZE_MAX || !works_by_rows(node))
         return;
     while (n < CW_PLAN_STRIPS_MAX) {
-        const size_t next = cw_plan_next_operator(plan, at);
+        const size_t next = next_called(plan, at);
         if (next == SIZE_MAX || !goes_on(&plan->nodes[at], &plan->nodes[next]))
             break;
         run[n++] = (uint16_t)next;

@@ -25,7 +25,8 @@ struct keys {
         .name = #key, .help = (text), .type = CW_OPT_STR_LIST,                                     \
         .offset = offsetof(struct keys, key), .len_max = CW_GRAPH_NODES_MAX                        \
     }
-/* All but plan, order and cache say how the plan was found. */
+/* All but plan, order and cache say how the plan was found: workers see by themselves what works on many elements at
+ * once, and what need not be called. */
 static const struct cw_opt KEYS[] = {
     {.name = "plan",
      .help = "version of the format",
@@ -49,8 +50,8 @@ static const struct cw_opt KEYS[] = {
      .offset = offsetof(struct keys, exact),
      .def = "true"},
     NAMES(moved, "nodes that do not stand where they were written"),
-    NAMES(behind, "nodes that moved behind the batch"),
-    NAMES(folded, "nodes that became part of another"),
+    NAMES(behind, "nodes that work on many elements at once"),
+    NAMES(folded, "nodes that are not called, since another does their work"),
     KEY(workers, CW_OPT_VALUE, "how many there are to be"),
     KEY(total_ns, CW_OPT_F64, "of all epochs"),
     KEY(epoch_ns, CW_OPT_F64, "of the last epoch"),
@@ -73,15 +74,6 @@ static int check_names(const struct keys *keys, struct cw_err *err)
     if (keys->cache.type != CW_VALUE_NULL && keys->cache.type != CW_VALUE_STR)
         return cw_err_set(err, CW_E_INVALID, "cache: must be a name or null, not %s",
                           cw_value_type_name(keys->cache.type));
-    return 0;
-}
-
-/* What may be in a plan and is not carried out. */
-static int check_kind(const struct keys *keys, struct cw_err *err)
-{
-    if (keys->behind.n > 0 || keys->folded.n > 0)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: only the order can be changed so far",
-                          keys->behind.n > 0 ? "behind" : "folded");
     return 0;
 }
 
@@ -111,8 +103,6 @@ int cw_order_plan_from(const struct cw_value *value, const char *where,
     if (rc < 0)
         return cw_err_wrap(err, "%s", where);
     rc = check_names(&keys, err);
-    if (rc == 0)
-        rc = check_kind(&keys, err);
     if (rc == 0)
         take(&keys, ret_plan);
     cw_opt_fini(KEYS, &keys);

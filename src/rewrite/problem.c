@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrite/problem_together.h"
+
 static const struct cw_checked_node *node_at(const struct cw_checked *checked,
                                              const struct cw_problem_map *map, size_t place)
 {
@@ -370,6 +372,7 @@ int cw_problem_from(const struct cw_chain *chain, const struct cw_cost_profile *
         set_fields(chain, profile, i, ret_problem, bytes);
     for (size_t i = 1; i < ret_map->n; i++)
         set_whole(chain, profile, i, ret_problem);
+    cw_problem_set_together(chain, profile, ret_problem);
     set_behind(chain, ret_problem);
     set_caches(checked, ret_map, ret_problem);
     set_trainer(profile, ret_problem);

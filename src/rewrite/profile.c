@@ -14,7 +14,7 @@ struct parts {
     int64_t profile;
     char *pipeline;
     double elements;
-    struct cw_value nodes, store, source, network, trainer, engine, threads;
+    struct cw_value nodes, filters, store, source, network, trainer, engine, threads;
 };
 #define PART(key, kind, text)                                                                      \
     {                                                                                              \
@@ -41,6 +41,7 @@ static const struct cw_opt PARTS[] = {
      .type = CW_OPT_VALUE,
      .offset = offsetof(struct parts, nodes),
      .flags = CW_OPT_REQUIRED},
+    PART(filters, CW_OPT_VALUE, "what passes sets of filters"),
     PART(store, CW_OPT_VALUE, "of a cache"),
     PART(source, CW_OPT_VALUE, "of the source"),
     PART(network, CW_OPT_VALUE, "between workers and trainer"),
@@ -83,7 +84,7 @@ static const struct cw_opt NODE[] = {
      .type = CW_OPT_VALUE,
      .offset = offsetof(struct node_parts, whole)},
     {.name = "batch",
-     .help = "of a whole batch",
+     .help = "of an element where many are worked on at once",
      .type = CW_OPT_VALUE,
      .offset = offsetof(struct node_parts, batch)},
     {0},
@@ -94,6 +95,35 @@ static const struct cw_opt WHOLE[] = {
     NUMBER(struct cw_cost_whole, "cpu_ns", cpu_ns, NS_MAX, "CPU time (default: ns)"),
     NUMBER(struct cw_cost_whole, "cpu_ns_byte", cpu_ns_byte, NS_MAX, "(default: ns_byte)"),
     NUMBER(struct cw_cost_whole, "out_bytes", out_bytes, BYTES_MAX, "of the image"),
+    {0},
+};
+static const struct cw_opt BATCH[] = {
+    NUMBER(struct cw_cost_batch, "ns", ns, NS_MAX, "a thread's time of an element"),
+    NUMBER(struct cw_cost_batch, "ns_byte", ns_byte, NS_MAX, "and of a byte that is read"),
+    NUMBER(struct cw_cost_batch, "cpu_ns", cpu_ns, NS_MAX, "CPU time (default: ns)"),
+    NUMBER(struct cw_cost_batch, "cpu_ns_byte", cpu_ns_byte, NS_MAX, "(default: ns_byte)"),
+    {0},
+};
+struct set_parts {
+    struct cw_str_list nodes;
+    double keep, samples;
+};
+static const struct cw_opt SET[] = {
+    {.name = "nodes",
+     .help = "names of filters",
+     .type = CW_OPT_STR_LIST,
+     .offset = offsetof(struct set_parts, nodes),
+     .flags = CW_OPT_REQUIRED,
+     .len_min = 1,
+     .len_max = CW_FILTERS_MAX},
+    {.name = "keep",
+     .help = "share of the elements that passes all of them",
+     .type = CW_OPT_F64,
+     .offset = offsetof(struct set_parts, keep),
+     .flags = CW_OPT_REQUIRED,
+     .min = 0,
+     .max = 1},
+    NUMBER(struct set_parts, "samples", samples, 1e18, "elements that all were shown"),
     {0},
 };
 static const struct cw_opt STORE[] = {
@@ -149,13 +179,28 @@ static int read_whole(const struct cw_value *value, struct cw_cost_whole *ret_wh
     return 0;
 }
 
+static int read_batch(const struct cw_value *value, struct cw_cost_batch *ret_batch,
+                      struct cw_err *err)
+{
+    if (value->type == CW_VALUE_NULL)
+        return 0;
+    if (cw_opt_parse(BATCH, value, ret_batch, err) < 0)
+        return cw_err_wrap(err, "batch");
+    if (!cw_value_get(value, "cpu_ns"))
+        ret_batch->cpu_ns = ret_batch->ns;
+    if (!cw_value_get(value, "cpu_ns_byte"))
+        ret_batch->cpu_ns_byte = ret_batch->ns_byte;
+    return 0;
+}
+
 static int read_node(const struct cw_value *value, const char *name,
                      struct cw_cost_profile_node *node, struct cw_err *err)
 {
     struct node_parts parts = {0};
     int rc = cw_opt_parse(NODE, value, &parts, err);
 
-    if (rc == 0 && read_whole(&parts.whole, &parts.node.whole, err) < 0) {
+    if (rc == 0 && (read_whole(&parts.whole, &parts.node.whole, err) < 0 ||
+                    read_batch(&parts.batch, &parts.node.batch, err) < 0)) {
         rc = CW_E_INVALID;
         cw_opt_fini(NODE, &parts);
     }
@@ -187,6 +232,38 @@ static int read_nodes(const struct cw_value *nodes, struct cw_cost_profile *prof
     return rc;
 }
 
+static int read_set(const struct cw_value *value, struct cw_cost_profile_set *set,
+                    struct cw_err *err)
+{
+    struct set_parts parts = {0};
+    int rc = cw_opt_parse(SET, value, &parts, err);
+
+    if (rc < 0)
+        return rc;
+    set->keep = parts.keep;
+    set->samples = parts.samples;
+    for (; set->n < parts.nodes.n; set->n++)
+        set->nodes[set->n] = cw_steal(&parts.nodes.v[set->n]);
+    cw_opt_fini(SET, &parts);
+    return 0;
+}
+
+static int read_filters(const struct cw_value *list, struct cw_cost_profile *profile,
+                        struct cw_err *err)
+{
+    int rc = 0;
+
+    if (list->type == CW_VALUE_NULL)
+        return 0;
+    if (list->type != CW_VALUE_LIST || list->n >= CW_FILTER_SETS)
+        return cw_err_set(err, CW_E_INVALID, "filters: not a list of at most %d sets of filters",
+                          CW_FILTER_SETS - 1);
+    profile->filters = CW_NEW_ARRAY(struct cw_cost_profile_set, list->n + 1);
+    for (size_t i = 0; rc == 0 && i < list->n; i++)
+        rc = read_set(&list->items[i], &profile->filters[profile->filters_n++], err);
+    return rc < 0 ? cw_err_wrap(err, "filters") : 0;
+}
+
 static int read_part(const struct cw_opt *table, const struct cw_value *value, const char *key,
                      void *ret, struct cw_err *err)
 {
@@ -203,6 +280,8 @@ static int read_parts(struct parts *parts, struct cw_cost_profile *profile, stru
     profile->elements = parts->elements;
     profile->pipeline = cw_steal(&parts->pipeline);
     profile->has_store = parts->store.type != CW_VALUE_NULL;
+    if (rc == 0)
+        rc = read_filters(&parts->filters, profile, err);
     if (rc == 0)
         rc = read_part(STORE, &parts->store, "store", &profile->store, err);
     if (rc == 0)
@@ -242,6 +321,10 @@ void cw_cost_profile_fini(struct cw_cost_profile *profile)
 {
     for (size_t i = 0; i < profile->n; i++)
         cw_mem_free(profile->nodes[i].name);
+    for (size_t i = 0; i < profile->filters_n; i++)
+        for (size_t k = 0; k < profile->filters[i].n; k++)
+            cw_mem_free(profile->filters[i].nodes[k]);
+    cw_mem_free(profile->filters);
     cw_mem_free(profile->nodes);
     cw_mem_free(profile->pipeline);
     *profile = (struct cw_cost_profile){0};

@@ -17,7 +17,14 @@ struct cw_cost_profile_node {
     double keep;                /* share of the elements that passes */
     double samples;             /* calls that were timed */
     struct cw_cost_whole whole; /* where it else makes the part of an image that a crop needs */
+    struct cw_cost_batch batch; /* of an element where it works on many at once; all 0: not known */
     bool assumed; /* that time is in proportion to bytes, or not: it was not measured */
+};
+/* What passes all of several filters, or one of them where it was shown elements that others leave out. */
+struct cw_cost_profile_set {
+    char *nodes[CW_FILTERS_MAX];
+    size_t n;
+    double keep, samples; /* share that passes; elements that all were shown */
 };
 struct cw_cost_profile_store {
     double read_ns, read_byte_ns, write_ns, write_byte_ns;
@@ -29,6 +36,8 @@ struct cw_cost_profile {
     double elements;
     struct cw_cost_profile_node *nodes;
     size_t n;
+    struct cw_cost_profile_set *filters; /* at most CW_FILTER_SETS */
+    size_t filters_n;
     bool has_store; /* else nothing can be cached */
     struct cw_cost_profile_store store;
     double source_bytes_s, network_bytes_s; /* 0: no limit */
@@ -52,6 +61,11 @@ bool cw_cost_profile_needs(const struct cw_op *op);
 void cw_cost_profile_of_measured(const struct cw_checked *checked,
                                  const struct cw_cost_measured *measured,
                                  struct cw_cost_profile *ret_profile);
+/* Adds what passes sets of filters: shown[s] elements were shown to all of a set s, as bits of the filters' numbers, and
+ * passed[s] pass all. names[k]: of filter k, or NULL. */
+void cw_cost_profile_add_filters(struct cw_cost_profile *profile,
+                                 const char *const names[CW_FILTERS_MAX], const double *shown,
+                                 const double *passed);
 /* Makes the value of a profile, as files have it; what is 0 and need not be there is left out. `threads`
  * is written only: it is not read back. */
 void cw_cost_profile_print(const struct cw_cost_profile *profile, struct cw_value *ret_value);

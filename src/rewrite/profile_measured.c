@@ -40,6 +40,7 @@ static void set_node(const struct cw_checked *checked, size_t i,
                                               .out_bytes = line.out_bytes,
                                               .keep = line.keep,
                                               .whole = line.whole,
+                                              .batch = line.batch,
                                               .samples = measured->sums.timed,
                                               .assumed = line.assumed};
 }
@@ -62,4 +63,31 @@ void cw_cost_profile_of_measured(const struct cw_checked *checked,
         set_node(checked, i, &measured[i], node);
         node->name = cw_mem_strdup(graph->nodes[i].name);
     }
+}
+
+static void add_set(struct cw_cost_profile *profile, const char *const names[CW_FILTERS_MAX],
+                    unsigned set, double shown, double passed)
+{
+    struct cw_cost_profile_set *it = &profile->filters[profile->filters_n++];
+
+    *it = (struct cw_cost_profile_set){.keep = CW_MIN(passed / shown, 1.0), .samples = shown};
+    for (size_t k = 0; k < CW_FILTERS_MAX; k++)
+        if (set >> k & 1)
+            it->nodes[it->n++] = cw_mem_strdup(names[k]);
+}
+
+void cw_cost_profile_add_filters(struct cw_cost_profile *profile,
+                                 const char *const names[CW_FILTERS_MAX], const double *shown,
+                                 const double *passed)
+{
+    unsigned known = 0;
+
+    for (size_t k = 0; k < CW_FILTERS_MAX; k++)
+        known |= names[k] ? 1u << k : 0;
+    if (known == 0)
+        return;
+    profile->filters = CW_NEW_ARRAY(struct cw_cost_profile_set, CW_FILTER_SETS);
+    for (unsigned set = 1; set < CW_FILTER_SETS; set++)
+        if ((set & ~known) == 0 && shown[set] > 0)
+            add_set(profile, names, set, shown[set], passed[set]);
 }

@@ -45,6 +45,20 @@ static void add_whole(struct cw_value *node, const struct cw_cost_whole *whole)
     add(object, "out_bytes", whole->out_bytes);
 }
 
+static void add_batch(struct cw_value *node, const struct cw_cost_batch *batch)
+{
+    if (batch->ns <= 0 && batch->ns_byte <= 0)
+        return;
+    struct cw_value *object = cw_value_member(node, "batch");
+
+    cw_value_set_object(object);
+    add(object, "ns", batch->ns);
+    add_unless(object, "ns_byte", batch->ns_byte, 0);
+    add(object, "cpu_ns", batch->cpu_ns);
+    if (batch->ns_byte > 0 || batch->cpu_ns_byte > 0)
+        add(object, "cpu_ns_byte", batch->cpu_ns_byte);
+}
+
 static void add_node(struct cw_value *nodes, const struct cw_cost_profile_node *node)
 {
     struct cw_value *object = cw_value_member(nodes, node->name);
@@ -62,6 +76,7 @@ static void add_node(struct cw_value *nodes, const struct cw_cost_profile_node *
     if (node->assumed)
         cw_value_set_bool(cw_value_member(object, "assumed"), true);
     add_whole(object, &node->whole);
+    add_batch(object, &node->batch);
 }
 
 static void add_store(struct cw_value *value, const struct cw_cost_profile_store *store)
@@ -98,6 +113,23 @@ static void add_engine(struct cw_value *value, const struct cw_cost_profile *pro
     add(object, "cpu_ns", profile->engine_cpu_ns);
 }
 
+static void add_filters(struct cw_value *value, const struct cw_cost_profile *profile)
+{
+    if (profile->filters_n == 0)
+        return;
+    struct cw_value *sets =
+        cw_value_set_list(cw_value_member(value, "filters"), profile->filters_n);
+    for (size_t i = 0; i < profile->filters_n; i++) {
+        const struct cw_cost_profile_set *set = &profile->filters[i];
+        cw_value_set_object(&sets[i]);
+        struct cw_value *nodes = cw_value_set_list(cw_value_member(&sets[i], "nodes"), set->n);
+        for (size_t k = 0; k < set->n; k++)
+            cw_value_set_str(&nodes[k], set->nodes[k]);
+        add(&sets[i], "keep", set->keep);
+        add_unless(&sets[i], "samples", set->samples, 0);
+    }
+}
+
 static void add_rates(struct cw_value *value, const struct cw_cost_profile *profile)
 {
     if (profile->rates_n == 0)
@@ -121,6 +153,7 @@ void cw_cost_profile_print(const struct cw_cost_profile *profile, struct cw_valu
     cw_value_set_object(nodes);
     for (size_t i = 0; i < profile->n; i++)
         add_node(nodes, &profile->nodes[i]);
+    add_filters(ret_value, profile);
     if (profile->has_store)
         add_store(ret_value, &profile->store);
     add_part(ret_value, "source", "read_bytes_s", profile->source_bytes_s);

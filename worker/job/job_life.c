@@ -23,8 +23,8 @@
 static bool is_same(const struct cw_wjob *job, const Cachew__V1__JobSpec *spec)
 {
     return job->manifest && job->seed == spec->seed && job->skip_bad == spec->skip_bad &&
-           job->to_all == spec->each_item_to_all && job->shared == spec->shared &&
-           cw_str_eq(job->cache.tenant, spec->tenant) &&
+           job->apart == spec->apart && job->to_all == spec->each_item_to_all &&
+           job->shared == spec->shared && cw_str_eq(job->cache.tenant, spec->tenant) &&
            job->consumers == CW_MAX(spec->consumers, 1u) &&
            job->manifest->len == spec->manifest.len &&
            (spec->manifest.len == 0 ||
@@ -59,6 +59,7 @@ static struct cw_wjob *job_new(struct cw_worker_state *w, const Cachew__V1__JobS
     job->id = cw_mem_strdup(spec->job_id);
     job->seed = spec->seed;
     job->skip_bad = spec->skip_bad;
+    job->apart = spec->apart;
     job->to_all = spec->each_item_to_all;
     job->shared = spec->shared;
     job->consumers = CW_MAX(spec->consumers, 1u);
@@ -182,6 +183,8 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
         return;
     }
     const struct cw_plan_info *info = cw_plan_info(plan);
+    if (job->apart)
+        cw_plan_set_apart(plan);
     job->written = plan;
     job->plan = cw_plan_ref(plan);
     job->state = CW_WJOB_READY;

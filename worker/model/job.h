@@ -57,6 +57,7 @@ struct cw_wjob {
     uint64_t seed;
     struct cw_buf *manifest;
     bool skip_bad, to_all, shared;
+    bool apart; /* operators are called one by one (cw_plan_set_apart) */
     uint32_t consumers;
     /* What clients must show; 0 bytes: the dispatcher has said nothing. */
     unsigned char secret[CW_SECRET_BYTES];

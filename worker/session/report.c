@@ -100,6 +100,42 @@ static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job
     cw_mem_free(counts);
 }
 
+/* Sets of filters, if there are several. */
+static void add_filters(Cachew__V1__Progress *progress, const struct cw_wjob *job)
+{
+    struct cw_exec_filters counts;
+    size_t n = 0;
+    if (!job->written)
+        return;
+    cw_exec_filter_counts(job->written, &counts);
+    while (n < CW_FILTERS_MAX && counts.node[n] != SIZE_MAX)
+        n++;
+    if (n < 2)
+        return;
+    Cachew__V1__FilterCounts *filters = CW_NEW(Cachew__V1__FilterCounts);
+    cachew__v1__filter_counts__init(filters);
+    filters->job_id = job->id;
+    filters->n_filters = n;
+    filters->filters = CW_NEW_ARRAY(char *, n);
+    for (size_t i = 0; i < n; i++)
+        filters->filters[i] = job->graph->nodes[counts.node[i]].name;
+    filters->n_shown = filters->n_passed = (size_t)1 << n;
+    filters->shown = cw_mem_dup(counts.shown, filters->n_shown * sizeof(uint64_t));
+    filters->passed = cw_mem_dup(counts.passed, filters->n_passed * sizeof(uint64_t));
+    progress->filters[progress->n_filters++] = filters;
+}
+
+static void filters_fini(Cachew__V1__Progress *progress)
+{
+    for (size_t i = 0; i < progress->n_filters; i++) {
+        cw_mem_free(progress->filters[i]->filters);
+        cw_mem_free(progress->filters[i]->shown);
+        cw_mem_free(progress->filters[i]->passed);
+        cw_mem_free(progress->filters[i]);
+    }
+    cw_mem_free(progress->filters);
+}
+
 static uint64_t ns(double n)
 {
     return n > 0 ? (uint64_t)n : 0;
@@ -121,14 +157,17 @@ static void add_all_counts(struct cw_worker_state *w, Cachew__V1__Progress *prog
 {
     cw_wthread_use_count(w);
     progress->threads = CW_NEW_ARRAY(Cachew__V1__ThreadUse *, w->jobs.n + 1);
+    progress->filters = CW_NEW_ARRAY(Cachew__V1__FilterCounts *, w->jobs.n + 1);
     for (size_t i = 0; i < w->jobs.n; i++) {
         add_counts(progress, w->jobs.list[i]);
+        add_filters(progress, w->jobs.list[i]);
         add_threads(progress, w->jobs.list[i]);
     }
 }
 
 static void progress_fini(Cachew__V1__Progress *progress)
 {
+    filters_fini(progress);
     for (size_t i = 0; i < progress->n_done; i++) {
         cw_mem_free(progress->done[i]->items);
         cw_mem_free(progress->done[i]);

@@ -208,7 +208,7 @@ class Connection:
         Options are those of struct cachew_job_options, by name: seed, epochs (1; 0 = without end), name, unordered,
         bad_elements ("fail" or "skip"), buffer_bytes, window, mode ("single", "coordinated", "shared"), consumers, consumer,
         at_most_once, autocache, tenant, autoscale, autoplace, min_workers, max_workers, priority, weight, max_stall,
-        client_price, local_workers, local_threads, local_nice, local_cpus, local_memory, identity, cache, optimize. `token` is where to
+        client_price, local_workers, local_threads, local_nice, local_cpus, local_memory, identity, cache, optimize, fusion. `token` is where to
         go on; `on_waiting` is called about once a second while the start waits."""
         given = _texts(options)
         native = pipeline._native()

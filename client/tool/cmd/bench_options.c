@@ -104,7 +104,8 @@ bool tool_bench_options_parse(int argc, char **argv, struct tool_bench_options *
         ROW_FLAG("disable-parallelism", &o->no_parallelism, "one worker, and one thread of it"),
         ROW_FLAG("disable-reorder", &o->no_reorder,
                  "the plan keeps the written order, and chooses the cache only"),
-        ROW_FLAG("disable-fusion", &o->no_fusion, "accepted, and without effect, as is told"),
+        ROW_FLAG("disable-fusion", &o->no_fusion,
+                 "operators are called one by one for each element, and make whole images"),
         ROW_FLAG("disable-caching", &o->no_caching, "nothing is cached"),
         TOOL_ROW_QUIET(&o->quiet, "print nothing but errors"),
         {0},
@@ -149,6 +150,7 @@ void tool_bench_run_options(const struct tool_bench_options *o, struct tool_run_
                                          .profile = o->plan || o->no_optimizer ? NULL : o->profile,
                                          .relaxed = o->relaxed,
                                          .no_reorder = o->no_reorder,
+                                         .no_fusion = o->no_fusion,
                                          .no_caching = o->no_caching,
                                          .window = o->no_prefetch ? 1 : 0,
                                          .autocache = o->no_caching ? "off" : NULL,
@@ -171,6 +173,7 @@ void tool_bench_plan_options(const struct tool_bench_options *o, struct tool_pla
         .remote = o->no_parallelism || o->workers < 1 ? 1 : (uint64_t)o->workers,
         .relaxed = o->relaxed,
         .no_reorder = o->no_reorder,
+        .no_fusion = o->no_fusion,
         .no_caching = o->no_caching,
     };
 }

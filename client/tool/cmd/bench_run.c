@@ -168,6 +168,7 @@ static int start_job(struct bench *b)
         job.epochs = b->run.epochs;
         job.window = (uint32_t)b->run.window;
         job.optimize = b->run.optimize;
+        job.fusion = b->run.no_fusion ? "off" : NULL;
         job.autoscale = b->run.autoscale;
         job.autoplace = b->run.autoplace;
         job.autocache = b->run.autocache ? b->run.autocache : b->planned.autocache;

@@ -126,11 +126,6 @@ int tool_cmd_bench(int argc, char **argv)
 
     if (!tool_bench_options_parse(argc, argv, &o, &code))
         return code;
-    if (o.no_fusion && !o.quiet)
-        fputs(
-            "note: --disable-fusion changes nothing: no operator becomes part of another, and what "
-            "works on many rows at once, or makes a part of an image, does so in every run\n",
-            stderr);
     tool_catch_signals();
     if (o.run_profiling)
         return profile(&o);

@@ -106,7 +106,7 @@ static void add_common_rows(struct words *words, struct rows *rows)
     const struct cw_arg more[] = {
         TOOL_ROW_PLUGIN("load operators of one's own; may stand several times"),
         ROW_FLAG("disable-reorder", &words->no_reorder, "the written order stays"),
-        ROW_FLAG("disable-fusion", &words->no_fusion, "operators stay apart"),
+        ROW_FLAG("disable-fusion", &words->no_fusion, "operators are called one by one"),
         TOOL_ROW_JSON(&words->json, "print one JSON object"),
     };
     add_rows(rows, more, CW_ARRAY_LEN(more));
@@ -164,6 +164,7 @@ static int plan_by_profile(const char *file, const struct words *words, bool is_
         .threads = words->threads ? words->threads : 1,
         .relaxed = words->relaxed,
         .no_reorder = words->no_reorder,
+        .no_fusion = words->no_fusion,
         .no_caching = words->no_caching,
         .no_workers = words->no_workers,
     };

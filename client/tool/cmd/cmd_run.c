@@ -295,6 +295,7 @@ static void set_scaling(const struct tool_run_options *o, struct cachew_job_opti
     job->autoscale = o->autoscale;
     job->autoplace = o->autoplace;
     job->optimize = tool_run_is_planned(o) ? "off" : o->optimize;
+    job->fusion = o->no_fusion ? "off" : NULL;
     job->min_workers = (uint32_t)o->min_workers;
     job->max_workers = (uint32_t)o->max_workers;
     job->priority = (int)o->priority;

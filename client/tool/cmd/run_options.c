@@ -122,6 +122,11 @@ bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
          "the plan needs to keep only types and shapes, not values: the job is then that of the "
          "plan's order, and has its own hash",
          0, 0},
+        {"disable-fusion", 0, CW_ARG_FLAG, &o->no_fusion, NULL,
+         "operators are called one by one for each element, and make whole images, which changes "
+         "no "
+         "batch",
+         0, 0},
         {"min-workers", 0, CW_ARG_I64, &o->min_workers, "N",
          "workers that it has a right to (default 1)", 0, 1e6},
         {"max-workers", 0, CW_ARG_I64, &o->max_workers, "N",

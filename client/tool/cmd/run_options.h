@@ -17,6 +17,7 @@ struct tool_run_options {
     int64_t min_workers, max_workers, priority, local_workers, local_threads, local_nice;
     double weight, max_stall, client_price, local_cpus;
     bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes, relaxed;
+    bool no_fusion;
     bool no_reorder, no_caching; /* of a plan that is made: of `cachew bench` only */
 };
 

@@ -92,6 +92,7 @@ static int make_plan(struct cw_checked *written, const char *where,
         .remote = (uint64_t)CW_MAX(o->workers, 1),
         .relaxed = o->relaxed,
         .no_reorder = o->no_reorder,
+        .no_fusion = o->no_fusion,
         .no_caching = o->no_caching,
     };
     struct tool_planned *planned = CW_NEW(struct tool_planned);

@@ -56,6 +56,8 @@ void tool_explain_marks(const struct tool_explained *e, size_t place, struct cw_
         add_mark(out, "cached");
     if (has_cache && place <= plan->cache_after)
         add_mark(out, "first epoch only");
+    if (cw_optimize_is_folded(&e->planned.problem, plan, place))
+        add_mark(out, "folded");
     if (measured && measured->by_block)
         add_mark(out, "many rows at once");
     if (measured && measured->makes_part)

@@ -51,8 +51,9 @@ static void add_nodes(const struct tool_explained *e, struct cw_str *out)
         cw_member_text(out, "op", node->op);
         cw_spec_print(&p->checked->nodes[p->map.nodes[place]].out, &spec);
         cw_member_text(out, "gives_as_written", cw_str_text(&spec));
-        cw_str_addf(out, ",\"moved\":%s,\"cached\":%s", place != i ? "true" : "false",
-                    i == plan->cache_after ? "true" : "false");
+        cw_str_addf(out, ",\"moved\":%s,\"cached\":%s,\"folded\":%s", place != i ? "true" : "false",
+                    i == plan->cache_after ? "true" : "false",
+                    cw_optimize_is_folded(&p->problem, plan, i) ? "true" : "false");
         if (e->planned.has_costs)
             add_numbers(&e->rows[i], out);
         add_measured(e, i, out);

@@ -10,6 +10,7 @@
 struct cast_opts {
     int dtype;
 };
+extern const struct cw_op cw_op_cast;
 
 static const struct cw_opt options[] = {
     {.name = "dtype",
@@ -108,6 +109,26 @@ static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
 
 static const struct cw_op_strips strips = {.begin = begin, .make = make};
 
+static bool has_no_effect(const void *opts, const struct cw_field *in)
+{
+    const struct cast_opts *o = opts;
+    return (int)in->dtype == o->dtype && in->dtype != CW_DTYPE_BOOL;
+}
+
+/* What the cast before it loses nothing of need not be cast twice. Between integers and floats the two differ
+ * beyond the ends of the result's range: an integer keeps its low bits, a float becomes the nearest end. */
+static bool takes_over(const void *opts, const struct cw_field *in, const struct cw_op *before,
+                       const void *before_opts, const struct cw_field *from)
+{
+    const enum cw_dtype to = (enum cw_dtype)((const struct cast_opts *)opts)->dtype;
+    (void)before_opts;
+    if (before != &cw_op_cast || !cw_num_keeps(from->dtype, in->dtype) ||
+        (to == from->dtype && cw_num_is_float(to))) /* bits of NaN: a copy keeps them */
+        return false;
+    return cw_num_is_float(from->dtype) == cw_num_is_float(in->dtype) || cw_num_is_float(to) ||
+           cw_num_keeps(from->dtype, to);
+}
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -139,5 +160,7 @@ const struct cw_op cw_op_cast = {
     .apply_field = apply_field,
     .facts = facts,
     .makes_planes = makes_planes,
+    .has_no_effect = has_no_effect,
+    .takes_over = takes_over,
     .strips = &strips,
 };

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+extern const struct cw_op cw_op_center_crop;
+
 struct center_crop_opts {
     struct cw_motion_opts moved;
     struct cw_i64_list size;
@@ -137,6 +139,29 @@ static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
 
 static const struct cw_op_strips strips = {.begin = begin, .rows = source_rows, .make = make};
 
+static bool has_no_effect(const void *opts, const struct cw_field *in)
+{
+    const struct cw_image_size size = cw_image_size(&((const struct center_crop_opts *)opts)->size);
+    return in->dims[0] == size.h && in->dims[1] == size.w;
+}
+
+/* Whether `need` of the middle of `between` of the middle of `have` are those in the middle of `have`. */
+static bool is_same_middle(int64_t have, int64_t between, int64_t need)
+{
+    return have >= between && between >= need &&
+           middle(have, between) + middle(between, need) == middle(have, need);
+}
+
+/* Of an image of known size the first of two crops may be left out if the second one takes the same. */
+static bool takes_over(const void *opts, const struct cw_field *in, const struct cw_op *before,
+                       const void *before_opts, const struct cw_field *from)
+{
+    const struct cw_image_size size = cw_image_size(&((const struct center_crop_opts *)opts)->size);
+    (void)before_opts;
+    return before == &cw_op_center_crop && is_same_middle(from->dims[0], in->dims[0], size.h) &&
+           is_same_middle(from->dims[1], in->dims[1], size.w);
+}
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -193,6 +218,8 @@ const struct cw_op cw_op_center_crop = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .has_no_effect = has_no_effect,
+    .takes_over = takes_over,
     .want = want,
     .moves = &moves,
     .strips = &strips,

@@ -69,6 +69,12 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return 0;
 }
 
+static bool has_no_effect(const void *opts, const struct cw_field *in)
+{
+    return ((const struct inflate_opts *)opts)->factor == 1 &&
+           (in->rank > 0 || in->dtype == CW_DTYPE_STR);
+}
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -102,4 +108,5 @@ const struct cw_op cw_op_inflate = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .has_no_effect = has_no_effect,
 };

@@ -17,6 +17,7 @@ struct normalize_state {
     size_t channels; /* the number of means or deviations that were given */
     double mean[CHANNELS_MAX], std[CHANNELS_MAX];
     struct cw_normalize u8;
+    struct cw_normalize cast;   /* of u8 instead of the f32 that a cast would make of it */
     struct cw_normalize *plane; /* of u8, each channel by itself */
 };
 
@@ -114,6 +115,8 @@ static int open_state(const void *opts, const struct cw_op_open *how, void **ret
     }
     const float scale = (float)(o->scale > 0 ? o->scale : 255.0);
     cw_normalize_init(&state->u8, scale, mean, std, state->channels);
+    cw_normalize_init(&state->cast, (float)(o->scale > 0 ? o->scale : 1.0), mean, std,
+                      state->channels);
     state->plane = CW_NEW_ARRAY(struct cw_normalize, state->channels);
     for (size_t c = 0; c < state->channels; c++)
         cw_normalize_init(&state->plane[c], scale, &mean[c], &std[c], 1);
@@ -127,6 +130,7 @@ static void close_state(void *state_arg)
     if (!state)
         return;
     cw_normalize_fini(&state->u8);
+    cw_normalize_fini(&state->cast);
     for (size_t c = 0; c < state->channels; c++)
         cw_normalize_fini(&state->plane[c]);
     cw_mem_free(state->plane);
@@ -172,13 +176,21 @@ static void make_planes(const struct normalize_state *state, const uint8_t *src,
                         whole);
 }
 
+/* The constants for u8, which may stand for what a cast would make of it. */
+static const struct cw_normalize *of_u8(const struct cw_op_ctx *ctx,
+                                        const struct normalize_state *state)
+{
+    return ctx->in->fields[ctx->field].dtype == CW_DTYPE_U8 ? &state->u8 : &state->cast;
+}
+
 /* Converts n values, of which the first belongs to channel 0, and which are some of a `whole`. */
-static void convert(const struct normalize_opts *o, const struct normalize_state *state,
-                    enum cw_dtype dtype, void *dst, const void *src, size_t n, size_t whole)
+static void convert(const struct cw_op_ctx *ctx, const struct normalize_opts *o,
+                    const struct normalize_state *state, enum cw_dtype dtype, void *dst,
+                    const void *src, size_t n, size_t whole)
 {
     const double scale = o->scale > 0 ? o->scale : 1.0;
     if (dtype == CW_DTYPE_U8)
-        cw_normalize_u8(&state->u8, dst, src, n, whole);
+        cw_normalize_u8(of_u8(ctx, state), dst, src, n, whole);
     else if (dtype == CW_DTYPE_F32)
         from_f32(dst, src, n, scale, state);
     else
@@ -200,12 +212,11 @@ static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
 {
     const size_t n = from->stride / cw_dtype_bytes(in->dtype) * (size_t)to->n;
     const size_t whole = n / (size_t)to->n * (size_t)in->dims[0];
-    (void)ctx;
     (void)scratch;
     if (to->plane)
         make_planes(state, from->data, n / (size_t)in->dims[2], (size_t)in->dims[2], to, whole);
     else
-        convert(opts, state, in->dtype, to->data, from->data, n, whole);
+        convert(ctx, opts, state, in->dtype, to->data, from->data, n, whole);
 }
 
 static const struct cw_op_strips strips = {.begin = begin, .make = make};
@@ -239,8 +250,18 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     rc = cw_op_output(ctx, out, err);
     const size_t n = out->bytes / sizeof(float);
     if (rc == 0)
-        convert(opts, state, in->dtype, out->data, in->data, n, n);
+        convert(ctx, opts, state, in->dtype, out->data, in->data, n, n);
     return rc;
+}
+
+/* Each u8 is an f32, of which the same is computed. */
+static bool takes_over(const void *opts, const struct cw_field *in, const struct cw_op *before,
+                       const void *before_opts, const struct cw_field *from)
+{
+    (void)opts;
+    (void)before_opts;
+    return cw_str_eq(before->name, "cast") && from->dtype == CW_DTYPE_U8 &&
+           in->dtype == CW_DTYPE_F32;
 }
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
@@ -306,5 +327,6 @@ const struct cw_op cw_op_normalize = {
     .facts = facts,
     .makes_planes = makes_planes,
     .pin = pin,
+    .takes_over = takes_over,
     .strips = &strips,
 };

@@ -125,6 +125,12 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
 
 static const struct cw_op_strips strips = {.begin = begin, .rows = source_rows, .make = make};
 
+static bool has_no_effect(const void *opts, const struct cw_field *in)
+{
+    (void)in;
+    return ((const struct random_flip_opts *)opts)->p <= 0;
+}
+
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
                   struct cw_op_facts *ret_facts)
 {
@@ -166,6 +172,7 @@ const struct cw_op cw_op_random_flip = {
     .infer_field = infer_field,
     .apply_field = apply_field,
     .facts = facts,
+    .has_no_effect = has_no_effect,
     .region = region,
     .moves = &moves,
     .strips = &strips,

@@ -309,3 +309,40 @@ void cw_num_convert(enum cw_dtype to, void *dst, enum cw_dtype from, const void 
             cw_num_put_i64(to, dst, i, cw_num_get_i64(from, src, i));
     }
 }
+
+bool cw_num_is_float(enum cw_dtype dtype)
+{
+    return dtype == CW_DTYPE_F16 || dtype == CW_DTYPE_BF16 || dtype == CW_DTYPE_F32 ||
+           dtype == CW_DTYPE_F64;
+}
+
+/* The binary digits that all numbers of a dtype have: of an integer without its sign, of a float its
+ * fraction's. 0: it is none. */
+static int digits(enum cw_dtype dtype, bool *ret_is_signed)
+{
+    static const struct {
+        int digits;
+        bool is_signed;
+    } all[CW_DTYPE_N] = {
+        [CW_DTYPE_U8] = {8, false},   [CW_DTYPE_I8] = {7, true},    [CW_DTYPE_U16] = {16, false},
+        [CW_DTYPE_I16] = {15, true},  [CW_DTYPE_U32] = {32, false}, [CW_DTYPE_I32] = {31, true},
+        [CW_DTYPE_U64] = {64, false}, [CW_DTYPE_I64] = {63, true},  [CW_DTYPE_F16] = {11, true},
+        [CW_DTYPE_BF16] = {8, true},  [CW_DTYPE_F32] = {24, true},  [CW_DTYPE_F64] = {53, true},
+    };
+    *ret_is_signed = all[dtype].is_signed;
+    return all[dtype].digits;
+}
+
+/* f16 has more digits than bf16, and fewer powers. Of the others more digits go with more powers, and each
+ * float has the powers of the integers with as many digits. */
+bool cw_num_keeps(enum cw_dtype from, enum cw_dtype to)
+{
+    bool from_signed, to_signed;
+    const int has = digits(from, &from_signed), room = digits(to, &to_signed);
+
+    if (has == 0 || room == 0 || (from_signed && !to_signed) ||
+        (cw_num_is_float(from) && !cw_num_is_float(to)) ||
+        (from == CW_DTYPE_BF16 && to == CW_DTYPE_F16))
+        return false;
+    return has <= room;
+}

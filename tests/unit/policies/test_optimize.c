@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "policies/optimize_int.h"
+#include "policies/optimize_view.h"
 
 struct random {
     struct cw_rng rng;
@@ -103,6 +104,49 @@ static struct cw_optimize_problem random_problem(struct random *random, size_t n
     return p;
 }
 
+/* What passes a set of filters passes each part of it. */
+static void make_filters(struct random *random, struct cw_optimize_problem *p)
+{
+    struct cw_optimize_filters *filters = &p->filters;
+    filters->n = below(random, CW_MIN(p->n, 4));
+    for (size_t i = 0; i < filters->n; i++)
+        filters->place[i] = (uint8_t)(i + 1);
+    filters->share[0] = 1;
+    for (unsigned set = 1; filters->n > 0 && set < 1u << filters->n; set++) {
+        double share = 1;
+        for (size_t i = 0; i < filters->n; i++)
+            if (set >> i & 1)
+                share = fmin(share, filters->share[set & ~(1u << i)]);
+        filters->share[set] = share * (below(random, 3) ? between(random, 0.1, 1) : 1);
+    }
+}
+
+/* Operators that do the work of others, and that work on many elements at once; and filters that leave out the same
+ * elements. */
+static void make_together(struct random *random, struct cw_optimize_problem *p)
+{
+    for (size_t i = 1; i < p->n; i++) {
+        struct cw_optimize_node *node = &p->nodes[i];
+        if (below(random, 3) == 0)
+            node->folds = below(random, UINT64_C(1) << p->n) & ~UINT64_C(1);
+        node->by_batch = below(random, 3) > 0;
+        if (node->by_batch && below(random, 3) > 0)
+            node->batch = (struct cw_optimize_batch){true, node->ns / 5, node->ns_byte / 2,
+                                                     node->cpu_ns / 4, node->cpu_ns_byte / 2};
+    }
+    if (p->n > 3 && below(random, 3) == 0) { /* nobody passes what makes batches */
+        const size_t at = 1 + below(random, p->n - 1);
+        p->nodes[at].is_batch = true;
+        p->nodes[at].by_batch = false;
+        p->nodes[at].folds = 0;
+        p->nodes[at].behind |= (UINT64_C(1) << at) - 1;
+        for (size_t i = at + 1; i < p->n; i++)
+            p->nodes[i].behind |= UINT64_C(1) << at;
+    }
+    make_filters(random, p);
+    p->apart = below(random, 8) == 0;
+}
+
 /* ---- all plans ---- */
 
 struct all {
@@ -170,14 +214,28 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-static void test_best_of_all_plans(void **state)
+/* Counts the operators of a plan that are not called, and those that work on many elements at once. */
+static void count_together(const struct cw_optimize_problem *p, const struct cw_optimize_plan *plan,
+                           size_t *folded, size_t *by_batch)
 {
-    (void)state;
+    struct cw_optimize_row rows[CW_OPTIMIZE_NODES_MAX];
+    cw_optimize_rows(p, plan, rows);
+    for (size_t i = 0; i < p->n; i++) {
+        *folded += rows[i].is_folded;
+        *by_batch += rows[i].by_batch;
+    }
+}
+
+/* together: with operators that do the work of others and the like. */
+static void look_at_all_plans(bool together)
+{
     struct random random = {0};
-    size_t with_cache = 0, with_move = 0, not_fastest = 0;
-    cw_rng_init(&random.rng, 5, 0, 0, 0, 0);
+    size_t with_cache = 0, with_move = 0, not_fastest = 0, folded = 0, by_batch = 0;
+    cw_rng_init(&random.rng, 5 + together, 0, 0, 0, 0);
     for (size_t i = 0; i < 300; i++) {
         struct cw_optimize_problem p = random_problem(&random, 1 + below(&random, 6));
+        if (together)
+            make_together(&random, &p);
         struct all all = {.problem = &p, .least = HUGE_VAL, .second = HUGE_VAL};
         struct cw_optimize_plan plan;
         permute(&all, 0, 0);
@@ -195,10 +253,27 @@ static void test_best_of_all_plans(void **state)
         not_fastest += !is_near(first, all.least);
         with_cache += plan.cache_after != CW_OPTIMIZE_NO_CACHE;
         with_move += plan.moved > 0;
+        count_together(&p, &plan, &folded, &by_batch);
     }
     printf("%zu with a cache, %zu with operators moved, %zu cheaper and not fastest\n", with_cache,
            with_move, not_fastest);
     assert_true(with_cache > 20 && with_move > 80 && not_fastest > 10);
+    if (together)
+        assert_true(folded > 50 && by_batch > 50);
+    else
+        assert_true(folded == 0 && by_batch == 0);
+}
+
+static void test_best_of_all_plans(void **state)
+{
+    (void)state;
+    look_at_all_plans(false);
+}
+
+static void test_best_together(void **state)
+{
+    (void)state;
+    look_at_all_plans(true);
 }
 
 /* ---- by hand ---- */
@@ -219,6 +294,114 @@ static struct cw_optimize_problem by_hand(void)
         p.nodes[i] = (struct cw_optimize_node){
             .name = "n", .reads = 1, .ratio = {1}, .keep = 1, .behind = i > 0};
     return p;
+}
+
+/* A cast is worth nothing where who comes next reads what the cast reads: it stays beside it, though a filter would
+ * save more of it elsewhere. */
+static void test_fold(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns_byte = 1, p.nodes[1].ratio[0] = 4; /* the cast */
+    p.nodes[2].ns = 50;
+    p.nodes[3].ns_byte = 2, p.nodes[3].behind |= 1 << 1;
+    p.nodes[3].folds = 1 << 1;
+    cw_optimize(&p, &plan);
+    const size_t at = plan.order[1] == 1 ? 1 : 2;
+    assert_true(plan.order[at] == 1 && plan.order[at + 1] == 3);
+    assert_true(cw_optimize_is_folded(&p, &plan, at) && !cw_optimize_is_folded(&p, &plan, at + 1));
+    assert_true(is_near(plan.thread_ns, 50 + 2 * 100)); /* of the bytes before the cast */
+    /* a cache between wants what the cast makes */
+    plan.cache_after = at;
+    assert_false(cw_optimize_is_folded(&p, &plan, at));
+    p.apart = true;
+    cw_optimize(&p, &plan);
+    assert_true(is_near(plan.thread_ns, 100 + 50 + 2 * 400));
+    /* what has no effect is not called anywhere */
+    p.apart = false;
+    p.nodes[2].folds = 1 << 2;
+    cw_optimize(&p, &plan);
+    assert_true(is_near(plan.thread_ns, 2 * 100));
+}
+
+/* Many at once before the batch: the operator that gains by it goes there, and the other one does not. */
+static void test_batch(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns = 100, p.nodes[1].by_batch = true;
+    p.nodes[1].batch = (struct cw_optimize_batch){true, 10, 0, 10, 0};
+    p.nodes[2].ns = 100;
+    p.nodes[3].is_batch = true, p.nodes[3].behind = 7;
+    cw_optimize(&p, &plan);
+    assert_true(plan.order[1] == 2 && plan.order[2] == 1);
+    assert_true(is_near(plan.thread_ns, 110));
+    p.bytes[0] = CW_OPTIMIZE_ROW_BYTES_MAX + 1; /* rows that gain nothing */
+    cw_optimize(&p, &plan);
+    assert_true(plan.moved == 0 && is_near(plan.thread_ns, 200));
+}
+
+/* What is left after both of two filters that leave out the same is known, so the second one is of no use, wherever it
+ * stands; taken by itself, each would save as much. */
+static void test_filters_alike(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand();
+    struct cw_optimize_plan plan;
+    p.nodes[1].ns = 10, p.nodes[1].keep = 0.1;
+    p.nodes[2].ns = 9, p.nodes[2].keep = 0.9; /* as measured behind the other one */
+    p.nodes[3].ns = 1000;
+    p.filters = (struct cw_optimize_filters){2, {1, 2}, {1, 0.1, 0.11, 0.099}};
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.order[1], 2);
+    assert_true(is_near(plan.thread_ns, 9 + 0.11 * 10 + 0.099 * 1000));
+    /* and that plan stays when it is measured in this order */
+    p.nodes[1].keep = 0.9, p.nodes[2].keep = 0.11;
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.order[1], 2);
+    /* without what is known of both it would go to and fro */
+    p.filters.n = 0;
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.order[1], 2);
+    p.nodes[1].keep = 0.1, p.nodes[2].keep = 0.9;
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.order[1], 1);
+}
+
+static double cost_of_dropping(const struct cw_optimize_problem *p, size_t op)
+{
+    return p->nodes[op].ns / (1 - p->nodes[op].keep);
+}
+
+/* Filters alone stand by what they cost over the share that they leave out: no order is better, and the one that is
+ * found is alike to it. */
+static void test_filters_alone(void **state)
+{
+    (void)state;
+    struct random random = {0};
+    cw_rng_init(&random.rng, 11, 0, 0, 0, 0);
+    for (size_t k = 0; k < 100; k++) {
+        struct cw_optimize_problem p = by_hand();
+        struct cw_optimize_plan plan, sorted = {.remote = 1, .cache_after = CW_OPTIMIZE_NO_CACHE};
+        p.n = 8;
+        for (size_t i = 1; i < p.n; i++) {
+            p.nodes[i] = p.nodes[1];
+            p.nodes[i].ns = between(&random, 1, 1000);
+            p.nodes[i].keep = between(&random, 0, 0.99);
+            size_t at = i;
+            for (; at > 1 && cost_of_dropping(&p, sorted.order[at - 1]) > cost_of_dropping(&p, i);
+                 at--)
+                sorted.order[at] = sorted.order[at - 1];
+            sorted.order[at] = i;
+        }
+        cw_optimize_price(&p, &sorted);
+        cw_optimize(&p, &plan);
+        assert_true(sorted.total_ns <= plan.total_ns * (1 + 1e-9));
+        assert_true(plan.total_ns <= sorted.total_ns * 1.01);
+        assert_int_equal(plan.order[1], sorted.order[1]);
+    }
 }
 
 static void test_filter_goes_first(void **state)
@@ -465,6 +648,11 @@ static void test_too_many_sets(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_best_of_all_plans),
+    cmocka_unit_test(test_best_together),
+    cmocka_unit_test(test_fold),
+    cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_filters_alike),
+    cmocka_unit_test(test_filters_alone),
     cmocka_unit_test(test_filter_goes_first),
     cmocka_unit_test(test_no_idle_moves),
     cmocka_unit_test(test_filters_by_cost_over_dropped),
