@@ -5,15 +5,6 @@
 # is there already.
 . "$(dirname "$0")/lib.sh"
 
-# newest: the newest Python that is here.
-newest() {
-    local python best=/usr/bin/python3
-    for python in python3.12 python3.13 python3.14 python3.15; do
-        python=$(PYENV_VERSION=$(pyenv versions --bare 2>/dev/null | sed -n "/^${python#python}/p" | tail -n 1) bash -c "command -v $python && $python -c 'import sys; print(sys.executable)'" 2>/dev/null | tail -n 1)
-        [ -z "$python" ] || best=$python
-    done
-    echo "$best"
-}
 audit() { /usr/bin/python3 -m "$@" 2>&1; }
 # make: sets `wheel`, made of the source distribution in $root.
 make() {
@@ -35,7 +26,7 @@ case_from_sdist() {
     audit auditwheel show "$wheel" | says 'manylinux_2_34_x86_64' || fail "$(audit auditwheel show "$wheel")"
     audit abi3audit --strict "$wheel" >"$work/abi3.log" || fail "$(<"$work/abi3.log")"
     [ "$(stat -c %s "$wheel")" -le $((25 * 1000 * 1000)) ] || fail "the wheel has $(stat -c %s "$wheel") bytes"
-    for python in /usr/bin/python3 "$(newest)"; do
+    for python in /usr/bin/python3 "$(newest_python)"; do
         rm -rf "$site"
         local pip=("$site/bin/python" -m pip) without=()
         if ! "$python" -c 'import ensurepip' 2>/dev/null; then # Debian's has it in a package of its own

@@ -10,7 +10,7 @@ import type { Shown, ShownField } from './types';
 const LOOK_MS = 2000;
 
 function field(f: ShownField): Node {
-  const part = f.shown.some((n, i) => n !== f.dims[i]) ? ', thinned out' : '';
+  const part = f.shown.some((n, i) => n !== f.dims[i]) ? (Math.min(...f.dims) <= 8 && f.dims.length <= 2 || f.dims.length === 1 ? ', its beginning' : ', thinned out') : '';
   return h('div', { class: 'field' }, h('div', {}, h('b', {}, f.name), h('span', { class: 'muted' }, ` ${kindOf(f)}, ${bytes(f.bytes)}${part}`)), picture(f));
 }
 

@@ -39,7 +39,7 @@ function numbers(f: ShownField): Float64Array {
 }
 
 const isFloat = (f: ShownField): boolean => /f\d+$/.test(f.dtype);
-export const kindOf = (f: ShownField): string => `${f.dtype}[${f.dims.join(', ')}]`;
+export const kindOf = (f: ShownField): string => (f.dims.length ? `${f.dtype}[${f.dims.join(', ')}]` : f.dtype);
 
 function range(all: Float64Array): [number, number] {
   let low = Infinity, high = -Infinity;
