@@ -10,12 +10,13 @@
 
 #define CW_JPEG_PAD 4096 /* bytes; more than the longest MCU has: 10 blocks x 64 x 32 bits */
 /* codes of at most so many bits are found with one look into a table */
-#define CW_JPEG_FAST_BITS 11
+/* (larger tables leave the first-level cache) */
+#define CW_JPEG_FAST_BITS 10
 /* Coefficients for which a block has room: 64, and one more that is written to when runs end
  * beyond. */
 #define CW_JPEG_BLOCK 96
 
-/* Tables with an entry for each value of the next 11 bits. An entry of 0 means a longer code, or an
+/* Tables with an entry for each value of the next CW_JPEG_FAST_BITS bits. An entry of 0 means a longer code, or an
  * invalid one. A step is the run + 1, or 100 for the end of the block. */
 struct cw_jpeg_huff {
     bool is_set;
