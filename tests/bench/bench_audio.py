@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators on audio against torchaudio and soundfile: one thread each, in turn, CPU seconds, results compared first.
 
-usage: bench_audio.py BUILD_DIR CLIPS [--clips N] [--rounds N]
+usage: bench_audio.py BUILD_DIR CLIPS [--clips N] [--rounds N] [--json FILE]
 
 A build with -O2; /usr/bin/python3 with Debian's python3-torch and python3-numpy, torchaudio and soundfile of PyPI in PYTHONPATH, and
 the program lame. CLIPS is a folder of WAV files of speech (Debian's asterisk-core-sounds-en-wav): they are joined to clips of ten seconds.
@@ -72,8 +72,8 @@ def log_mel(mel):
 
 
 def compare(name, ours, theirs, tolerance):
-    assert len(ours) == len(theirs)
     """The logarithms of bands with hardly any sound differ most, since a transform in single precision has an error of its loudest band."""
+    assert len(ours) == len(theirs)
     apart = [np.abs(a - np.asarray(b).reshape(-1)) for a, b in zip(ours, theirs)]
     most, mean = max(float(d.max()) for d in apart), max(float(d.mean()) for d in apart)
     if most > tolerance or mean > 1e-4:
@@ -87,6 +87,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--clips", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json")
     args = parser.parse_args()
     torch.set_num_threads(1)
     program = os.path.join(args.build, "tests", "bench_audio")
@@ -115,6 +116,7 @@ def main():
             ("MP3, resample, log-mel", files(work, "22050_*.mp3", *ops_8), None, paths["22050_*.mp3"], lambda p: mel_8(to_8(load(p))), 0.1),
             ("cedar's CommonVoice without masks", files(work, "22050_*.mp3", *cedar), None, paths["22050_*.mp3"], of_cedar, 0.3),
         ]
+        table = []
         print("%d clips of %d s; CPU seconds of a round, the least of %d" % (args.clips, SECONDS, args.rounds))
         print("%-40s %10s %10s %7s %12s" % ("", "cachew", "torchaudio", "ratio", "difference"))
         for name, pipeline, without, inputs, theirs, tolerance in work_list:
@@ -128,7 +130,11 @@ def main():
                 theirs_s.append(seconds)
                 most = compare(name, ours, results, tolerance)
             a, b = min(ours_s) - min(off_s), min(theirs_s)
-            print("%-40s %10.4f %10.4f %7.2f %12.2g" % (name, a, b, b / a, most))
+            table.append({"name": name, "cachew_s": a, "torchaudio_s": b, "ratio": b / a, "difference": most})
+            print("%-40s %10.4f %10.4f %7.2f %12.2g" % tuple(table[-1].values()), flush=True)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(table, f, indent=1)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators on images against Pillow, which torchvision calls for its images: one thread each, in turn, CPU time, equal bytes first.
 
-usage: bench_augment.py BUILD_DIR [ROUNDS]   (a build with optimisation; /usr/bin/python3, for Debian's python3-pil and python3-numpy)
+usage: bench_augment.py BUILD_DIR [ROUNDS [JSON]]   (a build with optimisation; /usr/bin/python3, for Debian's python3-pil and python3-numpy)
 Prints a line for each operator: microseconds an image of 224 x 224 of both, and the ratio.
 """
+import json
 import os
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def of_cachew(program, folder, operator, options, rounds):
 def main():
     program = os.path.join(sys.argv[1], "tests", "bench_augment")
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 256
-    image = picture(SIDE, SIDE, 12)
+    image, table = picture(SIDE, SIDE, 12), []
     print("%-46s %10s %10s %7s" % ("operator", "cachew us", "Pillow us", "ratio"))
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "image"), "wb") as f:
@@ -80,7 +81,11 @@ def main():
                 if is_equal and pixels != expected:
                     sys.exit("%s %s: the results differ" % (operator, options))
             a, b = min(ours), min(theirs)
+            table.append({"name": "%s %s" % (operator, options), "cachew_us": a, "pillow_us": b, "ratio": b / a, "equal": is_equal})
             print("%-46s %10.1f %10.1f %7.2f%s" % (("%s %s" % (operator, options))[:46], a, b, b / a, "" if is_equal else "  (another definition)"))
+    if len(sys.argv) > 3:
+        with open(sys.argv[3], "w") as f:
+            json.dump(table, f, indent=1)
 
 
 if __name__ == "__main__":

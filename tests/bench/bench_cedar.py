@@ -3,7 +3,7 @@
 """cedar's four pipelines against the same in torch, torchvision, torchaudio and tokenizers: results of the deterministic stages are compared on all of the
 data first, then whole pipelines run in turn, dispatcher and worker here and a DataLoader there. CPU seconds with children.
 
-usage: bench_cedar.py BUILD DATA [--only NAME...] [--rounds N] [--elements N] [--json FILE]
+usage: bench_cedar.py BUILD DATA [--only NAME...] [--rounds N] [--elements N] [--repeat N] [--json FILE]
 
 BUILD has -O2, and DATA is made by tests/support/make_cedar_data.py. /usr/bin/python3 with Debian's python3-torch, python3-torchvision, python3-torchaudio,
 python3-pil and python3-numpy; tokenizers and soundfile of PyPI in PYTHONPATH. Of theirs only the time from the first batch asked for counts: imports and
@@ -21,17 +21,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from daemons import start, stop  # noqa: E402
+from service import THREADS, cpu_s, element_cpu_s, first_tensors  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(HERE, "..", "..", "docs", "examples", "cedar")
 SETS = {"simclr": "photos/*.jpg", "wikitext": "prose/lines.txt", "common_voice": "clips/*.mp3", "coco": "objects/*.jpg"}
-THREADS = 2
-
-
-def cpu_s(who):
-    usage = resource.getrusage(who)
-    return usage.ru_utime + usage.ru_stime
 
 
 # ---- theirs ----
@@ -175,43 +169,18 @@ def run_theirs(name, data, n):
 
 # ---- ours ----
 
-def pipeline_of(name, data, n, work):
-    """The example on the first n elements of the data."""
+def pipeline_of(name, data, n, work, times=1):
+    """The example on the first n elements of the data, several times."""
     with open(os.path.join(EXAMPLES, "pipeline_%s.json" % name)) as f:
         graph = json.loads(f.read().replace("/data/", os.path.abspath(data) + "/"))
-    graph["pipeline"].insert(1, {"op": "take", "count": n})
+    graph["pipeline"][1:1] = [{"op": "take", "count": n}, {"op": "repeat", "count": times}]
     path = os.path.join(work, name + ".json")
     with open(path, "w") as f:
         json.dump(graph, f)
     return path
 
 
-def ours(build, name, data, n, work):
-    """CPU seconds an element, of all processes."""
-    programs, path = os.path.join(build, "bin"), pipeline_of(name, data, n, work)
-    before = cpu_s(resource.RUSAGE_CHILDREN)
-    dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", tempfile.mkdtemp(dir=work))
-    worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", str(THREADS))
-    out = subprocess.run([os.path.join(programs, "cachew"), "run", path, "--dispatcher", address, "--json", "--no-hash"], stdout=subprocess.PIPE, text=True)
-    if out.returncode:
-        sys.exit("%s: cachew run failed" % name)
-    stop(worker)
-    stop(dispatcher)
-    return (cpu_s(resource.RUSAGE_CHILDREN) - before) / json.loads(out.stdout.splitlines()[0])["elements"]
-
-
 # ---- equal results ----
-
-def results(build, work, nodes):
-    """The first tensors of all elements, as bytes."""
-    path, out = os.path.join(work, "stages.json"), os.path.join(work, "results")
-    with open(path, "w") as f:
-        json.dump({"pipeline": nodes}, f)
-    subprocess.run([os.path.join(build, "tests", "bench_audio"), path, "1", out], check=True, capture_output=True)
-    with open(out, "rb") as f:
-        while head := f.read(8):
-            yield f.read(int.from_bytes(head, "little"))
-
 
 def until(name, data, n, work, left_out, changes):
     """The nodes of the example without those that draw, and without the batch."""
@@ -234,8 +203,8 @@ def compare(build, name, data, n, work):
             node.clear()
             node.update({"op": "resize", "size": [244, 244]})
     if name == "coco":
-        nodes.append({"op": "select", "fields": ["image"]})
-    for mine, x in zip(results(build, work, nodes), inputs):
+        nodes.append({"op": "select", "names": ["image"]})
+    for mine, x in zip(first_tensors(build, work, nodes), inputs):
         if name == "wikitext":
             if numpy.frombuffer(mine, numpy.int32).tolist() != works.ids(x):
                 raise SystemExit("wikitext: other ids of %r" % x)
@@ -267,6 +236,7 @@ def main():
     parser.add_argument("--only", nargs="*", choices=list(SETS), default=list(SETS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--elements", type=int, default=10**9)
+    parser.add_argument("--repeat", type=int, default=4, help="times that ours goes over the elements in a round: processes are started, too")
     parser.add_argument("--compare", type=int, default=10**9, help="elements whose results are compared")
     parser.add_argument("--json")
     parser.add_argument("--theirs", action="store_true", help=argparse.SUPPRESS)
@@ -281,7 +251,7 @@ def main():
             most = compare(args.build, name, args.data, min(n, args.compare), work)
             mine, theirs = [], []
             for _ in range(args.rounds):
-                mine.append(ours(args.build, name, args.data, n, work))
+                mine.append(element_cpu_s(args.build, pipeline_of(name, args.data, n, work, args.repeat), work))
                 command = [sys.executable, __file__, args.build, args.data, "--theirs", "--only", name, "--elements", str(n)]
                 theirs.append(float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
             row = {"name": name, "elements": n, "cachew_us": min(mine) * 1e6, "torch_us": min(theirs) * 1e6, "ratio": min(theirs) / min(mine), "difference": most}

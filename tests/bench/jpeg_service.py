@@ -10,50 +10,23 @@ bare_decode again. Prints one line: CPU seconds (user + system, all processes, f
 their ratio. Without a directory it makes 96 photographs (support/make_photos.py).
 """
 import glob
-import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 
-from daemons import start, stop
+from service import bare_cpu_s, element_cpu_s, write_pipeline
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGES = 12000  # at least: short runs show start-up costs
 
 
-def children_cpu_s():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def bare_cpu_s(build, photos):
-    """Per image."""
-    rounds = str(max(1, 2000 // len(photos)))
-    out = subprocess.run([os.path.join(build, "tests/bare_decode"), "-n", rounds] + photos, check=True, capture_output=True, text=True)
-    return float(out.stdout.split("cpu_s_per_image=")[1].split()[0])
-
-
-def service_cpu_s(build, photos, work):
-    """Per image, of all processes together."""
-    pipeline = os.path.join(work, "photos.json")
-    with open(pipeline, "w") as f:
-        json.dump({"name": "photos", "pipeline": [
-            {"op": "files", "pattern": os.path.join(os.path.dirname(photos[0]), "*.jpg")},
+def pipeline(photos):
+    return [{"op": "files", "pattern": os.path.join(os.path.dirname(photos[0]), "*.jpg")},
             {"op": "repeat", "count": -(-IMAGES // len(photos))}, {"op": "shuffle"}, {"op": "read_file"}, {"op": "decode_image", "channels": 3},
             {"op": "random_resized_crop", "size": [224, 224]}, {"op": "random_flip", "p": 0.5},
             {"op": "normalize", "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]},
-            {"op": "batch", "size": 64, "drop_remainder": True}]}, f)
-    programs = os.path.join(build, "bin")
-    before = children_cpu_s()
-    dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", os.path.join(work, "state"))
-    worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", "2")
-    out = subprocess.run([os.path.join(programs, "cachew"), "run", pipeline, "--dispatcher", address, "--json", "--no-hash"], check=True,
-                         capture_output=True, text=True)
-    stop(worker)
-    stop(dispatcher)
-    return (children_cpu_s() - before) / json.loads(out.stdout.splitlines()[0])["elements"]
+            {"op": "batch", "size": 64, "drop_remainder": True}]
 
 
 def main():
@@ -66,7 +39,7 @@ def main():
             subprocess.run(["/usr/bin/python3", os.path.join(HERE, "../support/make_photos.py"), directory, "96"], check=True)
         photos = sorted(glob.glob(os.path.join(os.path.abspath(directory), "*.jpg")))
         bare = bare_cpu_s(build, photos)
-        service = service_cpu_s(build, photos, work)
+        service = element_cpu_s(build, write_pipeline(work, pipeline(photos)), work)
         bare = (bare + bare_cpu_s(build, photos)) / 2
     print("jpeg_service: bare_us=%.1f service_us=%.1f ratio=%.3f" % (bare * 1e6, service * 1e6, service / bare))
 

@@ -10,7 +10,7 @@ made. /usr/bin/python3 with Debian's python3-pil and python3-numpy; the program 
   photos   1,000 windows of 500 x 375, not flat, cut from photographs                   OUT/photos/*.jpg
            and the set of hard ones: the originals, progressive, grey, rotated, 4:4:4   OUT/hard/*.jpg
            (opencv-doc: Apache-2.0 and BSD; kphotoalbum: GPL-2; mate-backgrounds: GPL-2+ and CC-BY-SA; lomiri-wallpapers-16.04: CC-BY-SA)
-  prose    lines of English (bible-kjv and bible-kjv-text: public domain; perl-doc: GPL-1+ or Artistic), a byte-level BPE vocabulary of 50,257
+  prose    lines of English (verses of bible-kjv and bible-kjv-text: public domain; pages of perl-doc: GPL-1+ or Artistic), a byte-level BPE vocabulary of 50,257
            trained on them, with the ids that RoBERTa gives to what begins and ends a text, and a table of 50,257 x 764  OUT/prose, OUT/models
   clips    spoken prompts in five languages (asterisk-core-sounds-*-wav: CC-BY-SA-3.0, Russian CC-BY-3.0) and descriptions
            (tuxpaint-stamps-default: GPL-2; some voices sound synthetic), as MP3 of 22,050 Hz                            OUT/clips/*.mp3
@@ -134,13 +134,14 @@ def pages(root):
 
 def prose(out, root, share):
     import tokenizers
-    lines = verses(root)
-    lines = lines + list(pages(root))
-    lines = lines[:max(200, round(len(lines) * share))]
     for name in ("prose", "models"):
         os.makedirs(os.path.join(out, name), exist_ok=True)
-    with open(os.path.join(out, "prose", "lines.txt"), "w", encoding="utf-8") as f:
-        f.writelines(line + "\n" for line in lines)
+    texts = {"verses": verses(root), "pages": list(pages(root))}
+    texts["lines"] = lines = texts["verses"] + texts["pages"]
+    for name, text in texts.items():
+        text[:] = text[:max(200, round(len(text) * share))]
+        with open(os.path.join(out, "prose", name + ".txt"), "w", encoding="utf-8") as f:
+            f.writelines(line + "\n" for line in text)
     model = tokenizers.Tokenizer(tokenizers.models.BPE())
     model.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = tokenizers.trainers.BpeTrainer(vocab_size=VOCABULARY, min_frequency=1, special_tokens=SPECIAL, show_progress=False,
