@@ -3,7 +3,7 @@
 """Cgroups of pods for the process kubelet, of version 2, or of version 1 where that is what there is.
 
 Alone it says whether groups with limits can be made below the own ones: status 0, or 77 and the reason. `cgroups.py remove PID` removes what a
-kubelet has left that was killed."""
+kubelet has left that was killed: status 1 while what ran there is still on its way out."""
 import os
 import pathlib
 import sys
@@ -110,16 +110,21 @@ class Groups:
 
 
 def remove(pid):
-    for root in {own(controller) / f"kubelet-{pid}" for controller in FILES}:
-        for folder in [*root.glob("*/"), root] if root.is_dir() else []:
-            folder.rmdir()
+    """False: not all can be removed yet."""
+    roots = {own(controller) / f"kubelet-{pid}" for controller in FILES}
+    try:
+        for root in filter(pathlib.Path.is_dir, roots):
+            for folder in [*root.glob("*/"), root]:
+                folder.rmdir()
+    except OSError:
+        return False
+    return True
 
 
 if __name__ == "__main__":
     try:
         if sys.argv[1:2] == ["remove"]:
-            remove(sys.argv[2])
-            sys.exit()
+            sys.exit(0 if remove(sys.argv[2]) else 1)
         Groups("own").end()
     except OSError as error:
         print(f"skipped: {error}")

@@ -49,6 +49,14 @@ lab 0 --help
 for option in $(sed -n 's/^    \(--[a-z-]*\)).*/\1/p' "${lab%.sh}"/*.sh | grep -v '^--inside$'); do
     says -e "$option" <"$work/out" || fail "--help does not name $option"
 done
+lab 2 --build /no/such/folder
+says 'is no directory' <"$work/out" || fail "it does not say what is wrong"
+# Without a cluster it needs root, and says so.
+nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+if [ "$(id -u)" -eq 0 ] && "${nobody[@]}" test -r "$lab"; then
+    "${nobody[@]}" "$lab" >"$work/out" 2>&1
+    [ $? -eq 2 ] && says 'need root: sudo' <"$work/out" || fail "it does not say that it needs root"
+fi
 lab 2 --kind a --minikube b
 lab 2 --context c
 says 'needs --registry' <"$work/out" || fail "it does not say what is missing"

@@ -26,10 +26,13 @@ fail() {
 # processes_in INODE: those whose network namespace it is. All of them were started here.
 processes_in() { find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "net:\[$1\]" 2>/dev/null | cut -d/ -f3; }
 is_empty() { [ -z "$(processes_in "$1")" ]; }
+exec {out_fd}>&1 {err_fd}>&2
 finish() {
     local status=$? name
     trap - EXIT
     trap '' INT TERM
+    exec 1>&"$out_fd" 2>&"$err_fd" # a trap may run while a function's output goes elsewhere
+    disown -a # bash would tell of those that are killed
     for name in "${!pid_of[@]}"; do kill -TERM "${pid_of[$name]}" 2>/dev/null; done
     for name in "${!namespace_of[@]}"; do kill_host "$name"; done
     gluster_end
@@ -100,7 +103,7 @@ kill_host() {
     mapfile -t pids < <(processes_in "${namespace_of[$1]}")
     [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[@]}" 2>/dev/null
     ask_until "nothing runs on $1" is_empty "${namespace_of[$1]}"
-    [ ${#cgroups[@]} -eq 0 ] || "$tests/kubernetes/cgroups.py" remove "${pid_of[$1]}"
+    [ ${#cgroups[@]} -eq 0 ] || ask_until "no cgroup of $1 is left" "$tests/kubernetes/cgroups.py" remove "${pid_of[$1]}"
     unset "namespace_of[$1]" "pid_of[$1]"
 }
 
