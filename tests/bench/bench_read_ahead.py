@@ -6,7 +6,7 @@ usage: bench_read_ahead.py BUILD_DIR [OBJECTS [ROUNDS]]     (a release build)
 
 A server of this host (tests/bench/bare_http.c) answers each request after 30 ms with 100 KB. One worker of two threads reads OBJECTS of them an
 epoch. Contenders take turns: 64 plain requests at a time by the least client there is; the service; the same with 64 requests that each computing
-thread waits for itself (--read-ahead 0, fewer objects); and with 20 ms of CPU an object, the service over HTTP and over the same bytes as files in
+thread waits for itself (--read-ahead 0, fewer objects); both again with a filter before the reads that keeps 4 of 5; and with 20 ms of CPU an object, the service over HTTP and over the same bytes as files in
 the page cache. Best round of each. The first epoch of a job is left out: it opens connections. All hashes must be equal. On a machine that others
 use, too, rates with CPU say nothing: so the CPU time of an object is compared as well, of all our processes but the server.
 """
@@ -23,8 +23,14 @@ BYTES, DELAY_US, AT_ONCE, THREADS = 100000, 30000, 64, 2
 WORK_MS = 20
 
 
-def pipeline(work, name, pattern, burn):
-    nodes = [{"op": "files", "pattern": pattern}, {"op": "shuffle"}, {"op": "read_file"}]
+KEEPS = 0.8
+
+
+def pipeline(work, name, pattern, burn, keeps=False):
+    nodes = [{"op": "files", "pattern": pattern}, {"op": "shuffle"}]
+    if keeps:
+        nodes += [{"op": "enumerate", "field": "n"}, {"op": "filter", "expr": "n % 5 != 0"}]
+    nodes.append({"op": "read_file"})
     if burn:
         nodes.append({"op": "burn", "ms": WORK_MS})
     path = "%s/%s.json" % (work, name)
@@ -71,13 +77,16 @@ def main():
                 f.write(body)
         files = {"ahead": pipeline(work, "ahead", url + "{000000..%06d}.bin" % (objects - 1), False),
                  "off": pipeline(work, "off", url + "{000000..%06d}.bin" % (few - 1), False),
+                 "filter": pipeline(work, "filter", url + "{000000..%06d}.bin" % (objects - 1), False, True),
+                 "filter, off": pipeline(work, "filter_off", url + "{000000..%06d}.bin" % (few - 1), False, True),
                  "work": pipeline(work, "work", url + "{000000..%06d}.bin" % (worked - 1), True),
                  "work, files": pipeline(work, "cached", work + "/*.bin", True)}
         try:
             for _ in range(rounds):
                 plain = float(subprocess.run([bare, "get", port, str(BYTES), str(objects), str(AT_ONCE)], check=True, capture_output=True).stdout)
                 best["plain"] = max(best.get("plain", 0), objects / plain)
-                for name, n, options in (("ahead", objects, []), ("off", few, ["--read-ahead", "0"]), ("work", worked, []), ("work, files", worked, [])):
+                for name, n, options in (("ahead", objects, []), ("off", few, ["--read-ahead", "0"]), ("filter", objects * KEEPS, []),
+                                         ("filter, off", few * KEEPS, ["--read-ahead", "0"]), ("work", worked, []), ("work, files", worked, [])):
                     seconds, hash_, tier, cpu = run(build, work, files[name], 4 if name == "ahead" else 2, *options)
                     cpus[name] = min(cpus.get(name, cpu / n), cpu / n)
                     best[name] = max(best.get(name, 0), n / seconds)
@@ -92,6 +101,7 @@ def main():
     print("of plain requests: %.2f   of read-ahead off: %.1fx   with %d ms of CPU, of files: %.3f (by CPU time %.3f)" %
           (best["ahead"] / best["plain"], best["ahead"] / best["off"], WORK_MS, best["work"] / best["work, files"],
            cpus["work, files"] / cpus["work"]))
+    print("behind a filter, of read-ahead off: %.1fx" % (best["filter"] / best["filter, off"]))
     print("read ahead: %s" % ahead)
 
 
