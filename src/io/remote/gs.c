@@ -10,7 +10,7 @@
 #include "io/match.h"
 #include "io/remote/bucket_glob.h"
 #include "io/remote/gs_token.h"
-#include "io/remote/identity.h"
+#include "io/remote/credentials.h"
 #include "io/remote/object.h"
 #include "io/source_url.h"
 
@@ -77,24 +77,24 @@ static bool drop(int rc)
     return rc == CW_E_DENIED && cw_gs_token_drop();
 }
 
-static const struct cw_identity identity = {.ensure = cw_gs_token_ensure, .drop = drop};
+static const struct cw_credentials credentials = {.ensure = cw_gs_token_ensure, .drop = drop};
 
 static int gs_stat(const char *url, const struct cw_stop *stop, struct cw_io_info *ret_info,
                    struct cw_err *err)
 {
-    return cw_identity_stat(&identity, &dialect, url, stop, ret_info, err);
+    return cw_credentials_stat(&credentials, &dialect, url, stop, ret_info, err);
 }
 
 static int gs_open(const char *url, const struct cw_stop *stop, struct cw_io_file *file,
                    struct cw_err *err)
 {
-    return cw_identity_open(&identity, &dialect, url, stop, file, err);
+    return cw_credentials_open(&credentials, &dialect, url, stop, file, err);
 }
 
 static int gs_read(const struct cw_io_file *file, uint64_t offset, void *dst, size_t n,
                    const struct cw_stop *stop, struct cw_err *err)
 {
-    return cw_identity_read(&identity, file, offset, dst, n, stop, err);
+    return cw_credentials_read(&credentials, file, offset, dst, n, stop, err);
 }
 
 /* ---- lists ---- */
@@ -144,8 +144,8 @@ static int read_page(struct cw_find *find, const char *token, const struct cw_st
     cw_str_add(&query, "&prefix=");
     cw_url_encode(&query, find->keys, cw_match_prefix(find->keys), false);
     CW_STR_AUTO body = {0};
-    int rc =
-        cw_identity_get(&identity, &dialect, find->bucket, query.s, PAGE_MAX, stop, &body, err);
+    int rc = cw_credentials_get(&credentials, &dialect, find->bucket, query.s, PAGE_MAX, stop,
+                                &body, err);
     if (rc == 0)
         rc = cw_value_parse(cw_str_text(&body), body.len, find->bucket, &page, err);
     if (rc == 0)

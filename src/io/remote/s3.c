@@ -16,7 +16,7 @@
 #include "io/remote/aws_config.h"
 #include "io/remote/aws_role.h"
 #include "io/remote/bucket_glob.h"
-#include "io/remote/identity.h"
+#include "io/remote/credentials.h"
 #include "io/remote/object.h"
 #include "io/remote/s3_list.h"
 #include "io/remote/sigv4.h"
@@ -272,24 +272,25 @@ static const struct cw_dialect dialect = {.make = make, .learn = learn, .explain
 
 /* ---- the scheme ---- */
 
-static const struct cw_identity identity = {.ensure = cw_aws_role_ensure, .drop = cw_aws_role_drop};
+static const struct cw_credentials credentials = {.ensure = cw_aws_role_ensure,
+                                                  .drop = cw_aws_role_drop};
 
 static int s3_stat(const char *url, const struct cw_stop *stop, struct cw_io_info *ret_info,
                    struct cw_err *err)
 {
-    return cw_identity_stat(&identity, &dialect, url, stop, ret_info, err);
+    return cw_credentials_stat(&credentials, &dialect, url, stop, ret_info, err);
 }
 
 static int s3_open(const char *url, const struct cw_stop *stop, struct cw_io_file *file,
                    struct cw_err *err)
 {
-    return cw_identity_open(&identity, &dialect, url, stop, file, err);
+    return cw_credentials_open(&credentials, &dialect, url, stop, file, err);
 }
 
 static int s3_read(const struct cw_io_file *file, uint64_t offset, void *dst, size_t n,
                    const struct cw_stop *stop, struct cw_err *err)
 {
-    return cw_identity_read(&identity, file, offset, dst, n, stop, err);
+    return cw_credentials_read(&credentials, file, offset, dst, n, stop, err);
 }
 
 static int on_object(void *arg, const char *key, int64_t size, const char *etag, struct cw_err *err)
@@ -318,8 +319,8 @@ static int read_page(struct cw_find *find, const char *token, const struct cw_st
     CW_STR_AUTO query = {0};
     write_query(find, token, &query);
     CW_STR_AUTO body = {0};
-    int rc =
-        cw_identity_get(&identity, &dialect, find->bucket, query.s, PAGE_MAX, stop, &body, err);
+    int rc = cw_credentials_get(&credentials, &dialect, find->bucket, query.s, PAGE_MAX, stop,
+                                &body, err);
     if (rc == 0)
         rc = cw_s3_list_parse(cw_str_text(&body), body.len, on_object, find, ret_next, err);
     return rc;
