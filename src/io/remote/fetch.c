@@ -81,12 +81,16 @@ static void fail(struct cw_fetch *f, const struct cw_err *why)
     finish(f, why->code);
 }
 
+static int64_t patience_of(const struct cw_fetch *f)
+{
+    int64_t patience = cw_remote_patience_ms();
+    return f->patience_ms > 0 ? CW_MIN(patience, f->patience_ms) : patience;
+}
+
 /* Tries again after a while, of which the server may have said how long it is. */
 static void retry(struct cw_fetch *f, const struct cw_err *why, int64_t wait_ms)
 {
-    int64_t now = cw_clock_ms(), patience = cw_remote_patience_ms();
-    if (f->patience_ms > 0)
-        patience = CW_MIN(patience, f->patience_ms);
+    int64_t now = cw_clock_ms(), patience = patience_of(f);
     if (f->got > f->got_before) {
         cw_backoff_reset(&f->backoff);
         f->progress_ms = now;
@@ -297,7 +301,7 @@ static void send_it(struct cw_fetch *f, const struct cw_wire *wire)
     const char *headers[CW_WIRE_HEADERS_MAX + 1] = {0};
     for (size_t i = 0; i < wire->headers_n; i++)
         headers[i] = wire->headers[i];
-    int64_t patience = cw_remote_patience_ms();
+    int64_t patience = patience_of(f);
     const struct cw_http_request request = {.method = f->ask.method,
                                             .url = wire->url,
                                             .headers = headers,
