@@ -96,6 +96,15 @@ class FakeServer:
             raise RuntimeError(f"the fake server ended with {status}")
 
 
+def account_token(admin, namespace, name):
+    """A token of a service account, by the server's TokenRequest."""
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
+    answer = admin.ask("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", request)
+    if answer.status != 201:
+        raise RuntimeError(f"there is no token for {namespace}/{name}: {answer.status} {answer.text}")
+    return answer.json["status"]["token"]
+
+
 def insecure_context(certificate=None, key=None):
     context = ssl.create_default_context()
     context.check_hostname = False

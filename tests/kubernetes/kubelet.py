@@ -3,7 +3,7 @@
 """A kubelet of processes: it runs the containers of the pods that are bound to its nodes as processes of this host.
 
   kubelet.py --server URL [--token T] --node NAME... [--network 127.0.X] [--first N] [--bin DIR]... [--image IMAGE=PROGRAM]... [--root DIR]
-             [--env NAME=VALUE]... [--pass NAME]... [--probe-ms N] [--restart-ms N] [--cgroup DIR | --cgroup own] [--register]
+             [--env NAME=VALUE]... [--pass NAME]... [--probe-ms N] [--restart-ms N] [--cgroup DIR | --cgroup own] [--register] [--ca FILE]
 
 Each pod gets an address of the network (127.0.X.1 and up; from --first on), which is its status.podIP. A container's program is command[0], or what
 --image says, or the image's name with "/" read as "-" ("cachew/worker:dev" is cachew-worker); it is looked for in --bin, then in
@@ -25,6 +25,7 @@ import queue
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -183,8 +184,9 @@ def kill_group(process):
 class Kubelet:
     def __init__(self, args):
         self.args, self.nodes = args, set(args.node)
-        self.client = Client(args.server, args.token, agent="kubelet/1")
-        self.watcher = Client(args.server, args.token, agent="kubelet/1")
+        context = ssl.create_default_context(cafile=args.ca) if args.ca else None
+        self.client = Client(args.server, args.token, agent="kubelet/1", context=context)
+        self.watcher = Client(args.server, args.token, agent="kubelet/1", context=context)
         self.groups = Groups(args.cgroup) if args.cgroup else None
         self.root = pathlib.Path(args.root)
         self.root.mkdir(parents=True, exist_ok=True)
@@ -485,6 +487,7 @@ class Kubelet:
         for name in self.args.node if self.args.register else []:
             labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
             client.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+            client.ask("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": None}})  # a new node has one until it is ready
             client.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": {
                 "allocatable": {"pods": "110", "cpu": str(os.cpu_count()), "memory": "64Gi"},
                 "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
@@ -510,6 +513,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", required=True)
     parser.add_argument("--token")
+    parser.add_argument("--ca")
     parser.add_argument("--network", default="127.0.1")
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--root", default="kubelet")

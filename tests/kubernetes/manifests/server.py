@@ -3,22 +3,21 @@
 """Manifests on a real API server (tests/kubernetes/api_server.sh): server.py [--first FILE]... [--dry FILE]... [FILE...]
 
 Each FILE is applied strictly (unknown fields and wrong types are errors), after the definitions of --first, and its templates' pods under Pod
-Security; those of --dry as dry runs. Then the changes of admission_steps.py are asked for. The kubeconfig is that of $CACHEW_TEST_KUBECONFIG;
+Security; those of --dry as dry runs. Then the changes of admission_steps.py are asked for, and each account's rights reviewed (access.py). The kubeconfig is that of $CACHEW_TEST_KUBECONFIG;
 server.sh sets it. What is made is removed."""
 import argparse
 import os
 import pathlib
 import sys
-import time
 
 import yaml
 
+import access
 import admission_steps as steps
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from api_client import Client, insecure_context  # noqa: E402
-
-APPLY = "application/apply-patch+yaml"
+from api_client import Client, account_token, insecure_context  # noqa: E402
+from apply import Applier, until  # noqa: E402
 
 
 def documents(path):
@@ -29,40 +28,25 @@ class Server:
     def __init__(self, kubeconfig):
         config = yaml.safe_load(pathlib.Path(kubeconfig).read_text())
         self.admin = Client(config["clusters"][0]["cluster"]["server"], config["users"][0]["user"]["token"], context=insecure_context())
-        self.kinds, self.failures, self.applied, self.seen, self.defined = {}, [], [], [], set()
+        self.applier = Applier(self.admin, "cachew-test")
+        self.failures, self.applied, self.seen, self.defined = [], [], [], set()
 
     def fail(self, text):
         self.failures.append(text)
         print(text)
 
-    def path(self, document):
-        version, kind, metadata = document["apiVersion"], document["kind"], document["metadata"]
-        base = ("/apis/" if "/" in version else "/api/") + version
-        if (version, kind) not in self.kinds:
-            listed = self.admin.ask("GET", base).json or {}
-            for one in listed.get("resources", []):
-                if "/" not in one["name"]:
-                    self.kinds[version, one["kind"]] = one["name"], one["namespaced"]
-        if (version, kind) not in self.kinds:
-            raise LookupError(f"{version} {kind} is no kind of this server")
-        plural, namespaced = self.kinds[version, kind]
-        if namespaced:
-            base += f"/namespaces/{metadata.get('namespace', 'default')}"
-        return f"{base}/{plural}", metadata.get("name")
-
     def apply(self, document, query=""):
         what = f"{document['kind']} {document['metadata'].get('name')}"
         try:
-            folder, name = self.path(document)
+            answer = self.applier.ask(document, query)
         except LookupError as error:
             return self.fail(f"{what}: {error}")
-        answer = self.admin.ask("PATCH", f"{folder}/{name}?fieldManager=cachew-test&force=true&fieldValidation=Strict{query}", document, APPLY)
         if answer.status >= 300:
             return self.fail(f"{what}: {answer.status} {(answer.json or {}).get('message', answer.text)}")
         if "Warning" in answer.headers:
             self.fail(f"{what}: warning {answer.headers['Warning']}")
         if not query:
-            self.applied.append(f"{folder}/{name}")
+            self.applied.append("/".join(self.applier.path(document)))
 
     def take(self, document, dry):
         if document in self.seen:
@@ -88,21 +72,6 @@ class Server:
             self.admin.ask("DELETE", path)
 
 
-def wait_for_definitions(server, files):
-    """A definition's kinds are served a moment after it was applied."""
-    for document in (one for file in files for one in documents(file) if one["kind"] == "CustomResourceDefinition"):
-        version = f"/apis/{document['spec']['group']}/{document['spec']['versions'][0]['name']}"
-        until(lambda version=version: server.admin.ask("GET", version).status == 200, version)
-
-
-def until(is_so, what):
-    begun = time.monotonic()
-    while not is_so():
-        if time.monotonic() - begun > 60:
-            raise RuntimeError(f"not so after 60 s: {what}")
-        time.sleep(0.1)
-
-
 def is_refused(answer, by):
     return answer.status in (403, 422) and by in answer.text
 
@@ -118,7 +87,7 @@ def run_step(server, clients, step):
 
 def run_steps(server):
     names = ("dispatcher", "controller", "worker")
-    clients = {name: server.admin.with_token(f"account-cachew-{name}") for name in names} | {"admin": server.admin}
+    clients = {name: server.admin.with_token(account_token(server.admin, steps.SYSTEM, f"cachew-{name}")) for name in names} | {"admin": server.admin}
     server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": steps.TEAM}})
     components = any("clusterroles/cachew-controller-jobset" in path for path in server.applied)
     for document in steps.OBJECTS + (steps.FOREIGN_OBJECTS if components else []):
@@ -133,6 +102,10 @@ def run_steps(server):
     count = {None: 0, steps.POLICY: 0, steps.ROLE: 0}
     for step in all_steps:
         count[step[5]] += 1
+    allowed, refused, differences = access.review(clients, components)
+    for difference in differences:
+        server.fail(difference)
+    print(f"{allowed} rights of the table, {refused} others that are refused")
     print(f"{count[None]} changes that are allowed, {count[steps.POLICY]} that policies refuse, {count[steps.ROLE]} that roles do")
 
 
@@ -148,7 +121,7 @@ def main():
             if document["metadata"]["name"] not in server.defined:  # a stand-in for what an earlier file has
                 server.defined.add(document["metadata"]["name"])
                 server.apply(document)
-        wait_for_definitions(server, args.first)
+        server.applier.wait_for_definitions(one for file in args.first for one in documents(file))
         for file in args.files + args.dry:
             before = len(server.failures)
             for document in documents(file):

@@ -24,5 +24,4 @@ first=(--first "$root/deploy/kubernetes/crds.yaml")
 for file in "${CACHEW_KUBERNETES_BIN:-$HOME/.cache/cachew/kubernetes/bin}"/definitions/*.yaml "$here/foreign.yaml" "$here/../foreign.yaml"; do
     [ ! -e "$file" ] || first+=(--first "$file")
 done
-export CACHEW_KUBERNETES_ACCOUNTS="cachew-system:cachew-dispatcher cachew-system:cachew-controller cachew-system:cachew-worker"
 "$here/../with_real.sh" "$here/server.py" "${first[@]}" "${dry[@]}" "$installed"
