@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2120,SC2154
-# What tests of workers in pods share: the fake API server with its Deployments and its scheduler, process kubelets, and a dispatcher
+# What tests of workers in pods share: an API server with its Deployments and its scheduler, process kubelets, and a dispatcher
 # that sets the number of pods. Sourced behind lib.sh.
-kubernetes=$(cd "$(dirname "${BASH_SOURCE[0]}")/../kubernetes" && pwd)
+. "$(dirname "${BASH_SOURCE[0]}")/kube_lib.sh"
 
 # begin_api [ARGS...]: sets api.
 begin_api() {
-    begin api "$CACHEW_TESTS/kubernetes/api_server" --token admin=admin,system:masters \
-        --token dispatcher=system:serviceaccount:default:cachew-dispatcher --log "$work/requests" "$@"
-    wait_until "the API server" is_ready_or_gone api
-    is_ready api || fail "the API server: $(cat "$work/api.log")"
-    api=$(sed -n 's/^ready //p' "$work/api.out")
+    begin_api_server --token admin=admin,system:masters --token dispatcher=system:serviceaccount:default:cachew-dispatcher --log "$work/requests" "$@"
 }
 # begin_cluster REPLICAS: a server, two nodes, and a Deployment of workers. With `apart` each node has a kubelet of its own.
 apart=
@@ -31,17 +27,12 @@ pods_network=127.$((128 + ($$ >> 8 & 127))).$(($$ & 255))
 begin_kubelet() {
     local name=$1 first=$2
     shift 2
-    # A coverage build writes its counts when a worker ends; sanitizers have their options.
-    begin "$name" "$kubernetes/kubelet.py" --server "$api" --token admin "${@/#/--node=}" --register --network "$pods_network" --first "$first" \
-        --bin "$CACHEW_BIN" --root "$work/kubelet" --restart-ms 100 --pass ASAN_OPTIONS --pass LSAN_OPTIONS --pass TSAN_OPTIONS --pass GCOV_PREFIX
-    wait_until "the kubelet" is_ready_or_gone "$name"
-    is_ready "$name" || fail "the kubelet: $(cat "$work/$name.log")"
+    begin_kubelet_at "$name" "${@/#/--node=}" --network "$pods_network" --first "$first" --restart-ms 100
 }
 ask_api() { # METHOD PATH [FILE]
-    curl -sf -X "$1" -H 'Authorization: Bearer admin' -H "Content-Type: application/$([ "$1" = PATCH ] && echo merge-patch+)json" \
-        ${3+--data-binary "@$3"} "$api$2" || fail "$1 $2"
+    api_curl -f -X "$1" -H "Content-Type: application/$([ "$1" = PATCH ] && echo merge-patch+)json" ${3+--data-binary "@$3"} "$api$2" || fail "$1 $2"
 }
-load() { ask_api POST /fake/load "$work/$1.yaml" >/dev/null; } # NAME
+load() { order load <"$work/$1.yaml" >/dev/null || fail "$1.yaml is not taken"; } # NAME
 patch() { # PATH JSON
     echo "$2" >"$work/patch.json"
     ask_api PATCH "$1" "$work/patch.json" >/dev/null
@@ -78,7 +69,7 @@ spec:
         ${4-}
 YAML
 }
-# jq is not needed: the fake server's answers are compact, one field a name.
+# jq is not needed: answers are compact, one field a name.
 deployment_says() { ask_api GET "$deployments/cachew-worker" | says "$1"; }
 pods() { ask_api GET /api/v1/namespaces/default/pods; }
 pods_n() { pods | grep -o '"containerStatuses"' | wc -l; }
@@ -103,16 +94,7 @@ load_roles() {
     sed -e 's/cachew-system/default/' -e "${1-}" "$(dirname "${BASH_SOURCE[0]}")/../../deploy/kubernetes/base/rbac.yaml" >"$work/roles.yaml"
     load roles
 }
-write_kubeconfig() {
-    cat >"$work/kubeconfig" <<YAML
-apiVersion: v1
-kind: Config
-current-context: here
-contexts: [{name: here, context: {cluster: fake, user: dispatcher, namespace: default}}]
-clusters: [{name: fake, cluster: {server: "$api"}}]
-users: [{name: dispatcher, user: {token: dispatcher}}]
-YAML
-}
+write_kubeconfig() { write_kubeconfig_of dispatcher default >"$work/kubeconfig"; }
 # The address at which a dispatcher will listen, for Deployments that are made before it.
 choose_address() {
     listen=$own_host:$((7070 + $$ % 2)) # the hosts of two processes may be the same, whose numbers end in 0 and 1

@@ -1,26 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# CacheBackends: the fake API server, which lets the controller do what its role grants and no more, a real dispatcher, worker and controller.
+# CacheBackends: an API server, which lets the controller do what its role grants and no more, a real dispatcher, worker and controller.
 # shellcheck disable=SC2154,SC2046
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cache_lib.sh"
 . "$(dirname "$0")/../support/certs.sh"
-kubernetes=$(cd "$(dirname "$0")/../kubernetes" && pwd)
+. "$(dirname "$0")/kube_lib.sh"
 manifests=$(cd "$(dirname "$0")/../../deploy/kubernetes" && pwd)
 backends=/apis/cachew.dev/v1alpha1/namespaces/team-a/cachebackends
 jobs=/apis/batch/v1/namespaces/team-a/jobs
 core=/api/v1/namespaces/team-a
 
 begin_server() { # [ARGS...]
-    begin api "$CACHEW_TESTS/kubernetes/api_server" --namespace team-a --namespace cachew-system --token admin=admin,system:masters \
+    begin_api_server --namespace team-a --namespace cachew-system --token admin=admin,system:masters \
         --token controller=system:serviceaccount:cachew-system:cachew-controller --load "$manifests/crd/crds.yaml" --load "$manifests/base/rbac.yaml" --load "$manifests/components/glusterfs/rbac.yaml" \
         --log "$work/requests" "$@"
-    wait_until "the API server" is_ready_or_gone api
-    api=$(sed -n 's/^ready //p' "$work/api.out")
-    cat >"$work/kubeconfig" <<YAML
-{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
- clusters: [{name: c, cluster: {server: "$api"}}], users: [{name: u, user: {token: controller}}]}
-YAML
+    write_kubeconfig_of controller >"$work/kubeconfig"
     mkdir -p "$work/root"
 }
 begin_controller() { # [ARGS...]
@@ -37,14 +32,14 @@ begin_cluster() { # [ARGS of the controller...]
     begin_controller "$@"
 }
 send() { # METHOD PATH [TYPE]: a body from standard input; what was answered
-    curl -s -X "$1" -H 'Authorization: Bearer admin' -H "Content-Type: application/${3-yaml}" --data-binary @- "$api$2"
+    api_curl -X "$1" -H "Content-Type: application/${3-yaml}" --data-binary @- "$api$2"
 }
 made() { # PATH: makes what stands on standard input
     send POST "$1" >"$work/made" || fail "POST $1"
     says '"uid"' "$work/made" <"$work/made" || fail "POST $1: $(cat "$work/made")"
 }
 merge() { send PATCH "$1" merge-patch+json <<<"$2" >"$work/merged"; } # PATH JSON
-ask_api() { curl -s -X "$1" -H 'Authorization: Bearer admin' "$api$2"; }
+ask_api() { api_curl -X "$1" "$api$2"; }
 # of PATH EXPRESSION: over the object there, as o; and s, its status, and c, the status of its conditions.
 of() {
     ask_api GET "$1" >"$work/object.json"
@@ -124,11 +119,11 @@ case_restarted() {
     local i
     begin_cluster
     for i in $(seq 20); do printf -- '---\n{apiVersion: v1, kind: Pod, metadata: {name: foreign-%s, namespace: team-a}, spec: {containers: [{name: c, image: i}]}}\n' "$i"; done |
-        send POST /fake/load >/dev/null
+        order load >/dev/null
     for i in $(seq 60); do
         printf -- '---\n{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: c%s, namespace: team-a}, spec: {cacheEngine: {%s: {}}}}\n' "$i" \
             "$([ "$((i % 3))" = 0 ] && echo localfs || echo memory)"
-    done | send POST /fake/load >/dev/null
+    done | order load >/dev/null
     becomes "$backends" 'len(o["items"]) == 60 and all(i.get("status", {}).get("cacheStatus") == "CacheReady" for i in o["items"])'
     end controller || fail "the controller's status is not 0"
     : >"$work/requests"
@@ -168,7 +163,7 @@ case_refused() {
     becomes "$backends/source" 'c["Accepted"] == "False SchemeUnknown" and "spec.dataset.dataSources[0].location" in s["message"]'
     becomes "$backends/volume" 'c["Accepted"] == "False VolumeUnsupported" and "spec.mountPath" in s["message"]'
     becomes "$backends/fluid" 'c["EngineReady"] == "False FluidMissing"'
-    send POST /fake/load <"$kubernetes/foreign.yaml" >/dev/null
+    order load <"$kubernetes/foreign.yaml" >/dev/null
     becomes "$backends/fluid" 'c["EngineReady"] == "False FluidForbidden" and "component fluid" in s["message"]'
     becomes "$backends/level" 'c["Accepted"] == "False TieredStorageInvalid" and "spec.cacheEngine.fluid.alluxioRuntime.tieredStorage" in s["message"]'
     becomes "$backends/nothing" 'c["Accepted"] == "False SourcesMissing" and "spec.dataset.dataSources" in s["message"]'
@@ -278,7 +273,7 @@ case_killed() {
 # The dispatcher has closed the cache, and the deletion is refused: it is open again, and the next try succeeds. Bytes that are to stay do.
 case_delete_refused() {
     begin_cluster
-    send POST /fake/fault json >/dev/null <<<'{"verb": "delete", "resource": "cachebackends", "fault": "500", "times": 2}'
+    order fault >/dev/null <<<'{"verb": "delete", "resource": "cachebackends", "fault": "500", "times": 2}'
     make_backend c '{cacheEngine: {localfs: {}}, options: {idleTime: 1s, deletionPolicy: Retain}}'
     becomes "$backends/c" 's.get("cacheStatus") == "Idle" and "expireTime" in s'
     ask_until "it goes" is_away "$backends/c"
@@ -295,7 +290,7 @@ case_fluid() {
     make_job train c
     make_backend c "$(fluid_spec 1)"
     becomes "$backends/c" 'c["Accepted"] == "True Understood" and c["EngineReady"] == "False FluidMissing" and "install Fluid" in s["message"]'
-    send POST /fake/load <"$kubernetes/foreign.yaml" >/dev/null
+    order load <"$kubernetes/foreign.yaml" >/dev/null
     becomes "$fluid/datasets/c" 'o["spec"]["mounts"] == [{"mountPoint": "s3://bucket/mnist", "name": "mnist", "readOnly": True}]'
     becomes "$fluid/alluxioruntimes/c" 'o["spec"] == {"replicas": 1, "tieredstore": {"levels": [{"mediumtype": "MEM", "path": "/dev/shm", "quota": "1Gi"}]}}'
     is_so "$fluid/datasets/c" 'o["metadata"]["ownerReferences"][0]["kind"] == "CacheBackend" and o["metadata"]["labels"]["cachew.dev/cache"] == "true"' || fail "the Dataset has no owner"
@@ -369,7 +364,7 @@ case_kueue() {
     set_check of-train
     becomes "$kueue/workloads/of-train" 's["admissionChecks"][1]["state"] == "Ready"'
     # What the server refuses for a moment is tried again.
-    send POST /fake/fault json >/dev/null <<<'{"verb": "patch", "resource": "workloads", "fault": "500", "times": 2}'
+    order fault >/dev/null <<<'{"verb": "patch", "resource": "workloads", "fault": "500", "times": 2}'
     set_check of-train
     becomes "$kueue/workloads/of-train" 's["admissionChecks"][1]["state"] == "Ready"'
     ! grep -E '^controller PATCH [^ ]*/jobs/' "$work/requests" || fail "a job was written"
@@ -422,7 +417,7 @@ case_last_moment() {
     cached_at cast "$work/fashion_long.json" "$work/cached.json"
     DISPATCHER='' run reference "$work/cached.json" --epochs 1 --seed 3
     begin_cluster
-    send POST /fake/fault json >/dev/null <<<'{"verb": "delete", "resource": "cachebackends", "fault": "silence", "times": 1}'
+    order fault >/dev/null <<<'{"verb": "delete", "resource": "cachebackends", "fault": "silence", "times": 1}'
     make_backend c '{cacheEngine: {localfs: {}}, options: {idleTime: 1s}}'
     ask_until "it is closed" is_closed team-a/c
     end controller KILL

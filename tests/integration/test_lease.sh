@@ -1,21 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Dispatchers with --lease, against the fake API server: one leads, the other stands by and takes over, and whoever is late ends with status 3
+# Dispatchers with --lease, against an API server: one leads, the other stands by and takes over, and whoever is late ends with status 3
 # and has answered nothing.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/kube_lib.sh"
 
 begin_api() { # sets kubeconfig
-    begin api "$CACHEW_TESTS/kubernetes/api_server" --open --namespace team
-    wait_until "the API server" is_ready_or_gone api
+    begin_api_server --namespace team --token admin=admin,system:masters
     kubeconfig=$work/kubeconfig
-    cat >"$kubeconfig" <<YAML
-apiVersion: v1
-kind: Config
-current-context: here
-contexts: [{name: here, context: {cluster: here, user: me, namespace: team}}]
-clusters: [{name: here, cluster: {server: "$(sed -n 's/^ready //p' "$work/api.out")"}}]
-users: [{name: me, user: {}}]
-YAML
+    write_kubeconfig_of admin team >"$kubeconfig"
 }
 # A port that nobody has now, outside of the range from which ports are given.
 free_port() {

@@ -1,41 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # install.yaml, and the components tls and standby, run: the programs start with the arguments, the environment, the Secrets and the probes that they
-# give them, and what they ask the API server for is what the roles grant. The fake server and the process kubelet stand for a cluster.
+# give them, and what they ask the API server for is what the roles grant. An API server and the process kubelet stand for a cluster.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../support/certs.sh"
-kubernetes=$(cd "$(dirname "$0")/../kubernetes" && pwd)
+. "$(dirname "$0")/kube_lib.sh"
 network=127.$((128 + ($$ >> 8 & 63))).$(($$ & 255)) # no other test has addresses there
 
 declare -A api_token=([dispatcher]=d [controller]=c)
 begin_cluster() { # [ARGS of the kubelet...]
-    begin api "$CACHEW_TESTS/kubernetes/api_server" --namespace cachew-system --token admin=admin,system:masters --log "$work/requests.log" \
+    begin_api_server --namespace cachew-system --token admin=admin,system:masters --log "$work/requests.log" \
         --token "${api_token[dispatcher]}=system:serviceaccount:cachew-system:cachew-dispatcher" \
         --token "${api_token[controller]}=system:serviceaccount:cachew-system:cachew-controller"
-    wait_until "the API server" is_ready_or_gone api
-    api=$(sed -n 's/^ready //p' "$work/api.out")
-    for account in dispatcher controller; do
-        cat >"$work/kubeconfig.$account" <<YAML
-apiVersion: v1
-kind: Config
-current-context: c
-clusters: [{name: c, cluster: {server: "$api"}}]
-users: [{name: u, user: {token: ${api_token[$account]}}}]
-contexts: [{name: c, context: {cluster: c, user: u, namespace: cachew-system}}]
-YAML
-    done
-    begin kubelet "$kubernetes/kubelet.py" --server "$api" --token admin --node node-0 --register --network "$network" --bin "$CACHEW_BIN" \
-        --root "$work/kubelet" --probe-ms 200 "$@" --pass ASAN_OPTIONS --pass LSAN_OPTIONS --pass TSAN_OPTIONS --pass GCOV_PREFIX
-    wait_until "the kubelet" is_ready_or_gone kubelet
-    is_ready kubelet || fail "the kubelet: $(cat "$work/kubelet.log")"
+    for account in dispatcher controller; do write_kubeconfig_of "${api_token[$account]}" cachew-system >"$work/kubeconfig.$account"; done
+    begin_kubelet_at kubelet --node node-0 --network "$network" --probe-ms 200 "$@"
 }
 ask_api() { # METHOD PATH [FILE]
-    curl -sf -X "$1" -H 'Authorization: Bearer admin' -H 'Content-Type: application/yaml' ${3+--data-binary "@$3"} "$api$2" || fail "$1 $2"
+    api_curl -f -X "$1" -H 'Content-Type: application/yaml' ${3+--data-binary "@$3"} "$api$2" || fail "$1 $2"
 }
+take() { order load <"$1" >/dev/null || fail "$1 is not taken"; } # FILE
 components=() # that the case has
 load() { # PART
     "$kubernetes/manifests/for_processes.py" "$1" "$DISPATCHER" "$work" "${components[@]}" >"$work/$1.yaml" || fail "for_processes.py $1"
-    ask_api POST /fake/load "$work/$1.yaml" >/dev/null
+    take "$work/$1.yaml"
 }
 pods() { ask_api GET "/api/v1/namespaces/cachew-system/pods?labelSelector=app.kubernetes.io/component%3D$1"; }
 pods_ready() { # PROGRAM N
@@ -89,7 +76,7 @@ job_says() { ask_api GET /apis/batch/v1/namespaces/cachew-lab/jobs/trainer | say
 case_controller() {
     begin_cluster
     begin_dispatcher_pod
-    ask_api POST /fake/load "$kubernetes/../../deploy/kubernetes/crds.yaml" >/dev/null
+    take "$kubernetes/../../deploy/kubernetes/crds.yaml"
     load controller
     ask_until "two controllers are ready" pods_ready controller 2
     write_backend
@@ -103,7 +90,7 @@ kind: CacheBackend
 metadata: {name: photos, namespace: default}
 spec: {cacheEngine: {memory: {}}}
 YAML
-    ask_api POST /fake/load "$work/backend.yaml" >/dev/null
+    take "$work/backend.yaml"
 }
 # The component tls: certificates of cert-manager's names in Secrets, probes by HTTP, and a job by the address of the pod.
 case_tls() {
@@ -127,7 +114,7 @@ case_tls() {
     CACHEW_TLS_CERT=$work/vision.crt CACHEW_TLS_KEY=$work/vision.key CACHEW_TOKEN_FILE=$work/vision run job "$work/fashion.json"
     same "hashes" "$(hashes reference)" "$(hashes job)"
     ask_until "workers are ready" pods_ready worker 1
-    ask_api POST /fake/load "$kubernetes/../../deploy/kubernetes/crds.yaml" >/dev/null
+    take "$kubernetes/../../deploy/kubernetes/crds.yaml"
     load controller
     ask_until "two controllers are ready" pods_ready controller 2
     write_backend

@@ -88,7 +88,7 @@ case_spot() {
     begin_held job "$work/fashion_long.json" --autoscale fixed:2
     read_batches job 100
     [ "$(pods_on node-1 | wc -l)" -eq 2 ] || fail "the cheaper ones are not on the spot node: $(rows)"
-    begin seen curl -sN -H 'Authorization: Bearer admin' "$api$deployments?watch=1"
+    begin seen api_curl -N "$api$deployments?watch=1"
     cordon node-1 true
     hung=$(worker_pids | head -1)
     kill -STOP "$hung"
@@ -112,7 +112,7 @@ asks_for_two() { grep -q '"name":"cachew-worker".*"spec":{"replicas":2,' "$work/
 
 # What an autoscaler of the cluster does each time that it looks: it sets the number to `wanted`, in its own name.
 autoscaler_sets() { # NUMBER
-    asks_for "$1" || curl -sf -X PATCH -A kube-controller-manager/v1.34 -H 'Authorization: Bearer admin' -H 'Content-Type: application/merge-patch+json' \
+    asks_for "$1" || api_curl -f -X PATCH -A kube-controller-manager/v1.34 -H 'Content-Type: application/merge-patch+json' \
         --data "{\"spec\":{\"replicas\":$1}}" "$api$deployments/cachew-worker/scale" >/dev/null || fail "the autoscaler may not"
 }
 # As KEDA and an HPA follow it, by the dispatcher's own page of metrics.
@@ -176,7 +176,11 @@ case_server() {
     cmp "$work/reference.batches" "$work/whole.batches" || fail "the epoch without an API server is another"
     read_batches job 100
     ask_until "workers say that the API server is away" workers_say 'Failed to connect\|does not answer'
-    begin_api --port "${api##*:}" --seed 2 --bookmark-ms 500 # so that pods have other names, and it is soon seen that it has gone back
+    if is_real; then
+        begin_api --port "${api##*:}"
+    else
+        begin_api --port "${api##*:}" --seed 2 --bookmark-ms 500 # so that pods have other names, and it is soon seen that it has gone back
+    fi
     ask_until "what has no pod any more ends" are_attached_pods 0
     load_roles
     load workers
