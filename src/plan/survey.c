@@ -62,14 +62,10 @@ static bool is_asked(const struct cw_plan *plan, size_t i)
     return !plan->checked->nodes[i].surveyed || plan->checked->nodes[i].survey_for == i;
 }
 
-static int make(struct cw_plan *plan, size_t i, struct cw_survey *survey, struct cw_err *err)
+static int make(struct cw_plan *plan, struct cw_survey *survey, struct cw_err *err)
 {
     const size_t top = survey->plan->survey_top;
     struct cw_value sources = {0};
-    if (survey->n > (uint64_t)CW_SURVEY_UNASKED_MAX && !is_asked(plan, i))
-        return cw_err_set(err, CW_E_LIMIT,
-                          "a survey would go over %llu elements; say survey: true if you want that",
-                          (unsigned long long)survey->n);
     write_sources(plan, cw_survey_has_values(survey) ? top + 1 : top, &sources);
     int rc = cw_survey_make(survey, plan->index_parts, &sources, err);
     cw_value_fini(&sources);
@@ -106,15 +102,15 @@ static int check_same(const struct cw_survey_note *said, const struct cw_survey_
                       (unsigned long long)found->n);
 }
 
-/* Finds out the fates for node i. said: what they have to be; NULL: that is found out here. */
-static int find_out(struct cw_plan *plan, size_t i, struct cw_survey *survey,
+/* Finds out the fates. said: what they have to be; NULL: that is found out here. */
+static int find_out(struct cw_plan *plan, struct cw_survey *survey,
                     const struct cw_survey_note *said, struct cw_survey_note *ret_note,
                     struct cw_err *err)
 {
     if (said && said->n != survey->n)
         return cw_err_set(err, CW_E_INVALID, "the manifest has a survey of %llu elements, not %llu",
                           (unsigned long long)said->n, (unsigned long long)survey->n);
-    int rc = find(survey, said) ? 0 : make(plan, i, survey, err);
+    int rc = find(survey, said) ? 0 : make(plan, survey, err);
     if (rc < 0)
         return rc;
     cw_survey_note_of(&survey->fates, said ? said->skips_bad : plan->skips_bad, ret_note);
@@ -137,6 +133,11 @@ static int begin(struct cw_plan *plan, size_t i, const struct cw_value *manifest
         return rc;
     if (manifest)
         (*ret_computes)->skips_bad = ret_said->skips_bad;
+    const int64_t n = (*ret_computes)->nodes[(*ret_computes)->survey_top].n;
+    if (n > CW_SURVEY_UNASKED_MAX && !is_asked(plan, i))
+        return cw_err_set(err, CW_E_LIMIT,
+                          "a survey would go over %lld elements; say survey: true if you want that",
+                          (long long)n);
     return cw_survey_begin(ret_survey, *ret_computes, plan->nodes[i].node->name, err);
 }
 
@@ -203,7 +204,7 @@ static int open_node(struct cw_plan *plan, size_t i, const struct cw_value *mani
     struct cw_plan *computes = NULL;
     int rc = begin(plan, i, manifest, &said, &computes, &survey, err);
     if (rc == 0)
-        rc = find_out(plan, i, &survey, manifest ? &said : NULL, &note, err);
+        rc = find_out(plan, &survey, manifest ? &said : NULL, &note, err);
     if (rc == 0)
         rc = put_surveyed(plan, i, &survey, &note, err);
     cw_survey_end(&survey);
@@ -255,7 +256,7 @@ int cw_plan_survey_values(struct cw_plan *plan, size_t i, const struct cw_value 
     struct cw_plan *computes = NULL;
     int rc = begin(plan, i, manifest, &said, &computes, &survey, err);
     if (rc == 0)
-        rc = find_out(plan, i, &survey, manifest ? &said : NULL, ret_note, err);
+        rc = find_out(plan, &survey, manifest ? &said : NULL, ret_note, err);
     if (rc == 0) {
         rc = check_bad(&survey, ret_note, err);
         *ret_fates = survey.fates;
@@ -330,8 +331,8 @@ static int make_parts(struct cw_survey *survey, struct cw_value *files, struct c
 int cw_survey_help(struct cw_checked *checked, const struct cw_value *options,
                    struct cw_value *files, struct cw_stop *stop, struct cw_err *err)
 {
-    size_t node;
-    uint64_t seed;
+    size_t node = 0;
+    uint64_t seed = 0;
     struct cw_survey survey;
     struct cw_plan *plan = NULL;
     struct cw_value rows = {0};

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a filter that leaves out nearly everything keeps all threads busy, with default settings.
 
-usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both|surveyed] [--json]     (a release build with -DBUILD_TESTING=ON)
+usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both|surveyed|surveyed_in_order] [--json]     (a release build with -DBUILD_TESTING=ON)
 
 Runs range -> an operator that takes its time -> filter (1 of 10,000 stays) -> batch(32), and the same without the filter, in turn, through
 one dispatcher, one worker and `cachew run`. Prints for each the elements that workers computed a second until the last batch, and how the two compare: the median of
 the pairs' ratios. Small rows: 8 bytes, so that an item of the filtered pipeline has 16,384 elements; large rows: 150 KB behind the operator, 32 elements an item, so that a
 batch spans 10,000 items.
 
---rows surveyed is something else: records of 1 KB in a file, a filter on a field that keeps 4 of 10, batches, and an operator behind them, so that the filter is
-surveyed; against a file that has only what is kept. Compares the CPU seconds of the worker for the epochs behind the first, whose batches are compared by hash.
+--rows surveyed is something else: records of 1 KB in a file, a shuffle, a filter on a field that keeps 4 of 10, batches, and an operator behind them, so that the filter is
+surveyed; against a file that has only what is kept. Compares the CPU seconds of the worker for the epochs behind the first, whose batches are compared by hash. surveyed_in_order: without the shuffle.
 """
 import argparse
 import json
@@ -78,15 +78,17 @@ def epochs(cachew, address, worker, path, count, seed):
     return cpu_seconds(worker) - began, [json.loads(line)["hash"] for line in out.stdout.splitlines() if "hash" in line]
 
 
-def compare_surveyed(cachew, address, worker, options, work):
+def compare_surveyed(cachew, address, worker, options, rows, work):
     paths, pairs = {}, []
     for name, keep in (("all", 10), ("kept", 4)):
         data = os.path.join(work, name + ".bin")
         records(data, SURVEYED, keep)
         paths[name] = os.path.join(work, name + ".json")
-        nodes = [{"op": "fixed_records", "pattern": data, "dtype": "i32", "dims": [256]}, {"op": "filter", "expr": "x[0] < 4"},
+        nodes = [{"op": "fixed_records", "pattern": data, "dtype": "i32", "dims": [256]}, {"op": "shuffle"}, {"op": "filter", "expr": "x[0] < 4"},
                  {"op": "batch", "size": 64}, {"op": "eval", "expr": "x * 2 + 1"}]
         if name == "kept":
+            del nodes[2]
+        if rows == "surveyed_in_order":
             del nodes[1]
         with open(paths[name], "w") as f:
             json.dump({"pipeline": nodes}, f)
@@ -99,7 +101,7 @@ def compare_surveyed(cachew, address, worker, options, work):
         assert seen["all"] == seen["kept"], "other batches"
         pairs.append((used["kept"], used["all"]))
     per_s = SURVEYED * 0.4 * options.epochs
-    return {"rows": "surveyed", "elements": int(per_s), "plain_per_s": per_s / statistics.median(p[0] for p in pairs),
+    return {"rows": rows, "elements": int(per_s), "plain_per_s": per_s / statistics.median(p[0] for p in pairs),
             "filtered_per_s": per_s / statistics.median(p[1] for p in pairs), "ratio": statistics.median(p[0] / p[1] for p in pairs)}
 
 
@@ -111,7 +113,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--operator", default="burn")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--rows", choices=("small", "large", "both", "surveyed"), default="both")
+    parser.add_argument("--rows", choices=("small", "large", "both", "surveyed", "surveyed_in_order"), default="both")
     parser.add_argument("--epochs", type=int, default=40, help="surveyed: so many are measured")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -119,16 +121,16 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", os.path.join(work, "state"))
         worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", str(options.threads))
-        rows = [compare_surveyed(os.path.join(programs, "cachew"), address, worker, options, work)] if options.rows == "surveyed" else \
+        rows = [compare_surveyed(os.path.join(programs, "cachew"), address, worker, options, options.rows, work)] if "surveyed" in options.rows else \
             [compare(os.path.join(programs, "cachew"), address, options, rows, work) for rows in (("small", "large") if options.rows == "both" else (options.rows,))]
         stop(worker)
         stop(dispatcher)
     if options.json:
         print(json.dumps(rows))
         return
-    print("%6s %9s %11s %14s %7s" % ("rows", "elements", "plain/s", "filtered/s", "ratio"))
+    print("%17s %9s %11s %14s %7s" % ("rows", "elements", "plain/s", "filtered/s", "ratio"))
     for r in rows:
-        print("%6s %9d %11.0f %14.0f %7.3f" % (r["rows"], r["elements"], r["plain_per_s"], r["filtered_per_s"], r["ratio"]))
+        print("%17s %9d %11.0f %14.0f %7.3f" % (r["rows"], r["elements"], r["plain_per_s"], r["filtered_per_s"], r["ratio"]))
 
 
 if __name__ == "__main__":

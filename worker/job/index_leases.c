@@ -142,6 +142,26 @@ void cw_index_leases_detached(struct cw_worker_state *w)
             }
 }
 
+static long long number_of(const struct cw_value *survey, const char *key)
+{
+    const struct cw_value *value = cw_value_get(survey, key);
+    return value && value->type == CW_VALUE_I64 ? (long long)value->i : 0;
+}
+
+void cw_index_tell_surveys(const char *job_id, const struct cw_value *manifest)
+{
+    for (size_t i = 0; i < manifest->n; i++) {
+        const struct cw_value *survey = manifest->items[i].type == CW_VALUE_OBJECT
+                                            ? cw_value_get(&manifest->items[i], "survey")
+                                            : NULL;
+        if (survey && survey->type == CW_VALUE_OBJECT)
+            cw_log_info("worker",
+                        "job=%s survey of node \"%s\": %lld elements, %lld kept, %lld bad", job_id,
+                        manifest->keys[i], number_of(survey, "elements"), number_of(survey, "kept"),
+                        number_of(survey, "bad"));
+    }
+}
+
 /* ---- of a worker that helps ---- */
 
 static int read_lease(const Cachew__V1__IndexLease *lease, struct cw_windex_help *help,

@@ -27,5 +27,7 @@ void cw_index_leases_detached(struct cw_worker_state *w);
 int cw_index_help_run(struct cw_loading *loading);
 /* Tells the dispatcher what came of it. */
 void cw_index_help_tell(struct cw_loading *loading);
+/* Logs what the surveys of a manifest have found out. */
+void cw_index_tell_surveys(const char *job_id, const struct cw_value *manifest);
 
 #endif

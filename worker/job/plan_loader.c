@@ -176,6 +176,7 @@ static int open_plan(struct cw_loading *o)
     if (rc != 0 || !o->prepare)
         return rc;
     cw_plan_manifest(o->plan, &manifest);
+    cw_index_tell_surveys(o->job_id, &manifest);
     o->manifest_out = cw_wire_manifest_pack(&manifest);
     cw_value_fini(&manifest);
     if (o->manifest_out->len > CW_MANIFEST_MAX)
