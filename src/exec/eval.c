@@ -8,8 +8,9 @@
 #include "exec/op_fold.h"
 #include "exec/pad_rows.h"
 #include "exec/row_batch.h"
-#include "exec/survey_rows.h"
 #include "ops/index/surveyed.h"
+
+#define AGAIN_ARENA_BYTES ((size_t)1 << 16)
 
 /* Pushes an element operator. The nodes below it must not write into the slots that it fills. */
 static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
@@ -32,6 +33,24 @@ static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
     at->node = work->skip[node->inputs[0]];
 }
 
+/* Computes an element again that was bad when its filter was surveyed, and returns its error. pos: the position
+ * at the base of the survey. */
+static int compute_again(const struct cw_plan_node *node, int64_t pos, size_t *ret_failed,
+                         struct cw_err *err)
+{
+    struct cw_plan *plan = node->survey;
+    struct cw_arena *arena = cw_arena_new(AGAIN_ARENA_BYTES);
+    struct cw_thread_context *work = cw_thread_context_get(plan, arena, 0, plan->stop);
+    struct cw_walk_at at = {.node = plan->survey_top, .pos = pos};
+    int rc = cw_eval(work, &at, work->element, err);
+    *ret_failed = rc < 0 ? work->failed : plan->survey_top;
+    if (rc >= 0)
+        rc = cw_err_set(err, CW_E_CORRUPT, "was bad when it was surveyed, and is not now");
+    cw_thread_context_put(work);
+    cw_arena_free(arena);
+    return rc;
+}
+
 /* Goes down into the chosen input. On the way up its number becomes part of the id, or the position a
  * field. */
 static int push_choice(struct cw_thread_context *work, struct cw_walk_at *at, struct cw_err *err)
@@ -41,7 +60,7 @@ static int push_choice(struct cw_thread_context *work, struct cw_walk_at *at, st
     int64_t pos = at->pos;
     size_t input = cw_plan_choose(work->plan, node, work->epoch, &at->pos, &at->rep, &at->each);
     if (node->survey && cw_surveyed_is_bad(node->state, at->pos))
-        return cw_exec_survey_again(node, at->pos, &work->failed, err);
+        return compute_again(node, at->pos, &work->failed, err);
     work->pending[work->pending_n++] = (struct cw_walk_pending){
         .node = (uint32_t)at->node, .put = CW_WALK_CHOICE, .live = input, .pos = pos};
     at->live &= cw_field_mask(work->plan->nodes[node->inputs[input]].out.n);

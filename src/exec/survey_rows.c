@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "exec/survey_rows.h"
-
+/* Computes elements for surveys (plan/survey.h), row by row, without keeping them. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -89,19 +88,4 @@ static int find_fates(struct cw_plan *plan, size_t node, int64_t first, size_t n
 void cw_exec_surveys(void)
 {
     cw_survey_set(find_fates);
-}
-
-int cw_exec_survey_again(const struct cw_plan_node *node, int64_t pos, size_t *ret_failed,
-                         struct cw_err *err)
-{
-    struct cw_plan *plan = node->survey;
-    struct cw_arena *arena = cw_arena_new(ARENA_BYTES);
-    struct cw_thread_context *work = cw_thread_context_get(plan, arena, 0, plan->stop);
-    int rc = compute_row(work, plan->survey_top, pos, err);
-    *ret_failed = rc < 0 ? work->failed : plan->survey_top;
-    if (rc >= 0)
-        rc = cw_err_set(err, CW_E_CORRUPT, "was bad when it was surveyed, and is not now");
-    cw_thread_context_put(work);
-    cw_arena_free(arena);
-    return rc;
 }

@@ -9,6 +9,18 @@
 
 #define ELEMENTS_MAX (INT64_C(1) << 60)
 
+static const struct cw_plan_surveys *_Atomic surveys;
+
+void cw_plan_set_surveys(const struct cw_plan_surveys *made)
+{
+    atomic_store(&surveys, made);
+}
+
+static int no_surveys(struct cw_err *err)
+{
+    return cw_err_set(err, CW_E_UNSUPPORTED, "nothing is computed here, so no survey is made");
+}
+
 static const struct cw_value *manifest_of(const struct cw_plan_node *node,
                                           const struct cw_value *manifest)
 {
@@ -27,7 +39,8 @@ static int open_with_values(struct cw_plan *plan, size_t i, struct cw_op_open *h
     const int field = cw_spec_find(node->in, node->op->surveyed_field(node->opts));
     const struct cw_op_survey survey = {
         .fates = &fates, .note = &note, .dtype = node->in->fields[field].dtype};
-    int rc = cw_plan_survey_values(plan, i, how->manifest, &fates, &note, err);
+    const struct cw_plan_surveys *made = atomic_load(&surveys);
+    int rc = made ? made->values(plan, i, how->manifest, &fates, &note, err) : no_surveys(err);
     how->survey = &survey;
     if (rc == 0)
         rc = node->op->open(node->opts, how, &node->state, err);
@@ -68,7 +81,8 @@ static int open_surveyed(struct cw_plan *plan, size_t i, const struct cw_value *
     const struct cw_value *mine = manifest_of(&plan->nodes[i], manifest);
     if (manifest && !mine)
         return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of its survey");
-    return cw_plan_survey_node(plan, i, mine, err);
+    const struct cw_plan_surveys *made = atomic_load(&surveys);
+    return made ? made->node(plan, i, mine, err) : no_surveys(err);
 }
 
 /* Sources may have refined their specs when they were opened, so all nodes behind them are

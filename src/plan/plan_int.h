@@ -19,15 +19,19 @@ size_t cw_plan_same_elements(const struct cw_plan *plan, size_t i);
 /* Fills plan->nodes from plan->checked: opens the operators, infers specs again with what the
  * sources know now, and counts elements. */
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
-/* Puts an index operator in the place of a surveyed filter, whose inputs are compiled. manifest: what that of the
- * job says of it; NULL: it is found out here. */
-int cw_plan_survey_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
-                        struct cw_err *err);
-/* Finds out the values that an operator with surveyed_field needs, whose inputs are compiled, and what its
- * manifest says of them; the caller frees both. Or takes the operator's state from the written plan. */
-int cw_plan_survey_values(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
-                          struct cw_fates *ret_fates, struct cw_survey_note *ret_note,
-                          struct cw_err *err);
+/* What surveys do for nodes that are compiled. It is set by survey.c, which compiles plans itself. */
+struct cw_plan_surveys {
+    /* Puts an index operator in the place of a surveyed filter, whose inputs are compiled. manifest: what that of
+     * the job says of it; NULL: it is found out here. */
+    int (*node)(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                struct cw_err *err);
+    /* Finds out the values that an operator with surveyed_field needs, whose inputs are compiled, and what its
+     * manifest says of them; the caller frees both. */
+    int (*values)(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                  struct cw_fates *ret_fates, struct cw_survey_note *ret_note, struct cw_err *err);
+};
+void cw_plan_set_surveys(const struct cw_plan_surveys *surveys);
+/* Takes the state of an operator with surveyed_field from the written plan. */
 int cw_plan_borrow_values(const struct cw_plan *plan, size_t i, struct cw_err *err);
 /* Fills plan->info from plan->nodes: divides the epoch into items. */
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);

@@ -46,6 +46,18 @@ int cw_plan_borrow_lent(const struct cw_plan *plan, size_t i)
     return 0;
 }
 
+int cw_plan_borrow_values(const struct cw_plan *plan, size_t i, struct cw_err *err)
+{
+    const size_t k = plan->written_node[i];
+    const struct cw_checked *mine = plan->checked, *theirs = plan->written->checked;
+    if (k == SIZE_MAX || !cw_hash_eq(mine->nodes[i].fingerprint, theirs->nodes[k].fingerprint))
+        return cw_err_set(err, CW_E_INVALID,
+                          "has other operators before it than in the written pipeline");
+    plan->nodes[i].state = plan->written->nodes[k].state;
+    plan->nodes[i].borrowed = true;
+    return 0;
+}
+
 /* Marks the written nodes that are at a node or below it. Returns false if some node has no
  * counterpart. Inputs come before the nodes that read them. */
 static bool mark_below(const struct cw_plan *plan, size_t i, uint8_t *marks)

@@ -214,8 +214,8 @@ static int open_node(struct cw_plan *plan, size_t i, const struct cw_value *mani
     return rc;
 }
 
-int cw_plan_survey_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
-                        struct cw_err *err)
+static int survey_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                       struct cw_err *err)
 {
     struct cw_plan_node *node = &plan->nodes[i];
     int rc = 0;
@@ -247,9 +247,9 @@ static int check_bad(struct cw_survey *survey, const struct cw_survey_note *note
                                (unsigned long long)i);
 }
 
-int cw_plan_survey_values(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
-                          struct cw_fates *ret_fates, struct cw_survey_note *ret_note,
-                          struct cw_err *err)
+static int survey_values(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                         struct cw_fates *ret_fates, struct cw_survey_note *ret_note,
+                         struct cw_err *err)
 {
     struct cw_survey_note said = {0};
     struct cw_survey survey = {0};
@@ -268,16 +268,11 @@ int cw_plan_survey_values(struct cw_plan *plan, size_t i, const struct cw_value 
     return rc;
 }
 
-int cw_plan_borrow_values(const struct cw_plan *plan, size_t i, struct cw_err *err)
+void cw_survey_set(cw_survey_fn *fn)
 {
-    const size_t k = plan->written_node[i];
-    const struct cw_checked *mine = plan->checked, *theirs = plan->written->checked;
-    if (k == SIZE_MAX || !cw_hash_eq(mine->nodes[i].fingerprint, theirs->nodes[k].fingerprint))
-        return cw_err_set(err, CW_E_INVALID,
-                          "has other operators before it than in the written pipeline");
-    plan->nodes[i].state = plan->written->nodes[k].state;
-    plan->nodes[i].borrowed = true;
-    return 0;
+    static const struct cw_plan_surveys surveys = {.node = survey_node, .values = survey_values};
+    cw_survey_set_compute(fn);
+    cw_plan_set_surveys(&surveys);
 }
 
 /* ---- for others ---- */

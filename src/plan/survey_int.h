@@ -21,6 +21,8 @@ struct cw_survey {
     struct cw_fates fates;
     int64_t began_ns;
 };
+/* Sets who computes (cw_survey_set). */
+void cw_survey_set_compute(cw_survey_fn *fn);
 /* Begins it; nothing is known then. plan: as cw_survey_plan makes it. */
 int cw_survey_begin(struct cw_survey *survey, struct cw_plan *plan, const char *name,
                     struct cw_err *err);

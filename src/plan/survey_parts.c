@@ -19,7 +19,7 @@
 
 static cw_survey_fn *_Atomic computes;
 
-void cw_survey_set(cw_survey_fn *fn)
+void cw_survey_set_compute(cw_survey_fn *fn)
 {
     atomic_store(&computes, fn);
 }

@@ -82,7 +82,8 @@ bool cw_fates_read(const uint8_t *bytes, size_t bytes_n, uint64_t n, bool has_va
         memcpy(fates.kept, bytes + values, half);
     if (bytes_n > values + half)
         memcpy(fates.bad, bytes + values + half, half);
-    if (!are_sound(&fates)) {
+    const bool is_short = bytes_n == values + half || half == 0;
+    if (!are_sound(&fates) || (!is_short && cw_fates_count(fates.bad, n) == 0)) {
         cw_fates_fini(&fates);
         return false;
     }

@@ -37,7 +37,7 @@ uint64_t cw_fates_count(const uint8_t *bits, uint64_t n);
 /* Appends the bytes in which fates are kept: the values, if there are any; the bits of what is kept; and,
  * unless there is none, of what is bad. */
 void cw_fates_write(const struct cw_fates *fates, struct cw_str *out);
-/* Reads them. Returns false if they are not of n fates, or say two things of one element. */
+/* Reads them. Returns false if they are not what it writes of n fates. */
 bool cw_fates_read(const uint8_t *bytes, size_t bytes_n, uint64_t n, bool has_values,
                    struct cw_fates *ret_fates);
 

@@ -105,10 +105,10 @@ static int compare(const void *a, const void *b)
  * another filter stands between. */
 static void a_shuffle_before_permutes_what_is_kept(void **state)
 {
+    static const char twice[] = ",{\"op\":\"shuffle\"},{\"op\":\"filter\",\"expr\":\"x >= 0\"},"
+                                "{\"op\":\"shuffle\",\"name\":\"again\"}";
     static const char *const before[] = {",{\"op\":\"shuffle\"}",
-                                         ",{\"op\":\"shuffle\",\"window\":32}",
-                                         ",{\"op\":\"shuffle\"},{\"op\":\"filter\",\"expr\":\"x >= "
-                                         "0\"},{\"op\":\"shuffle\",\"name\":\"again\"}"};
+                                         ",{\"op\":\"shuffle\",\"window\":32}", twice};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(before); i++) {
         struct model m;
