@@ -3,7 +3,7 @@
 #ifndef CW_FORMAT_HDF5_INT_H
 #define CW_FORMAT_HDF5_INT_H
 
-#include <hdf5.h>
+#include <hdf5/serial/hdf5.h>
 
 #include "format/hdf5.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "format/arrow/slab.h"
+#include "format/arrow/arrow_slab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -39,7 +39,7 @@ THIRD = {
     r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
     r"(webp/decode|gif_lib)\.h": {"src/ops"},
     r"(snappy-c|lz4|lz4frame|brotli/decode)\.h": {"src/format"},
-    r"hdf5\.h": {"src/format"},
+    r"hdf5/.*": {"src/format"},
     r"(utf8proc|pcre2)\.h": {"src/ops"},
     r"protobuf-c/.*": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},
     r".*\.pb-c\.h": {"src/wire", "src/rpc", "src/controller", "dispatcher", "worker", "client"},

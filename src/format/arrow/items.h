@@ -4,7 +4,7 @@
 #define CW_FORMAT_ARROW_ITEMS_H
 
 #include "format/arrow/buffers.h"
-#include "format/arrow/slab.h"
+#include "format/arrow/arrow_slab.h"
 
 struct cw_arrow_items {
     struct cw_arrow_buffers *buffers;

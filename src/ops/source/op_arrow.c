@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "format/arrow/slab.h"
+#include "format/arrow/arrow_slab.h"
 #include "ops/op_util.h"
 #include "ops/source/table_rows.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decodes a column of a record batch. The way goes from the field of the schema down to the one that has
  * the values; what is known of a level are its items: a range of them, and which are null. */
-#include "format/arrow/slab.h"
+#include "format/arrow/arrow_slab.h"
 
 #include <endian.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decoded rows of one column of an Arrow file: some or all rows of a record batch. A slab is not changed
  * once it is made, so any thread may read it. */
-#ifndef CW_FORMAT_ARROW_SLAB_H
-#define CW_FORMAT_ARROW_SLAB_H
+#ifndef CW_FORMAT_ARROW_ARROW_SLAB_H
+#define CW_FORMAT_ARROW_ARROW_SLAB_H
 
 #include "format/arrow/head.h"
 #include "format/byte_strings.h"
