@@ -396,7 +396,8 @@ nodes:
 store: {read_ns: 1, read_byte_ns: 0.1, write_ns: 1, write_byte_ns: 0.1}
 YAML
     "$cachew" plan "$work/few.json" --profile "$work/few.yaml" --epochs 5 -o "$work/best.plan" >"$work/text" || fail "cachew plan -o"
-    plan_of few "p['plan'] == 1 and p['cache'] == 'burn' and p['gap'] == 0 and p['behind'] == [] and p['folded'] == []" --epochs 5
+    plan_of few "p['plan'] == 1 and p['cache'] == 'burn' and p['gap'] == 0 and p['behind'] == ['double'] and p['folded'] == []" --epochs 5
+    plan_of few "p['behind'] == [] and p['folded'] == []" --epochs 5 --disable-fusion
     plan_of few "[r['total_ns'] for r in p['rejected']] == sorted(r['total_ns'] for r in p['rejected']) and 0 < len(p['rejected']) <= 10" --epochs 5
     plan_of few "'no cache' in [r['what'] for r in p['rejected']] and p['rejected'][0]['total_ns'] >= p['total_ns']" --epochs 5
     plan_of few "'burn before keep' in [r['what'] for r in p['rejected']]" --disable-caching --disable-fusion

@@ -135,7 +135,7 @@ static void constants_of_a_policy(void **state)
 }
 
 /* A new plan says how many workers it needs; a policy that finds their number goes on from there. */
-static void a_plan_needs_fewer(void **state)
+static void a_plan_needs_others(void **state)
 {
     (void)state;
     struct cw_client client;
@@ -150,8 +150,11 @@ static void a_plan_needs_fewer(void **state)
     assert_true(cw_scaling_may_jump(job));
     job->scaling->target = 8;
     job->scaling->state.levels_n = 3;
-    cw_scaling_jump(job, 9);
+    cw_scaling_jump(job, 8); /* it has as many */
     assert_true(job->scaling->target < 8.1 && job->scaling->state.levels_n == 3);
+    cw_scaling_jump(job, 9);
+    assert_true(job->scaling->target > 8.9 && job->scaling->state.remote > 8.9);
+    assert_true(job->scaling->state.levels_n == 0);
     cw_scaling_jump(job, 5);
     assert_true(job->scaling->target > 4.9 && job->scaling->state.remote > 4.9);
     assert_true(job->scaling->state.levels_n == 0 && job->scaling->settling > 0);
@@ -165,7 +168,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(placed_no_more, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(constants_of_a_policy, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_beside_it, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(a_plan_needs_fewer, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_plan_needs_others, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
