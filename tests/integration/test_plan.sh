@@ -396,8 +396,22 @@ nodes:
 store: {read_ns: 1, read_byte_ns: 0.1, write_ns: 1, write_byte_ns: 0.1}
 YAML
     "$cachew" plan "$work/few.json" --profile "$work/few.yaml" --epochs 5 -o "$work/best.plan" >"$work/text" || fail "cachew plan -o"
-    plan_of few "p['plan'] == 1 and p['cache'] == 'burn' and p['gap'] == 0 and p['behind'] == ['double'] and p['folded'] == []" --epochs 5
-    plan_of few "p['behind'] == [] and p['folded'] == []" --epochs 5 --disable-fusion
+    plan_of few "p['plan'] == 1 and p['cache'] == 'burn' and p['gap'] == 0 and p['behind'] == [] and p['folded'] == []" --epochs 5
+    cat >"$work/casts.json" <<'JSON'
+{"name": "casts", "pipeline": [{"op": "range", "stop": 1000}, {"op": "cast", "name": "low", "dtype": "u8"}, {"op": "cast", "name": "wide", "dtype": "u16"},
+ {"op": "cast", "name": "wider", "dtype": "i32"}, {"op": "batch", "size": 10}]}
+JSON
+    cat >"$work/casts.yaml" <<'YAML'
+profile: 1
+elements: 1000
+nodes:
+  range: {ns: 10, out_bytes: 8}
+  low: {ns: 100, batch: {ns: 10}}
+  wide: {ns: 100, batch: {ns: 10}}
+  wider: {ns: 100, batch: {ns: 10}}
+YAML
+    plan_of casts "p['behind'] == ['low', 'wider'] and p['folded'] == ['wide'] and p['total_ns'] == 1000 * (10 + 10 + 10)"
+    plan_of casts "p['behind'] == [] and p['folded'] == [] and p['total_ns'] == 1000 * (10 + 300)" --disable-fusion
     plan_of few "[r['total_ns'] for r in p['rejected']] == sorted(r['total_ns'] for r in p['rejected']) and 0 < len(p['rejected']) <= 10" --epochs 5
     plan_of few "'no cache' in [r['what'] for r in p['rejected']] and p['rejected'][0]['total_ns'] >= p['total_ns']" --epochs 5
     plan_of few "'burn before keep' in [r['what'] for r in p['rejected']]" --disable-caching --disable-fusion

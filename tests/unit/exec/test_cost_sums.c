@@ -151,11 +151,71 @@ static void test_line(void **state)
     cw_plan_unref(plan);
 }
 
+/* ---- sets of filters ---- */
+
+#define FILTER_NAMED(name, expr) "{\"op\":\"filter\",\"name\":\"" name "\",\"expr\":\"" expr "\"}"
+
+/* Runs a pipeline, and returns what part of the elements that were shown to all filters of a set passes all. */
+static double share_of(struct cw_exec_filters *filters, unsigned set)
+{
+    return filters->shown[set] > 0 ? (double)filters->passed[set] / (double)filters->shown[set]
+                                   : -1;
+}
+
+static struct cw_plan *run_filters(const char *nodes, struct cw_exec_filters *ret_filters)
+{
+    struct cw_exec_count counts[NODES_MAX];
+    struct cw_plan *plan = run_once(nodes, counts);
+    cw_exec_filter_counts(plan, ret_filters);
+    return plan;
+}
+
+/* The second filter leaves out nothing that the first one lets pass, and half of what that leaves out: both are known,
+ * and what passes both. The elements that are seen are few. */
+static void test_filters(void **state)
+{
+    struct cw_exec_filters filters;
+    (void)state;
+    struct cw_plan *plan = run_filters(
+        "{\"op\":\"range\",\"stop\":60000}," FILTER_NAMED("a", "x % 10 < 2") "," FILTER_NAMED(
+            "b", "x % 10 < 6") ",{\"op\":\"batch\",\"size\":8}",
+        &filters);
+    assert_true(filters.node[0] == node_of(plan, "a") && filters.node[1] == node_of(plan, "b"));
+    assert_true(filters.node[2] == SIZE_MAX);
+    assert_in_range(filters.shown[3], 200, 1000);
+    assert_true(fabs(share_of(&filters, 1) - 0.2) < 0.1 &&
+                fabs(share_of(&filters, 2) - 0.6) < 0.15);
+    assert_true(filters.passed[3] == filters.passed[1] && filters.shown[3] == filters.shown[1]);
+    cw_plan_unref(plan);
+}
+
+/* A filter is not shown what the one before it guards it from, nor what is written between. */
+static void test_guarded(void **state)
+{
+    static const char *const cases[] = {
+        "{\"op\":\"range\",\"stop\":9000}," FILTER_NAMED("a", "x > 0") "," FILTER_NAMED(
+            "b", "100 % x < 50") ",{\"op\":\"batch\",\"size\":8}",
+        "{\"op\":\"range\",\"stop\":9000}," FILTER_NAMED(
+            "a", "x > 5000") ",{\"op\":\"eval\",\"expr\":"
+                             "\"x - 1\"}," FILTER_NAMED(
+                                 "b", "x % 2 == 0") ",{\"op\":\"batch\",\"size\":8}",
+        "{\"op\":\"range\",\"stop\":9000}," FILTER_NAMED(
+            "a", "x > 5000") ",{\"op\":\"batch\",\"size\":8}"};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
+        struct cw_exec_filters filters;
+        cw_plan_unref(run_filters(cases[i], &filters));
+        for (size_t set = 1; set < CW_FILTER_SETS; set++)
+            assert_int_equal(filters.shown[set], 0);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes), cmocka_unit_test(test_dropped),
-                                       cmocka_unit_test(test_decoder),
-                                       cmocka_unit_test(test_whole_images),
-                                       cmocka_unit_test(test_line)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes),   cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_filters), cmocka_unit_test(test_guarded),
+        cmocka_unit_test(test_decoder), cmocka_unit_test(test_whole_images),
+        cmocka_unit_test(test_line)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
