@@ -120,6 +120,6 @@ static void try_one(struct cw_thread_context *work, size_t i, const struct cw_el
 void cw_op_try_before_many(struct cw_thread_context *work, size_t i,
                            const struct cw_element *element)
 {
-    if (work->nodes[i].tries_n++ % ONE_EVERY == ONE_EVERY / 16)
+    if (work->plan->nodes[i].has_tries && work->nodes[i].tries_n++ % ONE_EVERY == ONE_EVERY / 16)
         try_one(work, i, element);
 }

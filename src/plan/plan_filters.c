@@ -5,7 +5,8 @@
 static void facts_of(const struct cw_plan_node *node, struct cw_op_facts *ret_facts)
 {
     *ret_facts = (struct cw_op_facts){0};
-    if (node->step == CW_STEP_ELEMENT && node->op->facts)
+    /* whoever dies in an operator of a plugin must be known, so none is called besides */
+    if (node->step == CW_STEP_ELEMENT && node->op->facts && !node->op->foreign)
         cw_op_facts_get(node->op, node->opts, node->in, node->fields, node->fields_n, ret_facts);
 }
 
@@ -82,6 +83,6 @@ void cw_plan_find_filters(struct cw_plan *plan)
         break;
     }
     for (size_t i = 0; i < plan->n; i++)
-        plan->nodes[i].has_tries =
-            plan->nodes[i].many_in || (plan->filters_n > 1 && plan->filters[0].node == i);
+        plan->nodes[i].has_tries = (plan->nodes[i].many_in && !plan->nodes[i].op->foreign) ||
+                                   (plan->filters_n > 1 && plan->filters[0].node == i);
 }

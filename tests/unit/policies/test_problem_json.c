@@ -71,6 +71,26 @@ static void make(uint64_t *rng, struct cw_optimize_problem *p)
     }
 }
 
+/* What operators are together. */
+static void make_together(uint64_t *rng, struct cw_optimize_problem *p)
+{
+    p->apart = below(rng, 6) == 0;
+    for (size_t i = 0; i < p->n; i++) {
+        struct cw_optimize_node *node = &p->nodes[i];
+        if (below(rng, 3) == 0)
+            node->folds = below(rng, UINT64_C(1) << p->n);
+        node->by_batch = below(rng, 2) == 0;
+        if (below(rng, 3) == 0)
+            node->batch =
+                (struct cw_optimize_batch){true, number(rng), number(rng), number(rng), 0};
+    }
+    p->nodes[p->n - 1].is_batch = below(rng, 3) == 0;
+    if (p->n < 3 || below(rng, 2) == 0)
+        return;
+    p->filters =
+        (struct cw_optimize_filters){2, {1, 2}, {1, 0.5, 0.25, (double)below(rng, 9) / 40}};
+}
+
 static void assert_same_plan(const struct cw_optimize_problem *a,
                              const struct cw_optimize_problem *b)
 {
@@ -94,6 +114,7 @@ static void same_again(void **state)
         CW_STR_AUTO text = {0};
         CW_STR_AUTO again = {0};
         make(&rng, p);
+        make_together(&rng, p);
         cw_problem_print(p, &text);
         if (read_text(cw_str_text(&text), text.len, &value, q, &err) != 0)
             fail_msg("%s: %s", err.msg, cw_str_text(&text));
@@ -130,6 +151,15 @@ static void refused(void **state)
         {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"ns\": \"4\"}]}",
          "ns: not a number"},
         {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"reads\": [1]}]}", "reads: not a"},
+        {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"folds\": [1]}]}", "folds"},
+        {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"batch\": 1}]}", "batch"},
+        {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"by_batch\": 1}]}", "by_batch"},
+        {BEGIN "\"filters\": {\"places\": [0, 0], \"share\": [1, 1, 1, 1]}, \"nodes\": [" NODE "]}",
+         "places"},
+        {BEGIN "\"filters\": {\"places\": [0], \"share\": [1]}, \"nodes\": [" NODE "]}", "share"},
+        {BEGIN "\"filters\": {\"places\": [0], \"share\": [0.5, 0.6]}, \"nodes\": [" NODE "]}",
+         "share"},
+        {BEGIN "\"filters\": 3, \"nodes\": [" NODE "]}", "filters"},
         {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"behind\": [0]}]}", "behind"},
         {BEGIN "\"nodes\": [{\"name\": \"a\", \"ratio\": [1], \"uncacheable\": 1}]}", "neither"},
         {BEGIN "\"local_max\": 0.5, \"nodes\": [" NODE "]}", "local_max: not a whole"},

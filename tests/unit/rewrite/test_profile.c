@@ -188,10 +188,37 @@ static void test_yaml(void **state)
     cw_value_fini(&value);
 }
 
+/* What is measured of work on many elements, and of sets of filters, is written and read again. */
+static void test_together(void **state)
+{
+    const char *const names[CW_FILTERS_MAX] = {"true", "other"};
+    const double shown[CW_FILTER_SETS] = {0, 40, 40, 40}, passed[CW_FILTER_SETS] = {0, 20, 10, 10};
+    struct cw_checked *checked = checked_of(PIPELINE);
+    struct cw_cost_profile profile = measured_profile(checked), again;
+    struct cw_value value = {0};
+    struct cw_err err = {0};
+    (void)state;
+    profile.nodes[1].batch = (struct cw_cost_batch){.ns_byte = 0.5, .cpu_ns_byte = 0.25};
+    cw_cost_profile_add_filters(&profile, names, shown, passed);
+    cw_cost_profile_print(&profile, &value);
+    assert_int_equal(cw_cost_profile_from(&value, "p", &again, &err), 0);
+    assert_true(fabs(again.nodes[1].batch.ns_byte - 0.5) < 1e-12);
+    assert_true(fabs(again.nodes[1].batch.cpu_ns_byte - 0.25) < 1e-12);
+    assert_int_equal(again.filters_n, 3);
+    assert_true(again.filters[2].n == 2 && fabs(again.filters[2].keep - 0.25) < 1e-12);
+    assert_string_equal(again.filters[2].nodes[1], "other");
+    assert_true(again.filters[2].samples > 39);
+    cw_cost_profile_fini(&again);
+    cw_cost_profile_fini(&profile);
+    cw_value_fini(&value);
+    cw_checked_unref(checked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measured), cmocka_unit_test(test_says_by_bytes),
-        cmocka_unit_test(test_is_read_back), cmocka_unit_test(test_yaml)};
+        cmocka_unit_test(test_measured), cmocka_unit_test(test_together),
+        cmocka_unit_test(test_says_by_bytes), cmocka_unit_test(test_is_read_back),
+        cmocka_unit_test(test_yaml)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
