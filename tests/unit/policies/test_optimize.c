@@ -361,7 +361,7 @@ static void test_filters_alike(void **state)
     p.nodes[1].keep = 0.9, p.nodes[2].keep = 0.11;
     cw_optimize(&p, &plan);
     assert_int_equal(plan.order[1], 2);
-    /* without what is known of both it would go to and fro */
+    /* without what is known of both it would go one way and then the other */
     p.filters.n = 0;
     cw_optimize(&p, &plan);
     assert_int_equal(plan.order[1], 2);
