@@ -47,7 +47,9 @@ if [ -z "$packages" ]; then
         { tail -n 40 "$work/build.log"; fail "the packages cannot be made"; }
     packages=$work/build
     # The older version is this tree with another number: what depends on it is made anew.
-    for name in PROJECT_VERSION CMAKE_PROJECT_VERSION; do echo "set($name 0.0.9)"; done >"$work/old.cmake"
+    for name in PROJECT_VERSION CMAKE_PROJECT_VERSION; do
+        printf 'set(%s 0.0.9)\nset(%s_MAJOR 0)\nset(%s_MINOR 0)\nset(%s_PATCH 9)\n' "$name" "$name" "$name" "$name"
+    done >"$work/old.cmake"
     { "$CMAKE" -B "$work/build" -DCMAKE_PROJECT_INCLUDE="$work/old.cmake" . && "$CMAKE" --build "$work/build" --target package; } >"$work/build.log" 2>&1 ||
         { tail -n 40 "$work/build.log"; fail "the older packages cannot be made"; }
 fi
