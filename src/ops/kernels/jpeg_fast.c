@@ -239,36 +239,47 @@ static bool skip_mcu(struct cw_jpeg_fast *fast)
     return true;
 }
 
-/* Decodes a block to fewer samples than coefficients. Returns false if the data are damaged, or unusual. */
-static bool reduce_block(struct cw_jpeg_fast *fast, struct component *c, uint8_t *dst)
+/* Decodes a block to side x side samples. One of 8 x 8 waits for the next of them, to be transformed
+ * together with it. Returns false if the data are damaged, or unusual. */
+static bool reduce_block(struct cw_jpeg_fast *fast, struct component *c, int16_t *coef,
+                         uint8_t *dst, struct cw_jpeg_block *wait)
 {
-    int16_t *coef = fast->blocks[0];
     const struct cw_jpeg_block block = {coef, c->quant, dst, c->stride};
     if (c->side == 1)
         return cw_jpeg_huff_skip(&fast->bits, c->dc, c->ac, &c->last_dc) &&
-               cw_jpeg_idct_one(c->last_dc, &block);
+               cw_jpeg_idct_one(c->last_dc, &block, 1);
     memset(coef, 0, 64 * sizeof(int16_t));
-    if (cw_jpeg_huff_block(&fast->bits, c->dc, c->ac, &c->last_dc, coef) < 0)
-        return false;
-    if (c->side == 8)
-        return cw_jpeg_idct_pair(&block, &block);
-    return c->side == 4 ? cw_jpeg_idct_four(&block) : cw_jpeg_idct_two(&block);
+    const int more = cw_jpeg_huff_block(&fast->bits, c->dc, c->ac, &c->last_dc, coef);
+    if (more <= 0)
+        return more == 0 && cw_jpeg_idct_one(c->last_dc, &block, (size_t)c->side);
+    if (c->side < 8)
+        return c->side == 4 ? cw_jpeg_idct_four(&block) : cw_jpeg_idct_two(&block);
+    if (!wait->coef) {
+        *wait = block;
+        return true;
+    }
+    const bool is_done = cw_jpeg_idct_pair(wait, &block);
+    wait->coef = NULL;
+    return is_done;
 }
 
 static bool reduce_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
 {
+    struct cw_jpeg_block wait = {0};
+    int at = 0;
     if (!begin_mcu(fast))
         return false;
     for (int i = 0; i < fast->n; i++) {
         struct component *c = &fast->components[i];
-        for (int k = 0; k < c->h * c->v; k++) {
+        for (int k = 0; k < c->h * c->v; k++, at++) {
             const size_t row = (size_t)((my * c->v + k / c->h) * c->side),
                          column = (size_t)((mx * c->h + k % c->h) * c->side);
-            if (!reduce_block(fast, c, c->plane + row * c->stride + column))
+            if (!reduce_block(fast, c, fast->blocks[at], c->plane + row * c->stride + column,
+                              &wait))
                 return false;
         }
     }
-    return true;
+    return !wait.coef || cw_jpeg_idct_pair(&wait, &wait);
 }
 
 /* Decodes one MCU; mx and my are counted from the first one that is decoded. */

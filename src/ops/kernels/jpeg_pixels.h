@@ -23,8 +23,9 @@ void cw_jpeg_idct_flat(const struct cw_jpeg_block *block);
  * real image has. */
 bool cw_jpeg_idct_four(const struct cw_jpeg_block *block);
 bool cw_jpeg_idct_two(const struct cw_jpeg_block *block);
-/* Makes one sample of a block's first coefficient; block->coef is not read. Returns false as those do. */
-bool cw_jpeg_idct_one(int32_t dc, const struct cw_jpeg_block *block);
+/* Makes side x side equal samples (side: 8, 4, 2 or 1) of a block's first coefficient; block->coef is not read.
+ * Returns false as those do. */
+bool cw_jpeg_idct_one(int32_t dc, const struct cw_jpeg_block *block, size_t side);
 
 /* bytes that may be read on both sides of rows, and written behind scratch rows */
 #define CW_JPEG_SLACK 64
