@@ -9,7 +9,7 @@ folder with a file for each token, since service accounts have what the server's
 "admin". Status 77, and why, where there is no real server.
 
 Files are applied by an administrator, strictly. --log gets a line for each request, as the fake's does, from the server's audit: the token's name, the
-method, the path, the status; the cluster's own programs are left out. What stands beside it (keys, tokens) is used again when it begins anew.
+method, the path, the status; probes and the cluster's own programs are left out. What stands beside it (keys, tokens) is used again when it begins anew.
 
   POST /fake/load     documents
   POST /fake/compact
@@ -51,7 +51,7 @@ class Audit(threading.Thread):
         for line in self.pipe:
             event = json.loads(line)
             stage = "ResponseStarted" if event["verb"] == "watch" else "ResponseComplete"
-            if event["stage"] == stage and not event.get("userAgent", "").startswith(CLUSTERS_OWN):
+            if event["stage"] == stage and event["requestURI"].startswith("/api") and not event.get("userAgent", "").startswith(CLUSTERS_OWN):
                 self.write(event)
 
     def write(self, event):
