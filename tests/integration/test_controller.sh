@@ -203,7 +203,7 @@ case_jobs() {
     becomes "$backends/c4" 'c["JobReleased"] == "False NotNamed" and s["usedNum"] == 0'
     ask_until "the one that the job does not name goes" is_away "$backends/c4"
     becomes "$backends/c3" 'c["JobReleased"] == "True Released" and s["usedBy"] == ["later"]'
-    same "writes of the job" 1 "$(grep -c '^controller PATCH [^ ]*/jobs/later' "$work/requests")"
+    same "writes of the job" 1 "$(grep -c '^controller PATCH [^ ]*/jobs/later[^ ]* 200$' "$work/requests")"
     # Another job of the same name is another job.
     ask_api DELETE "$jobs/later" >/dev/null
     becomes "$backends/c3" 'c["JobReleased"] == "False JobNotFound" and s["usedNum"] == 0 and "lastUsedTime" in s'
