@@ -34,6 +34,7 @@ struct outcome outcome_of(struct cw_checked *checked, enum cw_bad_elements bad)
     struct outcome outcome = {0};
     struct cw_err err = {0};
 
+    cw_exec_surveys();
     if (cw_plan_new(checked, 7, NULL, &plan, &err) < 0)
         fail_msg("%s", err.msg);
     outcome.n = (size_t)cw_plan_info(plan)->items;
