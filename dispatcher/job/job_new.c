@@ -119,7 +119,8 @@ static int check_sparse(const struct cw_job *job, struct cw_err *err)
     static const char what[] =
         "is not possible for a pipeline whose number of elements depends on the data (filter)";
     if (job->layout.mode == CW_MODE_SHARED)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "consumers=shared %s: use coordinated", what);
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "consumers=shared %s: use coordinated, or say survey: true there", what);
     if (job->layout.consumers > 1 && job->options->at_most_once)
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "at_most_once with several consumers %s: leave it out, and each batch "
