@@ -3,6 +3,7 @@
 #ifndef CW_TESTS_JPEGS_H
 #define CW_TESTS_JPEGS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <jpeglib.h>
