@@ -29,9 +29,10 @@ stop_daemons() { # those that the last start has left
     for file in "$root"/tmp/dispatcher.pid "$root"/tmp/worker.pid; do
         [ -s "$file" ] || continue
         pid=$(<"$file")
-        case "$(readlink "/proc/$pid/exe" || true)" in "$root"/*) kill "$pid" ;; esac
-        while readlink "/proc/$pid/exe" >/dev/null; do sleep 0.1; done
         rm "$file"
+        [[ $(readlink "/proc/$pid/exe" || true) = "$root"/* ]] || continue
+        kill "$pid"
+        while [[ $(readlink "/proc/$pid/exe" || true) = "$root"/* ]]; do sleep 0.1; done
     done
 }
 trap finish EXIT
@@ -149,7 +150,7 @@ for unit in dispatcher worker; do
     [ "$exe" = "$root/usr/bin/cachew-$unit" ] || fail "the $unit runs $exe"
 done
 # The trainer, which had the older library in memory, got what one gets that nothing happens to.
-read -r -a trainers <"/proc/$job/task/$job/children"
+read -r -a trainers <"/proc/$job/task/$job/children" || true # it does not end in a new line
 kill -TERM "${trainers[@]}"
 wait $job || true
 stop_daemons
