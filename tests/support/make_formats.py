@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tarfile
+import zipfile
 
 FILES, RECORDS = 4, 150
 
@@ -72,6 +73,29 @@ def npy(k):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + rows
 
 
+def npz(packing):
+    def make(k):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as z:
+            for name in ("x", "y"):
+                info = zipfile.ZipInfo(name + ".npy", (2020, 1, 1, 0, 0, 0))
+                info.compress_type = packing
+                z.writestr(info, npy(k + (name == "y")))
+        return out.getvalue()
+    return make
+
+
+def megatron(k):
+    return b"".join(struct.pack("<%dH" % (i % 50), *((k * 7919 + i * v) % 65536 for v in range(i % 50))) for i in range(RECORDS))
+
+
+def megatron_index():
+    lengths = [i % 50 for i in range(RECORDS)]
+    places = [2 * sum(lengths[:i]) for i in range(RECORDS)]
+    return (b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, RECORDS, RECORDS + 1) + struct.pack("<%di" % RECORDS, *lengths) +
+            struct.pack("<%dq" % RECORDS, *places) + struct.pack("<%dq" % (RECORDS + 1), *range(RECORDS + 1)))
+
+
 def idx(k):
     return struct.pack(">BBBBII", 0, 0, 8, 2, RECORDS, 100) + bytes((k + v * 31) % 256 for v in range(100 * RECORDS))
 
@@ -120,6 +144,18 @@ def main():
         with open("%s/parquet_%s.parquet" % (data, kind), "rb") as file:
             write("%s/parquet/%d.parquet" % (root, k), file.read())
     print("parquet", source("parquet", "parquet", "parquet", {"columns": ["i32", "f64", "text", "word"]}))
+    for k, kind in enumerate(("plain", "lz4", "zstd", "stream")):
+        with open("%s/arrow_%s.arrow" % (data, kind), "rb") as file:
+            write("%s/arrow/%d.arrow" % (root, k), file.read())
+    print("arrow", source("arrow", "arrow", "arrow", {"columns": ["i32", "f64", "text", "word"]}))
+    for name, packing in (("npz", zipfile.ZIP_STORED), ("npz_packed", zipfile.ZIP_DEFLATED)):
+        for k in range(FILES):
+            write("%s/%s/%d.npz" % (root, name, k), npz(packing)(k))
+        print(name, source("npz", name, "npz", {}))
+    for k in range(FILES):
+        write("%s/megatron/%d.bin" % (root, k), megatron(k))
+        write("%s/megatron/%d.idx" % (root, k), megatron_index())
+    print("megatron", source("megatron", "megatron", "bin", {}))
     for k in range(FILES):
         for i in range(40):
             write("%s/folders/%s/%d.txt" % (root, "abcd"[k], i), text(k, i).encode())
