@@ -278,7 +278,8 @@ void cw_kueue_start(struct cw_controller *c)
     const struct cw_kube_watch_options of_checks = {.target = {&checks, NULL, NULL, NULL},
                                                     .without = cw_kube_without_managers};
     const struct cw_kube_watch_options of_workloads = {
-        .target = {&workloads, c->options.name_space, NULL, NULL}, .without = cw_kube_without_managers};
+        .target = {&workloads, c->options.name_space, NULL, NULL},
+        .without = cw_kube_without_managers};
     const struct cw_kube_watch_events for_checks = {
         {digest_check, drop_check, on_change, c}, on_listed, on_failed, c};
     const struct cw_kube_watch_events for_workloads = {

@@ -16,11 +16,6 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
 /* Applies an element operator; returns CW_EVAL_DROP if the operator leaves the element out. */
 int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                      struct cw_element *element, struct cw_err *err);
-/* Does no more than to call it: nothing is counted. pending: the node, and which fields are written into slots. *bytes
- * grows by those of the fields that it works on. */
-int cw_op_call_bare(struct cw_thread_context *work, const struct cw_walk_pending *pending,
-                    struct cw_op_ctx *ctx, void *scratch, struct cw_element *element,
-                    uint64_t *bytes, struct cw_err *err);
 /* Applies an operator to a block of rows, of which so many are there (row_block.h). Fields of `live`, as
  * bits, are not written by later operators, so they are written into the slots. */
 int cw_op_call_many(struct cw_thread_context *work, size_t i, uint64_t live, size_t rows,

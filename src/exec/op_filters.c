@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows elements to several filters, so that it is known what passes sets of them: what one filter lets pass says
  * little about what it would let pass behind another one. */
-#include "exec/op_call.h"
+#include "exec/eval.h"
+#include "exec/op_bare.h"
 #include "exec/op_context.h"
 #include "exec/op_try.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/op_try.h"
 
-#include "exec/op_call.h"
+#include "exec/op_bare.h"
 #include "exec/op_measure.h"
 #include "ops/op_util.h"
 #include <string.h>

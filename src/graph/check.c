@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "graph/cacheable.h"
 #include "graph/infer.h"
-#include "graph/survey.h"
+#include "graph/surveyable.h"
 #include <stdatomic.h>
 #include <string.h>
 

@@ -35,7 +35,7 @@ struct cw_checked_node {
     bool frozen;
     const char *uncacheable; /* why its elements cannot be cached; NULL: they can */
     /* Which elements the filter keeps is found out once, and from then on it is an index operator
-     * (graph/survey.h); the node that needs it to be so, or the filter itself, which asks for it. */
+     * (graph/surveyable.h); the node that needs it to be so, or the filter itself, which asks for it. */
     bool surveyed;
     size_t survey_for;
     /* The node is part of the survey of a filter behind it: a filter, or a shuffle, which is done behind that

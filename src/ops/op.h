@@ -309,7 +309,7 @@ struct cw_op {
      * cw_op_draws() asks it. */
     bool (*draws)(const void *opts);
     /* Optional, for an element operator with CHANGES_COUNT: whether these options ask for a survey
-     * (graph/survey.h), also if nothing needs it. */
+     * (graph/surveyable.h), also if nothing needs it. */
     bool (*asks_survey)(const void *opts);
     /* Optional, for an index operator with one input: the field whose values it must know of all elements that
      * come in before it is opened, by a survey; NULL: none. Its manifest has the survey's note. */

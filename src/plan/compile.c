@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "graph/cacheable.h"
 #include "graph/infer.h"
-#include "graph/survey.h"
+#include "graph/surveyable.h"
 #include "ops/op_util.h"
 #include "plan/plan_int.h"
 

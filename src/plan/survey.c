@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "graph/survey.h"
+#include "graph/surveyable.h"
 #include "plan/survey_int.h"
 
 /* What the survey of a node looks at: the filter's elements, or a field of what comes in. */

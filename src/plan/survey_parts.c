@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "format/kept_index.h"
 #include "graph/cacheable.h"
-#include "graph/survey.h"
+#include "graph/surveyable.h"
 #include "plan/survey_int.h"
 
 /* A survey has about so many parts, each of at least and at most so many elements. */

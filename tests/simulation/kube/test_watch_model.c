@@ -240,12 +240,12 @@ static void begin(struct model *m)
     m->is_selective = sim_one_in(2);
     fake_http_begin(m->loop, m->server, sim_between(0, 200));
     assert_int_equal(cw_kube_new(m->loop, &config, &kube, &m->kube, NULL), CW_OK);
-    const struct cw_kube_watch_options watch = {.target = {&config_maps, NULL, NULL, NULL},
-                                                .labels = m->is_selective ? "cachew.dev/cache=true"
-                                                                          : NULL,
-                                                .page = (int)sim_between(1, 10),
-                                                .without = sim_one_in(2) ? cw_kube_without_managers : NULL,
-                                                .timeout_s = sim_between(5, 300)};
+    const struct cw_kube_watch_options watch = {
+        .target = {&config_maps, NULL, NULL, NULL},
+        .labels = m->is_selective ? "cachew.dev/cache=true" : NULL,
+        .page = (int)sim_between(1, 10),
+        .without = sim_one_in(2) ? cw_kube_without_managers : NULL,
+        .timeout_s = sim_between(5, 300)};
     const struct cw_kube_watch_events events = {{NULL, NULL, on_changed, m}, NULL, NULL, m};
     m->change = cw_timer_new(m->loop, on_change, m);
     m->calm = cw_timer_new(m->loop, on_calm, m);

@@ -215,10 +215,12 @@ static void nested(void **state)
     cw_plan_unref(plan);
 }
 
+/* One that keeps others in each epoch, so that no survey can tell how many there are. */
 static void refused_behind_a_filter(void **state)
 {
     static const char text[] =
-        "{\"pipeline\":[{\"op\":\"range\",\"stop\":3},{\"op\":\"filter\",\"expr\":\"x > 1\"},"
+        "{\"pipeline\":[{\"op\":\"range\",\"stop\":3},{\"op\":\"shuffle\"},"
+        "{\"op\":\"take\",\"count\":2},{\"op\":\"filter\",\"expr\":\"x > 1\"},"
         "{\"op\":\"padded_batch\",\"size\":2}]}";
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;

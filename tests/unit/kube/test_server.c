@@ -138,7 +138,8 @@ static void watches(void **state)
 {
     (void)state;
     const struct cw_kube_target w1 = target("w1");
-    const struct cw_kube_watch_options options = {.target = target(NULL), .without = cw_kube_without_managers};
+    const struct cw_kube_watch_options options = {.target = target(NULL),
+                                                  .without = cw_kube_without_managers};
     const struct cw_kube_watch_events events = {
         {NULL, NULL, on_changed, NULL}, on_listed, NULL, NULL};
     cw_str_clear(&seen.told);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/survey.h"
+#include "graph/surveyable.h"
 
 #include "base/mem.h"
 #include "graph/flags.h"

@@ -3,8 +3,8 @@
  * keeps is found out once, when a job is prepared, and from then on it is an index operator and the
  * pipeline is dense. It follows from the pipeline alone, since it shows in the order of elements: a
  * shuffle before such a filter permutes what the filter keeps. */
-#ifndef CW_GRAPH_SURVEY_H
-#define CW_GRAPH_SURVEY_H
+#ifndef CW_GRAPH_SURVEYABLE_H
+#define CW_GRAPH_SURVEYABLE_H
 
 #include "graph/check.h"
 
