@@ -78,6 +78,7 @@ else
     run_tests -R '^integration\.(controller|pods|web|lease|tls|access|container|wait|named_caches)\.' -LE long
     run_tests -R '^integration\.(remote|python|python_functions|groups|ragged|text|tables|samples|audio|edges)\.' -LE long
     run_tests -R '^integration\.(profile|plan|optimize|replan|explain)\.' -LE long
+    run_tests -R '^integration\.(pods_trouble|bench|indices|survey|traces|user_operators)\.' -LE long
     run_tests -R '^simulation\.kube'
     $build/tests/simulation/run --first 1000 --seeds 200 >$build/simulation.log || failed=1
     gather $build/all.json

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "dispatcher/admin/admin_int.h"
 
-/* Whoever begins to look at a tenant's data is logged. */
+/* Whoever looks first, while nobody else does, is logged. */
 static void log_look(const struct cw_job *job, const struct cw_caller *caller)
 {
     if (!job->elements_shown)

@@ -3,6 +3,7 @@
  * is asked to show some of its next output, and the latest is kept. Nothing is asked and kept of a job at
  * which nobody looks. */
 #include "base/limits.h"
+#include "data/field_set.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 
@@ -67,13 +68,24 @@ static void drop_latest(struct cw_elements_shown *e)
     e->latest = NULL;
 }
 
+/* Whether it is as much as an honest worker shows, or less. */
+static bool is_small(const Cachew__V1__ElementsShown *shown)
+{
+    size_t fields = 0;
+    if (shown->n_elements > CW_SHOWN_ELEMENTS_MAX)
+        return false;
+    for (size_t i = 0; i < shown->n_elements; i++)
+        fields += shown->elements[i]->n_fields;
+    return fields <= (size_t)CW_SHOWN_ELEMENTS_MAX * CW_FIELDS_MAX &&
+           protobuf_c_message_get_packed_size(&shown->base) <= 4 * CW_SHOWN_BYTES;
+}
+
 /* A worker may show what is its own only, and what was asked for. */
 void cw_job_elements_take(struct cw_worker *worker, Cachew__V1__WorkerMessage *message)
 {
     Cachew__V1__ElementsShown *shown = message->elements_shown;
     struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, shown->job_id);
-    if (!job || !job->elements_shown || !cw_share_find(job, worker) ||
-        shown->n_elements > CW_SHOWN_ELEMENTS_MAX)
+    if (!job || !job->elements_shown || !cw_share_find(job, worker) || !is_small(shown))
         return;
     drop_latest(job->elements_shown);
     job->elements_shown->latest = shown;

@@ -38,12 +38,16 @@ static int check_late(struct cw_job *job, struct cw_err *err)
 void cw_job_prepare(struct cw_job *job)
 {
     struct cw_err err = {0};
-    if (job->status != CW_JOB_PREPARING || job->preparing)
+    const bool prepares = job->status == CW_JOB_PREPARING && !job->preparing;
+    if (!prepares && !job->is_unchecked)
         return;
     struct cw_worker *best = least_preparing(job);
     if (!best)
         return;
-    if (job->is_unchecked && check_late(job, &err) != 0) {
+    int rc = job->is_unchecked ? check_late(job, &err) : 0;
+    if (!prepares) /* a job of an earlier dispatcher, which goes on */
+        return;
+    if (rc != 0) {
         cw_job_fail(job, err.code, err.msg);
         return;
     }

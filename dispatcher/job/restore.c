@@ -17,7 +17,11 @@ static void find_fingerprint(struct cw_job *job)
     if (cw_wire_graph_from(job->graph, &graph, &err) == 0 &&
         cw_graph_check_without_data(graph, &checked, &err) == 0)
         job->graph_fingerprint = checked->fingerprint;
-    else
+    else if (err.code ==
+             CW_E_NOT_FOUND) {    /* an operator of a plugin, which no worker has told of yet */
+        job->is_unchecked = true; /* until one has (job_prepare.c) */
+        job->graph_fingerprint = cw_hash_bytes(job->graph_packed->data, job->graph_packed->len);
+    } else
         cw_log_warn(CW_LOG_MOD, "job=%s name=%s: its pipeline is not valid any more: %s", job->id,
                     job->name, err.msg);
     cw_checked_unref(checked);

@@ -123,7 +123,7 @@ void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
     for (size_t i = 0; i < progress->n_filters; i++) {
         const Cachew__V1__FilterCounts *counts = progress->filters[i];
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, counts->job_id);
-        if (job && job->info && job->info->n_cacheable > 0)
+        if (job && job->info && job->info->n_cacheable > 0 && cw_share_find(job, worker))
             cw_node_counters_add_filters(cw_job_measured(job), worker->id, counts);
     }
 }

@@ -167,7 +167,7 @@ static bool is_of_filters(struct cw_filter_shares *filters, const Cachew__V1__Fi
     if (n < 2 || n > CW_FILTERS_MAX || counts->n_shown != (size_t)1 << n ||
         counts->n_passed != counts->n_shown)
         return false;
-    for (; filters->n < n && !filters->names[filters->n]; filters->n++)
+    for (bool is_first = filters->n == 0; is_first && filters->n < n; filters->n++)
         filters->names[filters->n] = cw_mem_strdup(counts->filters[filters->n]);
     for (size_t i = 0; i < n; i++)
         if (filters->n != n || strcmp(filters->names[i], counts->filters[i]) != 0)

@@ -131,7 +131,7 @@ static int compute_inputs(const struct cw_graph *graph, size_t node, uint64_t se
     if (rc == 0)
         shown->spec = cw_spec_copy(&checked->nodes[cut->n - 1].out);
     if (rc == 0)
-        rc = cw_plan_open(checked, seed, NULL, stop, &plan, err);
+        rc = cw_plan_prepare(checked, seed, NULL, true, stop, &plan, err);
     if (rc == 0)
         rc = compute(plan, shown, stop, err);
     cw_plan_unref(plan);

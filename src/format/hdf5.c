@@ -19,9 +19,10 @@ static void close_used(const struct cw_hdf5_library *h5, struct cw_hdf5_used *us
     cw_mem_free(used->set.name);
 }
 
-int cw_hdf5_open(const char *path, size_t cache_bytes, struct cw_hdf5 **ret_file,
+int cw_hdf5_open(const char *path, int fd, size_t cache_bytes, struct cw_hdf5 **ret_file,
                  struct cw_err *err)
 {
+    char through[32];
     if (strstr(path, "://"))
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "%s: HDF5 files must be local, since their library opens them itself",
@@ -30,7 +31,8 @@ int cw_hdf5_open(const char *path, size_t cache_bytes, struct cw_hdf5 **ret_file
     if (!h5)
         return cw_err_wrap(err, "%s", path);
     int rc = 0;
-    const hid_t id = h5->H5Fopen(path, READ_ONLY, H5P_DEFAULT);
+    (void)snprintf(through, sizeof(through), "/proc/self/fd/%d", fd);
+    const hid_t id = h5->H5Fopen(through, READ_ONLY, H5P_DEFAULT);
     if (id < 0)
         rc = cw_hdf5_fail(h5, path, NULL, "not an HDF5 file, or damaged", err);
     cw_hdf5_unlock();

@@ -26,8 +26,10 @@ struct cw_hdf5_set {
     size_t bytes;
 };
 struct cw_hdf5;
-/* cache_bytes: memory for the chunks of each dataset that is used. Errors, here and below, name the file. */
-int cw_hdf5_open(const char *path, size_t cache_bytes, struct cw_hdf5 **ret_file,
+/* fd: the open file, which was checked; the library opens it once more through that, and not by its path. -1:
+ * the path is no local one, which is refused. cache_bytes: memory for the chunks of each dataset that is used.
+ * Errors, here and below, name the file. */
+int cw_hdf5_open(const char *path, int fd, size_t cache_bytes, struct cw_hdf5 **ret_file,
                  struct cw_err *err);
 void cw_hdf5_close(struct cw_hdf5 *file); /* accepts NULL */
 

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "format/byte_mask.h"
 #include "format/source_file.h"
+#include "io/source_root.h"
 
 #define WINDOW_BYTES ((size_t)1 << 20)
 #define STEP 64
@@ -172,8 +173,9 @@ int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rul
 struct pieces {
     const struct cw_readable *file;
     struct cw_line_rules rules;
-    uint64_t bytes; /* of a piece */
-    uint64_t store; /* as in cw_source_use_store */
+    uint64_t bytes;  /* of a piece */
+    uint64_t store;  /* as in cw_source_use_store */
+    uint32_t reader; /* as in cw_source_root_read_as */
     size_t n;
     struct cw_line_index **index; /* of each piece */
     _Atomic size_t next;
@@ -200,6 +202,7 @@ static void scan_pieces(void *arg)
     struct pieces *p = arg;
     cw_autofree char *window = cw_mem_try(WINDOW_BYTES + STEP);
     cw_source_use_store(p->store);
+    cw_source_root_read_as(p->reader);
     for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->n;) {
         struct cw_err err = {0};
         int rc = scan_piece(p->file, &p->rules, i * p->bytes, (i + 1) * p->bytes, window,
@@ -248,6 +251,7 @@ int cw_line_scan_pieces(const struct cw_readable *file, const struct cw_line_rul
                        .rules = *rules,
                        .bytes = piece_bytes,
                        .store = cw_source_store_used(),
+                       .reader = cw_source_root_reads_as(),
                        .n = (size_t)n,
                        .index = CW_NEW_ARRAY(struct cw_line_index *, (size_t)n)};
     p.rules.head = 0;

@@ -245,10 +245,11 @@ void cw_ahead_range_wait(struct cw_ahead_range *range, const struct cw_stop *sto
 
 /* ---- finding ranges ---- */
 
+/* Whether a range has all of these bytes, and was asked for by a reader with the same rights. */
 static bool has(const struct cw_ahead_range *range, uint64_t offset, uint64_t n)
 {
-    return offset >= range->offset && offset - range->offset < range->n &&
-           n <= range->n - (offset - range->offset);
+    return range->reader == cw_source_root_reads_as() && offset >= range->offset &&
+           offset - range->offset < range->n && n <= range->n - (offset - range->offset);
 }
 
 /* Finds a range that has all of these bytes. */
@@ -269,10 +270,15 @@ struct cw_ahead_range *cw_ahead_range_at(const char *url, uint64_t offset)
 struct cw_ahead_range *cw_ahead_range_any(const char *url)
 {
     struct cw_ahead_file *file = file_of(url);
+    struct cw_ahead_range *any = NULL;
     for (size_t i = 0; file && i < file->n; i++)
-        if (file->v[i]->state == CW_AHEAD_THERE)
-            return file->v[i];
-    return file ? file->v[0] : NULL;
+        if (file->v[i]->reader == cw_source_root_reads_as()) {
+            if (file->v[i]->state == CW_AHEAD_THERE)
+                return file->v[i];
+            if (!any)
+                any = file->v[i];
+        }
+    return any;
 }
 
 /* Lets the range before these bytes reach to their end, if its request has not begun. */
@@ -280,8 +286,8 @@ static struct cw_ahead_range *extend(const struct cw_ahead_file *file, uint64_t 
 {
     size_t at = file ? begun_by(file, offset) : 0;
     struct cw_ahead_range *range = at > 0 ? file->v[at - 1] : NULL;
-    if (!range || range->state != CW_AHEAD_WAITING || offset > range->offset + range->n + GAP_MAX ||
-        offset + n - range->offset > JOIN_MAX)
+    if (!range || range->reader != cw_source_root_reads_as() || range->state != CW_AHEAD_WAITING ||
+        offset > range->offset + range->n + GAP_MAX || offset + n - range->offset > JOIN_MAX)
         return NULL;
     size_t longer = (size_t)(offset + n - range->offset);
     table.counts.bytes += longer - range->n;

@@ -41,7 +41,7 @@ int cw_io_copies_add(uint64_t n, struct cw_err *err)
         return 0;
     }
     atomic_fetch_sub(&bytes, n);
-    return cw_err_set(err, CW_E_LIMIT,
+    return cw_err_set(err, CW_E_IO,
                       "the server has no ranges, and copies of such objects would need more than "
                       "%llu bytes (CACHEW_SOURCE_COPIES)",
                       (unsigned long long)limit);

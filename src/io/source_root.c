@@ -342,19 +342,28 @@ static bool is_below(const struct root *above, const struct root *root, bool is_
                   : rest_below(above->real, root->real) != NULL;
 }
 
+/* Whether others than the root's tenant could read there, by another root above it. Several tenants may have
+ * the same root. */
+static bool opens(const struct root *above, const struct root *root, bool is_url)
+{
+    return root->reader != 0 && above->reader != root->reader && is_below(above, root, is_url) &&
+           (above->reader == 0 || !is_below(root, above, is_url));
+}
+
 /* Whoever limits a root to a tenant means that nobody else reads there. Takes the root's strings. */
 static int add(struct root *root, bool is_url, struct cw_err *err)
 {
     struct root *v = is_url ? roots.urls : roots.v;
     size_t *n = is_url ? &roots.urls_n : &roots.n;
     for (size_t i = 0; i < *n; i++) {
-        const struct root *all = root->reader ? &v[i] : root, *one = root->reader ? root : &v[i];
-        if (all->reader != 0 || one->reader == 0 || !is_below(all, one, is_url))
+        const bool is_first = opens(&v[i], root, is_url);
+        if (!is_first && !opens(root, &v[i], is_url))
             continue;
+        const struct root *above = is_first ? &v[i] : root, *one = is_first ? root : &v[i];
         return cw_err_set(err, CW_E_INVALID,
-                          OPTION " %s,tenant=%s: all tenants may read there, since " OPTION
+                          OPTION " %s,tenant=%s: others may read there, since " OPTION
                                  " %s says so",
-                          one->path, roots.tenants[one->reader - 1], all->path);
+                          one->path, roots.tenants[one->reader - 1], above->path);
     }
     v[(*n)++] = *root;
     *root = (struct root){.fd = -1};

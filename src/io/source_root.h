@@ -20,7 +20,7 @@
 
 /* Adds a root: "/data" or "file:///data", a directory that exists, or a URL of a server
  * ("s3://bucket/train"). With ",tenant=NAME" behind it only the pipelines of that tenant may read there;
- * a root of all tenants above one of a tenant is INVALID, whichever comes first. INVALID names the
+ * a root of others above one of a tenant is INVALID, whichever comes first. INVALID names the
  * option. Call it before any thread opens files. */
 int cw_source_root_add(const char *url_prefix, struct cw_err *err);
 /* Forgets all roots. */

@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include "base/mem.h"
+#include "format/source_file.h"
 #include "io/source_root.h"
 #include "plan/plan_int.h"
 #include <stdatomic.h>
@@ -58,6 +59,7 @@ struct cw_plan *cw_plan_alloc(struct cw_checked *checked, uint64_t seed, struct 
     plan->checked = cw_checked_ref(checked);
     plan->seed = seed;
     plan->reader = cw_source_root_reads_as();
+    cw_plan_set_source_store(plan, cw_source_store_used());
     plan->stop = stop ? cw_stop_ref(stop) : NULL;
     plan->n = checked->graph->n;
     plan->survey_top = plan->survey_field = SIZE_MAX;

@@ -46,6 +46,8 @@ void cw_plan_find_fold(struct cw_plan *plan, size_t i)
     if (next == SIZE_MAX)
         return;
     const struct cw_fold_op behind = fold_of(&plan->nodes[next]);
-    if (cw_fold_takes_over(&op, &behind))
+    /* One that may be left out itself does nobody's work: what would then get this one's input was asked for
+     * its neighbour's only. */
+    if (plan->nodes[next].folds_to == SIZE_MAX && cw_fold_takes_over(&op, &behind))
         node->folds_to = next;
 }

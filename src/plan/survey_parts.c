@@ -12,6 +12,8 @@
 #include "plan/survey_int.h"
 
 /* A survey has about so many parts, each of at least and at most so many elements. */
+/* A survey of sources with more files is made by the preparing worker alone. */
+#define LEASED_FILES_MAX 20000
 #define PARTS 1024
 #define PART_ROWS_MIN 256
 #define PART_ROWS_MAX (UINT64_C(1) << 20)
@@ -124,9 +126,10 @@ static uint64_t put_fates(struct cw_survey *s, size_t i, const struct cw_fates *
 }
 
 /* The most that what is kept of n elements can have. */
-static uint64_t fates_max(uint64_t n)
+static uint64_t fates_max(const struct cw_survey *s, uint64_t n)
 {
-    return CW_KEPT_INDEX_SMALL + 2 * (uint64_t)cw_fates_bytes(n);
+    const uint64_t values = cw_survey_has_values(s) ? n * sizeof(uint64_t) : 0;
+    return CW_KEPT_INDEX_SMALL + 2 * (uint64_t)cw_fates_bytes(n) + values;
 }
 
 static bool find_part(struct cw_survey *s, size_t i, int64_t *ret_records)
@@ -135,7 +138,7 @@ static bool find_part(struct cw_survey *s, size_t i, int64_t *ret_records)
     struct cw_fates fates;
     CW_STR_AUTO key = {0};
     part_key(s, i, &key);
-    if (!cw_index_keeper_find(cw_str_text(&key), fates_max(rows_of(s, i)), &kept))
+    if (!cw_index_keeper_find(cw_str_text(&key), fates_max(s, rows_of(s, i)), &kept))
         return false;
     const bool fits =
         cw_fates_read(kept.bytes, kept.n, rows_of(s, i), cw_survey_has_values(s), &fates);
@@ -209,7 +212,7 @@ bool cw_survey_find_kept(struct cw_survey *s)
     struct cw_fates fates;
     CW_STR_AUTO key = {0};
     cw_str_addf(&key, "%swhole", cw_str_text(&s->key));
-    if (!cw_index_keeper_find(cw_str_text(&key), fates_max(s->n), &kept))
+    if (!cw_index_keeper_find(cw_str_text(&key), fates_max(s, s->n), &kept))
         return false;
     const bool fits = cw_fates_read(kept.bytes, kept.n, s->n, cw_survey_has_values(s), &fates);
     cw_kept_index_fini(&kept);
@@ -326,6 +329,19 @@ static void write_options(const struct cw_survey *s, struct cw_value *ret_option
     cw_value_set_str(cw_value_member(ret_options, "seed"), seed);
 }
 
+/* Whether the list of the sources' files, which each lease carries, would take longer than the work of a part. */
+static bool are_many(const struct cw_value *sources)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < sources->n; i++) {
+        const struct cw_value *source = &sources->items[i];
+        const struct cw_value *files =
+            source->type == CW_VALUE_OBJECT ? cw_value_get(source, "files") : NULL;
+        n += files ? files->n : 0;
+    }
+    return n > LEASED_FILES_MAX;
+}
+
 int cw_survey_make(struct cw_survey *s, struct cw_index_parts *parts,
                    const struct cw_value *sources, struct cw_err *err)
 {
@@ -334,7 +350,7 @@ int cw_survey_make(struct cw_survey *s, struct cw_index_parts *parts,
     write_options(s, &options);
     const struct cw_index_whole whole = {.what = "parts",
                                          .n = s->parts_n,
-                                         .op = CW_SURVEY_OP,
+                                         .op = are_many(sources) ? NULL : CW_SURVEY_OP,
                                          .options = &options,
                                          .stop = s->plan->stop,
                                          .arg = &l,

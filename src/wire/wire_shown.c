@@ -131,8 +131,10 @@ static void show_ragged(Cachew__V1__ShownField *f, const struct cw_field *field,
     show_strings(f, list, n, 0, n);
 }
 
-/* Row r of a tensor; r < 0: all of it, since it has no rows. */
-static void show_field(Cachew__V1__ShownField *f, const struct cw_batch *batch, size_t i, int64_t r)
+/* Row r of a tensor; r < 0: all of it, since it has no rows. bytes: so many of the element are shown already;
+ * behind the limit only shapes are told. */
+static void show_field(Cachew__V1__ShownField *f, const struct cw_batch *batch, size_t i, int64_t r,
+                       size_t bytes)
 {
     const struct cw_field *field = &batch->tensors[i].field;
     const char *data = cw_batch_data(batch, i);
@@ -141,13 +143,16 @@ static void show_field(Cachew__V1__ShownField *f, const struct cw_batch *batch, 
     f->name = cw_mem_strdup(field->name);
     f->dtype = cw_mem_strdup(cw_dtype_name(field->dtype));
     if (cw_field_is_ragged(field)) {
-        show_ragged(f, field, data, r);
+        if (bytes < CW_SHOWN_BYTES)
+            show_ragged(f, field, data, r);
         return;
     }
     int64_t values = 1, first = CW_MAX(r, 0);
     for (int d = 0; d < view.rank; d++)
         values *= view.dims[d] = field->dims[d + (r >= 0)];
     set_dims(f, &view);
+    if (bytes >= CW_SHOWN_BYTES)
+        return;
     if (field->dtype == CW_DTYPE_STR) {
         show_strings(f, data, cw_field_count(field), first * values, values);
         return;
@@ -186,7 +191,7 @@ static size_t show_element(const struct cw_batch *batch, int64_t r, Cachew__V1__
     e->fields = CW_NEW_ARRAY(Cachew__V1__ShownField *, batch->n + 1);
     for (; e->n_fields < batch->n; e->n_fields++) {
         Cachew__V1__ShownField *f = e->fields[e->n_fields] = CW_NEW(Cachew__V1__ShownField);
-        show_field(f, batch, e->n_fields, r);
+        show_field(f, batch, e->n_fields, r, bytes);
         bytes += shown_bytes(f);
     }
     return bytes;

@@ -7,6 +7,7 @@ kubelet has left that was killed: status 1 while what ran there is still on its 
 import os
 import pathlib
 import sys
+import time
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
 PERIOD_US = 100000
@@ -100,8 +101,9 @@ class Groups:
 
     def end(self):
         """All of them are removed, if nothing runs in them any more."""
-        for name in list(self.made):
-            self.removed(name)
+        deadline = time.monotonic() + 5  # a process that has ended is in its group until somebody has waited for it
+        while not all([self.removed(name) for name in list(self.made)]) and time.monotonic() < deadline:
+            time.sleep(0.02)
         for root in set(self.roots.values()):
             try:
                 root.rmdir()

@@ -16,8 +16,7 @@
 #include "worker/job/loading.h"
 #include "worker/message/to_dispatcher.h"
 
-#define ASKS_MAX 1024                      /* the dispatcher offers at most 64 workers for a job */
-#define FILES_BYTES_MAX ((size_t)16 << 20) /* memory of the manifest of a lease */
+#define ASKS_MAX 1024 /* the dispatcher offers at most 64 workers for a job */
 
 /* What this worker makes for another one. */
 struct cw_windex_help {
@@ -122,7 +121,7 @@ void cw_index_leases_made(struct cw_worker_state *w, const Cachew__V1__IndexMade
         return;
     int rc = made->code;
     if (rc == 0)
-        rc = cw_wire_manifest_unpack(made->files.data, made->files.len, FILES_BYTES_MAX, &files,
+        rc = cw_wire_manifest_unpack(made->files.data, made->files.len, CW_MANIFEST_MEMORY, &files,
                                      &err);
     else
         cw_log_debug("worker", "job=%s: parts of an index come back: %s", o->job_id, made->error);
@@ -171,7 +170,7 @@ static int read_lease(const Cachew__V1__IndexLease *lease, struct cw_windex_help
     help->op = cw_mem_strdup(lease->op);
     int rc = cw_value_parse(lease->options, strlen(lease->options), "options", &help->options, err);
     if (rc == 0)
-        rc = cw_wire_manifest_unpack(lease->files.data, lease->files.len, FILES_BYTES_MAX,
+        rc = cw_wire_manifest_unpack(lease->files.data, lease->files.len, CW_MANIFEST_MEMORY,
                                      &help->files, err);
     if (rc == 0 && help->files.type != CW_VALUE_OBJECT)
         rc = cw_err_set(err, CW_E_INVALID, "the files of a lease are no manifest");

@@ -241,7 +241,9 @@ static void run(void *arg)
     cw_source_use_store(o->source_store);
     cw_source_root_read_as(o->reader);
     int rc = o->help ? cw_index_help_run(o) : o->written ? open_beside(o) : open_plan(o);
-    if (rc != 0 && o->error.code == 0)
+    if (rc == 0) /* what was tried in vain before another way worked is no error */
+        o->error = (struct cw_err){0};
+    else if (o->error.code == 0)
         o->error.code = rc;
     o->node = (struct cw_loop_node){.fn = on_opened, .arg = o};
     cw_call_thread_end();

@@ -84,8 +84,8 @@ begin_cluster() {
     [ -n "$kind" ] || return 0
     if [ -z "$dry" ] && kind get clusters 2>/dev/null | grep -xF "$kind" >"$work/found"; then return 0; fi
     step "the kind cluster $kind"
+    run kind create cluster --name "$kind" --wait 3m # one that fails takes its own parts away
     made_cluster=1
-    run kind create cluster --name "$kind" --wait 3m
 }
 build_images() {
     local program

@@ -25,7 +25,9 @@ fail() {
 # ---- the end ----
 # processes_in INODE: those whose network namespace it is. All of them were started here.
 processes_in() { find /proc -maxdepth 3 -path '/proc/[0-9]*/ns/net' -lname "net:\[$1\]" 2>/dev/null | cut -d/ -f3; }
-is_empty() { [ -z "$(processes_in "$1")" ]; }
+# The number of a namespace that has ended may be another one's: it is this one's as long as its link is there.
+processes_of() { ! ip link show dev "$1" >/dev/null 2>&1 || processes_in "${namespace_of[$1]}"; } # HOST
+is_empty() { [ -z "$(processes_of "$1")" ]; }
 exec {out_fd}>&1 {err_fd}>&2
 finish() {
     local status=$? name
@@ -100,9 +102,9 @@ in_host() { nsenter --net --target "${pid_of[$1]}" ip -batch - || fail "the netw
 # kill_host NAME: all that runs there, at once; with it go its namespace and its link.
 kill_host() {
     local pids
-    mapfile -t pids < <(processes_in "${namespace_of[$1]}")
+    mapfile -t pids < <(processes_of "$1")
     [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[@]}" 2>/dev/null
-    ask_until "nothing runs on $1" is_empty "${namespace_of[$1]}"
+    ask_until "nothing runs on $1" is_empty "$1"
     [ ${#cgroups[@]} -eq 0 ] || ask_until "no cgroup of $1 is left" "$tests/kubernetes/cgroups.py" remove "${pid_of[$1]}"
     unset "namespace_of[$1]" "pid_of[$1]"
 }

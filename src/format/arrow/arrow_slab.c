@@ -167,6 +167,8 @@ static bool grow(struct cw_arrow_slab *slab, size_t n)
 static const char *append(struct cw_arrow_slab *to, const struct cw_arrow_slab *more)
 {
     const size_t at = to->rows, n = more->rows, used = to->strings.used;
+    if (at + n > to->strings.max / (to->width ? to->width : sizeof(struct cw_byte_ref)))
+        return "its dictionary has more values than the limit";
     if (!grow(to, at + n))
         return "no memory for its dictionary";
     const char *fault = cw_byte_strings_room(&to->strings, more->strings.used);

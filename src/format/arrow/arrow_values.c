@@ -165,6 +165,8 @@ static const char *gather_fixed(const struct cw_arrow_slab *dictionary, const ui
                                 size_t n, struct cw_arrow_slab *slab)
 {
     const size_t width = slab->width;
+    if (n > slab->strings.max / width)
+        return "it has more bytes than the limit";
     slab->fixed = cw_mem_try(CW_MAX(n * width, 1));
     if (!slab->fixed)
         return "no memory for its values";

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+#define ROWS_MAX (INT64_C(1) << 45) /* of a batch: numbers of stretches have 32 bits */
+
 enum {
     MAGIC_BYTES = 6,
     FILE_BEGIN = 8,             /* the magic, and two bytes that are not used */
@@ -82,7 +84,8 @@ static int add_records(const struct cw_readable *file, const struct cw_flat_tabl
     batch->rows = cw_flat_i64(records, RECORDS_ROWS, 0);
     batch->dictionaries = (uint32_t)h->dictionaries_n;
     batch->is_packed = cw_flat_table(records, RECORDS_PACKED).flat != NULL;
-    if (batch->rows < 0 || __builtin_add_overflow(h->rows, batch->rows, &h->rows))
+    if (batch->rows < 0 || batch->rows > ROWS_MAX ||
+        __builtin_add_overflow(h->rows, batch->rows, &h->rows))
         return damaged(file, batch->meta, "a record batch has an impossible number of rows", err);
     if (batch->rows == 0)
         return 0;
@@ -181,8 +184,10 @@ static int read_stream(const struct cw_readable *file, struct cw_arrow_head *h, 
 /* ---- files ---- */
 
 /* Reads the heads of the messages that the blocks of a footer name. */
+/* Reads the heads of messages. Blocks may lie on each other in a file that means harm: *left: so many bytes of
+ * heads may be read at all. */
 static int read_blocks(const struct cw_readable *file, const struct cw_flat_vector *blocks,
-                       uint64_t end, struct cw_arrow_head *h, struct cw_err *err)
+                       uint64_t end, uint64_t *left, struct cw_arrow_head *h, struct cw_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < blocks->n && rc == 0; i++) {
@@ -191,6 +196,9 @@ static int read_blocks(const struct cw_readable *file, const struct cw_flat_vect
         uint32_t meta_bytes, prefix_bytes;
         if (at < 0 || bytes < 8 || (uint64_t)at > end || (uint64_t)bytes > end - (uint64_t)at)
             return damaged(file, end, "a block of the footer lies outside of the file", err);
+        if ((uint64_t)bytes > CW_ARROW_META_BYTES_MAX || (uint64_t)bytes > *left)
+            return damaged(file, end, "its blocks are longer than the file", err);
+        *left -= (uint64_t)bytes;
         cw_autofree uint8_t *meta = cw_mem_new((size_t)bytes);
         rc = cw_stop_check_at(file->stop, file->name, err);
         if (rc == 0)
@@ -222,8 +230,9 @@ static int read_footer(const struct cw_readable *file, uint64_t at, const uint8_
     const char *fault = cw_arrow_schema_read(&schema, h);
     if (fault)
         return damaged(file, at, fault, err);
-    int rc = read_blocks(file, &dictionaries, at, h, err);
-    return rc < 0 ? rc : read_blocks(file, &batches, at, h, err);
+    uint64_t left = at;
+    int rc = read_blocks(file, &dictionaries, at, &left, h, err);
+    return rc < 0 ? rc : read_blocks(file, &batches, at, &left, h, err);
 }
 
 static int read_file(const struct cw_readable *file, struct cw_arrow_head *h, struct cw_err *err)

@@ -48,8 +48,7 @@ static int load_function(void *library, const char *name, void *ret_function, st
     void *function = dlsym(library, name);
 
     if (!function)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s has no function %s: it is too old", LIBRARY,
-                          name);
+        return cw_err_set(err, CW_E_STATE, "%s has no function %s: it is too old", LIBRARY, name);
     memcpy(ret_function, &function, sizeof(function));
     return 0;
 }
@@ -61,8 +60,7 @@ static int load(struct cw_err *err)
         return 0;
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "gluster:// needs the package libgfapi0: %s",
-                          dlerror());
+        return cw_err_set(err, CW_E_STATE, "gluster:// needs the package libgfapi0: %s", dlerror());
 #define CW_GLFS(name)                                                                              \
     if (rc == 0)                                                                                   \
         rc = load_function(library, "glfs_" #name, (void *)&api.name, err);

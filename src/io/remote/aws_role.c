@@ -29,9 +29,12 @@ static struct {
     struct cw_mutex mutex;   /* guards what follows */
     bool is_known;           /* keys are there, or there are none to be had, until until_ms */
     struct cw_aws_keys keys;
-    int64_t got_ms, until_ms;
+    int64_t got_ms, until_ms, end_ms; /* when others are asked for; when these end */
+    uint64_t generation;              /* how often there were other keys */
     bool was_refused, is_expired;
 } role = {.getting = CW_MUTEX_INIT, .mutex = CW_MUTEX_INIT};
+
+static _Thread_local uint64_t seen; /* the generation when this thread's work began */
 
 static const char *variable(const char *name)
 {
@@ -55,8 +58,30 @@ static bool is_good(void)
     return is;
 }
 
-/* Takes the keys; without any there are none to be had until then. */
-static void set(struct cw_aws_keys keys, int64_t until_ms)
+/* Keys are still good for a while, so that who gives them may be away for a moment. Others are asked for
+ * soon. */
+static bool still_lasts(void)
+{
+    cw_mutex_lock(&role.mutex);
+    const int64_t now = cw_clock_ms();
+    bool lasts = role.is_known && role.keys.id && now < role.end_ms;
+    if (lasts)
+        role.until_ms = CW_MIN(now + YOUNG_MS, role.end_ms);
+    cw_mutex_unlock(&role.mutex);
+    return lasts;
+}
+
+static bool has_keys(void)
+{
+    cw_mutex_lock(&role.mutex);
+    bool has = role.is_known && role.keys.id;
+    cw_mutex_unlock(&role.mutex);
+    return has;
+}
+
+/* Takes the keys, which end then; others are asked for from until_ms on. Without any there are none to be
+ * had before. */
+static void set(struct cw_aws_keys keys, int64_t until_ms, int64_t end_ms)
 {
     cw_mutex_lock(&role.mutex);
     cw_aws_keys_fini(&role.keys);
@@ -64,13 +89,15 @@ static void set(struct cw_aws_keys keys, int64_t until_ms)
     role.is_known = true;
     role.got_ms = cw_clock_ms();
     role.until_ms = until_ms;
+    role.end_ms = end_ms;
+    role.generation++;
     role.was_refused = role.is_expired = false;
     cw_mutex_unlock(&role.mutex);
 }
 
 static void set_none(int64_t until_ms)
 {
-    set((struct cw_aws_keys){0}, until_ms);
+    set((struct cw_aws_keys){0}, until_ms, 0);
 }
 
 bool cw_aws_role_get(struct cw_aws_keys *ret_keys)
@@ -93,16 +120,21 @@ void cw_aws_role_refused(bool is_expired)
     cw_mutex_unlock(&role.mutex);
 }
 
+/* Others may have been refused with the same keys, and have seen to new ones already. */
+static bool is_of_others(int rc)
+{
+    return (rc == CW_E_DENIED || rc == CW_E_IO) && role.is_known && role.keys.id &&
+           (seen != role.generation || role.until_ms == 0);
+}
+
 bool cw_aws_role_drop(int rc)
 {
-    (void)rc;
     cw_mutex_lock(&role.mutex);
     bool drops = role.is_known && role.keys.id && role.was_refused &&
                  (role.is_expired || cw_clock_ms() - role.got_ms > YOUNG_MS);
-    if (drops) {
-        cw_aws_keys_fini(&role.keys);
-        role.is_known = false;
-    }
+    if (drops) /* requests go on with them until there are others */
+        role.until_ms = role.end_ms = 0;
+    drops = drops || is_of_others(rc);
     role.was_refused = false;
     cw_mutex_unlock(&role.mutex);
     return drops;
@@ -231,7 +263,8 @@ static int take(const char *body, const char *url, struct cw_err *err)
         return cw_err_set(err, CW_E_CORRUPT, "%s: the answer has no credentials", url);
     }
     const int64_t lasts = CW_MIN(CW_MAX(lasts_ms(expires), 0), INT64_C(86400000));
-    set(keys, cw_clock_ms() + lasts - CW_MIN(SPARE_MS, lasts / 2));
+    const int64_t now = cw_clock_ms();
+    set(keys, now + lasts - CW_MIN(SPARE_MS, lasts / 2), now + lasts);
     cw_mem_free(expires);
     return 0;
 }
@@ -377,7 +410,7 @@ static int by_instance(const struct cw_stop *stop, struct cw_err *err)
     if (rc == 0)
         rc = by_session(base, session, stop, err);
     cw_small_file_forget(session);
-    if (rc == 0 || named || rc == CW_E_CANCELLED)
+    if (rc == 0 || named || rc == CW_E_CANCELLED || has_keys())
         return rc;
     set_none(cw_clock_ms() + AGAIN_MS); /* this is no instance, or it has no role */
     return 0;
@@ -410,17 +443,28 @@ static int get(const struct cw_stop *stop, struct cw_err *err)
     else
         set_none(INT64_MAX);
     cw_aws_config_fini(&c);
-    return rc < 0 ? cw_err_wrap(err, "while credentials for s3:// are got") : 0;
+    if (rc == 0)
+        return 0;
+    cw_err_wrap(err, "while credentials for s3:// are got");
+    rc = cw_err_is_of_data(rc) ? CW_E_DENIED : rc; /* it says nothing of the element */
+    if (err)
+        err->code = rc;
+    return rc;
 }
 
 int cw_aws_role_ensure(const struct cw_stop *stop, struct cw_err *err)
 {
     int rc = 0;
-    if (is_good())
-        return 0;
-    cw_mutex_lock(&role.getting);
-    if (!is_good())
-        rc = get(stop, err);
-    cw_mutex_unlock(&role.getting);
+    if (!is_good()) {
+        cw_mutex_lock(&role.getting);
+        if (!is_good())
+            rc = get(stop, err);
+        if (rc < 0 && rc != CW_E_CANCELLED && still_lasts())
+            rc = 0;
+        cw_mutex_unlock(&role.getting);
+    }
+    cw_mutex_lock(&role.mutex);
+    seen = role.generation;
+    cw_mutex_unlock(&role.mutex);
     return rc;
 }

@@ -126,11 +126,7 @@ static int code_of(const struct cw_fetch *f)
     case 412:
     case 416:
         return CW_E_OTHER_FILE;
-    case 400:
-    case 405:
-    case 414:
-        return CW_E_INVALID;
-    default:
+    default: /* 400 and others are of the request: nothing is said of the object's bytes */
         return f->status >= 500 || f->status == 429 || f->status == 408 ? CW_E_UNAVAILABLE
                                                                         : CW_E_IO;
     }

@@ -4,6 +4,7 @@
 #include "ops/source/file_set.h"
 
 #include "base/mem.h"
+#include "io/source_root.h"
 #include "io/source_url.h"
 #include "ops/source_stamp.h"
 
@@ -24,6 +25,7 @@ static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
 /* The work of several threads that handle one file after another: reading files means waiting for
  * disks and networks. */
 struct each {
+    uint32_t reader; /* as in cw_source_root_read_as */
     struct cw_file_set *set;
     int (*fn)(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp,
               struct cw_err *err);
@@ -48,6 +50,7 @@ static void keep_error(struct each *each, size_t i, const struct cw_err *err)
 static void do_some(void *arg)
 {
     struct each *each = arg;
+    cw_source_root_read_as(each->reader);
     for (size_t i;
          !atomic_load(&each->failed) && (i = atomic_fetch_add(&each->next, 1)) < each->set->n;) {
         struct cw_err err = {0};
@@ -70,6 +73,7 @@ static size_t at_once(const struct cw_file_set *set)
 
 static int do_all(struct each *each, struct cw_err *err)
 {
+    each->reader = cw_source_root_reads_as();
     struct cw_thread threads[ASKED_AT_ONCE];
     size_t n = CW_MIN(at_once(each->set), each->set->n);
     cw_mutex_init(&each->mutex);

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 #include "format/hdf5.h"
+#include "io/io.h"
+#include "io/source_url.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
 #include "ops/source/table_fields.h"
@@ -105,8 +107,15 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     cw_autofree char *path = NULL;
     struct sets sets = {0};
     int rc = cw_file_first(&o->pattern, how, &path, err);
-    if (rc == 0)
-        rc = cw_hdf5_open(path, 0, &sets.file, err);
+    struct cw_io_file io = {.fd = -1};
+    const bool is_local = rc == 0 && !cw_url_remote_scheme(path);
+    if (is_local)
+        rc = cw_io_open(path, how->stop, &io, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_hdf5_open(path, io.fd, 0, &sets.file, err);
+    if (is_local)
+        cw_io_close(&io);
     if (rc == 0)
         rc = complete_from(o, &sets, path, how->wanted, said, err);
     cw_hdf5_close(sets.file);
@@ -171,7 +180,8 @@ static void make_room(struct hdf5_state *s)
     for (size_t i = 0; i < s->source.files->n; i++)
         if (s->slots[i].file && (!oldest || s->slots[i].used_at < oldest->used_at))
             oldest = &s->slots[i];
-    close_slot(s, oldest);
+    if (oldest)
+        close_slot(s, oldest);
 }
 
 static int open_file(struct hdf5_state *s, size_t i, struct cw_err *err)
@@ -182,9 +192,9 @@ static int open_file(struct hdf5_state *s, size_t i, struct cw_err *err)
     int rc = cw_file_set_use(s->source.files, i, &use, err); /* compares it with its stamp */
     if (rc < 0)
         return rc;
-    cw_file_set_release(s->source.files, &use);
     make_room(s);
-    rc = cw_hdf5_open(path, (size_t)s->opts->cache_bytes, &file, err);
+    rc = cw_hdf5_open(path, use.source.io->fd, (size_t)s->opts->cache_bytes, &file, err);
+    cw_file_set_release(s->source.files, &use);
     if (rc == 0)
         rc = use_sets(s, path, file, err);
     if (rc < 0) {

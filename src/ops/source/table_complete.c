@@ -42,6 +42,9 @@ static int choose_all(const struct cw_table_kind *kind, const struct cw_table_op
         field_name(column, name);
         if (!is_wanted(o, wanted, column, name))
             continue;
+        if (n == CW_TABLE_COLUMNS_MAX)
+            return cw_err_set(err, CW_E_LIMIT, "%s: more than %d %ss: choose `%s`", file->name,
+                              CW_TABLE_COLUMNS_MAX, kind->column, kind->option);
         int rc = file->type(file->arg, i, &type, err);
         if (rc < 0)
             return cw_err_wrap(err, "%s: choose `%s` without it", file->name, kind->option);

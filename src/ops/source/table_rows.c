@@ -84,6 +84,7 @@ static int find_slab(struct cw_table_rows *r, struct cw_table_seat *seat, size_t
         int rc = r->find(r->arg, column, pos, &slab, &thing, err);
         if (rc < 0)
             return rc;
+        CW_ASSERT(has(&slab, pos));
         pin = pins + pins->next++ % CW_TABLE_PINS;
         cw_table_cache_put(r->cache, pin->thing);
         pin->thing = thing;

@@ -26,9 +26,13 @@ static const struct {
     {RANGE(40000) "," INNER(4) "," CAST("u", "u8") "," CAST("c", "f32") "," NORMALIZE "," STOP
                                                                         "," BATCH(64),
      "c", NULL, false},
+    /* c and d fold, and a and c would; but d does not do what a does */
+    {RANGE(40000) "," CAST("u", "u8") "," CAST("a", "f32") "," CAST("c", "f64") "," CAST(
+         "d", "i8") "," BATCH(64),
+     "c", NULL, false},
     {RANGE(40000) "," CAST("u", "u8") "," CAST("a", "u16") "," CAST("c", "i32") "," CAST(
          "d", "f64") "," BATCH(64),
-     "a", NULL, false},
+     "c", NULL, false},
     {RANGE(40000) "," CAST("u", "u8") "," CAST("a", "u16") "," SHUFFLE "," CAST(
          "c", "i32") "," STOP "," BATCH(64),
      "a", NULL, false},

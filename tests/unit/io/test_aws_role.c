@@ -215,11 +215,11 @@ static void web_identity(void **state)
     expect_life(w);
     w->is_refusing = true;
     w->given++;
-    expect_error(CW_E_INVALID, "InvalidIdentityToken: not yours");
+    expect_error(CW_E_IO, "InvalidIdentityToken: not yours");
     unlink(w->token_file);
     expect_error(CW_E_NOT_FOUND, w->token_file);
     set("AWS_ENDPOINT_URL_STS", "http://sts.example:80");
-    expect_error(CW_E_INVALID, "servers of https only");
+    expect_error(CW_E_DENIED, "servers of https only");
 }
 
 /* The same by a profile; the key of the same profile counts less, as with AWS' own tools. */
@@ -249,7 +249,7 @@ static void agent_of_a_container(void **state)
     char url[100];
     snprintf(url, sizeof(url), "%s/agent/reader", w->url);
     set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://agent.example/agent/reader");
-    expect_error(CW_E_INVALID, "neither https nor an agent of AWS");
+    expect_error(CW_E_DENIED, "neither https nor an agent of AWS");
     write_token(w->token_file, "geheim-agent\n");
     set("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
     set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", w->token_file);

@@ -339,6 +339,10 @@ static void test_tenant_below_all(void **state)
     assert_int_equal(cw_source_root_add(sub, &err), CW_E_INVALID);
     assert_int_equal(cw_source_root_add("https://host/", &err), 0);
     assert_int_equal(cw_source_root_add("https://host/x,tenant=a", &err), CW_E_INVALID);
+    assert_int_equal(cw_source_root_add("s3://b/x,tenant=a", &err), 0);
+    assert_int_equal(cw_source_root_add("s3://b/x,tenant=b", &err), 0);
+    assert_int_equal(cw_source_root_add("s3://b/x/y,tenant=b", &err), CW_E_INVALID);
+    assert_int_equal(cw_source_root_add("s3://b,tenant=a", &err), CW_E_INVALID);
 }
 
 static int glob_in(const char *name, size_t *ret_n, struct cw_err *err)
