@@ -243,6 +243,18 @@ static struct cw_lease *adopted_of(const struct cw_share *share, uint64_t epoch)
     return lease;
 }
 
+/* What is computed needs no time any more, although it is not received. */
+static void take_computed(struct cw_share *share, struct cw_lease *lease,
+                          const Cachew__V1__HeldLease *held)
+{
+    struct cw_set done = {0};
+    const uint64_t before = cw_set_count(&lease->todo);
+    if (cw_wire_set_from(held->done, held->n_done, &done, NULL) == 0)
+        cw_set_remove_all(&lease->todo, &done);
+    share->todo_n -= before - cw_set_count(&lease->todo);
+    cw_set_fini(&done);
+}
+
 static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,
                   struct cw_set *claimed)
 {
@@ -260,7 +272,8 @@ static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1
     }
     if (kept.n > 0) {
         struct cw_share *share = cw_share_get(job, worker);
-        (void)cw_lease_add(share, epoch, &kept, adopted_of(share, held->epoch), false);
+        take_computed(
+            share, cw_lease_add(share, epoch, &kept, adopted_of(share, held->epoch), false), held);
     }
     cw_set_remove_all(claimed, &kept);
     cw_lease_revoke(worker, job, held->epoch, claimed);

@@ -60,11 +60,14 @@ static void on_overflow(struct cw_worker_state *w)
 struct held_list {
     Cachew__V1__HeldLease **v;
     size_t n, cap;
-    struct cw_set *sets; /* one for each lease */
+    /* For each lease: what is held, and what is computed of that. */
+    struct held_sets {
+        struct cw_set all, done;
+    } * sets;
 };
 
-static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job,
-                              struct cw_lease_id id, uint64_t epoch)
+static struct held_sets *held_of(struct held_list *list, const struct cw_wjob *job,
+                                 struct cw_lease_id id, uint64_t epoch)
 {
     for (size_t i = list->n; i-- > 0;) {
         const Cachew__V1__HeldLease *h = list->v[i];
@@ -85,7 +88,7 @@ static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job,
     h->lease->counter = id.counter;
     h->job_id = job->id;
     h->epoch = epoch;
-    list->sets[list->n] = (struct cw_set){0};
+    list->sets[list->n] = (struct held_sets){0};
     list->v[list->n] = h;
     return &list->sets[list->n++];
 }
@@ -95,15 +98,18 @@ static void add_held(struct held_list *list, const struct cw_wjob *job)
 {
     size_t before = list->n;
     for (size_t i = 0; i < job->leases_n; i++)
-        cw_set_add_all(held_of(list, job, job->leases[i].id, job->leases[i].epoch),
+        cw_set_add_all(&held_of(list, job, job->leases[i].id, job->leases[i].epoch)->all,
                        &job->leases[i].pending);
     for (const struct cw_wtask *t = job->tasks; t; t = t->next)
         if (!t->revoked)
-            cw_set_add(held_of(list, job, t->lease, t->exec.epoch), t->exec.item, t->exec.item + 1);
+            cw_set_add(&held_of(list, job, t->lease, t->exec.epoch)->all, t->exec.item,
+                       t->exec.item + 1);
     for (uint32_t q = 0; q < job->consumers; q++)
         for (size_t i = 0; i < job->queues[q].n; i++) {
             const struct cw_output *o = job->queues[q].v[i];
-            cw_set_add(held_of(list, job, o->lease, o->epoch), o->item, o->item + 1);
+            struct held_sets *held = held_of(list, job, o->lease, o->epoch);
+            cw_set_add(&held->all, o->item, o->item + 1);
+            cw_set_add(&held->done, o->item, o->item + 1);
         }
     if (list->n == before)
         (void)held_of(list, job, (struct cw_lease_id){0}, 0);
@@ -176,8 +182,10 @@ static void send_hello(struct cw_worker_state *w)
     struct held_list list = {0};
     for (size_t i = 0; i < w->jobs.n; i++)
         add_held(&list, w->jobs.list[i]);
-    for (size_t i = 0; i < list.n; i++)
-        list.v[i]->items = cw_wire_set_to(&list.sets[i], &list.v[i]->n_items);
+    for (size_t i = 0; i < list.n; i++) {
+        list.v[i]->items = cw_wire_set_to(&list.sets[i].all, &list.v[i]->n_items);
+        list.v[i]->done = cw_wire_set_to(&list.sets[i].done, &list.v[i]->n_done);
+    }
     hello.held = list.v;
     hello.n_held = list.n;
     hello.named_caches = true;
@@ -195,9 +203,11 @@ static void send_hello(struct cw_worker_state *w)
     cw_wire_send(w->session.stream, &m.base);
     for (size_t i = 0; i < list.n; i++) {
         cw_mem_free(list.v[i]->items);
+        cw_mem_free(list.v[i]->done);
         cw_mem_free(list.v[i]->lease);
         cw_mem_free(list.v[i]);
-        cw_set_fini(&list.sets[i]);
+        cw_set_fini(&list.sets[i].all);
+        cw_set_fini(&list.sets[i].done);
     }
     cw_mem_free(list.v);
     cw_mem_free(hello.caches);

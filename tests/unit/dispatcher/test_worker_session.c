@@ -470,6 +470,7 @@ static void held_leases_are_kept_or_forgotten(void **state)
     struct cw_job *job = peers_running("a", NULL);
     peers_break(peers_worker_of(1)->stream, CW_E_UNAVAILABLE, "the connection broke");
     Cachew__V1__Interval items = CACHEW__V1__INTERVAL__INIT, *in[] = {&items};
+    Cachew__V1__Interval done = CACHEW__V1__INTERVAL__INIT, *computed[] = {&done};
     Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
     Cachew__V1__HeldLease kept = CACHEW__V1__HELD_LEASE__INIT, gone = CACHEW__V1__HELD_LEASE__INIT,
                           *held[] = {&kept, &gone};
@@ -479,6 +480,8 @@ static void held_leases_are_kept_or_forgotten(void **state)
     kept.lease = gone.lease = &id;
     kept.n_items = gone.n_items = 1;
     kept.items = gone.items = in;
+    done.lo = 2, done.hi = 100;
+    kept.n_done = 1, kept.done = computed;
     struct hello h;
     hello_init(&h);
     h.hello.n_held = 2;
@@ -490,6 +493,9 @@ static void held_leases_are_kept_or_forgotten(void **state)
     assert_string_equal(forget->forget->job_id, none);
     assert_string_equal(forget->forget->reason, "the job was removed");
     assert_int_equal(leased(job, 5), 3);
+    /* What waits to be received has been computed: it is not to be waited for once more. */
+    assert_int_equal(job->shares->todo_n, 1);
+    assert_int_equal(cw_set_count(&job->shares->leases->todo), 1);
 }
 
 /* However many pieces a hello names: what it holds of an epoch is one lease, so that it takes no more
