@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admin.ShowElements: what a job's batches have in them, where the dispatcher's operator allows it. */
-#include "base/log.h"
 #include "dispatcher/admin/admin_int.h"
-
-/* Whoever looks first, while nobody else does, is logged. */
-static void log_look(const struct cw_job *job, const struct cw_caller *caller)
-{
-    if (!job->elements_shown)
-        cw_log_info(CW_LOG_MOD, "job=%s: its elements are shown to %s", job->id,
-                    caller && caller->name[0] != '\0' ? caller->name : "who asked");
-}
 
 static void handle_show(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
@@ -23,8 +14,9 @@ static void handle_show(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         cw_svc_find_job(arg, call, ((const Cachew__V1__ShowElementsRequest *)message)->job);
     answer.allowed = d->options.show_elements;
     if (job && answer.allowed) {
-        log_look(job, cw_call_caller(call));
-        answer.shown = cw_job_elements_look(job, cw_clock_ms(), &answer.age_ms);
+        const struct cw_caller *caller = cw_call_caller(call);
+        const char *who = caller && caller->name[0] != '\0' ? caller->name : "who asked";
+        answer.shown = cw_job_elements_look(job, who, cw_clock_ms(), &answer.age_ms);
     }
     if (job)
         cw_svc_reply(call, &answer.base);

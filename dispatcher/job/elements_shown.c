@@ -3,6 +3,8 @@
  * is asked to show some of its next output, and the latest is kept. Nothing is asked and kept of a job at
  * which nobody looks. */
 #include "base/limits.h"
+#include "base/log.h"
+#include "base/map.h"
 #include "data/field_set.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
@@ -13,7 +15,8 @@
 struct cw_elements_shown {
     Cachew__V1__ElementsShown *latest; /* NULL: nothing has come yet */
     int64_t came_ms, asked_ms, looked_ms;
-    uint64_t asked_id; /* of the worker that was asked last */
+    uint64_t asked_id;        /* of the worker that was asked last */
+    struct cw_strmap lookers; /* names of those who look; values are not used */
 };
 
 /* The next worker, behind the one that was asked last, that has something of the job to compute. */
@@ -48,12 +51,23 @@ static void ask(struct cw_job *job, int64_t now)
     job->elements_shown->asked_id = worker->id;
 }
 
-Cachew__V1__ElementsShown *cw_job_elements_look(struct cw_job *job, int64_t now,
+/* Whoever begins to look at a tenant's data is logged. */
+static void note_looker(const struct cw_job *job, const char *who)
+{
+    struct cw_strmap *lookers = &job->elements_shown->lookers;
+    if (cw_strmap_get(lookers, who))
+        return;
+    cw_strmap_set(lookers, who, job->elements_shown);
+    cw_log_info(CW_LOG_MOD, "job=%s: its elements are shown to %s", job->id, who);
+}
+
+Cachew__V1__ElementsShown *cw_job_elements_look(struct cw_job *job, const char *who, int64_t now,
                                                 uint64_t *ret_age_ms)
 {
     struct cw_elements_shown *e = job->elements_shown;
     if (!e)
         e = job->elements_shown = CW_NEW(struct cw_elements_shown);
+    note_looker(job, who);
     e->looked_ms = now;
     if (e->asked_ms == 0 || now - e->asked_ms >= ASK_MS)
         ask(job, now);
@@ -102,7 +116,9 @@ void cw_job_elements_tick(struct cw_job *job, int64_t now)
 
 void cw_job_elements_free(struct cw_job *job)
 {
-    if (job->elements_shown)
+    if (job->elements_shown) {
         drop_latest(job->elements_shown);
+        cw_strmap_fini(&job->elements_shown->lookers);
+    }
     cw_mem_free(cw_steal(&job->elements_shown));
 }

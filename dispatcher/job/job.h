@@ -46,9 +46,9 @@ const char *cw_job_is_over(const struct cw_job *job, int64_t now);
 void cw_job_decide_cache(struct cw_job *job, int64_t now);
 
 /* ---- elements_shown.c ---- */
-/* Somebody looks at the job's elements: has a worker show some of its next output, if that is due. Returns
- * the latest that were shown, and their age; NULL: there are none yet. */
-Cachew__V1__ElementsShown *cw_job_elements_look(struct cw_job *job, int64_t now,
+/* Somebody (`who`, for the log) looks at the job's elements: has a worker show some of its next output, if
+ * that is due. Returns the latest that were shown, and their age; NULL: there are none yet. */
+Cachew__V1__ElementsShown *cw_job_elements_look(struct cw_job *job, const char *who, int64_t now,
                                                 uint64_t *ret_age_ms);
 /* Takes what a worker shows out of its message. */
 void cw_job_elements_take(struct cw_worker *worker, Cachew__V1__WorkerMessage *message);

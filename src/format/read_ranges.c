@@ -16,25 +16,32 @@ static int record(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err
     return 0;
 }
 
-static int replay(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+/* Looks from a noted read on until `end`, both as places in what is kept. */
+static bool find(struct cw_read_ranges *r, size_t at, size_t end, uint64_t offset, void *dst,
+                 size_t n)
 {
-    const struct cw_read_ranges *r = arg;
-    const uint8_t *p = r->kept;
-    for (size_t left = r->kept_n, head = 2 * sizeof(uint64_t); left >= head;) {
-        uint64_t place[2];
-        memcpy(place, p, head);
+    const uint8_t *kept = r->kept;
+    for (uint64_t place[2]; at < end && r->kept_n - at >= sizeof(place);) {
+        memcpy(place, kept + at, sizeof(place));
         const uint64_t begin = le64toh(place[0]), bytes = le64toh(place[1]);
-        p += head;
-        left -= head;
-        if (bytes > left)
+        if (bytes > r->kept_n - at - sizeof(place))
             break;
         if (offset >= begin && offset - begin <= bytes && n <= bytes - (offset - begin)) {
-            memcpy(dst, p + (offset - begin), n);
-            return 0;
+            memcpy(dst, kept + at + sizeof(place) + (offset - begin), n);
+            r->kept_at = at;
+            return true;
         }
-        p += bytes;
-        left -= (size_t)bytes;
+        at += sizeof(place) + (size_t)bytes;
     }
+    return false;
+}
+
+static int replay(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    struct cw_read_ranges *r = arg;
+    const size_t last = r->kept_at;
+    if (find(r, last, r->kept_n, offset, dst, n) || find(r, 0, last, offset, dst, n))
+        return 0;
     return cw_err_set(err, CW_E_CORRUPT, "byte %llu of the file was not kept",
                       (unsigned long long)offset);
 }

@@ -12,6 +12,7 @@ struct cw_read_ranges {
     struct cw_str noted;            /* the caller's: offset, length (u64) and bytes of each read */
     const void *kept;               /* when it is given again; borrowed */
     size_t kept_n;
+    size_t kept_at; /* where the last read was found: reads come again in their order */
 };
 /* Both readables refer to *ranges, which must not be moved. */
 struct cw_readable cw_read_ranges_record(struct cw_read_ranges *ranges);

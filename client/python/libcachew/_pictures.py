@@ -106,13 +106,13 @@ def _image(name: str, values: Any) -> str:
 
 
 def _spectrum(name: str, values: Any) -> str:
-    """A map of colours: the first dimension, time, to the right, and the second upwards."""
+    """A map of colours, as `spectrogram` and `mel` give it: the first dimension, frequency, upwards, and the second, time, to the right."""
     import numpy as np
 
     grey, scale = _as_bytes(_thinned(values))
     table = np.stack([np.interp(np.arange(256), np.linspace(0, 255, len(_COLOURS)), [colour[c] for colour in _COLOURS]) for c in range(3)],
                      axis=1).astype(np.uint8)
-    pixels = table[grey.T[::-1]]
+    pixels = table[grey[::-1]]
     words = f"{name}: {_kind(values)}{scale.replace('black', 'dark').replace('white', 'light')}"
     return _picture(_png(pixels), "image/png", words, pixels.shape[1] * max(1, 160 // max(pixels.shape[:2])))
 
