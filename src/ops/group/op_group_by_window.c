@@ -77,7 +77,7 @@ static int check_sizes(const struct cw_value *sizes, struct cw_err *err)
 static int check(const void *opts, struct cw_err *err)
 {
     const struct group_opts *o = opts;
-    struct cw_expr *expr;
+    struct cw_expr *expr = NULL;
     int rc = cw_expr_parse(o->key, &expr, err);
     if (rc < 0)
         return cw_err_wrap(err, "option key");
@@ -98,7 +98,7 @@ static bool reads_parts(const struct cw_expr *expr)
 static int compile_key(const struct group_opts *o, const struct cw_spec *in,
                        struct cw_expr **ret_expr, struct cw_err *err)
 {
-    struct cw_expr *expr;
+    struct cw_expr *expr = NULL;
     int rc = cw_expr_parse(o->key, &expr, err);
     if (rc == 0) {
         rc = cw_expr_bind(expr, in, err);
@@ -123,7 +123,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
 {
     const struct group_opts *o = opts;
     const bool one_size = o->drop_remainder && o->sizes.type == CW_VALUE_NULL;
-    struct cw_expr *expr;
+    struct cw_expr *expr = NULL;
     (void)in_n;
     int rc = compile_key(o, in, &expr, err);
     if (rc < 0)
