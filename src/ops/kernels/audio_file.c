@@ -74,13 +74,25 @@ static int check_wav(const struct cw_audio_bytes *bytes, struct cw_err *err)
     return cw_err_set(err, CW_E_CORRUPT, "the WAV file has no data");
 }
 
+/* Where the first page is damaged libsndfile goes on with the next stream; if that is one of Vorbis, it loses
+ * memory. */
+static int check_opus(const struct cw_audio_bytes *bytes, struct cw_err *err)
+{
+    static const char vorbis[] = "\1vorbis";
+    if (!memmem(bytes->bytes, (size_t)bytes->n, vorbis, sizeof(vorbis) - 1))
+        return 0;
+    return cw_err_set(err, CW_E_CORRUPT, "an Ogg file with both Opus and Vorbis in it");
+}
+
 static int choose(const struct cw_audio_bytes *bytes, int *ret_decoder, struct cw_err *err)
 {
     *ret_decoder = SNDFILE;
     if (is_wav(bytes))
         return check_wav(bytes, err);
-    if (begins(bytes, "fLaC") || packet_begins(bytes, "OpusHead"))
+    if (begins(bytes, "fLaC"))
         return 0;
+    if (packet_begins(bytes, "OpusHead"))
+        return check_opus(bytes, err);
     *ret_decoder = VORBIS;
     if (packet_begins(bytes, "\1vorbis"))
         return 0;
