@@ -122,7 +122,11 @@ static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
         cw_plan_add(plan, "Prefetched", true, "Complete", "");
         return true;
     }
-    if (cw_plan_is_due(s, plan, &s->prefetch))
+    /* Warming is tried for as long as the CacheBackend is there: workers and stores that are away
+     * come back, and a job may wait for it. */
+    struct cw_step warming = s->prefetch;
+    warming.tries = 0;
+    if (cw_plan_is_due(s, plan, &warming))
         plan->todo |= CW_DO_PREFETCH;
     if (s->prefetch.state == CW_STEP_RETRY || s->prefetch.state == CW_STEP_REFUSED)
         cw_plan_add(plan, "Prefetched", false, s->prefetch.reason, s->prefetch.message);

@@ -70,6 +70,8 @@ check_targets() {
         ! grep 'not found' "$work/ldd" || fail "the target $target lacks libraries"
         (root=$work/target && in_root "$entry" --version) >"$work/version" 2>&1 || fail "the target $target: $(cat "$work/version")"
         grep -q '^cachew' "$work/version" || fail "the target $target: $(cat "$work/version")"
+        # The controller starts `cachew cache warm`.
+        [ "$target" != controller ] || (root=$work/target && in_root /usr/bin/cachew --version) >"$work/version" 2>&1 || fail "the target $target lacks cachew"
         rm -rf "$work/target"
     done
 }

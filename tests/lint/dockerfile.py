@@ -201,7 +201,7 @@ MISTAKES = [
     ("ARG REVISION=unknown", "ARG REVISION=unknown\nARG TOKEN=abc", "a layer keeps it"),
     ("-DCACHEW_FAULTS=OFF", "-DCACHEW_FAULTS=ON", "by rootfs.sh with"),
     ("STOPSIGNAL SIGTERM", "STOPSIGNAL SIGTERM\nENV A=b", "ENV is not used"),
-    ('ENTRYPOINT ["/usr/bin/cachew-controller"]', 'ENTRYPOINT ["/usr/bin/cachew"]', "is not copied"),
+    ('ENTRYPOINT ["/usr/bin/cachew-controller"]', 'ENTRYPOINT ["/usr/bin/cachew-worker"]', "is not copied"),
     ("debian:bookworm-slim\n", "debian:latest\n", "not Debian 12"),
 ]
 

@@ -291,6 +291,22 @@ def check_network(m):
         labels = {"app.kubernetes.io/name": "cachew", "app.kubernetes.io/component": program}
         if wanted != any(selects(one["spec"]["podSelector"], labels) for one in api):
             yield f"the {program} {'does not reach' if wanted else 'reaches'} the API server"
+    # The controller warms caches, which is a job whose batches it takes from workers.
+    for client, server in (("worker", "dispatcher"), ("controller", "dispatcher"), ("controller", "worker")):
+        for way, here, there in (("egress", client, server), ("ingress", server, client)):
+            if not leads(m, way, PROGRAM | {"app.kubernetes.io/component": here}, PROGRAM | {"app.kubernetes.io/component": there}):
+                yield f"no {way} rule of the {here} lets the {client} reach the {server}"
+
+
+PROGRAM = {"app.kubernetes.io/name": "cachew"}
+
+
+def leads(m, way, labels, peer):
+    """Whether a policy of the pods with these labels lets them speak with pods of the same namespace that have the peer's."""
+    return any(selects(other["podSelector"], peer) and any(port["port"] == "grpc" for port in rule.get("ports", []))
+               for one in m.of("NetworkPolicy") if selects(one["spec"]["podSelector"], labels) and way.capitalize() in one["spec"]["policyTypes"]
+               for rule in one["spec"].get(way, [])
+               for other in rule.get("to" if way == "egress" else "from", []) if "podSelector" in other and "namespaceSelector" not in other)
 
 
 def check_provisioner(m):

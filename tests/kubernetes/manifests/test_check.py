@@ -102,6 +102,7 @@ for what, find, path, value, phrase in [
     ("all of a Secret", W, POD + "/volumes/0/secret/items", None, "more of the Secret cachew-auth"),
     ("a Secret for all", W, POD + "/volumes/0/secret/defaultMode", 0o444, "have mode 292"),
     ("no default", one("NetworkPolicy", "cachew-default-deny"), "spec/policyTypes", ["Ingress"], "no NetworkPolicy denies by default"),
+    ("the controller cannot warm", one("NetworkPolicy", "cachew-controller-to-worker"), "spec/policyTypes", ["Ingress"], "no egress rule of the controller"),
     ("workers reach the API server", one("NetworkPolicy", "cachew-api-server"), "spec/podSelector", {}, "the worker reaches"),
     ("another Deployment is scaled", W, "metadata/name", "cachew-workers", "scales ['cachew-worker']"),
     ("open policy", one("ValidatingAdmissionPolicy", "cachew-dispatcher-pods"), "spec/failurePolicy", "Ignore", "must fail closed"),

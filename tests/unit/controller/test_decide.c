@@ -272,7 +272,14 @@ static void prefetches(void **state)
     w.s.job = &w.job;
     expect(&w, "CacheCreating", CW_DO_PREFETCH);
     expect_condition(&w, "Prefetched", false, "PrefetchRunning");
-    w.s.prefetch.state = CW_STEP_RUNS;
+    /* It is tried for ever: a night without workers does not leave the job waiting. */
+    w.s.prefetch = (struct cw_step){CW_STEP_RETRY, 30, NOW_MS + 5, "PrefetchFailed", "no worker"};
+    expect(&w, "CacheCreating", 0);
+    expect_condition(&w, "Prefetched", false, "PrefetchFailed");
+    assert_int_equal(w.plan.again_ms, NOW_MS + 5);
+    w.s.prefetch.retry_ms = NOW_MS;
+    expect(&w, "CacheCreating", CW_DO_PREFETCH);
+    w.s.prefetch = (struct cw_step){.state = CW_STEP_RUNS};
     w.s.prefetch_percent = 19;
     expect(&w, "CacheCreating", 0);
     expect_condition(&w, "Ready", false, "PrefetchRunning");
