@@ -250,6 +250,52 @@ def waits(call):
         print("interrupted")
 """
 
+# One KeyboardInterrupt, before each instruction of _interruptible() and of what it calls in Python, or as soon as the call has
+# begun, which would wait for ten minutes: whenever it comes, the call's thread ends. Says how many places there were.
+INTERRUPT_ANYWHERE = """
+import _thread, itertools
+from libcachew import _cachew, connection
+armed = False
+def interrupt(*_):
+    global armed
+    if armed:
+        armed = False
+        raise KeyboardInterrupt
+signal.signal(signal.SIGINT, interrupt)
+def call(cancel):
+    os.kill(os.getpid(), signal.SIGINT)
+    return _cachew.Client("127.0.0.1:1", {"timeout": 600.0}, cancel)
+def reaches(place):
+    global armed
+    passed = 0
+    def trace(frame, event, _):
+        nonlocal passed
+        global armed
+        frame.f_trace_opcodes = True
+        if event == "opcode" and frame.f_code is not reaches.__code__:
+            passed += 1
+            if armed and passed == place:
+                armed = False
+                raise KeyboardInterrupt
+        return trace
+    try:
+        sys.settrace(trace)
+        armed = True
+        connection._interruptible(call)
+    except (KeyboardInterrupt, cachew.CancelledError):
+        pass
+    finally:
+        armed = False
+        sys.settrace(None)
+    while _thread._count():
+        pass
+    return passed >= place
+for place in itertools.count(1):
+    if not reaches(place):
+        break
+print(place)
+"""
+
 
 def interrupted():
     status, said, complaints = in_child(INTERRUPT + """
@@ -260,6 +306,8 @@ with cachew.connect("local:") as connection:
 waits(lambda: cachew.connect("127.0.0.1:1", timeout=600))
 """)
     assert (status, said.split(), complaints) == (0, ["interrupted"] * 3, ""), (status, said, complaints)
+    status, said, complaints = in_child(INTERRUPT_ANYWHERE)
+    assert (status, complaints) == (0, "") and int(said) > 40, (status, said, complaints)
 
 
 def ended():

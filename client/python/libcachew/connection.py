@@ -25,6 +25,7 @@ if os.path.isdir(_PROGRAMS):  # those of a wheel lie in the package
 
 def _interruptible(call: Callable[[_cachew.Cancel], _T]) -> _T:
     """Makes a call that waits in C. In the main thread a KeyboardInterrupt ends it at once."""
+    import _thread
     import threading
 
     cancel = _cachew.Cancel()
@@ -32,20 +33,29 @@ def _interruptible(call: Callable[[_cachew.Cancel], _T]) -> _T:
         return call(cancel)
     results: list[_T] = []
     errors: list[BaseException] = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
 
     def run() -> None:
         try:
             results.append(call(cancel))
         except BaseException as error:
             errors.append(error)
+        finally:
+            ended.release()
 
-    thread = threading.Thread(target=run, name="libcachew-call", daemon=True)
-    thread.start()
+    # An interrupt may come at any instruction, but not within this call of C functions: `begun` says for certain whether there
+    # is a thread. threading.Thread.start() waits, and leaves behind a thread that nobody can join when it is interrupted there; if
+    # that thread first runs while the interpreter ends, the process crashes.
+    begun: list[int] = []
     try:
-        thread.join()
+        begun.extend(map(_thread.start_new_thread, (run,), ((),)))
+        while not ended.acquire(timeout=0.1):  # a signal that comes just before the wait does not end it
+            pass
     except BaseException:
         cancel.set()
-        thread.join()
+        if begun and not results and not errors:
+            ended.acquire()
         raise
     if errors:
         try:
