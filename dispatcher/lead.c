@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Option --lease: the dispatcher stands by until it holds a Lease of Kubernetes, takes over the state
- * into a generation of its own (state/generations.h), and ends as soon as it holds the Lease no longer
+ * into a generation of its own (state/generation_folders.h), and ends as soon as it holds the Lease no longer
  * or somebody has made a higher generation. Whoever wakes up late, after a pause of any length, ends
  * before a byte of an answer is sent. */
 #include <unistd.h>

@@ -4,6 +4,7 @@
 #include "base/args.h"
 #include "base/cpulimit.h"
 #include "cache/store/store.h"
+#include "dispatcher/access/access.h"
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/kubernetes/kubernetes.h"
 #include "dispatcher/optimize/first_plan.h"
@@ -78,6 +79,19 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
     return read_compress(compress, &o->cache_level, err);
 }
 
+static int check_objective(const struct cw_options *o, struct cw_err *err)
+{
+    const bool is_money = strcmp(o->objective, "money") == 0;
+    if (!is_money && strcmp(o->objective, "time") != 0)
+        return cw_err_set(err, CW_E_INVALID, "--objective: \"%.100s\" is not time or money",
+                          o->objective);
+    if (is_money && !(o->worker_price + o->client_price + o->store_price > 0))
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "--objective money needs --worker-price, --client-price or --store-price");
+    return 0;
+}
+
 static int read_scaling(struct cw_options *o, const char *provisioner, struct cw_err *err)
 {
     int rc = cw_provision_find(provisioner, &o->provisioner, err);
@@ -94,6 +108,9 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     rc = cw_first_plan_check_policy(o->optimize, err);
     if (rc != 0)
         return cw_err_wrap(err, "--optimize");
+    rc = check_objective(o, err);
+    if (rc != 0)
+        return rc;
     rc = cw_cluster_options_check(o, err);
     if (rc != 0)
         return rc;
@@ -119,15 +136,17 @@ static int check_listen(const struct cw_options *o, struct cw_err *err)
     int rc = cw_rpc_address_check(o->listen, err);
     if (rc != 0)
         return cw_err_wrap(err, "--listen");
-    if (o->token_file || cw_tls_options_are_set(&o->tls) || o->insecure ||
+    if (o->token_file || o->token_review || cw_tls_options_are_set(&o->tls) || o->insecure ||
         cw_rpc_address_is_loopback(o->listen))
         return 0;
-    return cw_err_set(err, CW_E_INVALID,
-                      "--listen %s: other hosts reach this address, and without tokens everybody "
-                      "there may do everything: give --token-file FILE, or --tls-cert, --tls-key "
-                      "and --tls-ca, an address of this host (127.0.0.1:PORT, unix:/path), or "
-                      "--insecure",
-                      o->listen);
+    return cw_err_set(
+        err, CW_E_INVALID,
+        "--listen %s: other hosts reach this address, and without tokens everybody "
+        "there may do everything: give --token-file FILE, --token-review AUDIENCE, or "
+        "--tls-cert, --tls-key and --tls-ca, an address of this host (127.0.0.1:PORT, unix:/path), "
+        "or "
+        "--insecure",
+        o->listen);
 }
 
 static int check_lease(const struct cw_options *o, struct cw_err *err)
@@ -154,17 +173,19 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .lease_ms = 2000,
         .takeover_ms = 5000,
         .max_jobs = 1000,
+        .max_jobs_bytes = (uint64_t)4 << 30,
         .deaths_max = 3,
         .autocache = "auto",
         .autoplace = "auto",
         .optimize = "auto",
+        .objective = "time",
         .scale_window_ms = 2000,
         .scale_in_ms = 10000,
         .lease_duration_ms = 15000,
         .lease_renew_ms = 2000,
         .lease_give_up_ms = 10000,
     };
-    const char *provisioner = "none";
+    const char *provisioner = "none", *level_name = NULL;
     bool markdown = false;
     const char *evict = "benefit", *compress = "off";
     CW_STR_AUTO evict_help = {0};
@@ -206,6 +227,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "a second client of a consumer's place waits so long for the first (default 5s)", 0,
          3600000},
         {"max-jobs", 0, CW_ARG_U64, &o.max_jobs, "N", "jobs at once (default 1000)", 1, 1000000},
+        {"max-jobs-bytes", 0, CW_ARG_BYTES, &o.max_jobs_bytes, "BYTES",
+         "pipelines and lists of files of all jobs (default 4G)", 1, 0},
         {"tenant", 0, CW_ARG_LIST, &o.tenants, "RULE",
          "NAME:KEY=VALUE,... of weight, max-workers, max-jobs, max-memory, cache-quota; NAME * = "
          "all others; may stand several times",
@@ -259,6 +282,10 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "of a worker, an hour: policies and accounts use it (default 0)", 0, 1e9},
         {"client-price", 0, CW_ARG_F64, &o.client_price, "PRICE",
          "of a trainer's host, an hour, of jobs that do not say (default 0)", 0, 1e9},
+        {"store-price", 0, CW_ARG_F64, &o.store_price, "PRICE",
+         "of a GB in the cache, an hour: plans of jobs use it (default 0)", 0, 1e9},
+        {"objective", 0, CW_ARG_STR, &o.objective, "WHAT",
+         "what plans of jobs make least: time, or money, which needs a price (default time)", 0, 0},
         {"max-stall", 0, CW_ARG_F64, &o.max_stall, "SHARE",
          "autoscale auto: of its time that a trainer may wait (default 0.05)", 0, 1},
         {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME",
@@ -273,6 +300,15 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "who may do what: a line NAME KIND TOKEN each, KIND tenant, worker or operator; read "
          "again "
          "when it changes (default: everybody may do everything)",
+         0, 0},
+        {"token-review", 0, CW_ARG_STR, &o.token_review, "AUDIENCE",
+         "also take tokens of service accounts of Kubernetes for this audience, such as cachew, "
+         "and "
+         "ask the API server about them: the tenant is the account's namespace (default: not)",
+         0, 0},
+        {"token-role", 0, CW_ARG_LIST, &o.token_roles, "NAMESPACE:NAME=ROLE",
+         "what a service account is instead: worker, admin or client:TENANT; may stand several "
+         "times",
          0, 0},
         CW_TLS_ARG_ROWS(&o.tls),
         {"insecure", 0, CW_ARG_FLAG, &o.insecure, NULL,
@@ -298,6 +334,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "host's own name; may be given several times",
          0, 0},
         CW_TRACE_ARG_ROWS(&o.trace_url, &o.trace_every),
+        {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL",
+         "what is logged: error, warn, info, debug (default: $CACHEW_LOG, else info)", 0, 0},
         {"metrics-markdown", 0, CW_ARG_FLAG, &markdown, NULL,
          "print the reference that is docs/metrics.md, and end", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL,
@@ -327,10 +365,14 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
     if (!o.listen || !o.state_dir)
         return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)",
                           o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
-    rc = read_tls(&o, err);
+    rc = cw_log_choose_level(level_name, err);
+    if (rc == 0)
+        rc = read_tls(&o, err);
     if (rc == 0 && o.metrics_tls && !(o.metrics_listen && o.tls.cert))
         rc = cw_err_set(err, CW_E_INVALID,
                         "--metrics-tls needs --metrics-listen, and the certificate of --tls-cert");
+    if (rc == 0)
+        rc = cw_service_accounts_check(&o, err);
     if (rc == 0)
         rc = check_listen(&o, err);
     if (rc == 0)

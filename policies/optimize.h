@@ -3,7 +3,8 @@
  * together (docs/optimizing.md). What an operator costs depends only on the set of those before it, so
  * one pass over the sets that are closed downwards gives the cheapest ways to each of them, one from
  * the end the cheapest ways onwards; each set behind which a cache may stand is then priced with every
- * number of workers. Pure functions. */
+ * number of workers. Where there are too many sets, those that promise most are looked at
+ * (optimize_beam.h). Pure functions. */
 #ifndef CW_POLICIES_OPTIMIZE_H
 #define CW_POLICIES_OPTIMIZE_H
 
@@ -13,9 +14,13 @@
 
 #define CW_OPTIMIZE_NODES_MAX 62
 #define CW_OPTIMIZE_FIELDS_MAX 16
-#define CW_OPTIMIZE_SETS_MAX ((size_t)1 << 20)
+#define CW_OPTIMIZE_SETS_MAX (((size_t)1 << 20) + 1)
+#define CW_OPTIMIZE_PROMISING_SETS ((size_t)1 << 15) /* are looked at where there are more */
 #define CW_OPTIMIZE_NO_CACHE SIZE_MAX
 #define CW_OPTIMIZE_CACHED_MAX 16
+#define CW_OPTIMIZE_BRANCHES_MAX 16
+/* In place of a place, the first of those of a cache within what the first node stands for: that of branches[0]. */
+#define CW_OPTIMIZE_INSIDE ((size_t)CW_OPTIMIZE_NODES_MAX + 2)
 /* Elements with more bytes are not worked on many at once (exec/row_block.h). */
 #define CW_OPTIMIZE_ROW_BYTES_MAX 2048
 
@@ -67,6 +72,15 @@ struct cw_optimize_cached {
     uint64_t set; /* places of the written order, as bits */
     double share;
 };
+/* A node of those that the first node of the chain stands for (in a branch of a zip), behind which a cache may stand.
+ * What the first node costs has in it what it takes to make an element there. */
+struct cw_optimize_branch {
+    const char *name;
+    double ns, cpu_ns;             /* to make an element there */
+    double whole_ns, whole_cpu_ns; /* the same where it is cached: images are made whole then */
+    double bytes;                  /* of one that is cached */
+    double share;                  /* of the elements, in the cache already */
+};
 struct cw_optimize_problem {
     struct cw_optimize_node nodes[CW_OPTIMIZE_NODES_MAX]; /* in the written order */
     size_t n;
@@ -84,12 +98,15 @@ struct cw_optimize_problem {
     struct cw_optimize_store store;
     struct cw_optimize_cached cached[CW_OPTIMIZE_CACHED_MAX];
     size_t cached_n;
+    struct cw_optimize_branch branches[CW_OPTIMIZE_BRANCHES_MAX];
+    size_t branches_n;
     double source_bytes, source_bytes_s; /* read of an element; rate of the source, 0: no limit */
     double network_bytes_s;              /* from remote workers; 0: no limit */
     double trainer_ns;                   /* the trainer's own time for an epoch */
     double other_ns;                     /* what an epoch takes besides */
     double element_ns; /* what an element of the source takes threads besides its operators */
     double worker_price, trainer_price; /* an hour, in one currency */
+    double store_price;                 /* of a GB (10^9 bytes) in the cache, an hour */
     bool least_money; /* the least money is looked for first, then the least time */
     /* Operators are called one by one for each element: none makes a part of an image, or does the work of another
      * one. */
@@ -111,7 +128,8 @@ enum cw_optimize_bound {
 #define CW_BOUNDS_N (CW_BOUND_TRAINER + 1)
 struct cw_optimize_plan {
     size_t order[CW_OPTIMIZE_NODES_MAX]; /* places of the written order */
-    size_t cache_after;                  /* a place of `order`, or CW_OPTIMIZE_NO_CACHE */
+    /* A place of `order`, CW_OPTIMIZE_INSIDE + k for a cache at branches[k], or CW_OPTIMIZE_NO_CACHE. */
+    size_t cache_after;
     unsigned remote, local;
     size_t moved;                        /* operators that do not stand where they were written */
     double thread_ns, cpu_ns;            /* of an element of the source, computed whole */
@@ -119,11 +137,15 @@ struct cw_optimize_plan {
     double first_ns, epoch_ns, total_ns; /* the first epoch, the later ones, and all */
     double money;
     enum cw_optimize_bound bound; /* of the later epochs */
-    size_t states; /* sets that were looked at; 0: too many, the order is as written */
-    bool is_best;  /* no plan is better; false: too much to look at */
-    double gap;    /* a better plan takes at most this part less time, 0 to 1 */
+    size_t states;                /* sets that were looked at */
+    size_t priced;                /* plans whose times were worked out, in the search */
+    bool is_best;                 /* no plan is better; false: there was too much to look at */
+    double gap;                   /* a better plan takes at most this part less time, 0 to 1 */
 };
 
+/* Returns the node of the problem behind which the plan has a cache, by name (which the problem owns); NULL: none. */
+const char *cw_optimize_cached_name(const struct cw_optimize_problem *problem,
+                                    const struct cw_optimize_plan *plan);
 /* Prices a plan whose order, cache and workers are set. */
 void cw_optimize_price(const struct cw_optimize_problem *problem, struct cw_optimize_plan *plan);
 /* Whether the operator at place i of a plan's order need not be called (folds). */
@@ -132,5 +154,8 @@ bool cw_optimize_is_folded(const struct cw_optimize_problem *problem,
 /* Finds the best plan: the least time of all epochs; among plans within 1 % of it the least money, then
  * the fewest workers, then the fewest operators moved. With least_money time and money change places. */
 void cw_optimize(const struct cw_optimize_problem *problem, struct cw_optimize_plan *ret_plan);
+/* The same, looking at so many sets at most, and if there are more, at about so many of those that promise most. */
+void cw_optimize_within(const struct cw_optimize_problem *problem, size_t at_most,
+                        size_t most_promising, struct cw_optimize_plan *ret_plan);
 
 #endif

@@ -72,6 +72,18 @@ static void pass_share(const struct cw_optimize_problem *problem, size_t node,
     flow->share *= keep;
 }
 
+double cw_optimize_least_keep(const struct cw_optimize_problem *problem, size_t node)
+{
+    const struct cw_optimize_filters *filters = &problem->filters;
+    double least = problem->nodes[node].keep;
+
+    for (size_t i = 0; i < filters->n; i++)
+        for (unsigned set = 0; filters->place[i] == node && set < 1u << filters->n; set++)
+            if (!(set >> i & 1) && filters->share[set] > 0)
+                least = fmin(least, filters->share[set | 1u << i] / filters->share[set]);
+    return least;
+}
+
 void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
                       struct cw_optimize_flow *flow)
 {
@@ -83,6 +95,15 @@ void cw_optimize_pass(const struct cw_optimize_problem *problem, size_t node,
             flow->bytes[f] *= problem->nodes[node].ratio[f];
     if (flow->is_whole)
         pass_whole(problem, node, flow);
+}
+
+void cw_optimize_flow_behind(const struct cw_optimize_problem *problem, bool is_whole, uint64_t set,
+                             struct cw_optimize_flow *ret_flow)
+{
+    cw_optimize_begin(problem, is_whole, ret_flow);
+    for (size_t i = 0; i < problem->n; i++)
+        if (set >> i & 1)
+            cw_optimize_pass(problem, i, ret_flow);
 }
 
 static struct cw_optimize_sums line(double share, double bytes, double ns, double ns_byte,
@@ -99,10 +120,11 @@ struct cw_optimize_sums cw_optimize_call_cost(const struct cw_optimize_problem *
     const struct cw_optimize_node *it = &problem->nodes[node];
     const struct cw_optimize_whole *whole = &it->whole;
     const struct cw_optimize_batch *batch = &it->batch;
+    const uint32_t fields = (UINT32_C(1) << problem->fields_n) - 1;
     double bytes = 0;
 
-    for (size_t f = 0; f < problem->fields_n; f++)
-        bytes += it->reads >> f & 1 ? flow->bytes[f] : 0;
+    for (uint32_t left = it->reads & fields; left; left &= left - 1)
+        bytes += flow->bytes[__builtin_ctz(left)];
     if (flow->is_whole && it->crops)
         return line(flow->share, bytes, whole->ns, whole->ns_byte, whole->cpu_ns,
                     whole->cpu_ns_byte);
@@ -112,15 +134,25 @@ struct cw_optimize_sums cw_optimize_call_cost(const struct cw_optimize_problem *
     return line(flow->share, bytes, it->ns, it->ns_byte, it->cpu_ns, it->cpu_ns_byte);
 }
 
+bool cw_optimize_is_idle(const struct cw_optimize_problem *problem, size_t node)
+{
+    return !problem->apart && (problem->nodes[node].folds >> node & 1);
+}
+
 bool cw_optimize_folds(const struct cw_optimize_problem *problem, size_t a, size_t b)
 {
-    return !problem->apart && (problem->nodes[b].folds >> a & 1);
+    const uint64_t folds = problem->nodes[b].folds;
+
+    if (problem->apart || !(folds >> a & 1))
+        return false;
+    /* one without effect is not called anywhere, so it does nobody's work, and is left to nobody */
+    return a == b || (!(folds >> b & 1) && !cw_optimize_is_idle(problem, a));
 }
 
 struct cw_optimize_sums cw_optimize_cost(const struct cw_optimize_problem *problem, size_t node,
                                          const struct cw_optimize_flow *flow, bool by_batch)
 {
-    return cw_optimize_folds(problem, node, node)
+    return cw_optimize_is_idle(problem, node)
                ? (struct cw_optimize_sums){0}
                : cw_optimize_call_cost(problem, node, flow, by_batch);
 }
@@ -140,9 +172,9 @@ bool cw_optimize_makes_whole(const struct cw_optimize_problem *problem,
 {
     uint64_t set = 0;
 
-    if (plan->cache_after == CW_OPTIMIZE_NO_CACHE)
+    if (plan->cache_after >= problem->n)
         return false;
-    for (size_t i = 0; i <= plan->cache_after && i < problem->n; i++)
+    for (size_t i = 0; i <= plan->cache_after; i++)
         set |= UINT64_C(1) << plan->order[i];
     return cw_optimize_is_whole(problem, set);
 }

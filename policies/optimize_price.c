@@ -74,12 +74,15 @@ static struct demand reading_demand(const struct cw_optimize_problem *problem,
                                     const struct cw_optimize_parts *parts, double read)
 {
     struct demand demand = {.source_bytes = (1 - read) * problem->source_bytes};
-    double read_ns = problem->store.read_ns + problem->store.read_byte_ns * parts->cached_bytes;
+    const double read_bytes_ns = problem->store.read_byte_ns * parts->cached_bytes;
 
     demand.sums = add(demand.sums, 1 - read, parts->before.thread_ns, parts->before.cpu_ns);
-    demand.sums = add(demand.sums, read * parts->cached_share, read_ns, read_ns);
+    /* A thread waits for the store; what bytes take besides (they are unpacked and copied) is work. */
+    demand.sums = add(demand.sums, read * parts->cached_share,
+                      problem->store.read_ns + read_bytes_ns, read_bytes_ns);
     demand.sums = add(demand.sums, 1, parts->behind.thread_ns, parts->behind.cpu_ns);
-    demand.sums = add(demand.sums, 1, problem->element_ns, problem->element_ns);
+    /* How much of it is waiting is not known, so it counts for no CPU. */
+    demand.sums = add(demand.sums, 1, problem->element_ns, 0);
     demand.read_bytes = read * parts->cached_share * parts->cached_bytes;
     return demand;
 }
@@ -116,21 +119,71 @@ static double room_for(const struct cw_optimize_problem *problem,
                : fmax(problem->store.free_bytes / bytes, parts->is_there);
 }
 
+/* Returns what so much time costs: workers, the trainer, and what is cached. */
+static double money_of(const struct cw_optimize_problem *problem,
+                       const struct cw_optimize_parts *parts, double room,
+                       const struct cw_optimize_plan *plan, double ns)
+{
+    const double workers = plan->remote + plan->local;
+    const double cached = problem->elements * room * parts->cached_share * parts->cached_bytes;
+
+    return (workers * problem->worker_price + problem->trainer_price +
+            problem->store_price * cached / 1e9) *
+           ns / 3.6e12;
+}
+
 void cw_optimize_times(const struct cw_optimize_problem *problem,
                        const struct cw_optimize_parts *parts, struct cw_optimize_plan *plan)
 {
     double room = parts->has_cache ? room_for(problem, parts) : 0;
     struct demand first = first_demand(problem, parts, room);
     struct demand later = later_demand(problem, parts, room);
-    double workers = plan->remote + plan->local;
 
     plan->first_ns = epoch_time(problem, &first, parts, plan);
     plan->epoch_ns = epoch_time(problem, &later, parts, plan);
     plan->total_ns = plan->first_ns + (problem->epochs - 1) * plan->epoch_ns;
     plan->work_ns = first.sums.thread_ns + (problem->epochs - 1) * later.sums.thread_ns;
-    plan->money =
-        (workers * problem->worker_price + problem->trainer_price) * plan->total_ns / 3.6e12;
+    plan->money = money_of(problem, parts, room, plan, plan->total_ns);
 }
+
+/* ---- a cache within what the first node stands for ---- */
+
+size_t cw_optimize_branch_of(const struct cw_optimize_problem *problem,
+                             const struct cw_optimize_plan *plan)
+{
+    const size_t k = plan->cache_after - CW_OPTIMIZE_INSIDE;
+
+    return plan->cache_after >= CW_OPTIMIZE_INSIDE && k < problem->branches_n ? k
+                                                                              : problem->branches_n;
+}
+
+const char *cw_optimize_cached_name(const struct cw_optimize_problem *problem,
+                                    const struct cw_optimize_plan *plan)
+{
+    const size_t k = cw_optimize_branch_of(problem, plan);
+
+    if (k < problem->branches_n)
+        return problem->branches[k].name;
+    return plan->cache_after < problem->n ? problem->nodes[plan->order[plan->cache_after]].name
+                                          : NULL;
+}
+
+void cw_optimize_set_branch(const struct cw_optimize_problem *problem, size_t k,
+                            struct cw_optimize_sums all, struct cw_optimize_parts *parts)
+{
+    const struct cw_optimize_branch *branch = &problem->branches[k];
+
+    parts->has_cache = true;
+    parts->cache_after = CW_OPTIMIZE_INSIDE + k;
+    parts->cached_share = 1;
+    parts->cached_bytes = branch->bytes;
+    parts->is_there = branch->share;
+    parts->before = (struct cw_optimize_sums){branch->whole_ns, branch->whole_cpu_ns};
+    parts->behind = (struct cw_optimize_sums){fmax(all.thread_ns - branch->ns, 0),
+                                              fmax(all.cpu_ns - branch->cpu_ns, 0)};
+}
+
+/* ---- a plan ---- */
 
 /* Goes through the plan's order. */
 static void make_parts(const struct cw_optimize_problem *problem,
@@ -148,12 +201,16 @@ static void make_parts(const struct cw_optimize_problem *problem,
         set |= UINT64_C(1) << plan->order[i];
         if (i == plan->cache_after) {
             parts.has_cache = true;
+            parts.cache_after = i;
             parts.is_there = cw_optimize_is_there(problem, set);
             parts.cached_share = walk.flow.share;
             parts.cached_bytes = cw_optimize_bytes(problem, &walk.flow);
         }
     }
     parts.output_bytes = walk.flow.share * cw_optimize_bytes(problem, &walk.flow);
+    const size_t branch = cw_optimize_branch_of(problem, plan);
+    if (branch < problem->branches_n)
+        cw_optimize_set_branch(problem, branch, parts.before, &parts);
     *ret_parts = parts;
 }
 
@@ -177,11 +234,10 @@ void cw_optimize_epoch(const struct cw_optimize_problem *problem,
     double workers = plan->remote + plan->local, n = problem->elements;
 
     make_parts(problem, plan, &parts);
-    struct demand later =
-        later_demand(problem, &parts, parts.has_cache ? room_for(problem, &parts) : 0);
+    const double room = parts.has_cache ? room_for(problem, &parts) : 0;
+    struct demand later = later_demand(problem, &parts, room);
     list_bounds(problem, &later, &parts, plan, ret_epoch->bound_ns);
     ret_epoch->cpu_ns = n * later.sums.cpu_ns;
     ret_epoch->network_bytes = n * parts.output_bytes * plan->remote / workers;
-    ret_epoch->money =
-        (workers * problem->worker_price + problem->trainer_price) * plan->epoch_ns / 3.6e12;
+    ret_epoch->money = money_of(problem, &parts, room, plan, plan->epoch_ns);
 }

@@ -86,6 +86,10 @@ static void offer_caches(struct list *list)
     struct cw_optimize_plan plan = *list->best;
     uint64_t before = 0;
 
+    for (size_t k = 0; problem->has_store && k < problem->branches_n; k++) {
+        plan.cache_after = CW_OPTIMIZE_INSIDE + k;
+        offer(list, CW_REJECTED_CACHE, 0, 0, plan);
+    }
     for (size_t i = 0; problem->has_store && i < problem->n; i++) {
         before |= bit(plan.order[i]);
         if (problem->nodes[plan.order[i]].uncacheable)

@@ -37,7 +37,7 @@ void cw_optimize_epoch(const struct cw_optimize_problem *problem,
 enum cw_rejected_kind {
     CW_REJECTED_WRITTEN,  /* the written order, with the best cache and workers for it */
     CW_REJECTED_NO_CACHE, /* the best plan without a cache */
-    CW_REJECTED_CACHE,    /* this plan with the cache behind `a` */
+    CW_REJECTED_CACHE,    /* this plan with the cache elsewhere (cw_optimize_cached_name) */
     CW_REJECTED_SWAPPED,  /* this plan with `a`, which comes first, behind `b` */
     CW_REJECTED_WORKERS   /* this plan with one worker more or less */
 };

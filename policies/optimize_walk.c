@@ -53,7 +53,7 @@ static uint64_t find_blocks(const struct cw_optimize_problem *problem,
         is_on = (is_on && node->by_batch && is_small_in && i != plan->cache_after) ||
                 (node->is_batch && is_small_in && !problem->apart);
         blocks |= (uint64_t)(is_on && !node->is_batch) << i;
-        if (plan->cache_after != CW_OPTIMIZE_NO_CACHE && i <= plan->cache_after)
+        if (plan->cache_after < n && i <= plan->cache_after)
             return blocks & ~((UINT64_C(2) << plan->cache_after) - 1);
     }
     return blocks;
@@ -61,19 +61,34 @@ static uint64_t find_blocks(const struct cw_optimize_problem *problem,
 
 /* ---- operators that are not called ---- */
 
-/* Whether the operator at place i is not called because of the next one: a cache between wants what it makes. */
-static bool is_part_of_next(const struct cw_optimize_problem *problem,
-                            const struct cw_optimize_plan *plan, size_t i)
+/* Returns the place of the operator to which the one at place i could be left, SIZE_MAX if there is none: the next one
+ * that has an effect. A cache between wants what it makes. */
+static size_t may_be_left_to(const struct cw_optimize_problem *problem,
+                             const struct cw_optimize_plan *plan, size_t i)
 {
-    return i + 1 < problem->n && i != plan->cache_after &&
-           cw_optimize_folds(problem, plan->order[i], plan->order[i + 1]);
+    for (size_t next = i + 1; next < problem->n && next - 1 != plan->cache_after; next++)
+        if (!cw_optimize_is_idle(problem, plan->order[next]))
+            return cw_optimize_folds(problem, plan->order[i], plan->order[next]) ? next : SIZE_MAX;
+    return SIZE_MAX;
+}
+
+/* Whether it is: one that is not called itself does nobody's work, so of a row of such ones every second one is called,
+ * from the last one on. */
+static bool is_left(const struct cw_optimize_problem *problem, const struct cw_optimize_plan *plan,
+                    size_t i)
+{
+    size_t behind = 0;
+
+    for (size_t next = may_be_left_to(problem, plan, i); next != SIZE_MAX;
+         next = may_be_left_to(problem, plan, next))
+        behind++;
+    return behind % 2 == 1;
 }
 
 bool cw_optimize_is_folded(const struct cw_optimize_problem *problem,
                            const struct cw_optimize_plan *plan, size_t i)
 {
-    return cw_optimize_folds(problem, plan->order[i], plan->order[i]) ||
-           is_part_of_next(problem, plan, i);
+    return cw_optimize_is_idle(problem, plan->order[i]) || is_left(problem, plan, i);
 }
 
 /* ---- the order ---- */
@@ -93,12 +108,16 @@ struct cw_optimize_sums cw_optimize_walk_next(struct cw_optimize_walk *walk)
     const struct cw_optimize_plan *plan = walk->plan;
     const size_t i = walk->i++, node = plan->order[i];
     const bool by_batch = walk->blocks >> i & 1;
-    const bool does_more = i > 0 && is_part_of_next(problem, plan, i - 1);
     struct cw_optimize_sums cost = {0};
 
-    if (!is_part_of_next(problem, plan, i))
-        cost = cw_optimize_cost(problem, node, does_more ? &walk->before : &walk->flow, by_batch);
-    walk->before = walk->flow;
+    if (!cw_optimize_is_idle(problem, node)) {
+        const struct cw_optimize_flow *comes = walk->is_left ? &walk->before : &walk->flow;
+        const bool left = is_left(problem, plan, i);
+        if (!left)
+            cost = cw_optimize_cost(problem, node, comes, by_batch);
+        walk->before = walk->flow;
+        walk->is_left = left;
+    }
     cw_optimize_pass(problem, node, &walk->flow);
     return cost;
 }

@@ -81,6 +81,17 @@ static void ask_half(struct asked *asked, size_t op)
     node->batch.ns_byte /= 2;
     node->batch.cpu_ns /= 2;
     node->batch.cpu_ns_byte /= 2;
+    node->whole.ns /= 2;
+    node->whole.ns_byte /= 2;
+    node->whole.cpu_ns /= 2;
+    node->whole.cpu_ns_byte /= 2;
+    for (size_t k = 0; op == 0 && k < asked->changed->branches_n; k++) {
+        struct cw_optimize_branch *branch = &asked->changed->branches[k];
+        branch->ns /= 2;
+        branch->cpu_ns /= 2;
+        branch->whole_ns /= 2;
+        branch->whole_cpu_ns /= 2;
+    }
     end(asked, CW_WHAT_IF_HALF, op);
 }
 
@@ -144,7 +155,7 @@ static void ask_cut(struct asked *asked)
     cw_optimize_rows(asked->problem, plan, rows);
     size_t cut = find_cut(asked, rows);
     if (cut + 1 >= asked->problem->n ||
-        (plan->cache_after != CW_OPTIMIZE_NO_CACHE && plan->cache_after > cut))
+        (plan->cache_after < asked->problem->n && plan->cache_after > cut))
         return;
     struct cw_what_if *it = add(asked, CW_WHAT_IF_CUT, plan->order[cut]);
     begin(asked);
@@ -154,6 +165,7 @@ static void ask_cut(struct asked *asked)
         it->beside_cpu_ns += rows[i].rows_in * rows[i].cpu_ns;
         node->ns = node->ns_byte = node->cpu_ns = node->cpu_ns_byte = 0;
         node->batch = (struct cw_optimize_batch){0};
+        node->whole = (struct cw_optimize_whole){.grows = 1};
         node->keep = 1;
         open_filter(&asked->changed->filters, plan->order[i]);
         for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++) {

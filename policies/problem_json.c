@@ -203,6 +203,31 @@ static int read_cached(const struct cw_value *value, struct cw_optimize_problem 
     return rc;
 }
 
+static int read_branch(const struct cw_value *value, struct cw_optimize_branch *branch,
+                       struct cw_err *err)
+{
+    if (value->type != CW_VALUE_OBJECT)
+        return refuse("branches", "not objects", err);
+    int rc = read_name(value, &branch->name, err);
+    if (rc == 0)
+        rc = read_numbers(value, branch_numbers, CW_ARRAY_LEN(branch_numbers), branch, err);
+    return rc;
+}
+
+static int read_branches(const struct cw_value *value, struct cw_optimize_problem *problem,
+                         struct cw_err *err)
+{
+    const struct cw_value *list = cw_value_get(value, "branches");
+    int rc = 0;
+    if (list && (list->type != CW_VALUE_LIST || list->n > CW_OPTIMIZE_BRANCHES_MAX))
+        return cw_err_set(err, CW_E_INVALID, "branches: not a list of at most %d",
+                          CW_OPTIMIZE_BRANCHES_MAX);
+    problem->branches_n = list ? list->n : 0;
+    for (size_t i = 0; rc == 0 && i < problem->branches_n; i++)
+        rc = read_branch(&list->items[i], &problem->branches[i], err);
+    return rc;
+}
+
 /* What passes several filters has passed each of them. */
 static int check_filters(const struct cw_optimize_filters *filters, struct cw_err *err)
 {
@@ -262,6 +287,8 @@ static int read_nodes(const struct cw_value *value, struct cw_optimize_problem *
         rc = read_bits(value, "cache_needs", problem->n, &problem->cache_needs, err);
     if (rc == 0)
         rc = read_cached(value, problem, err);
+    if (rc == 0)
+        rc = read_branches(value, problem, err);
     if (rc == 0)
         rc = read_filters(value, problem, err);
     return rc == 0 ? check_order(problem, err) : rc;

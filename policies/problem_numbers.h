@@ -21,12 +21,14 @@ struct number {
 #define OF_STORE(key) NUMBER(cw_optimize_store, #key, key, 0, LARGEST, 0)
 #define OF_NODE(key) NUMBER(cw_optimize_node, #key, key, 0, LARGEST, 0)
 #define OF_BATCH(key) NUMBER(cw_optimize_batch, #key, key, 0, LARGEST, 0)
+#define OF_BRANCH(key) NUMBER(cw_optimize_branch, #key, key, 0, LARGEST, 0)
 #define OF_WHOLE(key) NUMBER(cw_optimize_whole, #key, key, 0, LARGEST, 0)
 static const struct number problem_numbers[] = {
     OF_PROBLEM(elements, 1),        OF_PROBLEM(epochs, 1),        OF_PROBLEM(threads, 1),
     OF_PROBLEM(cores, 0),           OF_PROBLEM(source_bytes, 0),  OF_PROBLEM(source_bytes_s, 0),
     OF_PROBLEM(network_bytes_s, 0), OF_PROBLEM(trainer_ns, 0),    OF_PROBLEM(other_ns, 0),
     OF_PROBLEM(worker_price, 0),    OF_PROBLEM(trainer_price, 0), OF_PROBLEM(element_ns, 0),
+    OF_PROBLEM(store_price, 0),
 };
 static const struct number store_numbers[] = {
     OF_STORE(read_ns),
@@ -51,6 +53,10 @@ static const struct number whole_numbers[] = {
     OF_WHOLE(cpu_ns),
     OF_WHOLE(cpu_ns_byte),
     NUMBER(cw_optimize_whole, "grows", grows, 1e-9, LARGEST, 1),
+};
+static const struct number branch_numbers[] = {
+    OF_BRANCH(ns),           OF_BRANCH(cpu_ns), OF_BRANCH(whole_ns),
+    OF_BRANCH(whole_cpu_ns), OF_BRANCH(bytes),  NUMBER(cw_optimize_branch, "share", share, 0, 1, 0),
 };
 static const struct number batch_numbers[] = {
     OF_BATCH(ns),

@@ -91,6 +91,20 @@ static void add_cached(struct cw_value *object, const struct cw_optimize_problem
     }
 }
 
+static void add_branches(struct cw_value *object, const struct cw_optimize_problem *problem)
+{
+    if (problem->branches_n == 0)
+        return;
+    struct cw_value *items =
+        cw_value_set_list(cw_value_member(object, "branches"), problem->branches_n);
+    for (size_t i = 0; i < problem->branches_n; i++) {
+        const struct cw_optimize_branch *branch = &problem->branches[i];
+        cw_value_set_object(&items[i]);
+        cw_value_set_str(cw_value_member(&items[i], "name"), branch->name);
+        add_numbers(&items[i], branch, branch_numbers, CW_ARRAY_LEN(branch_numbers));
+    }
+}
+
 static void add_filters(struct cw_value *object, const struct cw_optimize_filters *filters)
 {
     if (filters->n == 0)
@@ -124,6 +138,7 @@ static void fill(const struct cw_optimize_problem *problem, struct cw_value *val
         add_numbers(store, &problem->store, store_numbers, CW_ARRAY_LEN(store_numbers));
     }
     add_cached(value, problem);
+    add_branches(value, problem);
     add_filters(value, &problem->filters);
     struct cw_value *nodes = cw_value_set_list(cw_value_member(value, "nodes"), problem->n);
     for (size_t i = 0; i < problem->n; i++)

@@ -35,6 +35,16 @@ const struct cw_scale_window *cw_scale_other(const struct cw_scale_state *state,
     return NULL;
 }
 
+double cw_scale_given_before(const struct cw_scale_state *state, double remote, double local)
+{
+    for (size_t i = state->phase == CW_SCALE_STABLE ? 0 : state->history_n; i-- > 0;) {
+        const struct cw_scale_window *w = &state->history[i];
+        if (w->remote != remote || w->local != local)
+            return w->seconds > 0 ? w->batches / w->seconds : 0;
+    }
+    return 0;
+}
+
 double cw_scale_median(const double *v, size_t n)
 {
     double sorted[CW_SCALE_HISTORY];

@@ -119,6 +119,14 @@ struct cw_scale_decision {
 };
 void cw_scale_decision_fini(struct cw_scale_decision *decision);
 
+/* A window with new numbers of workers says enough, although it has few batches, when there would be
+ * this many times as many by now with the numbers before; what is still waited for counts as half a
+ * batch. So a trial of workers that give next to nothing takes no longer than it must. */
+#define CW_SCALE_STARVED 5
+/* Returns the batches per second of the last window with other numbers of workers than these, while
+ * the policy tries numbers; 0: it has settled, or there is none. */
+double cw_scale_given_before(const struct cw_scale_state *state, double remote, double local);
+
 struct cw_scale_policy {
     const char *name, *summary;
     bool places; /* it also decides about local workers */

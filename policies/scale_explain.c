@@ -8,6 +8,9 @@
 #define UNBOUNDED ((double)INFINITY)
 #define CONTENTION_SOME 0.0015 /* sizes of contention that are usual, and that happen */
 #define CONTENTION_MUCH 0.1
+#define CROWDED_BELOW                                                                              \
+    0.35 /* local workers that give this part of what others do suggest a crowded host */
+#define CROWDED 0.5
 #define UNEXPLAINED 30.0 /* a larger misfit is no explanation */
 #define IMPROBABLE 1e-3
 #define TOO_MANY 1.05
@@ -28,6 +31,7 @@ struct belief {
     const struct cw_scale_sights *sights;
     double prior;
     bool changed, local;
+    bool crowded;     /* local workers may be much slower */
     bool last_resort; /* nothing else explains what was seen */
 };
 
@@ -47,7 +51,7 @@ static void consider_one(const struct belief *b, struct cw_scale_fit fit, double
     v->fits[at] = fit;
 }
 
-/* Local workers are as fast as remote ones, or not. */
+/* Local workers are as fast as remote ones, or slower, or much slower. */
 static void consider(const struct belief *b, struct cw_scale_fit fit, double prior)
 {
     consider_one(b, fit, b->local ? 0.5 * prior : prior);
@@ -55,6 +59,10 @@ static void consider(const struct belief *b, struct cw_scale_fit fit, double pri
         return;
     fit.has |= HAS(SPEED);
     consider_one(b, fit, 0.5 * prior);
+    fit.crowded = b->crowded;
+    if (b->crowded)
+        consider_one(b, fit, CROWDED * prior);
+    fit.crowded = false;
     fit.shared = true;
     if (b->last_resort)
         consider_one(b, fit, 0.5 * prior);
@@ -183,6 +191,23 @@ static bool is_changed(const struct cw_scale_measured *m)
     return before;
 }
 
+static double given_by_one(const struct cw_scale_level *l)
+{
+    return l->given / fmax(l->workers + l->local, 1);
+}
+
+/* Whether with some local workers a worker gave much less than with others. */
+static bool seems_crowded(const struct cw_scale_measured *m)
+{
+    double most = 0, least = UNBOUNDED;
+    for (size_t i = 0; i < m->n; i++) {
+        most = fmax(most, given_by_one(&m->levels[i]));
+        if (m->levels[i].local > 0)
+            least = fmin(least, given_by_one(&m->levels[i]));
+    }
+    return m->local && least < CROWDED_BELOW * most;
+}
+
 void cw_scale_explain(struct cw_scale_view *v, const struct cw_scale_measured *m)
 {
     v->n = 0;
@@ -193,6 +218,7 @@ void cw_scale_explain(struct cw_scale_view *v, const struct cw_scale_measured *m
                            .sights = &v->sights[trust],
                            .changed = is_changed(m),
                            .local = m->local,
+                           .crowded = seems_crowded(m),
                            .last_resort = trust == CW_SCALE_TRUST_NONE};
         bool done = v->n > 0 && v->fits[0].misfit < UNEXPLAINED;
         if (trust == CW_SCALE_TRUST_NONE && done)

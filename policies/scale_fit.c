@@ -11,6 +11,8 @@
 #define CHANGE_USUAL 0.5
 #define SPEED_MIDDLE (-0.7) /* a local worker, if it is not like a remote one */
 #define SPEED_USUAL 0.7
+#define CROWDED_MIDDLE (-2.5) /* the same on a host that has next to nothing to spare */
+#define CROWDED_USUAL 1.2
 #define SIZE_FACTOR 1.2 /* a limit may be met at so many times the workers that are possible */
 #define LOG_SQRT_2PI 0.9189
 #define CONTENTION_SPREAD 0.6
@@ -118,12 +120,17 @@ static void slopes(const struct cw_scale_fit *f, const struct cw_scale_seen *o,
         add_curve(f, o, -1, d);
 }
 
+static double speed_middle(const struct cw_scale_fit *f)
+{
+    return f->crowded ? CROWDED_MIDDLE : SPEED_MIDDLE;
+}
+
 /* Returns the weight of what was known before anything was seen. */
 static double prior_weight(const struct cw_scale_fit *f, int p)
 {
     double usual = p == CW_SCALE_CONTENTION ? f->usual * CONTENTION_SPREAD
                    : p == CW_SCALE_CHANGE   ? CHANGE_USUAL
-                   : p == CW_SCALE_SPEED    ? SPEED_USUAL
+                   : p == CW_SCALE_SPEED    ? (f->crowded ? CROWDED_USUAL : SPEED_USUAL)
                                             : LOOSELY;
     return p == CW_SCALE_RATE && f->guessed             ? 1
            : p == CW_SCALE_RATE || p == CW_SCALE_DEMAND ? 1e-6
@@ -135,7 +142,7 @@ static double prior_middle(const struct cw_scale_fit *f, const struct cw_scale_s
 {
     return p == CW_SCALE_PEAK         ? log(fmax(sights->most, 2)) / 2
            : p == CW_SCALE_CONTENTION ? f->usual
-           : p == CW_SCALE_SPEED      ? SPEED_MIDDLE
+           : p == CW_SCALE_SPEED      ? speed_middle(f)
                                       : 0;
 }
 
@@ -275,7 +282,7 @@ static bool begin_at(struct cw_scale_fit *f, const struct cw_scale_sights *sight
 {
     f->v[CW_SCALE_CONTENTION] = has(f, CW_SCALE_CONTENTION) ? CONTENTION_LEAST : 0;
     f->v[CW_SCALE_PEAK] = peak;
-    f->v[CW_SCALE_SPEED] = has(f, CW_SCALE_SPEED) ? SPEED_MIDDLE : 0;
+    f->v[CW_SCALE_SPEED] = has(f, CW_SCALE_SPEED) ? speed_middle(f) : 0;
     return begin(f, sights);
 }
 

@@ -56,7 +56,8 @@ struct cw_scale_fit {
     unsigned has;                          /* set of parameters: bit 1 << CW_SCALE_RATE and so on */
     double last, last_local;               /* more workers than these met the ceiling */
     double last_before, last_before_local; /* and before the change */
-    bool shared;          /* local workers give as much together as one of them alone */
+    bool crowded; /* local workers are much slower: the trainer's host has little to spare */
+    bool shared;  /* local workers give as much together as one of them alone */
     bool ceiling_changed; /* CW_SCALE_CHANGE is that of the ceiling, not of the rate */
     double usual;         /* usual size of the contention */
     double v[CW_SCALE_PARAMETERS];

@@ -27,6 +27,7 @@ struct run { /* a job that is running */
     double ready_s; /* when the granted workers begin to serve; NEVER: they serve already */
     double epoch_left, epochs_left, epoch_begin_s;
     /* The fields below are those of the present window. */
+    double begin_s; /* when its workers began to serve, or the window before was full */
     double discard_left;
     struct cw_sim_sums sums;
     double next_s;
@@ -121,14 +122,29 @@ static void trace(struct run *r)
 
 static void begin_window(const struct sim *sim, struct run *r)
 {
+    r->begin_s = r->now_s;
     r->discard_left = sim->scenario->discard_batches;
     r->sums = (struct cw_sim_sums){0};
 }
 
+/* Returns the length with which a window is full however few batches it has. */
+static double starved_after(const struct sim *sim, const struct run *r)
+{
+    double before = cw_scale_given_before(&r->state, r->remote, r->local) / CW_SCALE_STARVED,
+           more = before - rate_of(r);
+    return more > 0 ? fmax(0.5 / more, sim->scenario->window_least_s) : NEVER;
+}
+
+static bool is_starved(const struct sim *sim, const struct run *r)
+{
+    return r->now_s - r->begin_s >= starved_after(sim, r) - NEARLY;
+}
+
 static bool window_is_full(const struct sim *sim, const struct run *r)
 {
-    return r->discard_left <= NEARLY && r->sums.batches >= sim->scenario->window_batches - NEARLY &&
-           r->sums.seconds >= sim->scenario->window_least_s - NEARLY;
+    return is_starved(sim, r) || (r->discard_left <= NEARLY &&
+                                  r->sums.batches >= sim->scenario->window_batches - NEARLY &&
+                                  r->sums.seconds >= sim->scenario->window_least_s - NEARLY);
 }
 
 static void schedule(struct sim *sim, struct run *r)
@@ -143,6 +159,7 @@ static void schedule(struct sim *sim, struct run *r)
         if (rate > 0) {
             double window = fmax((r->discard_left + sc->window_batches - r->sums.batches) / rate,
                                  r->discard_left / rate + sc->window_least_s - r->sums.seconds);
+            window = fmin(window, r->begin_s + starved_after(sim, r) - r->now_s);
             if (r->ready_s == NEVER) /* otherwise the workers are about to change */
                 next = fmin(next, r->now_s + fmax(window, 0));
             next = fmin(next, r->now_s + fmax(r->epoch_left, 0) / rate);
@@ -244,10 +261,17 @@ static int ask(struct sim *sim, struct run *r, const struct cw_scale_window *win
 static int decide(struct sim *sim, struct run *r, struct cw_err *err)
 {
     const struct cw_sim_now now = now_of(r);
+    bool starved = is_starved(sim, r);
+    if (starved) { /* it counts from its beginning, with the batches of before */
+        double seconds = r->now_s - r->begin_s, batches = fmax(rate_of(r) * seconds, 0.5);
+        r->sums = (struct cw_sim_sums){batches, seconds, seconds - batches * step_of(r)};
+    }
     struct cw_scale_window window =
         cw_sim_window(&now, &r->sums, sim->scenario->noise, draw_of(sim, r));
     bool changed;
     window.at_s = sim->now_s;
+    if (starved) /* as dispatcher/scaling/scaling.c says */
+        window.rate = window.batches / window.seconds / (window.remote + window.local);
     sim->result->windows++;
     r->out->windows++;
     int rc = ask(sim, r, &window, &changed, err);

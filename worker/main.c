@@ -256,7 +256,6 @@ int main(int argc, char **argv)
     const char *python = "python3", *python_sandbox = "on";
     struct cw_arg_list source_roots = {0}, plugins = {0};
     const char *level_name = NULL;
-    enum cw_log_level level;
     const struct cw_arg rows[] = {
         {"dispatcher", 'd', CW_ARG_STR, &o.dispatcher, "ADDRESS",
          "dispatcher: HOST:PORT or unix:/path (required)", 0, 0},
@@ -381,9 +380,8 @@ int main(int argc, char **argv)
         rc = cw_err_set(&err, CW_E_INVALID, "--dispatcher ADDRESS is required");
     if (rc == CW_ARGS_RUN && cw_rpc_address_check(o.dispatcher, &err) != 0)
         rc = cw_err_wrap(&err, "--dispatcher");
-    if (rc == CW_ARGS_RUN && level_name && !cw_log_parse_level(level_name, &level))
-        rc = cw_err_set(&err, CW_E_INVALID,
-                        "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
+    if (rc == CW_ARGS_RUN)
+        rc = cw_log_choose_level(level_name, &err);
     if (rc == CW_ARGS_RUN)
         rc = cw_cpu_check(&err);
     if (rc == CW_ARGS_RUN)
@@ -408,8 +406,6 @@ int main(int argc, char **argv)
     }
     if (nice_level != 0 && setpriority(PRIO_PROCESS, 0, (int)nice_level) != 0)
         cw_log_warn("worker", "nice %lld: %s", (long long)nice_level, strerror(errno));
-    if (level_name)
-        cw_log_set_level(level);
     cw_files_limit_raise();
     warn_of_open_files(&o, exit_with_stdin);
     o.threads = (size_t)threads;

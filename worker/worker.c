@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "format/kept_index.h"
+#include "ops/source/held.h"
 #include "ops/source/index_parts.h"
 #include "ops/source/loaded.h"
 #include "trace/trace.h"
@@ -157,6 +158,8 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->threads = o->threads ? o->threads : cw_cpulimit();
     w->budget = (size_t)budget;
     cw_loaded_set_max(w->budget / CW_BUDGET_INDICES_PART);
+    cw_held_set_max(w->budget / CW_BUDGET_HELD_PART);
+    cw_loaded_set_part_max(w->budget / CW_BUDGET_INFLATED_PART);
     cw_index_keeper_set_max(w->budget / CW_BUDGET_INDEX_PART);
     if (o->index_requests > 0)
         cw_index_parts_set_at_once(o->index_requests);

@@ -394,6 +394,12 @@ static int block_through(void *arg, const struct cw_source_file *file, uint64_t 
     return rc;
 }
 
+static bool keeps(void *arg)
+{
+    struct cw_source_cache *c = arg;
+    return c->dir || cw_store_tiers_has(&c->stores, cw_source_store_used());
+}
+
 /* ---- the cache as a whole ---- */
 
 int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_source_cache **ret_cache,
@@ -402,7 +408,7 @@ int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_sourc
     struct cw_source_cache *c = CW_NEW(struct cw_source_cache);
     c->memory = CW_MAX(o->memory ? o->memory : MEMORY_DEFAULT, MEMORY_MIN);
     c->idle_ms = o->idle_ms ? o->idle_ms : CW_SOURCE_IDLE_MS;
-    c->hook = (struct cw_source_hook){read_through, block_through, ahead_through, c};
+    c->hook = (struct cw_source_hook){read_through, block_through, ahead_through, keeps, c};
     cw_mutex_init(&c->mutex);
     cw_mutex_init(&c->in_memory.mutex);
     cw_mutex_init(&c->origin.mutex);
@@ -473,10 +479,4 @@ size_t cw_source_cache_named_counts(struct cw_source_cache *c, uint64_t *ret_ids
                                     struct cw_source_counts *ret_counts, size_t max)
 {
     return cw_store_tiers_counts(&c->stores, ret_ids, ret_counts, max);
-}
-
-const char *cw_source_tier_name(enum cw_source_tier tier)
-{
-    static const char *const names[CW_SOURCE_TIERS_N] = {"memory", "dir", "store", "source"};
-    return names[tier];
 }

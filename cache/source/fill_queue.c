@@ -125,3 +125,9 @@ void cw_tier_counters_read(struct cw_tier_counters *tally, struct cw_source_coun
     snprintf(ret->trouble, sizeof(ret->trouble), "%s", tally->trouble);
     cw_mutex_unlock(&tally->mutex);
 }
+
+const char *cw_source_tier_name(enum cw_source_tier tier)
+{
+    static const char *const names[CW_SOURCE_TIERS_N] = {"memory", "dir", "store", "source"};
+    return names[tier];
+}

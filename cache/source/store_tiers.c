@@ -29,6 +29,14 @@ struct cw_tier_of_store *cw_store_tiers_take(struct cw_store_tiers *t, uint64_t 
     return tier;
 }
 
+bool cw_store_tiers_has(struct cw_store_tiers *t, uint64_t cache_id)
+{
+    cw_mutex_lock(&t->mutex);
+    const bool has = find(t, cache_id) != NULL;
+    cw_mutex_unlock(&t->mutex);
+    return has;
+}
+
 void cw_store_tiers_give(struct cw_store_tiers *t, struct cw_tier_of_store *tier)
 {
     if (!tier)

@@ -90,6 +90,8 @@ struct cw_store_tiers {
 };
 void cw_store_tiers_init(struct cw_store_tiers *tiers);
 void cw_store_tiers_fini(struct cw_store_tiers *tiers);
+/* Whether the store of a cache is a tier. */
+bool cw_store_tiers_has(struct cw_store_tiers *tiers, uint64_t cache_id);
 /* Returns the tier of the cache, which stays until it is given back; NULL: there is none. */
 struct cw_tier_of_store *cw_store_tiers_take(struct cw_store_tiers *tiers, uint64_t cache_id);
 /* Accepts NULL. */

@@ -18,7 +18,8 @@
  * tensors that were given away by DLPack. The last one disconnects it. No GIL is needed. */
 struct cw_py_link {
     struct cachew_client *client;
-    int writable; /* connected with `writable` */
+    int writable; /* arrays say that they may be written; the client is connected with `writable`
+                     in any case */
     _Atomic int refs;
 };
 /* Takes the client. NULL without memory; the client is disconnected then. */
@@ -140,8 +141,8 @@ PyObject *cw_py_strings_list(const struct cachew_tensor *tensor, const char *enc
 /* Array.__dlpack__ and Array.__dlpack_device__. */
 PyObject *cw_py_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *cw_py_dlpack_device(PyObject *self, PyObject *none);
-/* How many tensors were copied because their consumer could not be told that they are read-only. */
-uint64_t cw_py_dlpack_copies(void);
+/* How many read-only tensors were given to consumers that cannot be told that they are. */
+uint64_t cw_py_dlpack_unversioned(void);
 
 /* ---- py_log.c ---- */
 /* set_log(fd, level): messages of the library go to a socket of datagrams, or to stderr with -1. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The type Array: a tensor of a batch. Numbers are given by the buffer protocol and DLPack without a
  * copy; strings are copied to lists. */
+#include <string.h>
 #include "client/python/py_api.h"
 
 static PyTypeObject *array_type;
@@ -46,7 +47,8 @@ static void array_dealloc(PyObject *object)
 static void *memory_of(struct cw_py_array *self, int *ret_readonly)
 {
     static char nothing[64];
-    void *writable = cachew_batch_writable(self->batch->batch, self->index);
+    void *writable =
+        self->batch->link->writable ? cachew_batch_writable(self->batch->batch, self->index) : NULL;
     *ret_readonly = writable == NULL && self->tensor.bytes > 0;
     union {
         const void *from;
@@ -116,18 +118,34 @@ static PyObject *bfloats(PyObject *bits)
     return made;
 }
 
-static PyObject *array_numpy(PyObject *object, PyObject *none)
+/* Strings as objects bytes (O), or as NumPy's StringDType (T), which holds text. */
+static PyObject *numpy_of_strings(const struct cw_py_array *self, const char *type)
 {
-    struct cw_py_array *self = (struct cw_py_array *)object;
-    (void)none;
-    if (self->tensor.dtype == CACHEW_BF16)
-        return bfloats(call_numpy(object, "asarray", NULL));
-    if (formats[self->tensor.dtype])
-        return call_numpy(object, "asarray", NULL);
-    PyObject *list = cw_py_strings_list(&self->tensor, NULL);
-    PyObject *made = list ? call_numpy(list, "array", "O") : NULL;
+    PyObject *list = cw_py_strings_list(&self->tensor, *type == 'T' ? "utf-8" : NULL);
+    PyObject *made = list ? call_numpy(list, "array", type) : NULL;
     Py_XDECREF(list);
     return made;
+}
+
+static PyObject *numpy_of(PyObject *object, const char *strings)
+{
+    struct cw_py_array *self = (struct cw_py_array *)object;
+    if (self->tensor.dtype == CACHEW_BF16)
+        return bfloats(call_numpy(object, "asarray", NULL));
+    return formats[self->tensor.dtype] ? call_numpy(object, "asarray", NULL)
+                                       : numpy_of_strings(self, strings);
+}
+
+static PyObject *array_numpy(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"strings", NULL};
+    const char *strings = "O";
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$s:numpy", names, &strings))
+        return NULL;
+    if (strcmp(strings, "O") == 0 || strcmp(strings, "T") == 0)
+        return numpy_of(object, strings);
+    PyErr_Format(PyExc_ValueError, "strings is \"O\" or \"T\", not \"%s\"", strings);
+    return NULL;
 }
 
 static PyObject *array_tolist(PyObject *object, PyObject *none)
@@ -169,7 +187,7 @@ static Py_ssize_t array_length(PyObject *object)
 static PyObject *as_sequence(PyObject *object)
 {
     struct cw_py_array *self = (struct cw_py_array *)object;
-    return formats[self->tensor.dtype] ? array_numpy(object, NULL) : array_tolist(object, NULL);
+    return formats[self->tensor.dtype] ? numpy_of(object, "O") : array_tolist(object, NULL);
 }
 
 static PyObject *array_subscript(PyObject *object, PyObject *key)
@@ -229,8 +247,9 @@ static PyObject *array_repr(PyObject *object)
 }
 
 static PyMethodDef methods[] = {
-    {"numpy", array_numpy, METH_NOARGS,
-     "numpy()\n--\n\nA NumPy array over the same memory; of strings, a copy with objects."},
+    {"numpy", (PyCFunction)(void (*)(void))array_numpy, METH_VARARGS | METH_KEYWORDS,
+     "numpy(*, strings='O')\n--\n\nA NumPy array over the same memory; of strings, a copy with "
+     "objects, or with 'T' of NumPy's StringDType."},
     {"tolist", array_tolist, METH_NOARGS, "tolist()\n--\n\nThe values as lists; strings as bytes."},
     {"strings", (PyCFunction)(void (*)(void))array_strings, METH_VARARGS | METH_KEYWORDS,
      "strings(encoding='utf-8')\n--\n\nThe strings as str, in lists."},

@@ -30,8 +30,12 @@ static PyObject *connect_with(const char *address, const struct cachew_connect_o
     struct cachew_client *client = NULL;
     struct cw_py_link *link = NULL;
     struct cachew_error error = CACHEW_ERROR_INIT;
+    /* Libraries write into arrays that say that they are read-only (torch.from_numpy): that must
+     * neither end the process nor be seen by others, so memory is always mapped privately. */
+    struct cachew_connect_options private = *options;
     int rc;
-    Py_BEGIN_ALLOW_THREADS rc = cachew_connect(address, options, &client, &error);
+    private.writable = 1;
+    Py_BEGIN_ALLOW_THREADS rc = cachew_connect(address, &private, &client, &error);
     if (rc == 0)
         link = cw_py_link_new(client, options->writable);
     Py_END_ALLOW_THREADS if (rc != 0) return cw_py_errors_raise(&error);

@@ -4,8 +4,8 @@
  * end.
  *
  * A consumer that passes max_version (1, 0) or more is told whether the memory is read-only. Others
- * cannot be told, and would write into memory that others read, or that cannot be written at all:
- * they get a copy, unless the connection is `writable`, whose batches are mapped privately. */
+ * cannot be told; what they write is seen by this process alone, since memory is mapped privately,
+ * but its other arrays over the same batch have it, too: the first such consumer is warned of it. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +25,11 @@ struct copy {
     int64_t shape[CACHEW_RANK_MAX];
 };
 
-static _Atomic uint64_t copies;
+static _Atomic uint64_t unversioned;
 
-uint64_t cw_py_dlpack_copies(void)
+uint64_t cw_py_dlpack_unversioned(void)
 {
-    return atomic_load(&copies);
+    return atomic_load(&unversioned);
 }
 
 static void on_delete(struct DLManagedTensor *self)
@@ -108,6 +108,8 @@ static PyObject *give_versioned(struct cw_py_array *array)
     given->deleter_versioned = managed->deleter;
     managed->manager_ctx = given;
     managed->deleter = on_delete_versioned;
+    if (!array->batch->link->writable)
+        managed->flags |= CW_DL_READ_ONLY;
     PyObject *capsule = PyCapsule_New(managed, "dltensor_versioned", on_versioned_capsule_end);
     if (!capsule)
         managed->deleter(managed);
@@ -148,7 +150,6 @@ static struct DLManagedTensor *copy_of(struct cw_py_array *array, struct DLManag
             memcpy((void *)data, array->tensor.data, array->tensor.bytes);
         copy->managed.manager_ctx = copy;
         copy->managed.deleter = on_delete_copy;
-        atomic_fetch_add(&copies, 1);
     } else {
         PyErr_NoMemory();
     }
@@ -156,10 +157,26 @@ static struct DLManagedTensor *copy_of(struct cw_py_array *array, struct DLManag
     return copy ? &copy->managed : NULL;
 }
 
+/* Counts a consumer that cannot be told that the array is read-only, and warns of the first one. -1
+ * with an exception, which may be the warning. */
+static int note_unversioned(const struct cw_py_array *array)
+{
+    if (array->batch->link->writable || atomic_fetch_add(&unversioned, 1) > 0)
+        return 0;
+    PyObject *module = PyImport_ImportModule("libcachew._node");
+    PyObject *none =
+        module ? PyObject_CallMethod(module, "warn_unversioned", "s", array->tensor.name) : NULL;
+    Py_XDECREF(none);
+    Py_XDECREF(module);
+    return none ? 0 : -1;
+}
+
 static PyObject *give(struct cw_py_array *array, int copied)
 {
+    if (!copied && note_unversioned(array) < 0)
+        return NULL;
     struct DLManagedTensor *managed = take(array);
-    if (managed && (copied || !array->batch->link->writable))
+    if (managed && copied)
         managed = copy_of(array, managed);
     PyObject *capsule = managed ? PyCapsule_New(managed, "dltensor", on_capsule_end) : NULL;
     if (managed && !capsule)
@@ -206,12 +223,6 @@ PyObject *cw_py_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     if (is_refused((struct cw_py_array *)self))
         return NULL;
-    if (copy == Py_False && !versioned && !((struct cw_py_array *)self)->batch->link->writable) {
-        PyErr_SetString(PyExc_BufferError,
-                        "the memory is read-only, which this consumer cannot be told without a "
-                        "copy: connect with writable=True");
-        return NULL;
-    }
     /* A copy is the consumer's own, so there is nothing that a flag would have to say of it: but a
      * consumer that knows 1.0 may insist on the versioned form, and may copy for itself. */
     return versioned && !copied ? give_versioned((struct cw_py_array *)self)

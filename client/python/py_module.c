@@ -5,11 +5,11 @@
 
 PyMODINIT_FUNC PyInit__cachew(void);
 
-static PyObject *dlpack_copies(PyObject *module, PyObject *none)
+static PyObject *dlpack_unversioned(PyObject *module, PyObject *none)
 {
     (void)module;
     (void)none;
-    return PyLong_FromUnsignedLongLong(cw_py_dlpack_copies());
+    return PyLong_FromUnsignedLongLong(cw_py_dlpack_unversioned());
 }
 
 static PyMethodDef methods[] = {
@@ -17,9 +17,10 @@ static PyMethodDef methods[] = {
      "start(client, pipeline, options, token, on_waiting, cancel)\n--\n\nStarts a job."},
     {"set_log", cw_py_log_set, METH_VARARGS,
      "set_log(fd, level)\n--\n\nHas messages sent to a socket; -1: to stderr."},
-    {"dlpack_copies", dlpack_copies, METH_NOARGS,
-     "dlpack_copies()\n--\n\nHow many tensors were copied for consumers of DLPack that cannot be "
-     "told that memory is read-only."},
+    {"dlpack_unversioned", dlpack_unversioned, METH_NOARGS,
+     "dlpack_unversioned()\n--\n\nHow many read-only tensors were given to consumers of DLPack "
+     "that "
+     "cannot be told that they are."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,

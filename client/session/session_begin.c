@@ -39,8 +39,16 @@ static int start_position(struct cw_session *session, const Cachew__V1__ClientWe
         return 0;
     }
     *ret_pos = (struct cw_pos){0};
-    if (job->items > 0) /* Without items, the ends of all epochs are given out again. */
+    if (job->items > 0) { /* Without items, the ends of all epochs are given out again. */
         kept_position(job, welcome, ret_pos);
+        /* A job that is over stands at the end of its last epoch, or behind that epoch. */
+        if (ret_pos->item > job->items || (job->epochs > 0 && ret_pos->epoch > job->epochs))
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "the dispatcher's welcome begins behind the end: epoch %llu of %llu, "
+                              "item %llu of %llu",
+                              (unsigned long long)ret_pos->epoch, (unsigned long long)job->epochs,
+                              (unsigned long long)ret_pos->item, (unsigned long long)job->items);
+    }
     for (size_t i = 0; i < welcome->n_consumed; i++)
         if (welcome->consumed[i]->epoch == ret_pos->epoch &&
             cw_wire_set_from(welcome->consumed[i]->items, welcome->consumed[i]->n_items,

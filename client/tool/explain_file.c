@@ -137,7 +137,7 @@ static int run_plan(double seconds, const struct tool_plan_options *options,
     struct cw_rewritten made = {0};
 
     tool_planned_order(&e->planned, &order);
-    int rc = cw_rewrite(e->planned.checked, &order, &made, err);
+    int rc = cw_rewrite(e->planned.given, &order, &made, err);
     if (rc == 0)
         rc = tool_measured_run(made.checked, seconds, options->threads, &e->measured, err);
     cw_rewritten_fini(&made);

@@ -9,22 +9,48 @@
 #include "client/tool/tool.h"
 #include "policies/problem_json.h"
 
-/* Threads of a worker, on average; 1 if it may not be asked. */
-static double threads_of(const char *dispatcher)
+/* What a worker has, on average. */
+struct each {
+    double threads, cores; /* 1 and 0 (not known) if it may not be asked */
+};
+
+/* The CPUs of its host, shared by the workers there; 0: not known. */
+static double cores_of(const Cachew__V1__ListWorkersReply *reply, size_t worker)
+{
+    double there = 0;
+
+    for (size_t i = 0; i < reply->n_workers; i++)
+        there += cw_str_eq(reply->workers[i]->host_id, reply->workers[worker]->host_id);
+    return reply->workers[worker]->host_cpus / CW_MAX(there, 1.0);
+}
+
+static struct each average(const Cachew__V1__ListWorkersReply *reply)
+{
+    const double n = (double)reply->n_workers;
+    struct each sum = {0};
+    bool is_known = true;
+
+    for (size_t i = 0; i < reply->n_workers; i++) {
+        const double cores = cores_of(reply, i);
+        sum.threads += reply->workers[i]->threads;
+        sum.cores += cores;
+        is_known = is_known && cores > 0;
+    }
+    return (struct each){.threads = n > 0 ? CW_MAX(sum.threads / n, 1.0) : 1,
+                         .cores = n > 0 && is_known ? sum.cores / n : 0};
+}
+
+static struct each ask_workers(const char *dispatcher)
 {
     Cachew__V1__ListWorkersRequest request = CACHEW__V1__LIST_WORKERS_REQUEST__INIT;
     ProtobufCMessage *message = NULL;
-    double threads = 0, n = 0;
 
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListWorkers", &request.base,
                         &cachew__v1__list_workers_reply__descriptor, &message, NULL) < 0)
-        return 1;
-    const Cachew__V1__ListWorkersReply *reply =
-        (const Cachew__V1__ListWorkersReply *)(const void *)message;
-    for (size_t i = 0; i < reply->n_workers; i++, n++)
-        threads += reply->workers[i]->threads;
+        return (struct each){.threads = 1};
+    const struct each each = average((const Cachew__V1__ListWorkersReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);
-    return n > 0 ? CW_MAX(threads / n, 1.0) : 1;
+    return each;
 }
 
 static void take_options(const char *dispatcher, const Cachew__V1__JobRow *job,
@@ -35,8 +61,11 @@ static void take_options(const char *dispatcher, const Cachew__V1__JobRow *job,
         options->remote = job->assigned > job->local ? job->assigned - job->local : 0;
         options->remote += options->remote + options->local == 0;
     }
-    if (options->threads == 0)
-        options->threads = (uint64_t)(threads_of(dispatcher) + 0.5);
+    if (options->threads == 0 || options->cores <= 0) {
+        const struct each each = ask_workers(dispatcher);
+        options->threads = options->threads ? options->threads : (uint64_t)(each.threads + 0.5);
+        options->cores = options->cores > 0 ? options->cores : each.cores;
+    }
     if (options->epochs == 0)
         options->epochs = job->epochs > job->epoch ? job->epochs - job->epoch : 1;
 }

@@ -84,16 +84,18 @@ void tool_plan_json(const struct tool_plan_options *options, const struct tool_p
     add_rejected(p, &rejected);
     add_left_out(p, &left_out);
     add_together(p, &behind, &folded);
-    for (size_t i = 0; i < p->map.nodes[0]; i++)
-        add_name(&order, p->graph->nodes[i].name);
+    for (size_t i = 0; p->graph && i < p->graph->n; i++)
+        add_name(&order, tool_planned_name(p, i));
     for (size_t i = 0; i < p->problem.n; i++) {
         const char *name = p->problem.nodes[p->found.plan.order[i]].name;
-        add_name(&order, name);
+        if (!p->graph)
+            add_name(&order, name);
         if (p->found.plan.order[i] != i)
             add_name(&moved, name);
-        if (i == p->found.plan.cache_after)
-            cw_str_add_json(&cache, name, strlen(name));
     }
+    const char *cached = cw_optimize_cached_name(&p->problem, &p->found.plan);
+    if (cached)
+        cw_str_add_json(&cache, cached, strlen(cached));
     cw_str_addf(out,
                 "{\"plan\":1,\"policy\":\"%s\",\"exact\":%s,\"order\":[%s],\"moved\":[%s],"
                 "\"behind\":[%s],\"folded\":[%s],\"cache\":%s,"
@@ -130,15 +132,21 @@ static void print_rejected(const struct tool_planned *p)
 
 static void print_text(const struct tool_plan_options *options, const struct tool_planned *p)
 {
+    const char *cached = cw_optimize_cached_name(&p->problem, &p->found.plan);
+
     printf("%-10s", "order");
     for (size_t i = 0; i < p->problem.n; i++)
         printf("%s%s%s%s", i ? " > " : " ", p->problem.nodes[p->found.plan.order[i]].name,
                p->found.plan.order[i] != i ? " (moved)" : "",
                i == p->found.plan.cache_after ? " (cached)" : "");
+    if (p->found.plan.cache_after >= p->problem.n && cached)
+        printf("\ncached     %s", cached);
     printf("\nworkers    %u remote, %u local\n", p->found.plan.remote, p->found.plan.local);
     print_time("all epochs", p->found.plan.total_ns);
     print_time("an epoch", p->found.plan.epoch_ns);
     print_time("as written", p->written.total_ns);
+    if (p->found.plan.money > 0)
+        printf("money      %.4g\n", p->found.plan.money);
     printf("bound by   %s\n", tool_bound_name(p->found.plan.bound));
     print_rejected(p);
     if (!p->is_exact)

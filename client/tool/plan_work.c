@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "client/tool/plan_sample.h"
 #include "client/tool/tool_graph.h"
 #include "conf/value_yaml.h"
+#include "rewrite/hoist.h"
 #include "rewrite/pecan_class.h"
 #include "rewrite/relaxed.h"
 
@@ -47,7 +49,7 @@ void tool_rejected_text(const struct tool_planned *p, const struct cw_optimize_r
         cw_str_add(out, "no cache");
         break;
     case CW_REJECTED_CACHE:
-        cw_str_addf(out, "a cache behind %s", name_of(p, it->a));
+        cw_str_addf(out, "a cache behind %s", cw_optimize_cached_name(&p->problem, &it->plan));
         break;
     case CW_REJECTED_SWAPPED:
         cw_str_addf(out, "%s before %s", name_of(p, it->b), name_of(p, it->a));
@@ -104,16 +106,36 @@ int tool_planned_profile(const char *path, struct tool_planned *p, struct cw_err
     return rc;
 }
 
+bool tool_plan_objective_is_good(const char *command, const struct tool_plan_options *options)
+{
+    const char *objective = options->objective ? options->objective : "time";
+    const double prices = options->worker_price + options->trainer_price + options->store_price;
+
+    if (strcmp(objective, "time") != 0 && strcmp(objective, "money") != 0)
+        fprintf(stderr, "cachew %s: --objective takes time or money\n", command);
+    else if (strcmp(objective, "money") == 0 && !(prices > 0))
+        fprintf(stderr,
+                "cachew %s: --objective money needs --worker-price, --trainer-price or "
+                "--store-price\n",
+                command);
+    else
+        return true;
+    return false;
+}
+
 /* What the search may not choose is as it is written, and as many workers as may be used. */
 static void restrict_search(const struct tool_plan_options *options,
                             struct cw_optimize_problem *problem)
 {
     problem->epochs = (double)options->epochs;
     problem->threads = (double)options->threads;
+    problem->cores = options->cores;
     problem->remote_max = (unsigned)options->remote;
     problem->local_max = (unsigned)options->local;
     problem->worker_price = options->worker_price;
     problem->trainer_price = options->trainer_price;
+    problem->store_price = options->store_price;
+    problem->least_money = options->objective && strcmp(options->objective, "money") == 0;
     problem->apart = options->no_fusion;
     if (options->no_caching)
         problem->has_store = false;
@@ -138,12 +160,28 @@ int tool_planned_open(const char *path, struct tool_planned *p, struct cw_err *e
     return rc < 0 ? rc : tool_graph_check(p->graph, NULL, &p->checked, err);
 }
 
+/* Where operators may be moved by costs, those of a zip's branches are looked at behind it. */
+static void hoist(const struct tool_plan_options *options, struct tool_planned *p)
+{
+    p->given = cw_checked_ref(p->checked);
+    if (options->no_reorder || options->relaxed || !p->optimizer->needs_profile)
+        return;
+    struct cw_checked *hoisted = cw_hoist(p->checked, NULL);
+    if (!hoisted)
+        return;
+    cw_checked_unref(p->checked);
+    cw_graph_unref(p->graph);
+    p->checked = hoisted;
+    p->graph = cw_graph_ref(hoisted->graph);
+}
+
 int tool_planned_prepare(const char *where, const struct tool_plan_options *options,
                          struct tool_planned *p, struct cw_err *err)
 {
     int rc = 0;
 
     p->optimizer = cw_optimizer_find(options->policy);
+    hoist(options, p);
     cw_chain_list(p->checked, &p->chain);
     if (cw_problem_from(&p->chain, &p->profile, &p->problem, &p->map, err) < 0)
         rc = cw_err_wrap(err, "%s", where);
@@ -175,6 +213,7 @@ void tool_planned_fini(struct tool_planned *p)
     cw_cost_profile_fini(&p->profile);
     cw_chain_fini(&p->chain);
     cw_checked_unref(p->checked);
+    cw_checked_unref(p->given);
     cw_graph_unref(p->graph);
     *p = (struct tool_planned){0};
 }
@@ -228,20 +267,35 @@ void tool_planned_search(const struct tool_plan_options *options, struct tool_pl
         p->rejected_n = cw_optimize_rejected(&p->problem, plan, options->no_workers, p->rejected);
 }
 
+static bool is_as_written(const struct tool_planned *p)
+{
+    for (size_t i = 0; i < p->problem.n; i++)
+        if (p->found.plan.order[i] != i)
+            return false;
+    return p->found.plan.cache_after == CW_OPTIMIZE_NO_CACHE;
+}
+
+const char *tool_planned_name(const struct tool_planned *p, size_t place)
+{
+    const size_t first = p->chain.first;
+
+    if (is_as_written(p))
+        return p->given->graph->nodes[place].name;
+    return p->graph->nodes[place < first ? place : first + p->found.plan.order[place - first]].name;
+}
+
 void tool_planned_order(const struct tool_planned *planned, struct cw_order_plan *ret_plan)
 {
     const struct cw_graph *graph = planned->graph;
     const struct cw_optimize_plan *found = &planned->found.plan;
-    const size_t first = planned->chain.first;
 
     *ret_plan = (struct cw_order_plan){
         .n = graph->n, .relaxed = !planned->is_exact, .order = CW_NEW_ARRAY(char *, graph->n)};
-    for (size_t i = 0; i < graph->n; i++) {
-        const size_t node = i < first ? i : first + found->order[i - first];
-        ret_plan->order[i] = cw_mem_strdup(graph->nodes[node].name);
-    }
-    if (found->cache_after != CW_OPTIMIZE_NO_CACHE)
-        ret_plan->cache = cw_mem_strdup(ret_plan->order[first + found->cache_after]);
+    for (size_t i = 0; i < graph->n; i++)
+        ret_plan->order[i] = cw_mem_strdup(tool_planned_name(planned, i));
+    const char *cached = cw_optimize_cached_name(&planned->problem, found);
+    if (cached)
+        ret_plan->cache = cw_mem_strdup(cached);
 }
 
 void tool_planned_notes(const struct tool_planned *p)

@@ -11,7 +11,9 @@
 
 struct tool_planned {
     struct cw_graph *graph; /* NULL, as are `checked` and `chain`: there is only the problem */
-    struct cw_checked *checked;
+    struct cw_checked
+        *checked; /* operators of a zip's branches may stand behind it (rewrite/hoist.h) */
+    struct cw_checked *given; /* as it is written */
     struct cw_chain chain;
     struct cw_cost_profile profile; /* without a file: nothing costs anything */
     bool has_costs;                 /* there is a file; else numbers mean nothing */
@@ -39,10 +41,14 @@ int tool_planned_prepare(const char *where, const struct tool_plan_options *opti
                          struct tool_planned *planned, struct cw_err *err);
 /* Reads "R,L", the most workers that may be used; returns false if it says something else. */
 bool tool_parse_workers(const char *text, struct tool_plan_options *options);
+/* Whether the objective is a word that is known, and money has a price; if not, says so for a command. */
+bool tool_plan_objective_is_good(const char *command, const struct tool_plan_options *options);
 /* Plans it, and finds the plans around that plan. */
 void tool_planned_search(const struct tool_plan_options *options, struct tool_planned *planned);
 /* Makes the plan as files have it, for cw_rewrite. */
 void tool_planned_order(const struct tool_planned *planned, struct cw_order_plan *ret_plan);
+/* The name of the node at a place of the plan's order, of all nodes of the pipeline. */
+const char *tool_planned_name(const struct tool_planned *planned, size_t place);
 /* Tells on standard error what is not as was asked. */
 void tool_planned_notes(const struct tool_planned *planned);
 /* Appends the JSON object of the plan. */

@@ -13,8 +13,9 @@ build=(cmake ninja-build gcc libc6-dev pkg-config
     dpkg-dev file) # the last two: for the target package
 tests=(libcmocka-dev clang clang-format-14 libclang-rt-14-dev python3 python3-yaml python3-fusepy python3-numpy python3-torch python3-pil python3-grpcio
     dataset-fashion-mnist git curl procps psmisc iproute2 shellcheck codespell spin man-db sqlite3 nginx-light glusterfs-server abigail-tools gcovr clang-tidy-14 zstd zsh fish debootstrap)
-# A browser, what packages are checked with, and pip for packages of PyPI (tests/python).
-long=(chromium nodejs npm lintian fakeroot python3-pip)
+# A browser, what packages are checked with, pip for packages of PyPI (tests/python), and what the preset arm64 needs beside
+# the libraries of arm64_root.sh.
+long=(chromium nodejs npm lintian fakeroot python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 
 usage() {
     echo "usage: deploy/local/install.sh [--all | --everything]"

@@ -19,10 +19,11 @@
 
 struct cw_access {
     struct cw_dispatcher *d;
-    const char *file;           /* NULL: there are no tokens */
+    const char *file;           /* NULL: there is no token file */
     struct cw_role_rules rules; /* with TLS */
     char why[CW_ACCESS_WHY_BYTES];
     struct cw_auth_tokens tokens;
+    struct cw_service_accounts *accounts; /* NULL: without --token-review */
     struct stat read; /* what the file was when it was read; all 0: it was not there */
     struct cw_timer *look;
     cw_loop_fn *changed;
@@ -84,14 +85,18 @@ static void on_look(void *arg)
 int cw_access_open(struct cw_dispatcher *d, cw_loop_fn *changed, struct cw_err *err)
 {
     unsigned char secret[CW_SECRET_BYTES];
-    if (!d->options.token_file && !cw_tls_options_are_set(&d->options.tls))
+    if (!d->options.token_file && !d->options.token_review &&
+        !cw_tls_options_are_set(&d->options.tls))
         return 0;
     struct cw_access *access = CW_NEW(struct cw_access);
     access->d = d;
     access->file = d->options.token_file;
     access->changed = changed;
     int rc = access->file ? read_tokens(access, err) : 0;
+    if (rc == 0)
+        rc = cw_service_accounts_open(d, &access->accounts, err);
     if (rc != 0) {
+        cw_auth_tokens_fini(&access->tokens);
         cw_mem_free(access);
         return rc;
     }
@@ -112,6 +117,7 @@ void cw_access_close(struct cw_dispatcher *d)
     if (!access)
         return;
     cw_timer_free(access->look);
+    cw_service_accounts_close(access->accounts);
     cw_auth_tokens_fini(&access->tokens);
     cw_role_rules_fini(&access->rules);
     cw_mem_free(access);
@@ -149,6 +155,8 @@ enum cw_caller_kind cw_access_kind_of(const struct cw_dispatcher *d, const char 
         return CW_CALLER_OPERATOR;
     const struct cw_auth_token *found =
         token ? cw_auth_tokens_find(&d->access->tokens, token) : NULL;
+    if (!found && token && d->access->accounts)
+        return cw_service_accounts_kind(d->access->accounts, token, ret_name);
     if (!found)
         return CW_CALLER_NOBODY;
     *ret_name = found->name;
@@ -202,6 +210,15 @@ bool cw_access_is_valid(const struct cw_dispatcher *d, const struct cw_caller *c
            cw_auth_tokens_have_id(&d->access->tokens, caller->token_id);
 }
 
+bool cw_access_review_counts(const struct cw_dispatcher *d,
+                             struct cw_token_review_counts *ret_counts)
+{
+    if (!d->access || !d->access->accounts)
+        return false;
+    *ret_counts = cw_service_accounts_counts(d->access->accounts);
+    return true;
+}
+
 /* ---- the gate ---- */
 
 static enum cw_gate refuse(struct cw_access *access, const struct cw_gate_question *question,
@@ -218,6 +235,36 @@ static enum cw_gate refuse(struct cw_access *access, const struct cw_gate_questi
     return answer;
 }
 
+static enum cw_gate pass(const struct cw_caller *caller, void **ret_caller)
+{
+    struct cw_caller *passed = CW_NEW(struct cw_caller);
+    *passed = *caller;
+    *ret_caller = passed;
+    return CW_GATE_PASS;
+}
+
+static bool is_known(const struct cw_access *access, const char *token, struct cw_caller *caller)
+{
+    return token && (find_of_file(access, token, caller) || is_own_worker(access, token, caller) ||
+                     find_of_job(access, token, caller));
+}
+
+/* Asks who shows a token that only an API server may know. */
+static enum cw_gate ask_for_account(struct cw_access *access,
+                                    const struct cw_gate_question *question, void **ret_caller,
+                                    const char **ret_why)
+{
+    struct cw_caller caller = {.kind = CW_CALLER_NOBODY};
+    enum cw_gate answer = cw_access_by_account(access->accounts, question, &caller, ret_why);
+    if (answer == CW_GATE_LATER)
+        return answer;
+    if (answer != CW_GATE_PASS)
+        return refuse(access, question, answer, *ret_why);
+    if (question->tls)
+        cw_access_note_certificate(&access->rules, question, &caller);
+    return pass(&caller, ret_caller);
+}
+
 enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, void **ret_caller,
                             const char **ret_why)
 {
@@ -225,29 +272,26 @@ enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, 
     struct cw_access *access = d->access;
     const char *token = question->token;
     struct cw_caller caller = {.kind = CW_CALLER_NOBODY};
-    bool known =
-        token && (find_of_file(access, token, &caller) || is_own_worker(access, token, &caller) ||
-                  find_of_job(access, token, &caller));
+    bool known = is_known(access, token, &caller);
     /* A token that is shown counts before the certificate, also a wrong one. */
-    bool by_certificate = question->tls && !known && !(token && access->file);
+    bool by_certificate = question->tls && !known && !(token && (access->file || access->accounts));
     if (by_certificate)
         cw_access_by_certificate(&access->rules, question, &caller);
     else if (question->tls && known)
         cw_access_note_certificate(&access->rules, question, &caller);
-    if (cw_access_allows(caller.kind, question->method)) {
-        struct cw_caller *passed = CW_NEW(struct cw_caller);
-        *passed = caller;
-        *ret_caller = passed;
-        return CW_GATE_PASS;
-    }
+    if (cw_access_allows(caller.kind, question->method))
+        return pass(&caller, ret_caller);
     if (known) {
         *ret_why = "the token that was shown is of a kind that may not do this";
         return refuse(access, question, CW_GATE_DENY, *ret_why);
     }
+    if (token && access->accounts)
+        return ask_for_account(access, question, ret_caller, ret_why);
     if (by_certificate) {
         cw_access_explain(&access->rules, question, access->why);
         *ret_why = access->why;
-        return refuse(access, question, access->file ? CW_GATE_ASK : CW_GATE_DENY, *ret_why);
+        return refuse(access, question,
+                      access->file || access->accounts ? CW_GATE_ASK : CW_GATE_DENY, *ret_why);
     }
     *ret_why = token ? "the token that was shown is not known here (--token-file, "
                        "CACHEW_TOKEN_FILE)"

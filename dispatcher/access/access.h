@@ -6,6 +6,8 @@
  *   methods.c      which kind of caller may call which method
  *   access.c       who a caller is, by the token that he shows; the token file
  *   certificate.c  who a caller is, by the certificate that he shows
+ *   service_accounts.c  who a caller is, by a token of a service account of Kubernetes
+ *   by_roles.c     what a caller with these roles is, for certificates and accounts
  *   sees.c         which tenant's jobs and caches a caller may see and change */
 #ifndef CW_DISPATCHER_ACCESS_ACCESS_H
 #define CW_DISPATCHER_ACCESS_ACCESS_H
@@ -14,6 +16,7 @@
 #include "auth/secret.h"
 #include "auth/token_file.h"
 #include "dispatcher/model/model.h"
+#include "kube/token_reviews.h"
 
 #define CW_CALLER_JOB_BYTES 32
 /* The longest credential of a local worker: "job.ID.HEX". */
@@ -25,8 +28,8 @@ enum cw_caller_kind {
     CW_CALLER_WORKER,
     CW_CALLER_OPERATOR,
     CW_CALLER_JOB_WORKER, /* a worker of one job, beside its trainer */
-    /* A tenant by its certificate: it changes nothing but by its jobs. (The other kinds are the same by a
-     * token and by a certificate.) */
+    /* A tenant by its certificate, or by a token of a service account: it changes nothing but by its
+     * jobs. (The other kinds are the same by a token and by a certificate.) */
     CW_CALLER_CLIENT,
     CW_CALLER_KINDS
 };
@@ -35,6 +38,7 @@ struct cw_caller {
     uint64_t token_id;                 /* of a token of the file; otherwise 0 */
     char name[CW_TENANT_NAME_MAX + 1]; /* of the token; of a tenant: the tenant */
     char job_id[CW_CALLER_JOB_BYTES];  /* of the worker of a job */
+    bool by_account;                   /* it has shown a token of a service account */
     /* The only tenant whose data workers give to the certificate that was shown besides a token, which
      * they do not see; "": any, or no certificate was shown besides. */
     char certificate_tenant[CW_TENANT_NAME_MAX + 1];
@@ -47,9 +51,17 @@ bool cw_access_allows(enum cw_caller_kind kind, const char *method);
 /* Iterates over the methods of the table; NULL at the end. */
 const char *cw_access_method(size_t i);
 
+/* ---- by_roles.c ---- */
+/* What somebody with these roles is, for the method that it calls: of several roles one that may call
+ * it. Otherwise the kind is NOBODY. */
+void cw_access_by_roles(const struct cw_peer_roles *peer, const char *method,
+                        struct cw_caller *ret_caller);
+/* Appends the roles that may call the method, with "or" between them. Returns one of them; CW_ROLES:
+ * nobody may. */
+enum cw_role cw_access_add_roles(const char *method, struct cw_str *out);
+
 /* ---- certificate.c ---- */
-/* Finds out who a caller with these DNS names is, for the method that it calls: of several roles one that
- * may call it. Otherwise the kind is NOBODY. */
+/* Finds out who a caller with these DNS names is, as cw_access_by_roles. */
 void cw_access_by_certificate(const struct cw_role_rules *rules,
                               const struct cw_gate_question *question,
                               struct cw_caller *ret_caller);
@@ -61,8 +73,30 @@ void cw_access_note_certificate(const struct cw_role_rules *rules,
 void cw_access_explain(const struct cw_role_rules *rules, const struct cw_gate_question *question,
                        char ret_why[CW_ACCESS_WHY_BYTES]);
 
+/* ---- service_accounts.c ---- */
+struct cw_service_accounts;
+/* Checks the options --token-review and --token-role. */
+int cw_service_accounts_check(const struct cw_options *o, struct cw_err *err);
+/* Begins to ask the API server about tokens; NULL without the option. */
+int cw_service_accounts_open(struct cw_dispatcher *d, struct cw_service_accounts **ret_accounts,
+                             struct cw_err *err);
+void cw_service_accounts_close(struct cw_service_accounts *accounts); /* Accepts NULL. */
+/* Finds out who shows the question's token. PASS: ret_caller is that, and may call the method. Otherwise
+ * the gate's answer, and why, which stays valid until the next question. LATER: the server's gate will be
+ * asked again. */
+enum cw_gate cw_access_by_account(struct cw_service_accounts *accounts,
+                                  const struct cw_gate_question *question,
+                                  struct cw_caller *ret_caller, const char **ret_why);
+/* What the account that shows the token is, of several roles the widest, and the account, borrowed until the
+ * next question; NOBODY: it is none, or is not known yet. */
+enum cw_caller_kind cw_service_accounts_kind(struct cw_service_accounts *accounts,
+                                             const char *token, const char **ret_account);
+/* What was asked so far. */
+struct cw_token_review_counts
+cw_service_accounts_counts(const struct cw_service_accounts *accounts);
+
 /* ---- access.c ---- */
-/* Begins to ask who callers are, if there is a token file or TLS. Reads the file of option --token-file,
+/* Begins to ask who callers are, if there are tokens or TLS. Reads the file of option --token-file,
  * if there is one, and again when it has changed. `changed` is called then, since callers may not be
  * valid any more. */
 int cw_access_open(struct cw_dispatcher *d, cw_loop_fn *changed, struct cw_err *err);
@@ -76,12 +110,15 @@ enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, 
                             const char **ret_why);
 /* Whether the token that the caller has shown still counts. */
 bool cw_access_is_valid(const struct cw_dispatcher *d, const struct cw_caller *caller);
-/* Who shows the token of the file: its kind, and its name, which is borrowed until the file is read again.
- * Where nobody is asked everybody is an operator, without a name. */
+/* Who shows the token, of the file or of a service account: its kind, and its name, which is borrowed until the
+ * file is read again or the next question. Where nobody is asked everybody is an operator, without a name. */
 enum cw_caller_kind cw_access_kind_of(const struct cw_dispatcher *d, const char *token,
                                       const char **ret_name);
 /* Returns the token that workers show which the dispatcher starts itself; NULL: nobody is asked. */
 const char *cw_access_own_workers_token(const struct cw_dispatcher *d);
+/* What API servers were asked about tokens so far; false: nothing is asked (--token-review). */
+bool cw_access_review_counts(const struct cw_dispatcher *d,
+                             struct cw_token_review_counts *ret_counts);
 /* Prints what a worker of this job alone shows. */
 void cw_access_job_credential(const struct cw_job *job, char ret_text[CW_CREDENTIAL_BYTES]);
 

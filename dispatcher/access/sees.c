@@ -44,5 +44,6 @@ const char *cw_access_job_of(const struct cw_caller *caller)
 
 const char *cw_access_shown(const struct cw_caller *caller)
 {
-    return caller && caller->kind == CW_CALLER_CLIENT ? "certificate" : "token";
+    return caller && caller->kind == CW_CALLER_CLIENT && !caller->by_account ? "certificate"
+                                                                             : "token";
 }

@@ -2,19 +2,19 @@
 /* What tools and scrapers ask for: the calls of proto/cachew/v1/admin.proto, and metrics. This is
  * the face of admin/.
  *
- *   svc_common.c     what all calls have in common: unpacking, finding the job, replying
- *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
- *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: recorded decisions
- *   svc_caches.c     caches are attached, described, closed and detached
- *   svc_jobs.c       the list of jobs · svc_workers.c: the list of workers
- *   walk.c           goes over all jobs and workers, a part in each turn of the loop
- *   svc_elements.c   elements of a job's latest batches, where the operator allows it
- *   svc_explain.c    a job's decisions, and what its policies would decide now
- *   svc_check.c      whether a pipeline could run
- *   measured_rows.c  measurements of jobs and workers as messages
- *   metrics.c        metrics as text, from the rows of metric_items.h
- *   metrics_serve.c  serves metrics by call and by HTTP; metrics_tls.c: by HTTPS
- *   backup.c         a copy of the state, as a stream */
+ *   svc_common.c          what all calls have in common: unpacking, finding the job, replying
+ *   svc_admin.c           the dispatcher, jobs and workers: shown, changed, removed, drained
+ *   svc_cache.c           the cache · svc_tenants.c: tenants · svc_decisions.c: recorded decisions
+ *   svc_caches.c          caches are attached, described, closed and detached
+ *   svc_jobs.c            the list of jobs · svc_workers.c: the list of workers
+ *   walk.c                goes over all jobs and workers, a part in each turn of the loop
+ *   svc_elements.c        elements of a job's latest batches, where the operator allows it
+ *   svc_explain.c         a job's decisions, and what its policies would decide now
+ *   svc_check_pipeline.c  whether a pipeline could run
+ *   measured_rows.c       measurements of jobs and workers as messages
+ *   metrics.c             metrics as text, from the rows of metric_items.h
+ *   metrics_serve.c       serves metrics by call and by HTTP; metrics_tls.c: by HTTPS
+ *   backup.c              a copy of the state, as a stream */
 #ifndef CW_DISPATCHER_ADMIN_ADMIN_H
 #define CW_DISPATCHER_ADMIN_ADMIN_H
 
@@ -34,7 +34,7 @@ void cw_svc_decisions_add(struct cw_dispatcher *d);
 void cw_svc_elements_add(struct cw_dispatcher *d);
 /* ---- svc_explain.c ---- */
 void cw_svc_explain_add(struct cw_dispatcher *d);
-/* ---- svc_check.c ---- */
+/* ---- svc_check_pipeline.c ---- */
 void cw_svc_check_add(struct cw_dispatcher *d);
 
 /* ---- svc_plan.c ---- */

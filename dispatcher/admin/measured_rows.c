@@ -74,6 +74,7 @@ static void fill_measured(const struct cw_job *job, Cachew__V1__JobRow *row)
     row->copies = job->telemetry->all.copies;
     row->trainer_s = (double)job->telemetry->all.ns / 1e9;
     row->wait_s = (double)job->telemetry->all.wait_ns / 1e9;
+    row->consumer_waits = cw_telemetry_waits(job, &row->n_consumer_waits);
 }
 
 void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,

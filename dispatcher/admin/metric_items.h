@@ -38,6 +38,11 @@ METRIC(ONE, "cachew_workers_wanted", GAUGE,
 METRIC(ONE, "cachew_kube_watches_again_total", COUNTER,
        "With --provisioner kubernetes: watches of the API server that were begun again.",
        watches_again(s->d))
+METRIC(ONE, "cachew_token_reviews_total", COUNTER,
+       "With --token-review: questions to the API server who shows a token.",
+       reviews_of(s->d, false))
+METRIC(ONE, "cachew_token_review_failures_total", COUNTER,
+       "With --token-review: such questions that were not answered.", reviews_of(s->d, true))
 METRIC(ONE, "cachew_dispatcher_calls", GAUGE, "Calls and streams that are open.",
        (double)calls_of(s->d).open)
 METRIC(ONE, "cachew_dispatcher_silent_calls", GAUGE,

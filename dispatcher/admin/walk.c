@@ -22,12 +22,37 @@ static void list_jobs(struct cw_walk *walk)
         walk->jobs[walk->jobs_n++] = cw_mem_strdup(job->id);
 }
 
-static void list_workers(struct cw_walk *walk)
+/* The worker behind the last one that was noted and is still there. */
+static const struct cw_worker *next_to_note(const struct cw_walk *walk)
 {
-    walk->workers = CW_NEW_ARRAY(uint64_t, walk->d->workers_n + 1);
-    for (const struct cw_worker *w = walk->d->workers; w; w = w->next)
-        if (w->said_hello)
+    for (size_t i = walk->workers_n; i > 0; i--) {
+        const struct cw_worker *worker = cw_map_get(&walk->d->workers_by_id, walk->workers[i - 1]);
+        if (worker)
+            return worker->next;
+    }
+    return walk->d->workers;
+}
+
+/* Who has come since the walk began is left out, and so are those who come back: they may be noted
+ * already. */
+static void note_workers(struct cw_walk *walk)
+{
+    const struct cw_worker *w = next_to_note(walk);
+    /* (Only those that are noted count: the next part begins behind the last of them.) */
+    for (size_t n = 0; w && n < CW_WALK_NOTED; w = w->next)
+        if (w->said_hello && w->since_ms <= walk->begun_ms && walk->workers_n < walk->workers_cap) {
             walk->workers[walk->workers_n++] = w->id;
+            n++;
+        }
+    walk->noting = w && walk->workers_n < walk->workers_cap;
+}
+
+static void begin_noting(struct cw_walk *walk)
+{
+    walk->workers_cap = walk->d->workers_n;
+    walk->begun_ms = cw_clock_ms();
+    walk->workers = CW_NEW_ARRAY(uint64_t, walk->workers_cap + 1);
+    walk->noting = true;
 }
 
 /* Each returns what the object has cost. */
@@ -79,6 +104,10 @@ static void end(struct cw_walk *walk, bool all)
 /* Returns whether there are more. */
 static bool walk_slice(struct cw_walk *walk)
 {
+    if (walk->noting)
+        note_workers(walk);
+    if (walk->noting)
+        return true;
     size_t n = walk->tenants_n + walk->jobs_n + walk->workers_n;
     for (size_t cost = 0; walk->next < n && cost < CW_WALK_SLICE; walk->next++)
         cost += visit(walk, walk->next);
@@ -109,7 +138,7 @@ void cw_walk_begin(struct cw_walk *walk)
     if (walk->on_job)
         list_jobs(walk);
     if (walk->on_worker)
-        list_workers(walk);
+        begin_noting(walk);
     if (walk_slice(walk))
         cw_loop_post(walk->d->loop, go_on, walk);
     else

@@ -10,6 +10,8 @@
 /* So much is done in an iteration: some 3 ms of CPU time with 10,000 workers and 1,000 jobs. What an
  * object costs: 1, and more the more others are looked at for it (walk.c). */
 #define CW_WALK_SLICE 40
+/* So many workers are noted in an iteration: who there is, before any is visited. */
+#define CW_WALK_NOTED 512
 
 /* Embedded by whoever walks; it is zeroed, and the fields above the line are set. */
 struct cw_walk {
@@ -24,7 +26,9 @@ struct cw_walk {
     /* ---- of walk.c ---- */
     char **tenants, **jobs;
     uint64_t *workers;
-    size_t tenants_n, jobs_n, workers_n;
+    size_t tenants_n, jobs_n, workers_n, workers_cap;
+    int64_t begun_ms;
+    bool noting; /* not all workers are noted yet */
     size_t next; /* how many of all of them were passed */
 };
 /* Begins, and walks the first part. The walk may be over when this returns. */

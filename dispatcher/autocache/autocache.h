@@ -7,14 +7,14 @@
  *   snapshot.c           what a policy is shown of the job and of the catalogue
  *   store_speed.c        what is known of the speed of each cache's store
  *   cache_rates.c        how fast workers read and write the cache
- *   store_benchmark.c    how fast the store is, measured once
+ *   measure_store.c      how fast the store is, measured once
  *   epoch_timing.c       how long epochs take
  *   pipeline_profiles.c  measurements of a pipeline, for its next job */
 #ifndef CW_DISPATCHER_AUTOCACHE_AUTOCACHE_H
 #define CW_DISPATCHER_AUTOCACHE_AUTOCACHE_H
 
 #include "dispatcher/autocache/cache_rates.h"
-#include "dispatcher/autocache/store_benchmark.h"
+#include "dispatcher/autocache/measure_store.h"
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/model/model.h"
 

@@ -34,7 +34,7 @@ void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t cache_id,
 /* Forgets the rates of a worker that is gone. */
 void cw_cache_rates_forget(struct cw_cache_rates *cache, uint64_t worker_id);
 /* Fills in the thread time of reading, as measured or assumed, and the bandwidths. `assumed` is set
- * to a constant text. probe_bytes_s is the result of store_benchmark.h. */
+ * to a constant text. probe_bytes_s is the result of measure_store.h. */
 void cw_cache_rates_read(const struct cw_cache_rates *cache, double workers, double probe_bytes_s,
                          struct cw_autocache_store *ret_store);
 

@@ -8,8 +8,8 @@
  *   cache_service.c   opens and closes the cache; its timer, its rows in state.db, results of store
  *                     I/O
  *   named_caches.c    which cache a job has, and who uses a cache
- *   attach.c          caches are attached and detached while the dispatcher runs
- *   leaving_caches.c  deletes the files of caches that were detached
+ *   attach_cache.c    caches are attached and detached while the dispatcher runs
+ *   detached_files.c  deletes the files of caches that were detached
  *   cache_plans.c     how jobs use the cache, which their workers are sent
  *   cache_notify.c    notifies workers of the chunks of the keys that their jobs read
  *   cache_reports.c   reports of workers: chunks written, damaged or gone; hits; the state of their
@@ -154,7 +154,7 @@ bool cw_cache_is_closed(const struct cw_cache_service *cache);
 /* Stores the time of the last use, if it is much later than what is stored; with `now` at once. */
 void cw_cache_store_use(struct cw_cache_service *cache, bool now);
 
-/* ---- attach.c ---- */
+/* ---- attach_cache.c ---- */
 /* More was stored in state.db: jobs that name a cache whose row is stored now begin to use it. Before,
  * the next dispatcher might know nothing of what they wrote. */
 void cw_cache_attached_stored(struct cw_dispatcher *d);
@@ -169,7 +169,7 @@ void cw_cache_load(struct cw_dispatcher *d, const struct cw_state_cache *row);
 void cw_cache_load_source(struct cw_dispatcher *d, const struct cw_state_cache_source *row);
 void cw_cache_set_source(struct cw_cache_service *cache, const struct cw_state_cache_source *row);
 
-/* ---- leaving_caches.c ---- */
+/* ---- detached_files.c ---- */
 /* A cache was detached, also before a restart: begins to delete its files, or, where row->gone says
  * that this was done, only remembers it. */
 void cw_leaving_begin(struct cw_dispatcher *d, const struct cw_state_cache *row);

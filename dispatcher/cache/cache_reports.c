@@ -118,8 +118,9 @@ static void on_counts(struct cw_cache_service *cache, const struct cw_worker *wo
     cache->lost += cw_catalogue_count(key, worker->id, &totals, worker->counted_before);
 }
 
-static void on_store(struct cw_cache_service *cache, struct cw_worker *worker,
-                     const Cachew__V1__StoreState *state)
+/* Everybody who may see the cache is shown this. */
+static void note_store(struct cw_cache_service *cache, const struct cw_worker *worker,
+                       const Cachew__V1__StoreState *state)
 {
     if (state->lost_why[0] != '\0')
         snprintf(cache->lost_why, sizeof(cache->lost_why), "%s", state->lost_why);
@@ -134,6 +135,14 @@ static void on_store(struct cw_cache_service *cache, struct cw_worker *worker,
         cw_log_info(CW_LOG_MOD, "worker=%s can reach the store of cache %s again", worker->address,
                     cache->name);
     cw_mem_free(was_away);
+}
+
+static void on_store(struct cw_cache_service *cache, struct cw_worker *worker,
+                     const Cachew__V1__StoreState *state)
+{
+    /* A worker of one job runs on its tenant's host, who could have others read anything here. */
+    if (!cw_access_job_of(worker->caller))
+        note_store(cache, worker, state);
     if (cache->id != 0)
         return;
     if (worker->store_state)

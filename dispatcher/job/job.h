@@ -11,15 +11,16 @@
  *   waits_for.c         what a trainer waits for · tell_waits.c: tells it
  *   job_end.c           the job fails, or is removed; its workers forget it
  *   job_faults.c        failed items and changed files: the job goes on, or fails
- *   progress.c          acknowledgements, epochs that end, the position of a consumer
+ *   acknowledge.c       what trainers say that they have, in pieces
+ *   progress.c          epochs that end, the position of a consumer
  *   skip_request.c      items that somebody asked to skip
  *   job_row.c           writes the row of a job, its options and its use · restore.c: loads
  *                       everything at the start
- *   elements_shown.c    elements of a job's latest batches, for who looks at it
+ *   show_elements.c     elements of a job's latest batches, for who looks at it
  *   bad_elements.c      bad elements that were left out: how many, and the first ones
  *   no_lease_warning.c  warns when nothing of a job is leased for long
  *   telemetry.c         measurements of a job, for people and metrics · telemetry_store.c: stored
- *   too_few_workers.c      decisions that say that a job gets fewer workers than it wants */
+ *   too_few_workers.c   decisions that say that a job gets fewer workers than it wants */
 #ifndef CW_DISPATCHER_JOB_JOB_H
 #define CW_DISPATCHER_JOB_JOB_H
 
@@ -45,7 +46,7 @@ const char *cw_job_is_over(const struct cw_job *job, int64_t now);
 /* Decides where the job's elements are cached, if that is due. It may fail the job. */
 void cw_job_decide_cache(struct cw_job *job, int64_t now);
 
-/* ---- elements_shown.c ---- */
+/* ---- show_elements.c ---- */
 /* Somebody (`who`, for the log) looks at the job's elements: has a worker show some of its next output, if
  * that is due. Returns the latest that were shown, and their age; NULL: there are none yet. */
 Cachew__V1__ElementsShown *cw_job_elements_look(struct cw_job *job, const char *who, int64_t now,
@@ -122,9 +123,28 @@ bool cw_job_usage_is_unstored(const struct cw_job *job);
 /* Returns whether use or telemetry have changed and were not written for long. */
 bool cw_job_usage_is_due(const struct cw_job *job, int64_t now);
 
+/* ---- acknowledge.c ---- */
+/* What a trainer says that it has, and how much of it was taken. It is zeroed, and the fields above
+ * the line are set. */
+struct cw_ack {
+    uint64_t over, over_end; /* The trainer is done with the epochs [over, over_end). */
+    Cachew__V1__EpochSet *const *received, *const *consumed;
+    size_t received_n, consumed_n;
+    /* ---- of acknowledge.c ---- */
+    Cachew__V1__EpochSet over_set;
+    Cachew__V1__Interval whole, *whole_at;
+    size_t next, at; /* The set, and its interval, that come next... */
+    uint64_t from; /* ... and if a part of that one was taken, the number where the rest begins. */
+    /* How many items of the set were looked at, and how many of them were new: of those that
+     * alternate with the items of others (CW_DEALT_STEPS_MAX). */
+    uint64_t looked, found;
+};
+void cw_job_ack_init(const struct cw_job *job, struct cw_ack *ack);
+/* Takes as much of it as takes some milliseconds. *ret_more: there is more. An error ends it. */
+int cw_job_ack(struct cw_job *job, uint32_t consumer, struct cw_ack *ack, bool *ret_more,
+               struct cw_err *err) CW_MUST_CHECK;
+
 /* ---- progress.c ---- */
-int cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
-               bool consumed, struct cw_err *err);
 /* Ends the epochs whose items are all consumed, and finishes the job after the last one. */
 void cw_job_advance(struct cw_job *job);
 /* Writes what has changed in the job to state.db (state/state.h). */

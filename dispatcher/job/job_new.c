@@ -89,12 +89,14 @@ void cw_job_free(struct cw_job *job)
     cachew__v1__graph__free_unpacked(job->graph, NULL);
     cw_buf_unref(job->graph_packed);
     cw_buf_unref(job->completed_packed);
+    cw_buf_unref(job->written_packed);
     if (job->info)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);
     cw_buf_unref(job->manifest);
     cw_mem_free(job->error);
     cw_mem_free(job->preparing_at);
     cw_operators_free(&job->operators);
+    cw_lacking_fini(&job->lacking);
     cw_mem_free(job->prepare_why);
     cw_mem_free(job->name);
     cw_mem_free(job->id);

@@ -61,8 +61,10 @@ void cw_job_prepare(struct cw_job *job)
     prepare.skip_bad = job->options->skip_bad;
     Cachew__V1__CacheStore store;
     prepare.store = cw_job_cache_store(job, &store);
-    const struct cw_wire_part graph = {"graph", job->graph_packed};
-    cw_worker_send_parts(best, CACHEW__V1__WORKER_COMMAND__KIND_PREPARE, &prepare.base, &graph, 1);
+    const struct cw_wire_part parts[] = {{"graph", job->graph_packed},
+                                         {"written", job->written_packed}};
+    cw_worker_send_parts(best, CACHEW__V1__WORKER_COMMAND__KIND_PREPARE, &prepare.base, parts,
+                         job->written_packed ? 2 : 1);
     cw_job_index_offer(job);
     cw_fault_point("dispatcher.prepare");
 }
@@ -141,6 +143,13 @@ static int take_info(struct cw_job *job, const Cachew__V1__PlanInfo *sent, struc
     return 0;
 }
 
+/* What the completed pipeline will take, which the facts may have. */
+static size_t completed_bytes(const Cachew__V1__Prepared *prepared)
+{
+    const Cachew__V1__Graph *graph = prepared->info ? prepared->info->completed : NULL;
+    return graph ? protobuf_c_message_get_packed_size(&graph->base) : 0;
+}
+
 static void free_manifest(void *arg, struct cw_buf *buf)
 {
     (void)arg;
@@ -155,10 +164,73 @@ static struct cw_buf *take_manifest(Cachew__V1__Prepared *prepared)
     return cw_buf_wrap(bytes.data, bytes.len, free_manifest, NULL);
 }
 
+/* While a fleet is upgraded a worker may not know an operator that others know. Returns whether one of
+ * another version is asked. */
+static bool ask_another_version(struct cw_job *job, const Cachew__V1__Prepared *prepared)
+{
+    const struct cw_worker *worker = job->preparing;
+    /* (A file that is not there has the same code, and is no matter of the version.) */
+    if (prepared->code != CW_E_NOT_FOUND || !worker ||
+        !strstr(prepared->error, "there is no such operator") ||
+        !cw_lacking_add(&job->lacking, worker))
+        return false;
+    if (!least_preparing(job))
+        return false;
+    cw_log_warn(
+        CW_LOG_MOD,
+        "job=%s worker=%s of version %s cannot prepare it, one of another version is asked: "
+        "%s",
+        job->id, worker->address, worker->version, prepared->error);
+    cw_job_set_preparing(job, NULL);
+    cw_job_prepare(job);
+    return true;
+}
+
+/* ---- relaxed orders ---- */
+
+/* The job is that of the pipeline as it was written. */
+static void take_written(struct cw_job *job)
+{
+    Cachew__V1__Graph *written =
+        cachew__v1__graph__unpack(NULL, job->written_packed->len, job->written_packed->data);
+    if (!written)
+        return;
+    cachew__v1__graph__free_unpacked(job->graph, NULL);
+    job->graph = written;
+    cw_wire_graph_strip(job->graph);
+    cw_buf_unref(job->graph_packed);
+    job->graph_packed = cw_steal(&job->written_packed);
+    job->graph_fingerprint = job->written_fingerprint;
+    job->options->relaxed = false;
+}
+
+/* What was seen of a few elements: how they differ, or that the order is not to be used. */
+static void take_trial(struct cw_job *job, const Cachew__V1__Prepared *prepared)
+{
+    const bool is_refused = prepared->relaxed_refused;
+    if (!job->written_packed || prepared->relaxed[0] == '\0')
+        return;
+    if (is_refused) {
+        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, prepared->relaxed);
+        take_written(job);
+    }
+    cw_decision_record(
+        job->d, job,
+        &(const struct cw_state_decision){
+            .kind = "optimize",
+            .policy = job->options->optimize[0] ? job->options->optimize : "relaxed",
+            .choice = is_refused ? "the written order" : "the relaxed order",
+            .reason = is_refused ? "The relaxed order was tried on 16 elements, and is not used."
+                                 : "The relaxed order was tried on 16 elements.",
+            .candidates = prepared->relaxed});
+}
+
 void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared)
 {
     struct cw_err err = {0};
     CW_STR_AUTO who = {0};
+    if (ask_another_version(job, prepared))
+        return;
     /* Of several workers one may be of another build, without an operator that the others have. */
     if (job->preparing && job->d->workers_n > 1)
         cw_str_addf(&who, " (worker %s says so, of version %s)", job->preparing->address,
@@ -171,8 +243,11 @@ void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared)
     else if (prepared->manifest.len > CW_MANIFEST_MAX)
         cw_err_set(&err, CW_E_LIMIT, "a list of files of %zu bytes, the limit is %zu",
                    prepared->manifest.len, CW_MANIFEST_MAX);
-    else
+    else if (cw_jobs_room(job->d, prepared->manifest.len + completed_bytes(prepared), &err) == 0) {
+        take_trial(job, prepared);
         (void)take_info(job, prepared->info, &err);
+    }
+    cw_buf_unref(cw_steal(&job->written_packed));
     if (err.code != 0) {
         cw_job_fail(job, err.code, err.msg);
         return;

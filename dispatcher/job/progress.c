@@ -1,57 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress of a job: its open epochs, acknowledgements, what of them is written, and the
- * position of a consumer. */
+/* The progress of a job: its open epochs, what of them is written, and the position of a consumer. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
 #include "trace/trace.h"
-
-static void ack_epoch(struct cw_job *job, uint32_t consumer, struct cw_epoch *epoch,
-                      const struct cw_set *said, bool consumed)
-{
-    struct cw_set fresh = {0}, news = {0};
-    uint64_t used = 0;
-    if (consumed && job->layout.mode == CW_MODE_SHARED) {
-        cw_set_copy(&news, said);
-        cw_set_intersect(&news, &epoch->parts[consumer].owned);
-    }
-    if (consumed)
-        used = cw_epoch_consume(epoch, consumer, said, &fresh);
-    else
-        cw_epoch_receive(epoch, consumer, said, &fresh);
-    /* In a sparse job all items of a long batch are consumed at once, which says little about the
-     * rate. */
-    job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
-    if (fresh.n > 0)
-        cw_lease_received(job, epoch->number, &fresh);
-    if (consumed)
-        cw_trace_consumed(job->id, epoch->number, said);
-    else
-        cw_trace_received(job->id, epoch->number, said);
-    if (news.n > 0)
-        cw_job_send_taken(job, epoch->number, &news, consumer);
-    cw_set_fini(&fresh);
-    cw_set_fini(&news);
-}
-
-int cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
-               bool consumed, struct cw_err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct cw_epoch *epoch = cw_job_open_epoch(job, sets[i]->epoch);
-        struct cw_set said = {0};
-        int rc = cw_wire_set_from(sets[i]->items, sets[i]->n_items, &said, err);
-        if (rc == 0 && epoch && said.n > 0)
-            ack_epoch(job, consumer, epoch, &said, consumed);
-        cw_set_fini(&said);
-        if (rc != 0)
-            return rc;
-        job->due.progress |= consumed;
-    }
-    job->due.leases |= consumed && n > 0;
-    return 0;
-}
 
 static void close_first_epoch(struct cw_job *job)
 {

@@ -11,8 +11,12 @@
 struct cw_telemetry *cw_telemetry_of(struct cw_job *job)
 {
     if (!job->telemetry) {
+        uint32_t n = job->layout.consumers;
         job->telemetry = CW_NEW(struct cw_telemetry);
         job->telemetry->begin_ms = cw_clock_ms();
+        job->telemetry->consumers = n;
+        job->telemetry->waits = CW_NEW_ARRAY(struct cw_wait_sums, n);
+        job->telemetry->last_waits = CW_NEW_ARRAY(float, n);
     }
     return job->telemetry;
 }
@@ -21,6 +25,8 @@ void cw_telemetry_free(struct cw_job *job)
 {
     if (job->telemetry) {
         cw_bad_report_fini(&job->telemetry->bad);
+        cw_mem_free(job->telemetry->waits);
+        cw_mem_free(job->telemetry->last_waits);
     }
     cw_mem_free(cw_steal(&job->telemetry));
     cw_job_measured_free(job);
@@ -28,13 +34,18 @@ void cw_telemetry_free(struct cw_job *job)
 
 /* ---- trainers ---- */
 
-void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
+void cw_telemetry_measured(struct cw_job *job, uint32_t consumer, const Cachew__V1__Ack *ack)
 {
-    if (!ack->measure)
+    const Cachew__V1__Measure *m = ack->measure;
+    if (!m)
         return;
     struct cw_telemetry *telemetry = cw_telemetry_of(job);
-    cw_demand_add(&telemetry->all, ack->measure, ack->ready);
-    cw_demand_add(&telemetry->now, ack->measure, ack->ready);
+    if (consumer < telemetry->consumers) {
+        telemetry->waits[consumer].ns += m->ns;
+        telemetry->waits[consumer].wait_ns += CW_MIN(m->wait_ns, m->ns);
+    }
+    cw_demand_add(&telemetry->all, m, ack->ready);
+    cw_demand_add(&telemetry->now, m, ack->ready);
 }
 
 void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id,
@@ -54,9 +65,28 @@ uint64_t cw_telemetry_skipped(const struct cw_job *job)
     return job->telemetry ? cw_bad_report_n(&job->telemetry->bad) : 0;
 }
 
+static void end_waits(struct cw_telemetry *telemetry)
+{
+    for (uint32_t c = 0; c < telemetry->consumers; c++) {
+        const struct cw_wait_sums *sums = &telemetry->waits[c];
+        telemetry->last_waits[c] =
+            sums->ns > 0 ? (float)((double)sums->wait_ns / (double)sums->ns) : -1;
+    }
+}
+
+float *cw_telemetry_waits(const struct cw_job *job, size_t *ret_n)
+{
+    const struct cw_telemetry *telemetry = job->telemetry;
+    bool is_known = telemetry && telemetry->consumers > 1 && telemetry->windows_n > 0;
+    *ret_n = is_known ? telemetry->consumers : 0;
+    return is_known ? telemetry->last_waits : NULL;
+}
+
 static void begin(const struct cw_job *job, const struct cw_scale_window *workers, int64_t now)
 {
     struct cw_telemetry *telemetry = job->telemetry;
+    if (telemetry->now.ns > 0)
+        memset(telemetry->waits, 0, telemetry->consumers * sizeof(telemetry->waits[0]));
     cw_demand_begin(job, &telemetry->now);
     telemetry->begin_ms = now;
     telemetry->workers = workers->remote;
@@ -80,8 +110,10 @@ void cw_telemetry_tick(struct cw_job *job, int64_t now)
     }
     if (age < usual || (telemetry->now.batches == 0 && age < LONG_WINDOWS * usual))
         return;
-    if (telemetry->now.ns > 0)
+    if (telemetry->now.ns > 0) {
         telemetry->windows[telemetry->windows_n++ % CW_WINDOWS_KEPT] = w;
+        end_waits(telemetry);
+    }
     begin(job, &w, now);
 }
 

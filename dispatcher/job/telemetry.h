@@ -12,6 +12,11 @@
 
 #define CW_WINDOWS_KEPT 64 /* The number of demand windows that are kept for each job. */
 
+/* What one consumer's trainer measured in the present window. */
+struct cw_wait_sums {
+    uint64_t ns, wait_ns;
+};
+
 struct cw_telemetry {
     /* Sums since the job began, except what was not stored when a dispatcher died. */
     struct cw_demand_sums all;
@@ -25,6 +30,11 @@ struct cw_telemetry {
     int64_t begin_ms;
     double workers, locals;
     uint64_t plan; /* the number of the plan that the present window is about */
+    /* Of each of the `consumers` consumers: sums of the present window, and the share of its time that
+     * its trainer waited in the last complete one; < 0: nothing was measured of it. */
+    struct cw_wait_sums *waits;
+    float *last_waits;
+    uint32_t consumers;
     /* ---- too_few_workers.c ---- */
     /* The number of workers that the last alert gave, if that was less than the job wants; 0
      * otherwise. */
@@ -37,7 +47,8 @@ struct cw_telemetry {
 };
 
 struct cw_telemetry *cw_telemetry_of(struct cw_job *job);
-void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
+/* Takes what the trainer of a consumer measured. */
+void cw_telemetry_measured(struct cw_job *job, uint32_t consumer, const Cachew__V1__Ack *ack);
 /* Takes what a client that holds a consumer slot tells of bad elements. */
 void cw_telemetry_take_bad(struct cw_job *job, uint32_t consumer, uint64_t client_id,
                            uint64_t bad_n, Cachew__V1__BadElement *const *bad, size_t n);
@@ -54,6 +65,10 @@ void cw_too_few_workers_tick(struct cw_job *job, int64_t now);
 const struct cw_scale_window *cw_telemetry_window(const struct cw_job *job, size_t i);
 /* Returns the last complete demand window; NULL if there is none. */
 const struct cw_scale_window *cw_telemetry_last_window(const struct cw_job *job);
+/* Returns, for each of the job's consumers, the share of its time in the last complete window that its
+ * trainer waited; < 0: nothing was measured of it. `ret_n` is 0 if there is no such window, and for a
+ * job with one consumer, of which the window says it. The array is the job's. */
+float *cw_telemetry_waits(const struct cw_job *job, size_t *ret_n);
 /* Returns the node with the most hits, or NULL. */
 const struct cw_node_sums *cw_telemetry_most_hits(const struct cw_job *job);
 

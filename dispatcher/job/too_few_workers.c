@@ -60,7 +60,8 @@ static void record(const struct cw_job *job, double share)
 {
     CW_STR_AUTO inputs = {0};
     double wanted = wanted_by(job), all = print_inputs(job->d, &inputs);
-    cw_autofree char *choice = cw_mem_printf("%.0f workers", share > 0 ? share : wanted);
+    const double n = share > 0 ? share : wanted;
+    cw_autofree char *choice = cw_mem_printf("%.0f worker%s", n, n == 1 ? "" : "s");
     cw_autofree char *reason =
         share > 0
             ? cw_mem_printf(

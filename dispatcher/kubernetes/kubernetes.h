@@ -3,18 +3,18 @@
  * watches the Deployments and their pods, and writes nothing but a Deployment's scale, one annotation
  * of pods (pod-deletion-cost), evictions by request, and Events. This is the face of kubernetes/.
  *
- *   kubernetes.c      the provisioner: it opens, ticks, and aims at a number of workers
- *   cluster.c         questions about its state
- *   pools.c           what is seen of a Deployment, and whether it may be written
- *   cluster_pods.c    what is seen of pods, and which worker runs in which
- *   shape.c           how many pods each Deployment should have, and how many are to be had at all
- *   replicas.c        writes a Deployment's number
- *   victims.c         which pods go when a number goes down, and their annotation
- *   waiting_pods.c    pods that do not come
- *   tell_cluster.c    decisions, Events, the log
- *   evict_pod.c       `cachew drain` of a worker in a pod
+ *   provisioner_kubernetes.c  the provisioner: it opens, ticks, and aims at a number of workers
+ *   cluster.c                 questions about its state
+ *   pools.c                   what is seen of a Deployment, and whether it may be written
+ *   cluster_pods.c            what is seen of pods, and which worker runs in which
+ *   shape.c                   how many pods each Deployment should have, and how many are to be had at all
+ *   replicas.c                writes a Deployment's number
+ *   victims.c                 which pods go when a number goes down, and their annotation
+ *   waiting_pods.c            pods that do not come
+ *   tell_cluster.c            decisions, Events, the log
+ *   evict_pod.c               `cachew drain` of a worker in a pod
  *   cluster_options.c its options
- *   cluster_rows.c    what is shown of it */
+ *   cluster_rows.c            what is shown of it */
 #ifndef CW_DISPATCHER_KUBERNETES_KUBERNETES_H
 #define CW_DISPATCHER_KUBERNETES_KUBERNETES_H
 
@@ -34,7 +34,7 @@ bool cw_cluster_evict(const struct cw_worker *worker, cw_evicted_fn *fn, void *a
 /* The dispatcher stops: what was asked for and is not answered yet is answered now. */
 void cw_cluster_stop(struct cw_dispatcher *d);
 
-/* ---- kubernetes.c ---- */
+/* ---- provisioner_kubernetes.c ---- */
 /* Stops all writes, or allows them again, whoever asks for how many workers. UNSUPPORTED: another
  * provisioner is in use. */
 int cw_cluster_hold(struct cw_dispatcher *d, bool hold, struct cw_err *err);

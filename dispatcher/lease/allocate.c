@@ -76,9 +76,9 @@ static bool find_owner(const struct cw_share *share, const struct cw_epoch *epoc
 }
 
 /* Finds the lowest free run that the share may have, in the first epoch that has one below the end
- * of the window. `idle`: the share found nothing without it, and may take items that another worker
+ * of the window, and not before `least`. `idle`: the share found nothing without it, and may take items that another worker
  * could compute more cheaply. */
-static struct cw_epoch *find_run(struct cw_share *share, bool idle, int64_t now,
+static struct cw_epoch *find_run(struct cw_share *share, bool idle, uint64_t least, int64_t now,
                                  struct cw_interval *ret_run, uint32_t *ret_consumer)
 {
     struct cw_job *job = share->job;
@@ -93,7 +93,7 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, int64_t now,
         struct cw_epoch *epoch = cw_job_open_epoch(job, job->first_epoch + i);
         if (!epoch)
             break;
-        uint64_t from = 0;
+        uint64_t from = least > base ? least - base : 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
             bool owned = !shared || find_owner(share, epoch, now, ret_run, ret_consumer);
             from = ret_run->hi;
@@ -176,9 +176,10 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
         share->fill_complete = fill->free;
         return false;
     }
-    struct cw_epoch *epoch = find_run(share, false, fill->now, &run, &consumer);
+    const uint64_t least = cw_lease_least(share);
+    struct cw_epoch *epoch = find_run(share, false, least, fill->now, &run, &consumer);
     if (!epoch && share->todo_n == 0)
-        epoch = find_run(share, true, fill->now, &run, &consumer);
+        epoch = find_run(share, true, least, fill->now, &run, &consumer);
     share->fill_complete = epoch != NULL;
     if (!epoch)
         return false;
@@ -246,7 +247,7 @@ static void look_for_end(struct cw_job *job)
 /* Prepares a fill of the job: each worker that serves the job gets a share, and the allowance of
  * each is set. A job with assigned workers has their shares already and does not go through the
  * whole fleet. */
-static void begin_fill(struct cw_job *job)
+static void begin_fill(struct cw_job *job, int64_t now)
 {
     size_t threads = 0;
     for (struct cw_worker *worker = job->d->workers; cw_job_uses_all_workers(job) && worker;
@@ -265,6 +266,7 @@ static void begin_fill(struct cw_job *job)
         job->window = job->layout.consumers;
     job->window_end = cw_job_window_end(job);
     look_for_end(job);
+    cw_lease_find_fastest(job, now);
     set_allowances(job);
 }
 
@@ -292,7 +294,7 @@ void cw_lease_fill_all(struct cw_dispatcher *d)
         return;
     for (struct cw_job *job = d->jobs; job; job = job->next)
         if (is_ready(job, fill.now))
-            begin_fill(job);
+            begin_fill(job, fill.now);
     for (bool first = true; any; first = false) {
         any = false;
         for (struct cw_job *job = d->jobs; job; job = job->next)

@@ -136,6 +136,18 @@ static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone, 
         cw_epoch_free(epoch, gone);
 }
 
+/* Of items that were taken out of the share's leases. Frees the set. */
+static void return_items(struct cw_share *share, uint64_t epoch, struct cw_set *gone, bool hedged,
+                         bool tell)
+{
+    if (tell)
+        cw_lease_revoke(share->worker, share->job, epoch, gone);
+    make_free(share->job, epoch, gone, hedged);
+    cw_set_fini(gone);
+    drop_empty(share);
+    share->job->due.leases = true;
+}
+
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell)
 {
     struct cw_set gone = {0};
@@ -146,21 +158,29 @@ void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *
         lease_remove(share, lease, items, &gone);
         hedged = hedged || lease->hedge;
     }
-    if (tell)
-        cw_lease_revoke(share->worker, share->job, epoch, &gone);
-    make_free(share->job, epoch, &gone, hedged);
-    cw_set_fini(&gone);
-    drop_empty(share);
-    share->job->due.leases = true;
+    return_items(share, epoch, &gone, hedged, tell);
 }
 
+static bool has_hedge(const struct cw_share *share, uint64_t epoch)
+{
+    const struct cw_lease *lease = share->leases;
+    while (lease && !(lease->epoch == epoch && lease->hedge))
+        lease = lease->next;
+    return lease != NULL;
+}
+
+/* A lease may have very many intervals: they are not copied. */
 void cw_lease_free_all(struct cw_share *share, bool tell)
 {
     while (share->leases) {
-        struct cw_set items = {0};
-        cw_set_copy(&items, &share->leases->items);
-        cw_lease_free(share, share->leases->epoch, &items, tell);
-        cw_set_fini(&items);
+        struct cw_lease *lease = share->leases;
+        uint64_t epoch = lease->epoch;
+        bool hedged = has_hedge(share, epoch);
+        struct cw_set gone = lease->items;
+        lease->items = (struct cw_set){0};
+        share->todo_n -= cw_set_count(&lease->todo);
+        cw_set_clear(&lease->todo);
+        return_items(share, epoch, &gone, hedged, tell);
     }
 }
 

@@ -4,7 +4,8 @@
  *   allocate.c  which worker gets which items, and when
  *   send.c      sends leases to workers, and the job itself before its first lease
  *   lease.c     the bookkeeping: items join a lease, and leave it when received, computed or freed
- *   hedge.c     second leases of items that are late */
+ *   hedge.c     second leases of items that are late
+ *   late_items.c  which items come too late from a slow worker */
 #ifndef CW_DISPATCHER_LEASE_LEASE_H
 #define CW_DISPATCHER_LEASE_LEASE_H
 

@@ -5,6 +5,13 @@
 
 #include "dispatcher/lease/lease.h"
 
+/* ---- late_items.c ---- */
+/* At the beginning of a fill: finds out how long the job's fastest worker takes for an item. */
+void cw_lease_find_fastest(struct cw_job *job, int64_t now);
+/* Returns the first item that the worker can have computed when it is needed, counted from the
+ * beginning of the first open epoch; 0 if it may have any. */
+uint64_t cw_lease_least(const struct cw_share *share);
+
 /* ---- lease.c ---- */
 /* Records a lease without sending it: the items join the share and epoch->leased. `to` is the
  * share's unsent lease that the items join; NULL creates a new one. */

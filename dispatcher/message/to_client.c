@@ -4,6 +4,7 @@
 #include "dispatcher/message/message.h"
 
 #include <string.h>
+#include "base/clock.h"
 #include "base/hash.h"
 
 #define LEFT_OUT_BEFORE "left out before"
@@ -277,6 +278,7 @@ static void send_unavailable(struct cw_client *client, uint64_t from_epoch)
 void cw_client_welcome(struct cw_client *client)
 {
     struct cw_job *job = client->job;
+    const int64_t begin = cw_clock_thread_cpu_ns();
     const struct cw_state_position at = job->consumers[client->consumer].position;
     Cachew__V1__Position position = CACHEW__V1__POSITION__INIT;
     position.epoch = at.epoch;
@@ -309,6 +311,8 @@ void cw_client_welcome(struct cw_client *client)
     cw_fault_point("dispatcher.welcome");
     send_unavailable(client, CW_MIN(at.epoch, client->hello_epoch));
     cw_client_send_workers(client, true);
+    if (client->stream)
+        cw_stream_note_time(client->stream, cw_clock_thread_cpu_ns() - begin);
 }
 
 void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command)

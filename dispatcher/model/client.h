@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "cachew/v1/job.pb-c.h"
 
+struct cw_ack_turns;
 struct cw_client_pipeline;
 struct cw_dispatcher;
 struct cw_inbox;
@@ -33,6 +34,10 @@ struct cw_client {
     /* The client's hello. It is kept from its arrival until the client is admitted; NULL
      * otherwise. */
     Cachew__V1__ClientMessage *hello;
+    bool hello_is_large; /* It was unpacked by the thread, which also frees it. */
+    /* An acknowledgement that is being taken, in several iterations of the loop; NULL otherwise. */
+    Cachew__V1__ClientMessage *ack;
+    struct cw_ack_turns *ack_turns; /* how far that is, or the hello (session/ack_turns.h) */
     /* The pipeline of `hello`, packed and checked (session/client_pipeline.h); NULL if it has
      * none. */
     struct cw_client_pipeline *pipeline;
@@ -43,6 +48,7 @@ struct cw_client {
     uint32_t consumer;
     uint64_t hello_epoch; /* The epoch at which the client stood when it sent its hello. */
     bool admitted;        /* The client holds its consumer slot. */
+    bool was_here; /* It held the slot before, and was welcomed: nothing new has to be stored. */
     struct cw_client_due due;
     /* The welcome may be sent when all writes up to this number are stored (cw_state_seq). */
     uint64_t welcome_seq;
@@ -52,7 +58,7 @@ struct cw_client {
     /* The number of local workers that the client would start on its own host. */
     uint32_t max_local;
     uint32_t local_sent; /* The number of local workers that the client was last asked to start. */
-    /* The client's part of the local workers that its job wants (scaling/placement.c). */
+    /* The client's part of the local workers that its job wants (scaling/local_worker_counts.c). */
     uint32_t local_share;
     /* A checksum of the list of workers that the client was sent last. */
     uint64_t workers_sent_sum;

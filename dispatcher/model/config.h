@@ -61,6 +61,7 @@ struct cw_options {
     /* The time that a client waits for a consumer slot which another client holds. */
     int64_t takeover_ms;
     uint64_t max_jobs;
+    uint64_t max_jobs_bytes;    /* of pipelines and manifests of all jobs; 0 = no limit */
     struct cw_arg_list tenants; /* Each is a rule "NAME:KEY=VALUE,..." (model/tenants.h). */
     /* A job fails when this many workers have died while they computed one of its items. */
     uint64_t deaths_max;
@@ -80,7 +81,10 @@ struct cw_options {
     const char *autoplace;
     /* Who plans the order of operators of jobs that do not say; NULL: nobody (in tests). */
     const char *optimize;
+    /* What plans make least, "time" or "money"; NULL: time. */
+    const char *objective;
     double worker_price, client_price; /* The prices of one worker and of one client for an hour. */
+    double store_price;                /* Of a GB in the cache, for an hour. */
     const struct cw_provisioner *provisioner;
     uint64_t min_workers, max_workers;
     /* Of the provisioner of Kubernetes: Deployments (policies/deployments.h), where their API server
@@ -102,7 +106,11 @@ struct cw_options {
     /* Where workers that it starts may open files (src/io/source_root.h). */
     struct cw_arg_list source_roots;
     struct cw_arg_list worker_args; /* The arguments are passed to each worker that is started. */
-    const char *token_file;    /* Who may do what (access/access.h); NULL: everybody everything. */
+    const char *token_file; /* Who may do what (access/access.h); NULL: everybody everything. */
+    /* The audience of tokens of service accounts that an API server is asked about; NULL: none is. And
+     * what accounts are besides clients of their namespace: NAMESPACE:NAME=ROLE. */
+    const char *token_review;
+    struct cw_arg_list token_roles;
     struct cw_tls_options tls; /* Not set where only this host comes: at a unix socket. */
     /* Without tokens: --listen may name an address that other hosts reach. */
     bool insecure;

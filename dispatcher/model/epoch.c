@@ -37,7 +37,7 @@ bool cw_epoch_is_done(const struct cw_epoch *epoch)
     return cw_epoch_lowest_unconsumed(epoch) == epoch->items;
 }
 
-static bool is_dealt(const struct cw_epoch *epoch)
+bool cw_epoch_is_dealt(const struct cw_epoch *epoch)
 {
     return epoch->layout.mode == CW_MODE_COORDINATED && !epoch->layout.to_all &&
            epoch->layout.consumers > 1;
@@ -48,8 +48,8 @@ struct dealt_left {
     uint64_t steps, items;
 };
 
-/* Adds the items of the consumer in [lo, hi), one by one since they alternate with those of others,
- * but for those in `except` (may be NULL). */
+/* Appends the items of the consumer in [lo, hi), one by one since they alternate with those of others,
+ * but for those in `except` (may be NULL). What ret_own has is below lo. */
 static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
                       const struct cw_set *except, struct dealt_left *left, struct cw_set *ret_own)
 {
@@ -65,7 +65,7 @@ static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t 
             at++;
         if (except && at < except->n && except->v[at].lo <= item)
             continue;
-        cw_set_add(ret_own, item, item + 1);
+        cw_set_push(ret_own, item, item + 1);
         left->items--;
     }
 }
@@ -78,11 +78,10 @@ void cw_epoch_items_of(const struct cw_epoch *epoch, uint32_t consumer, uint64_t
     hi = CW_MIN(hi, epoch->items);
     if (lo >= hi || consumer >= epoch->layout.consumers)
         return;
-    if (is_dealt(epoch)) {
-        own_dealt(epoch, consumer, lo, hi, NULL, &left, ret_own);
-        return;
-    }
-    cw_set_add(&range, lo, hi);
+    if (cw_epoch_is_dealt(epoch))
+        own_dealt(epoch, consumer, lo, hi, NULL, &left, &range);
+    else
+        cw_set_add(&range, lo, hi);
     if (epoch->layout.mode == CW_MODE_SHARED)
         cw_set_intersect(&range, &epoch->parts[consumer].owned);
     cw_set_add_all(ret_own, &range);
@@ -97,7 +96,7 @@ static void own_of(const struct cw_epoch *epoch, uint32_t consumer, const struct
     struct dealt_left left = {CW_DEALT_STEPS_MAX, CW_DEALT_NEW_MAX};
     if (consumer >= epoch->layout.consumers)
         return;
-    if (is_dealt(epoch)) {
+    if (cw_epoch_is_dealt(epoch)) {
         for (size_t i = 0; i < said->n && left.steps > 0; i++)
             own_dealt(epoch, consumer, said->v[i].lo, CW_MIN(said->v[i].hi, epoch->items), except,
                       &left, ret_own);
@@ -214,7 +213,7 @@ void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
     item = CW_MIN(item, epoch->items);
     epoch->dirty = true;
     epoch->none_free_below = 0;
-    if (is_dealt(epoch)) {
+    if (cw_epoch_is_dealt(epoch)) {
         reset_dealt(epoch, consumer, item, beyond);
         return;
     }
@@ -269,7 +268,7 @@ uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer)
     if (epoch->layout.to_all)
         return CW_MIN(cw_set_first_absent(&epoch->parts[consumer].consumed, 0), epoch->items);
     uint64_t item = cw_epoch_lowest_unconsumed(epoch);
-    if (!is_dealt(epoch))
+    if (!cw_epoch_is_dealt(epoch))
         return item;
     uint64_t n = epoch->layout.consumers, at = item - item % n + consumer;
     at = at < item ? at + n : at;

@@ -50,6 +50,8 @@ struct cw_epoch {
 void cw_epoch_init(struct cw_epoch *epoch, uint64_t number, uint64_t items,
                    const struct cw_layout *layout);
 void cw_epoch_fini(struct cw_epoch *epoch);
+/* Whether the items of a consumer alternate with those of others. */
+bool cw_epoch_is_dealt(const struct cw_epoch *epoch);
 /* Returns whether all items of the epoch are consumed. */
 bool cw_epoch_is_done(const struct cw_epoch *epoch);
 uint64_t cw_epoch_lowest_unconsumed(const struct cw_epoch *epoch);

@@ -37,6 +37,25 @@ struct cw_buf *cw_job_graph(const struct cw_job *job)
     return job->completed_packed ? job->completed_packed : job->graph_packed;
 }
 
+static size_t bytes_of(const struct cw_buf *buf)
+{
+    return buf ? buf->len : 0;
+}
+
+int cw_jobs_room(const struct cw_dispatcher *d, size_t more, struct cw_err *err)
+{
+    uint64_t bytes = more;
+    for (const struct cw_job *job = d->jobs; job; job = job->next)
+        bytes +=
+            bytes_of(job->graph_packed) + bytes_of(job->completed_packed) + bytes_of(job->manifest);
+    if (d->options.max_jobs_bytes == 0 || bytes <= d->options.max_jobs_bytes)
+        return 0;
+    return cw_err_set(err, CW_E_LIMIT,
+                      "the pipelines and lists of files of all jobs would take %llu bytes, of %llu "
+                      "(--max-jobs-bytes): remove jobs that are over, or name fewer files",
+                      (unsigned long long)bytes, (unsigned long long)d->options.max_jobs_bytes);
+}
+
 bool cw_job_has_clients(const struct cw_job *job)
 {
     return job->clients != NULL;

@@ -22,7 +22,7 @@ struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_client;
 struct cw_autocache_job; /* The struct is defined in autocache/autocache.h. */
 struct cw_dispatcher;
-struct cw_elements_shown; /* The struct is defined in job/elements_shown.c. */
+struct cw_elements_shown; /* The struct is defined in job/show_elements.c. */
 struct cw_job_optimizer;  /* The struct is defined in optimize/job_optimizer.c. */
 struct cw_scaling;        /* The struct is defined in scaling/scaling.h. */
 struct cw_share;
@@ -99,6 +99,9 @@ struct cw_job {
     Cachew__V1__Graph *graph;         /* The pipeline, without the values of its options. */
     struct cw_buf *graph_packed;      /* The whole pipeline, packed. */
     struct cw_hash graph_fingerprint; /* of `graph_packed` */
+    /* As it was written, if that is a relaxed order of it which nobody has tried yet; else NULL. */
+    struct cw_buf *written_packed;
+    struct cw_hash written_fingerprint;
     /* It came before any worker, and names operators of plugins: it is checked when one has them. */
     bool is_unchecked;
     uint64_t seed, epochs_n;
@@ -124,6 +127,7 @@ struct cw_job {
     char *
         prepare_why; /* What workers died of that prepared or opened it; NULL if it is not known. */
     struct cw_operators operators; /* Those of plugins that it was prepared with. */
+    struct cw_lacking lacking;     /* Of which versions workers could not prepare it. */
     uint64_t prepared_by; /* The id of the worker that prepared the job; 0 if it is not known. */
     uint32_t barred_n;    /* The number of shares that are barred (model/other_files.h). */
     /* The time since which all workers of the job see other files; 0 if one does not. */
@@ -187,6 +191,7 @@ struct cw_job {
     int64_t hold_until_ms;
     /* ---- measurements ---- */
     double item_bytes, item_ns, item_busy_ns, consume_rate;
+    double fastest_s; /* During a fill: the fastest worker's time for one item; 0: not known. */
     struct cw_thread_use_sums threads; /* What the threads of its workers did. */
     uint64_t consumed_since, skipped, recomputed, hedged, hedges_out, skipped_items, leased_n,
         shared;
@@ -219,6 +224,9 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 /* The pipeline that workers and tools get: with the options that its preparation has found. Borrowed. */
 struct cw_buf *cw_job_graph(const struct cw_job *job);
+/* Refuses (CW_E_LIMIT) so many bytes more of pipelines and manifests than all jobs together may have
+ * (--max-jobs-bytes). */
+int cw_jobs_room(const struct cw_dispatcher *d, size_t more, struct cw_err *err);
 bool cw_job_has_clients(const struct cw_job *job);
 /* Returns whether a trainer is attached that has no finished batch. */
 bool cw_job_trainer_waits(const struct cw_job *job);
@@ -251,7 +259,7 @@ void cw_job_drop_index_help(struct cw_job *job, struct cw_index_help **at);
 /* Has the worker prepare the job from now on; NULL: none does. Counts the jobs of each worker. The job
  * has no help any more. */
 void cw_job_set_preparing(struct cw_job *job, struct cw_worker *worker);
-/* ---- who_serves.c ---- */
+/* ---- worker_for_job.c ---- */
 /* Returns whether clients of the job must keep a stream to the worker: it is assigned to the job or
  * holds a lease of it. A job that uses all workers fetches from all but those that serve another
  * job alone. */

@@ -3,19 +3,19 @@
  * message and no disk, and no clock except as an argument. This header is the face of model/: it
  * includes the others.
  *
- *   config.h         options of the dispatcher and built-in limits
- *   worker.h         workers · client.h: clients · job_model.h: jobs · share.h: a worker with
- *                    regard to a job
- *   epoch.h          the items of one epoch as sets of numbers
- *   window.h         how far ahead a job is leased, and how much a worker is given at a time
- *   pace.h           how often the peers of a large fleet speak
- *   item_faults.h    items that fail or kill workers · same_function.h: jobs that share outputs
- *   other_files.h    workers that see other files than the job was prepared with
- *   unreachable.h    workers that a client cannot reach
- *   tenants.h        tenants, their limits and their use
- *   demand_window.h  what trainers measured · node_counters.h: what workers measured
+ *   config.h              options of the dispatcher and built-in limits
+ *   worker.h              workers · client.h: clients · job_model.h: jobs · share.h: a worker with
+ *                         regard to a job
+ *   epoch.h               the items of one epoch as sets of numbers
+ *   window.h              how far ahead a job is leased, and how much a worker is given at a time
+ *   pace.h                how often the peers of a large fleet speak
+ *   item_faults.h         items that fail or kill workers · same_function.h: jobs that share outputs
+ *   other_files.h         workers that see other files than the job was prepared with
+ *   unreachable.h         workers that a client cannot reach
+ *   tenants.h             tenants, their limits and their use
+ *   demand_window.h       what trainers measured · node_counters.h: what workers measured
  *
- *   who_serves.c          which worker serves which job
+ *   worker_for_job.c      which worker serves which job
  *   window_end.c          up to which item a job is leased (window.h)
  *   job_lookup.c          finds a job and what belongs to it · job_epochs.c: opens epochs
  *                         (job_model.h) · job_links.c: its clients, who prepares it
@@ -64,7 +64,7 @@
 struct cw_access;            /* The struct is defined in access/access.c. */
 struct cw_backup;            /* The struct is defined in admin/backup.c. */
 struct cw_cache_service;     /* The struct is defined in cache/cache.h. */
-struct cw_leaving_cache;     /* The struct is defined in cache/leaving_caches.c. */
+struct cw_leaving_cache;     /* The struct is defined in cache/detached_files.c. */
 struct cw_autocache_service; /* The struct is defined in autocache/autocache.h. */
 struct cw_http;              /* The struct is defined in src/daemon. */
 struct cw_kube;              /* The struct is defined in src/kube. */
@@ -121,6 +121,7 @@ struct cw_dispatcher {
      * profiles in JSON. */
     struct cw_offload_queue *planner;
     struct cw_strmap plan_profiles;
+    struct cw_known_operators *known_operators; /* optimize/operator_costs.h; NULL: none yet */
     struct cw_options options;
     struct cw_kube *kube; /* Talks to the API server of Kubernetes; NULL: there is no --lease. */
     struct cw_leader *leader; /* The Lease that decides who serves; NULL: there is no --lease. */

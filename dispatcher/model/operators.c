@@ -117,9 +117,36 @@ static bool has_names(const struct cw_worker *worker, const struct cw_job *job, 
     return true;
 }
 
+bool cw_lacking_add(struct cw_lacking *lacking, const struct cw_worker *worker)
+{
+    if (!worker->version || worker->version[0] == '\0' || lacking->n == CW_LACKING_MAX)
+        return false;
+    lacking->v[lacking->n++] = cw_mem_strdup(worker->version);
+    return true;
+}
+
+void cw_lacking_fini(struct cw_lacking *lacking)
+{
+    while (lacking->n > 0)
+        cw_mem_free(lacking->v[--lacking->n]);
+}
+
+static bool is_lacking(const struct cw_lacking *lacking, const struct cw_worker *worker)
+{
+    for (size_t i = 0; worker->version && i < lacking->n; i++)
+        if (strcmp(lacking->v[i], worker->version) == 0)
+            return true;
+    return false;
+}
+
 bool cw_worker_has_operators(const struct cw_worker *worker, const struct cw_job *job,
                              struct cw_str *out)
 {
+    if (is_lacking(&job->lacking, worker)) {
+        if (out)
+            cw_str_addf(out, "what its version %s could not find", worker->version);
+        return false;
+    }
     if (!job->info)
         return has_names(worker, job, out);
     for (size_t i = 0; i < job->operators.n; i++)

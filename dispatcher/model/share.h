@@ -60,7 +60,9 @@ struct cw_share {
     double slice_sent;
     int64_t charged_ms;       /* the time up to which it was charged for; 0: it was not used then */
     uint64_t assigned_done_n; /* The value of done_n when the worker was assigned. */
-    double rate;     /* The items that the worker completes per second; 0 if that is not known. */
+    double rate; /* The items that the worker completes per second; 0 if that is not known. */
+    /* The time from the start of an item to its end; 0 if that is not known. */
+    double item_ns;
     int64_t done_ms; /* The time of the worker's last report of completed items. */
     /* The consumers that cannot reach the worker (model/unreachable.h). */
     struct cw_unreachable *unreachable;

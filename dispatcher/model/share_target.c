@@ -4,16 +4,17 @@
 #include "dispatcher/model/model.h"
 
 #define TARGET_MAX 8192
-#define GROWTH 8 /* A target grows at most by this factor at a time. */
+#define FIRST_S 0.1 /* A new worker may be much slower than the others, which would wait for it. */
+#define GROWTH 8    /* A target grows at most by this factor at a time. */
 
 /* The target of a new worker follows from the speed of the job's other workers; the first worker of
  * a job gets a small one. */
 void cw_share_first_target(struct cw_share *share)
 {
     double threads = share->worker->threads, target = 2 * threads;
-    double lease_s = (double)cw_lease_work_ms(share->job->d) / 1000;
+    double lease_s = CW_MAX(FIRST_S, 2 * (double)cw_report_interval_ms(share->job->d) / 1000);
     if (share->job->item_ns > 0)
-        target = CW_MAX(target, lease_s * 1e9 / share->job->item_ns);
+        target = CW_MAX(target, threads * lease_s * 1e9 / share->job->item_ns);
     share->target = (uint64_t)CW_MIN(target, TARGET_MAX);
 }
 
@@ -30,8 +31,10 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
              bytes = done->bytes;
     /* Items without rows count as well, although they need no memory. */
     job->item_bytes = CW_MAX(mix(job->item_bytes, (double)bytes / (double)done_n), 1);
-    if (wall_ns > 0 && computed_n > 0)
+    if (wall_ns > 0 && computed_n > 0) {
         job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
+        share->item_ns = mix(share->item_ns, (double)wall_ns / (double)computed_n);
+    }
     if (done->busy_ns > 0 && computed_n > 0)
         job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);
     /* Another job of the same function computes all items, so nothing was measured. */

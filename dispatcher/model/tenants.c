@@ -223,9 +223,10 @@ int cw_tenant_admits(struct cw_dispatcher *d, const Cachew__V1__JobOptions *opti
     if (load.jobs >= limits->max_jobs)
         return cw_err_set(
             err, CW_E_LIMIT,
-            "tenant %s has %llu of the %llu jobs that it may have (--tenant, max-jobs): try again "
-            "when one has ended, or end one (cachew jobs, cachew remove)",
-            name, (unsigned long long)load.jobs, (unsigned long long)limits->max_jobs);
+            "tenant %s has %llu job%s, and may have %llu (--tenant, max-jobs): try again when one "
+            "has ended, or end one (cachew jobs, cachew remove)",
+            name, (unsigned long long)load.jobs, load.jobs == 1 ? "" : "s",
+            (unsigned long long)limits->max_jobs);
     if (memory > limits->max_memory || load.memory > limits->max_memory - memory)
         return cw_err_set(
             err, CW_E_LIMIT,

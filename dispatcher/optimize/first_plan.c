@@ -211,15 +211,12 @@ static int rewrite(const Cachew__V1__JobOptions *options, struct cw_graph *graph
     return rc;
 }
 
-int cw_first_plan_make(const Cachew__V1__JobOptions *options, struct cw_graph *graph,
-                       struct cw_graph **ret_relaxed, struct cw_err *err)
+/* The same for a pipeline whose nodes stand for themselves. */
+static int make(const Cachew__V1__JobOptions *options, struct cw_graph *graph,
+                struct cw_graph **ret_relaxed, struct cw_err *err)
 {
     struct cw_order_plan plan = {0};
     struct cw_graph *made = NULL;
-    const char *why = misfit(options);
-    *ret_relaxed = NULL;
-    if (why)
-        return cw_err_set(err, CW_E_INVALID, "%s", why);
     int rc = check_texts(options, &plan, err);
     /* Whether an exact order is one is said when the job runs, if its files must be seen first. */
     if (rc == 0 && (options->relaxed || (plan.n > 0 && cw_graph_incomplete(graph) == SIZE_MAX)))
@@ -229,4 +226,12 @@ int cw_first_plan_make(const Cachew__V1__JobOptions *options, struct cw_graph *g
     cw_graph_unref(made);
     cw_order_plan_fini(&plan);
     return rc;
+}
+
+int cw_first_plan_make(const Cachew__V1__JobOptions *options, struct cw_graph *graph,
+                       struct cw_graph **ret_graph, struct cw_err *err)
+{
+    const char *why = misfit(options);
+    *ret_graph = NULL;
+    return why ? cw_err_set(err, CW_E_INVALID, "%s", why) : make(options, graph, ret_graph, err);
 }

@@ -10,10 +10,10 @@
 #include "graph/graph.h"
 #include "rewrite/plan_file.h"
 
-/* Checks options->optimize, relaxed, plan and profile for this pipeline. Sets *ret_relaxed to the pipeline
- * that the job has instead; NULL: it keeps its own. */
+/* Checks options->optimize, relaxed, plan and profile for this pipeline. Sets *ret_graph to the pipeline that the job
+ * has instead, because nodes stand for others (graph/expand.h) or are in a relaxed order; NULL: it keeps its own. */
 int cw_first_plan_make(const Cachew__V1__JobOptions *options, struct cw_graph *graph,
-                       struct cw_graph **ret_relaxed, struct cw_err *err);
+                       struct cw_graph **ret_graph, struct cw_err *err);
 /* Reads the text of an option `plan`. */
 int cw_first_plan_read(const char *text, struct cw_order_plan *ret_plan, struct cw_err *err);
 /* Checks the text of an option `optimize`. */

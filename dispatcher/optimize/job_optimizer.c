@@ -19,9 +19,10 @@ struct cw_job_optimizer {
     bool is_over; /* nothing is to be found for this job any more */
     bool has_asked_profile, is_searching;
     struct cw_replan state;
-    size_t chain_n;    /* nodes of the chain, the last ones of the graph; 0: not known yet */
-    char *cached;      /* the cached node that the last look went by; NULL: none */
-    bool leaves_cache; /* a plan that was to place it could not: policies do */
+    size_t chain_n;                      /* nodes of the chain; 0: not known yet */
+    size_t chain[CW_OPTIMIZE_NODES_MAX]; /* by place: the node of the pipeline */
+    char *cached;                 /* the cached node that the last look went by; NULL: none */
+    bool leaves_cache;            /* a plan that was to place it could not: policies do */
     struct cw_replan_means means; /* as of means_ms; once a window is often enough */
     int64_t means_ms;
     /* The plan that was found and is on its way, with its number; 0: none is. */
@@ -113,11 +114,12 @@ static void make_view(struct cw_job *job, int64_t now, struct cw_replan_view *re
         ret_view->elements = CW_MAX(ret_view->elements, cost.elements);
         ret_view->is_enough = ret_view->is_enough && is_timed(job, i, &cost);
         sum_ns += cw_cost_made(&cost) * CW_MAX(cost.wall_ns, cost.cpu_ns);
-        if (i + chain_n >= n)
-            ret_view->nodes[i + chain_n - n] =
-                (struct cw_replan_node){.call_ns = cw_cost_call_ns(&cost),
-                                        .keep = keep_of(&cost),
-                                        .bytes = cw_cost_out_bytes(&cost)};
+    }
+    for (size_t i = 0; i < chain_n; i++) {
+        const struct cw_cost_measured cost = cw_plan_cost_of(job, job->optimizer->chain[i]);
+        ret_view->nodes[i] = (struct cw_replan_node){.call_ns = cw_cost_call_ns(&cost),
+                                                     .keep = keep_of(&cost),
+                                                     .bytes = cw_cost_out_bytes(&cost)};
     }
     ret_view->element_ns = ret_view->elements > 0 ? sum_ns / ret_view->elements : 0;
 }
@@ -131,8 +133,13 @@ static void run(void *arg) /* On the thread. */
 
 static void on_found(void *arg);
 
-/* profile NULL: by what was measured of this job. */
-static void ask(struct cw_job *job, enum cw_replan_why why, double before_ns, const char *profile)
+/* Which costs a search goes by, besides those that this job has measured. */
+struct costs {
+    const char *profile; /* of the pipeline; NULL: see below */
+    bool by_operators;   /* of operators of other pipelines; else those of this job */
+};
+
+static void ask(struct cw_job *job, enum cw_replan_why why, double before_ns, struct costs costs)
 {
     struct cw_job_optimizer *o = job->optimizer;
     struct planning *planning = CW_NEW(struct planning);
@@ -141,7 +148,10 @@ static void ask(struct cw_job *job, enum cw_replan_why why, double before_ns, co
     planning->plan = job->plan.number;
     planning->why = why;
     planning->before_ns = before_ns;
-    planning->search = cw_plan_question_make(job, policy_of(job), profile, !o->leaves_cache);
+    planning->search =
+        costs.by_operators
+            ? cw_plan_question_make_by_operators(job, policy_of(job), !o->leaves_cache)
+            : cw_plan_question_make(job, policy_of(job), costs.profile, !o->leaves_cache);
     if (why == CW_REPLAN_NAMED)
         planning->search->question.order = cw_mem_strdup(job->options->plan);
     planning->work = (struct cw_offload){.run = run, .done = on_found, .arg = planning};
@@ -183,12 +193,12 @@ static bool takes(const struct cw_job_optimizer *o, const struct cw_plan_answer 
     return cw_replan_takes(&o->state, answer->order, now, then);
 }
 
-/* A plan is worth a change if it saves time, or, where that is alike, the work of threads. */
+/* A plan is worth a change if it saves time (or money), or, where that is alike, the work of threads. */
 static bool is_worth_it(const struct cw_job_optimizer *o, const struct cw_plan_answer *answer)
 {
-    bool alike = answer->then_total_ns <= answer->now_total_ns * (1 + ALIKE);
+    bool alike = answer->then_total <= answer->now_total * (1 + ALIKE);
     return answer->is_other && (answer->is_illegal || answer->is_wanted ||
-                                takes(o, answer, answer->now_total_ns, answer->then_total_ns) ||
+                                takes(o, answer, answer->now_total, answer->then_total) ||
                                 (alike && takes(o, answer, answer->now_ns, answer->then_ns)));
 }
 
@@ -218,6 +228,8 @@ static bool take(struct cw_job *job, struct planning *planning)
     struct cw_job_optimizer *o = job->optimizer;
     const struct cw_plan_search *search = planning->search;
     const struct cw_plan_answer *answer = &search->answer;
+    if (answer->lacks_costs) /* it is planned when the job has measured enough */
+        return false;
     o->is_over = o->once || answer->rc != 0 || answer->is_fixed;
     if (answer->rc != 0)
         cw_log_info(CW_LOG_MOD, "job=%s name=%s: no plan can be made: %s", job->id, job->name,
@@ -225,6 +237,7 @@ static bool take(struct cw_job *job, struct planning *planning)
     if (answer->rc != 0 || answer->is_fixed)
         return false;
     o->chain_n = answer->n;
+    memcpy(o->chain, answer->nodes, sizeof(o->chain));
     if (search->question.measured && !search->question.present && !search->question.order)
         cw_plan_profile_put(job, answer->profile);
     job->plan.predicted_ns = answer->now_ns;
@@ -265,11 +278,19 @@ static void add_reason(const struct cw_job_optimizer *o, struct cw_str *out)
         [CW_REPLAN_NAMED] = "as the job's plan says",
         [CW_REPLAN_MEANS] = "since workers, room in the cache or prices are others",
     };
-    cw_str_add(out, "An element takes ");
-    cw_policy_add_time(out, o->search->answer.then_ns);
+    const struct cw_plan_answer *answer = &o->search->answer;
+    if (o->search->question.least_money)
+        cw_str_addf(out, "All epochs cost %.3g instead of %.3g; an element takes ",
+                    answer->then_total, answer->now_total);
+    else
+        cw_str_add(out, "An element takes ");
+    cw_policy_add_time(out, answer->then_ns);
     cw_str_add(out, " of a thread instead of ");
-    cw_policy_add_time(out, o->search->answer.now_ns);
-    cw_str_addf(out, ", %s.", why[o->why]);
+    cw_policy_add_time(out, answer->now_ns);
+    cw_str_addf(out, ", %s.",
+                o->search->question.costs.n > 0
+                    ? "as jobs of other pipelines have measured of the same operators"
+                    : why[o->why]);
 }
 
 static void record(struct cw_job *job, const struct cw_job_optimizer *o)
@@ -323,7 +344,7 @@ static void look(struct cw_job *job, const struct cw_replan_view *view)
     struct cw_job_optimizer *o = job->optimizer;
     enum cw_replan_why why = cw_replan_look(&o->state, view);
     if (why != CW_REPLAN_NOT)
-        ask(job, why, view->element_ns, NULL);
+        ask(job, why, view->element_ns, (struct costs){0});
 }
 
 /* It goes by how many values come out of operators, which a profile does not say. */
@@ -332,7 +353,8 @@ static bool is_pecan(const struct cw_job *job)
     return strcmp(policy_of(job), "pecan") == 0;
 }
 
-/* The first plan comes before anything is measured if an earlier job has measured the pipeline. */
+/* The first plan comes before anything is measured if an earlier job has measured the pipeline, or jobs of others all of
+ * its operators. */
 static void begin(struct cw_job *job)
 {
     const char *own = job->options->profile;
@@ -341,9 +363,10 @@ static void begin(struct cw_job *job)
     if (job->plan.number != 0)
         return;
     if (job->options->plan[0] != '\0' && !job->options->relaxed)
-        ask(job, CW_REPLAN_NAMED, 0, NULL);
-    else if (profile && !is_pecan(job))
-        ask(job, CW_REPLAN_NOT, 0, profile);
+        ask(job, CW_REPLAN_NAMED, 0, (struct costs){0});
+    else if (!is_pecan(job) && (profile || job->d->known_operators))
+        ask(job, CW_REPLAN_NOT, 0,
+            (struct costs){.profile = profile, .by_operators = profile == NULL});
 }
 
 /* Returns whether somebody plans for the job. */

@@ -8,6 +8,7 @@
 #include "dispatcher/state/state.h"
 #include "graph/check.h"
 #include "graph/complete.h"
+#include "rewrite/hoist.h"
 #include "rewrite/order_check.h"
 #include "rewrite/pin.h"
 
@@ -39,16 +40,22 @@ static int check_written(const struct cw_job *job, struct cw_checked **ret_check
     return rc;
 }
 
-/* In the other order nodes are as they were written, or pinned (rewrite/pin.h). */
+/* In the other order nodes are as they were written, or pinned (rewrite/pin.h), and operators of a zip's branches may
+ * stand behind it (rewrite/hoist.h). */
 static int check_either(const struct cw_checked *written, const struct cw_checked *other,
                         struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
-    struct cw_checked *pinned = NULL;
+    struct cw_checked *pinned = NULL, *hoisted = NULL;
     int rc = cw_order_check(written, other, err);
     if (rc != 0 && cw_pin_graph(written, &graph, NULL) == 0 &&
         cw_graph_check(graph, &pinned, NULL) == 0 && cw_order_check(pinned, other, NULL) == 0)
         rc = 0;
+    if (rc != 0 && written->graph->n == other->graph->n)
+        hoisted = cw_hoist_like(written, other);
+    if (rc != 0 && hoisted && cw_order_check(hoisted, other, NULL) == 0)
+        rc = 0;
+    cw_checked_unref(hoisted);
     cw_checked_unref(pinned);
     cw_graph_unref(graph);
     return rc;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "dispatcher/optimize/plan_search_int.h"
+#include "rewrite/operator_key.h"
 
 size_t cw_plan_node(const struct cw_checked *checked, const char *name)
 {
@@ -30,7 +31,7 @@ static void make_profile(struct cw_plan_work *w)
     const struct cw_graph *graph = w->present->graph;
     cw_autofree struct cw_cost_measured *measured = CW_NEW_ARRAY(struct cw_cost_measured, graph->n);
     for (size_t i = 0; i < graph->n; i++) {
-        size_t k = cw_plan_node(w->written, graph->nodes[i].name);
+        size_t k = cw_plan_node(w->job, graph->nodes[i].name);
         if (k < w->question->measured_n)
             measured[i] = w->question->measured[k];
     }
@@ -41,6 +42,26 @@ static void make_profile(struct cw_plan_work *w)
     cw_cost_profile_of_measured(w->present, measured, &w->profile);
     cw_cost_profile_add_filters(&w->profile, names, filters->shown, filters->passed);
     w->profile.elements = w->question->elements;
+}
+
+/* Makes a profile of what other pipelines' operators cost. Returns false if that of some is not known. */
+static bool collect_profile(struct cw_plan_work *w)
+{
+    const struct cw_checked *checked = w->present;
+    w->profile.nodes = CW_NEW_ARRAY(struct cw_cost_profile_node, checked->graph->n);
+    w->profile.elements = w->question->elements;
+    for (size_t i = 0; i < checked->graph->n; i++) {
+        if (!cw_cost_profile_needs(checked->nodes[i].op))
+            continue;
+        const struct cw_cost_profile_node *known =
+            cw_operator_costs_find(&w->question->costs, cw_operator_key(w->present, i));
+        if (!known)
+            return false;
+        struct cw_cost_profile_node *node = &w->profile.nodes[w->profile.n++];
+        *node = *known;
+        node->name = cw_mem_strdup(checked->graph->nodes[i].name);
+    }
+    return true;
 }
 
 static void print_profile(const struct cw_plan_work *w)
@@ -105,11 +126,22 @@ static bool is_listed(const struct cw_optimize_problem *problem, uint64_t set)
     return false;
 }
 
+size_t cw_plan_branch(const struct cw_plan_work *w, const char *node)
+{
+    for (size_t k = 0; k < w->problem.branches_n; k++)
+        if (cw_str_eq(w->problem.branches[k].name, node))
+            return CW_OPTIMIZE_INSIDE + k;
+    return CW_OPTIMIZE_NO_CACHE;
+}
+
 static void add_cached(struct cw_plan_work *w, const struct cw_plan_records *records)
 {
     struct cw_optimize_problem *problem = &w->problem;
     uint64_t set = set_up_to(w, records->node, records->of_written);
     double n = w->question->elements;
+    const size_t branch = cw_plan_branch(w, records->node);
+    if (branch != CW_OPTIMIZE_NO_CACHE)
+        problem->branches[branch - CW_OPTIMIZE_INSIDE].share = CW_MIN(records->records / n, 1);
     if (set == 0 || is_listed(problem, set))
         return;
     for (size_t i = 0; i < problem->n; i++)
@@ -130,7 +162,10 @@ static void set_cache(struct cw_plan_work *w)
 size_t cw_plan_cached_now(const struct cw_plan_work *w)
 {
     const struct cw_plan_question *q = w->question;
+    const size_t branch = q->cached ? cw_plan_branch(w, q->cached) : CW_OPTIMIZE_NO_CACHE;
     uint64_t set = q->cached ? set_up_to(w, q->cached, !q->cached_is_of_plan) : 0;
+    if (w->answer->decides_cache && branch != CW_OPTIMIZE_NO_CACHE)
+        return branch;
     size_t n = (size_t)__builtin_popcountll(set);
     if (!w->answer->decides_cache || set == 0 || set != (UINT64_C(1) << n) - 1)
         return CW_OPTIMIZE_NO_CACHE;
@@ -144,10 +179,18 @@ static void set_workers(struct cw_plan_work *w)
     const struct cw_plan_question *q = w->question;
     struct cw_optimize_problem *problem = &w->problem;
     problem->threads = CW_MAX(q->threads, 1);
+    problem->cores = q->cores;
     problem->remote_max = (unsigned)CW_MAX(q->workers_max > 0 ? q->workers_max : q->workers, 1);
     problem->local_max = 0;
     problem->worker_price = q->worker_price;
     problem->trainer_price = q->trainer_price;
+    problem->store_price = q->store_price;
+    if (q->workers_max <=
+        0) { /* their number stays, so they are paid for as long as the trainer is */
+        problem->trainer_price += problem->worker_price * CW_MAX(q->workers, 1);
+        problem->worker_price = 0;
+    }
+    problem->least_money = q->least_money;
     problem->least_work = true;
 }
 
@@ -181,16 +224,17 @@ int cw_plan_numbers(struct cw_plan_work *w, struct cw_err *err)
     int rc = 0;
     if (w->question->measured)
         make_profile(w);
-    else
+    else if (w->question->profile)
         rc = read_profile(w, err);
-    if (rc != 0)
+    else
+        w->answer->lacks_costs = !collect_profile(w);
+    if (rc != 0 || w->answer->lacks_costs)
         return rc;
     print_profile(w);
     /* Whose measurements they are was known before: no fingerprints are compared. */
     cw_mem_free(cw_steal(&w->profile.pipeline));
-    /* What stands before the chain is one operator to the search, so no cache can stand within it. */
     w->profile.step_ms = w->question->step_ns / 1e6;
-    w->profile.has_store = w->question->has_store && w->is.first == 0;
+    w->profile.has_store = w->question->has_store;
     rc = cw_problem_from(&w->is, &w->profile, &w->problem, &w->map, err);
     if (rc != 0)
         return rc;

@@ -5,6 +5,7 @@
 
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/optimize/job_optimizer.h"
+#include "dispatcher/optimize/operator_costs.h"
 #include "dispatcher/optimize/plan_search.h"
 #include "dispatcher/state/state.h"
 
@@ -20,6 +21,12 @@ static char *key_of(const struct cw_job *job)
 
 static void keep(struct cw_dispatcher *d, const char *key, const char *profile)
 {
+    const char *end = strrchr(key, '/');
+    if (end && (size_t)(end - key) >= strlen(PREFIX)) {
+        cw_autofree char *tenant = cw_mem_printf(
+            "%.*s", (int)(end - key - (ptrdiff_t)strlen(PREFIX)), key + strlen(PREFIX));
+        cw_operator_costs_keep(d, tenant, profile);
+    }
     if (d->plan_profiles.n < PROFILES_MAX || cw_strmap_get(&d->plan_profiles, key))
         cw_mem_free(cw_strmap_set(&d->plan_profiles, key, cw_mem_strdup(profile)));
 }
@@ -76,4 +83,5 @@ void cw_job_optimizers_close(struct cw_dispatcher *d)
     for (size_t i = 0; cw_strmap_next(&d->plan_profiles, &i, &key, &value);)
         cw_mem_free(value);
     cw_strmap_fini(&d->plan_profiles);
+    cw_operator_costs_close(d);
 }

@@ -37,6 +37,7 @@ static double busy_ns(const struct cw_job *job)
 
 /* ---- workers ---- */
 
+/* Of all workers of the job. */
 static void count_workers(const struct cw_job *job, double *ret_workers, double *ret_threads)
 {
     struct cw_serving serving = {.job = job};
@@ -45,6 +46,28 @@ static void count_workers(const struct cw_job *job, double *ret_workers, double 
         *ret_workers += 1;
         *ret_threads += worker->threads;
     }
+}
+
+/* Returns the CPUs of a worker of the job, on average: those of its host, shared by the workers there; 0: those of one
+ * are not known. */
+static double cores_of_workers(const struct cw_job *job)
+{
+    struct cw_strmap on_host = {0}; /* host -> number of its usable workers */
+    struct cw_serving serving = {.job = job};
+    double sum = 0, n = 0;
+    bool is_known = true;
+    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
+        if (cw_worker_is_usable(worker)) {
+            uintptr_t there = (uintptr_t)cw_strmap_get(&on_host, worker->host_id);
+            (void)cw_strmap_set(&on_host, worker->host_id, (void *)(there + 1)); // NOLINT
+        }
+    for (const struct cw_worker *worker; (worker = cw_serving_next(&serving)); n++) {
+        uintptr_t there = (uintptr_t)cw_strmap_get(&on_host, worker->host_id);
+        sum += worker->host_cpus / (double)CW_MAX(there, (uintptr_t)1);
+        is_known = is_known && worker->host_cpus > 0;
+    }
+    cw_strmap_fini(&on_host);
+    return is_known && n > 0 ? sum / n : 0;
 }
 
 /* The trainer's own time for a batch, where its steps are known. */
@@ -60,6 +83,20 @@ static bool counts_workers(const struct cw_job *job)
     return job->scaling && cw_scaling_may_jump(job) && step_ns(job) > 0 && busy_ns(job) > 0;
 }
 
+/* Prices are asked for where money is to be least; else only with the number of workers. */
+static void set_objective(const struct cw_job *job, struct cw_plan_question *q)
+{
+    const struct cw_options *o = &job->d->options;
+    const double own = job->options->client_price;
+    q->least_money = o->objective && strcmp(o->objective, "money") == 0;
+    if (!q->least_money)
+        return;
+    const struct cw_provision *provision = &job->d->provision;
+    q->store_price = o->store_price;
+    q->worker_price = provision->has_price ? provision->price : o->worker_price;
+    q->trainer_price = own > 0 ? own : o->client_price;
+}
+
 static void set_workers(const struct cw_job *job, struct cw_plan_question *q)
 {
     const struct cw_scale_window none = {0};
@@ -68,6 +105,7 @@ static void set_workers(const struct cw_job *job, struct cw_plan_question *q)
     q->workers = CW_MAX(workers, 1);
     q->threads = CW_MAX(threads / q->workers, 1);
     q->step_ns = step_ns(job);
+    set_objective(job, q);
     if (!counts_workers(job))
         return;
     struct cw_scale_inputs inputs;
@@ -79,6 +117,7 @@ static void set_workers(const struct cw_job *job, struct cw_plan_question *q)
     if (inputs.options.worker_price > 0 && inputs.options.client_price > 0) {
         q->worker_price = inputs.options.worker_price;
         q->trainer_price = inputs.options.client_price;
+        q->store_price = job->d->options.store_price;
     }
 }
 
@@ -173,6 +212,7 @@ struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *pol
                                    .elements = epoch_elements(job),
                                    .epochs = cw_job_epochs_left(job)};
     set_workers(job, q);
+    q->cores = cores_of_workers(job);
     if (may_cache && places_cache(job))
         set_cache(job, q);
     if (profile)
@@ -186,6 +226,16 @@ struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *pol
         q->filters = job->measured->filters;
     for (size_t i = 0; i < q->filters.n; i++)
         q->filters.names[i] = cw_mem_strdup(q->filters.names[i]);
+    return search;
+}
+
+struct cw_plan_search *cw_plan_question_make_by_operators(struct cw_job *job, const char *policy,
+                                                          bool may_cache)
+{
+    /* (as if it had a profile, so that nothing is taken from what the job itself has measured) */
+    struct cw_plan_search *search = cw_plan_question_make(job, policy, "", may_cache);
+    cw_mem_free(cw_steal(&search->question.profile));
+    cw_operator_costs_copy(job->d, cw_job_tenant(job), &search->question.costs);
     return search;
 }
 

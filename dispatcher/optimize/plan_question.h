@@ -16,6 +16,9 @@ struct cw_cost_measured cw_plan_cost_of(const struct cw_job *job, size_t node);
  * may_cache: the plan may say what is cached. Free it with cw_plan_search_free. */
 struct cw_plan_search *cw_plan_question_make(struct cw_job *job, const char *policy,
                                              const char *profile, bool may_cache);
+/* The same by what operators of other pipelines have cost (operator_costs.h). */
+struct cw_plan_search *cw_plan_question_make_by_operators(struct cw_job *job, const char *policy,
+                                                          bool may_cache);
 /* Sets what the plan of the job has to go by besides costs. */
 void cw_plan_means(struct cw_job *job, bool may_cache, struct cw_replan_means *ret_means);
 

@@ -10,6 +10,7 @@
 #include "policies/problem_json.h"
 #include "policies/text.h"
 #include "rewrite/apply.h"
+#include "rewrite/hoist.h"
 #include "rewrite/pecan_class.h"
 #include "rewrite/problem.h"
 #include "wire/wire.h"
@@ -36,25 +37,58 @@ static int load(const struct cw_buf *packed, const struct cw_checked *written,
     return rc;
 }
 
+/* Where a plan is named, those operators stand behind a zip that it has there. What is cached has another key behind a
+ * zip than in a branch, so nothing is brought there then. */
+static struct cw_checked *hoist(const struct cw_plan_work *w)
+{
+    const struct cw_plan_question *q = w->question;
+    struct cw_checked *hoisted = NULL;
+    struct cw_order_plan plan = {0};
+    if (q->order && cw_first_plan_read(q->order, &plan, NULL) == 0)
+        hoisted = cw_hoist_by(w->present, plan.order, plan.n);
+    else if (!q->order && !q->cached)
+        hoisted = cw_hoist(w->present, NULL);
+    cw_order_plan_fini(&plan);
+    return hoisted;
+}
+
+static void hoist_both(struct cw_plan_work *w)
+{
+    struct cw_checked *present = hoist(w);
+    if (present) {
+        cw_checked_unref(w->present);
+        w->present = present;
+    }
+    w->written = cw_hoist_like(w->job, w->present);
+    if (!w->written)
+        w->written = cw_checked_ref(w->job);
+}
+
 static int load_both(struct cw_plan_work *w, struct cw_err *err)
 {
     const struct cw_plan_question *q = w->question;
-    int rc = load(q->written, NULL, &w->written, err);
+    int rc = load(q->written, NULL, &w->job, err);
     if (rc == 0)
-        rc = load(q->present ? q->present : q->written, w->written, &w->present, err);
+        rc = load(q->present ? q->present : q->written, w->job, &w->present, err);
     if (rc != 0)
         return rc;
+    hoist_both(w);
     cw_chain_list(w->written, &w->was);
     cw_chain_list(w->present, &w->is);
     return 0;
 }
 
-/* Whether any two neighbours may change sides. */
+/* Whether any two neighbours may change sides, which index operators between them do not matter to. */
 static bool may_move(const struct cw_chain *chain)
 {
-    for (size_t i = 1; i < chain->n; i++)
-        if (!cw_chain_why_not(chain, i - 1, i))
+    size_t before = 0;
+    for (size_t i = 1; i < chain->n; i++) {
+        if (chain->ops[i].maps)
+            continue;
+        if (!cw_chain_why_not(chain, before, i))
             return true;
+        before = i;
+    }
     return false;
 }
 
@@ -102,7 +136,7 @@ static int set_graph(struct cw_plan_work *w, struct cw_err *err)
                 .name;
     if (is_written(w))
         return 0;
-    int rc = cw_rewrite(w->written, &plan, &made, err);
+    int rc = cw_rewrite(w->job, &plan, &made, err);
     if (rc == 0)
         w->answer->graph = cw_wire_graph_pack(made.checked->graph);
     cw_rewritten_fini(&made);
@@ -136,13 +170,14 @@ static void add_rejected(const struct cw_plan_work *w, const struct cw_optimize_
         cw_str_addf(out, "%s before %s: ", name_at(w, rejected->b), name_at(w, rejected->a));
         break;
     case CW_REJECTED_CACHE:
-        cw_str_addf(out, "cached behind %s: ", name_at(w, rejected->a));
+        cw_str_addf(out, "cached behind %s: ", cw_optimize_cached_name(&w->problem, plan));
         break;
     case CW_REJECTED_NO_CACHE:
         cw_str_add(out, "without a cache: ");
         break;
     case CW_REJECTED_WORKERS:
-        cw_str_addf(out, "%u workers: ", plan->remote + plan->local);
+        cw_str_addf(out, "%u worker%s: ", plan->remote + plan->local,
+                    plan->remote + plan->local == 1 ? "" : "s");
         break;
     case CW_REJECTED_WRITTEN:
         cw_str_add(out, w->answer->decides_cache ? "the present order, best cached: "
@@ -192,14 +227,15 @@ static void compare(struct cw_plan_work *w)
     for (size_t i = 0; i < a->n; i++)
         a->is_other_order = a->is_other_order || w->then.order[i] != i;
     a->is_other = a->is_other_order || w->then.cache_after != w->now.cache_after;
-    if (w->then.cache_after != CW_OPTIMIZE_NO_CACHE)
-        a->cached = cw_mem_strdup(name_at(w, w->then.order[w->then.cache_after]));
+    const char *cached = cw_optimize_cached_name(&w->problem, &w->then);
+    if (cached)
+        a->cached = cw_mem_strdup(cached);
     a->workers = w->question->workers_max > 0 ? w->found.plan.remote : 0;
     a->now_ns = element_ns(w, &w->now);
     a->then_ns = element_ns(w, &w->then);
     a->epoch_ns = w->found.plan.epoch_ns;
-    a->now_total_ns = w->now.total_ns;
-    a->then_total_ns = w->then.total_ns;
+    a->now_total = w->problem.least_money ? w->now.money : w->now.total_ns;
+    a->then_total = w->problem.least_money ? w->then.money : w->then.total_ns;
 }
 
 /* The places of a plan that is named. */
@@ -210,11 +246,15 @@ static int take_named(struct cw_plan_work *w, const struct cw_order_plan *plan, 
     cw_optimizer_as_written(&w->problem, found);
     for (size_t i = 0; i < plan->n; i++) {
         size_t node = cw_plan_node(w->present, plan->order[i]);
+        const bool is_cached =
+            plan->cache && w->answer->decides_cache && cw_str_eq(plan->order[i], plan->cache);
+        if (is_cached && node < w->is.first)
+            found->cache_after = cw_plan_branch(w, plan->cache);
         if (node < w->is.first)
             continue;
         if (n == w->is.n || node == w->present->graph->n)
             return cw_err_set(err, CW_E_INVALID, "the plan is not one of this pipeline");
-        if (plan->cache && w->answer->decides_cache && cw_str_eq(plan->order[i], plan->cache))
+        if (is_cached)
             found->cache_after = n;
         found->order[n++] = node - w->is.first;
     }
@@ -258,6 +298,8 @@ static int answer(struct cw_plan_work *w, struct cw_err *err)
 {
     struct cw_plan_answer *a = w->answer;
     a->n = w->problem.n;
+    for (size_t i = 0; i < a->n; i++)
+        a->nodes[i] = cw_plan_node(w->job, w->written->graph->nodes[w->was.first + i].name);
     int rc = find_plan(w, err);
     if (rc != 0)
         return rc;
@@ -279,13 +321,14 @@ static int search(struct cw_plan_work *w, struct cw_err *err)
     int rc = load_both(w, err);
     if (rc != 0)
         return rc;
-    w->answer->is_fixed = !may_move(&w->was);
+    /* what keeps operators in a zip's branch may not be cached for ever */
+    w->answer->is_fixed = !may_move(&w->was) && !(w->question->cached && w->was.first > 0);
     if (w->answer->is_fixed)
         return 0;
     rc = set_places(w, err);
     if (rc == 0)
         rc = cw_plan_numbers(w, err);
-    return rc == 0 ? answer(w, err) : rc;
+    return rc == 0 && !w->answer->lacks_costs ? answer(w, err) : rc;
 }
 
 void cw_plan_search_run(struct cw_plan_search *s)
@@ -297,6 +340,7 @@ void cw_plan_search_run(struct cw_plan_search *s)
     cw_cost_profile_fini(&w->profile);
     cw_chain_fini(&w->was);
     cw_chain_fini(&w->is);
+    cw_checked_unref(w->job);
     cw_checked_unref(w->written);
     cw_checked_unref(w->present);
     cw_mem_free(w);
@@ -310,6 +354,7 @@ void cw_plan_search_free(struct cw_plan_search *s)
     cw_buf_unref(s->question.present);
     cw_mem_free(s->question.measured);
     cw_mem_free(s->question.profile);
+    cw_mem_free(s->question.costs.nodes);
     cw_mem_free(s->question.order);
     cw_mem_free(s->question.cached);
     for (size_t i = 0; i < s->question.filters.n; i++)

@@ -5,6 +5,7 @@
 #define CW_DISPATCHER_OPTIMIZE_PLAN_SEARCH_H
 
 #include "dispatcher/model/node_counters.h"
+#include "dispatcher/optimize/operator_costs.h"
 #include "base/buf.h"
 #include "policies/cost_line.h"
 #include "policies/optimizer.h"
@@ -27,6 +28,8 @@ struct cw_plan_question {
     struct cw_filter_shares filters; /* the same of sets of filters */
     bool apart;                      /* operators are called one by one */
     char *profile;                   /* of an earlier job of the pipeline, as JSON; NULL: none */
+    /* Of operators of other pipelines, where nothing was measured of this one. */
+    struct cw_operator_costs costs;
     char *cached;           /* the node behind which the job's elements are cached; NULL: none */
     bool cached_is_of_plan; /* in the present order; else in the written one */
     /* Whether the plan may say what is cached. Without it operators stay on their side of `cached`. */
@@ -37,15 +40,19 @@ struct cw_plan_question {
     double elements, epochs;
     double busy_ns;          /* of threads for an element, measured in all; 0: not known */
     double workers, threads; /* now; of a worker */
+    double cores;            /* of a worker; 0: not known */
     double workers_max;      /* as many may be chosen; 0: their number stays */
     double step_ns;          /* the trainer's own time for a batch; 0: not known */
-    double worker_price, trainer_price;
+    double worker_price, trainer_price; /* an hour */
+    double store_price;                 /* of a GB in the cache, an hour */
+    bool least_money;                   /* the least money is looked for, and not the least time */
 };
 struct cw_plan_answer {
     int rc; /* or why nothing could be found, which err says */
     struct cw_err err;
-    bool is_fixed; /* no two nodes of the pipeline may change sides */
-    bool is_other; /* another order or cache than the present one is best */
+    bool lacks_costs; /* not all operators are known from other pipelines */
+    bool is_fixed;    /* no two nodes of the pipeline may change sides */
+    bool is_other;    /* another order or cache than the present one is best */
     bool is_other_order;
     bool
         is_wanted; /* whatever it saves: a plan that is named, or that of another policy than auto */
@@ -57,9 +64,11 @@ struct cw_plan_answer {
     uint64_t order;         /* a hash of it and of the cached node */
     double now_ns, then_ns; /* what an element of the source takes threads, over all epochs */
     double epoch_ns;        /* of a later epoch, with the workers that the plan needs */
-    double now_total_ns, then_total_ns; /* how long all epochs take with the present workers */
-    /* What each node of the chain costs by either order, in the written order. */
-    size_t n;
+    /* How long all epochs take with the present workers; or what they cost, if that is to be least. */
+    double now_total, then_total;
+    /* What each node of the chain costs by either order, in the written order; and which node of the job's pipeline it
+     * is. */
+    size_t n, nodes[CW_OPTIMIZE_NODES_MAX];
     struct cw_replan_node now[CW_OPTIMIZE_NODES_MAX], then[CW_OPTIMIZE_NODES_MAX];
     char *choice;     /* the other order, for people */
     char *candidates; /* plans that were not taken, a line each */

@@ -146,17 +146,18 @@ static void grow(struct cw_dispatcher *d, const struct count *count)
                                                      : "";
     cw_autofree char *choice =
         cw_mem_printf("start %zu worker%s", started, started == 1 ? "" : "s");
-    cw_autofree char *reason =
-        cw_mem_printf("Jobs could use: %.0f workers, wanted: %zu%s; there: %zu, starting: %zu.",
-                      count->asked, wanted, why, count->workers, count->starting);
+    cw_autofree char *reason = cw_mem_printf(
+        "Workers that jobs could use: %.0f, wanted: %zu%s; there: %zu, starting: %zu.",
+        count->asked, wanted, why, count->workers, count->starting);
     record(d, count, choice, reason);
 }
 
 static void publish(struct cw_dispatcher *d, const struct count *count)
 {
-    cw_autofree char *choice = cw_mem_printf("%.0f workers", count->wanted);
-    cw_autofree char *reason =
-        cw_mem_printf("Jobs could use: %.0f workers; there: %zu.", count->asked, count->workers);
+    cw_autofree char *choice =
+        cw_mem_printf("%.0f worker%s", count->wanted, count->wanted == 1 ? "" : "s");
+    cw_autofree char *reason = cw_mem_printf("Workers that jobs could use: %.0f; there: %zu.",
+                                             count->asked, count->workers);
     record(d, count, choice, reason);
 }
 

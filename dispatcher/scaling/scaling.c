@@ -21,6 +21,30 @@ void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
     cw_demand_add(&s->sums, m, ack->ready);
 }
 
+/* Whether the present workers give next to nothing, compared with others before them. */
+static bool is_starved(const struct cw_job *job, int64_t now)
+{
+    const struct cw_scaling *s = job->scaling;
+    int64_t age = now - s->begin_ms;
+    if (age < job->d->options.scale_window_ms +
+                  cw_ack_interval_ms(job->d) || /* what has come is told later */
+        !cw_job_trainer_waits(job))
+        return false;
+    double before = cw_scale_given_before(&s->state, s->target, s->local_target);
+    return before * (double)age / 1e3 >= CW_SCALE_STARVED * ((double)s->sums.batches + 0.5);
+}
+
+/* Completes a window in which a trainer still waits for a batch, which counts as half a one. What its
+ * workers have told of themselves is that of the workers before, so it is taken from what they gave. */
+static void count_waiting(const struct cw_scaling *s, int64_t now, struct cw_scale_window *w)
+{
+    double age = (double)(now - s->begin_ms) / 1e3, busy = w->seconds * (1 - w->wait_share);
+    w->batches = CW_MAX(w->batches, 0.5);
+    w->wait_share = s->sums.ns > 0 ? 1 - CW_MIN(busy / age, 1) : 1;
+    w->seconds = age;
+    w->rate = w->batches / age / CW_MAX(w->remote + w->local, 1);
+}
+
 static bool is_full(const struct cw_scaling *s, const struct cw_options *o, int64_t now)
 {
     int64_t age = now - s->begin_ms;
@@ -28,12 +52,14 @@ static bool is_full(const struct cw_scaling *s, const struct cw_options *o, int6
            (age >= LONG_WINDOWS * o->scale_window_ms && s->sums.batches >= 2);
 }
 
-static void decide(struct cw_job *job, int64_t now)
+static void decide(struct cw_job *job, bool starved, int64_t now)
 {
     struct cw_scaling *s = job->scaling;
     struct cw_scale_decision decision = {0};
     struct cw_err err = {0};
-    const struct cw_scale_window window = cw_demand_window(job, &s->sums, s->begin_ms, now);
+    struct cw_scale_window window = cw_demand_window(job, &s->sums, s->begin_ms, now);
+    if (starved)
+        count_waiting(s, now, &window);
     struct cw_scale_inputs inputs;
     cw_scaling_inputs(job, &window, &inputs);
     s->last = window;
@@ -62,15 +88,16 @@ static void tick_job(struct cw_job *job, int64_t now)
     struct cw_scaling *s = job->scaling;
     if (s && s->policy->at_once && job->status == CW_JOB_RUNNING &&
         s->state.remote + s->state.local < 1)
-        decide(job, now);
+        decide(job, false, now);
     if (!s || job->status != CW_JOB_RUNNING || !cw_job_has_clients(job) ||
         !cw_scaling_is_settled(job, now)) {
         if (s)
             begin_window(job, now);
         return;
     }
-    if (is_full(s, &job->d->options, now))
-        decide(job, now);
+    bool starved = is_starved(job, now);
+    if (starved || is_full(s, &job->d->options, now))
+        decide(job, starved, now);
 }
 
 /* Returns how many local workers the job should have. If there can be no remote worker, it is at

@@ -2,16 +2,16 @@
 /* How many workers each job has, where they run, which part of each belongs to the job, and what
  * that costs. This is the face of scaling/.
  *
- *   scaling.c         gives demand windows to the job's policy (policies/scale.h)
- *   scaling_policy.c  which policy that is, what it is shown, and what is remembered of it
- *   fair_share.c      computes fair shares of the fleet from what jobs want
- *                     (policies/max_min_share.h)
- *   assign.c          turns fair shares into assigned workers
- *   time_slices.c     divides the time of a worker that several jobs use
- *   placement.c       how many workers each client is asked to start on its own host
- *   provisioner.c     how many workers there should be in all
- *   accounting.c      what jobs have used, and what it cost
- *   settle.c          after a change: when measurements show its effect */
+ *   scaling.c              gives demand windows to the job's policy (policies/scale.h)
+ *   run_scaling_policy.c   which policy that is, what it is shown, and what is remembered of it
+ *   fair_share.c           computes fair shares of the fleet from what jobs want
+ *                          (policies/max_min_share.h)
+ *   assign.c               turns fair shares into assigned workers
+ *   time_slices.c          divides the time of a worker that several jobs use
+ *   local_worker_counts.c  how many workers each client is asked to start on its own host
+ *   provisioner.c          how many workers there should be in all
+ *   accounting.c           what jobs have used, and what it cost
+ *   settle.c               after a change: when measurements show its effect */
 #ifndef CW_DISPATCHER_SCALING_SCALING_H
 #define CW_DISPATCHER_SCALING_SCALING_H
 
@@ -82,7 +82,7 @@ void cw_scaling_tick(struct cw_dispatcher *d, int64_t now);
  * together could use. */
 double cw_scaling_assign(struct cw_dispatcher *d, int64_t now);
 
-/* ---- placement.c ---- */
+/* ---- local_worker_counts.c ---- */
 /* Returns the placement policy that decides about the job; "off" if there is none. */
 const char *cw_placement_policy(const struct cw_job *job);
 

@@ -10,7 +10,7 @@
  * tick. */
 bool cw_scaling_is_settled(struct cw_job *job, int64_t now);
 
-/* ---- scaling_policy.c ---- */
+/* ---- run_scaling_policy.c ---- */
 void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision,
                        const struct cw_scale_inputs *inputs);
 
@@ -27,7 +27,7 @@ double cw_time_slices_of_worker(const struct cw_worker *w);
  * more. */
 double cw_time_slices_of_job(const struct cw_job *job);
 
-/* ---- placement.c ---- */
+/* ---- local_worker_counts.c ---- */
 /* Returns how many local workers the job's clients would start. */
 uint32_t cw_placement_max_local(const struct cw_job *job);
 /* Returns whether any client would start local workers, or has started some. */

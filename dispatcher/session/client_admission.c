@@ -12,7 +12,9 @@
 #include "dispatcher/message/message.h"
 #include "dispatcher/optimize/first_plan.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/ack_turns.h"
 #include "dispatcher/session/client_pipeline.h"
+#include "dispatcher/session/job_room.h"
 #include "dispatcher/session/inbox.h"
 #include "dispatcher/session/session.h"
 
@@ -111,24 +113,6 @@ static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o,
                       what);
 }
 
-static int check_room(struct cw_dispatcher *d, struct cw_err *err)
-{
-    size_t active = 0;
-    struct cw_job *idle = NULL;
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        bool is_active = job->status == CW_JOB_PREPARING || job->status == CW_JOB_RUNNING;
-        active += is_active;
-        if (!is_active && !idle && !cw_job_has_clients(job))
-            idle = job;
-    }
-    if (active >= d->options.max_jobs)
-        return cw_err_set(err, CW_E_LIMIT, "the dispatcher is full: it has %zu jobs (--max-jobs)",
-                          active);
-    if (d->jobs_n >= d->options.max_jobs + 100 && idle)
-        cw_clients_end_job(idle, "newer jobs need its place");
-    return 0;
-}
-
 static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, struct cw_err *err)
 {
     struct cw_dispatcher *d = client->d;
@@ -137,11 +121,11 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
                           "the dispatcher takes no new jobs, since it cannot store what it has: %s",
                           d->unwritten ? d->unwritten_why
                                        : "the disk of its state directory is slow");
-    int rc = check_room(d, err);
-    if (rc == 0)
-        rc = cw_tenant_admits(d, hello->job, err);
+    int rc = cw_tenant_admits(d, hello->job, err);
     if (rc == 0)
         rc = cw_cache_admits(d, hello->job->cache, hello->job->tenant, err);
+    if (rc == 0)
+        rc = cw_job_room_make(d, client->pipeline->packed->len, err);
     if (rc != 0)
         return rc;
     char id[32];
@@ -151,6 +135,8 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
     struct cw_buf *packed = cw_steal(&client->pipeline->packed);
     cw_job_add_client(cw_job_new(d, id, options, graph, packed), client);
     client->job->graph_fingerprint = client->pipeline->fingerprint;
+    client->job->written_packed = cw_steal(&client->pipeline->written);
+    client->job->written_fingerprint = client->pipeline->written_fingerprint;
     client->job->is_unchecked = client->pipeline->is_unchecked;
     cw_cache_used_again(client->job);
     cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name,
@@ -244,8 +230,11 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         hello->job->name[0] != '\0' ? cw_job_find_named(d, hello->job->name) : NULL;
     if (!job)
         return make_job(client, hello, err);
-    rc = check_same(job, hello->job, hello->job->graph->identity, client->pipeline->fingerprint,
-                    err);
+    /* A job whose relaxed order was refused has the written one. */
+    const bool is_refused = client->pipeline->written && !job->options->relaxed;
+    rc = check_same(
+        job, hello->job, hello->job->graph->identity,
+        is_refused ? client->pipeline->written_fingerprint : client->pipeline->fingerprint, err);
     /* A job that nobody uses any more is refused as a new one would be, while its cache is closed. */
     if (rc == 0 && job->cache && cw_cache_is_closed(job->cache))
         rc = cw_cache_admits(d, job->cache->name, job->tenant->name, err);
@@ -254,93 +243,25 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     return rc;
 }
 
-/* The token belongs to another function: the error says what is different. */
-static int other_function(const struct cw_job *job, const struct cw_token *token,
-                          struct cw_err *err)
+/* The same process is back: what it says it has counts, whatever the dispatcher had recorded. Epochs
+ * before those that it names are over for it. */
+static struct cw_ack what_it_has(const struct cw_client *client)
 {
-    const Cachew__V1__PlanInfo *info = job->info;
-    const char *now = cw_identity_name((enum cw_identity)info->identity),
-               *then = cw_identity_name((enum cw_identity)token->identity);
-    if (token->pipeline_sum == 0 || info->pipeline_sum == 0)
-        return cw_err_set(
-            err, CW_E_INVALID,
-            "the resume token is of another pipeline, or the source's files have changed since");
-    if (token->pipeline_sum != info->pipeline_sum)
-        return cw_err_set(
-            err, CW_E_INVALID,
-            "the resume token is of another pipeline: its operators or their options are others");
-    if (token->identity != info->identity)
-        return cw_err_set(err, CW_E_INVALID,
-                          "the resume token is of a job that told source files from others by "
-                          "identity %s, this one does by identity %s: "
-                          "resume with --identity %s",
-                          then, now, then);
-    if (token->files_sum != info->files_sum)
-        return cw_err_set(err, CW_E_INVALID,
-                          "the resume token is of this pipeline, but its source files are others "
-                          "now: which there are, or their sizes");
-    if (info->identity == CW_IDENTITY_MTIME)
-        return cw_err_set(err, CW_E_INVALID,
-                          "the resume token is of this pipeline, and its source files are the same "
-                          "by path and size, but times of change of "
-                          "some of them are others now (a copy or a touch is enough, by identity "
-                          "mtime; jobs that begin with identity size, sample or content do "
-                          "not look at them)");
-    return cw_err_set(err, CW_E_INVALID,
-                      "the resume token is of this pipeline, and its source files are the same by "
-                      "path and size, but the bytes of some of "
-                      "them are others now (identity %s)",
-                      now);
-}
-
-static int read_token(const struct cw_job *job, const Cachew__V1__ClientHello *hello,
-                      struct cw_token *ret_token, struct cw_err *err)
-{
-    int rc = cw_token_decode(hello->token.data, hello->token.len, ret_token, err);
-    if (rc != 0)
-        return rc;
-    if (!cw_hash_eq(ret_token->fingerprint, job->fingerprint))
-        rc = other_function(job, ret_token, err);
-    else if (ret_token->seed != job->seed)
-        rc =
-            cw_err_set(err, CW_E_INVALID, "the resume token is of seed %llu, the job has seed %llu",
-                       (unsigned long long)ret_token->seed, (unsigned long long)job->seed);
-    if (rc != 0)
-        cw_token_fini(ret_token);
-    return rc;
-}
-
-/* The same process is back: what it says it has counts, whatever the dispatcher had recorded. */
-static void merge_acks(struct cw_client *client, const Cachew__V1__ClientHello *hello)
-{
-    struct cw_job *job = client->job;
+    const struct cw_job *job = client->job;
+    const Cachew__V1__ClientHello *hello = client->hello->hello;
     uint64_t first = UINT64_MAX;
-    cw_telemetry_take_bad(job, client->consumer, client->id, hello->bad_n, hello->bad,
-                          hello->n_bad);
     for (size_t i = 0; i < hello->n_received; i++)
         first = CW_MIN(first, hello->received[i]->epoch);
     for (size_t i = 0; i < hello->n_consumed; i++)
         first = CW_MIN(first, hello->consumed[i]->epoch);
-    Cachew__V1__Interval all = CACHEW__V1__INTERVAL__INIT, *whole[] = {&all};
-    all.hi = job->items;
-    for (uint64_t n = job->first_epoch;
-         first != UINT64_MAX && n < first && cw_job_open_epoch(job, n); n++) {
-        Cachew__V1__EpochSet past = CACHEW__V1__EPOCH_SET__INIT, *pasts[] = {&past};
-        past.epoch = n;
-        past.n_items = 1;
-        past.items = whole;
-        (void)cw_job_ack(job, client->consumer, pasts, 1, true, NULL);
-    }
-    struct cw_err err = {0};
-    if (cw_job_ack(job, client->consumer, hello->received, hello->n_received, false, &err) != 0 ||
-        cw_job_ack(job, client->consumer, hello->consumed, hello->n_consumed, true, &err) != 0)
-        cw_log_warn(CW_LOG_MOD, "job=%s client=%s: what it says to have is left out: %s", job->id,
-                    cw_stream_peer(client->stream), err.msg);
-    if (hello->position) {
-        const Cachew__V1__Position *p = hello->position;
-        job->consumers[client->consumer].position =
-            (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
-    }
+    struct cw_ack has = {.over = job->first_epoch, .over_end = job->first_epoch};
+    if (first != UINT64_MAX && first > job->first_epoch)
+        has.over_end = CW_MIN(first, job->first_epoch + CW_EPOCHS_AHEAD);
+    has.received = hello->received;
+    has.received_n = hello->n_received;
+    has.consumed = hello->consumed;
+    has.consumed_n = hello->n_consumed;
+    return has;
 }
 
 /* The new client may reach workers that an earlier one could not. */
@@ -379,7 +300,8 @@ static int check_reach(const struct cw_client *client, const struct cw_token *to
         (unsigned long long)token->epoch, job->id, (unsigned long long)job->first_epoch);
 }
 
-static int take_slot(struct cw_client *client, struct cw_err *err)
+/* *ret_back: what the client says to have is to be taken, too. */
+static int take_slot(struct cw_client *client, bool *ret_back, struct cw_err *err)
 {
     struct cw_job *job = client->job;
     struct cw_consumer *slot = &job->consumers[client->consumer];
@@ -396,11 +318,10 @@ static int take_slot(struct cw_client *client, struct cw_err *err)
     clear_unreachable(job, client->consumer);
     client->hello_epoch = hello->position ? hello->position->epoch : job->first_epoch;
     if (same || hello->job_id[0] != '\0') {
-        merge_acks(client, hello);
-        free_leased(job);
+        *ret_back = true;
     } else if (hello->token.len > 0) {
         struct cw_token token = {0};
-        int rc = read_token(job, hello, &token, err);
+        int rc = cw_client_read_token(job, hello, &token, err);
         if (rc != 0)
             return rc;
         rc = check_reach(client, &token, err);
@@ -414,18 +335,11 @@ static int take_slot(struct cw_client *client, struct cw_err *err)
             cw_job_resume_at(job, client->consumer, NULL);
         slot->position = cw_client_find_position(client);
     }
-    /* It was never welcomed, and is told of all that was left out behind the place where it begins,
-     * which is stored: however often this dispatcher and others restart before its welcome. */
-    if (hello->job_id[0] == '\0')
-        client->hello_epoch = slot->position.epoch;
     slot->client = client;
     slot->client_id = client->id;
-    slot->expected = slot->bye = false;
+    slot->bye = false; /* (It stays expected until all that it says to have is taken.) */
     slot->ready = 0;
     slot->moved_ms = cw_clock_ms();
-    slot->position_dirty = job->due.progress = true;
-    cw_job_advance(job);
-    cw_job_flush(job);
     return 0;
 }
 
@@ -446,6 +360,48 @@ static void refuse_earlier(const struct cw_client *client)
     for (struct cw_client *other = client->next; other; other = other->next)
         if (other->job == client->job && other->consumer == client->consumer && !other->admitted)
             cw_client_fail(other, CW_E_EXISTS, "a later client has taken its place");
+}
+
+/* The client has its slot, and its progress is known: it is welcomed as soon as that is stored. */
+static void begin_welcome(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    struct cw_consumer *slot = &job->consumers[client->consumer];
+    const Cachew__V1__ClientHello *hello = client->hello->hello;
+    slot->expected = false;
+    /* It was never welcomed, and is told of all that was left out behind the place where it begins,
+     * which is stored: however often this dispatcher and others restart before its welcome. */
+    if (hello->job_id[0] == '\0')
+        client->hello_epoch = slot->position.epoch;
+    slot->position_dirty = job->due.progress = true;
+    cw_job_advance(job);
+    cw_job_flush(job);
+    client->due.welcome = true;
+    /* Trainers of protocol 1 do not tell what was left out. */
+    job->skipped_untold = job->skipped_untold || hello->protocol < 2;
+    client->welcome_seq = client->was_here ? 0 : cw_state_seq(job->d->state);
+    Cachew__V1__ClientMessage *message = cw_steal(&client->hello);
+    cw_inbox_drop_kept(client->d, &message->base, client->hello_is_large);
+    cw_client_pipeline_free(cw_steal(&client->pipeline));
+}
+
+/* What a client that is back says to have was taken. */
+static void on_back(struct cw_client *client, int rc, const struct cw_err *err)
+{
+    struct cw_job *job = client->job;
+    const Cachew__V1__ClientHello *hello = client->hello->hello;
+    if (rc != 0)
+        cw_log_warn(CW_LOG_MOD, "job=%s client=%s: what it says to have is left out: %s", job->id,
+                    cw_stream_peer(client->stream), err->msg);
+    cw_telemetry_take_bad(job, client->consumer, client->id, hello->bad_n, hello->bad,
+                          hello->n_bad);
+    if (hello->position) {
+        const Cachew__V1__Position *p = hello->position;
+        job->consumers[client->consumer].position =
+            (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
+    }
+    free_leased(job);
+    begin_welcome(client);
 }
 
 void cw_client_admit(struct cw_client *client)
@@ -476,21 +432,20 @@ void cw_client_admit(struct cw_client *client)
         return;
     }
     client->place_wait_ms = 0;
-    /* The client was welcomed before and has kept its slot since, so nothing new has to be
-     * stored. */
-    bool known = slot->client_id == client->id && client->hello->hello->job_id[0] != '\0';
-    if (take_slot(client, &err) != 0) {
+    client->was_here = slot->client_id == client->id && client->hello->hello->job_id[0] != '\0';
+    bool back = false;
+    if (take_slot(client, &back, &err) != 0) {
         cw_client_fail(client, err.code, err.msg);
         return;
     }
-    client->admitted = client->due.welcome = true;
-    /* Trainers of protocol 1 do not tell what was left out. */
-    job->skipped_untold = job->skipped_untold || client->hello->hello->protocol < 2;
+    client->admitted = true;
     refuse_earlier(client);
-    client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
-    Cachew__V1__ClientMessage *hello = cw_steal(&client->hello);
-    cw_inbox_drop_kept(client->d, &hello->base);
-    cw_client_pipeline_free(cw_steal(&client->pipeline));
+    if (back) {
+        const struct cw_ack has = what_it_has(client);
+        cw_ack_turns_begin(client, &has, on_back);
+    } else {
+        begin_welcome(client);
+    }
 }
 
 void cw_clients_job_changed(struct cw_job *job)

@@ -8,8 +8,9 @@
 #include "base/mem.h"
 #include "dispatcher/optimize/first_plan.h"
 #include "graph/check.h"
+#include "graph/expand.h"
 
-/* The job's pipeline is the one that a relaxed plan makes of it. */
+/* The job's pipeline is the one that was made of it. */
 static void replace(Cachew__V1__JobOptions *options, const struct cw_graph *graph,
                     struct cw_client_pipeline *pipeline)
 {
@@ -43,25 +44,40 @@ static void note_unchecked(const Cachew__V1__JobOptions *options, const struct c
         pipeline->fingerprint = cw_hash_bytes(pipeline->packed->data, pipeline->packed->len);
 }
 
+static int fingerprint_of(struct cw_graph *graph, struct cw_hash *ret_fingerprint,
+                          struct cw_err *err)
+{
+    struct cw_checked *checked = NULL;
+    int rc = cw_graph_check_without_data(graph, &checked, err);
+    if (rc == 0)
+        *ret_fingerprint = checked->fingerprint;
+    cw_checked_unref(checked);
+    return rc;
+}
+
 /* Carries out what the options say of a plan, and checks what comes of it. */
 static int read_graph(Cachew__V1__JobOptions *options, struct cw_client_pipeline *pipeline,
                       struct cw_err *err)
 {
-    struct cw_graph *graph = NULL, *relaxed = NULL;
-    struct cw_checked *checked = NULL;
+    struct cw_graph *graph = NULL, *expanded = NULL, *relaxed = NULL;
     int rc = cw_wire_graph_from(options->graph, &graph, err);
     if (rc == 0)
-        rc = cw_first_plan_make(options, graph, &relaxed, err);
-    if (rc == 0 && relaxed)
+        rc = cw_graph_expand(graph, &expanded, err);
+    if (rc == 0 && expanded != graph)
+        replace(options, expanded, pipeline);
+    if (rc == 0)
+        rc = cw_first_plan_make(options, expanded, &relaxed, err);
+    if (rc == 0 && relaxed) {
+        pipeline->written = cw_buf_ref(pipeline->packed);
         replace(options, relaxed, pipeline);
+        rc = fingerprint_of(expanded, &pipeline->written_fingerprint, err);
+    }
     if (rc == 0)
-        rc = cw_graph_check_without_data(relaxed ? relaxed : graph, &checked, err);
-    if (rc == 0)
-        pipeline->fingerprint = checked->fingerprint;
-    else if (rc == CW_E_NOT_FOUND && graph)
+        rc = fingerprint_of(relaxed ? relaxed : expanded, &pipeline->fingerprint, err);
+    if (rc == CW_E_NOT_FOUND && graph)
         note_unchecked(options, graph, pipeline);
-    cw_checked_unref(checked);
     cw_graph_unref(relaxed);
+    cw_graph_unref(expanded);
     cw_graph_unref(graph);
     return rc;
 }
@@ -102,5 +118,6 @@ void cw_client_pipeline_free(struct cw_client_pipeline *pipeline)
     if (!pipeline)
         return;
     cw_buf_unref(pipeline->packed);
+    cw_buf_unref(pipeline->written);
     cw_mem_free(pipeline);
 }

@@ -9,6 +9,9 @@
 struct cw_client_pipeline {
     struct cw_buf *packed;
     struct cw_hash fingerprint;
+    /* The pipeline as it was written, if a relaxed plan has made another one of it; else NULL. */
+    struct cw_buf *written;
+    struct cw_hash written_fingerprint;
     int rc; /* The result of its check; its fingerprint is known if it is 0. */
     struct cw_err err;
     /* The check found nothing wrong but operators of plugins that are not known here (yet): workers say

@@ -7,6 +7,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/ack_turns.h"
 #include "dispatcher/session/client_pipeline.h"
 #include "dispatcher/session/inbox.h"
 #include "dispatcher/session/session.h"
@@ -25,10 +26,13 @@ static void client_free(struct cw_client *client)
         }
     }
     d->clients_n--;
+    cw_ack_turns_drop(client);
     cw_inbox_free(client->inbox);
     cw_stream_free(client->stream);
     if (client->hello)
-        cw_inbox_drop_kept(d, &client->hello->base);
+        cw_inbox_drop_kept(d, &client->hello->base, client->hello_is_large);
+    if (client->ack)
+        cw_inbox_drop_kept(d, &client->ack->base, true);
     cw_client_pipeline_free(client->pipeline);
     client->magic = 0;
     cw_mem_free(client->host_id);
@@ -43,22 +47,11 @@ static size_t count_intervals(Cachew__V1__EpochSet *const *sets, size_t n)
     return intervals;
 }
 
-static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
+/* The rest of an acknowledgement, when all that the trainer says to have was taken. */
+static void take_measured(struct cw_client *client, const Cachew__V1__Ack *ack)
 {
     struct cw_job *job = client->job;
     struct cw_consumer *slot = &job->consumers[client->consumer];
-    struct cw_err err = {0};
-    if (count_intervals(ack->received, ack->n_received) +
-            count_intervals(ack->consumed, ack->n_consumed) >
-        CW_ACK_INTERVALS_MAX) {
-        cw_client_fail(client, CW_E_LIMIT, "an acknowledgement of too many intervals");
-        return;
-    }
-    if (cw_job_ack(job, client->consumer, ack->received, ack->n_received, false, &err) != 0 ||
-        cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true, &err) != 0) {
-        cw_client_fail(client, err.code, err.msg);
-        return;
-    }
     slot->wait_share = ack->wait_share;
     slot->ready = ack->ready;
     if (ack->n_received > 0 || ack->n_consumed > 0 || ack->ready > 0)
@@ -67,7 +60,7 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     job->due.leases |= job->info->sparse;
     cw_autocache_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
-    cw_telemetry_measured(job, ack);
+    cw_telemetry_measured(job, client->consumer, ack);
     cw_telemetry_take_bad(job, client->consumer, client->id, ack->bad_n, ack->bad, ack->n_bad);
     if (ack->position) {
         const Cachew__V1__Position *p = ack->position;
@@ -76,6 +69,35 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     }
     cw_job_advance(job);
     cw_fault_point("dispatcher.ack");
+}
+
+static void on_acked(struct cw_client *client, int rc, const struct cw_err *err)
+{
+    Cachew__V1__ClientMessage *message = cw_steal(&client->ack);
+    if (rc == 0)
+        take_measured(client, message->ack);
+    else
+        cw_client_fail(client, rc, err->msg);
+    if (client->ack_turns) /* else the message is being delivered */
+        cw_inbox_drop_kept(client->d, &message->base, true);
+}
+
+/* Returns whether the message is kept: all of it takes several iterations of the loop. */
+static bool handle_ack(struct cw_client *client, Cachew__V1__ClientMessage *message)
+{
+    const Cachew__V1__Ack *ack = message->ack;
+    if (count_intervals(ack->received, ack->n_received) +
+            count_intervals(ack->consumed, ack->n_consumed) >
+        CW_ACK_INTERVALS_MAX) {
+        cw_client_fail(client, CW_E_LIMIT, "an acknowledgement of too many intervals");
+        return false;
+    }
+    const struct cw_ack said = {.received = ack->received,
+                                .received_n = ack->n_received,
+                                .consumed = ack->consumed,
+                                .consumed_n = ack->n_consumed};
+    client->ack = message;
+    return !cw_ack_turns_begin(client, &said, on_acked);
 }
 
 static struct cw_share *share_with(const struct cw_client *client, uint64_t worker_id)
@@ -143,6 +165,7 @@ static void handle_bye(struct cw_client *client)
 static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *message)
 {
     client->hello = message;
+    client->hello_is_large = cw_inbox_is_large(client->inbox);
     struct cw_err err = {0};
     int rc = 0;
     /* The code is one after which the client tries again, perhaps at the dispatcher with the higher
@@ -165,6 +188,8 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
         cw_client_fail(client, rc, err.msg);
         return;
     }
+    /* A job that was made of it has taken what it needs; others wait without it. */
+    cw_client_pipeline_free(cw_steal(&client->pipeline));
     cw_job_clients_changed(client->job);
     cw_scaling_client_joined(client->job, message->hello->local_now);
     cw_client_admit(client);
@@ -194,8 +219,7 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
         return false; /* A client without a consumer slot may only say goodbye. */
     switch (message->kind_case) {
     case CACHEW__V1__CLIENT_MESSAGE__KIND_ACK:
-        handle_ack(client, message->ack);
-        break;
+        return handle_ack(client, message);
     case CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST:
         handle_worker_lost(client, message->worker_lost);
         break;
@@ -261,6 +285,7 @@ static void on_unpacked(void *arg, ProtobufCMessage *message, void *read, const 
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_client *client = arg;
+    CW_ASSERT(client->magic == CW_CLIENT_TAG);
     if (!client->failed)
         cw_inbox_put(client->inbox, msg);
 }
@@ -268,6 +293,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_client *client = arg;
+    CW_ASSERT(client->magic == CW_CLIENT_TAG);
     if (client->job)
         cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s is gone: %s", client->job->id,
                     client->consumer, cw_stream_peer(client->stream),

@@ -17,6 +17,7 @@ struct letter {
     ProtobufCMessage *message;
     void *read;
     struct cw_err err;
+    bool is_read; /* The thread has read it. */
     struct cw_offload work;
 };
 struct cw_inbox {
@@ -25,7 +26,9 @@ struct cw_inbox {
     const struct cw_inbox_kind *kind;
     void *arg;
     bool delivers_large;
-    struct letter *first, **end; /* The first is with the thread. */
+    bool held;    /* What is next waits (cw_inbox_hold). */
+    bool is_away; /* The first is with the thread. */
+    struct letter *first, **end;
 };
 
 static void unpack(const struct cw_inbox_kind *kind, struct letter *letter)
@@ -89,27 +92,30 @@ static void on_read(void *arg);
 
 static void hand_over(struct cw_inbox *inbox, struct letter *letter)
 {
+    inbox->is_away = true;
     letter->work.run = run;
     letter->work.done = on_read;
     letter->work.arg = letter;
     cw_offload_add(inbox->d->offload, &letter->work);
 }
 
-/* Goes on behind a message that the thread has read. */
+/* Goes on with what waits, up to a message that the thread is to read or that the next is held for. */
 static void go_on(struct cw_inbox *inbox)
 {
-    while (inbox->first && is_read_here(inbox, inbox->first)) {
+    while (inbox->first && !inbox->held) {
         struct letter *letter = inbox->first;
+        if (!letter->is_read && !is_read_here(inbox, letter)) {
+            hand_over(inbox, letter);
+            return;
+        }
         inbox->first = letter->next;
-        deliver(inbox, letter, false);
+        if (!inbox->first)
+            inbox->end = &inbox->first;
+        deliver(inbox, letter, letter->is_read);
         cw_mem_free(letter);
     }
-    if (inbox->first) {
-        hand_over(inbox, inbox->first);
-        return;
-    }
-    inbox->end = &inbox->first;
-    cw_stream_pause(inbox->stream, false);
+    if (!inbox->held)
+        cw_stream_pause(inbox->stream, false);
 }
 
 static void on_read(void *arg)
@@ -122,11 +128,28 @@ static void on_read(void *arg)
     }
     int64_t begin = cw_clock_thread_cpu_ns();
     struct cw_stream *stream = inbox->stream;
-    inbox->first = letter->next;
-    deliver(inbox, letter, true);
-    cw_mem_free(letter);
+    letter->is_read = true;
+    inbox->is_away = false;
     go_on(inbox);
     cw_stream_note_time(stream, cw_clock_thread_cpu_ns() - begin);
+}
+
+void cw_inbox_hold(struct cw_inbox *inbox)
+{
+    inbox->held = true;
+    cw_stream_pause(inbox->stream, true);
+}
+
+void cw_inbox_go_on(struct cw_inbox *inbox)
+{
+    inbox->held = false;
+    if (!inbox->is_away)
+        go_on(inbox);
+}
+
+bool cw_inbox_is_large(const struct cw_inbox *inbox)
+{
+    return inbox->delivers_large;
 }
 
 struct cw_inbox *cw_inbox_new(struct cw_dispatcher *d, struct cw_stream *stream,
@@ -144,32 +167,35 @@ struct cw_inbox *cw_inbox_new(struct cw_dispatcher *d, struct cw_stream *stream,
 void cw_inbox_put(struct cw_inbox *inbox, struct cw_rpc_msg *msg)
 {
     struct letter here = {.kind = inbox->kind, .inbox = inbox, .msg = cw_rpc_msg_ref(msg)};
-    if (!inbox->first && is_read_here(inbox, &here)) {
+    if (!inbox->first && !inbox->held && is_read_here(inbox, &here)) {
         deliver(inbox, &here, false);
         return;
     }
     struct letter *letter = CW_NEW(struct letter);
     *letter = here;
-    if (!inbox->first) {
+    bool next = !inbox->first && !inbox->held;
+    *inbox->end = letter;
+    inbox->end = &letter->next;
+    if (next) {
         cw_stream_pause(inbox->stream, true);
         hand_over(inbox, letter);
     }
-    *inbox->end = letter;
-    inbox->end = &letter->next;
 }
 
 bool cw_inbox_is_reading(const struct cw_inbox *inbox)
 {
-    return inbox && inbox->first;
+    return inbox && inbox->is_away;
 }
 
 void cw_inbox_free(struct cw_inbox *inbox)
 {
     if (!inbox)
         return;
-    struct letter *behind = inbox->first ? inbox->first->next : NULL;
-    if (inbox->first)
+    struct letter *behind = inbox->first;
+    if (inbox->is_away) {
+        behind = inbox->first->next;
         inbox->first->inbox = NULL;
+    }
     while (behind) {
         struct letter *letter = behind;
         behind = letter->next;
@@ -191,9 +217,9 @@ void cw_inbox_drop(struct cw_inbox *inbox, ProtobufCMessage *message)
         free_message(message);
 }
 
-void cw_inbox_drop_kept(struct cw_dispatcher *d, ProtobufCMessage *message)
+void cw_inbox_drop_kept(struct cw_dispatcher *d, ProtobufCMessage *message, bool large)
 {
-    if (d->offload && protobuf_c_message_get_packed_size(message) > CW_UNPACKED_HERE_MAX)
+    if (large && d->offload)
         cw_offload_call(d->offload, free_message, message);
     else
         free_message(message);

@@ -24,6 +24,12 @@ struct cw_inbox_kind {
 struct cw_inbox *cw_inbox_new(struct cw_dispatcher *d, struct cw_stream *stream,
                               const struct cw_inbox_kind *kind, void *arg) CW_MUST_CHECK;
 void cw_inbox_put(struct cw_inbox *inbox, struct cw_rpc_msg *msg);
+/* What comes next waits until it is no longer held: the message that was delivered last is not handled
+ * to its end yet. */
+void cw_inbox_hold(struct cw_inbox *inbox);
+void cw_inbox_go_on(struct cw_inbox *inbox);
+/* Whether the message that is being delivered is a large one. */
+bool cw_inbox_is_large(const struct cw_inbox *inbox);
 /* Whether a message is being unpacked. Accepts NULL. */
 bool cw_inbox_is_reading(const struct cw_inbox *inbox);
 /* Nothing is delivered any more. Not to be called by on_message. Accepts NULL. */
@@ -32,6 +38,6 @@ void cw_inbox_free(struct cw_inbox *inbox);
  * thread. */
 void cw_inbox_drop(struct cw_inbox *inbox, ProtobufCMessage *message);
 /* The same for one that was kept, and is not being delivered any more. */
-void cw_inbox_drop_kept(struct cw_dispatcher *d, ProtobufCMessage *message);
+void cw_inbox_drop_kept(struct cw_dispatcher *d, ProtobufCMessage *message, bool large);
 
 #endif

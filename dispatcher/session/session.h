@@ -4,9 +4,11 @@
  *
  *   worker_session.c     a worker's stream: its reports, and how a worker is lost
  *   client_session.c     a client's stream: which messages arrive, and in which order they may
+ *   ack_turns.c          what a client says that it has, in as many turns of the loop as it needs
  *   inbox.c              what came and is not handled yet; large messages go to a thread
  *   client_pipeline.c    packs and checks the pipeline of a hello
  *   client_admission.c   from a client's hello to its welcome: its job, its slot, its position
+ *   resume_token.c       reads the token with which a client resumes
  *   client_end.c         how a client's stream ends and its slot becomes free
  *   higher_generation.c  peers that have seen a higher generation than this dispatcher's */
 #ifndef CW_DISPATCHER_SESSION_SESSION_H
@@ -42,6 +44,11 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err);
 void cw_client_admit(struct cw_client *client);
 /* The job is prepared: clients that wait for that are admitted. */
 void cw_clients_job_changed(struct cw_job *job);
+
+/* ---- resume_token.c ---- */
+/* Reads the token of a hello. INVALID: it is none, or one of another function or seed. */
+int cw_client_read_token(const struct cw_job *job, const Cachew__V1__ClientHello *hello,
+                         struct cw_token *ret_token, struct cw_err *err);
 
 /* ---- client_end.c ---- */
 /* Sends the error to the client and ends its stream. */

@@ -495,6 +495,7 @@ static void on_unpacked(void *arg, ProtobufCMessage *message, void *read, const 
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_worker *worker = arg;
+    CW_ASSERT(worker->magic == CW_WORKER_TAG);
     if (worker->failed)
         return;
     worker->last_heard_ms = cw_clock_ms();
@@ -504,6 +505,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_worker *worker = arg;
+    CW_ASSERT(worker->magic == CW_WORKER_TAG);
     if (worker->said_hello) {
         cw_log_info(CW_LOG_MOD, "worker=%s is gone: %s", worker->address,
                     code != 0 && msg ? msg : "closed");

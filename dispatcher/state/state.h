@@ -8,26 +8,26 @@
  *
  * The directory is locked (flock on `lock`) while the state is open, so there is only one
  * dispatcher; a standby waits for the lock. With a lease (option --lease) the lock decides nothing:
- * each dispatcher works in a folder of its own (generations.h). All functions are for one thread, the
+ * each dispatcher works in a folder of its own (generation_folders.h). All functions are for one thread, the
  * loop's.
  *
- *   state_open.c       locks the directory, opens and checks its database, sets the next generation
- *   generations.c      folders of dispatchers with a lease · state_copy.c: copies of files
- *   network_file_system.c  where locks cannot be believed · one_connection.c: who uses it now
- *   state_schema.c     the tables, and how an older database is brought up to date
- *   state.c            writes of jobs, workers and keys of the cache
- *   state_plans.c      writes of the plans of jobs
- *   state_caches.c     writes of named caches · state_fleet.c: whether the fleet is held
- *   state_epoch.c      writes of an epoch's progress · state_usage.c: of use and counters
- *   state_decisions.c  decisions and profiles, written and looked up
- *   record_decision.c  records a decision in the log and in the database
- *   statements.c       the SQL of all operations, and sets of numbers as bytes
- *   state_queue.c      operations that wait for their transaction
- *   state_writer.c     the thread that runs transactions
- *   when_stored.c      callers that wait until something is stored
- *   state_load.c       reads everything back at the start
- *   state_backup.c     a copy that is made while the dispatcher goes on
- *   sqlite_errors.c    SQLite's errors as the dispatcher's */
+ *   state_open.c           locks the directory, opens and checks its database, sets the next generation
+ *   generation_folders.c   folders of dispatchers with a lease · state_copy.c: copies of files
+ *   network_file_system.c  where locks cannot be believed · shared_connection.c: who uses it now
+ *   state_schema.c         the tables, and how an older database is brought up to date
+ *   state.c                writes of jobs, workers and keys of the cache
+ *   state_plans.c          writes of the plans of jobs
+ *   state_caches.c         writes of named caches · fleet_held.c: whether the fleet is held
+ *   state_epoch.c          writes of an epoch's progress · state_usage.c: of use and counters
+ *   state_decisions.c      decisions and profiles, written and looked up
+ *   record_decision.c      records a decision in the log and in the database
+ *   statements.c           the SQL of all operations, and sets of numbers as bytes
+ *   state_queue.c          operations that wait for their transaction
+ *   state_writer.c         the thread that runs transactions
+ *   when_stored.c          callers that wait until something is stored
+ *   state_load.c           reads everything back at the start
+ *   state_backup.c         a copy that is made while the dispatcher goes on
+ *   sqlite_errors.c        SQLite's errors as the dispatcher's */
 #ifndef CW_DISPATCHER_STATE_STATE_H
 #define CW_DISPATCHER_STATE_STATE_H
 
@@ -139,7 +139,7 @@ void cw_state_remove_cache(struct cw_state *state, uint64_t id);
 void cw_state_forget_cache(struct cw_state *state, uint64_t id);
 void cw_state_put_cache_source(struct cw_state *state, const struct cw_state_cache_source *row);
 
-/* ---- state_fleet.c ---- */
+/* ---- fleet_held.c ---- */
 /* Whether an operator has stopped all changes of the fleet. It is read as it was committed last. */
 void cw_state_put_fleet_held(struct cw_state *state, bool held);
 bool cw_state_fleet_is_held(const struct cw_state *state);

@@ -141,7 +141,7 @@ struct cw_state {
     sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N];
 };
 
-/* ---- one_connection.c ---- */
+/* ---- shared_connection.c ---- */
 /* The part of SQLite that takes no locks on files. */
 #define CW_STATE_WITHOUT_LOCKS "unix-none"
 /* Around each use of a connection from the writer's start on. */

@@ -6,7 +6,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "dispatcher/state/generations.h"
+#include "dispatcher/state/generation_folders.h"
 #include "dispatcher/state/state_int.h"
 
 #define SLOW_NS 200000000 /* for tests */

@@ -4,13 +4,13 @@
  * JSON (wire/reply_json.h). Only who has shown an operator's token may change anything through it. Loop
  * thread. This is the face of web/.
  *
- *   web.c         the paths, and the files of the page itself
- *   web_guard.c   who may look: Host, Origin, token; headers of all answers
- *   web_login.c   a token is exchanged for a cookie; web_session.c: who has one
- *   web_answer.c  one answer of Admin
- *   web_act.c     who looks, and what operators may do
- *   web_events.c  a stream of events: what has changed since the last look
- *   web_rows.c    which rows have changed
+ *   web.c               the paths, and the files of the page itself
+ *   web_guard.c         who may look: Host, Origin, token; headers of all answers
+ *   web_login.c         a token is exchanged for a cookie; web_session.c: who has one
+ *   web_admin_answer.c  one answer of Admin
+ *   web_act.c           who looks, and what operators may do
+ *   web_events.c        a stream of events: what has changed since the last look
+ *   web_rows.c          which rows have changed
  *   make_files.cmake  makes the files of dist/ part of the program
  *   src/, dist/   the page in TypeScript, and what was built of it (tests/web) */
 #ifndef CW_DISPATCHER_WEB_WEB_H

@@ -12,7 +12,8 @@ enum { BAD_REQUEST = 400, FORBIDDEN = 403, METHOD_NOT_ALLOWED = 405 };
 
 static const char *kind_name(enum cw_caller_kind kind)
 {
-    return kind == CW_CALLER_TENANT ? "tenant" : kind == CW_CALLER_OPERATOR ? "operator" : "nobody";
+    bool is_tenant = kind == CW_CALLER_TENANT || kind == CW_CALLER_CLIENT;
+    return is_tenant ? "tenant" : kind == CW_CALLER_OPERATOR ? "operator" : "nobody";
 }
 
 /* Whether who shows this token may act, and his name. */

@@ -122,7 +122,8 @@ bool cw_web_may_read(struct cw_web *web, struct cw_page_request *request, const 
     *ret_token = NULL;
     if (!cw_web_is_own(web, request))
         return false;
-    if (!d->options.token_file && !cw_tls_options_are_set(&d->options.tls)) {
+    if (!d->options.token_file && !d->options.token_review &&
+        !cw_tls_options_are_set(&d->options.tls)) {
         bool is_local = cw_rpc_address_is_loopback(d->options.metrics_listen);
         if (!is_local)
             cw_web_refuse(request, FORBIDDEN,

@@ -52,7 +52,7 @@ struct cw_web_session *cw_web_session_begin(struct cw_web *web, const char *toke
 void cw_web_login(void *arg, struct cw_page_request *request);
 void cw_web_logout(void *arg, struct cw_page_request *request);
 
-/* ---- web_answer.c ---- */
+/* ---- web_admin_answer.c ---- */
 /* Calls a method of Admin with the token. If the dispatcher does not serve, fn gets UNAVAILABLE. */
 void cw_web_ask(struct cw_web *web, const char *method, const char *token,
                 const ProtobufCMessage *message, cw_unary_fn *fn, void *arg);

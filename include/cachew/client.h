@@ -57,8 +57,8 @@ struct cachew_connect_options {
     const char *token;
     const char *token_file;
     /* 1 = batches may be written (cachew_batch_writable): what lies in shared memory is mapped
-     * privately, so that each page that is written is copied first. It costs page faults at each
-     * batch. */
+     * privately, so that each page that is written is copied first, and is given back with the batch.
+     * Who looks for these pages then takes some CPU time, 0.1 to 0.2 ms for a batch of 10 MB. */
     int writable;
     /* TLS (docs/security.md): files in PEM form with the own certificate, its key, and who signs the
      * certificates of dispatcher and workers. They are read again when they change. NULL = the files

@@ -92,7 +92,7 @@ struct cachew_op_view {
 /* An element: the views of its fields, in the order of the spec. */
 struct cachew_op_element {
     size_t struct_size;
-    uint64_t id; /* its position in the source */
+    uint64_t id; /* its position in the source; 0 in `check_row`, which has none to give */
     size_t n;
     struct cachew_op_view *const *fields;
 };

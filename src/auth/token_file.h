@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "base/name.h"
 
-#define CW_AUTH_TOKEN_MIN 16 /* bytes of a token */
-#define CW_AUTH_TOKEN_MAX 512
+#define CW_AUTH_TOKEN_MIN 16   /* bytes of a token */
+#define CW_AUTH_TOKEN_MAX 4096 /* such of service accounts have above a thousand */
 
 enum cw_auth_kind { CW_AUTH_TENANT, CW_AUTH_WORKER, CW_AUTH_OPERATOR, CW_AUTH_KINDS };
 struct cw_auth_token {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of numbers as sorted arrays of intervals: single changes and questions. interval_merge.c has
  * the operations on two sets. */
-#include "base/interval_int.h"
+#include "base/interval.h"
 
 #include <string.h>
 
+#include "base/interval_int.h"
 #include "base/mem.h"
 
 void cw_set_fini(struct cw_set *set)
@@ -25,8 +26,7 @@ void cw_set_clear(struct cw_set *set)
     set->count = 0;
 }
 
-/* Returns the index of the first interval whose hi is at least x (touching counts), or n. */
-static size_t find(const struct cw_set *set, uint64_t x)
+size_t cw_set_find_touching(const struct cw_set *set, uint64_t x)
 {
     size_t lo = 0, hi = set->n;
 
@@ -42,7 +42,7 @@ static size_t find(const struct cw_set *set, uint64_t x)
 
 size_t cw_set_find(const struct cw_set *set, uint64_t x)
 {
-    size_t i = find(set, x);
+    size_t i = cw_set_find_touching(set, x);
 
     return i < set->n && set->v[i].hi == x ? i + 1 : i;
 }
@@ -100,8 +100,7 @@ static void close_hole(struct cw_set *set, size_t at, size_t k)
     set->n -= k;
 }
 
-/* Replaces the intervals [from, to) by n given ones (n <= 2). */
-static void splice(struct cw_set *set, size_t from, size_t to, const struct cw_interval *by,
+void cw_set_splice(struct cw_set *set, size_t from, size_t to, const struct cw_interval *by,
                    size_t n)
 {
     for (size_t i = from; i < to; i++)
@@ -143,14 +142,14 @@ void cw_set_add(struct cw_set *set, uint64_t lo, uint64_t hi)
         return;
     }
     struct cw_interval whole = {lo, hi};
-    size_t from = find(set, lo);
+    size_t from = cw_set_find_touching(set, lo);
     size_t to = from;
 
     for (; to < set->n && set->v[to].lo <= hi; to++) {
         whole.lo = CW_MIN(whole.lo, set->v[to].lo);
         whole.hi = CW_MAX(whole.hi, set->v[to].hi);
     }
-    splice(set, from, to, &whole, 1);
+    cw_set_splice(set, from, to, &whole, 1);
 }
 
 void cw_set_remove(struct cw_set *set, uint64_t lo, uint64_t hi)
@@ -167,7 +166,7 @@ void cw_set_remove(struct cw_set *set, uint64_t lo, uint64_t hi)
             rest[n++] = (struct cw_interval){hi, set->v[to].hi};
     }
     if (to > from)
-        splice(set, from, to, rest, n);
+        cw_set_splice(set, from, to, rest, n);
 }
 
 void cw_set_copy(struct cw_set *set, const struct cw_set *other)
@@ -196,7 +195,7 @@ bool cw_set_has_range(const struct cw_set *set, uint64_t lo, uint64_t hi)
 {
     if (lo >= hi)
         return true;
-    size_t i = find(set, hi);
+    size_t i = cw_set_find_touching(set, hi);
 
     return i < set->n && set->v[i].lo <= lo;
 }

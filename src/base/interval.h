@@ -25,6 +25,8 @@ struct cw_set {
 void cw_set_fini(struct cw_set *set);
 void cw_set_clear(struct cw_set *set);
 void cw_set_add(struct cw_set *set, uint64_t lo, uint64_t hi);
+/* Adds an interval that begins no lower than the last one of the set does: O(1). */
+void cw_set_push(struct cw_set *set, uint64_t lo, uint64_t hi);
 void cw_set_remove(struct cw_set *set, uint64_t lo, uint64_t hi);
 void cw_set_add_all(struct cw_set *set, const struct cw_set *other);
 /* Removes from the set whatever is in the other one. */

@@ -9,8 +9,8 @@
 #define CW_WINDOW_MAX (1u << 20)
 /* The most intervals of one set in a message: no window has more gaps. */
 #define CW_INTERVALS_MAX CW_WINDOW_MAX
-/* The most intervals of all sets of one acknowledgement, so that it takes less than
- * CW_MESSAGE_LONG_NS. */
+/* The most intervals of all sets of one acknowledgement. They are taken in pieces, each of which takes
+ * less than CW_MESSAGE_LONG_NS. */
 #define CW_ACK_INTERVALS_MAX (1u << 17)
 /* Sets are sent in ascending order. As many intervals may come in another one. */
 #define CW_INTERVALS_UNSORTED_MAX 4096
@@ -29,7 +29,7 @@
 #define CW_MANIFEST_MEMORY ((size_t)256 << 20)
 /* The dispatcher's loop unpacks messages of at most so many bytes itself. Larger ones are unpacked,
  * and pipelines in them checked, by another thread. */
-#define CW_UNPACKED_HERE_MAX ((size_t)256 << 10)
+#define CW_UNPACKED_HERE_MAX ((size_t)64 << 10)
 /* The most consumers of a job. */
 #define CW_CONSUMERS_MAX 4096
 /* The most keys of the cache that a worker is told of, and chunks of all of them together. */
@@ -70,6 +70,8 @@
 #define CW_DOOR_READING_PEER_MAX 16
 /* The most calls that wait for that. More are refused. */
 #define CW_DOOR_WAITING_MAX 30000
+/* The most calls that wait until it is known who calls (rpc.h, CW_GATE_LATER). More are refused. */
+#define CW_GATE_WAITING_MAX 4096
 /* The most bytes that may wait for a worker or trainer that does not read. A worker that comes back
  * to many jobs is sent all their manifests at once. */
 #define CW_QUEUE_MAX ((size_t)256 << 20)
@@ -82,7 +84,7 @@
 #define CW_CONNECTION_CALLS_MAX 1000
 /* The largest message to a worker: hellos, credit and releases of slots. */
 #define CW_FETCH_MESSAGE_MAX (256u << 10)
-/* The largest pipeline that is checked on request: checking takes time of the loop's thread. */
+/* The largest pipeline that is checked on request. */
 #define CW_CHECK_REQUEST_MAX ((size_t)256 << 10)
 /* No message should take more CPU time of the loop's thread, since all others wait meanwhile. */
 #define CW_MESSAGE_LONG_NS 10000000

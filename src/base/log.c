@@ -54,6 +54,19 @@ bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level)
     return false;
 }
 
+int cw_log_choose_level(const char *option, struct cw_err *err)
+{
+    enum cw_log_level level;
+
+    if (!option)
+        return 0;
+    if (!cw_log_parse_level(option, &level))
+        return cw_err_set(err, CW_E_INVALID,
+                          "--log-level: \"%s\" is none of error, warn, info, debug", option);
+    cw_log_set_level(level);
+    return 0;
+}
+
 bool cw_log_wants(enum cw_log_level level)
 {
     int now = atomic_load_explicit(&current_level, memory_order_relaxed);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include "base/compiler.h"
+#include "base/err.h"
 
 enum cw_log_level { CW_LOG_ERROR, CW_LOG_WARN, CW_LOG_INFO, CW_LOG_DEBUG };
 
@@ -29,6 +30,9 @@ void cw_log_set_sink(cw_log_sink_fn *fn);
  * may have held the lock. */
 void cw_log_forked(void);
 bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level);
+/* Sets the level that the option --log-level of a daemon names; NULL: it was not given. INVALID: there is no such
+ * level. */
+int cw_log_choose_level(const char *option, struct cw_err *err);
 void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module,
                const char *fmt, ...) CW_PRINTF(4, 5);
 bool cw_log_wants(enum cw_log_level level);

@@ -142,6 +142,22 @@ void *cw_mem_try_pages(size_t bytes)
     return p;
 }
 
+/* Less costs about as much page by page. */
+#define PREFAULT_MIN ((size_t)64 << 10)
+
+void cw_mem_prefault(void *p, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t begin = CW_ALIGN_UP((uintptr_t)p, (uintptr_t)CW_MEM_PAGE),
+                    end = ((uintptr_t)p + bytes) & ~((uintptr_t)CW_MEM_PAGE - 1);
+    if (bytes >= PREFAULT_MIN)
+        (void)madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_POPULATE_WRITE);
+#else
+    (void)p;
+    (void)bytes;
+#endif
+}
+
 #ifdef __SSE2__
 /* smaller copies would soon be evicted from the caches anyway */
 #define NONTEMPORAL_MIN ((size_t)16 << 10)

@@ -24,6 +24,9 @@ void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
  * of those (which means fewer page faults, and longer transfers of devices). */
 #define CW_MEM_PAGE ((size_t)4096)
 void *cw_mem_try_pages(size_t bytes) CW_MUST_CHECK;
+/* Large memory that is about to be written from end to end: the system gives all of it at once, which costs a part
+ * of what a fault for each page does. Only a hint. */
+void cw_mem_prefault(void *p, size_t bytes);
 /* Returns the bytes that the allocator uses for an allocation of so many bytes: with its header,
  * and rounded up to its step, or to pages if it is large. */
 size_t cw_mem_cost(size_t bytes);

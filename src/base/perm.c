@@ -58,39 +58,78 @@ uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i)
 
 /* Number of walks that are computed together: the multiplications of one walk depend on each other,
  * those of several walks do not. */
-#define LANES 4
+#define LANES 8
+#define LANES_UNROLL _Pragma("GCC unroll 8")
 
 static inline void feistel_lanes(const struct cw_perm *perm, const uint64_t in[LANES],
                                  uint64_t out[LANES])
 {
     uint64_t hi[LANES], lo[LANES], key = perm->key[0];
 
+    LANES_UNROLL
     for (int k = 0; k < LANES; k++) {
         hi[k] = in[k] >> perm->lo_bits;
         lo[k] = in[k] & perm->lo_mask;
     }
     for (uint32_t r = 0; r < perm->rounds; r += 2) {
+        LANES_UNROLL
         for (int k = 0; k < LANES; k++)
             lo[k] ^= round_bits(hi[k], key) & perm->lo_mask;
         key += perm->key[1];
+        LANES_UNROLL
         for (int k = 0; k < LANES; k++)
             hi[k] ^= round_bits(lo[k], key) & perm->hi_mask;
         key += perm->key[1];
     }
+    LANES_UNROLL
     for (int k = 0; k < LANES; k++)
         out[k] = hi[k] << perm->lo_bits | lo[k];
 }
 
+/* Positions that are mapped together: those whose walk goes on are a list on the stack. */
+#define RUN 256
+/* So few walks are as fast one by one. */
+#define FEW 2
+
+/* Goes one step of the network on with up to LANES walks of the list at `mine`, and writes at `list` which have
+ * to go on. Returns how many these are. */
+static inline size_t step(const struct cw_perm *perm, uint64_t *i, const uint8_t *mine, size_t n,
+                          uint8_t *list)
+{
+    uint64_t in[LANES] = {0}, out[LANES];
+    size_t left = 0;
+    for (size_t k = 0; k < n; k++)
+        in[k] = i[mine[k]];
+    feistel_lanes(perm, in, out);
+    for (size_t k = 0; k < n; k++) {
+        i[mine[k]] = out[k];
+        list[left] = mine[k];
+        left += out[k] >= perm->n;
+    }
+    return left;
+}
+
+static void map_some(const struct cw_perm *perm, uint64_t *i, size_t n)
+{
+    uint8_t list[RUN];
+    for (size_t k = 0; k < n; k++)
+        list[k] = (uint8_t)k;
+    for (size_t left; n > 0; n = left) {
+        size_t at = left = 0;
+        for (; at + LANES <= n; at += LANES)
+            left += step(perm, i, list + at, LANES, list + left);
+        if (n - at > FEW)
+            left += step(perm, i, list + at, n - at, list + left);
+        else
+            for (; at < n; at++)
+                i[list[at]] = cw_perm_at(perm, i[list[at]]);
+    }
+}
+
 void cw_perm_run(const struct cw_perm *perm, uint64_t *i, size_t n)
 {
-    uint64_t out[LANES];
-    size_t at = 0;
-
-    for (; perm->n > 1 && at + LANES <= n; at += LANES) {
-        feistel_lanes(perm, i + at, out);
-        for (size_t k = 0; k < LANES; k++)
-            i[at + k] = out[k] < perm->n ? out[k] : cw_perm_at(perm, out[k]);
-    }
-    for (; at < n; at++)
-        i[at] = cw_perm_at(perm, i[at]);
+    if (perm->n < 2)
+        return;
+    for (size_t at = 0; at < n; at += RUN)
+        map_some(perm, i + at, n - at < RUN ? n - at : RUN);
 }

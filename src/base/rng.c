@@ -64,6 +64,18 @@ void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch
         (uint32_t)(cw_mix64(seed ^ cw_mix64(tag + cw_mix64(epoch + cw_mix64(rep)))) >> 32);
 }
 
+/* One more stage of the key; the id stays where it is. */
+void cw_rng_fork(const struct cw_rng *rng, uint64_t n, struct cw_rng *ret_rng)
+{
+    const uint64_t whole = (uint64_t)rng->key[1] << 32 | rng->key[0], part = cw_mix64(n + GOLDEN),
+                   key = cw_mix64((whole ^ part) + GOLDEN);
+
+    *ret_rng = *rng;
+    ret_rng->key[0] = (uint32_t)key;
+    ret_rng->key[1] = (uint32_t)(key >> 32);
+    ret_rng->ctr[2] = (uint32_t)(cw_mix64(part ^ rng->ctr[2]) >> 32);
+}
+
 uint64_t cw_rng_u64(const struct cw_rng *rng, uint32_t draw)
 {
     uint32_t ctr[4] = {rng->ctr[0], rng->ctr[1], rng->ctr[2], draw};

@@ -15,6 +15,8 @@ struct cw_rng {
 /* Names the stream: tag is the operator, (epoch, rep) the pass over the data, id the element. */
 void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep,
                  uint64_t id);
+/* Names the stream of part n of what has the stream `rng`; it has draws of its own. */
+void cw_rng_fork(const struct cw_rng *rng, uint64_t n, struct cw_rng *ret_rng);
 uint64_t cw_rng_u64(const struct cw_rng *rng, uint32_t draw);
 /* Returns a number in [0, 1) with 53 random bits. */
 double cw_rng_unit(const struct cw_rng *rng, uint32_t draw);

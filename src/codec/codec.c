@@ -117,6 +117,12 @@ void cw_codec_reader_free(struct cw_codec_reader *reader)
     cw_mem_free(reader);
 }
 
+void cw_codec_reader_reset(struct cw_codec_reader *reader)
+{
+    ZSTD_DCtx_reset(reader->zstd, ZSTD_reset_session_only);
+    reader->is_between = true;
+}
+
 int cw_codec_reader_step(struct cw_codec_reader *reader, const void *p, size_t n, size_t *ret_used,
                          void *dst, size_t cap, size_t *ret_made)
 {

@@ -39,6 +39,8 @@ struct cw_codec_reader;
 /* Returns NULL if there is no memory. */
 struct cw_codec_reader *cw_codec_reader_new(void) CW_MUST_CHECK;
 void cw_codec_reader_free(struct cw_codec_reader *reader);
+/* The next input is the beginning of a frame. */
+void cw_codec_reader_reset(struct cw_codec_reader *reader);
 /* Takes some of n bytes of input and writes at most `cap` bytes to dst; says how many of each. A
  * window of more than 128 MiB is refused, as damage is: CORRUPT. */
 int cw_codec_reader_step(struct cw_codec_reader *reader, const void *p, size_t n, size_t *ret_used,

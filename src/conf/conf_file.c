@@ -21,7 +21,10 @@ static int read_all(int fd, const char *path, struct cw_str *out, struct cw_err 
         if (n == 0)
             return CW_OK;
         if (out->len + (size_t)n > FILE_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "%s: more than 64 MiB", path);
+            return cw_err_set(err, CW_E_LIMIT,
+                              "%s: more than 64 MiB: name files by a pattern, or keep values in a "
+                              "file that a source reads",
+                              path);
         cw_str_add_bytes(out, chunk, (size_t)n);
     }
 }

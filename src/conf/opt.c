@@ -72,7 +72,10 @@ static int check_range(const struct reading *in, double v, const struct cw_value
 static int read_i64(const struct reading *in, const struct cw_value *value, int64_t *ret)
 {
     if (value->type != CW_VALUE_I64)
-        return fail_type(in, value, "a whole number");
+        return fail_type(in, value,
+                         value->type == CW_VALUE_F64
+                             ? "a whole number, written without a point or an exponent"
+                             : "a whole number");
     int rc = check_range(in, (double)value->i, value);
     if (rc == CW_OK)
         *ret = value->i;

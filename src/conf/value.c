@@ -218,6 +218,12 @@ struct cw_value *cw_value_member(struct cw_value *object, const char *key)
             return &object->items[i];
         }
     }
+    return cw_value_append(object, key);
+}
+
+struct cw_value *cw_value_append(struct cw_value *object, const char *key)
+{
+    CW_ASSERT(object->type == CW_VALUE_OBJECT);
     size_t n = object->n++;
     object->items = cw_mem_grow(object->items, object->n, sizeof(*object->items));
     object->keys = cw_mem_grow(object->keys, object->n, sizeof(*object->keys));

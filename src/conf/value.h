@@ -60,5 +60,7 @@ struct cw_value *cw_value_set_list(struct cw_value *value, size_t n);
 void cw_value_set_object(struct cw_value *value);
 /* Adds or replaces a member. Returns its value, which is null, for a setter. */
 struct cw_value *cw_value_member(struct cw_value *object, const char *key);
+/* Adds a member that the caller knows not to be there; no key is compared. Returns as above. */
+struct cw_value *cw_value_append(struct cw_value *object, const char *key);
 
 #endif

@@ -59,6 +59,7 @@ static void on_tick(void *arg)
         if (item->again_ms > 0 && item->again_ms <= now_ms)
             cw_item_touch(item);
     }
+    cw_prefetch_tick(c);
     cw_kueue_tick(c);
     if (c->options.release_all && may_act(c) && c->items.n == 0)
         c->on_emptied(c->arg);

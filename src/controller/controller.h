@@ -30,6 +30,7 @@ struct cw_controller_options {
     bool kueue;           /* answer the AdmissionCheck of Workloads */
     bool release_all;     /* delete every CacheBackend, and end */
     int64_t period_ms, away_ms;
+    int64_t prefetch_turn_ms; /* how long one is warmed while another one waits */
 };
 
 /* A write or another call under way for one CacheBackend, which may go meanwhile. */
@@ -72,7 +73,11 @@ struct cw_item {
     struct cw_step prepare, owns, erase, attach, detach, prefetch;
     uint64_t attach_fresh, detach_fresh; /* the answers that tell of what was done */
     int64_t prefetch_percent;
-    char word[32]; /* of the last Event */
+    uint64_t
+        prefetch_since; /* since when it waits to be warmed (prefetch_turns.h); 0: it does not */
+    void (*cancel_prefetch)(
+        const struct cw_item *item); /* when it is removed; NULL: nothing was begun */
+    char word[32];                   /* of the last Event */
 };
 #define CW_SETTLE_MS 10000
 
@@ -104,6 +109,9 @@ struct cw_controller {
     struct cw_ref *refs;
     struct cw_job_spec *specs;      /* being made (job_specs.c) */
     struct cw_prefetch *prefetches; /* under way (prefetch.c) */
+    size_t prefetches_n;            /* how many */
+    uint64_t prefetches_began;      /* numbers of those that wait, and of those that were begun */
+    struct cw_strmap served;        /* by namespace: the number of the last one that was begun */
     struct cw_timer *run, *tick;
     bool leads, stopping;
     void (*on_listed)(void *arg); /* called once, when the first lists are in */

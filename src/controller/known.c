@@ -73,8 +73,11 @@ struct cw_item *cw_item_put(struct cw_controller *c, struct cw_cachebackend *b)
 void cw_item_remove(struct cw_controller *c, const char *key)
 {
     struct cw_item *item = cw_strmap_remove(&c->items, key);
-    if (item)
-        free_item(item);
+    if (!item)
+        return;
+    if (item->cancel_prefetch)
+        item->cancel_prefetch(item);
+    free_item(item);
 }
 
 void cw_items_free(struct cw_controller *c)

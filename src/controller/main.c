@@ -175,7 +175,6 @@ static int check(struct cw_controller_options *o, struct cw_err *err)
 static int parse(int argc, char **argv, struct cw_controller_options *o, struct cw_err *err)
 {
     const char *level_name = NULL, *rest[1];
-    enum cw_log_level level;
     size_t rest_n = 0;
     const struct cw_arg rows[] = {
         {"dispatcher", 'd', CW_ARG_STR, &o->dispatcher, "ADDRESS",
@@ -230,6 +229,11 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
          "between two questions to the dispatcher about its caches (default 5s)", 10, 3600000},
         {"away", 0, CW_ARG_MS, &o->away_ms, "TIME",
          "so long without an answer, the dispatcher counts as away (default 60s)", 10, 86400000},
+        {"prefetch-turn", 0, CW_ARG_MS, &o->prefetch_turn_ms, "TIME",
+         "so long one CacheBackend is warmed while others wait, of namespaces that have fewer "
+         "under "
+         "way (default 5m)",
+         100, 86400000},
         {"metrics-listen", 0, CW_ARG_STR, &o->metrics_listen, "HOST:PORT",
          "serve /livez, /readyz and /metrics by HTTP there, to whoever asks (default: not)", 0, 0},
         {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL",
@@ -251,17 +255,15 @@ static int parse(int argc, char **argv, struct cw_controller_options *o, struct 
     int rc = cw_args_parse(&spec, argc, argv, rest, 1, &rest_n, err);
     if (rc == CW_ARGS_RUN && rest_n > 0)
         rc = cw_err_set(err, CW_E_INVALID, "unexpected argument \"%s\"", rest[0]);
-    if (rc == CW_ARGS_RUN && level_name && !cw_log_parse_level(level_name, &level))
-        rc = cw_err_set(err, CW_E_INVALID,
-                        "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
-    if (rc == CW_ARGS_RUN && level_name)
-        cw_log_set_level(level);
+    if (rc == CW_ARGS_RUN && cw_log_choose_level(level_name, err) != 0)
+        return CW_E_INVALID;
     return rc == CW_ARGS_RUN ? check(o, err) : rc;
 }
 
 int main(int argc, char **argv)
 {
-    struct cw_controller_options o = {.period_ms = 5000, .away_ms = 60000};
+    struct cw_controller_options o = {
+        .period_ms = 5000, .away_ms = 60000, .prefetch_turn_ms = 300000};
     struct program p = {0};
     struct cw_err err = {0};
     (void)signal(SIGPIPE, SIG_IGN);

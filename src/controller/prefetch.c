@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Children `cachew cache warm`. What was loaded stays when one dies, so another one goes on from there. */
 #include "controller/prefetch.h"
+#include "controller/prefetch_turns.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -19,12 +21,18 @@
 #define END_MS 10000
 #define LINE_MAX_BYTES 65536
 #define ARGS_MAX 8192
+/* How many run at once: each is a process in the controller's own limit of memory, and the workers that they
+ * load with are the same ones. The others wait. */
+#define RUNS_MAX 2
 
 struct cw_prefetch {
     struct cw_ref *ref;
     struct cw_child child;
     struct cw_poll *poll;
     struct cw_kube_lines lines;
+    char *name_space;
+    int64_t begun_ms;
+    bool yields; /* it was ended so that another one is warmed */
     struct cw_prefetch *prev, *next;
 };
 
@@ -46,30 +54,12 @@ static void add_owned(struct words *words, char *text)
     words->v[words->n++] = text;
 }
 
-/* "file:///data" and "local:///data" are /data; a URL of a server is read as it stands. */
+/* "file:///data" and "local:///data" are /data; a URL of a server is read as it stands. Whether that is a file
+ * or a folder is found out where the data is: by the workers. */
 static const char *path_of(const char *location)
 {
     const char *scheme = strstr(location, "://");
     return scheme && !cw_url_remote_scheme(location) ? scheme + 3 : location;
-}
-
-/* Whether it is read as it stands: a pattern, a file that is seen here, and what a web server has, which
- * tells nobody what lies in its folders. */
-static bool is_itself(const char *path)
-{
-    struct stat status;
-    const char *scheme = cw_url_remote_scheme(path);
-    return strpbrk(path, "*?[") || (scheme && cw_str_starts(scheme, "http")) ||
-           (!scheme && stat(path, &status) == 0 && S_ISREG(status.st_mode));
-}
-
-/* A folder is all files in it. */
-static void add_location(struct words *words, const char *path)
-{
-    if (is_itself(path))
-        add_owned(words, cw_mem_strdup(path));
-    else
-        add_owned(words, cw_mem_printf("%s/**/*", path));
 }
 
 static void add_sources(const struct cw_cachebackend *b, struct words *words)
@@ -82,7 +72,7 @@ static void add_sources(const struct cw_cachebackend *b, struct words *words)
             if (paths[k].type == CW_VALUE_STR)
                 add_owned(words, cw_mem_printf("%s/%s", path_of(location), paths[k].s));
         if (location && paths_n == 0)
-            add_location(words, path_of(location));
+            add_owned(words, cw_mem_strdup(path_of(location)));
     }
 }
 
@@ -90,8 +80,10 @@ static void add_sources(const struct cw_cachebackend *b, struct words *words)
 
 static void free_run(struct cw_prefetch *run)
 {
+    run->ref->c->prefetches_n--;
     cw_poll_free(run->poll);
     cw_kube_lines_fini(&run->lines);
+    cw_mem_free(run->name_space);
     if (run->prev)
         run->prev->next = run->next;
     else
@@ -120,15 +112,24 @@ static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
     return 0;
 }
 
+static void begin_next(struct cw_controller *c);
+
 static void end(struct cw_prefetch *run)
 {
+    struct cw_controller *c = run->ref->c;
     int status = cw_child_stop(&run->child, END_MS);
+    bool yields = run->yields;
     free_run(run);
+    cw_log_info(CW_CONTROLLER, "cachebackend %s: its warming has ended, status %d", run->ref->key,
+                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     struct cw_item *item = cw_item_end(run->ref);
     cw_mem_free(run);
+    begin_next(c);
     if (!item)
         return;
-    if (status == 0) {
+    if (yields && status != 0) {
+        item->prefetch = (struct cw_step){0};
+    } else if (status == 0) {
         cw_step_set(&item->prefetch, CW_STEP_DONE);
         item->prefetch_percent = 100;
     } else {
@@ -179,11 +180,12 @@ static int start(struct cw_item *item, struct cw_prefetch *run, struct cw_err *e
     return rc;
 }
 
-void cw_prefetch_begin(struct cw_item *item)
+static void begin(struct cw_item *item)
 {
     struct cw_controller *c = item->c;
     struct cw_prefetch *run = CW_NEW(struct cw_prefetch);
     struct cw_err err = {0};
+    item->prefetch_since = 0;
     int rc = start(item, run, &err);
     if (rc == 0) {
         run->poll = cw_poll_new(c->loop, run->child.stdout_fd, on_output, run, &err);
@@ -197,14 +199,106 @@ void cw_prefetch_begin(struct cw_item *item)
         return;
     }
     item->prefetch.state = CW_STEP_RUNS;
+    item->cancel_prefetch = cw_prefetch_cancel;
     run->lines.max = LINE_MAX_BYTES;
     run->ref = cw_item_begin(item, CW_DO_PREFETCH);
+    run->name_space = cw_mem_strdup(item->b->name_space);
+    run->begun_ms = cw_clock_ms();
     run->next = c->prefetches;
     if (c->prefetches)
         c->prefetches->prev = run;
     c->prefetches = run;
+    c->prefetches_n++;
+    (void)cw_strmap_set(&c->served, run->name_space, (void *)(uintptr_t)++c->prefetches_began);
     cw_log_info(CW_CONTROLLER, "cachebackend %s/%s: its data sources are warmed",
                 item->b->name_space, item->b->name);
+}
+
+/* ---- turns ---- */
+
+static size_t running_of(const struct cw_controller *c, const char *name_space)
+{
+    size_t n = 0;
+    for (const struct cw_prefetch *run = c->prefetches; run; run = run->next)
+        n += cw_str_eq(run->name_space, name_space);
+    return n;
+}
+
+static struct cw_turn_wanted wanted_of(const struct cw_item *item)
+{
+    const char *name_space = item->b->name_space;
+    return (struct cw_turn_wanted){.name_space = name_space,
+                                   .running = running_of(item->c, name_space),
+                                   .served = (uintptr_t)cw_strmap_get(&item->c->served, name_space),
+                                   .since = item->prefetch_since};
+}
+
+/* Returns whose turn it is of those that wait; NULL: nobody waits. */
+static struct cw_item *find_next(const struct cw_controller *c, struct cw_turn_wanted *ret_wanted)
+{
+    struct cw_item *next = NULL;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&c->items, &i, NULL, &value);) {
+        struct cw_item *item = value;
+        if (item->prefetch_since == 0)
+            continue;
+        const struct cw_turn_wanted wanted = wanted_of(item);
+        if (next && !cw_turn_is_before(&wanted, ret_wanted))
+            continue;
+        next = item;
+        *ret_wanted = wanted;
+    }
+    return next;
+}
+
+static void begin_next(struct cw_controller *c)
+{
+    struct cw_turn_wanted wanted;
+    struct cw_item *next;
+    while (!c->stopping && c->prefetches_n < RUNS_MAX && (next = find_next(c, &wanted)))
+        begin(next);
+}
+
+void cw_prefetch_begin(struct cw_item *item)
+{
+    if (item->prefetch_since == 0)
+        item->prefetch_since = ++item->c->prefetches_began;
+    begin_next(item->c);
+}
+
+void cw_prefetch_forget(struct cw_item *item)
+{
+    item->prefetch_since = 0;
+}
+
+void cw_prefetch_tick(struct cw_controller *c)
+{
+    struct cw_turn_wanted next;
+    struct cw_prefetch *oldest = NULL;
+    if (c->prefetches_n < RUNS_MAX || !find_next(c, &next))
+        return;
+    for (struct cw_prefetch *run = c->prefetches; run; run = run->next) {
+        const struct cw_turn_taken taken = {run->name_space, running_of(c, run->name_space),
+                                            run->begun_ms};
+        if (run->yields) /* It ends already. */
+            return;
+        if (cw_turn_is_over(&taken, &next, cw_clock_ms(), c->options.prefetch_turn_ms) &&
+            (!oldest || run->begun_ms < oldest->begun_ms))
+            oldest = run;
+    }
+    if (!oldest)
+        return;
+    oldest->yields = true;
+    cw_log_info(CW_CONTROLLER, "cachebackend %s: its warming makes room for one of namespace %s",
+                oldest->ref->key, next.name_space);
+    cw_child_kill(&oldest->child, 15);
+}
+
+void cw_prefetch_cancel(const struct cw_item *item)
+{
+    for (struct cw_prefetch *run = item->c->prefetches; run; run = run->next)
+        if (strcmp(run->ref->uid, item->b->uid) == 0)
+            cw_child_kill(&run->child, 15);
 }
 
 void cw_prefetch_stop_all(struct cw_controller *c)
@@ -216,4 +310,5 @@ void cw_prefetch_stop_all(struct cw_controller *c)
         (void)cw_item_end(run->ref);
         cw_mem_free(run);
     }
+    cw_strmap_fini(&c->served);
 }

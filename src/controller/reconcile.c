@@ -370,6 +370,8 @@ void cw_reconcile(struct cw_item *item)
     struct cw_decision plan;
     struct cw_sight sight = look(item);
     item->again_ms = 0;
+    if (item->b->deleting)
+        cw_prefetch_cancel(item);
     cw_decide(&sight, &plan);
     bool waits = sight.now_ms < item->write_after_ms;
     unsigned todo = plan.todo & ~item->busy & ~unsettled(item, sight.now_ms, &settled_ms);
@@ -378,6 +380,8 @@ void cw_reconcile(struct cw_item *item)
     /* What is closed is deleted at once, which waits for no other write. */
     if (waits || (item->busy & OWN_WRITES))
         todo &= ~(unsigned)CW_DO_CLOSE;
+    if (!(plan.todo & CW_DO_PREFETCH))
+        cw_prefetch_forget(item);
     begin_calls(item, &sight, &plan, todo);
     if (waits) {
         item->again_ms = item->write_after_ms;

@@ -12,8 +12,9 @@
 #include <stdatomic.h>
 
 #define RUN_NS 100000
-/* bytes of arena memory that a thread keeps between elements: a few decoded photographs */
-#define ARENA_KEEP_BYTES ((size_t)8 << 20)
+/* Bytes of arena memory that a thread keeps between elements: a few decoded photographs, or one that was made several
+ * times as large. What is beyond is mapped anew for each element, and its pages cleared. */
+#define ARENA_KEEP_BYTES ((size_t)32 << 20)
 
 struct cw_exec {
     struct cw_mutex mutex;

@@ -229,15 +229,24 @@ static int run_group(struct inside *inside, struct cw_err *err)
     if (rc < 0 || n == 0)
         return rc;
     cw_autofree const struct cw_view **row = cw_mem_try(n * sizeof(*row));
+    cw_autofree uint64_t *id = cw_mem_try(n * sizeof(*id));
     cw_autofree uint32_t *made = cw_mem_try(n * sizeof(*made));
-    if (!row || !made)
+    if (!row || !id || !made)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %zu rows", n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         row[i] = inside->in.v[i].fields;
+        id[i] = inside->in.v[i].id;
+    }
     memset(made, 0, n * sizeof(*made));
     inside->made = made;
     set_row_spec(inside);
-    struct cw_op_rows rows = {.n = n, .row = row, .make = make, .join = join, .arg = inside};
+    struct cw_op_rows rows = {.n = n,
+                              .row = row,
+                              .id = id,
+                              .state = node_of(inside)->state,
+                              .make = make,
+                              .join = join,
+                              .arg = inside};
     return call(inside, &rows, err);
 }
 

@@ -163,7 +163,8 @@ static void work_off(struct prefetch *prefetch, struct todo *todo)
 {
     const struct cw_plan *plan = prefetch->plan;
     struct cw_positions *ids = &todo->positions;
-    size_t base = cw_positions_map(plan, prefetch->epoch, NULL, todo->node, ids);
+    const struct cw_position_run run = {ids->n, ids->pos, ids->rep};
+    size_t base = cw_positions_map(plan, prefetch->epoch, NULL, todo->node, &run);
     bool reads = are_read(prefetch, todo->node, base, todo->reads);
     if (cw_plan_chooses(&plan->nodes[base])) {
         work_off_choice(prefetch, todo->node, base, reads, ids);

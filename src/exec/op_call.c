@@ -204,6 +204,17 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
     return rc;
 }
 
+/* Counts what a source has done at a call for n elements, or that it has refused them. */
+static bool end_many(struct cw_thread_context *work, struct cw_node_context *mine,
+                     struct cw_op_measure begin, uint64_t bytes, size_t n, int rc)
+{
+    if (rc < 0)
+        mine->since -= n;
+    else if (begin.cpu_ns)
+        cw_op_measure_end(mine, begin, work->clock_ns, bytes, n);
+    return rc >= 0;
+}
+
 bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_t *positions,
                           size_t n, const struct cw_column *columns)
 {
@@ -216,11 +227,20 @@ bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_
     const uint64_t waited = cw_io_thread_waited();
     int rc = node->op->read_rows(node->opts, node->state, positions, n, columns);
     count_waits(mine, waited);
-    if (rc < 0) {
-        mine->since -= n;
-        return false;
-    }
-    if (begin.cpu_ns)
-        cw_op_measure_end(mine, begin, work->clock_ns, bytes, n);
-    return true;
+    return end_many(work, mine, begin, bytes, n, rc);
+}
+
+bool cw_op_call_read_loose(struct cw_thread_context *work, size_t i,
+                           const struct cw_loose_rows *rows)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[i];
+    struct cw_node_context *mine = &work->nodes[i];
+    struct cw_op_measure begin = cw_op_measure_begin(mine, NULL, NULL, rows->n);
+    const uint64_t waited = cw_io_thread_waited();
+    int rc = node->op->read_loose(node->opts, node->state, rows);
+    count_waits(mine, waited);
+    uint64_t bytes = 0;
+    for (size_t f = 0; rc >= 0 && f < node->out.n; f++)
+        bytes += cw_loose_bytes(&rows->columns[f], rows->n);
+    return end_many(work, mine, begin, bytes, rows->n, rc);
 }

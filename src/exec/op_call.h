@@ -13,6 +13,9 @@ int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at,
  * read one by one. */
 bool cw_op_call_read_rows(struct cw_thread_context *work, size_t i, const int64_t *positions,
                           size_t n, const struct cw_column *columns);
+/* The same for a source that has read_loose. The caller gives memory. */
+bool cw_op_call_read_loose(struct cw_thread_context *work, size_t i,
+                           const struct cw_loose_rows *rows);
 /* Applies an element operator; returns CW_EVAL_DROP if the operator leaves the element out. */
 int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                      struct cw_element *element, struct cw_err *err);

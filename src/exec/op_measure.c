@@ -5,10 +5,11 @@
 #include "base/clock.h"
 #include <math.h>
 
-/* The clock is read once per so much time of an operator. Reading it takes about 0.3 us, so
- * measuring costs about 1 %. */
-#define SAMPLE_NS 50000
-#define STRIDE_MAX 4096
+/* An operator works so many times as long as it takes to read the clock for it, which is from 0.2 us to more than 1 us:
+ * so measuring costs about half a percent. */
+#define WORK_PER_READING 200
+#define READINGS 2 /* of a call: before it and behind it */
+#define STRIDE_MAX (1 << 17)
 
 struct cw_op_measure cw_op_measure_read(struct cw_node_context *node, const struct cw_element *in,
                                         const struct cw_field_set *reads)
@@ -83,11 +84,11 @@ void cw_op_measure_extra(struct cw_node_context *node, struct cw_op_measure begi
                                                (double)wall_ns / n);
 }
 
-void cw_op_measure_next(struct cw_node_context *node, int64_t ns)
+void cw_op_measure_next(struct cw_node_context *node, int64_t ns, int64_t clock_ns)
 {
+    const int64_t wanted = CW_MAX(WORK_PER_READING * READINGS * clock_ns / ns, 1);
     /* The stride grows slowly, since the first calls are not typical. */
-    const int64_t next =
-        CW_MIN(CW_MAX(SAMPLE_NS / ns, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)CW_MAX(node->stride, 1)));
+    const int64_t next = CW_MIN(wanted, CW_MIN(STRIDE_MAX, 2 * (int64_t)CW_MAX(node->stride, 1)));
     node->stride = (uint32_t)next;
     node->left = draw_gap(node);
 }
@@ -99,7 +100,7 @@ static void end(struct cw_node_context *node, struct cw_op_measure begin, int64_
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
     ns += CW_MIN(node->elsewhere_ns, wall_ns - ns); /* the thread has waited for it */
     take(node, ns, wall_ns, begin.in_bytes, out_bytes, elements, by_batch);
-    cw_op_measure_next(node, ns + clock_ns);
+    cw_op_measure_next(node, ns, clock_ns);
 }
 
 void cw_op_measure_end(struct cw_node_context *node, struct cw_op_measure begin, int64_t clock_ns,

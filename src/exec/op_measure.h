@@ -42,8 +42,8 @@ void cw_op_measure_extra(struct cw_node_context *node, struct cw_op_measure begi
  * that was measured. */
 void cw_op_measure_take(struct cw_node_context *node, int64_t cpu_ns, int64_t wall_ns,
                         uint64_t in_bytes, uint64_t out_bytes, size_t elements);
-/* Chooses the next call that is measured, by how long this one took. */
-void cw_op_measure_next(struct cw_node_context *node, int64_t ns);
+/* Chooses the next call that is measured, by how long this one took, and how long it takes to read the clock. */
+void cw_op_measure_next(struct cw_node_context *node, int64_t ns, int64_t clock_ns);
 /* Adds to the sums of the line of costs (policies/cost_line.h); the call stands for so many. */
 void cw_op_measure_add(struct cw_sum_tally *sums, double calls, double in_bytes, double out_bytes,
                        double cpu_ns, double wall_ns);

@@ -297,7 +297,7 @@ static void count(struct run *run, const struct cw_element *element, int rc)
                            CW_MAX(stage->ns, 1), stage->in.bytes, made ? stage->view.bytes : 0, 1);
     }
     if (run->sample.cpu_ns)
-        cw_op_measure_next(run->stages[0].mine, cpu_ns + clock_ns);
+        cw_op_measure_next(run->stages[0].mine, cpu_ns, clock_ns);
 }
 
 bool cw_op_strips_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,

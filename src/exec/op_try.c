@@ -6,18 +6,16 @@
 #include "ops/op_util.h"
 #include <string.h>
 
-/* One call of so many for one element is followed by one for MANY_ROWS, the first one after a few. */
+/* One call of so many for one element is followed by one for MANY_ROWS, where a call is measured anyway, so rarely if it
+ * takes little; the first one after a few. */
 #define MANY_EVERY 8192
-#define MANY_AT 64
+#define MANY_AT CW_TRY_FIRST
 #define MANY_ROWS ((size_t)64)
 #define BLOCK_BYTES ((size_t)32 << 10) /* as in row_block.c */
 #define BLOCK_ROWS_MIN ((size_t)8)
 /* One call of so many for many elements is followed by ONE_CALLS for one. */
 #define ONE_EVERY 64
 #define ONE_CALLS 16
-/* One element of so many is shown to all filters, and each of the first ones. */
-#define FILTERS_EVERY 256
-#define FILTERS_FIRST 64
 
 /* ---- many instead of one ---- */
 
@@ -68,16 +66,24 @@ static void try_many(struct cw_thread_context *work, size_t i, const struct cw_e
                             cw_element_bytes_of(work->trial, &node->writes), rows, true);
 }
 
-void cw_op_try_slow(struct cw_thread_context *work, size_t i, const struct cw_element *element)
+static bool is_many_due(struct cw_node_context *mine, uint32_t n)
+{
+    if (n != MANY_AT && (mine->left > 1 || n - mine->many_last < MANY_EVERY))
+        return false;
+    mine->many_last = n;
+    return true;
+}
+
+void cw_op_try_slow(struct cw_thread_context *work, size_t i, const struct cw_element *element,
+                    uint32_t n)
 {
     const struct cw_plan_node *node = &work->plan->nodes[i];
-    const uint32_t n = work->nodes[i].tries_n++;
-    if (work->trace || work->plan->apart)
+    if (work->trace || work->plan->apart || work->plan->unmeasured)
         return;
-    if (node->many_in && n % MANY_EVERY == MANY_AT)
+    if (node->many_in && is_many_due(&work->nodes[i], n))
         try_many(work, i, element);
     if (work->plan->filters_n > 1 && work->plan->filters[0].node == i &&
-        (n < FILTERS_FIRST || n % FILTERS_EVERY == 0))
+        (n < CW_TRY_FIRST || n % CW_TRY_EVERY == 0))
         cw_op_filters_show(work, element);
 }
 
@@ -120,6 +126,7 @@ static void try_one(struct cw_thread_context *work, size_t i, const struct cw_el
 void cw_op_try_before_many(struct cw_thread_context *work, size_t i,
                            const struct cw_element *element)
 {
-    if (work->plan->nodes[i].has_tries && work->nodes[i].tries_n++ % ONE_EVERY == ONE_EVERY / 16)
+    if (work->plan->nodes[i].has_tries && !work->plan->unmeasured &&
+        work->nodes[i].tries_n++ % ONE_EVERY == ONE_EVERY / 16)
         try_one(work, i, element);
 }

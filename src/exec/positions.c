@@ -50,7 +50,7 @@ bool cw_positions_help(const struct cw_plan *plan, size_t at)
 }
 
 static void map_one_by_one(const struct cw_plan *plan, uint64_t epoch,
-                           const struct cw_plan_node *node, struct cw_positions *positions)
+                           const struct cw_plan_node *node, const struct cw_position_run *positions)
 {
     for (size_t i = 0; i < positions->n; i++)
         cw_plan_map(plan, node, epoch, &positions->pos[i], &positions->rep[i]);
@@ -58,7 +58,7 @@ static void map_one_by_one(const struct cw_plan *plan, uint64_t epoch,
 
 /* Maps runs of positions that have the same repetition. */
 static void map_runs(const struct cw_plan *plan, uint64_t epoch, const struct cw_plan_node *node,
-                     struct cw_positions *positions)
+                     const struct cw_position_run *positions)
 {
     for (size_t lo = 0, hi; lo < positions->n; lo = hi) {
         for (hi = lo + 1; hi < positions->n && positions->rep[hi] == positions->rep[lo];)
@@ -74,7 +74,7 @@ static void map_runs(const struct cw_plan *plan, uint64_t epoch, const struct cw
 }
 
 size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_thread_context *work,
-                        size_t at, struct cw_positions *positions)
+                        size_t at, const struct cw_position_run *positions)
 {
     for (; maps_to_input(&plan->nodes[at]); at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_node *node = &plan->nodes[at];

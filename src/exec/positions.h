@@ -13,6 +13,12 @@ struct cw_positions {
     int64_t pos[CW_POSITIONS_MAX];
     uint64_t rep[CW_POSITIONS_MAX];
 };
+/* A run of positions, in memory of who maps them. */
+struct cw_position_run {
+    size_t n;
+    int64_t *pos;
+    uint64_t *rep;
+};
 /* Whether the element at a node's position, once that is mapped, has this position as its id. It has not behind an
  * operator that chooses from several inputs. */
 bool cw_positions_are_ids(const struct cw_plan *plan, size_t node);
@@ -25,6 +31,6 @@ bool cw_positions_help(const struct cw_plan *plan, size_t node);
 /* Maps the positions of the node's elements down through the index operators to the first node that
  * is none, and returns that node. Calls are counted in `work`, unless it is NULL. */
 size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_thread_context *work,
-                        size_t node, struct cw_positions *positions);
+                        size_t node, const struct cw_position_run *positions);
 
 #endif

@@ -4,7 +4,9 @@
 #include "exec/element_cache.h"
 #include "exec/op_call.h"
 
-#define ROWS_AT_ONCE 1024
+/* Rows at a time whose positions follow each other: more gain nothing, and their positions would not stay in the
+ * processor's first cache. */
+#define AFFINE_ROWS 1024
 
 static bool is_passed(const struct cw_plan_node *node)
 {
@@ -35,6 +37,15 @@ static bool all_have_rows(const struct cw_plan *plan, const struct cw_plan_node 
     return true;
 }
 
+/* Whether the rows below index operators are those of a source that gives fields of no fixed size, many at once. */
+static bool is_loose(const struct cw_exec_task *task, const struct cw_plan *plan, size_t at)
+{
+    while (is_passed(&plan->nodes[at]))
+        at = plan->nodes[at].inputs[0];
+    return plan->nodes[at].step == CW_STEP_SOURCE && plan->nodes[at].op->read_loose &&
+           cw_row_pieces_fit(task);
+}
+
 void cw_source_rows_find(const struct cw_exec_task *task, struct cw_row_way *way)
 {
     const struct cw_plan *plan = way->plan;
@@ -43,13 +54,17 @@ void cw_source_rows_find(const struct cw_exec_task *task, struct cw_row_way *way
 
     way->rows_source = SIZE_MAX;
     way->affine = false;
-    if (!task->fixed || (cw_element_cache_any(plan) && cw_element_cache_below(plan, at)))
+    way->loose = !task->fixed && is_loose(task, plan, at);
+    if ((!task->fixed && !way->loose) ||
+        (cw_element_cache_any(plan) && cw_element_cache_below(plan, at)))
         return;
     for (; is_passed(&plan->nodes[at]); at = plan->nodes[at].inputs[0])
         affine = affine && is_affine(&plan->nodes[at]);
     const struct cw_plan_node *node = &plan->nodes[at];
-    if (node->step == CW_STEP_MERGE ? !all_have_rows(plan, node) || cw_element_cache_any(plan)
-                                    : !has_rows(plan, at))
+    const bool has = way->loose || (node->step == CW_STEP_MERGE
+                                        ? all_have_rows(plan, node) && !cw_element_cache_any(plan)
+                                        : has_rows(plan, at));
+    if (!has)
         return;
     way->rows_source = at;
     way->affine = affine;
@@ -71,9 +86,8 @@ static void count_index(struct cw_thread_context *work, size_t from, size_t to, 
             cw_tally_add(&work->nodes[at].count.elements, n);
 }
 
-/* Counts rows of a source, and of the index operators from `at` down to it. */
-static void count_source(struct cw_thread_context *work, size_t at, size_t n,
-                         const struct cw_column *columns)
+/* Counts rows of a source, which have so many bytes together, and of the index operators from `at` down to it. */
+static void count_source(struct cw_thread_context *work, size_t at, size_t n, size_t bytes)
 {
     const struct cw_plan *plan = work->plan;
     size_t source = at;
@@ -81,7 +95,6 @@ static void count_source(struct cw_thread_context *work, size_t at, size_t n,
         source = plan->nodes[source].inputs[0];
     count_index(work, at, source, n);
     struct cw_node_tally *count = &work->nodes[source].count;
-    const size_t bytes = n * bytes_of(columns, plan->nodes[source].out.n);
     cw_tally_add(&count->elements, n);
     cw_tally_add(&count->bytes_out, bytes);
     cw_tally_add(&count->element_bytes, bytes);
@@ -92,7 +105,7 @@ static bool read_affine(struct cw_thread_context *work, size_t at, const int64_t
                         size_t n, const struct cw_column *columns)
 {
     const struct cw_plan *plan = work->plan;
-    int64_t first = 0, second = 1, mapped[ROWS_AT_ONCE];
+    int64_t first = 0, second = 1;
     uint64_t rep = 0;
 
     for (; plan->nodes[at].step != CW_STEP_SOURCE; at = plan->nodes[at].inputs[0]) {
@@ -102,8 +115,8 @@ static bool read_affine(struct cw_thread_context *work, size_t at, const int64_t
         (void)cw_plan_map(plan, &plan->nodes[at], work->epoch, &second, &rep);
     }
     for (size_t i = 0; i < n; i++)
-        mapped[i] = first + (second - first) * positions[i];
-    return cw_op_call_read_rows(work, at, mapped, n, columns);
+        work->affine_pos[i] = first + (second - first) * positions[i];
+    return cw_op_call_read_rows(work, at, work->affine_pos, n, columns);
 }
 
 /* Reads rows of several sources side by side. They count when all have given them: otherwise they are
@@ -122,22 +135,36 @@ static bool read_merged(struct cw_thread_context *work, size_t at, const int64_t
     }
     f = 0;
     for (size_t k = 0; k < node->inputs_n; k++) {
-        count_source(work, node->inputs[k], n, columns + f);
-        f += work->plan->nodes[node->inputs[k]].out.n;
+        const size_t fields = work->plan->nodes[node->inputs[k]].out.n;
+        count_source(work, node->inputs[k], n, n * bytes_of(columns + f, fields));
+        f += fields;
     }
     cw_tally_add(&count->elements, n);
     cw_tally_add(&count->element_bytes, n * bytes_of(columns, f));
     return true;
 }
 
-bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int64_t *positions,
-                         size_t n)
+/* Reads rows of unknown size. */
+static bool read_pieces(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
+                        const int64_t *positions, size_t n)
+{
+    size_t bytes;
+    if (!cw_row_pieces_read(task, work, row, positions, n, &bytes))
+        return false;
+    count_source(work, work->way->rows_source, n, bytes);
+    return true;
+}
+
+bool cw_source_rows_read(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
+                         const int64_t *positions, size_t n)
 {
     const struct cw_row_target *to = &work->to;
     const size_t at = work->way->rows_source;
     struct cw_column *columns = work->columns;
 
-    CW_ASSERT(n <= ROWS_AT_ONCE);
+    CW_ASSERT(n <= CW_SOURCE_ROWS_MAX);
+    if (work->way->loose)
+        return read_pieces(task, work, row, positions, n);
     for (size_t f = 0; f < to->spec->n; f++) {
         columns[f] = (struct cw_column){cw_row_place(to, f, row), to->row_bytes[f]};
         if (!columns[f].data)
@@ -147,7 +174,7 @@ bool cw_source_rows_read(struct cw_thread_context *work, int64_t row, const int6
         return read_merged(work, at, positions, n, columns);
     if (!cw_op_call_read_rows(work, at, positions, n, columns))
         return false;
-    count_source(work, at, n, columns);
+    count_source(work, at, n, n * bytes_of(columns, to->spec->n));
     return true;
 }
 
@@ -168,19 +195,20 @@ static int64_t position_of(const struct cw_exec_task *task, const struct cw_thre
     return pos;
 }
 
-int64_t cw_source_rows_read_affine(const struct cw_exec_task *task, struct cw_thread_context *work,
+int64_t cw_source_rows_read_affine(struct cw_exec_task *task, struct cw_thread_context *work,
                                    int64_t lo, int64_t hi)
 {
     const int64_t first = position_of(task, work, lo),
                   step = position_of(task, work, lo + 1) - first;
-    int64_t positions[ROWS_AT_ONCE], row = lo;
+    int64_t positions[AFFINE_ROWS], row = lo;
 
     for (int64_t n; row < hi; row += n) {
         const int64_t begin = first + (row - lo) * step;
-        n = CW_MIN(hi - row, ROWS_AT_ONCE);
+        n = CW_MIN(hi - row, AFFINE_ROWS);
+#pragma GCC unroll 4 /* its time is that of the whole, where rows are cheap */
         for (int64_t i = 0; i < n; i++)
             positions[i] = begin + i * step;
-        if (!cw_source_rows_read(work, row, positions, (size_t)n))
+        if (!cw_source_rows_read(task, work, row, positions, (size_t)n))
             break;
         count_index(work, work->way->node, work->way->rows_source, (size_t)n);
     }

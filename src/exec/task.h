@@ -7,6 +7,7 @@
 #include "exec/eval.h"
 #include "exec/row_batch.h"
 #include "exec/row_memory.h"
+#include "exec/row_pieces.h"
 
 enum cw_task_state {
     CW_TASK_NEW,
@@ -68,6 +69,7 @@ struct cw_exec_task {
 
     struct cw_mutex mutex;
     struct cw_row_memory row_memory; /* guarded by mutex */
+    struct cw_row_pieces pieces;     /* guarded by mutex: rows that are not in `kept` */
     int64_t failed_row; /* guarded by mutex: the lowest row that failed; INT64_MAX: none */
     struct cw_err err;  /* guarded by mutex */
     /* guarded by mutex: the bad elements that are left out; NULL if there are none */

@@ -87,6 +87,10 @@ static int wrap_shape(const struct cw_exec_task *task, int64_t row, struct cw_er
 static int assemble(struct cw_exec_task *task, struct cw_thread_context *work, int64_t left,
                     struct cw_err *err)
 {
+    if (task->pieces.last && task->pieces.rows == task->rows)
+        return cw_row_pieces_join(task, err);
+    if (cw_row_pieces_keep(task, work, err) < 0)
+        return err->code;
     cw_autofree const struct cw_view **row = cw_mem_try(((size_t)left + 1) * sizeof(*row));
     if (!row)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)left);

@@ -216,7 +216,7 @@ static size_t copy_rows(struct cw_thread_context *work, int64_t row, const int64
 /* Computes a few rows of known positions. Returns false if the item has failed. */
 static bool run_positions(struct cw_exec_task *task, struct cw_thread_context *work,
                           struct cw_element *element, int64_t row,
-                          const struct cw_positions *positions, size_t first, size_t n)
+                          const struct cw_position_run *positions, size_t first, size_t n)
 {
     struct cw_walk_at at;
     size_t i = first, end = first + n, copied;
@@ -237,30 +237,57 @@ static bool run_positions(struct cw_exec_task *task, struct cw_thread_context *w
     return true;
 }
 
-/* Computes rows whose positions are mapped, or looked up in a cache, many at a time. Returns false if
- * the item has failed. */
+static bool read_run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
+                     const struct cw_position_run *run)
+{
+    return work->way->rows_source != SIZE_MAX && !cw_stop_is_set(&task->stop) &&
+           cw_source_rows_read(task, work, row, run->pos, run->n);
+}
+
+/* Computes rows whose positions are mapped. Where a source has refused many together, fewer are tried: one
+ * bad row does not make all of them slow. Returns false if the item has failed. */
+static bool run_run(struct cw_exec_task *task, struct cw_thread_context *work,
+                    struct cw_element *element, int64_t row, const struct cw_position_run *run)
+{
+    if (read_run(task, work, row, run))
+        return true;
+    if (run->n > CW_POSITIONS_MAX) {
+        for (size_t i = 0; i < run->n; i += CW_POSITIONS_MAX) {
+            const struct cw_position_run part = {.n = CW_MIN(run->n - i, (size_t)CW_POSITIONS_MAX),
+                                                 .pos = run->pos + i,
+                                                 .rep = run->rep + i};
+            if (!run_run(task, work, element, row + (int64_t)i, &part))
+                return false;
+        }
+        return true;
+    }
+    for (size_t i = 0, n; i < run->n; i += n) {
+        n = CW_MIN(run->n - i, (size_t)CW_CACHE_CPU_PREFETCH);
+        if (work->caching && work->way->mapped)
+            cw_element_cache_cpu_prefetch(work->plan, work->way->node, &run->pos[i], n);
+        if (!run_positions(task, work, element, row + (int64_t)i, run, i, n))
+            return false;
+    }
+    return true;
+}
+
+/* Computes rows whose positions are mapped, or looked up in a cache, many at a time: more if a source reads
+ * them together. Returns false if the item has failed. */
 static bool run_mapped(struct cw_exec_task *task, struct cw_thread_context *work,
                        struct cw_element *element, int64_t lo, int64_t hi)
 {
-    struct cw_positions positions;
-    for (int64_t row = lo; row < hi; row += (int64_t)positions.n) {
-        positions.n = (size_t)CW_MIN(hi - row, CW_POSITIONS_MAX);
-        for (size_t i = 0; i < positions.n; i++) {
-            positions.pos[i] = work->way->pos + row + (int64_t)i;
-            positions.rep[i] = work->way->rep;
+    const int64_t most = work->way->rows_source != SIZE_MAX ? CW_SOURCE_ROWS_MAX : CW_POSITIONS_MAX;
+    struct cw_position_run run = {.pos = work->run_pos, .rep = work->run_rep};
+    for (int64_t row = lo; row < hi; row += (int64_t)run.n) {
+        run.n = (size_t)CW_MIN(hi - row, most);
+        for (size_t i = 0; i < run.n; i++) {
+            run.pos[i] = work->way->pos + row + (int64_t)i;
+            run.rep[i] = work->way->rep;
         }
         if (work->way->mapped)
-            cw_positions_map(work->plan, task->item->epoch, work, work->way->node, &positions);
-        if (work->way->rows_source != SIZE_MAX && !cw_stop_is_set(&task->stop) &&
-            cw_source_rows_read(work, row, positions.pos, positions.n))
-            continue;
-        for (size_t i = 0, n; i < positions.n; i += n) {
-            n = CW_MIN(positions.n - i, (size_t)CW_CACHE_CPU_PREFETCH);
-            if (work->caching && work->way->mapped)
-                cw_element_cache_cpu_prefetch(work->plan, work->way->node, &positions.pos[i], n);
-            if (!run_positions(task, work, element, row + (int64_t)i, &positions, i, n))
-                return false;
-        }
+            cw_positions_map(work->plan, task->item->epoch, work, work->way->node, &run);
+        if (!run_run(task, work, element, row, &run))
+            return false;
     }
     return true;
 }

@@ -84,14 +84,15 @@ static void node_begin(const struct cw_plan_node *node, struct cw_node_context *
     mine->ctx.fields_n = node->fields_n;
     mine->ctx.elsewhere_ns = &mine->elsewhere_ns;
     if (node->op->scratch_new)
-        mine->scratch = node->op->scratch_new(node->opts, node->state);
+        mine->ctx.scratch = mine->scratch = node->op->scratch_new(node->opts, node->state);
     if (!node->many_in)
         return;
     mine->many_ctx = mine->ctx;
     mine->many_ctx.in = node->many_in;
     mine->many_ctx.out = node->many_out;
     if (node->op->scratch_new)
-        mine->many_scratch = node->op->scratch_new(node->opts, node->state);
+        mine->many_ctx.scratch = mine->many_scratch =
+            node->op->scratch_new(node->opts, node->state);
 }
 
 static struct cw_thread_context *work_new(struct cw_plan *plan)
@@ -112,6 +113,8 @@ static struct cw_thread_context *work_new(struct cw_plan *plan)
     work->trial = &work->elements[frames + 2];
     for (size_t i = 0; i < plan->n; i++)
         node_begin(&plan->nodes[i], &work->nodes[i]);
+    for (size_t i = 0; plan->unmeasured && i < plan->n; i++)
+        work->nodes[i].left = UINT32_MAX;
     return work;
 }
 

@@ -39,8 +39,9 @@ struct cw_node_context {
      * counts elements since the last one, and `draw` is the state of the draws of gaps. */
     uint32_t stride, left, draw;
     uint64_t since;
-    uint32_t tries_n; /* calls before which something else could be tried (op_try.c) */
-    uint32_t folds_n; /* calls that could be left out (op_fold.c) */
+    uint32_t tries_n;   /* calls before which something else could be tried (op_try.c) */
+    uint32_t many_last; /* of these, the last one at which many elements were tried */
+    uint32_t folds_n;   /* calls that could be left out (op_fold.c) */
     uint64_t fold_bytes,
         fold_element_bytes; /* `bytes_out` and `element_bytes` of the last that was made */
     uint32_t parts_n;       /* calls that could make a part of an image (op_call.c) */
@@ -108,10 +109,13 @@ struct cw_row_way {
     /* The source that reads many rows at once, since there are only index operators between, or a merge of
      * several such; SIZE_MAX: none. */
     size_t rows_source;
+    bool loose;  /* it gives them with fields of no fixed size (row_pieces.h) */
     bool affine; /* and the positions of rows there are first + step * row */
     bool mapped; /* positions are mapped for many rows together (positions.h) */
     bool ids;    /* positions, mapped or as they are, are ids (positions.h) */
 };
+/* Rows that a source reads at once. */
+#define CW_SOURCE_ROWS_MAX 4096
 /* Where rows are written: into the batch, or into the columns of a block. */
 struct cw_row_target {
     const struct cw_spec *spec;     /* of each row */
@@ -133,7 +137,10 @@ struct cw_thread_context {
     const struct cw_row_way *way; /* how rows are computed now */
     struct cw_row_target to;      /* and where they are written, if their sizes are known */
     struct cw_column columns[CW_FIELDS_MAX]; /* of rows that a source reads at once */
-    uint8_t *block;                          /* memory for columns of a block */
+    int64_t run_pos[CW_SOURCE_ROWS_MAX];     /* positions of rows that are mapped together */
+    uint64_t run_rep[CW_SOURCE_ROWS_MAX];
+    int64_t affine_pos[CW_SOURCE_ROWS_MAX]; /* what affine operators make of them */
+    uint8_t *block;                         /* memory for columns of a block */
     size_t block_bytes;
     struct cw_row_block *row_block; /* of the item, for rows of unknown size (row_memory.h) */
     /* time that one reading of the clock takes, which is subtracted from measured times */

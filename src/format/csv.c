@@ -63,7 +63,7 @@ static bool put_special(const struct cw_csv_cell *cell, enum cw_dtype dtype, voi
     double v = is_word(&rest, "nan") ? (double)NAN : HUGE_VAL;
     if (!isnan(v) && !is_word(&rest, "inf") && !is_word(&rest, "infinity"))
         return false;
-    v = is_negative ? -v : v;
+    v = is_negative && !isnan(v) ? -v : v;
     const float f = (float)v;
     if (dtype == CW_DTYPE_F32)
         memcpy(dst, &f, sizeof(f));

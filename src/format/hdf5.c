@@ -236,8 +236,10 @@ static int check_storage(const struct opening *o, struct cw_err *err)
     const hid_t how = o->h5->H5Dget_create_plist(o->used->id);
     if (how < 0)
         return fail(o, "how it is stored cannot be read", err);
+    const H5D_layout_t layout = o->h5->H5Pget_layout(how);
     int rc = 0;
-    if (o->h5->H5Pget_layout(how) == H5D_VIRTUAL)
+    o->used->is_chunked = layout == H5D_CHUNKED;
+    if (layout == H5D_VIRTUAL)
         rc = refuse(o, "virtual datasets, whose values are in other files, are not supported", err);
     else if (o->h5->H5Pget_external_count(how) != 0)
         rc = refuse(o, "its values are in other files, which is not supported", err);
@@ -301,6 +303,23 @@ static int open_used(const struct opening *o, struct cw_err *err)
     if (rc == 0 && o->used->memory_type <= 0)
         rc = fail(o, "its type cannot be read", err);
     return rc;
+}
+
+size_t cw_hdf5_chunk_bytes(const struct cw_hdf5 *file)
+{
+    const size_t reference = 16; /* of a string or list, which lies elsewhere in the file */
+    size_t sum = 0;
+    for (size_t i = 0; i < file->used_n; i++) {
+        const struct cw_hdf5_set *set = &file->used[i].set;
+        const size_t row = set->is_loose ? reference : set->bytes;
+        size_t rows;
+        if (!file->used[i].is_chunked)
+            continue;
+        if (__builtin_mul_overflow((size_t)set->rows, row, &rows))
+            rows = SIZE_MAX;
+        sum += CW_MIN(rows, file->cache_bytes);
+    }
+    return sum;
 }
 
 int cw_hdf5_use(struct cw_hdf5 *file, const char *name, size_t *ret_set, struct cw_err *err)

@@ -38,6 +38,9 @@ int cw_hdf5_list(struct cw_hdf5 *file, char ***ret_names, size_t *ret_n, struct 
 /* Opens a dataset, which stays open as long as the file. Returns its number. INVALID: there is none of
  * that name; UNSUPPORTED: what its values are, or how they are stored, is not supported. */
 int cw_hdf5_use(struct cw_hdf5 *file, const char *name, size_t *ret_set, struct cw_err *err);
+/* Bytes that the memory for chunks of all opened datasets has at most: of each as much as cache_bytes, and not more
+ * than its rows have; none of one that is not in chunks. */
+size_t cw_hdf5_chunk_bytes(const struct cw_hdf5 *file);
 const struct cw_hdf5_set *cw_hdf5_set(const struct cw_hdf5 *file, size_t set);
 
 /* Reads n rows of a dataset whose rows have one size, in this machine's byte order. */
@@ -46,5 +49,7 @@ int cw_hdf5_read(struct cw_hdf5 *file, size_t set, int64_t row, size_t n, void *
 /* Reads a row of another one. *ret_p: its bytes, which are freed with cw_mem_free. */
 int cw_hdf5_read_loose(struct cw_hdf5 *file, size_t set, int64_t row, void **ret_p, size_t *ret_n,
                        struct cw_err *err);
+/* Whether no thread is inside of the library, so that a call would not wait; it may be by the time of the call. */
+bool cw_hdf5_is_free(void);
 
 #endif

@@ -76,7 +76,7 @@ struct cw_hdf5_used {
     struct cw_hdf5_set set;
     hid_t id, memory_type; /* the type that values are read as */
     size_t value_bytes;    /* of one value of a list; 1: a string */
-    bool is_fixed_string, is_padded_with_blanks;
+    bool is_fixed_string, is_padded_with_blanks, is_chunked;
     int rank; /* with the rows */
     hsize_t dims[CW_RANK_MAX + 1];
 };

@@ -64,6 +64,14 @@ void cw_hdf5_unlock(void)
     cw_mutex_unlock(&mutex);
 }
 
+bool cw_hdf5_is_free(void)
+{
+    if (!cw_mutex_try_lock(&mutex))
+        return false;
+    cw_mutex_unlock(&mutex);
+    return true;
+}
+
 /* Keeps the text of the innermost error, which says what was wrong. */
 static herr_t on_error(unsigned n, const H5E_error2_t *error, void *arg)
 {

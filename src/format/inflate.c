@@ -1,158 +1,135 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inflates whole files piece by piece, in memory that grows. */
+/* Has gzip and zstd files inflated by what knows them. */
 #include "format/inflate.h"
 
-#include <string.h>
-
 #include "base/mem.h"
-#include "codec/codec.h"
 #include "format/gz.h"
+#include "format/zst.h"
 
-#define INPUT_BYTES ((size_t)128 << 10)
-#define FIRST_BYTES ((size_t)1 << 20)
+#define FIRST_BYTES ((size_t)64 << 10)
 
-/* A .zst file while it is read. */
-struct zst {
-    const struct cw_readable *file;
-    struct cw_codec_reader *reader;
-    uint64_t offset;
-    size_t input_at, input_n;
-    char input[INPUT_BYTES];
+/* One of the two is NULL. */
+struct cw_inflater {
+    struct cw_gz *gz;
+    struct cw_zst *zst;
 };
-
-static bool is_zst(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 4 && strcmp(path + n - 4, ".zst") == 0;
-}
 
 bool cw_inflate_is_name(const char *path)
 {
-    return cw_gz_is_name(path) || is_zst(path);
+    return cw_gz_is_name(path) || cw_zst_is_name(path);
 }
 
-static int zst_refill(struct zst *z, struct cw_err *err)
+int cw_inflater_new(const struct cw_readable *file, struct cw_inflater **ret_inflater,
+                    struct cw_err *err)
 {
-    const size_t n = (size_t)CW_MIN((uint64_t)INPUT_BYTES, z->file->size - z->offset);
-    int rc = cw_readable_get(z->file, z->offset, z->input, n, err);
-    if (rc < 0)
-        return rc;
-    z->offset += n;
-    z->input_at = 0;
-    z->input_n = n;
-    return 0;
-}
-
-/* Reads the next n bytes, fewer only at the end. */
-static int zst_read(struct zst *z, char *dst, size_t n, size_t *ret_n, struct cw_err *err)
-{
-    size_t done = 0;
-    while (done < n) {
-        if (z->input_at == z->input_n && z->offset < z->file->size) {
-            int rc = zst_refill(z, err);
-            if (rc < 0)
-                return rc;
-        }
-        size_t made = 0, used = 0;
-        int rc = cw_codec_reader_step(z->reader, z->input + z->input_at, z->input_n - z->input_at,
-                                      &used, dst + done, n - done, &made);
-        if (rc < 0)
-            return cw_err_set(err, CW_E_CORRUPT, "%s: zstd data damaged near byte %llu",
-                              z->file->name,
-                              (unsigned long long)(z->offset - (z->input_n - z->input_at)));
-        z->input_at += used;
-        done += made;
-        if (made == 0 && used == 0 && z->offset == z->file->size) {
-            if (!cw_codec_reader_is_between(z->reader))
-                return cw_err_set(err, CW_E_CORRUPT,
-                                  "%s: truncated: the zstd data end at byte %llu", z->file->name,
-                                  (unsigned long long)z->file->size);
-            break;
-        }
-    }
-    *ret_n = done;
-    return 0;
-}
-
-static int zst_new(const struct cw_readable *file, struct zst **ret_zst, struct cw_err *err)
-{
-    struct zst *z = cw_mem_try(sizeof(*z));
-    struct cw_codec_reader *reader = cw_codec_reader_new();
-    if (!z || !reader) {
-        cw_codec_reader_free(reader);
-        cw_mem_free(z);
+    struct cw_inflater in = {0};
+    if (cw_zst_is_name(file->name))
+        in.zst = cw_zst_new(file);
+    else
+        in.gz = cw_gz_new(file);
+    if (!in.zst && !in.gz)
         return cw_err_set(err, CW_E_NOMEM, "%s: no memory to inflate it", file->name);
-    }
-    z->file = file;
-    z->reader = reader;
-    z->offset = z->input_at = z->input_n = 0;
-    *ret_zst = z;
+    *ret_inflater = CW_NEW(struct cw_inflater);
+    **ret_inflater = in;
     return 0;
 }
 
-static void zst_free(struct zst *z)
+void cw_inflater_free(struct cw_inflater *in)
 {
-    if (!z)
+    if (!in)
         return;
-    cw_codec_reader_free(z->reader);
-    cw_mem_free(z);
+    cw_gz_free(in->gz);
+    cw_zst_free(in->zst);
+    cw_mem_free(in);
 }
 
-static int read_some(struct cw_gz *gz, struct zst *z, char *dst, size_t n, size_t *ret_n,
+int cw_inflater_step(struct cw_inflater *in, void *dst, size_t n, size_t *ret_n, bool *ret_is_place,
                      struct cw_err *err)
 {
-    return gz ? cw_gz_read(gz, dst, n, ret_n, err) : zst_read(z, dst, n, ret_n, err);
+    return in->gz ? cw_gz_step(in->gz, dst, n, ret_n, ret_is_place, err)
+                  : cw_zst_step(in->zst, dst, n, ret_n, ret_is_place, err);
 }
 
-static int no_memory(const struct cw_readable *file, size_t n, struct cw_err *err)
+int cw_inflater_read(struct cw_inflater *in, void *dst, size_t n, size_t *ret_n, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_NOMEM, "%s: no memory for more than %zu inflated bytes", file->name,
-                      n);
+    int rc = 0;
+    if (in->gz)
+        return cw_gz_read(in->gz, dst, n, ret_n, err);
+    *ret_n = 0;
+    while (rc == 0 && *ret_n < n) {
+        size_t got = 0;
+        bool is_place;
+        rc = cw_zst_step(in->zst, (char *)dst + *ret_n, n - *ret_n, &got, &is_place, err);
+        *ret_n += got;
+    }
+    return CW_MIN(rc, 0);
 }
 
-static int read_whole(const struct cw_readable *file, struct cw_gz *gz, struct zst *z,
-                      uint64_t limit, char **bytes, size_t *n, struct cw_err *err)
+size_t cw_inflater_place(struct cw_inflater *in, struct cw_inflate_place *ret_place,
+                         uint8_t window[CW_INFLATE_WINDOW_BYTES])
+{
+    struct cw_gz_place place = {.is_member = true};
+    size_t n = 0;
+    if (in->gz)
+        n = cw_gz_place(in->gz, &place, window);
+    else
+        place.from = cw_zst_offset(in->zst);
+    *ret_place = (struct cw_inflate_place){
+        .from = place.from, .bits = place.bits, .needs_window = !place.is_member};
+    return n;
+}
+
+int cw_inflater_enter(struct cw_inflater *in, const struct cw_inflate_place *place,
+                      const uint8_t *window, size_t window_n, struct cw_err *err)
+{
+    const struct cw_gz_place at = {
+        .from = place->from, .bits = place->bits, .is_member = !place->needs_window};
+    if (in->gz)
+        return cw_gz_enter(in->gz, &at, window, window_n, err);
+    cw_zst_enter(in->zst, place->from);
+    return 0;
+}
+
+/* ---- the beginning of a file ---- */
+
+static int read_head(struct cw_inflater *in, const struct cw_readable *file, size_t most,
+                     char **bytes, size_t *ret_n, struct cw_err *err)
 {
     size_t cap = 0, got = 1;
-    while (got > 0) {
-        if (*n == cap) {
-            cap = CW_MAX(FIRST_BYTES, 2 * cap);
+    *ret_n = 0;
+    while (got > 0 && *ret_n < most) {
+        if (*ret_n == cap) {
+            cap = CW_MIN(CW_MAX(FIRST_BYTES, 2 * cap), most);
             char *grown = cw_mem_try_grow(*bytes, cap);
             if (!grown)
-                return no_memory(file, *n, err);
+                return cw_err_set(err, CW_E_NOMEM, "%s: no memory for more than %zu inflated bytes",
+                                  file->name, *ret_n);
             *bytes = grown;
         }
-        int rc = cw_stop_check_at(file->stop, file->name, err);
-        if (rc == 0)
-            rc = read_some(gz, z, *bytes + *n, cap - *n, &got, err);
+        int rc = cw_inflater_read(in, *bytes + *ret_n, cap - *ret_n, &got, err);
         if (rc < 0)
             return rc;
-        *n += got;
-        if (*n > limit)
-            return cw_err_set(err, CW_E_LIMIT, "%s: has more than %llu bytes when it is inflated",
-                              file->name, (unsigned long long)limit);
+        *ret_n += got;
     }
     return 0;
 }
 
-int cw_inflate_all(const struct cw_readable *file, uint64_t limit, char **ret_bytes, size_t *ret_n,
-                   struct cw_err *err)
+int cw_inflate_head(const struct cw_readable *file, size_t most, char **ret_bytes, size_t *ret_n,
+                    bool *ret_is_all, struct cw_err *err)
 {
-    struct zst *z = NULL;
-    struct cw_gz *gz = is_zst(file->name) ? NULL : cw_gz_new(file);
-    char *bytes = NULL;
-    size_t n = 0;
-    int rc = gz ? 0 : zst_new(file, &z, err);
+    struct cw_inflater *in = NULL;
+    cw_autofree char *bytes = cw_mem_try(1);
+    char next;
+    size_t more = 0;
+    int rc = cw_inflater_new(file, &in, err);
     if (rc == 0)
-        rc = read_whole(file, gz, z, limit, &bytes, &n, err);
-    cw_gz_free(gz);
-    zst_free(z);
-    if (rc < 0) {
-        cw_mem_free(bytes);
+        rc = read_head(in, file, most, &bytes, ret_n, err);
+    if (rc == 0)
+        rc = cw_inflater_read(in, &next, 1, &more, err);
+    cw_inflater_free(in);
+    if (rc < 0)
         return rc;
-    }
-    char *exact = cw_mem_try_grow(bytes, CW_MAX(n, 1));
-    *ret_bytes = exact ? exact : bytes;
-    *ret_n = n;
+    *ret_is_all = more == 0;
+    *ret_bytes = cw_steal(&bytes);
     return 0;
 }

@@ -11,10 +11,10 @@
 #include "io/source_root.h"
 
 #define WINDOW_BYTES ((size_t)1 << 20)
-#define STEP 64
+#define STEP CW_LINE_PIECE
 
 struct scan {
-    const struct cw_readable *file;
+    const char *name; /* of the file */
     const struct cw_line_rules *rules;
     struct cw_line_index *index;
     uint64_t begin;  /* of the record that is being looked at */
@@ -29,7 +29,7 @@ struct scan {
 
 static int no_memory(const struct scan *s, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_NOMEM, "%s: no memory for an index of %llu records", s->file->name,
+    return cw_err_set(err, CW_E_NOMEM, "%s: no memory for an index of %llu records", s->name,
                       (unsigned long long)s->seen);
 }
 
@@ -109,34 +109,42 @@ static int is_behind(struct scan *s, uint64_t offset)
     return rc;
 }
 
-static int scan_end(struct scan *s, struct cw_err *err)
+static int scan_end(struct scan *s, uint64_t size, struct cw_err *err)
 {
     if (s->inside)
         return cw_err_set(err, CW_E_CORRUPT,
                           "%s: record %llu at byte %llu: a quote is open until the end of the file",
-                          s->file->name, (unsigned long long)s->seen, (unsigned long long)s->begin);
-    int rc =
-        s->begin < s->file->size && !s->is_done ? end_record(s, s->file->size, s->has_text) : 0;
+                          s->name, (unsigned long long)s->seen, (unsigned long long)s->begin);
+    int rc = s->begin < size && !s->is_done ? end_record(s, size, s->has_text) : 0;
     if (rc == 0)
-        rc = cw_line_index_end(s->index, s->file->size);
+        rc = cw_line_index_end(s->index, size);
     return rc < 0 ? no_memory(s, err) : 0;
 }
 
-/* Looks at the file from `from` on, until it ends, or the piece. */
-static int scan_from(struct scan *s, uint64_t from, char *window, struct cw_err *err)
+/* Looks at n bytes, behind which there is room for STEP more. */
+static int scan_bytes(struct scan *s, uint64_t offset, char *window, size_t n, struct cw_err *err)
 {
-    for (uint64_t offset = from; offset < s->file->size && !s->is_done; offset += WINDOW_BYTES) {
-        const size_t n = (size_t)CW_MIN((uint64_t)WINDOW_BYTES, s->file->size - offset);
-        int rc = cw_readable_get(s->file, offset, window, n, err);
+    memset(window + n, 0, STEP);
+    if (offset == 0 && s->rules->skips_mark && n >= 3 && memcmp(window, "\xef\xbb\xbf", 3) == 0)
+        s->begin = 3;
+    if (scan_window(s, offset, window, n) < 0 || is_behind(s, offset + n) < 0)
+        return no_memory(s, err);
+    return 0;
+}
+
+/* Looks at the file from `from` on, until it ends, or the piece. */
+static int scan_from(struct scan *s, const struct cw_readable *file, uint64_t from, char *window,
+                     struct cw_err *err)
+{
+    for (uint64_t offset = from; offset < file->size && !s->is_done; offset += WINDOW_BYTES) {
+        const size_t n = (size_t)CW_MIN((uint64_t)WINDOW_BYTES, file->size - offset);
+        int rc = cw_readable_get(file, offset, window, n, err);
+        if (rc == 0)
+            rc = scan_bytes(s, offset, window, n, err);
         if (rc < 0)
             return rc;
-        memset(window + n, 0, STEP);
-        if (offset == 0 && s->rules->skips_mark && n >= 3 && memcmp(window, "\xef\xbb\xbf", 3) == 0)
-            s->begin = 3;
-        if (scan_window(s, offset, window, n) < 0 || is_behind(s, offset + n) < 0)
-            return no_memory(s, err);
     }
-    return scan_end(s, err);
+    return scan_end(s, file->size, err);
 }
 
 /* Finds the records that begin in [from, limit). A piece begins with the byte before it, which tells
@@ -146,13 +154,13 @@ static int scan_piece(const struct cw_readable *file, const struct cw_line_rules
                       struct cw_err *err)
 {
     const uint64_t begin = from > 0 ? from - 1 : 0;
-    struct scan s = {.file = file,
+    struct scan s = {.name = file->name,
                      .rules = rules,
                      .index = cw_line_index_new(),
                      .begin = begin,
                      .limit = limit,
                      .is_partial = from > 0};
-    int rc = window ? scan_from(&s, begin, window, err) : no_memory(&s, err);
+    int rc = window ? scan_from(&s, file, begin, window, err) : no_memory(&s, err);
     if (rc < 0)
         cw_line_index_free(s.index);
     else
@@ -165,6 +173,48 @@ int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rul
 {
     cw_autofree char *window = cw_mem_try(WINDOW_BYTES + STEP);
     return scan_piece(file, rules, 0, UINT64_MAX, window, ret_index, err);
+}
+
+/* ---- bytes that come ---- */
+
+struct cw_line_scanner {
+    struct scan scan;
+    struct cw_line_rules rules;
+    uint64_t offset;
+};
+
+struct cw_line_scanner *cw_line_scanner_new(const char *name, const struct cw_line_rules *rules)
+{
+    struct cw_line_scanner *scanner = CW_NEW(struct cw_line_scanner);
+    scanner->rules = *rules;
+    scanner->scan = (struct scan){
+        .name = name, .rules = &scanner->rules, .index = cw_line_index_new(), .limit = UINT64_MAX};
+    return scanner;
+}
+
+void cw_line_scanner_free(struct cw_line_scanner *scanner)
+{
+    if (!scanner)
+        return;
+    cw_line_index_free(scanner->scan.index);
+    cw_mem_free(scanner);
+}
+
+int cw_line_scanner_add(struct cw_line_scanner *scanner, char *p, size_t n, struct cw_err *err)
+{
+    const uint64_t offset = scanner->offset;
+    CW_ASSERT(offset % CW_LINE_PIECE == 0);
+    scanner->offset += n;
+    return n > 0 ? scan_bytes(&scanner->scan, offset, p, n, err) : 0;
+}
+
+int cw_line_scanner_end(struct cw_line_scanner *scanner, struct cw_line_index **ret_index,
+                        struct cw_err *err)
+{
+    int rc = scan_end(&scanner->scan, scanner->offset, err);
+    if (rc == 0)
+        *ret_index = cw_steal(&scanner->scan.index);
+    return rc;
 }
 
 /* ---- pieces ---- */

@@ -22,6 +22,18 @@ struct cw_line_rules {
  * first newline. */
 int cw_line_scan(const struct cw_readable *file, const struct cw_line_rules *rules,
                  struct cw_line_index **ret_index, struct cw_err *err);
+/* The same of bytes that come in pieces, for files whose size is known only at their end. */
+struct cw_line_scanner;
+struct cw_line_scanner *cw_line_scanner_new(const char *name, const struct cw_line_rules *rules);
+void cw_line_scanner_free(struct cw_line_scanner *scanner);
+/* Looks at the next n bytes. All pieces but the last have a multiple of CW_LINE_PIECE bytes. Behind the
+ * bytes there are CW_LINE_SLACK more that are overwritten. */
+#define CW_LINE_PIECE ((size_t)64)
+#define CW_LINE_SLACK ((size_t)64)
+int cw_line_scanner_add(struct cw_line_scanner *scanner, char *p, size_t n, struct cw_err *err);
+/* Is called once, behind the last piece. */
+int cw_line_scanner_end(struct cw_line_scanner *scanner, struct cw_line_index **ret_index,
+                        struct cw_err *err);
 /* The same, by several threads, each of which looks at pieces of so many bytes: for files of servers and
  * network mounts, where looking is mostly waiting. A record is of the piece that it begins in. With quotes,
  * where nothing tells from the middle of a file what is inside of them, one thread does it all. */

@@ -49,9 +49,10 @@ int cw_readable_get(const struct cw_readable *readable, uint64_t offset, void *d
                     struct cw_err *err)
 {
     int rc = cw_stop_check(readable->stop, err);
+    const bool is_named = rc == 0 && readable->is_named;
     if (rc == 0)
         rc = readable->read_at(readable->arg, offset, dst, n, err);
-    if (rc < 0)
+    if (rc < 0 && !is_named)
         cw_err_wrap(err, "%s", readable->name);
     return rc;
 }

@@ -18,6 +18,7 @@ struct cw_readable {
     void *arg;
     /* May be NULL. Once it is set, cw_readable_get fails with CANCELLED, so that scans end. */
     const struct cw_stop *stop;
+    bool is_named; /* what read_at says of an error begins with the name already */
 };
 
 /* Opens a file or an object of a source (io/io.h). The readable refers to *ret_file, which must not

@@ -57,6 +57,12 @@ void cw_source_ahead(struct cw_ahead *ahead, const char *path, const struct cw_f
         cw_ahead_add(ahead, path, offset, n);
 }
 
+bool cw_source_keeps(void)
+{
+    const struct cw_source_hook *h = hook();
+    return h && h->keeps && h->keeps(h->arg);
+}
+
 int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,
                         struct cw_source_block *ret_block, struct cw_err *err)
 {

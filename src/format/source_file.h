@@ -50,12 +50,16 @@ struct cw_source_hook {
      * read without waiting. */
     void (*ahead)(void *arg, struct cw_ahead *ahead, const char *path,
                   const struct cw_file_stamp *stamp, uint64_t offset, uint64_t n);
+    /* Whether blocks are kept in a tier that outlives the process; NULL: they are not. */
+    bool (*keeps)(void *arg);
     void *arg;
 };
 /* Sets the hook of the process; NULL removes it. The hook must live until it is removed, and no
  * file may be read while it is changed. */
 void cw_source_hook_set(const struct cw_source_hook *hook);
 bool cw_source_is_cached(void); /* Whether a hook is set. */
+/* Whether what the calling thread reads is kept in a tier that outlives the process. */
+bool cw_source_keeps(void);
 /* Sets in which cache's store the calling thread looks for blocks from now on: the id of a named
  * cache, 0 for the default one, CW_SOURCE_NO_STORE for none. A thread begins with 0. */
 #define CW_SOURCE_NO_STORE UINT64_MAX

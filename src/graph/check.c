@@ -178,10 +178,11 @@ static int check_unused(const struct cw_checked *checked, struct cw_err *err)
     for (size_t i = 0; i + 1 < n; i++) {
         const struct cw_node *node = &checked->graph->nodes[i];
         if (!read[i])
-            return cw_err_set(err, CW_E_INVALID,
-                              "node \"%s\" (%s): nobody reads it (a source, such as the node after "
-                              "it, reads no other node)",
-                              node->name, node->op);
+            return cw_err_set(
+                err, CW_E_INVALID,
+                "node \"%s\" (%s): no node reads it (the one after it may be a source, "
+                "which reads none)",
+                node->name, node->op);
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "graph/complete_kept.h"
+#include "graph/expand.h"
 #include "graph/wanted.h"
 #include "ops/foreign.h"
 
@@ -144,7 +145,12 @@ int cw_graph_complete(struct cw_graph *graph, const struct cw_value *manifest,
                       const struct cw_stop *stop, struct cw_graph **ret_graph, struct cw_err *err)
 {
     const struct completion how = {.manifest = manifest, .stop = stop};
-    return complete(graph, &how, ret_graph, err);
+    struct cw_graph *expanded = NULL;
+    int rc = cw_graph_expand(graph, &expanded, err);
+    if (rc == 0)
+        rc = complete(expanded, &how, ret_graph, err);
+    cw_graph_unref(expanded);
+    return rc;
 }
 
 int cw_graph_complete_like(struct cw_graph *graph, const struct cw_graph *like,

@@ -10,7 +10,7 @@
 
 /* Returns the first node whose options do not say what its elements are, SIZE_MAX if there is none. */
 size_t cw_graph_incomplete(const struct cw_graph *graph);
-/* Looks into the files of all such nodes; what must be computed first (`probe` in op.h) is for
+/* Puts in what nodes stand for (expand.h), and looks into the files of all such nodes; what must be computed first (`probe` in op.h) is for
  * exec/op_probe.h. *ret_graph is a new reference, to the same graph if it is
  * complete. manifest: of a job that was prepared (cw_plan_manifest), or NULL. stop may be NULL. */
 int cw_graph_complete(struct cw_graph *graph, const struct cw_value *manifest,

@@ -78,6 +78,10 @@ int cw_io_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *e
  * what matches and what entries_max is; objects are matched alike, where a server can list them. */
 int cw_io_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
                struct cw_io_list *list, struct cw_err *err);
+/* The same, but a name without wildcards may be that of a folder, which stands for all files below it, as may
+ * each text that braces stand for. What is there under a name with braces is that alone. */
+int cw_io_glob_tree(const char *pattern, size_t entries_max, const struct cw_stop *stop,
+                    struct cw_io_list *list, struct cw_err *err);
 /* Adds one. Takes url. */
 void cw_io_list_add(struct cw_io_list *list, char *url, int64_t size, int64_t mark);
 /* Sorts by name, bytewise, and removes duplicates. */

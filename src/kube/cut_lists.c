@@ -4,67 +4,83 @@
 
 #include <string.h>
 
-/* Returns the end of a list that is open at `at`: behind its bracket, or `end`. */
-static const char *end_of_list(const char *at, const char *end)
+/* Whether an odd number of backslashes stands before `at`, none of them before `begin`. */
+static bool is_escaped(const char *begin, const char *at)
 {
-    size_t depth = 1;
-    bool in_string = false;
+    const char *before = at;
 
-    for (; at < end && depth > 0; at++) {
-        if (in_string && *at == '\\' && at + 1 < end)
-            at++;
-        else if (*at == '"')
-            in_string = !in_string;
-        else if (!in_string && *at == '[')
-            depth++;
-        else if (!in_string && *at == ']')
-            depth--;
-    }
-    return at;
+    while (before > begin && before[-1] == '\\')
+        before--;
+    return (at - before) % 2 != 0;
 }
 
-/* Finds the next member that is a list and has this name (quoted, with colon and bracket). The pattern
- * cannot stand within a string, whose quotes have a backslash before them; so only a first quote with a
- * backslash makes it another name. */
-static const char *find(const char *at, const char *end, const char *member, size_t member_n)
+/* Returns the end of a string that is open at `at`: behind its quote, or `end`. */
+static const char *end_of_string(const char *at, const char *end)
 {
-    const char *found;
+    const char *quote;
 
-    while ((found = memmem(at, (size_t)(end - at), member, member_n))) {
-        if (found[-1] != '\\') /* the text begins with a brace */
-            return found;
-        at = found + 1;
+    while ((quote = memchr(at, '"', (size_t)(end - at)))) {
+        if (!is_escaped(at, quote))
+            return quote + 1;
+        at = quote + 1;
+    }
+    return end;
+}
+
+/* Returns the bracket that closes a list which is open at `at`; NULL: there is none. */
+static const char *find_bracket(const char *at, const char *end)
+{
+    size_t depth = 1;
+
+    while (at < end) {
+        char c = *at++;
+        if (c == '"')
+            at = end_of_string(at, end);
+        else if (c == '[')
+            depth++;
+        else if (c == ']' && --depth == 0)
+            return at - 1;
+    }
+    return NULL;
+}
+
+/* Whether one of the members is what stands at `at`. */
+static bool is_one_of(const char *at, size_t n, const char *const *members)
+{
+    for (size_t i = 0; i < CW_KUBE_CUT_MAX && members[i]; i++)
+        if (strlen(members[i]) == n && memcmp(at, members[i], n) == 0)
+            return true;
+    return false;
+}
+
+/* Finds the next of the members, from `at`, which is in no string. Returns what stands behind its
+ * bracket; NULL: there is none. */
+static const char *find_list(const char *at, const char *end, const char *const *members)
+{
+    const char *quote;
+
+    while ((quote = memchr(at, '"', (size_t)(end - at)))) {
+        at = end_of_string(quote + 1, end);
+        if (end - at >= 2 && at[0] == ':' && at[1] == '[' &&
+            is_one_of(quote, (size_t)(at + 2 - quote), members))
+            return at + 2;
     }
     return NULL;
 }
 
 bool cw_kube_cut_lists(const char *text, size_t n, const char *const *members, struct cw_str *out)
 {
-    const char *at = text, *end = text + n;
-    const char *found[CW_KUBE_CUT_MAX] = {0};
+    const char *at = text, *end = text + n, *inside;
 
     if (n == 0 || text[0] != '{')
         return false;
-    for (size_t i = 0; i < CW_KUBE_CUT_MAX && members[i]; i++)
-        found[i] = find(text + 1, end, members[i], strlen(members[i]));
-    for (;;) {
-        size_t first = CW_KUBE_CUT_MAX;
-        for (size_t i = 0; i < CW_KUBE_CUT_MAX && members[i]; i++) {
-            if (found[i] && found[i] < at) /* within a list that was emptied */
-                found[i] = find(at, end, members[i], strlen(members[i]));
-            if (found[i] && (first == CW_KUBE_CUT_MAX || found[i] < found[first]))
-                first = i;
-        }
-        if (first == CW_KUBE_CUT_MAX)
-            break;
-        const char *inside = found[first] + strlen(members[first]);
+    while (at && (inside = find_list(at, end, members))) {
         cw_str_add_bytes(out, at, (size_t)(inside - at));
-        at = end_of_list(inside, end);
-        if (at[-1] == ']')
-            cw_str_add_char(out, ']');
+        at = find_bracket(inside, end);
     }
     if (at == text)
         return false;
-    cw_str_add_bytes(out, at, (size_t)(end - at));
+    if (at)
+        cw_str_add_bytes(out, at, (size_t)(end - at));
     return true;
 }

@@ -14,8 +14,9 @@
 #define CW_KUBE_LIST(name) "\"" name "\":["
 
 /* Appends a JSON text with each list that is a member of one of these names (CW_KUBE_LIST, at most
- * CW_KUBE_CUT_MAX, NULL at the end) emptied, wherever it is. What is no JSON stays none, and what is JSON
- * stays the same but for that. Returns false, and appends nothing, if there is no such list. */
+ * CW_KUBE_CUT_MAX, NULL at the end) emptied, wherever it is. What is JSON stays the same but for that, and
+ * what is none stays none, unless it is within such a list that it is none. Returns false, and appends
+ * nothing, if there is no such list. */
 bool cw_kube_cut_lists(const char *text, size_t n, const char *const *members, struct cw_str *out);
 
 #endif

@@ -58,6 +58,8 @@ struct cw_kube_request {
     struct cw_kube_target target; /* of CREATE: without a name, but for an eviction */
     const char *body;             /* JSON, or NULL */
     const char *const *query;     /* key, value, key, value, ..., NULL; or NULL */
+    const char *const *without; /* lists of an answer that nobody reads (kube/cut_lists.h), static;
+                                     NULL: none. Not for streams, whose lines are told as they are */
 };
 struct cw_kube_call;
 /* Begins a request. What it is given is copied. fn is called once, never from within. A 401 has the

@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "kube/cut_lists.h"
+#include "kube/kube_file.h"
 #include "kube/kube_int.h"
 #include "kube/watch_lines.h"
 
@@ -21,6 +23,7 @@ struct cw_kube_call {
     cw_kube_fn *fn;
     cw_kube_stream_fn *line;
     void *arg;
+    const char *const *without;
     int64_t silence_ms;
     struct cw_kube_lines lines;
     struct cw_str failed; /* of a stream that is none */
@@ -58,7 +61,7 @@ static void free_call(struct cw_kube_call *call)
     cw_kube_lines_fini(&call->lines);
     cw_str_fini(&call->failed);
     cw_mem_free(call->url);
-    cw_mem_free(call->body);
+    cw_kube_forget(call->body); /* it may hold a token that is asked about */
     cw_mem_free(call->what);
     cw_mem_free(call);
 }
@@ -93,14 +96,24 @@ static void tell_failure(struct cw_kube_call *call, const struct cw_http_respons
     tell(call, &answer);
 }
 
+/* Parses an answer, but for what nobody reads. */
+static int parse(const struct cw_kube_call *call, const struct cw_str *body,
+                 struct cw_value *ret_object, struct cw_err *err)
+{
+    CW_STR_AUTO rest = {0};
+
+    if (call->without && cw_kube_cut_lists(cw_str_text(body), body->len, call->without, &rest))
+        body = &rest;
+    return cw_value_parse(cw_str_text(body), body->len, NULL, ret_object, err);
+}
+
 static void tell_object(struct cw_kube_call *call, const struct cw_http_response *response)
 {
     struct cw_kube_answer answer = {.status.http = response->status};
     struct cw_value object = {0};
     struct cw_err err = {0};
 
-    answer.code =
-        cw_value_parse(cw_str_text(&response->body), response->body.len, NULL, &object, &err);
+    answer.code = parse(call, &response->body, &object, &err);
     if (answer.code == CW_OK && object.type != CW_VALUE_OBJECT)
         answer.code = cw_err_set(&err, CW_E_CORRUPT, "%s where an object is expected",
                                  cw_value_type_name(object.type));
@@ -252,6 +265,7 @@ static struct cw_kube_call *new_call(struct cw_kube *kube, const struct cw_kube_
     call->body = cw_mem_strdup(request->body);
     call->fn = fn;
     call->arg = arg;
+    call->without = request->without;
     call->lines.max = CW_KUBE_LINE_MAX;
     cw_str_addf(&what, "%s ", verbs[call->verb].name);
     cw_kube_describe(&request->target, &what);

@@ -15,7 +15,8 @@ struct cw_kube_list {
     struct cw_kube *kube;
     struct cw_kube_target target;              /* its texts are copies */
     char *name_space, *labels, *fields, *next; /* next: the continue token */
-    int page, pages;                           /* page 0: all at once */
+    const char *const *without;
+    int page, pages; /* page 0: all at once */
     bool began_again;
     struct cw_kube_call *call;
     struct cw_kube_list_events events;
@@ -138,7 +139,8 @@ static void ask(struct cw_kube_list *list)
         query[n++] = wanted[i][1];
     }
     query[n] = NULL;
-    const struct cw_kube_request request = {CW_KUBE_LIST, list->target, NULL, query};
+    const struct cw_kube_request request = {
+        .verb = CW_KUBE_LIST, .target = list->target, .query = query, .without = list->without};
     list->call = cw_kube_call_new(list->kube, &request, on_page, list);
 }
 
@@ -155,6 +157,7 @@ struct cw_kube_list *cw_kube_list_new(struct cw_kube *kube,
     list->target =
         (struct cw_kube_target){.kind = request->target.kind, .name_space = list->name_space};
     list->page = request->page ? request->page : CW_KUBE_PAGE;
+    list->without = request->without;
     list->events = *events;
     ask(list);
     return list;

@@ -11,6 +11,8 @@ struct cw_kube_list_request {
     struct cw_kube_target target; /* without a name */
     const char *labels, *fields;  /* selectors; NULL: all objects */
     int page;                     /* objects of a page; 0: CW_KUBE_PAGE */
+    const char *const *without;   /* lists of objects that nobody reads (kube/cut_lists.h), static;
+                                     NULL: none */
 };
 struct cw_kube_list_events {
     /* Takes an object, which it may empty. */

@@ -137,8 +137,11 @@ static void on_listed(void *arg, const char *version, const struct cw_kube_answe
 
 static void begin_list(struct cw_kube_watch *watch)
 {
-    const struct cw_kube_list_request request = {watch->options.target, watch->labels,
-                                                 watch->fields, watch->options.page};
+    const struct cw_kube_list_request request = {.target = watch->options.target,
+                                                 .labels = watch->labels,
+                                                 .fields = watch->fields,
+                                                 .page = watch->options.page,
+                                                 .without = watch->options.without};
     const struct cw_kube_list_events events = {on_item, on_again, on_listed, watch};
 
     watch->counts.lists++;
@@ -265,7 +268,8 @@ static void begin_watch(struct cw_kube_watch *watch)
                            watch->labels && watch->fields ? "fieldSelector" : NULL,
                            watch->fields,
                            NULL};
-    const struct cw_kube_request request = {CW_KUBE_WATCH, watch->options.target, NULL, query};
+    const struct cw_kube_request request = {
+        .verb = CW_KUBE_WATCH, .target = watch->options.target, .query = query};
     watch->moved = false;
     watch->line = (struct cw_err){0};
     watch->told = (struct cw_kube_status){0};

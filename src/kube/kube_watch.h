@@ -16,7 +16,7 @@ struct cw_kube_watch_options {
     struct cw_kube_target target; /* without a name */
     const char *labels, *fields;  /* selectors; NULL: all objects */
     int page;                     /* objects of a page of a list; 0: CW_KUBE_PAGE */
-    /* Lists of events that nobody reads, for cw_kube_cut_lists; static. NULL: none */
+    /* Lists of objects that nobody reads, for cw_kube_cut_lists; static. NULL: none */
     const char *const *without;
     /* How long the server is asked to keep a watch; up to as much again is added at random. It is
      * ended here half a minute later. 0: 300 s */

@@ -221,6 +221,12 @@ static int apply_boxes(const struct cw_op_ctx *ctx, const struct cw_motion_run *
     return rc;
 }
 
+/* A perspective may have no place for a point: 0 / 0, whose bits would be the processor's. */
+static float point_value(double v)
+{
+    return isnan(v) ? NAN : (float)v;
+}
+
 static int apply_points(const struct cw_op_ctx *ctx, const struct cw_motion_run *run,
                         struct cw_view *view, struct cw_err *err)
 {
@@ -235,8 +241,8 @@ static int apply_points(const struct cw_op_ctx *ctx, const struct cw_motion_run 
     for (size_t i = 0; rc == 0 && i + 1 < view->bytes / sizeof(float); i += 2) {
         double at[2];
         move_point(m, (double)from[i] * in_x, (double)from[i + 1] * in_y, at);
-        to[i] = (float)(at[0] / out_x);
-        to[i + 1] = (float)(at[1] / out_y);
+        to[i] = point_value(at[0] / out_x);
+        to[i + 1] = point_value(at[1] / out_y);
     }
     return rc;
 }

@@ -22,6 +22,7 @@
 #include "base/stop.h"
 #include "conf/opt.h"
 #include "data/element.h"
+#include "ops/loose_rows.h"
 #include "ops/motion.h"
 #include "ops/op_facts.h"
 #include "ops/op_names.h"
@@ -87,6 +88,7 @@ struct cw_op_ctx {
     /* Set when nobody needs the element any more (NULL: never). An operator that takes long checks
      * it now and then, and fails with CANCELLED. */
     const struct cw_stop *stop;
+    void *scratch; /* what scratch_new has made, for functions that are not handed it; or NULL */
     /* CPU time that other processes have used for the call, in ns, which an operator adds here. */
     int64_t *elsewhere_ns;
     struct cw_rng rng;        /* the random stream of this operator for this element */
@@ -186,6 +188,8 @@ struct cw_op_pad {
 struct cw_op_rows {
     size_t n;
     const struct cw_view *const *row; /* n rows, each with the fields of the spec that comes in */
+    const uint64_t *id;               /* their ids */
+    void *state;                      /* what `open` of the operator has made; or NULL */
     /* Makes an element with the fields of the operator's output, which are copied. Its id is that of the
      * row `first`, and how many elements this row has begun before. */
     int (*make)(const struct cw_op_rows *rows, size_t first, const struct cw_view *fields,
@@ -198,11 +202,25 @@ struct cw_op_rows {
     void *arg; /* of the engine */
 };
 
+/* What it costs to read an element of a source by itself, in bytes. */
+struct cw_op_reads {
+    double element; /* its own bytes */
+    double
+        together; /* what is made with it, because it lies in a block that is inflated as a whole */
+    double stored;    /* what is read of the file for that */
+    double memory;    /* so much of what was made may stay in memory */
+    const char *what; /* what is done with these bytes: "inflated" */
+};
+
 /* Where a field of many elements is written: that of element i at data + i * bytes. */
 struct cw_column {
     void *data;
     size_t bytes;
 };
+
+/* Adds a node that stands in the place of another one; returns its options, an empty object. */
+#define CW_STANDS_FOR_MAX 4
+typedef struct cw_value *cw_op_part_fn(void *arg, const char *op);
 
 struct cw_op {
     const char *name;
@@ -270,6 +288,9 @@ struct cw_op {
      * is wrong. */
     int (*read_rows)(const void *opts, void *state, const int64_t *positions, size_t n,
                      const struct cw_column *columns);
+    /* For sources, optional: the same where fields are strings, or numbers of which the first dimension, and no
+     * other, is unknown; other fields have fixed sizes. */
+    int (*read_loose)(const void *opts, void *state, const struct cw_loose_rows *rows);
     /* For sources of files: returns paths, sizes, what else identifies the files, and numbers of
      * records. For element operators that read a file of their own when they are opened (a model): the
      * same of that file, for which all workers then look (ops/text/model_file.h). */
@@ -279,12 +300,22 @@ struct cw_op {
     /* For sources of files, optional: the file of an element, whose path belongs to the state, and
      * its number in the file, -1 if the file is one element. */
     const char *(*locate)(const void *opts, void *state, int64_t pos, int64_t *ret_record);
+    /* For sources that number names which they find, optional: calls fn with each number and its name, which is
+     * not terminated. */
+    void (*labels)(const void *opts, void *state,
+                   void (*fn)(void *arg, int64_t number, const char *name, size_t n), void *arg);
     /* For sources of files, optional: says where the bytes of an element lie, by cw_source_ahead
      * (format/source_file.h), so that they are read before `read` needs them; a source of paths says it of
      * the files that the paths name. It is called by a thread that may wait, for an index for example; what
      * is wrong is left for `read` to tell. ahead NULL: only tells whether any of the files can be read
      * ahead. */
     bool (*ahead)(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead);
+    /* For sources of files, optional: estimates by the first file, which need not be there, what reading elements out
+     * of order costs; UNSUPPORTED: no more than reading them. It is for `cachew check`: nothing is decided by it. */
+    int (*reads)(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err);
+    /* For sources, optional: adds the nodes for which a node with these options stands, each of which reads the one
+     * before it; none: it stands for itself. They take its place where a pipeline comes in (graph/expand.h). */
+    int (*stands_for)(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err);
 
     /* ---- for element operators ---- */
     /* scratch memory of one thread; may be NULL */
@@ -337,6 +368,9 @@ struct cw_op {
     bool (*region_size)(const void *opts, int64_t *h, int64_t *w);
     /* For a fieldwise operator on strings: it works on lists of them, too, string by string. */
     bool takes_lists;
+    /* For a fieldwise operator: its arithmetic may make NaN of f32, as of infinities. NaNs of what it makes get
+     * one pattern of bits (kernels/one_nan.h). */
+    bool makes_nan;
     bool makes_parts; /* it makes only what cw_op_ctx.next_want says */
     /* For a fieldwise operator, optional: whether its result for such a field is an image [height, width,
      * channels] that it can write as [channels, height, width]. It does so where cw_op_ctx.planes is

@@ -10,6 +10,18 @@ void cw_facts_of_fields(enum cw_op_effect effect, const size_t *fields, size_t n
     ret_facts->reads = ret_facts->writes = ret_facts->effect_on;
 }
 
+void cw_facts_of_unpacking(const struct cw_spec *in, size_t field, bool keeps, size_t added,
+                           struct cw_op_facts *ret_facts)
+{
+    const size_t first =
+        keeps ? in->n : field; /* those behind a field that goes get other places */
+    *ret_facts = (struct cw_op_facts){
+        .known = true, .names_field = true, .refuses = true, .refuses_values = true};
+    cw_field_set_add(&ret_facts->reads, field);
+    for (size_t i = first; i < in->n + added; i++)
+        cw_field_set_add(&ret_facts->writes, i);
+}
+
 void cw_facts_of_nothing(struct cw_op_facts *ret_facts)
 {
     *ret_facts = (struct cw_op_facts){.known = true};

@@ -53,6 +53,10 @@ struct cw_op_facts {
 /* Facts of a fieldwise operator that reads and writes these fields and has one effect on all. */
 void cw_facts_of_fields(enum cw_op_effect effect, const size_t *fields, size_t n,
                         struct cw_op_facts *ret_facts);
+/* Facts of an operator that makes `added` fields of one, which come behind the others; keeps: it stays where it
+ * is. It may refuse an element for what the field holds. */
+void cw_facts_of_unpacking(const struct cw_spec *in, size_t field, bool keeps, size_t added,
+                           struct cw_op_facts *ret_facts);
 /* Facts of an operator that neither reads nor changes elements (burn, sleep). */
 void cw_facts_of_nothing(struct cw_op_facts *ret_facts);
 /* Whether it is known that elements of these fields are images with pixels. */

@@ -23,13 +23,17 @@ static int inside(const struct cw_op_ctx *ctx, const void *opts, const struct cw
     struct cw_op_ctx own = *ctx;
     if (!row)
         return CW_E_NOMEM;
-    for (size_t i = 0; i < rows->n; i++)
-        if (!(row[i] = to_element(ctx->arena, ctx->in, rows->row[i], err)))
+    for (size_t i = 0; i < rows->n; i++) {
+        struct cachew_op_element *element = to_element(ctx->arena, ctx->in, rows->row[i], err);
+        if (!element)
             return CW_E_NOMEM;
+        element->id = rows->id[i];
+        row[i] = element;
+    }
     own.slot = NULL;
     const struct cachew_op_rows theirs = {
         .struct_size = sizeof(theirs), .n = rows->n, .row = row, .engine = rows};
-    const struct cachew_op_call call = cw_plugin_call(&own, opts, NULL, NULL);
+    const struct cachew_op_call call = cw_plugin_call(&own, opts, rows->state, ctx->scratch);
     cw_plugin_enter(op);
     int rc = op->inside(&call, &theirs, cw_plugin_error(err));
     return CW_MIN(cw_plugin_leave(op, rc, err), 0);

@@ -33,7 +33,7 @@ static int read_it(const struct cw_op_ctx *ctx, const void *opts, void *state, i
         return CW_E_NOMEM;
     if (out->n != 1)
         own.slot = NULL;
-    const struct cachew_op_call call = cw_plugin_call(&own, opts, state, NULL);
+    const struct cachew_op_call call = cw_plugin_call(&own, opts, state, ctx->scratch);
     made->id = (uint64_t)pos;
     cw_plugin_enter(op);
     int rc = op->read(&call, pos, made, cw_plugin_error(err));

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "ops/foreign.h"
+#include "ops/op_lookup.h"
 
 #include <string.h>
 
@@ -26,6 +27,7 @@ static const char *const names[] = {
 const struct cw_op *cw_op_find(const char *name)
 {
     size_t lo = 0, hi = CW_ARRAY_LEN(all);
+    cw_op_lookup_set(cw_op_find); /* for operators whose options name operators */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         int order = strcmp(name, all[mid]->name);
@@ -65,34 +67,4 @@ const char *cw_op_nearest(const char *name)
 {
     const char *near = cw_str_nearest(name, names);
     return near ? near : cw_foreign_nearest(name);
-}
-
-bool cw_op_accepts(const struct cw_op *op, const struct cw_field *field)
-{
-    const struct cw_op_takes *takes = op->takes;
-    if (!takes)
-        return !op->accepts || op->accepts(field);
-    return (takes->dtypes >> field->dtype & 1) && field->rank >= takes->rank_min &&
-           field->rank <= takes->rank_max;
-}
-
-const char *cw_op_kind_name(enum cw_op_kind kind)
-{
-    static const char *const kinds[] = {"source", "index", "element", "group"};
-    return kinds[kind];
-}
-
-bool cw_op_draws(const struct cw_op *op, const void *opts)
-{
-    return (op->traits & CW_OP_RANDOM) && (!op->draws || op->draws(opts));
-}
-
-bool cw_op_is_inside(const struct cw_op *op, const void *opts, bool sparse)
-{
-    return op->inside || (sparse && op->group_within && op->group_within(opts));
-}
-
-int64_t cw_op_group_shift(const struct cw_op *op, const void *opts)
-{
-    return op->group_shift ? op->group_shift(opts) : op->group_size(opts);
 }

@@ -164,6 +164,11 @@ void cw_plan_set_apart(struct cw_plan *plan)
     plan->apart = true;
 }
 
+void cw_plan_set_unmeasured(struct cw_plan *plan)
+{
+    plan->unmeasured = true;
+}
+
 struct cw_plan *cw_plan_written(struct cw_plan *plan)
 {
     return plan->written ? plan->written : plan;

@@ -73,6 +73,9 @@ int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
  * a part of an image, or for another one. The elements are the same, and the same ones are bad. It is called before
  * anything is computed; plans that are opened beside this one are like it. */
 void cw_plan_set_apart(struct cw_plan *plan);
+/* From now on no call of an operator is timed, so that it can be told what measuring costs. It is called before anything
+ * is computed. */
+void cw_plan_set_unmeasured(struct cw_plan *plan);
 /* Returns the plan of the written graph, which may be the plan itself. */
 struct cw_plan *cw_plan_written(struct cw_plan *plan);
 const struct cw_graph *cw_plan_graph(const struct cw_plan *plan);

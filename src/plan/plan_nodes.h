@@ -120,6 +120,7 @@ struct cw_plan {
     struct cw_plan *written;
     /* Every operator is called for each element, one after the other, and makes all of it (cw_plan_set_apart). */
     bool apart;
+    bool unmeasured;      /* no call is timed (cw_plan_set_unmeasured) */
     size_t *written_node; /* for each node the written plan's of the same name, or SIZE_MAX */
     size_t n;
     struct cw_plan_node *nodes;

@@ -100,6 +100,32 @@ def rng():
     return _generator
 
 
+class SeedsTorch:
+    """Has torch seeded as soon as it is imported: an element may be the first one that does so, in the middle of its function."""
+
+    searching = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch" or self.searching:
+            return None
+        import importlib.util
+
+        self.searching = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.searching = False
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: self.seed_behind(run, module)
+        return spec
+
+    def seed_behind(self, run, module):
+        run(module)
+        if _seed is not None:
+            module.manual_seed(_seed)
+
+
 # ---- the child ----
 
 
@@ -374,6 +400,7 @@ def main():
     stub.__path__ = []
     stub.rng = rng
     sys.modules[NAME] = sys.modules["__main__"]
+    sys.meta_path.insert(0, SeedsTorch())
     sys.stdout, sys.stderr = NoOutput(), Silent()
     os.write(SOCKET, ANSWER.pack(KEEP, 0, 0))
     Child().run()

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "rewrite/chain.h"
+#include "rewrite/hoist.h"
 #include "rewrite/pin.h"
 #include "rewrite/relaxed.h"
 
@@ -137,15 +138,9 @@ static void chain_to(struct cw_node *node, size_t input)
 /* Up to the first node of the chain everything stands as written. */
 static void add_written(const struct rewriting *r, struct cw_graph_builder *builder, size_t i)
 {
-    const struct cw_node *written = &r->written->graph->nodes[i];
     struct cw_node node;
 
-    cw_pin_node(r->written, i, &node);
-    node.chained = written->chained;
-    node.inputs_n = written->inputs_n;
-    node.inputs = CW_NEW_ARRAY(size_t, node.inputs_n + 1);
-    for (size_t k = 0; k < node.inputs_n; k++)
-        node.inputs[k] = written->inputs[k];
+    cw_pin_node_in_place(r->written, i, &node);
     cw_graph_builder_add_indexed(builder, &node);
 }
 
@@ -236,6 +231,25 @@ static int make(const struct rewriting *r, const struct cw_order_plan *plan,
     return rc;
 }
 
+static int rewrite(struct rewriting *r, const struct cw_order_plan *plan,
+                   struct cw_rewritten *ret_rewritten, struct cw_err *err)
+{
+    /* what the plan has behind a zip is looked at from there */
+    struct cw_checked *hoisted = cw_hoist_by(r->written, plan->order, plan->n);
+
+    if (hoisted)
+        r->written = hoisted;
+    int rc = read_order(r, plan, err);
+    cw_chain_list(r->written, &r->chain);
+    if (rc == 0)
+        rc = check_order(r, err);
+    if (rc == 0)
+        rc = make(r, plan, ret_rewritten, err);
+    cw_chain_fini(&r->chain);
+    cw_checked_unref(hoisted);
+    return rc;
+}
+
 int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *plan,
                struct cw_rewritten *ret_rewritten, struct cw_err *err)
 {
@@ -246,15 +260,9 @@ int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *pla
                           .at = CW_NEW_ARRAY(size_t, n)};
 
     *ret_rewritten = (struct cw_rewritten){.cache = SIZE_MAX};
-    cw_chain_list(written, &r.chain);
-    int rc = read_order(&r, plan, err);
-    if (rc == 0)
-        rc = check_order(&r, err);
-    if (rc == 0)
-        rc = make(&r, plan, ret_rewritten, err);
+    int rc = rewrite(&r, plan, ret_rewritten, err);
     if (rc < 0)
         cw_rewritten_fini(ret_rewritten);
-    cw_chain_fini(&r.chain);
     cw_mem_free(r.order);
     cw_mem_free(r.at);
     return rc;

@@ -9,15 +9,39 @@ static const struct cw_node *node_at(const struct cw_chain *chain, size_t place)
     return &chain->checked->graph->nodes[chain->nodes[place]];
 }
 
+/* `sample` goes by values, and `enumerate` makes one. In a sparse pipeline the client counts elements. */
+static enum cw_maps maps_of(const struct cw_checked_node *node)
+{
+    const uint32_t traits = node->op->traits;
+
+    if (node->op->kind != CW_OP_INDEX || node->sparse || node->surveyed || node->folded ||
+        (traits & (CW_OP_POSITION | CW_OP_OPAQUE | CW_OP_CHANGES_COUNT)) ||
+        ((traits & CW_OP_RANDOM) && (traits & CW_OP_AGAIN)))
+        return CW_MAPS_NOT;
+    return traits & (CW_OP_AFFINE | CW_OP_PERMUTES) ? CW_MAPS_ONCE : CW_MAPS_AGAIN;
+}
+
+void cw_chain_op_get(const struct cw_checked *checked, size_t node, struct cw_chain_op *ret_op)
+{
+    const struct cw_checked_node *it = &checked->nodes[node];
+
+    *ret_op = (struct cw_chain_op){0};
+    if (it->inputs_n != 1)
+        return;
+    ret_op->maps = maps_of(it);
+    ret_op->draws = it->op->kind == CW_OP_ELEMENT && cw_op_draws(it->op, it->opts);
+    if (!it->op->facts)
+        return;
+    ret_op->in = &checked->nodes[it->inputs[0]].out;
+    cw_op_facts_get(it->op, it->opts, ret_op->in, it->fields, it->fields_n, &ret_op->facts);
+}
+
 static void set_op(struct cw_chain *chain, size_t place)
 {
     const struct cw_checked_node *node = &chain->checked->nodes[chain->nodes[place]];
     struct cw_chain_op *op = &chain->ops[place];
 
-    if (node->inputs_n == 1 && node->op->facts) {
-        op->in = &chain->checked->nodes[node->inputs[0]].out;
-        cw_op_facts_get(node->op, node->opts, op->in, node->fields, node->fields_n, &op->facts);
-    }
+    cw_chain_op_get(chain->checked, chain->nodes[place], op);
     if (node_at(chain, place)->keep_position)
         chain->fixed[place] = "keeps its position, or the other does";
     else if (node->surveyed || node->folded)

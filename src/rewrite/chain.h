@@ -22,6 +22,8 @@ void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain)
 void cw_chain_list_behind(const struct cw_checked *checked, size_t last, size_t max,
                           struct cw_chain *ret_chain);
 void cw_chain_fini(struct cw_chain *chain);
+/* What is known of a node for such questions. */
+void cw_chain_op_get(const struct cw_checked *checked, size_t node, struct cw_chain_op *ret_op);
 /* Returns NULL if the nodes at places a < b may change sides, whatever stands between them, or why not:
  * a sentence whose subject is the second, "reads a field that the other writes". */
 const char *cw_chain_why_not(const struct cw_chain *chain, size_t a, size_t b);

@@ -110,8 +110,22 @@ static const char *why_elements(const struct cw_op_facts *down, const struct cw_
     return NULL;
 }
 
+/* Elements are chosen by their places before anything is computed. */
+static const char *why_not_past_map(const struct cw_chain_op *map, const struct cw_chain_op *other)
+{
+    if (!other->facts.known)
+        return "is not known well enough, or the other is not";
+    if (other->facts.drops)
+        return "leaves elements out, or the other does, and one of them goes by their places";
+    return other->draws && map->maps == CW_MAPS_AGAIN
+               ? "draws, or the other does, and one of them may give an element again"
+               : NULL;
+}
+
 const char *cw_why_not_swapped(const struct cw_chain_op *down, const struct cw_chain_op *up)
 {
+    if (down->maps || up->maps)
+        return why_not_past_map(down->maps ? down : up, down->maps ? up : down);
     if (!down->facts.known || !up->facts.known)
         return "is not known well enough, or the other is not";
     const char *why = why_elements(&down->facts, &up->facts);

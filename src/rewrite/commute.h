@@ -7,9 +7,17 @@
 
 #include "ops/op_facts.h"
 
+/* An index operator with one input that only chooses and orders elements: their ids and values stay. */
+enum cw_maps {
+    CW_MAPS_NOT,  /* it is none */
+    CW_MAPS_ONCE, /* it gives each element once at most */
+    CW_MAPS_AGAIN /* it may give one several times, each time with other random numbers */
+};
 struct cw_chain_op {
     struct cw_op_facts facts;
-    const struct cw_spec *in; /* of its input, as written */
+    const struct cw_spec *in; /* of its input, as written; NULL: it says nothing of itself */
+    enum cw_maps maps;
+    bool draws;
 };
 /* Returns NULL if `up`, which is written behind `down`, may as well be done before it: every element
  * stays equal, bit for bit, and an element that is refused or left out in the one order is so in the

@@ -20,6 +20,17 @@ static bool is_movable(const struct cw_checked *checked, size_t node)
     return it->inputs_n == 1 && it->op->kind == CW_OP_ELEMENT && it->op->facts;
 }
 
+/* An index operator that operators of a row may pass: it stands in the row, and makes no difference to it. */
+static bool is_passed(const struct cw_checked *checked, size_t node)
+{
+    struct cw_chain_op op;
+
+    if (checked->nodes[node].op->kind != CW_OP_INDEX)
+        return false;
+    cw_chain_op_get(checked, node, &op);
+    return op.maps != CW_MAPS_NOT;
+}
+
 /* ---- the canonical order ---- */
 
 static bool is_less(struct cw_hash a, struct cw_hash b)
@@ -122,17 +133,23 @@ static struct cw_hash hash_row(const struct row *row, struct cw_hash before)
 static bool list_row(const struct cw_checked *checked, size_t node, struct cw_chain *chain,
                      struct row *row)
 {
-    size_t n = 0;
+    size_t n = 0, all = 0;
 
-    for (size_t at = node; is_movable(checked, at); at = checked->nodes[at].inputs[0])
-        if (++n > CW_KEY_NODES_MAX)
+    if (!is_movable(checked, node))
+        return false;
+    for (size_t at = node; is_movable(checked, at) || is_passed(checked, at);
+         at = checked->nodes[at].inputs[0], all++) {
+        n += is_movable(checked, at);
+        if (n > CW_KEY_NODES_MAX)
             return false;
+    }
     if (n < 2)
         return false;
-    cw_chain_list_behind(checked, node, n + 1, chain);
-    *row = (struct row){.chain = chain, .n = n};
-    for (size_t i = 0; i < n; i++)
-        row->places[i] = i + 1;
+    cw_chain_list_behind(checked, node, all + 1, chain);
+    *row = (struct row){.chain = chain};
+    for (size_t i = 1; i <= all; i++)
+        if (is_movable(checked, chain->nodes[i]))
+            row->places[row->n++] = i;
     return true;
 }
 
@@ -175,9 +192,9 @@ static bool list_written(const struct cw_checked *made, const struct cw_chain *w
                          struct row *row, size_t *ret_base)
 {
     *row = (struct row){.chain = written};
-    for (; is_movable(made, node); node = made->nodes[node].inputs[0]) {
+    for (; is_movable(made, node) || is_passed(made, node); node = made->nodes[node].inputs[0]) {
         size_t place = find_place(written, made->graph->nodes[node].name);
-        if (place == SIZE_MAX)
+        if (place == SIZE_MAX || !is_movable(made, node))
             continue;
         if (row->n == CW_KEY_NODES_MAX)
             return false;

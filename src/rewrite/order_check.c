@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "rewrite/commute.h"
+#include "rewrite/chain.h"
 
 /* Both graphs, with nodes numbered as in the written one. */
 struct orders {
@@ -72,16 +72,6 @@ static bool is_same_ties(const struct cw_node *a, const struct cw_node *b)
     return true;
 }
 
-static void facts_of(const struct cw_checked *checked, size_t i, struct cw_chain_op *ret_op)
-{
-    const struct cw_checked_node *node = &checked->nodes[i];
-    *ret_op = (struct cw_chain_op){0};
-    if (node->inputs_n != 1 || !node->op->facts)
-        return;
-    ret_op->in = input_of(checked, i);
-    cw_op_facts_get(node->op, node->opts, ret_op->in, node->fields, node->fields_n, &ret_op->facts);
-}
-
 /* Whether two sets of fields have the same names. The one behind the fields of an input is a field that
  * is added. */
 static bool is_same_set(const struct cw_spec *in, const struct cw_field_set *a,
@@ -105,12 +95,18 @@ static bool is_same_set(const struct cw_spec *in, const struct cw_field_set *a,
 static bool is_same_use(const struct cw_checked *a, size_t i, const struct cw_checked *b, size_t k)
 {
     struct cw_chain_op x, y;
-    facts_of(a, i, &x);
-    facts_of(b, k, &y);
+    cw_chain_op_get(a, i, &x);
+    cw_chain_op_get(b, k, &y);
     if (!x.in || !y.in)
         return !x.in && !y.in;
     return is_same_set(x.in, &x.facts.reads, y.in, &y.facts.reads) &&
            is_same_set(x.in, &x.facts.writes, y.in, &y.facts.writes);
+}
+
+bool cw_order_is_same_use(const struct cw_checked *a, size_t i, const struct cw_checked *b,
+                          size_t k)
+{
+    return is_same_fields(a, i, b, k) && is_same_use(a, i, b, k);
 }
 
 static const char *what_differs(const struct orders *orders, size_t i, size_t k)
@@ -120,7 +116,7 @@ static const char *what_differs(const struct orders *orders, size_t i, size_t k)
         return "operator";
     if (!is_same_options(&a->nodes[i], &b->nodes[k]))
         return "options";
-    if (!is_same_fields(a, i, b, k) || !is_same_use(a, i, b, k))
+    if (!cw_order_is_same_use(a, i, b, k))
         return "fields";
     if (!is_same_ties(&a->graph->nodes[i], &b->graph->nodes[k]))
         return "constraints";
@@ -180,8 +176,8 @@ static const char *why_not(const struct orders *orders, size_t down, size_t up)
     for (size_t i = 0; i < nodes[up].depends_n; i++)
         if (strcmp(nodes[up].depends_on[i], nodes[down].name) == 0)
             return "it depends on the other";
-    facts_of(orders->written, down, &a);
-    facts_of(orders->written, up, &b);
+    cw_chain_op_get(orders->written, down, &a);
+    cw_chain_op_get(orders->written, up, &b);
     return cw_why_not_swapped(&a, &b);
 }
 

@@ -12,4 +12,8 @@
 int cw_order_check(const struct cw_checked *written, const struct cw_checked *other,
                    struct cw_err *err);
 
+/* Whether node i of one pipeline and node k of another work on, read and write fields of the same names. */
+bool cw_order_is_same_use(const struct cw_checked *a, size_t i, const struct cw_checked *b,
+                          size_t k);
+
 #endif

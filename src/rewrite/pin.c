@@ -61,6 +61,18 @@ void cw_pin_node(const struct cw_checked *checked, size_t node, struct cw_node *
     pin_fields(checked, node, ret_node);
 }
 
+void cw_pin_node_in_place(const struct cw_checked *checked, size_t node, struct cw_node *ret_node)
+{
+    const struct cw_node *written = &checked->graph->nodes[node];
+
+    cw_pin_node(checked, node, ret_node);
+    ret_node->chained = written->chained;
+    ret_node->inputs_n = written->inputs_n;
+    ret_node->inputs = CW_NEW_ARRAY(size_t, written->inputs_n + 1);
+    for (size_t k = 0; k < written->inputs_n; k++)
+        ret_node->inputs[k] = written->inputs[k];
+}
+
 int cw_pin_graph(const struct cw_checked *checked, struct cw_graph **ret_graph, struct cw_err *err)
 {
     const struct cw_graph *written = checked->graph;
@@ -69,12 +81,7 @@ int cw_pin_graph(const struct cw_checked *checked, struct cw_graph **ret_graph, 
     cw_graph_builder_set_identity(builder, written->identity);
     for (size_t i = 0; i < written->n; i++) {
         struct cw_node node;
-        cw_pin_node(checked, i, &node);
-        node.inputs_n = written->nodes[i].inputs_n;
-        node.chained = written->nodes[i].chained;
-        node.inputs = CW_NEW_ARRAY(size_t, node.inputs_n + 1);
-        for (size_t k = 0; k < node.inputs_n; k++)
-            node.inputs[k] = written->nodes[i].inputs[k];
+        cw_pin_node_in_place(checked, i, &node);
         cw_graph_builder_add_indexed(builder, &node);
     }
     int rc = cw_graph_builder_finish(builder, ret_graph, err);

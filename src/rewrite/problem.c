@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rewrite/problem_branches.h"
+#include "rewrite/problem_bytes.h"
 #include "rewrite/problem_together.h"
 
 static const struct cw_checked_node *node_at(const struct cw_checked *checked,
@@ -56,8 +58,11 @@ static void set_caches(const struct cw_checked *checked, const struct cw_problem
             problem->nodes[i].uncacheable = true;
         was_not = is_not;
     }
-    if (node_at(checked, map, 0)->uncacheable && problem->cache_needs == 0)
+    if (!node_at(checked, map, 0)->uncacheable || problem->cache_needs != 0)
+        return;
+    if (problem->branches_n == 0)
         problem->has_store = false;
+    problem->nodes[0].uncacheable = true;
 }
 
 /* ---- what it costs ---- */
@@ -131,35 +136,6 @@ static int add_before(const struct cw_checked *checked, const struct cw_cost_pro
 
 /* ---- bytes ---- */
 
-/* -1: not known before the data are read. */
-static double known_bytes(const struct cw_field *field)
-{
-    int64_t n = field->dtype == CW_DTYPE_STR ? -1 : cw_field_count(field);
-
-    return n < 0 ? -1 : (double)n * (double)cw_dtype_bytes(field->dtype);
-}
-
-/* Sets the bytes of these fields of a spec: those that are known, and for the others their parts of
- * what was measured of all of them together (less than 0: of none; they stay as they were). */
-static void set_bytes(const struct cw_spec *spec, const struct cw_field_set *fields,
-                      double measured, double *bytes)
-{
-    double unknown = 0;
-
-    for (size_t f = 0; f < spec->n; f++) {
-        if (!cw_field_set_has(fields, f))
-            continue;
-        double known = known_bytes(&spec->fields[f]);
-        if (known >= 0)
-            bytes[f] = known;
-        unknown += known < 0;
-        measured -= fmax(known, 0);
-    }
-    for (size_t f = 0; measured >= 0 && f < spec->n; f++)
-        if (cw_field_set_has(fields, f) && known_bytes(&spec->fields[f]) < 0)
-            bytes[f] = measured / unknown;
-}
-
 /* The problem has places for few fields. The last one is that of all fields behind, whose bytes are
  * looked at together: it is costs that they are for. */
 static size_t place_of(size_t field)
@@ -226,7 +202,7 @@ static void set_fields(const struct cw_chain *chain, const struct cw_cost_profil
     to->adds = in->n < CW_OPTIMIZE_FIELDS_MAX ? places_of(&changed, node->out.n) : 0;
     cw_field_set_join(&changed, &facts->writes);
     sum_places(bytes, CW_FIELDS_MAX, before);
-    set_bytes(&node->out, &changed, measured ? measured->out_bytes : -1, bytes);
+    cw_problem_set_bytes(&node->out, &changed, measured ? measured->out_bytes : -1, bytes);
     sum_places(bytes, CW_FIELDS_MAX, after);
     for (size_t p = 0; p < CW_OPTIMIZE_FIELDS_MAX && p < node->out.n; p++) {
         if (to->adds >> p & 1)
@@ -278,7 +254,7 @@ static void part_source(const struct cw_chain *chain, const struct cw_cost_profi
     struct cw_field_set others = {{0}};
 
     for (size_t f = 0; f < out->n; f++) {
-        if (known_bytes(&out->fields[f]) >= 0)
+        if (cw_problem_known_bytes(&out->fields[f]) >= 0)
             continue;
         double measured = bytes_read(chain, profile, f);
         left += measured < 0 ? bytes[f] : bytes[f] - measured;
@@ -299,15 +275,18 @@ static void set_source(const struct cw_chain *chain, const struct cw_cost_profil
     const struct cw_checked_node *node = node_at(chain->checked, map, 0);
     const struct cw_cost_profile_node *measured =
         cw_cost_profile_find(profile, problem->nodes[0].name);
-    double sum = 0;
+    double sum = 0, comes[CW_FIELDS_MAX] = {0};
 
     for (size_t f = 0; f < CW_OPTIMIZE_FIELDS_MAX; f++)
         problem->nodes[0].ratio[f] = 1;
+    cw_problem_set_branches(chain, profile, problem, comes);
     const struct cw_field_set all = cw_field_set_of_first(node->out.n);
-    set_bytes(&node->out, &all, measured ? measured->out_bytes : 0, bytes);
+    cw_problem_set_bytes(&node->out, &all, measured ? measured->out_bytes : 0, bytes);
     part_source(chain, profile, &node->out, bytes);
-    for (size_t f = 0; f < node->out.n; f++)
+    for (size_t f = 0; f < node->out.n; f++) {
+        bytes[f] = bytes[f] > 0 ? bytes[f] : comes[f];
         sum += bytes[f];
+    }
     sum_places(bytes, node->out.n, problem->bytes);
     problem->source_bytes = sum;
 }

@@ -59,6 +59,7 @@ static const struct cw_opt PARTS[] = {
 struct node_parts {
     struct cw_cost_profile_node node;
     struct cw_value whole, batch;
+    char *operator;
 };
 static const struct cw_opt NODE[] = {
     NUMBER(struct node_parts, "ns", node.ns, NS_MAX, "a thread's time of an element"),
@@ -75,6 +76,10 @@ static const struct cw_opt NODE[] = {
      .min = 0,
      .max = 1},
     NUMBER(struct node_parts, "samples", node.samples, 1e18, "elements that were measured"),
+    {.name = "operator",
+     .help = "a hash of the operator, its options and its input",
+     .type = CW_OPT_STR,
+     .offset = offsetof(struct node_parts, operator)},
     {.name = "assumed",
      .help = "whether time was taken as in proportion to bytes, or not",
      .type = CW_OPT_BOOL,
@@ -199,6 +204,10 @@ static int read_node(const struct cw_value *value, const char *name,
     struct node_parts parts = {0};
     int rc = cw_opt_parse(NODE, value, &parts, err);
 
+    if (rc == 0 && parts.operator&& !cw_hash_parse(parts.operator, & parts.node.operator)) {
+        rc = cw_err_set(err, CW_E_INVALID, "operator: not a hash of 32 digits");
+        cw_opt_fini(NODE, &parts);
+    }
     if (rc == 0 && (read_whole(&parts.whole, &parts.node.whole, err) < 0 ||
                     read_batch(&parts.batch, &parts.node.batch, err) < 0)) {
         rc = CW_E_INVALID;

@@ -18,6 +18,8 @@ struct cw_cost_profile_node {
     double samples;             /* calls that were timed */
     struct cw_cost_whole whole; /* where it else makes the part of an image that a crop needs */
     struct cw_cost_batch batch; /* of an element where it works on many at once; all 0: not known */
+    /* What it has in common with nodes of other pipelines that cost the same (rewrite/operator_key.h); all 0: not known. */
+    struct cw_hash operator;
     bool assumed; /* that time is in proportion to bytes, or not: it was not measured */
 };
 /* What passes all of several filters, or one of them where it was shown elements that others leave out. */

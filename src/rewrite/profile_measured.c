@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "ops/motion.h"
 #include "ops/op_facts.h"
+#include "rewrite/operator_key.h"
 #include "rewrite/profile.h"
 
 bool cw_cost_profile_needs(const struct cw_op *op)
@@ -42,6 +43,7 @@ static void set_node(const struct cw_checked *checked, size_t i,
                                               .whole = line.whole,
                                               .batch = line.batch,
                                               .samples = measured->sums.timed,
+                                              .operator= cw_operator_key(checked, i),
                                               .assumed = line.assumed};
 }
 

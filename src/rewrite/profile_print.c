@@ -73,6 +73,11 @@ static void add_node(struct cw_value *nodes, const struct cw_cost_profile_node *
     add_unless(object, "out_bytes", node->out_bytes, 0);
     add_unless(object, "keep", node->keep, 1);
     add_unless(object, "samples", node->samples, 0);
+    if (node->operator.hi != 0 || node->operator.lo != 0) {
+        char text[CW_HASH_TEXT_BYTES];
+        cw_hash_text(node->operator, text);
+        cw_value_set_str(cw_value_member(object, "operator"), text);
+    }
     if (node->assumed)
         cw_value_set_bool(cw_value_member(object, "assumed"), true);
     add_whole(object, &node->whole);

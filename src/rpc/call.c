@@ -240,8 +240,11 @@ void cw_server_ask(struct cw_server *server, const struct cw_gate_question *ques
         fn(arg, NULL, CW_E_UNAVAILABLE, "the server ends, or has no such method");
         return;
     }
-    if (server->gate && server->gate(server->gate_arg, question, &caller, &why) != CW_GATE_PASS) {
-        fn(arg, NULL, CW_E_DENIED, why);
+    enum cw_gate answer =
+        server->gate ? server->gate(server->gate_arg, question, &caller, &why) : CW_GATE_PASS;
+    if (answer != CW_GATE_PASS) {
+        bool is_refused = answer == CW_GATE_ASK || answer == CW_GATE_DENY;
+        fn(arg, NULL, is_refused ? CW_E_DENIED : CW_E_UNAVAILABLE, why);
         return;
     }
     struct cw_call *call = CW_NEW(struct cw_call);

@@ -30,8 +30,15 @@ void cw_channel_token_explain(const struct cw_channel *channel, char *msg, size_
 
 /* ---- gate_server.c ---- */
 /* Asks the server's gate about a call that has arrived. Returns true, and the caller, if it may go
- * on; otherwise it has refused the call, and taken it. */
+ * on; otherwise it has taken the call: it is refused, or waits. */
 bool cw_gate_passes(struct cw_server *server, grpc_call *call, const char *method,
                     const grpc_metadata_array *md, void **ret_caller);
+/* Asks it again about the calls that wait and show this token. Those that may go on now are given to
+ * `serve`, which takes call and caller. */
+typedef void cw_gate_serve_fn(struct cw_server *server, grpc_call *call, const char *method,
+                              void *caller);
+void cw_gate_ask_again(struct cw_server *server, const char *token, cw_gate_serve_fn *serve);
+/* The server stops: calls that wait are refused. */
+void cw_gate_refuse_waiting(struct cw_server *server);
 
 #endif

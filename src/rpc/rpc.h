@@ -212,8 +212,10 @@ struct cw_gate_question {
 };
 enum cw_gate {
     CW_GATE_PASS,
-    CW_GATE_ASK, /* refused: another token is needed (UNAUTHENTICATED) */
-    CW_GATE_DENY /* refused: who has this token may not do this (PERMISSION_DENIED) */
+    CW_GATE_ASK,  /* refused: another token is needed (UNAUTHENTICATED) */
+    CW_GATE_DENY, /* refused: who has this token may not do this (PERMISSION_DENIED) */
+    CW_GATE_AWAY, /* refused: who knows it cannot be asked now, so the peer may try again (UNAVAILABLE) */
+    CW_GATE_LATER /* not known yet: the call waits, unread, for cw_server_ask_gate_again */
 };
 /* *ret_caller, if it passes: memory of cw_mem_new that says who calls; the call frees it. *ret_why,
  * if not: a text that stays valid until the gate is asked again, for the caller. */
@@ -221,10 +223,12 @@ typedef enum cw_gate cw_gate_fn(void *arg, const struct cw_gate_question *questi
                                 void **ret_caller, const char **ret_why);
 /* Called before the server starts. Without a gate all calls pass. */
 void cw_server_set_gate(struct cw_server *server, cw_gate_fn *fn, void *arg);
+/* Asks the gate once more about the calls that wait and show this token. Not from within the gate. */
+void cw_server_ask_gate_again(struct cw_server *server, const char *token);
 /* Calls a unary method of a server of this process, without a connection: the gate is asked, and the
  * method sees the call as any other. question->method is what is called. fn is called once, maybe
  * before this returns; a refusal of the gate is DENIED, and a server that does not serve, or has no
- * such method, UNAVAILABLE. */
+ * such method, UNAVAILABLE, as is what the gate does not know yet: nothing waits here. */
 void cw_server_ask(struct cw_server *server, const struct cw_gate_question *question,
                    struct cw_buf *request, cw_unary_fn *fn, void *arg);
 /* Add the health service (grpc.health.v1 Check and Watch), and reflection (v1 and v1alpha) for the

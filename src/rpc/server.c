@@ -153,6 +153,13 @@ static void dispatch(struct cw_server *server, grpc_call *call, const char *path
         cw_call_serve(server, call, method, path, caller);
 }
 
+void cw_server_ask_gate_again(struct cw_server *server, const char *token)
+{
+    cw_server_enter(server);
+    cw_gate_ask_again(server, token, dispatch);
+    cw_server_leave(server);
+}
+
 /* ---- stopping ---- */
 
 static void on_incoming(struct cw_rpc_op *op, bool ok)
@@ -198,6 +205,7 @@ void cw_server_stop(struct cw_server *server, int64_t grace_ms, cw_loop_fn *fn, 
         cw_server_start(server);
     server->stopping = true;
     cw_listener_close(&server->listener);
+    cw_gate_refuse_waiting(server);
     server->stopped = fn;
     server->arg = arg;
     for (struct cw_server_part *part = server->parts; part; part = part->next)

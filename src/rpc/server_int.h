@@ -29,7 +29,8 @@ struct cw_server_part {
     struct cw_server_part *next;
 };
 
-struct cw_probe; /* probe.c */
+struct cw_probe;        /* probe.c */
+struct cw_waiting_call; /* gate_server.c */
 
 struct cw_server {
     struct cw_rpc *rpc;
@@ -46,6 +47,8 @@ struct cw_server {
     struct cw_server_part *parts;
     cw_gate_fn *gate; /* NULL: all calls pass */
     void *gate_arg;
+    struct cw_waiting_call *waiting; /* for the gate, in no order */
+    size_t waiting_n;
     struct cw_health *health; /* belongs to the health service; NULL: the server has none */
     struct cw_incoming incoming[CW_SERVER_INCOMING];
     size_t posted; /* how many of the requests gRPC has now */

@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "shm/private_pages.h"
 
 struct mapping {
     _Atomic int refs; /* one reference of the view, and one of each buffer */
@@ -28,6 +29,7 @@ struct held {
     cw_shm_released_fn *released;
     void *arg;
     uint64_t slot;
+    size_t bytes;
 };
 
 static void mapping_unref(struct mapping *m)
@@ -73,6 +75,9 @@ static int map_slot(size_t cap, int memfd, bool with_writes, void **ret_data, st
                       with_writes ? MAP_PRIVATE : MAP_SHARED, memfd, 0);
     if (data == MAP_FAILED)
         return cw_err_errno(err, errno, "shared memory: mapping a slot of %zu bytes", cap);
+    /* mlockall(MCL_FUTURE) has copied each page, and locked pages cannot be given up. */
+    if (with_writes && munlock(data, cap) == 0)
+        (void)madvise(data, cap, MADV_DONTNEED);
     *ret_data = data;
     return 0;
 }
@@ -106,9 +111,9 @@ static void on_buf_released(void *arg, struct cw_buf *buf)
 {
     (void)buf;
     struct held *held = arg;
-    /* Pages that were written are dropped: the next batch in this slot shows in their place. */
+    /* The next batch in this slot must show in place of what was written. */
     if (held->mapping->with_writes)
-        madvise(held->mapping->data, held->mapping->cap, MADV_DONTNEED);
+        cw_private_pages_drop(held->mapping->data, held->bytes);
     /* The slot is unmapped before the worker gets the message, since the worker may free it at
      * once. */
     mapping_unref(held->mapping);
@@ -127,9 +132,11 @@ int cw_shm_view_buf(struct cw_shm_view *view, uint64_t slot, size_t bytes,
     if (bytes > m->cap)
         return cw_err_set(err, CW_E_CORRUPT, "shared memory: %zu bytes in a slot of %zu", bytes,
                           m->cap);
+    if (m->with_writes)
+        cw_private_pages_check(m->data, bytes, m->cap);
     struct held *held = CW_NEW(struct held);
     atomic_fetch_add(&m->refs, 1);
-    *held = (struct held){m, released, arg, slot};
+    *held = (struct held){m, released, arg, slot, bytes};
     *ret_buf = cw_buf_wrap(m->data, bytes, on_buf_released, held);
     (*ret_buf)->tag = slot;
     return 0;

@@ -75,6 +75,20 @@ void cw_wire_node_members(struct cw_str *out, const Cachew__V1__NodeRow *node)
     add_reals(out, reals, CW_ARRAY_LEN(reals));
 }
 
+/* Shares; null stands for what was not measured. */
+static void add_waits(struct cw_str *out, const float *waits, size_t n)
+{
+    cw_str_add(out, ",\"consumer_waits\":[");
+    for (size_t i = 0; i < n; i++) {
+        cw_str_add(out, i > 0 ? "," : "");
+        if (waits[i] >= 0)
+            cw_str_addf(out, "%.4f", (double)waits[i]);
+        else
+            cw_str_add(out, "null");
+    }
+    cw_str_add_char(out, ']');
+}
+
 void cw_wire_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
 {
     const char *const texts[][2] = {{"id", job->job_id},
@@ -132,6 +146,7 @@ void cw_wire_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
     cw_str_addf(out, ",\"wait_share\":%.4f,\"priority\":%d", job->wait_share, job->priority);
     cw_wire_usage_members(out, job->usage);
     add_reals(out, reals, CW_ARRAY_LEN(reals));
+    add_waits(out, job->consumer_waits, job->n_consumer_waits);
     cw_str_add(out, ",\"window\":");
     if (job->window) {
         cw_str_add_char(out, '{');

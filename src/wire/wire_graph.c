@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "wire/wire_int.h"
 
@@ -164,12 +165,16 @@ static int object_from(const Cachew__V1__Value__Object *object, struct cw_value 
                           object->n_keys, object->n_values);
     if (object->n_keys > CW_GRAPH_NODES_MAX)
         return cw_err_set(err, CW_E_LIMIT, "an object with %zu keys", object->n_keys);
+    struct cw_strmap seen = {0}; /* a peer's keys: looking for each in all others takes too long */
     int code = 0;
     for (size_t i = 0; i < object->n_keys && code == 0; i++) {
-        if (cw_value_get(value, object->keys[i]))
-            return cw_err_set(err, CW_E_CORRUPT, "key \"%.100s\" comes twice", object->keys[i]);
-        code = value_from(object->values[i], cw_value_member(value, object->keys[i]), depth, err);
+        if (cw_strmap_set(&seen, object->keys[i], value))
+            code = cw_err_set(err, CW_E_CORRUPT, "key \"%.100s\" comes twice", object->keys[i]);
+        else
+            code =
+                value_from(object->values[i], cw_value_append(value, object->keys[i]), depth, err);
     }
+    cw_strmap_fini(&seen);
     return code;
 }
 

@@ -22,7 +22,7 @@ import daemons
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ATTACK = os.path.join(HERE, "..", "integration", "attack.py")
-ATTACKS = {"acks": 100000, "acks_dealt": 4, "silent": 900, "halves": 200, "connections": 300, "unread": 16000, "held": 20000,
+ATTACKS = {"acks": 65000, "acks_dealt": 4, "back": 450000, "silent": 900, "halves": 200, "connections": 300, "unread": 16000, "held": 20000,
            "pipelines": 1, "ports": 1, "paths": 400000, "silent same": 900, "halves same": 200}
 
 

@@ -14,6 +14,7 @@
 #include "cachew/client.h"
 
 #define BATCH_ELEMENTS 1250000 /* of 8 bytes */
+#define MOST_OF_PING 1.2       /* the median, of that of a bare ping */
 #define TURN 1                 /* batches, then as many pings */
 
 static void die(const char *what, const char *why)
@@ -104,7 +105,9 @@ static int run(const char *address, const char *pinged, size_t turns)
     cachew_disconnect(client);
     cw_mem_free(batches.ns);
     cw_mem_free(pings.ns);
-    return 0;
+    if (p50 > MOST_OF_PING * ping50)
+        fprintf(stderr, "bench_handover: a ratio of at most %.1f is wanted\n", MOST_OF_PING);
+    return p50 > MOST_OF_PING * ping50;
 }
 
 int main(int argc, char **argv)

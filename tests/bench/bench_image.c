@@ -3,7 +3,9 @@
  * (decode_image -> random_resized_crop -> random_flip -> normalize -> layout into a batch's slot), against
  * bare full decoding of the same files in the same run, file by file in turn, against the same
  * operators with `layout` called by itself, and as the engine calls them, by strips (src/exec/op_strips.c).
- * Prints the ratios of CPU times, and the time of each operator.
+ * Prints the ratios of CPU times, and the time of each operator; then what kernels take by themselves, apart from the
+ * chain: decoding the part that the crop needs, the resize, and a copy of as many bytes as the result has; and
+ * reading the codes of all blocks alone, here and by libjpeg.
  * usage: bench_image [-n ROUNDS] FILE... */
 #include "bench/files.h"
 
@@ -14,6 +16,8 @@
 #include "base/mem.h"
 #include "exec/op_call.h"
 #include "graph/graph.h"
+#include "ops/kernels/jpeg.h"
+#include "ops/kernels/resample.h"
 #include "ops/op.h"
 
 #define STEPS 5
@@ -35,6 +39,7 @@ struct step {
     const struct cw_op *op;
     void *opts, *state, *scratch;
     struct cw_op_ctx ctx;
+    const struct cw_spec *in; /* of the elements that come to it */
     uint64_t tag;
     int64_t cpu_ns;
 };
@@ -93,7 +98,7 @@ static void set_contexts(struct step *steps, struct cw_arena *arena, uint64_t id
 {
     for (size_t i = 0; i < STEPS; i++) {
         struct cw_op_ctx *ctx = &steps[i].ctx;
-        *ctx = (struct cw_op_ctx){.arena = arena};
+        *ctx = (struct cw_op_ctx){.arena = arena, .in = steps[i].in};
         cw_rng_init(&ctx->rng, 1, steps[i].tag, 0, 0, id); /* the engine's stream */
         if (i + 1 < STEPS && steps[i + 1].op->want) {
             ctx->next_want = ask_next;
@@ -178,6 +183,97 @@ static int64_t time_bare(struct bench_files *files, size_t i)
     return cw_clock_thread_cpu_ns() - start;
 }
 
+/* CPU times of what the chain consists of at least, all images together. The kernels are called by themselves, with
+ * memory of their own, and none of it is a time of the chain. */
+struct least {
+    struct cw_jpeg *jpeg;
+    struct cw_resample resample;
+    uint8_t *small; /* a resized image */
+    float *from;    /* as many bytes as a result has */
+    int64_t codes_ns, libjpeg_ns, decode_ns, resize_ns, copy_ns;
+};
+
+/* Decodes the part that is wanted into files->pixels, which has room for a whole image. */
+static void decode_part(struct least *least, struct bench_files *files, const struct cw_rect *want,
+                        struct cw_rect *ret_part)
+{
+    struct cw_err err = {0};
+    if (cw_jpeg_part(least->jpeg, want, ret_part, &err) < 0 ||
+        (size_t)(ret_part->h * ret_part->w * 3) > files->pixels_bytes ||
+        cw_jpeg_finish(least->jpeg, files->pixels, &err) < 0)
+        die(&err, "a part");
+}
+
+static void begin_file(struct least *least, const struct bench_file *file, int64_t *ret_h,
+                       int64_t *ret_w)
+{
+    struct cw_err err = {0};
+    int64_t channels;
+    if (cw_jpeg_begin(least->jpeg, file->bytes, file->n, 3, &err) < 0)
+        die(&err, "a file");
+    cw_jpeg_size(least->jpeg, ret_h, ret_w, &channels);
+}
+
+static void resize_part(struct least *least, const uint8_t *pixels, const struct cw_rect *want,
+                        const struct cw_rect *part)
+{
+    struct cw_err err = {0};
+    const struct cw_resample_job job = {
+        .src = pixels + ((want->y - part->y) * part->w + want->x - part->x) * 3,
+        .src_stride = (size_t)part->w * 3,
+        .src_h = (int32_t)want->h,
+        .src_w = (int32_t)want->w,
+        .channels = 3,
+        .src_part = {.h = (int32_t)want->h, .w = (int32_t)want->w},
+        .dst = least->small,
+        .dst_h = SIDE,
+        .dst_w = SIDE,
+        .dst_part = {.h = SIDE, .w = SIDE},
+        .filter = CW_FILTER_BILINEAR};
+    if (cw_resample(&least->resample, &job, &err) < 0)
+        die(&err, "a resize");
+}
+
+/* The part is that of the crop of element id. */
+static void measure_least(struct least *least, struct bench_files *files, size_t i,
+                          struct step *steps, struct cw_arena *arena, uint64_t id, float *slot)
+{
+    struct cw_err err = {0};
+    struct cw_rect want, part;
+    int64_t h, w, at[6];
+    set_contexts(steps, arena, id, false);
+    at[0] = cw_clock_thread_cpu_ns();
+    begin_file(least, &files->v[i], &h, &w);
+    decode_part(least, files, &(struct cw_rect){.y = h - 1, .x = w - 1, .h = 1, .w = 1}, &part);
+    at[1] = cw_clock_thread_cpu_ns();
+    bench_read_codes(files, i);
+    at[2] = cw_clock_thread_cpu_ns();
+    begin_file(least, &files->v[i], &h, &w);
+    if (steps[1].op->want(&steps[1].ctx, steps[1].opts, h, w, &want, &err) < 0)
+        die(&err, "a crop");
+    decode_part(least, files, &want, &part);
+    at[3] = cw_clock_thread_cpu_ns();
+    resize_part(least, files->pixels, &want, &part);
+    at[4] = cw_clock_thread_cpu_ns();
+    memcpy(slot, least->from, SIDE * SIDE * 3 * sizeof(float));
+    at[5] = cw_clock_thread_cpu_ns();
+    least->codes_ns += at[1] - at[0];
+    least->libjpeg_ns += at[2] - at[1];
+    least->decode_ns += at[3] - at[2];
+    least->resize_ns += at[4] - at[3];
+    least->copy_ns += at[5] - at[4];
+}
+
+static void print_least(const struct least *least, int64_t chain_ns, double us)
+{
+    const int64_t sum = least->decode_ns + least->resize_ns + least->copy_ns;
+    printf("least: decode_us=%.1f resize_us=%.1f copy_us=%.1f sum_us=%.1f sum/chain=%.3f; codes "
+           "alone %.1f, by libjpeg %.1f\n",
+           (double)least->decode_ns / us, (double)least->resize_ns / us,
+           (double)least->copy_ns / us, (double)sum / us, (double)sum / (double)chain_ns,
+           (double)least->codes_ns / us, (double)least->libjpeg_ns / us);
+}
+
 int main(int argc, char **argv)
 {
     struct bench_files files;
@@ -192,8 +288,13 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < STEPS; i++)
         step_open(&steps[i], chain[i].op, chain[i].options);
     struct cw_thread_context *work = engine_open(argv[argc - 1], arena);
-    for (size_t i = 0; i < STEPS; i++)
+    for (size_t i = 0; i < STEPS; i++) {
         steps[i].tag = work->plan->nodes[i + 2].tag;
+        steps[i].in = work->plan->nodes[i + 2].in;
+    }
+    struct least least = {.jpeg = cw_jpeg_new(),
+                          .small = cw_mem_new(SIDE * SIDE * 3),
+                          .from = cw_mem_new(SIDE * SIDE * 3 * sizeof(float))};
     int64_t bare_ns = 0, chain_ns = 0, apart_ns = 0, strips_ns = 0;
     uint64_t id = 0;
     for (long round = -1; round < rounds; round++) {
@@ -201,6 +302,8 @@ int main(int argc, char **argv)
             bare_ns = chain_ns = apart_ns = strips_ns = 0;
             for (size_t i = 0; i < STEPS; i++)
                 steps[i].cpu_ns = 0;
+            least.codes_ns = least.libjpeg_ns = least.decode_ns = least.resize_ns = least.copy_ns =
+                0;
         }
         for (size_t i = 0; i < files.n; i++, id++) {
             int64_t ns[3];
@@ -216,6 +319,8 @@ int main(int argc, char **argv)
                     run(steps, arena, &files.v[i], id, slot, way == 1);
                 ns[way] = cw_clock_thread_cpu_ns() - start;
             }
+            measure_least(&least, &files, i, steps, arena, id,
+                          slots + 3 * id % SLOTS * SIDE * SIDE * 3);
             chain_ns += ns[0];
             apart_ns += ns[1];
             strips_ns += ns[2];
@@ -231,6 +336,11 @@ int main(int argc, char **argv)
         step_close(&steps[i]);
     }
     printf("\n");
+    print_least(&least, chain_ns, us);
+    cw_jpeg_free(least.jpeg);
+    cw_resample_fini(&least.resample);
+    cw_mem_free(least.small);
+    cw_mem_free(least.from);
     struct cw_plan *plan = work->plan;
     cw_thread_context_put(work);
     cw_plan_unref(plan);

@@ -3,11 +3,15 @@
 """What a cluster costs a dispatcher that sets the number of its pods: the fake API server, and pods that are objects only.
 
 usage: bench_kube.py BUILD_DIR [--pods N] [--seconds N] [--callgrind]     (a release build)
+       bench_kube.py BUILD_DIR --messages [--pods N] [--workers N]
        bench_kube.py BUILD_DIR --backends N [--foreign-pods N] [--foreign-jobs N]
 
 Prints CPU and memory of a dispatcher with `--provisioner kubernetes`, beside the same one with `external`: after the first list, while nothing changes,
 while 1 % of the pods change each second, and while all of them change once; the writes of a step out and in, and when they came. What is a count is
 asserted. With --callgrind: instructions for an event of a pod, from the bytes of the watch on.
+
+With --messages: what a message of a worker costs such a dispatcher, beside one with `external`, in instructions: of a fleet of so many simulated workers
+(load_fleet) that have no work, whose messages are all alike; and whether anything of the provisioner is called for a message of those that have.
 
 With --backends: cachew-controller begins anew on so many ready CacheBackends, among pods and Jobs that are not its own: what it asks for, what it writes
 (nothing), CPU and memory."""
@@ -35,6 +39,8 @@ clusters: [{name: k, cluster: {server: "%s"}}]
 users: [{name: u, user: {token: %s}}]
 """
 READY = {"phase": "Running", "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]}
+# What an event of a pod may cost, from the bytes of the watch to what the dispatcher makes of them: 5,000 of them have to fit into 1 s of CPU time.
+EVENT_INSTRUCTIONS = 600000
 PADDING = 5500  # bytes of an annotation with which an object of others has about 8 KB, as those of real clusters
 
 
@@ -232,7 +238,71 @@ def instructions(cluster, arguments):
     daemons.stop(process)
     total = int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M).group(1))
     print("  an event of %d bytes: %.0f instructions" % (event, total / pods))
-    assert total / pods <= 2e6
+    assert total / pods <= EVENT_INSTRUCTIONS
+
+
+# What handles a message of a worker, and a function that it calls once for each.
+MESSAGE, ONCE = "cw_inbox_put", "cw_wire_unpack"
+
+
+def collected(text):
+    """Of a profile without compressed names: all instructions, calls of ONCE, and the instructions in files of the provisioner."""
+    calls, own, file, called, after_calls = 0, 0, "", "", False
+    for line in text.splitlines():
+        name, _, value = line.partition("=")
+        if name in ("fl", "fi", "fe"):
+            file = value
+        elif name == "cfn":
+            called = value
+        elif name == "calls":
+            calls += int(value.split()[0]) if called == ONCE else 0
+            after_calls = True
+        elif re.match(r"[+*0-9-]", line):
+            own += 0 if after_calls or not re.search(r"(src/kube|dispatcher/kubernetes)/", file) else int(line.split()[-1])
+            after_calls = False
+    return int(re.search(r"^totals: (\d+)", text, re.M).group(1)), calls, own
+
+
+def messages_of(cluster, arguments, begin, jobs):
+    """Instructions, messages, and the provisioner's own instructions, while load_fleet sends."""
+    out = cluster.folder / "callgrind.out"
+    under = ("valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=%s" % out, "--instr-atstart=no", "--collect-atstart=no", "--toggle-collect=" + MESSAGE,
+             "--compress-strings=no", "--compress-pos=no")
+    process, address = begin(under)
+    fleet = subprocess.Popen([cluster.build / "tests/load_fleet", address, "--workers", str(arguments.workers), "--jobs", str(jobs), "--per-job", "2", "--probes", "0",
+                              "--settle", "2s", "--seconds", "%ds" % arguments.seconds], stdout=subprocess.PIPE, text=True)
+    assert fleet.stdout.readline() == "begin\n"
+    subprocess.run(["callgrind_control", "-i", "on", str(process.pid)], capture_output=True, check=True)
+    assert fleet.stdout.readline()
+    subprocess.run(["callgrind_control", "-i", "off", str(process.pid)], capture_output=True, check=True)
+    fleet.wait()
+    daemons.stop(process)
+    return collected(out.read_text())
+
+
+def messages(cluster, arguments):
+    options = ("--heartbeat", "20s")
+    limits = ("--max-workers", "100000", "--min-workers", str(arguments.pods))
+
+    def external(under):
+        return cluster.dispatcher("--provisioner", "external", *limits, *options, under=under)
+
+    def kubernetes(under):
+        process, address = cluster.scaling(arguments.pods, *options, under=under)
+        until(lambda: cluster.ready(address) == arguments.pods)
+        return process, address
+    cluster.make(arguments.pods)
+    costs = {}
+    print("%d workers beside %d pods" % (arguments.workers, arguments.pods))
+    for name, begin in (("external", external), ("kubernetes", kubernetes)):
+        total, calls, _ = messages_of(cluster, arguments, begin, 0)
+        assert calls >= arguments.workers // 2, calls
+        costs[name] = total / calls
+        print("  %-12s %8d messages, %.1f instructions each" % (name, calls, costs[name]), flush=True)
+    _, calls, own = messages_of(cluster, arguments, kubernetes, 10)
+    print("  with 10 jobs %8d messages, %d instructions in the provisioner" % (calls, own))
+    assert calls > 0 and own == 0, (calls, own)
+    assert abs(costs["kubernetes"] - costs["external"]) < 1, costs
 
 
 BACKENDS, JOBS = "/apis/cachew.dev/v1alpha1/namespaces/team-a/cachebackends", "/apis/batch/v1/namespaces/team-a/jobs"
@@ -309,6 +379,8 @@ def main():
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--callgrind", action="store_true")
+    parser.add_argument("--messages", action="store_true")
+    parser.add_argument("--workers", type=int, default=1000)
     parser.add_argument("--backends", type=int, default=0)
     parser.add_argument("--foreign-pods", type=int, default=20000)
     parser.add_argument("--foreign-jobs", type=int, default=5000)
@@ -317,7 +389,7 @@ def main():
     users = ("--token", "admin=admin,system:masters", "--token", "controller=system:serviceaccount:cachew-system:cachew-controller", "--token", "dispatcher=system:serviceaccount:default:cachew-dispatcher,system:masters")
     manifests = pathlib.Path(__file__).resolve().parents[2] / "deploy/kubernetes"
     team = ("--namespace", "team-a", "--namespace", "cachew-system", "--load", str(manifests / "crd/crds.yaml"), "--load", str(manifests / "base/rbac.yaml"))
-    for part in [backends] if arguments.backends else [instructions] if arguments.callgrind else [steps, watching]:
+    for part in [backends] if arguments.backends else [instructions] if arguments.callgrind else [messages] if arguments.messages else [steps, watching]:
         more = ("--nodes", "1") if part is steps else ("--no-controllers", *(team if part is backends else ()))
         with tempfile.TemporaryDirectory() as folder, FakeServer(server, *users, *more, "--log", folder + "/requests") as fake:
             part(Cluster(fake, arguments.build, folder, "controller" if part is backends else "dispatcher"), arguments)

@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     Cachew__V1__GetMetricsRequest metrics = CACHEW__V1__GET_METRICS_REQUEST__INIT;
     Cachew__V1__ExplainRequest explain = CACHEW__V1__EXPLAIN_REQUEST__INIT;
     explain.job = name;
+    peers_turn();
     malloc_trim(0); /* What the peers' messages have left is not the dispatcher's. */
     for (int round = 0; round < 3; round++) {
         ask("ListWorkers", &list_workers.base);

@@ -84,10 +84,15 @@ class Bench:
             stop(dispatcher)
         return cpu_seconds() - before, [json.loads(line)["hash"] for line in out.splitlines() if line.startswith('{"epoch"') and "hash" in line], result
 
-    def compare(self, contenders, exact=True):
+    def profile(self, path):
+        """Options of a run by what the pipeline costs."""
+        self.cachew("profile", path, "--seconds", 2, "-o", path + ".profile.json")
+        return ("--profile", path + ".profile.json")
+
+    def compare(self, contenders, exact=True, runs=None):
         """Contenders in turn: name -> (seconds of each run). All must give the same bytes, unless `exact` is false: then each the same in each run."""
         seconds, hashes = {name: [] for name in contenders}, {}
-        for i in range(self.runs):
+        for i in range(runs or self.runs):
             names = list(contenders) if i % 2 == 0 else list(reversed(contenders))
             for name in names:
                 used, digests, _ = contenders[name]()
@@ -116,13 +121,16 @@ def work_filter(b):
     return [row("filter", "auto against off", ratio(seconds, "off", "auto"), 5, seconds)]
 
 
+ONE_BY_ONE = ("--disable-fusion",)  # the operators of the written order are called for one element after the other
+
+
 def work_rows(b):
-    def path(expr):
-        return b.pipeline({"op": "range", "stop": b.n(10 ** 7)}, {"op": "eval", "expr": expr}, {"op": "batch", "size": 1024})
-    # The same operations on the same values; only the right side of % tells whether an element may be refused.
-    by_row, many = path("x % (x * 0 + 7)"), path("(x * 0 + x) % 7")
-    seconds = b.compare({"row by row": lambda: b.run(by_row), "many at once": lambda: b.run(many)})
-    return [row("rows", "many rows at once against row by row", ratio(seconds, "row by row", "many at once"), 4, seconds)]
+    def rows(n, what, **options):
+        path = b.pipeline({"op": "range", "stop": b.n(n)}, {"op": "eval", "expr": "x * 2 + 1"}, {"op": "batch", "size": 1024})
+        known = b.profile(path) if options.pop("profile") else ()
+        seconds = b.compare({"one by one": lambda: b.run(path, arguments=ONE_BY_ONE), "auto": lambda: b.run(path, "auto", arguments=known)}, **options)
+        return row("rows", what, ratio(seconds, "one by one", "auto"), 4, seconds)
+    return [rows(10 ** 7, "10^7, by a profile, against one by one", profile=True), rows(10 ** 8, "10^8, without one, against one by one", profile=False, runs=1)]
 
 
 def photographs(b):
@@ -132,21 +140,27 @@ def photographs(b):
     return {"op": "image_folder", "name": "files", "pattern": os.path.join(directory, "**", "*.jpg")}
 
 
-def image_chain(b, *nodes, whole=False):
-    at = nodes.index(CROP) if whole else 0
-    wall = [{"op": "emulate", "name": "wall", "random": True, "fields": ["label"]}] if whole else []
-    return b.pipeline(photographs(b), {"op": "read_file", "name": "read", "fields": ["path"]}, {"op": "decode_image", "name": "decode", "channels": 3}, *nodes[:at], *wall,
-                      *nodes[at:], {"op": "batch", "name": "batch", "size": 8})
+def image_chain(b, *nodes):
+    return b.pipeline(photographs(b), {"op": "read_file", "name": "read", "fields": ["path"]}, {"op": "decode_image", "name": "decode", "channels": 3}, *nodes,
+                      {"op": "batch", "name": "batch", "size": 8})
 
 
 def image_work(b, name, goal, *nodes):
-    path, whole = image_chain(b, *nodes), image_chain(b, *nodes, whole=True)
-    seconds = b.compare({"whole": lambda: b.run(whole, epochs=12), "off": lambda: b.run(path, epochs=12), "auto": lambda: b.run(path, "auto", epochs=12)})
-    return [row(name, "auto against whole images", ratio(seconds, "whole", "auto"), goal, seconds), row(name, "auto against off, where there is nothing to move", ratio(seconds, "off", "auto"), 0.95, seconds)]
+    path = image_chain(b, *nodes)
+    seconds = b.compare({"one by one": lambda: b.run(path, epochs=40, arguments=ONE_BY_ONE), "off": lambda: b.run(path, epochs=40), "auto": lambda: b.run(path, "auto", epochs=40)})
+    return [row(name, "auto against one by one", ratio(seconds, "one by one", "auto"), goal, seconds), row(name, "auto against off, where there is nothing to move", ratio(seconds, "off", "auto"), 0.95, seconds)]
 
 
 NORMALIZE = {"op": "normalize", "name": "normalize", "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "fields": ["image"]}
 CROP = {"op": "center_crop", "name": "crop", "size": 224, "fields": ["image"]}
+
+
+def work_zip(b):
+    path = b.pipeline(photographs(b), {"op": "read_file", "name": "read", "fields": ["path"]}, {"op": "decode_image", "name": "decode", "channels": 3},
+                      {"op": "range", "name": "labels", "stop": b.n(100), "field": "y"}, {"op": "zip", "name": "zip", "inputs": ["decode", "labels"]},
+                      {"op": "filter", "name": "few", "expr": "y % 20 == 3"}, {"op": "resize", "name": "resize", "size": [64, 64]}, {"op": "batch", "name": "batch", "size": 8})
+    seconds = b.compare({"off": lambda: b.run(path, epochs=60), "auto": lambda: b.run(path, "auto", epochs=60)})
+    return [row("zip", "auto against off", ratio(seconds, "off", "auto"), 3, seconds)]
 
 
 def work_photos(b):
@@ -277,7 +291,7 @@ def work_switched(b):
                 statistics.median(a / c for a, c in zip(tails["another each second"], tails["the same plan"])), 2, {}, least=False)]
 
 
-WORKS = {"filter": work_filter, "rows": work_rows, "photos": work_photos, "resized": work_resized, "pecan": work_pecan, "joint": work_joint, "switched": work_switched}
+WORKS = {"filter": work_filter, "rows": work_rows, "zip": work_zip, "photos": work_photos, "resized": work_resized, "pecan": work_pecan, "joint": work_joint, "switched": work_switched}
 
 
 def main():

@@ -2,44 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a function in Python costs (docs/python.md): of an empty one the time of a call, and against DataLoader's workers a
 function of NumPy that takes 1 ms. CPU time of all processes, in turns: PYTHONPATH=BUILD/client/python bench_python_functions.py"""
-import os
 import sys
 import time
 
 import libcachew as cachew
 import numpy as np
+from process_cpu import cpu_seconds
 
 ROUNDS = 3
-TICK = os.sysconf("SC_CLK_TCK")
-
-
-def tree(pid):
-    """The processes that have descended from one, with it."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8") as file:
-                    parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
-            except OSError:
-                pass
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
-
-
-def cpu_seconds():
-    """CPU time of this process and of all that have descended from it and run, in seconds."""
-    sum_of = 0
-    for pid in tree(os.getpid()):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                words = file.read().rpartition(")")[2].split()
-            sum_of += sum(int(word) for word in words[11:15]) / TICK
-        except OSError:
-            pass
-    return sum_of
 
 
 def measure(batches, skip):

@@ -80,6 +80,19 @@ void bench_decode(struct bench_files *files, size_t i)
     jpeg_destroy_decompress(&d);
 }
 
+void bench_read_codes(struct bench_files *files, size_t i)
+{
+    struct jpeg_decompress_struct d;
+    struct jpeg_error_mgr errors;
+    d.err = jpeg_std_error(&errors);
+    jpeg_create_decompress(&d);
+    jpeg_mem_src(&d, files->v[i].bytes, files->v[i].n);
+    jpeg_read_header(&d, TRUE);
+    (void)jpeg_read_coefficients(&d);
+    jpeg_finish_decompress(&d);
+    jpeg_destroy_decompress(&d);
+}
+
 void bench_decode_all(struct bench_files *files)
 {
     for (size_t i = 0; i < files->n; i++)

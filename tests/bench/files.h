@@ -25,5 +25,7 @@ void bench_files_free(struct bench_files *files);
 /* Decodes every file fully to RGB. Ends the program when one is no JPEG image. */
 void bench_decode_all(struct bench_files *files);
 void bench_decode(struct bench_files *files, size_t i);
+/* Reads the codes of a file only: no inverse DCT, no colours. */
+void bench_read_codes(struct bench_files *files, size_t i);
 
 #endif

@@ -5,7 +5,9 @@
 A trainer (`cachew run`) consumes jobs of several epochs while workers and the dispatcher are killed (kill -9), stopped, continued,
 drained and started again, and the trainer itself is killed and resumed with its token. Some pipelines have a cache, whose chunks are
 deleted, cut and damaged meanwhile. What it was given is compared, batch for
-batch, with one uninterrupted local: run. Prints `chaos: kills=... epochs=... batches=... lost=0 repeated=0 wrong_bytes=0`.
+batch, with one uninterrupted local: run. Prints `chaos: kills=... epochs=... batches=... lost=0 repeated=0 wrong_bytes=0`, and behind each job
+the resident memory of the dispatcher and of the largest worker. It fails if one of these grows: beyond GROWTH times what the first round of all
+pipelines took, and MORE_MB.
 """
 import argparse
 import os
@@ -18,6 +20,7 @@ import tempfile
 import time
 
 FASHION = "/usr/share/datasets/fashion-mnist"
+GROWTH, MORE_MB = 1.5, 32
 STALL_S = 300  # no batch for so long: something waits in vain
 
 DENSE = """{"pipeline": [{"op": "range", "stop": 2000}, {"op": "shuffle"}, {"op": "eval", "expr": "x * 3 + 1"}, {"op": "sleep", "ms": 1},
@@ -32,6 +35,33 @@ CACHED_SPARSE = """{"pipeline": [{"op": "range", "stop": 3000}, {"op": "shuffle"
 REAL = """{"pipeline": [{"op": "idx", "name": "i", "pattern": "%s/t10k-images-idx3-ubyte.gz", "field": "image"},
  {"op": "idx", "name": "l", "pattern": "%s/t10k-labels-idx1-ubyte.gz", "field": "label"},
  {"op": "zip", "inputs": ["i", "l"]}, {"op": "shuffle"}, {"op": "take", "count": 3000}, {"op": "batch", "size": 10}]}""" % (FASHION, FASHION)
+
+
+def resident_mb(process):
+    try:
+        with open(f"/proc/{process.pid}/status") as file:
+            return max(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) // 1024
+    except (OSError, ValueError):
+        return 0  # it is over
+
+
+class Memory:
+    """What is resident behind each job. The first round, in which each pipeline ran once, says what is usual."""
+
+    def __init__(self, round_jobs):
+        self.round_jobs, self.jobs, self.usual = round_jobs, 0, {}
+
+    def note(self, now):
+        """Returns whether it is no more than usual."""
+        self.jobs += 1
+        print(f"chaos: job {self.jobs}, resident " + ", ".join(f"{who} {mb} MiB" for who, mb in now.items()), flush=True)
+        if self.jobs <= self.round_jobs:
+            self.usual = {who: max(mb, self.usual.get(who, 0)) for who, mb in now.items()}
+            return True
+        grown = [who for who, mb in now.items() if mb > GROWTH * self.usual[who] + MORE_MB]
+        if grown:
+            print(f"chaos: memory grows: {grown}, {self.usual} MiB are usual", flush=True)
+        return not grown
 
 
 class Service:
@@ -135,6 +165,10 @@ class Service:
         while len(self.workers) > 3:
             self.kill(self.take_worker())
         self.leaving[:] = [p for p in self.leaving if p.poll() is None]
+
+    def memory(self):
+        """MiB of the dispatcher, and of the worker that has most."""
+        return {"dispatcher": resident_mb(self.dispatcher), "worker": max((resident_mb(process) for process in self.workers), default=0)}
 
     def end(self):
         for process in self.workers + self.leaving + [p for p, _ in self.stopped] + [self.dispatcher]:
@@ -258,13 +292,13 @@ def main():
         service.start_worker()
     texts = [DENSE, CACHED, SPARSE, CACHED_SPARSE] + ([REAL] if os.path.exists(FASHION) else [])
     epochs = batches = lost = repeated = wrong = jobs = 0
-    good, until = True, time.monotonic() + options.seconds
+    good, until, memory = True, time.monotonic() + options.seconds, Memory(len(texts))
     try:
         while good and (time.monotonic() < until or jobs < len(texts)):
             n, l, r, w, good = one_job(service, options.bin, texts[jobs % len(texts)], options.epochs, rng)
             jobs, epochs, batches = jobs + 1, epochs + options.epochs, batches + n
             lost, repeated, wrong = lost + l, repeated + r, wrong + w
-            good = good and not (l or r or w)
+            good = good and not (l or r or w) and memory.note(service.memory())
     finally:
         service.end()
         bad = lost or repeated or wrong or not good

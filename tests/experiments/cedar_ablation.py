@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """cedar's ablation (PVLDB 18(2), 2024) with operators that are EMULATED by its published statistics: how long an epoch of SimCLR and of WikiText takes as
 written (base), with 8 threads instead of one (+P), in cedar's order (+R), and with workers of 8 threads on an emulated second host (+O). Time passes in
-the operators without CPU, and WikiText's is ten times as long as published, since shorter pauses come out longer. +F, fused operators, is n/a: no operator becomes
-part of another, and what works on many rows at once is never off. `auto` stands beside it, exact and relaxed, with all of that.
+the operators without CPU, and WikiText's is ten times as long as published, since shorter pauses come out longer. +F, fused operators, is n/a: operators that are
+emulated are always called one by one. `auto` stands beside it, exact and relaxed, with all of that.
 
 cedar_ablation.py --build DIR [--out DIR] [--quick]: a table on standard output; ablation.json in --out. Checked, whatever the time: cedar's order costs what its own formulas say, auto's no
 more, relaxed and exact; with an exact plan every batch stays equal."""

@@ -117,7 +117,7 @@ class Windows:
         """Numbers that are right. One that was measured alone gives less where the machine has other work: then more of them are needed for the same."""
         alone = sorted(rate for n, rate in self.seen.values() if n == 1)
         knee = math.ceil(ALL_GIVE / 1.05 / alone[len(alone) // 2]) if alone else 0
-        return RIGHT[0], max(RIGHT[1], knee + 1)
+        return RIGHT[0], min(max(RIGHT[1], knee + 1), MOST // 2)
 
     def is_settled(self):
         """Its last windows had a right number of workers, or there were so many that they should have had one."""

@@ -26,6 +26,8 @@ AUTO = {
 # paid for as it is, so one more local worker than what is just enough costs the same.
 PLACE = {"placement": {"idle-host": (0, (6, 7), 6), "contended-host": (4, (2,), 6), "compute-bound": (0, (1,), 6), "no-remote": (0, (6, 7), 6),
                        "stall": (0, (6, 7), 6)}}
+# scenario -> the fewest and the most workers at which `hpa` was published to end.
+HPA = {"figure6a": (1, 2)}
 # What cannot be run.
 BROKEN = {
     "a fleet without workers": {"workers": 0, "until_s": 10, "jobs": [{"name": "a"}]},
@@ -45,6 +47,8 @@ def check(scenario, row):
         least, most, few = AUTO[scenario].get(job) or AUTO[scenario]["*"]
         if not least <= n <= most or decisions > few:
             return "%s, %s: auto ends at %g workers after %d decisions; %d to %d in at most %d is right" % (scenario, job, n, decisions, least, most, few)
+    if row["policy"] == "hpa" and scenario in HPA and not HPA[scenario][0] <= n <= HPA[scenario][1]:
+        return "%s, %s: hpa ends at %g workers; %d or %d was published" % (scenario, job, n, *HPA[scenario])
     if row["policy"] == "place:auto" and scenario in PLACE:
         remote, local, few = PLACE[scenario][job]
         if n != remote or here not in local or decisions > few:

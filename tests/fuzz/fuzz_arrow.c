@@ -37,28 +37,49 @@ static void look(const struct cw_arrow_slab *s)
     touch(s->strings.bytes, s->strings.used);
 }
 
+/* Each range lies in the body of the batch. */
+static void look_at_range(void *arg, uint64_t begin, uint64_t end)
+{
+    const struct cw_arrow_batch *batch = arg;
+    CW_ASSERT(begin <= end && begin >= batch->body && end <= batch->body + batch->body_bytes);
+}
+
+static void read_slab(const struct cw_readable *file, const struct cw_arrow_head *head,
+                      const struct cw_arrow_want *want, const struct cw_arrow_batch *batch,
+                      const struct cw_arrow_places *places, const struct cw_arrow_slab *dictionary)
+{
+    struct cw_arrow_slab slab;
+    struct cw_err err = {0};
+    const int64_t first = batch->is_packed ? 0 : batch->rows / 3, rest = batch->rows - first,
+                  n = batch->is_packed ? batch->rows : CW_MIN(rest, (int64_t)ROWS_MAX);
+    cw_arrow_slab_ranges(head, want->leaf, batch, places, first, n, look_at_range,
+                         (void *)(uintptr_t)batch);
+    int rc = cw_arrow_slab_read(file, head, want, batch, places, first, n, dictionary, &slab, &err);
+    CW_ASSERT(rc == 0 || err.msg[0]);
+    if (rc < 0)
+        return;
+    look(&slab);
+    cw_arrow_slab_fini(&slab);
+}
+
 static void read_batch(const struct cw_readable *file, const struct cw_arrow_head *head,
                        const struct cw_arrow_want *want, const struct cw_arrow_batch *batch)
 {
     const struct cw_arrow_node *node = &head->nodes[head->leaves[want->leaf].node];
-    struct cw_arrow_slab dictionary = {0}, slab;
+    struct cw_arrow_slab dictionary = {0};
+    struct cw_arrow_places places = {0};
     struct cw_err err = {0};
-    if (node->has_dictionary &&
-        cw_arrow_dictionary_read(file, head, want, batch, &dictionary, &err) < 0) {
-        CW_ASSERT(err.msg[0]);
-        return;
-    }
-    if (node->has_dictionary)
+    int rc = node->has_dictionary
+                 ? cw_arrow_dictionary_read(file, head, want, batch, &dictionary, &err)
+                 : 0;
+    if (rc == 0 && node->has_dictionary)
         look(&dictionary);
-    const int64_t first = batch->rows / 3, rest = batch->rows - first;
-    int rc = cw_arrow_slab_read(file, head, want, batch, batch->is_packed ? 0 : first,
-                                batch->is_packed ? batch->rows : CW_MIN(rest, (int64_t)ROWS_MAX),
-                                node->has_dictionary ? &dictionary : NULL, &slab, &err);
+    if (rc == 0)
+        rc = cw_arrow_places_read(file, batch, false, &places, &err);
+    if (rc == 0)
+        read_slab(file, head, want, batch, &places, node->has_dictionary ? &dictionary : NULL);
     CW_ASSERT(rc == 0 || err.msg[0]);
-    if (rc == 0) {
-        look(&slab);
-        cw_arrow_slab_fini(&slab);
-    }
+    cw_arrow_places_fini(&places);
     cw_arrow_slab_fini(&dictionary);
 }
 

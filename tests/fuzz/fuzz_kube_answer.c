@@ -29,18 +29,53 @@ static int split(const char *bytes, size_t n, size_t step, struct cw_str *out)
     return rc;
 }
 
-/* What is JSON is JSON without some of its lists, too. */
+static bool is_cut(const char *name)
+{
+    return strcmp(name, "a") == 0 || strcmp(name, "managedFields") == 0;
+}
+
+/* Empties the lists that are cut, as the parsed value shows them. Depth is limited by the parser. */
+static void empty_lists(struct cw_value *value)
+{
+    for (size_t i = 0; i < value->n; i++) {
+        if (value->type == CW_VALUE_OBJECT && value->items[i].type == CW_VALUE_LIST &&
+            is_cut(value->keys[i])) {
+            cw_value_fini(&value->items[i]);
+            cw_value_set_list(&value->items[i], 0);
+        }
+        empty_lists(&value->items[i]);
+    }
+}
+
+/* Returns false if it is no JSON. */
+static bool print_emptied(const char *text, size_t n, struct cw_str *out)
+{
+    struct cw_value value = {0};
+    if (cw_value_parse(text, n, NULL, &value, NULL) != CW_OK)
+        return false;
+    empty_lists(&value);
+    cw_value_print(&value, out);
+    cw_value_fini(&value);
+    return true;
+}
+
+/* What is JSON is the same JSON without some of its lists. Those whose names are written otherwise, with
+ * a blank or an escape, may stay. */
 static void check_cut(const char *text, size_t n)
 {
     CW_STR_AUTO cut = {0};
-    struct cw_value before = {0}, after = {0};
+    CW_STR_AUTO before = {0};
+    CW_STR_AUTO after = {0};
     static const char *const members[] = {CW_KUBE_LIST("a"), CW_KUBE_LIST("managedFields"), NULL};
-    if (!cw_kube_cut_lists(text, n, members, &cut))
+    if (!cw_kube_cut_lists(text, n, members, &cut)) {
+        CW_ASSERT(cut.len == 0);
         return;
-    if (cw_value_parse(text, n, NULL, &before, NULL) == CW_OK)
-        CW_ASSERT(cw_value_parse(cut.s, cut.len, NULL, &after, NULL) == CW_OK);
-    cw_value_fini(&before);
-    cw_value_fini(&after);
+    }
+    CW_ASSERT(cut.len <= n);
+    if (!print_emptied(text, n, &before))
+        return;
+    CW_ASSERT(print_emptied(cut.s, cut.len, &after));
+    CW_ASSERT(strcmp(cw_str_text(&before), cw_str_text(&after)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -45,21 +45,24 @@ static void read_chunk(const struct cw_readable *file, const struct cw_pq_footer
     const struct cw_pq_chunk *chunk = &footer->chunks[g * footer->leaves_n + leaf];
     struct cw_pq_pages pages;
     struct cw_pq_column dict = {0};
+    struct cw_pq_scratch scratch = {.raw = {NULL, 0}};
     struct cw_err err = {0};
     if (cw_pq_pages_find(file, footer, g, leaf, 1000, &pages, &err) < 0) {
         CW_ASSERT(err.msg[0]);
         return;
     }
     bool has_dict = pages.dict_end > pages.dict_begin &&
-                    cw_pq_dictionary_read(file, want, chunk, &pages, &dict, &err) == 0;
+                    cw_pq_dictionary_read(file, want, chunk, &pages, &scratch, &dict, &err) == 0;
     for (size_t k = 0; k < CW_MIN(pages.n, (size_t)STRETCHES_MAX); k++) {
         struct cw_pq_slab slab;
         CW_ASSERT(cw_pq_pages_rows(&pages, k) > 0);
-        if (cw_pq_slab_read(file, want, chunk, &pages, k, has_dict ? &dict : NULL, &slab, &err) < 0)
+        if (cw_pq_slab_read(file, want, chunk, &pages, k, has_dict ? &dict : NULL, &scratch, &slab,
+                            &err) < 0)
             continue;
         look(want, &slab);
         cw_pq_slab_fini(&slab);
     }
+    cw_pq_scratch_fini(&scratch);
     cw_pq_column_fini(&dict);
     cw_pq_pages_fini(&pages);
 }

@@ -32,7 +32,8 @@ static void plan(const struct cw_optimize_problem *problem)
         CW_ASSERT((problem->nodes[found.order[i]].behind & ~seen) == 0);
         seen |= UINT64_C(1) << found.order[i];
     }
-    CW_ASSERT(found.cache_after == CW_OPTIMIZE_NO_CACHE || found.cache_after < problem->n);
+    CW_ASSERT(found.cache_after == CW_OPTIMIZE_NO_CACHE ||
+              cw_optimize_cached_name(problem, &found));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

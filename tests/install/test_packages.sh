@@ -66,6 +66,11 @@ new_version=$(version_of "${debs[0]}") old_version=$(version_of "${old[0]}")
 dpkg --compare-versions "$old_version" lt "$new_version" || fail "$old_version is not older than $new_version"
 lintian --fail-on error --tag-display-limit 0 "${debs[@]}" >"$work/lintian" 2>&1 || { cat "$work/lintian"; fail "lintian"; }
 dpkg-deb -f "${debs[0]}" Depends | says 'libgrpc29.*libuv1' || fail "dependencies of cachew: $(dpkg-deb -f "${debs[0]}" Depends)"
+mkdir "$work/files"
+for deb in "${debs[@]}"; do dpkg-deb -x "$deb" "$work/files"; done
+readarray -t programs < <(find "$work/files" -type f \( -path '*/bin/cachew*' -o -name 'libcachew.so.*' \) | sort)
+[ "${#programs[@]}" -ge 5 ] || fail "few programs: ${programs[*]}"
+"$(dirname "$0")/hardened.sh" "${programs[@]}" || fail "a program is not hardened"
 # What programs load late, dpkg-shlibdeps does not see.
 for library in libgfapi0 libhdf5-103-1 libmpg123-0 libsndfile1 libvorbisfile3; do
     dpkg-deb -f "${debs[0]}" Recommends | says "$library" || fail "cachew does not recommend $library"
@@ -80,7 +85,7 @@ mkdir -p "$root/dev/shm" && mount -t tmpfs tmpfs "$root/dev/shm"
 [ ! -e /etc/apt/apt.conf ] || cp /etc/apt/apt.conf "$root/etc/apt/"
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
-in_root() { chroot "$root" env -u CACHEW_BIN_DIR PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
+in_root() { chroot "$root" env -u CACHEW_BIN_DIR -u TMPDIR PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
 files_of_ours() { (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./tmp -o -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/log \) -prune -o \( -iname '*cachew*' -print \)) | sort; }
 files_of_ours >"$work/before"
 in_root apt-get update -qq >"$work/log" 2>&1 || { cat "$work/log"; fail "apt-get update"; }

@@ -4,10 +4,12 @@
 
 acks         a trainer acknowledges N intervals that do not touch, again and again
 acks_dealt   one of two coordinated trainers acknowledges three intervals up to 2^40
+back         one of two coordinated trainers acknowledges N items of its own, and says all of them again when it comes back
 silent       N calls that say nothing; each is ended
 halves       N calls that announce 2 MiB and send all but the end; each is ended
 connections  N connections that say nothing, until standard input ends
 slow_http    N connections with half a request, from several addresses of 127/8; each is closed
+objects      a pipeline with 8 objects of N keys as options; it is refused
 ports        a worker and a trainer whose names are not text; both are refused
 unread       a worker that holds N unknown jobs, and reads nothing of what it is told; it is ended
 held         a worker that holds N unknown jobs: more than a hello may have; it is refused
@@ -59,11 +61,11 @@ def graph(stop, size):
     return first + part(2, part(3, "batch") + part(4, varint(0)) + option("size", size))
 
 
-def client_hello(name, consumers=1, consumer=0, stop=10**8, size=1):
+def client_hello(name, consumers=1, consumer=0, stop=10**8, size=1, more=b""):
     options = part(1, name) + part(2, graph(stop, size)) + num(4, 1)
     if consumers > 1:
         options += num(9, 1) + num(10, consumers)
-    return part(2, num(1, 1) + part(2, "attack") + fixed(3, 77 + consumer) + part(5, options) + num(6, consumer) + part(10, "attacker"))
+    return part(2, num(1, 1) + part(2, "attack") + fixed(3, 77 + consumer) + part(5, options) + num(6, consumer) + part(10, "attacker") + more)
 
 
 def intervals(field, pairs):
@@ -145,11 +147,19 @@ def attach(address, name, **more):
     return channel, stream
 
 
+def all_heard(stream):
+    """Says no more, and fails if the daemon ended the stream for what was said on it. Who does not read to the end is not told of that."""
+    stream.say(None)
+    for _ in stream.call:
+        pass
+
+
 def acks(address, n):
     channel, stream = attach(address, "acks")
     for k in range(4):
         stream.say(ack([(4 * i + k, 4 * i + k + 1) for i in range(n)]))
         info(channel)
+    all_heard(stream)
     channel.close()
 
 
@@ -159,7 +169,35 @@ def acks_dealt(address, n):
     for _ in range(n):
         stream.say(ack(pairs))
         info(channel)
+    all_heard(stream)
     channel.close()
+
+
+def back(address, n):
+    own = [(2 * i, 2 * i + 1) for i in range(n)]
+    channel, stream = attach(address, "back", consumers=2)
+    for at in range(0, n, 100000):
+        stream.say(part(3, part(1, intervals(2, own[at:at + 100000]))))
+    all_heard(stream)
+    channel.close()
+    has = part(8, intervals(2, own))
+    channel, stream = attach(address, "back", consumers=2, more=has)
+    stream.say(ack([(0, 1)]))
+    info(channel)
+    all_heard(stream)
+    channel.close()
+
+
+def objects(address, n):
+    """8 objects of n keys of two bytes, in less than what is unpacked beside the loop's thread (CW_UNPACKED_HERE_MAX)."""
+    letters = [chr(48 + i) for i in range(64)]
+    keys = b"".join(part(1, letters[i // 64] + letters[i % 64]) for i in range(n))
+    inner = part(7, keys + part(2, b"\x08\x01") * n)
+    node = part(2, part(3, "range") + part(8, part(7, b"".join(part(1, "o%d" % i) + part(2, inner) for i in range(8)))))
+    hello = part(2, num(1, 2) + part(2, "attack") + fixed(3, 77) + part(5, part(2, part(1, "objects") + node) + num(4, 1)))
+    assert len(hello) <= 64 << 10, len(hello)
+    for _ in range(4):
+        refused(address, "/cachew.v1.Jobs/Attach", hello, "o0")
 
 
 def ports(address, _n):

@@ -33,6 +33,17 @@ users: [{name: u, user: {$(if [ -n "$tokens" ]; then echo "tokenFile: \"$tokens/
 contexts: [{name: c, context: {cluster: c, user: u${2:+, namespace: $2}}}]
 YAML
 }
+ask_for() { api_curl -H 'Content-Type: application/json' --data-binary @- "$api$1" >"$work/answer"; } # PATH
+# token_of NAME ACCOUNT [AUDIENCE]: a token of the service account NAMESPACE:NAME, which the API server makes, into a file.
+token_of() {
+    local path=/api/v1/namespaces/${2%:*}
+    printf '{"metadata": {"name": "%s"}}' "${2%:*}" | ask_for /api/v1/namespaces
+    printf '{"metadata": {"name": "%s"}}' "${2#*:}" | ask_for "$path/serviceaccounts"
+    printf '{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["%s"], "expirationSeconds": 3600}}' "${3-cachew}" |
+        ask_for "$path/serviceaccounts/${2#*:}/token"
+    /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["status"]["token"])' "$work/answer" >"$work/$1.new" || fail "no token: $(cat "$work/answer")"
+    mv "$work/$1.new" "$work/$1"
+}
 # begin_kubelet_at NAME ARGS...: a process kubelet for that server.
 begin_kubelet_at() {
     local name=$1

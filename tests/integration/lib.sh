@@ -26,6 +26,10 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
+lacks() { # MESSAGE: what is missing is there where tests/run.sh --all runs, or that fails
+    [ -z "${CACHEW_TEST_ALL-}" ] || fail "$*"
+    skip "$*"
+}
 # What is left ends by itself, so that it writes what it has counted (tests/coverage.sh): the dispatcher last.
 end_gently() {
     local name

@@ -76,6 +76,12 @@ pods_n() { pods | grep -o '"containerStatuses"' | wc -l; }
 has_ready() { deployment_says "\"replicas\":$1,\"updatedReplicas\":$1,\"readyReplicas\":$1,\"availableReplicas\":$1,\"conditions\"" && [ "$(pods_n)" -eq "$1" ]; }
 has_ready_none() { asks_for 0 && [ "$(pods_n)" -eq 0 ]; }
 asks_for() { deployment_says "\"spec\":{\"replicas\":$1,"; }
+# begin_watching: numbers_asked then prints each number that the Deployment has asked for since, a line each.
+begin_watching() {
+    begin watching curl -sN -A cachew-test ${authority:+--cacert "$authority"} -H 'Authorization: Bearer admin' "$api$deployments?watch=true"
+    wait_until "the watch has begun" grep -q '"replicas"' "$work/watching.out"
+}
+numbers_asked() { grep -o '"spec":{"replicas":[0-9]*' "$work/watching.out" | grep -o '[0-9]*$' | uniq; }
 restarts() { pods | grep -o '"restartCount":[1-9][0-9]*' | wc -l; }
 has_restarts() { [ "$(restarts)" -ge "$1" ]; }
 # rows: a line for each worker in a pod: NAME NODE ID.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A bad network between two processes: a proxy that cuts connections in the middle of messages, refuses some, and holds bytes back.
+"""A bad network between two processes: a proxy that cuts connections in the middle of messages, refuses some, holds bytes back, and alters some.
 
 Prints `ready HOST:PORT`. The target is HOST:PORT or unix:PATH. All is drawn from --seed, connection by connection.
 """
@@ -31,6 +31,9 @@ class Proxy:
                 writer.write(data[:fate["left"]])
                 raise ConnectionAbortedError
             fate["left"] -= len(data)
+            if options.alter and rng.random() < options.alter:
+                data = bytearray(data)
+                data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
             writer.write(data)
             await writer.drain()
 
@@ -72,6 +75,7 @@ def main():
     parser.add_argument("--cut-bytes", type=float, default=0, help="a connection is cut after so many bytes, in the mean (default: never)")
     parser.add_argument("--delay-ms", type=float, default=0, help="one piece in ten is held back up to so long")
     parser.add_argument("--refuse", type=float, default=0, help="share of connections that are closed at once")
+    parser.add_argument("--alter", type=float, default=0, help="share of pieces of which one bit is another")
     asyncio.run(Proxy(parser.parse_args()).run())
 
 

@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Cases of test_python.sh that are Python: python_client.py CASE [ARG...]. Each raises when something is wrong."""
+import ast
 import base64
+import builtins
 import collections.abc
 import ctypes
 import gc
 import hashlib
+import inspect
+import io
 import json
 import logging
 import os
@@ -16,10 +20,13 @@ import struct
 import subprocess
 import sys
 import threading
+import types
+import warnings
 import zlib
 
 import libcachew as cachew
 import numpy as np
+from libcachew import _bar, _operators
 
 FILE = os.path.abspath(__file__)
 DATA = os.path.join(os.path.dirname(FILE), "..", "ops", "data")
@@ -72,6 +79,7 @@ def pipelines():
         assert [field.name for field in two.spec(connection)] == ["x", "y"]
         assert made.cardinality(connection) == 16
         assert cachew.range(9).filter("x > 3").batch(2).cardinality(connection) is None
+        assert cachew.range(9).filter("x > 3", survey=True).batch(2).cardinality(connection) == 3
         few, many = cachew.range(3), cachew.range(106, start=100)
         for chosen, wanted in ((cachew.concatenate(few, many), [0, 1, 2, 100, 101, 102, 103, 104, 105]),
                                (cachew.interleave(few, many), [0, 100, 1, 101, 2, 102, 103, 104, 105])):
@@ -82,6 +90,11 @@ def pipelines():
         assert (first["y"].numpy() == first["x"].numpy() - 1).all()
     assert len(made) == 16
     raises(TypeError, lambda: len(cachew.range(9).filter("x > 3").batch(2)), "depends on its data")
+    raises(TypeError, lambda: cachew.range(9).filter(len, survey=True), "survey")
+    for name in set(vars(cachew.Pipeline)) & set(vars(_operators.Operators)) - {"__module__", "__doc__", "__dict__", "__weakref__"}:
+        made_of_table = inspect.signature(getattr(_operators.Operators, name)).parameters
+        missing = set(made_of_table) - set(inspect.signature(getattr(cachew.Pipeline, name)).parameters)
+        assert not missing, (name, missing)  # an option of the operator that its method by hand does not have
     raises(TypeError, lambda: cachew.range(object()), "cannot be an option")
     raises(TypeError, lambda: cachew.zip(3), "reads pipelines")
     raises(TypeError, lambda: cachew.range(3).batch(2, drop=True), "drop")
@@ -160,13 +173,17 @@ def batches():
         raises(ValueError, lambda: values.__setitem__(0, 1), "read-only")
         assert memoryview(array).readonly and memoryview(array).format == "q"
         assert array.__dlpack_device__() == (1, 0)
-        before = cachew.dlpack_copies()
-        assert (np.from_dlpack(array) == values).all()
-        assert cachew.dlpack_copies() == before + (np.__version__ < "2"), "NumPy 2 is told that it may not write"
-        before = cachew.dlpack_copies()
-        versioned = array.__dlpack__(max_version=(1, 0))
-        assert "dltensor_versioned" in repr(versioned) and cachew.dlpack_copies() == before
-        raises(BufferError, lambda: array.__dlpack__(copy=False), "writable=True")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for count in (1, 2):
+                line = sys._getframe().f_lineno + 1
+                array.__dlpack__(), array.__dlpack__(copy=True), array.__dlpack__(max_version=(1, 0))
+                assert cachew.dlpack_unversioned() == count and cachew.dlpack_unversioned() == count
+            assert [(one.filename, one.lineno) for one in said] == [(FILE, line)] and "field x" in str(said[0].message)
+            other = np.from_dlpack(array)
+            assert (other == values).all() and other.ctypes.data == values.ctypes.data and not other.flags.writeable
+            assert cachew.dlpack_unversioned() == 2 + (np.__version__ < "2"), "NumPy 2 is told that it may not write"
+        assert "dltensor_versioned" in repr(array.__dlpack__(max_version=(1, 0), copy=False))
         raises(BufferError, lambda: array.__dlpack__(dl_device=(2, 0)), "CPU")
         raises(cachew.StateError, lambda: (job.close(), job.next()), "closed")
         assert array.offsets is None and array.row_shapes is None and [row.tolist() for row in array.rows()] == values.tolist()
@@ -179,7 +196,12 @@ def batches():
         raises(BufferError, lambda: numbers.offsets.__dlpack__(), "numpy()")
         strings = next(connection.run(cachew.from_values(["a", "", "b\u00e4r"]).batch(3)))["x"]
         assert strings.tolist() == [b"a", b"", "b\u00e4r".encode()] and strings.strings() == ["a", "", "b\u00e4r"] and strings[0] == b"a"
-        assert strings.numpy().dtype == object
+        assert strings.numpy().dtype == object and strings.numpy()[2] == "b\u00e4r".encode()
+        if np.__version__ >= "2":
+            assert strings.numpy(strings="T").dtype == np.dtypes.StringDType() and strings.numpy(strings="T").tolist() == ["a", "", "b\u00e4r"]
+        else:
+            raises(TypeError, lambda: strings.numpy(strings="T"), "'T'")
+        raises(ValueError, lambda: strings.numpy(strings="S"), '"S"')
         raises(UnicodeDecodeError, lambda: strings.strings("ascii"))
         raises(BufferError, lambda: memoryview(strings), "strings")
         raises(NotImplementedError, lambda: strings.__dlpack__(), "strings")
@@ -392,31 +414,182 @@ def heap():
 
 def leaks(address):
     """Neither Python's objects nor the heap grow with batches, or with connections. An object that is lost each time would be
-    10,000 of them."""
+    10,000 of them. (python.leaks.whole asks for more of both.)"""
+    batches, connections = int(os.environ.get("LEAK_BATCHES", 12000)), int(os.environ.get("LEAK_CONNECTIONS", 60))
+
     def use(batch):
         for _ in range(2):
             np.from_dlpack(batch["x"]), batch["x"].__dlpack__(max_version=(1, 0)), batch["x"].numpy(), dict(batch), batch.token, repr(batch)
             raises(KeyError, lambda: batch["y"])
 
     with cachew.connect(address) as connection:
-        job = connection.run(cachew.range(12000).batch(1))
+        job = connection.run(cachew.range(batches).batch(1))
         for batch in job:
             use(batch)
-            if batch.number in (1999, 11999):
+            if batch.number in (1999, batches - 1):
                 gc.collect()
                 now = sys.getallocatedblocks(), heap()
                 if batch.number == 1999:
                     before = now
     assert now[0] - before[0] < 1000 and now[1] - before[1] < 400_000, (before, now)
-    for turn in range(60):
+    for turn in range(connections):
         with cachew.connect(address) as connection:
             next(connection.run(chain()))
-        if turn in (9, 59):
+        if turn in (9, connections - 1):
             gc.collect()
             now = sys.getallocatedblocks()
             if turn == 9:
                 before = (now, 0)
     assert now - before[0] < 50, (before, now)
+
+
+def bar(address):
+    """With tqdm and without: how many batches there are of how many, and what is waited for."""
+    class Tqdm:
+        def __init__(self, **options):
+            said.append(options)
+            Tqdm.last = self
+
+        def update(self, count):
+            said.append(count)
+
+        def set_postfix_str(self, text):
+            said.append(text)
+
+        def close(self):
+            said.append("closed")
+
+    class Slow:
+        """A job that has one batch, for which it has to be asked twice, of nobody knows how many."""
+
+        done, asked = False, 0
+
+        def __len__(self):
+            raise TypeError
+
+        def next(self, timeout):
+            self.asked += 1
+            if self.asked == 1:
+                raise cachew.TimeoutError
+            self.done = self.asked == 3
+            return None if self.done else "a batch"
+
+        def waiting(self):
+            return 0, 0, "a worker"
+
+        def _finish(self):
+            pass
+
+    pipeline = cachew.range(6).batch(2)
+    with cachew.connect(address) as connection:
+        for there in (False, True):
+            said, text = [], io.StringIO()
+            module = types.ModuleType("tqdm.auto")
+            module.tqdm = Tqdm
+            sys.modules["tqdm"] = sys.modules["tqdm.auto"] = module if there else None
+            job = connection.run(pipeline, epochs=2)
+            assert [batch.number for batch in job.bar(file=text)] == [0, 1, 2] * 2 and job.done
+            if there:
+                assert said[0] == {"total": 6, "unit": "batch", "file": text} and said.count(1) == 6 and said[-1] == "closed", said
+            else:
+                assert text.getvalue().startswith("\r") and "6/6 batch, " in text.getvalue() and text.getvalue().endswith("batch/s\n"), text.getvalue()
+            first = connection.run(pipeline, epochs=2)
+            for _ in range(4):
+                next(first)
+            token, text = first.token(), io.StringIO()
+            first.close()
+            said.clear()
+            assert [batch.number for batch in connection.run(pipeline, epochs=2, token=token).bar(file=text)] == [1, 2]
+            if there:
+                assert Tqdm.last.n == Tqdm.last.initial == 4 and said.count(1) == 2, said
+            else:
+                assert "6/6 batch, " in text.getvalue(), text.getvalue()
+            text = io.StringIO()
+            assert list(_bar.iterate(Slow(), {"file": text})) == ["a batch"]
+            if there:
+                assert said[-4:] == ["a worker", "", 1, "closed"] and said[-5]["total"] is None, said
+            else:
+                assert text.getvalue().startswith("\r0 batch, 0.0 batch/s, a worker\r") and "1 batch, " in text.getvalue(), text.getvalue()
+        shown = connection.run(pipeline).bar(file=text)
+        next(shown)
+        shown.close()  # left early
+
+
+def stub():
+    """The types in _cachew.pyi have the bases that they have, and it names what is there."""
+    with open(os.path.join(os.path.dirname(cachew.__file__), "_cachew.pyi"), encoding="utf-8") as file:
+        told = {node.name: node for node in ast.parse(file.read()).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    there = {name for name in vars(cachew._cachew) if not name.startswith("_")}
+    assert set(told) == there, set(told) ^ there
+    for name, node in told.items():
+        if isinstance(node, ast.ClassDef):
+            bases = [eval(ast.unparse(base), {"builtins": builtins}, vars(cachew._cachew)) for base in node.bases] or [object]
+            assert list(vars(cachew._cachew)[name].__bases__) == bases, (name, bases)
+            missing = {one for one in vars(vars(cachew._cachew)[name]) if not one.startswith("__")} - {one.name for one in node.body if hasattr(one, "name")}
+            assert not missing or issubclass(vars(cachew._cachew)[name], BaseException), (name, missing)
+
+
+def imports():
+    """Importing the package loads no more of Python's own modules than it needs: NumPy, ctypes, inspect and their like are tens of
+    milliseconds, of the 50 that an import may take (docs/python.md)."""
+    script = "import sys; before = set(sys.modules); import libcachew; print(*sorted(set(sys.modules) - before))"
+    told = subprocess.run([sys.executable, "-S", "-c", script], check=True, capture_output=True, text=True).stdout.split()
+    own = {name for name in told if name.startswith("libcachew")}
+    needed = {"__future__", "_collections", "_collections_abc", "_operator", "_stat", "collections", "collections.abc", "genericpath", "itertools", "keyword",
+              "operator", "os", "os.path", "posixpath", "reprlib", "stat"}
+    assert own == {"libcachew", *(f"libcachew.{name}" for name in ("_cachew", "_node", "_operators", "connection", "pipeline"))}, own
+    assert set(told) - own <= needed, set(told) - own - needed
+
+
+def holding(address):
+    """Who keeps each batch of 10 MB gets them all, and another trainer its own meanwhile."""
+    kept, some, errors, stats = [], threading.Event(), [], {}
+    per = 10_000_000 // 8
+
+    def keep():
+        try:
+            with cachew.connect(address) as connection:
+                job = connection.run(cachew.range(12 * per).batch(per))
+                for batch in job:
+                    kept.append(batch)
+                    if len(kept) == 5:
+                        some.set()
+                stats.update(job.stats())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            some.set()
+
+    keeper = threading.Thread(target=keep)
+    keeper.start()
+    some.wait()
+    with cachew.connect(address) as connection:
+        others = [(batch.number, batch["x"][0], batch["x"][-1]) for batch in connection.run(cachew.range(8 * per).eval("x + 1").batch(per))]
+    assert others == [(number, number * per + 1, (number + 1) * per) for number in range(8)], others
+    keeper.join()
+    assert not errors and [batch["x"][per - 1] for batch in kept] == [(number + 1) * per - 1 for number in range(12)], errors
+    assert stats["shm_batches"] > 0 and stats["shm_batches"] + stats["grpc_batches"] == 12, stats
+    print(f"kept: {stats['shm_batches']} in shared memory, {stats['grpc_batches']} as copies")
+
+
+def no_programs():
+    raises(FileNotFoundError, lambda: cachew.connect("local:"), "cachew-dispatcher", "CACHEW_BIN_DIR")
+    raises(FileNotFoundError, lambda: chain().check(), "cachew-dispatcher")
+    raises(FileNotFoundError, lambda: chain().explain(), "program cachew", "PATH")
+
+
+def older_pipeline(file):
+    """A pipeline object that version 0.1 has pickled, with a function of Python 3.11 in it: it is what it was, or Python is another one."""
+    with open(file, "rb") as stored:
+        made = pickle.load(stored)
+    assert made.title == "older" and [row["op"] for row in json.loads(made.to_json())["pipeline"]] == ["range", "python_map", "shuffle", "batch"]
+    if sys.version_info[:2] == (3, 11):
+        assert sorted(value for batch in cachew.run(made, seed=1) for value in batch["x"].tolist()) == [3 * x + 1 for x in range(20)]
+    else:
+        raises(cachew.InvalidError, lambda: next(cachew.run(made, seed=1)), "made by Python 3.11")
+    with open(file, "rb") as stored:
+        newer = stored.read().replace(b"shuffle", b"shuffl3")  # of a version that has other operators
+    raises(cachew.NotFoundError, lambda: pickle.loads(newer).check(), "shuffl3")
 
 
 def logs(address, pid):
@@ -439,6 +612,19 @@ def logs(address, pid):
         assert any(record.name == "libcachew.client" and record.levelno == logging.DEBUG for record in records)
 
 
+def relaxed(address):
+    """An order that changes values is taken, and one in which an element fails is not."""
+
+    def run(connection, first, second, **options):
+        pipeline = cachew.range(300).eval(first, name="a").eval(second, name="b").batch(10)
+        return digest(connection.run(pipeline, **options))
+
+    plan = json.dumps({"plan": 1, "exact": False, "order": ["range", "b", "a", "batch"]})
+    with cachew.connect(address) as connection:
+        assert run(connection, "x + 1", "x * 2", plan=plan, relaxed=True) == run(connection, "x * 2", "x + 1")
+        assert run(connection, "x * 0 + 1", "100 % x", plan=plan, relaxed=True) == run(connection, "x * 0 + 1", "100 % x")
+
+
 def hashes(address, file, go=None):
     """Prints the digest of two epochs. With a fifo it says when it has two batches, and goes on when somebody has
     written into the fifo."""
@@ -457,5 +643,5 @@ def hashes(address, file, go=None):
 
 
 if __name__ == "__main__":
-    {function.__name__: function for function in (pipelines, batches, errors, interrupted, ended, forked, threads, leaks, logs, hashes, shown)}[
+    {function.__name__: function for function in (pipelines, batches, errors, interrupted, ended, forked, threads, leaks, bar, stub, imports, holding, no_programs, older_pipeline, logs, hashes, relaxed, shown)}[
         sys.argv[1]](*sys.argv[2:])

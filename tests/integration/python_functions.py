@@ -124,6 +124,23 @@ def draws(element):
     return {"x": np.array([random.random(), np.random.random(), cachew.rng().random(), cachew.rng().random()])}
 
 
+def draws_torch(element):
+    import torch  # by the first element of each child, and so in the middle of its call
+
+    return torch.rand(2, dtype=torch.float64)
+
+
+def torch_randomness():
+    """Who computes an element, and whether it was the first one there, does not change what torch draws."""
+    pipeline = cachew.range(16).map(draws_torch).batch(2)
+    drawn = []
+    for threads in (1, 2):
+        with cachew.connect("local:", local_threads=threads) as c:
+            drawn.append(values(c, pipeline, seed=3))
+    assert drawn[0] == drawn[1] and len({tuple(row) for row in drawn[0]}) == 16, drawn
+    print("torch_randomness")
+
+
 def randomness():
     pipeline = cachew.range(64).map(draws).batch(8)
     with local() as c:
@@ -345,7 +362,7 @@ def sandbox(secret, worker):
         import ctypes
         libc = ctypes.CDLL(None, use_errno=True)
         libc.ptrace.restype = ctypes.c_long
-        return libc.ptrace(16, worker, 0, 0) != -1 or libc.process_vm_readv(worker, 0, 0, 0, 0, 0) != -1
+        return any(libc.ptrace(16, pid, 0, 0) != -1 or libc.process_vm_readv(pid, 0, 0, 0, 0, 0) != -1 for pid in (worker, neighbour))
 
     def signal_owner():
         import fcntl
@@ -372,10 +389,13 @@ def sandbox(secret, worker):
         "memory of the parent": lambda: open(f"/proc/{os.getppid()}/mem", "rb").read(1),
         "descriptors of the parent": lambda: os.listdir(f"/proc/{os.getppid()}/fd"),
         "the environment of the parent": lambda: open(f"/proc/{os.getppid()}/environ").read(),
+        "memory of another job's child": lambda: open(f"/proc/{neighbour}/mem", "rb").read(1),
+        "descriptors of another job's child": lambda: os.listdir(f"/proc/{neighbour}/fd"),
         "shared memory": lambda: os.listdir("/dev/shm"),
         "writing": lambda: open("/tmp/written", "w"),
         "removing": lambda: os.unlink(secret),
         "a connection to this host": lambda: connects(2, ("127.0.0.1", 80)),
+        "a connection by IPv6": lambda: connects(10, ("::1", 80)),
         "a unix socket": lambda: connects(1, "/run/any.sock"),
         "killing": lambda: os.kill(worker, 0),
         "killing the parent": lambda: os.kill(os.getppid(), 9),
@@ -387,6 +407,9 @@ def sandbox(secret, worker):
         "smaller limits": lambda: __import__("resource").setrlimit(7, (100, 100)),
     }
     with cachew.connect(os.environ["DISPATCHER"]) as c:
+        other = c.run(cachew.range(1000).map(lambda e: e["x"] + 1, deterministic=False).batch(1), window=1)  # its child is there as long as it is
+        assert next(other)["x"].tolist() == [1]
+        neighbour = int(subprocess.run(["pgrep", "-P", str(worker)], check=True, capture_output=True, text=True).stdout.split()[0])
         for what, function in denied.items():
             got = attempt(function)
             assert got in ("PermissionError", "ValueError" if what.endswith(" limits") else ""), f"{what}: {got}"
@@ -396,6 +419,7 @@ def sandbox(secret, worker):
         assert attempt(lambda: sorted(set(os.environ) - {"LC_CTYPE"})) == "done: ['MKL_NUM_THREADS', 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS']"
         assert attempt(descriptors) == "done: []"
         assert attempt(lambda: 3) == "done: 3"
+        assert os.path.exists(f"/proc/{neighbour}/mem") and next(other)["x"].tolist() == [2]
     print("sandbox")
 
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What somebody without a token, or without the secret of a job, gets: nothing but health.
 Usage: strangers.py DISPATCHER | strangers.py --fetch WORKER JOB PROTOCOL. python3-grpcio, messages made by hand."""
+import os
+import re
 import sys
 import threading
 
@@ -30,8 +32,12 @@ def dispatcher(target):
     channel = grpc.insecure_channel(target)
     check = channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=raw, response_deserializer=raw)
     assert check(b"", timeout=60, wait_for_ready=True) == b"\x08\x01", "not SERVING"
-    methods = ["Admin/" + name for name in ("Info", "ListJobs", "ListWorkers", "DrainWorker", "RemoveJob", "SkipItems", "ScaleJob", "ScaleFleet", "ReplanJob", "GetJob", "CacheList",
-                                            "CacheScan", "CacheEvict", "CachePin", "Explain", "GetMetrics", "ListDecisions", "ListTenants", "Backup", "Other")]
+    proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proto", "cachew", "v1", "admin.proto")
+    with open(proto, encoding="utf-8") as file:
+        methods = ["Admin/" + name for name in re.findall(r"^\s*rpc (\w+)", file.read(), re.MULTILINE)]
+    if len(methods) < 26:
+        raise SystemExit(f"only {len(methods)} methods in {proto}")
+    methods.append("Admin/Other")
     for method in methods + ["Fleet/Attach", "Jobs/Attach", "Data/Fetch", "Other/Thing"]:
         call = channel.stream_stream("/cachew.v1." + method, request_serializer=raw, response_deserializer=raw)
         # Refused on the metadata: no message has been sent, and none will be.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Who may do what: which files pipelines may read, which stores a dispatcher may name, and what strangers are refused.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/kube_lib.sh"
 
 files_pipeline() { # PATTERN FILE
     echo '{"pipeline": [{"op": "files", "pattern": "'"$1"'"}, {"op": "read_file"}]}' >"$work/$2"
@@ -139,6 +140,67 @@ case_tokens() {
     [ "$("$as" root workers --json | wc -l)" = 1 ] || fail "a stranger is a worker"
     /usr/bin/python3 "$(dirname "$0")/strangers.py" "$DISPATCHER" || fail "strangers"
     no_token_is_told
+}
+
+# A token of a service account that has expired, which no server gives.
+expired_token() { # NAME ACCOUNT
+    /usr/bin/python3 - "$2" >"$work/$1" <<'PYTHON'
+import base64, json, sys
+part = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+print(part({"alg": "RS256", "kid": "x"}) + "." + part({"aud": ["cachew"], "exp": 1700000000, "sub": "system:serviceaccount:" + sys.argv[1]}) + ".c2lnbmF0dXJl")
+PYTHON
+}
+reviews() { # how many were asked for, and as whom
+    grep -c ' POST /apis/authentication.k8s.io/v1/tokenreviews' "$work/requests"
+}
+
+# Tokens of service accounts: the API server says whose they are, under the roles of the manifests; the tenant is the namespace.
+case_service_accounts() {
+    local manifests
+    manifests=$(dirname "$0")/../../deploy/kubernetes
+    begin_api_server --namespace cachew-system --token admin=admin,system:masters --token dispatcher=system:serviceaccount:cachew-system:cachew-dispatcher \
+        --load "$manifests/base/rbac.yaml" --log "$work/requests"
+    kubeconfig=$work/kubeconfig
+    write_kubeconfig_of dispatcher cachew-system >"$kubeconfig"
+    token_of worker cachew-system:cachew-worker
+    token_of root cachew-system:cachew-admin
+    token_of vision vision:trainer
+    token_of other vision:trainer other
+    expired_token expired vision:trainer
+    begin_dispatcher --kubeconfig "$kubeconfig" --token-review cachew --token-role cachew-system:cachew-worker=worker,cachew-system:cachew-admin=admin
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nname=$1\nshift\nexec "%s" "$@" --dispatcher "%s" --token-file "%s/$name"\n' "$cachew" "$DISPATCHER" "$work" >"$as"
+    chmod +x "$as"
+    # Without the component's role the server refuses the question, so nobody knows who this is: that is no refusal of him.
+    expect_error forbidden "cannot be asked.*Forbidden" "$as" root jobs
+    order load <"$manifests/components/service-account-tokens/rbac.yaml"
+    wait_until "the role counts" eval '"$as" root jobs >"$work/jobs.out" 2>&1'
+    begin_worker worker --token-file "$work/worker"
+    echo '{"pipeline": [{"op": "range", "stop": 4000}, {"op": "shuffle"}, {"op": "batch", "size": 10}]}' >"$work/range.json"
+    run vision "$work/range.json" --token-file "$work/vision" --name seen
+    "$as" root jobs --json | says '"name":"seen".*"tenant":"vision"' || fail "the tenant is not the namespace"
+    expect_error not_its_tenant 'that of tenant "vision"' "$as" vision run "$work/range.json" --tenant audio
+    expect_error no_admin "vision:trainer, and the role admin is missing" "$as" vision remove seen
+    begin stranger "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --token-file "$work/vision"
+    wait_until "it is refused" grep -q "the role worker is missing" "$work/stranger.log"
+    expect_error other_audience 'not for the audience "cachew"' "$as" other jobs
+    expect_error expired "has expired" "$as" expired jobs
+    token_file wrong wrong-0123456789abcdef
+    expect_error wrong "is not known here" "$as" wrong jobs
+    # What is known is not asked again; a token that was replaced is asked about once.
+    local before
+    before=$(reviews)
+    "$as" vision jobs >"$work/jobs.out" && "$as" vision jobs >"$work/jobs.out" || fail "jobs"
+    is_real || same "no further question" "$before" "$(reviews)" # (a real server's log comes late)
+    token_of vision vision:trainer
+    "$as" vision jobs --json | says '"name":"seen"' || fail "the next token of the same account"
+    is_real || same "one question" $((before + 1)) "$(reviews)"
+    # The server away: who is known goes on, of others nobody knows.
+    token_of stranger vision:other
+    end api
+    "$as" vision jobs --json | says '"name":"seen"' || fail "who is known is not served without the API server"
+    expect_error away "API server cannot be asked" "$as" stranger jobs
+    ! grep -rqE "$(cut -d. -f2 "$work/vision")|$(cut -d. -f2 "$work/root")" "$work"/*.log "$work"/*.out || fail "a token is told"
 }
 
 # A forked trainer calls through a relay, which shows the token for it: from the file, and again when that has another one.

@@ -70,6 +70,11 @@ make_pod() { # NAME BACKEND
  spec: {schedulingGates: [{name: other}, {name: cachew.dev/cache}], containers: [{name: train, image: trainer}]}}
 YAML
 }
+# Of a whole life: at most twelve that change a state, a condition or a user; and figures now and then.
+few_status_writes() { # NAME
+    [ "$(grep -c "^controller PATCH [^ ]*/cachebackends/$1/status" "$work/requests")" -le 12 ] ||
+        fail "so many writes of a status: $(grep "/cachebackends/$1/status" "$work/requests")"
+}
 caches() { "$cachew" cache describe --json --dispatcher "$DISPATCHER" | grep -o '"name":"team-a/[^"]*"' | sort | paste -sd' '; }
 has_chunk() { [ -n "$(find "$1" -name '*.chunk')" ]; } # FOLDER
 have_caches() { [ "$(caches)" = "$1" ]; }
@@ -108,9 +113,8 @@ case_life() {
     becomes "$backends/cache-train" 's["usedBy"] == ["second"]'
     release user
     ask_until "it expires" is_away "$backends/cache-train"
-    # With a job, a pod, two users and its end: twelve that change a state, a condition or a user; and figures now and then.
-    [ "$(grep -c '^controller PATCH [^ ]*/cachebackends/cache-train/status' "$work/requests")" -le 12 ] ||
-        fail "so many writes of a status: $(grep '/cachebackends/cache-train/status' "$work/requests")"
+    # With a job, a pod, two users and its end.
+    few_status_writes cache-train
     is_away "$core/configmaps/cache-train" || fail "its ConfigMap stays"
     [ -z "$(find "$work/root" -name '*.chunk' -o -name cachew-owner)" ] || fail "bytes stay: $(find "$work/root")"
     have_caches "" || fail "the dispatcher has $(caches)"
@@ -460,13 +464,53 @@ case_prefetch() {
     becomes "$jobs/train" 'not o["spec"]["suspend"]'
     becomes "$backends/c" 'c["Prefetched"] == "True Complete" and s["prefetch"]["phase"] == "Complete" and s["cache"]["cachedPercentage"] == "100%"'
     becomes "$backends/c" 's["cache"]["sourceFiles"] == 40'
+    # A location that is one file, which the workers find out.
+    first=$(cd "$work" && find photos -name '*.jpg' | sort | head -1)
+    make_backend one "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
+        dataset: {dataSources: [{location: \"file://$work/$first\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100}}"
+    becomes "$backends/one" 'c["Prefetched"] == "True Complete"'
     # The same from a web server, which lists nothing: the files are named.
     begin web /usr/bin/python3 -u -m http.server -d "$work" --bind "$own_host" 8080
     ask_until "the web server answers" curl -sf -o "$work/listed" "http://$own_host:8080/"
-    first=$(cd "$work" && find photos -name '*.jpg' | sort | head -1)
     make_backend web "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
         dataset: {dataSources: [{location: \"http://$own_host:8080\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100, paths: [\"$first\"]}}"
     becomes "$backends/web" 'c["Prefetched"] == "True Complete" and s["cache"]["sourceFiles"] == 1'
+}
+
+two_came() { [ "$(grep -c '^came' "$work/silent.out")" -ge 2 ]; }
+hangs_began() { [ "$(grep -c '/hangs[12]: its data sources are warmed' "$work/controller.log")" -ge "$1" ]; } # N
+# Two whose source never answers, of one namespace: one of another namespace has its turn all the same, and they have none any more when they
+# are deleted. Then six that are to be warmed, as after a start: two at a time, each in its turn.
+case_prefetch_turns() {
+    local i
+    write_pipelines
+    begin_cluster --prefetch-turn 2s
+    begin silent /usr/bin/python3 "$(dirname "$0")/silent.py" "$own_host"
+    wait_until "the silent server is ready" is_ready silent
+    for i in 1 2; do
+        make_backend "hangs$i" "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
+            dataset: {dataSources: [{location: \"http://$(sed -n 's/^ready //p' "$work/silent.out")\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100, paths: [x]}}"
+    done
+    ask_until "both are asked for" two_came
+    made /api/v1/namespaces <<<'{apiVersion: v1, kind: Namespace, metadata: {name: team-b}}'
+    made "${backends/team-a/team-b}" <<YAML
+{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: other}, spec: {cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
+        dataset: {dataSources: [{location: "file://$work/photos", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100}}}
+YAML
+    becomes "${backends/team-a/team-b}/other" 'c["Prefetched"] == "True Complete"'
+    grep -q 'team-a/hangs[12]: its warming makes room for one of namespace team-b' "$work/controller.log" || fail "nobody has made room"
+    ask_until "who made room goes on" hangs_began 3
+    ask_api DELETE "$backends/hangs1" >/dev/null
+    ask_api DELETE "$backends/hangs2" >/dev/null
+    for i in 1 2 3 4 5 6; do
+        make_backend "turn$i" "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
+            dataset: {dataSources: [{location: \"file://$work/photos\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100}}"
+    done
+    for i in 1 2 3 4 5 6; do becomes "$backends/turn$i" 'c["Prefetched"] == "True Complete"'; done
+    same "how many at once" 2 "$(awk '/data sources are warmed/ { n++ } /warming has ended/ { n-- } n > most { most = n } END { print most }' "$work/controller.log")"
+    same "how often room for others and their deletion have ended them" "$(grep -c '/hangs[12]: its data sources are warmed' "$work/controller.log")" \
+        "$(grep -c '/hangs[12]: its warming has ended, status 130' "$work/controller.log")"
+    same "how many have ended" 7 "$(grep -c 'warming has ended, status 0' "$work/controller.log")"
 }
 
 # The API server has taken the deletion, and the controller stands still before it tells the dispatcher: a job that begins then has the cache, which is
@@ -653,6 +697,7 @@ case_volume() {
     ask_until "it goes" is_away "$backends/c"
     is_away "$core/persistentvolumeclaims/c" || fail "its claim stays"
     is_away "/api/v1/persistentvolumes/cachew-$uid" || fail "its volume stays"
+    few_status_writes c
 }
 
 # An engine of others: a shared object that is made with the one header.

@@ -16,7 +16,7 @@ workers_n() { # -1 = it cannot be asked
     grep -c '"state":"ready"' <<<"$listed"
 }
 has_workers() { [ "$(workers_n)" -eq "$1" ]; }
-decided() { grep -q "autoscale auto: $1 workers" "$work/dispatcher.log"; }
+decided() { grep -q "autoscale auto: $1 worker" "$work/dispatcher.log"; }
 has_assigned() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"assigned\":$1,"; }
 no_worker_is_left() { none_left "no worker is left" "--dispatcher $DISPATCHER --exit-with-stdin"; }
 

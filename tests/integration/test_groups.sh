@@ -58,19 +58,65 @@ case_killed() {
     done
 }
 
+# A position behind 57 batches: the rest is that of a run that was not stopped.
+goes_on_behind_57() { # NAME of a pipeline
+    rm -f "$work"/*.token "$work/reference.batches" "$work/first.batches" "$work/rest.batches"
+    run reference "$work/$1.json" --seed 3 --batches "$work/reference.batches"
+    run first "$work/$1.json" --seed 3 --stop-after 57 --save-token "$work/at.token" --batches "$work/first.batches"
+    run rest "$work/$1.json" --seed 3 --resume "$work/at.token" --batches "$work/rest.batches"
+    same "$1: batches before" 57 "$(wc -l <"$work/first.batches")"
+    cat "$work/first.batches" "$work/rest.batches" | cmp - "$work/reference.batches" || fail "$1: other batches behind the token"
+}
 case_resumed() {
     local name
     pipelines
     begin_dispatcher
     begin_worker w1
     for name in $names; do
-        rm -f "$work"/*.token "$work/reference.batches" "$work/first.batches" "$work/rest.batches"
-        run reference "$work/$name.json" --seed 3 --batches "$work/reference.batches"
-        run first "$work/$name.json" --seed 3 --stop-after 57 --save-token "$work/at.token" --batches "$work/first.batches"
-        run rest "$work/$name.json" --seed 3 --resume "$work/at.token" --batches "$work/rest.batches"
-        same "$name: batches before" 57 "$(wc -l <"$work/first.batches")"
-        cat "$work/first.batches" "$work/rest.batches" | cmp - "$work/reference.batches" || fail "$name: other batches behind the token"
+        goes_on_behind_57 "$name"
     done
+}
+
+# Operators that choose from several inputs, or give elements several times, over files of three formats.
+choosing() {
+    "$(dirname "$0")/../support/make_formats.py" "$work/formats" "$(dirname "$0")/../ops/data" >"$work/formats.list" || fail "make_formats"
+    local f="$work/formats" json tar parquet flip='{"op": "batch", "size": 3, "drop_remainder": true, "name": "rows"}, {"op": "batch", "size": 2, "drop_remainder": true, "name": "image"}, {"op": "random_flip"}'
+    json="{\"op\": \"jsonl\", \"pattern\": \"$f/jsonl/*.jsonl\", \"schema\": [\"n: i64\"]}, {\"op\": \"rename\", \"name\": \"a\", \"names\": {\"n\": \"x\"}}"
+    tar="{\"op\": \"webdataset\", \"pattern\": \"$f/webdataset/*.tar\", \"columns\": {\"x\": \"cls\"}, \"name\": \"b\"}"
+    parquet="{\"op\": \"parquet\", \"pattern\": \"$f/parquet/*.parquet\", \"columns\": {\"x\": \"i64\"}}, {\"op\": \"shuffle\", \"name\": \"c\", \"window\": 100}"
+    local inputs='"inputs": ["a", "b", "c"]'
+    echo "{\"pipeline\": [$json, $tar, $parquet, {\"op\": \"mix\", \"weights\": [3, 1, 2], \"stop\": \"last\", $inputs}, {\"op\": \"cache\"}, $flip, {\"op\": \"batch\", \"size\": 4}]}" >"$work/mixed.json"
+    echo "{\"pipeline\": [$json, $tar, $parquet, {\"op\": \"concatenate\", $inputs}, {\"op\": \"shuffle\"}, {\"op\": \"repeat_each\", \"count\": 2}, $flip, {\"op\": \"batch\", \"size\": 8}]}" >"$work/joined.json"
+    echo "{\"pipeline\": [$json, {\"op\": \"sample\", \"count\": 3000, \"weight_field\": \"x\"}, {\"op\": \"shuffle\"}, $flip, {\"op\": \"batch\", \"size\": 4}]}" >"$work/drawn.json"
+}
+
+# Any number of workers, one that dies, and a position in the middle.
+case_choosing() {
+    local name i
+    choosing
+    for name in mixed joined drawn; do run "one_$name" "$work/$name.json" --epochs 2 --seed 3; done
+    begin_dispatcher --cache-store "dir:$work/store"
+    begin_worker w1
+    for name in mixed joined drawn; do
+        run "$name" "$work/$name.json" --epochs 2 --seed 3
+        same "$name by 1 worker" "$(hashes "one_$name")" "$(hashes "$name")"
+        goes_on_behind_57 "$name"
+    done
+    for i in 2 3 4; do begin_worker "w$i"; done
+    for name in mixed joined drawn; do
+        run "$name" "$work/$name.json" --epochs 2 --seed 3
+        same "$name by 4 workers" "$(hashes "one_$name")" "$(hashes "$name")"
+    done
+    rm -f "$work/reference.batches"
+    run reference "$work/mixed.json" --seed 3 --batches "$work/reference.batches"
+    tight_pipe job
+    begin_held job "$work/mixed.json" --seed 3 --window 3
+    read_batches job 20
+    end w1 KILL
+    read_batches job 10
+    end w2 KILL
+    release job
+    same_batches
 }
 
 # An item that no worker can hold is refused by name before anything is computed: by a check, and by the job.

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../support/glusterd.sh"
 
 root=$work/root
+tree=$(dirname "$CACHEW_BIN")
 make_root() {
     [ "$(id -u)" -eq 0 ] || skip "the root of an image is made by root"
     command -v debootstrap >/dev/null || skip "the package debootstrap is not here"
@@ -53,27 +54,63 @@ check_root() {
 }
 # Each target of the Dockerfile: what its COPY lines bring, on the packages of the root, is all that its entry point needs.
 check_targets() {
-    local source target from to entry
+    local source target from to entry=()
     source=$(cd "$(dirname "$0")/../.." && pwd)
     cmake --install "$(dirname "$CACHEW_BIN")" --prefix "$work/out" --strip >"$work/out.list" || fail "cmake --install"
     # Where the Dockerfile has them, whose prefix is /usr: in a folder of their architecture.
     mkdir -p "$work/out/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
     [ ! -e "$work/out/lib/libcachew.so" ] || mv "$work"/out/lib/libcachew.so* "$work/out/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
-    for target in dispatcher worker controller tool; do
-        cp -al "$root" "$work/target" || fail "a copy of the root"
+    for target in dispatcher worker worker-python controller tool; do
+        cp -a "$root" "$work/target" || fail "a copy of the root"
         rm -f "$work"/target/usr/bin/cachew* "$work"/target/usr/lib/libcachew.so*
         "$source/tests/lint/dockerfile.py" "$source" "$(dirname "$CACHEW_BIN")" --of "$target" >"$work/copies" || fail "dockerfile.py --of $target"
         while read -r from to; do
-            if [ "$from" = entry ]; then entry=$to; else copy_out "$from" "$to"; fi
+            case "$from" in
+            entry) read -ra entry <<<"$to" ;;
+            run) run_step "$to" </dev/null ;;
+            *) copy_out "$from" "$to" ;;
+            esac
         done <"$work/copies"
-        (root=$work/target && in_root ldd "$entry") >"$work/ldd" 2>&1 || fail "ldd $entry: $(cat "$work/ldd")"
+        (root=$work/target && in_root ldd "${entry[0]}") >"$work/ldd" 2>&1 || fail "ldd ${entry[0]}: $(cat "$work/ldd")"
         ! grep 'not found' "$work/ldd" || fail "the target $target lacks libraries"
-        (root=$work/target && in_root "$entry" --version) >"$work/version" 2>&1 || fail "the target $target: $(cat "$work/version")"
+        (root=$work/target && in_root "${entry[@]}" --version) >"$work/version" 2>&1 || fail "the target $target: $(cat "$work/version")"
         grep -q '^cachew' "$work/version" || fail "the target $target: $(cat "$work/version")"
         # The controller starts `cachew cache warm`.
         [ "$target" != controller ] || (root=$work/target && in_root /usr/bin/cachew --version) >"$work/version" 2>&1 || fail "the target $target lacks cachew"
-        rm -rf "$work/target"
+        if [ "$target" = worker-python ]; then mv "$work/target" "$work/python" && python_entry=("${entry[@]}"); else rm -rf "$work/target"; fi
     done
+}
+run_step() { # COMMAND: a RUN of the Dockerfile
+    # shellcheck disable=SC2016
+    unshare --mount --propagation private bash -c 'mount -t proc proc "$1/proc" && exec chroot "$1" /bin/sh -c "$2"' run_step "$work/target" "$1" \
+        >"$work/step.log" 2>&1 || fail "RUN $1: $(tail -n 5 "$work/step.log")"
+}
+# A worker of the image worker-python computes a function of a trainer outside of it, as a user without rights and in its sandbox.
+run_python() {
+    begin p in_python "${python_entry[@]}" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1 --python-sandbox=on
+    wait_until "the worker with Python" is_ready_or_gone p
+    is_ready p || fail "the worker with Python: $(cat "$work/p.log")"
+    PYTHONPATH=$tree/client/python PYTHONDONTWRITEBYTECODE=1 timeout 100 /usr/bin/python3 - "$DISPATCHER" >"$work/function.out" <<'PY' || fail "the function"
+import os
+import sys
+
+import libcachew as cachew
+import numpy as np
+
+
+def function(element):
+    return {"x": np.sqrt(element["x"] ** 2), "user": np.int64(os.getuid()), "files": np.int64(len(os.listdir("/usr/lib/python3.11")))}
+
+
+with cachew.connect(sys.argv[1]) as connection:
+    batch = next(connection.run(cachew.range(8).map(function).batch(8)))
+    assert batch["x"].tolist() == list(range(8)) and set(batch["user"].tolist()) == {65532} and batch["files"][0] > 100, batch
+PY
+    end p || fail "status of the worker with Python"
+}
+in_python() { # in a process of its own
+    root=$work/python
+    in_root "$@"
 }
 copy_out() { # FROM TO: of a directory, what is in it
     # shellcheck disable=SC2086
@@ -120,6 +157,7 @@ case_root() {
     use_root
     state=/srv/state
     begin_dispatcher --cache-store "$(gluster_url v)/cache"
+    run_python
     begin_worker w --store-root "$(gluster_url v)"
     run first /srv/job.json --epochs 2
     hash=$(sed -n 's/.*"hash":"\([^"]*\)".*/\1/p' "$work/first.out" | head -n 1)

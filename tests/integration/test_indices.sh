@@ -122,4 +122,19 @@ case_commands() {
     grep -q '1 of the files changed less than 2 s before' "$work/fresh.err" || fail "of a new file nothing is said"
     expect_error no_kind 'write a pipeline' "$cachew" head "$work/data/x.unknown"
 }
+
+# Without an index: the same records in the same order, from two workers, one of which dies; nothing of the files is read before.
+case_unindexed() {
+    lines 30
+    sed -i '/"shuffle"/d; s/\*.txt"/*.txt", "index": false, "range": 64/' "$work/lines.json"
+    sed 's/, "index": false, "range": 64//' "$work/lines.json" >"$work/indexed.json"
+    DISPATCHER='' run indexed "$work/indexed.json" --seed 3 --epochs 2
+    DISPATCHER='' run alone "$work/lines.json" --seed 3 --epochs 2
+    same "alone" "$(hashes indexed)" "$(hashes alone)"
+    begin_dispatcher
+    begin_worker a
+    CACHEW_FAULT=worker.collect:5 begin_worker b
+    run job "$work/lines.json" --seed 3 --epochs 2 --name lines
+    same "two workers" "$(hashes indexed)" "$(hashes job)"
+}
 run_case "$@"; exit

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install.yaml, and the components tls and standby, run: the programs start with the arguments, the environment, the Secrets and the probes that they
+# install.yaml, and the components data, service-account-tokens, tls and standby, run: the programs start with the arguments, the environment, the Secrets and the probes that they
 # give them, and what they ask the API server for is what the roles grant. An API server and the process kubelet stand for a cluster.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../support/certs.sh"
@@ -59,16 +59,26 @@ case_job() {
     grep -q '^d PATCH .*/scale' "$work/requests.log" || fail "the dispatcher has not set the number of pods"
     nothing_is_wrong
 }
-# The trainer of deploy/kubernetes/lab.sh: pods come for its Job, it ends well, and they go.
+# The trainer of deploy/kubernetes/lab.sh, and the component data: pods come for its Job, read what lies in the claim, and go; the batches are
+# those of local:.
 case_lab() {
+    local data=$work/kubelet/claims/cachew-system_cachew-data
+    mkdir -p "$data"
+    cp "$kubernetes/../../deploy/kubernetes/lab/dev/lines.txt" "$data"
+    components=(data)
     begin_cluster --image cachew/tool:dev=cachew
     DISPATCHER=$network.1:7070
     load workers
     begin_dispatcher_pod
     load trainer
+    echo '{"pipeline": [{"op": "text_lines", "pattern": "'"$data"'/*.txt"}, {"op": "repeat", "count": 6}, {"op": "batch", "size": 1}]}' >"$work/awake.json"
+    env -u CACHEW_TOKEN_FILE "$cachew" run "$work/awake.json" --json --dispatcher local: >"$work/reference.out" 2>"$work/reference.log" || fail "$(cat "$work/reference.log")"
     ask_until "the Job is complete" job_says '"succeeded":1'
     grep -q '^d PATCH .*/scale' "$work/requests.log" || fail "the dispatcher has not set the number of pods"
-    grep -q '"hash":' "$work"/kubelet/cachew-lab_trainer-*.log || fail "the trainer says no hash: $(cat "$work"/kubelet/cachew-lab_trainer-*.log)"
+    cp "$work"/kubelet/cachew-lab_trainer-*.log "$work/job.out"
+    [ -n "$(hashes job)" ] || fail "the trainer says no hash: $(cat "$work/job.out")"
+    same "hashes" "$(hashes reference)" "$(hashes job)"
+    ! grep -h 'pipelines may read' "$work"/kubelet/cachew-system_cachew-worker-*.log || fail "workers have no source root"
     nothing_is_wrong
 }
 job_says() { ask_api GET /apis/batch/v1/namespaces/cachew-lab/jobs/trainer | says "$1"; }
@@ -92,6 +102,38 @@ spec: {cacheEngine: {memory: {}}}
 YAML
     take "$work/backend.yaml"
 }
+# What docs/kubernetes.md has people do for data (docs/examples/kubernetes/data), with the components data and service-account-tokens: no Secret is there,
+# workers, controllers and the Job are who their accounts say, and the Job gets what lies in the claim.
+case_service_accounts() {
+    local data=$work/kubelet/claims/cachew-system_cachew-data/deep
+    mkdir -p "$data"
+    cp "$kubernetes/../../deploy/kubernetes/lab/dev/lines.txt" "$data"
+    components=(service-account-tokens data)
+    begin_cluster --image cachew/tool:0.1.0=cachew
+    take "$kubernetes/../../deploy/kubernetes/crds.yaml"
+    DISPATCHER=$network.1:7070
+    load workers
+    begin_dispatcher_pod
+    token_of operator cachew-system:cachew-admin
+    load example
+    token_of trainer team-a:default # (a cluster makes this account by itself)
+    /usr/bin/python3 -c 'import sys, yaml
+print(next(one["data"]["lines.json"] for one in yaml.safe_load_all(open(sys.argv[1])) if one["kind"] == "ConfigMap"))' "$work/example.yaml" >"$work/lines.json"
+    env -u CACHEW_TOKEN_FILE "$cachew" run "$work/lines.json" --dispatcher local: >"$work/reference.out" 2>"$work/reference.log" || fail "$(cat "$work/reference.log")"
+    ask_until "the Job is complete" example_says '"succeeded":1'
+    cp "$work"/kubelet/team-a_train-*.log "$work/job.out"
+    grep -q 'hash [0-9a-f]' "$work/job.out" || fail "the Job says no hash: $(cat "$work/job.out")"
+    same "hashes" "$(grep -oE 'hash [0-9a-f]+' "$work/reference.out")" "$(grep -oE 'hash [0-9a-f]+' "$work/job.out")"
+    expect_error stranger "team-a:default, and the role admin is missing" env CACHEW_TOKEN_FILE="$work/trainer" "$cachew" metrics --dispatcher "$DISPATCHER"
+    load controller
+    ask_until "two controllers are ready" pods_ready controller 2
+    write_backend
+    ask_until "the CacheBackend is Ready" backend_ready
+    grep -q '^d POST /apis/authentication.k8s.io/v1/tokenreviews' "$work/requests.log" || fail "the dispatcher has asked about no token"
+    [ "$(ask_api GET /api/v1/namespaces/cachew-system/secrets | grep -c '"cachew-auth"')" -eq 0 ] || fail "there is a Secret"
+    nothing_is_wrong
+}
+example_says() { ask_api GET /apis/batch/v1/namespaces/team-a/jobs/train | says "$1"; }
 # The component tls: certificates of cert-manager's names in Secrets, probes by HTTP, and a job by the address of the pod.
 case_tls() {
     # shellcheck disable=SC2034

@@ -54,6 +54,27 @@ proxies() {
 }
 case_proxy_everywhere() { proxies fashion worker_dispatcher client_dispatcher client_worker; }
 case_proxy_everywhere_sparse() { proxies sparse worker_dispatcher client_dispatcher client_worker; }
+# One bit in a piece of what trainer and dispatcher say is another, in both directions. A trainer ends with whatever it makes of that, or
+# it waits, because an address or a generation that was altered is as good as any other for it; then it says for what, and ends when it is
+# asked to. Nobody else notices. (What protects from it is TLS.)
+case_altered() {
+    local i status
+    begin_dispatcher
+    begin_worker w
+    echo '{"pipeline": [{"op": "range", "stop": 20000}, {"op": "batch", "size": 10}]}' >"$work/small.json"
+    for i in 1 2 3 4; do
+        begin_proxy "alter$i" "$DISPATCHER" --seed "3$i" --alter 0.2
+        begin "altered$i" "$cachew" run "$work/small.json" --dispatcher "$address" --no-hash --timeout 2s --stop-after 1000
+        wait_until "trainer $i ends or says what it waits for" ended_or_says_why "altered$i"
+        end "altered$i"
+        status=$?
+        [ $status -lt 124 ] || [ $status -eq 130 ] || fail "trainer $i died of it: status $status"
+        [ $status -eq 0 ] || echo "trainer $i: status $status" >>"$work/noticed.log"
+    done
+    grep -qsE 'status|cut or broken|is gone: .*cancelled|cannot be reached|cannot reach it' "$work"/{noticed,altered?,dispatcher}.log || fail "nobody noticed anything"
+    run after "$work/small.json"
+}
+ended_or_says_why() { is_gone "$1" || grep -qE 'waiting for [0-9]+ s: .' "$work/$1.log"; }
 # ---- network namespaces ----
 # Dispatcher, worker and client each in a namespace of its own, every two joined by a link that can be taken down: dw, dc, cw.
 

@@ -45,7 +45,8 @@ json.dump(inputs, open(sys.argv[2], "w"))' "$work/job.decisions" "$work/problem.
     expect_error broken 'broken.json: nodes: f: keep: 7 is not from 0 to 1' "$cachew" plan "$work/broken.json"
 }
 
-# The next job of the pipeline begins with what the first has measured, also after a restart of the dispatcher.
+# The next job of the pipeline begins with what the first has measured, also after a restart of the dispatcher; and so does the first one
+# of another pipeline with the same operators.
 case_next_job() {
     begin_all
     run first "$work/written.json"
@@ -58,6 +59,10 @@ case_next_job() {
     decided second second
     says 'as an earlier job of the pipeline has measured' <"$work/second.decisions" || fail "$(cat "$work/second.decisions")"
     for name in first second; do same "$name" "$(hashes reference)" "$(hashes $name)"; done
+    sed 's/"size": 16/"size": 32/' "$work/written.json" >"$work/other.json"
+    run other "$work/other.json" --name other
+    decided other other
+    says 'as jobs of other pipelines have measured of the same operators' <"$work/other.decisions" || fail "$(cat "$work/other.decisions")"
 }
 
 # Workers die at the switch, and so does the dispatcher.
@@ -92,6 +97,32 @@ case_cached() {
     says '"choice":"r > f > b > c > n; cached: [bc]"' <"$work/job.decisions" || fail "$(cat "$work/job.decisions" "$work/dispatcher.log")"
     "$cachew" jobs --json --dispatcher "$DISPATCHER" >"$work/jobs"
     says '"hits":[1-9]' <"$work/jobs" || fail "nothing was read: $(cat "$work/jobs")"
+}
+
+# What burns stands at the end of a branch of a zip, and the filter looks at the other branch: it is done behind the filter. The plan
+# that `cachew plan` makes of what was measured is the same.
+case_zip() {
+    N=12000
+    zipped() { # NAME NODES LAST: of the branch
+        pipeline "$1" "$2 {\"op\": \"range\", \"name\": \"l\", \"stop\": $N, \"field\": \"y\"},
+            {\"op\": \"zip\", \"name\": \"z\", \"inputs\": [\"$3\", \"l\"]}, {\"op\": \"filter\", \"name\": \"f\", \"expr\": \"y % 20 == 3\"}"
+    }
+    zipped written '{"op": "burn", "name": "b", "ms": 1},' b
+    zipped cheap '' r
+    DISPATCHER='' run reference "$work/cheap.json"
+    begin_dispatcher
+    begin_worker w1
+    run job "$work/written.json" --name job
+    same "other bytes" "$(hashes reference)" "$(hashes job)"
+    decisions job >"$work/job.decisions"
+    says '"choice":"z > f > b > n"' <"$work/job.decisions" || fail "$(cat "$work/job.decisions" "$work/dispatcher.log")"
+    "$cachew" profile --from-job job --dispatcher "$DISPATCHER" -o "$work/job.yaml" || fail "cachew profile"
+    "$cachew" plan "$work/written.json" --profile "$work/job.yaml" -o "$work/plan.json" >"$work/text" || fail "cachew plan"
+    says '^order  *z > f (moved) > b (moved) > n' <"$work/text" || fail "$(cat "$work/text")"
+    run named "$work/written.json" --name named --plan "$work/plan.json"
+    DISPATCHER='' run local "$work/written.json" --plan "$work/plan.json"
+    for name in named local; do same "$name" "$(hashes reference)" "$(hashes $name)"; done
+    [ "$(grep -c 'is computed by plan 1' "$work/w1.log")" = 2 ] || fail "$(cat "$work/named.log" "$work/w1.log")"
 }
 
 # Who names a plan, or says off, is left alone.

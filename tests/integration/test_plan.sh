@@ -278,6 +278,20 @@ case_explain_text() {
     says 'nonsense.json' "$work/err" || fail "which file: $(cat "$work/err")"
 }
 
+# Which operators go over an image in one pass.
+case_explain_one_pass() {
+    cat >"$work/photos.json" <<'JSON'
+{"pipeline": [{"op": "files", "pattern": "*.jpg"}, {"op": "read_file"}, {"op": "decode_image", "channels": 3}, {"op": "resize", "size": [1024, 1024]},
+    {"op": "random_flip"}, {"op": "normalize"}, {"op": "layout"}, {"op": "batch", "size": 2}]}
+JSON
+    "$cachew" explain "$work/photos.json" >"$work/text" || fail "explain"
+    [ "$(sed -n 's/^ *-> \([a-z_]*\) .*one pass with the next.*/\1/p' "$work/text" | paste -sd' ')" = "normalize random_flip resize" ] || fail "$(cat "$work/text")"
+    sed -i 's/\[1024, 1024\]/[64, 64]/' "$work/photos.json" # small ones stay in the cache anyway
+    "$cachew" explain "$work/photos.json" >"$work/text" || fail "explain"
+    says 'one pass' "$work/text" && fail "$(cat "$work/text")"
+    true
+}
+
 # What a run measures stands beside what was predicted; a profile that is wrong shows. Rows and bytes are exact, times are not compared.
 case_explain_analyzed() {
     work_file
@@ -475,12 +489,45 @@ case_modes() {
         [ $? -eq 2 ] || fail "$option with a profile"
         says "plan: ${option%% *} is only for --cedar-stats" "$work/err" || fail "$(cat "$work/err")"
     done
-    for option in '--optimize off' '--epochs 2' '--threads 2' '--workers 1,1' "-o $work/x" --disable-caching --disable-workers --relaxed; do
+    for option in '--optimize off' '--epochs 2' '--threads 2' '--workers 1,1' "-o $work/x" --disable-caching --disable-workers --relaxed '--cores 2'; do
         # shellcheck disable=SC2086
         "$cachew" plan "$work/x.json" --cedar-stats "$work/x.yaml" $option 2>"$work/err"
         [ $? -eq 2 ] || fail "$option with statistics"
         says "is not for --cedar-stats" "$work/err" || fail "$(cat "$work/err")"
     done
     "$cachew" plan "$work/x.json" --profile "$work/x.yaml" --disable-fusion --disable-reorder >"$work/out" || fail "options of both"
+}
+
+# What is least: a cache saves an hour of a worker, and costs more than that, or less.
+case_money() {
+    echo '{"pipeline": [{"op": "range", "stop": 1000000}, {"op": "emulate", "name": "slow"}]}' >"$work/x.json"
+    echo '{"profile": 1, "elements": 1000000, "nodes": {"range": {}, "slow": {"ns": 1e7}}, "store": {"read_ns": 1000}}' >"$work/x.yaml"
+    # eight threads of a worker share its CPUs
+    plan_of x "p['bound'] == 'threads' and abs(p['epoch_ns'] / 1.25e12 - 1) < 1e-6" --threads 8 --disable-caching
+    plan_of x "p['bound'] == 'cpu' and abs(p['epoch_ns'] / 5e12 - 1) < 1e-6" --threads 8 --cores 2 --disable-caching
+    local prices=(--epochs 4 --worker-price 1 --store-price)
+    plan_of x "p['cache'] == 'slow'" "${prices[@]}" 1000 # 8 bytes an element: 8 an hour
+    plan_of x "p['cache'] == 'slow'" "${prices[@]}" 1000 --objective time
+    plan_of x "p['cache'] is None" "${prices[@]}" 1000 --objective money
+    plan_of x "p['cache'] == 'slow'" "${prices[@]}" 100 --objective money
+    "$cachew" plan "$work/x.json" --profile "$work/x.yaml" "${prices[@]}" 100 >"$work/out" || fail "as text"
+    says '^money      5\.' "$work/out" || fail "$(cat "$work/out")"
+    "$cachew" explain "$work/x.json" --profile "$work/x.yaml" "${prices[@]}" 1000 --objective money --json >"$work/out" || fail "explain"
+    says '"cache": *null' "$work/out" || fail "$(cat "$work/out")"
+    expect_usage 'objective takes time or money' --objective speed
+    expect_usage 'money needs --worker-price' --objective money
+    local what
+    for what in speed money; do
+        "$CACHEW_BIN/cachew-dispatcher" --state-dir "$work/state" --listen 127.0.0.1:0 --objective $what 2>"$work/err" && fail "a dispatcher for $what"
+        says 'dispatcher: --objective' "$work/err" || fail "$(cat "$work/err")"
+    done
+}
+expect_usage() { # MESSAGE OPTIONS...: of plan and of explain
+    local command
+    for command in plan explain; do
+        "$cachew" $command "$work/x.json" --profile "$work/x.yaml" "${@:2}" 2>"$work/err" >"$work/out"
+        [ $? -ne 0 ] || fail "$command ${*:2} was taken"
+        says "$1" "$work/err" || fail "$(cat "$work/err")"
+    done
 }
 run_case "$@"

@@ -49,6 +49,7 @@ case_quick_start() {
     sed 's/{"op": "sleep", "ms": 40}, //' "$work/sleepy.json" >"$work/awake.json"
     DISPATCHER='' run reference "$work/awake.json"
     begin_scaled --scale-window 1s --scale-in 2s
+    begin_watching
     begin job "$cachew" run "$work/sleepy.json" --json --dispatcher "$DISPATCHER" --timeout 120s --step-ms 20
     ask_until "two pods" has_ready 2
     ask_until "two workers" are_attached_pods 2
@@ -56,6 +57,7 @@ case_quick_start() {
     wait_for job || fail "$(cat "$work/job.log")"
     same "hash" "$(hashes reference)" "$(hashes job)"
     ask_until "no pod is left" has_ready_none
+    same "most pods that were asked for" 2 "$(numbers_asked | sort -n | tail -1)"
     has_event ScaledIn || fail "no Event says that it was scaled in"
     no_container_began_twice
     no_request_was_refused

@@ -5,10 +5,10 @@
 
 export PYTHONPATH=$CACHEW_BIN/../client/python PYTHONDONTWRITEBYTECODE=1
 here=$(dirname "$0")
-/usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "python3-numpy is not here"
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || lacks "python3-numpy is not here"
 
 python() { # CASE ARGS...
-    timeout 600 /usr/bin/python3 -X faulthandler "$here/python_client.py" "$@" || fail "python_client.py $1"
+    /usr/bin/timeout 600 /usr/bin/python3 -X faulthandler "$here/python_client.py" "$@" || fail "python_client.py $1"
 }
 service() {
     begin_dispatcher
@@ -33,6 +33,35 @@ case_leaks() {
     service
     python leaks "$DISPATCHER"
 }
+case_relaxed() {
+    service
+    python relaxed "$DISPATCHER"
+    "$cachew" decisions --kind optimize --json --dispatcher "$DISPATCHER" >"$work/decisions" || fail "cachew decisions"
+    says 'mean absolute difference 1, PSNR' "$work/decisions" || fail "$(cat "$work/decisions")"
+    says '"choice":"the written order".*is not used: an element cannot be computed' "$work/decisions" || fail "$(cat "$work/decisions")"
+}
+case_bar() {
+    service
+    python bar "$DISPATCHER"
+}
+case_stub() { python stub; }
+case_imports() { python imports; }
+# The worker may hold six batches of 10 MB: a trainer that keeps more than those does not stop another one.
+case_holding() {
+    begin_dispatcher
+    begin_worker w --budget 64M
+    python holding "$DISPATCHER"
+}
+# Without programs beside the library, in the environment and on the PATH.
+case_no_programs() {
+    local library
+    library=$(ldd "$PYTHONPATH"/libcachew/_cachew.abi3.so | sed -n 's/.*=> \(.*libcachew[.]so[^ ]*\) .*/\1/p')
+    mkdir -p "$work/alone/lib" "$work/empty"
+    cp -r "$PYTHONPATH/libcachew" "$work/alone"
+    cp -L "$library" "$work/alone/lib/$(basename "$library")"
+    PYTHONPATH=$work/alone LD_PRELOAD=$work/alone/lib/$(basename "$library") CACHEW_BIN_DIR='' PATH=$work/empty python no_programs
+}
+case_older_pipeline() { python older_pipeline "$here/older_pipeline.pickle"; }
 case_shown() {
     service
     python shown "$DISPATCHER"
@@ -66,11 +95,12 @@ case_killed() {
 
 # torch CASE [ARGS...]
 torch() {
-    /usr/bin/python3 -c 'import torch' 2>/dev/null || skip "python3-torch is not here"
+    /usr/bin/python3 -c 'import torch' 2>/dev/null || lacks "python3-torch is not here"
     service
     timeout 600 /usr/bin/python3 -X faulthandler "$here/python_torch.py" "$1" "$DISPATCHER" "${@:2}" || fail "python_torch.py $1"
 }
 case_torch_tensors() { torch tensors; }
+case_torch_written() { torch written "$cachew"; }
 case_torch_state() { torch state; }
 case_torch_pinned() { torch pinned; }
 case_torch_world() { torch world; }

@@ -5,7 +5,7 @@
 
 export PYTHONPATH=$CACHEW_BIN/../client/python PYTHONDONTWRITEBYTECODE=1
 here=$(dirname "$0")
-/usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "python3-numpy is not here"
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || lacks "python3-numpy is not here"
 export WORK=$work TMPDIR=$work
 
 python() { # CASE ARGS...
@@ -15,12 +15,16 @@ python() { # CASE ARGS...
 case_mapped() { python mapped; }
 case_filtered() { python filtered; }
 case_randomness() { python randomness; }
+case_torch_randomness() {
+    /usr/bin/python3 -c 'import torch' 2>/dev/null || lacks "python3-torch is not here"
+    python torch_randomness
+}
 case_identity() { python identity; }
 case_refused() { python refused; }
 
 # begin_worker w with what functions need; skipped where the kernel has no sandbox.
 begin_python_worker() {
-    if ! /usr/bin/python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 1)'; then skip "this kernel has no Landlock"; fi
+    if ! /usr/bin/python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 1)'; then lacks "this kernel has no Landlock"; fi
     begin_worker w --allow-python --python /usr/bin/python3
 }
 
@@ -43,6 +47,23 @@ case_unsandboxed() {
     export DISPATCHER
     begin_worker w --allow-python --python /usr/bin/python3 --python-sandbox=off
     python unsandboxed
+}
+# Where a part of the sandbox cannot be had.
+case_unavailable() {
+    local mode
+    begin_dispatcher
+    export DISPATCHER
+    without=(/usr/bin/python3 "$here/without_landlock.py" "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
+        --allow-python --python /usr/bin/python3)
+    expect_error refused "the sandbox of functions cannot be had.*Landlock" "${without[@]}"
+    expect_error refused "the sandbox of functions cannot be had.*Landlock" "${without[@]}" --python-sandbox=on
+    for mode in auto off; do
+        begin "$mode" "${without[@]}" --python-sandbox="$mode"
+        wait_until "worker ready" is_ready_or_gone "$mode"
+        is_ready "$mode" || fail "the worker ended: $(cat "$work/$mode.log")"
+        python unsandboxed
+        end "$mode"
+    done
 }
 case_environment() {
     begin_dispatcher

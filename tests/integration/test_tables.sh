@@ -98,6 +98,22 @@ PYTHON
     expect_error no_json 'dense.npy' "$cachew" run "$work/no_json.json"
 }
 
+# vocab_lookup with the file of cachew analyze gives what it gives with the words of the file, also by two workers; and only for the field of which
+# there are words.
+words_are_numbers() {
+    local rides="{\"op\": \"csv\", \"pattern\": \"$work/data/rides/*.csv\", \"schema\": [\"zone: str\"]}" words
+    words=$(/usr/bin/python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["fields"]["zone"]["vocabulary"]))' "$work/data/rides/stats.json")
+    local name kind
+    for kind in "file:\"file\": \"$work/data/rides/stats.json\"" "told:\"strings\": $words"; do
+        name=${kind%%:*}
+        echo "{\"pipeline\": [$rides, {\"op\": \"vocab_lookup\", ${kind#*:}}, {\"op\": \"batch\", \"size\": 50}]}" >"$work/$name.json"
+        DISPATCHER='' run "words_$name" "$work/$name.json" --workers 2
+    done
+    same "words" "$(hashes words_told)" "$(hashes words_file)"
+    echo "{\"pipeline\": [${rides/zone: str/place = zone: str}, {\"op\": \"vocab_lookup\", \"file\": \"$work/data/rides/stats.json\"}]}" >"$work/other.json"
+    DISPATCHER=local: expect_error other 'says no words of a field of this name' "$cachew" run "$work/other.json"
+}
+
 # The examples: statistics of a table with words and missing values, and the pipeline that uses them.
 case_examples() {
     local name expected
@@ -112,6 +128,7 @@ assert zone["count"] == 600 and zone["distinct"] == 4 and zone["vocabulary"][0] 
 assert zone["counts"] == sorted(zone["counts"], reverse=True)
 assert fields["numbers"]["missing"][1] == 30
 PYTHON
+    words_are_numbers
     DISPATCHER='' run one "$work/train.json" --epochs 2 --seed 7
     same "elements" "600 600" "$(field elements "$work/one.out" | paste -sd' ')"
     expected=$(hashes one)

@@ -59,6 +59,15 @@ case_hash() {
     same "its first epoch" "$(hashes local_bytes)" "$(hashes job | cut -d' ' -f1)"
 }
 
+# A source and a group operator get their state and the scratch of their thread, and a group the ids of rows.
+case_told() {
+    build told tests/support/op_told.c
+    echo '{"pipeline": [{"op": "test.told"}, {"op": "test.told_rows"}, {"op": "batch", "size": 2}]}' >"$work/told.json"
+    "$cachew" head "$work/told.json" --plugin "$work/told.so" --json -n 5 >"$work/told" || fail "head"
+    same "ids" "0 1 2 3 4 " "$(sed -n 's/.*"id"[^[]*\[\],"values":\[\([0-9-]*\)\].*/\1/p' "$work/told" | tr '\n' ' ')"
+    same "state and scratch of both" 10 "$(grep -o '"values":\[1001\]' "$work/told" | wc -l)"
+}
+
 # With facts an operator gets parts of images before a crop, and whole batches, as a built-in one does.
 case_facts() {
     local invert

@@ -43,6 +43,7 @@ class Events:
         name, look = name[7:], json.loads(data[6:])
         if name == "top":
             for rows, into in ((look["jobs"], self.jobs), (look["workers"], self.workers), (look["caches"], self.caches)):
+                assert all(into.get(row["id"]) != row for row in rows), "a row came again, and nothing of it has changed"
                 into.update((row["id"], row) for row in rows)
             for key in look["gone"]:
                 del {"j": self.jobs, "w": self.workers, "c": self.caches}[key[0]][key[1:]]
@@ -84,7 +85,7 @@ def page():
     seen = next(j for j in events.jobs.values() if j["name"] == job)
     assert seen["state"] == "running" and {"waits_for", "wait_share", "epoch_done", "assigned"} <= set(seen), seen
     assert [c["name"] for c in events.caches.values()] == ["default"], events.caches
-    # The same worker does not come again while nothing changes of it; the job, which goes on, does.
+    # The job, which goes on, comes again; Events.next looks that no row does of which nothing has changed.
     events.until("the job has moved", lambda look: any(j["id"] == seen["id"] and j["consumed"] > seen["consumed"] for j in look["jobs"]))
     assert json.loads(expect(200, "/api/who")[1]) == {"kind": "operator", "name": "", "may_act": False, "elements": False}
     assert json.loads(expect(200, f"/api/elements?job={job}")[1]) == {"allowed": False, "shown": False, "elements": []}

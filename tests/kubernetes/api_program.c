@@ -101,6 +101,13 @@ static void do_rate(struct program *program, const json_t *body)
     fk_server_set_fault_rate(program->server, json_number_value(json_object_get(body, "rate")));
 }
 
+static void do_token(struct program *program, const json_t *body)
+{
+    const char *token = fk_text(body, "token");
+    fk_server_set_token(program->server, token, fk_text(body, "user"), fk_text(body, "group"));
+    fk_server_set_audience(program->server, token, fk_text(body, "audience"));
+}
+
 static void do_order(struct program *program, const struct http_request *request,
                      struct cw_err *err)
 {
@@ -113,8 +120,7 @@ static void do_order(struct program *program, const struct http_request *request
     else if (cw_str_eq(what, "rate"))
         do_rate(program, body);
     else if (cw_str_eq(what, "token") && fk_text(body, "token"))
-        fk_server_set_token(program->server, fk_text(body, "token"), fk_text(body, "user"),
-                            fk_text(body, "group"));
+        do_token(program, body);
     else if (cw_str_eq(what, "wipe"))
         fk_server_wipe(program->server, now_ms(program));
     else if (cw_str_eq(what, "compact"))

@@ -13,7 +13,8 @@
  * Orders go to paths that no real server has, without a token:
  *   POST /fake/fault    an order of fault.c
  *   POST /fake/rate     {"rate": 0.01}
- *   POST /fake/token    {"token": T, "user": U, "group": G}; without user the token is forgotten
+ *   POST /fake/token    {"token": T, "user": U, "group": G, "audience": A}; without user the token is
+ *                       forgotten; a TokenReview for another audience than A does not know it
  *   POST /fake/load     documents
  *   POST /fake/wipe, /fake/compact
  *   POST /fake/jump     {"ms": 3600000}  the wall clock

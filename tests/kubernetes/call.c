@@ -182,6 +182,8 @@ static void handle_sub(struct fk_call *call)
         fk_handle_eviction(call);
     else if (cw_str_eq(call->sub, "binding") && cw_str_eq(kind->plural, "pods"))
         fk_handle_binding(call);
+    else if (cw_str_eq(call->sub, "token") && cw_str_eq(kind->plural, "serviceaccounts"))
+        fk_handle_token_request(call);
     else if (kind->custom && !cw_str_eq(call->sub, "status"))
         fk_fail_not_found(call);
     else if (!cw_str_eq(call->sub, "status") || !kind->has_status)

@@ -83,6 +83,8 @@ void fk_watch_free(struct fk_watch *watch); /* accepts NULL; not from within fn 
  * the groups that their names imply. user NULL: the token is forgotten, which makes it a 401. */
 void fk_server_set_token(struct fk_server *server, const char *token, const char *user,
                          const char *group);
+/* A token that is there is for this audience alone: what a TokenReview says of it. */
+void fk_server_set_audience(struct fk_server *server, const char *token, const char *audience);
 /* Reads documents (YAML or JSON, several): a CustomResourceDefinition makes a kind, everything else is
  * created as an administrator would create it; Roles and bindings count from then on. */
 int fk_server_load(struct fk_server *server, int64_t now_ms, const char *text, size_t n,

@@ -41,6 +41,7 @@ struct fk_kind {
 
 struct fk_token {
     char *token, *user, *group;
+    char *audience; /* whom it is for; NULL: whoever asks */
 };
 
 struct fk_order {
@@ -230,6 +231,7 @@ bool fk_is_released(const struct fk_kind *kind,
 /* ---- read.c, table.c, watch.c ---- */
 void fk_handle_get(struct fk_call *call);
 void fk_handle_list(struct fk_call *call);
+char *fk_base64url(const char *text); /* without padding; cw_mem */
 bool fk_wants_table(const struct fk_call *call);
 json_t *fk_table_of(const struct fk_server *server, const struct fk_kind *kind,
                     const json_t *items);
@@ -247,6 +249,7 @@ void fk_handle_scale(struct fk_call *call);
 void fk_handle_eviction(struct fk_call *call);
 void fk_handle_binding(struct fk_call *call);
 void fk_bind(struct fk_server *server, struct fk_kind *pods, const json_t *pod, const char *node);
+void fk_handle_token_request(struct fk_call *call);
 void fk_handle_token_review(struct fk_call *call);
 bool fk_handle_discovery(struct fk_call *call); /* false: the path is something else */
 

@@ -8,7 +8,7 @@
 Each pod gets an address of the network (127.0.X.1 and up; from --first on), which is its status.podIP. A container's program is command[0], or what
 --image says, or the image's name with "/" read as "-" ("cachew/worker:dev" is cachew-worker); it is looked for in --bin, then in
 PATH. It has the pod's environment and nothing else but PATH, --env and the variables that --pass names: env, envFrom, and the
-downward API with fieldRef and resourceFieldRef. Volumes are folders below ROOT/UID, claims below ROOT/claims; where a container mounts one, the mount path in
+downward API with fieldRef and resourceFieldRef. Volumes are folders below ROOT/UID (of ConfigMaps, Secrets and tokens of the pod's account with what is in these), claims below ROOT/claims; where a container mounts one, the mount path in
 its arguments and environment is replaced by the folder (there is no mount namespace). Output goes to ROOT/NAMESPACE_POD_CONTAINER.log.
 
 What exits is started again as restartPolicy says, after --restart-ms (doubled each time, 300 s at most). A pod that is deleted gets
@@ -156,7 +156,20 @@ class Pod:
                 for file, text in self.texts_of(kind, volume[key][of], volume[key].get("optional")).items():
                     (folder / file).write_text(text)
                     (folder / file).chmod(volume[key].get("defaultMode", 0o644))
+        for source in volume.get("projected", {}).get("sources", []):
+            if "serviceAccountToken" in source:
+                self.write_token(folder, source["serviceAccountToken"])
         return folder
+
+    def write_token(self, folder, wanted):
+        """A token of the pod's account, as a kubelet asks for it; nothing here lives long enough for another one."""
+        account = self.object["spec"].get("serviceAccountName", "default")
+        spec = {"audiences": [wanted["audience"]] if "audience" in wanted else [], "expirationSeconds": wanted.get("expirationSeconds", 3600)}
+        answer = self.kubelet.client.ask("POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{account}/token",
+                                         {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
+        if answer.status != 201:
+            raise LookupError(f"token of {account}: {answer.status} {answer.text}")
+        (folder / wanted["path"]).write_text(answer.json["status"]["token"])
 
     def mounted(self, container):
         """Mount paths, longest first, and where they are."""

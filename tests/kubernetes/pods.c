@@ -168,36 +168,3 @@ void fk_handle_binding(struct fk_call *call)
     else
         fk_fail_not_found(call);
 }
-
-/* ---- TokenReview ---- */
-static const struct fk_token *find_token(const struct fk_server *server, const char *token)
-{
-    for (size_t i = 0; token && i < server->tokens_n; i++)
-        if (cw_str_eq(server->tokens[i].token, token))
-            return &server->tokens[i];
-    return NULL;
-}
-
-void fk_handle_token_review(struct fk_call *call)
-{
-    json_auto_t *review = fk_body(call);
-    if (!review)
-        return;
-    const struct fk_token *token = find_token(call->server, fk_text(review, "spec.token"));
-    json_t *status;
-    if (token) {
-        json_t *groups = json_pack("[s]", "system:authenticated");
-        if (*token->group)
-            json_array_append_new(groups, json_string(token->group));
-        status =
-            json_pack("{s:b, s:{s:s, s:o}, s:O?}", "authenticated", 1, "user", "username",
-                      token->user, "groups", groups, "audiences", fk_at(review, "spec.audiences"));
-    } else {
-        status = json_pack("{s:{}, s:s}", "user", "error", "invalid bearer token");
-    }
-    json_object_set_new(review, "status", status);
-    fk_put(review, "metadata", json_object());
-    fk_managed_update(call->server, call->kind, NULL, review, call->manager, NULL);
-    call->server->counts.reads++;
-    fk_answer_object(call, 201, review);
-}

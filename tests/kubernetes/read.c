@@ -32,7 +32,7 @@ void fk_handle_get(struct fk_call *call)
 /* ---- continue tokens: base64 of {"v","rv","start"}, opaque to clients ---- */
 static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static char *encoded(const char *text)
+char *fk_base64url(const char *text)
 {
     struct cw_str str = {0};
     unsigned bits = 0, n = 0;
@@ -66,7 +66,7 @@ static char *token_for(uint64_t version, const char *key)
     json_auto_t *json = json_pack("{s:s, s:I, s:s}", "v", "meta.k8s.io/v1", "rv",
                                   (json_int_t)version, "start", key);
     cw_autofree char *text = fk_dump(json, false, NULL);
-    return encoded(text);
+    return fk_base64url(text);
 }
 
 /* What a list answers from. */

@@ -48,6 +48,7 @@ void fk_server_free(struct fk_server *server)
         cw_mem_free(server->tokens[i].token);
         cw_mem_free(server->tokens[i].user);
         cw_mem_free(server->tokens[i].group);
+        cw_mem_free(server->tokens[i].audience);
     }
     cw_mem_free(server->tokens);
     cw_str_fini(&server->unchecked);
@@ -64,6 +65,7 @@ void fk_server_set_token(struct fk_server *server, const char *token, const char
         cw_mem_free(server->tokens[i].token);
         cw_mem_free(server->tokens[i].user);
         cw_mem_free(server->tokens[i].group);
+        cw_mem_free(server->tokens[i].audience);
         server->tokens[i] = server->tokens[--server->tokens_n];
     }
     if (!user)
@@ -73,6 +75,16 @@ void fk_server_set_token(struct fk_server *server, const char *token, const char
         (struct fk_token){.token = cw_mem_strdup(token),
                           .user = cw_mem_strdup(user),
                           .group = cw_mem_strdup(group ? group : "")};
+}
+
+void fk_server_set_audience(struct fk_server *server, const char *token, const char *audience)
+{
+    for (size_t i = 0; i < server->tokens_n; i++) {
+        if (!cw_str_eq(server->tokens[i].token, token))
+            continue;
+        cw_mem_free(server->tokens[i].audience);
+        server->tokens[i].audience = cw_mem_strdup(audience);
+    }
 }
 
 void fk_server_open_to_all(struct fk_server *server)

@@ -5,15 +5,18 @@ its targets are what the manifests expect.
 
   dockerfile.py SOURCE BUILD              checks it; BUILD has the programs
   dockerfile.py SOURCE BUILD --selftest   that each of the checks can fail
-  dockerfile.py SOURCE BUILD --of TARGET  what the target copies from other stages, a line "SOURCE TARGET" each, and the entry point: for
-                                          tests/integration/test_image.sh"""
+  dockerfile.py SOURCE BUILD --of TARGET  the target's own steps: what it copies from other stages, a line "SOURCE TARGET" each, "run COMMAND", and
+                                          "entry" with the entry point: for tests/integration/test_image.sh"""
 import fnmatch
 import json
 import pathlib
 import re
 import sys
 
-TARGETS = ("dispatcher", "worker", "controller", "tool")
+TARGETS = ("dispatcher", "worker", "worker-python", "controller", "tool")
+# What a target has besides runtime.packages; and the programs without which it is of no use.
+MORE_PACKAGES = {"worker-python": ["python3", "python3-numpy"]}
+PROGRAMS = {"worker-python": ["cachew-worker", "cachew-sandbox"]}
 USER = "65532:65532"
 LABELS = ["org.opencontainers.image." + name for name in ("title", "description", "licenses", "version", "revision", "source")]
 KNOWN = ("FROM", "ARG", "LABEL", "RUN", "COPY", "WORKDIR", "USER", "STOPSIGNAL", "ENTRYPOINT")
@@ -125,8 +128,9 @@ class Check:
                 self.problems.append(f"there is no target {name}")
                 continue
             runs = [rest for stage in ancestry(self.stages, self.stages[name]) for rest in stage.of("RUN")]
-            if any("apt-get" in rest for rest in runs):
-                self.bad(self.stages[name], "it has a list of packages of its own: runtime.packages is the one")
+            if installed(runs) != MORE_PACKAGES.get(name, []):
+                self.bad(self.stages[name], "it has a list of packages of its own: runtime.packages is the one"
+                         + (f", besides {MORE_PACKAGES[name]}" if name in MORE_PACKAGES else ""))
             if not any("source=deploy/images" in rest and rest.endswith("install_runtime.sh") for rest in runs):
                 self.bad(self.stages[name], "install_runtime.sh does not run with deploy/images mounted, so runtime.packages is not read")
         if "/runtime.packages" not in (self.source / "deploy/images/install_runtime.sh").read_text():
@@ -154,8 +158,9 @@ class Check:
             return
         program = json.loads(entries[-1])[0]
         sources = [path for rest in stage.of("COPY") for path in copied(rest)[1] if copied(rest)[2] == "/usr/bin/"]
-        if not any(path == "/out/bin/" or path.replace("/out/bin/", "/usr/bin/") == program for path in sources):
-            self.bad(stage, f"its entry point {program} is not copied")
+        for needed in [program, *(f"/usr/bin/{name}" for name in PROGRAMS.get(stage.name, []))]:
+            if not any(path == "/out/bin/" or path.replace("/out/bin/", "/usr/bin/") == needed for path in sources):
+                self.bad(stage, f"its entry point {needed} is not copied" if needed == program else f"{needed} is not copied")
 
     def built_as_elsewhere(self):
         """The options of cmake are those with which rootfs.sh builds."""
@@ -172,6 +177,17 @@ class Check:
         for part in (self.form, self.copies, self.packages, self.targets, self.built_as_elsewhere):
             part()
         return self.problems
+
+
+def installed(runs):
+    """The packages that steps install by name, sorted."""
+    found = []
+    for rest in runs:
+        for one in re.findall(r"apt-get install ([^&;|]*)", rest):
+            found += [word for word in one.split() if not word.startswith("-")]
+        if "apt-get" in rest and not found:
+            found.append(rest)
+    return sorted(found)
 
 
 def is_exec_form(rest):
@@ -194,6 +210,8 @@ MISTAKES = [
     ("USER 65532:65532\nSTOPSIGNAL", "STOPSIGNAL", "it runs as root"),
     ("USER 65532:65532\nSTOPSIGNAL", "USER 0\nSTOPSIGNAL", "it runs as 0"),
     ("bash /tmp/images/install_runtime.sh", "apt-get install -y libuv1", "a list of packages of its own"),
+    ("--no-install-recommends python3 python3-numpy", "--no-install-recommends python3 python3-torch", "besides ['python3'"),
+    ("/out/bin/cachew-worker /out/bin/cachew-sandbox /usr/bin/", "/out/bin/cachew-worker /usr/bin/", "/usr/bin/cachew-sandbox is not copied"),
     ("source=deploy/images,", "source=deploy,", "runtime.packages is not read"),
     ('org.opencontainers.image.licenses="Apache-2.0"', 'org.example.licenses="Apache-2.0"', "no label"),
     ('LABEL org.opencontainers.image.title="cachew tool"\n', "", "no title of its own"),
@@ -216,10 +234,12 @@ def selftest(source, build, text):
 
 def print_target(text, name):
     stages, _ = parse(text)
-    for rest in stages[name].of("COPY"):
-        of, sources, target = copied(rest)
+    for instruction, rest in stages[name].steps:
+        of, sources, target = copied(rest) if instruction == "COPY" else (None, [], None)
         for path in sources if of else []:
             print(path, target)
+        if instruction == "RUN":
+            print("run", rest)
     print("entry", *json.loads(stages[name].of("ENTRYPOINT")[-1]))
 
 

@@ -18,8 +18,6 @@ listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standa
 files = [name for name in listed.split("\n") if name and (root / name).is_file()]
 pages = [name for name in files if re.fullmatch(r"README\.md|docs/(decisions/)?[^/]+\.md", name)]
 
-# Folders that pages may speak of before they are built. src/io: remote sources.
-PLANNED = {"src/io"}
 CODE = {".c", ".h", ".proto", ".py", ".sh", ".cmake", ".txt", ".pml", ".map", ".json"}
 NAME = re.compile(r"\b(?:cw|cachew|CW|CACHEW)_\w+")
 PATH = re.compile(r"(?<![\w<>./$-])(?:src|tests|docs|client|worker|dispatcher|proto|include|deploy|cache|policies)/[\w./-]*\w")
@@ -34,7 +32,7 @@ for name in files:
 
 
 def exists(path):
-    return path in PLANNED or (root / path).exists()
+    return (root / path).exists()
 
 
 def is_name(name):

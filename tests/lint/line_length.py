@@ -5,7 +5,7 @@ wrapped, may be longer; and so may docs/operators.md, which a program prints. Us
 import pathlib
 import sys
 
-MOST = 140
+MOST = 110
 root = pathlib.Path(sys.argv[1]).resolve()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether layers.py, moved.py, sleeps.py, results.py and line_length.py find what they are for: a small tree with one mistake of each kind.
+"""Whether layers.py, moved.py, sleeps.py, unique_names.py, results.py, line_length.py and python_options.py find what they are for: a small tree with one mistake of each kind.
 Usage: selftest.py. Exits with 77 (skipped) without gcc."""
 import json
 import pathlib
@@ -24,8 +24,16 @@ FILES = {
     "cache/attic/old.c": "",  # a module that no table names
     "dispatcher/state/unnamed.c": "",  # a file that docs/architecture.md does not name
     "tests/lint/known_calls.txt": "cache/store/gone.c -> cache/record/gone.c\n",  # an entry that does not occur
+    "cache/store/once.c": "void cw_twice(void);\nvoid cw_twice(void)\n{\n}\n",
+    "worker/model/once.c": "void cw_twice(void);\nvoid cw_twice(void)\n{\n}\n",  # a function and a file of one name
     "tests/waits.sh": "until test -e x; do sleep 1; done",  # waits for a time
     "tests/lint/sleeps.txt": "tests/gone.c 1 a reason\n",  # an entry that does not occur
+    "include/cachew/client.h": "struct cachew_job_options {\n    const char *plan, /* text */ *profile;\n    void (*on_waiting)(void *arg);\n};\n"
+                               "struct cachew_connect_options {\n    int writable;\n};\n",
+    "client/python/py_job_start.c": "/* ROW(CW_PY_STR, plan), ROW(CW_PY_STR, profile) */",
+    "client/python/py_client.c": "",  # no row
+    "client/python/libcachew/connection.py": 'def run(): pass\nclass Connection:\n    def run(self):\n        "plan"\n'  # no word of profile
+                                             'def connect():\n    "writable"\n',
     "docs/architecture.md": "",
     "docs/long.md": "```\n" + "code " * 40 + "\n```\n| " + "cell " * 40 + "\n" + "word " * 28 + "ab\n",
     "docs/moved.md": "## cache\n\n| old | new |\n|---|---|\n| `cache/record/table.c` | `cache/none.c` |\n"
@@ -44,6 +52,11 @@ EXPECTED = {
     ],
     "moved.py": ["cache/none.c is not there", "cache/record/table.c is still there"],
     "sleeps.py": ["tests/waits.sh: sleeps 1 times, sleeps.txt has none", "sleeps.txt: tests/gone.c: does not sleep"],
+    "python_options.py": [
+        "py_client.c: no row for writable of struct cachew_connect_options",
+        "the docstring of Connection.run() does not name profile of struct cachew_job_options",
+    ],
+    "unique_names.py": ["cw_twice(): cache/store/once.c worker/model/once.c", "file once.c: cache/store/once.c worker/model/once.c"],
     "line_length.py": ["docs/long.md:5: 142 characters"],
     "results.py": ["src/loop/drops.c:4: the result of cw_high_open is dropped"],
 }
@@ -79,6 +92,7 @@ if not shutil.which("gcc"):
 with tempfile.TemporaryDirectory() as folder:
     tree = pathlib.Path(folder).resolve()
     build(tree)
+    subprocess.run(["git", "init", "-q", tree], check=True)  # unique_names.py asks for the tree's files
     found = list(offences(tree))
 print("\n".join(found))
 sys.exit(1 if found else 0)

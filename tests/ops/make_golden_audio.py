@@ -236,6 +236,8 @@ def to_mono_cases():
     yield case("one channel", {}, noise(40, 1), noise(40, 1)[:, 0], 0)
     yield case("mono", {}, x, x, 0)
     yield case("no frames", {}, numpy.zeros((0, 2), numpy.float32), numpy.zeros(0, numpy.float32), 0)
+    far = numpy.array([[1, 2], [numpy.inf, -numpy.inf], [numpy.nan, -numpy.nan], [numpy.inf, 1]] * 5, numpy.float32)
+    yield case("NaN of infinities", {}, far, numpy.array([1.5, numpy.nan, numpy.nan, numpy.inf] * 5, numpy.float32), 0)
     yield refusal("refuses no channels", {}, numpy.zeros((5, 0), numpy.float32), "0 channels", **ragged([-1, -1]))
     yield refusal("refuses integers", {}, numpy.zeros(5, numpy.int32), "not a waveform", fields=["x"])
 

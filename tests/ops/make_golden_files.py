@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Golden cases of image files by Pillow: adds cases named "file: ..." to decode_image.json: WebP, GIF, BMP, numbers of palettes, and images
-turned by EXIF data. Writes encode_jpeg.json.
+"""Golden cases of image files by Pillow: adds cases named "file: ..." to decode_image.json: WebP, GIF, BMP, TIFF, numbers of palettes, and
+images turned by EXIF data. Writes encode_jpeg.json.
 
 Run by hand behind make_golden_image.py, which writes the file (/usr/bin/python3, for Debian's python3-pil and python3-numpy); the results
 are in the tree.
@@ -10,6 +10,7 @@ import io
 import json
 import os
 import struct
+import zlib
 
 import numpy
 from PIL import Image, ImageOps
@@ -150,6 +151,114 @@ def png_cases():
     yield refusal("numbers of a png in colour", saved(RGB.crop((0, 0, 5, 4)), "PNG"), "has no palette whose numbers could be taken", palette="index")
 
 
+def tiff(image, bits, colours, pieces, samples=1, packing=1, big=False, **tags):
+    """A file with one directory, in front of its pieces."""
+    order = ">" if big else "<"
+    numbers = {256: image[1], 257: image[0], 258: [bits] * samples, 259: packing, 262: colours, 277: samples}
+    numbers.update({int(k[1:]): v for k, v in tags.items()})
+    where, size = (324, 325) if 322 in numbers else (273, 279)
+    numbers[where], numbers[size] = [0] * len(pieces), [len(p) for p in pieces]
+    numbers.setdefault(278, image[0]) if where == 273 else None
+    entries, rest, at = b"", b"", 8 + 2 + 12 * len(numbers) + 4
+    more = sum(4 * len(v) for v in numbers.values() if isinstance(v, list) and len(v) > 1)
+    begin = at + more
+    numbers[where] = [begin + sum(len(q) for q in pieces[:i]) for i in range(len(pieces))]
+    for tag in sorted(numbers):
+        v = numbers[tag] if isinstance(numbers[tag], list) else [numbers[tag]]
+        kind, letter = (3, "H") if tag == 320 or tag == 258 else (4, "I")
+        data = struct.pack("%s%d%s" % (order, len(v), letter), *v)
+        if len(data) > 4:
+            entries += struct.pack(order + "HHII", tag, kind, len(v), at + len(rest))
+            rest += data.ljust(4 * len(v), b"\0")
+        else:
+            entries += struct.pack(order + "HHI", tag, kind, len(v)) + data.ljust(4, b"\0")
+    head = (b"MM\0*" if big else b"II*\0") + struct.pack(order + "IH", 8, len(numbers))
+    return head + entries + bytes(4) + rest.ljust(more, b"\0") + b"".join(pieces)
+
+
+def tiles(array, h, w):
+    """Pieces of h x w of an image, filled up with its last pixels."""
+    array = numpy.pad(array, [(0, -array.shape[0] % h), (0, -array.shape[1] % w)] + [(0, 0)] * (array.ndim - 2), "edge")
+    return [array[y:y + h, x:x + w] for y in range(0, array.shape[0], h) for x in range(0, array.shape[1], w)]
+
+
+def differences(array):
+    """The predictor: of each sample how much more it is than that of the pixel before."""
+    return numpy.concatenate([array[:, :1], array[:, 1:] - array[:, :-1]], 1).astype(array.dtype)
+
+
+def tiff_cases():
+    rgb, grey = numpy.asarray(RGB), RGB.convert("L")
+    deep = (numpy.asarray(grey).astype(numpy.uint16) * 251 + 77).astype(numpy.uint16)
+    packings = ("raw", "packbits", "tiff_lzw", "tiff_adobe_deflate")
+    for packing in packings:
+        data = saved(RGB, "TIFF", compression=packing)
+        yield case("tiff " + packing, stored("%s.tif" % packing, data), RGB)
+    large = picture(150, 120)
+    yield case("tiff lzw with many codes", stored("many.tif", saved(large, "TIFF", compression="tiff_lzw")), large)
+    yield case("tiff lzw with a predictor", stored("predictor.tif", saved(RGB, "TIFF", compression="tiff_lzw", tiffinfo={317: 2})), RGB)
+    yield case("tiff lzw of one colour", stored("one.tif", saved(Image.new("L", (90, 70), 9), "TIFF", compression="tiff_lzw")), Image.new("RGB", (90, 70), (9,) * 3))
+    yield case("tiff to grey", stored("raw.tif", saved(RGB, "TIFF", compression="raw")), grey, channels=1)
+    yield case("tiff grey as in the file", stored("grey.tif", saved(grey, "TIFF", compression="tiff_lzw")), grey, channels=0)
+    alpha = RGB.convert("RGBA")
+    alpha.putalpha(picture(37, 29, 5).convert("L"))
+    yield case("tiff alpha is dropped", stored("alpha.tif", saved(alpha, "TIFF", compression="tiff_adobe_deflate")), RGB)
+    flat = RGB.quantize(100)
+    yield case("tiff palette", stored("palette.tif", saved(flat, "TIFF", compression="packbits")), flat.convert("RGB"))
+    yield case("tiff numbers", stored("palette.tif", saved(flat, "TIFF", compression="packbits")), numpy.asarray(flat), palette="index")
+    dots = RGB.convert("1")
+    yield case("tiff of 1 bit", stored("dots.tif", saved(dots, "TIFF")), dots.convert("L"), channels=1)
+    yield case("tiff turned", stored("turned.tif", saved(RGB, "TIFF", tiffinfo={274: 6})), RGB.transpose(Image.ROTATE_270), orientation="apply")
+    # What Pillow does not write is written here, and read by Pillow, which has libtiff do it.
+    for big in (False, True):
+        order, name = (">u2", "big") if big else ("<u2", "little")
+        data = tiff(deep.shape, 16, 1, [deep.astype(order).tobytes()], big=big)
+        assert (numpy.asarray(opened(data)) == deep).all()
+        yield case("tiff 16 bits %s" % name, stored("deep_%s.tif" % name, data), (deep >> 8).astype(numpy.uint8), channels=1)
+        yield deep_case("tiff 16 bits %s" % name, stored("deep_%s.tif" % name, data), deep, channels=1)
+        pieces = [zlib.compress(differences(p).astype(order).tobytes()) for p in tiles(deep, 16, 32)]
+        data = tiff(deep.shape, 16, 1, pieces, packing=8, big=big, t317=2, t322=32, t323=16)
+        assert (numpy.asarray(opened(data)) == deep).all()
+        yield deep_case("tiff 16 bits %s in tiles" % name, stored("deep_tiles_%s.tif" % name, data), deep, channels=1)
+        pieces = [p.tobytes() for c in range(3) for p in tiles(rgb[:, :, c], 16, 16)]
+        data = tiff(rgb.shape, 8, 2, pieces, samples=3, big=big, t284=2, t322=16, t323=16)
+        assert (numpy.asarray(opened(data)) == rgb).all()
+        yield case("tiff planes %s in tiles" % name, stored("planes_%s.tif" % name, data), RGB)
+    wide = numpy.stack([deep, deep[::-1], 65535 - deep], 2)
+    data = tiff(wide.shape, 16, 2, [wide[y:y + 7].astype("<u2").tobytes() for y in range(0, 29, 7)], samples=3, t278=7)
+    assert (numpy.asarray(opened(data)) == wide >> 8).all()
+    yield case("tiff colours of 16 bits", stored("wide.tif", data), (wide >> 8).astype(numpy.uint8))
+    yield deep_case("tiff colours of 16 bits", stored("wide.tif", data), wide)
+    yield deep_case("tiff colours of 8 bits", stored("raw.tif", saved(RGB, "TIFF", compression="raw")), rgb.astype(numpy.uint16) * 257)
+    for bits in (1, 4):
+        values = numpy.asarray(grey) >> (8 - bits)
+        rows = numpy.unpackbits(values[:, :, None], 2)[:, :, 8 - bits:].reshape(29, -1)
+        data = tiff(values.shape, bits, 0, [numpy.packbits(rows, 1).tobytes()])
+        most = (1 << bits) - 1
+        yield case("tiff %d bits from white" % bits, stored("white%d.tif" % bits, data), ((most - values) * (255 // most)).astype(numpy.uint8), channels=1)
+    small = saved(RGB.crop((0, 0, 5, 4)), "TIFF", compression="raw")
+    yield refusal("a tiff that is cut off", small[:small.rindex(numpy.asarray(RGB.crop((0, 0, 5, 4))).tobytes()) + 59], "damaged TIFF image")
+    yield refusal("a tiff without a directory", b"II*\0\xff\xff\0\0", "damaged TIFF image: its directory lies outside of the file")
+    yield refusal("a tiff of 0 rows", tiff((0, 4), 8, 1, [b""]), "damaged TIFF image: it has no size")
+    yield refusal("a tiff of JPEG", tiff((4, 4), 8, 1, [bytes(16)], packing=7), "a TIFF image with compression 7")
+    yield refusal("a tiff of CMYK", tiff((4, 4), 8, 5, [bytes(64)], samples=4), "a TIFF image with colours of kind 5")
+    yield refusal("a tiff of floats", tiff((4, 4), 16, 1, [bytes(32)], t339=3), "a TIFF image with samples of format 3")
+    yield refusal("a tiff whose tiles are far too large", tiff((4, 4), 8, 1, [bytes(16)], t322=65536, t323=65536), "tiles are much larger than it is")
+    yield refusal("a tiff whose strip cannot be so large", tiff((4096, 4096), 8, 1, [bytes(9)], packing=5), "damaged TIFF image: the file ends too early")
+    yield refusal("a tiff of LZW with a wrong code", tiff((4, 4), 8, 1, [b"\xff\xff\xff"], packing=5), "damaged TIFF image: a strip or tile")
+    yield refusal("a tiff with too few strips", tiff((4, 4), 8, 1, [bytes(8)], t278=2), "it has too few strips or tiles")
+    yield refusal("a tiff without its whole palette", tiff((4, 4), 8, 3, [bytes(16)], t320=[0] * 767), "its palette is too short")
+    yield refusal("numbers of a tiff in colour", small, "has no palette whose numbers could be taken", palette="index")
+    yield refusal("grey of 16 bits of a tiff in colour", small, "does not become grey with 16 bits", depth=16, channels=1)
+
+
+def deep_case(name, file, pixels, **options):
+    pixels = numpy.ascontiguousarray(pixels if pixels.ndim == 3 else pixels[:, :, None]).astype("<u2")
+    name += ", deep"
+    head = {"dtype": "u16", "shape": list(pixels.shape), "file": put("file_%s.bin" % name.replace(" ", "_").replace(",", ""), pixels.tobytes())}
+    return {"name": "file: " + name, "options": dict(options, depth=16), "input": [{"file": file}], "expect": {"elements": [{"image": head}]}}
+
+
 def exif(orientation, big=False):
     data = Image.Exif()
     data[0x112] = orientation
@@ -182,7 +291,7 @@ def limit_cases():
     data = saved(RGB.crop((0, 0, 5, 4)), "PNG")
     yield {"name": "file: of 20 pixels", "options": {"max_pixels": 20, "max_bytes": len(data)}, "input": [{"file": {"dtype": "str", "hex": data.hex()}}],
            "expect": {"elements": [{"image": tensor(numpy.asarray(RGB.crop((0, 0, 5, 4))))}]}}
-    for name, kind in (("png", "PNG"), ("jpeg", "JPEG"), ("webp", "WEBP"), ("bmp", "BMP"), ("gif", "GIF")):
+    for name, kind in (("png", "PNG"), ("jpeg", "JPEG"), ("webp", "WEBP"), ("bmp", "BMP"), ("gif", "GIF"), ("tiff", "TIFF")):
         small = RGB.crop((0, 0, 5, 4)).quantize(9) if kind == "GIF" else RGB.crop((0, 0, 5, 4))
         yield refusal("a %s of more pixels" % name, saved(small, kind), "image of 4 x 5 pixels is too large: at most 65535 a side and 19 in all", max_pixels=19)
     yield refusal("a longer file", data, "an image file of %d bytes: at most %d" % (len(data), len(data) - 1), max_bytes=len(data) - 1)
@@ -240,7 +349,7 @@ def main():
     write("encode_jpeg", list(encode_cases()))
     with open(os.path.join(HERE, "decode_image.json")) as f:
         before = [c for c in json.load(f)["cases"] if not c["name"].startswith("file: ")]
-    new = [c for make in (bmp_cases, gif_cases, webp_cases, png_cases, turned_cases, limit_cases, approximate_cases) for c in make()]
+    new = [c for make in (bmp_cases, gif_cases, webp_cases, png_cases, tiff_cases, turned_cases, limit_cases, approximate_cases) for c in make()]
     write("decode_image", before + new)
 
 

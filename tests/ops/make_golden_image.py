@@ -115,6 +115,48 @@ def reopened(stored):
     return Image.open(os.path.join(HERE, stored["file"]))
 
 
+def deep_png(samples, colour, bits=16):
+    """A PNG file by its definition, since Pillow has no colours of 16 bits: big-endian samples, rows without a filter."""
+    import struct
+    import zlib
+    h, w = samples.shape[:2]
+    rows = samples.astype(">u2" if bits == 16 else "u1").reshape(h, -1)
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, bits, colour, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row.tobytes() for row in rows))) + chunk(b"IEND", b""))
+
+
+def deep_cases():
+    """Samples of 16 bits are what was written; those of 8 bits are multiplied by 257, in the palette of Pillow's file too."""
+    samples = numpy.random.default_rng(16).integers(0, 65536, (7, 9, 4)).astype(numpy.uint16)
+    given = lambda data: [{"file": {"dtype": "str", "hex": data.hex()}}]
+    grey, rgb = samples[:, :, :1], samples[:, :, :3]
+    files = (("grey", deep_png(grey, 0), grey, 0), ("grey with alpha", deep_png(samples[:, :, :2], 4), grey, 1),
+             ("colour", deep_png(rgb, 2), rgb, 3), ("colour with alpha", deep_png(samples, 6), rgb, 0),
+             ("grey to colour", deep_png(grey, 0), numpy.repeat(grey, 3, 2), 3),
+             ("8 bits", deep_png(rgb & 255, 2, 8), (rgb & 255) * 257, 3), ("8 bits of grey", deep_png(grey & 255, 0, 8), (grey & 255) * 257, 1))
+    cases = []
+    for name, data, pixels, channels in files:
+        cases.append({"name": "16 bits: " + name, "options": {"depth": 16, "channels": channels}, "input": given(data), "expect": {
+            "spec": "image: u16[?,?,%s]" % (channels or "?"),
+            "elements": [{"image": {"dtype": "u16", "shape": list(pixels.shape), "data": pixels.flatten().tolist()}}]}})
+    pixels = (rgb >> 8).astype(numpy.uint8)
+    cases.append({"name": "16 bits: the high byte", "options": {}, "input": given(files[2][1]), "expect": {
+        "spec": "image: u8[?,?,3]", "elements": [{"image": {"dtype": "u8", "shape": list(pixels.shape), "data": pixels.flatten().tolist()}}]}})
+    whole = files[2][1]
+    for name, options, data, error in (
+            ("colour to grey", {"channels": 1}, whole, "a PNG image in colour does not become grey"),
+            ("a cut off file", {}, whole[:len(whole) // 2], "damaged PNG image: "),
+            ("JPEG", {}, b"\xff\xd8\xff\xe0", "a JPEG image has no samples of 16 bits"),
+            ("GIF", {}, b"GIF89a", "a GIF image has no samples of 16 bits"),
+            ("another depth", {"depth": 12}, whole, "option depth: 12 is not possible"),
+            ("indices", {"palette": "index"}, whole, "option depth: the numbers of a palette have 8 bits")):
+        cases.append({"name": "16 bits: refuses " + name, "options": {"depth": 16, **options}, "input": given(data), "expect": {"error": error}})
+    return cases
+
+
 def decode_cases():
     rgb, cases = picture(37, 29), []
     for name, sampling in (("420", 2), ("422", 1), ("444", 0)):
@@ -149,15 +191,15 @@ def decode_cases():
             ("cut off jpeg", whole[:len(whole) * 2 // 3], "damaged JPEG image: Premature end of JPEG file"),
             ("cut off png", png[:len(png) * 2 // 3], "damaged PNG image: the file ends too early"),
             ("changed png", png[:60] + bytes([png[60] ^ 1]) + png[61:], "damaged PNG image: "),
-            ("no image", b"hello, world", 'not a JPEG, PNG, WebP, GIF or BMP image: starts with "hello, w"'),
-            ("bytes", b"\0\1\2\3", 'not a JPEG, PNG, WebP, GIF or BMP image: starts with "\\x00\\x01\\x02\\x03"'),
-            ("empty", b"", "not a JPEG, PNG, WebP, GIF or BMP image: empty")):
+            ("no image", b"hello, world", 'not a JPEG, PNG, WebP, GIF, BMP or TIFF image: starts with "hello, w"'),
+            ("bytes", b"\0\1\2\3", 'not a JPEG, PNG, WebP, GIF, BMP or TIFF image: starts with "\\x00\\x01\\x02\\x03"'),
+            ("empty", b"", "not a JPEG, PNG, WebP, GIF, BMP or TIFF image: empty")):
         cases.append({"name": name, "input": [{"file": {"dtype": "str", "hex": data.hex()}}], "expect": {"error": error}})
     cases.append({"name": "refuses numbers", "fields": ["file"], "input": [{"file": {"dtype": "u8", "shape": [2], "data": [1, 2]}}],
                   "expect": {"error": "field file is u8"}})
     cases.append({"name": "refuses two channels", "options": {"channels": 2}, "input": [{"file": {"dtype": "str", "text": ""}}],
                   "expect": {"error": "option channels: 2"}})
-    write("decode_image", cases)
+    write("decode_image", cases + deep_cases())
 
 
 FILTERS = {"nearest": Image.NEAREST, "box": Image.BOX, "bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS}

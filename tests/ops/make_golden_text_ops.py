@@ -113,7 +113,28 @@ def vocab_lookup():
         refused("twice in a list", {"strings": ["a", "a"]}, "option strings", text("a")),
         refused("neither", {}, "one of the options", text("a")),
         refused("both", {**file, "strings": ["a"]}, "one of the options", text("a")),
-        refused("no file", {"vocab": "${DATA}/none.txt"}, "none.txt", text("a"))])
+        refused("no file", {"vocab": "${DATA}/none.txt"}, "none.txt", text("a"))] + words_of_files())
+
+
+def words_of_files():
+    """What `cachew analyze` writes."""
+    for name, fields in (("vocab_words", {"text": {"count": 3, "vocabulary": ["dog", "cat"], "counts": [2, 1]}, "n": {"mean": [1]},
+                                          "other": {"vocabulary": ["cat", "bird"]}}),
+                         ("bad_vocab_words", {"text": {"vocabulary": ["dog", 5]}, "other": {"vocabulary": []}})):
+        with open(os.path.join(DATA, name + ".json"), "w", encoding="utf-8") as out:
+            out.write(json.dumps({"fields": fields}) + "\n")
+    word = lambda value: {"dtype": "str", "text": value}
+    number = lambda value: {"dtype": "i32", "shape": [], "data": [value]}
+    two = {"file": "${DATA}/vocab_words.json", "words_of": ["text", "other"]}
+    given = {"text": word("dog"), "other": word("cat")}
+    return [case("words of two fields in a file", two, [given, {"text": word("cat"), "other": word("bird")}],
+                 [{"text": number(0), "other": number(0)}, {"text": number(1), "other": number(1)}]),
+            refused("a word of the other field", two, '"bird" is none of the 2 strings', {**given, "text": word("bird")}),
+            refused("no words of the field", {**two, "words_of": ["other"]}, "no words of a field of this name", {"text": word("dog")}),
+            refused("a file and a list", {**two, "strings": ["a"]}, "one of the options vocab, strings and file", {"text": word("dog")}),
+            refused("a file that is none of cachew analyze", {**two, "file": "${DATA}/coco.json"}, "was not written by", given),
+            refused("a file that is no JSON", {**two, "file": "${DATA}/vocab_lookup.txt"}, "vocab_lookup.txt", given),
+            refused("a word that is a number", {**two, "file": "${DATA}/bad_vocab_words.json"}, 'field "text": word 1 is no string', given)]
 
 
 def truncate():
@@ -183,11 +204,75 @@ def embedding_lookup():
         refused("no file", file("none.npy"), "none.npy", tokens([1]))])
 
 
+def ngrams():
+    """The list of tf.strings.ngrams, by Python's zip of the list with itself, moved."""
+    def runs(words, widths, sep=" "):
+        return [sep.join(run) for width in widths for run in zip(*(words[k:] for k in range(width)))]
+
+    def strings(values):
+        return {"words": {"dtype": "str", "shape": [len(values)], "strings": values}}
+
+    rows = [[], ["one"], ["the", "", "sea"], ["\u00e9", "a b", "c", "d", "the end", "x"]]
+    unknown = spec({"words": ("str", [-1])})
+    cases = []
+    for name, options in (("two", {"widths": [2]}), ("one and two", {"widths": [1, 2]}), ("in this order", {"widths": [3, 1, 3]}),
+                          ("another separator", {"widths": [2, 4], "sep": "::"}), ("no separator", {"widths": [2], "sep": ""}),
+                          ("longer than any", {"widths": [64]})):
+        results = [strings(runs(r, options["widths"], options.get("sep", " "))) for r in rows]
+        cases.append({**case(name, options, [strings(r) for r in rows], results, "words: str[?]"), "input_spec": unknown})
+    four = strings(["A", "B", "C", "D"])
+    cases.append(case("as TensorFlow's reference has it", {"widths": [2, 3]}, [four], [strings(["A B", "B C", "C D", "A B C", "B C D"])], "words: str[5]"))
+    cases += [refused("no width", {}, "option widths", four), refused("a width of 0", {"widths": [0]}, "option widths", four),
+              {**refused("a text", {"widths": [2]}, "no list of strings", text("a")), "fields": ["text"]}]
+    write("ngrams", cases)
+
+
+def mask_tokens():
+    """The algorithm of transformers' DataCollatorForLanguageModeling, with the numbers of cachew's stream; the shares are looked at."""
+    from make_golden_image import Stream
+    where = {"seed": 3, "epoch": 1, "tag": 7, "ids": [0, 5, 1 << 33]}
+
+    def masked(ids, element, mask, vocab_size=0, p=0.15, random=0.1, stay=0.1, special=(), ignore=-100, labels="labels"):
+        stream, inputs, told = Stream(where["seed"], where["tag"], where["epoch"], 0, element), [], []
+        for i, token in enumerate(ids):
+            u = stream.unit(2 * i)
+            chosen = u < p and token not in special
+            told.append(token if chosen else ignore)
+            if chosen and u >= p * stay:
+                token = stream.below(2 * i + 1, vocab_size) if u < p * (stay + random) else mask
+            inputs.append(token)
+        return {"text": tensor(np.array(inputs, np.int32)), labels: tensor(np.array(told, np.int32))}
+
+    draw = np.random.default_rng(4)
+    rows = [[2] + draw.integers(5, 1000, n).tolist() + [3] for n in (0, 60, 800)]
+    options = {"mask": 4, "vocab_size": 1000, "special": [2, 3]}
+    cases, unknown = [], spec({"text": ("i32", [-1])})
+    for name, more in (("BERT's", {}), ("half of them", {"p": 0.5, "random": 0.25, "stay": 0}), ("all", {"p": 1, "random": 0, "stay": 0}),
+                       ("none", {"p": 0}), ("other labels", {"labels": "told", "ignore": -1, "special": []})):
+        all_options = {**options, **more}
+        results = [masked(r, e, **all_options) for r, e in zip(rows, where["ids"])]
+        if name == "BERT's":
+            was, now = np.array(rows[2]), np.array(results[2]["text"]["data"])
+            chosen = np.array(results[2]["labels"]["data"]) >= 0
+            assert abs(chosen.mean() - 0.15) < 0.05 and abs((now == 4)[chosen].mean() - 0.8) < 0.12 and abs((now == was)[chosen].mean() - 0.1) < 0.09
+        cases.append({**case(name, all_options, [{"text": tensor(np.array(r, np.int32))} for r in rows], results,
+                             "text: i32[?], %s: i32[?]" % all_options.get("labels", "labels")), "input_spec": unknown, **where})
+    one = {"text": tensor(np.array([7], np.int32))}
+    cases += [refused("no mask", {}, "option mask", one), refused("no size", {"mask": 4}, "option vocab_size", one),
+              refused("more than all", {"mask": 4, "random": 0.6, "stay": 0.5}, "more than 1", one),
+              refused("no field", {"mask": 4, "p": 0, "field": "x"}, 'no field "x"', one),
+              refused("a name that is taken", {"mask": 4, "p": 0, "labels": "text"}, '"text" is there twice', one),
+              refused("no tokens", {"mask": 4, "p": 0}, "i32", {"text": tensor(np.array([7], np.float32))})]
+    write("mask_tokens", cases)
+
+
 if __name__ == "__main__":
     lower()
     unicode_normalize()
     regex_replace()
     vocab_lookup()
+    mask_tokens()
+    ngrams()
     truncate()
     add_tokens()
     shift()

@@ -289,8 +289,62 @@ def unused(name, given):
                  [processor.encode(t) for t in given], True)]
 
 
+# ---- detokenize ----
+
+def back(name, options, rows, expected):
+    return {"name": name, "options": options, "input": [{"text": {"dtype": "i32", "shape": [len(r)], "data": r}} for r in rows],
+            "input_spec": {"text": {"dtype": "i32", "shape": [-1]}},
+            "expect": {"spec": "text: str", "elements": [{"text": {"dtype": "str", "hex": b.hex()}} for b in expected]}}
+
+
+def detokenize():
+    """Of any tokens; the bytes are those of tiktoken's decode_bytes, and with U+FFFD for what is no UTF-8 the text of tokenizers' decode."""
+    import tiktoken
+    from tokenizers import Tokenizer, decoders
+    of, draw, cases = byte_of(), random.Random(8), []
+    for name, more in (("gpt2.json", {}), ("llama3.json", {}), ("added.json", {}), ("added.json", {"skip_special": True})):
+        tokenizer = Tokenizer.from_file(os.path.join(DATA, name))
+        tokenizer.decoder = decoders.ByteLevel()
+        tokens = {i: t for t, i in tokenizer.get_vocab().items()}
+        special = {i for i, t in tokenizer.get_added_tokens_decoder().items() if t.special}
+        rows = [[], [0], *encode(tokenizer, texts(30))] + [[draw.randrange(len(tokens)) for _ in range(draw.randint(1, 20))] for _ in range(30)]
+        expected = []
+        for row in rows:
+            kept = [tokens[i] for i in row if not (more and i in special)]
+            expected.append(b"".join(bytes(of[c] for c in t) if all(c in of for c in t) else t.encode() for t in kept))
+            assert expected[-1].decode(errors="replace") == tokenizer.decode(row, skip_special_tokens=bool(more)), (name, row)
+        cases.append(back(name + (", without special tokens" if more else ""), {"tokenizer": path(name), **more}, rows, expected))
+        if name == "gpt2.json":
+            cases.append(back("vocab.json", {"vocab": path("vocab.json"), "special": {"<|end|>": 0}}, rows, expected))
+    with open(os.path.join(DATA, "ranks.tiktoken"), encoding="utf-8") as lines:
+        ranks = {base64.b64decode(a): int(b) for a, b in (line.split() for line in lines)}
+    end = max(ranks.values()) + 5
+    encoding = tiktoken.Encoding("small", pat_str=O200K, mergeable_ranks=ranks, special_tokens={"<|end|>": end})
+    ids = [*ranks.values(), end]
+    rows = [encoding.encode(t, disallowed_special=()) for t in texts(30)] + [[draw.choice(ids) for _ in range(9)] for _ in range(30)] + [[end]]
+    given = {"ranks": path("ranks.tiktoken"), "special": {"<|end|>": end}}
+    cases.append(back("ranks", given, rows, [encoding.decode_bytes(r) for r in rows]))
+    cases.append(back("ranks, without special tokens", {**given, "skip_special": True}, rows,
+                      [encoding.decode_bytes([i for i in r if i != end]) for r in rows]))
+
+    def no(name, options, error, row=(1,)):
+        return {"name": name, "options": options, "input": [{"text": {"dtype": "i32", "shape": [len(row)], "data": list(row)}}], "expect": {"error": error}}
+    cases += [no("no file", {}, "exactly one"), no("two files", {"tokenizer": "a", "ranks": "b"}, "exactly one"),
+              no("a list of special tokens", {"ranks": "b", "special": ["a"]}, "not an object of ids"),
+              no("a special token without id", {"ranks": "b", "special": {"a": "b"}}, "not an id"),
+              no("an id below 0", {**given, "special": {"a": -1}}, "token id -1"),
+              no("no such token", given, "value 2: the model has no token 100000", (1, 2, 100000)),
+              no("a label that counts for nothing", given, "the model has no token -100", (-100,)),
+              no("a gap", given, "the model has no token %d" % (end - 1), (end - 1,)),
+              no("a large id", {"vocab": path("gap.json")}, "token id 2000000000"), no("other model", {"tokenizer": path("no_bpe.json")}, "Unigram"),
+              no("missing file", {"vocab": path("none.json")}, "none.json"), no("no JSON", {"vocab": path("merges.txt")}, "merges.txt"),
+              no("tokens without ids", {"vocab": path("no_bpe.json")}, "no_bpe.json")]
+    write("detokenize", cases)
+
+
 if __name__ == "__main__":
     os.makedirs(DATA, exist_ok=True)
     bpe()
     wordpiece()
     sentencepiece()
+    detokenize()

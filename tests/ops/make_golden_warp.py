@@ -90,6 +90,12 @@ def affine(image, stream, how, fill, degrees, translate=(0, 0), scale=(1, 1), sh
     return image.transform(image.size, Image.AFFINE, m, HOW[how], fillcolor=fill_of((fill,) * 3, image))
 
 
+def far_cases():
+    """Rows that never meet the image, though they come nearer."""
+    return [random_case("far away, by %d degrees" % degrees, {"interpolation": "nearest", "fill": 9, "degrees": degrees, "translate": [1, 1], "scale": [0.2, 1]},
+                        lambda i, s, d=degrees: affine(i, s, "nearest", 9, (-d, d), (1, 1), (0.2, 1))) for degrees in (2, 40, 170)]
+
+
 def affine_cases():
     cases = []
     for how in HOW:
@@ -106,6 +112,7 @@ def affine_cases():
                             lambda i, s, h=how: affine(i, s, h, 55, (0, 0), scale=(0.3, 3)), image, stored),
                 random_case("sheared, %s, %s" % (name, how), dict(base, degrees=[0, 0], shear=30),
                             lambda i, s, h=how: affine(i, s, h, 55, (0, 0), shear=((-30, 30), (0, 0))), image, stored, tolerance=near)]
+    cases += far_cases()
     cases.append(random_case("half of them", {"degrees": 25, "p": 0.5}, lambda i, s: affine(i, s, "nearest", 0, (-25, 25)) if s.unit(0) < 0.5 else i))
     cases += refusals({"degrees": 9})
     cases.append(refusal("a scale turned round", {"degrees": 0, "scale": [2, 1]}, "option scale: 2 is greater than 1"))
@@ -262,7 +269,66 @@ def augment_cases():
     write("auto_augment", cases)
 
 
+CHANGES = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Posterize", "Solarize", "AutoContrast", "Equalize", "Brightness", "Color", "Contrast",
+           "Sharpness")
+
+
+def log_gamma(s, shape, draw):
+    """As in make_golden_mix.py."""
+    more, shape = (0.0, shape) if shape >= 1 else (math.log(1 - s.unit(draw)) / shape, shape + 1)
+    d = shape - 1 / 3
+    for k in range(draw + 1, draw + 193, 3):
+        x = math.sqrt(-2 * math.log(1 - s.unit(k))) * math.cos(2 * math.pi * s.unit(k + 1))
+        root = 1 + x / math.sqrt(9 * d)
+        v = root ** 3
+        if root > 0 and math.log(1 - s.unit(k + 2)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return more + math.log(d * v)
+    return more + math.log(d)
+
+
+def dirichlet(logs):
+    e = numpy.exp(numpy.array(logs) - max(logs))
+    return (e / e.sum()).astype(numpy.float32)
+
+
+def augmix(image, s, severity=3, width=3, depth=-1, alpha=1.0, all_ops=True, how="bilinear", fill=0):
+    """torchvision's AugMix of 0.20, for one image of Pillow."""
+    table = magnitudes(10, image, False)
+    table.update(TranslateX=linspace(image.width / 3.0, 10), TranslateY=linspace(image.height / 3.0, 10),
+                 Posterize=[4 - int(numpy.rint(numpy.float32(i) / numpy.float32(9 / 4))) for i in range(10)])
+    names = CHANGES if all_ops else CHANGES[:9]
+    m = dirichlet([log_gamma(s, alpha, 1), log_gamma(s, alpha, 201)])
+    weights = dirichlet([log_gamma(s, alpha, 1000 * (c + 1)) for c in range(width)]) * m[1]
+    mix = m[0] * numpy.asarray(image).astype(numpy.float32)
+    for c in range(width):
+        aug, base = image, 1000 * (c + 1)
+        for i in range(depth if depth > 0 else 1 + s.below(base + 200, 3)):
+            at = base + 210 + 3 * i
+            name = names[s.below(at, len(names))]
+            strong = float(table.get(name, [0.0] * 10)[s.below(at + 1, severity)])
+            aug = changed(aug, name, -strong if signed(name) and s.below(at + 2, 2) else strong, how, fill)
+        mix = mix + weights[c] * numpy.asarray(aug).astype(numpy.float32)
+    return mix.astype(numpy.uint8)
+
+
+def augmix_cases():
+    many, few = tuple(range(30)), tuple(range(12))
+    # A share may differ from the C library's in the last bit, and then a sum may be cut off to one less.
+    cases = [random_case("as usual", {}, augmix, ids=many, tolerance=0.05),
+             random_case("strong", {"severity": 10, "mixture_width": 5, "chain_depth": 4, "alpha": 0.5, "interpolation": "nearest", "fill": 128},
+                         lambda i, s: augmix(i, s, 10, 5, 4, 0.5, how="nearest", fill=128), ids=many, tolerance=0.05),
+             random_case("grey, no colours, some", {"all_ops": False, "p": 0.6, "severity": 7}, lambda i, s: augmix(i, s, 7, all_ops=False) if s.unit(0) < 0.6 else i,
+                         GREY, STORED_GREY, few, tolerance=0.05),
+             random_case("one chain of one", {"mixture_width": 1, "chain_depth": 1, "severity": 5}, lambda i, s: augmix(i, s, 5, 1, 1), ids=few, tolerance=0.05),
+             random_case("never", {"p": 0}, lambda i, s: i, ids=(0,))]
+    cases += refusals({})
+    cases += [refusal("severity 11", {"severity": 11}, "severity"), refusal("no chains", {"mixture_width": 0}, "mixture_width"),
+              refusal("alpha 0", {"alpha": 0}, "alpha")]
+    write("augmix", cases)
+
+
 def main():
+    augmix_cases()
     rotate_cases()
     affine_cases()
     perspective_cases()

@@ -3,6 +3,7 @@
 #include "ops/cases.h"
 
 #include "base/mem.h"
+#include "ops/apply_field.h"
 
 #include <string.h>
 
@@ -83,7 +84,7 @@ static int apply_one(struct run *r, const struct cw_op_ctx *ctx, const struct cw
                      struct cw_view *out, struct cw_err *err)
 {
     *out = *in;
-    return r->c->op->apply_field(ctx, r->c->opts, r->state, r->scratch, in, out, err);
+    return cw_op_apply_field(r->c->op, ctx, r->c->opts, r->state, r->scratch, in, out, err);
 }
 
 /* The same field once more: from another address, into a slot, and with a used scratch. */

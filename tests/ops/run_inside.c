@@ -71,14 +71,18 @@ static int call(struct run *r, const struct cw_value *input, struct cw_err *err)
     struct cw_arena *arena = cw_arena_new(1 << 20);
     struct cw_op_ctx ctx = {.arena = arena, .in = &r->in, .out = &r->out};
     const struct cw_view **row = CW_NEW_ARRAY(const struct cw_view *, input->n + 1);
-    struct cw_op_rows rows = {.n = input->n, .row = row, .make = make, .join = join, .arg = r};
+    uint64_t *id = CW_NEW_ARRAY(uint64_t, input->n + 1);
+    struct cw_op_rows rows = {
+        .n = input->n, .row = row, .id = id, .make = make, .join = join, .arg = r};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < input->n; i++) {
         row[i] = r->rows[i].e.fields;
+        id[i] = i;
         rc = op->check_row ? op->check_row(r->c->opts, &r->in, row[i], err) : 0;
     }
     if (rc == 0)
         rc = op->inside(&ctx, r->c->opts, &rows, err);
+    cw_mem_free(id);
     cw_mem_free(row);
     cw_arena_free(arena);
     return rc;

@@ -191,6 +191,15 @@ static int compare_shapes(const char *name, const struct cw_view *got, const str
     return 0;
 }
 
+/* Whether two values have the same bits, as NaNs must, too (kernels/one_nan.h). */
+static bool is_same(enum cw_dtype dtype, const struct cw_view *got, const struct cw_view *want,
+                    size_t i)
+{
+    const size_t bytes = cw_dtype_bytes(dtype);
+    return memcmp((const char *)got->data + i * bytes, (const char *)want->data + i * bytes,
+                  bytes) == 0;
+}
+
 static double difference(enum cw_dtype dtype, const struct cw_view *got, const struct cw_view *want,
                          size_t i)
 {
@@ -198,7 +207,9 @@ static double difference(enum cw_dtype dtype, const struct cw_view *got, const s
         cw_num_get_i64(dtype, got->data, i) == cw_num_get_i64(dtype, want->data, i))
         return 0;
     double a = cw_num_get_f64(dtype, got->data, i), b = cw_num_get_f64(dtype, want->data, i);
-    if ((isnan(a) && isnan(b)) || (cw_dtype_is_float(dtype) && a == b))
+    if (isnan(a) && isnan(b))
+        return is_same(dtype, got, want, i) ? 0 : (double)INFINITY;
+    if (cw_dtype_is_float(dtype) && a == b)
         return 0;
     double d = fabs(a - b);
     return isnan(d) ? (double)INFINITY : CW_MAX(d, 0x1p-1000);

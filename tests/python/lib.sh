@@ -8,13 +8,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(dirname "$CACHEW_BIN")
 export PYTHONDONTWRITEBYTECODE=1
 
-# newest_python: the newest Python that is here.
+# newest_python: the newest Python that is here, which must be another one than Debian's.
 newest_python() {
-    local python best=/usr/bin/python3
+    local python best=
     for python in python3.12 python3.13 python3.14 python3.15; do
         python=$(PYENV_VERSION=$(pyenv versions --bare 2>/dev/null | sed -n "/^${python#python}/p" | tail -n 1) bash -c "command -v $python && $python -c 'import sys; print(sys.executable)'" 2>/dev/null | tail -n 1)
         [ -z "$python" ] || best=$python
     done
+    [ -n "$best" ] || fail "no Python above 3.11 is here"
     echo "$best"
 }
 # pypi NAME [PYTHON]: sets `packages`, the folder with what requirements/NAME.txt names. A first line "# no-deps" says that these are all.

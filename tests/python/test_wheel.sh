@@ -19,14 +19,15 @@ make() {
 }
 case_from_sdist() {
     pypi wheel
-    local root=$tree/wheel wheel python site=$tree/wheel_site
+    local root=$tree/wheel wheel python newest site=$tree/wheel_site
     export PYTHONPATH=$packages PATH=$packages/bin:$PATH
     wheel=${WHEEL-}
     [ -n "$wheel" ] || make
     audit auditwheel show "$wheel" | says 'manylinux_2_34_x86_64' || fail "$(audit auditwheel show "$wheel")"
     audit abi3audit --strict "$wheel" >"$work/abi3.log" || fail "$(<"$work/abi3.log")"
     [ "$(stat -c %s "$wheel")" -le $((25 * 1000 * 1000)) ] || fail "the wheel has $(stat -c %s "$wheel") bytes"
-    for python in /usr/bin/python3 "$(newest_python)"; do
+    newest=$(newest_python) || exit 1
+    for python in /usr/bin/python3 "$newest"; do
         rm -rf "$site"
         local pip=("$site/bin/python" -m pip) without=()
         if ! "$python" -c 'import ensurepip' 2>/dev/null; then # Debian's has it in a package of its own

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of test_trainers.sh: trainer_cases.py CASE DISPATCHER FOLDER. Training loops of Accelerate and Lightning on Debian's PyTorch,
-stopped and resumed with their own checkpoints. Each raises when something is wrong."""
+"""Cases of test_trainers.sh: trainer_cases.py CASE DISPATCHER FOLDER. Training loops of Accelerate and Lightning, stopped and resumed with their own
+checkpoints. Each raises when something is wrong."""
 import os
 import sys
 import warnings
@@ -10,7 +10,8 @@ import libcachew as cachew
 import libcachew.torch
 import torch
 
-torch.__version__ = "1.13.0"  # which Debian calls 1.13.0a0, so that Lightning takes it for something older
+if torch.__version__.startswith("1."):
+    torch.__version__ = "1.13.0"  # which Debian calls 1.13.0a0, so that Lightning takes it for something older
 warnings.simplefilter("ignore")
 PIPELINE = cachew.range(40).shuffle().cast(dtype="f32", fields="x").batch(7)
 

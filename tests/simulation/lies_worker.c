@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "liar.h"
 #include "rpc/rpc.h"
+#include "strangers.h"
 
 static char text[] = "a lie", job_id[] = "j7777";
 static Cachew__V1__Interval right = {PROTOBUF_C_MESSAGE_INIT(&cachew__v1__interval__descriptor), 0,
@@ -121,13 +122,41 @@ static void say_small(struct cw_stream *stream)
     tell(stream, &command);
 }
 
+/* What becomes of indices that nobody makes, and a look at a job. */
+static void say_of_preparing(struct cw_stream *stream)
+{
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    Cachew__V1__IndexLease part = CACHEW__V1__INDEX_LEASE__INIT;
+    Cachew__V1__IndexMade made = CACHEW__V1__INDEX_MADE__INIT;
+    Cachew__V1__ShowElements show = CACHEW__V1__SHOW_ELEMENTS__INIT;
+
+    part.job_id = made.job_id = show.job_id = job_id;
+    part.op = part.options = made.error = text;
+    part.number = made.number = 1 + sim_below(2);
+    show.elements = UINT32_MAX;
+    switch (sim_below(3)) {
+    case 0:
+        command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_INDEX_LEASE;
+        command.index_lease = &part;
+        break;
+    case 1:
+        command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_INDEX_MADE;
+        command.index_made = &made;
+        break;
+    default:
+        command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_SHOW_ELEMENTS;
+        command.show_elements = &show;
+    }
+    tell(stream, &command);
+}
+
 void sim_lie_to_worker(struct cw_stream *stream, bool first)
 {
     if (first && !sim_one_in(4)) {
         welcome_worker(stream);
         return;
     }
-    switch (sim_below(8)) {
+    switch (sim_below(sim_strangers_say_all() ? 9 : 8)) {
     case 0:
         sim_lie_bytes(stream);
         break;
@@ -148,6 +177,9 @@ void sim_lie_to_worker(struct cw_stream *stream, bool first)
         break;
     case 6:
         welcome_worker(stream);
+        break;
+    case 8:
+        say_of_preparing(stream);
         break;
     default:
         say_small(stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In a dispatcher's program (the linker leads the call here): in most worlds the store's speed is
  * not measured, since that costs more than all else that a dispatcher does when it starts. */
-#include "dispatcher/autocache/store_benchmark.h"
+#include "dispatcher/autocache/measure_store.h"
 
 #include "sim.h"
 

@@ -8,17 +8,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seeds=${1:-1500} first=${2:-1} part=125
-build=build/coverage
+build=build/reached # its own: objects of an older tree would be counted with those of this one
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache); fi
-[ -f $build/build.ninja ] || cmake --preset coverage "${launcher[@]}" >/dev/null
-cmake --build --preset coverage --target simulation >&2
+[ -f $build/build.ninja ] || cmake --preset coverage -B $build "${launcher[@]}" >/dev/null
+cmake --build $build --target simulation >&2
 find $build -name '*.gcda' -delete
 # What the seeds so far have reached.
 look() {
     # (--gcov-ignore-parse-errors) lines of generated code
     gcovr --root . --gcov-ignore-parse-errors --exclude-unreachable-branches --exclude 'build/.*' --json $build/reached.json \
-        $build/dispatcher $build/client $build/worker $build/tests/simulation >$build/reached.log 2>&1
+        $build/dispatcher $build/client $build/worker $build/tests/simulation >$build/reached.log 2>&1 || { tail -n 20 $build/reached.log; exit 1; }
     tests/simulation/reached.py $build/reached.json tests/simulation/unreached.txt >$build/reached.txt
 }
 run() { # LOG [OPTION]: one part

@@ -12,8 +12,9 @@
 #define JOBS "/cachew.v1.Jobs/Attach"
 #define TOKEN_BYTES 512
 #define KINDS 7
-#define CHANGES 54
-#define SILENT_MS 11000 /* longer than a dispatcher waits for a hello */
+#define CHANGES 65
+#define CHANGES_BEFORE 54 /* of those that do not say all */
+#define SILENT_MS 11000   /* longer than a dispatcher waits for a hello */
 #define TAKEOVER_MS 7000
 
 /* What it says to have received. */
@@ -205,6 +206,38 @@ static void spoil_numbers(struct offer *offer, unsigned how)
     }
 }
 
+/* What it says of the order of operators, and operators that only a plugin could have. */
+static void plan_it(struct offer *offer, unsigned how)
+{
+    static const char foreign[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": "
+                                  "\"lab.thing\"}, {\"op\": \"batch\", \"size\": 5}]}";
+    static const char named[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": "
+                                "\"lab.thing\"}, {\"op\": \"lab.other\", \"plugin\": \"lab\"}, "
+                                "{\"op\": \"batch\", \"size\": 5}]}";
+    static const char both[] =
+        "{\"pipeline\": [{\"op\": \"range\", \"stop\": 40}, {\"op\": "
+        "\"lab.thing\"}, {\"op\": \"thing\"}, {\"op\": \"batch\", \"size\": 5}]}";
+    static const char *const graphs[] = {foreign, foreign, foreign, foreign, named, both};
+    static char pecan[] = "pecan", plan[] = "{\"plan\": 1, \"order\": [\"range\", \"batch\"]}",
+                profile[] = "{\"profile\": 1, \"elements\": 40, \"nodes\": {}}";
+    Cachew__V1__JobOptions *job = &offer->job;
+
+    if (how < 6) {
+        cw_wire_graph_free(job->graph);
+        job->graph = graph_of(graphs[how], 0);
+    }
+    if (how == 1 || how == 6)
+        job->plan = plan;
+    if (how == 2 || how == 7)
+        job->profile = profile;
+    if (how == 8)
+        job->optimize = wrong;
+    if (how == 3 || how > 8) {
+        job->relaxed = true;
+        job->optimize = how == 9 ? no_text : pecan;
+    }
+}
+
 /* Another function than that of the job which has this name. */
 static void make_different(struct offer *offer, unsigned how)
 {
@@ -289,9 +322,10 @@ static void change(struct offer *offer, const struct sim_known *known)
 {
     static unsigned next; /* each in turn, from a place that is drawn */
 
+    const unsigned n = sim_strangers_say_all() ? CHANGES : CHANGES_BEFORE;
     if (next == 0)
-        next = CHANGES + (unsigned)sim_below(CHANGES);
-    unsigned what = next++ % CHANGES;
+        next = n + (unsigned)sim_below(n);
+    unsigned what = next++ % n;
     if (what < 17)
         spoil_hello(offer, what);
     else if (what < 27)
@@ -300,8 +334,10 @@ static void change(struct offer *offer, const struct sim_known *known)
         make_different(offer, what - 27);
     else if (what < 47)
         add_token(offer, known, what - 37);
-    else
+    else if (what < 54)
         come_back(offer, known, what - 47);
+    else
+        plan_it(offer, what - 54);
 }
 
 static void say_odd(struct sim_talk *talk, const struct offer *offer, const struct sim_known *known)

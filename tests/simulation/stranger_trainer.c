@@ -25,6 +25,9 @@ static const char missing[] = "{\"pipeline\": [{\"op\": \"files\", \"pattern\": 
 static const char sparse[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 90}, {\"op\": "
                              "\"filter\", \"expr\": \"x % 3 != 1\"}, {\"op\": \"batch\", "
                              "\"size\": 8}]}";
+static const char filters[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 90}, {\"op\": "
+                              "\"filter\", \"expr\": \"x % 3 != 1\"}, {\"op\": \"filter\", "
+                              "\"expr\": \"x % 4 != 1\"}, {\"op\": \"batch\", \"size\": 8}]}";
 
 static void check_error(int rc, const struct cachew_error *error)
 {
@@ -93,19 +96,24 @@ static void draw_options(struct cachew_job_options *options)
         options->lease_items = sim_below(4);
         options->buffer_bytes = 1 << 20;
     }
+    if (sim_strangers_say_all() && sim_one_in(4)) { /* some of it is refused */
+        options->optimize = sim_one_in(2) ? "off" : "auto:once";
+        options->plan = sim_one_in(2) ? "{}" : NULL;
+        options->profile = sim_one_in(2) ? "{}" : NULL;
+    }
     options->bad_elements = sim_one_in(2) ? CACHEW_BAD_SKIP : CACHEW_BAD_FAIL;
 }
 
 void sim_as_trainer(const struct sim_stranger *stranger)
 {
-    static const char *const pipelines[] = {small, empty, bad, missing, sparse};
+    static const char *const pipelines[] = {small, empty, bad, missing, sparse, filters, filters};
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
     struct cachew_client *client = connect_to(stranger->dispatcher);
 
     if (!client)
         return;
     draw_options(&options);
-    train(client, pipelines[sim_below(5)], &options, NULL, NULL);
+    train(client, pipelines[sim_below(sim_strangers_say_all() ? 7 : 5)], &options, NULL, NULL);
     cachew_disconnect(client);
 }
 

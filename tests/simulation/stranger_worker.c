@@ -7,15 +7,25 @@
 #include "tokens.h"
 
 #define FLEET "/cachew.v1.Fleet/Attach"
-#define HELLOS 24
-#define SILENT_MS 11000 /* longer than a dispatcher waits for a hello */
+#define HELLOS 32
+#define HELLOS_BEFORE 24 /* of those that do not say all */
+#define SILENT_MS 11000  /* longer than a dispatcher waits for a hello */
 
 static char no_text[] = "", unknown_job[] = "j1234", address[] = "stranger:9000";
+static char why[] = "an operator of its own has crashed";
+
+static Cachew__V1__Interval no_interval = {
+    PROTOBUF_C_MESSAGE_INIT(&cachew__v1__interval__descriptor), 6, 3};
+static Cachew__V1__Interval *reversed[] = {&no_interval};
+static Cachew__V1__Interval all_items = {PROTOBUF_C_MESSAGE_INIT(&cachew__v1__interval__descriptor),
+                                         0, 8};
+static Cachew__V1__Interval *whole[] = {&all_items};
 
 /* What it holds, or has computed, or hands back. */
 struct odd {
     Cachew__V1__Interval intervals[3], *items[3];
     char *job_id;
+    uint64_t worker_id; /* of another worker, or of nobody */
 };
 
 static void odd_init(struct odd *odd, const struct sim_known *known)
@@ -28,6 +38,7 @@ static void odd_init(struct odd *odd, const struct sim_known *known)
     }
     if (sim_one_in(2))
         odd->intervals[2].hi = UINT64_MAX;
+    odd->worker_id = sim_strangers_say_all() && sim_one_in(3) ? 77 : known->worker_id;
     odd->job_id = sim_one_in(4) ? unknown_job : (char *)(uintptr_t)known->job_id;
 }
 
@@ -37,6 +48,7 @@ static void say_hello(struct sim_talk *talk, uint64_t id, unsigned how, struct o
     Cachew__V1__WorkerHello hello = CACHEW__V1__WORKER_HELLO__INIT;
     Cachew__V1__HeldLease held = CACHEW__V1__HELD_LEASE__INIT, *all[] = {&held};
     Cachew__V1__LeaseId lease = CACHEW__V1__LEASE_ID__INIT;
+    Cachew__V1__Died died = CACHEW__V1__DIED__INIT;
 
     message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
     message.hello = &hello;
@@ -46,13 +58,26 @@ static void say_hello(struct sim_talk *talk, uint64_t id, unsigned how, struct o
     hello.address = how == 4 ? no_text : address;
     hello.threads = how == 5 ? 0 : how == 6 ? 70000 : 1;
     hello.budget_bytes = 1 << 20;
-    if (how > 6 && how < 10)
-        hello.only_job = odd->job_id;
-    if (how > 9) {
+    if ((how > 6 && how < 10) || (how > 23 && how < 29))
+        hello.only_job = how == 24 ? unknown_job : odd->job_id;
+    if (how > 23) { /* it says that it takes the place of one that an operator has ended */
+        died.worker_id = odd->worker_id;
+        died.job_id = odd->job_id;
+        died.has_item = how % 2 == 0;
+        died.item = sim_below(8);
+        died.text = why;
+        hello.died = &died;
+    } else if (how > 9) {
         held.lease = &lease;
         held.job_id = odd->job_id;
         held.items = odd->items;
         held.n_items = how < 20 ? 2 : 3;
+        if (sim_strangers_say_all() &&
+            how % 2) { /* all that is free, and no interval is computed */
+            held.items = whole;
+            held.done = reversed;
+            held.n_items = held.n_done = 1;
+        }
         hello.held = all;
         hello.n_held = 1;
     }
@@ -115,12 +140,43 @@ static void say_prepared(struct sim_talk *talk, struct odd *odd)
     sim_say(talk, &message.base);
 }
 
+/* What only workers say that were asked for it. */
+static void say_unasked(struct sim_talk *talk, struct odd *odd)
+{
+    Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
+    Cachew__V1__PlanOpened opened = CACHEW__V1__PLAN_OPENED__INIT;
+    Cachew__V1__IndexLease lease = CACHEW__V1__INDEX_LEASE__INIT;
+    Cachew__V1__IndexMade made = CACHEW__V1__INDEX_MADE__INIT;
+    Cachew__V1__ElementsShown shown = CACHEW__V1__ELEMENTS_SHOWN__INIT;
+
+    opened.job_id = lease.job_id = made.job_id = shown.job_id = odd->job_id;
+    opened.number = lease.number = made.number = sim_below(3);
+    switch (sim_below(4)) {
+    case 0:
+        message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PLAN_OPENED;
+        message.plan_opened = &opened;
+        break;
+    case 1:
+        message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_INDEX_LEASE;
+        message.index_lease = &lease;
+        break;
+    case 2:
+        message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_INDEX_MADE;
+        message.index_made = &made;
+        break;
+    default:
+        message.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_ELEMENTS_SHOWN;
+        message.elements_shown = &shown;
+    }
+    sim_say(talk, &message.base);
+}
+
 static void say_odd(struct sim_talk *talk, uint64_t id, struct odd *odd)
 {
     Cachew__V1__WorkerMessage message = CACHEW__V1__WORKER_MESSAGE__INIT;
     Cachew__V1__Draining draining = CACHEW__V1__DRAINING__INIT;
 
-    switch (sim_below(8)) {
+    switch (sim_below(sim_strangers_say_all() ? 9 : 8)) {
     case 0:
         say_failed(talk, odd);
         break;
@@ -145,6 +201,9 @@ static void say_odd(struct sim_talk *talk, uint64_t id, struct odd *odd)
             say_hello(talk, id, 0, odd);
         say_progress(talk, odd); /* it is not heard any more */
         break;
+    case 8:
+        say_unasked(talk, odd);
+        break;
     default:
         say_progress(talk, odd);
     }
@@ -155,6 +214,7 @@ void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *
     struct sim_talk talk = {.token_file = sim_stranger_token(stranger, SIM_TOKEN_OF_WORKERS)};
     struct sim_talk again = {.token_file = talk.token_file};
     static unsigned next; /* each kind of hello in turn, from one that is drawn */
+    const unsigned hellos = sim_strangers_say_all() ? HELLOS : HELLOS_BEFORE;
     uint64_t id = 1 + sim_random() / 2;
     struct odd odd;
 
@@ -165,8 +225,8 @@ void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *
     if (sim_one_in(40))
         sim_talk_wait(&talk, SILENT_MS);
     if (next == 0)
-        next = HELLOS + (unsigned)sim_below(HELLOS);
-    say_hello(&talk, id, next++ % HELLOS, &odd);
+        next = hellos + (unsigned)sim_below(hellos);
+    say_hello(&talk, id, next++ % hellos, &odd);
     for (uint64_t n = sim_below(4); n > 0; n--) {
         sim_talk_wait(&talk, sim_between(1, 300));
         odd_init(&odd, known);
@@ -175,7 +235,7 @@ void sim_as_worker(const struct sim_stranger *stranger, const struct sim_known *
     sim_talk_wait(&talk, sim_between(1, 300));
     if (sim_one_in(4)) { /* it registers again, on a second stream */
         sim_talk_begin(&again, stranger->dispatcher, FLEET);
-        say_hello(&again, id, 0, &odd);
+        say_hello(&again, id, sim_strangers_say_all() && sim_one_in(3) ? 7 : 0, &odd);
         sim_talk_wait(&again, sim_between(1, 300));
         sim_talk_end(&again);
     }

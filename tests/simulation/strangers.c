@@ -77,6 +77,11 @@ void sim_strangers_always_come(void)
     always_come = true;
 }
 
+bool sim_strangers_say_all(void)
+{
+    return always_come;
+}
+
 void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster)
 {
     has_strangers = sim_strangers_come(seed, cluster);

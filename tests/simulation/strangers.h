@@ -22,6 +22,9 @@ bool sim_strangers_come(uint64_t seed, const struct sim_cluster *cluster);
 bool sim_strangers_find_it_open(uint64_t seed, const struct sim_cluster *cluster);
 /* From now on they come to each world that is not calm. */
 void sim_strangers_always_come(void);
+/* Whether they say all that they can, which they do where they always come: in other worlds they say
+ * what they said when the seeds that are stored were found. Also in actors. */
+__attribute__((visibility("default"))) bool sim_strangers_say_all(void);
 /* Starts them, if the world has any: after all others. */
 void sim_strangers_begin(uint64_t seed, struct sim_cluster *cluster);
 /* They are gone; they have ended in order if they could. */

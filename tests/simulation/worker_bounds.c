@@ -80,15 +80,35 @@ static void check_clients(const struct cw_worker_state *w, uint64_t item_bytes)
     sim_equal("clients", w->clients_n, n);
 }
 
-/* Jobs that were forgotten still have what threads compute: what the worker has then may not grow. */
+/* What the worker may have. Jobs that were forgotten still have what threads compute, so this does not fall as long
+ * as the worker has more than its jobs account for. */
+static uint64_t memory_most;
+
+static uint64_t memory_bound(const struct cw_worker_state *w, uint64_t item_bytes)
+{
+    return SIM_MOST_MEMORY(cw_budget(w), w->jobs.n + w->tasks_n, item_bytes);
+}
+
 static void check_memory(const struct cw_worker_state *w, uint64_t item_bytes)
 {
-    static uint64_t most;
-    uint64_t bound = SIM_MOST_MEMORY(cw_budget(w), w->jobs.n + w->tasks_n, item_bytes);
+    uint64_t bound = memory_bound(w, item_bytes);
+    if (bound >= w->memory.bytes || memory_most < bound)
+        memory_most = bound;
+    sim_bound("bytes of items", w->memory.bytes, memory_most);
+}
 
-    if (bound >= w->memory.bytes || most < bound)
-        most = bound;
-    sim_bound("bytes of items", w->memory.bytes, most);
+/* Between two checks there may have been more jobs, and larger items, than there are at both. */
+static void note_memory(const struct cw_worker_state *w)
+{
+    uint64_t item_bytes = 0;
+
+    for (size_t i = 0; i < w->jobs.n; i++) {
+        const struct cw_wjob *job = w->jobs.list[i];
+        item_bytes = CW_MAX(item_bytes, job->item_bytes);
+        for (const struct cw_wtask *t = job->tasks; t; t = t->next)
+            item_bytes = CW_MAX(item_bytes, t->bytes);
+    }
+    memory_most = CW_MAX(memory_most, memory_bound(w, item_bytes));
 }
 
 static void check(const struct cw_worker_state *w)
@@ -96,6 +116,7 @@ static void check(const struct cw_worker_state *w)
     static unsigned pumps;
     uint64_t bytes = 0, item_bytes = 0, waiting = 0;
 
+    note_memory(w);
     if (w->closing || w->drain.over || pumps++ % SIM_BOUND_EVERY != 0)
         return;
     for (size_t i = 0; i < w->jobs.n; i++)

@@ -22,7 +22,7 @@
 #include "base/thread.h"
 #include "cache/store/store.h"
 
-#define FILES 48 /* of a writer, used again and again */
+#define FILES 8 /* of a writer, replaced again and again while they are read */
 #define WRITERS 2
 
 static struct cw_store *store;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A made-up dispatcher for the page: 1,000 workers on 500 hosts and 100 jobs, all of which change with each event, and
+"""A made-up dispatcher for the page: 1,000 workers on 500 hosts and 100 jobs, all of which change with each event, or one of them, and
 names as an attacker would choose them."""
 import http.server
 import json
@@ -22,6 +22,7 @@ def job(i, n):
     texts = dict.fromkeys(("error", "other_files", "plan_error", "waits_for", "cached_node", "autoscale", "autocache"), "")
     row = {**zero, **texts, "id": f"j{i:016x}", "name": EVIL if i == 0 else f"training-{i}", "state": "running", "tenant": f"team-{i % 7}", "cache": "default",
            "epochs": 10, "items": 1000, "consumed": n, "assigned": 10, "wait_share": 0.5, "epoch_done": (n % 100) / 100, "window": window(i, n)}
+    row["consumer_waits"] = [(c + n) % 10 / 10 if c != n % 7 else None for c in range(12)] if i == 1 else []
     if i == 0:
         row.update(waits_for=f"worker {EVIL} computes item 3", waits_ms=5000)
     return row
@@ -43,8 +44,14 @@ def look(n):
                            "policy": "auto", "choice": EVIL, "reason": EVIL, "candidates": [], "inputs": None} for i in range(10)]}
 
 
+def look_at_one(n):
+    """The first event has all; the next ones have what a dispatcher sends of a fleet in which only the job training-3 moves."""
+    whole = look(1) | {"uptime_ms": n * 1000}
+    return whole if n == 1 else whole | {"jobs": [job(3, n)], "workers": [], "decisions": []}
+
+
 class Server:
-    def __init__(self, dist):
+    def __init__(self, dist, look=look):
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 if self.path == "/api/events":

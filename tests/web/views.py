@@ -14,13 +14,14 @@ import tempfile
 import wave
 
 from browser import Browser
-from made_up_fleet import Server
+from made_up_fleet import Server, look_at_one
 
 binaries, pictures = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 root = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 VIEWS = {"jobs": ("#/", "document.querySelectorAll('tbody tr').length >= 2"),
          "job": ("#/job/slow", "document.querySelector('.graph li.most') && document.querySelector('.chart .line').getAttribute('d')"),
+         "consumers": ("#/job/pair", "document.querySelectorAll('.chart svg > .part[d*=L]').length === 2 && document.querySelector('.chart .area').getAttribute('d')"),
          "elements": ("#/job/rich", "document.querySelectorAll('.elements canvas').length >= 8 && document.querySelector('.elements .text') && document.querySelector('.signal')"),
          "workers": ("#/workers", "document.querySelector('.hosts li') && document.querySelector('tbody tr')"),
          "caches": ("#/caches", "document.querySelectorAll('tbody tr').length >= 2"),
@@ -106,6 +107,8 @@ def check_real(browser, url):
                 browser.wait(name, is_there)
                 if name == "elements":
                     check_elements(browser)
+                if name == "consumers":
+                    check_consumers(browser)
                 check_view(browser, name)
                 if theme == "light":
                     check_reader(browser, name)
@@ -125,6 +128,12 @@ def check_elements(browser):
     assert "<b onclick=alert(1)>déjà vu</b> \u65e5\u672c\u8a9e" in says and "u8[160, 200, 3]" in says, says
     assert browser.run("!document.querySelector('.elements b[onclick]')"), "text became markup"
     browser.run("document.querySelector('[aria-label=\"Elements as they come\"]').scrollIntoView()")
+
+
+def check_consumers(browser):
+    """Each of the two trainers has a line and says in words how long it waits; the one with the short step waits longer."""
+    says = browser.run("[...document.querySelectorAll('.legend li:not([hidden])')].map((item) => item.innerText.trim())")
+    assert len(says) == 2 and all(re.fullmatch(rf"Consumer {i}: (-|\d+ %)", text) for i, text in enumerate(says)), says
 
 
 def check_acts(browser, url):
@@ -214,6 +223,36 @@ def check_fluent(browser):
         assert browser.run("window.evil === undefined && !document.querySelector('main img, main script')"), "a name became markup"
         assert browser.run("document.body.innerText.includes('onerror')"), "the name is not shown"
         browser.picture(pictures / f"{name}_many.png")
+    browser.open(server.url + "#/job/training-1")  # 12 consumers, of which the 8 that wait most have lines
+    browser.wait("lines of consumers", "document.querySelectorAll('.chart svg > .part[d*=L]').length === 8")
+    assert browser.run("document.querySelector('.legend li:last-child').innerText") == "and 4 more, with less"
+    check_view(browser, "many consumers")
+    browser.picture(pictures / "consumers_many.png")
+    server.close()
+
+
+# Where the document changes: the first cell of a row of a table, or what else it is.
+CHANGES = """window.changes = []; new MutationObserver((list) => window.changes.push(...list.map((one) => {
+    const element = one.target.nodeType === 1 ? one.target : one.target.parentElement, row = element.closest('tr');
+    return row ? row.cells[0].innerText : element.outerHTML.slice(0, 80);
+}))).observe(document, {subtree: true, childList: true, attributes: true, characterData: true})"""
+DONE = "[...document.querySelectorAll('tbody tr')].find((row) => row.cells[0].innerText === 'training-3').cells[3].innerText"
+
+
+def check_changes(browser):
+    """Of 100 jobs one moves: nothing but its row changes in the document, and in it only the cells that say something else."""
+    server = Server(root / "dispatcher/web/dist", look_at_one)
+    browser.show(1280, 900, "light")
+    browser.open("about:blank")
+    browser.open(server.url)
+    browser.wait("the second event", f"parseInt({DONE}) >= 2")
+    browser.run(CHANGES)
+    begin = int(browser.run(f"parseInt({DONE})"))
+    browser.wait("five events more", f"parseInt({DONE}) >= {begin + 5}")
+    events, changes = int(browser.run(f"parseInt({DONE})")) - begin, browser.run("window.changes")
+    others = [one for one in changes if one != "training-3" and "cachew 0.0, up " not in one]  # the line that says since when it runs
+    print(f"one of 100 jobs moves: {len(changes)} changes of the document in {events} events, {len(others)} of them neither in its row nor of the uptime")
+    assert not others and 2 * events <= len(changes) <= 8 * events, (events, changes)
     server.close()
 
 
@@ -226,6 +265,9 @@ def main():
             address, url = service.dispatcher("open", "--cache-store", f"dir:{work}/store", "--scale-window", "500ms", "--show-elements")
             service.start("worker", "cachew-worker", "--dispatcher", address, "--threads", "1").stdout.readline()
             service.start("slow", "cachew", "run", work / "slow.json", "--name", "slow", "--epochs", "0", "--dispatcher", address, "--step-ms", "10")
+            for number, step in enumerate(("1", "40")):
+                service.start(f"pair{number}", "cachew", "run", work / "slow.json", "--name", "pair", "--epochs", "0", "--dispatcher", address, "--step-ms", step,
+                              "--consumers", "2", "--consumer", str(number))
             service.start("rich", "cachew", "run", work / "rich.json", "--name", "rich", "--epochs", "0", "--dispatcher", address, "--step-ms", "50")
             service.start("kept", "cachew", "run", work / "kept.json", "--name", "kept", "--epochs", "0", "--dispatcher", address, "--step-ms", "20")
             check_real(browser, url)
@@ -235,6 +277,7 @@ def main():
             service.start("theirs", "cachew-worker", "--dispatcher", closed, "--threads", "1", "--token-file", work / "worker").stdout.readline()
             check_acts(browser, url)
             check_fluent(browser)
+            check_changes(browser)
         finally:
             browser.close()
             service.close()

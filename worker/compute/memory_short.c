@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens if the system gives less memory than the budget promises, because a container is too
  * small or other processes use the memory. An item that finds no memory has not failed while other
- * items have some: the worker frees what it can (kept batches, idle slots, the last quarter of each
- * job's outputs), lowers the budget that it uses, and begins the item again. The budget in use
- * grows again with each output. An item has failed only if it finds no memory while there is
- * nothing to free. */
+ * items have some: the worker frees what it can (kept batches, indices and decoded pages of sources, idle
+ * slots, the last quarter of each job's outputs), lowers the budget that it uses, and begins the item
+ * again. The budget in use grows again with each output. An item has failed only if it finds no memory
+ * while there is nothing to free. */
 #include "worker/compute/memory_short.h"
 
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ops/source/held.h"
 #include "ops/source/loaded.h"
 #include "worker/compute/outputs.h"
 #include "worker/compute/read_ahead.h"
@@ -92,6 +93,7 @@ static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
     w->memory.allowed = CW_MAX(before / 4 * 3, (size_t)1);
     cw_dedup_trim(&w->dedup, 0);
     cw_loaded_trim(0);
+    cw_held_drop_all();
     for (size_t i = 0; i < w->jobs.n && !w->drain.active; i++) {
         struct cw_wjob *job = w->jobs.list[i];
         freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1),
@@ -112,7 +114,7 @@ bool cw_memory_retry(struct cw_wjob *job, struct cw_wtask *task)
 {
     struct cw_worker_state *w = job->worker;
     bool others = w->memory.bytes > 0 || w->tasks_n > 0, kept = w->dedup.bytes > 0;
-    if (!others && !kept && cw_budget_stream_bytes(w) == 0)
+    if (!others && !kept && cw_held_bytes() == 0 && cw_budget_stream_bytes(w) == 0)
         return false;
     int64_t now = cw_clock_ms();
     if (w->memory.alone_ms == 0 || others || kept)

@@ -27,6 +27,7 @@ struct cw_loading {
     struct cw_stop *stop;
     /* input of the thread */
     struct cw_graph *graph;
+    struct cw_graph *as_written; /* `graph` is a relaxed order of it, which is tried; else NULL */
     uint64_t seed;
     uint64_t source_store; /* as in cw_source_use_store */
     uint32_t reader;       /* as in cw_source_root_read_as */
@@ -37,6 +38,8 @@ struct cw_loading {
     bool was_completed; /* `graph` became another one */
     struct cw_plan *plan;
     struct cw_buf *manifest_out;
+    struct cw_str relaxed; /* what was seen of the relaxed order */
+    bool relaxed_refused;  /* `graph` and `plan` are the written ones */
     struct cw_err error;
     /* of a preparation: with whom its indices are made, and the numbers that wait for parts
      * (job/index_leases.c) */
@@ -49,5 +52,10 @@ struct cw_loading {
     /* parts of an index are made for another worker; NULL: a plan is opened */
     struct cw_windex_help *help;
 };
+
+/* ---- relaxed_order.c ---- */
+/* Tries the relaxed order of a pipeline that is prepared, if it is one. Returns true if it is not to be used: the written
+ * pipeline is to be opened in its place. */
+bool cw_loading_refuses_relaxed(struct cw_loading *loading);
 
 #endif

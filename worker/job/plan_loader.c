@@ -52,6 +52,8 @@ static void opening_free(struct cw_loading *o)
     cw_thread_join(&o->thread);
     cw_stop_unref(o->stop);
     cw_graph_unref(o->graph);
+    cw_graph_unref(o->as_written);
+    cw_str_fini(&o->relaxed);
     cw_buf_unref(o->manifest_in);
     cw_plan_unref(o->written);
     cw_plan_unref(o->plan);
@@ -186,6 +188,12 @@ static int open_plan(struct cw_loading *o)
     return rc;
 }
 
+static int prepare(struct cw_loading *o)
+{
+    int rc = open_plan(o);
+    return rc == 0 && cw_loading_refuses_relaxed(o) ? open_plan(o) : rc;
+}
+
 static void unlink_opening(struct cw_loading **list, const struct cw_loading *o)
 {
     while (*list != o)
@@ -203,8 +211,15 @@ static void deliver(struct cw_worker_state *w, struct cw_loading *o)
             cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
         else
             keep_prepared(w, o);
-        cw_report_prepared(w, o->job_id, failed ? NULL : o->plan, o->was_completed, o->manifest_out,
-                           &o->error);
+        cw_report_prepared(w, o->job_id,
+                           &(const struct cw_prepared_report){
+                               .plan = failed ? NULL : o->plan,
+                               .completed = o->was_completed,
+                               .manifest = o->manifest_out,
+                               .error = &o->error,
+                               .relaxed = cw_str_text(&o->relaxed),
+                               .relaxed_refused = o->relaxed_refused,
+                           });
     } else {
         struct cw_wjob *job = cw_wjob_get(w, o->job_id);
         struct cw_plan *plan = failed ? NULL : cw_plan_ref(o->plan);
@@ -240,7 +255,10 @@ static void run(void *arg)
     cw_call_at_job(o->job_id);
     cw_source_use_store(o->source_store);
     cw_source_root_read_as(o->reader);
-    int rc = o->help ? cw_index_help_run(o) : o->written ? open_beside(o) : open_plan(o);
+    int rc = o->help      ? cw_index_help_run(o)
+             : o->written ? open_beside(o)
+             : o->prepare ? prepare(o)
+                          : open_plan(o);
     if (rc == 0) /* what was tried in vain before another way worked is no error */
         o->error = (struct cw_err){0};
     else if (o->error.code == 0)
@@ -342,63 +360,6 @@ void cw_loader_forget(struct cw_worker_state *w, const char *job_id)
     start_next(w);
 }
 
-static void report_those(const struct cw_loading *list, Cachew__V1__Progress *progress, size_t *cap)
-{
-    for (const struct cw_loading *o = list; o; o = o->next) {
-        if (!o->prepare || o->unwanted)
-            continue;
-        Cachew__V1__Progress__Preparing *preparing = CW_NEW(Cachew__V1__Progress__Preparing);
-        cachew__v1__progress__preparing__init(preparing);
-        preparing->job_id = o->job_id;
-        preparing->steps = cw_stop_looks(o->stop);
-        preparing->at = CW_NEW_ARRAY(char, CW_STOP_AT_BYTES);
-        cw_stop_at(o->stop, preparing->at);
-        CW_GROW(progress->preparing, progress->n_preparing, *cap);
-        progress->preparing[progress->n_preparing++] = preparing;
-    }
-}
-
-/* Plans that are opened for long with the manifest of another worker. */
-static void report_slow_plans(const struct cw_worker_state *w, int64_t now_ms,
-                              Cachew__V1__Progress *progress, size_t *cap)
-{
-    for (const struct cw_loading *o = w->loader.running; o; o = o->next) {
-        if (o->prepare || o->help || o->unwanted || now_ms - o->began_ms < CW_REPORT_SLOW_MS)
-            continue;
-        Cachew__V1__Progress__Slow *slow = CW_NEW(Cachew__V1__Progress__Slow);
-        cachew__v1__progress__slow__init(slow);
-        slow->job_id = o->job_id;
-        slow->ms = (uint64_t)(now_ms - o->began_ms);
-        slow->at = CW_NEW_ARRAY(char, CW_STOP_AT_BYTES);
-        cw_stop_at(o->stop, slow->at);
-        CW_GROW(progress->slow, progress->n_slow, *cap);
-        progress->slow[progress->n_slow++] = slow;
-    }
-}
-
-void cw_loader_report(const struct cw_worker_state *w, Cachew__V1__Progress *progress)
-{
-    size_t cap = 0, slow_cap = 0;
-    report_those(w->loader.running, progress, &cap);
-    report_those(w->loader.waiting, progress, &cap);
-    report_slow_plans(w, cw_clock_ms(), progress, &slow_cap);
-}
-
-void cw_loader_report_free(Cachew__V1__Progress *progress)
-{
-    for (size_t i = 0; i < progress->n_preparing; i++) {
-        cw_mem_free(progress->preparing[i]->at);
-        cw_mem_free(progress->preparing[i]);
-    }
-    for (size_t i = 0; i < progress->n_slow; i++) {
-        if (progress->slow[i]->at != protobuf_c_empty_string)
-            cw_mem_free(progress->slow[i]->at);
-        cw_mem_free(progress->slow[i]);
-    }
-    cw_mem_free(progress->preparing);
-    cw_mem_free(progress->slow);
-}
-
 static void on_orphans(void *arg)
 {
     struct cw_worker_state *w = arg;
@@ -434,15 +395,17 @@ static bool adopt(struct cw_worker_state *w, const char *job_id, uint64_t seed)
 /* ---- beginning and end ---- */
 
 void cw_loader_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *prepare,
-                       struct cw_graph *graph, uint64_t source_store)
+                       struct cw_graph *graph, struct cw_graph *written, uint64_t source_store)
 {
     if (adopt(w, prepare->job_id, prepare->seed)) {
         cw_graph_unref(graph);
+        cw_graph_unref(written);
         return;
     }
     struct cw_loading *o = CW_NEW(struct cw_loading);
     o->job_id = cw_mem_strdup(prepare->job_id);
     o->graph = graph;
+    o->as_written = written;
     o->seed = prepare->seed;
     o->source_store = source_store;
     o->reader = cw_source_root_reader(prepare->tenant);

@@ -8,9 +8,10 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "worker/model/state.h"
 
-/* Begins to prepare a job; takes the graph. source_store: as in cw_source_use_store. The result is sent to the dispatcher. */
+/* Begins to prepare a job; takes the graphs. written: the pipeline as it was written, if `graph` has it in a relaxed order;
+ * else NULL. source_store: as in cw_source_use_store. The result is sent to the dispatcher. */
 void cw_loader_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *prepare,
-                       struct cw_graph *graph, uint64_t source_store);
+                       struct cw_graph *graph, struct cw_graph *written, uint64_t source_store);
 /* Begins to open the job's plan. w->loader.opened is called with the result. */
 void cw_loader_open(struct cw_wjob *job);
 /* Begins to open the job's operators in another order, beside the plan that is open.

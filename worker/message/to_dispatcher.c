@@ -101,19 +101,23 @@ static void add_cacheable(Cachew__V1__PlanInfo *info, const struct cw_graph *gra
     cw_mem_free(nodes);
 }
 
-void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_plan *plan,
-                        bool completed, struct cw_buf *manifest, const struct cw_err *error)
+void cw_report_prepared(struct cw_worker_state *w, const char *job_id,
+                        const struct cw_prepared_report *report)
 {
-    char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(plan ? "" : error->msg);
+    const struct cw_plan *plan = report->plan;
+    char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(plan ? "" : report->error->msg);
+    cw_autofree char *relaxed = cw_mem_strdup(plan && report->relaxed ? report->relaxed : "");
     Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
     prepared.job_id = id;
     prepared.error = msg;
-    prepared.code = plan ? 0 : error->code;
+    prepared.code = plan ? 0 : report->error->code;
     prepared.info = plan ? cw_wire_info_to(cw_plan_info(plan)) : NULL;
+    prepared.relaxed = relaxed;
+    prepared.relaxed_refused = report->relaxed_refused;
     if (plan) {
         add_cacheable(prepared.info, cw_plan_graph(plan), plan);
-        prepared.info->completed = completed ? cw_wire_graph_to(cw_plan_graph(plan)) : NULL;
-        prepared.manifest = (ProtobufCBinaryData){manifest->len, manifest->data};
+        prepared.info->completed = report->completed ? cw_wire_graph_to(cw_plan_graph(plan)) : NULL;
+        prepared.manifest = (ProtobufCBinaryData){report->manifest->len, report->manifest->data};
     }
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PREPARED;

@@ -22,10 +22,17 @@ void cw_report_hand_back(struct cw_worker_state *w, const char *job_id, uint64_t
                          const struct cw_set *items);
 void cw_report_hand_back_item(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
                               uint64_t item);
-/* Reports that a job was prepared on this worker. plan NULL: it could not be, and error says
- * why. completed: its graph is not the one that was sent (graph/complete.h). */
-void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_plan *plan,
-                        bool completed, struct cw_buf *manifest, const struct cw_err *error);
+/* What is said of a job that was prepared on this worker. */
+struct cw_prepared_report {
+    const struct cw_plan *plan; /* NULL: it could not be, and error says why */
+    bool completed;             /* its graph is not the one that was sent (graph/complete.h) */
+    const struct cw_buf *manifest;
+    const char *relaxed;  /* how a relaxed order differs from the written one; NULL: it is none */
+    bool relaxed_refused; /* the plan is that of the written order */
+    const struct cw_err *error;
+};
+void cw_report_prepared(struct cw_worker_state *w, const char *job_id,
+                        const struct cw_prepared_report *report);
 /* Answers a JobPlan; error is NULL if `plan` is open. */
 void cw_report_plan_opened(struct cw_worker_state *w, const char *job_id, uint64_t number,
                            const struct cw_plan *plan, const struct cw_err *error);

@@ -7,7 +7,7 @@
 
 size_t cw_budget(const struct cw_worker_state *w)
 {
-    /* the rest of the budget belongs to the caches and to indices of source files */
+    /* the rest of the budget belongs to the caches and to what sources have in memory */
     size_t caches = w->cache.store ? w->cache.memory : 0;
     for (const struct cw_wcache_store *store = w->cache.named; store; store = store->next)
         caches += store->memory;

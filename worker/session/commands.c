@@ -24,16 +24,19 @@
 
 static void run_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *prepare)
 {
-    struct cw_graph *graph = NULL;
+    struct cw_graph *graph = NULL, *written = NULL;
     struct cw_err err = {0};
     int rc = prepare->graph ? cw_wire_graph_from(prepare->graph, &graph, &err)
                             : cw_err_set(&err, CW_E_INVALID, "no pipeline came");
+    if (rc == 0 && prepare->written)
+        rc = cw_wire_graph_from(prepare->written, &written, &err);
     if (rc != 0) {
-        cw_report_prepared(w, prepare->job_id, NULL, false, NULL, &err);
+        cw_report_prepared(w, prepare->job_id, &(const struct cw_prepared_report){.error = &err});
+        cw_graph_unref(graph);
         return;
     }
     cw_log_info("worker", "job=%s is being prepared", prepare->job_id);
-    cw_loader_prepare(w, prepare, graph, cw_wcache_prepared_in(w, prepare->store));
+    cw_loader_prepare(w, prepare, graph, written, cw_wcache_prepared_in(w, prepare->store));
 }
 
 /* Ends what the worker has of the items, wherever they are. */

@@ -16,7 +16,7 @@ from collections.abc import Mapping as _Mapping
 from . import _operators
 from ._cachew import (Array, Batch, CancelledError, CorruptError, DeniedError, Error, ExistsError, InternalError, InvalidError, IoError,
                       LimitError, NoMemoryError, NotFoundError, OtherFileError, StateError, TimeoutError, UnavailableError,
-                      UnsupportedError, dlpack_copies)
+                      UnsupportedError, dlpack_unversioned)
 from ._operators import *  # noqa: F401,F403  (sources, and what reads several pipelines)
 from .connection import Connection, Job, connect, run
 from .pipeline import Field, Pipeline
@@ -29,7 +29,7 @@ _Mapping.register(Batch)
 
 __all__ = ["Array", "Batch", "CancelledError", "Connection", "CorruptError", "DeniedError", "Error", "ExistsError", "Field", "InternalError",
            "InvalidError", "IoError", "Job", "LimitError", "NoMemoryError", "NotFoundError", "OtherFileError", "Pipeline", "StateError",
-           "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_copies", "rng", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
+           "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_unversioned", "rng", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
 
 
 def rng() -> Any:
@@ -41,8 +41,8 @@ def rng() -> Any:
 
 
 def __getattr__(name: str) -> object:
-    """`libcachew.torch` and `libcachew.jax` without imports of their own; these libraries are loaded when they are asked for."""
-    if name in ("torch", "jax"):
+    """`libcachew.torch`, `libcachew.jax` and `libcachew.tf` without imports of their own; these libraries are loaded when they are asked for."""
+    if name in ("torch", "jax", "tf"):
         import importlib
 
         return importlib.import_module(f"libcachew.{name}")

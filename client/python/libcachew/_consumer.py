@@ -56,6 +56,8 @@ class Consumer:
         self._gather = gather
         self._connection: Connection | None = None
         self._job: Job | None = None
+        self._base = (0, 0)  # an epoch, and the batches of it that were given before the job began
+        self._compared = False
 
     def __getstate__(self) -> dict[str, Any]:
         """For a process that is spawned: it connects for itself, and goes on behind the state."""
@@ -70,19 +72,29 @@ class Consumer:
                 self._connection = self._service
             elif self._connection is None:
                 self._connection = connect(self._service, writable=True)
-            if self._gather is not None and self.world > 1:
-                check_equal(self._gather(self.state))
+            self._base = (self.state.epoch, self.state.batches)
             self._job = self._connection.run(self.pipeline, token=self.state.token, **self._options)
         return self._job
 
+    def compare(self) -> None:
+        """Refuses states of different steps, once all ranks are here: not when the job starts, since one rank alone may ask for its
+        length."""
+        if not self._compared and self._gather is not None and self.world > 1:
+            check_equal(self._gather(self.state))
+        self._compared = True
+
     def next(self) -> Batch | None:
         """The next batch, or None at the end of an epoch. It leaves the state alone."""
+        self.compare()
         return self.job().next()
 
     def state_behind(self, batch: Batch) -> State:
-        """The state behind a batch."""
-        step = batch.number // self.world + 1
-        return State(batch.token, batch.epoch, step, step * self.world)
+        """The state behind a batch. Ranks take turns from the position on at which the job began, so that all say the same of a step:
+        behind 10 batches that two ranks were given, the next step of four ranks has the batches 10 to 13."""
+        epoch, before = self._base
+        before = before if batch.epoch == epoch else 0
+        steps = (batch.number - before) // self.world + 1
+        return State(batch.token, batch.epoch, before // self.world + steps, before + steps * self.world)
 
     def end_of_epoch(self) -> None:
         """Says that the loop has seen the end of an epoch."""
@@ -107,6 +119,7 @@ class Consumer:
         if self._job is not None:
             self._job.close()
         self._job = None
+        self._compared = False
 
     def close(self) -> None:
         """Ends the job, and the connection if it was made here."""

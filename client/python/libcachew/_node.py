@@ -7,6 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any, Sequence
 
     from .pipeline import Pipeline
@@ -28,13 +29,30 @@ class Node:
 
 def place_of_caller() -> str | None:
     """File and line of the innermost frame that is not in this package."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not os.path.abspath(file).startswith(_PACKAGE):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
     return None
+
+
+def _is_installed(file: str) -> bool:
+    return "site-packages" in file.split(os.sep) or "dist-packages" in file.split(os.sep)
+
+
+def warn_unversioned(field: str) -> None:
+    """Warns at the line of the program in which a library takes an array that it cannot be told is read-only."""
+    import warnings
+
+    innermost = frame = sys._getframe().f_back
+    while frame is not None and _is_installed(frame.f_code.co_filename):  # out of the library
+        frame = frame.f_back
+    place = frame or innermost
+    text = (f"field {field} is read-only, and DLPack before 1.0 cannot say so: what is written into it stays in this process, but its other "
+            "arrays over the same batch have it, too. Copy it, or connect with writable=True")
+    warnings.warn_explicit(text, UserWarning, place.f_code.co_filename if place else "unknown", place.f_lineno if place else 1)
 
 
 def plain(value: Any) -> Any:
@@ -58,7 +76,7 @@ def _names(value: str | Sequence[str] | None) -> list[str] | None:
     return None if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def made_of(op: str, inputs: Sequence["Pipeline"], options: dict[str, Any], defaults: dict[str, Any], fields: Any, name: str | None,
+def made_of(op: str, inputs: Sequence[Any], options: dict[str, Any], defaults: dict[str, Any], fields: Any, name: str | None,
             keep_position: bool, depends_on: Any) -> "Pipeline":
     """The pipeline whose last node is this operator. Options that have their default are not written down."""
     from .pipeline import Pipeline

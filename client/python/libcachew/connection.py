@@ -78,6 +78,7 @@ class Job:
         self._owned = owned
         self._epochs = int(options.get("epochs", 1))
         self._mode = options.get("mode", "single")
+        self._consumers = int(options.get("consumers", 1)) if self._mode == "coordinated" else 1
         self.pipeline = pipeline
 
     def __iter__(self) -> Iterator[Batch]:
@@ -118,6 +119,13 @@ class Job:
         while (batch := self.next()) is not None:
             yield batch
 
+    def bar(self, **options: Any) -> Iterator[Batch]:
+        """An iterator over the batches that shows on stderr how far the job is, how fast, and what it waits for when nothing comes: by
+        tqdm, which takes the options, where that is installed. Else the options are `file` and `unit`."""
+        from ._bar import iterate
+
+        return iterate(self, options)
+
     def cardinality(self) -> int | None:
         """How many batches of an epoch come to this consumer; None where that depends on the data, or on who is ready."""
         items = self._job.stats()["epoch_items"]
@@ -130,6 +138,11 @@ class Job:
         if self._epochs == 0:
             raise TypeError("the job has no end: epochs=0")
         return items * self._epochs
+
+    def _steps_before(self, batch: Batch) -> int | None:
+        """How many batches come to this consumer before this one, from the first epoch's beginning; None where it cannot be told."""
+        items = self.cardinality()
+        return None if items is None else batch.epoch * items + batch.number // self._consumers
 
     def __bool__(self) -> bool:
         return True
@@ -209,7 +222,7 @@ class Connection:
 
         self._client = native
         self._access = access or {}
-        self._jobs: weakref.WeakSet[_cachew.Job | Job] = weakref.WeakSet()
+        self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
 
     def run(self, pipeline: Pipeline, *, token: bytes | None = None, on_waiting: Callable[[int, int, str], object] | None = None,
             **options: Any) -> Job:
@@ -217,9 +230,9 @@ class Connection:
 
         Options are those of struct cachew_job_options, by name: seed, epochs (1; 0 = without end), name, unordered,
         bad_elements ("fail" or "skip"), buffer_bytes, window, mode ("single", "coordinated", "shared"), consumers, consumer,
-        at_most_once, autocache, tenant, autoscale, autoplace, min_workers, max_workers, priority, weight, max_stall,
-        client_price, local_workers, local_threads, local_nice, local_cpus, local_memory, identity, cache, optimize, fusion. `token` is where to
-        go on; `on_waiting` is called about once a second while the start waits."""
+        at_most_once, lease_items, autocache, tenant, autoscale, autoplace, min_workers, max_workers, priority, weight, max_stall,
+        client_price, local_workers, local_threads, local_nice, local_cpus, local_memory, identity, cache, optimize, plan and profile (texts of
+        JSON), relaxed, fusion. `token` is where to go on; `on_waiting` is called about once a second while the start waits."""
         given = _texts(options)
         native = pipeline._native()
         try:
@@ -275,7 +288,7 @@ def connect(address: str | None = None, *, timeout: float | None = None, **optio
 
     timeout: seconds. Options are those of struct cachew_connect_options, by name: local_workers, local_threads,
     no_shared_memory, state_dir, cache_store, cache_quota, token, token_file, writable, tls_cert, tls_key, tls_ca, tls_roles,
-    python (the program that "local:" computes functions with; this one by default, "" allows none)."""
+    plugins, python (the program that "local:" computes functions with; this one by default, "" allows none)."""
     from ._logging import start
 
     given = _texts(options)
@@ -286,7 +299,7 @@ def connect(address: str | None = None, *, timeout: float | None = None, **optio
     if timeout is not None:
         given["timeout_ms"] = max(1, int(timeout * 1000))
     start()
-    access = {name: given[name] for name in ("token", "token_file", "tls_cert", "tls_key", "tls_ca") if name in given}
+    access: dict[str, Any] = {name: given[name] for name in ("token", "token_file", "tls_cert", "tls_key", "tls_ca") if name in given}
     return Connection(_interruptible(lambda cancel: _cachew.Client(address, given, cancel)), access)
 
 

@@ -15,13 +15,14 @@ from ._consumer import Consumer, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator as AnyIterator
+    from typing import TypeAlias
 
     from ._cachew import Array
     from ._cachew import Batch as NativeBatch
     from .connection import Connection
     from .pipeline import Pipeline
 
-    Sharding = jax.sharding.Sharding | Mapping[str, jax.sharding.Sharding] | None
+    Sharding: TypeAlias = jax.sharding.Sharding | Mapping[str, jax.sharding.Sharding] | None
 
 _TOKEN_STEP = 256  # a token in a state is filled up to a multiple of it: the pytree's shapes are then the same for all steps
 _STATE = ("token", "token_bytes", "epoch", "step", "batches")
@@ -66,6 +67,7 @@ class Iterator:
         """Starts the job, and finds out how many steps of an epoch all processes have."""
         if self._consumer.started:
             return
+        self._consumer.compare()
         job = self._consumer.job()
         if not self._together:
             return
@@ -151,7 +153,7 @@ class Iterator:
             yield batch
 
     def __len__(self) -> int:
-        """Steps of an epoch."""
+        """Steps of an epoch. Where there are several processes, all of them call it, or none: they ask each other."""
         self._begin()
         steps = self._steps if self._together else self._consumer.job().cardinality()
         if steps is None:

@@ -87,11 +87,14 @@ class Pipeline(Operators):
 
     def filter(self, expr: str | Callable[..., Any], *, fields: str | Sequence[str] | None = None, random: bool | None = None,
                deterministic: bool = True, version: str | None = None, timeout: float = 60, memory: int | str = 4 << 30,
-               name: str | None = None, keep_position: bool = False, depends_on: str | Sequence[str] | None = None) -> "Pipeline":
+               survey: bool = False, name: str | None = None, keep_position: bool = False,
+               depends_on: str | Sequence[str] | None = None) -> "Pipeline":
         """Keeps the elements for which an expression over the fields is true, or a function. A function is called as by map, whose
-        options these are; those of an expression are keep_position and depends_on (docs/operators.md#filter)."""
+        options these are; those of an expression are survey, keep_position and depends_on (docs/operators.md#filter)."""
         if isinstance(expr, str):
-            return super().filter(expr, name=name, keep_position=keep_position, depends_on=depends_on)
+            return super().filter(expr, survey=survey, name=name, keep_position=keep_position, depends_on=depends_on)
+        if survey:
+            raise TypeError("survey=True is for filters with an expression")
         return self._call("python_filter", expr, fields, None, random, deterministic, version, timeout, memory, name, False)
 
     def operator(self, op: str, *others: "Pipeline", fields: str | Sequence[str] | None = None, name: str | None = None,

@@ -6,7 +6,7 @@ The state is always that of the last batch that the caller's loop was given, wha
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import torch
 import torch.utils.data
@@ -27,6 +27,7 @@ class Batch(dict[str, Any]):
 
     state: State | None = None
     epoch = number = elements = 0
+    copied: Any = None  # an event behind its copies to a device of CUDA
 
     def __init__(self, fields: Any = (), native: NativeBatch | None = None, state: State | None = None):
         super().__init__(fields)
@@ -52,7 +53,7 @@ class Batch(dict[str, Any]):
 
 
 def _dict_of(state: State) -> dict[str, Any]:
-    return {"version": 1, "token": state.token, "epoch": state.epoch, "step": state.step}
+    return {"version": 1, "token": state.token, "epoch": state.epoch, "step": state.step, "batches": state.batches}
 
 
 def tensor_of(array: Array) -> Any:
@@ -134,6 +135,7 @@ class Dataset(torch.utils.data.IterableDataset):
         self.given(None)
 
     def __len__(self) -> int:
+        """The batches of an epoch that come to this rank, which need not ask the others for it."""
         batches = self._consumer.job().cardinality()
         if batches is None:
             raise TypeError("how many batches an epoch has depends on its data or on other consumers")
@@ -153,7 +155,7 @@ class Dataset(torch.utils.data.IterableDataset):
         """The next iteration goes on where the state was taken."""
         if state.get("version") != 1 or not {"token", "epoch", "step"} <= state.keys():
             raise ValueError("this is no state of libcachew.torch, or of another version")
-        self._consumer.load(State(state["token"], state["epoch"], state["step"]))
+        self._consumer.load(State(state["token"], state["epoch"], state["step"], state.get("batches", 0)))
 
     def close(self) -> None:
         """Ends the job, and the connection if it was made here."""
@@ -166,11 +168,47 @@ class Dataset(torch.utils.data.IterableDataset):
         self.close()
 
 
+class _Copies:
+    """Copies to a device of CUDA, on a stream of their own: beside the step that the trainer's stream computes. What is handed to them
+    is in page-locked memory of torch's own when fetched() returns, so the memory of the batch it came from is free for the next one."""
+
+    def __init__(self, device: torch.device):
+        self._device = device
+        self._stream: Any = None
+
+    def fetched(self, batch: Batch) -> None:
+        """Begins the copies of a batch's tensors, and notes the event behind them."""
+        if self._stream is None:  # not before the process needs it: a forked one cannot use its parent's
+            self._stream = torch.cuda.Stream(self._device)
+        with torch.cuda.stream(self._stream):
+            batch.update((name, _each(value, self._copy)) for name, value in batch.items())
+        batch.copied = self._stream.record_event()
+
+    def _copy(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.pin_memory().to(self._device, non_blocking=True)
+
+    def given(self, batch: Batch) -> None:
+        """What the trainer's stream does from now on comes behind the copies; the memory of the tensors, which is the other stream's, is
+        not used again before the trainer's stream is done with it."""
+        stream = torch.cuda.current_stream(self._device)
+        stream.wait_event(batch.copied)
+        for value in batch.values():
+            _each(value, lambda tensor: tensor.record_stream(stream))
+
+
+def _each(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
+    """The function of a tensor, or of each in a tuple, as ragged fields are; the rest as it is."""
+    if isinstance(value, tuple):
+        return tuple(_each(one, function) for one in value)
+    return function(value) if isinstance(value, torch.Tensor) else value
+
+
 class DataLoader:
     """Iterates a Dataset, or a pipeline with the options of a Dataset, one epoch at a time.
 
     read_ahead: batches that are fetched, and on their way to `device`, before the loop asks for them. device: where tensors are
-    put; to one of CUDA they are copied from page-locked memory of torch's own, without waiting."""
+    put; to one of CUDA they are copied from page-locked memory of torch's own, without waiting, beside what the trainer's stream
+    computes."""
 
     def __init__(self, source: Dataset | Pipeline, *, read_ahead: int = 1, device: Any = None, **options: Any):
         if isinstance(source, Dataset) and options:
@@ -180,22 +218,17 @@ class DataLoader:
         self.dataset = source if isinstance(source, Dataset) else Dataset(source, **options)
         self._read_ahead = read_ahead
         self._device = None if device is None else torch.device(device)
+        self._copies = None if self._device is None or self._device.type != "cuda" else _Copies(self._device)
         self._ahead: collections.deque[Batch | None] = collections.deque()
-
-    def _moved(self, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(self._moved, value))
-        if self._device is None or not isinstance(value, torch.Tensor):
-            return value
-        if self._device.type == "cuda":
-            return value.pin_memory().to(self._device, non_blocking=True)
-        return value.to(self._device)
 
     def _fetch(self) -> None:
         """One batch more is ahead, or the end of the epoch, behind which nothing is fetched."""
         batch = self.dataset.fetch()
-        if batch is not None:
-            batch.update((name, self._moved(value)) for name, value in batch.items())
+        device = self._device
+        if batch is not None and self._copies is not None:
+            self._copies.fetched(batch)
+        elif batch is not None and device is not None:
+            batch.update((name, _each(value, lambda tensor: tensor.to(device))) for name, value in batch.items())
         self._ahead.append(batch)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -208,9 +241,12 @@ class DataLoader:
             self.dataset.given(batch)
             if batch is None:
                 return
+            if self._copies is not None:
+                self._copies.given(batch)
             yield batch
 
     def __len__(self) -> int:
+        """The batches of an epoch that come to this rank, which need not ask the others for it."""
         return len(self.dataset)
 
     def state_dict(self) -> dict[str, Any]:

@@ -81,11 +81,11 @@ bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv,
                        const struct tool_source_args *args, struct tool_sources *ret_sources,
                        int *ret_exit)
 {
-    const char *patterns[256];
+    cw_autofree const char **patterns = CW_NEW_ARRAY(const char *, (size_t)argc);
     struct tool_sources sources = {0};
     struct cw_err err = {0};
     size_t n = 0;
-    if (!tool_parse(spec, argc, argv, patterns, CW_ARRAY_LEN(patterns), &n, ret_exit))
+    if (!tool_parse(spec, argc, argv, patterns, (size_t)argc, &n, ret_exit))
         return false;
     if (!args->dispatcher) {
         fprintf(stderr, "%s: --dispatcher ADDRESS is required\n", spec->program);

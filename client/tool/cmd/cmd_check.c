@@ -10,6 +10,7 @@
 #include "client/pipeline.h"
 #include "client/tool/tool.h"
 #include "client/tool/tool_graph.h"
+#include "client/tool/view/check_labels.h"
 #include "client/tool/view/check_notes.h"
 #include "client/tool/view/check_ways.h"
 #include "graph/complete.h"
@@ -64,6 +65,8 @@ static void print_json(const struct cw_checked *checked)
                     (long long)item.bytes);
     cw_str_add(&out, ",\"ways\":[");
     tool_check_ways_json(checked, &out);
+    cw_str_add(&out, "],\"labels\":[");
+    tool_check_labels_json(checked, &out);
     cw_str_add(&out, "],\"notes\":[");
     tool_check_notes(checked, add_json_note, &out);
     cw_str_add(&out, "]}");
@@ -90,6 +93,7 @@ static void print_text(const struct cw_checked *checked)
     tool_table_fini(&table);
     cw_hash_text(checked->fingerprint, fingerprint);
     tool_check_ways(checked, &ways);
+    tool_check_labels(checked, &ways);
     printf("%s", cw_str_text(&ways));
     const bool is_inside = cw_item_size(checked, &item);
     if (is_inside && item.bytes >= 0)
@@ -215,7 +219,8 @@ int tool_cmd_check(int argc, char **argv)
         .program = "cachew check",
         .usage = "FILE.json [options]",
         .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Only "
-                 "sources whose files say what their elements are look into the first one; "
+                 "sources whose files say what their elements are look into the first one, and "
+                 "image_folder looks for all, to list its classes; "
                  "whether others exist shows when it runs. What is likely to go "
                  "wrong nevertheless is noted on stderr. FILE.json may be - for stdin. With "
                  "--dispatcher the dispatcher is asked, which may know other operators.",

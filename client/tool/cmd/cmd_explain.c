@@ -2,6 +2,7 @@
 /* cachew explain: prints what is known of a job's nodes, what caching each would cost and save, and
  * what was decided and why. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "client/tool/view/decision.h"
@@ -211,6 +212,8 @@ static int explain_file(struct words *words)
 
     words->plan.epochs = CW_MAX(words->plan.epochs, 1);
     words->plan.threads = CW_MAX(words->plan.threads, 1);
+    if (words->analyze && words->plan.cores <= 0)
+        words->plan.cores = (double)CW_MAX(sysconf(_SC_NPROCESSORS_ONLN), 0);
     if (words->plan.remote + words->plan.local == 0)
         words->plan.remote = 1;
     int rc = tool_explained_load(words->what, words->profile, seconds, &words->plan, e, &err);
@@ -236,6 +239,8 @@ static bool check(struct words *words, bool is_file)
                 cw_optimizer_names());
         return false;
     }
+    if (!tool_plan_objective_is_good("explain", &words->plan))
+        return false;
     if (policy->needs_profile && !is_measured) {
         fprintf(stderr, "cachew explain: %s needs a --profile, or --analyze\n", policy->name);
         return false;
@@ -305,26 +310,22 @@ int tool_cmd_explain(int argc, char **argv)
          .help = "threads of a worker (default 1; of a job: those of its workers)",
          .min = 1,
          .max = 100000},
+        {.name = "cores",
+         .type = CW_ARG_F64,
+         .target = &plan->cores,
+         .metavar = "C",
+         .help =
+             "CPUs of a worker (default: as many as its threads can use; with --analyze those of "
+             "this host; of a job: those of its workers' hosts)",
+         .min = 0,
+         .max = 100000},
         {.name = "workers",
          .type = CW_ARG_STR,
          .target = &words.workers,
          .metavar = "R,L",
          .help = "the most workers, remote and beside the trainer (default 1,0; of a job: those "
                  "that it has)"},
-        {.name = "worker-price",
-         .type = CW_ARG_F64,
-         .target = &plan->worker_price,
-         .metavar = "P",
-         .help = "of a worker, an hour",
-         .min = 0,
-         .max = 1e9},
-        {.name = "trainer-price",
-         .type = CW_ARG_F64,
-         .target = &plan->trainer_price,
-         .metavar = "P",
-         .help = "of the trainer, an hour, in the same currency",
-         .min = 0,
-         .max = 1e9},
+        TOOL_ROWS_MONEY(plan),
         TOOL_ROW_JSON(&words.json, "print one JSON object; inputs in it are what the policy sees"),
         {0},
     };

@@ -11,7 +11,7 @@
 #include "ops/plugin.h"
 #include "policies/optimizer.h"
 
-#define ROWS_MAX 24
+#define ROWS_MAX 32
 #define NOT_GIVEN UINT64_MAX
 
 /* A flag that switches something of the plan. */
@@ -36,7 +36,9 @@ struct words {
     bool no_reorder, no_fusion, json;
     /* with --profile, or without both */
     const char *optimize, *workers, *output;
+    const char *objective;
     uint64_t epochs, threads;
+    double cores, worker_price, trainer_price, store_price;
     bool relaxed, no_caching, no_workers;
     /* with --cedar-stats */
     uint64_t cpus, samples, free_bytes;
@@ -64,8 +66,16 @@ static void add_profile_rows(struct words *words, struct rows *rows)
         ROW_FLAG("relaxed", &words->relaxed, "moves need to keep only types and shapes"),
         ROW_COUNT("epochs", &words->epochs, "E", "how many there will be (default 1)", 1e9),
         ROW_COUNT("threads", &words->threads, "T", "threads of a worker (default 1)", 100000),
+        {.name = "cores",
+         .type = CW_ARG_F64,
+         .target = &words->cores,
+         .metavar = "C",
+         .help = "CPUs of a worker (default: as many as its threads can use)",
+         .min = 0,
+         .max = 100000},
         ROW_TEXT("workers", &words->workers, "R,L",
                  "the most workers, remote and beside the trainer (default 1,0)"),
+        TOOL_ROWS_MONEY(words),
         {.name = "output",
          .letter = 'o',
          .type = CW_ARG_STR,
@@ -137,9 +147,14 @@ static const char *out_of_place(const struct words *words)
         {"optimize", words->optimize != NULL, false},
         {"epochs", words->epochs > 0, false},
         {"threads", words->threads > 0, false},
+        {"cores", words->cores > 0, false},
         {"workers", words->workers != NULL, false},
         {"relaxed", words->relaxed, false},
         {"output", words->output != NULL, false},
+        {"objective", words->objective != NULL, false},
+        {"worker-price", words->worker_price > 0, false},
+        {"trainer-price", words->trainer_price > 0, false},
+        {"store-price", words->store_price > 0, false},
         {"disable-caching", words->no_caching, false},
         {"disable-workers", words->no_workers, false},
         {"cpus", words->cpus > 0, true},
@@ -162,6 +177,11 @@ static int plan_by_profile(const char *file, const struct words *words, bool is_
         .output = words->output,
         .epochs = words->epochs ? words->epochs : 1,
         .threads = words->threads ? words->threads : 1,
+        .cores = words->cores,
+        .objective = words->objective,
+        .worker_price = words->worker_price,
+        .trainer_price = words->trainer_price,
+        .store_price = words->store_price,
         .relaxed = words->relaxed,
         .no_reorder = words->no_reorder,
         .no_fusion = words->no_fusion,
@@ -177,6 +197,8 @@ static int plan_by_profile(const char *file, const struct words *words, bool is_
                 cw_optimizer_names());
         return TOOL_USAGE;
     }
+    if (!tool_plan_objective_is_good("plan", &options))
+        return TOOL_USAGE;
     return is_problem ? tool_plan_problem(file, &options, words->json)
                       : tool_plan_profile(file, words->profile, &options, words->json);
 }
@@ -200,7 +222,9 @@ static int plan_as_cedar(const char *file, const struct words *words)
 /* What a problem says itself. */
 static bool asks_for_numbers(const struct words *words)
 {
-    return words->epochs > 0 || words->threads > 0 || words->workers;
+    return words->epochs > 0 || words->threads > 0 || words->cores > 0 || words->workers ||
+           words->objective || words->worker_price > 0 || words->trainer_price > 0 ||
+           words->store_price > 0;
 }
 
 static int plan(const char *file, const struct words *words)
@@ -211,7 +235,10 @@ static int plan(const char *file, const struct words *words)
         return TOOL_USAGE;
     }
     if (is_problem && asks_for_numbers(words)) {
-        fputs("cachew plan: --epochs, --threads and --workers are those of the problem\n", stderr);
+        fputs(
+            "cachew plan: --epochs, --threads, --workers, --objective and prices are those of the "
+            "problem\n",
+            stderr);
         return TOOL_USAGE;
     }
     const char *option = out_of_place(words);

@@ -8,10 +8,10 @@
 #include "cachew/pipeline.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/plan_work.h"
-#include "client/tool/relaxed_trial.h"
 #include "client/tool/tool.h"
 #include "client/tool/tool_graph.h"
 #include "conf/value_yaml.h"
+#include "exec/relaxed_trial.h"
 #include "ops/plugin.h"
 #include "rewrite/apply.h"
 #include "wire/wire.h"
@@ -177,6 +177,21 @@ static int take(const struct cw_rewritten *made, const struct written *w, bool i
     return 0;
 }
 
+/* Tells what a relaxed order changes. Returns false, and warns, if it is not to be used; quiet: only that. */
+static bool try_relaxed(const struct cw_checked *written, const struct cw_checked *relaxed,
+                        bool quiet)
+{
+    CW_STR_AUTO notes = {0};
+    const bool is_taken = cw_relaxed_trial(written, relaxed, &notes);
+    const char *at = cw_str_text(&notes);
+
+    for (size_t n; !(quiet && is_taken) && *at; at += n + 1) {
+        n = strcspn(at, "\n");
+        fprintf(stderr, "%s%.*s\n", is_taken ? "note: relaxed: " : "cachew: warning: ", (int)n, at);
+    }
+    return is_taken;
+}
+
 int tool_run_plan_text(const char *text, const char *where, const struct tool_run_options *options,
                        bool local, struct tool_run_planned *ret_planned, struct cw_err *err)
 {
@@ -191,7 +206,7 @@ int tool_run_plan_text(const char *text, const char *where, const struct tool_ru
         rc = get_plan(written, where, options, &plan, err);
     if (rc == 0 && cw_rewrite(written, &plan, &made, err) < 0)
         rc = cw_err_wrap(err, "%s", options->plan ? options->plan : where);
-    if (rc == 0 && plan.relaxed && !tool_relaxed_trial(written, made.checked, options->quiet))
+    if (rc == 0 && plan.relaxed && !try_relaxed(written, made.checked, options->quiet))
         rc = take_written(&w, ret_planned, err);
     else if (rc == 0)
         rc = take(&made, &w, local || plan.relaxed, ret_planned, err);

@@ -19,7 +19,7 @@ bool tool_run_is_planned(const struct tool_run_options *options);
 const char *tool_run_plan_misfit(const struct tool_run_options *options);
 /* Loads a pipeline, loads or makes the plan, and rewrites the one by the other; the caller frees the parts of
  * the result. local: the job will be one of local:. A cache that cannot be had is told, and of a relaxed
- * plan how much it changes (relaxed_trial.h). Messages begin with the name of the file. */
+ * plan how much it changes (exec/relaxed_trial.h). Messages begin with the name of the file. */
 int tool_run_plan(const char *pipeline_path, const struct tool_run_options *options, bool local,
                   struct tool_run_planned *ret_planned, struct cw_err *err);
 /* The same of a pipeline as text; messages begin with `where`. */

@@ -124,6 +124,73 @@ static void has_braces(const struct notes *notes)
     cw_paths_fini(&texts);
 }
 
+/* ---- what is read and not used ---- */
+
+/* How many elements of a source are mixed at a time behind it; 0: all. Returns false if they come in the
+ * order of the source, or it is not known. */
+static bool is_mixed(const struct notes *notes, int64_t *ret_window)
+{
+    const struct cw_checked_node *nodes = notes->checked->nodes;
+    size_t from = notes->at;
+    for (size_t i = from + 1; i < notes->checked->graph->n; i++) {
+        if (nodes[i].inputs_n != 1 || nodes[i].inputs[0] != from)
+            continue;
+        const struct cw_value *window = cw_value_get(&node_at(notes, i)->options, "window");
+        *ret_window = window && window->type == CW_VALUE_I64 ? window->i : 0;
+        if (nodes[i].op->traits & CW_OP_PERMUTES)
+            return true;
+        from = i;
+    }
+    return false;
+}
+
+/* A window of a shuffle takes its elements from this many places (ops/index/op_shuffle.c). */
+#define PLACES_OF_WINDOW 16
+
+/* How many blocks an element is made with, if a window takes its elements from some places, and all of its blocks
+ * would have to stay in memory so that each is made once. *ret_needed: bytes of these. */
+static double blocks_for(const struct cw_op_reads *reads, double window, double *ret_needed)
+{
+    const double of_block = reads->together / reads->element;
+    const double once = CW_MIN(1 + PLACES_OF_WINDOW * of_block / window, of_block);
+    *ret_needed = (window / of_block + PLACES_OF_WINDOW) * reads->together;
+    const double missed = *ret_needed > reads->memory ? 1 - reads->memory / *ret_needed : 0;
+    return CW_MAX(once, missed * of_block);
+}
+
+static void reads_what_is_not_used(const struct notes *notes)
+{
+    const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
+    struct cw_op_reads reads;
+    int64_t window = 0;
+    double needed = 0;
+    CW_STR_AUTO text = {0};
+    if (!checked->op->reads || !is_mixed(notes, &window) ||
+        checked->op->reads(checked->opts, &reads, NULL) < 0)
+        return;
+    const double of_block = reads.together / reads.element;
+    const double times = window > 0 ? blocks_for(&reads, (double)window, &needed) : of_block;
+    if (times < 2.05)
+        return;
+    cw_str_addf(
+        &text,
+        "its elements are mixed, and each is %s with %.0f neighbours: for each byte that is "
+        "used %.0f are %s, and %.1f read of the files, unless all of them fit into memory; ",
+        reads.what, of_block, times, reads.what, times * reads.stored / reads.together);
+    if (needed > reads.memory)
+        cw_str_addf(&text,
+                    "a window of the shuffle needs %.0f MB of what is %s, and inflated_max allows "
+                    "%.0f MB",
+                    needed / 1e6, reads.what, reads.memory / 1e6);
+    else
+        cw_str_addf(&text,
+                    "a shuffle with `window` of %.0f makes that 2, with %.0f MB of what is %s in "
+                    "memory (inflated_max, a quarter of --budget)",
+                    of_block * PLACES_OF_WINDOW, 2 * PLACES_OF_WINDOW * reads.together / 1e6,
+                    reads.what);
+    note(notes, cw_str_text(&text));
+}
+
 void tool_check_notes(const struct cw_checked *checked, tool_check_note_fn *fn, void *arg)
 {
     struct notes notes = {checked, fn, arg, 0};
@@ -134,5 +201,6 @@ void tool_check_notes(const struct cw_checked *checked, tool_check_note_fn *fn, 
         leaves_out_a_rest(&notes);
         names_files_from_here(&notes);
         has_braces(&notes);
+        reads_what_is_not_used(&notes);
     }
 }

@@ -47,7 +47,7 @@ static bool is_one_pass(const struct tool_explained *e, size_t place)
 void tool_explain_marks(const struct tool_explained *e, size_t place, struct cw_str *out)
 {
     const struct cw_optimize_plan *plan = &e->planned.found.plan;
-    bool has_cache = plan->cache_after != CW_OPTIMIZE_NO_CACHE;
+    bool has_cache = plan->cache_after < e->planned.problem.n;
     const struct tool_measured_node *measured = tool_explained_measured(e, place);
 
     if (plan->order[place] != place)
@@ -193,14 +193,17 @@ static void add_rate(struct cw_str *out, double elements, double ns)
     cw_str_add(out, cw_str_text(&count));
 }
 
-static void add_bound(const struct cw_optimize_plan *plan, enum cw_optimize_bound bound,
+static void add_bound(const struct tool_explained *e, enum cw_optimize_bound bound,
                       struct cw_str *out)
 {
+    const struct cw_optimize_plan *plan = &e->planned.found.plan;
     unsigned workers = plan->remote + plan->local;
 
-    if (bound == CW_BOUND_THREADS || bound == CW_BOUND_CPU)
-        cw_str_addf(out, "%s of %u worker%s", bound == CW_BOUND_CPU ? "CPU" : "threads", workers,
-                    workers == 1 ? "" : "s");
+    if (bound == CW_BOUND_THREADS)
+        cw_str_addf(out, "threads of %u worker%s", workers, workers == 1 ? "" : "s");
+    else if (bound == CW_BOUND_CPU)
+        cw_str_addf(out, "CPU of %u worker%s with %.3g cores%s", workers, workers == 1 ? "" : "s",
+                    e->planned.problem.cores, workers == 1 ? "" : " each");
     else
         cw_str_addf(out, "the %s", tool_bound_name(bound));
 }
@@ -216,7 +219,7 @@ static void print_bound(const struct tool_explained *e)
     if (ns[plan->bound] <= 0)
         return;
     cw_str_add(&out, "Bound by ");
-    add_bound(plan, plan->bound, &out);
+    add_bound(e, plan->bound, &out);
     cw_str_add(&out, ": ");
     add_rate(&out, elements, ns[plan->bound]);
     cw_str_add(&out, " elements/s");
@@ -224,7 +227,7 @@ static void print_bound(const struct tool_explained *e)
         if (i == plan->bound || ns[i] <= 0)
             continue;
         cw_str_add(&out, is_first ? "; without it " : ", ");
-        add_bound(plan, (enum cw_optimize_bound)i, &out);
+        add_bound(e, (enum cw_optimize_bound)i, &out);
         cw_str_add(&out, " at ");
         add_rate(&out, elements, ns[i]);
         is_first = false;
@@ -310,11 +313,10 @@ static void add_otherwise(const struct tool_explained *e, const struct cw_what_i
         is_moved |= it->plan.order[i] != plan->order[i];
     for (size_t i = 0; is_moved && i < n; i++)
         cw_str_addf(&out, "%s%s", i ? " > " : "", tool_explained_node(e, it->plan.order[i])->name);
-    bool has_cache = it->plan.cache_after != CW_OPTIMIZE_NO_CACHE;
-    if (has_cache && (is_moved || it->plan.cache_after != plan->cache_after))
-        cw_str_addf(&out, "%scached behind %s", out.len ? ", " : "",
-                    tool_explained_node(e, it->plan.order[it->plan.cache_after])->name);
-    else if (!has_cache && plan->cache_after != CW_OPTIMIZE_NO_CACHE)
+    const char *cached = cw_optimize_cached_name(&e->planned.problem, &it->plan);
+    if (cached && (is_moved || it->plan.cache_after != plan->cache_after))
+        cw_str_addf(&out, "%scached behind %s", out.len ? ", " : "", cached);
+    else if (!cached && plan->cache_after != CW_OPTIMIZE_NO_CACHE)
         add_mark(&out, "no cache");
     if (it->plan.remote != plan->remote || it->plan.local != plan->local)
         cw_str_addf(&out, "%s%u remote, %u local", out.len ? ", " : "", it->plan.remote,
@@ -331,7 +333,7 @@ static void add_epoch(const struct tool_plan_options *options, double epoch_ns,
     add_time(table, epoch->cpu_ns);
     tool_print_bytes(epoch->network_bytes, &bytes);
     tool_table_add(table, "%s", cw_str_text(&bytes));
-    if (options->worker_price > 0 || options->trainer_price > 0)
+    if (options->worker_price + options->trainer_price + options->store_price > 0)
         tool_table_add(table, "%.4g", epoch->money);
     else
         tool_table_add(table, "-");

@@ -64,6 +64,8 @@ static void add_nodes(const struct tool_explained *e, struct cw_str *out)
 static void add_bound(const struct tool_explained *e, struct cw_str *out)
 {
     cw_member_text(out, "name", tool_bound_name(e->planned.found.plan.bound));
+    cw_member_real(out, "threads", e->planned.problem.threads);
+    cw_member_real(out, "cores", e->planned.problem.cores);
     for (size_t i = 0; i < CW_BOUNDS_N; i++) {
         CW_STR_AUTO key = {0};
         cw_str_addf(&key, "%s_ns", tool_bound_name((enum cw_optimize_bound)i));
@@ -105,11 +107,11 @@ static void add_what_if(const struct tool_explained *e, const struct cw_what_if 
     cw_str_add(out, ",\"order\":[");
     add_names(e, it->plan.order, e->planned.problem.n, out);
     cw_str_add(out, "],\"cache\":");
-    if (it->plan.cache_after == CW_OPTIMIZE_NO_CACHE) {
+    const char *cached = cw_optimize_cached_name(&e->planned.problem, &it->plan);
+    if (cached)
+        cw_str_add_json(out, cached, strlen(cached));
+    else
         cw_str_add(out, "null");
-    } else {
-        add_names(e, &it->plan.order[it->plan.cache_after], 1, out);
-    }
     cw_str_addf(out, ",\"workers\":{\"remote\":%u,\"local\":%u}", it->plan.remote, it->plan.local);
 }
 

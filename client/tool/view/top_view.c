@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -247,22 +248,80 @@ static void add_job(const struct screen *s, const struct column *columns,
     add_cells(s, columns, JOB_COLUMNS, &cells);
 }
 
+struct consumer_wait {
+    float share;
+    size_t consumer;
+};
+
+static int waits_more(const void *a, const void *b)
+{
+    const struct consumer_wait *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share < y->share ? 1 : -1;
+    return x->consumer < y->consumer ? -1 : 1;
+}
+
+/* A job with several consumers has a second line: which of its trainers wait, the one that waits most
+ * first. */
+static bool has_waits(const Cachew__V1__JobRow *job)
+{
+    return works(job) && job->n_consumer_waits > 0;
+}
+
+static void add_waits(const struct screen *s, const Cachew__V1__JobRow *job)
+{
+    CW_STR_AUTO line = {0};
+    size_t n = job->n_consumer_waits;
+    struct consumer_wait *waits = CW_NEW_ARRAY(struct consumer_wait, n);
+    for (size_t i = 0; i < n; i++)
+        waits[i] = (struct consumer_wait){job->consumer_waits[i], i};
+    qsort(waits, n, sizeof(waits[0]), waits_more);
+    cw_str_add(&line, "  consumers wait:");
+    for (size_t i = 0; i < n; i++) { /* Those that fit, whole. */
+        size_t fits = line.len;
+        cw_str_addf(&line, "%s %zu ", i > 0 ? "," : "", waits[i].consumer);
+        if (waits[i].share >= 0)
+            cw_str_addf(&line, "%.0f%%", 100 * (double)waits[i].share);
+        else
+            cw_str_add(&line, "-");
+        if (line.len > s->columns) {
+            line.s[line.len = fits] = '\0';
+            break;
+        }
+    }
+    add_line(s, cw_str_text(&line));
+    cw_mem_free(waits);
+}
+
+static size_t lines_of(const Cachew__V1__ListJobsReply *reply)
+{
+    size_t n = reply->n_jobs;
+    for (size_t i = 0; i < reply->n_jobs; i++)
+        n += has_waits(reply->jobs[i]);
+    return n;
+}
+
 static void add_jobs(const struct screen *s, const Cachew__V1__ListJobsReply *reply, size_t room)
 {
-    size_t shown = 0,
-           most = reply->n_jobs > room && room > 0 ? room - 1 : CW_MIN(reply->n_jobs, room);
+    size_t shown = 0, need = lines_of(reply),
+           left = need > room && room > 0 ? room - 1 : CW_MIN(need, room);
     struct column columns[JOB_COLUMNS];
     memcpy(columns, job_columns, sizeof(columns));
     columns[0].width = s->columns > 80 ? CW_MIN(JOB_LEAST + s->columns - 80, JOB_MOST) : JOB_LEAST;
     add_heads(s, columns, JOB_COLUMNS);
     /* Running jobs come first, then the others, the youngest first. */
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t k = 0; k < reply->n_jobs && shown < most; k++) {
+        for (size_t k = 0; k < reply->n_jobs && left > 0; k++) {
             const Cachew__V1__JobRow *job = reply->jobs[pass == 0 ? k : reply->n_jobs - 1 - k];
             if (works(job) != (pass == 0))
                 continue;
             add_job(s, columns, job);
             shown++;
+            left--;
+            if (left > 0 && has_waits(job)) {
+                add_waits(s, job);
+                left--;
+            }
         }
     }
     if (shown < reply->n_jobs && room > 0)
@@ -363,7 +422,7 @@ void tool_top_text(const struct tool_top *top, size_t columns, size_t rows, bool
         add_line(&s, top->lost ? cw_str_text(&state) : "connecting ...");
         return;
     }
-    size_t need[3] = {top->jobs->n_jobs, top->workers->n_workers, top->decisions->n_decisions},
+    size_t need[3] = {lines_of(top->jobs), top->workers->n_workers, top->decisions->n_decisions},
            room[3] = {need[0], need[1], need[2]};
     if (rows > 0)
         divide(need, rows > FIXED_LINES ? rows - FIXED_LINES : 0, room);

@@ -9,7 +9,7 @@ usage() {
     cat <<'TEXT'
 usage: deploy/kubernetes/lab.sh --kind NAME | --minikube PROFILE | --context CONTEXT [OPTION]...
 
-On a cluster: builds the images, applies overlays/dev (small, without tokens), runs the trainer of the quick start as a Job (lab/trainer.yaml), shows how workers
+On a cluster: builds the images, applies overlays/dev (small, without tokens) with some data for workers (lab/dev), runs the trainer of the quick start as a Job (lab/trainer.yaml), shows how workers
 come and go, and takes all of it away again. It ends with "lab: ok".
 
   --kind NAME         the kind cluster NAME; it is made, and deleted in the end, if there is none
@@ -138,7 +138,7 @@ refuse_what_is_there() {
     grep -q 'NotFound\|not found' "$work/found" || die "the cluster $context: $(cat "$work/found")"
 }
 apply() {
-    step "the definition, and overlays/dev"
+    step "the definition, and overlays/dev with data for workers"
     cluster apply --server-side -f "$here/crds.yaml"
     applied=1
     cluster apply --server-side -f "$work/dev.yaml"
@@ -201,7 +201,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-render dev overlays/dev
+render dev lab/dev
 render trainer lab
 if [ -n "$only_clean" ]; then
     applied=1 keep=''

@@ -99,6 +99,7 @@ begin_cachew() {
     [ ${#cgroups[@]} -gt 0 ] || echo "pods have no limits: ${why_no_cgroups#skipped: }"
     begin_host 1
     dispatcher=$network.1.1:7070
+    make_data
     load_part workers
     load_part dispatcher
     ask_until "the dispatcher is ready" are_ready dispatcher 1
@@ -114,7 +115,8 @@ begin_cachew() {
 }
 suspended_job() {
     step "a Job that is suspended, and names a CacheBackend that is not there yet"
-    ctl apply "$here/cached.yaml"
+    write_job
+    ctl apply "$work/job.yaml"
     write_trainer_secret
     ctl apply "$work/secret.yaml"
     echo

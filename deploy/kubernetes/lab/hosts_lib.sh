@@ -182,7 +182,7 @@ no_request_was_refused() {
 # ---- the cache's engine ----
 # Sets volume (empty: no GlusterFS) and the settings that installations would make in an overlay.
 choose_engine() {
-    settings=(CACHEW_DISPATCHER_MAX_WORKERS=4 CACHEW_DISPATCHER_SCALE_WINDOW=1s CACHEW_DISPATCHER_SCALE_IN=3s CACHEW_CONTROLLER_PERIOD=200ms)
+    settings=(data CACHEW_DISPATCHER_MAX_WORKERS=4 CACHEW_DISPATCHER_SCALE_WINDOW=1s CACHEW_DISPATCHER_SCALE_IN=3s CACHEW_CONTROLLER_PERIOD=200ms)
     volume=caches
     if why_no_volume=$(gluster_why_not); then
         volume=''
@@ -192,6 +192,13 @@ choose_engine() {
         settings+=("CACHEW_CONTROLLER_ALLOW_STORE=gluster://$control/$volume" CACHEW_WORKER_STORE_ROOT=gluster:)
     fi
 }
+# The claim of the component data: a folder that all hosts see. Processes have no mounts, so what a pod finds at /data lies there for them, too.
+data=$work/kubelet/claims/cachew-system_cachew-data
+make_data() {
+    mkdir -p "$data"
+    seq -f 'element %g of the training data' 1000 >"$data/elements.txt"
+}
+write_job() { sed "s|/data/|$data/|" "$here/cached.yaml" >"$work/job.yaml"; }
 write_backend() {
     local engine='{localfs: {}}'
     [ -z "$volume" ] || engine="{glusterfs: {volume: $volume, servers: [{host: $control}]}}"

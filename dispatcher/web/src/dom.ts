@@ -36,6 +36,9 @@ export function setWidth(element: HTMLElement | SVGElement, share: number): void
   const width = `${Math.round(100 * Math.min(Math.max(share, 0), 1))}%`;
   if (element.style.width !== width) element.style.width = width;
 }
+export function setDisabled(button: HTMLButtonElement, disabled: boolean): void {
+  if (button.disabled !== disabled) button.disabled = disabled;
+}
 export function setHidden(element: HTMLElement, hidden: boolean): void {
   if (element.hidden !== hidden) element.hidden = hidden;
 }

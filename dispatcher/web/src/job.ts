@@ -50,7 +50,7 @@ export class JobView implements View {
   private facts = h('dl', { class: 'facts' });
   private values: HTMLElement[] = [];
   private waits = h('p', { class: 'alert', role: 'status' });
-  private chart = new ShareChart('Share of its time that the trainer waits');
+  private chart = new ShareChart('Share of its time that the trainer waits', 'Consumer');
   private threads = new Threads();
   private graph: GraphView | null = null;
   private place = h('div', {}, h('p', { class: 'muted' }, 'Loading.'));
@@ -119,7 +119,7 @@ export class JobView implements View {
     setText(this.waits, why);
     if (job) this.paint(job);
     const points = store.history.get(job?.id ?? '') ?? [];
-    const live = points.map((p) => ({ at: p.at / 1000, share: p.wait })), first = live[0]?.at ?? Infinity;
+    const live = points.map((p) => ({ at: p.at / 1000, share: p.wait, parts: p.waits })), first = live[0]?.at ?? Infinity;
     this.chart.update([...this.before.filter((p) => p.at < first), ...live]);
     this.decisions.update(store.decisions.filter((d) => d.job === this.id || (job && d.job === job.id)));
   }

@@ -3,7 +3,7 @@
 import type { Cache, Decision, Fleet, Job, Look, Worker } from './types';
 
 export type State = 'connecting' | 'live' | 'lost' | 'denied';
-export interface Point { at: number; wait: number; rate: number }
+export interface Point { at: number; wait: number; rate: number; waits: (number | null)[] }
 const HISTORY = 300; // points of a job, about one a second
 const DECISIONS = 1000;
 
@@ -97,7 +97,8 @@ export class Store {
     if (!job.window) return;
     let points = this.history.get(job.id);
     if (!points) this.history.set(job.id, (points = []));
-    points.push({ at, wait: job.window.wait_share, rate: job.window.seconds > 0 ? job.window.batches / job.window.seconds : 0 });
+    points.push({ at, wait: job.window.wait_share, rate: job.window.seconds > 0 ? job.window.batches / job.window.seconds : 0,
+      waits: job.consumer_waits });
     if (points.length > HISTORY) points.shift();
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables with a filter, sorting and pages: however many rows there are, the document has at most PAGE, all tables of a
 // view together.
-import { h, setAttribute, setHidden, setText, setWidth } from './dom';
+import { h, setAttribute, setDisabled, setHidden, setText, setWidth } from './dom';
 
 export const PAGE = 60;
 
@@ -137,8 +137,8 @@ export class Table<Row> {
     setText(this.shown, rows.length > this.most ? `${from} to ${from + part.length - 1} of ${rows.length}` : `${rows.length}`);
     setHidden(this.back, last === 0);
     setHidden(this.on, last === 0);
-    this.back.disabled = this.page === 0;
-    this.on.disabled = this.page === last;
+    setDisabled(this.back, this.page === 0);
+    setDisabled(this.on, this.page === last);
     setHidden(this.nothing, rows.length > 0);
   }
 }

@@ -9,7 +9,7 @@ export interface Window {
 export interface Job {
   id: string; name: string; state: string; error: string; tenant: string; cache: string;
   autoscale: string; autocache: string; cached_node: string; other_files: string; plan_error: string;
-  waits_for: string; waits_ms: number; wait_share: number;
+  waits_for: string; waits_ms: number; wait_share: number; consumer_waits: (number | null)[];
   epoch: number; epochs: number; items: number; consumed: number; elements: number; bytes: number;
   clients: number; consumers: number; assigned: number; wanted: number; granted: number; local: number;
   hits: number; hit_share: number; skipped: number; items_s: number; epoch_done: number;

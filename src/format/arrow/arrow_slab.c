@@ -103,28 +103,28 @@ static int read_column(struct cw_arrow_items *items, const struct cw_arrow_head 
 
 static int read_slab(const struct cw_readable *file, const struct cw_arrow_head *head,
                      const struct cw_arrow_want *want, const struct cw_arrow_batch *batch,
-                     int64_t first, int64_t n, const struct cw_arrow_slab *dictionary,
-                     bool is_dictionary, struct cw_arrow_slab *ret_slab, struct cw_err *err)
+                     const struct cw_arrow_places *places, int64_t first, int64_t n,
+                     const struct cw_arrow_slab *dictionary, bool is_dictionary,
+                     struct cw_arrow_slab *ret_slab, struct cw_err *err)
 {
-    struct cw_arrow_buffers buffers;
+    struct cw_arrow_buffers buffers = {.file = file,
+                                       .batch = batch,
+                                       .places = places,
+                                       .column = head->leaves[want->leaf].name,
+                                       .bytes_max = want->bytes_max};
     struct cw_arrow_slab slab = {0};
-    int rc = cw_arrow_buffers_open(file, batch, is_dictionary, &buffers, err);
-    if (rc < 0)
-        return rc;
-    buffers.bytes_max = want->bytes_max;
-    buffers.column = head->leaves[want->leaf].name;
-    const int64_t rows = n < 0 ? buffers.rows : n;
+    const int64_t rows = n < 0 ? places->rows : n;
+    int rc;
     struct cw_arrow_items items = {
         .buffers = &buffers, .first = (uint64_t)first, .n = (size_t)rows, .per_entry = 1};
     slab.rows = (size_t)rows;
     slab.strings.max = want->bytes_max;
-    if (first > buffers.rows || rows > buffers.rows - first || (uint64_t)rows > want->bytes_max)
+    if (first > places->rows || rows > places->rows - first || (uint64_t)rows > want->bytes_max)
         rc = cw_arrow_buffers_fail(&buffers, "it has another number of rows than it had before",
                                    err);
     else
         rc = read_column(&items, head, want, dictionary, is_dictionary, &slab, err);
     cw_arrow_items_fini(&items);
-    cw_arrow_buffers_close(&buffers);
     if (rc < 0) {
         cw_arrow_slab_fini(&slab);
         return rc;
@@ -139,10 +139,11 @@ static int read_slab(const struct cw_readable *file, const struct cw_arrow_head 
 
 int cw_arrow_slab_read(const struct cw_readable *file, const struct cw_arrow_head *head,
                        const struct cw_arrow_want *want, const struct cw_arrow_batch *batch,
-                       int64_t first, int64_t n, const struct cw_arrow_slab *dictionary,
-                       struct cw_arrow_slab *ret_slab, struct cw_err *err)
+                       const struct cw_arrow_places *places, int64_t first, int64_t n,
+                       const struct cw_arrow_slab *dictionary, struct cw_arrow_slab *ret_slab,
+                       struct cw_err *err)
 {
-    return read_slab(file, head, want, batch, first, n, dictionary, false, ret_slab, err);
+    return read_slab(file, head, want, batch, places, first, n, dictionary, false, ret_slab, err);
 }
 
 /* ---- dictionaries ---- */
@@ -195,7 +196,12 @@ static int read_part(const struct cw_readable *file, const struct cw_arrow_head 
                      struct cw_arrow_slab *slab, struct cw_err *err)
 {
     struct cw_arrow_slab more;
-    int rc = read_slab(file, head, want, part, 0, -1, NULL, true, &more, err);
+    struct cw_arrow_places places;
+    int rc = cw_arrow_places_read(file, part, true, &places, err);
+    if (rc < 0)
+        return rc;
+    rc = read_slab(file, head, want, part, &places, 0, -1, NULL, true, &more, err);
+    cw_arrow_places_fini(&places);
     if (rc < 0)
         return rc;
     const char *fault = append(slab, &more);

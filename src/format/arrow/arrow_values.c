@@ -16,7 +16,8 @@ static int read_fixed(struct cw_arrow_items *items, const struct cw_arrow_node *
     if (__builtin_mul_overflow(items->first, width, &at) ||
         __builtin_mul_overflow((uint64_t)items->n, width, &bytes))
         return cw_arrow_buffers_fail(b, "it has more values than the limit", err);
-    return cw_arrow_buffer_get(b, cw_arrow_buffer_of(b, node, 1), at, bytes, ret_bytes, err);
+    return cw_arrow_buffer_get(b, cw_arrow_buffer_of(b->places, node, 1), at, bytes, ret_bytes,
+                               err);
 }
 
 static int read_bits(struct cw_arrow_items *items, const struct cw_arrow_node *node,
@@ -25,7 +26,7 @@ static int read_bits(struct cw_arrow_items *items, const struct cw_arrow_node *n
     struct cw_arrow_buffers *b = items->buffers;
     const uint64_t first = items->first / 8, skip = items->first % 8;
     struct cw_arrow_bytes bits;
-    int rc = cw_arrow_buffer_get(b, cw_arrow_buffer_of(b, node, 1), first,
+    int rc = cw_arrow_buffer_get(b, cw_arrow_buffer_of(b->places, node, 1), first,
                                  (skip + items->n + 7) / 8, &bits, err);
     if (rc < 0)
         return rc;
@@ -81,8 +82,8 @@ static int read_strings(struct cw_arrow_items *items, const struct cw_arrow_node
     if (n > b->bytes_max / sizeof(*slab->strings.v) ||
         __builtin_mul_overflow(items->first, width, &at))
         return cw_arrow_buffers_fail(b, "it has more strings than the limit", err);
-    int rc =
-        cw_arrow_buffer_get(b, cw_arrow_buffer_of(b, node, 1), at, (n + 1) * width, &offsets, err);
+    int rc = cw_arrow_buffer_get(b, cw_arrow_buffer_of(b->places, node, 1), at, (n + 1) * width,
+                                 &offsets, err);
     if (rc < 0)
         return rc;
     const char *fault = set_strings(offsets.p, width, n, &slab->strings);
@@ -90,7 +91,8 @@ static int read_strings(struct cw_arrow_items *items, const struct cw_arrow_node
     cw_mem_free(offsets.p);
     if (fault)
         return cw_arrow_buffers_fail(b, fault, err);
-    rc = cw_arrow_buffer_get(b, cw_arrow_buffer_of(b, node, 2), first, end - first, &bytes, err);
+    rc = cw_arrow_buffer_get(b, cw_arrow_buffer_of(b->places, node, 2), first, end - first, &bytes,
+                             err);
     if (rc < 0)
         return rc;
     slab->strings.bytes = bytes.p;

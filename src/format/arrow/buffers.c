@@ -27,64 +27,80 @@ int cw_arrow_buffers_fail(const struct cw_arrow_buffers *b, const char *why, str
                       b->file->name, b->column, (unsigned long long)b->batch->meta, why);
 }
 
-static int read_records(struct cw_arrow_buffers *b, const struct cw_flat_table *records,
+/* Takes over the numbers of a head. */
+static int read_records(const struct cw_arrow_buffers *b, const struct cw_flat *flat,
+                        const struct cw_flat_table *records, struct cw_arrow_places *places,
                         struct cw_err *err)
 {
     const struct cw_flat_table packed = cw_flat_table(records, RECORDS_PACKED);
-    b->rows = cw_flat_i64(records, RECORDS_ROWS, 0);
-    b->nodes = cw_flat_vector(records, RECORDS_NODES, BUFFER_BYTES);
-    b->buffers = cw_flat_vector(records, RECORDS_BUFFERS, BUFFER_BYTES);
-    b->views = cw_flat_vector(records, RECORDS_VIEWS, 8);
-    b->codec = packed.flat ? cw_flat_u8(&packed, 0, 0) : CODEC_NONE;
-    if (b->flat.bad || b->rows < 0)
+    const struct cw_flat_vector buffers = cw_flat_vector(records, RECORDS_BUFFERS, BUFFER_BYTES),
+                                views = cw_flat_vector(records, RECORDS_VIEWS, 8);
+    (void)cw_flat_vector(records, RECORDS_NODES, BUFFER_BYTES);
+    places->rows = cw_flat_i64(records, RECORDS_ROWS, 0);
+    places->codec = packed.flat ? cw_flat_u8(&packed, 0, 0) : CODEC_NONE;
+    if (flat->bad || places->rows < 0)
         return cw_arrow_buffers_fail(b, "its head is damaged", err);
-    if (packed.flat && (b->codec > CODEC_ZSTD || cw_flat_u8(&packed, 1, 0) != 0))
+    if (packed.flat && (places->codec > CODEC_ZSTD || cw_flat_u8(&packed, 1, 0) != 0))
         return cw_arrow_buffers_fail(b, "its compression is not known", err);
+    int64_t *to = places->numbers = CW_NEW_ARRAY(int64_t, 2 * buffers.n + views.n + 1);
+    places->buffers_n = buffers.n;
+    places->views_n = views.n;
+    for (size_t i = 0; i < buffers.n; i++) {
+        *to++ = cw_flat_vector_i64(&buffers, i, BUFFER_BYTES, 0);
+        *to++ = cw_flat_vector_i64(&buffers, i, BUFFER_BYTES, 8);
+    }
+    for (size_t i = 0; i < views.n; i++)
+        *to++ = cw_flat_vector_i64(&views, i, 8, 0);
     return 0;
 }
 
-int cw_arrow_buffers_open(const struct cw_readable *file, const struct cw_arrow_batch *batch,
-                          bool is_dictionary, struct cw_arrow_buffers *ret_buffers,
-                          struct cw_err *err)
+int cw_arrow_places_read(const struct cw_readable *file, const struct cw_arrow_batch *batch,
+                         bool is_dictionary, struct cw_arrow_places *ret_places, struct cw_err *err)
 {
-    struct cw_arrow_buffers b = {.file = file, .batch = batch, .column = ""};
+    const struct cw_arrow_buffers b = {.file = file, .batch = batch, .column = ""};
+    struct cw_arrow_places places = {0};
+    struct cw_flat flat;
     struct cw_flat_table message;
-    b.meta = cw_mem_new((size_t)batch->meta_bytes + 1);
-    int rc = cw_readable_get(file, batch->meta, b.meta, batch->meta_bytes, err);
-    if (rc == 0) {
-        *ret_buffers = b;
-        rc = cw_arrow_message(file, batch->meta, b.meta, batch->meta_bytes, &ret_buffers->flat,
-                              &message, err);
-    }
-    if (rc == 0) {
-        struct cw_flat_table records = cw_flat_table(&message, MESSAGE_HEADER);
-        if (is_dictionary)
-            records = cw_flat_table(&records, DICTIONARY_DATA);
-        rc = records.flat ? read_records(ret_buffers, &records, err)
-                          : cw_arrow_buffers_fail(&b, "its head is damaged", err);
-    }
+    cw_autofree uint8_t *meta = cw_mem_new((size_t)batch->meta_bytes + 1);
+    int rc = cw_readable_get(file, batch->meta, meta, batch->meta_bytes, err);
+    if (rc == 0)
+        rc = cw_arrow_message(file, batch->meta, meta, batch->meta_bytes, &flat, &message, err);
     if (rc < 0)
-        cw_mem_free(b.meta);
+        return rc;
+    struct cw_flat_table records = cw_flat_table(&message, MESSAGE_HEADER);
+    if (is_dictionary)
+        records = cw_flat_table(&records, DICTIONARY_DATA);
+    rc = records.flat ? read_records(&b, &flat, &records, &places, err)
+                      : cw_arrow_buffers_fail(&b, "its head is damaged", err);
+    if (rc == 0)
+        *ret_places = places;
     return rc;
 }
 
-void cw_arrow_buffers_close(struct cw_arrow_buffers *b)
+void cw_arrow_places_fini(struct cw_arrow_places *places)
 {
-    cw_mem_free(b->meta);
+    cw_mem_free(places->numbers);
+    *places = (struct cw_arrow_places){0};
 }
 
-size_t cw_arrow_buffer_of(const struct cw_arrow_buffers *b, const struct cw_arrow_node *node,
+size_t cw_arrow_places_bytes(const struct cw_arrow_places *places)
+{
+    return (2 * places->buffers_n + places->views_n + 1) * sizeof(*places->numbers);
+}
+
+size_t cw_arrow_buffer_of(const struct cw_arrow_places *places, const struct cw_arrow_node *node,
                           unsigned which)
 {
+    const int64_t *views = places->numbers + 2 * places->buffers_n;
     size_t number = node->buffer + which;
-    for (size_t i = 0; i < node->views && i < b->views.n; i++)
-        number += (size_t)CW_MAX(cw_flat_vector_i64(&b->views, i, 8, 0), 0);
+    for (size_t i = 0; i < node->views && i < places->views_n; i++)
+        number += (size_t)CW_MAX(views[i], 0);
     return number;
 }
 
 bool cw_arrow_buffer_is_empty(const struct cw_arrow_buffers *b, size_t number)
 {
-    return number < b->buffers.n && cw_flat_vector_i64(&b->buffers, number, BUFFER_BYTES, 8) == 0;
+    return number < b->places->buffers_n && b->places->numbers[2 * number + 1] == 0;
 }
 
 /* Unpacks one frame of LZ4, which must have exactly n bytes. */
@@ -130,7 +146,7 @@ static const char *unpack(const struct cw_arrow_buffers *b, const uint8_t *p, si
         length = (int64_t)n;
     /* No frame of LZ4 becomes more than 255 times as long. */
     if (length < 0 || (uint64_t)length > b->bytes_max ||
-        (b->codec == CODEC_LZ4 && (uint64_t)length / 256 > n))
+        (b->places->codec == CODEC_LZ4 && (uint64_t)length / 256 > n))
         return "a buffer unpacks to more bytes than the limit";
     ret_bytes->n = (size_t)length;
     ret_bytes->p = cw_mem_try(CW_MAX(ret_bytes->n, 1));
@@ -140,8 +156,8 @@ static const char *unpack(const struct cw_arrow_buffers *b, const uint8_t *p, si
         memcpy(ret_bytes->p, p, n);
     if (is_plain || length == 0)
         return NULL;
-    return b->codec == CODEC_ZSTD ? unpack_zstd(p, n, ret_bytes->p, ret_bytes->n)
-                                  : unpack_lz4(p, n, ret_bytes->p, ret_bytes->n);
+    return b->places->codec == CODEC_ZSTD ? unpack_zstd(p, n, ret_bytes->p, ret_bytes->n)
+                                          : unpack_lz4(p, n, ret_bytes->p, ret_bytes->n);
 }
 
 /* Reads bytes of the body. */
@@ -189,14 +205,13 @@ static int get_packed(struct cw_arrow_buffers *b, uint64_t at, uint64_t length, 
 int cw_arrow_buffer_get(struct cw_arrow_buffers *b, size_t number, uint64_t first, uint64_t n,
                         struct cw_arrow_bytes *ret_bytes, struct cw_err *err)
 {
-    if (number >= b->buffers.n)
+    if (number >= b->places->buffers_n)
         return cw_arrow_buffers_fail(b, "it has less buffers than its columns need", err);
-    const int64_t at = cw_flat_vector_i64(&b->buffers, number, BUFFER_BYTES, 0),
-                  length = cw_flat_vector_i64(&b->buffers, number, BUFFER_BYTES, 8);
+    const int64_t at = b->places->numbers[2 * number], length = b->places->numbers[2 * number + 1];
     if (at < 0 || length < 0 || (uint64_t)at > b->batch->body_bytes ||
         (uint64_t)length > b->batch->body_bytes - (uint64_t)at)
         return cw_arrow_buffers_fail(b, "a buffer lies outside of the batch", err);
-    if (b->codec != CODEC_NONE)
+    if (b->places->codec != CODEC_NONE)
         return get_packed(b, (uint64_t)at, (uint64_t)length, first, n, ret_bytes, err);
     if (first > (uint64_t)length || n > (uint64_t)length - first)
         return cw_arrow_buffers_fail(b, "a buffer is shorter than its column", err);

@@ -22,7 +22,7 @@ int cw_arrow_items_validity(struct cw_arrow_items *items, const struct cw_arrow_
                             struct cw_err *err)
 {
     struct cw_arrow_buffers *b = items->buffers;
-    const size_t number = cw_arrow_buffer_of(b, node, 0), n = items->n;
+    const size_t number = cw_arrow_buffer_of(b->places, node, 0), n = items->n;
     const uint64_t first = items->first / 8, skip = items->first % 8;
     struct cw_arrow_bytes bits;
     if (cw_arrow_buffer_is_empty(b, number) || n == 0)
@@ -113,7 +113,7 @@ int cw_arrow_items_enter(struct cw_arrow_items *items, const struct cw_arrow_nod
     struct cw_arrow_bytes offsets;
     if (slab->entry || n != slab->rows || n > b->bytes_max / sizeof(*slab->entry))
         return cw_arrow_buffers_fail(b, "it has more lists than the limit", err);
-    int rc = cw_arrow_buffer_get(b, cw_arrow_buffer_of(b, node, 1), items->first * width,
+    int rc = cw_arrow_buffer_get(b, cw_arrow_buffer_of(b->places, node, 1), items->first * width,
                                  (n + 1) * width, &offsets, err);
     if (rc < 0)
         return rc;

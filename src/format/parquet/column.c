@@ -12,7 +12,8 @@ enum { SOME = 1024 }; /* indices at a time */
 
 void cw_pq_column_fini(struct cw_pq_column *c)
 {
-    cw_mem_free(c->fixed);
+    if (c->fixed)
+        cw_mem_free(c->fixed - CW_PQ_COLUMN_FRONT);
     cw_byte_strings_fini(&c->strings);
     *c = (struct cw_pq_column){0};
 }
@@ -20,6 +21,13 @@ void cw_pq_column_fini(struct cw_pq_column *c)
 size_t cw_pq_column_cost(const struct cw_pq_column *c)
 {
     return c->fixed_cap + c->strings.cap;
+}
+
+bool cw_pq_want_is_stored(const struct cw_pq_want *want)
+{
+    const struct cw_pq_leaf *leaf = want->leaf;
+    return want->width > 0 && want->change == CW_PQ_SAME && leaf->physical != CW_PQ_BOOLEAN &&
+           want->width == cw_pq_value_bytes(leaf->physical, leaf->type_bytes);
 }
 
 const char *cw_pq_column_room(struct cw_pq_column *c, const struct cw_pq_want *want, size_t n)
@@ -33,11 +41,13 @@ const char *cw_pq_column_room(struct cw_pq_column *c, const struct cw_pq_want *w
     if (bytes <= c->fixed_cap && c->fixed_cap > 0)
         return NULL;
     size_t cap = CW_MAX(CW_MAX(bytes, c->n > 0 ? 2 * c->fixed_cap : 0), 64);
-    void *grown = cw_mem_try_grow(want->width > 0 ? (void *)c->fixed : (void *)c->strings.v, cap);
+    uint8_t *had = c->fixed ? c->fixed - CW_PQ_COLUMN_FRONT : NULL;
+    void *grown = want->width > 0 ? cw_mem_try_grow(had, cap + CW_PQ_COLUMN_FRONT)
+                                  : cw_mem_try_grow(c->strings.v, cap);
     if (!grown)
         return "no memory for its values";
     if (want->width > 0)
-        c->fixed = grown;
+        c->fixed = (uint8_t *)grown + CW_PQ_COLUMN_FRONT;
     else
         c->strings.v = grown;
     c->fixed_cap = cap;

@@ -6,6 +6,8 @@
 
 #include "format/parquet/slab.h"
 
+/* Whether values are wanted as PLAIN stores them. */
+bool cw_pq_want_is_stored(const struct cw_pq_want *want);
 /* Makes room for n more values. */
 const char *cw_pq_column_room(struct cw_pq_column *column, const struct cw_pq_want *want, size_t n);
 /* Appends n values; there is room for them. */

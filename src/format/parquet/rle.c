@@ -110,6 +110,54 @@ const char *cw_pq_rle_get(struct cw_pq_rle *r, uint32_t *dst, size_t n)
     return NULL;
 }
 
+/* Eight numbers of one bit, or of two, as the bytes of one number. */
+static uint64_t spread_1(const uint8_t *p)
+{
+    const uint64_t bits = UINT64_C(0x8040201008040201), ones = UINT64_C(0x0101010101010101);
+    return (((*p * ones) & bits) + (128 * ones - bits)) >> 7 & ones;
+}
+
+static uint64_t spread_2(const uint8_t *p)
+{
+    uint64_t x = (uint64_t)p[1] << 32 | p[0];
+    x = (x | x << 12) & UINT64_C(0x000f000f000f000f);
+    return (x | x << 6) & UINT64_C(0x0303030303030303);
+}
+
+/* Reads packed numbers of the run: those of one or two bits eight at a time. */
+static void get_packed_bytes(const struct cw_pq_rle *r, uint8_t *dst, size_t n)
+{
+    size_t i = 0;
+    const uint8_t *p = r->run + (r->bit >> 3);
+    if ((r->bit & 7) == 0 && (r->width == 1 || r->width == 2))
+        for (; i + 8 <= n; i += 8, p += r->width) {
+            const uint64_t eight = r->width == 1 ? spread_1(p) : spread_2(p);
+            for (unsigned k = 0; k < 8; k++)
+                dst[i + k] = (uint8_t)(eight >> 8 * k);
+        }
+    for (; i < n; i++)
+        dst[i] = (uint8_t)cw_pq_bits_one(r->run, r->p, r->bit + i * r->width, r->width);
+}
+
+const char *cw_pq_rle_get_bytes(struct cw_pq_rle *r, uint8_t *dst, size_t n)
+{
+    while (n > 0) {
+        const char *fault = r->left == 0 ? next_run(r) : NULL;
+        if (fault)
+            return fault;
+        const size_t some = (size_t)CW_MIN((uint64_t)n, r->left);
+        if (r->packed)
+            get_packed_bytes(r, dst, some);
+        else
+            memset(dst, (int)r->value, some);
+        r->bit += (uint64_t)some * r->width;
+        r->left -= some;
+        dst += some;
+        n -= some;
+    }
+    return NULL;
+}
+
 bool cw_pq_rle_is_all(struct cw_pq_rle *r, size_t n, uint32_t value)
 {
     if (r->left == 0 && next_run(r))

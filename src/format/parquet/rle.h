@@ -19,6 +19,8 @@ struct cw_pq_rle {
 };
 struct cw_pq_rle cw_pq_rle_begin(const void *p, size_t n, unsigned width);
 const char *cw_pq_rle_get(struct cw_pq_rle *r, uint32_t *dst, size_t n);
+/* The same for numbers of at most 8 bits, each a byte. */
+const char *cw_pq_rle_get_bytes(struct cw_pq_rle *r, uint8_t *dst, size_t n);
 /* Whether the next n numbers are one run of `value`. */
 bool cw_pq_rle_is_all(struct cw_pq_rle *r, size_t n, uint32_t value);
 

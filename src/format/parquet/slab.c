@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a stretch of pages: decompresses each, reads its levels, and appends its values. */
+/* Reads a stretch of pages, and dictionaries. */
 #include "format/parquet/slab.h"
 
 #include <string.h>
-#include <zlib.h>
 
 #include "base/mem.h"
 #include "format/parquet/column.h"
-#include "format/parquet/rle.h"
+#include "format/parquet/slab_int.h"
 #include "format/parquet/unpack.h"
-
-struct bytes {
-    uint8_t *p;
-    size_t cap;
-};
-struct reader {
-    const struct cw_readable *file;
-    const struct cw_pq_want *want;
-    const struct cw_pq_chunk *chunk;
-    const struct cw_pq_column *dict;
-    struct cw_pq_slab *slab;
-    size_t rows;      /* that the slab is to have */
-    size_t entry_cap; /* lists: room in slab->entry */
-    struct bytes raw, page, rep, def, mask;
-};
-/* A page behind its levels. */
-struct part {
-    const uint8_t *p, *end;
-    size_t n; /* values with nulls */
-};
 
 void cw_pq_slab_fini(struct cw_pq_slab *slab)
 {
@@ -38,242 +17,19 @@ void cw_pq_slab_fini(struct cw_pq_slab *slab)
     *slab = (struct cw_pq_slab){0};
 }
 
-static const char *room(struct bytes *b, size_t n, size_t max)
+void cw_pq_scratch_fini(struct cw_pq_scratch *scratch)
 {
-    if (n <= b->cap && b->p)
-        return NULL;
-    if (n > max)
-        return "a page is larger than the limit";
-    cw_mem_free(b->p);
-    b->cap = CW_MAX(n, 64);
-    b->p = cw_mem_try(b->cap);
-    if (b->p)
-        return NULL;
-    b->cap = 0;
-    return "no memory for a page";
+    cw_mem_free(scratch->raw.p);
+    cw_mem_free(scratch->page.p);
+    cw_mem_free(scratch->rep.p);
+    cw_mem_free(scratch->def.p);
+    cw_mem_free(scratch->mask.p);
+    *scratch = (struct cw_pq_scratch){0};
 }
 
-static const char *get_levels(struct bytes *dst, const uint8_t *p, size_t bytes, size_t n,
-                              unsigned max, size_t limit)
+size_t cw_pq_scratch_bytes(const struct cw_pq_scratch *s)
 {
-    uint32_t some[256];
-    unsigned width = max > 1 ? (unsigned)(32 - __builtin_clz(max)) : 1;
-    struct cw_pq_rle r = cw_pq_rle_begin(p, bytes, width);
-    const char *fault = room(dst, n, limit);
-    for (size_t at = 0; !fault && at < n; at += CW_ARRAY_LEN(some)) {
-        size_t k = CW_MIN(n - at, CW_ARRAY_LEN(some));
-        fault = cw_pq_rle_get(&r, some, k);
-        for (size_t i = 0; !fault && i < k; i++) {
-            if (some[i] > max)
-                fault = "a level is higher than the column's";
-            dst->p[at + i] = (uint8_t)some[i];
-        }
-    }
-    return fault;
-}
-
-/* Marks a row that has a null, unless nulls are filled. */
-static const char *mark_null(struct reader *r, size_t row)
-{
-    if (r->want->fill)
-        return NULL;
-    if (!r->slab->null) {
-        r->slab->null = cw_mem_try(CW_MAX(r->rows, 1));
-        if (!r->slab->null)
-            return "no memory for its nulls";
-        memset(r->slab->null, 0, r->rows);
-    }
-    r->slab->null[row] = 1;
-    return NULL;
-}
-
-/* Whether the levels are one run of values. */
-static bool are_all(const uint8_t *p, size_t bytes, size_t n, unsigned max)
-{
-    unsigned width = max > 1 ? (unsigned)(32 - __builtin_clz(max)) : 1;
-    struct cw_pq_rle r = cw_pq_rle_begin(p, bytes, width);
-    return cw_pq_rle_is_all(&r, n, max);
-}
-
-static const char *add_values(struct reader *r, const struct part *part, int encoding,
-                              size_t present, size_t entries)
-{
-    struct cw_pq_column *c = &r->slab->values;
-    const char *fault = cw_pq_column_room(c, r->want, entries);
-    if (fault)
-        return fault;
-    if (encoding == CW_PQ_PLAIN_DICTIONARY || encoding == CW_PQ_RLE_DICTIONARY)
-        fault = cw_pq_column_add_indices(c, r->want, r->dict, part->p, part->end, present);
-    else
-        fault = cw_pq_column_add(c, r->want, encoding, part->p, part->end, present);
-    if (!fault && present < entries)
-        fault = cw_pq_column_spread(c, r->want, r->mask.p, entries, present);
-    return fault;
-}
-
-static const char *add_flat(struct reader *r, const struct part *part, int encoding,
-                            const uint8_t *def, size_t def_bytes)
-{
-    size_t n = part->n, present = 0, row = r->slab->rows;
-    unsigned max = r->want->leaf->max_def;
-    const char *fault = NULL;
-    if (n > r->rows - row)
-        return "it has more values than rows";
-    if (max == 0 || are_all(def, def_bytes, n, max)) {
-        present = n;
-    } else {
-        fault = get_levels(&r->mask, def, def_bytes, n, max, r->want->bytes_max);
-        for (size_t i = 0; !fault && i < n; i++) {
-            r->mask.p[i] = r->mask.p[i] == max;
-            present += r->mask.p[i];
-            if (!r->mask.p[i])
-                fault = mark_null(r, row + i);
-        }
-    }
-    if (!fault)
-        fault = add_values(r, part, encoding, present, n);
-    r->slab->rows += n;
-    return fault;
-}
-
-static const char *begin_row(struct reader *r, size_t entries)
-{
-    struct cw_pq_slab *s = r->slab;
-    if (s->rows == r->rows)
-        return "it has more rows than the row group says";
-    if (s->rows + 2 > r->entry_cap) {
-        size_t cap = CW_MAX(2 * r->entry_cap, 1024);
-        uint64_t *grown = cw_mem_try_grow(s->entry, cap * sizeof(*grown));
-        if (!grown)
-            return "no memory for its rows";
-        s->entry = grown;
-        r->entry_cap = cap;
-    }
-    s->entry[s->rows++] = entries;
-    return NULL;
-}
-
-static const char *add_lists(struct reader *r, const struct part *part, int encoding)
-{
-    const struct cw_pq_leaf *leaf = r->want->leaf;
-    size_t entries = 0, present = 0, before = r->slab->values.n;
-    const char *fault = room(&r->mask, part->n, r->want->bytes_max);
-    for (size_t i = 0; !fault && i < part->n; i++) {
-        uint8_t def = r->def.p[i];
-        if (r->rep.p[i] == 0)
-            fault = begin_row(r, before + entries);
-        else if (r->slab->rows == 0)
-            fault = "it begins in the middle of a list";
-        if (fault)
-            break;
-        if (def != leaf->max_def && def + 1 != leaf->entry_def)
-            fault = mark_null(r, r->slab->rows - 1);
-        if (def >= leaf->entry_def) {
-            r->mask.p[entries++] = def == leaf->max_def;
-            present += def == leaf->max_def;
-        }
-    }
-    return fault ? fault : add_values(r, part, encoding, present, entries);
-}
-
-/* Takes the length and the bytes of levels from a page of version 1. */
-static const char *take_levels(struct part *part, const uint8_t **ret_p, size_t *ret_n)
-{
-    uint32_t n;
-    if (part->end - part->p < 4)
-        return "its levels are cut";
-    memcpy(&n, part->p, sizeof(n));
-    if (n > (size_t)(part->end - part->p) - 4)
-        return "its levels are longer than the page";
-    *ret_p = part->p + 4;
-    *ret_n = n;
-    part->p += 4 + (size_t)n;
-    return NULL;
-}
-
-static const char *add_part(struct reader *r, struct part *part, int encoding, const uint8_t *rep,
-                            size_t rep_n, const uint8_t *def, size_t def_n)
-{
-    const struct cw_pq_leaf *leaf = r->want->leaf;
-    size_t limit = r->want->bytes_max;
-    if (leaf->max_rep == 0)
-        return add_flat(r, part, encoding, def, def_n);
-    const char *fault = get_levels(&r->rep, rep, rep_n, part->n, leaf->max_rep, limit);
-    if (!fault)
-        fault = get_levels(&r->def, def, def_n, part->n, leaf->max_def, limit);
-    return fault ? fault : add_lists(r, part, encoding);
-}
-
-static const char *add_v1(struct reader *r, const struct cw_pq_page_head *head, const uint8_t *p)
-{
-    const uint8_t *def = NULL, *rep = NULL;
-    size_t def_n = 0, rep_n = 0;
-    const char *fault = NULL;
-    struct part part = {p, p + head->bytes, head->values};
-    if (r->chunk->codec != CW_PQ_UNCOMPRESSED) {
-        fault = room(&r->page, head->bytes, r->want->bytes_max);
-        if (!fault)
-            fault = cw_pq_unpack(r->chunk->codec, p, head->stored_bytes, r->page.p, head->bytes);
-        part.p = r->page.p;
-        part.end = r->page.p + head->bytes;
-    } else if (head->bytes != head->stored_bytes) {
-        fault = "its two sizes differ, and it is not compressed";
-    }
-    if (!fault && r->want->leaf->max_rep > 0)
-        fault = head->rep_encoding == CW_PQ_RLE ? take_levels(&part, &rep, &rep_n)
-                                                : "levels in the old form are not supported";
-    if (!fault && r->want->leaf->max_def > 0)
-        fault = head->def_encoding == CW_PQ_RLE ? take_levels(&part, &def, &def_n)
-                                                : "levels in the old form are not supported";
-    return fault ? fault : add_part(r, &part, head->encoding, rep, rep_n, def, def_n);
-}
-
-static const char *add_v2(struct reader *r, const struct cw_pq_page_head *head, const uint8_t *p)
-{
-    uint64_t levels = (uint64_t)head->rep_bytes + head->def_bytes;
-    if (levels > head->stored_bytes || levels > head->bytes)
-        return "its levels are longer than the page";
-    size_t stored = head->stored_bytes - (size_t)levels, bytes = head->bytes - (size_t)levels;
-    const uint8_t *rep = p, *def = p + head->rep_bytes, *values = def + head->def_bytes;
-    struct part part = {values, values + bytes, head->values};
-    const char *fault = NULL;
-    if (r->chunk->codec != CW_PQ_UNCOMPRESSED && head->packed && stored > 0) {
-        fault = room(&r->page, bytes, r->want->bytes_max);
-        if (!fault)
-            fault = cw_pq_unpack(r->chunk->codec, values, stored, r->page.p, bytes);
-        part.p = r->page.p;
-        part.end = r->page.p + bytes;
-    } else if (stored != bytes) {
-        fault = "its two sizes differ, and it is not compressed";
-    }
-    return fault ? fault
-                 : add_part(r, &part, head->encoding, rep, head->rep_bytes, def, head->def_bytes);
-}
-
-static const char *check_page(const struct cw_pq_page_head *head, const uint8_t *p, size_t left)
-{
-    if (head->stored_bytes > left)
-        return "a page is cut";
-    if (head->has_crc && crc32(0, p, head->stored_bytes) != head->crc)
-        return "the checksum of a page does not match";
-    return NULL;
-}
-
-static const char *add_page(struct reader *r, const uint8_t *p, size_t left, size_t *ret_bytes)
-{
-    struct cw_pq_page_head head;
-    bool cut;
-    const char *fault = cw_pq_page_head_read(p, left, &head, &cut);
-    if (fault)
-        return fault;
-    p += head.head_bytes;
-    *ret_bytes = head.head_bytes + head.stored_bytes;
-    fault = check_page(&head, p, left - head.head_bytes);
-    if (!fault && head.type == CW_PQ_DATA_PAGE)
-        fault = add_v1(r, &head, p);
-    else if (!fault && head.type == CW_PQ_DATA_PAGE_V2)
-        fault = add_v2(r, &head, p);
-    return fault;
+    return s->raw.cap + s->page.cap + s->rep.cap + s->def.cap + s->mask.cap;
 }
 
 static int fail(const struct cw_readable *file, const struct cw_pq_want *want, uint64_t at,
@@ -285,17 +41,18 @@ static int fail(const struct cw_readable *file, const struct cw_pq_want *want, u
 
 /* Reads bytes of the file into `raw`. */
 static int read_raw(const struct cw_readable *file, const struct cw_pq_want *want, uint64_t begin,
-                    uint64_t end, struct bytes *raw, struct cw_err *err)
+                    uint64_t end, struct cw_pq_bytes *raw, struct cw_err *err)
 {
     const char *fault = end - begin > SIZE_MAX / 2
                             ? "it is too large"
-                            : room(raw, (size_t)(end - begin), want->bytes_max);
+                            : cw_pq_bytes_room(raw, (size_t)(end - begin), want->bytes_max);
     if (fault)
         return fail(file, want, begin, fault, err);
+    cw_mem_prefault(raw->p, (size_t)CW_MIN(end - begin, file->size));
     return cw_readable_get(file, begin, raw->p, (size_t)(end - begin), err);
 }
 
-static const char *finish(struct reader *r)
+static const char *finish(struct cw_pq_reader *r)
 {
     struct cw_pq_slab *s = r->slab;
     if (s->rows < r->rows)
@@ -307,17 +64,61 @@ static const char *finish(struct reader *r)
     return NULL;
 }
 
-static int read_pages(struct reader *r, const struct cw_pq_stretch *at, struct cw_err *err)
+/* Memory is asked for at once as long as it is no more than so many times what is stored: no more of what a file only
+ * claims. */
+enum { CLAIM_RATIO = 64, PREFAULT_RATIO = 16 };
+
+static void prefault(const struct cw_pq_column *c, size_t stored)
+{
+    cw_mem_prefault(c->fixed ? (void *)c->fixed : (void *)c->strings.v,
+                    CW_MIN(c->fixed_cap, PREFAULT_RATIO * stored));
+}
+
+/* Adds up the values of all pages, as their heads say; those behind a damaged one are left out. */
+static size_t values_of(const uint8_t *p, size_t bytes)
+{
+    size_t sum = 0;
+    while (bytes > 0) {
+        struct cw_pq_page_head head;
+        bool cut;
+        if (cw_pq_page_head_read(p, bytes, &head, &cut) ||
+            head.stored_bytes > bytes - head.head_bytes)
+            break;
+        sum += head.values;
+        p += head.head_bytes + head.stored_bytes;
+        bytes -= head.head_bytes + head.stored_bytes;
+    }
+    return sum;
+}
+
+/* Makes one allocation for the values, and one for the entries, where it is known how many there are. */
+static const char *make_room(struct cw_pq_reader *r, size_t stored)
+{
+    const size_t most = CLAIM_RATIO * stored,
+                 each = r->want->width > 0 ? r->want->width : sizeof(struct cw_byte_ref);
+    const char *fault = NULL;
+    if (r->want->leaf->max_rep == 0) {
+        fault = cw_pq_column_room(&r->slab->values, r->want, r->rows);
+    } else {
+        const size_t n = values_of(r->scratch->raw.p, stored);
+        if (n <= most / each)
+            fault = cw_pq_column_room(&r->slab->values, r->want, n);
+        if (!fault && r->rows + 2 <= most / sizeof(*r->slab->entry))
+            fault = cw_pq_entries_room(r, r->rows);
+    }
+    if (!fault)
+        prefault(&r->slab->values, stored);
+    return fault;
+}
+
+static int read_pages(struct cw_pq_reader *r, const struct cw_pq_stretch *at, struct cw_err *err)
 {
     size_t bytes = (size_t)(at->end - at->begin), begin = 0;
-    int rc = read_raw(r->file, r->want, at->begin, at->end, &r->raw, err);
-    const char *fault = NULL;
-    /* one allocation for flat columns, whose number of values is known */
-    if (rc == 0 && r->want->leaf->max_rep == 0)
-        fault = cw_pq_column_room(&r->slab->values, r->want, r->rows);
+    int rc = read_raw(r->file, r->want, at->begin, at->end, &r->scratch->raw, err);
+    const char *fault = rc == 0 ? make_room(r, bytes) : NULL;
     while (rc == 0 && !fault && begin < bytes && (r->slab->rows < r->rows || r->slab->entry)) {
         size_t page = 0;
-        fault = add_page(r, r->raw.p + begin, bytes - begin, &page);
+        fault = cw_pq_page_add(r, r->scratch->raw.p + begin, bytes - begin, &page);
         if (fault)
             break;
         begin += page;
@@ -329,18 +130,18 @@ static int read_pages(struct reader *r, const struct cw_pq_stretch *at, struct c
 
 int cw_pq_slab_read(const struct cw_readable *file, const struct cw_pq_want *want,
                     const struct cw_pq_chunk *chunk, const struct cw_pq_pages *pages, size_t k,
-                    const struct cw_pq_column *dict, struct cw_pq_slab *ret_slab,
-                    struct cw_err *err)
+                    const struct cw_pq_column *dict, struct cw_pq_scratch *scratch,
+                    struct cw_pq_slab *ret_slab, struct cw_err *err)
 {
     struct cw_pq_slab slab = {.first = pages->v[k].first};
-    struct reader r = {.file = file, .want = want, .chunk = chunk, .dict = dict, .slab = &slab};
-    r.rows = (size_t)cw_pq_pages_rows(pages, k);
+    struct cw_pq_reader r = {.file = file,
+                             .want = want,
+                             .chunk = chunk,
+                             .dict = dict,
+                             .slab = &slab,
+                             .rows = (size_t)cw_pq_pages_rows(pages, k),
+                             .scratch = scratch};
     int rc = read_pages(&r, &pages->v[k], err);
-    cw_mem_free(r.raw.p);
-    cw_mem_free(r.page.p);
-    cw_mem_free(r.rep.p);
-    cw_mem_free(r.def.p);
-    cw_mem_free(r.mask.p);
     if (rc < 0)
         cw_pq_slab_fini(&slab);
     else
@@ -348,44 +149,58 @@ int cw_pq_slab_read(const struct cw_readable *file, const struct cw_pq_want *wan
     return rc;
 }
 
+/* Decompresses the values of a dictionary to where they belong, if they are stored as they become; else by way of
+ * `page`. */
+static const char *unpack_dictionary(const struct cw_pq_want *want, const struct cw_pq_chunk *chunk,
+                                     const uint8_t *p, const struct cw_pq_page_head *head,
+                                     struct cw_pq_bytes *page, struct cw_pq_column *dict)
+{
+    const bool is_same = cw_pq_want_is_stored(want) && head->bytes == head->values * want->width;
+    const char *fault = is_same ? NULL : cw_pq_bytes_room(page, head->bytes, want->bytes_max);
+    if (fault)
+        return fault;
+    prefault(dict, head->stored_bytes);
+    fault = cw_pq_unpack(chunk->codec, p, head->stored_bytes, is_same ? dict->fixed : page->p,
+                         head->bytes);
+    if (!fault && is_same)
+        dict->n = head->values;
+    else if (!fault)
+        fault =
+            cw_pq_column_add(dict, want, CW_PQ_PLAIN, page->p, page->p + head->bytes, head->values);
+    return fault;
+}
+
 static const char *add_dictionary(const struct cw_pq_want *want, const struct cw_pq_chunk *chunk,
-                                  const uint8_t *p, size_t bytes, struct bytes *page,
+                                  const uint8_t *p, size_t bytes, struct cw_pq_bytes *page,
                                   struct cw_pq_column *ret_dict)
 {
     struct cw_pq_page_head head;
     bool cut;
     const char *fault = cw_pq_page_head_read(p, bytes, &head, &cut);
     if (!fault)
-        fault = check_page(&head, p + head.head_bytes, bytes - head.head_bytes);
+        fault = cw_pq_page_check(&head, p + head.head_bytes, bytes - head.head_bytes);
     if (!fault && head.encoding != CW_PQ_PLAIN && head.encoding != CW_PQ_PLAIN_DICTIONARY)
         fault = "a dictionary has an unknown encoding";
     if (!fault)
-        fault = room(page, head.bytes, want->bytes_max);
-    if (!fault)
-        fault =
-            cw_pq_unpack(chunk->codec, p + head.head_bytes, head.stored_bytes, page->p, head.bytes);
-    if (!fault)
         fault = cw_pq_column_room(ret_dict, want, head.values);
     if (!fault)
-        fault = cw_pq_column_add(ret_dict, want, CW_PQ_PLAIN, page->p, page->p + head.bytes,
-                                 head.values);
+        fault = unpack_dictionary(want, chunk, p + head.head_bytes, &head, page, ret_dict);
     return fault;
 }
 
 int cw_pq_dictionary_read(const struct cw_readable *file, const struct cw_pq_want *want,
                           const struct cw_pq_chunk *chunk, const struct cw_pq_pages *pages,
-                          struct cw_pq_column *ret_dict, struct cw_err *err)
+                          struct cw_pq_scratch *scratch, struct cw_pq_column *ret_dict,
+                          struct cw_err *err)
 {
-    struct bytes raw = {0}, page = {0};
     struct cw_pq_column dict = {0};
-    int rc = read_raw(file, want, pages->dict_begin, pages->dict_end, &raw, err);
+    int rc = read_raw(file, want, pages->dict_begin, pages->dict_end, &scratch->raw, err);
     if (rc == 0) {
         size_t bytes = (size_t)(pages->dict_end - pages->dict_begin);
-        const char *fault = add_dictionary(want, chunk, raw.p, bytes, &page, &dict);
+        const char *fault =
+            add_dictionary(want, chunk, scratch->raw.p, bytes, &scratch->page, &dict);
         rc = fault ? fail(file, want, pages->dict_begin, fault, err) : 0;
     }
-    cw_mem_free(raw.p);
-    cw_mem_free(page.p);
     if (rc < 0)
         cw_pq_column_fini(&dict);
     else

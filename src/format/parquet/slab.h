@@ -34,10 +34,12 @@ int cw_pq_leaf_dtype(const struct cw_pq_leaf *leaf, enum cw_dtype decimals,
                      enum cw_dtype *ret_dtype, int64_t *ret_dim, enum cw_pq_change *ret_change,
                      struct cw_err *err);
 
+/* Bytes before the values of a column that may be written to while they are made. */
+enum { CW_PQ_COLUMN_FRONT = 64 };
 /* A dictionary, and the values of a slab. */
 struct cw_pq_column {
     size_t n;
-    uint8_t *fixed; /* n values; NULL for strings */
+    uint8_t *fixed; /* n values, behind CW_PQ_COLUMN_FRONT bytes; NULL for strings */
     size_t fixed_cap;
     struct cw_byte_strings strings;
     bool has_dict; /* the strings of the dictionary lie at dict_at */
@@ -54,15 +56,33 @@ struct cw_pq_slab {
 void cw_pq_column_fini(struct cw_pq_column *column);
 size_t cw_pq_column_cost(const struct cw_pq_column *column);
 void cw_pq_slab_fini(struct cw_pq_slab *slab);
+/* The end of the memory of values, or of the bytes of strings. */
+static inline const uint8_t *cw_pq_slab_readable(const struct cw_pq_slab *slab)
+{
+    const struct cw_pq_column *c = &slab->values;
+    return c->fixed ? c->fixed + c->fixed_cap : c->strings.bytes + c->strings.cap;
+}
+
+/* Memory that is only needed while a slab is read, and may be used again for the next one. Zeroed: none. */
+struct cw_pq_bytes {
+    uint8_t *p;
+    size_t cap;
+};
+struct cw_pq_scratch {
+    struct cw_pq_bytes raw, page, rep, def, mask;
+};
+void cw_pq_scratch_fini(struct cw_pq_scratch *scratch);
+size_t cw_pq_scratch_bytes(const struct cw_pq_scratch *scratch);
 
 int cw_pq_dictionary_read(const struct cw_readable *file, const struct cw_pq_want *want,
                           const struct cw_pq_chunk *chunk, const struct cw_pq_pages *pages,
-                          struct cw_pq_column *ret_dict, struct cw_err *err);
+                          struct cw_pq_scratch *scratch, struct cw_pq_column *ret_dict,
+                          struct cw_err *err);
 /* Reads stretch k. dict may be NULL if there is none. Errors name the file, the column, and the byte
  * of the page. */
 int cw_pq_slab_read(const struct cw_readable *file, const struct cw_pq_want *want,
                     const struct cw_pq_chunk *chunk, const struct cw_pq_pages *pages, size_t k,
-                    const struct cw_pq_column *dict, struct cw_pq_slab *ret_slab,
-                    struct cw_err *err);
+                    const struct cw_pq_column *dict, struct cw_pq_scratch *scratch,
+                    struct cw_pq_slab *ret_slab, struct cw_err *err);
 
 #endif

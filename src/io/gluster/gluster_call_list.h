@@ -3,6 +3,7 @@
 CW_GLFS(new)
 CW_GLFS(set_volfile_server)
 CW_GLFS(set_logging)
+CW_GLFS(set_xlator_option)
 CW_GLFS(init)
 CW_GLFS(fini)
 CW_GLFS(creat)

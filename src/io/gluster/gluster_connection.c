@@ -156,6 +156,11 @@ static int make_fs(struct cw_gluster_connection *link, struct cw_err *err)
         if (api.set_volfile_server(fs, "tcp", address->hosts[i].name, address->hosts[i].port) < 0)
             return cw_err_errno(err, errno, "gluster: host %s", address->hosts[i].name);
     (void)!api.set_logging(fs, log_path, LOG_WARNING);
+    /* libgfapi's cache of attributes answers for a file that a rename has replaced, and the open of
+     * that file then fails with ENOENT although the name exists. Every open is to ask the bricks. */
+    if (api.set_xlator_option(fs, "*-md-cache", "md-cache-timeout", "0") < 0)
+        return cw_err_errno(err, errno, "gluster: volume %s: no option of md-cache",
+                            address->volume);
     link->fs = fs;
     return 0;
 }

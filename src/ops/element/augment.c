@@ -25,8 +25,7 @@ bool cw_augment_is_signed(enum cw_augment change)
     return change >= CW_AUGMENT_SHEAR_X && change <= CW_AUGMENT_SHARPNESS;
 }
 
-/* torch.linspace in single precision, which counts from the nearer end */
-static float spread(float from, float to, int64_t bins, int64_t bin)
+float cw_augment_spread(float from, float to, int64_t bins, int64_t bin)
 {
     if (bins == 1)
         return from;
@@ -43,14 +42,14 @@ double cw_augment_magnitude(const struct cw_augment_space *space, enum cw_augmen
         return space->bins == 1 ? 8 : 8 - rint((double)fewer);
     }
     if (change == CW_AUGMENT_SOLARIZE)
-        return (double)spread(255, 0, space->bins, bin);
+        return (double)cw_augment_spread(255, 0, space->bins, bin);
     if (!cw_augment_is_signed(change))
         return 0;
     const bool moves = change == CW_AUGMENT_TRANSLATE_X || change == CW_AUGMENT_TRANSLATE_Y;
     float last = most[change][space->wide];
     if (moves && !space->wide)
         last = (float)(150.0 / 331.0 * (double)(change == CW_AUGMENT_TRANSLATE_X ? w : h));
-    return (double)spread(0, last, space->bins, bin);
+    return (double)cw_augment_spread(0, last, space->bins, bin);
 }
 
 /* ---- changes ---- */

@@ -26,6 +26,10 @@ enum cw_augment {
     CW_AUGMENT_INVERT = CW_AUGMENT_CHOICES
 };
 
+/* Number `bin` of so many from one number to another: torch.linspace in single precision, which counts from the nearer
+ * end. */
+float cw_augment_spread(float from, float to, int64_t bins, int64_t bin);
+
 /* Which magnitudes there are: of `bins` from none to the most. */
 struct cw_augment_space {
     int64_t bins;

@@ -137,29 +137,49 @@ static void copy_keys(const struct cw_value *from, const char *name, const char 
         cw_value_copy(cw_value_member(field, keys[k]), cw_value_get(from, keys[k]));
 }
 
-int cw_columns_complete(const char *file, const char *const *keys, struct cw_value *said,
-                        struct cw_err *err)
+const struct cw_value *cw_columns_fields(const char *file, const struct cw_value *value,
+                                         struct cw_err *err)
+{
+    const struct cw_value *fields =
+        value->type == CW_VALUE_OBJECT ? cw_value_get(value, "fields") : NULL;
+    if (fields && fields->type == CW_VALUE_OBJECT)
+        return fields;
+    cw_err_set(err, CW_E_INVALID,
+               "option file: %s: has no \"fields\": it was not written by `cachew analyze`", file);
+    return NULL;
+}
+
+int cw_columns_load(const char *file, struct cw_value *ret_value,
+                    const struct cw_value **ret_fields, struct cw_err *err)
 {
     struct cw_value value = {0};
     int rc = load(file, &value, err);
     if (rc < 0)
         return rc;
-    const struct cw_value *fields =
-        value.type == CW_VALUE_OBJECT ? cw_value_get(&value, "fields") : NULL;
-    if (fields && fields->type == CW_VALUE_OBJECT) {
-        struct cw_value *stats = cw_value_member(said, "stats");
-        cw_value_set_object(stats);
-        for (size_t i = 0; i < fields->n; i++)
-            if (fields->items[i].type == CW_VALUE_OBJECT)
-                copy_keys(&fields->items[i], fields->keys[i], keys, stats);
-    } else {
-        rc = cw_err_set(err, CW_E_INVALID,
-                        "option file: %s: has no \"fields\": it was not written by `cachew "
-                        "analyze`",
-                        file);
+    *ret_fields = cw_columns_fields(file, &value, err);
+    if (!*ret_fields) {
+        cw_value_fini(&value);
+        return CW_E_INVALID;
     }
+    *ret_value = value;
+    return 0;
+}
+
+int cw_columns_complete(const char *file, const char *const *keys, struct cw_value *said,
+                        struct cw_err *err)
+{
+    struct cw_value value = {0};
+    const struct cw_value *fields = NULL;
+    int rc = cw_columns_load(file, &value, &fields, err);
+    if (rc < 0)
+        return rc;
+    struct cw_value *stats = cw_value_member(said, "stats");
+    cw_value_set_object(stats);
+    for (size_t i = 0; i < fields->n; i++)
+        if (fields->items[i].type == CW_VALUE_OBJECT)
+            copy_keys(&fields->items[i], fields->keys[i], keys, stats);
     cw_value_fini(&value);
-    return rc;
+    return 0;
 }
 
 const struct cw_value *cw_columns_stats(const struct cw_value *stats, const char *field,

@@ -32,6 +32,13 @@ float *cw_columns_narrow(const double *v, size_t n);
 
 /* ---- what a file of `cachew analyze` says ---- */
 
+/* Reads the file; *ret_fields, what it says of fields, belongs to *ret_value. */
+int cw_columns_load(const char *file, struct cw_value *ret_value,
+                    const struct cw_value **ret_fields, struct cw_err *err);
+/* What a value that was parsed from such a file says of fields; NULL with INVALID if it was not written by
+ * `cachew analyze`. */
+const struct cw_value *cw_columns_fields(const char *file, const struct cw_value *value,
+                                         struct cw_err *err);
 /* complete() of an operator with the options `file` and `stats`: adds to `said` as "stats" what the file
  * says under `keys` (ends with NULL) of each field that has all of them. */
 int cw_columns_complete(const char *file, const char *const *keys, struct cw_value *said,

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 #include "base/mem.h"
+#include "ops/element/draw_gamma.h"
 #include "ops/kernels/exact_math.h"
+#include "ops/kernels/kernel_table.h"
 #include "ops/kernels/num.h"
 #include "ops/op_util.h"
-
-#define PI 3.14159265358979323846
 
 static int find(const char *option, const char *name, const struct cw_spec *in, size_t *ret_i,
                 struct cw_err *err)
@@ -81,38 +81,10 @@ void cw_mix_op_facts(const struct cw_mix_op_opts *o, const struct cw_spec *in,
 
 /* ---- the share ---- */
 
-static double positive(const struct cw_op_ctx *ctx, uint32_t draw)
-{
-    return 1 - cw_rng_unit(&ctx->rng, draw); /* in (0, 1] */
-}
-
-/* The logarithm of a number of the distribution Gamma(shape), shape >= 1: Marsaglia and Tsang, "A
- * simple method for generating gamma variables", 2000. A try is accepted with more than 0.95. */
-static double log_gamma_from_1(const struct cw_op_ctx *ctx, double shape, uint32_t draw)
-{
-    const double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-    for (uint32_t i = 0; i < 64; i++, draw += 3) {
-        const double r = sqrt(-2 * cw_exact_log(positive(ctx, draw)));
-        const double x = r * cw_exact_cos(2 * PI * cw_rng_unit(&ctx->rng, draw + 1));
-        const double root = 1 + c * x, v = root * root * root;
-        if (root > 0 &&
-            cw_exact_log(positive(ctx, draw + 2)) < 0.5 * x * x + d - d * v + d * cw_exact_log(v))
-            return cw_exact_log(d * v);
-    }
-    return cw_exact_log(d);
-}
-
-static double log_gamma(const struct cw_op_ctx *ctx, double shape, uint32_t draw)
-{
-    if (shape >= 1)
-        return log_gamma_from_1(ctx, shape, draw + 1);
-    return log_gamma_from_1(ctx, shape + 1, draw + 1) + cw_exact_log(positive(ctx, draw)) / shape;
-}
-
 /* A number of the distribution Beta(alpha, alpha), as the share of one of two gamma numbers. */
 static double draw_beta(const struct cw_op_ctx *ctx, double alpha)
 {
-    const double less = log_gamma(ctx, alpha, 201) - log_gamma(ctx, alpha, 1);
+    const double less = cw_draw_log_gamma(ctx, alpha, 201) - cw_draw_log_gamma(ctx, alpha, 1);
     if (less > 700 || less < -700)
         return less > 0 ? 0 : 1;
     return 1 / (1 + cw_exact_exp(less));
@@ -150,6 +122,7 @@ static int add_label(const struct cw_view *label, int64_t classes, int64_t i, fl
     if (label->rank == 2) {
         for (int64_t c = 0; c < classes; c++)
             to[c] += shares[i * classes + c] * share;
+        cw_kernels()->one_nan(to, (size_t)classes);
         return 0;
     }
     const int64_t class = cw_num_get_i64(label->dtype, label->data, (size_t)i);

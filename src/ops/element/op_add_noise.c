@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "ops/kernels/exact_math.h"
+#include "ops/kernels/kernel_table.h"
 
 struct add_noise_opts {
     char *field, *noise;
@@ -153,6 +154,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     const size_t step = (size_t)waveform.channels, n = (size_t)waveform.frames * step;
     for (size_t c = 0; c < step; c++)
         mix(waveform.data + c, out + c, n - c, step, snr);
+    cw_kernels()->one_nan(out, n);
     view->data = out;
     return 0;
 }

@@ -83,10 +83,13 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return rc;
 }
 
-static bool fits(const struct cw_view *view, const struct cw_field *field)
+/* Looks at what this operator has made known only: of a field whose dimensions were known before there may be a part,
+ * where a crop behind needs no more. */
+static bool fits(const struct cw_view *view, const struct cw_field *known,
+                 const struct cw_field *field)
 {
     for (int i = 0; i < field->rank; i++)
-        if (field->dims[i] >= 0 && view->dims[i] != field->dims[i])
+        if (known->dims[i] < 0 && field->dims[i] >= 0 && view->dims[i] != field->dims[i])
             return false;
     return true;
 }
@@ -100,12 +103,50 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     for (size_t i = 0; i < element->n; i++) {
         const struct cw_view *view = &element->fields[i];
         struct cw_field is = ctx->out->fields[i];
-        if (fits(view, &is))
+        if (fits(view, &ctx->in->fields[i], &is))
             continue;
         memcpy(is.dims, view->dims, sizeof(is.dims));
         return misfit(&is, &ctx->out->fields[i], err);
     }
     return 0;
+}
+
+/* The names of the fields that are looked at. */
+static int find_spec(const struct assert_opts *o, struct cw_spec *ret_spec)
+{
+    return cw_op_spec_from_list(&o->spec, ret_spec, NULL);
+}
+
+static bool names(const void *opts, struct cw_op_names *names)
+{
+    const struct assert_opts *o = opts;
+    CW_SPEC_AUTO must = {0};
+    if (o->exact || find_spec(o, &must) < 0)
+        return false;
+    for (size_t i = 0; i < must.n; i++)
+        cw_op_names_add(names, must.fields[i].name);
+    return true;
+}
+
+/* Elements stay as they are, but what is known of these fields' dimensions does not. With `exact` it looks at which
+ * fields there are, and where. */
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct assert_opts *o = opts;
+    CW_SPEC_AUTO must = {0};
+    (void)fields;
+    (void)fields_n;
+    *ret_facts = (struct cw_op_facts){0};
+    if (o->exact || find_spec(o, &must) < 0)
+        return;
+    *ret_facts = (struct cw_op_facts){.known = true, .refuses = true};
+    for (size_t i = 0; i < must.n; i++) {
+        const int at = cw_spec_find(in, must.fields[i].name);
+        if (at >= 0)
+            cw_field_set_add(&ret_facts->reads, (size_t)at);
+    }
+    ret_facts->writes = ret_facts->reads;
 }
 
 const struct cw_op cw_op_assert_spec = {
@@ -126,4 +167,6 @@ const struct cw_op cw_op_assert_spec = {
     .check = check,
     .infer = infer,
     .apply = apply,
+    .facts = facts,
+    .names = names,
 };

@@ -10,7 +10,7 @@
 #include "ops/kernels/jpeg.h"
 #include "ops/kernels/still.h"
 
-#define FORMATS "JPEG, PNG, WebP, GIF or BMP"
+#define FORMATS "JPEG, PNG, WebP, GIF, BMP or TIFF"
 
 enum orientation { IGNORE, APPLY };
 static const char *const orientation_names[] = {"ignore", "apply", NULL};
@@ -18,7 +18,7 @@ enum palette { COLOUR, INDEX };
 static const char *const palette_names[] = {"colour", "index", NULL};
 
 struct decode_image_opts {
-    int64_t channels, max_bytes, max_pixels, least;
+    int64_t channels, depth, max_bytes, max_pixels, least;
     int orientation, palette;
     bool approximate;
 };
@@ -37,6 +37,14 @@ static const struct cw_opt options[] = {
      .def = "3",
      .min = 0,
      .max = 3},
+    {.name = "depth",
+     .help = "bits of a sample: 8, or 16 (PNG and TIFF)",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct decode_image_opts, depth),
+     .def = "8",
+     .min = 8,
+     .max = 16,
+     .flags = CW_OPT_NEWER},
     {.name = "least",
      .help = "with approximate: the pixels that the shorter side keeps at least",
      .type = CW_OPT_I64,
@@ -84,6 +92,11 @@ static int check(const void *opts, struct cw_err *err)
     const struct decode_image_opts *o = opts;
     if (o->channels == 2)
         return cw_err_set(err, CW_E_INVALID, "option channels: 2 is not possible, only 0, 1 and 3");
+    if (o->depth != 8 && o->depth != 16)
+        return cw_err_set(err, CW_E_INVALID, "option depth: %lld is not possible, only 8 and 16",
+                          (long long)o->depth);
+    if (o->depth == 16 && o->palette == INDEX)
+        return cw_err_set(err, CW_E_INVALID, "option depth: the numbers of a palette have 8 bits");
     if (o->approximate && o->least == 0)
         return cw_err_set(err, CW_E_INVALID,
                           "option least: with approximate it must say how many pixels the shorter "
@@ -91,6 +104,11 @@ static int check(const void *opts, struct cw_err *err)
     if (!o->approximate && o->least > 0)
         return cw_err_set(err, CW_E_INVALID, "option least: is only for approximate");
     return 0;
+}
+
+static enum cw_dtype dtype_of(const struct decode_image_opts *o)
+{
+    return o->depth == 16 ? CW_DTYPE_U16 : CW_DTYPE_U8;
 }
 
 static bool accepts(const struct cw_field *field)
@@ -106,7 +124,7 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
         return cw_err_set(err, CW_E_INVALID, "field %s is %s, not the bytes (str) of an image file",
                           in->name, cw_dtype_name(in->dtype));
     *ret_field = *in;
-    ret_field->dtype = CW_DTYPE_U8;
+    ret_field->dtype = dtype_of(o);
     ret_field->rank = 3;
     ret_field->dims[0] = ret_field->dims[1] = -1;
     ret_field->dims[2] = o->palette == INDEX ? 1 : o->channels ? o->channels : -1;
@@ -155,7 +173,7 @@ static int begin_part(const struct decoding *of, struct cw_view *out, const stru
         of->w);
     const struct cw_rect result = {upright.y, upright.x, upright.h, upright.w};
     const bool swaps = cw_exif_swaps(of->orientation);
-    out->dtype = CW_DTYPE_U8;
+    out->dtype = dtype_of(of->opts);
     out->rank = 3;
     out->dims[2] = channels;
     const int rc = cw_image_output(of->ctx, out, result.h, result.w, err);
@@ -171,7 +189,8 @@ static void end_part(const struct decoding *of, const struct cw_view *out,
                      const struct cw_rect *part, const uint8_t *samples)
 {
     if (of->orientation != 1)
-        cw_exif_turn(of->orientation, samples, part->h, part->w, (size_t)out->dims[2], out->data);
+        cw_exif_turn(of->orientation, samples, part->h, part->w,
+                     (size_t)out->dims[2] * cw_dtype_bytes(out->dtype), out->data);
 }
 
 /* Decodes the part `want` of the image; NULL: all of it. */
@@ -282,6 +301,8 @@ static int check_jpeg(const struct decode_image_opts *o, const void *scratch, st
     if (o->palette == INDEX)
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "a JPEG image has no palette whose numbers could be taken");
+    if (o->depth == 16)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "a JPEG image has no samples of 16 bits");
     return scratch ? 0 : cw_err_set(err, CW_E_NOMEM, "no memory for a JPEG decoder");
 }
 
@@ -293,6 +314,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     struct cw_still still = {.bytes = in->data,
                              .n = in->bytes,
                              .is_index = o->palette == INDEX,
+                             .is_deep = o->depth == 16,
                              .asked = (int)o->channels};
     (void)state;
     if (in->bytes > (size_t)o->max_bytes)
@@ -327,14 +349,22 @@ const struct cw_op cw_op_decode_image = {
     .version = 1,
     .summary = "image files to samples",
     .doc =
-        "Turns the bytes of a JPEG, PNG, WebP, GIF or BMP file into u8[height, width, channels]. "
+        "Turns the bytes of a JPEG, PNG, WebP, GIF, BMP or TIFF file into u8[height, width, "
+        "channels]. "
         "JPEG samples are those of\n"
-        "libjpeg-turbo's default decoding. Palettes are expanded, 16-bit samples of PNG files keep "
+        "libjpeg-turbo's default decoding. Palettes are expanded, 16-bit samples keep "
         "their high byte, and transparency is\n"
         "dropped. CMYK JPEGs become RGB. Of a GIF the first frame is taken. WebP files with "
         "several "
         "frames and compressed BMP\n"
-        "files are refused.\n"
+        "files are refused. Of a TIFF file the first image is read: greys, palettes and RGB of up "
+        "to 16 bits, in strips or tiles,\n"
+        "plain or packed by PackBits, LZW or Deflate; others are refused.\n"
+        "\n"
+        "`depth: 16` gives u16 of PNG and TIFF files (depth maps, scans): samples of 16 bits as "
+        "they are, "
+        "others over the whole range, so 255\n"
+        "becomes 65,535. Files of other formats are refused, and so is grey of a file in colour.\n"
         "\n"
         "`palette: index` gives one channel with the numbers in the file, of a palette or of greys "
         "without scaling: masks of classes.\n"

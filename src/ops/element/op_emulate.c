@@ -109,6 +109,14 @@ static int take_time(const struct cw_op_ctx *ctx, const struct emulate_opts *o, 
 
 /* ---- values ---- */
 
+/* Whether a field comes out as it is. */
+static bool is_kept(const struct emulate_opts *o, const struct cw_view *in)
+{
+    if (in->dtype == CW_DTYPE_STR && in->rank > 0) /* a list of strings */
+        return true;
+    return (in->rank == 0 && in->dtype != CW_DTYPE_STR) || (o->ratio == 1 && !o->random);
+}
+
 /* What the rows of a field are: those of its first dimension, or the bytes of a string. */
 struct rows {
     size_t n, bytes; /* of each */
@@ -142,14 +150,13 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct emulate_opts *o = opts;
-    bool is_scalar = in->rank == 0 && in->dtype != CW_DTYPE_STR;
     struct rows rows = rows_of(ctx, o, in);
     int64_t n = (int64_t)rows.n;
     (void)state;
     (void)scratch;
 
     int rc = take_time(ctx, o, in->bytes, err);
-    if (rc < 0 || is_scalar || (o->ratio == 1 && !o->random))
+    if (rc < 0 || is_kept(o, in))
         return rc;
     rc = rows_behind(o, (int64_t)rows.n, &n, err);
     if (rc < 0)
@@ -195,8 +202,8 @@ const struct cw_op cw_op_emulate = {
         "clock has to be read. Fields come out `ratio` times as large: so many rows (of the first\n"
         "dimension; of a string: bytes), the first ones again behind the last, and at least one; "
         "a scalar\n"
-        "stays as it is. With `random` the row that comes first is drawn for each element. With "
-        "ratio 1 and\n"
+        "and a list of strings stay as they are. With `random`, draw 0 is the row that comes "
+        "first. With ratio 1 and\n"
         "without `random` nothing is changed, and the operator may be moved anywhere; otherwise "
         "it stays\n"
         "where it is. Works on all fields unless `fields` says which. What is measured with it is "
@@ -209,6 +216,7 @@ const struct cw_op cw_op_emulate = {
     .options = options,
     .options_bytes = sizeof(struct emulate_opts),
     .accepts = accepts,
+    .takes_lists = true,
     .infer_field = infer_field,
     .apply_field = apply_field,
     .draws = draws,

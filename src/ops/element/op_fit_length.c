@@ -139,7 +139,8 @@ const struct cw_op cw_op_fit_length = {
         "kept (`crop`), a shorter one is\n"
         "filled up (`pad`, `fill`, `value`). An odd frame of the middle is cut or put behind. One "
         "without frames is an error of the\n"
-        "element. Draw 0: the first frame of a random stretch.",
+        "element. Draw 0: the first frame of a random stretch. It has no `p`: all waveforms come "
+        "out of one length.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -98,6 +98,7 @@ const struct cw_op cw_op_gain = {
     .accepts = accepts,
     .infer_field = infer_field,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = facts,
     .draws = draws,
 };

@@ -257,5 +257,6 @@ const struct cw_op cw_op_mel = {
     .scratch_new = scratch_new,
     .scratch_free = scratch_free,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = cw_audio_facts,
 };

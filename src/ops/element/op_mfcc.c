@@ -139,5 +139,6 @@ const struct cw_op cw_op_mfcc = {
     .scratch_new = scratch_new,
     .scratch_free = scratch_free,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = cw_audio_facts,
 };

@@ -2,6 +2,8 @@
 /* Element operator `mixup`: adds each image of a batch to the one before it, in a random share. */
 #include "ops/element/mix_op.h"
 
+#include "ops/kernels/kernel_table.h"
+
 struct mixup_opts {
     struct cw_mix_op_opts mix;
 };
@@ -49,6 +51,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
         float *to = (float *)view->data + i * n;
         for (int64_t k = 0; k < n; k++)
             to[k] = other[k] * rest + own[k] * share;
+        cw_kernels()->one_nan(to, (size_t)n);
     }
     return rc;
 }

@@ -274,6 +274,9 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     for (size_t i = 0; i < o->mean.n; i++)
         if (o->mean.v[i] < 0 || o->mean.v[i] > 0)
             ret_facts->keeps_zero = false;
+    for (size_t i = 0; i < o->std.n; i++)
+        if (!((float)o->std.v[i] > 0)) /* too small for f32: 0 / 0 */
+            ret_facts->keeps_zero = false;
     for (size_t i = 0; ret_facts->by_last_dim && i < fields_n; i++) {
         const struct cw_field *field = &in->fields[fields[i]];
         if (field->rank == 0 || field->dims[field->rank - 1] < 0)

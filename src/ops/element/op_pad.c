@@ -121,11 +121,13 @@ static void pad_side(const struct padding *p, uint8_t *dst, const uint8_t *row, 
                      int64_t to)
 {
     const size_t bytes = p->image.pixel_bytes;
+    if (p->opts->mode == CONSTANT) {
+        cw_fill_run(dst, to - from, p->fill, bytes);
+        return;
+    }
     for (int64_t x = from; x < to; x++, dst += bytes) {
         const int64_t at = source_of(p->opts->mode, x - p->left, p->image.full_w);
-        memcpy(dst,
-               p->opts->mode == CONSTANT ? p->fill : row + (at - p->image.part_x) * (int64_t)bytes,
-               bytes);
+        memcpy(dst, row + (at - p->image.part_x) * (int64_t)bytes, bytes);
     }
 }
 

@@ -161,6 +161,40 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     return rc;
 }
 
+static bool names(const void *opts, struct cw_op_names *names)
+{
+    const struct parse_example_opts *o = opts;
+    if (!o->input[0]) /* whichever is the only str */
+        return false;
+    cw_op_names_add(names, o->input);
+    return true;
+}
+
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct parse_example_opts *o = opts;
+    size_t at = 0;
+    (void)fields;
+    (void)fields_n;
+    *ret_facts = (struct cw_op_facts){0};
+    if (find_input(o, in, &at, NULL) == 0)
+        cw_facts_of_unpacking(in, at, false, o->features.n + o->sequence_features.n, ret_facts);
+}
+
+/* Which str is the only one may be another where the operator stands elsewhere. */
+static bool pin(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                struct cw_value *pinned)
+{
+    size_t at = 0;
+    (void)fields;
+    (void)fields_n;
+    if (find_input(opts, in, &at, NULL) < 0)
+        return false;
+    cw_value_set_str(cw_value_member(pinned, "input"), in->fields[at].name);
+    return true;
+}
+
 const struct cw_op cw_op_parse_example = {
     .name = "parse_example",
     .version = 1,
@@ -181,8 +215,8 @@ const struct cw_op cw_op_parse_example = {
         "\n"
         "`sequence_features` are the feature lists of a tf.train.SequenceExample: `f32[-1,3]` "
         "has three values a\n"
-        "step, `i64[-1]` one. Its context are `features`. Lists of strings are not supported: a "
-        "`str` is one value.",
+        "step, `i64[-1]` one. Its context are `features`. Lists of strings (`str[-1]`) can be in "
+        "`features` only.",
     .kind = CW_OP_ELEMENT,
     .inputs_min = 1,
     .inputs_max = 1,
@@ -195,4 +229,7 @@ const struct cw_op cw_op_parse_example = {
     .scratch_new = scratch_new,
     .scratch_free = scratch_free,
     .apply = apply,
+    .facts = facts,
+    .names = names,
+    .pin = pin,
 };

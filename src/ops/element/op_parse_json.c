@@ -126,6 +126,24 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     return 0;
 }
 
+static bool names(const void *opts, struct cw_op_names *names)
+{
+    cw_op_names_add(names, ((const struct parse_json_opts *)opts)->field);
+    return true;
+}
+
+static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,
+                  struct cw_op_facts *ret_facts)
+{
+    const struct parse_json_opts *o = opts;
+    const int at = cw_spec_find(in, o->field);
+    (void)fields;
+    (void)fields_n;
+    *ret_facts = (struct cw_op_facts){0};
+    if (at >= 0)
+        cw_facts_of_unpacking(in, (size_t)at, o->keep, o->schema.n, ret_facts);
+}
+
 const struct cw_op cw_op_parse_json = {
     .name = "parse_json",
     .version = 1,
@@ -147,4 +165,6 @@ const struct cw_op cw_op_parse_json = {
     .open = open_reader,
     .close = close_reader,
     .apply = apply,
+    .facts = facts,
+    .names = names,
 };

@@ -53,5 +53,6 @@ const struct cw_op cw_op_preemphasis = {
     .accepts = cw_waveform_accepts,
     .infer_field = cw_waveform_infer,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = cw_audio_facts,
 };

@@ -143,7 +143,8 @@ const struct cw_op cw_op_random_crop = {
         "an element are cut at the same\n"
         "place if they are of one size. An image that is smaller is an error: `pad` makes it "
         "larger. Draw 0 is the first row, and\n"
-        "draw 1 the first column.",
+        "draw 1 the first column. It has no `p`: an image that is not cut would be of another size "
+        "(`random_apply` does it).",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -161,7 +161,9 @@ const struct cw_op cw_op_random_flip = {
     .name = "random_flip",
     .version = 1,
     .summary = "mirrors images at random",
-    .doc = "Mirrors an image with probability `p`; all fields of an element together.",
+    .doc =
+        "Mirrors an image with probability `p`; all fields of an element together. Draw 0 says, by "
+        "`p`, whether.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -182,11 +182,18 @@ const struct cw_op cw_op_random_resized_crop = {
     .name = "random_resized_crop",
     .version = 1,
     .summary = "a random part of an image, resized",
-    .doc = "Takes a rectangle with a random share of the area (`scale`) and a random ratio of "
-           "width to height (`ratio`) from a\n"
-           "random place, and resizes it to `size`, as torchvision's RandomResizedCrop does with "
-           "an image of Pillow: first the\n"
-           "crop, then the antialiased resize of what was cut out.",
+    .doc =
+        "Takes a rectangle with a random share of the area (`scale`) and a random ratio of "
+        "width to height (`ratio`) from a\n"
+        "random place, and resizes it to `size`, as torchvision's RandomResizedCrop does with "
+        "an image of Pillow: first the\n"
+        "crop, then the antialiased resize of what was cut out. Ten rectangles are tried, the "
+        "middle "
+        "is taken if none of them\n"
+        "fits: of try i, draw 4 i is the area, 4 i + 1 the ratio, and 4 i + 2 and 4 i + 3 are the "
+        "place, from above and from the left.\n"
+        "It has no `p`: an image that is not resized would be of another size (`random_apply` does "
+        "it).",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -2,6 +2,7 @@
 /* Element operator `resample`: waveforms at another sample rate. */
 #include "ops/element/waveform_resample.h"
 
+#include "ops/kernels/kernel_table.h"
 #include "ops/kernels/num.h"
 
 struct resample_opts {
@@ -175,7 +176,10 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     if (rc < 0 || from == o->to)
         return rc;
     const struct cw_sinc_design design = design_of(o, from);
-    return cw_waveform_resample(scratch, ctx, &design, &waveform, view, err);
+    rc = cw_waveform_resample(scratch, ctx, &design, &waveform, view, err);
+    if (rc == 0)
+        cw_kernels()->one_nan(view->data, view->bytes / sizeof(float));
+    return rc;
 }
 
 static void facts(const void *opts, const struct cw_spec *in, const size_t *fields, size_t fields_n,

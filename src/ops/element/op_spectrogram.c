@@ -315,5 +315,6 @@ const struct cw_op cw_op_spectrogram = {
     .scratch_new = work_new,
     .scratch_free = cw_mem_free,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = cw_audio_facts,
 };

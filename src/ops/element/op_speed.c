@@ -126,6 +126,7 @@ const struct cw_op cw_op_speed = {
     .scratch_new = scratch_new,
     .scratch_free = scratch_free,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = cw_audio_facts,
     .draws = draws,
 };

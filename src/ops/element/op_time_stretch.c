@@ -227,6 +227,7 @@ const struct cw_op cw_op_time_stretch = {
     .accepts = accepts,
     .infer_field = infer_field,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = cw_audio_facts,
     .draws = draws,
 };

@@ -59,5 +59,6 @@ const struct cw_op cw_op_to_mono = {
     .accepts = cw_waveform_accepts,
     .infer_field = infer_field,
     .apply_field = apply_field,
+    .makes_nan = true,
     .facts = cw_audio_facts,
 };

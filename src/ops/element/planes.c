@@ -7,7 +7,8 @@ int cw_planes_split(const struct cw_op_ctx *ctx, const struct cw_view *in, struc
                     const uint8_t **ret_planes, size_t *ret_pixels, struct cw_err *err)
 {
     const size_t channels = (size_t)in->dims[2], bytes = cw_dtype_bytes(in->dtype);
-    uint8_t *planes = cw_op_scratch(ctx, in->bytes, err);
+    const bool is_split = channels == 1; /* as it is */
+    uint8_t *planes = is_split ? in->data : cw_op_scratch(ctx, in->bytes, err);
     if (!planes)
         return CW_E_NOMEM;
     out->dims[0] = in->dims[2];
@@ -15,7 +16,7 @@ int cw_planes_split(const struct cw_op_ctx *ctx, const struct cw_view *in, struc
     out->dims[2] = in->dims[1];
     *ret_planes = planes;
     *ret_pixels = channels ? in->bytes / bytes / channels : 0;
-    if (*ret_pixels)
+    if (*ret_pixels && !is_split)
         cw_pixels_split(planes, in->data, *ret_pixels, channels, bytes, *ret_pixels);
     return 0;
 }

@@ -46,7 +46,7 @@ int cw_warp_op_check(const struct cw_warp_op_opts *o, struct cw_err *err)
     return 0;
 }
 
-static int check_fill(const struct cw_warp_op_opts *o, int64_t channels, struct cw_err *err)
+int cw_warp_op_check_fill(const struct cw_warp_op_opts *o, int64_t channels, struct cw_err *err)
 {
     if (o->fill.n == 1 || channels < 0 || channels == (int64_t)o->fill.n)
         return 0;
@@ -58,7 +58,7 @@ int cw_warp_op_infer(const struct cw_warp_op_opts *o, const struct cw_field *in,
                      struct cw_field *ret_field, struct cw_err *err)
 {
     const int rc = cw_u8_op_infer_colours(o, in, ret_field, err);
-    return rc < 0 ? rc : check_fill(o, in->rank == 3 ? in->dims[2] : 1, err);
+    return rc < 0 ? rc : cw_warp_op_check_fill(o, in->rank == 3 ? in->dims[2] : 1, err);
 }
 
 int cw_warp_op_run(const struct cw_warp_op_opts *o, const struct cw_u8_op_image *image,
@@ -72,7 +72,7 @@ int cw_warp_op_run(const struct cw_warp_op_opts *o, const struct cw_u8_op_image 
                               .channels = image->channels,
                               .matrix = *matrix,
                               .bilinear = o->interpolation == 1};
-    const int rc = check_fill(o, (int64_t)image->channels, err);
+    const int rc = cw_warp_op_check_fill(o, (int64_t)image->channels, err);
     if (rc < 0)
         return rc;
     for (size_t c = 0; c < CW_MIN(image->channels, CW_ARRAY_LEN(job.fill)); c++)

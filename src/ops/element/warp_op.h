@@ -42,6 +42,8 @@ int cw_warp_op_check_range(const char *name, double lo, double hi, struct cw_err
 
 /* INVALID if there are fills of two channels. */
 int cw_warp_op_check(const struct cw_warp_op_opts *o, struct cw_err *err);
+/* INVALID if the fills are not as many as the channels of an image, or one. */
+int cw_warp_op_check_fill(const struct cw_warp_op_opts *o, int64_t channels, struct cw_err *err);
 /* The infer_field of these operators: as many fills as channels, or one. */
 int cw_warp_op_infer(const struct cw_warp_op_opts *o, const struct cw_field *in,
                      struct cw_field *ret_field, struct cw_err *err);

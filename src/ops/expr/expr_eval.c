@@ -6,6 +6,7 @@
 #include "ops/kernels/exact_math.h"
 #include "ops/kernels/kernel_table.h"
 #include "ops/kernels/num.h"
+#include "ops/kernels/one_nan.h"
 
 #include <math.h>
 #include <string.h>
@@ -400,7 +401,8 @@ static void store(const struct lane *a, const struct cw_view *out, size_t begin,
         return;
     }
     if (out->dtype == CW_DTYPE_F64 && a->mask) {
-        memcpy((double *)out->data + begin, a->f, n * sizeof(double));
+        for (size_t k = 0; k < n; k++)
+            ((double *)out->data)[begin + k] = cw_one_nan(a->f[k]);
         return;
     }
     if (out->dtype == CW_DTYPE_I64 && a->mask) {
@@ -409,7 +411,7 @@ static void store(const struct lane *a, const struct cw_view *out, size_t begin,
     }
     for (size_t k = 0; k < n; k++) {
         if (is_float(a->type))
-            cw_num_put_f64(out->dtype, out->data, begin + k, a->f[k & a->mask]);
+            cw_num_put_f64(out->dtype, out->data, begin + k, cw_one_nan(a->f[k & a->mask]));
         else
             cw_num_put_i64(out->dtype, out->data, begin + k, a->i[k & a->mask]);
     }

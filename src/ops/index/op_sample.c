@@ -2,6 +2,8 @@
 /* Index operator `sample`: so many draws an epoch, by weights, with or without replacement. With it each
  * draw is computed by itself from an alias table; without it the order of an epoch is made when a thread
  * first asks for it, and a few orders are kept. */
+#include <stdatomic.h>
+
 #include "ops/index/sample_values.h"
 #include "ops/op_util.h"
 
@@ -18,19 +20,24 @@ struct sample_opts {
 
 /* Orders that are kept: of the epoch that ends, the one that begins, and of repetitions. */
 enum { ORDERS = 4 };
+/* Read without a lock while another thread may make it anew: then its version has changed. All is stored with
+ * release order and loaded with acquire order, so who loads a new value finds the new version, too. */
 struct order {
-    uint64_t seed, tag, epoch, rep;
-    bool made;
-    uint32_t *v;
+    _Atomic uint64_t version; /* 0: none yet; odd: it is being made */
+    _Atomic uint64_t seed, tag, epoch, rep;
+    _Atomic uint64_t used; /* how many orders had been made when it was used last */
+    _Atomic uint32_t *v;
+    void *memory; /* of v */
 };
 struct sample_state {
     struct cw_weights weights; /* n = 0: all are equal */
     struct cw_alias alias;
     uint64_t file_sum;
     struct cw_survey_note note; /* n = 0: there was no survey */
-    struct cw_mutex mutex;      /* guards what follows */
+    struct order orders[ORDERS];
+    _Atomic uint64_t made; /* orders so far */
+    struct cw_mutex mutex; /* held while one is made, of `keys` */
     struct cw_weights_key *keys;
-    struct order orders[ORDERS]; /* the newest first */
 };
 
 #define OFFSET(member) offsetof(struct sample_opts, member)
@@ -98,7 +105,7 @@ static void free_state(void *state)
 {
     struct sample_state *s = state;
     for (size_t i = 0; i < ORDERS; i++)
-        cw_mem_free(s->orders[i].v);
+        cw_mem_free(s->orders[i].memory);
     cw_mem_free(s->keys);
     cw_weights_fini(&s->weights);
     cw_alias_fini(&s->alias);
@@ -125,8 +132,11 @@ static int reserve(struct sample_state *s, struct cw_err *err)
 {
     size_t n = (size_t)s->weights.drawn;
     bool whole = (s->keys = cw_mem_try(n * sizeof(*s->keys))) != NULL;
-    for (size_t i = 0; whole && i < ORDERS; i++)
-        whole = (s->orders[i].v = cw_mem_try(n * sizeof(*s->orders[i].v))) != NULL;
+    for (size_t i = 0; whole && i < ORDERS; i++) {
+        s->orders[i].memory = cw_mem_try(n * sizeof(*s->orders[i].v));
+        s->orders[i].v = s->orders[i].memory;
+        whole = s->orders[i].v != NULL;
+    }
     return whole ? 0 : cw_err_set(err, CW_E_NOMEM, "no memory for orders of %zu elements", n);
 }
 
@@ -209,43 +219,67 @@ static int count(const void *opts, void *state, const int64_t *in_n, size_t inpu
 
 static bool is_of(const struct order *order, const struct cw_at *at)
 {
-    return order->made && order->epoch == at->epoch && order->rep == at->rep &&
-           order->seed == at->seed && order->tag == at->tag;
+    return atomic_load(&order->epoch) == at->epoch && atomic_load(&order->rep) == at->rep &&
+           atomic_load(&order->seed) == at->seed && atomic_load(&order->tag) == at->tag;
 }
 
-/* Finds the order of an epoch, or makes it, and puts it first. Called with the lock held. */
-static const uint32_t *find_order(struct sample_state *s, const struct cw_at *at)
+/* Gives the draw at a position if the order is that of the epoch, all the time. */
+static bool draw_of(struct order *order, const struct cw_at *at, int64_t pos, uint32_t *ret_draw)
 {
-    size_t i = 0;
-    while (i < ORDERS - 1 && !is_of(&s->orders[i], at))
-        i++;
-    struct order order = s->orders[i];
-    if (!is_of(&order, at)) {
-        order = (struct order){.seed = at->seed,
-                               .tag = at->tag,
-                               .epoch = at->epoch,
-                               .rep = at->rep,
-                               .made = true,
-                               .v = order.v};
-        cw_weights_order(&s->weights, at->seed, at->tag, at->epoch, at->rep, s->keys, order.v);
-    }
-    for (; i > 0; i--)
-        s->orders[i] = s->orders[i - 1];
-    s->orders[0] = order;
-    return order.v;
+    const uint64_t version = atomic_load(&order->version);
+    if (version == 0 || version % 2 != 0 || !is_of(order, at))
+        return false;
+    *ret_draw = atomic_load_explicit(&order->v[pos], memory_order_acquire);
+    return atomic_load(&order->version) == version;
+}
+
+static bool find_draw(struct sample_state *s, const struct cw_at *at, int64_t pos,
+                      uint32_t *ret_draw)
+{
+    const uint64_t made = atomic_load_explicit(&s->made, memory_order_relaxed);
+    for (size_t i = 0; i < ORDERS; i++)
+        if (draw_of(&s->orders[i], at, pos, ret_draw)) {
+            _Atomic uint64_t *used = &s->orders[i].used;
+            if (atomic_load_explicit(used, memory_order_relaxed) != made)
+                atomic_store_explicit(used, made, memory_order_relaxed);
+            return true;
+        }
+    return false;
+}
+
+/* Makes the order of an epoch in the place of that which was used longest ago. Called with the lock held. */
+static struct order *make_order(struct sample_state *s, const struct cw_at *at)
+{
+    struct order *order = &s->orders[0];
+    for (size_t i = 1; i < ORDERS; i++)
+        if (atomic_load(&s->orders[i].used) < atomic_load(&order->used))
+            order = &s->orders[i];
+    atomic_fetch_add(&order->version, 1);
+    atomic_store(&order->seed, at->seed);
+    atomic_store(&order->tag, at->tag);
+    atomic_store(&order->epoch, at->epoch);
+    atomic_store(&order->rep, at->rep);
+    cw_weights_order(&s->weights, at->seed, at->tag, at->epoch, at->rep, s->keys, order->v);
+    atomic_store(&order->used, atomic_fetch_add(&s->made, 1) + 1);
+    atomic_fetch_add(&order->version, 1);
+    return order;
 }
 
 static int64_t map_once(struct sample_state *s, const struct cw_at *at, int64_t pos)
 {
+    uint32_t draw;
     if (s->weights.n == 0) {
         struct cw_perm perm;
         cw_perm_init(&perm, (uint64_t)at->in_n[0], at->seed, at->tag, at->epoch, at->rep);
         return (int64_t)cw_perm_at(&perm, (uint64_t)pos);
     }
+    if (find_draw(s, at, pos, &draw))
+        return draw;
     cw_mutex_lock(&s->mutex);
-    int64_t up = find_order(s, at)[pos];
+    if (!find_draw(s, at, pos, &draw)) /* no other thread has made it meanwhile */
+        draw = make_order(s, at)->v[pos];
     cw_mutex_unlock(&s->mutex);
-    return up;
+    return draw;
 }
 
 static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input)

@@ -5,6 +5,8 @@
  * inside of windows of some blocks, so that reading stays mostly sequential. */
 #include "ops/op_util.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 
 struct shuffle_opts {
@@ -45,14 +47,6 @@ static int count(const void *opts, void *state, const int64_t *in_n, size_t inpu
     return 0;
 }
 
-static uint64_t permuted(const struct cw_at *at, uint64_t seed, uint64_t key, uint64_t n,
-                         uint64_t i)
-{
-    struct cw_perm perm;
-    cw_perm_init(&perm, n, seed, at->tag + cw_mix64(key), at->epoch, at->rep);
-    return cw_perm_at(&perm, i);
-}
-
 /* Returns where the ring of all records begins in this epoch and repetition. The place is random,
  * so the bounds of blocks differ each time, and so do the records that are left over because they
  * fill no block. */
@@ -63,18 +57,74 @@ static uint64_t ring_offset(const struct cw_at *at, uint64_t seed, uint64_t n)
     return cw_rng_below(&rng, 0, n);
 }
 
-static uint64_t map_windowed(const struct cw_at *at, uint64_t seed, uint64_t window, uint64_t n,
-                             uint64_t pos)
+/* The windows of a pass over the data. */
+struct windows {
+    const struct cw_at *at;
+    uint64_t seed, n;
+    uint64_t window, block, blocks; /* elements of a window and of a block; whole blocks */
+    uint64_t offset;                /* where the ring begins */
+};
+
+static struct windows windows_of(const struct cw_at *at, uint64_t seed, uint64_t window)
 {
-    uint64_t block = CW_MAX(window / BLOCKS_OF_WINDOW, 1);
-    uint64_t blocks = n / block;
-    uint64_t begin = pos / window * window;
-    uint64_t length = CW_MIN(window, n - begin);
-    uint64_t q = begin + permuted(at, seed, KEY_WINDOW + begin, length, pos - begin);
-    if (q < blocks * block)
-        q = permuted(at, seed, KEY_BLOCKS, blocks, q / block) * block + q % block;
-    uint64_t offset = ring_offset(at, seed, n);
-    return q < n - offset ? q + offset : q - (n - offset);
+    const uint64_t n = (uint64_t)at->n, block = CW_MAX(window / BLOCKS_OF_WINDOW, 1);
+    return (struct windows){.at = at,
+                            .seed = seed,
+                            .n = n,
+                            .window = window,
+                            .block = block,
+                            .blocks = n / block,
+                            .offset = ring_offset(at, seed, n)};
+}
+
+/* Blocks that a window may have a part of: below two windows' worth of them, since a block is at least half of
+ * a sixteenth, and one that begins in the window before. */
+enum { BLOCKS_MAX = 2 * BLOCKS_OF_WINDOW + 1 };
+
+/* Maps positions of one window, whose places in it are permuted already. */
+static void place_blocks(const struct windows *w, uint64_t begin, int64_t *pos, size_t n)
+{
+    const uint64_t first = begin / w->block, past = w->blocks * w->block, wraps = w->n - w->offset;
+    uint64_t begins[BLOCKS_MAX]; /* where the blocks are; UINT64_MAX: not known yet */
+    struct cw_perm perm;
+    memset(begins, 0xff, sizeof(begins));
+    cw_perm_init(&perm, w->blocks, w->seed, w->at->tag + cw_mix64(KEY_BLOCKS), w->at->epoch,
+                 w->at->rep);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t q = begin + (uint64_t)pos[i];
+        if (q < past) {
+            const uint64_t block = q / w->block;
+            uint64_t *place = &begins[block - first];
+            if (*place == UINT64_MAX)
+                *place = cw_perm_at(&perm, block) * w->block;
+            q = *place + (q - block * w->block);
+        }
+        pos[i] = (int64_t)(q < wraps ? q + w->offset : q - wraps);
+    }
+}
+
+/* Maps positions that lie in the window of the first of them, and returns how many these are. */
+static size_t map_window(const struct windows *w, int64_t *pos, size_t n)
+{
+    const uint64_t begin = (uint64_t)pos[0] / w->window * w->window,
+                   length = CW_MIN(w->window, w->n - begin);
+    struct cw_perm perm;
+    size_t mine = 0;
+    for (; mine < n && (uint64_t)pos[mine] - begin < length; mine++)
+        pos[mine] -= (int64_t)begin;
+    cw_perm_init(&perm, length, w->seed, w->at->tag + cw_mix64(KEY_WINDOW + begin), w->at->epoch,
+                 w->at->rep);
+    cw_perm_run(&perm, (uint64_t *)pos, mine);
+    place_blocks(w, begin, pos, mine);
+    return mine;
+}
+
+static void map_windows(const struct cw_at *at, uint64_t seed, uint64_t window, int64_t *pos,
+                        size_t n)
+{
+    const struct windows w = windows_of(at, seed, window);
+    for (size_t i = 0; i < n;)
+        i += map_window(&w, pos + i, n - i);
 }
 
 static uint64_t own_seed(const struct shuffle_opts *o, const struct cw_at *at)
@@ -85,14 +135,15 @@ static uint64_t own_seed(const struct shuffle_opts *o, const struct cw_at *at)
 static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input)
 {
     const struct shuffle_opts *o = opts;
-    uint64_t n = (uint64_t)at->n;
-    uint64_t seed = own_seed(o, at);
+    const uint64_t seed = own_seed(o, at);
     (void)state;
     (void)ret_input;
-    if (o->window > 0 && o->window < at->n)
-        return (int64_t)map_windowed(at, seed, (uint64_t)o->window, n, (uint64_t)pos);
+    if (o->window > 0 && o->window < at->n) {
+        map_windows(at, seed, (uint64_t)o->window, &pos, 1);
+        return pos;
+    }
     struct cw_perm perm;
-    cw_perm_init(&perm, n, seed, at->tag, at->epoch, at->rep);
+    cw_perm_init(&perm, (uint64_t)at->n, seed, at->tag, at->epoch, at->rep);
     return (int64_t)cw_perm_at(&perm, (uint64_t)pos);
 }
 
@@ -102,9 +153,7 @@ static void map_run(const void *opts, void *state, const struct cw_at *at, int64
     uint64_t seed = own_seed(o, at);
     (void)state;
     if (o->window > 0 && o->window < at->n) {
-        for (size_t i = 0; i < n; i++)
-            pos[i] = (int64_t)map_windowed(at, seed, (uint64_t)o->window, (uint64_t)at->n,
-                                           (uint64_t)pos[i]);
+        map_windows(at, seed, (uint64_t)o->window, pos, n);
         return;
     }
     struct cw_perm perm;
@@ -118,7 +167,8 @@ const struct cw_op cw_op_shuffle = {
     .summary = "another order each epoch",
     .doc = "Permutes the elements. The order is a function of the job's seed and the epoch, "
            "uniform over the\n"
-           "whole input, and needs no memory: there is no buffer to fill.\n"
+           "whole input, and needs no memory: there is no buffer to fill. Nothing is drawn from "
+           "elements' streams.\n"
            "\n"
            "With `window`, blocks of a sixteenth of a window of neighbouring elements are "
            "permuted, then the\n"

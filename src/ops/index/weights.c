@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/index/weights.h"
 
+#include <stdatomic.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -212,7 +213,7 @@ static int by_key(const void *a, const void *b)
 }
 
 void cw_weights_order(const struct cw_weights *weights, uint64_t seed, uint64_t tag, uint64_t epoch,
-                      uint64_t rep, struct cw_weights_key *keys, uint32_t *order)
+                      uint64_t rep, struct cw_weights_key *keys, _Atomic uint32_t *order)
 {
     size_t n = 0;
     for (int64_t i = 0; i < weights->n; i++) {
@@ -226,5 +227,5 @@ void cw_weights_order(const struct cw_weights *weights, uint64_t seed, uint64_t 
     }
     qsort(keys, n, sizeof(*keys), by_key);
     for (size_t i = 0; i < n; i++)
-        order[i] = keys[i].i;
+        atomic_store_explicit(&order[i], keys[i].i, memory_order_release);
 }

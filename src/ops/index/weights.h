@@ -39,12 +39,13 @@ int64_t cw_alias_draw(const struct cw_alias *alias, const struct cw_rng *rng);
 
 /* Fills `order`, of weights->drawn numbers, with positions in the order of draws without replacement,
  * each by the weights of what is left: by rising -log(u) / weight, u of the position's random stream
- * (Efraimidis and Spirakis 2006). `keys` is memory for as many. */
+ * (Efraimidis and Spirakis 2006). `keys` is memory for as many. Other threads
+ * may read the order while it is written. */
 struct cw_weights_key {
     double key;
     uint32_t i;
 };
 void cw_weights_order(const struct cw_weights *weights, uint64_t seed, uint64_t tag, uint64_t epoch,
-                      uint64_t rep, struct cw_weights_key *keys, uint32_t *order);
+                      uint64_t rep, struct cw_weights_key *keys, _Atomic uint32_t *order);
 
 #endif

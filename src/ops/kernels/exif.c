@@ -88,6 +88,8 @@ int cw_exif_orientation(const uint8_t *bytes, size_t n)
         exif = in_chunks(file, 8, "eXIf", 4, 0, true);
     else if (n >= 12 && memcmp(bytes, "RIFF", 4) == 0)
         exif = in_chunks(file, 12, "EXIF", 0, 4, false);
+    else if (n >= 4 && (memcmp(bytes, "II*\0", 4) == 0 || memcmp(bytes, "MM\0*", 4) == 0))
+        exif = file; /* EXIF data have the form of a TIFF file */
     /* Some programs write the head of a JPEG's segment into WebP files, too. */
     if (exif.n >= 6 && memcmp(exif.p, head, 6) == 0)
         exif = (struct bytes){exif.p + 6, exif.n - 6};

@@ -13,7 +13,8 @@ struct cw_expr_loop_operand {
     size_t step;
 };
 
-/* The kernels expr_load and expr_store: f32 as doubles, and doubles rounded to f32. */
+/* The kernels expr_load and expr_store: f32 as doubles, and doubles rounded to f32, where a NaN gets the bits
+ * of NAN (kernels/one_nan.h). Until then one NaN is as good as another. */
 void cw_expr_loop_load_plain(double *dst, const float *src, size_t n);
 void cw_expr_loop_load_avx2(double *dst, const float *src, size_t n);
 void cw_expr_loop_store_plain(float *dst, const double *src, size_t n);

@@ -6,6 +6,7 @@
 #if CW_CPU_X86
 
 #include <immintrin.h>
+#include <math.h>
 
 CW_CPU_AVX2 void cw_expr_loop_load_avx2(double *dst, const float *src, size_t n)
 {
@@ -17,9 +18,12 @@ CW_CPU_AVX2 void cw_expr_loop_load_avx2(double *dst, const float *src, size_t n)
 
 CW_CPU_AVX2 void cw_expr_loop_store_avx2(float *dst, const double *src, size_t n)
 {
+    const __m128 nan = _mm_set1_ps(NAN);
     size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        _mm_storeu_ps(dst + i, _mm256_cvtpd_ps(_mm256_loadu_pd(src + i)));
+    for (; i + 4 <= n; i += 4) {
+        const __m128 v = _mm256_cvtpd_ps(_mm256_loadu_pd(src + i));
+        _mm_storeu_ps(dst + i, _mm_blendv_ps(v, nan, _mm_cmpunord_ps(v, v)));
+    }
     cw_expr_loop_store_plain(dst + i, src + i, n - i);
 }
 

@@ -2,6 +2,7 @@
 /* The loops over values of expressions in plain C. */
 #include "ops/kernels/exact_math.h"
 #include "ops/kernels/expr_loops.h"
+#include "ops/kernels/one_nan.h"
 
 void cw_expr_loop_load_plain(double *dst, const float *src, size_t n)
 {
@@ -12,7 +13,7 @@ void cw_expr_loop_load_plain(double *dst, const float *src, size_t n)
 void cw_expr_loop_store_plain(float *dst, const double *src, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        dst[i] = (float)src[i];
+        dst[i] = (float)cw_one_nan(src[i]);
 }
 
 void cw_expr_loop_round_plain(double *v, size_t n)

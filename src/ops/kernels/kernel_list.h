@@ -24,6 +24,7 @@ CW_KERNEL(log_f32, (float *dst, const float *src, size_t n))
 CW_KERNEL(mirror3, (void *dst, const void *src, size_t rows, size_t n))
 CW_KERNEL(normalize_u8, (const struct cw_normalize *normalize, float *dst, const uint8_t *src,
                          size_t n, size_t whole))
+CW_KERNEL(one_nan, (float *v, size_t n))
 CW_KERNEL(resample_x, (const struct cw_resample_x *pass))
 CW_KERNEL(resample_y, (const struct cw_resample_y *pass))
 CW_KERNEL(saturate, (uint8_t * dst, const uint8_t *src, size_t pixels, float factor))

@@ -8,6 +8,7 @@
 #include "ops/kernels/columns.h"
 #include "ops/kernels/neighbours.h"
 #include "ops/kernels/normalize.h"
+#include "ops/kernels/one_nan.h"
 #include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
 #include "ops/kernels/sinc.h"
@@ -33,6 +34,7 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                             .log_f32 = cw_exact_log_f32_plain,
                             .mirror3 = cw_pixels_mirror3_plain,
                             .normalize_u8 = cw_normalize_u8_plain,
+                            .one_nan = cw_one_nan_plain,
                             .resample_x = cw_resample_x_plain,
                             .resample_y = cw_resample_y_plain,
                             .saturate = cw_colour_saturate_plain,
@@ -59,6 +61,7 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                            .log_f32 = cw_exact_log_f32_avx2,
                            .mirror3 = cw_pixels_mirror3_avx2,
                            .normalize_u8 = cw_normalize_u8_avx2,
+                           .one_nan = cw_one_nan_avx2,
                            .resample_x = cw_resample_x_avx2,
                            .resample_y = cw_resample_y_avx2,
                            .saturate = cw_colour_saturate_avx2,
@@ -85,6 +88,7 @@ static const struct cw_kernels levels[CW_CPU_LEVELS] = {
                              .log_f32 = cw_exact_log_f32_avx2,
                              .mirror3 = cw_pixels_mirror3_avx2,
                              .normalize_u8 = cw_normalize_u8_avx2,
+                             .one_nan = cw_one_nan_avx2,
                              .resample_x = cw_resample_x_avx512,
                              .resample_y = cw_resample_y_avx512,
                              .saturate = cw_colour_saturate_avx2,

@@ -25,6 +25,8 @@ void cw_pixels_split(void *dst, const void *src, size_t pixels, size_t channels,
         cw_kernels()->split3_u8(dst, src, pixels, plane);
     else if (channels == 3 && bytes == 4)
         cw_kernels()->split3_f32(dst, src, pixels, plane);
+    else if (channels == 1)
+        memcpy(dst, src, pixels * bytes);
     else
         cw_pixels_split_plain(dst, src, pixels, channels, bytes, plane);
 }
@@ -43,6 +45,8 @@ void cw_pixels_join(void *dst, const void *src, size_t pixels, size_t channels, 
         turn_back(dst, src, pixels, 3, 1);
     else if (channels == 3 && bytes == 4)
         turn_back(dst, src, pixels, 3, 4);
+    else if (channels == 1)
+        memcpy(dst, src, pixels * bytes);
     else
         turn_back(dst, src, pixels, channels, bytes);
 }

@@ -14,6 +14,19 @@ static inline __attribute__((always_inline)) void mirror_row(uint8_t *dst, const
     }
 }
 
+/* The same of bytes: eight are turned round at once. */
+static void mirror_bytes(uint8_t *dst, const uint8_t *src, size_t n)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t eight;
+        memcpy(&eight, src + n - 8 - i, 8);
+        eight = __builtin_bswap64(eight);
+        memcpy(dst + i, &eight, 8);
+    }
+    mirror_row(dst + i, src, n - i, 1);
+}
+
 void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes)
 {
     uint8_t *to = dst;
@@ -21,7 +34,7 @@ void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, s
     for (size_t y = 0; y < rows; y++, to += n * pixel_bytes, from += n * pixel_bytes)
         switch (pixel_bytes) { /* with a constant size each copy becomes a single move */
         case 1:
-            mirror_row(to, from, n, 1);
+            mirror_bytes(to, from, n);
             break;
         case 3:
             mirror_row(to, from, n, 3);

@@ -18,6 +18,7 @@ struct cw_png {
     size_t n, at;
     int64_t h, w;
     int channels;  /* the number of channels of the result */
+    bool is_deep;  /* samples have 16 bits */
     bool to_grey;  /* the file is in colour, and one channel is wanted */
     uint8_t *wide; /* for to_grey: the image in colour */
     png_bytep *rows;
@@ -77,23 +78,39 @@ static bool set_index_transforms(struct cw_png *png)
     return true;
 }
 
-/* Makes libpng convert samples: to 8 bits, without palette and alpha. */
-static void set_transforms(struct cw_png *png, int channels)
+/* Makes libpng give samples of 16 bits, in the machine's order of bytes. */
+static void set_deep(struct cw_png *png)
+{
+    png_set_expand_16(png->read);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    png_set_swap(png->read);
+#endif
+}
+
+/* Makes libpng convert samples: to 8 or 16 bits, without palette and alpha. Returns false if colours of 16 bits
+ * would have to become grey. */
+static bool set_transforms(struct cw_png *png, int channels)
 {
     const png_byte type = png_get_color_type(png->read, png->info);
     const bool colour = (type & PNG_COLOR_MASK_COLOR) != 0;
+    png->channels = channels ? channels : colour ? 3 : 1;
+    png->to_grey = colour && png->channels == 1;
+    if (png->is_deep && png->to_grey)
+        return false;
     if (type == PNG_COLOR_TYPE_PALETTE)
         png_set_palette_to_rgb(png->read);
     if (type == PNG_COLOR_TYPE_GRAY)
         png_set_expand_gray_1_2_4_to_8(png->read);
-    png_set_strip_16(png->read);
+    if (png->is_deep)
+        set_deep(png);
+    else
+        png_set_strip_16(png->read);
     png_set_strip_alpha(png->read);
-    png->channels = channels ? channels : colour ? 3 : 1;
     if (!colour && png->channels == 3)
         png_set_gray_to_rgb(png->read);
-    png->to_grey = colour && png->channels == 1;
     png_set_interlace_handling(png->read);
     png_read_update_info(png->read, png->info);
+    return true;
 }
 
 static int read_header(struct cw_png *png, int channels, struct cw_err *err)
@@ -106,8 +123,11 @@ static int read_header(struct cw_png *png, int channels, struct cw_err *err)
     png->h = png_get_image_height(png->read, png->info);
     png->w = png_get_image_width(png->read, png->info);
     if (channels != CW_PNG_INDEX)
-        set_transforms(png, channels);
-    else if (!set_index_transforms(png))
+        return set_transforms(png, channels)
+                   ? 0
+                   : cw_err_set(err, CW_E_UNSUPPORTED,
+                                "a PNG image in colour does not become grey with 16 bits");
+    if (!set_index_transforms(png))
         return cw_err_set(
             err, CW_E_UNSUPPORTED,
             "a PNG image in colour, or of 16 bits, has no palette whose numbers could "
@@ -115,15 +135,16 @@ static int read_header(struct cw_png *png, int channels, struct cw_err *err)
     return 0;
 }
 
-int cw_png_open(const void *bytes, size_t n, int channels, struct cw_png **ret_png,
-                struct cw_err *err)
+int cw_png_open(const void *bytes, size_t n, const struct cw_png_asked *asked,
+                struct cw_png **ret_png, struct cw_err *err)
 {
     struct cw_png *png = CW_NEW(struct cw_png);
+    png->is_deep = asked->is_deep;
     png->bytes = bytes;
     png->n = n;
     png->read = png_create_read_struct(PNG_LIBPNG_VER_STRING, png, on_error, on_warning);
     png->info = png->read ? png_create_info_struct(png->read) : NULL;
-    int rc = png->info ? read_header(png, channels, err)
+    int rc = png->info ? read_header(png, asked->channels, err)
                        : cw_err_set(err, CW_E_NOMEM, "no memory to decode a PNG image");
     if (rc < 0) {
         cw_png_close(png);
@@ -152,7 +173,7 @@ static int decode(struct cw_png *png, struct cw_err *err)
 int cw_png_read(struct cw_png *png, uint8_t *dst, struct cw_err *err)
 {
     const size_t h = (size_t)png->h, w = (size_t)png->w,
-                 stride = w * (png->to_grey ? 3 : (size_t)png->channels);
+                 stride = w * (png->to_grey ? 3 : (size_t)png->channels) * (png->is_deep ? 2 : 1);
     uint8_t *image = dst;
     if (png->to_grey)
         image = png->wide = cw_mem_try(h * stride);

@@ -14,8 +14,9 @@ static int png_open(struct cw_still *still, struct cw_err *err)
 {
     struct cw_png *png;
     int64_t channels;
-    const int rc = cw_png_open(still->bytes, still->n,
-                               still->is_index ? CW_PNG_INDEX : still->asked, &png, err);
+    const struct cw_png_asked asked = {.channels = still->is_index ? CW_PNG_INDEX : still->asked,
+                                       .is_deep = still->is_deep};
+    const int rc = cw_png_open(still->bytes, still->n, &asked, &png, err);
     if (rc < 0)
         return rc;
     still->of = png;
@@ -39,10 +40,13 @@ const struct cw_still_format cw_still_png = {
 
 int cw_still_open(struct cw_still *still, struct cw_err *err)
 {
-    static const struct cw_still_format *const formats[] = {&cw_still_png, &cw_still_webp,
-                                                            &cw_still_gif, &cw_still_bmp};
+    static const struct cw_still_format *const formats[] = {
+        &cw_still_png, &cw_still_webp, &cw_still_gif, &cw_still_bmp, &cw_still_tiff};
     for (size_t i = 0; i < CW_ARRAY_LEN(formats); i++)
         if (formats[i]->is(still->bytes, still->n)) {
+            if (still->is_deep && formats[i] != &cw_still_png && formats[i] != &cw_still_tiff)
+                return cw_err_set(err, CW_E_UNSUPPORTED, "a %s image has no samples of 16 bits",
+                                  formats[i]->name);
             still->format = formats[i];
             return formats[i]->open(still, err);
         }

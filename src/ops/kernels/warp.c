@@ -13,14 +13,15 @@ static inline void put(uint8_t *to, const uint8_t *from, size_t channels)
         *to = *from;
 }
 
-static void fill_all(const struct cw_warp_job *job)
+/* Fills so many pixels with what lies outside of the image. */
+static void fill(const struct cw_warp_job *job, uint8_t *dst, int64_t pixels)
 {
-    const size_t pixels = (size_t)job->h * (size_t)job->w;
-    if (job->channels == 1)
-        memset(job->dst, job->fill[0], pixels);
+    const uint8_t *colour = job->fill;
+    if (job->channels == 1 || (colour[0] == colour[1] && colour[1] == colour[2]))
+        memset(dst, colour[0], (size_t)pixels * job->channels);
     else
-        for (size_t i = 0; i < pixels; i++)
-            memcpy(job->dst + 3 * i, job->fill, 3);
+        for (int64_t i = 0; i < pixels; i++)
+            memcpy(dst + 3 * i, colour, 3);
 }
 
 static inline int32_t whole(double v)
@@ -69,6 +70,37 @@ static bool is_fixed(const struct cw_warp_job *job)
     return true;
 }
 
+/* [*begin, *end) keeps of its columns x those whose place at + x * step lies in [0, size), in pixels. */
+static void narrow(int64_t at, int64_t step, int32_t size, int64_t *begin, int64_t *end)
+{
+    const int64_t last = ((int64_t)size << FIX_BITS) - 1;
+    if (step < 0) { /* from the other side */
+        step = -step;
+        at = last - at;
+    }
+    if (at > last || (step == 0 && at < 0)) {
+        *end = *begin;
+    } else if (step > 0) {
+        const int64_t first = at < 0 ? (step - 1 - at) / step : 0;
+        *begin = CW_MIN(CW_MAX(*begin, first), *end); /* it may never come there */
+        *end = CW_MAX(*begin, CW_MIN(*end, (last - at) / step + 1));
+    }
+}
+
+struct walk {
+    int64_t x, y, step_x, step_y; /* a place, and how far it is to that of the next column */
+};
+
+static inline __attribute__((always_inline)) void take_columns(const struct cw_warp_job *job,
+                                                               struct walk walk, int64_t n,
+                                                               size_t channels, uint8_t *dst)
+{
+    for (int64_t x = 0; x < n; x++, walk.x += walk.step_x, walk.y += walk.step_y, dst += channels)
+        put(dst,
+            job->src + (size_t)((walk.y >> FIX_BITS) * job->w + (walk.x >> FIX_BITS)) * channels,
+            channels);
+}
+
 static void affine_nearest(const struct cw_warp_job *job)
 {
     const double *m = job->matrix.m;
@@ -77,14 +109,17 @@ static void affine_nearest(const struct cw_warp_job *job)
             row_y = fix(m[5] + m[3] * 0.5 + m[4] * 0.5);
     uint8_t *dst = job->dst;
     for (int32_t y = 0; y < job->h; y++, row_x += fix(m[1]), row_y += fix(m[4])) {
-        int64_t at_x = row_x, at_y = row_y;
-        for (int32_t x = 0; x < job->w; x++, at_x += step_x, at_y += step_y) {
-            const int64_t from_x = at_x >> FIX_BITS, from_y = at_y >> FIX_BITS;
-            if (from_x >= 0 && from_x < job->w && from_y >= 0 && from_y < job->h)
-                put(dst, job->src + (size_t)(from_y * job->w + from_x) * job->channels,
-                    job->channels);
-            dst += job->channels;
-        }
+        int64_t begin = 0, end = job->w;
+        narrow(row_x, step_x, job->w, &begin, &end);
+        narrow(row_y, step_y, job->h, &begin, &end);
+        const struct walk walk = {row_x + begin * step_x, row_y + begin * step_y, step_x, step_y};
+        fill(job, dst, begin);
+        if (job->channels == 3)
+            take_columns(job, walk, end - begin, 3, dst + 3 * begin);
+        else
+            take_columns(job, walk, end - begin, 1, dst + begin);
+        fill(job, dst + (size_t)end * job->channels, job->w - end);
+        dst += (size_t)job->w * job->channels;
     }
 }
 
@@ -157,13 +192,14 @@ static bool is_zero(double v)
 void cw_warp(const struct cw_warp_job *job)
 {
     const double *m = job->matrix.m;
-    fill_all(job);
-    if (job->bilinear || job->matrix.perspective)
-        warp_any(job);
-    else if (is_zero(m[1]) && is_zero(m[3]))
-        scale_nearest(job);
-    else if (is_fixed(job))
+    if (!job->bilinear && !job->matrix.perspective && !(is_zero(m[1]) && is_zero(m[3])) &&
+        is_fixed(job)) {
         affine_nearest(job);
-    else
+        return;
+    }
+    fill(job, job->dst, (int64_t)job->h * job->w);
+    if (job->bilinear || job->matrix.perspective || !(is_zero(m[1]) && is_zero(m[3])))
         warp_any(job);
+    else
+        scale_nearest(job);
 }

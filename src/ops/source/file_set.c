@@ -102,12 +102,12 @@ static int stamp_one(const struct cw_file_set *set, size_t i, struct cw_file_sta
     return cw_source_stamp_make(set->identity, file->path, &info, set->stop, ret_stamp, err);
 }
 
-static int find_names(const struct cw_str_list *patterns, const struct cw_stop *stop,
-                      struct cw_io_list *ret_list, struct cw_err *err)
+static int find_names(const struct cw_str_list *patterns, cw_file_glob_fn *glob,
+                      const struct cw_stop *stop, struct cw_io_list *ret_list, struct cw_err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < patterns->n && rc == 0; i++)
-        rc = cw_io_glob(patterns->v[i], 0, stop, ret_list, err);
+        rc = glob(patterns->v[i], 0, stop, ret_list, err);
     if (rc == 0 && ret_list->n == 0)
         rc = no_match(patterns, err);
     if (rc == 0)
@@ -115,10 +115,11 @@ static int find_names(const struct cw_str_list *patterns, const struct cw_stop *
     return rc;
 }
 
-static int find(struct cw_file_set *set, const struct cw_str_list *patterns, struct cw_err *err)
+static int find(struct cw_file_set *set, const struct cw_str_list *patterns, cw_file_glob_fn *glob,
+                struct cw_err *err)
 {
     struct cw_io_list found = {0};
-    int rc = find_names(patterns, set->stop, &found, err);
+    int rc = find_names(patterns, glob, set->stop, &found, err);
     if (rc == 0) {
         set->v = CW_NEW_ARRAY(struct cw_file, found.n);
         for (size_t i = 0; i < found.n; i++)
@@ -206,14 +207,15 @@ static int take_manifest(struct cw_file_set *set, const struct cw_value *manifes
     return rc;
 }
 
-int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how,
-                    struct cw_file_set **ret_set, struct cw_err *err)
+int cw_file_set_new(const struct cw_str_list *patterns, cw_file_glob_fn *glob,
+                    const struct cw_op_open *how, struct cw_file_set **ret_set, struct cw_err *err)
 {
     struct cw_file_set *set = CW_NEW(struct cw_file_set);
     cw_mutex_init(&set->mutex);
     set->stop = how->stop;
     set->identity = how->identity;
-    int rc = how->manifest ? take_manifest(set, how->manifest, err) : find(set, patterns, err);
+    int rc =
+        how->manifest ? take_manifest(set, how->manifest, err) : find(set, patterns, glob, err);
     for (size_t i = 0; i < set->n && rc == 0 && !set->can_ahead; i++)
         set->can_ahead = cw_ahead_is_for(set->v[i].path);
     if (rc < 0)
@@ -246,7 +248,7 @@ int cw_file_first(const struct cw_str_list *patterns, const struct cw_op_open *h
     struct cw_io_list found = {0};
     if (how->manifest)
         return first_of_manifest(how->manifest, ret_path, err);
-    int rc = find_names(patterns, how->stop, &found, err);
+    int rc = find_names(patterns, cw_io_glob, how->stop, &found, err);
     if (rc == 0)
         *ret_path = cw_steal(&found.v[0].url);
     cw_io_list_fini(&found);

@@ -38,11 +38,14 @@ struct cw_file_set {
     bool can_ahead;             /* some of its files can be read ahead (io/ahead.h) */
 };
 
+/* Adds what a pattern stands for: cw_io_glob, or another one like it (io/io.h). */
+typedef int cw_file_glob_fn(const char *pattern, size_t entries_max, const struct cw_stop *stop,
+                            struct cw_io_list *list, struct cw_err *err);
 /* Makes the set from a manifest if there is one, otherwise by looking for files that match the
  * patterns. Finding no file is an error. If the identity needs the bytes of files, they are read
  * when files are found by patterns. */
-int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how,
-                    struct cw_file_set **ret_set, struct cw_err *err);
+int cw_file_set_new(const struct cw_str_list *patterns, cw_file_glob_fn *glob,
+                    const struct cw_op_open *how, struct cw_file_set **ret_set, struct cw_err *err);
 void cw_file_set_free(struct cw_file_set *set);
 /* Finds the first file, in the set's order, of a source that is completed (`complete` in ops/op.h).
  * *ret_path is the caller's. */

@@ -209,7 +209,7 @@ int cw_file_source_start(const struct cw_file_source_kind *kind, void *state,
 {
     struct cw_file_source *s = state;
     s->kind = kind;
-    int rc = cw_file_set_new(patterns, how, &s->files, err);
+    int rc = cw_file_set_new(patterns, kind->glob ? kind->glob : cw_io_glob, how, &s->files, err);
     if (rc == 0 && how->manifest && how->identity == CW_IDENTITY_CONTENT && !kind->names_only &&
         !how->only_index)
         rc = cw_file_set_compare(s->files, err);

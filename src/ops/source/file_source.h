@@ -46,6 +46,7 @@ struct cw_file_source_kind {
      * if each byte counts (identity content), all files are compared when the source is opened,
      * since an item would have to wait for it later. */
     bool names_only;
+    cw_file_glob_fn *glob; /* finds its files; NULL: cw_io_glob */
 };
 
 struct cw_loaded;

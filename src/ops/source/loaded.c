@@ -41,7 +41,9 @@ static struct {
     size_t hand;
     _Atomic size_t slots_n;
     _Atomic size_t bytes, max;
-} all = {.mutex = CW_MUTEX_INIT, .max = SIZE_MAX};
+    _Atomic int64_t held; /* bytes that sources hold besides */
+    _Atomic size_t part_max;
+} all = {.mutex = CW_MUTEX_INIT, .max = SIZE_MAX, .part_max = SIZE_MAX};
 
 struct cw_loaded *cw_loaded_new(size_t files, void (*free_it)(void *thing),
                                 size_t (*bytes)(const void *thing))
@@ -156,7 +158,23 @@ void cw_loaded_set_max(size_t bytes)
 
 size_t cw_loaded_bytes(void)
 {
-    return atomic_load_explicit(&all.bytes, memory_order_relaxed);
+    return atomic_load_explicit(&all.bytes, memory_order_relaxed) +
+           (size_t)CW_MAX(atomic_load_explicit(&all.held, memory_order_relaxed), INT64_C(0));
+}
+
+void cw_loaded_hold(int64_t bytes)
+{
+    atomic_fetch_add_explicit(&all.held, bytes, memory_order_relaxed);
+}
+
+void cw_loaded_set_part_max(size_t bytes)
+{
+    atomic_store(&all.part_max, bytes);
+}
+
+size_t cw_loaded_part_max(void)
+{
+    return atomic_load(&all.part_max);
 }
 
 /* ---- loading ---- */

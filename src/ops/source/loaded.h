@@ -6,6 +6,8 @@
 #define CW_OPS_SOURCE_LOADED_H
 
 #include <stddef.h>
+#include <stdint.h>
+
 #include "base/err.h"
 
 struct cw_loaded;
@@ -26,7 +28,14 @@ void cw_loaded_put(struct cw_loaded *loaded, size_t i);
 void cw_loaded_set_max(size_t bytes);
 /* Drops until at most so many bytes are left, or all is in use. */
 void cw_loaded_trim(size_t bytes);
-/* How many bytes all sources have loaded of what is counted. */
+/* Counts bytes that a source holds besides: stretches of compressed files, decoded tables. Fewer than none: they
+ * are given back. */
+void cw_loaded_hold(int64_t bytes);
+/* The most bytes of stretches that one source should hold, whatever its options allow; SIZE_MAX at the beginning.
+ * It holds for sources that are made afterwards. */
+void cw_loaded_set_part_max(size_t bytes);
+size_t cw_loaded_part_max(void);
+/* How many bytes all sources have loaded of what is counted, and hold besides. */
 size_t cw_loaded_bytes(void);
 
 #endif

@@ -2,6 +2,7 @@
 /* Source `csv`: the records of CSV files. */
 #include "format/csv.h"
 #include "ops/op_util.h"
+#include "ops/source/inflate_cost.h"
 #include "ops/source/text_guess.h"
 #include "ops/source/text_source.h"
 
@@ -14,7 +15,7 @@ struct csv_opts {
     struct cw_value missing;
     char *separator, *quote;
     bool header;
-    int64_t inflated_max;
+    int64_t inflated_max, inflate_every;
 };
 
 #define OFFSET(member) offsetof(struct csv_opts, member)
@@ -53,7 +54,8 @@ static const struct cw_opt options[] = {
          "a record with an empty cell: \"fail\", \"skip\", a value, or an object of these by field",
      .type = CW_OPT_VALUE,
      .offset = OFFSET(missing)},
-    CW_TEXT_INFLATED_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
     {0},
 };
 
@@ -99,7 +101,7 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
         .has_header = o->header,
         .empty = &o->empty};
     if (rc == 0)
-        rc = cw_text_guess_csv(path, o->inflated_max, &guess, said, err);
+        rc = cw_text_guess_csv(path, &guess, said, err);
     const struct cw_value *const absent[] = {&o->missing};
     if (rc == 0)
         cw_text_guess_leave_out(how->wanted, absent, CW_ARRAY_LEN(absent), said);
@@ -158,6 +160,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
                                                   .skips_mark = true,
                                                   .head = o->header},
                                         .inflated_max = o->inflated_max,
+                                        .inflate_every = o->inflate_every,
                                         .read_head = read_head,
                                         .is_kept = skips ? is_kept : NULL,
                                         .arg = reader,
@@ -196,6 +199,13 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
         rc = cw_err_set(err, CW_E_CORRUPT, "is left out when it is not looked for");
     cw_text_source_put(s, &record);
     return rc < 0 ? cw_text_record_wrap(&record, err) : 0;
+}
+
+static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err)
+{
+    const struct csv_opts *o = opts;
+    return cw_inflate_cost(&o->pattern, o->inflated_max, o->inflate_every, cw_inflate_count_lines,
+                           ret_reads, err);
 }
 
 const struct cw_op cw_op_csv = {
@@ -251,4 +261,5 @@ const struct cw_op cw_op_csv = {
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
     .ahead = cw_text_source_ahead,
+    .reads = reads,
 };

@@ -9,6 +9,7 @@
 #include "io/source_url.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/held.h"
 #include "ops/source/table_fields.h"
 
 enum { OPEN_MAX = 32 }; /* files of a source that are open at once */
@@ -22,15 +23,16 @@ struct hdf5_opts {
 struct hdf5_slot {
     struct cw_hdf5 *file; /* NULL: it is not open */
     uint64_t used_at;
+    size_t bytes; /* of its chunks, at most */
 };
 struct hdf5_state {
     struct cw_file_source source;
     const struct hdf5_opts *opts;
     struct cw_table_fields fields; /* column k is field k */
+    struct cw_held held;           /* the chunks of open files */
     struct cw_mutex mutex;         /* guards what follows */
     struct hdf5_slot *slots;       /* of each file */
     size_t open_n;
-    uint64_t clock;
 };
 
 static const struct cw_table_kind hdf5_table = {
@@ -125,15 +127,9 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
-    const struct hdf5_opts *o = opts;
-    struct cw_table_fields fields = {0};
     (void)in;
     (void)in_n;
-    int rc = cw_table_fields_read(&hdf5_table, &o->table, &fields, err);
-    if (rc == 0)
-        *ret_spec = cw_spec_take(&fields.spec);
-    cw_table_fields_fini(&fields);
-    return rc;
+    return cw_table_infer(&hdf5_table, &((const struct hdf5_opts *)opts)->table, ret_spec, err);
 }
 
 /* ---- files, with the mutex held ---- */
@@ -169,17 +165,23 @@ static void close_slot(struct hdf5_state *s, struct hdf5_slot *slot)
     cw_hdf5_close(slot->file);
     slot->file = NULL;
     s->open_n--;
+    cw_held_add(&s->held, -(int64_t)slot->bytes);
 }
 
-/* Closes the file that was not used for longest, if too many are open. */
-static void make_room(struct hdf5_state *s)
+/* Finds the file that was not used for longest; NULL: none is open. */
+static struct hdf5_slot *oldest_slot(const struct hdf5_state *s)
 {
     struct hdf5_slot *oldest = NULL;
-    if (s->open_n < OPEN_MAX)
-        return;
-    for (size_t i = 0; i < s->source.files->n; i++)
+    for (size_t i = 0; s->slots && i < s->source.files->n; i++)
         if (s->slots[i].file && (!oldest || s->slots[i].used_at < oldest->used_at))
             oldest = &s->slots[i];
+    return oldest;
+}
+
+/* Closes a file if too many are open. */
+static void make_room(struct hdf5_state *s)
+{
+    struct hdf5_slot *oldest = s->open_n < OPEN_MAX ? NULL : oldest_slot(s);
     if (oldest)
         close_slot(s, oldest);
 }
@@ -201,8 +203,9 @@ static int open_file(struct hdf5_state *s, size_t i, struct cw_err *err)
         cw_hdf5_close(file);
         return rc;
     }
-    s->slots[i].file = file;
+    s->slots[i] = (struct hdf5_slot){.file = file, .bytes = cw_hdf5_chunk_bytes(file)};
     s->open_n++;
+    cw_held_add(&s->held, (int64_t)s->slots[i].bytes);
     return 0;
 }
 
@@ -213,9 +216,35 @@ static int file_of(struct hdf5_state *s, size_t i, struct cw_hdf5 **ret_file, st
     if (rc == 0)
         rc = cw_file_source_compare(&s->source, i, (uint64_t)cw_hdf5_set(slot->file, 0)->rows,
                                     "rows", err);
-    slot->used_at = ++s->clock;
+    slot->used_at = cw_held_stamp();
     *ret_file = slot->file;
     return rc;
+}
+
+/* ---- without it ---- */
+
+/* While rows are read nothing is given back, since who asks does not wait. */
+static uint64_t stamp_of_oldest(void *arg)
+{
+    struct hdf5_state *s = arg;
+    if (!cw_hdf5_is_free() || !cw_mutex_try_lock(&s->mutex))
+        return UINT64_MAX;
+    const struct hdf5_slot *oldest = oldest_slot(s);
+    const uint64_t stamp = oldest ? oldest->used_at : UINT64_MAX;
+    cw_mutex_unlock(&s->mutex);
+    return stamp;
+}
+
+static bool drop_oldest(void *arg)
+{
+    struct hdf5_state *s = arg;
+    if (!cw_hdf5_is_free() || !cw_mutex_try_lock(&s->mutex))
+        return false;
+    struct hdf5_slot *oldest = oldest_slot(s);
+    if (oldest)
+        close_slot(s, oldest);
+    cw_mutex_unlock(&s->mutex);
+    return oldest != NULL;
 }
 
 /* ---- opening ---- */
@@ -223,15 +252,14 @@ static int file_of(struct hdf5_state *s, size_t i, struct cw_hdf5 **ret_file, st
 static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
 {
     struct hdf5_state *s = state;
+    cw_mutex_lock(&s->mutex);
     if (!s->slots)
         s->slots = CW_NEW_ARRAY(struct hdf5_slot, s->source.files->n);
-    if (how->manifest) /* it is compared when it is first read */
-        return 0;
-    cw_mutex_lock(&s->mutex);
-    int rc = open_file(s, i, err);
-    if (rc == 0) {
+    int rc =
+        how->manifest ? 0 : open_file(s, i, err); /* else it is compared when it is first read */
+    if (rc == 0 && !how->manifest) {
         s->source.files->v[i].records = cw_hdf5_set(s->slots[i].file, 0)->rows;
-        s->slots[i].used_at = ++s->clock;
+        s->slots[i].used_at = cw_held_stamp();
     }
     cw_mutex_unlock(&s->mutex);
     return rc;
@@ -240,6 +268,7 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
 static void end(void *state)
 {
     struct hdf5_state *s = state;
+    cw_held_leave(&s->held);
     for (size_t i = 0; s->slots && i < s->source.files->n; i++)
         if (s->slots[i].file)
             close_slot(s, &s->slots[i]);
@@ -263,6 +292,9 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     s->opts = o;
     s->fields = fields; /* it is taken over */
     cw_mutex_init(&s->mutex);
+    s->held = (struct cw_held){
+        .arg = s, .oldest = stamp_of_oldest, .drop_oldest = drop_oldest, .is_costly = true};
+    cw_held_join(&s->held);
     return cw_file_source_start(&kind, s, &o->pattern, how, ret_state, err);
 }
 

@@ -251,6 +251,31 @@ static const char *locate(const void *opts, void *state, int64_t pos, int64_t *r
     return s->source.files->v[pos].path;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const struct class *x = *(const struct class *const *)a, *y = *(const struct class *const *)b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* With the option `classes` those that have no file, too. */
+static void labels(const void *opts, void *state,
+                   void (*fn)(void *arg, int64_t number, const char *name, size_t n), void *arg)
+{
+    const struct image_folder_opts *o = opts;
+    const struct image_folder_state *s = state;
+    const size_t n = o->classes.n > 0 ? 0 : s->source.files->n;
+    for (size_t i = 0; i < o->classes.n; i++)
+        fn(arg, (int64_t)i, o->classes.v[i], strlen(o->classes.v[i]));
+    cw_autofree struct class **sorted = cw_mem_new_array(n + 1, sizeof(struct class *));
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &s->of_file[i];
+    if (n > 1)
+        qsort(sorted, n, sizeof(struct class *), compare_numbers);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || sorted[i]->number != sorted[i - 1]->number)
+            fn(arg, sorted[i]->number, sorted[i]->name, sorted[i]->n);
+}
+
 const struct cw_op cw_op_image_folder = {
     .name = "image_folder",
     .version = 1,
@@ -267,7 +292,8 @@ const struct cw_op cw_op_image_folder = {
         "same in each run over\n"
         "these folders, but not over others. Give `classes` where a part of the data may lack a "
         "class; a folder\n"
-        "that is not in it is an error. `class_field` gives the name too. Patterns as for `files`.",
+        "that is not in it is an error. `class_field` gives the name too. `cachew check` lists the "
+        "classes. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES | CW_OP_PATHS,
     .options = options,
@@ -281,5 +307,6 @@ const struct cw_op cw_op_image_folder = {
     .manifest = cw_file_source_manifest,
     .describe = describe,
     .locate = locate,
+    .labels = labels,
     .ahead = cw_file_source_ahead,
 };

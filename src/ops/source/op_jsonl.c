@@ -5,13 +5,16 @@
 #include "base/mem.h"
 #include "format/json_decode.h"
 #include "ops/op_util.h"
+#include "ops/source/inflate_cost.h"
 #include "ops/source/text_guess.h"
 #include "ops/source/text_source.h"
+#include "ops/source/unindexed.h"
 
 struct jsonl_opts {
     struct cw_str_list pattern, schema;
     struct cw_value missing, null;
-    int64_t inflated_max;
+    int64_t inflated_max, inflate_every;
+    struct cw_unindexed how;
 };
 
 #define OFFSET(member) offsetof(struct jsonl_opts, member)
@@ -33,7 +36,9 @@ static const struct cw_opt options[] = {
      .help = "a record in which a value is null: the same",
      .type = CW_OPT_VALUE,
      .offset = OFFSET(null)},
-    CW_TEXT_INFLATED_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
 
@@ -57,7 +62,7 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     cw_autofree char *path = NULL;
     int rc = cw_file_first(&o->pattern, how, &path, err);
     if (rc == 0)
-        rc = cw_text_guess_json(path, o->inflated_max, said, err);
+        rc = cw_text_guess_json(path, said, err);
     const struct cw_value *const absent[] = {&o->missing, &o->null};
     if (rc == 0)
         cw_text_guess_leave_out(how->wanted, absent, CW_ARRAY_LEN(absent), said);
@@ -104,6 +109,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     const bool skips = cw_text_schema_skips(cw_json_reader_schema(reader));
     const struct cw_text_rules rules = {.lines = {.blank = CW_BLANK_SPACES, .skips_mark = true},
                                         .inflated_max = o->inflated_max,
+                                        .inflate_every = o->inflate_every,
                                         .is_kept = skips ? is_kept : NULL,
                                         .arg = reader,
                                         .key = skips ? key : NULL,
@@ -143,6 +149,34 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc < 0 ? cw_text_record_wrap(&record, err) : 0;
 }
 
+static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
+{
+    const struct jsonl_opts *o = opts;
+    if (o->how.index)
+        return 0;
+    if (o->schema.n == 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option index: without an index no file is looked into before a job "
+                          "runs, so `schema` must be given");
+    cw_unindexed_lines(&o->how, &o->pattern, "text", true, true, add, arg);
+    struct cw_value *parse = add(arg, "parse_json");
+    struct cw_value *schema = cw_value_set_list(cw_value_member(parse, "schema"), o->schema.n);
+    for (size_t i = 0; i < o->schema.n; i++)
+        cw_value_set_str(&schema[i], o->schema.v[i]);
+    if (o->missing.type != CW_VALUE_NULL)
+        cw_value_copy(cw_value_member(parse, "missing"), &o->missing);
+    if (o->null.type != CW_VALUE_NULL)
+        cw_value_copy(cw_value_member(parse, "null"), &o->null);
+    return 0;
+}
+
+static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err)
+{
+    const struct jsonl_opts *o = opts;
+    return cw_inflate_cost(&o->pattern, o->inflated_max, o->inflate_every, cw_inflate_count_lines,
+                           ret_reads, err);
+}
+
 const struct cw_op cw_op_jsonl = {
     .name = "jsonl",
     .version = 1,
@@ -174,7 +208,8 @@ const struct cw_op cw_op_jsonl = {
         "\n"
         "Written by: most tools for text data. Files are scanned once when a job is prepared, as "
         "those of `text_lines`,\n"
-        "and compressed ones are inflated in the same way. Not supported: lists of lists of "
+        "and compressed ones are inflated in the same way; `index` false is as there, and needs "
+        "`schema`. Not supported: lists of lists of "
         "strings (json "
         "gives their text), keys\n"
         "with a dot or an escape in them, files that are one list. Patterns as for `files`.",
@@ -194,4 +229,6 @@ const struct cw_op cw_op_jsonl = {
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
     .ahead = cw_text_source_ahead,
+    .reads = reads,
+    .stands_for = stands_for,
 };

@@ -2,13 +2,13 @@
 /* Source `npz`: rows of the arrays of NumPy's archives, each array a field. Rows of an array that is
  * stored in C order are read at their places. An array that is deflated, or in Fortran order, is read
  * into memory once, when its first row is read. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "format/npz.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
-#include "ops/source/inflated.h"
 #include "ops/source/loaded.h"
 #include "ops/source/npy_rows.h"
 #include "ops/source/table_fields.h"
@@ -26,9 +26,13 @@ struct npz_file {
 struct npz_state {
     struct cw_file_source source; /* loads a struct npz_file of each file */
     const struct npz_opts *opts;
-    struct cw_table_fields fields;    /* column k is field k */
-    struct cw_inflated_all in_memory; /* bytes of arrays, and the most that there may be */
-    struct cw_loaded *values;         /* of array k of file i, at i * n + k: struct cw_inflated */
+    struct cw_table_fields fields;   /* column k is field k */
+    _Atomic int64_t in_memory_bytes; /* of arrays, at most opts->inflated_max */
+    struct cw_loaded *values;        /* of array k of file i, at i * n + k: struct npz_values */
+};
+struct npz_values {
+    char *bytes;
+    size_t n;
 };
 
 static const struct cw_table_kind npz_table = {
@@ -135,15 +139,9 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
-    const struct npz_opts *o = opts;
-    struct cw_table_fields fields = {0};
     (void)in;
     (void)in_n;
-    int rc = cw_table_fields_read(&npz_table, &o->table, &fields, err);
-    if (rc == 0)
-        *ret_spec = cw_spec_take(&fields.spec);
-    cw_table_fields_fini(&fields);
-    return rc;
+    return cw_table_infer(&npz_table, &((const struct npz_opts *)opts)->table, ret_spec, err);
 }
 
 /* ---- files ---- */
@@ -226,8 +224,10 @@ static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct npz
 
 static void free_values(void *thing)
 {
-    struct cw_inflated *values = thing;
-    cw_inflated_fini(values);
+    struct npz_values *values = thing;
+    if (values->bytes)
+        cw_loaded_hold(-(int64_t)values->n);
+    cw_mem_free(values->bytes);
     cw_mem_free(values);
 }
 
@@ -242,7 +242,6 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     struct npz_state *s = CW_NEW(struct npz_state);
     s->opts = o;
     s->fields = fields; /* it is taken over */
-    s->in_memory.max = o->inflated_max;
     rc = cw_file_source_start(&kind, s, &o->pattern, how, ret_state, err);
     if (rc == 0)
         s->values = cw_loaded_new(s->source.files->n * s->fields.columns_n, free_values, NULL);
@@ -263,26 +262,27 @@ static int file_of(struct npz_state *s, size_t i, const struct npz_file **ret_fi
 }
 
 /* Takes memory for a whole array, within the bound. */
-static int take_memory(struct npz_state *s, size_t i, size_t k, uint64_t n,
-                       struct cw_inflated *into, struct cw_err *err)
+static int take_memory(struct npz_state *s, size_t i, size_t k, uint64_t n, struct npz_values *into,
+                       struct cw_err *err)
 {
     const char *path = s->source.files->v[i].path, *name = s->fields.columns[k].name;
-    struct cw_inflated_all *all = &s->in_memory;
-    if (n > (uint64_t)all->max ||
-        atomic_fetch_add(&all->bytes, (int64_t)n) + (int64_t)n > all->max) {
-        if (n <= (uint64_t)all->max)
-            atomic_fetch_sub(&all->bytes, (int64_t)n);
+    const int64_t max = s->opts->inflated_max;
+    if (n > (uint64_t)max || atomic_fetch_add(&s->in_memory_bytes, (int64_t)n) + (int64_t)n > max) {
+        if (n <= (uint64_t)max)
+            atomic_fetch_sub(&s->in_memory_bytes, (int64_t)n);
         return cw_err_set(
             err, CW_E_LIMIT,
             "%s: array %s has %llu bytes, and is read into memory as a whole: the "
             "arrays of this source need more than the %lld bytes of option inflated_max",
-            path, name, (unsigned long long)n, (long long)all->max);
+            path, name, (unsigned long long)n, (long long)max);
     }
     into->n = (size_t)n;
     into->bytes = cw_mem_try(into->n);
-    if (into->bytes)
+    if (into->bytes) {
+        cw_loaded_hold((int64_t)n);
         return 0;
-    atomic_fetch_sub(&all->bytes, (int64_t)n);
+    }
+    atomic_fetch_sub(&s->in_memory_bytes, (int64_t)n);
     return cw_err_set(err, CW_E_NOMEM, "%s: array %s: no memory for its %llu bytes", path, name,
                       (unsigned long long)n);
 }
@@ -292,7 +292,7 @@ static int load_values(void *state, size_t at, void **ret_values, struct cw_err 
     struct npz_state *s = state;
     const size_t i = at / s->fields.columns_n, k = at % s->fields.columns_n;
     const struct npz_file *file = NULL;
-    struct cw_inflated *values = CW_NEW(struct cw_inflated);
+    struct npz_values *values = CW_NEW(struct npz_values);
     struct cw_file_use use;
     int rc = file_of(s, i, &file, err);
     if (rc == 0)
@@ -309,7 +309,7 @@ static int load_values(void *state, size_t at, void **ret_values, struct cw_err 
         return 0;
     }
     if (values->bytes)
-        cw_inflated_drop(&s->in_memory, values);
+        atomic_fetch_sub(&s->in_memory_bytes, (int64_t)values->n);
     free_values(values);
     return rc;
 }
@@ -327,7 +327,7 @@ static int get_rows(struct npz_state *s, size_t i, const struct npz_file *file, 
                                 err);
     int rc = cw_loaded_get(s->values, i * s->fields.columns_n + k, load_values, s, &loaded, err);
     if (rc == 0)
-        cw_npy_rows_copy(h, ((const struct cw_inflated *)loaded)->bytes + h->header_bytes, row, n,
+        cw_npy_rows_copy(h, ((const struct npz_values *)loaded)->bytes + h->header_bytes, row, n,
                          dst);
     return rc;
 }

@@ -69,15 +69,10 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
-    const struct cw_parquet_opts *o = opts;
-    struct cw_table_fields fields = {0};
     (void)in;
     (void)in_n;
-    int rc = cw_table_fields_read(&cw_parquet_table, &o->table, &fields, err);
-    if (rc == 0)
-        *ret_spec = cw_spec_take(&fields.spec);
-    cw_table_fields_fini(&fields);
-    return rc;
+    return cw_table_infer(&cw_parquet_table, &((const struct cw_parquet_opts *)opts)->table,
+                          ret_spec, err);
 }
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
@@ -109,6 +104,13 @@ static int read_rows(const void *opts, void *state, const int64_t *positions, si
     struct cw_parquet_state *s = state;
     (void)opts;
     return cw_table_rows_read_many(&s->rows, positions, n, columns);
+}
+
+static int read_loose(const void *opts, void *state, const struct cw_loose_rows *rows)
+{
+    struct cw_parquet_state *s = state;
+    (void)opts;
+    return cw_table_rows_read_loose(&s->rows, rows);
 }
 
 const struct cw_op cw_op_parquet = {
@@ -151,6 +153,7 @@ const struct cw_op cw_op_parquet = {
     .count = cw_file_source_count,
     .read = read_row,
     .read_rows = read_rows,
+    .read_loose = read_loose,
     .ahead = cw_parquet_ahead,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,

@@ -52,8 +52,8 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return 0;
 }
 
-static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source),
-                                                .prepare = prepare};
+static const struct cw_file_source_kind kind = {
+    .state_bytes = sizeof(struct cw_file_source), .prepare = prepare, .glob = cw_io_glob_tree};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
@@ -105,13 +105,15 @@ const struct cw_op cw_op_source_blocks = {
     .name = "source_blocks",
     .version = 2,
     .summary = "where blocks of files are cached",
-    .doc = "For `cachew cache warm` and `cachew cache status`, not for training. Gives for each "
-           "block (1 MiB) of the files its size (`bytes`), in\n"
-           "which tiers of the source cache of the worker that was asked it is (`tiers`: 1 = "
-           "memory, 2 = directory, 4 = store), and, with\n"
-           "`load`, how much was read from the file to bring it there (`read`); `first` is 1 for "
-           "the first block of a file. This says how things stand, so\n"
-           "it is another each time, and no cache keeps it. Patterns as for `files`.",
+    .doc =
+        "For `cachew cache warm` and `cachew cache status`, not for training. Gives for each "
+        "block (1 MiB) of the files its size (`bytes`), in\n"
+        "which tiers of the source cache of the worker that was asked it is (`tiers`: 1 = "
+        "memory, 2 = directory, 4 = store), and, with\n"
+        "`load`, how much was read from the file to bring it there (`read`); `first` is 1 for "
+        "the first block of a file. This says how things stand, so\n"
+        "it is another each time, and no cache keeps it. Patterns as for `files`; a folder stands "
+        "for all files below it.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES | CW_OP_OPAQUE,
     .options = options,

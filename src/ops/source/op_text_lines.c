@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source `text_lines`: the lines of text files. */
 #include "ops/op_util.h"
+#include "ops/source/inflate_cost.h"
 #include "ops/source/text_source.h"
+#include "ops/source/unindexed.h"
 
 struct text_lines_opts {
     struct cw_str_list pattern;
     char *field;
     bool skip_blank;
-    int64_t inflated_max;
+    int64_t inflated_max, inflate_every;
+    struct cw_unindexed how;
 };
 
 #define OFFSET(member) offsetof(struct text_lines_opts, member)
@@ -23,7 +26,9 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_BOOL,
      .offset = OFFSET(skip_blank),
      .def = "false"},
-    CW_TEXT_INFLATED_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
 
@@ -42,7 +47,8 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     const struct text_lines_opts *o = opts;
     const struct cw_text_rules rules = {
         .lines = {.blank = o->skip_blank ? CW_BLANK_SPACES : CW_BLANK_KEPT},
-        .inflated_max = o->inflated_max};
+        .inflated_max = o->inflated_max,
+        .inflate_every = o->inflate_every};
     return cw_text_source_new(&rules, &o->pattern, how, ret_state, err);
 }
 
@@ -62,6 +68,22 @@ static int read_line(const struct cw_op_ctx *ctx, const void *opts, void *state,
     return 0;
 }
 
+static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
+{
+    const struct text_lines_opts *o = opts;
+    (void)err;
+    if (!o->how.index)
+        cw_unindexed_lines(&o->how, &o->pattern, o->field, o->skip_blank, false, add, arg);
+    return 0;
+}
+
+static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err)
+{
+    const struct text_lines_opts *o = opts;
+    return cw_inflate_cost(&o->pattern, o->inflated_max, o->inflate_every, cw_inflate_count_lines,
+                           ret_reads, err);
+}
+
 const struct cw_op cw_op_text_lines = {
     .name = "text_lines",
     .version = 1,
@@ -74,11 +96,15 @@ const struct cw_op cw_op_text_lines = {
         "\n"
         "Files are scanned once when a job is prepared; the index needs 2 to 4 bytes of memory a "
         "line, and any\n"
-        "position can be read, so a shuffle before reading costs no buffer. A .gz or .zst file is "
-        "inflated into\n"
-        "memory, once on each worker that reads of it, up to `inflated_max` for all files. Not "
-        "supported: a lone \\r\n"
-        "as the end of a line, UTF-16. Patterns as for `files`.",
+        "position can be read, so a shuffle before reading costs no buffer. Files whose names end "
+        "in .gz or .zst are\n"
+        "read at random, too: what lies between two access points is inflated together, and stays "
+        "in memory up to\n"
+        "`inflated_max` for all files (docs/formats.md, \"Compressed files\"). With `index` false "
+        "nothing is scanned, and the\n"
+        "node stands for `text_ranges` and `split_lines` (docs/formats.md, \"Without an index\").\n"
+        "\n"
+        "Not supported: a lone \\r as the end of a line, UTF-16. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,
@@ -92,4 +118,6 @@ const struct cw_op cw_op_text_lines = {
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
     .ahead = cw_text_source_ahead,
+    .reads = reads,
+    .stands_for = stands_for,
 };

@@ -2,25 +2,28 @@
 /* Source `tfrecord`: reads the records of TFRecord files. Preparing a job scans the framing of
  * every file, which gives the counts, unless its index is kept. A worker that did not prepare the job
  * loads a file's index when its first record is read. */
+#include <endian.h>
+#include <string.h>
+
 #include "base/mem.h"
-#include "format/inflate.h"
 #include "format/tfrecord.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/inflate_cost.h"
 #include "ops/source/inflated.h"
 
 struct tfrecord_opts {
     struct cw_str_list pattern;
     char *field;
-    int64_t inflated_max;
+    int64_t inflated_max, inflate_every;
 };
 struct tfrecord_state {
     struct cw_file_source source; /* loads a struct tfrecord_file for each file */
-    struct cw_inflated_all inflated;
+    struct cw_inflated *inflated;
 };
 struct tfrecord_file {
     struct cw_line_index *index;
-    struct cw_inflated inflated;
+    struct cw_access_points *points; /* of a .gz or .zst, or NULL */
 };
 
 #define OFFSET(member) offsetof(struct tfrecord_opts, member)
@@ -31,7 +34,8 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = OFFSET(field),
      .def = "\"record\""},
-    CW_INFLATED_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
     {0},
 };
 
@@ -48,51 +52,48 @@ static void free_file(void *loaded)
 {
     struct tfrecord_file *file = loaded;
     cw_line_index_free(file->index);
-    cw_inflated_fini(&file->inflated);
+    cw_access_points_free(file->points);
     cw_mem_free(file);
 }
 
-static int unpack_index(const void *kept, size_t kept_n, uint64_t size, struct tfrecord_file *file)
+static int scan_file(struct tfrecord_state *s, size_t i, struct tfrecord_file *file,
+                     struct cw_err *err)
 {
-    file->index = cw_line_index_unpack(kept, kept_n, size);
-    return file->index ? 0 : CW_E_CORRUPT;
-}
-
-/* With `kept` the index is there already, in these bytes. */
-static int load_file(struct tfrecord_state *s, size_t i, const void *kept, size_t kept_n,
-                     struct tfrecord_file *file, struct cw_err *err)
-{
-    struct cw_readable_bytes bytes;
     struct cw_file_use use;
     int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_inflated_load(&s->inflated, &use.readable, &file->inflated, err);
-    if (rc == 0) {
-        const struct cw_readable plain =
-            cw_inflated_readable(&file->inflated, &use.readable, &bytes);
-        rc = kept ? unpack_index(kept, kept_n, plain.size, file)
-                  : cw_tfrecord_scan(&plain, &file->index, err);
-    }
+    rc = cw_inflated_scan(s->inflated, i, &use.readable, NULL, &file->points, err);
+    struct cw_inflated_view view = {s->inflated, i, file->points, &use.readable, &use.source};
+    const struct cw_readable plain = cw_inflated_readable(&view);
+    if (rc == 0)
+        rc = cw_tfrecord_scan(&plain, &file->index, err);
     cw_file_set_release(s->source.files, &use);
     return rc;
 }
 
-/* A file that is not compressed is not opened for an index that is there. */
+/* The file is not opened for an index that is there. */
+static int unpack_file(const struct tfrecord_state *s, size_t i, const uint8_t *kept, size_t kept_n,
+                       struct tfrecord_file *file)
+{
+    const struct cw_file *from = &s->source.files->v[i];
+    const uint64_t size = (uint64_t)from->stamp.size;
+    int rc = cw_inflated_unpack(s->inflated, from->path, size, &kept, &kept_n, &file->points);
+    if (rc == 0)
+        file->index = cw_line_index_unpack(kept, kept_n, file->points ? file->points->size : size);
+    return file->index ? 0 : CW_E_CORRUPT;
+}
+
+/* With `kept` the index is there already, in these bytes. */
 static int load_from(struct tfrecord_state *s, size_t i, const void *kept, size_t kept_n,
                      void **ret_loaded, struct cw_err *err)
 {
-    const struct cw_file *from = &s->source.files->v[i];
     struct tfrecord_file *file = CW_NEW(struct tfrecord_file);
-    int rc = kept && !cw_inflate_is_name(from->path)
-                 ? unpack_index(kept, kept_n, (uint64_t)from->stamp.size, file)
-                 : load_file(s, i, kept, kept_n, file, err);
-    if (rc == 0) {
+    int rc = kept ? unpack_file(s, i, kept, kept_n, file) : scan_file(s, i, file, err);
+    if (rc < 0)
+        free_file(file);
+    else
         *ret_loaded = file;
-        return 0;
-    }
-    cw_inflated_drop(&s->inflated, &file->inflated);
-    free_file(file);
     return rc;
 }
 
@@ -109,7 +110,9 @@ static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret
 
 static void pack(const void *loaded, struct cw_str *out)
 {
-    cw_line_index_pack(((const struct tfrecord_file *)loaded)->index, out);
+    const struct tfrecord_file *file = loaded;
+    cw_inflated_pack(file->points, out);
+    cw_line_index_pack(file->index, out);
 }
 
 static int64_t records(const void *loaded)
@@ -117,16 +120,34 @@ static int64_t records(const void *loaded)
     return (int64_t)cw_line_index_n(((const struct tfrecord_file *)loaded)->index);
 }
 
-/* Inflated bytes stay: to have them again, the whole file would have to be read. */
 static size_t bytes_of(const void *loaded)
 {
     const struct tfrecord_file *file = loaded;
-    return file->inflated.bytes ? 0 : sizeof(*file) + cw_line_index_bytes(file->index);
+    const size_t points = file->points ? cw_access_points_bytes(file->points) : 0;
+    return sizeof(*file) + cw_line_index_bytes(file->index) + points;
 }
 
-static const struct cw_file_index index_kind = {
-    .name = "tfrecord 1", .records = records, .bytes = bytes_of, .pack = pack, .unpack = unpack};
+static int key_of(const void *state, size_t i, struct cw_str *out, struct cw_err *err)
+{
+    const struct tfrecord_state *s = state;
+    (void)err;
+    cw_inflated_key(s->inflated, s->source.files->v[i].path, out);
+    return 0;
+}
+
+static void end(void *state)
+{
+    cw_inflated_free(((struct tfrecord_state *)state)->inflated);
+}
+
+static const struct cw_file_index index_kind = {.name = "tfrecord 1",
+                                                .key_of = key_of,
+                                                .records = records,
+                                                .bytes = bytes_of,
+                                                .pack = pack,
+                                                .unpack = unpack};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct tfrecord_state),
+                                                .end = end,
                                                 .load = scan,
                                                 .unload = free_file,
                                                 .index = &index_kind};
@@ -136,26 +157,24 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
 {
     const struct tfrecord_opts *o = opts;
     struct tfrecord_state *s = CW_NEW(struct tfrecord_state);
-    s->inflated.max = o->inflated_max;
+    s->inflated = cw_inflated_new(o->inflated_max, o->inflate_every);
     return cw_file_source_start(&kind, s, &o->pattern, how, ret_state, err);
 }
 
-/* Reads record k of file i, or copies it from what the file has in it. */
-static int get_record(const struct cw_op_ctx *ctx, struct cw_file_source *s, size_t i, uint64_t k,
+/* Reads record k of file i. */
+static int get_record(const struct cw_op_ctx *ctx, struct tfrecord_state *s, size_t i, uint64_t k,
                       const struct tfrecord_file *file, struct cw_view *view, struct cw_err *err)
 {
-    struct cw_readable_bytes bytes;
-    struct cw_file_use use = {.readable.name = s->files->v[i].path};
-    const bool is_inflated = file->inflated.bytes != NULL;
-    int rc = cw_file_source_compare(s, i, cw_line_index_n(file->index), "records", err);
-    if (rc == 0 && !is_inflated)
-        rc = cw_file_set_use(s->files, i, &use, err);
+    struct cw_file_use use;
+    int rc = cw_file_source_compare(&s->source, i, cw_line_index_n(file->index), "records", err);
+    if (rc == 0)
+        rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
-    const struct cw_readable plain = cw_inflated_readable(&file->inflated, &use.readable, &bytes);
+    struct cw_inflated_view packed = {s->inflated, i, file->points, &use.readable, &use.source};
+    const struct cw_readable plain = cw_inflated_readable(&packed);
     rc = cw_tfrecord_get(&plain, file->index, k, ctx->arena, &view->data, &view->bytes, err);
-    if (!is_inflated)
-        cw_file_set_release(s->files, &use);
+    cw_file_set_release(s->source.files, &use);
     return rc;
 }
 
@@ -171,7 +190,7 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     int rc = cw_file_source_get(s, i, &file, err);
     if (rc < 0)
         return rc;
-    rc = get_record(ctx, s, i, k, file, &view, err);
+    rc = get_record(ctx, state, i, k, file, &view, err);
     cw_file_source_put(s, i);
     ret_element->n = 1;
     ret_element->fields[0] = view;
@@ -180,41 +199,65 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
 
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
-    struct cw_file_source *s = state;
+    struct tfrecord_state *s = state;
+    const struct cw_file_set *files = s->source.files;
     const void *loaded = NULL;
     (void)opts;
-    if (!ahead || !s->files->can_ahead)
-        return s->files->can_ahead;
-    const size_t i = cw_file_set_locate(s->files, pos);
-    const uint64_t k = (uint64_t)(pos - s->files->v[i].first);
-    if (cw_file_source_get(s, i, &loaded, NULL) < 0)
+    if (!ahead || !files->can_ahead)
+        return files->can_ahead;
+    const size_t i = cw_file_set_locate(files, pos);
+    const uint64_t k = (uint64_t)(pos - files->v[i].first);
+    if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)
         return true;
     const struct tfrecord_file *file = loaded;
-    if (!file->inflated.bytes && k < cw_line_index_n(file->index)) {
+    if (k < cw_line_index_n(file->index)) {
         const uint64_t begin = cw_line_index_at(file->index, k);
-        cw_file_set_ahead(s->files, i, begin, cw_line_index_at(file->index, k + 1) - begin, ahead);
+        cw_inflated_ahead(s->inflated, files, i, file->points, begin,
+                          cw_line_index_at(file->index, k + 1) - begin, ahead);
     }
-    cw_file_source_put(s, i);
+    cw_file_source_put(&s->source, i);
     return true;
+}
+
+static uint64_t count_records(const char *p, size_t n, uint64_t *ret_bytes)
+{
+    uint64_t records = 0, at = 0, length;
+    while (n - at >= sizeof(length)) {
+        memcpy(&length, p + at, sizeof(length));
+        length = le64toh(length);
+        if (length > n || CW_TFRECORD_FRAME_BYTES + length > n - at)
+            break;
+        at += CW_TFRECORD_FRAME_BYTES + length;
+        records++;
+    }
+    *ret_bytes = at;
+    return records;
+}
+
+static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err)
+{
+    const struct tfrecord_opts *o = opts;
+    return cw_inflate_cost(&o->pattern, o->inflated_max, o->inflate_every, count_records, ret_reads,
+                           err);
 }
 
 const struct cw_op cw_op_tfrecord = {
     .name = "tfrecord",
     .version = 1,
     .summary = "records of TFRecord files",
-    .doc =
-        "Gives the bytes of each record, files in bytewise order of their paths, records in the "
-        "order of the file.\n"
-        "The framing of all files is scanned once when a job is prepared, which finds truncated "
-        "files; the checksum\n"
-        "of a record is verified when it is read. Records are found by position, so a shuffle "
-        "before\n"
-        "reading costs no buffer. Patterns as for `files`.\n"
-        "\n"
-        "Files whose names end in .gz or .zst are inflated into memory as a whole, once on each "
-        "worker that reads of\n"
-        "them; `inflated_max` bounds what all of them may take. TensorFlow's compression ZLIB is "
-        "not supported.",
+    .doc = "Gives the bytes of each record, files in bytewise order of their paths, records in the "
+           "order of the file.\n"
+           "The framing of all files is scanned once when a job is prepared, which finds truncated "
+           "files; the checksum\n"
+           "of a record is verified when it is read. Records are found by position, so a shuffle "
+           "before\n"
+           "reading costs no buffer. Patterns as for `files`.\n"
+           "\n"
+           "Files whose names end in .gz or .zst are read at random, too: what lies between two "
+           "access points is inflated\n"
+           "together, and stays in memory up to `inflated_max` for all files (docs/formats.md, "
+           "\"Compressed files\").\n"
+           "TensorFlow's compression ZLIB is not supported.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,
@@ -228,4 +271,5 @@ const struct cw_op cw_op_tfrecord = {
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,
     .ahead = ahead_of,
+    .reads = reads,
 };

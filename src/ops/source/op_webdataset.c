@@ -2,9 +2,9 @@
 /* Source `webdataset`: reads the samples of tar files. A file's index is made when its first sample is
  * read, and by the worker that prepares the job, since the counts come from it. */
 #include "base/mem.h"
-#include "format/inflate.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/inflate_cost.h"
 #include "ops/source/inflated.h"
 #include "ops/source/webdataset_columns.h"
 
@@ -19,17 +19,17 @@ struct webdataset_opts {
     struct cw_value types;
     int missing; /* index into missing_words */
     char *key;
-    int64_t inflated_max;
+    int64_t inflated_max, inflate_every;
 };
 struct webdataset_state {
     struct cw_file_source source; /* loads a struct webdataset_file for each file */
-    struct cw_inflated_all inflated;
+    struct cw_inflated *inflated;
     struct cw_wds_columns columns;
     struct cw_wds_want want;
 };
 struct webdataset_file {
     struct cw_wds_index index;
-    struct cw_inflated inflated;
+    struct cw_access_points *points; /* of a .gz or .zst, or NULL */
 };
 
 #define OFFSET(member) offsetof(struct webdataset_opts, member)
@@ -55,7 +55,8 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = OFFSET(key),
      .def = "\"\""},
-    CW_INFLATED_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
     {0},
 };
 
@@ -70,7 +71,7 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     const struct webdataset_opts *o = opts;
     cw_autofree char *path = NULL;
     int rc = cw_file_first(&o->pattern, how, &path, err);
-    return rc < 0 ? rc : cw_wds_complete(path, o->inflated_max, said, err);
+    return rc < 0 ? rc : cw_wds_complete(path, o->inflated_max, o->inflate_every, said, err);
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -98,46 +99,48 @@ static void free_file(void *loaded)
 {
     struct webdataset_file *file = loaded;
     cw_wds_index_fini(&file->index);
-    cw_inflated_fini(&file->inflated);
+    cw_access_points_free(file->points);
     cw_mem_free(file);
 }
 
-/* With `kept` the index is there already, in these bytes. */
-static int load_file(struct webdataset_state *s, size_t i, const void *kept, size_t kept_n,
-                     struct webdataset_file *file, struct cw_err *err)
+static int scan_file(struct webdataset_state *s, size_t i, struct webdataset_file *file,
+                     struct cw_err *err)
 {
-    struct cw_readable_bytes bytes;
     struct cw_file_use use;
     int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_inflated_load(&s->inflated, &use.readable, &file->inflated, err);
-    if (rc == 0) {
-        const struct cw_readable plain =
-            cw_inflated_readable(&file->inflated, &use.readable, &bytes);
-        rc = kept ? cw_wds_index_unpack(kept, kept_n, plain.size, &s->want, &file->index)
-                  : cw_wds_scan(&plain, &s->want, &file->index, err);
-    }
+    rc = cw_inflated_scan(s->inflated, i, &use.readable, NULL, &file->points, err);
+    struct cw_inflated_view view = {s->inflated, i, file->points, &use.readable, &use.source};
+    const struct cw_readable plain = cw_inflated_readable(&view);
+    if (rc == 0)
+        rc = cw_wds_scan(&plain, &s->want, &file->index, err);
     cw_file_set_release(s->source.files, &use);
     return rc;
 }
 
-/* A file that is not compressed is not opened for an index that is there. */
+/* The file is not opened for an index that is there. */
+static int unpack_file(const struct webdataset_state *s, size_t i, const uint8_t *kept,
+                       size_t kept_n, struct webdataset_file *file)
+{
+    const struct cw_file *from = &s->source.files->v[i];
+    const uint64_t size = (uint64_t)from->stamp.size;
+    int rc = cw_inflated_unpack(s->inflated, from->path, size, &kept, &kept_n, &file->points);
+    return rc < 0 ? rc
+                  : cw_wds_index_unpack(kept, kept_n, file->points ? file->points->size : size,
+                                        &s->want, &file->index);
+}
+
+/* With `kept` the index is there already, in these bytes. */
 static int load_from(struct webdataset_state *s, size_t i, const void *kept, size_t kept_n,
                      void **ret_loaded, struct cw_err *err)
 {
-    const struct cw_file *from = &s->source.files->v[i];
     struct webdataset_file *file = CW_NEW(struct webdataset_file);
-    int rc =
-        kept && !cw_inflate_is_name(from->path)
-            ? cw_wds_index_unpack(kept, kept_n, (uint64_t)from->stamp.size, &s->want, &file->index)
-            : load_file(s, i, kept, kept_n, file, err);
-    if (rc == 0) {
+    int rc = kept ? unpack_file(s, i, kept, kept_n, file) : scan_file(s, i, file, err);
+    if (rc < 0)
+        free_file(file);
+    else
         *ret_loaded = file;
-        return 0;
-    }
-    cw_inflated_drop(&s->inflated, &file->inflated);
-    free_file(file);
     return rc;
 }
 
@@ -154,7 +157,9 @@ static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret
 
 static void pack(const void *loaded, struct cw_str *out)
 {
-    cw_wds_index_pack(&((const struct webdataset_file *)loaded)->index, out);
+    const struct webdataset_file *file = loaded;
+    cw_inflated_pack(file->points, out);
+    cw_wds_index_pack(&file->index, out);
 }
 
 static int64_t records(const void *loaded)
@@ -162,11 +167,19 @@ static int64_t records(const void *loaded)
     return (int64_t)((const struct webdataset_file *)loaded)->index.n;
 }
 
-/* Elements have views of inflated bytes, which therefore stay. */
 static size_t bytes_of(const void *loaded)
 {
     const struct webdataset_file *file = loaded;
-    return file->inflated.bytes ? 0 : sizeof(*file) + cw_wds_index_bytes(&file->index);
+    const size_t points = file->points ? cw_access_points_bytes(file->points) : 0;
+    return sizeof(*file) + cw_wds_index_bytes(&file->index) + points;
+}
+
+static int key_of(const void *state, size_t i, struct cw_str *out, struct cw_err *err)
+{
+    const struct webdataset_state *s = state;
+    (void)err;
+    cw_inflated_key(s->inflated, s->source.files->v[i].path, out);
+    return 0;
 }
 
 /* Which extensions become which fields, and what is left out. */
@@ -181,11 +194,13 @@ static void key(const void *state, struct cw_str *out)
 static void end(void *state)
 {
     struct webdataset_state *s = state;
+    cw_inflated_free(s->inflated);
     cw_wds_columns_fini(&s->columns);
 }
 
 static const struct cw_file_index index_kind = {.name = "webdataset 1",
                                                 .key = key,
+                                                .key_of = key_of,
                                                 .records = records,
                                                 .bytes = bytes_of,
                                                 .pack = pack,
@@ -206,7 +221,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
         return rc;
     struct webdataset_state *s = CW_NEW(struct webdataset_state);
     s->columns = columns;
-    s->inflated.max = o->inflated_max;
+    s->inflated = cw_inflated_new(o->inflated_max, o->inflate_every);
     s->want = (struct cw_wds_want){.field_of = cw_wds_column_of,
                                    .arg = &s->columns,
                                    .fields_n = columns.n + (o->key[0] != '\0'),
@@ -267,38 +282,26 @@ static int make_key(const struct cw_op_ctx *ctx, const char *path, const struct 
     return rc;
 }
 
-/* Finds the parts of sample k, and their bytes if they lie in memory already, where they stay. */
-static int find_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_wds_part *parts,
-                      bool *ret_is_read, struct cw_err *err)
+static int read_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_wds_part *parts,
+                      struct cw_arena *arena, struct cw_err *err)
 {
+    struct cw_file_use use;
     const void *loaded = NULL;
     int rc = cw_file_source_get(&s->source, i, &loaded, err);
     if (rc < 0)
         return rc;
     const struct webdataset_file *file = loaded;
-    char *bytes = file->inflated.bytes;
     rc = cw_file_source_compare(&s->source, i, file->index.n, "samples", err);
     if (rc == 0)
-        cw_wds_find(&file->index, k, parts, s->want.fields_n);
-    for (size_t f = 0; f < s->want.fields_n && rc == 0 && bytes; f++)
-        parts[f].data = parts[f].is_there ? bytes + parts[f].offset : NULL;
-    *ret_is_read = bytes != NULL;
-    cw_file_source_put(&s->source, i);
-    return rc;
-}
-
-static int read_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_wds_part *parts,
-                      struct cw_arena *arena, struct cw_err *err)
-{
-    struct cw_file_use use;
-    bool is_read = false;
-    int rc = find_parts(s, i, k, parts, &is_read, err);
-    if (rc == 0 && !is_read)
         rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0 || is_read)
-        return rc;
-    rc = cw_wds_read(&use.readable, parts, s->want.fields_n, arena, err);
-    cw_file_set_release(s->source.files, &use);
+    if (rc == 0) {
+        struct cw_inflated_view view = {s->inflated, i, file->points, &use.readable, &use.source};
+        const struct cw_readable plain = cw_inflated_readable(&view);
+        cw_wds_find(&file->index, k, parts, s->want.fields_n);
+        rc = cw_wds_read(&plain, parts, s->want.fields_n, arena, err);
+        cw_file_set_release(s->source.files, &use);
+    }
+    cw_file_source_put(&s->source, i);
     return rc;
 }
 
@@ -321,35 +324,47 @@ static int read_sample(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc;
 }
 
+static void sample_ahead(struct webdataset_state *s, size_t i, uint64_t k,
+                         const struct webdataset_file *file, struct cw_ahead *ahead)
+{
+    const struct cw_file_set *files = s->source.files;
+    const size_t n = s->want.fields_n;
+    cw_autofree struct cw_wds_part *parts = CW_NEW_ARRAY(struct cw_wds_part, n);
+    uint64_t offset, bytes;
+    if (k >= file->index.n)
+        return;
+    cw_wds_find(&file->index, k, parts, n);
+    if (cw_wds_span(parts, n, &offset, &bytes)) {
+        cw_inflated_ahead(s->inflated, files, i, file->points, offset, bytes, ahead);
+        return;
+    }
+    for (size_t f = 0; f < n; f++)
+        if (parts[f].is_there)
+            cw_inflated_ahead(s->inflated, files, i, file->points, parts[f].offset, parts[f].bytes,
+                              ahead);
+}
+
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
     struct webdataset_state *s = state;
     const struct cw_file_set *files = s->source.files;
     const void *loaded = NULL;
-    uint64_t offset, bytes;
     (void)opts;
     if (!ahead || !files->can_ahead)
         return files->can_ahead;
-    const size_t i = cw_file_set_locate(files, pos), n = s->want.fields_n;
-    const uint64_t k = (uint64_t)(pos - files->v[i].first);
+    const size_t i = cw_file_set_locate(files, pos);
     if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)
         return true;
-    const struct webdataset_file *file = loaded;
-    cw_autofree struct cw_wds_part *parts = CW_NEW_ARRAY(struct cw_wds_part, n);
-    const bool has = !file->inflated.bytes && k < file->index.n;
-    if (has)
-        cw_wds_find(&file->index, k, parts, n);
+    sample_ahead(s, i, (uint64_t)(pos - files->v[i].first), loaded, ahead);
     cw_file_source_put(&s->source, i);
-    if (!has)
-        return true;
-    if (cw_wds_span(parts, n, &offset, &bytes)) {
-        cw_file_set_ahead(files, i, offset, bytes, ahead);
-        return true;
-    }
-    for (size_t f = 0; f < n; f++)
-        if (parts[f].is_there)
-            cw_file_set_ahead(files, i, parts[f].offset, parts[f].bytes, ahead);
     return true;
+}
+
+static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err)
+{
+    const struct webdataset_opts *o = opts;
+    return cw_inflate_cost(&o->pattern, o->inflated_max, o->inflate_every, cw_wds_count_samples,
+                           ret_reads, err);
 }
 
 static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
@@ -392,13 +407,15 @@ const struct cw_op cw_op_webdataset = {
         "files). All headers are\n"
         "read once when a job is prepared, which finds truncated files; samples are then found by "
         "position, with\n"
-        "about 4 bytes of memory a member, so a shuffle before reading costs no buffer. Files "
-        "whose names end in\n"
-        ".gz or .zst are inflated into memory as a whole, once on each worker that reads of them; "
-        "`inflated_max` bounds\n"
-        "what all of them may take. Not supported: sparse files, links, several tar files joined. "
-        "Patterns as for\n"
-        "`files`; shards are given as `/data/train-{000..127}.tar`.",
+        "about 4 bytes of memory a member, so a shuffle before reading costs no buffer.\n"
+        "Files whose names end in .gz or .zst are read at random, too: what lies between two "
+        "access points is inflated\n"
+        "together, and stays in memory up to `inflated_max` for all files (docs/formats.md, "
+        "\"Compressed files\").\n"
+        "\n"
+        "Not supported: sparse files, links, several tar files joined. Patterns as for `files`; "
+        "shards are given as\n"
+        "`/data/train-{000..127}.tar`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,
@@ -415,4 +432,5 @@ const struct cw_op cw_op_webdataset = {
     .describe = describe,
     .locate = cw_file_source_locate,
     .ahead = ahead_of,
+    .reads = reads,
 };

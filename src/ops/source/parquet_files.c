@@ -3,6 +3,7 @@
 #include "ops/source/parquet_files.h"
 
 #include "base/mem.h"
+#include "ops/source/loaded.h"
 
 /* Small pages are decoded together, so that a read is not much smaller than what a disk gives in the
  * time of a request. */
@@ -72,10 +73,57 @@ static int footer_of(struct cw_parquet_state *s, size_t i, const struct footer *
     return rc;
 }
 
+/* ---- memory for decoding ---- */
+
+/* More than that is given back. */
+#define SPARE_BYTES ((size_t)8 << 20)
+
+static struct cw_pq_scratch take_scratch(struct cw_parquet_state *s)
+{
+    struct cw_pq_scratch scratch = {.raw = {NULL, 0}};
+    cw_mutex_lock(&s->mutex);
+    if (s->spare_n > 0)
+        scratch = s->spare[--s->spare_n];
+    cw_mutex_unlock(&s->mutex);
+    cw_loaded_hold(-(int64_t)cw_pq_scratch_bytes(&scratch));
+    return scratch;
+}
+
+static void give_scratch(struct cw_parquet_state *s, struct cw_pq_scratch *scratch)
+{
+    const size_t bytes = cw_pq_scratch_bytes(scratch);
+    cw_mutex_lock(&s->mutex);
+    const bool fits = s->spare_n < CW_PARQUET_SPARE && bytes <= SPARE_BYTES;
+    if (fits)
+        s->spare[s->spare_n++] = *scratch;
+    cw_mutex_unlock(&s->mutex);
+    if (fits)
+        cw_loaded_hold((int64_t)bytes);
+    else
+        cw_pq_scratch_fini(scratch);
+}
+
+static void drop_spare(struct cw_parquet_state *s)
+{
+    for (size_t i = 0; i < CW_PARQUET_SPARE; i++) {
+        struct cw_pq_scratch scratch = take_scratch(s);
+        cw_pq_scratch_fini(&scratch);
+    }
+}
+
+static void let_go(void *arg)
+{
+    struct cw_parquet_state *s = arg;
+    cw_table_rows_let_go(&s->rows);
+    drop_spare(s);
+}
+
 static void end(void *arg)
 {
     struct cw_parquet_state *s = arg;
     cw_table_rows_fini(&s->rows);
+    drop_spare(s);
+    cw_mutex_fini(&s->mutex);
     cw_table_fields_fini(&s->fields);
 }
 
@@ -127,11 +175,14 @@ static int load_slab(struct load *l, struct cw_file_use *use, struct thing *thin
     int rc = get_pages(l, &key, err);
     if (rc == 0 && pages_of(l)->dict_end > pages_of(l)->dict_begin)
         rc = cw_table_cache_get(l->state->rows.cache, &key, &l->dictionary, err);
-    if (rc == 0)
-        rc = cw_pq_slab_read(&use->readable, &l->column->want, l->chunk, pages_of(l),
-                             thing->head.key.stretch,
-                             l->dictionary ? &((struct thing *)l->dictionary)->u.dictionary : NULL,
-                             &thing->u.slab, err);
+    if (rc < 0)
+        return rc;
+    struct cw_pq_scratch scratch = take_scratch(l->state);
+    rc = cw_pq_slab_read(&use->readable, &l->column->want, l->chunk, pages_of(l),
+                         thing->head.key.stretch,
+                         l->dictionary ? &((struct thing *)l->dictionary)->u.dictionary : NULL,
+                         &scratch, &thing->u.slab, err);
+    give_scratch(l->state, &scratch);
     thing->head.bytes = thing->u.slab.bytes;
     return rc;
 }
@@ -149,9 +200,12 @@ static int load_kind(struct load *l, struct cw_file_use *use, struct thing *thin
         return rc;
     }
     rc = get_pages(l, &thing->head.key, err);
-    if (rc == 0)
-        rc = cw_pq_dictionary_read(&use->readable, &l->column->want, l->chunk, pages_of(l),
-                                   &thing->u.dictionary, err);
+    if (rc < 0)
+        return rc;
+    struct cw_pq_scratch scratch = take_scratch(l->state);
+    rc = cw_pq_dictionary_read(&use->readable, &l->column->want, l->chunk, pages_of(l), &scratch,
+                               &thing->u.dictionary, err);
+    give_scratch(l->state, &scratch);
     thing->head.bytes = sizeof(*thing) + cw_pq_column_cost(&thing->u.dictionary);
     return rc;
 }
@@ -221,6 +275,7 @@ static int find_slab(void *arg, size_t column, int64_t pos, struct cw_table_slab
                                        .fixed = slab->values.fixed,
                                        .refs = slab->values.strings.v,
                                        .bytes = slab->values.strings.bytes,
+                                       .readable = cw_pq_slab_readable(slab),
                                        .entry = slab->entry,
                                        .null = slab->null};
     return 0;
@@ -319,8 +374,10 @@ int cw_parquet_files_open(const struct cw_parquet_opts *opts, const struct cw_op
     struct cw_parquet_state *s = CW_NEW(struct cw_parquet_state);
     s->opts = opts;
     s->fields = fields; /* it is taken over */
+    cw_mutex_init(&s->mutex);
     cw_table_rows_init(&s->rows, &s->source, &s->fields,
                        cw_table_cache_new((size_t)opts->cache_bytes, &cache_kind, s), find_slab, s);
+    cw_table_cache_lend(s->rows.cache, let_go, s);
     rc = cw_file_source_start(&kind, s, &opts->pattern, how, &state, err);
     if (rc == 0)
         *ret_state = state;

@@ -3,14 +3,23 @@
 #ifndef CW_OPS_SOURCE_PARQUET_FILES_H
 #define CW_OPS_SOURCE_PARQUET_FILES_H
 
+#include "base/thread.h"
+#include "format/parquet/slab.h"
 #include "ops/source/parquet_want.h"
 #include "ops/source/table_rows.h"
+
+enum { CW_PARQUET_SPARE = 4 };
 
 struct cw_parquet_state {
     struct cw_file_source source; /* loads the footer of each file */
     const struct cw_parquet_opts *opts;
     struct cw_table_fields fields;
     struct cw_table_rows rows;
+    struct cw_mutex mutex; /* guards what follows */
+    /* Memory for decoding that no thread uses now, so that it is not given back to the system and got again for
+     * each page. */
+    struct cw_pq_scratch spare[CW_PARQUET_SPARE];
+    size_t spare_n;
 };
 
 int cw_parquet_files_open(const struct cw_parquet_opts *opts, const struct cw_op_open *how,

@@ -2,14 +2,20 @@
 /* A map of things and a list of those that nobody uses, the one that was used last at its end. */
 #include "ops/source/table_cache.h"
 
+#include <stdatomic.h>
+
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "ops/source/held.h"
 
 struct cw_table_cache {
-    size_t budget;
+    _Atomic size_t budget;
     const struct cw_table_cache_kind *kind;
     void *arg;
+    void (*let_go)(void *arg); /* of who keeps things at hand; NULL: nobody */
+    void *let_go_arg;
+    struct cw_held held;
     struct cw_mutex mutex; /* guards what follows */
     struct cw_cond loaded;
     struct cw_map map; /* hash -> list of things */
@@ -30,18 +36,6 @@ static bool is_key(const struct cw_table_key *a, const struct cw_table_key *b)
 {
     return a->file == b->file && a->group == b->group && a->column == b->column &&
            a->kind == b->kind && a->stretch == b->stretch;
-}
-
-struct cw_table_cache *cw_table_cache_new(size_t budget_bytes,
-                                          const struct cw_table_cache_kind *kind, void *arg)
-{
-    struct cw_table_cache *c = CW_NEW(struct cw_table_cache);
-    c->budget = budget_bytes;
-    c->kind = kind;
-    c->arg = arg;
-    cw_mutex_init(&c->mutex);
-    cw_cond_init(&c->loaded);
-    return c;
 }
 
 /* ---- with the mutex held ---- */
@@ -72,6 +66,7 @@ static void drop(struct cw_table_cache *c, struct cw_table_thing *t)
     else
         cw_map_remove(&c->map, hash);
     c->bytes -= t->bytes;
+    cw_held_add(&c->held, -(int64_t)t->bytes);
     c->kind->fini(t);
     cw_mem_free(t);
 }
@@ -91,6 +86,7 @@ static void unlist(struct cw_table_cache *c, struct cw_table_thing *t)
 
 static void list(struct cw_table_cache *c, struct cw_table_thing *t)
 {
+    t->stamp = cw_held_stamp();
     t->older = c->newest;
     if (c->newest)
         c->newest->newer = t;
@@ -99,13 +95,17 @@ static void list(struct cw_table_cache *c, struct cw_table_thing *t)
     c->newest = t;
 }
 
-static void evict(struct cw_table_cache *c)
+static void drop_oldest(struct cw_table_cache *c)
 {
-    while (c->bytes > c->budget && c->oldest) {
-        struct cw_table_thing *t = c->oldest;
-        unlist(c, t);
-        drop(c, t);
-    }
+    struct cw_table_thing *t = c->oldest;
+    unlist(c, t);
+    drop(c, t);
+}
+
+static void evict(struct cw_table_cache *c, size_t budget)
+{
+    while (c->bytes > budget && c->oldest)
+        drop_oldest(c);
 }
 
 /* Returns a thing that is loaded, or NULL with a new one in *ret_new that the caller loads. */
@@ -131,20 +131,76 @@ static struct cw_table_thing *find_or_begin(struct cw_table_cache *c,
 
 /* ---- without it ---- */
 
+static uint64_t stamp_of_oldest(void *arg)
+{
+    struct cw_table_cache *c = arg;
+    cw_mutex_lock(&c->mutex);
+    const uint64_t stamp = c->oldest ? c->oldest->stamp : UINT64_MAX;
+    cw_mutex_unlock(&c->mutex);
+    return stamp;
+}
+
+static bool drop_if_any(void *arg)
+{
+    struct cw_table_cache *c = arg;
+    cw_mutex_lock(&c->mutex);
+    const bool is_any = c->oldest != NULL;
+    if (is_any)
+        drop_oldest(c);
+    cw_mutex_unlock(&c->mutex);
+    return is_any;
+}
+
+static void let_go(void *arg)
+{
+    struct cw_table_cache *c = arg;
+    if (c->let_go)
+        c->let_go(c->let_go_arg);
+}
+
+struct cw_table_cache *cw_table_cache_new(size_t budget_bytes,
+                                          const struct cw_table_cache_kind *kind, void *arg)
+{
+    struct cw_table_cache *c = CW_NEW(struct cw_table_cache);
+    c->budget = budget_bytes;
+    c->kind = kind;
+    c->arg = arg;
+    cw_mutex_init(&c->mutex);
+    cw_cond_init(&c->loaded);
+    c->held = (struct cw_held){
+        .arg = c, .oldest = stamp_of_oldest, .drop_oldest = drop_if_any, .let_go = let_go};
+    cw_held_join(&c->held);
+    return c;
+}
+
+void cw_table_cache_lend(struct cw_table_cache *c, void (*fn)(void *arg), void *arg)
+{
+    cw_held_leave(&c->held); /* so that nobody calls it */
+    c->let_go = fn;
+    c->let_go_arg = arg;
+    cw_held_join(&c->held);
+}
+
+void cw_table_cache_shut(struct cw_table_cache *c)
+{
+    cw_held_leave(&c->held);
+}
+
 void cw_table_cache_free(struct cw_table_cache *c)
 {
     if (!c)
         return;
-    c->budget = 0;
-    evict(c);
+    cw_held_leave(&c->held);
+    evict(c, 0);
     cw_map_fini(&c->map);
     cw_cond_fini(&c->loaded);
     cw_mutex_fini(&c->mutex);
     cw_mem_free(c);
 }
 
-int cw_table_cache_get(struct cw_table_cache *c, const struct cw_table_key *key,
-                       struct cw_table_thing **ret_thing, struct cw_err *err)
+int cw_table_cache_get_by(struct cw_table_cache *c, const struct cw_table_key *key,
+                          int (*load)(void *arg, struct cw_table_thing *thing, struct cw_err *err),
+                          void *arg, struct cw_table_thing **ret_thing, struct cw_err *err)
 {
     struct cw_table_thing *fresh = NULL;
     cw_mutex_lock(&c->mutex);
@@ -152,12 +208,13 @@ int cw_table_cache_get(struct cw_table_cache *c, const struct cw_table_key *key,
     cw_mutex_unlock(&c->mutex);
     if (*ret_thing)
         return 0;
-    int rc = c->kind->load(c->arg, fresh, err);
+    int rc = load(arg, fresh, err);
     cw_mutex_lock(&c->mutex);
     if (rc == 0) {
         fresh->is_ready = true;
         c->bytes += fresh->bytes;
-        evict(c);
+        cw_held_add(&c->held, (int64_t)fresh->bytes);
+        evict(c, c->budget);
     } else {
         fresh->bytes = 0;
         drop(c, fresh);
@@ -165,8 +222,15 @@ int cw_table_cache_get(struct cw_table_cache *c, const struct cw_table_key *key,
     }
     cw_cond_broadcast(&c->loaded);
     cw_mutex_unlock(&c->mutex);
+    cw_held_keep_max();
     *ret_thing = fresh;
     return rc;
+}
+
+int cw_table_cache_get(struct cw_table_cache *c, const struct cw_table_key *key,
+                       struct cw_table_thing **ret_thing, struct cw_err *err)
+{
+    return cw_table_cache_get_by(c, key, c->kind->load, c->arg, ret_thing, err);
 }
 
 struct cw_table_thing *cw_table_cache_peek(struct cw_table_cache *c, const struct cw_table_key *key)
@@ -188,9 +252,15 @@ void cw_table_cache_put(struct cw_table_cache *c, struct cw_table_thing *thing)
     cw_mutex_lock(&c->mutex);
     if (--thing->refs == 0) {
         list(c, thing);
-        evict(c);
+        evict(c, c->budget);
     }
     cw_mutex_unlock(&c->mutex);
+}
+
+void cw_table_cache_allow(struct cw_table_cache *c, size_t budget_bytes)
+{
+    if (budget_bytes > atomic_load(&c->budget))
+        atomic_store(&c->budget, budget_bytes);
 }
 
 size_t cw_table_cache_bytes(struct cw_table_cache *c)
@@ -199,4 +269,12 @@ size_t cw_table_cache_bytes(struct cw_table_cache *c)
     size_t bytes = c->bytes;
     cw_mutex_unlock(&c->mutex);
     return bytes;
+}
+
+bool cw_table_cache_is_over(struct cw_table_cache *c)
+{
+    cw_mutex_lock(&c->mutex);
+    const bool is_over = c->bytes > c->budget;
+    cw_mutex_unlock(&c->mutex);
+    return is_over || cw_held_is_over();
 }

@@ -188,6 +188,17 @@ int cw_table_fields_read(const struct cw_table_kind *kind, const struct cw_table
     return rc;
 }
 
+int cw_table_infer(const struct cw_table_kind *kind, const struct cw_table_opts *opts,
+                   struct cw_spec *ret_spec, struct cw_err *err)
+{
+    struct cw_table_fields fields = {0};
+    int rc = cw_table_fields_read(kind, opts, &fields, err);
+    if (rc == 0)
+        *ret_spec = cw_spec_take(&fields.spec);
+    cw_table_fields_fini(&fields);
+    return rc;
+}
+
 bool cw_table_is_complete(const struct cw_table_kind *kind, const struct cw_table_opts *opts)
 {
     struct cw_table_fields fields = {0};

@@ -62,6 +62,9 @@ struct cw_table_fields {
 int cw_table_fields_read(const struct cw_table_kind *kind, const struct cw_table_opts *opts,
                          struct cw_table_fields *ret_fields, struct cw_err *err);
 void cw_table_fields_fini(struct cw_table_fields *fields);
+/* For `infer` of an operator: the spec alone. */
+int cw_table_infer(const struct cw_table_kind *kind, const struct cw_table_opts *opts,
+                   struct cw_spec *ret_spec, struct cw_err *err);
 /* Whether the options state fields and types. */
 bool cw_table_is_complete(const struct cw_table_kind *kind, const struct cw_table_opts *opts);
 

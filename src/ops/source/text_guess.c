@@ -10,6 +10,7 @@
 #include "format/read_at.h"
 
 #define HEAD_BYTES ((uint64_t)4 << 20)
+#define INFLATED_BYTES ((size_t)64 << 20) /* of a compressed file */
 /* One more than there may be, which is then found out. */
 #define COLUMNS_MAX (CW_FIELDS_MAX + 1)
 
@@ -57,27 +58,29 @@ static enum kind merge(enum kind a, enum kind b, enum kind otherwise)
 
 /* ---- the beginning of the file ---- */
 
-static int read_head(const struct cw_readable *file, int64_t inflated_max, char **ret_bytes,
-                     size_t *ret_n, struct cw_err *err)
+static int read_head(const struct cw_readable *file, char **ret_bytes, size_t *ret_n,
+                     bool *ret_is_all, struct cw_err *err)
 {
     if (cw_inflate_is_name(file->name))
-        return cw_inflate_all(file, (uint64_t)inflated_max, ret_bytes, ret_n, err);
+        return cw_inflate_head(file, INFLATED_BYTES, ret_bytes, ret_n, ret_is_all, err);
     *ret_n = (size_t)CW_MIN(file->size, HEAD_BYTES);
+    *ret_is_all = *ret_n == file->size;
     *ret_bytes = cw_mem_new(*ret_n + 1);
     return cw_readable_get(file, 0, *ret_bytes, *ret_n, err);
 }
 
-/* What ends after the first 4 MiB is not looked at: of the last record only a part may be there. */
-static int load(const char *path, int64_t inflated_max, char **ret_bytes, size_t *ret_n,
-                struct cw_err *err)
+/* What ends after the first 4 MiB (64 MiB of a compressed file) is not looked at: of the last record only a
+ * part may be there. */
+static int load(const char *path, char **ret_bytes, size_t *ret_n, struct cw_err *err)
 {
     struct cw_readable file;
     struct cw_io_file opened;
     int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
-    rc = read_head(&file, inflated_max, ret_bytes, ret_n, err);
-    if (rc == 0 && *ret_n < file.size && !cw_inflate_is_name(path))
+    bool is_all = true;
+    rc = read_head(&file, ret_bytes, ret_n, &is_all, err);
+    if (rc == 0 && !is_all)
         while (*ret_n > 0 && (*ret_bytes)[*ret_n - 1] != '\n')
             --*ret_n;
     cw_io_close(&opened);
@@ -211,13 +214,12 @@ static int add_object(struct guess *guess, const char *p, size_t n, struct cw_er
     return rc;
 }
 
-int cw_text_guess_json(const char *path, int64_t inflated_max, struct cw_value *said,
-                       struct cw_err *err)
+int cw_text_guess_json(const char *path, struct cw_value *said, struct cw_err *err)
 {
     struct guess guess = {.path = path};
     cw_autofree char *bytes = NULL;
     size_t n = 0;
-    int rc = load(path, inflated_max, &bytes, &n, err);
+    int rc = load(path, &bytes, &n, err);
     const char *p = bytes ? skip_mark(bytes, &n) : NULL;
     for (size_t k = 0; rc == 0 && n > 0 && k < CW_TEXT_GUESS_RECORDS; k++) {
         const char *end = memchr(p, '\n', n);
@@ -304,13 +306,13 @@ static int add_record(struct guess *guess, const struct cw_csv_guess *how, const
     return rc;
 }
 
-int cw_text_guess_csv(const char *path, int64_t inflated_max, const struct cw_csv_guess *how,
-                      struct cw_value *said, struct cw_err *err)
+int cw_text_guess_csv(const char *path, const struct cw_csv_guess *how, struct cw_value *said,
+                      struct cw_err *err)
 {
     struct guess guess = {.path = path};
     cw_autofree char *bytes = NULL;
     size_t n = 0;
-    int rc = load(path, inflated_max, &bytes, &n, err);
+    int rc = load(path, &bytes, &n, err);
     const char *p = bytes ? skip_mark(bytes, &n) : NULL;
     for (size_t k = 0; rc == 0 && n > 0 && k <= CW_TEXT_GUESS_RECORDS; k++) {
         size_t record = record_bytes(&how->rules, p, n);

@@ -21,14 +21,19 @@ static void begin(void *state, const struct cw_op_open *how)
 {
     struct cw_text_source *s = state;
     s->rules = *((const struct text_open *)(const void *)how)->rules;
-    s->inflated.max = s->rules.inflated_max;
+    s->inflated = cw_inflated_new(s->rules.inflated_max, s->rules.inflate_every);
+}
+
+static void end(void *state)
+{
+    cw_inflated_free(((struct cw_text_source *)state)->inflated);
 }
 
 static void unload(void *loaded)
 {
     struct cw_text_file *text = loaded;
     cw_line_index_free(text->index);
-    cw_inflated_fini(&text->inflated);
+    cw_access_points_free(text->points);
     cw_mem_free(text->head);
     cw_mem_free(text);
 }
@@ -120,20 +125,51 @@ static unsigned threads_of(const struct cw_text_source *s)
     return (unsigned)CW_MAX(cw_index_parts_at_once() / s->source.files->n, (size_t)1);
 }
 
-/* With `kept` the index is there already, in these bytes. */
-static int load_text(struct cw_text_source *s, const struct cw_readable *file, const void *kept,
-                     size_t kept_n, struct cw_text_file *text, struct cw_err *err)
+static int scan_piece(void *arg, char *p, size_t n, struct cw_err *err)
 {
-    struct cw_readable_bytes bytes = {0};
-    int rc = cw_inflated_load(&s->inflated, file, &text->inflated, err);
-    const struct cw_readable plain = cw_inflated_readable(&text->inflated, file, &bytes);
-    if (rc == 0 && kept) {
-        text->index = cw_line_index_unpack(kept, kept_n, plain.size);
-        rc = text->index ? 0 : CW_E_CORRUPT;
-    } else if (rc == 0) {
-        rc = cw_line_scan_pieces(&plain, &s->rules.lines, PIECE_BYTES,
-                                 text->inflated.bytes ? 1 : threads_of(s), &text->index, err);
-    }
+    return cw_line_scanner_add(arg, p, n, err);
+}
+
+/* Finds the records of a compressed file, and its access points, while it is inflated. */
+static int scan_packed(struct cw_text_source *s, size_t i, const struct cw_readable *file,
+                       struct cw_text_file *text, struct cw_err *err)
+{
+    struct cw_line_scanner *scanner = cw_line_scanner_new(file->name, &s->rules.lines);
+    const struct cw_access_sink sink = {scan_piece, scanner};
+    int rc = cw_inflated_scan(s->inflated, i, file, &sink, &text->points, err);
+    if (rc == 0)
+        rc = cw_line_scanner_end(scanner, &text->index, err);
+    cw_line_scanner_free(scanner);
+    return rc;
+}
+
+static int unpack_text(struct cw_text_source *s, const struct cw_readable *file,
+                       const uint8_t *kept, size_t kept_n, struct cw_text_file *text)
+{
+    int rc = cw_inflated_unpack(s->inflated, file->name, file->size, &kept, &kept_n, &text->points);
+    if (rc == 0)
+        text->index =
+            cw_line_index_unpack(kept, kept_n, text->points ? text->points->size : file->size);
+    return text->index ? 0 : CW_E_CORRUPT;
+}
+
+/* With `kept` the index is there already, in these bytes. */
+static int load_text(struct cw_text_source *s, size_t i, const struct cw_file_use *use,
+                     const void *kept, size_t kept_n, struct cw_text_file *text, struct cw_err *err)
+{
+    const struct cw_readable *file = &use->readable;
+    struct cw_inflated_view view = {
+        .inflated = s->inflated, .file = i, .packed = file, .source = &use->source};
+    int rc;
+    if (kept)
+        rc = unpack_text(s, file, kept, kept_n, text);
+    else if (cw_inflate_is_name(file->name))
+        rc = scan_packed(s, i, file, text, err);
+    else
+        rc = cw_line_scan_pieces(file, &s->rules.lines, PIECE_BYTES, threads_of(s), &text->index,
+                                 err);
+    view.points = text->points;
+    const struct cw_readable plain = cw_inflated_readable(&view);
     if (rc == 0 && s->rules.read_head)
         rc = load_head(s, &plain, text, err);
     if (rc == 0 && s->rules.is_kept && !kept)
@@ -149,10 +185,9 @@ static int load_from(struct cw_text_source *s, size_t i, const void *kept, size_
     if (rc < 0)
         return rc;
     struct cw_text_file *text = CW_NEW(struct cw_text_file);
-    rc = load_text(s, &use.readable, kept, kept_n, text, err);
+    rc = load_text(s, i, &use, kept, kept_n, text, err);
     cw_file_set_release(s->source.files, &use);
     if (rc < 0) {
-        cw_inflated_drop(&s->inflated, &text->inflated);
         unload(text);
         return rc;
     }
@@ -175,7 +210,9 @@ static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret
 
 static void pack(const void *loaded, struct cw_str *out)
 {
-    cw_line_index_pack(((const struct cw_text_file *)loaded)->index, out);
+    const struct cw_text_file *text = loaded;
+    cw_inflated_pack(text->points, out);
+    cw_line_index_pack(text->index, out);
 }
 
 static int64_t records(const void *loaded)
@@ -183,11 +220,11 @@ static int64_t records(const void *loaded)
     return (int64_t)cw_line_index_n(((const struct cw_text_file *)loaded)->index);
 }
 
-/* Elements have views of inflated bytes, which therefore stay. */
 static size_t bytes_of(const void *loaded)
 {
     const struct cw_text_file *text = loaded;
-    return text->inflated.bytes ? 0 : sizeof(*text) + cw_line_index_bytes(text->index);
+    const size_t points = text->points ? cw_access_points_bytes(text->points) : 0;
+    return sizeof(*text) + cw_line_index_bytes(text->index) + points;
 }
 
 static void key(const void *state, struct cw_str *out)
@@ -200,14 +237,24 @@ static void key(const void *state, struct cw_str *out)
         s->rules.key(s->rules.opts, out);
 }
 
+static int key_of(const void *state, size_t i, struct cw_str *out, struct cw_err *err)
+{
+    const struct cw_text_source *s = state;
+    (void)err;
+    cw_inflated_key(s->inflated, s->source.files->v[i].path, out);
+    return 0;
+}
+
 static const struct cw_file_index index_kind = {.name = "lines 1",
                                                 .key = key,
+                                                .key_of = key_of,
                                                 .records = records,
                                                 .bytes = bytes_of,
                                                 .pack = pack,
                                                 .unpack = unpack};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_text_source),
                                                 .begin = begin,
+                                                .end = end,
                                                 .load = load,
                                                 .unload = unload,
                                                 .index = &index_kind};
@@ -219,23 +266,26 @@ int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_li
     return cw_file_source_new(&kind, patterns, &mine.how, ret_state, err);
 }
 
-static int read_bytes(const struct cw_op_ctx *ctx, struct cw_text_source *s, size_t i,
+static int read_bytes(const struct cw_op_ctx *ctx, struct cw_text_source *s,
                       struct cw_text_record *record, struct cw_err *err)
 {
     struct cw_file_use use;
     char *p = cw_op_scratch(ctx, record->n, err);
     if (!p)
         return CW_E_NOMEM;
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    int rc = cw_file_set_use(s->source.files, record->file, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_readable_get(&use.readable, record->begin, p, record->n, err);
+    struct cw_inflated_view view = {s->inflated, record->file, record->text->points, &use.readable,
+                                    &use.source};
+    const struct cw_readable plain = cw_inflated_readable(&view);
+    rc = cw_readable_get(&plain, record->begin, p, record->n, err);
     cw_file_set_release(s->source.files, &use);
     record->p = p;
     return rc;
 }
 
-/* Finds where a record is, and reads it unless its file is in memory. */
+/* Finds where a record is, and reads it. */
 static int find_record(const struct cw_op_ctx *ctx, struct cw_text_source *s,
                        struct cw_text_record *record, struct cw_err *err)
 {
@@ -252,10 +302,7 @@ static int find_record(const struct cw_op_ctx *ctx, struct cw_text_source *s,
             record->path, (unsigned long long)record->k, (unsigned long long)record->begin,
             (unsigned long long)n, (unsigned long long)CW_TEXT_RECORD_MAX);
     record->n = (size_t)n;
-    if (!record->text->inflated.bytes)
-        return read_bytes(ctx, s, record->file, record, err);
-    record->p = record->text->inflated.bytes + record->begin;
-    return 0;
+    return read_bytes(ctx, s, record, err);
 }
 
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *s, int64_t pos,
@@ -296,9 +343,10 @@ bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_
     if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)
         return true;
     const struct cw_text_file *text = loaded;
-    if (!text->inflated.bytes && k < cw_line_index_n(text->index)) {
+    if (k < cw_line_index_n(text->index)) {
         const uint64_t begin = cw_line_index_at(text->index, k);
-        cw_file_set_ahead(files, i, begin, cw_line_index_at(text->index, k + 1) - begin, ahead);
+        cw_inflated_ahead(s->inflated, files, i, text->points, begin,
+                          cw_line_index_at(text->index, k + 1) - begin, ahead);
     }
     cw_file_source_put(&s->source, i);
     return true;

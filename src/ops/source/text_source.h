@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The common part of sources whose records are lines of text files (text_lines, csv, jsonl): an
- * index of each file, and of a compressed file its inflated bytes. Any thread may use a source once
+ * index of each file, and of a compressed file its access points. Any thread may use a source once
  * it is made. */
 #ifndef CW_OPS_SOURCE_TEXT_SOURCE_H
 #define CW_OPS_SOURCE_TEXT_SOURCE_H
@@ -12,14 +12,14 @@
 /* What is loaded of one file. */
 struct cw_text_file {
     struct cw_line_index *index;
-    struct cw_inflated inflated; /* of a .gz or .zst */
-    void *head;                  /* what rules.read_head made of its first record, or NULL */
+    struct cw_access_points *points; /* of a .gz or .zst, or NULL */
+    void *head;                      /* what rules.read_head made of its first record, or NULL */
 };
 
 struct cw_text_source;
 struct cw_text_rules {
     struct cw_line_rules lines;
-    int64_t inflated_max; /* how many bytes of inflated files there may be at a time */
+    int64_t inflated_max, inflate_every; /* as cw_inflated_new wants them */
     /* Looks at the first record of a file, which lines.head may leave out; what it returns is freed
      * with cw_mem_free. It is not called for a file without records. May be NULL. */
     int (*read_head)(const void *arg, const char *p, size_t n, void **ret_head, struct cw_err *err);
@@ -34,15 +34,15 @@ struct cw_text_rules {
 struct cw_text_source {
     struct cw_file_source source;
     struct cw_text_rules rules;
-    struct cw_inflated_all inflated;
+    struct cw_inflated *inflated;
 };
 
 int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_list *patterns,
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err);
 
-/* A record, with what messages say of it. The bytes lie in the arena or in the source, and end with
- * its newline, if it has one, or with blank lines behind it. It is given back when its head is not
- * needed any more; its bytes stay. */
+/* A record, with what messages say of it. The bytes lie in the arena, and end with its newline, if it
+ * has one, or with blank lines behind it. It is given back when its head is not needed any more; its
+ * bytes stay. */
 struct cw_text_record {
     const char *p;
     size_t n;
@@ -61,8 +61,5 @@ bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_
 size_t cw_text_line_bytes(const char *p, size_t n);
 /* Puts the record's name before a message: "/data/a.csv record 17 at byte 300". */
 int cw_text_record_wrap(const struct cw_text_record *record, struct cw_err *err);
-
-/* The row that the option tables of these sources have. */
-#define CW_TEXT_INFLATED_ROW(offset_) CW_INFLATED_ROW(offset_)
 
 #endif

@@ -28,8 +28,10 @@ int cw_wds_columns_parse(const struct cw_value *columns, const struct cw_value *
                          struct cw_wds_columns *ret_columns, struct cw_err *err);
 /* Writes into `said`, the node's options, what the first members of a file are: `columns`, sorted, and the
  * `types` of arrays. A compressed file is inflated, if it has no more bytes than inflated_max. */
-int cw_wds_complete(const char *path, int64_t inflated_max, struct cw_value *said,
-                    struct cw_err *err);
+int cw_wds_complete(const char *path, int64_t inflated_max, int64_t inflate_every,
+                    struct cw_value *said, struct cw_err *err);
+/* Counts the samples in the first n bytes of a file; it is a cw_inflate_count_fn (inflate_cost.h). */
+uint64_t cw_wds_count_samples(const char *p, size_t n, uint64_t *ret_bytes);
 /* Returns the column of an extension, -1 if there is none. It is a field_of of struct cw_wds_want. */
 int cw_wds_column_of(const void *columns, const char *ext, size_t n);
 /* The type that an extension has unless `types` says another: an array's is not known then, and has

@@ -150,23 +150,46 @@ static int complete(const struct cw_readable *file, struct cw_value *said, struc
     return rc;
 }
 
-int cw_wds_complete(const char *path, int64_t inflated_max, struct cw_value *said,
-                    struct cw_err *err)
+int cw_wds_complete(const char *path, int64_t inflated_max, int64_t inflate_every,
+                    struct cw_value *said, struct cw_err *err)
 {
-    struct cw_inflated_all all = {.max = inflated_max};
-    struct cw_inflated inflated;
-    struct cw_readable_bytes bytes;
+    struct cw_access_points *points = NULL;
     struct cw_readable file;
     struct cw_io_file opened;
     int rc = cw_readable_open(path, &opened, &file, err);
     if (rc < 0)
         return rc;
-    rc = cw_inflated_load(&all, &file, &inflated, err);
+    struct cw_inflated *inflated = cw_inflated_new(inflated_max, inflate_every);
+    rc = cw_inflated_scan(inflated, 0, &file, NULL, &points, err);
     if (rc == 0) {
-        const struct cw_readable plain = cw_inflated_readable(&inflated, &file, &bytes);
+        struct cw_inflated_view view = {inflated, 0, points, &file, NULL};
+        const struct cw_readable plain = cw_inflated_readable(&view);
         rc = complete(&plain, said, err);
     }
-    cw_inflated_fini(&inflated);
+    cw_access_points_free(points);
+    cw_inflated_free(inflated);
     cw_io_close(&opened);
     return rc;
+}
+
+uint64_t cw_wds_count_samples(const char *p, size_t n, uint64_t *ret_bytes)
+{
+    const struct cw_readable_bytes bytes = {p, n};
+    const struct cw_readable file = cw_readable_mem("", &bytes);
+    struct cw_tar *tar = cw_tar_new(&file, 0);
+    struct cw_tar_member member;
+    CW_STR_AUTO last = {0};
+    uint64_t samples = 0;
+    *ret_bytes = 0;
+    while (cw_tar_next(tar, &member, NULL) == 1) {
+        size_t key_n = 0;
+        if (!cw_wds_split(member.name, member.name_n, &key_n))
+            continue;
+        samples += key_n != last.len || memcmp(last.s, member.name, key_n) != 0;
+        last.len = 0;
+        cw_str_add_bytes(&last, member.name, key_n);
+        *ret_bytes = member.data + member.bytes;
+    }
+    cw_tar_free(tar);
+    return samples;
 }

@@ -68,16 +68,32 @@ static int set_words(struct cw_bpe_model *model, const int16_t of_code[512], str
     return 0;
 }
 
+/* The byte of each character; -1: it is of none. */
+static void bytes_of_characters(const int32_t codes[256], int16_t ret_of_code[512])
+{
+    memset(ret_of_code, 0xff, 512 * sizeof(ret_of_code[0]));
+    for (unsigned byte = 0; byte < 256; byte++)
+        ret_of_code[codes[byte]] = (int16_t)byte;
+}
+
+int64_t cw_bpe_token_bytes(const char *text, size_t n, uint8_t *out)
+{
+    int32_t codes[256];
+    int16_t of_code[512];
+    byte_characters(codes);
+    bytes_of_characters(codes, of_code);
+    return token_bytes(of_code, text, n, out);
+}
+
 int cw_bpe_set_bytes(struct cw_bpe_model *model, struct cw_err *err)
 {
     int32_t codes[256];
     int16_t of_code[512];
     byte_characters(codes);
-    memset(of_code, 0xff, sizeof(of_code));
+    bytes_of_characters(codes, of_code);
     for (unsigned byte = 0; byte < 256; byte++) {
         uint8_t text[4];
         const size_t n = cw_char_encode(codes[byte], text);
-        of_code[codes[byte]] = (int16_t)byte;
         model->bpe.of_byte[byte] = cw_vocab_find(&model->tokens, text, n);
     }
     return model->bpe.whole_words ? set_words(model, of_code, err) : 0;
@@ -109,14 +125,14 @@ int cw_bpe_set_merge(struct cw_bpe_model *model, const char *left, size_t left_n
     const int32_t a = cw_vocab_find(&model->tokens, left, left_n);
     const int32_t b = cw_vocab_find(&model->tokens, right, right_n);
     const int32_t id = cw_vocab_find(&model->tokens, cw_str_text(&both), both.len);
-    if (a < 0 || b < 0 || id < 0)
-        return cw_err_set(
-            err, CW_E_CORRUPT,
-            "merge %u, \"%.*s\" and \"%.*s\": no token of the vocabulary is \"%.80s\"", rank + 1,
-            (int)CW_MIN(left_n, 80), left, (int)CW_MIN(right_n, 80), right,
-            a < 0   ? left
-            : b < 0 ? right
-                    : cw_str_text(&both));
+    if (a < 0 || b < 0 || id < 0) {
+        const char *none = a < 0 ? left : b < 0 ? right : cw_str_text(&both);
+        const size_t none_n = a < 0 ? left_n : b < 0 ? right_n : both.len;
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "merge %u, \"%.*s\" and \"%.*s\": no token of the vocabulary is \"%.*s\"",
+                          rank + 1, (int)CW_MIN(left_n, 80), left, (int)CW_MIN(right_n, 80), right,
+                          (int)CW_MIN(none_n, 80), none);
+    }
     cw_bpe_add(&model->bpe, a, b, rank, id);
     return 0;
 }

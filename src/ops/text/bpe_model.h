@@ -38,6 +38,9 @@ int cw_bpe_set_merge(struct cw_bpe_model *model, const char *left, size_t left_n
                      size_t right_n, uint32_t rank, struct cw_err *err);
 /* Finds the tokens of single bytes, and with whole_words the bytes of all tokens. */
 int cw_bpe_set_bytes(struct cw_bpe_model *model, struct cw_err *err);
+/* Writes to `out`, which has room for n, the bytes that a token stands for which is spelled as GPT-2 does, with a
+ * character for each byte. Returns their number; -1: some character is of no byte. */
+int64_t cw_bpe_token_bytes(const char *text, size_t n, uint8_t *out);
 /* Adds tokens of the operator's option: {"text": id} or ["text in the vocabulary"]. */
 int cw_bpe_set_special(struct cw_bpe_model *model, const struct cw_value *special,
                        struct cw_err *err);

@@ -120,9 +120,91 @@ static int add_symbol(struct merging *m, const uint8_t *p, size_t n, struct cw_e
     return 0;
 }
 
+/* ---- short parts ---- */
+
+/* Most parts have few characters. For these the best pair is found by going over all of them, which costs less than the
+ * candidates of a heap; merges are the same, and in the same order. */
+#define SHORT 24
+#define NO_PAIR UINT64_MAX
+
+struct word {
+    const struct cw_sp_model *model;
+    const uint8_t *p;
+    uint32_t n, at[SHORT + 1]; /* symbols, and where each begins; at[n] is the end */
+    uint64_t order[SHORT];     /* of the pair that begins at a symbol */
+};
+
+static bool word_split(struct word *word, size_t n)
+{
+    for (size_t i = 0; i < n; i += cw_sp_char_len(word->p + i, n - i)) {
+        if (word->n == SHORT)
+            return false;
+        word->at[word->n++] = (uint32_t)i;
+    }
+    word->at[word->n] = (uint32_t)n;
+    return true;
+}
+
+/* Looks up the pair of symbol i and the one behind it. */
+static void word_look(struct word *word, uint32_t i)
+{
+    if (i + 1 >= word->n)
+        return;
+    const uint8_t *p = word->p + word->at[i];
+    const uint32_t n = word->at[i + 2] - word->at[i];
+    const int32_t id = n == 2 && (p[0] | p[1]) < 128 ? word->model->ascii_pairs[128 * p[0] + p[1]]
+                                                     : cw_vocab_find(&word->model->pieces, p, n);
+    word->order[i] = id < 0 ? NO_PAIR : order_of(word->model->scores[id]);
+}
+
+static bool word_merge(struct word *word)
+{
+    uint32_t best = 0;
+    uint64_t least = NO_PAIR;
+    for (uint32_t i = 0; i + 1 < word->n; i++)
+        if (word->order[i] < least) {
+            least = word->order[i];
+            best = i;
+        }
+    if (least == NO_PAIR)
+        return false;
+    word->n--;
+    for (uint32_t i = best + 1; i <= word->n; i++)
+        word->at[i] = word->at[i + 1];
+    for (uint32_t i = best + 1; i + 1 < word->n; i++)
+        word->order[i] = word->order[i + 1];
+    if (best > 0)
+        word_look(word, best - 1);
+    word_look(word, best);
+    return true;
+}
+
+/* Returns 1 if the part is too long for it, or the model has what it does not do. */
+static int encode_short(const struct cw_sp_model *model, struct cw_sp_thread *thread,
+                        const uint8_t *p, size_t n, struct cw_err *err)
+{
+    struct word word = {.model = model, .p = p};
+    if (thread->left_n || model->user_n || !word_split(&word, n))
+        return 1;
+    for (uint32_t i = 0; i < word.n; i++)
+        word_look(&word, i);
+    while (word_merge(&word))
+        continue;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < word.n; i++) {
+        const uint8_t *from = p + word.at[i];
+        const size_t bytes = word.at[i + 1] - word.at[i];
+        rc = cw_sp_add(model, &thread->word, from, bytes, id_of(model, from, bytes), err);
+    }
+    return rc;
+}
+
 int cw_sp_bpe(const struct cw_sp_model *model, struct cw_sp_thread *thread, const uint8_t *p,
               size_t n, struct cw_err *err)
 {
+    const int done = encode_short(model, thread, p, n, err);
+    if (done <= 0)
+        return done;
     struct merging m = {.model = model, .thread = thread, .p = p};
     if (n >= END / 2)
         return cw_err_set(err, CW_E_LIMIT, "a text of %zu bytes is too long", n);

@@ -24,6 +24,7 @@ void cw_sp_fini(struct cw_sp_model *model)
     cw_vocab_fini(&model->reserved);
     cw_trie_fini(&model->trie);
     cw_trie_fini(&model->user);
+    cw_mem_free(model->ascii_pairs);
     cw_mem_free(model->scores);
     cw_mem_free(model->types);
     cw_mem_free(model->darts);
@@ -94,6 +95,19 @@ static int check_bytes(const struct cw_sp_model *model, struct cw_err *err)
     return 0;
 }
 
+/* Most pairs that are looked up are two letters next to each other. */
+static void find_ascii_pairs(struct cw_sp_model *model)
+{
+    model->ascii_pairs = CW_NEW_ARRAY(int32_t, 128 * 128);
+    memset(model->ascii_pairs, 0xff, 128 * 128 * sizeof(int32_t));
+    for (size_t i = 0; i < model->pieces.n; i++) {
+        const struct cw_vocab_entry *entry = &model->pieces.entries[i];
+        const uint8_t *p = (const uint8_t *)cw_vocab_bytes(&model->pieces, entry);
+        if (entry->n == 2 && p[0] < 128 && p[1] < 128)
+            model->ascii_pairs[128 * p[0] + p[1]] = entry->id;
+    }
+}
+
 int cw_sp_finish(struct cw_sp_model *model, struct cw_err *err)
 {
     if (model->unk < 0)
@@ -108,6 +122,8 @@ int cw_sp_finish(struct cw_sp_model *model, struct cw_err *err)
         return rc;
     set_scores(model);
     find_cut(model);
+    if (model->kind == CW_SP_BPE)
+        find_ascii_pairs(model);
     cw_sp_find_plain(model);
     return 0;
 }

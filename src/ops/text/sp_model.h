@@ -29,6 +29,8 @@ struct cw_sp_model {
     uint8_t *types;
     size_t n, cap;
     struct cw_trie trie; /* of `pieces`, for unigram */
+    int32_t *
+        ascii_pairs; /* for BPE: ids of `pieces` of two ASCII characters, by 128 * first + second; -1: none */
     struct cw_trie user; /* of user-defined pieces, which are found first */
     size_t user_n;
     bool has_unused;

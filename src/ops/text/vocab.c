@@ -14,14 +14,56 @@ void cw_vocab_fini(struct cw_vocab *vocab)
     *vocab = (struct cw_vocab){0};
 }
 
+/* Tokens are short, and looked up many times a word, so that calls of libraries would cost more than what they do:
+ * strings of up to 16 bytes are read as two numbers, which overlap. */
+#define SHORT 16
+
+struct two {
+    uint64_t lo, hi;
+};
+
+static inline struct two two_of(const uint8_t *p, size_t n)
+{
+    struct two two = {0, 0};
+    if (n >= 8) {
+        memcpy(&two.lo, p, 8);
+        memcpy(&two.hi, p + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(&two.lo, p, 4);
+        memcpy(&two.hi, p + n - 4, 4);
+    } else if (n > 0) {
+        two.lo = (uint64_t)p[0] | (uint64_t)p[n / 2] << 8 | (uint64_t)p[n - 1] << 16;
+    }
+    return two;
+}
+
+static inline uint64_t hash_of(const void *p, size_t n)
+{
+    if (n > SHORT)
+        return cw_hash_u64(p, n);
+    const struct two two = two_of(p, n);
+    const uint64_t mixed =
+        (two.lo ^ n * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u ^ two.hi * 0x94d049bb133111ebu;
+    return (mixed ^ mixed >> 29) * 0xff51afd7ed558ccdu ^ mixed >> 32;
+}
+
+static inline bool is_same(const void *a, const void *b, size_t n)
+{
+    if (n > SHORT)
+        return memcmp(a, b, n) == 0;
+    const struct two x = two_of(a, n), y = two_of(b, n);
+    return x.lo == y.lo && x.hi == y.hi;
+}
+
 /* Returns the slot of a string, or the empty one where it belongs. */
 static size_t find_slot(const struct cw_vocab *vocab, uint64_t hash, const void *p, size_t n)
 {
     size_t i = (size_t)hash & (vocab->slots_n - 1);
     for (; vocab->slots[i].number; i = (i + 1) & (vocab->slots_n - 1)) {
+        if (vocab->slots[i].tag != (uint32_t)(hash >> 32))
+            continue;
         const struct cw_vocab_entry *entry = &vocab->entries[vocab->slots[i].number - 1];
-        if (vocab->slots[i].tag == (uint32_t)(hash >> 32) && entry->n == n &&
-            (n == 0 || memcmp(vocab->pool + entry->at, p, n) == 0))
+        if (entry->n == n && is_same(vocab->pool + entry->at, p, n))
             break;
     }
     return i;
@@ -36,7 +78,7 @@ static void grow_slots(struct cw_vocab *vocab)
     vocab->slots = CW_NEW_ARRAY(struct cw_vocab_slot, vocab->slots_n);
     for (size_t k = 0; k < vocab->n; k++) {
         const struct cw_vocab_entry *entry = &vocab->entries[k];
-        const uint64_t hash = cw_hash_u64(vocab->pool + entry->at, entry->n);
+        const uint64_t hash = hash_of(vocab->pool + entry->at, entry->n);
         vocab->slots[find_slot(vocab, hash, vocab->pool + entry->at, entry->n)] =
             (struct cw_vocab_slot){(uint32_t)(hash >> 32), (uint32_t)k + 1};
     }
@@ -62,7 +104,7 @@ int cw_vocab_add(struct cw_vocab *vocab, const void *p, size_t n, int64_t id, st
         return cw_err_set(err, CW_E_LIMIT, "more than %zu tokens, or %zu bytes of them",
                           CW_VOCAB_ENTRIES_MAX, CW_VOCAB_BYTES_MAX);
     grow_slots(vocab);
-    const uint64_t hash = cw_hash_u64(p, n);
+    const uint64_t hash = hash_of(p, n);
     const size_t slot = find_slot(vocab, hash, p, n);
     if (vocab->slots[slot].number)
         return 0;
@@ -78,7 +120,7 @@ const struct cw_vocab_entry *cw_vocab_entry(const struct cw_vocab *vocab, const 
 {
     if (!vocab->n)
         return NULL;
-    const uint32_t k = vocab->slots[find_slot(vocab, cw_hash_u64(p, n), p, n)].number;
+    const uint32_t k = vocab->slots[find_slot(vocab, hash_of(p, n), p, n)].number;
     return k ? &vocab->entries[k - 1] : NULL;
 }
 

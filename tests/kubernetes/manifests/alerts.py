@@ -61,11 +61,14 @@ def check_dashboard(dashboard, known):
                     yield f"panel {panel['title']}: its legend has a label {label}"
 
 
-def check_promtool(rules):
+def find_promtool():
     path = os.environ.get("CACHEW_KUBERNETES_BIN", os.path.expanduser("~/.cache/cachew/kubernetes/bin"))
-    promtool = shutil.which("promtool", path=os.environ["PATH"] + ":" + path)
+    return shutil.which("promtool", path=os.environ["PATH"] + ":" + path)
+
+
+def check_promtool(rules):
+    promtool = find_promtool()
     if not promtool:
-        print("promtool is not there, so expressions were not parsed")
         return
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump(rules["spec"], file)
@@ -113,7 +116,12 @@ def main():
         return 1 if selftest(rules, dashboard, page) else 0
     offences = list(check(rules, dashboard, page))
     print("\n".join(offences) or f"{sum(len(group['rules']) for group in rules['spec']['groups'])} alerts and {len(dashboard['panels'])} panels are right")
-    return 1 if offences else 0
+    if offences:
+        return 1
+    if not find_promtool():
+        print("there is no promtool, so expressions were not parsed (tests/kubernetes/manifests/tools.sh promtool installs it)")
+        return 1 if os.environ.get("CACHEW_TEST_ALL") else 77
+    return 0
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
 """install.yaml for the fake API server and the process kubelet: for_processes.py PART DISPATCHER_ADDRESS DIR [COMPONENT | VARIABLE=VALUE]...
 
 PART dispatcher: accounts, roles, its ConfigMap, a Secret, and the pod of the StatefulSet, which the fake server has no controller for. PARTs
-workers and controller: ConfigMap and Deployment. PART trainer: the Job of lab.sh, with a fifth of its elements. Only what one host asks for is changed: programs listen at their pod's address, names of
+workers and controller: ConfigMap and Deployment. PART trainer: the Job of lab.sh, with a fifth of its elements; PART example: that of docs/examples/kubernetes/data. Only what one host asks for is changed: programs listen at their pod's address, names of
 Services become addresses, a claim is a folder, there are no workers in the
 beginning, and DIR/kubeconfig.PROGRAM says where the API server is, in place of a service account's files. Prints YAML.
 
 COMPONENT tls: as the component's patches are, with Secrets of the files DIR/NAME.crt and NAME.key (dispatcher, worker, controller) and DIR/one.ca.
+COMPONENT data: as the component's patch and option are; its claim is the folder claims/cachew-system_cachew-data of the kubelet, DIR/kubelet, and the
+trainer's pipeline names that folder in place of /data, since processes have no mounts.
+COMPONENT service-account-tokens: as its patches, options and roles are, without the Secret.
 COMPONENT standby: its patch, its option and two pods, which listen at DISPATCHER_ADDRESS when they lead: that is the address of their Service.
 VARIABLE=VALUE, CACHEW_DISPATCHER_..., CACHEW_WORKER_... or CACHEW_CONTROLLER_...: in the ConfigMap of that program, as an overlay would have it; CACHEW_LOG=LEVEL
 in all."""
@@ -81,6 +84,36 @@ def with_tls(documents, folder):
         yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"cachew-{name}-tls", "namespace": "cachew-system"}, "stringData": texts}
 
 
+def with_data(documents):
+    for one in documents:
+        if one["kind"] == "Deployment" and one["metadata"]["name"] == "cachew-worker":
+            patched(one, read("components/data/mount.yaml"))
+    for generator in read("components/data/kustomization.yaml")["configMapGenerator"]:
+        set_variables(documents, dict(literal.split("=", 1) for literal in generator["literals"]))
+
+
+def with_account_tokens(documents):
+    """The component's patches: the dispatcher has no token file, and others a token of their account."""
+    own = pathlib.Path(KUBERNETES, "components/service-account-tokens")
+    for one in documents:
+        if one["kind"] not in ("StatefulSet", "Deployment"):
+            continue
+        name = one["metadata"]["name"].split("-")[-1]
+        spec, patch = one["spec"]["template"]["spec"], read(own / f"{name}.yaml")["spec"]["template"]["spec"]
+        volumes = {volume["name"]: volume for volume in spec["volumes"]}
+        for volume in patch["volumes"]:
+            volumes[volume["name"]] = {key: value for key, value in volume.items() if value is not None}
+        spec["volumes"] = [volume for volume in volumes.values() if "$patch" not in volume]
+        for changed in patch.get("containers", []):
+            box = spec["containers"][0]
+            gone = {variable["name"] for variable in changed["env"]} | {mount["mountPath"] for mount in changed["volumeMounts"]}
+            box["env"] = [variable for variable in box["env"] if variable["name"] not in gone]
+            box["volumeMounts"] = [mount for mount in box["volumeMounts"] if mount["mountPath"] not in gone]
+    for generator in read(own / "kustomization.yaml")["configMapGenerator"]:
+        set_variables(documents, dict(literal.split("=", 1) for literal in generator["literals"]))
+    documents += list(yaml.load_all((own / "rbac.yaml").read_text(), yaml.CSafeLoader))
+
+
 def with_standby(documents, address):
     """The component's patch: what is null goes, lists are added to by name."""
     spec = next(one for one in documents if one["kind"] == "StatefulSet")["spec"]["template"]["spec"]
@@ -100,7 +133,7 @@ def with_standby(documents, address):
 def trainer(address, folder):
     for one in yaml.load_all((KUBERNETES / "lab/trainer.yaml").read_text(), yaml.CSafeLoader):
         if one["kind"] == "ConfigMap":
-            one["data"] = {key: value.replace("3000", "600") for key, value in one["data"].items()}
+            one["data"] = {key: value.replace('"count": 30', '"count": 6').replace("/data/", f"{folder}/kubelet/claims/cachew-system_cachew-data/") for key, value in one["data"].items()}
         if one["kind"] == "Job":
             box = one["spec"]["template"]["spec"]["containers"][0]
             box["env"] = [{"name": variable["name"], "value": address} for variable in box["env"]]
@@ -108,14 +141,27 @@ def trainer(address, folder):
         yield one
 
 
+def example(address, folder):
+    for one in yaml.load_all((KUBERNETES / "../../docs/examples/kubernetes/data/job.yaml").read_text(), yaml.CSafeLoader):
+        if one["kind"] == "ConfigMap":
+            one["data"] = {key: value.replace("/data/", f"{folder}/kubelet/claims/cachew-system_cachew-data/") for key, value in one["data"].items()}
+        if one["kind"] == "Job":
+            next(variable for variable in one["spec"]["template"]["spec"]["containers"][0]["env"] if variable["name"] == "CACHEW_DISPATCHER")["value"] = address
+        yield one
+
+
 def main():
     part, address, folder = sys.argv[1:4]
-    if part == "trainer":
-        yaml.safe_dump_all(trainer(address, folder), sys.stdout)
+    if part in ("trainer", "example"):
+        yaml.safe_dump_all((trainer if part == "trainer" else example)(address, folder), sys.stdout)
         return
     components = [word for word in sys.argv[4:] if "=" not in word]
     documents = [one for one in yaml.load_all((KUBERNETES / "install.yaml").read_text(), yaml.CSafeLoader) if one]
     set_variables(documents, dict(word.split("=", 1) for word in sys.argv[4:] if "=" in word))
+    if "service-account-tokens" in components:
+        with_account_tokens(documents)
+    if "data" in components:
+        with_data(documents)
     replicas = with_standby(documents, address) if "standby" in components else 1
     secrets = list(with_tls(documents, folder)) if "tls" in components else []
     made = [named(one, address) for one in documents if any(f"{one['kind']} {one['metadata']['name']}".startswith(wanted) for wanted in PARTS[part])]
@@ -127,7 +173,8 @@ def main():
         template = here(next(one for one in documents if one["kind"] == "StatefulSet")["spec"]["template"], folder)
         if replicas == 1:
             template["spec"]["volumes"].append({"name": "state", "emptyDir": {}})
-        made.append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cachew-auth", "namespace": "cachew-system"}, "stringData": SECRET})
+        if "service-account-tokens" not in components:
+            made.append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cachew-auth", "namespace": "cachew-system"}, "stringData": SECRET})
         made += secrets
         for number in range(replicas):
             metadata = {"name": f"cachew-dispatcher-{number}", "namespace": "cachew-system"}

@@ -6,6 +6,7 @@ BARE_KINDS = {"Namespace", "ServiceAccount", "Role", "RoleBinding", "ClusterRole
               "PodDisruptionBudget", "NetworkPolicy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 CLUSTER_KINDS = {"Namespace", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PersistentVolume", "AdmissionCheck"}
 HASHED = re.compile(r"-[bcdfghkmt2456789]{10}$")  # the letters that kustomize uses
+REVIEW = "CACHEW_DISPATCHER_TOKEN_REVIEW"
 CLOSING = 10  # seconds that a worker takes at most after its drain limit
 
 
@@ -274,9 +275,37 @@ def check_secrets(m):
                 yield f"{name(one)} sees more of the Secret cachew-auth than its own key"
             if secret and secret.get("defaultMode") != 0o440:
                 yield f"{name(one)}: files of the Secret {secret['secretName']} have mode {secret.get('defaultMode')}"
-        has_token = any("TOKEN_FILE" in key for key in m.environment(one))
+        has_token = any("TOKEN_FILE" in key or key == REVIEW for key in m.environment(one))
         if not has_token and "dev" not in m.flags:
             yield f"{name(one)} has no token"
+
+
+def account_tokens(workload):
+    """The tokens of its service account that a pod is given for somebody else than the API server."""
+    for volume in pod_spec(workload).get("volumes", []):
+        for source in volume.get("projected", {}).get("sources", []):
+            if "serviceAccountToken" in source:
+                yield volume["name"], source["serviceAccountToken"]
+
+
+def check_account_tokens(m):
+    """Tokens of service accounts are for the dispatcher alone, which reviews them and knows what the accounts are."""
+    reviewers = [m.environment(one) for one in m.workloads if m.program(one) == "dispatcher"]
+    audiences = {environment.get(REVIEW) for environment in reviewers} - {None}
+    roles = {rule for environment in reviewers for rule in (environment.get("CACHEW_DISPATCHER_TOKEN_ROLE") or "").split(",")}
+    for one in m.workloads:
+        own = f"{one['metadata'].get('namespace')}:{pod_spec(one).get('serviceAccountName')}"
+        tokens = list(account_tokens(one))
+        for volume, token in tokens:
+            if token.get("audience") not in audiences:
+                yield f"{name(one)}: the token in {volume} is for {token.get('audience', 'the API server')}, and the dispatcher reviews {sorted(audiences) or 'none'}"
+            if not 600 <= token.get("expirationSeconds", 0) <= 86400:
+                yield f"{name(one)}: the token in {volume} lasts {token.get('expirationSeconds')} s"
+            if not any("TOKEN_FILE" in key and (value or "").endswith("/" + token["path"]) for key, value in m.environment(one).items()):
+                yield f"{name(one)} does not show the token {token['path']}"
+        role = {"worker": "worker", "controller": "admin"}.get(m.program(one))
+        if tokens and f"{own}={role}" not in roles:
+            yield f"{name(one)}: its account is not {role} (CACHEW_DISPATCHER_TOKEN_ROLE)"
 
 
 def check_network(m):

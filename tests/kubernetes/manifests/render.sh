@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Renders deploy/kubernetes with kustomize and checks what comes out: render.sh BIN [OUT]
-# Each overlay, each component on the production overlay, and many together; install.yaml and crds.yaml have to be what they are rendered from.
+# Each overlay, each component on the production overlay, and many together, strictly where Kubernetes' schemas are; install.yaml and crds.yaml have to be what they are rendered from.
 # Renderings go to the folder OUT. kustomize is looked for in PATH and where tools.sh puts it; status 77, and why, if it is not there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,6 +46,13 @@ render_checked_in crds crd
 check install --bare
 kustomize build "$root/deploy/kubernetes/overlays/dev" >"$out/dev.yaml"
 check dev --dev
+# What lab.sh applies to a cluster, and what docs/kubernetes.md has people apply.
+kustomize build "$root/deploy/kubernetes/lab/dev" >"$out/lab.yaml"
+check lab --dev
+kustomize build "$root/docs/examples/kubernetes/data" >"$out/example-data.yaml"
+check example-data --component data --component service-account-tokens
+cp "$root/docs/examples/kubernetes/data/job.yaml" "$out/example-data-job.yaml"
+cp "$root/deploy/kubernetes/lab/trainer.yaml" "$out/lab-trainer.yaml"
 components=$(cd "$root/deploy/kubernetes/components" && find . -name kustomization.yaml -printf '%h\n' | sed 's|^\./||' | sort)
 together=()
 for component in $components; do
@@ -64,5 +71,8 @@ options=()
 for component in "${together[@]}"; do options+=(--component "$component"); done
 render together base "${together[@]}"
 check together "${options[@]}"
+schemas=0
+"$here/schemas.py" "$out"/*.yaml || schemas=$?
+[ $schemas -eq 0 ] || [ $schemas -eq 77 ] || failed=1
 [ $failed -eq 0 ] && echo "$(find "$out" -name '*.yaml' | wc -l) renderings are right"
 exit $failed

@@ -3,7 +3,7 @@
 """Manifests on a real API server (tests/kubernetes/api_server.sh): server.py [--first FILE]... [--dry FILE]... [FILE...]
 
 Each FILE is applied strictly (unknown fields and wrong types are errors), after the definitions of --first, and its templates' pods under Pod
-Security; those of --dry as dry runs. Then the changes of admission_steps.py are asked for, and each account's rights reviewed (access.py). The kubeconfig is that of $CACHEW_TEST_KUBECONFIG;
+Security; those of --dry as dry runs, but for their namespaces. Then the changes of admission_steps.py are asked for, and each account's rights reviewed (access.py). The kubeconfig is that of $CACHEW_TEST_KUBECONFIG;
 server.sh sets it. What is made is removed."""
 import argparse
 import os
@@ -54,13 +54,15 @@ class Server:
         self.seen.append(document)
         if dry and document["kind"] == "StatefulSet":  # claims of one that is there cannot be changed
             document = {**document, "metadata": {**document["metadata"], "name": "another"}}
-        self.apply(document, "&dryRun=All" if dry else "")
-        if document["kind"] in ("Deployment", "StatefulSet"):
+        # What lies in a namespace cannot be tried without it.
+        is_new = document["kind"] == "Namespace" and not any(path.endswith("/namespaces/" + document["metadata"]["name"]) for path in self.applied)
+        self.apply(document, "&dryRun=All" if dry and not is_new else "")
+        if document["kind"] in ("Deployment", "StatefulSet", "Job"):
             self.make_pod(document)
 
     def make_pod(self, document):
         template, namespace = document["spec"]["template"], document["metadata"]["namespace"]
-        made = {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], "name": "try-" + document["metadata"]["name"]}, "spec": dict(template["spec"])}
+        made = {"apiVersion": "v1", "kind": "Pod", "metadata": {**template.get("metadata", {}), "name": "try-" + document["metadata"]["name"]}, "spec": dict(template["spec"])}
         mounted = {one["metadata"]["name"] for one in document["spec"].get("volumeClaimTemplates", [])}
         made["spec"]["volumes"] = made["spec"].get("volumes", []) + [{"name": name, "emptyDir": {}} for name in sorted(mounted)]
         answer = self.admin.ask("POST", f"/api/v1/namespaces/{namespace}/pods?fieldValidation=Strict&dryRun=All", made)

@@ -215,6 +215,56 @@ def shared_options(m):
     box(m.worker())["envFrom"] = copy.deepcopy(box(m.dispatcher())["envFrom"])
 
 
+def with_account_tokens(m, **changes):
+    """What the component service-account-tokens makes of workers and of the dispatcher's options, with changes in the token."""
+    token = {"audience": "cachew", "expirationSeconds": 3600, "path": "worker", **changes}
+    invariants.pod_spec(m.worker())["volumes"][0] = {"name": "auth", "projected": {"sources": [{"serviceAccountToken": {key: token[key] for key in token if token[key]}}]}}
+    m.options("dispatcher")[invariants.REVIEW] = "cachew"
+    m.options("dispatcher")["CACHEW_DISPATCHER_TOKEN_ROLE"] = "cachew-system:cachew-worker=worker"
+
+
+@mistake("is for the API server, and the dispatcher reviews ['cachew']")
+def token_of_the_server(m):
+    with_account_tokens(m, audience=None)
+
+
+@mistake("is for other, and the dispatcher reviews ['cachew']")
+def token_for_somebody_else(m):
+    with_account_tokens(m, audience="other")
+
+
+@mistake("is for cachew, and the dispatcher reviews none")
+def token_that_nobody_reviews(m):
+    with_account_tokens(m)
+    del m.options("dispatcher")[invariants.REVIEW]
+
+
+@mistake("lasts None s")
+def token_without_end(m):
+    with_account_tokens(m, expirationSeconds=None)
+
+
+@mistake("does not show the token w")
+def token_that_is_not_shown(m):
+    with_account_tokens(m, path="w")
+
+
+@mistake("its account is not worker")
+def account_of_no_role(m):
+    with_account_tokens(m)
+    m.options("dispatcher")["CACHEW_DISPATCHER_TOKEN_ROLE"] = "cachew-system:cachew-worker=admin"
+
+
+@mistake("beyond the table: cachew-dispatcher all authentication.k8s.io subjectaccessreviews any create")
+def reviews_of_access(m):
+    rules = [{"apiGroups": ["authentication.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]}]
+    metadata = {"name": "cachew-dispatcher-tokens", "labels": {"app.kubernetes.io/part-of": "cachew"}}
+    subjects = [{"kind": "ServiceAccount", "name": "cachew-dispatcher", "namespace": "cachew-system"}]
+    m.documents.append({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules})
+    m.documents.append({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": metadata, "subjects": subjects,
+                        "roleRef": {"kind": "ClusterRole", "name": "cachew-dispatcher-tokens"}})
+
+
 def main():
     programs, rows = check.Programs(sys.argv[1]), check.table((check.ROOT / "docs/kubernetes.md").read_text())
     documents = list(yaml.safe_load_all((check.ROOT / "deploy/kubernetes/install.yaml").read_text()))

@@ -1,25 +1,35 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the tests of manifests use where it is there, into $CACHEW_KUBERNETES_BIN, else ~/.cache/cachew/kubernetes/bin: kustomize (a Go
-# module; a Go of 1.24 or later) and promtool (of the Debian package prometheus, without its server). The definitions of others' kinds that Go
-# modules carry go into the folder definitions there; foreign.yaml has stand-ins for the rest (prometheus-operator, cert-manager) and without it.
+# module; a Go of 1.24 or later), promtool (of the Debian package prometheus, without its server) and evaluate_policies, with an API server's own
+# code for admission policies. The schemas of the oldest Kubernetes that the manifests are for go into the folder openapi there, and the definitions of
+# others' kinds that Go modules carry into the folder definitions; foreign.yaml has stand-ins for the rest (prometheus-operator, cert-manager) and
+# without it. `tools.sh promtool` installs promtool alone, which needs no Go.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 bin=${CACHEW_KUBERNETES_BIN:-$HOME/.cache/cachew/kubernetes/bin}
 mkdir -p "$bin"
-GOBIN=$bin GOFLAGS=-buildvcs=false go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 (cd "$work" && apt-get download -q prometheus)
-dpkg-deb --fsys-tarfile "$work"/prometheus_*.deb | tar -x -O ./usr/bin/promtool >"$bin/promtool"
-chmod +x "$bin/promtool"
+dpkg-deb --fsys-tarfile "$work"/prometheus_*.deb | tar -x -O ./usr/bin/promtool >"$work/promtool"
+install -m 755 "$work/promtool" "$bin/promtool"
+[ "${1-}" != promtool ] || exit 0
+GOBIN=$bin GOFLAGS=-buildvcs=false go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
+mkdir "$work/policies"
+cp "$here/evaluate_policies/main.go" "$work/policies/"
+printf 'module example.invalid/policies\ngo 1.24.0\nrequire k8s.io/apiserver v0.34.2\n' >"$work/policies/go.mod"
+(cd "$work/policies" && go mod tidy && go build -p 2 -ldflags '-s -w' -o "$bin/evaluate_policies")
 printf 'module example.invalid/definitions\ngo 1.24.0\n' >"$work/go.mod"
-mkdir -p "$bin/definitions"
+mkdir -p "$bin/definitions" "$bin/openapi"
+folder_of() { (cd "$work" && GOFLAGS=-mod=mod go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p'); } # MODULE@VERSION
 take() { # MODULE@VERSION FOLDER FILE...
     local dir file
-    dir=$(cd "$work" && GOFLAGS=-mod=mod go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
+    dir=$(folder_of "$1")
     for file in "${@:3}"; do install -m 644 "$dir/$2/$file" "$bin/definitions/$file"; done
 }
 take github.com/kedacore/keda/v2@v2.17.2 config/crd/bases keda.sh_scaledobjects.yaml
 take sigs.k8s.io/kueue@v0.17.0 config/components/crd/bases kueue.x-k8s.io_admissionchecks.yaml
 take github.com/ray-project/kuberay/ray-operator@v1.5.0 config/crd/bases ray.io_rayjobs.yaml
+install -m 644 "$(folder_of k8s.io/kubernetes@v1.30.14)"/api/openapi-spec/v3/api*__v*_openapi.json "$bin/openapi/"

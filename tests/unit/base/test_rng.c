@@ -95,6 +95,25 @@ static void check_bijection(uint64_t n)
     }
 }
 
+/* More than are mapped at a time, in any order, and some twice. */
+static void long_runs_are_mapped_alike(void **state)
+{
+    static const uint64_t sizes[] = {1, 2, 3, 129, 1025, 1000003, UINT64_C(1) << 40};
+    uint64_t from[300], run[300];
+    (void)state;
+    for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++) {
+        struct cw_perm perm;
+        cw_perm_init(&perm, sizes[s], 1, 2, 3, 4);
+        for (size_t n = 0; n <= 300; n += n < 9 ? 1 : 97) {
+            for (size_t k = 0; k < n; k++)
+                run[k] = from[k] = k * k * 7919 % sizes[s];
+            cw_perm_run(&perm, run, n);
+            for (size_t k = 0; k < n; k++)
+                assert_int_equal(run[k], cw_perm_at(&perm, from[k]));
+        }
+    }
+}
+
 static void permutations_are_bijections(void **state)
 {
     (void)state;
@@ -178,6 +197,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(philox_gives_known_answers),
     cmocka_unit_test(streams_are_named),
     cmocka_unit_test(draws_are_uniform),
+    cmocka_unit_test(long_runs_are_mapped_alike),
     cmocka_unit_test(permutations_are_bijections),
     cmocka_unit_test(huge_permutations_stay_inside),
     cmocka_unit_test(small_permutations_are_uniform),

@@ -44,8 +44,51 @@ static void refused_welcomes_leave_nothing(void **state)
     cw_mem_free(job.id);
 }
 
+/* A dispatcher that is wrong about where a job stands would end it without a batch and a word. */
+static void a_beginning_behind_the_end_is_refused(void **state)
+{
+    static const struct {
+        uint64_t epoch, item;
+        int code;
+    } cases[] = {{3, 0, CW_E_CORRUPT},
+                 {UINT64_MAX, 0, CW_E_CORRUPT},
+                 {1, 11, CW_E_CORRUPT},
+                 {1, UINT64_MAX, CW_E_CORRUPT},
+                 {0, 0, 0},
+                 {1, 10, 0},
+                 {2, 0, 0} /* this job is over */};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++)
+        for (int packed = 0; packed < 2; packed++) {
+            struct cachew_job job = {.consumers = 1};
+            struct cw_session session = {.job = &job};
+            struct cw_plan_info info = {.items = 10, .elements = 10, .join.take = -1};
+            struct cw_err err = {0};
+            char id[] = "j";
+            Cachew__V1__Position at = CACHEW__V1__POSITION__INIT;
+            Cachew__V1__ClientWelcome welcome = CACHEW__V1__CLIENT_WELCOME__INIT;
+            welcome.job_id = id;
+            welcome.epochs = 2;
+            welcome.info = cw_wire_info_to(&info);
+            at.epoch = welcome.first_epoch = cases[i].epoch;
+            at.item = welcome.first_item = cases[i].item;
+            welcome.position = packed ? &at : NULL;
+            assert_int_equal(cw_session_begin(&session, &welcome, &err), cases[i].code);
+            assert_int_equal(session.begun, cases[i].code == 0);
+            if (session.begun) {
+                assert_int_equal(job.over, cases[i].epoch == 2);
+                cw_ledger_fini(&session.ledger);
+            }
+            cw_wire_info_free(welcome.info);
+            cw_mem_free(job.id);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refused_welcomes_leave_nothing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refused_welcomes_leave_nothing),
+        cmocka_unit_test(a_beginning_behind_the_end_is_refused),
+    };
     return cmocka_run_group_tests_name("client_session_begin", tests, NULL, NULL);
 }

@@ -136,7 +136,9 @@ static void explains_what_is_wrong(void **state)
     (void)state;
     check_error("{\"size\":0}", "option size: must be at least 1 (given 0)");
     check_error("{\"size\":1001}", "option size: must be at most 1000 (given 1001)");
-    check_error("{\"size\":1.5}", "option size: must be a whole number (given 1.5)");
+    check_error(
+        "{\"size\":1.5}",
+        "option size: must be a whole number, written without a point or an exponent (given 1.5)");
     check_error("{\"sise\":1}", "unknown option \"sise\" (did you mean \"size\"?)");
     check_error("{\"whatever\":1}",
                 "unknown option \"whatever\"; there are: size, flag, memory, p, text, mode, "

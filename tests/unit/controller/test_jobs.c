@@ -81,8 +81,6 @@ static void what_is_no_job(void **state)
     cw_job_facts_free(job);
 }
 
-#define ANNOTATIONS_MAX ((size_t)256 << 10) /* of one object, as API servers have it */
-
 static void a_job_with_its_spec(void **state)
 {
     struct cw_job_facts *job =
@@ -110,18 +108,75 @@ static void a_job_with_its_spec(void **state)
         assert_true(cw_job_spec_print(job, &body, &err) < 0);
         assert_non_null(strstr(err.msg, "cachew.dev/cache-backend-spec"));
     }
-    /* As long as annotations may be in all, and one long text in it. */
-    for (int i = 0; i < 2; i++) {
-        cw_mem_free(job->spec);
-        job->spec = CW_NEW_ARRAY(char, ANNOTATIONS_MAX + 1);
-        memset(job->spec, i ? '[' : 'x', ANNOTATIONS_MAX);
-        job->spec[ANNOTATIONS_MAX] = '\0';
-        cw_str_clear(&body);
-        assert_true(cw_job_spec_print(job, &body, &err) < 0);
-        assert_non_null(strstr(err.msg, "cachew.dev/cache-backend-spec"));
-        assert_true(strlen(err.msg) < sizeof(err.msg) - 1);
-    }
     cw_job_facts_free(job);
+}
+
+#define ANNOTATIONS_MAX ((size_t)256 << 10) /* of one object, as API servers have it */
+
+/* Annotations as long as all of an object's may be: BEGIN once, and REPEATED to the end. */
+struct hostile {
+    const char *begin, *repeated, *refusal;
+};
+
+static char *fill(const struct hostile *hostile)
+{
+    size_t begin = strlen(hostile->begin), one = strlen(hostile->repeated);
+    char *text = CW_NEW_ARRAY(char, ANNOTATIONS_MAX + 1);
+    memcpy(text, hostile->begin, begin);
+    for (size_t at = begin; at < ANNOTATIONS_MAX; at++)
+        text[at] = hostile->repeated[(at - begin) % one];
+    text[ANNOTATIONS_MAX] = '\0';
+    return text;
+}
+
+/* Each block is one deeper than the one before it. */
+static char *fill_stairs(void)
+{
+    CW_STR_AUTO text = {0};
+    for (size_t depth = 0; text.len + depth + 4 < ANNOTATIONS_MAX; depth++) {
+        for (size_t i = 0; i < depth; i++)
+            cw_str_add(&text, " ");
+        cw_str_add(&text, "a:\n");
+    }
+    return cw_str_take(&text);
+}
+
+/* Takes TEXT. */
+static void is_refused(char *text, const char *refusal)
+{
+    struct cw_job_facts *job = read_job("Job", "{\"metadata\":{\"name\":\"j\",\"uid\":\"u\"}}");
+    CW_STR_AUTO body = {0};
+    struct cw_err err = {0};
+    cw_mem_free(job->spec);
+    job->spec = text;
+    assert_true(cw_job_spec_print(job, &body, &err) < 0);
+    assert_non_null(strstr(err.msg, "cachew.dev/cache-backend-spec"));
+    if (!strstr(err.msg, refusal))
+        fail_msg("not \"%s\": %s", refusal, err.msg);
+    assert_true(strlen(err.msg) < sizeof(err.msg) - 1);
+    assert_int_equal(body.len, 0);
+    cw_job_facts_free(job);
+}
+
+static void an_annotation_of_256_kib(void **state)
+{
+    static const struct hostile hostiles[] = {
+        {"", "x", "it is no object"},
+        {"", "[", "nested"},
+        {"", "{a: ", "nested"},
+        {"", "- ", "nested"},
+        {"", "? ", "no plain text"},
+        {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: ", "[*b,*b],", "anchors"},
+        {"a: &a {<<: *a}\nb: ", "x", "anchors"},
+        {"a: \"", "\\u00e9", "end of stream"},
+        {"cacheEngine: {memory: {}}\n", "---\na: 1\n", "a second document"},
+        {"", "*a ", "aliases"},
+        {"", "a: 1\n", "there already"},
+    };
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(hostiles); i++)
+        is_refused(fill(&hostiles[i]), hostiles[i].refusal);
+    is_refused(fill_stairs(), "nested");
 }
 
 static void pods(void **state)
@@ -147,9 +202,13 @@ static void pods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_that_waits),     cmocka_unit_test(a_job_of_others),
-        cmocka_unit_test(a_job_that_has_ended), cmocka_unit_test(what_is_no_job),
-        cmocka_unit_test(a_job_with_its_spec),  cmocka_unit_test(pods),
+        cmocka_unit_test(a_job_that_waits),
+        cmocka_unit_test(a_job_of_others),
+        cmocka_unit_test(a_job_that_has_ended),
+        cmocka_unit_test(what_is_no_job),
+        cmocka_unit_test(a_job_with_its_spec),
+        cmocka_unit_test(an_annotation_of_256_kib),
+        cmocka_unit_test(pods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,3 +123,20 @@ struct cw_catalogue_chunk *made_up_chunk(const char *tenant, struct cw_hash key,
     assert_non_null(chunk);
     return chunk;
 }
+
+void made_up_ack(struct cw_job *job, uint32_t consumer, uint64_t epoch, uint64_t lo, uint64_t hi,
+                 bool consumed)
+{
+    Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
+    Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
+    interval.lo = lo;
+    interval.hi = hi;
+    set.epoch = epoch;
+    set.n_items = 1;
+    set.items = intervals;
+    struct cw_ack ack = {.received = sets, .consumed = sets};
+    *(consumed ? &ack.consumed_n : &ack.received_n) = 1;
+    cw_job_ack_init(job, &ack);
+    for (bool more = true; more;)
+        assert_int_equal(cw_job_ack(job, consumer, &ack, &more, NULL), 0);
+}

@@ -20,6 +20,9 @@ struct cw_worker *made_up_worker(uint64_t id, uint32_t threads);
 /* Takes what the worker that prepared it would say; the job runs. */
 struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options,
                            Cachew__V1__PlanInfo *info);
+/* A trainer says that it has the items of [lo, hi). */
+void made_up_ack(struct cw_job *job, uint32_t consumer, uint64_t epoch, uint64_t lo, uint64_t hi,
+                 bool consumed);
 
 #define WALL 1000000000000
 #define KEY_1 ((struct cw_hash){1, 1})

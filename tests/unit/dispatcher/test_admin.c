@@ -63,6 +63,45 @@ static void many_workers_are_listed_once(void **state)
     assert_int_equal(peers_slices_n(), n / CW_WALK_SLICE);
 }
 
+static int workers_walked;
+static void on_walked(struct cw_walk *walk, const struct cw_worker *worker)
+{
+    (void)walk;
+    (void)worker;
+    workers_walked++;
+}
+static bool walk_is_done;
+static void on_walk_done(struct cw_walk *walk, bool all)
+{
+    (void)walk;
+    assert_true(all);
+    walk_is_done = true;
+}
+
+/* Who there is is noted in parts, too. Between two of them the last ones that were noted go, and so does one that
+ * was not noted, and some come. */
+static void workers_that_go_while_they_are_noted(void **state)
+{
+    (void)state;
+    const uint64_t n = 3 * CW_WALK_NOTED;
+    for (uint64_t id = 1; id <= n; id++)
+        (void)peers_worker(id, 1);
+    struct cw_walk walk = {.d = &made_up, .on_worker = on_walked, .done = on_walk_done};
+    workers_walked = 0;
+    walk_is_done = false;
+    cw_walk_begin(&walk);
+    assert_int_equal(walk.workers_n, CW_WALK_NOTED);
+    for (uint64_t id = CW_WALK_NOTED - 4; id <= CW_WALK_NOTED; id++)
+        peers_break(peers_worker_of(id)->stream, 0, "");
+    peers_break(peers_worker_of(n)->stream, 0, "");
+    for (uint64_t id = n + 1; id <= n + 10; id++)
+        (void)peers_worker(id, 1);
+    while (!walk_is_done)
+        peers_turn();
+    assert_in_range(workers_walked, n - 6,
+                    n - 5); /* those who come may be noted for those who went */
+}
+
 static void many_jobs_are_listed_once(void **state)
 {
     (void)state;
@@ -568,6 +607,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(info_says_who_it_is),
         TEST(many_workers_are_listed_once),
+        TEST(workers_that_go_while_they_are_noted),
         TEST(many_jobs_are_listed_once),
         TEST(what_costs_more_is_walked_in_smaller_parts),
         TEST(info_says_which_protocol_is_spoken),

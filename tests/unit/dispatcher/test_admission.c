@@ -9,6 +9,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/session/session.h"
+#include "support/soon.h"
 #include "unit/dispatcher/peers.h"
 
 #define WELCOME CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME
@@ -185,8 +186,15 @@ static void no_room(struct hello *h)
     (void)h;
     made_up.options.max_jobs = 0;
 }
+static void no_room_for_its_pipeline(struct hello *h)
+{
+    (void)h;
+    made_up.options.max_jobs = 10;
+    made_up.options.max_jobs_bytes = 1;
+}
 static void tenant_is_full(struct hello *h)
 {
+    made_up.options.max_jobs_bytes = 0;
     made_up.options.tenants = (struct cw_arg_list){.n = 1, .v = {"t:max-jobs=0"}};
     snprintf(h->tenant, sizeof(h->tenant), "t");
 }
@@ -223,6 +231,7 @@ static void refused_hellos(void **state)
         {nameless_consumers, CW_E_INVALID, "needs a name"},
         {unknown_operator, CW_E_NOT_FOUND, "there is no such operator"},
         {no_room, CW_E_LIMIT, "the dispatcher is full: it has 0 jobs"},
+        {no_room_for_its_pipeline, CW_E_LIMIT, "of 1 (--max-jobs-bytes)"},
         {tenant_is_full, CW_E_LIMIT, "max-jobs"},
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
@@ -616,37 +625,99 @@ static void who_says_something_else_first(void **state)
 }
 
 /* So many intervals take the loop less than 10 ms. Who says more comes back, and says all at once. */
-static void who_acknowledges_too_much_at_once(void **state)
+/* One set of very many intervals, which are behind the items of the job. */
+enum { MANY = CW_ACK_INTERVALS_MAX };
+struct many {
+    Cachew__V1__Interval *intervals, **list;
+    Cachew__V1__EpochSet set, *sets[1];
+};
+
+static void many_init(struct many *m)
 {
-    (void)state;
-    enum { N = CW_ACK_INTERVALS_MAX };
-    struct cw_stream *trainer;
-    (void)peers_running("a", &trainer);
-    Cachew__V1__Interval *intervals = CW_NEW_ARRAY(Cachew__V1__Interval, N),
-                         **list = CW_NEW_ARRAY(Cachew__V1__Interval *, N);
-    for (size_t i = 0; i < N; i++) {
-        cachew__v1__interval__init(&intervals[i]);
-        intervals[i].lo = 100 + 2 * i; /* behind the job's items */
-        intervals[i].hi = intervals[i].lo + 1;
-        list[i] = &intervals[i];
+    m->intervals = CW_NEW_ARRAY(Cachew__V1__Interval, MANY);
+    m->list = CW_NEW_ARRAY(Cachew__V1__Interval *, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        cachew__v1__interval__init(&m->intervals[i]);
+        m->intervals[i].lo = 100 + 2 * i;
+        m->intervals[i].hi = m->intervals[i].lo + 1;
+        m->list[i] = &m->intervals[i];
     }
-    Cachew__V1__EpochSet received = CACHEW__V1__EPOCH_SET__INIT, consumed = received,
-                         *sets[] = {&received}, *others[] = {&consumed};
+    cachew__v1__epoch_set__init(&m->set);
+    m->set.items = m->list;
+    m->set.n_items = MANY;
+    m->sets[0] = &m->set;
+}
+
+static void many_fini(struct many *m)
+{
+    cw_mem_free(m->intervals);
+    cw_mem_free(m->list);
+}
+
+static void say_many(struct cw_stream *trainer, struct many *m, size_t consumed_n)
+{
+    Cachew__V1__EpochSet consumed = m->set, *others[] = {&consumed};
     Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
     message.ack = &ack;
-    received.items = consumed.items = list;
-    received.n_items = N;
-    ack.received = sets, ack.consumed = others;
-    ack.n_received = ack.n_consumed = 1;
+    consumed.n_items = consumed_n;
+    ack.received = m->sets, ack.consumed = others;
+    ack.n_received = 1, ack.n_consumed = consumed_n > 0;
     peers_say(trainer, &message.base);
+}
+
+static void who_acknowledges_too_much_at_once(void **state)
+{
+    (void)state;
+    struct cw_stream *trainer;
+    struct many many;
+    (void)peers_running("a", &trainer);
+    many_init(&many);
+    say_many(trainer, &many, 0);
+    assert_true(peers_is_paused(trainer));
+    say_many(trainer, &many, 1);
     assert_false(peers_is_ended(trainer));
-    consumed.n_items = 1;
-    peers_say(trainer, &message.base);
+    /* It waits until the first is taken, in several turns. */
+    soon((peers_turn(), peers_is_ended(trainer)));
     assert_int_equal(peers_end_code(trainer), CW_E_LIMIT);
-    cw_mem_free(list);
-    cw_mem_free(intervals);
+    many_fini(&many);
+}
+
+/* Of a trainer that breaks off nothing more is taken. The same one comes back with all that it has: it has
+ * its place at once, and is welcomed when all of that is taken. */
+static void who_comes_back_with_much(void **state)
+{
+    (void)state;
+    struct cw_stream *trainer;
+    struct many many;
+    const struct cw_job *job = peers_running("a", &trainer);
+    many_init(&many);
+    say_many(trainer, &many, 0);
+    peers_break(trainer, 0, "");
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    char version[] = CW_VERSION;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
+    message.hello = &hello;
+    hello.protocol = CW_PROTOCOL;
+    hello.version = version;
+    hello.client_id = 100;
+    hello.job_id = job->id;
+    hello.received = many.sets;
+    hello.n_received = 1;
+    trainer = peers_attach("Jobs/Attach");
+    peers_say(trainer, &message.base);
+    peers_one_turn();
+    assert_non_null(job->consumers[0].client);
+    assert_null(welcome_of(trainer));
+    struct cw_stream *again = peers_attach("Jobs/Attach"); /* before that */
+    peers_say(again, &message.base);
+    assert_true(peers_is_ended(trainer));
+    soon((peers_turn(), welcome_of(again) != NULL));
+    assert_null(welcome_of(trainer));
+    assert_false(peers_is_paused(again));
+    many_fini(&many);
 }
 
 /* A token lets somebody in whose certificate workers refuse: he is told at once, for a new job and
@@ -712,6 +783,7 @@ int main(void)
         TEST(old_jobs_make_room),
         TEST(who_says_something_else_first),
         TEST(who_acknowledges_too_much_at_once),
+        TEST(who_comes_back_with_much),
         TEST(whom_workers_would_refuse),
         TEST(who_says_nothing),
     };

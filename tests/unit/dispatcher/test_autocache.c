@@ -507,7 +507,7 @@ static void what_the_policy_would_say_now(void **state)
     Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
     measure.batches = 10, measure.ns = 1000000000, measure.wait_ns = 500000000;
     ack.measure = &measure;
-    cw_telemetry_measured(job, &ack);
+    cw_telemetry_measured(job, 0, &ack);
     report(job, 50);
     struct cw_telemetry *watch = cw_telemetry_of(job);
     watch->windows[watch->windows_n++] = (struct cw_scale_window){.batches = 10, .seconds = 1};

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/thread.h"
-#include "dispatcher/autocache/store_benchmark.h"
+#include "dispatcher/autocache/measure_store.h"
 #include "dispatcher/cache/cache_int.h"
 #include "loop/loop.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
-#include "dispatcher/state/generations.h"
+#include "dispatcher/state/generation_folders.h"
 #include "dispatcher/state/network_file_system.h"
 #include "dispatcher/state/state_copy.h"
 #include "dispatcher/state/state_int.h"

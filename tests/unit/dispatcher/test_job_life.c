@@ -129,6 +129,68 @@ static void what_a_preparation_says_fails_the_job(void **state)
     }
 }
 
+static void set_version(uint64_t id, const char *version)
+{
+    struct cw_worker *worker = peers_worker_of(id);
+    cw_mem_free(worker->version);
+    worker->version = cw_mem_strdup(version);
+}
+
+/* A fleet that is being upgraded: workers 1 and 2 are of the version before, and do not know the operator.
+ * Worker 3 does, is asked next, and alone gets the job. */
+static void a_worker_of_another_version_is_asked(void **state)
+{
+    (void)state;
+    struct cw_stream *before = peers_worker(1, 2);
+    set_version(1, "0.0.9");
+    struct cw_stream *trainer = begin(100, name_a), *new = NULL;
+    (void)peers_worker(2, 2);
+    set_version(2, "0.0.9");
+    new = peers_worker(3, 2);
+    const struct cw_job *job = made_up.jobs;
+    assert_ptr_equal(job->preparing, peers_worker_of(1));
+    peers_not_prepared(before, CW_E_NOT_FOUND, "there is no such operator");
+    assert_ptr_equal(job->preparing, peers_worker_of(3));
+    peers_prepared(new, 10);
+    peers_turn();
+    assert_int_equal(job->status, CW_JOB_RUNNING);
+    assert_false(peers_is_ended(trainer));
+    for (uint64_t id = 1; id <= 3; id++)
+        assert_int_equal(cw_worker_has_operators(peers_worker_of(id), job, NULL), id == 3);
+    CW_STR_AUTO text = {0};
+    assert_true(cw_operators_lacking(job, &text));
+    assert_non_null(strstr(cw_str_text(&text), "what its version 0.0.9 could not find"));
+}
+
+/* If those of all versions say so, it fails. */
+static void all_versions_are_asked_once(void **state)
+{
+    (void)state;
+    struct cw_stream *before = peers_worker(1, 2);
+    set_version(1, "0.0.9");
+    struct cw_stream *trainer = begin(100, name_a), *new = peers_worker(2, 2);
+    peers_not_prepared(before, CW_E_NOT_FOUND, "there is no such operator");
+    assert_false(peers_is_ended(trainer));
+    peers_not_prepared(new, CW_E_NOT_FOUND, "a: there is no such operator");
+    peers_turn();
+    assert_int_equal(peers_end_code(trainer), CW_E_NOT_FOUND);
+    assert_non_null(strstr(peers_end_msg(trainer), "a: there is no such operator"));
+}
+
+/* A file that a worker does not find says nothing of its version. */
+static void a_missing_file_fails_at_once(void **state)
+{
+    (void)state;
+    struct cw_stream *before = peers_worker(1, 2);
+    set_version(1, "0.0.9");
+    struct cw_stream *trainer = begin(100, name_a);
+    (void)peers_worker(2, 2);
+    peers_not_prepared(before, CW_E_NOT_FOUND, "no file matches");
+    peers_turn();
+    assert_int_equal(peers_end_code(trainer), CW_E_NOT_FOUND);
+    assert_non_null(strstr(peers_end_msg(trainer), "no file matches"));
+}
+
 static void nothing_for_ever_is_refused(void **state)
 {
     (void)state;
@@ -435,6 +497,9 @@ int main(void)
         TEST(what_it_waits_for_is_told),
         TEST(a_disk_that_fails_is_told),
         TEST(what_a_preparation_says_fails_the_job),
+        TEST(a_worker_of_another_version_is_asked),
+        TEST(a_missing_file_fails_at_once),
+        TEST(all_versions_are_asked_once),
         TEST(nothing_for_ever_is_refused),
         TEST(nothing_twice_is_finished_at_once),
         TEST(the_least_busy_worker_prepares),

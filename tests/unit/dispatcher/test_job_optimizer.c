@@ -8,6 +8,7 @@
 #include "dispatcher/job/job.h"
 #include "dispatcher/optimize/job_optimizer.h"
 #include "dispatcher/optimize/plan_change.h"
+#include "dispatcher/optimize/plan_question.h"
 #include "dispatcher/state/state.h"
 #include "graph/graph.h"
 #include "unit/dispatcher/peers.h"
@@ -52,9 +53,12 @@ static Cachew__V1__PlanInfo *info_of(const char *nodes, uint64_t key)
     return info;
 }
 
-static void prepared(void)
+static void prepared_as(const char *relaxed, bool is_refused)
 {
     Cachew__V1__Prepared message = CACHEW__V1__PREPARED__INIT;
+    cw_autofree char *text = cw_mem_strdup(relaxed);
+    message.relaxed = text;
+    message.relaxed_refused = is_refused;
     Cachew__V1__WorkerMessage said = CACHEW__V1__WORKER_MESSAGE__INIT;
     message.job_id =
         peers_to_worker(worker, CACHEW__V1__WORKER_COMMAND__KIND_PREPARE)->prepare->job_id;
@@ -63,6 +67,11 @@ static void prepared(void)
     said.prepared = &message;
     peers_say(worker, &said.base);
     cachew__v1__plan_info__free_unpacked(message.info, NULL);
+}
+
+static void prepared(void)
+{
+    prepared_as("", false);
 }
 
 static void opened(const struct cw_job *job, uint64_t number, const char *nodes)
@@ -272,6 +281,74 @@ static void a_plan_that_is_named(void **state)
     assert_int_equal(job->plan.made_n, 1);
 }
 
+/* ---- relaxed orders ---- */
+
+static void begin_relaxed(uint64_t trainer)
+{
+    struct cw_graph *graph = NULL;
+    cw_autofree char *name = cw_mem_strdup("job"), *none = cw_mem_strdup("");
+    cw_autofree char *order =
+        cw_mem_strdup("{\"plan\": 1, \"exact\": false, \"order\": [\"r\", \"f\", \"b\", \"n\"]}");
+    Cachew__V1__JobOptions options = CACHEW__V1__JOB_OPTIONS__INIT;
+    assert_int_equal(cw_graph_parse(written, strlen(written), "test", &graph, NULL), 0);
+    options.graph = cw_wire_graph_to(graph);
+    options.name = name;
+    options.epochs = 5;
+    options.optimize = none;
+    options.plan = order;
+    options.relaxed = true;
+    (void)peers_trainer(trainer, &options);
+    peers_turn();
+    cachew__v1__graph__free_unpacked(options.graph, NULL);
+    cw_graph_unref(graph);
+}
+
+static bool is_in_order(const struct cw_job *job, const char *nodes)
+{
+    bool is = job->graph->n_nodes == strlen(nodes);
+    for (size_t i = 0; is && i < job->graph->n_nodes; i++)
+        is = job->graph->nodes[i]->name[0] == nodes[i];
+    return is;
+}
+
+/* The worker that prepares the job gets the written order as well, and what it finds is told. */
+static void a_relaxed_order_is_tried(void **state)
+{
+    (void)state;
+    worker = peers_worker(1, 1);
+    begin_relaxed(100);
+    const Cachew__V1__Prepare *prepare =
+        peers_to_worker(worker, CACHEW__V1__WORKER_COMMAND__KIND_PREPARE)->prepare;
+    assert_true(prepare->written && prepare->written->nodes[1]->name[0] == 'b');
+    assert_true(prepare->graph->nodes[1]->name[0] == 'f');
+    prepared_as("field \"x\": mean absolute difference 1\n", false);
+    struct cw_job *job = made_up.jobs;
+    assert_true(job->status == CW_JOB_RUNNING && job->options->relaxed && !job->written_packed);
+    assert_true(is_in_order(job, "rfbn"));
+    struct decided decided = decided_of(job);
+    assert_string_equal(decided.choice, "the relaxed order");
+    begin_relaxed(101); /* another trainer of the same job */
+    assert_null(job->next);
+    assert_true(job->clients && job->clients->next_of_job);
+}
+
+/* Where it may not be used the job is that of the written order, also for those who come later. */
+static void a_relaxed_order_is_refused(void **state)
+{
+    (void)state;
+    worker = peers_worker(1, 1);
+    begin_relaxed(100);
+    prepared_as("the relaxed order is not used: an element cannot be computed\n", true);
+    struct cw_job *job = made_up.jobs;
+    assert_true(job->status == CW_JOB_RUNNING && !job->options->relaxed && !job->written_packed);
+    assert_true(is_in_order(job, "rbfn"));
+    struct decided decided = decided_of(job);
+    assert_string_equal(decided.choice, "the written order");
+    begin_relaxed(101);
+    assert_null(job->next);
+    assert_true(job->clients && job->clients->next_of_job);
+}
+
 /* ---- with a cache ---- */
 
 static bool uses(const struct cw_job *job, uint64_t key)
@@ -355,6 +432,50 @@ static void somebody_names_another(void **state)
     assert_int_equal(job->cache_uses_n, 0);
 }
 
+/* What a cache costs counts where money is to be least, and the decision speaks of money then. */
+static void prices_are_asked_for(void **state)
+{
+    (void)state;
+    made_up.options.store_price = 5;
+    made_up.options.worker_price = 2;
+    struct cw_job *job = begin_with("", "");
+    struct cw_plan_search *search = cw_plan_question_make(job, "auto", NULL, true);
+    const struct cw_plan_question *q = &search->question;
+    assert_true(!q->least_money && q->store_price <= 0 && q->worker_price <= 0);
+    cw_plan_search_free(search);
+    made_up.options.objective = "money";
+    search = cw_plan_question_make(job, "auto", NULL, true);
+    q = &search->question;
+    assert_true(q->least_money && q->store_price > 4.9 && q->worker_price > 1.9);
+    cw_plan_search_free(search);
+    measured(job, 1000);
+    ticks(job, 2000, 2);
+    opened(job, 1, "rfbn");
+    ticks(job, 3000, 1);
+    assert_non_null(strstr(decided_of(job).reason, "All epochs cost "));
+    made_up.options.objective = NULL;
+    made_up.options.store_price = made_up.options.worker_price = 0;
+}
+
+/* The CPUs of a host are shared by the workers on it. */
+static void cores_are_shared(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_with("", "");
+    struct cw_plan_search *search = cw_plan_question_make(job, "auto", NULL, true);
+    assert_true(search->question.cores <= 0); /* not known */
+    cw_plan_search_free(search);
+    peers_worker_of(1)->host_cpus = 6;
+    search = cw_plan_question_make(job, "auto", NULL, true);
+    assert_true(search->question.cores > 5.9 && search->question.cores < 6.1);
+    cw_plan_search_free(search);
+    (void)peers_worker(2, 1);
+    peers_worker_of(2)->host_cpus = 6;
+    search = cw_plan_question_make(job, "auto", NULL, true);
+    assert_true(search->question.cores > 2.9 && search->question.cores < 3.1);
+    cw_plan_search_free(search);
+}
+
 /* Nobody else frees what jobs have measured. */
 static int end(void **state)
 {
@@ -372,6 +493,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(cedar_plans, peers_begin, end),
         cmocka_unit_test_setup_teardown(pecan_plans, peers_begin, end),
         cmocka_unit_test_setup_teardown(a_plan_that_is_named, peers_begin, end),
+        cmocka_unit_test_setup_teardown(a_relaxed_order_is_tried, peers_begin, end),
+        cmocka_unit_test_setup_teardown(a_relaxed_order_is_refused, peers_begin, end),
+        cmocka_unit_test_setup_teardown(prices_are_asked_for, peers_begin, end),
+        cmocka_unit_test_setup_teardown(cores_are_shared, peers_begin, end),
         cmocka_unit_test_setup_teardown(order_and_cache, peers_begin_caching, end),
         cmocka_unit_test_setup_teardown(after_a_restart, peers_begin_caching, end),
         cmocka_unit_test_setup_teardown(keys_that_nobody_tells, peers_begin_caching, end),

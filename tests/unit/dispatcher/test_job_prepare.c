@@ -109,6 +109,28 @@ static void no_elements_and_no_end_is_no_job(void **state)
     assert_failed(job, CW_E_INVALID, "the pipeline has no elements");
 }
 
+/* What all jobs have together counts, not one alone. */
+static void a_list_of_files_beyond_the_room_of_all_jobs_is_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[1000] = {0};
+    for (int over = 0; over < 2; over++) {
+        struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__COORDINATED);
+        Cachew__V1__PlanInfo info = CACHEW__V1__PLAN_INFO__INIT;
+        Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+        prepared.info = &info;
+        prepared.manifest = (ProtobufCBinaryData){sizeof(bytes), bytes};
+        uint64_t have = 0;
+        for (const struct cw_job *other = made_up.jobs; other; other = other->next)
+            have += cw_job_graph(other)->len;
+        made_up.options.max_jobs_bytes = have + sizeof(bytes) - (over ? 1 : 0);
+        cw_job_prepared(job, &prepared);
+        assert_failed(job, over ? CW_E_LIMIT : CW_E_INVALID,
+                      over ? "(--max-jobs-bytes)" : "the pipeline has no elements");
+    }
+    made_up.options.max_jobs_bytes = 0;
+}
+
 /* Clients come back for ever after what passes. */
 static void a_server_that_is_away_ends_the_job(void **state)
 {
@@ -134,6 +156,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_valid_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_worker_of_several_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_is_not_valid, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_list_of_files_beyond_the_room_of_all_jobs_is_refused,
+                                        made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_server_that_is_away_ends_the_job, made_up_begin,
                                         made_up_end),
         cmocka_unit_test_setup_teardown(no_elements_and_no_end_is_no_job, made_up_begin,

@@ -5,6 +5,7 @@
 #include "dispatcher/lease/lease.h"
 #include <stdio.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/rng.h"
 #include "unit/dispatcher/made_up.h"
 
@@ -31,14 +32,7 @@ static uint64_t leased_of(const struct cw_share *share, struct cw_set *ret_items
 
 static void ack(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, bool consumed)
 {
-    Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
-    Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
-    interval.lo = lo;
-    interval.hi = hi;
-    set.epoch = epoch;
-    set.n_items = 1;
-    set.items = intervals;
-    assert_int_equal(cw_job_ack(job, 0, sets, 1, consumed, NULL), 0);
+    made_up_ack(job, 0, epoch, lo, hi, consumed);
     cw_job_advance(job);
 }
 
@@ -283,6 +277,46 @@ static void items_alternate_between_workers(void **state)
     cw_set_fini(&b);
 }
 
+/* The others would wait for it. But if the fast one is stuck, the slow one does all. */
+static void a_slow_worker_gets_what_is_needed_later(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 1000, 1, 200);
+    struct cw_worker *fast = made_up_worker(1, 1), *slow = made_up_worker(2, 1);
+    struct cw_share *of_fast = cw_share_get(job, fast), *of_slow = cw_share_get(job, slow);
+    struct cw_set items = {0};
+    cw_lease_fill_all(&made_up);
+    for (int i = 0; i < 2; i++) {
+        struct cw_share *share = i ? of_slow : of_fast;
+        leased_of(share, &items, 0);
+        for (size_t k = 0; k < items.n; k++)
+            done(share, 0, items.v[k].lo, items.v[k].hi,
+                 (items.v[k].hi - items.v[k].lo) * (i ? 2000000000 : 50000000));
+    }
+    uint64_t had = cw_set_first_absent(&job->epochs[0]->leased, 0);
+    ack(job, 0, 0, had, true);
+    job->consume_rate = 20;
+    job->due.leases = true;
+    cw_lease_fill_all(&made_up);
+    assert_true(leased_of(of_fast, &items, 0) > 0);
+    assert_int_equal(items.v[0].lo, had);
+    assert_true(leased_of(of_slow, &items, 0) > 0);
+    assert_int_equal(items.v[0].lo, had + 80); /* twice two seconds */
+    cw_lease_free_all(of_slow, false);
+    cw_lease_free_all(of_fast, false);
+    job->consume_rate = 120; /* everything that it could compute comes too late */
+    job->due.leases = true;
+    cw_lease_fill_all(&made_up);
+    assert_int_equal(leased_of(of_slow, &items, 0), 0);
+    of_fast->done_ms = of_fast->leases->given_ms = cw_clock_ms() - 60000;
+    job->due.leases = true;
+    uint64_t next = cw_set_first_absent(&job->epochs[0]->leased, had);
+    cw_lease_fill_all(&made_up);
+    assert_true(leased_of(of_slow, &items, 0) > 0);
+    assert_int_equal(items.v[0].lo, next);
+    cw_set_fini(&items);
+}
+
 static void a_fixed_lease_length_is_kept(void **state)
 {
     (void)state;
@@ -506,6 +540,8 @@ int main(void)
                                         made_up_end),
         cmocka_unit_test_setup_teardown(leases_grow_with_the_rate, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(items_alternate_between_workers, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(a_slow_worker_gets_what_is_needed_later, made_up_begin,
                                         made_up_end),
         cmocka_unit_test_setup_teardown(a_fixed_lease_length_is_kept, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, made_up_begin, made_up_end),

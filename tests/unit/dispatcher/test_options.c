@@ -39,6 +39,7 @@ static void what_is_refused(void **state)
         {{NEEDED, "more", NULL}, "unexpected argument \"more\""},
         {{NEEDED, "--no-such", NULL}, "no-such"},
         {{NEEDED, "--max-jobs", "0", NULL}, "max-jobs"},
+        {{NEEDED, "--log-level", "loud", NULL}, "\"loud\" is none of error, warn, info, debug"},
         {{NEEDED, "--tenant", "team", NULL}, "not NAME:KEY=VALUE"},
         {{NEEDED, "--autocache", "always", NULL}, "--autocache: "},
         {{NEEDED, "--cache-store", "ftp://x", NULL}, "--cache-store: "},

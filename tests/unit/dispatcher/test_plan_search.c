@@ -2,6 +2,7 @@
 /* The best plan of a job by what was measured of it. */
 #include "support/cm.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,7 +11,8 @@
 #include "wire/wire.h"
 
 /* Nodes by their names, each of which is one letter: a source, an operator that burns, filters that keep
- * few and many, an operator that draws, and a batch. */
+ * few and many, an operator that stays, two that cost little, a shuffle, batches, and what meets another source in a zip, which `y`
+ * does without the operator that burns and `w` with what draws. `c` is `b` under another name. */
 static const char *text_of(char node)
 {
     static const struct {
@@ -22,6 +24,17 @@ static const char *text_of(char node)
         {'f', "{\"op\": \"filter\", \"name\": \"f\", \"expr\": \"x % 20 == 3\"}"},
         {'g', "{\"op\": \"filter\", \"name\": \"g\", \"expr\": \"x % 20 < 15\"}"},
         {'k', "{\"op\": \"burn\", \"name\": \"k\", \"ms\": 1, \"keep_position\": true}"},
+        {'l', "{\"op\": \"range\", \"name\": \"l\", \"stop\": 100, \"field\": \"y\"}"},
+        {'z', "{\"op\": \"zip\", \"name\": \"z\", \"inputs\": [\"b\", \"l\"]}"},
+        {'y', "{\"op\": \"zip\", \"name\": \"z\", \"inputs\": [\"r\", \"l\"]}"},
+        {'h', "{\"op\": \"filter\", \"name\": \"h\", \"expr\": \"y % 20 == 3\"}"},
+        {'c', "{\"op\": \"burn\", \"name\": \"c\", \"ms\": 1}"},
+        {'p', "{\"op\": \"burn\", \"name\": \"p\", \"ms\": 0.001}"},
+        {'q', "{\"op\": \"burn\", \"name\": \"q\", \"ms\": 0.001}"},
+        {'e', "{\"op\": \"emulate\", \"name\": \"e\", \"ns\": 1, \"random\": true}"},
+        {'w', "{\"op\": \"zip\", \"name\": \"z\", \"inputs\": [\"b\", \"e\"]}"},
+        {'m', "{\"op\": \"batch\", \"name\": \"m\", \"size\": 8}"},
+        {'s', "{\"op\": \"shuffle\", \"name\": \"s\"}"},
         {'n', "{\"op\": \"batch\", \"name\": \"n\", \"size\": 4}"},
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(all); i++)
@@ -49,8 +62,8 @@ static struct cw_buf *pack(const char *nodes)
 /* What 1,000 elements have cost; filters keep 5 % and 75 %. */
 static struct cw_cost_measured cost_of(char node)
 {
-    double ns = node == 'b' || node == 'k' ? 1e6 : 1000;
-    double dropped = node == 'f' ? 950 : node == 'g' ? 250 : 0;
+    double ns = node == 'b' || node == 'c' || node == 'k' ? 1e6 : 1000;
+    double dropped = node == 'f' || node == 'h' ? 950 : node == 'g' ? 250 : 0;
     return (struct cw_cost_measured){.elements = 1000,
                                      .cpu_ns = 1000 * ns,
                                      .wall_ns = 1000 * ns,
@@ -116,6 +129,53 @@ static void a_filter_comes_first(void **state)
     cw_plan_search_free(search);
 }
 
+/* Filters do not pass a shuffle, but what costs comes behind both. */
+static void past_a_shuffle(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin("rbsfn", NULL);
+    run(search);
+    assert_true(search->answer.is_other && is_graph(search->answer.graph, "rsfbn"));
+    cw_plan_search_free(search);
+    search = begin("rbsn", NULL); /* nothing is to be gained by that alone */
+    run(search);
+    assert_true(search->answer.is_fixed);
+    cw_plan_search_free(search);
+}
+
+/* An operator at the end of a zip's branch comes behind a filter on the other branch, and is there in the next plan;
+ * not while its elements are cached in the branch. */
+static void a_branch_comes_behind_a_filter(void **state)
+{
+    (void)state;
+    static const size_t NODES[] = {3, 1, 4, 5};
+    struct cw_plan_search *search = begin("rblzhn", NULL);
+    run(search);
+    const struct cw_plan_answer *a = &search->answer;
+    assert_true(a->is_other && !a->is_fixed && a->n == 4);
+    assert_true(is_graph(a->graph, "rlzhbn"));
+    assert_string_equal(a->choice, "z > h > b > n");
+    assert_memory_equal(a->nodes, NODES, sizeof(NODES));
+    assert_true(a->then_ns < a->now_ns / 10);
+    assert_true(a->now[2].keep < 0.0501 && a->then[1].call_ns > 0.99e6);
+    cw_plan_search_free(search);
+    search = begin("rblzhn", "rlyhbn");
+    run(search);
+    assert_true(!search->answer.is_other && search->answer.n == 4);
+    cw_plan_search_free(search);
+    search = begin("rblzhn", NULL);
+    search->question.cached = cw_mem_strdup("b");
+    run(search);
+    assert_true(!search->answer.is_other && !search->answer.is_fixed && search->answer.n == 3);
+    cw_plan_search_free(search);
+    search = begin("rblzhn", NULL);
+    search->question.order =
+        cw_mem_strdup("{\"plan\": 1, \"order\": [\"r\", \"b\", \"l\", \"z\", \"h\", \"n\"]}");
+    run(search);
+    assert_false(search->answer.is_other);
+    cw_plan_search_free(search);
+}
+
 /* By the plan that it has found nothing is better; and by costs that are otherwise the way leads back. */
 static void there_and_back(void **state)
 {
@@ -131,6 +191,28 @@ static void there_and_back(void **state)
     assert_true(search->answer.is_other && !search->answer.graph); /* as it is written */
     assert_string_equal(search->answer.choice, "r > b > f > n");
     cw_plan_search_free(search);
+}
+
+/* A cache saves three epochs of a worker: it is taken if it costs less than that. */
+static void money_decides(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct cw_plan_search *search = begin("rbgn", NULL);
+        struct cw_plan_question *q = &search->question;
+        q->has_store = true;
+        q->store = (struct cw_optimize_store){.read_ns = 1000, .free_bytes = -1};
+        q->epochs = 4;
+        q->workers = q->worker_price = 1;
+        q->least_money = i > 0;
+        q->store_price = i == 1 ? 1e6 : 1e4; /* 6,000 bytes: 6 an hour, or 0.06 */
+        run(search);
+        const struct cw_plan_answer *a = &search->answer;
+        assert_int_equal(a->cached != NULL, i != 1);
+        assert_true(a->then_total < a->now_total * (i == 1 ? 0.8 : 0.3));
+        assert_non_null(strstr(a->inputs, "\"store_price\""));
+        cw_plan_search_free(search);
+    }
 }
 
 static void what_is_cached_is_a_wall(void **state)
@@ -182,7 +264,40 @@ static void the_cache_is_placed(void **state)
     assert_non_null(strstr(a->candidates, "cached behind "));
     /* now: one epoch with 70 % of 1 ms, and four that read the cache and filter */
     assert_true(a->now_ns > 140e3 && a->now_ns < 146e3);
-    assert_true(a->then_total_ns < a->now_total_ns / 5);
+    assert_true(a->then_total < a->now_total / 5);
+    cw_plan_search_free(search);
+}
+
+/* With a zip: behind it, where the operator of a branch may come behind a filter; or in the branch, where the other one
+ * draws. What is cached there is read, and stays. */
+static void branches_are_cached(void **state)
+{
+    (void)state;
+    struct cw_plan_search *search = begin_cached("rblzhn", NULL);
+    run(search);
+    assert_string_equal(search->answer.choice, "z > h > b > n; cached: b");
+    cw_plan_search_free(search);
+    search = begin_cached("rblewpqn", NULL);
+    run(search);
+    const struct cw_plan_answer *a = &search->answer;
+    assert_true(a->is_other && !a->is_other_order && a->decides_cache);
+    assert_string_equal(a->cached, "b");
+    assert_true(a->then_total < a->now_total / 4);
+    cw_plan_search_free(search);
+    search = begin_cached("rblewpqn", NULL);
+    search->question.cached = cw_mem_strdup("b");
+    add_records(search, "b", true, 1000);
+    run(search);
+    assert_true(search->answer.decides_cache && !search->answer.is_other);
+    assert_string_equal(search->answer.cached, "b");
+    cw_plan_search_free(search);
+    search = begin_cached("rblewpqn", NULL);
+    search->question.order =
+        cw_mem_strdup("{\"plan\": 1, \"cache\": \"b\", \"order\": "
+                      "[\"r\", \"b\", \"l\", \"e\", \"z\", \"q\", \"p\", \"n\"]}");
+    run(search);
+    assert_true(search->answer.is_other_order);
+    assert_string_equal(search->answer.cached, "b");
     cw_plan_search_free(search);
 }
 
@@ -257,6 +372,75 @@ static void by_a_profile(void **state)
     cw_plan_search_free(next);
 }
 
+static struct cw_plan_search *begin_by_others(const char *written, struct cw_dispatcher *d)
+{
+    struct cw_plan_search *search = begin(written, NULL);
+    cw_mem_free(cw_steal(&search->question.measured));
+    cw_operator_costs_copy(d, "tenant", &search->question.costs);
+    return search;
+}
+
+/* Operators cost the same in another pipeline, whatever they are named; but a filter of other elements, and what nobody has
+ * measured, are not known. */
+static void by_other_pipelines(void **state)
+{
+    (void)state;
+    struct cw_dispatcher *d = CW_NEW(struct cw_dispatcher);
+    struct cw_plan_search *first = begin("rbgfn", NULL), *next = begin_by_others("rcgfm", d);
+    run(next);
+    assert_true(next->answer.lacks_costs && !next->answer.is_other);
+    cw_plan_search_free(next);
+    run(first);
+    cw_operator_costs_keep(d, "tenant", first->answer.profile);
+    cw_operator_costs_keep(d, "other", "no profile");
+    next = begin_by_others("rcgfm", d);
+    run(next);
+    assert_true(next->answer.is_other && !next->answer.lacks_costs);
+    assert_string_equal(next->answer.choice, "r > f > g > c > m");
+    assert_true(next->answer.now_ns > 0.99 * first->answer.now_ns &&
+                next->answer.now_ns < 1.01 * first->answer.now_ns);
+    cw_plan_search_free(next);
+    static const char *const UNKNOWN[] = {"rcfm", "rcgfpm"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(UNKNOWN); i++) {
+        next = begin_by_others(UNKNOWN[i], d);
+        run(next);
+        assert_true(next->answer.lacks_costs);
+        cw_plan_search_free(next);
+    }
+    struct cw_operator_costs none;
+    cw_operator_costs_copy(d, "other", &none);
+    assert_int_equal(none.n, 0);
+    cw_mem_free(none.nodes);
+    cw_plan_search_free(first);
+    cw_operator_costs_close(d);
+    cw_mem_free(d);
+}
+
+/* Of many operators the oldest make room. */
+static void operators_are_bounded(void **state)
+{
+    (void)state;
+    struct cw_dispatcher *d = CW_NEW(struct cw_dispatcher);
+    struct cw_operator_costs costs;
+    for (unsigned i = 0; i < 1500; i++) {
+        char text[200];
+        snprintf(text, sizeof(text),
+                 "{\"profile\": 1, \"elements\": 1, \"nodes\": {\"n\": {\"ns\": %u, \"operator\": "
+                 "\"%032x\"}}}",
+                 i, i + 1);
+        cw_operator_costs_keep(d, "tenant", text);
+        cw_operator_costs_keep(d, "tenant", text); /* what is known already takes no room */
+    }
+    cw_operator_costs_copy(d, "tenant", &costs);
+    assert_int_equal(costs.n, 1000);
+    assert_null(cw_operator_costs_find(&costs, (struct cw_hash){0, 500}));
+    assert_non_null(cw_operator_costs_find(&costs, (struct cw_hash){0, 501}));
+    assert_non_null(cw_operator_costs_find(&costs, (struct cw_hash){0, 1500}));
+    cw_mem_free(costs.nodes);
+    cw_operator_costs_close(d);
+    cw_mem_free(d);
+}
+
 /* The inputs of a decision are planned alike. */
 static void inputs_say_it_again(void **state)
 {
@@ -282,10 +466,20 @@ static void inputs_say_it_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_filter_comes_first),     cmocka_unit_test(there_and_back),
-        cmocka_unit_test(what_is_cached_is_a_wall), cmocka_unit_test(the_cache_is_placed),
-        cmocka_unit_test(what_is_full_is_read),     cmocka_unit_test(workers_are_counted),
-        cmocka_unit_test(nothing_may_move),         cmocka_unit_test(by_a_profile),
+        cmocka_unit_test(a_filter_comes_first),
+        cmocka_unit_test(past_a_shuffle),
+        cmocka_unit_test(a_branch_comes_behind_a_filter),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(money_decides),
+        cmocka_unit_test(what_is_cached_is_a_wall),
+        cmocka_unit_test(the_cache_is_placed),
+        cmocka_unit_test(branches_are_cached),
+        cmocka_unit_test(what_is_full_is_read),
+        cmocka_unit_test(workers_are_counted),
+        cmocka_unit_test(nothing_may_move),
+        cmocka_unit_test(by_a_profile),
+        cmocka_unit_test(by_other_pipelines),
+        cmocka_unit_test(operators_are_bounded),
         cmocka_unit_test(inputs_say_it_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,6 +308,15 @@ static void a_worker_of_one_job(void **state)
     snprintf(name, sizeof(name), "%s", made_up_name("vision", KEY_1, 0));
     peers_say(stream, &message.base);
     assert_int_equal(cw_catalogue_tenant(made_up.cache->catalogue, "vision")->bytes, 0);
+    /* What it says of the store is shown as its own, and to nobody as the cache's. */
+    char why[] = "it hangs";
+    Cachew__V1__StoreState store = CACHEW__V1__STORE_STATE__INIT;
+    store.away = true;
+    store.why = store.lost_why = why;
+    progress.store = &store;
+    peers_say(stream, &message.base);
+    assert_int_equal(made_up.cache->away.n, 0);
+    assert_string_equal(made_up.cache->lost_why, "");
 }
 
 /* The secrets of a job are those that were stored, whoever starts. */

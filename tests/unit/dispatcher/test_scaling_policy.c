@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another policy for a job's workers, by request: from each to each. */
+#include <math.h>
 #include <string.h>
 
 #include "dispatcher/scaling/scaling.h"
@@ -161,6 +162,50 @@ static void a_plan_needs_others(void **state)
     cw_job_remove_client(&client);
 }
 
+/* Local workers that give next to nothing are judged as soon as that shows, also if no batch ever comes. */
+static void starved_windows(void **state)
+{
+    (void)state;
+    struct cw_client client;
+    struct cw_job *job = begin_job(&client, true);
+    change(job, &(struct request){"auto", true, "auto"});
+    struct cw_scaling *s = job->scaling;
+    s->state.phase = CW_SCALE_REMOTE_UP;
+    s->state.history[0] = (struct cw_scale_window){.seconds = 2, .batches = 20, .remote = 1};
+    s->state.history_n = 1;
+    s->state.remote = s->target = 0;
+    s->state.local = s->local_target = 2;
+    s->settling = 0;
+    job->consumers[0].client = &client;
+    s->begin_ms = 1000;
+    cw_scaling_tick(&made_up, 1240); /* with one remote worker there would be 2.4 batches by now */
+    assert_int_equal(s->begin_ms, 1000);
+    job->consumers[0].ready = 1; /* the trainer does not wait */
+    cw_scaling_tick(&made_up, 1400);
+    assert_int_equal(s->begin_ms, 1000);
+    job->consumers[0].ready = 0;
+    cw_scaling_tick(&made_up, 1400);
+    assert_int_equal(s->begin_ms, 1400);
+    assert_true(fabs(s->last.seconds - 0.4) < 1e-9 && fabs(s->last.batches - 0.5) < 1e-9);
+    assert_true(s->last.wait_share >= 1);
+    /* one batch in half a second, of which it waited four fifths, and then none */
+    cw_scaling_measured(
+        job, &(Cachew__V1__Ack){.measure = &(Cachew__V1__Measure){
+                                    .batches = 1, .ns = 500000000, .wait_ns = 400000000}});
+    cw_scaling_tick(&made_up, 2140);
+    assert_int_equal(s->begin_ms, 1400);
+    cw_scaling_tick(&made_up, 2400);
+    assert_int_equal(s->begin_ms, 2400);
+    assert_true(fabs(s->last.seconds - 1) < 1e-9 && fabs(s->last.batches - 1) < 1e-9);
+    assert_true(fabs(s->last.wait_share - 0.9) < 1e-9);
+    /* who rests waits for whole windows */
+    s->state.phase = CW_SCALE_STABLE;
+    cw_scaling_tick(&made_up, 10000);
+    assert_int_equal(s->begin_ms, 2400);
+    job->consumers[0].client = NULL;
+    cw_job_remove_client(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +214,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(constants_of_a_policy, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nothing_beside_it, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_plan_needs_others, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(starved_windows, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -640,7 +640,7 @@ static void decisions_that_are_forgotten_do_not_come_back(void **unused)
     remove_files();
     struct cw_state *state = open_ok();
     const struct cw_state_decision decision = {
-        .job = "a", .kind = "autoscale", .choice = "1 workers"};
+        .job = "a", .kind = "autoscale", .choice = "1 worker"};
     const struct cw_state_decision_query query = {.job = "a", .limit = 10};
     int n = 0;
     put(state, "a");
@@ -779,7 +779,7 @@ static void a_crowd_drops_decisions(void **unused)
     (void)unused;
     remove_files();
     struct cw_state *state = open_ok();
-    const struct cw_state_decision decision = {.kind = "autoscale", .choice = "1 workers"};
+    const struct cw_state_decision decision = {.kind = "autoscale", .choice = "1 worker"};
     char *graph = cw_mem_new(1 << 20);
     cw_state_put_decision(state, &decision, 10, 10);
     size_t before = cw_state_waiting_n(state);

@@ -35,8 +35,8 @@ static void end_client(struct cw_job *job)
     cw_mem_free(client);
 }
 
-static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t wait_ns,
-                     uint64_t step_ns)
+static void measured_by(struct cw_job *job, uint32_t consumer, uint64_t batches, uint64_t ns,
+                        uint64_t wait_ns, uint64_t step_ns)
 {
     Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
     Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
@@ -46,7 +46,13 @@ static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t
     measure.step_ns = step_ns;
     ack.measure = &measure;
     ack.ready = 3;
-    cw_telemetry_measured(job, &ack);
+    cw_telemetry_measured(job, consumer, &ack);
+}
+
+static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t wait_ns,
+                     uint64_t step_ns)
+{
+    measured_by(job, 0, batches, ns, wait_ns, step_ns);
 }
 
 /* Tells of `n` bad elements in all; `batches` are those of the first of them, as digits. */
@@ -191,6 +197,38 @@ static void windows(void **state)
     assert_true(job->telemetry->now.batches == 0);
 }
 
+/* Each consumer's wait is that of the last window; whose trainer took nothing in it has none. */
+static void waits_of_consumers(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job();
+    (void)made_up_worker(1, 2);
+    int64_t now = cw_clock_ms();
+    size_t n = 7;
+    job->layout.consumers = 3;
+    assert_null(cw_telemetry_waits(job, &n));
+    assert_int_equal(n, 0);
+    cw_telemetry_tick(job, now);
+    measured_by(job, 0, 5, 1000, 250, 150);
+    measured_by(job, 2, 5, 1000, 5000, 150);  /* a clock that went wrong */
+    measured_by(job, 3, 5, 1000, 500, 150);   /* there is no such consumer */
+    assert_null(cw_telemetry_waits(job, &n)); /* no window has ended yet */
+    cw_telemetry_tick(job, now + 100);
+    const float *waits = cw_telemetry_waits(job, &n);
+    assert_true(n == 3 && waits[0] == 0.25F && waits[1] < 0 && waits[2] == 1);
+    measured_by(job, 1, 5, 1000, 500, 150);
+    cw_telemetry_tick(job, now + 150);
+    assert_true(waits[0] == 0.25F && waits[1] < 0);
+    cw_telemetry_tick(job, now + 200); /* what the first window had does not count again */
+    assert_true(waits[0] < 0 && waits[1] == 0.5F && waits[2] < 0);
+    Cachew__V1__JobRow row = CACHEW__V1__JOB_ROW__INIT;
+    Cachew__V1__TrainerWindow window;
+    cw_svc_telemetry_row(job, &window, &row);
+    assert_true(row.n_consumer_waits == 3 && row.consumer_waits[1] == 0.5F);
+    job->layout.consumers = 1;
+    end_client(job);
+}
+
 static void nodes(void **state)
 {
     (void)state;
@@ -227,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(windows, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(waits_of_consumers, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nodes, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(bad_elements, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(bad_elements_are_stored, made_up_begin, made_up_end),

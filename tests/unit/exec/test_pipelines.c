@@ -215,6 +215,30 @@ static void test_want(void **state)
     }
 }
 
+/* An operator that looks at other fields lets a part of an image through, and says nothing of its size. */
+static void test_part_before_assert_spec(void **state)
+{
+    (void)state;
+    const char *asserts[] = {"", "{\"op\":\"assert_spec\",\"spec\":[\"position: i64\"]},"};
+    struct cw_hash hashes[2];
+    for (size_t k = 0; k < 2; k++) {
+        CW_STR_AUTO nodes = {0};
+        cw_str_addf(&nodes,
+                    "{\"op\":\"files\",\"pattern\":\"%s/image_4*.jpg\"},{\"op\":\"read_file\"},"
+                    "{\"op\":\"decode_image\",\"channels\":3},{\"op\":\"enumerate\"},"
+                    "{\"op\":\"resize\",\"size\":[50,60],\"fields\":[\"image\"],\"name\":\"r\"},%s"
+                    "{\"op\":\"center_crop\",\"size\":[20,9],\"fields\":[\"image\"]},{\"op\":"
+                    "\"batch\",\"size\":2}",
+                    CW_TEST_IMAGES, asserts[k]);
+        struct cw_plan *plan = plan_of(cw_str_text(&nodes), 5);
+        uint64_t rows = 0;
+        hashes[k] = hash_pool(plan, 2, 1, CW_BAD_FAIL, &rows);
+        assert_true(rows > 1 && plan->nodes[node_of(plan, "r")].want_n > 0);
+        cw_plan_unref(plan);
+    }
+    assert_true(cw_hash_eq(hashes[0], hashes[1]));
+}
+
 static int on_trace(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec,
                     const struct cw_element *element, const char *source, struct cw_err *err)
 {
@@ -306,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_filter),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_want),
+        cmocka_unit_test(test_part_before_assert_spec),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_runs_of_positions),
         cmocka_unit_test(test_runs_of_sources),

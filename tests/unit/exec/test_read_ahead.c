@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an item will read is asked for before the item is computed: behind filters, and of Parquet files.
+/* What an item will read is asked for before the item is computed: behind filters, and of Parquet and Arrow files.
  * The scheme of the test gives what was read ahead, and counts what was not. */
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -22,11 +25,16 @@ static struct {
     int late; /* reads of what nobody had asked for */
 } seen;
 
-/* Files of the test data, and others of 100 bytes. */
+static char packed_path[] = "/tmp/cachew-ahead-XXXXXX.gz";
+
+/* Files of the test data, a compressed one, and others of 100 bytes. */
 static char *local_path(const char *url)
 {
-    return strstr(url, ".parquet") ? cw_mem_printf("%s/%s", CW_TEST_IMAGES, url + strlen(HOST))
-                                   : NULL;
+    if (strstr(url, ".gz"))
+        return cw_mem_strdup(packed_path);
+    return strstr(url, ".parquet") || strstr(url, "arrow_")
+               ? cw_mem_printf("%s/%s", CW_TEST_IMAGES, url + strlen(HOST))
+               : NULL;
 }
 
 static struct cw_io_info info_of(const char *url)
@@ -252,12 +260,87 @@ static void columns_of_row_groups(void **state)
     }
 }
 
+/* Of Arrow files the columns of record batches are, and the dictionaries that hold for these: as they lie, and
+ * compressed. Where that is stands in the head of a batch, which is read once, and waited for. */
+static void columns_of_record_batches(void **state)
+{
+    static const char *const files[][2] = {
+        {"arrow_plain.arrow", "i32\",\"flag\",\"text\",\"gap_text"},
+        {"arrow_sliced.arrow", "i32\",\"flag\",\"text\",\"gap_text"},
+        {"arrow_zstd.arrow", "i64\",\"word\",\"gap"},
+        {"arrow_stream.arrow", "u16\",\"word"},
+        {"arrow_nested.arrow", "point.x\",\"ids\",\"fixed"},
+        {"arrow_dictionary.arrow", "plain\",\"long"}};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(files); i++) {
+        cw_autofree char *nodes =
+            cw_mem_printf("{\"op\":\"arrow\",\"pattern\":\"" HOST "%s\",\"columns\":[\"%s\"],"
+                          "\"fill\":{\"gap\":1,\"gap_text\":\"\"}},{\"op\":\"shuffle\"},"
+                          "{\"op\":\"batch\",\"size\":3,\"ragged\":true}",
+                          files[i][0], files[i][1]);
+        struct cw_plan *plan = plan_of(nodes, 3);
+        assert_true(cw_exec_can_ahead(plan));
+        const uint64_t items = cw_plan_info(plan)->items;
+        uint64_t bytes = 0;
+        int heads = 0;
+        for (uint64_t item = 0; item < items; item++) {
+            struct cw_ahead *ahead = read_ahead(plan, item);
+            bytes += seen.fetched_bytes;
+            heads += seen.late;
+            seen.late = 0;
+            compute(plan, item);
+            if (seen.late != 0)
+                fail_msg("%s: item %d: %d reads were late", files[i][0], (int)item, seen.late);
+            cw_ahead_free(ahead);
+        }
+        assert_true(bytes > 0);
+        assert_in_range(heads, 1, 3);                 /* as many as record batches */
+        struct cw_ahead *again = read_ahead(plan, 0); /* all is decoded already */
+        assert_int_equal(seen.fetched + seen.late, 0);
+        cw_ahead_free(again);
+        cw_plan_unref(plan);
+    }
+}
+
+/* Of compressed files the stretches are, from their access points on. */
+static void stretches_of_compressed_files(void **state)
+{
+    int fd = mkstemps(packed_path, 3);
+    char line[64];
+    (void)state;
+    for (int member = 0; member < 20; member++) {
+        gzFile f = gzdopen(dup(fd), "wb");
+        for (int k = 0; k < 40; k++) {
+            snprintf(line, sizeof(line), "%-39d\n", member * 40 + k);
+            assert_int_equal(gzwrite(f, line, 40), 40);
+        }
+        assert_int_equal(gzclose(f), Z_OK);
+    }
+    close(fd);
+    struct cw_plan *plan =
+        plan_of("{\"op\":\"text_lines\",\"pattern\":\"" HOST "t.gz\",\"inflated_max\":5000,"
+                "\"inflate_every\":1024},{\"op\":\"shuffle\"},{\"op\":\"batch\",\"size\":2}",
+                3);
+    assert_true(cw_exec_can_ahead(plan));
+    for (uint64_t item = 0; item < 20; item++) {
+        struct cw_ahead *ahead = read_ahead(plan, item);
+        assert_true(seen.fetched_bytes < 20 * 100);
+        compute(plan, item);
+        assert_int_equal(seen.late, 0);
+        cw_ahead_free(ahead);
+    }
+    cw_plan_unref(plan);
+    assert_int_equal(unlink(packed_path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(behind_a_filter, begin),
         cmocka_unit_test_setup(behind_a_filter_that_keeps_little, begin),
         cmocka_unit_test_setup(columns_of_row_groups, begin),
+        cmocka_unit_test_setup(columns_of_record_batches, begin),
+        cmocka_unit_test_setup(stretches_of_compressed_files, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@
 #define FB FILTER("fb", "b % 5 != 2")
 #define BAD OUT("bad", "1 % (b % 10)", "b")
 #define SHUF NAMED("shuffle", "s", "")
+#define TAKE NAMED("take", "t", ",\"count\":250")
 
 /* The written order, then others. */
 static const struct {
@@ -60,6 +61,11 @@ static const struct {
       AB "," A1 "," B1 "," BATCH(16) "," OUT("behind", "a + b", "c")},
      CW_BAD_FAIL,
      "behind"},
+    {{AB "," A1 "," SHUF "," B1 "," TAKE "," BAD "," BATCH(16),
+      AB "," B1 "," SHUF "," TAKE "," BAD "," A1 "," BATCH(16),
+      AB "," B1 "," BAD "," A1 "," SHUF "," TAKE "," BATCH(16)},
+     CW_BAD_SKIP,
+     NULL},
     {{IMAGES "," DECODE "," SCALE "," FLIP "," CROP "," BATCH(3),
       IMAGES "," DECODE "," FLIP "," SCALE "," CROP "," BATCH(3),
       IMAGES "," DECODE "," FLIP "," CROP "," SCALE "," BATCH(3)},

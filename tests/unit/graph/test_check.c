@@ -21,7 +21,7 @@ static const struct {
     {"{\"op\":\"range\",\"stop\":4,\"step\":0}", "node \"range\" (range): option step"},
     {"{\"op\":\"batch\",\"size\":4}", "begins with a source"},
     {RANGE ",{\"op\":\"range\",\"stop\":3,\"inputs\":[\"range\"]}", "a source reads no other node"},
-    {RANGE "," RANGE ",{\"op\":\"batch\",\"size\":3}", "node \"range\" (range): nobody reads it"},
+    {RANGE "," RANGE ",{\"op\":\"batch\",\"size\":3}", "node \"range\" (range): no node reads it"},
     {RANGE ",{\"op\":\"zip\"}", "node \"zip\" (zip): inputs: takes 2 to "},
     {RANGE ",{\"op\":\"batch\",\"size\":3,\"fields\":\"x\"}", "node \"batch\" (batch): fields: "},
     {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"y\"}",

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/version.h"
+#include "kube/cut_lists.h"
 #include "kube/field.h"
 #include "kube/kube.h"
 #include "kube/kube_list.h"
@@ -252,6 +253,10 @@ static void answer_list(void *arg, struct http_exchange *x)
         http_respond(
             x, 200, "",
             "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":\"1\"}");
+    else if (asks(x, "GET /api/v1/namespaces/long/"))
+        http_respond(x, 200, "",
+                     "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
+                     "{\"volumes\":[{\"name\":\"]\"}],\"x\":[1]},{\"volumes\":[[2],3]}]}");
     else if (strstr(x->text, "continue=gone"))
         http_respond(x, 410, "", "{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410}");
     else if (strstr(x->text, "continue=next"))
@@ -272,8 +277,9 @@ static void answer_list(void *arg, struct http_exchange *x)
 
 static void on_item(void *arg, struct cw_value *object)
 {
-    (void)object;
-    ((struct world *)arg)->items++;
+    struct world *w = arg;
+    cw_value_print(object, &w->seen);
+    w->items++;
 }
 
 static void on_again(void *arg)
@@ -294,8 +300,9 @@ static void on_list(void *arg, const char *resource_version, const struct cw_kub
 
 static void list(struct world *w, const char *name_space, const char *labels)
 {
+    static const char *const unread[] = {CW_KUBE_LIST("volumes"), NULL};
     struct cw_kube_list_request request = {
-        .target = {&pods, name_space, NULL, NULL}, .labels = labels, .page = 2};
+        .target = {&pods, name_space, NULL, NULL}, .labels = labels, .page = 2, .without = unread};
     struct cw_kube_list_events events = {on_item, on_again, on_list, w};
     w->items = w->again = 0;
     cw_str_clear(&w->seen);
@@ -321,6 +328,9 @@ static void lists_by_pages(void **state)
     assert_int_equal(w.again, 1);
     assert_int_equal(w.items, 4);
     assert_string_equal(w.text, "11");
+    list(&w, "long", NULL);
+    assert_int_equal(w.code, CW_OK);
+    assert_non_null(strstr(w.seen.s, "{\"volumes\":[],\"x\":[1]}{\"volumes\":[]}"));
     static const char *const bad[][2] = {{"bad", "it has no metadata.resourceVersion"},
                                          {"html", "its kind is no list"},
                                          {"text", "its items are no list"}};
@@ -383,7 +393,7 @@ static struct cw_kube_call *stream(struct world *w, const char *name, int64_t si
                                    cw_kube_stream_fn *line)
 {
     static const char *const query[] = {"watch", "1", NULL};
-    struct cw_kube_request request = {CW_KUBE_WATCH, pod(name), NULL, query};
+    struct cw_kube_request request = {.verb = CW_KUBE_WATCH, .target = pod(name), .query = query};
     w->lines = 0;
     return cw_kube_stream_new(w->kube, &request, silence_ms, line, on_answer, w);
 }

@@ -62,7 +62,7 @@ static struct cw_file_set *open_by(const struct cw_value *manifest, enum cw_iden
     const struct cw_op_open how = {.manifest = manifest, .identity = identity};
     struct cw_file_set *set = NULL;
     struct cw_err err = {0};
-    if (cw_file_set_new(&patterns, &how, &set, &err) < 0)
+    if (cw_file_set_new(&patterns, cw_io_glob, &how, &set, &err) < 0)
         fail_msg("%s", err.msg);
     return set;
 }
@@ -247,7 +247,7 @@ static void other_identity(void **state)
     struct cw_err err = {0};
     (void)state;
     cw_file_set_manifest(first, &manifest);
-    assert_int_equal(cw_file_set_new(&none, &how, &set, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_file_set_new(&none, cw_io_glob, &how, &set, &err), CW_E_CORRUPT);
     assert_non_null(strstr(err.msg, "identity content"));
     assert_null(set);
     cw_file_set_free(first);
@@ -279,7 +279,7 @@ static void bad_manifests(void **state)
         assert_int_equal(cw_value_parse(texts[i], strlen(texts[i]), "manifest", &manifest, &err),
                          0);
         const struct cw_op_open how = {.manifest = &manifest};
-        assert_int_equal(cw_file_set_new(&none, &how, &set, &err), CW_E_CORRUPT);
+        assert_int_equal(cw_file_set_new(&none, cw_io_glob, &how, &set, &err), CW_E_CORRUPT);
         assert_null(set);
         cw_value_fini(&manifest);
     }

@@ -20,6 +20,8 @@
 #include "ops/op.h"
 #include "ops/source/file_source.h"
 #include "ops/source/index_parts.h"
+#include "ops/source/inflated.h"
+#include "ops/source/held.h"
 #include "ops/source/loaded.h"
 #include "support/completed.h"
 
@@ -302,26 +304,34 @@ static void other_file_is_made_anew(void **state)
     (void)unlink(path);
 }
 
-/* Keeps an index of 3 records that end there, as if a source had made it of this file. */
+/* Keeps an index of 3 records that end there, as if a source had made it of this compressed file. */
 static void keep_index(const char *name, const char *path, uint64_t end)
 {
     struct stat st;
     CW_STR_AUTO bytes = {0};
+    struct cw_io_file opened;
+    struct cw_readable file;
+    struct cw_access_points *points = NULL;
     struct cw_line_index *index = cw_line_index_new();
     assert_int_equal(stat(path, &st), 0);
-    cw_autofree char *key =
-        cw_mem_printf("%s\n%s\n%lld %lld -\n", name, path, (long long)st.st_size,
-                      (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    cw_autofree char *key = cw_mem_printf(
+        "%s\n%s\n%lld %lld -\npoints 1 every 4194304\n", name, path, (long long)st.st_size,
+        (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    assert_int_equal(cw_readable_open(path, &opened, &file, NULL), 0);
+    assert_int_equal(cw_access_points_make(&file, 4194304, NULL, &points, NULL), 0);
+    cw_io_close(&opened);
     for (uint64_t k = 0; k < 3; k++)
         assert_int_equal(cw_line_index_add(index, k), 0);
     assert_int_equal(cw_line_index_end(index, end), 0);
+    cw_inflated_pack(points, &bytes);
     cw_line_index_pack(index, &bytes);
     cw_index_keeper_put(key, 3, bytes.s, bytes.len);
     cw_line_index_free(index);
+    cw_access_points_free(points);
 }
 
-/* What is kept is none of the 353 bytes that are in the file, though of a file of its size: it is made
- * anew, and the bytes of the first try do not count. */
+/* What is kept is none of the 353 bytes that are in the file, though it has its access points: it is made
+ * anew. */
 static void other_inflated_is_made_anew(void **state)
 {
     struct source s;
@@ -377,26 +387,37 @@ static void what_is_too_long_is_not_read(void **state)
 
 /* ---- memory ---- */
 
-/* Inflated bytes, to which elements point, stay; they count once, also with an index that was kept. */
-static void inflated_stays(void **state)
+/* Stretches of compressed files count, stay while there is room, and are inflated again when they were
+ * dropped; with an index that was kept, too. */
+static void inflated_is_dropped(void **state)
 {
-    static const char *const packed[][2] = {
-        {"tfrecord", "{\"pattern\":\"%s/packed_a.tfrecord.gz\",\"inflated_max\":353}"},
-        {"webdataset", "{\"pattern\":\"%s/wds_packed.tar.gz\",\"inflated_max\":82944}"}};
+    static const struct {
+        const char *op, *options;
+        size_t bytes;
+    } packed[] = {
+        {"tfrecord", "{\"pattern\":\"%s/packed_a.tfrecord.gz\",\"inflated_max\":353}", 353},
+        {"text_lines", "{\"pattern\":\"%s/text_a.txt.zst\"}", 40},
+        {"webdataset", "{\"pattern\":\"%s/wds_packed.tar.gz\",\"inflated_max\":82944}", 82944}};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(packed); i++) {
         struct source s;
         uint64_t sums[2];
-        source_init(&s, packed[i][0], packed[i][1]);
+        source_init(&s, packed[i].op, packed[i].options);
         for (size_t k = 0; k < 2; k++) {
             open_source(&s, NULL);
             sums[k] = read_all(&s);
             const uint64_t read_bytes = kept.read_bytes;
             cw_loaded_trim(0);
+            assert_int_equal(cw_loaded_bytes(), packed[i].bytes);
             assert_true(read_all(&s) == sums[k] && s.n > 0);
             assert_int_equal(kept.read_bytes, read_bytes);
+            cw_held_drop_all();
+            cw_loaded_trim(0);
             assert_int_equal(cw_loaded_bytes(), 0);
+            assert_true(read_all(&s) == sums[k]);
+            assert_true(kept.read_bytes > read_bytes);
             close_source(&s);
+            assert_int_equal(cw_loaded_bytes(), 0);
         }
         assert_true(sums[0] == sums[1]);
         assert_int_equal(kept.puts, i + 1);
@@ -707,7 +728,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_file_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(other_inflated_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(what_is_too_long_is_not_read, begin, end),
-        cmocka_unit_test_setup_teardown(inflated_stays, begin, end),
+        cmocka_unit_test_setup_teardown(inflated_is_dropped, begin, end),
         cmocka_unit_test_setup_teardown(dropped_is_loaded_again, begin, end),
         cmocka_unit_test_setup_teardown(threads_load_and_drop, begin, end),
         cmocka_unit_test_setup_teardown(parts_are_leased, begin, end),

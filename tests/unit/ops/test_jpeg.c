@@ -214,7 +214,7 @@ static void test_damage(void **state)
     struct cw_jpeg *jpeg = cw_jpeg_new();
     assert_non_null(jpeg);
     /* Cut off anywhere, even where a crop would not look. */
-    for (size_t n = 4; n < file.n; n += 61) {
+    for (size_t n = 4; n < file.n; n++) {
         struct cw_err err = {0};
         uint8_t *cut = malloc(n); /* exactly as long, so that a sanitizer sees reads behind it */
         assert_non_null(cut);

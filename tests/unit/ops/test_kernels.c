@@ -32,7 +32,8 @@ static struct block floats(struct random *random, size_t n)
     return block;
 }
 
-/* Two blocks of floats have the same bits, but for those of NaNs, which are any. */
+/* Two blocks of floats have the same bits, but for those of NaNs, which are any: one_nan is called behind these
+ * kernels. */
 static void assert_same_floats(const struct block *a, const struct block *b)
 {
     for (size_t i = 0; i + sizeof(float) <= a->bytes; i += sizeof(float)) {
@@ -114,6 +115,32 @@ static void check_mirror3(const struct cw_kernels *plain, const struct cw_kernel
     block_free(&a);
     block_free(&b);
     free(src.memory);
+}
+
+static void check_one_nan(const struct cw_kernels *plain, const struct cw_kernels *level,
+                          struct random *random)
+{
+    const size_t n = below(random, 70);
+    struct block a = floats(random, n), b = block_new(random, n * sizeof(float), sizeof(float));
+    const uint32_t nan[] = {0x7fc00000, 0xffc00000, 0x7f800001, 0xffffffff};
+    for (size_t i = 0; i < n; i++)
+        if (below(random, 4) == 0)
+            memcpy(a.at + i * sizeof(float), &nan[below(random, 4)], sizeof(float));
+    memcpy(b.at, a.at, n * sizeof(float));
+    struct block before = block_new(random, n * sizeof(float), sizeof(float));
+    memcpy(before.at, a.at, n * sizeof(float));
+    plain->one_nan((float *)(void *)a.at, n);
+    level->one_nan((float *)(void *)b.at, n);
+    assert_true(memcmp(a.at, b.at, n * sizeof(float)) == 0);
+    for (size_t i = 0; i < n * sizeof(float); i += sizeof(float)) {
+        float was;
+        memcpy(&was, before.at + i, sizeof(was));
+        assert_true(memcmp(a.at + i, isnan(was) ? (const void *)&nan[0] : (const void *)&was,
+                           sizeof(was)) == 0);
+    }
+    block_free(&a);
+    block_free(&b);
+    block_free(&before);
 }
 
 static void check_normalize_u8(const struct cw_kernels *plain, const struct cw_kernels *level,

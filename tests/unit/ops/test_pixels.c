@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "ops/kernels/exact_math.h"
 #include "ops/kernels/normalize.h"
+#include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
 
 static uint8_t *noise(size_t n, uint64_t seed)
@@ -44,6 +45,25 @@ static void test_normalize_odd(void **state)
             cw_normalize_u8(&normalize, b, src, 256, 256);
             assert_memory_equal(a, b, sizeof(a));
             cw_normalize_fini(&normalize);
+        }
+}
+
+/* Rows of pixels of any size are turned round, each by itself. */
+static void test_mirror(void **state)
+{
+    static const size_t sizes[] = {1, 2, 3, 4, 6};
+    (void)state;
+    for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++)
+        for (size_t n = 1; n <= 40; n++) {
+            const size_t bytes = sizes[s], row = n * bytes, rows = 3;
+            uint8_t *src = noise(rows * row, n), *dst = noise(rows * row, n + 1);
+            cw_pixels_mirror(dst, src, rows, n, bytes);
+            for (size_t y = 0; y < rows; y++)
+                for (size_t x = 0; x < n; x++)
+                    assert_memory_equal(dst + y * row + x * bytes,
+                                        src + y * row + (n - 1 - x) * bytes, bytes);
+            free(src);
+            free(dst);
         }
 }
 
@@ -215,8 +235,8 @@ static void test_exact_special(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample_same),
-        cmocka_unit_test(test_resample_part), cmocka_unit_test(test_exact_math),
-        cmocka_unit_test(test_exact_special)};
+        cmocka_unit_test(test_mirror),        cmocka_unit_test(test_normalize_odd),
+        cmocka_unit_test(test_resample_same), cmocka_unit_test(test_resample_part),
+        cmocka_unit_test(test_exact_math),    cmocka_unit_test(test_exact_special)};
     return cmocka_run_group_tests_name("pixels", tests, NULL, NULL);
 }

@@ -75,6 +75,30 @@ static void descriptors_are_whole(void **state)
     }
 }
 
+/* "draw 0", "draws 2 to 5" and so on, or "draws nothing". */
+static bool tells_draws(const char *doc)
+{
+    for (const char *at = doc; (at = strstr(at, "raw")) != NULL; at += strlen("raw")) {
+        const char *behind = at + strlen("raw");
+        behind += *behind == 's';
+        if (*behind == ' ' &&
+            (strchr("0123456789i", behind[1]) || strncmp(behind, " nothing", 8) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* A reader can compute what a random operator does: its text says what each draw is for, or that nothing is
+ * drawn. A function in Python draws what it likes. */
+static void random_ones_tell_their_draws(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        if ((all[i]->traits & CW_OP_RANDOM) && all[i]->kind != CW_OP_INDEX &&
+            strncmp(all[i]->name, "python_", 7) != 0 && !tells_draws(all[i]->doc))
+            fail_msg("%s: its text does not tell its draws", all[i]->name);
+}
+
 static size_t bytes_of(enum cw_opt_type type)
 {
     static const size_t bytes[] = {[CW_OPT_BOOL] = sizeof(bool),
@@ -144,6 +168,36 @@ static void defaults_are_in_range(void **state)
             cw_opt_fini(alone, opts);
             cw_value_fini(&options);
         }
+    }
+}
+
+/* Adds the options that are part of each fingerprint, as "NAME VERSION: option=default ...". */
+static void add_fingerprint_options(const struct cw_op *op, struct cw_str *text)
+{
+    cw_str_addf(text, "%s %u:", op->name, op->version);
+    for (const struct cw_opt *row = op->options; row && row->name; row++)
+        if (!(row->flags & (CW_OPT_NEWER | CW_OPT_NO_FINGERPRINT | CW_OPT_OWN)))
+            cw_str_addf(text, " %s=%s", row->name, row->def ? row->def : "");
+    cw_str_addf(text, "\n");
+}
+
+/* An option that comes later must not change the fingerprints of pipelines that do not have it, or jobs cannot be gone
+ * on with and caches are lost: it needs CW_OPT_NEWER. An operator that comes later gets a line in the file. */
+static void fingerprints_stay(void **state)
+{
+    static char stored[1 << 16];
+    CW_STR_AUTO text = {0};
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        add_fingerprint_options(all[i], &text);
+    FILE *file = fopen(CW_TEST_SOURCE_DIR "/tests/unit/ops/fingerprint_options.txt", "re");
+    assert_non_null(file);
+    stored[fread(stored, 1, sizeof(stored) - 1, file)] = '\0';
+    fclose(file);
+    if (strcmp(stored, cw_str_text(&text)) != 0) {
+        fprintf(stderr, "fingerprint_options.txt is to be:\n%s", cw_str_text(&text));
+        fail_msg("fingerprints of pipelines change: an option needs CW_OPT_NEWER, or what is new a "
+                 "line in fingerprint_options.txt");
     }
 }
 
@@ -240,9 +294,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_sorted_and_found),
         cmocka_unit_test(descriptors_are_whole),
+        cmocka_unit_test(random_ones_tell_their_draws),
         cmocka_unit_test(options_lie_in_their_struct),
         cmocka_unit_test(options_have_no_reserved_names),
         cmocka_unit_test(defaults_are_in_range),
+        cmocka_unit_test(fingerprints_stay),
         cmocka_unit_test(case_files_are_there),
         cmocka_unit_test(descriptions_are_json),
         cmocka_unit_test(reference_is_up_to_date),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "ops/op.h"
 
 #define N 4096
@@ -125,6 +126,44 @@ static void order_is_far_from_sequential(void **state)
     assert_true(mean > N * 0.30 && mean < N * 0.36);
 }
 
+/* Draws of the engine as it was when only single positions were mapped: a window's order stays. */
+static void order_stays(void **state)
+{
+    static const struct {
+        const char *json;
+        uint64_t hash;
+    } orders[] = {{"{}", UINT64_C(0x9f57058ea4150331)},
+                  {"{\"window\":1}", UINT64_C(0x5744fe2c90fefdf)},
+                  {"{\"window\":2}", UINT64_C(0x6dc84811ea800a8e)},
+                  {"{\"window\":15}", UINT64_C(0x88316add9a4ad6b)},
+                  {"{\"window\":16}", UINT64_C(0x8110c095ef3ea092)},
+                  {"{\"window\":31}", UINT64_C(0x1fb8121e9dcd0f69)},
+                  {"{\"window\":47}", UINT64_C(0x5e2860b839bcee11)},
+                  {"{\"window\":300}", UINT64_C(0xf3394a5aae4fd9ce)},
+                  {"{\"window\":4000}", UINT64_C(0x41bc0b3f14541431)},
+                  {"{\"window\":4095}", UINT64_C(0x68a12425ac4f61d1)}};
+    static int64_t at[N], run[N];
+    (void)state;
+    for (size_t k = 0; k < CW_ARRAY_LEN(orders); k++) {
+        struct shuffle s;
+        make(&s, orders[k].json);
+        const int64_t in_n = N;
+        const struct cw_at where = {
+            .seed = 9, .epoch = 4, .tag = 2, .rep = 1, .n = N, .in_n = &in_n};
+        order(&s, where, at);
+        assert_int_equal(cw_hash_u64(at, sizeof(at)), orders[k].hash);
+        for (int64_t i = 0; i < N; i++)
+            run[i] = i;
+        s.op->map_run(s.opts, NULL, &where, run, N);
+        assert_memory_equal(run, at, sizeof(at));
+        for (int64_t i = 0; i < N; i++)
+            run[i] = i * 17 % N; /* one window after the other, and back */
+        s.op->map_run(s.opts, NULL, &where, run, N);
+        for (int64_t i = 0; i < N; i++)
+            assert_int_equal(run[i], at[i * 17 % N]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +171,7 @@ int main(void)
         cmocka_unit_test(own_seed_changes_the_order),
         cmocka_unit_test(window_reads_few_places),
         cmocka_unit_test(order_is_far_from_sequential),
+        cmocka_unit_test(order_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

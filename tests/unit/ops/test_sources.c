@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "ops/op.h"
+#include "ops/source/held.h"
+#include "ops/source/loaded.h"
 #include "support/completed.h"
 
 enum { THREADS = 4, ROUNDS = 200 };
@@ -126,6 +128,141 @@ static void threads(void **state)
                   ",\"columns\":\"fixed\",\"types\":{\"fixed\":\"u8[3]\"}");
 }
 
+enum { MANY = 9000 };
+
+/* More rows than are sorted at a time, of columns of unlike width, packed ones too, are what they are one by one. */
+static void many_in_any_order(void **state)
+{
+    static uint8_t memory[3][MANY * 8];
+    static int64_t positions[MANY];
+    struct source s;
+    struct cw_column columns[3];
+    (void)state;
+    source_init(&s, "parquet", "parquet_none_v1.parquet",
+                ",\"columns\":{\"a\":\"i32\",\"b\":\"f64\",\"c\":[\"flag\",\"flag\"]},"
+                "\"types\":{\"a\":\"i32\",\"b\":\"f64\",\"c\":\"bool[2]\"}");
+    struct cw_arena *arena = cw_arena_new(1 << 16);
+    for (size_t f = 0; f < 3; f++)
+        columns[f] = (struct cw_column){memory[f], (size_t)cw_field_bytes(&s.spec.fields[f])};
+    for (int64_t i = 0; i < MANY; i++)
+        positions[i] = (i * 7919 + i / s.n) % s.n;
+    assert_int_equal(s.op->read_rows(s.opts, s.state, positions, MANY, columns), 0);
+    for (size_t i = 0; i < MANY; i++) {
+        const struct cw_op_ctx ctx = {.arena = arena, .out = &s.spec};
+        struct cw_element e = {0};
+        struct cw_err err = {0};
+        assert_int_equal(s.op->read(&ctx, s.opts, s.state, positions[i], &e, &err), 0);
+        for (size_t f = 0; f < 3; f++)
+            assert_memory_equal(memory[f] + i * columns[f].bytes, e.fields[f].data,
+                                columns[f].bytes);
+        cw_arena_reset(arena);
+    }
+    cw_arena_free(arena);
+    assert_true(cw_loaded_bytes() >= (size_t)s.n * (4 + 8 + 1)); /* decoded pages count */
+    source_fini(&s);
+    assert_int_equal(cw_loaded_bytes(), 0);
+}
+
+/* ---- what is decoded is given back ---- */
+
+static void init_two(struct source *s)
+{
+    source_init(s, "parquet", "parquet_none_v1.parquet",
+                ",\"columns\":[\"text\",\"i64\"],"
+                "\"types\":{\"text\":\"str\",\"i64\":\"i64\"}");
+}
+
+/* The sum of the hashes of all rows. */
+static uint64_t sum_of(const struct source *s)
+{
+    struct cw_arena *arena = cw_arena_new(1 << 16);
+    struct cw_err err = {0};
+    uint64_t sum = 0, hash = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        assert_int_equal(read_one(s, arena, i, &hash, &err), 0);
+        sum += hash;
+    }
+    cw_arena_free(arena);
+    return sum;
+}
+
+static void is_given_back(void **state)
+{
+    struct source a, b;
+    (void)state;
+    init_two(&a);
+    init_two(&b);
+    const uint64_t sum = sum_of(&a);
+    const size_t one = cw_held_bytes();
+    assert_true(one > 0 && cw_loaded_bytes() >= one);
+    assert_true(sum_of(&b) == sum);
+    assert_int_equal(cw_held_bytes(), 2 * one);
+    cw_held_set_max(one); /* what was used last stays */
+    assert_true(cw_held_bytes() <= one && cw_held_bytes() > 0);
+    assert_true(sum_of(&b) == sum && sum_of(&a) == sum);
+    assert_true(cw_held_bytes() <= one);
+    cw_held_drop_all();
+    assert_int_equal(cw_held_bytes(), 0);
+    assert_int_equal(cw_loaded_bytes(), 0); /* nor memory for decoding */
+    assert_true(sum_of(&a) == sum);         /* it is decoded again */
+    cw_held_set_max(1);                     /* less than is in use at one time */
+    assert_true(sum_of(&a) == sum && sum_of(&b) == sum);
+    cw_held_set_max(SIZE_MAX);
+    source_fini(&a);
+    source_fini(&b);
+    assert_int_equal(cw_loaded_bytes(), 0);
+}
+
+/* Chunks of HDF5 files are not counted in the limit, and go when memory is short; of a dataset in one piece there are
+ * none. */
+static void chunks_are_given_back(void **state)
+{
+    static const char more[] = ",\"datasets\":\"image\",\"types\":{\"image\":\"u8[2,3]\"}";
+    struct source chunked, plain;
+    (void)state;
+    source_init(&chunked, "hdf5", "hdf5_chunked.h5", more);
+    const uint64_t sum = sum_of(&chunked);
+    assert_int_equal(cw_held_bytes(), chunked.n * 6); /* all rows have less than `cache` */
+    source_init(&plain, "hdf5", "hdf5_plain.h5", more);
+    assert_true(sum_of(&plain) == sum);
+    assert_int_equal(cw_held_bytes(), chunked.n * 6);
+    cw_held_set_max(1);
+    assert_false(cw_held_is_over());
+    assert_int_equal(cw_held_bytes(), chunked.n * 6);
+    cw_held_drop_all();
+    assert_int_equal(cw_held_bytes(), 0);
+    assert_true(sum_of(&chunked) == sum && sum_of(&plain) == sum);
+    assert_int_equal(cw_held_bytes(), chunked.n * 6);
+    cw_held_set_max(SIZE_MAX);
+    source_fini(&chunked);
+    source_fini(&plain);
+    assert_int_equal(cw_loaded_bytes(), 0);
+}
+
+/* Threads read while others take what they keep. */
+static void is_given_back_while_read(void **state)
+{
+    struct source s;
+    struct reader readers[THREADS];
+    (void)state;
+    init_two(&s);
+    cw_held_set_max(1 << 12);
+    for (size_t i = 0; i < THREADS; i++) {
+        readers[i] = (struct reader){.source = &s, .id = i};
+        cw_thread_start(&readers[i].thread, "reader", read_all, &readers[i]);
+    }
+    for (size_t i = 0; i < 200; i++)
+        cw_held_drop_all();
+    for (size_t i = 0; i < THREADS; i++) {
+        cw_thread_join(&readers[i].thread);
+        assert_int_equal(readers[i].bad, 0);
+        assert_true(readers[i].sum == readers[0].sum);
+    }
+    cw_held_set_max(SIZE_MAX);
+    source_fini(&s);
+    assert_int_equal(cw_loaded_bytes(), 0);
+}
+
 /* The manifest says another number of records than the file has. */
 static void wrong_counts(void **state)
 {
@@ -157,6 +294,11 @@ static void wrong_counts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(wrong_counts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads),
+                                       cmocka_unit_test(many_in_any_order),
+                                       cmocka_unit_test(is_given_back),
+                                       cmocka_unit_test(chunks_are_given_back),
+                                       cmocka_unit_test(is_given_back_while_read),
+                                       cmocka_unit_test(wrong_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

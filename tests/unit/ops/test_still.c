@@ -68,8 +68,8 @@ static void changed(const char *path, uint8_t *bytes, size_t n)
 
 static void for_each(void (*check)(const char *path, uint8_t *bytes, size_t n))
 {
-    static const char *const patterns[] = {"file_*.bmp", "file_*.gif", "file_*.png", "file_*.webp",
-                                           "file_turned*.jpg"};
+    static const char *const patterns[] = {"file_*.bmp",  "file_*.gif", "file_*.png",
+                                           "file_*.webp", "file_*.tif", "file_turned*.jpg"};
     size_t files = 0;
     for (size_t i = 0; i < CW_ARRAY_LEN(patterns); i++) {
         CW_STR_AUTO pattern = {0};

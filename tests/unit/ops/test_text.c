@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "ops/text/bpe_model.h"
 #include "ops/text/sp_model.h"
+#include "ops/text/wordpiece.h"
 #include "support/cm.h"
 
 #define TOKENS CW_TEST_SOURCE_DIR "/tests/ops/data/tokens/"
@@ -201,19 +202,19 @@ static void test_many_added_tokens(void **state)
     struct cw_added added;
     struct cw_added_walk walk = {0};
     struct cw_added_piece piece;
-    const char text[] = "<99999><100000>x";
+    const char text[] = "<999999><1000000>x";
     (void)state;
     cw_added_init(&added);
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 1000000; i++) {
         char token[16];
         const int n = snprintf(token, sizeof(token), "<%d>", i);
         assert_int_equal(
             cw_added_add(&added, token, (size_t)n, (struct cw_added_token){.id = i}, NULL), 0);
     }
     assert_true(cw_added_next(&added, &walk, (const uint8_t *)text, strlen(text), &piece));
-    assert_true(piece.id == 99999 && piece.begin == 0 && piece.end == 7);
+    assert_true(piece.id == 999999 && piece.begin == 0 && piece.end == 8);
     assert_true(cw_added_next(&added, &walk, (const uint8_t *)text, strlen(text), &piece));
-    assert_true(piece.id == -1 && piece.begin == 7 && piece.end == strlen(text));
+    assert_true(piece.id == -1 && piece.begin == 8 && piece.end == strlen(text));
     assert_false(cw_added_next(&added, &walk, (const uint8_t *)text, strlen(text), &piece));
     const struct cw_added_token last = {.id = INT32_MAX};
     assert_int_equal(cw_added_add(&added, "last", 4, last, NULL), 0);
@@ -303,6 +304,65 @@ static void test_damaged_models(void **state)
     }
 }
 
+/* Reads a model of a kind; what can be read encodes a text. */
+static int read_cut_bpe(const char *kind, const char *p, size_t n, struct cw_err *err)
+{
+    static const char text[] = "the \xe6\xbc\xa2 <tool> lantern\xff  don't";
+    struct cw_bpe_model model;
+    int rc;
+    cw_bpe_model_init(&model);
+    if (strcmp(kind, "json") == 0) {
+        rc = cw_bpe_read_json(&model, p, n, true, err);
+    } else if (strcmp(kind, "tiktoken") == 0) {
+        model.pattern = cw_mem_printf("o200k");
+        rc = cw_bpe_read_ranks(&model, p, n, err);
+    } else {
+        size_t vocab_n;
+        cw_autofree char *vocab = read_file(TOKENS "vocab.json", &vocab_n);
+        rc = cw_bpe_read_gpt2(&model, vocab, vocab_n, p, n, err);
+    }
+    if (rc == 0)
+        rc = cw_scan_init(&model.scan, model.pattern, err);
+    if (rc == 0) {
+        struct cw_bpe_thread *thread = cw_bpe_thread_new(&model);
+        rc = cw_bpe_encode(&model, thread, (const uint8_t *)text, sizeof(text) - 1, err);
+        cw_bpe_thread_free(thread);
+    }
+    cw_bpe_model_fini(&model);
+    return rc;
+}
+
+static int read_cut_wordpiece(const char *p, size_t n, struct cw_err *err)
+{
+    struct cw_wordpiece model;
+    cw_wordpiece_init(&model);
+    const int rc = cw_wordpiece_read(&model, p, n, "##", "[UNK]", err);
+    cw_wordpiece_fini(&model);
+    return rc;
+}
+
+/* Files of the other models, too, are cut after each byte, exactly as long, so that a sanitizer sees what is read
+ * behind them. */
+static void test_cut_models(void **state)
+{
+    static const char *const names[] = {"added.json", "ranks.tiktoken", "merges.txt", "vocab.txt"};
+    (void)state;
+    for (size_t k = 0; k < CW_ARRAY_LEN(names); k++) {
+        cw_autofree char *path = cw_mem_printf("%s%s", TOKENS, names[k]);
+        size_t n;
+        cw_autofree char *bytes = read_file(path, &n);
+        for (size_t cut = 0; cut <= n; cut++) {
+            struct cw_err err = {0};
+            cw_autofree char *part = cw_mem_dup(bytes, CW_MAX(cut, 1));
+            const int rc = strcmp(names[k], "vocab.txt") == 0
+                               ? read_cut_wordpiece(part, cut, &err)
+                               : read_cut_bpe(strchr(names[k], '.') + 1, part, cut, &err);
+            assert_true(rc == 0 || err.msg[0]);
+            assert_true(cut < n || rc == 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_many_added_tokens),
         cmocka_unit_test(test_parts_are_the_whole),
         cmocka_unit_test(test_damaged_models),
+        cmocka_unit_test(test_cut_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

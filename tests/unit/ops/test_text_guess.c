@@ -35,7 +35,7 @@ static void json_is(const char *bytes, const char *schema)
     struct cw_value said = {0};
     write_file(bytes, strlen(bytes));
     cw_value_set_object(&said);
-    check_said(cw_text_guess_json(path, 1 << 20, &said, &error), &said, schema);
+    check_said(cw_text_guess_json(path, &said, &error), &said, schema);
     cw_value_fini(&said);
 }
 
@@ -51,7 +51,7 @@ static void left_is(const char *bytes, const char *const *reads, const char *mis
     assert_int_equal(cw_value_parse(missing, strlen(missing), "option", &value, &error), 0);
     for (; *reads; reads++)
         cw_op_names_add(&names, *reads);
-    assert_int_equal(cw_text_guess_json(path, 1 << 20, &said, &error), 0);
+    assert_int_equal(cw_text_guess_json(path, &said, &error), 0);
     cw_text_guess_leave_out(&names, absent, 1, &said);
     check_said(0, &said, schema);
     cw_text_guess_leave_out(NULL, absent, 1, &said);
@@ -81,7 +81,7 @@ static void json_fails(const char *bytes, const char *why)
     struct cw_value said = {0};
     write_file(bytes, strlen(bytes));
     cw_value_set_object(&said);
-    assert_true(cw_text_guess_json(path, 1 << 20, &said, &error) < 0);
+    assert_true(cw_text_guess_json(path, &said, &error) < 0);
     if (!strstr(error.msg, why) || !strstr(error.msg, path))
         fail_msg("\"%s\" does not say \"%s\"", error.msg, why);
     cw_value_fini(&said);
@@ -144,7 +144,7 @@ static void csv_is(const char *bytes, bool header, const char *schema)
     struct cw_value said = {0};
     write_file(bytes, strlen(bytes));
     cw_value_set_object(&said);
-    check_said(cw_text_guess_csv(path, 1 << 20, &how, &said, &error), &said, schema);
+    check_said(cw_text_guess_csv(path, &how, &said, &error), &said, schema);
     cw_value_fini(&said);
 }
 

@@ -184,6 +184,32 @@ static void test_what_if(void **state)
     assert_true(free && free->plan.epoch_ns == so.epoch_ns);
 }
 
+/* An operator at half its cost takes half for whole images as well, which it makes where they are cached. */
+static void test_what_if_whole(void **state)
+{
+    (void)state;
+    struct cw_optimize_problem p = by_hand(), other;
+    struct cw_what_if list[CW_WHAT_IF_MAX];
+    struct cw_optimize_plan plan, so;
+    p.nodes[1].crops = 1 << 2, p.nodes[1].whole_fields = 1;
+    p.nodes[1].whole = (struct cw_optimize_whole){8000, 8, 8000, 8, 2};
+    p.nodes[1].ns = 4000;
+    p.nodes[2].uncacheable = true;
+    p.has_store = true;
+    p.store.free_bytes = -1;
+    p.epochs = 10;
+    cw_optimize(&p, &plan);
+    assert_int_equal(plan.cache_after, 1);
+    size_t n = cw_optimize_what_if(&p, NULL, &plan, list);
+    const struct cw_what_if *half = find(list, n, CW_WHAT_IF_HALF, 1);
+    other = p;
+    other.nodes[1].ns /= 2, other.nodes[1].cpu_ns /= 2;
+    other.nodes[1].whole = (struct cw_optimize_whole){4000, 4, 4000, 4, 2};
+    cw_optimize(&other, &so);
+    assert_true(half && is_near(half->plan.total_ns, so.total_ns));
+    assert_true(so.total_ns < plan.total_ns);
+}
+
 /* A trainer that decides is twice as fast; room that decides is more. */
 static void test_what_if_relieves(void **state)
 {
@@ -236,8 +262,8 @@ static void test_cut(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows),     cmocka_unit_test(test_epoch),
     cmocka_unit_test(test_rejected), cmocka_unit_test(test_rejected_are_plans),
-    cmocka_unit_test(test_what_if),  cmocka_unit_test(test_what_if_relieves),
-    cmocka_unit_test(test_cut),
+    cmocka_unit_test(test_what_if),  cmocka_unit_test(test_what_if_whole),
+    cmocka_unit_test(test_cut),      cmocka_unit_test(test_what_if_relieves),
 };
 
 CW_TESTS_MAIN(tests)

@@ -41,12 +41,22 @@ static void make(uint64_t *rng, struct cw_optimize_problem *p)
                                       .trainer_ns = number(rng),
                                       .element_ns = number(rng),
                                       .worker_price = number(rng),
+                                      .store_price = number(rng),
                                       .least_money = below(rng, 4) == 0,
                                       .least_work = below(rng, 2) == 0,
                                       .cached_n = (size_t)below(rng, 3)};
     for (size_t i = 0; i < p->cached_n; i++)
         p->cached[i] = (struct cw_optimize_cached){1 + below(rng, (UINT64_C(1) << p->n) - 1),
                                                    (double)below(rng, 5) / 4};
+    p->branches_n = (size_t)below(rng, 3);
+    for (size_t i = 0; i < p->branches_n; i++)
+        p->branches[i] = (struct cw_optimize_branch){"branch",
+                                                     number(rng),
+                                                     number(rng),
+                                                     number(rng),
+                                                     number(rng),
+                                                     number(rng),
+                                                     (double)below(rng, 5) / 4};
     p->store = (struct cw_optimize_store){.read_ns = number(rng), .free_bytes = -1};
     for (size_t f = 0; f < p->fields_n; f++)
         p->bytes[f] = number(rng);

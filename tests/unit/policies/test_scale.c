@@ -2,6 +2,7 @@
 /* Policies about workers: published traces step by step, and small closed loops in which the
  * trainer and its workers are formulas. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -474,17 +475,18 @@ static void test_pecan_trace(void **state)
 /* A host on which each local worker beyond `room` makes the trainer's step longer. */
 struct host {
     double step, rate, room, slow;
+    double speed; /* of a local worker, as a part of a remote one; 0: 1 */
 };
 
 static struct cw_scale_window on_host(const struct host *h, double r, double l)
 {
     double step = h->step * (1 + h->slow * fmax(l - h->room, 0)),
-           s = fmax(step, 1 / ((r + l) * h->rate));
+           n = r + l * (h->speed > 0 ? h->speed : 1), s = fmax(step, 1 / (n * h->rate));
     return (struct cw_scale_window){.seconds = 100 * s,
                                     .batches = 100,
                                     .wait_share = 1 - step / s,
                                     .step_s = step,
-                                    .rate = h->rate};
+                                    .rate = h->rate * n / (r + l)};
 }
 
 static void settle_place(struct loop *l, const struct host *h, int windows)
@@ -523,6 +525,23 @@ static void test_place_auto(void **state)
         .policy = policy_of("auto", true), .available = {.remote = 1, .local = 10}, .remote = 1};
     settle_place(&p, &idle, 60);
     assert_true(p.settled && p.remote + p.local >= 5 && p.local >= 4);
+}
+
+/* A host with next to nothing to spare: one trial of local workers is enough to know. */
+static void test_place_auto_on_a_crowded_host(void **state)
+{
+    (void)state;
+    static const double speeds[] = {0.1, 0.05, 0.03, 0.01};
+    for (size_t i = 0; i < CW_ARRAY_LEN(speeds); i++) {
+        struct host crowded = {
+            .step = 0.06, .rate = 10, .room = 4, .slow = 0.1, .speed = speeds[i]};
+        struct loop l = {
+            .policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1};
+        settle_place(&l, &crowded, 60);
+        if (!l.settled || l.remote != 2 || l.local != 0 || l.decisions > 4)
+            fail_msg("speed %g: %.0f remote and %.0f local workers, %u decisions", speeds[i],
+                     l.remote, l.local, l.decisions);
+    }
 }
 
 /* One stall of a window must not end the search early; a trainer that changes for good reopens
@@ -919,6 +938,7 @@ int main(void)
         cmocka_unit_test(test_hpa_stays_low),
         cmocka_unit_test(test_pecan_trace),
         cmocka_unit_test(test_place_auto),
+        cmocka_unit_test(test_place_auto_on_a_crowded_host),
         cmocka_unit_test(test_place_auto_is_robust),
         cmocka_unit_test(test_place_auto_here),
         cmocka_unit_test(test_place_auto_weighs_the_step),

@@ -21,6 +21,7 @@
 #define BAR 0.995
 #define FRESH_FAR_OFF 1 /* so many may be far off, or wasteful, of each 2500 worlds */
 #define FAR_OFF 0.1
+#define SLOWER_PLACED 0.9
 #define QUICK_RIGHT 95
 #define QUICK_AT_ONCE 95
 
@@ -178,21 +179,35 @@ static void assert_placed(const struct score *s)
     assert_few_far_off(s->far_off, places_n);
 }
 
+/* Where more workers give less in the end, some places are not among the cheapest; none is far off, and
+ * none is looked for any longer. */
+static void assert_placed_slower(const struct score *s)
+{
+    assert_true(s->n > 0 && share(s->right, s->n) >= SLOWER_PLACED);
+    assert_bar(s->n - s->few, s->n);
+    assert_bar(s->n - s->in_time, s->n);
+    assert_few_far_off(s->far_off, places_n);
+}
+
 /* In at most 6 decisions and 30 windows, none slower than 10 %, from the start and after a change. */
 static void test_place_auto(void **state)
 {
     (void)state;
-    struct score all = {.most = 6}, after = all, both = all, changed[WORLD_CHANGES];
+    struct score all = {.most = 6}, after = all, both = all, slower = all, changed[WORLD_CHANGES];
     for (size_t c = 0; c < WORLD_CHANGES; c++)
         changed[c] = (struct score){.most = 6};
     for (uint64_t i = 0; i < places_n; i++) {
         struct world world;
         struct world_result half[2];
         world_draw(&world, first + i);
-        if (world.cause == WORLD_SLOWER)
-            continue;
         world_add_host(&world);
         world_place(&world, "auto", half);
+        if (world.cause == WORLD_SLOWER) {
+            count(&slower, &half[0]);
+            if (world.change != WORLD_SAME)
+                count(&slower, &half[1]);
+            continue;
+        }
         count(&all, &half[0]);
         count(&both, &half[0]);
         if (world.change == WORLD_SAME)
@@ -203,11 +218,13 @@ static void test_place_auto(void **state)
     }
     print_places("", &all);
     print_places(" after a change", &after);
+    print_places(", slower with too many", &slower);
     for (size_t c = WORLD_SAME + 1; c < WORLD_CHANGES; c++) {
         print_places(changes[c], &changed[c]);
         assert_true(is_fresh || changed[c].n - changed[c].right <= 1);
     }
     assert_placed(&both);
+    assert_placed_slower(&slower);
     if (is_fresh) {
         assert_placed(&all);
         assert_placed(&after);

@@ -129,13 +129,23 @@ static struct cw_sim_mark after(const struct cw_sim_job *job)
 #define CLIENT_PRICE 4.96
 #define WORKER_PRICE 0.427319
 
+/* As fast as a remote one, slower, or, on a host with next to nothing to spare, up to a hundred times
+ * slower. */
+static double local_speed(uint64_t *draw)
+{
+    if (drawn(draw, 0, 1) < 0.5)
+        return 1;
+    double speed = drawn(draw, 0.1, 1);
+    return speed < 0.9 ? speed : pow(10, -1 - 10 * (speed - 0.9));
+}
+
 void world_add_host(struct world *w)
 {
     uint64_t draw = cw_mix64(w->seed + 77);
     w->local = floor(drawn(&draw, 0, 11));
     w->job.room = floor(drawn(&draw, 0, w->local + 1));
     w->job.slow = drawn(&draw, 0.02, 0.3);
-    w->job.local_speed = drawn(&draw, 0, 1) < 0.5 ? 1 : drawn(&draw, 0.1, 1);
+    w->job.local_speed = local_speed(&draw);
     w->job.remote = 1;
     if (drawn(&draw, 0, 1) < 0.6)
         return;

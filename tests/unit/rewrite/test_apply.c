@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans carried out: what comes out, and what is refused. */
+#include "policies/optimize.h"
 #include "rewrite/apply.h"
+#include "rewrite/hoist.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +73,96 @@ static void test_orders(void **state)
         cw_order_plan_fini(&plan);
     }
     cw_checked_unref(written);
+}
+
+/* ---- a zip whose branches end with operators ---- */
+
+#define BEFORE(LAST)                                                                               \
+    "{\"op\": \"from_values\", \"name\": \"a\", \"values\": [[1, 2], [3, 4], [5, 6], [7, 8]],"     \
+    " \"field\": \"v\"}, {\"op\": \"eval\", \"name\": \"first\", \"expr\": \"100 % v\"}, " LAST    \
+    ","                                                                                            \
+    "{\"op\": \"from_values\", \"name\": \"b\", \"values\": [1, 2, 3], \"field\": \"s\"},"         \
+    "{\"op\": \"zip\", \"name\": \"zip\", \"inputs\": [\"last\", \"b\"]},"
+#define LAST "{\"op\": \"eval\", \"name\": \"last\", \"expr\": \"v * 2\"}"
+#define FILTER "{\"op\": \"filter\", \"expr\": \"s > 1\", \"name\": \"few\"}"
+
+/* What may be done behind the zip is done behind a filter on the other branch, though it may refuse an element. */
+static const struct {
+    const char *nodes, *order, *message;
+} ZIPS[] = {
+    {BEFORE(LAST) FILTER, "a first last b zip few", NULL},
+    {BEFORE(LAST) FILTER, "a b zip few first last", NULL},
+    {BEFORE(LAST) FILTER, "a b zip first few last", NULL},
+    {BEFORE(LAST) FILTER, "a b first zip few last", NULL},
+    {BEFORE(LAST) FILTER, "a last b zip few first",
+     "order: \"last\" (eval) stands before \"first\""},
+    {BEFORE(LAST) FILTER, "a b zip few last first", "order: \"last\" (eval) may not stand before"},
+    /* nothing is gained without a filter, nor by one that reads what the branch makes */
+    {BEFORE(LAST) "{\"op\": \"burn\", \"ms\": 0}", "a first b zip last burn",
+     "order: \"zip\" (zip) stands before \"last\", which it reads"},
+    {BEFORE(LAST) "{\"op\": \"filter\", \"expr\": \"v > 5\"}", "a first b zip last filter",
+     "order: \"zip\" (zip) stands before \"last\", which it reads"},
+    /* and these stay where they are */
+    {BEFORE("{\"op\": \"emulate\", \"name\": \"last\", \"random\": true}") FILTER,
+     "a first b zip few last", "order: \"zip\" (zip) stands before \"last\", which it reads"},
+    {BEFORE("{\"op\": \"shuffle\", \"name\": \"last\"}") FILTER, "a last b zip few first",
+     "order: \"last\" (shuffle) stands before \"first\""},
+    {BEFORE("{\"op\": \"burn\", \"ms\": 0, \"name\": \"last\", \"keep_position\": true}") FILTER,
+     "a first b zip few last", "order: \"zip\" (zip) stands before \"last\", which it reads"},
+    {BEFORE("{\"op\": \"burn\", \"ms\": 0, \"name\": \"last\", \"depends_on\": \"first\"}") FILTER,
+     "a first b zip few last", "order: \"zip\" (zip) stands before \"last\", which it reads"},
+    {BEFORE("{\"op\": \"eval\", \"name\": \"last\", \"expr\": \"v * 2\", \"out\": \"w\"}") FILTER,
+     "a first b zip few last", "order: \"zip\" (zip) stands before \"last\", which it reads"},
+};
+
+static void test_zips(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(ZIPS); i++) {
+        struct cw_checked *written = cw_test_must_check(ZIPS[i].nodes);
+        struct cw_order_plan plan;
+        struct cw_rewritten made;
+        struct cw_err err = {0};
+        plan_from(ZIPS[i].order, &plan);
+        int rc = cw_rewrite(written, &plan, &made, &err);
+        if (ZIPS[i].message && !strstr(err.msg, ZIPS[i].message))
+            fail_msg("%zu: \"%s\" and not \"%s\"", i, err.msg, ZIPS[i].message);
+        if ((rc == 0) != !ZIPS[i].message)
+            fail_msg("%zu: %s", i, rc ? err.msg : "not refused");
+        if (rc == 0 &&
+            !cw_hash_eq(hash_of(written, CW_BAD_FAIL), hash_of(made.checked, CW_BAD_FAIL)))
+            fail_msg("%zu: other batches", i);
+        cw_rewritten_fini(&made);
+        cw_order_plan_fini(&plan);
+        cw_checked_unref(written);
+    }
+}
+
+/* So many operators are hoisted as make a chain of which there are plans. */
+static void test_hoisted_chain_is_no_longer_than_plans(void **state)
+{
+    (void)state;
+    static const size_t behind[] = {40, CW_OPTIMIZE_NODES_MAX - 8, CW_OPTIMIZE_NODES_MAX};
+    static const size_t hoisted[] = {10, 7, 0};
+    for (size_t i = 0; i < CW_ARRAY_LEN(behind); i++) {
+        CW_STR_AUTO nodes = {0};
+        cw_str_add(&nodes, "{\"op\": \"range\", \"stop\": 4, \"name\": \"a\"}");
+        for (size_t k = 0; k < 10; k++)
+            cw_str_addf(&nodes, ",{\"op\":\"eval\",\"expr\":\"x + 1\",\"name\":\"up%zu\"}", k);
+        cw_str_add(&nodes,
+                   ",{\"op\":\"from_values\",\"values\":[1,2,3,4],\"field\":\"s\",\"name\":\"b\"}"
+                   ",{\"op\":\"zip\",\"name\":\"zip\",\"inputs\":[\"up9\",\"b\"]}," FILTER);
+        for (size_t k = 1; k < behind[i]; k++)
+            cw_str_addf(&nodes, ",{\"op\":\"eval\",\"expr\":\"s + 1\",\"name\":\"e%zu\"}", k);
+        struct cw_checked *written = cw_test_must_check(cw_str_text(&nodes));
+        struct cw_checked *made = cw_hoist(written, NULL);
+        size_t zip = 0;
+        while (made && !cw_str_eq(made->graph->nodes[zip].name, "zip"))
+            zip++;
+        assert_int_equal(made ? 12 - zip : 0, hoisted[i]);
+        cw_checked_unref(made);
+        cw_checked_unref(written);
+    }
 }
 
 static void rewrite(const struct cw_checked *written, const char *order, const char *cache,
@@ -213,10 +305,9 @@ static void test_crop_stays(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_orders),
-    cmocka_unit_test(test_cache),
-    cmocka_unit_test(test_damaged_images),
-    cmocka_unit_test(test_crop_stays),
+    cmocka_unit_test(test_orders),     cmocka_unit_test(test_zips),
+    cmocka_unit_test(test_cache),      cmocka_unit_test(test_damaged_images),
+    cmocka_unit_test(test_crop_stays), cmocka_unit_test(test_hoisted_chain_is_no_longer_than_plans),
 };
 
 CW_TESTS_MAIN(tests)

@@ -93,6 +93,19 @@ static void test_where_nothing_can_move(void **state)
         assert_true(cw_hash_eq(key_of(FIXED[i], false), key_of(FIXED[i], true)));
 }
 
+/* Positions are mapped before anything is computed, so the keys of elements do not tell at which side of an index operator
+ * they were made. */
+static void test_past_index_operators(void **state)
+{
+    (void)state;
+    assert_true(is_same(SOURCE "," DOUBLE ", {\"op\": \"shuffle\"}," NEXT,
+                        SOURCE "," NEXT ", {\"op\": \"shuffle\"}," DOUBLE));
+    assert_true(is_same(SOURCE "," DOUBLE "," NEXT ", {\"op\": \"take\", \"count\": 1}",
+                        SOURCE "," NEXT ", {\"op\": \"take\", \"count\": 1}," DOUBLE));
+    assert_false(is_same(SOURCE "," DOUBLE ", {\"op\": \"shuffle\"}," NEXT,
+                         SOURCE "," DOUBLE ", {\"op\": \"shuffle\"}"));
+}
+
 static size_t find(const struct cw_checked *checked, const char *name)
 {
     size_t i = 0;
@@ -135,6 +148,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bad_elements),
     cmocka_unit_test(test_name_that_changes),
     cmocka_unit_test(test_where_nothing_can_move),
+    cmocka_unit_test(test_past_index_operators),
     cmocka_unit_test(test_plans_of_one_pipeline),
 };
 

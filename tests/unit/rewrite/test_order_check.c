@@ -16,6 +16,10 @@
 #define KEPT "{\"op\":\"burn\",\"name\":\"burn\",\"ms\":1,\"keep_position\":true}"
 #define TIED "{\"op\":\"burn\",\"name\":\"burn\",\"ms\":1,\"depends_on\":[\"v\"]}"
 #define SHUF "{\"op\":\"shuffle\",\"name\":\"s\"}"
+#define COUNT "{\"op\":\"enumerate\",\"name\":\"c\",\"field\":\"v\"}"
+#define AGAIN "{\"op\":\"repeat\",\"name\":\"a\",\"count\":2}"
+#define IMAGES "{\"op\":\"from_values\",\"name\":\"r\",\"values\":[{\"image\":[[1,2],[3,4]]}]}"
+#define FLIP "{\"op\":\"random_flip\",\"name\":\"flip\"}"
 #define BATCH "{\"op\":\"batch\",\"name\":\"ba\",\"size\":4}"
 #define Q "{\"op\":\"range\",\"name\":\"q\",\"stop\":100,\"field\":\"y\",\"inputs\":[]}"
 #define ZIP(a, b) "{\"op\":\"zip\",\"name\":\"z\",\"inputs\":[\"" a "\",\"" b "\"]}"
@@ -39,8 +43,13 @@ static const struct {
      "depends on the other"},
     {R "," MAKE "," V "," BURN "," BATCH, R "," MAKE "," TIED "," V "," BATCH,
      "another constraints"},
-    {R "," MAKE "," V "," SHUF "," BATCH, R "," MAKE "," SHUF "," V "," BATCH,
-     "node \"s\" may not be done before node \"v\""},
+    {R "," MAKE "," V "," SHUF "," BATCH, R "," MAKE "," SHUF "," V "," BATCH, NULL},
+    {R "," MAKE "," SHUF "," F "," BATCH, R "," MAKE "," F "," SHUF "," BATCH,
+     "node \"f\" may not be done before node \"s\": leaves elements out"},
+    {R "," COUNT "," BURN "," BATCH, R "," BURN "," COUNT "," BATCH, "is not known well enough"},
+    {IMAGES "," AGAIN "," FLIP "," BATCH, IMAGES "," FLIP "," AGAIN "," BATCH,
+     "may give an element again"},
+    {IMAGES "," SHUF "," FLIP "," BATCH, IMAGES "," FLIP "," SHUF "," BATCH, NULL},
     {R "," MAKE "," V "," X "," BATCH, R "," MAKE "," V "," BATCH, "has 4 nodes"},
     {R "," MAKE "," V "," X "," BATCH, R "," MAKE "," V "," BURN "," BATCH, "\"x\" is missing"},
     {R "," MAKE "," V "," BATCH,

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "ops/apply_field.h"
 #include "support/cm.h"
 
 static void add_fields(struct cw_node *node, const char *names)
@@ -124,7 +125,8 @@ enum outcome one_op_apply(struct one_op *op, struct cw_arena *arena, uint64_t id
         rc = it->apply(&ctx, op->checked.opts, op->state, op->scratch, element, NULL);
     for (size_t i = 0; !it->apply && rc == 0 && i < ctx.fields_n; i++) {
         struct cw_view in = element->fields[ctx.fields[i]], out = in;
-        rc = it->apply_field(&ctx, op->checked.opts, op->state, op->scratch, &in, &out, NULL);
+        ctx.field = ctx.fields[i];
+        rc = cw_op_apply_field(it, &ctx, op->checked.opts, op->state, op->scratch, &in, &out, NULL);
         element->fields[ctx.fields[i]] = out;
     }
     return rc < 0 ? REFUSED : rc > 0 ? DROPPED : KEPT;

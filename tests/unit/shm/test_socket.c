@@ -57,35 +57,69 @@ static void on_released(void *arg, uint64_t slot)
     *(uint64_t *)arg = slot;
 }
 
-/* A client that may write has what it writes to itself, until the buffer is freed. */
-static void test_what_a_client_writes_is_its_own(void **state)
+static bool is_filled(const unsigned char *bytes, size_t n, unsigned char value)
 {
-    (void)state;
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
+
+/* A client that may write has what it writes to itself, until the buffer is freed. */
+static void write_batches(size_t most, bool is_locked)
+{
     struct cw_err err = {0};
     struct link l = link_up(7);
     struct cw_shm_pool *pool = cw_shm_pool_new(16 * MIB);
     struct cw_shm_view *view = cw_shm_view_new(true);
-    struct cw_buf *out = cw_shm_pool_get(pool, MIB, &err);
+    struct cw_buf *out = cw_shm_pool_get(pool, most, &err);
     size_t cap = 0;
     int memfd = cw_shm_pool_fd(pool, out, &cap);
     assert_int_equal(cw_shm_send_fd(l.worker_fd, out->tag, cap, memfd, &err), 0);
     uint64_t slot = 0, released = 0;
     assert_int_equal(receive_slot(&l, view, &slot), 0);
-    for (unsigned char turn = 1; turn < 4; turn++) {
+    for (unsigned char turn = 1; turn < 9; turn++) {
         struct cw_buf *in = NULL;
+        /* Some batches are smaller. */
+        const size_t n = turn % 4 == 2 ? most / 3 : turn % 4 == 0 ? most / 2 : most;
         memset(out->data, turn, out->len); /* the worker's next batch in the slot */
-        assert_int_equal(cw_shm_view_buf(view, slot, MIB, on_released, &released, &in, &err), 0);
+        assert_int_equal(cw_shm_view_buf(view, slot, n, on_released, &released, &in, &err), 0);
         unsigned char *bytes = in->data;
-        assert_true(bytes[0] == turn && bytes[MIB - 1] == turn);
-        bytes[0] = bytes[MIB - 1] = 99;
-        assert_int_equal(*(unsigned char *)out->data, turn);
+        assert_true(is_filled(bytes, n, turn));
+        /* In the first turn nothing is written; then single pages, and a run of them. */
+        if (turn > 1) {
+            bytes[0] = bytes[n - 1] = 99;
+            memset(bytes + n / 2, 98, n / 8);
+        }
+        assert_true(is_filled(out->data, n, turn));
+        /* The program locks all of its memory, while it has a batch or while it has none. */
+        if (is_locked && turn % 2 == 0)
+            assert_int_equal(mlock(bytes, cap), 0);
         cw_buf_unref(in);
+        if (is_locked && turn % 2 == 1)
+            assert_int_equal(mlock(bytes, cap), 0);
         assert_true(released == slot);
     }
     cw_buf_unref(out);
     cw_shm_view_free(view);
     cw_shm_pool_free(pool);
     link_down(&l);
+}
+
+/* Of the sizes that are given up whole, that are looked at with one call, and with several. */
+static void test_what_a_client_writes_is_its_own(void **state)
+{
+    (void)state;
+    write_batches(5000, false);
+    write_batches(MIB, false);
+    write_batches(9 * MIB + 4097, false);
+}
+
+static void test_locked_memory_shows_the_present_batch(void **state)
+{
+    (void)state;
+    write_batches(5000, true);
+    write_batches(MIB, true);
 }
 
 static void test_the_readers_bytes_are_the_writers(void **state)
@@ -309,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_readers_bytes_are_the_writers),
         cmocka_unit_test(test_what_a_client_writes_is_its_own),
+        cmocka_unit_test(test_locked_memory_shows_the_present_batch),
         cmocka_unit_test(test_two_descriptors),
         cmocka_unit_test(test_bad_tokens),
         cmocka_unit_test(test_bad_slots),

@@ -3,7 +3,11 @@
 #include "support/cm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
 #include "client/tool/view/check_notes.h"
 
 struct notes {
@@ -123,12 +127,57 @@ static void patterns(void **state)
     assert_int_equal(notes_of("{\"op\":\"files\",\"pattern\":\"/photos/*.jpg\"}").n, 0);
 }
 
+/* What compression costs out of order: of a .gz file with lines of 100 bytes, of which 655 and more are inflated
+ * together. */
+static void what_is_inflated_for_nothing(void **state)
+{
+    char path[] = "/tmp/cachew-notes-XXXXXX.gz", nodes[256], line[101];
+    int fd = mkstemps(path, 3);
+    gzFile f = gzdopen(fd, "wb");
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        snprintf(line, sizeof(line), "%-99d\n", i);
+        assert_int_equal(gzwrite(f, line, 100), 100);
+    }
+    assert_int_equal(gzclose(f), Z_OK);
+#define PACKED "{\"op\":\"text_lines\",\"inflate_every\":65536,\"pattern\":\"%s\"}"
+    snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"shuffle\"}", path);
+    struct notes notes = notes_of(nodes);
+    assert_int_equal(notes.n, 1);
+    const char *of = strstr(notes.text, "for each byte that is used ");
+    assert_non_null(of);
+    const long times = strtol(of + strlen("for each byte that is used "), NULL, 10);
+    assert_true(times >= 655 && times <= 20000);
+    expect(&notes, "a shuffle with `window` of ");
+    snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"shuffle\",\"window\":%ld}", path,
+             16 * times + 16);
+    assert_int_equal(notes_of(nodes).n, 0);
+    snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"shuffle\",\"window\":%ld}", path, 4 * times);
+    notes = notes_of(nodes);
+    expect(&notes, "for each byte that is used 5 are inflated");
+    snprintf(nodes, sizeof(nodes),
+             "{\"op\":\"text_lines\",\"inflate_every\":65536,\"inflated_max\":1000000,\"pattern\":"
+             "\"%s\"},"
+             "{\"op\":\"shuffle\",\"window\":%ld}",
+             path, 16 * times + 16);
+    notes = notes_of(nodes);
+    expect(&notes, "a window of the shuffle needs ");
+    expect(&notes, " and inflated_max allows 1 MB");
+    snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"take\",\"count\":5}", path);
+    assert_int_equal(notes_of(nodes).n, 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_pipeline),           cmocka_unit_test(what_goes_wrong_with_images),
-        cmocka_unit_test(what_is_left_out),          cmocka_unit_test(what_differs_in_length),
-        cmocka_unit_test(what_is_left_out_of_items), cmocka_unit_test(patterns),
+        cmocka_unit_test(a_good_pipeline),
+        cmocka_unit_test(what_goes_wrong_with_images),
+        cmocka_unit_test(what_is_left_out),
+        cmocka_unit_test(what_differs_in_length),
+        cmocka_unit_test(what_is_left_out_of_items),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(what_is_inflated_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,45 @@ static void fits_any_screen(void **state)
     assert_int_equal(count_lines(cw_str_text(&text), TOOL_TOP_WIDE), 2 + 3 + 3 + MANY + MANY + 10);
 }
 
+/* Of a job with several consumers a line says which of them wait, the one that waits most first. */
+static void says_which_consumers_wait(void **state)
+{
+    (void)state;
+    static struct fleet f;
+    static float waits[MANY] = {0.25F, -1, 0.934F, 0.25F};
+    CW_STR_AUTO text = {0};
+    make(&f, 2, 0, 0);
+    f.job[0].name = empty;
+    f.job[0].consumer_waits = waits;
+    f.job[0].n_consumer_waits = 4;
+    f.job[1].consumer_waits = waits;
+    f.job[1].n_consumer_waits = 4;
+    f.job[1].state = finished; /* nobody waits any more */
+    tool_top_text(&f.top, 80, 24, false, &text);
+    assert_int_equal(count_lines(cw_str_text(&text), 80), 2 + 3 * 2 + 2 + 1);
+    assert_true(has(&text, "team-a\n  consumers wait: 2 93%, 0 25%, 3 25%, 1 -\nj0123456789 done"));
+    cw_str_clear(&text);
+    f.job[0].n_consumer_waits = MANY;
+    tool_top_text(&f.top, 40, 24, false, &text);
+    assert_true(has(&text, "\n  consumers wait: 2 93%, 0 25%, 3 25%\n"));
+    /* The line goes before the job does. */
+    make(&f, MANY, 0, 0);
+    for (size_t i = 0; i < MANY; i++) {
+        f.job[i].consumer_waits = waits;
+        f.job[i].n_consumer_waits = 4;
+    }
+    for (size_t rows = 9; rows < 30; rows++) {
+        cw_str_clear(&text);
+        tool_top_text(&f.top, 80, rows, false, &text);
+        assert_true(count_lines(cw_str_text(&text), 80) <= rows - 1);
+    }
+    assert_true(
+        has(&text, "... and 30 more jobs\n")); /* 10 of 40 in 20 lines, the last of which says it */
+    cw_str_clear(&text);
+    tool_top_text(&f.top, 80, 0, false, &text);
+    assert_int_equal(count_lines(cw_str_text(&text), 80), 2 + 3 * 2 + 2 * MANY);
+}
+
 /* Those at work come first; of the others the youngest. */
 static void jobs_at_work_come_first(void **state)
 {
@@ -209,7 +248,10 @@ static void json_is_json(void **state)
 {
     (void)state;
     static struct fleet f;
+    static float waits[] = {0.25F, -1};
     make(&f, MANY, MANY, 10);
+    f.job[1].consumer_waits = waits;
+    f.job[1].n_consumer_waits = 2;
     for (int lost = 0; lost < 2; lost++) {
         CW_STR_AUTO text = {0};
         struct cw_value value = {0};
@@ -222,6 +264,8 @@ static void json_is_json(void **state)
         assert_true((cw_value_get(&value, "error") == NULL) == (lost == 0));
         if (!lost) {
             assert_int_equal(cw_value_get(&value, "jobs")->n, MANY);
+            assert_non_null(strstr(cw_str_text(&text), "\"consumer_waits\":[],"));
+            assert_non_null(strstr(cw_str_text(&text), "\"consumer_waits\":[0.2500,null],"));
             assert_string_equal(cw_value_get(&cw_value_get(&value, "jobs")->items[0], "name")->s,
                                 strange);
             assert_int_equal(cw_value_get(cw_value_get(&value, "fleet"), "threads")->i, 2 * MANY);
@@ -235,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shows_all_of_a_few),
         cmocka_unit_test(fits_any_screen),
+        cmocka_unit_test(says_which_consumers_wait),
         cmocka_unit_test(jobs_at_work_come_first),
         cmocka_unit_test(says_that_the_connection_is_lost),
         cmocka_unit_test(json_is_json),

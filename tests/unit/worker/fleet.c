@@ -112,6 +112,8 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
         f->prepared++;
         f->prepared_code = m->prepared->code;
         snprintf(f->prepared_error, sizeof(f->prepared_error), "%s", m->prepared->error);
+        snprintf(f->relaxed, sizeof(f->relaxed), "%s", m->prepared->relaxed);
+        f->relaxed_refused = m->prepared->relaxed_refused;
         cw_buf_unref(f->manifest);
         f->manifest = cw_buf_copy(m->prepared->manifest.data, m->prepared->manifest.len);
         f->items = m->prepared->info ? m->prepared->info->items : 0;

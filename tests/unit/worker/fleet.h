@@ -58,6 +58,8 @@ struct fleet {
     size_t prepared;
     int prepared_code;
     char prepared_error[1024];
+    char relaxed[1024]; /* what was said of a relaxed order */
+    bool relaxed_refused;
     struct cw_buf *manifest;
     uint64_t items;
     uint64_t leases;

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "ops/source/held.h"
+#include "ops/source/loaded.h"
 #include "unit/worker/bare_worker.h"
 #include "worker/compute/memory_short.h"
 #include "worker/compute/outputs.h"
@@ -43,6 +45,11 @@ static void test_shares(void **state)
     assert_int_equal(cw_budget(w), BARE_BUDGET); /* there is no store */
     w->cache.store = &store;
     assert_int_equal(cw_budget(w), BARE_BUDGET - 20000);
+    cw_loaded_hold(5000); /* what sources have inflated or decoded */
+    assert_int_equal(cw_budget(w), BARE_BUDGET - 25000);
+    cw_loaded_hold(BARE_BUDGET);
+    assert_int_equal(cw_budget(w), BARE_BUDGET / 4);
+    cw_loaded_hold(-BARE_BUDGET - 5000);
     w->memory.allowed = 1000;
     assert_int_equal(cw_budget(w), 1000);
     w->shm.lent_bytes = 7;
@@ -135,6 +142,41 @@ static void test_alone(void **state)
     bare_free(w);
 }
 
+static uint64_t oldest(void *arg)
+{
+    return *(int64_t *)arg > 0 ? 1 : UINT64_MAX;
+}
+
+static struct cw_held held;
+
+static bool drop_oldest(void *arg)
+{
+    int64_t *bytes = arg;
+    cw_held_add(&held, -*bytes);
+    *bytes = 0;
+    return true;
+}
+
+/* What sources have decoded goes first, and the item is begun again; without it it has failed. */
+static void test_sources_give_back(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    struct cw_wjob *job = bare_job(w, "j", 1);
+    struct cw_wtask task = task_of(job, 3);
+    int64_t bytes = 5000;
+    held = (struct cw_held){.arg = &bytes, .oldest = oldest, .drop_oldest = drop_oldest};
+    cw_held_join(&held);
+    cw_held_add(&held, bytes);
+    assert_int_equal(cw_budget(w), BARE_BUDGET - 5000);
+    assert_true(cw_memory_retry(job, &task));
+    assert_int_equal(bytes, 0);
+    assert_int_equal(cw_held_bytes(), 0);
+    assert_false(cw_memory_retry(job, &task));
+    cw_held_leave(&held);
+    bare_free(w);
+}
+
 static void test_retry(void **state)
 {
     (void)state;
@@ -200,9 +242,10 @@ static void test_draining(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares), cmocka_unit_test(test_release),
-        cmocka_unit_test(test_revoke), cmocka_unit_test(test_make_room),
-        cmocka_unit_test(test_alone),  cmocka_unit_test(test_retry),
-        cmocka_unit_test(test_waits),  cmocka_unit_test(test_draining)};
+        cmocka_unit_test(test_shares),  cmocka_unit_test(test_release),
+        cmocka_unit_test(test_revoke),  cmocka_unit_test(test_make_room),
+        cmocka_unit_test(test_alone),   cmocka_unit_test(test_sources_give_back),
+        cmocka_unit_test(test_retry),   cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_draining)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

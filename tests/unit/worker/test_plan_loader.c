@@ -231,6 +231,60 @@ static void those_that_hang(void **state)
     fleet_down(&f);
 }
 
+/* ---- relaxed orders ---- */
+
+#define RANGE "{\"op\":\"range\",\"stop\":300},"
+#define BATCH ",{\"op\":\"batch\",\"size\":10}"
+#define EVAL(name, expr) "{\"op\":\"eval\",\"name\":\"" name "\",\"expr\":\"" expr "\"}"
+
+static void prepare_relaxed(struct fleet *f, const char *first, const char *second)
+{
+    static char id[] = "relaxed";
+    const size_t before = f->prepared;
+    cw_autofree char *relaxed =
+        cw_mem_printf("{\"pipeline\":[" RANGE "%s,%s" BATCH "]}", second, first);
+    cw_autofree char *written =
+        cw_mem_printf("{\"pipeline\":[" RANGE "%s,%s" BATCH "]}", first, second);
+    Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
+    Cachew__V1__WorkerCommand m = CACHEW__V1__WORKER_COMMAND__INIT;
+    prepare.job_id = id;
+    prepare.graph = graph_message(relaxed);
+    prepare.written = graph_message(written);
+    prepare.seed = 1;
+    m.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_PREPARE;
+    m.prepare = &prepare;
+    fleet_send(f, &m);
+    cw_wire_graph_free(prepare.graph);
+    cw_wire_graph_free(prepare.written);
+    fleet_wait(f, f->prepared > before);
+    assert_int_equal(f->prepared_code, 0);
+}
+
+static uint64_t fingerprint_of(const struct fleet *f)
+{
+    return f->info->fingerprint_hi ^ f->info->fingerprint_lo;
+}
+
+/* A few elements are computed both ways. Where the relaxed order fails, the written one is prepared. */
+static void relaxed_orders_are_tried(void **state)
+{
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, NULL);
+    prepare_relaxed(&f, EVAL("a", "x + 1"), EVAL("b", "x * 2"));
+    assert_false(f.relaxed_refused);
+    assert_string_equal(f.relaxed, "field \"x\": mean absolute difference 1, PSNR 29.5 dB\n");
+    fleet_prepare(&f, "written",
+                  "{\"pipeline\":[" RANGE EVAL("a", "x * 0 + 1") "," EVAL("b", "100 % x") BATCH
+                  "]}");
+    assert_string_equal(f.relaxed, "");
+    const uint64_t written = fingerprint_of(&f);
+    prepare_relaxed(&f, EVAL("a", "x * 0 + 1"), EVAL("b", "100 % x"));
+    assert_true(f.relaxed_refused && fingerprint_of(&f) == written);
+    assert_non_null(strstr(f.relaxed, "is not used: an element cannot be computed that can be"));
+    fleet_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +292,7 @@ int main(void)
         cmocka_unit_test(those_of_nobody_end),
         cmocka_unit_test(asked_for_again),
         cmocka_unit_test(those_that_hang),
+        cmocka_unit_test(relaxed_orders_are_tried),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
