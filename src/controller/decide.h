@@ -82,6 +82,7 @@ struct cw_condition {
     const char *type;
     enum { CW_FALSE, CW_TRUE, CW_UNKNOWN } status;
     char reason[64], message[600];
+    bool counts; /* the message tells how far it is: it is a figure, not a state */
 };
 #define CW_CONDITIONS_MAX 6
 struct cw_decision {

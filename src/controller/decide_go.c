@@ -7,20 +7,30 @@
 
 #include "kube/field.h"
 
-static void wait_to_go(struct cw_decision *plan, const char *reason, const char *message)
+static struct cw_condition *wait_to_go(struct cw_decision *plan, const char *reason,
+                                       const char *message)
 {
-    cw_plan_add(plan, "Ready", false, reason, message);
+    return cw_plan_add(plan, "Ready", false, reason, message);
+}
+
+static void wait_for_files(const struct cw_cache_facts *cache, struct cw_decision *plan)
+{
+    char text[96];
+    if (cache->why[0] != '\0') {
+        wait_to_go(plan, "DeletingFiles", cache->why);
+        return;
+    }
+    snprintf(text, sizeof(text), "%" PRIu64 " files are being deleted", cache->files_left);
+    wait_to_go(plan, "DeletingFiles", text)->counts = true;
 }
 
 /* Whether nothing of the cache is left in the dispatcher. */
 static bool is_detached(const struct cw_sight *s, struct cw_decision *plan)
 {
-    char text[96];
     if (!s->cache)
         return true;
     if (s->cache->leaving) {
-        snprintf(text, sizeof(text), "%" PRIu64 " files are being deleted", s->cache->files_left);
-        wait_to_go(plan, "DeletingFiles", s->cache->why[0] != '\0' ? s->cache->why : text);
+        wait_for_files(s->cache, plan);
         return false;
     }
     if (s->engine && cw_plan_is_due(s, plan, &s->owns))

@@ -12,6 +12,7 @@ struct cw_condition *cw_plan_add(struct cw_decision *plan, const char *type, boo
     c->status = is_true ? CW_TRUE : CW_FALSE;
     snprintf(c->reason, sizeof(c->reason), "%s", reason[0] != '\0' ? reason : "Unknown");
     snprintf(c->message, sizeof(c->message), "%s", message);
+    c->counts = false;
     if (!is_true && !plan->message)
         plan->message = c->message;
     return c;

@@ -235,14 +235,30 @@ static void print_patch(const struct cw_cachebackend *b, struct cw_value *wanted
     cw_str_add(out, "}");
 }
 
+/* A message that counts is as it was, where its condition has the reason that it had. */
+static void take_counts(const struct cw_value *before, const struct cw_decision *plan,
+                        struct cw_value *status)
+{
+    struct cw_value *list = find_member(status, "conditions");
+    for (size_t i = 0; i < plan->conditions_n; i++) {
+        const struct cw_condition *c = &plan->conditions[i];
+        const struct cw_value *was = cw_status_condition(before, c->type);
+        if (!c->counts || !cw_str_eq(cw_kube_text(was, "reason"), c->reason))
+            continue;
+        keep_member(was, "message", &list->items[i]);
+        if (plan->message == c->message)
+            keep_member(before, "message", status);
+    }
+}
+
 /* Whether two statuses say the same but for the figures. */
-static bool same_state(const struct cw_value *before, const struct cw_value *wanted)
+static bool same_state(const struct cw_value *before, const struct cw_decision *plan,
+                       const struct cw_value *wanted)
 {
     struct cw_value copy = {0};
-    const struct cw_value *figures = cw_value_get(before, "cache");
     cw_value_copy(&copy, wanted);
-    if (figures)
-        cw_value_copy(cw_value_member(&copy, "cache"), figures);
+    keep_member(before, "cache", &copy);
+    take_counts(before, plan, &copy);
     bool same = cw_value_eq(before, &copy);
     cw_value_fini(&copy);
     return same;
@@ -256,7 +272,7 @@ enum cw_status_change cw_status_patch(const struct cw_sight *sight, const struct
     if (plan->word[0] == '\0')
         return CW_STATUS_SAME;
     build(sight, plan, &wanted);
-    if (!same_state(&sight->b->status, &wanted))
+    if (!same_state(&sight->b->status, plan, &wanted))
         change = CW_STATUS_STATE;
     if (sight->cache && !sight->cache->leaving)
         put_figures(sight->cache, &wanted);

@@ -4,6 +4,7 @@
 #include "kube/field.h"
 #include "unit/controller/sight.h"
 
+#define GOES "\"deletionTimestamp\":\"2026-11-26T13:33:20Z\""
 #define SPEC "{\"cacheEngine\":{\"localfs\":{}},\"jobRef\":{\"name\":\"train\"}}"
 
 /* Applies the merge patch's status to an empty one: what the server would have. */
@@ -83,6 +84,31 @@ static void figures_are_rounded(void **state)
     tear_down(&w);
 }
 
+/* How many files are left is a figure; that they are being deleted is a state, and so is what hinders it. */
+static void counts_are_figures(void **state)
+{
+    struct world w;
+    CW_STR_AUTO patch = {0};
+    (void)state;
+    set_up(&w, GOES, SPEC, "{}");
+    w.cache.leaving = true;
+    w.cache.files_left = 55;
+    assert_int_equal(ask(&w, &patch), CW_STATUS_STATE);
+    cw_autofree char *status = status_of(cw_str_text(&patch));
+    assert_non_null(strstr(status, "\"message\":\"55 files are being deleted\",\"observed"));
+    tear_down(&w);
+    set_up(&w, GOES, SPEC, status);
+    w.cache.leaving = true;
+    w.cache.files_left = 55;
+    assert_int_equal(ask(&w, &patch), CW_STATUS_SAME);
+    w.cache.files_left = 39;
+    assert_int_equal(ask(&w, &patch), CW_STATUS_FIGURES);
+    assert_null(strstr(cw_str_text(&patch), "55 files"));
+    w.cache.why = lit("the disk is away");
+    assert_int_equal(ask(&w, &patch), CW_STATUS_STATE);
+    tear_down(&w);
+}
+
 /* Members that are wanted no more become null; what has not flipped keeps its time. */
 static void what_goes_is_null(void **state)
 {
@@ -126,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_written_once),
         cmocka_unit_test(figures_are_rounded),
+        cmocka_unit_test(counts_are_figures),
         cmocka_unit_test(what_goes_is_null),
         cmocka_unit_test(sizes),
     };
