@@ -36,9 +36,21 @@ void cw_client_fail(struct cw_client *client, int code, const char *msg)
     cw_client_detach(client);
 }
 
+/* The code is one after which the client tries again: streams of one client may arrive in another order
+ * than they were begun in, and then the one that it still listens to is the one that ends. */
 void cw_client_replace(struct cw_client *old)
 {
-    cw_client_fail(old, CW_E_STATE, "the same client has connected again");
+    cw_client_fail(old, CW_E_UNAVAILABLE, "the same client has connected again");
+}
+
+void cw_client_replace_waiting(const struct cw_client *client)
+{
+    for (struct cw_client *old = client->job->clients, *next; old; old = next) {
+        next = old->next_of_job;
+        if (old != client && old->id == client->id && old->consumer == client->consumer &&
+            !old->admitted)
+            cw_client_replace(old);
+    }
 }
 
 static void fail_all(const struct cw_job *job, int code, const char *msg)

@@ -192,6 +192,7 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
     cw_client_pipeline_free(cw_steal(&client->pipeline));
     cw_job_clients_changed(client->job);
     cw_scaling_client_joined(client->job, message->hello->local_now);
+    cw_client_replace_waiting(client);
     cw_client_admit(client);
     if (!client->failed && cw_fault_rare("session.client_hello"))
         cw_client_fail(client, CW_E_UNAVAILABLE, "sent away after its hello, in a test");

@@ -61,6 +61,8 @@ void cw_clients_end_job(struct cw_job *job, const char *reason);
 void cw_clients_notify_failed(struct cw_dispatcher *d);
 /* Ends the client's old stream, since its own next connection takes the slot. */
 void cw_client_replace(struct cw_client *old);
+/* Ends earlier streams of the same client that wait for their admission: it listens to this one. */
+void cw_client_replace_waiting(const struct cw_client *client);
 
 /* ---- higher_generation.c ---- */
 /* Logs that a peer has seen a higher generation than this dispatcher's, once for each

@@ -396,7 +396,7 @@ static void who_comes_back_takes_its_own_place(void **state)
     h.position.item = 3;
     h.hello.position = &h.position;
     struct cw_stream *again = hello_say(&h);
-    assert_int_equal(peers_end_code(before), CW_E_STATE);
+    assert_int_equal(peers_end_code(before), CW_E_UNAVAILABLE);
     assert_non_null(strstr(peers_end_msg(before), "the same client has connected again"));
     peers_turn();
     const Cachew__V1__ClientWelcome *welcome = welcome_of(again);
@@ -407,6 +407,27 @@ static void who_comes_back_takes_its_own_place(void **state)
     assert_ptr_equal(job->consumers[0].client->stream, again);
     peers_break(before, CW_E_STATE, "ended");
     assert_ptr_equal(job->consumers[0].client->stream, again);
+}
+
+/* The network was cut while the job was prepared: the dispatcher still has the stream that the client has
+ * given up, and the client listens to the other one. */
+static void who_comes_again_before_the_job_is_ready(void **state)
+{
+    (void)state;
+    struct hello h;
+    hello_init(&h);
+    snprintf(h.name, sizeof(h.name), "a");
+    struct cw_stream *given_up = hello_say(&h);
+    peers_turn();
+    struct cw_stream *again = hello_say(&h);
+    assert_int_equal(peers_end_code(given_up), CW_E_UNAVAILABLE);
+    struct cw_stream *worker = peers_worker(1, 2);
+    peers_turn();
+    peers_prepared(worker, 10);
+    peers_turn();
+    assert_false(peers_is_ended(again));
+    assert_non_null(welcome_of(again));
+    hello_fini(&h);
 }
 
 static void who_was_replaced_does_not_come_back(void **state)
@@ -775,6 +796,7 @@ int main(void)
         TEST(a_held_place_is_waited_for),
         TEST(a_held_place_is_not_waited_for_without_end),
         TEST(who_comes_back_takes_its_own_place),
+        TEST(who_comes_again_before_the_job_is_ready),
         TEST(who_was_replaced_does_not_come_back),
         TEST(a_failed_job_takes_nobody),
         TEST(a_token_says_where_to_go_on),
