@@ -136,7 +136,8 @@ void cw_cache_list(struct cw_cache_service *cache);
 /* Returns the cache of this name (""  means "default"); NULL: there is none. */
 struct cw_cache_service *cw_cache_find(const struct cw_dispatcher *d, const char *name);
 struct cw_cache_service *cw_cache_by_id(const struct cw_dispatcher *d, uint64_t id);
-/* Returns the cache that the job's options name and its tenant may use; NULL: there is none. */
+/* Returns the cache that the job's options name and its tenant may use; NULL: there is none, or that it
+ * was attached is not stored yet (then the job gets it later). */
 struct cw_cache_service *cw_cache_of_job(const struct cw_job *job);
 /* Checks that a new job of this tenant may use the cache. NULL: the default one need not exist. */
 int cw_cache_admits(const struct cw_dispatcher *d, const char *name, const char *tenant,

@@ -40,7 +40,8 @@ static bool may_use(const struct cw_cache_service *cache, const char *tenant)
 struct cw_cache_service *cw_cache_of_job(const struct cw_job *job)
 {
     struct cw_cache_service *cache = cw_cache_find(job->d, job->options->cache);
-    return cache && may_use(cache, cw_job_tenant(job)) ? cache : NULL;
+    bool is_stored = cache && !cache->due_to_jobs;
+    return is_stored && may_use(cache, cw_job_tenant(job)) ? cache : NULL;
 }
 
 bool cw_cache_is_closed(const struct cw_cache_service *cache)
