@@ -26,7 +26,7 @@
 
 static bool may_act(const struct cw_controller *c)
 {
-    return c->listed && !c->stopping && (!c->lease || cw_kube_lease_holds(c->lease));
+    return c->is_fresh && !c->stopping && (!c->lease || cw_kube_lease_holds(c->lease));
 }
 
 /* Looks at what is due. An item may not go while this walks, so none is removed in here. */
@@ -77,7 +77,11 @@ static void on_taken(void *arg)
     struct cw_controller *c = arg;
     cw_log_info(CW_CONTROLLER, "this controller leads");
     c->leads = true;
-    cw_items_touch_all(c);
+    /* A watch that has gone silent may have missed what the last leader did, above all that an object
+     * is gone: its cache would be made once more, and nobody would delete it. */
+    cw_watches_relist(c);
+    if (c->kueue)
+        cw_kueue_relist(c->kueue);
 }
 
 static void on_lost(void *arg, const struct cw_err *why)

@@ -105,6 +105,7 @@ struct cw_controller {
     struct cw_kube_watch *backends, *maps, *pods, *claims; /* claims NULL: no volumes are made */
     struct cw_job_watch jobs[CW_JOB_KINDS];
     bool listed;            /* the first lists are in */
+    bool is_fresh;          /* so are those that were begun when the lease was taken */
     struct cw_strmap items; /* by "namespace/name" */
     struct cw_ref *refs;
     struct cw_job_spec *specs;      /* being made (job_specs.c) */

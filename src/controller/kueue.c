@@ -289,6 +289,12 @@ void cw_kueue_start(struct cw_controller *c)
     c->kueue->workloads = cw_kube_watch_new(c->kube, &of_workloads, &for_workloads);
 }
 
+void cw_kueue_relist(struct cw_kueue *kueue)
+{
+    cw_kube_watch_relist(kueue->checks);
+    cw_kube_watch_relist(kueue->workloads);
+}
+
 void cw_kueue_stop(struct cw_controller *c)
 {
     if (!c->kueue)

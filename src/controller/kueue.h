@@ -9,6 +9,7 @@
 
 /* Begins its watches. Nothing else waits for them. */
 void cw_kueue_start(struct cw_controller *c);
+void cw_kueue_relist(struct cw_kueue *kueue); /* as cw_watches_relist */
 void cw_kueue_stop(struct cw_controller *c);
 /* Answers what can be answered, if something has changed. */
 void cw_kueue_turn(struct cw_controller *c);

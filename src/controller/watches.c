@@ -168,7 +168,7 @@ static void on_job(void *arg, enum cw_kube_change change, const struct cw_kube_o
 
 static bool has_listed(const struct cw_kube_watch *watch)
 {
-    return !watch || cw_kube_watch_objects(watch)->position;
+    return !watch || !cw_kube_watch_must_list(watch);
 }
 
 static void note_listed(struct cw_controller *c)
@@ -177,6 +177,7 @@ static void note_listed(struct cw_controller *c)
                has_listed(c->pods) && has_listed(c->claims);
     for (size_t i = 0; i < CW_JOB_KINDS; i++)
         all = all && has_listed(c->jobs[i].watch);
+    c->is_fresh = c->is_fresh || all;
     if (all && !c->listed) {
         c->listed = true;
         c->on_listed(c->arg);
@@ -241,6 +242,18 @@ void cw_watches_start(struct cw_controller *c)
         if (is_wanted(c, cw_job_kinds[i].name))
             watch_jobs(c, i);
     c->backends = begin(c, &backends, NULL, &of_backends, on_listed);
+}
+
+void cw_watches_relist(struct cw_controller *c)
+{
+    struct cw_kube_watch *const watches[] = {c->maps, c->claims, c->pods, c->backends};
+    c->is_fresh = false;
+    for (size_t i = 0; i < CW_ARRAY_LEN(watches); i++)
+        if (watches[i])
+            cw_kube_watch_relist(watches[i]);
+    for (size_t i = 0; i < CW_JOB_KINDS; i++)
+        if (c->jobs[i].watch)
+            cw_kube_watch_relist(c->jobs[i].watch);
 }
 
 void cw_watches_stop(struct cw_controller *c)

@@ -8,6 +8,8 @@
 #include "controller/writes.h"
 
 void cw_watches_start(struct cw_controller *c);
+/* Lists all anew; nothing is done until the lists are in (is_fresh). */
+void cw_watches_relist(struct cw_controller *c);
 void cw_watches_stop(struct cw_controller *c);
 const struct cw_map_facts *cw_watches_map(const struct cw_item *item);
 const struct cw_claim_facts *cw_watches_claim(const struct cw_item *item);

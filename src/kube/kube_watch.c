@@ -336,6 +336,24 @@ void cw_kube_watch_free(struct cw_kube_watch *watch)
     cw_mem_free(watch);
 }
 
+void cw_kube_watch_relist(struct cw_kube_watch *watch)
+{
+    cw_kube_list_cancel(watch->list);
+    cw_kube_call_cancel(watch->stream);
+    watch->list = NULL;
+    watch->stream = NULL;
+    cw_timer_stop(watch->retry);
+    cw_timer_stop(watch->deadline);
+    reset_backoff(watch);
+    watch->must_list = true;
+    begin_list(watch);
+}
+
+bool cw_kube_watch_must_list(const struct cw_kube_watch *watch)
+{
+    return watch->must_list || !watch->objects.position;
+}
+
 const struct cw_kube_objects *cw_kube_watch_objects(const struct cw_kube_watch *watch)
 {
     return &watch->objects;

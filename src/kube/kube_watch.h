@@ -45,6 +45,11 @@ struct cw_kube_watch *cw_kube_watch_new(struct cw_kube *kube,
                                         const struct cw_kube_watch_events *events) CW_MUST_CHECK;
 /* Ends it and frees the copy, without a word. Not from its callbacks. Accepts NULL. */
 void cw_kube_watch_free(struct cw_kube_watch *watch);
+/* Lists anew, since what the copy has may be old: a watch that has gone silent is noticed only after a
+ * while. Not from its callbacks. */
+void cw_kube_watch_relist(struct cw_kube_watch *watch);
+/* Whether a list is still to come before the copy is complete and as new as that list. */
+bool cw_kube_watch_must_list(const struct cw_kube_watch *watch);
 /* Lends the copy. It is complete when `listed` was called once. */
 const struct cw_kube_objects *cw_kube_watch_objects(const struct cw_kube_watch *watch);
 struct cw_kube_watch_counts cw_kube_watch_counts(const struct cw_kube_watch *watch);

@@ -40,7 +40,8 @@ struct world {
     atomic_size_t next;
     char wrong[512]; /* a request that the step did not expect */
     struct cw_str told;
-    const char *until; /* the loop is stopped when this was told */
+    const char *until;  /* the loop is stopped when this was told */
+    const char *relist; /* it is to list anew when this was told; NULL: never */
     int failures;
     char failure[1024];
 };
@@ -75,8 +76,17 @@ static void answer(void *arg, struct http_exchange *x)
     x->last = step->how == BREAKS;
 }
 
+static void relist(void *arg)
+{
+    cw_kube_watch_relist(((struct world *)arg)->watch);
+}
+
 static void look(struct world *w)
 {
+    if (w->relist && strstr(cw_str_text(&w->told), w->relist)) {
+        w->relist = NULL;
+        cw_loop_post(w->loop, relist, w);
+    }
     if (strstr(cw_str_text(&w->told), w->until))
         cw_loop_stop(w->loop);
 }
@@ -219,6 +229,29 @@ static void lists_again_when_nothing_comes_after_a_break(void **state)
     cw_str_fini(&w.told);
 }
 
+/* The watch goes on, and has not told that an object is gone. */
+static void lists_again_when_it_is_asked_to(void **state)
+{
+    (void)state;
+    static struct world w;
+    static const struct step steps[] = {
+        {A_LIST, 200, LIST("10", POD("a", "1", "5")), ENDS},
+        {FROM("10"), 0, EVENT("ADDED", POD("b", "2", "11")), HANGS},
+        {A_LIST, 200, LIST("20", POD("b", "2", "11")), ENDS},
+        {FROM("20"), 0, EVENT("ADDED", POD("c", "3", "21")), HANGS},
+    };
+    memset(&w, 0, sizeof(w));
+    w.steps = steps;
+    w.steps_n = CW_ARRAY_LEN(steps);
+    w.relist = "+b@11 ";
+    w.until = "+c@21 ";
+    run(&w, answer, 600000);
+    assert_string_equal(w.wrong, "");
+    assert_string_equal(w.told.s, "+a@5 listed +b@11 -a@5 listed +c@21 ");
+    assert_int_equal(w.failures, 0);
+    cw_str_fini(&w.told);
+}
+
 static void lists_again_when_it_must(void **state)
 {
     (void)state;
@@ -282,6 +315,7 @@ int main(void)
         cmocka_unit_test(watches_from_where_the_list_ends),
         cmocka_unit_test(begins_again_after_silence),
         cmocka_unit_test(lists_again_when_nothing_comes_after_a_break),
+        cmocka_unit_test(lists_again_when_it_is_asked_to),
         cmocka_unit_test(lists_again_when_it_must),
         cmocka_unit_test(tries_again),
         cmocka_unit_test(waits_as_it_was_asked_to),
