@@ -12,8 +12,9 @@ elif tree=$(git rev-parse 'HEAD^{tree}' 2>/dev/null); then
 else # a copy without history
     first=1000000
 fi
-while read -r seed _; do
-    "$run" --first "$seed" --seeds 1
+while read -r seed option _; do
+    [[ $option == --* ]] || option=
+    "$run" --first "$seed" --seeds 1 ${option:+"$option"}
 done < <(sed 's/#.*//; /^ *$/d' old_seeds.txt)
 echo "seeds from $first on"
 exec "$run" --first "$first" --seeds "$n"
