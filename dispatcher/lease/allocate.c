@@ -198,16 +198,27 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     return true;
 }
 
-static bool fill_job(struct cw_job *job, struct fill *fill, bool hedge)
+/* Workers that have nothing to do come first: where few items are free at a time, those before them in
+ * the list, which may have more than enough, would get them all. */
+static bool fill_idle(struct cw_job *job, const struct fill *fill)
 {
     bool any = false;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        if (share->todo_n == 0 && cw_share_serves(share) && fill_one(share, fill))
+            any = true;
+    return any;
+}
+
+static bool fill_job(struct cw_job *job, struct fill *fill, bool first)
+{
     look_for_free(job, fill);
+    bool any = first && fill_idle(job, fill);
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
         if (!cw_share_serves(share))
             continue;
         if (fill_one(share, fill))
             any = true;
-        else if (hedge)
+        else if (first)
             cw_lease_hedge(share, fill->now);
     }
     return any;

@@ -317,6 +317,109 @@ static void a_slow_worker_gets_what_is_needed_later(void **state)
     cw_set_fini(&items);
 }
 
+/* ---- on virtual time ---- */
+
+static int64_t virtual_ms; /* 0: time is that of the clock */
+
+int64_t __real_cw_clock_ms(void);
+int64_t __wrap_cw_clock_ms(void);
+int64_t __wrap_cw_clock_ms(void)
+{
+    return virtual_ms > 0 ? virtual_ms : __real_cw_clock_ms();
+}
+
+/* Computes one item after the other, the lowest first. */
+struct computing {
+    struct cw_share *share;
+    int64_t item_ms;  /* what an item takes */
+    int64_t stall_ms; /* what the next one takes besides */
+    uint64_t item;
+    int64_t begun_ms, ends_ms; /* 0: it computes nothing */
+    uint64_t computed_n;
+};
+
+static bool lowest_todo(const struct cw_share *share, uint64_t *ret_item)
+{
+    bool found = false;
+    for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+        if (lease->todo.n > 0 && (!found || lease->todo.v[0].lo < *ret_item)) {
+            *ret_item = lease->todo.v[0].lo;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void compute(struct cw_job *job, struct computing *it)
+{
+    if (it->ends_ms > 0 && virtual_ms >= it->ends_ms) {
+        done(it->share, 0, it->item, it->item + 1,
+             (uint64_t)(it->ends_ms - it->begun_ms) * 1000000);
+        ack(job, 0, it->item, it->item + 1, false);
+        it->computed_n++;
+        it->ends_ms = 0;
+    }
+    if (it->ends_ms == 0 && lowest_todo(it->share, &it->item)) {
+        it->begun_ms = virtual_ms;
+        it->ends_ms = virtual_ms + it->item_ms + it->stall_ms;
+        it->stall_ms = 0;
+    }
+}
+
+/* Two workers compute. The trainer takes an item each 60 ms if it has it, and says so each 50 ms.
+ * Returns for how long it has waited altogether. */
+static int64_t pass(struct cw_job *job, struct computing *of, int64_t ms)
+{
+    uint64_t next = cw_epoch_lowest_unconsumed(job->epochs[0]);
+    int64_t waited_ms = 0, taken_ms = virtual_ms;
+    for (const int64_t until = virtual_ms + ms; virtual_ms < until; virtual_ms++) {
+        compute(job, &of[0]);
+        compute(job, &of[1]);
+        const bool wants = virtual_ms - taken_ms >= 60,
+                   takes = wants && cw_set_has(&job->epochs[0]->received, next);
+        next += takes;
+        taken_ms = takes ? virtual_ms : taken_ms;
+        waited_ms += wants && !takes;
+        if (virtual_ms % 50 == 0 && next > 0)
+            ack(job, 0, 0, next, true);
+        job->due.leases = job->due.leases || virtual_ms % 250 == 0; /* as cw_job_tick does */
+        cw_lease_fill_all(&made_up);
+    }
+    return waited_ms;
+}
+
+static struct cw_job *begin_virtual(struct computing *of, int64_t item_ms, int64_t other_ms)
+{
+    virtual_ms = 1000000;
+    struct cw_job *job = add_job("a", 1000000, 1, 20);
+    const int64_t takes_ms[] = {item_ms, other_ms};
+    for (int i = 0; i < 2; i++) {
+        struct cw_worker *worker = made_up_worker((uint64_t)i + 1, 1);
+        of[i] = (struct computing){.share = cw_share_get(job, worker), .item_ms = takes_ms[i]};
+    }
+    job->consume_rate = 16;
+    job->due.leases = true;
+    cw_lease_fill_all(&made_up);
+    return job;
+}
+
+static int end_virtual(void **state)
+{
+    virtual_ms = 0;
+    return made_up_end(state);
+}
+
+/* Both are needed. A fill has an item or two, which the one with little to do must get. */
+static void nobody_is_idle_while_another_has_plenty(void **state)
+{
+    (void)state;
+    struct computing of[2];
+    struct cw_job *job = begin_virtual(of, 100, 100);
+    (void)pass(job, of, 20000);
+    const int64_t waited_ms = pass(job, of, 20000);
+    assert_in_range(waited_ms, 0, 1000);
+}
+
 static void a_fixed_lease_length_is_kept(void **state)
 {
     (void)state;
@@ -543,6 +646,8 @@ int main(void)
                                         made_up_end),
         cmocka_unit_test_setup_teardown(a_slow_worker_gets_what_is_needed_later, made_up_begin,
                                         made_up_end),
+        cmocka_unit_test_setup_teardown(nobody_is_idle_while_another_has_plenty, made_up_begin,
+                                        end_virtual),
         cmocka_unit_test_setup_teardown(a_fixed_lease_length_is_kept, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(an_item_that_kills_is_named, made_up_begin, made_up_end),
