@@ -198,6 +198,28 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     return true;
 }
 
+/* Gives the last item of the window to workers that get nothing else and are to be tried. It goes to
+ * them before others get items, since a window may move by one item at a time. */
+static void try_slow(struct cw_job *job, int64_t now)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        uint32_t consumer = 0;
+        struct cw_interval run;
+        struct cw_epoch *epoch =
+            cw_lease_is_to_be_tried(share, now)
+                ? find_run(share, false, job->window_end - 1, now, &run, &consumer)
+                : NULL;
+        if (!epoch)
+            continue;
+        struct cw_set items = {0};
+        cw_set_add(&items, run.lo, run.hi);
+        share->tried_ms = now;
+        share->tried = true;
+        cw_lease_give(share, epoch, &items, false, consumer);
+        cw_set_fini(&items);
+    }
+}
+
 /* Workers that have nothing to do come first: where few items are free at a time, those before them in
  * the list, which may have more than enough, would get them all. */
 static bool fill_idle(struct cw_job *job, const struct fill *fill)
@@ -306,6 +328,9 @@ void cw_lease_fill_all(struct cw_dispatcher *d)
     for (struct cw_job *job = d->jobs; job; job = job->next)
         if (is_ready(job, fill.now))
             begin_fill(job, fill.now);
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        if (is_ready(job, fill.now))
+            try_slow(job, fill.now);
     for (bool first = true; any; first = false) {
         any = false;
         for (struct cw_job *job = d->jobs; job; job = job->next)

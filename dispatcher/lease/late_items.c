@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker that is much slower than others of the job, on a crowded host for example, gets items that
  * are needed when it can have computed them, and none before these: batches are taken in order, so
- * all the others would wait for it. */
+ * all the others would wait for it. One that gets none has nothing by which it could show that it was
+ * slow only once; so from time to time it is tried, with the item that is needed last. */
 #include "dispatcher/lease/lease_int.h"
 
 #include <math.h>
@@ -10,6 +11,10 @@
 #define MARGIN 2.0      /* Its next item may take longer than those before. */
 #define SILENT_MS 1000
 #define SILENT_ITEMS 3
+/* A worker that gets nothing is tried after so long, and so many times of what it takes for an item. */
+#define TRIED_MS 10000
+#define TRIED_ITEMS 4
+#define TRIED_ITEMS_ALONE 40 /* where a second worker must not compute an item that is late */
 
 /* Returns how long the worker of the share takes for one item; 0 if that is not known. */
 static double item_s(const struct cw_share *share)
@@ -63,4 +68,15 @@ uint64_t cw_lease_least(const struct cw_share *share)
                    least = lowest + (uint64_t)(MARGIN * job->consume_rate * ready_s);
     /* The last one of the window comes in time, if without the margin. */
     return least >= job->window_end && ready < job->window_end ? job->window_end - 1 : least;
+}
+
+bool cw_lease_is_to_be_tried(const struct cw_share *share, int64_t now)
+{
+    const struct cw_job *job = share->job;
+    if (share->todo_n > 0 || share->item_ns <= 0 || !cw_share_serves(share) ||
+        cw_lease_least(share) < job->window_end)
+        return false;
+    const double items = job->options->at_most_once ? TRIED_ITEMS_ALONE : TRIED_ITEMS,
+                 pause_ms = CW_MAX(TRIED_MS, items * item_s(share) * 1e3);
+    return (double)(now - CW_MAX(share->done_ms, share->tried_ms)) >= pause_ms;
 }

@@ -11,6 +11,9 @@ void cw_lease_find_fastest(struct cw_job *job, int64_t now);
 /* Returns the first item that the worker can have computed when it is needed, counted from the
  * beginning of the first open epoch; 0 if it may have any. */
 uint64_t cw_lease_least(const struct cw_share *share);
+/* Whether the worker, which is too slow for all items of the window, is to be given the last of them,
+ * since it has computed nothing for long: it may be slow no more. */
+bool cw_lease_is_to_be_tried(const struct cw_share *share, int64_t now);
 
 /* ---- lease.c ---- */
 /* Records a lease without sending it: the items join the share and epoch->leased. `to` is the

@@ -64,6 +64,10 @@ struct cw_share {
     /* The time from the start of an item to its end; 0 if that is not known. */
     double item_ns;
     int64_t done_ms; /* The time of the worker's last report of completed items. */
+    /* When it was last tried although it is too slow (lease/late_items.c), and whether nothing has
+     * shown since that it takes less than item_ns. */
+    int64_t tried_ms;
+    bool tried;
     /* The consumers that cannot reach the worker (model/unreachable.h). */
     struct cw_unreachable *unreachable;
     /* The item that the worker has computed for longest, as it reported last, and since when; 0 if

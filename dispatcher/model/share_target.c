@@ -32,8 +32,12 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
     /* Items without rows count as well, although they need no memory. */
     job->item_bytes = CW_MAX(mix(job->item_bytes, (double)bytes / (double)done_n), 1);
     if (wall_ns > 0 && computed_n > 0) {
-        job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
-        share->item_ns = mix(share->item_ns, (double)wall_ns / (double)computed_n);
+        const double ns = (double)wall_ns / (double)computed_n;
+        job->item_ns = mix(job->item_ns, ns);
+        /* What was measured long ago counts no more when the worker is tried again and is faster. */
+        const bool is_faster = share->tried && ns < share->item_ns;
+        share->item_ns = is_faster ? ns : mix(share->item_ns, ns);
+        share->tried = share->tried && !is_faster;
     }
     if (done->busy_ns > 0 && computed_n > 0)
         job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);

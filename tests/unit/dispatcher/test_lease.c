@@ -420,6 +420,34 @@ static void nobody_is_idle_while_another_has_plenty(void **state)
     assert_in_range(waited_ms, 0, 1000);
 }
 
+/* Neither of the workers is enough by itself, and one takes long for its first item. */
+static void who_was_slow_once_is_tried_again(void **state)
+{
+    (void)state;
+    struct computing of[2];
+    struct cw_job *job = begin_virtual(of, 100, 100);
+    of[1].stall_ms = 10000;
+    (void)pass(job, of, 80000);
+    const uint64_t before[] = {of[0].computed_n, of[1].computed_n};
+    const int64_t waited_ms = pass(job, of, 20000);
+    assert_true(of[1].computed_n - before[1] > (of[0].computed_n - before[0]) / 2);
+    assert_in_range(waited_ms, 0, 1000);
+}
+
+/* The first worker is enough, and the second is never of use: that it is tried costs little, since
+ * the first computes what is late. */
+static void trying_who_stays_slow_costs_little(void **state)
+{
+    (void)state;
+    struct computing of[2];
+    struct cw_job *job = begin_virtual(of, 50, 5000);
+    (void)pass(job, of, 30000);
+    const uint64_t before = of[1].computed_n;
+    const int64_t waited_ms = pass(job, of, 100000);
+    assert_in_range(of[1].computed_n - before, 1, 5);
+    assert_in_range(waited_ms, 0, 10000);
+}
+
 static void a_fixed_lease_length_is_kept(void **state)
 {
     (void)state;
@@ -647,6 +675,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_slow_worker_gets_what_is_needed_later, made_up_begin,
                                         made_up_end),
         cmocka_unit_test_setup_teardown(nobody_is_idle_while_another_has_plenty, made_up_begin,
+                                        end_virtual),
+        cmocka_unit_test_setup_teardown(who_was_slow_once_is_tried_again, made_up_begin,
+                                        end_virtual),
+        cmocka_unit_test_setup_teardown(trying_who_stays_slow_costs_little, made_up_begin,
                                         end_virtual),
         cmocka_unit_test_setup_teardown(a_fixed_lease_length_is_kept, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, made_up_begin, made_up_end),
