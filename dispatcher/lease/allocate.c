@@ -115,14 +115,16 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, uint64_t lea
     return NULL;
 }
 
-/* Returns whether a free item lies below a leased one, so that it must have been lost. */
+/* Returns whether a free item lies below a leased one, so that it must have been lost; what lies below
+ * those of a slow worker alone was not leased yet. */
 static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint64_t item)
 {
     for (size_t i = epoch->number - job->first_epoch + 1; i < job->epochs_open; i++) {
-        if (job->epochs[i]->leased.n > 0)
+        if (job->epochs[i]->leased.n > 0 && job->epochs[i]->front > 0)
             return true;
     }
-    return epoch->leased.n > 0 && epoch->leased.v[epoch->leased.n - 1].lo > item;
+    return item < epoch->front && epoch->leased.n > 0 &&
+           epoch->leased.v[epoch->leased.n - 1].lo > item;
 }
 
 /* Returns how many items of a run go to the share before the next worker gets some. Neighbouring
@@ -195,6 +197,8 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     cw_set_add(&items, run.lo, run.lo + n);
     cw_lease_give(share, epoch, &items, false, consumer);
     cw_set_fini(&items);
+    if (least == 0)
+        epoch->front = CW_MAX(epoch->front, run.lo + n);
     return true;
 }
 

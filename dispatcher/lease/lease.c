@@ -294,6 +294,7 @@ static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1
         struct cw_share *share = cw_share_get(job, worker);
         take_computed(
             share, cw_lease_add(share, epoch, &kept, adopted_of(share, held->epoch), false), held);
+        epoch->front = CW_MAX(epoch->front, kept.v[kept.n - 1].hi);
     }
     cw_set_remove_all(claimed, &kept);
     cw_lease_revoke(worker, job, held->epoch, claimed);

@@ -40,6 +40,9 @@ struct cw_epoch {
     /* The skipped items that clients were not told of yet. */
     struct cw_set skipped_unsent;
     uint64_t none_free_below; /* No item below this number is free, so a search may begin here. */
+    /* Items below this number were leased before, lowest first; above it may be some that a slow worker
+     * was leased early (lease/late_items.c). */
+    uint64_t front;
     /* Jobs with to_all and shared jobs have one entry per consumer; NULL for other jobs. */
     struct cw_epoch_part *parts;
     /* How many items were leased, each time counted, and how many of these leases are hedges. */

@@ -317,6 +317,39 @@ static void a_slow_worker_gets_what_is_needed_later(void **state)
     cw_set_fini(&items);
 }
 
+/* What is free below the items of a slow worker was not lost: others get no more of it than else. */
+static void what_a_slow_worker_leaves_is_no_hole(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 1000, 1, 200);
+    struct cw_worker *fast = made_up_worker(1, 1), *slow = made_up_worker(2, 1);
+    struct cw_share *of_fast = cw_share_get(job, fast), *of_slow = cw_share_get(job, slow);
+    struct cw_set items = {0};
+    cw_job_open_epoch(job, 0);
+    of_fast->item_ns = 5e7;
+    of_slow->item_ns = 2e9;
+    of_fast->target = of_slow->target = 20;
+    job->consume_rate = 20;
+    for (int i = 0; i < 3; i++) {
+        job->due.leases = true;
+        cw_lease_fill_all(&made_up);
+        assert_int_equal(of_fast->todo_n, 20);
+        assert_true(leased_of(of_slow, &items, 0) > 0);
+        assert_int_equal(items.v[0].lo, 80);
+    }
+    assert_int_equal(cw_set_first_absent(&job->epochs[0]->leased, 0), 20);
+    cw_set_clear(&items);
+    cw_set_add(&items, 5, 10); /* these were lost */
+    cw_lease_free(of_fast, 0, &items, true);
+    of_fast->target = 8; /* it has more than enough */
+    of_slow->todo_n = 100;
+    cw_lease_fill_all(&made_up);
+    assert_int_equal(of_fast->todo_n, 15 + 8);
+    assert_true(cw_set_first_absent(&job->epochs[0]->leased, 0) > 20);
+    of_slow->todo_n = leased_of(of_slow, &items, 0);
+    cw_set_fini(&items);
+}
+
 /* ---- on virtual time ---- */
 
 static int64_t virtual_ms; /* 0: time is that of the clock */
@@ -673,6 +706,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(items_alternate_between_workers, made_up_begin,
                                         made_up_end),
         cmocka_unit_test_setup_teardown(a_slow_worker_gets_what_is_needed_later, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(what_a_slow_worker_leaves_is_no_hole, made_up_begin,
                                         made_up_end),
         cmocka_unit_test_setup_teardown(nobody_is_idle_while_another_has_plenty, made_up_begin,
                                         end_virtual),
