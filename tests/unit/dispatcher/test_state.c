@@ -467,6 +467,28 @@ static void a_newer_schema_is_refused(void **unused)
     remove_files();
 }
 
+/* Version 11 had the same tables, but refuses the texts of profiles that are written now. */
+static void who_cannot_read_profiles_refuses_the_state(void **unused)
+{
+    (void)unused;
+    cw_state_close(open_ok());
+    cw_autofree char *path = path_of("state.db");
+    for (int i = 0; i < 2; i++) {
+        sqlite3 *db = NULL;
+        sqlite3_stmt *stmt = NULL;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+        assert_in_range(sqlite3_column_int(stmt, 0), 12, 98);
+        sqlite3_finalize(stmt);
+        /* one of version 11 is brought up to date */
+        assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=11", NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        cw_state_close(open_ok());
+    }
+    remove_files();
+}
+
 static void torn_and_missing_files_are_refused(void **unused)
 {
     (void)unused;
@@ -1049,6 +1071,7 @@ int main(void)
         cmocka_unit_test(kill_loses_nothing_that_was_committed),
         cmocka_unit_test(two_dispatchers_do_not_share),
         cmocka_unit_test(a_newer_schema_is_refused),
+        cmocka_unit_test(who_cannot_read_profiles_refuses_the_state),
         cmocka_unit_test(torn_and_missing_files_are_refused),
         cmocka_unit_test(what_failed_is_stored_with_the_next),
         cmocka_unit_test(deletes_are_kept),
