@@ -193,7 +193,8 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
         return files->can_ahead;
     const size_t i = cw_file_set_locate(files, pos);
     const uint64_t from = (uint64_t)(pos - files->v[i].first) * (uint64_t)o->bytes;
-    cw_file_set_ahead(files, i, from, (uint64_t)o->bytes + LOOK_BYTES, ahead);
+    const uint64_t before = from > 0; /* the byte that is looked at first */
+    cw_file_set_ahead(files, i, from - before, before + (uint64_t)o->bytes + LOOK_BYTES, ahead);
     return true;
 }
 

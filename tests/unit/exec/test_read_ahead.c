@@ -26,12 +26,15 @@ static struct {
 } seen;
 
 static char packed_path[] = "/tmp/cachew-ahead-XXXXXX.gz";
+static char text_path[] = "/tmp/cachew-ahead-XXXXXX.txt";
 
 /* Files of the test data, a compressed one, and others of 100 bytes. */
 static char *local_path(const char *url)
 {
     if (strstr(url, ".gz"))
         return cw_mem_strdup(packed_path);
+    if (strstr(url, ".txt"))
+        return cw_mem_strdup(text_path);
     return strstr(url, ".parquet") || strstr(url, "arrow_")
                ? cw_mem_printf("%s/%s", CW_TEST_IMAGES, url + strlen(HOST))
                : NULL;
@@ -333,6 +336,33 @@ static void stretches_of_compressed_files(void **state)
     assert_int_equal(unlink(packed_path), 0);
 }
 
+/* Of ranges of text the lines are that begin there: also the byte before a range, which is looked at first. */
+static void ranges_of_text(void **state)
+{
+    int fd = mkstemps(text_path, 4);
+    char line[64];
+    (void)state;
+    for (int k = 0; k < 8000; k++) {
+        snprintf(line, sizeof(line), "%-38d\n", k);
+        assert_int_equal(write(fd, line, 39), 39);
+    }
+    close(fd);
+    struct cw_plan *plan =
+        plan_of("{\"op\":\"text_ranges\",\"pattern\":\"" HOST "t.txt\",\"bytes\":10000},"
+                "{\"op\":\"shuffle\"}",
+                3);
+    assert_true(cw_exec_can_ahead(plan));
+    for (uint64_t item = 0; item < cw_plan_info(plan)->items; item++) {
+        struct cw_ahead *ahead = read_ahead(plan, item);
+        assert_true(seen.fetched > 0);
+        compute(plan, item);
+        assert_int_equal(seen.late, 0);
+        cw_ahead_free(ahead);
+    }
+    cw_plan_unref(plan);
+    assert_int_equal(unlink(text_path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup(columns_of_row_groups, begin),
         cmocka_unit_test_setup(columns_of_record_batches, begin),
         cmocka_unit_test_setup(stretches_of_compressed_files, begin),
+        cmocka_unit_test_setup(ranges_of_text, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
