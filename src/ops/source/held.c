@@ -63,7 +63,8 @@ uint64_t cw_held_stamp(void)
 
 /* ---- with the mutex held ---- */
 
-/* Gives back what was not used for longest. Returns false if there is nothing. */
+/* Gives back what was not used for longest. Returns false if there was nothing: what another thread began to use
+ * meanwhile is no reason to leave the rest. */
 static bool drop_one(bool costly_too)
 {
     struct cw_held *from = NULL;
@@ -76,7 +77,9 @@ static bool drop_one(bool costly_too)
             from = held;
         }
     }
-    return from && from->drop_oldest(from->arg);
+    if (from)
+        (void)from->drop_oldest(from->arg);
+    return from != NULL;
 }
 
 static void let_all_go(void)

@@ -263,6 +263,11 @@ void cw_table_cache_allow(struct cw_table_cache *c, size_t budget_bytes)
         atomic_store(&c->budget, budget_bytes);
 }
 
+void cw_table_cache_count(struct cw_table_cache *c, int64_t bytes)
+{
+    cw_held_add(&c->held, bytes);
+}
+
 size_t cw_table_cache_bytes(struct cw_table_cache *c)
 {
     cw_mutex_lock(&c->mutex);

@@ -59,6 +59,9 @@ struct cw_table_thing *cw_table_cache_peek(struct cw_table_cache *cache,
 void cw_table_cache_put(struct cw_table_cache *cache, struct cw_table_thing *thing);
 /* Raises the budget to so many bytes. */
 void cw_table_cache_allow(struct cw_table_cache *cache, size_t budget_bytes);
+/* Counts bytes that its source keeps besides the things, among those that are given back where the process has too
+ * many of them, or memory is short; fewer than none: it keeps them no more. They are no part of the budget. */
+void cw_table_cache_count(struct cw_table_cache *cache, int64_t bytes);
 /* Bytes of everything that is loaded. */
 size_t cw_table_cache_bytes(struct cw_table_cache *cache);
 /* Whether what is in use exceeds the budget, or all caches together their limit: who keeps things without need then gives them back. */

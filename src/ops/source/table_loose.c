@@ -196,11 +196,11 @@ int cw_table_rows_read_loose(struct cw_table_rows *r, const struct cw_loose_rows
         seat->stage = CW_NEW(struct cw_table_stage);
     cw_table_order_sort(seat->order, loose->positions, loose->n);
     int rc = read_fields(r, seat, loose);
-    if (seat->stage->cap > STAGE_KEPT_MAX) { /* nobody counts it */
+    if (seat->stage->cap > STAGE_KEPT_MAX) {
         cw_mem_free(seat->stage->bytes);
         seat->stage->bytes = NULL;
         seat->stage->cap = 0;
     }
-    cw_table_seat_leave(seat);
+    cw_table_seat_leave(r, seat);
     return rc;
 }

@@ -202,6 +202,6 @@ int cw_table_rows_read_many(struct cw_table_rows *r, const int64_t *positions, s
     int rc = n <= UNSORTED_ROWS || is_ascending(positions, n)
                  ? read_as_asked(r, seat, positions, n, columns)
                  : read_sorted(r, seat, positions, n, columns);
-    cw_table_seat_leave(seat);
+    cw_table_seat_leave(r, seat);
     return rc;
 }

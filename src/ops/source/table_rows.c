@@ -216,7 +216,7 @@ int cw_table_rows_read(struct cw_table_rows *r, const struct cw_op_ctx *ctx, int
     struct cw_table_seat *seat = cw_table_seat_take(r);
     for (size_t i = 0; rc == 0 && i < r->fields->spec.n; i++)
         rc = read_field(&anywhere, r, seat, &column, pos, fixed, &ret_element->fields[i], err);
-    cw_table_seat_leave(seat);
+    cw_table_seat_leave(r, seat);
     ret_element->n = r->fields->spec.n;
     return rc;
 }

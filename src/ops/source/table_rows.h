@@ -35,10 +35,13 @@ struct cw_table_pins {
 /* Used by one thread at a time. */
 struct cw_table_seat {
     _Atomic(bool) is_taken;
+    _Atomic(bool)
+        must_clear; /* memory is short, and who sits here has not given back what is kept */
+    size_t counted; /* bytes of what the pointers point to, as the cache was told */
     struct cw_table_pins *columns; /* NULL: nobody has sat here yet */
     struct cw_table_order *order;  /* memory for that of many rows; NULL: not needed yet */
     struct cw_table_stage *stage;  /* for values without a fixed size; NULL: not needed yet */
-    uint8_t apart[32];             /* no other seat in the same cache line */
+    uint8_t apart[24];             /* no other seat in the same cache line */
 };
 /* Finds the slab that has a position of a column, and the thing that it is of, which it does not give
  * back. */
@@ -61,8 +64,8 @@ void cw_table_rows_init(struct cw_table_rows *rows, const struct cw_file_source 
                         const struct cw_table_fields *fields, struct cw_table_cache *cache,
                         cw_table_find_fn *find, void *arg);
 void cw_table_rows_fini(struct cw_table_rows *rows);
-/* Gives back what threads keep at hand that do not read at the moment. The cache calls it (cw_table_cache_lend),
- * unless the source has it call a function of its own. arg: the rows. */
+/* Gives back what threads keep at hand; one that reads at the moment does so when it has read. The cache calls it
+ * (cw_table_cache_lend), unless the source has it call a function of its own. arg: the rows. */
 void cw_table_rows_let_go(void *arg);
 /* For `read`, `read_rows` and `read_loose` of an operator. */
 int cw_table_rows_read(struct cw_table_rows *rows, const struct cw_op_ctx *ctx, int64_t pos,

@@ -58,7 +58,7 @@ static inline void cw_table_copy(uint8_t *dst, const uint8_t *src, size_t width)
 void cw_table_seats_fini(struct cw_table_rows *rows);
 /* Takes a seat that no other thread has, and leaves it. */
 struct cw_table_seat *cw_table_seat_take(struct cw_table_rows *rows);
-void cw_table_seat_leave(struct cw_table_seat *seat);
+void cw_table_seat_leave(struct cw_table_rows *rows, struct cw_table_seat *seat);
 /* Finds the slab that has a position of a column; it stays until the seat is asked for another slab of the
  * column. */
 int cw_table_seat_find(struct cw_table_rows *rows, struct cw_table_seat *seat, size_t column,

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "ops/source/held.h"
 #include "ops/source/table_rows_int.h"
 
 static void drop(struct cw_table_rows *r, struct cw_table_pins *pins, unsigned i)
@@ -14,25 +15,41 @@ static void drop(struct cw_table_rows *r, struct cw_table_pins *pins, unsigned i
     pins->begins[i] = pins->ends[i] = 0;
 }
 
-/* Drops what a seat keeps. */
+/* Tells the cache what a seat has memory for. Returns whether that is more than before. */
+static bool count(struct cw_table_rows *r, struct cw_table_seat *seat)
+{
+    const size_t before = seat->counted;
+    size_t now = seat->columns ? r->fields->columns_n * sizeof(*seat->columns) : 0;
+    now += seat->order ? sizeof(*seat->order) : 0;
+    now += seat->stage ? sizeof(*seat->stage) + seat->stage->cap : 0;
+    if (now == before)
+        return false;
+    cw_table_cache_count(r->cache, (int64_t)now - (int64_t)before);
+    seat->counted = now;
+    return now > before;
+}
+
+/* Drops what a seat keeps, and its memory. */
 static void clear(struct cw_table_rows *r, struct cw_table_seat *seat)
 {
     for (size_t k = 0; seat->columns && k < r->fields->columns_n; k++)
         for (unsigned p = 0; p < CW_TABLE_PINS; p++)
             drop(r, &seat->columns[k], p);
+    cw_mem_free(seat->columns);
+    cw_mem_free(seat->order);
+    if (seat->stage)
+        cw_mem_free(seat->stage->bytes);
+    cw_mem_free(seat->stage);
+    seat->columns = NULL;
+    seat->order = NULL;
+    seat->stage = NULL;
+    (void)count(r, seat);
 }
 
 void cw_table_seats_fini(struct cw_table_rows *r)
 {
-    for (size_t i = 0; i < CW_TABLE_SEATS; i++) {
-        struct cw_table_seat *seat = &r->seats[i];
-        clear(r, seat);
-        cw_mem_free(seat->columns);
-        cw_mem_free(seat->order);
-        if (seat->stage)
-            cw_mem_free(seat->stage->bytes);
-        cw_mem_free(seat->stage);
-    }
+    for (size_t i = 0; i < CW_TABLE_SEATS; i++)
+        clear(r, &r->seats[i]);
 }
 
 void cw_table_rows_let_go(void *arg)
@@ -40,10 +57,12 @@ void cw_table_rows_let_go(void *arg)
     struct cw_table_rows *r = arg;
     for (size_t i = 0; i < CW_TABLE_SEATS; i++) {
         struct cw_table_seat *seat = &r->seats[i];
+        atomic_store_explicit(&seat->must_clear, true, memory_order_relaxed);
         if (atomic_exchange_explicit(&seat->is_taken, true, memory_order_acquire))
             continue;
+        atomic_store_explicit(&seat->must_clear, false, memory_order_relaxed);
         clear(r, seat);
-        cw_table_seat_leave(seat);
+        atomic_store_explicit(&seat->is_taken, false, memory_order_release);
     }
 }
 
@@ -63,9 +82,16 @@ struct cw_table_seat *cw_table_seat_take(struct cw_table_rows *r)
     return seat;
 }
 
-void cw_table_seat_leave(struct cw_table_seat *seat)
+void cw_table_seat_leave(struct cw_table_rows *r, struct cw_table_seat *seat)
 {
+    const bool is_more = count(r, seat);
+    if (CW_UNLIKELY(atomic_load_explicit(&seat->must_clear, memory_order_relaxed))) {
+        atomic_store_explicit(&seat->must_clear, false, memory_order_relaxed);
+        clear(r, seat);
+    }
     atomic_store_explicit(&seat->is_taken, false, memory_order_release);
+    if (is_more)
+        cw_held_keep_max();
 }
 
 /* Keeps a slab at hand. While slabs that are kept exceed the budget of the cache, each column keeps but one. */

@@ -213,6 +213,113 @@ static void is_given_back(void **state)
     assert_int_equal(cw_loaded_bytes(), 0);
 }
 
+/* ---- strings of many rows ---- */
+
+enum { STRINGS = 3000 };
+
+struct texts {
+    void *memory;
+    bool memory_is_short; /* while they are read */
+};
+
+static void *get_memory(void *arg, size_t bytes)
+{
+    struct texts *t = arg;
+    if (t->memory_is_short)
+        cw_held_drop_all();
+    t->memory = cw_mem_try(bytes);
+    return t->memory;
+}
+
+/* Reads the strings of many rows at once, and returns how many bytes they have. */
+static size_t read_texts(const struct source *s, bool memory_is_short)
+{
+    static int64_t positions[STRINGS], ends[STRINGS];
+    struct texts t = {.memory_is_short = memory_is_short};
+    struct cw_loose_column column = {.ends = ends};
+    const struct cw_loose_rows rows = {
+        .positions = positions, .n = STRINGS, .columns = &column, .get = get_memory, .arg = &t};
+    for (int64_t i = 0; i < STRINGS; i++)
+        positions[i] = i * 7 % s->n;
+    assert_int_equal(s->op->read_loose(s->opts, s->state, &rows), 0);
+    cw_mem_free(t.memory);
+    return column.bytes;
+}
+
+/* What threads put strings together in counts, and goes when memory is short, also of one that reads meanwhile. */
+static void staged_strings_are_given_back(void **state)
+{
+    struct source s;
+    (void)state;
+    source_init(&s, "parquet", "parquet_none_v1.parquet",
+                ",\"columns\":[\"text\"],\"types\":{\"text\":\"str\"}");
+    (void)sum_of(&s);
+    const size_t decoded = cw_held_bytes();
+    const size_t bytes = read_texts(&s, false);
+    const size_t kept = cw_held_bytes();
+    assert_true(bytes > 0 && kept >= decoded + bytes);
+    assert_true(cw_loaded_bytes() >= kept);
+    cw_held_drop_all();
+    assert_int_equal(cw_held_bytes(), 0);
+    assert_int_equal(read_texts(&s, false), bytes);
+    assert_int_equal(cw_held_bytes(), kept); /* it is decoded again */
+    assert_int_equal(read_texts(&s, true), bytes);
+    assert_true(cw_held_bytes() <= decoded);
+    cw_held_drop_all();
+    assert_int_equal(cw_held_bytes(), 0);
+    source_fini(&s);
+    assert_int_equal(cw_loaded_bytes(), 0);
+}
+
+/* ---- all sources of a process ---- */
+
+/* A source that holds some bytes. */
+struct some {
+    struct cw_held held;
+    uint64_t stamp;
+    int64_t bytes;
+    bool is_taken; /* a thread began to use them after `oldest` was asked */
+};
+
+static uint64_t oldest_of_some(void *arg)
+{
+    const struct some *some = arg;
+    return some->bytes > 0 && !some->is_taken ? some->stamp : UINT64_MAX;
+}
+
+static bool drop_some(void *arg)
+{
+    struct some *some = arg;
+    if (some->stamp == 1)
+        some->is_taken = true;
+    if (some->is_taken)
+        return false;
+    cw_held_add(&some->held, -some->bytes);
+    some->bytes = 0;
+    return true;
+}
+
+/* What is being used again in one source is no reason to leave what others hold. */
+static void others_give_back(void **state)
+{
+    struct some sources[3];
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        sources[i] = (struct some){
+            .held = {.arg = &sources[i], .oldest = oldest_of_some, .drop_oldest = drop_some},
+            .stamp = i + 1,
+            .bytes = 100};
+        cw_held_join(&sources[i].held);
+        cw_held_add(&sources[i].held, 100);
+    }
+    cw_held_drop_all();
+    assert_int_equal(cw_held_bytes(), 100);
+    assert_int_equal(sources[0].bytes, 100);
+    cw_held_add(&sources[0].held, -100);
+    for (size_t i = 0; i < 3; i++)
+        cw_held_leave(&sources[i].held);
+}
+
 /* Chunks of HDF5 files are not counted in the limit, and go when memory is short; of a dataset in one piece there are
  * none. */
 static void chunks_are_given_back(void **state)
@@ -297,6 +404,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads),
                                        cmocka_unit_test(many_in_any_order),
                                        cmocka_unit_test(is_given_back),
+                                       cmocka_unit_test(staged_strings_are_given_back),
+                                       cmocka_unit_test(others_give_back),
                                        cmocka_unit_test(chunks_are_given_back),
                                        cmocka_unit_test(is_given_back_while_read),
                                        cmocka_unit_test(wrong_counts)};
