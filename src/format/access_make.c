@@ -13,10 +13,13 @@ struct make {
     uint64_t every;
     const struct cw_access_sink *sink;
     struct cw_inflater *in;
-    struct cw_hasher *sum; /* of the stretch so far */
+    struct cw_hasher *sum;       /* of the stretch so far */
+    struct cw_hasher *block_sum; /* of the block of it so far */
+    uint64_t block_n;            /* bytes of that */
+    uint64_t blocks;             /* how many of points->sums there were when the stretch began */
     struct cw_codec_packer *packer;
     struct cw_access_points *points;
-    uint64_t points_cap, windows_cap;
+    uint64_t points_cap, windows_cap, sums_cap;
     char *piece;
     size_t piece_n;
     uint8_t window[CW_INFLATE_WINDOW_BYTES];
@@ -69,12 +72,51 @@ static int add_point(struct make *m, const struct cw_inflate_place *place, size_
     return place->needs_window ? add_window(m, window_n, err) : 0;
 }
 
-static void end_stretch(struct make *m)
+/* ---- hashes ---- */
+
+static int end_block(struct make *m, struct cw_err *err)
 {
-    if (m->points->n > 0)
-        m->points->v[m->points->n - 1].sum = cw_hasher_get_u64(m->sum);
-    cw_hasher_reset(m->sum);
+    struct cw_access_points *p = m->points;
+    uint64_t *grown = room(p->sums, &m->sums_cap, p->sums_n + 1, sizeof(*p->sums));
+    if (!grown)
+        return no_memory(m, err);
+    p->sums = grown;
+    p->sums[p->sums_n++] = cw_hasher_get_u64(m->block_sum);
+    cw_hasher_reset(m->block_sum);
+    m->block_n = 0;
+    return 0;
 }
+
+/* Hashes the next bytes of the stretch. */
+static int add_bytes(struct make *m, const char *p, size_t n, struct cw_err *err)
+{
+    int rc = 0;
+    cw_hasher_add(m->sum, p, n);
+    for (size_t part; rc == 0 && n > 0; p += part, n -= part) {
+        part = (size_t)CW_MIN((uint64_t)n, CW_ACCESS_BLOCK_BYTES - m->block_n);
+        cw_hasher_add(m->block_sum, p, part);
+        m->block_n += part;
+        rc = m->block_n == CW_ACCESS_BLOCK_BYTES ? end_block(m, err) : 0;
+    }
+    return rc;
+}
+
+/* Of a stretch that is not long the hashes of blocks are left out. */
+static int end_stretch(struct make *m, struct cw_err *err)
+{
+    struct cw_access_points *p = m->points;
+    int rc = m->block_n > 0 ? end_block(m, err) : 0;
+    if (p->n > 0) {
+        p->v[p->n - 1].sum = cw_hasher_get_u64(m->sum);
+        if (p->size - p->v[p->n - 1].at <= CW_ACCESS_LONG_BYTES)
+            p->sums_n = m->blocks;
+    }
+    m->blocks = p->sums_n;
+    cw_hasher_reset(m->sum);
+    return rc;
+}
+
+/* ---- inflating ---- */
 
 /* Decides whether the stretch ends at the place where the inflater is. */
 static int at_place(struct make *m, struct cw_err *err)
@@ -87,8 +129,8 @@ static int at_place(struct make *m, struct cw_err *err)
     const size_t window_n = cw_inflater_place(m->in, &place, m->window);
     if (place.needs_window && length < m->every)
         return 0;
-    end_stretch(m);
-    return add_point(m, &place, window_n, err);
+    int rc = end_stretch(m, err);
+    return rc < 0 ? rc : add_point(m, &place, window_n, err);
 }
 
 static int give_piece(struct make *m, struct cw_err *err)
@@ -107,10 +149,11 @@ static int step(struct make *m, struct cw_err *err)
                                      CW_ACCESS_PIECE_BYTES - m->piece_n, &got, &is_place, err);
     if (end < 0)
         return end;
-    cw_hasher_add(m->sum, m->piece + m->piece_n, got);
+    int rc = add_bytes(m, m->piece + m->piece_n, got, err);
     m->points->size += got;
     m->piece_n += got;
-    int rc = is_place && end == 0 ? at_place(m, err) : 0;
+    if (rc == 0 && is_place && end == 0)
+        rc = at_place(m, err);
     if (rc == 0 && m->piece_n == CW_ACCESS_PIECE_BYTES)
         rc = give_piece(m, err);
     return rc < 0 ? rc : end;
@@ -127,8 +170,8 @@ static int make_all(struct make *m, struct cw_err *err)
     }
     if (rc > 0)
         rc = give_piece(m, err);
-    end_stretch(m);
-    return rc;
+    const int ended = end_stretch(m, err);
+    return rc < 0 ? rc : ended;
 }
 
 /* A stretch without bytes is none. And the room in which the arrays grew is given back. */
@@ -140,6 +183,8 @@ static void tidy(struct cw_access_points *p)
     void *windows = cw_mem_try_grow(p->windows, CW_MAX(p->windows_n, 1));
     p->v = v ? v : p->v;
     p->windows = windows ? windows : p->windows;
+    uint64_t *sums = cw_mem_try_grow(p->sums, CW_MAX(p->sums_n, 1) * sizeof(*p->sums));
+    p->sums = sums ? sums : p->sums;
 }
 
 int cw_access_points_make(const struct cw_readable *file, uint64_t every,
@@ -154,12 +199,14 @@ int cw_access_points_make(const struct cw_readable *file, uint64_t every,
     m->piece = piece;
     m->points = CW_NEW(struct cw_access_points);
     m->sum = cw_hasher_new();
+    m->block_sum = cw_hasher_new();
     int rc = piece ? cw_inflater_new(file, &m->in, err) : no_memory(m, err);
     if (rc == 0)
         rc = make_all(m, err);
     cw_inflater_free(m->in);
     cw_codec_packer_free(m->packer);
     cw_hasher_free(m->sum);
+    cw_hasher_free(m->block_sum);
     if (rc < 0) {
         cw_access_points_free(m->points);
         return rc;

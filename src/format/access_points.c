@@ -4,6 +4,7 @@
  *   u64     inflated bytes, number of points, bytes of all windows
  *   u64[4]  of each point: at, from, sum, window
  *   the windows
+ *   u64[]   hashes of the blocks of long stretches
  *
  * All numbers are in little endian. */
 #include "format/access_points.h"
@@ -25,12 +26,32 @@ void cw_access_points_free(struct cw_access_points *p)
         return;
     cw_mem_free(p->v);
     cw_mem_free(p->windows);
+    cw_mem_free(p->sums);
     cw_mem_free(p);
 }
 
 size_t cw_access_points_bytes(const struct cw_access_points *p)
 {
-    return sizeof(*p) + (size_t)p->n * sizeof(*p->v) + (size_t)p->windows_n;
+    return sizeof(*p) + (size_t)p->n * sizeof(*p->v) + (size_t)p->windows_n +
+           (size_t)p->sums_n * sizeof(*p->sums);
+}
+
+/* How many blocks with a hash a stretch has. */
+static uint64_t blocks_of(const struct cw_access_points *p, uint64_t k)
+{
+    const uint64_t bytes = cw_access_points_end(p, k) - p->v[k].at;
+    return bytes > CW_ACCESS_LONG_BYTES
+               ? (bytes + CW_ACCESS_BLOCK_BYTES - 1) / CW_ACCESS_BLOCK_BYTES
+               : 0;
+}
+
+/* How many all stretches before k have. */
+static uint64_t blocks_before(const struct cw_access_points *p, uint64_t k)
+{
+    uint64_t n = 0;
+    while (k > 0)
+        n += blocks_of(p, --k);
+    return n;
 }
 
 static struct cw_inflate_place place_of(const struct cw_access_point *v)
@@ -69,6 +90,8 @@ void cw_access_points_pack(const struct cw_access_points *p, struct cw_str *out)
     }
     if (p->windows_n > 0)
         cw_str_add_bytes(out, p->windows, (size_t)p->windows_n);
+    for (uint64_t i = 0; i < p->sums_n; i++)
+        add_u64(out, p->sums[i]);
 }
 
 /* Whether a point lies behind the one before it, in the file and in what is inflated. */
@@ -83,7 +106,20 @@ static bool fits(const struct cw_access_points *p, uint64_t k, uint64_t size)
     return v->at > before->at && place.from > place_of(before).from && v->window >= before->window;
 }
 
-static bool take_points(struct cw_access_points *p, const uint8_t *bytes, uint64_t size)
+/* Takes the hashes, which are all that is left. */
+static bool take_sums(struct cw_access_points *p, const uint8_t *bytes, uint64_t n)
+{
+    p->sums_n = blocks_before(p, p->n);
+    if (n % sizeof(*p->sums) != 0 || n / sizeof(*p->sums) != p->sums_n)
+        return false;
+    p->sums = cw_mem_try((size_t)n + 1);
+    for (uint64_t i = 0; p->sums && i < p->sums_n; i++)
+        p->sums[i] = take_u64(&bytes);
+    return p->sums != NULL;
+}
+
+/* n: bytes of all that is behind the head */
+static bool take_points(struct cw_access_points *p, const uint8_t *bytes, uint64_t n, uint64_t size)
 {
     p->v = cw_mem_try((size_t)p->n * sizeof(*p->v) + 1);
     p->windows = cw_mem_try((size_t)p->windows_n + 1);
@@ -98,7 +134,8 @@ static bool take_points(struct cw_access_points *p, const uint8_t *bytes, uint64
             return false;
     }
     memcpy(p->windows, bytes, (size_t)p->windows_n);
-    return (p->n > 0) == (p->size > 0);
+    return (p->n > 0) == (p->size > 0) &&
+           take_sums(p, bytes + p->windows_n, n - p->n * POINT_BYTES - p->windows_n);
 }
 
 struct cw_access_points *cw_access_points_unpack(const void *bytes, size_t n, uint64_t size)
@@ -111,8 +148,8 @@ struct cw_access_points *cw_access_points_unpack(const void *bytes, size_t n, ui
     p->n = take_u64(&at);
     p->windows_n = take_u64(&at);
     const uint64_t rest = n - HEAD_BYTES;
-    if (p->n <= rest / POINT_BYTES && p->windows_n == rest - p->n * POINT_BYTES &&
-        p->size <= INT64_MAX && take_points(p, at, size))
+    if (p->n <= rest / POINT_BYTES && p->windows_n <= rest - p->n * POINT_BYTES &&
+        p->size <= INT64_MAX && take_points(p, at, rest, size))
         return p;
     cw_access_points_free(p);
     return NULL;
@@ -171,12 +208,27 @@ static int read_part(void *arg, uint64_t offset, void *dst, size_t n, struct cw_
     return 0;
 }
 
-static int changed(const struct cw_access_reader *r, struct cw_err *err)
+static int differs(const struct cw_access_points *p, uint64_t k, const struct cw_readable *file,
+                   struct cw_err *err)
 {
     return cw_err_set(err, CW_E_CORRUPT,
                       "%s: damaged behind byte %llu: what is inflated there is not what it was "
                       "when the file was scanned",
-                      r->file->name, (unsigned long long)(r->points->v[r->k].from >> 4));
+                      file->name, (unsigned long long)(p->v[k].from >> 4));
+}
+
+static int changed(const struct cw_access_reader *r, struct cw_err *err)
+{
+    return differs(r->points, r->k, r->file, err);
+}
+
+int cw_access_points_check(const struct cw_access_points *p, uint64_t k, uint64_t block,
+                           const void *bytes, size_t n, const struct cw_readable *file,
+                           struct cw_err *err)
+{
+    CW_ASSERT(block < blocks_of(p, k));
+    return cw_hash_u64(bytes, n) == p->sums[blocks_before(p, k) + block] ? 0
+                                                                         : differs(p, k, file, err);
 }
 
 static int enter(struct cw_access_reader *r, struct cw_err *err)

@@ -26,7 +26,13 @@ struct cw_access_points {
     struct cw_access_point *v;
     uint8_t *windows; /* a zstd frame for each that needs one */
     uint64_t windows_n;
+    uint64_t *sums; /* hashes of the blocks of long stretches, one behind another */
+    uint64_t sums_n;
 };
+/* A stretch with more bytes than this is long. It is read by blocks, each of which has a hash of its own, so that none
+ * is given on before it was compared. */
+#define CW_ACCESS_LONG_BYTES ((uint64_t)16 << 20)
+#define CW_ACCESS_BLOCK_BYTES ((uint64_t)1 << 20)
 
 /* Who wants to see the inflated bytes while the points are made gets them in order. The memory has
  * room for 64 bytes more, which it may write. */
@@ -56,6 +62,11 @@ uint64_t cw_access_points_end(const struct cw_access_points *points, uint64_t k)
 /* Which bytes of the file, which has `size`, must be read for a stretch. */
 void cw_access_points_range(const struct cw_access_points *points, uint64_t k, uint64_t size,
                             uint64_t *ret_from, uint64_t *ret_n);
+/* Compares a block of a long stretch, all of it, with what was there when the points were made. Returns CORRUPT if it
+ * is not that. file: for the message. */
+int cw_access_points_check(const struct cw_access_points *points, uint64_t k, uint64_t block,
+                           const void *p, size_t n, const struct cw_readable *file,
+                           struct cw_err *err);
 /* Inflates a stretch piece by piece. */
 struct cw_access_reader;
 /* The points and the file are borrowed. */

@@ -13,15 +13,17 @@
 #include "ops/source/long_stretch.h"
 #include "ops/source/table_cache.h"
 
-/* A stretch that takes long to inflate again is read through the source cache. Without one, all is held that the
+/* A long stretch takes long to inflate again, and is read through the source cache. Without one, all is held that the
  * source may hold. */
-#define LARGE_BYTES ((size_t)16 << 20)
+
+/* Memory that is given back piece by piece. */
+#define CUT_BYTES ((size_t)4 << 20)
 
 struct cw_inflated {
     uint64_t max, every;
     size_t budget; /* of the cache, unless a long stretch raises it */
     struct cw_table_cache *cache;
-    _Atomic size_t collected; /* bytes that scans keep until their stretches are known */
+    _Atomic size_t collected; /* bytes of memory that scans have until their stretches are known */
     struct cw_long_stretches *longs;
 };
 struct stretch {
@@ -91,33 +93,64 @@ struct collection {
     bool is_over;
 };
 
+/* Has it as much memory as it says, for which there is room. Returns false if it cannot be had. */
+static bool resize(struct collection *c, size_t cap)
+{
+    char *bytes = cap > 0 ? cw_mem_try_grow(c->bytes, cap) : NULL;
+    if (cap > 0 && !bytes)
+        return false;
+    if (cap == 0)
+        cw_mem_free(c->bytes);
+    c->bytes = bytes;
+    cw_loaded_hold((int64_t)cap - (int64_t)c->cap);
+    c->cap = cap;
+    return true;
+}
+
 static void give_up(struct collection *c)
 {
-    atomic_fetch_sub(&c->all->collected, c->n);
-    cw_loaded_hold(-(int64_t)c->n);
-    cw_mem_free(c->bytes);
-    c->bytes = NULL;
-    c->n = c->cap = 0;
+    atomic_fetch_sub(&c->all->collected, c->cap);
+    (void)resize(c, 0);
+    c->n = 0;
     c->is_over = true;
+}
+
+/* Makes room for n bytes more: twice as much memory as there is, or what others have left of it. */
+static bool reserve(struct collection *c, size_t n)
+{
+    const size_t need = c->n + n - c->cap, before = c->cap;
+    size_t more = CW_MAX(c->cap, need);
+    const size_t others = cw_table_cache_bytes(c->all->cache) +
+                          atomic_fetch_add(&c->all->collected, more); /* with its own so far */
+    const size_t room = others < c->all->budget ? c->all->budget - others : 0;
+    if (more > room) {
+        atomic_fetch_sub(&c->all->collected, more - CW_MAX(room, need));
+        more = CW_MAX(room, need);
+    }
+    if (need <= room && resize(c, before + more))
+        return true;
+    atomic_fetch_sub(&c->all->collected, more);
+    return false;
 }
 
 static void collect(struct collection *c, const char *p, size_t n)
 {
-    const size_t others = cw_table_cache_bytes(c->all->cache) + atomic_load(&c->all->collected);
-    char *grown = c->bytes;
-    if (!c->is_over && c->n + n > c->cap) {
-        c->cap = CW_MAX(2 * c->cap, c->n + n);
-        grown = cw_mem_try_grow(c->bytes, c->cap);
-        c->bytes = grown ? grown : c->bytes;
-    }
-    if (!c->is_over && (!grown || others + n > c->all->budget))
+    if (!c->is_over && c->n + n > c->cap && !reserve(c, n))
         give_up(c);
     if (c->is_over)
         return;
     memcpy(c->bytes + c->n, p, n);
     c->n += n;
-    atomic_fetch_add(&c->all->collected, n);
-    cw_loaded_hold((int64_t)n);
+}
+
+/* Keeps the first n bytes alone, if that gives back as much as is worth it. */
+static void cut(struct collection *c, size_t n)
+{
+    const size_t before = c->cap;
+    if (n == 0 || c->cap - n < CUT_BYTES || !resize(c, n))
+        return;
+    c->n = n;
+    atomic_fetch_sub(&c->all->collected, before - n);
 }
 
 static int collect_and_show(void *arg, char *p, size_t n, struct cw_err *err)
@@ -140,11 +173,11 @@ static int copy_stretch(void *arg, struct cw_table_thing *thing, struct cw_err *
     return 0;
 }
 
-/* Puts the stretches into the cache. */
-static void keep_stretches(const struct collection *c, size_t file,
-                           const struct cw_access_points *p)
+/* Puts the stretches into the cache, the last one first, so that they are not in memory twice. */
+static void keep_stretches(struct collection *c, size_t file, const struct cw_access_points *p)
 {
-    for (uint64_t k = 0; !c->is_over && k < p->n; k++) {
+    for (uint64_t k = p->n; !c->is_over && k-- > 0;) {
+        cut(c, (size_t)cw_access_points_end(p, k));
         struct cw_readable_bytes from = {c->bytes + p->v[k].at,
                                          (size_t)(cw_access_points_end(p, k) - p->v[k].at)};
         const struct cw_table_key key = key_of(file, k);
@@ -221,20 +254,29 @@ int cw_inflated_unpack(const struct cw_inflated *all, const char *path, uint64_t
 
 /* ---- reading ---- */
 
+/* The source cache was to have a stretch, and does not take it. A file that may be being written is tried again. */
+static int not_kept(const struct cw_inflated_view *view, size_t n, struct cw_err *err)
+{
+    const bool is_new = view->source && !view->source->io->info.is_object && cw_source_keeps() &&
+                        !cw_source_is_settled(view->source, CW_LONG_STRETCH_SETTLE_MS);
+    return cw_err_set(
+        err, is_new ? CW_E_UNAVAILABLE : CW_E_LIMIT,
+        "%s: %zu inflated bytes can only be inflated together; option inflated_max "
+        "allows %llu, and the source cache does not keep this file (%s)",
+        view->packed->name, n, (unsigned long long)view->inflated->max,
+        is_new ? "it has changed less than 2 s ago, or its time of change lies in the future"
+               : "its server tells no version, or there is no such cache any more");
+}
+
 static int load_stretch(void *arg, struct cw_table_thing *thing, struct cw_err *err)
 {
     const struct cw_inflated_view *view = arg;
     struct stretch *s = (struct stretch *)thing;
     const uint64_t k = thing->key.stretch;
     const size_t n = (size_t)(cw_access_points_end(view->points, k) - view->points->v[k].at);
-    if (n > view->inflated->max) /* The source cache was to have it, and does not take it. */
-        return cw_err_set(
-            err, CW_E_LIMIT,
-            "%s: %zu inflated bytes can only be inflated together; option inflated_max "
-            "allows %llu, and the source cache does not keep this file (its time of "
-            "change lies in the future, or its server tells no version)",
-            view->packed->name, n, (unsigned long long)view->inflated->max);
-    if (n > LARGE_BYTES)
+    if (n > view->inflated->max)
+        return not_kept(view, n, err);
+    if (n > CW_ACCESS_LONG_BYTES)
         cw_table_cache_allow(view->inflated->cache, (size_t)view->inflated->max);
     s->bytes = cw_mem_try(n);
     if (!s->bytes)
@@ -250,9 +292,9 @@ static int read_long(const struct cw_inflated_view *view, uint64_t k, uint64_t s
 {
     const struct cw_long_stretch stretch = {view->points, k, view->source, view->packed};
     const uint64_t all = cw_access_points_end(view->points, k) - view->points->v[k].at;
-    return all > LARGE_BYTES ? cw_long_stretch_read(view->inflated->longs, &stretch,
-                                                    view->inflated->max, skip, dst, n, err)
-                             : CW_E_UNSUPPORTED;
+    return all > CW_ACCESS_LONG_BYTES ? cw_long_stretch_read(view->inflated->longs, &stretch,
+                                                             view->inflated->max, skip, dst, n, err)
+                                      : CW_E_UNSUPPORTED;
 }
 
 /* Copies bytes of one stretch, at most n from `offset` on. */
@@ -316,7 +358,7 @@ static void stretch_ahead(struct cw_inflated *all, const struct cw_file_set *fil
     const uint64_t words[] = {file, k};
     const struct cw_table_key key = key_of(file, k);
     uint64_t from, n;
-    if (cw_access_points_end(p, k) - p->v[k].at > LARGE_BYTES)
+    if (cw_access_points_end(p, k) - p->v[k].at > CW_ACCESS_LONG_BYTES)
         return; /* the source cache has it */
     struct cw_table_thing *thing = cw_table_cache_peek(all->cache, &key);
     cw_table_cache_put(all->cache, thing);

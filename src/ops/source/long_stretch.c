@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows a stretch to the source cache as a file, whose bytes come from an inflater. Blocks that the
  * cache asks for in order are inflated once; one that it has lost is inflated from the beginning of
- * the stretch. */
+ * the stretch. Each is compared with the hash that it had when the file was scanned before the cache
+ * gets it. */
 #include "ops/source/long_stretch.h"
 
 #include <string.h>
@@ -12,8 +13,6 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-/* As in the source cache: a file that changed less than this time ago is not kept. */
-#define SETTLE_MS 2000
 #define SKIP_BYTES ((size_t)1 << 20)
 
 #define LOCKS_N 32
@@ -82,16 +81,46 @@ static int skip_to(struct shown *s, uint64_t offset)
     return rc;
 }
 
+/* Inflates a block, and compares it. */
+static int inflate_block(struct shown *s, uint64_t block, void *dst, size_t n)
+{
+    const struct cw_long_stretch *of = &s->stretch;
+    int rc = skip_to(s, block * CW_ACCESS_BLOCK_BYTES);
+    if (rc == 0)
+        rc = cw_access_reader_read(s->reader, dst, n, &s->err);
+    s->at += n;
+    return rc < 0 ? rc
+                  : cw_access_points_check(of->points, of->k, block, dst, n, of->packed, &s->err);
+}
+
+/* Copies what a block has of n bytes from `offset` on, and returns how many these are. Nothing is given on of a block
+ * that was not compared as a whole, since it may be kept. */
+static size_t read_of_block(struct shown *s, uint64_t offset, char *dst, size_t n)
+{
+    const uint64_t block = offset / CW_ACCESS_BLOCK_BYTES, begin = block * CW_ACCESS_BLOCK_BYTES;
+    const size_t all = (size_t)CW_MIN(CW_ACCESS_BLOCK_BYTES, (uint64_t)s->io.info.size - begin);
+    const size_t part = (size_t)CW_MIN((uint64_t)n, begin + all - offset);
+    if (part == all) {
+        s->rc = inflate_block(s, block, dst, all);
+        return part;
+    }
+    cw_autofree char *bytes = cw_mem_try(all);
+    s->rc = bytes ? inflate_block(s, block, bytes, all)
+                  : cw_err_set(&s->err, CW_E_NOMEM, "%s: no memory for %zu inflated bytes",
+                               s->stretch.packed->name, all);
+    if (s->rc == 0)
+        memcpy(dst, bytes + (offset - begin), part);
+    return part;
+}
+
 static int read_shown(const struct cw_io_file *io, uint64_t offset, void *dst, size_t n,
                       const struct cw_stop *stop, struct cw_err *err)
 {
     struct shown *s = io->object;
+    char *to = dst;
     (void)stop;
-    if (s->rc == 0)
-        s->rc = skip_to(s, offset);
-    if (s->rc == 0)
-        s->rc = cw_access_reader_read(s->reader, dst, n, &s->err);
-    s->at += n;
+    for (size_t part; s->rc == 0 && n > 0; n -= part, to += part, offset += part)
+        part = read_of_block(s, offset, to, n);
     if (s->rc < 0 && err)
         *err = s->err;
     return s->rc;
@@ -194,7 +223,8 @@ int cw_long_stretch_read(struct cw_long_stretches *all, const struct cw_long_str
     int rc = 0;
     if (n == 0)
         return 0;
-    if (!stretch->file || !cw_source_keeps() || !cw_source_is_settled(stretch->file, SETTLE_MS))
+    if (!stretch->file || !cw_source_keeps() ||
+        !cw_source_is_settled(stretch->file, CW_LONG_STRETCH_SETTLE_MS))
         return CW_E_UNSUPPORTED;
     cw_autofree char *path = cw_mem_printf("%s (inflated from %llu)", stretch->file->path,
                                            (unsigned long long)stretch->points->v[stretch->k].at);

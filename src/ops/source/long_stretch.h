@@ -8,6 +8,9 @@
 #include "format/access_points.h"
 #include "format/source_file.h"
 
+/* As in the source cache: a file that changed less than this time ago is not kept. */
+#define CW_LONG_STRETCH_SETTLE_MS 2000
+
 struct cw_long_stretches; /* of a source: which were inflated already */
 struct cw_long_stretches *cw_long_stretches_new(void);
 void cw_long_stretches_free(struct cw_long_stretches *all);

@@ -232,6 +232,41 @@ static void nothing(void **state)
         }
 }
 
+/* A long stretch has a hash for each of its blocks, also after it was kept; a short one beside it has none. */
+static void blocks_of_a_long_stretch(void **state)
+{
+    const size_t first = 100000, longest = (size_t)CW_ACCESS_LONG_BYTES + 12345;
+    struct file f = {0};
+    CW_STR_AUTO bytes = {0};
+    (void)state;
+    add_words(&f.plain, first + longest, 10);
+    add_frame(&f, f.plain.s, first);
+    add_frame(&f, f.plain.s + first, longest);
+    set_readable(&f, "f.zst");
+    struct cw_access_points *p = make(&f, (uint64_t)4 << 20);
+    assert_int_equal(p->n, 2);
+    assert_int_equal(p->sums_n, 17);
+    check_kept(&f, p);
+    cw_access_points_pack(p, &bytes);
+    struct cw_access_points *again = cw_access_points_unpack(bytes.s, bytes.len, f.readable.size);
+    assert_non_null(again);
+    for (uint64_t block = 0; block < p->sums_n; block++) {
+        const size_t at = (size_t)(block * CW_ACCESS_BLOCK_BYTES);
+        const size_t n = CW_MIN((size_t)CW_ACCESS_BLOCK_BYTES, longest - at);
+        char *from = f.plain.s + first + at;
+        struct cw_err err = {0};
+        assert_int_equal(cw_access_points_check(again, 1, block, from, n, &f.readable, &err), 0);
+        from[n / 2] ^= 1;
+        assert_int_equal(cw_access_points_check(again, 1, block, from, n, &f.readable, &err),
+                         CW_E_CORRUPT);
+        assert_non_null(strstr(err.msg, "f.zst: damaged behind byte"));
+    }
+    cw_access_points_free(again);
+    assert_null(cw_access_points_unpack(bytes.s, bytes.len - 8, f.readable.size));
+    cw_access_points_free(p);
+    file_fini(&f);
+}
+
 /* ---- bad files ---- */
 
 static void small_file(struct file *f, bool zst)
@@ -342,6 +377,7 @@ int main(void)
                                        cmocka_unit_test(members_need_no_windows),
                                        cmocka_unit_test(blocks_and_members),
                                        cmocka_unit_test(frames),
+                                       cmocka_unit_test(blocks_of_a_long_stretch),
                                        cmocka_unit_test(nothing),
                                        cmocka_unit_test(cut_anywhere),
                                        cmocka_unit_test(damaged_anywhere),
