@@ -146,6 +146,18 @@ class StandIn:
     def __enter__(self):
         stand_in = self
 
+        class Event:
+            """As torch's own, it goes into no pickle."""
+
+            def __init__(self, number):
+                self.number = number
+
+            def synchronize(self):
+                stand_in.calls.append((f"synchronize with event {self.number}", stand_in.current))
+
+            def __reduce__(self):
+                raise RuntimeError("an event that is of this process alone")
+
         class Stream:
             def __init__(self, device, name="copies"):
                 assert device == torch.device("cuda:0")
@@ -154,10 +166,10 @@ class StandIn:
             def record_event(self):
                 stand_in.events += 1
                 stand_in.calls.append(("record event", self.name))
-                return stand_in.events
+                return Event(stand_in.events)
 
             def wait_event(self, event):
-                stand_in.calls.append((f"wait for event {event}", self.name))
+                stand_in.calls.append((f"wait for event {event.number}", self.name))
 
         @contextlib.contextmanager
         def stream(one):
@@ -201,9 +213,21 @@ def pinned(address):
                 cuda.calls.clear()
                 assert all(source() is None for source in cuda.sources), "a tensor over a batch's memory is still there"
                 assert loader.state_dict()["step"] == step
+                again = pickle.loads(pickle.dumps(batch))  # as to another process: its copies are done, and no event goes along
+                assert cuda.calls == [(f"synchronize with event {step}", "trainer's")] and again.copied is None and batch.copied is not None
+                assert type(again) is type(batch) and again.keys() == batch.keys() and again.state_dict() == batch.state_dict()
+                assert (again.epoch, again.number, again.elements) == (batch.epoch, batch.number, batch.elements)
+                assert pickle.loads(pickle.dumps(loader._copies))._stream is None and loader._copies._stream is not None
+                cuda.calls.clear()
                 if "y" in batch:
+                    assert again["y"].tolist() == batch["y"].tolist()
                     assert batch["y"].tolist() == [2 * x for x in range(4 * step - 4, 4 * step)]
             assert step == steps > 1
+    with Loader(cachew.range(20).batch(4), service=address, epochs=1) as loader:
+        iterator = iter(loader)
+        assert [next(iterator)["x"].tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        with pickle.loads(pickle.dumps(loader)) as sent:  # with a batch fetched ahead, which the state does not know
+            assert [batch["x"].tolist() for batch in sent] == [[8, 9, 10, 11], [12, 13, 14, 15], [16, 17, 18, 19]]
 
 
 def world(address):

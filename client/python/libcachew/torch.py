@@ -35,6 +35,12 @@ class Batch(dict[str, Any]):
             self.state = state
             self.epoch, self.number, self.elements = native.epoch, native.number, native.elements
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: an event is of this one alone, so what it stands for is waited for."""
+        if self.copied is not None:
+            self.copied.synchronize()
+        return {name: value for name, value in self.__dict__.items() if name != "copied"}
+
     @property
     def token(self) -> bytes | None:
         """The position behind it."""
@@ -176,6 +182,10 @@ class _Copies:
         self._device = device
         self._stream: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which makes a stream of its own."""
+        return self.__dict__ | {"_stream": None}
+
     def fetched(self, batch: Batch) -> None:
         """Begins the copies of a batch's tensors, and notes the event behind them."""
         if self._stream is None:  # not before the process needs it: a forked one cannot use its parent's
@@ -220,6 +230,10 @@ class DataLoader:
         self._device = None if device is None else torch.device(device)
         self._copies = None if self._device is None or self._device.type != "cuda" else _Copies(self._device)
         self._ahead: collections.deque[Batch | None] = collections.deque()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: it goes on behind the state, and fetches for itself what comes there."""
+        return self.__dict__ | {"_ahead": collections.deque()}
 
     def _fetch(self) -> None:
         """One batch more is ahead, or the end of the epoch, behind which nothing is fetched."""
