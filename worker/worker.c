@@ -174,6 +174,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
                                                : CW_MIN(o->share_window, (uint64_t)w->budget));
     w->exec = cw_exec_new(w->threads);
     cw_exec_limit_cpu(w->exec, o->cpus);
+    cw_exec_limit_kept(w->exec, w->budget / CW_BUDGET_SCRATCH_PART);
     w->done_node = (struct cw_loop_node){.fn = on_tasks_done, .arg = w};
     w->loader.opened = cw_wjob_opened;
     w->loader.opened_beside = cw_wjob_plan_opened;

@@ -99,21 +99,49 @@ void *cw_arena_alloc(struct cw_arena *arena, size_t bytes)
     return p;
 }
 
+static void drop_base(struct cw_arena *arena, size_t want)
+{
+    cw_mem_free(arena->base);
+    arena->base = NULL;
+    arena->cap = 0;
+    arena->want = want;
+}
+
 void cw_arena_reset(struct cw_arena *arena)
 {
     if (arena->extras) {
         size_t want = CW_MIN(CW_ALIGN_UP(arena->used + arena->used / 4, ALIGN), arena->keep);
 
         free_extras(arena);
-        if (want > arena->cap) {
-            cw_mem_free(arena->base);
-            arena->base = NULL;
-            arena->cap = 0;
-            arena->want = want;
-        }
+        if (want > arena->cap)
+            drop_base(arena, want);
     }
+    if (arena->cap > arena->keep)
+        drop_base(arena, arena->keep);
     arena->at = 0;
     arena->used = 0;
+}
+
+void cw_arena_set_keep(struct cw_arena *arena, size_t keep_bytes)
+{
+    arena->keep = keep_bytes;
+    arena->want = CW_MIN(arena->want, keep_bytes);
+}
+
+void cw_arena_trim(struct cw_arena *arena)
+{
+    free_extras(arena);
+    drop_base(arena, CW_MIN(FIRST_BYTES, arena->keep));
+    arena->at = 0;
+    arena->used = 0;
+}
+
+size_t cw_arena_bytes(const struct cw_arena *arena)
+{
+    size_t bytes = arena->cap;
+    for (const struct extra *extra = arena->extras; extra; extra = extra->next)
+        bytes += sizeof(*extra) + extra->cap;
+    return bytes;
 }
 
 size_t cw_arena_used(const struct cw_arena *arena)

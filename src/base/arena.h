@@ -14,6 +14,12 @@ void cw_arena_free(struct cw_arena *arena);
  * the pointer is valid. */
 void *cw_arena_alloc(struct cw_arena *arena, size_t bytes) CW_MUST_CHECK;
 void cw_arena_reset(struct cw_arena *arena);
+/* From now on a reset keeps at most so many bytes. */
+void cw_arena_set_keep(struct cw_arena *arena, size_t keep_bytes);
+/* Resets it, and gives all its memory back. */
+void cw_arena_trim(struct cw_arena *arena);
+/* How much memory it has, in use or not. */
+size_t cw_arena_bytes(const struct cw_arena *arena);
 size_t cw_arena_used(const struct cw_arena *arena);
 
 #endif

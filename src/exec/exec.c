@@ -7,31 +7,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/run_delay.h"
+#include "exec/exec_pool.h"
 #include "exec/task.h"
-#include "exec/throttle.h"
 #include <stdatomic.h>
 
 #define RUN_NS 100000
-/* Bytes of arena memory that a thread keeps between elements: a few decoded photographs, or one that was made several
- * times as large. What is beyond is mapped anew for each element, and its pages cleared. */
-#define ARENA_KEEP_BYTES ((size_t)32 << 20)
-
-struct cw_exec {
-    struct cw_mutex mutex;
-    struct cw_cond cond;
-    struct cw_fair_queue queue;  /* guarded by lock: the queues of plans */
-    struct cw_exec_task *all;    /* guarded by lock: list of the tasks that are not done */
-    bool stopping;               /* guarded by lock */
-    struct cw_throttle throttle; /* guarded by lock */
-    size_t threads_n;
-    struct cw_thread *threads;
-    int *ids;           /* guarded by lock: of the threads that have begun (base/run_delay.h) */
-    size_t ids_n;       /* guarded by lock */
-    size_t idle_n;      /* guarded by lock: threads that wait for work now */
-    size_t paused_n;    /* guarded by lock: those that pause for the CPU limit */
-    int64_t counted_ns; /* guarded by lock: `time` is right up to then */
-    struct cw_exec_thread_time time; /* guarded by lock */
-};
 
 /* what a thread has taken from the queues */
 struct run {
@@ -315,12 +295,14 @@ static void wait_idle(struct cw_exec *exec, int64_t until)
 static void thread_main(void *arg)
 {
     struct cw_exec *exec = arg;
-    struct cw_arena *arena = cw_arena_new(ARENA_KEEP_BYTES);
+    struct cw_arena *arena = cw_arena_new(CW_EXEC_KEEP_BYTES);
+    struct cw_exec_scratch scratch = {.arena = arena};
     cw_io_thread_computes();
     cw_mutex_lock(&exec->mutex);
     exec->ids[exec->ids_n++] = cw_run_delay_thread();
     for (;;) {
         struct run run;
+        cw_exec_tidy(exec, &scratch);
         int64_t until = cw_throttle_until(&exec->throttle);
         if (until && !exec->stopping) {
             wait_idle(exec, until);
@@ -358,6 +340,7 @@ struct cw_exec *cw_exec_new(size_t threads)
     exec->threads = CW_NEW_ARRAY(struct cw_thread, exec->threads_n);
     exec->ids = CW_NEW_ARRAY(int, exec->threads_n);
     exec->counted_ns = cw_clock_ns();
+    exec->keep = CW_EXEC_KEEP_BYTES;
     for (size_t i = 0; i < exec->threads_n; i++)
         cw_thread_start(&exec->threads[i], "exec", thread_main, exec);
     return exec;

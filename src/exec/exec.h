@@ -82,6 +82,12 @@ struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
  * before anything is submitted. Threads wait between runs of elements when the limit is reached, so
  * it holds on average, not at every instant. */
 void cw_exec_limit_cpu(struct cw_exec *exec, double cpus);
+/* Limits the scratch memory that all threads together keep between elements, in bytes. */
+void cw_exec_limit_kept(struct cw_exec *exec, size_t bytes);
+/* How much scratch memory the threads have that compute nothing now, or had when they last did not. Any thread. */
+size_t cw_exec_kept(const struct cw_exec *exec);
+/* Memory is short: each thread gives back its scratch memory as soon as it computes nothing. */
+void cw_exec_shed(struct cw_exec *exec);
 /* Cancels all items, waits for the runs that threads are computing, and frees the pool. */
 void cw_exec_free(struct cw_exec *exec);
 /* Submits an item. The items of one plan are begun in the order submitted; plans share the threads

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens if the system gives less memory than the budget promises, because a container is too
  * small or other processes use the memory. An item that finds no memory has not failed while other
- * items have some: the worker frees what it can (kept batches, indices and decoded pages of sources, idle
- * slots, the last quarter of each job's outputs), lowers the budget that it uses, and begins the item
- * again. The budget in use grows again with each output. An item has failed only if it finds no memory
- * while there is nothing to free. */
+ * items have some: the worker frees what it can (kept batches, indices and decoded pages of sources,
+ * scratch memory of threads, idle slots, the last quarter of each job's outputs), lowers the budget
+ * that it uses, and begins the item again. The budget in use grows again with each output. An item has
+ * failed only if it finds no memory while there is nothing to free. */
 #include "worker/compute/memory_short.h"
 
 #include <stdlib.h>
@@ -94,6 +94,7 @@ static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
     cw_dedup_trim(&w->dedup, 0);
     cw_loaded_trim(0);
     cw_held_drop_all();
+    cw_exec_shed(w->exec);
     for (size_t i = 0; i < w->jobs.n && !w->drain.active; i++) {
         struct cw_wjob *job = w->jobs.list[i];
         freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1),

@@ -22,6 +22,9 @@ struct cw_wjob;
 #define CW_BUDGET_INDEX_PART 4
 /* What one source has inflated of compressed files takes at most a quarter. */
 #define CW_BUDGET_INFLATED_PART 4
+/* Scratch memory that threads keep between elements takes at most an eighth of the
+ * budget, beside it. */
+#define CW_BUDGET_SCRATCH_PART 8
 size_t cw_budget(const struct cw_worker_state *w);
 /* Returns the job's share of these bytes, by weight among the jobs that have leases or memory. */
 size_t cw_budget_of(const struct cw_wjob *job);

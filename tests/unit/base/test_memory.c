@@ -150,7 +150,37 @@ static void arena_gives_back_what_is_above_keep(void **state)
     cw_arena_free(arena);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(owned_pointers_move),
+/* It tells what it has, and gives it back when it is told to, or may keep less. */
+static void arena_tells_what_it_has(void **state)
+{
+    struct cw_arena *arena = cw_arena_new(1 << 20);
+    (void)state;
+    assert_int_equal(cw_arena_bytes(arena), 0);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < 6; i++)
+            assert_non_null(cw_arena_alloc(arena, 100000));
+        assert_true(cw_arena_bytes(arena) >= 600000);
+        cw_arena_reset(arena);
+    }
+    assert_true(cw_arena_bytes(arena) >= 600000);
+    cw_arena_set_keep(arena, 200000);
+    cw_arena_reset(arena);
+    assert_true(cw_arena_bytes(arena) <= 200000);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < 6; i++)
+            assert_non_null(cw_arena_alloc(arena, 100000));
+        cw_arena_reset(arena);
+        assert_true(cw_arena_bytes(arena) <= 200000);
+    }
+    assert_non_null(cw_arena_alloc(arena, 500000));
+    cw_arena_trim(arena);
+    assert_int_equal(cw_arena_bytes(arena), 0);
+    assert_non_null(cw_arena_alloc(arena, 10));
+    cw_arena_free(arena);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(arena_tells_what_it_has),
+                                          cmocka_unit_test(owned_pointers_move),
                                           cmocka_unit_test(copies_away),
                                           cmocka_unit_test(costs),
                                           cmocka_unit_test(buffers_end_with_their_last_ref),

@@ -6,7 +6,9 @@
 #include "run.h"
 #include "support/cm.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *nodes;
@@ -416,6 +418,53 @@ static void time_held_by_the_limit_is_time_of_the_work(void **state)
     cw_plan_unref(plan);
 }
 
+/* What the only thread has as scratch memory when it begins an item, by computing one that needs little. */
+static size_t kept_by(struct cw_exec *exec, struct cw_plan *small)
+{
+    free_jobs(run_all(exec, small, 0, CW_BAD_FAIL, 1), 1);
+    return cw_exec_kept(exec);
+}
+
+/* A plan whose element is a text of so many bytes, which is read into scratch memory. */
+static struct cw_plan *plan_of_a_text(char *path, size_t bytes)
+{
+    const int fd = mkstemp(path);
+    cw_autofree char *text = cw_mem_new(bytes);
+    memset(text, '\n', bytes);
+    assert_int_equal(write(fd, text, bytes), bytes);
+    close(fd);
+    cw_autofree char *nodes =
+        cw_mem_printf("{\"op\":\"text_ranges\",\"pattern\":\"%s\",\"bytes\":\"16MiB\"}", path);
+    return plan_of(nodes, 1);
+}
+
+/* Scratch memory that threads keep counts, is bounded, and goes when memory is short. */
+static void scratch_memory_counts(void **state)
+{
+    struct cw_plan *small = plan_of("{\"op\":\"range\",\"stop\":1}", 1);
+    char path[] = "/tmp/cachew-exec-XXXXXX";
+    struct cw_plan *large = plan_of_a_text(path, 5000000);
+    struct cw_exec *exec = cw_exec_new(1);
+    (void)state;
+    assert_true(kept_by(exec, small) < 1 << 20);
+    free_jobs(run_all(exec, large, 0, CW_BAD_FAIL, 1), 1);
+    assert_true(kept_by(exec, small) >= 4000000);
+    cw_exec_shed(exec);
+    assert_true(kept_by(exec, small) < 1 << 20);
+    free_jobs(run_all(exec, large, 0, CW_BAD_FAIL, 1), 1);
+    assert_true(kept_by(exec, small) >= 4000000);
+    cw_exec_limit_kept(exec, 1 << 20);
+    (void)kept_by(exec, small);
+    assert_true(kept_by(exec, small) <= 1 << 20);
+    free_jobs(run_all(exec, large, 0, CW_BAD_FAIL, 1), 1);
+    (void)kept_by(exec, small);
+    assert_true(kept_by(exec, small) <= 1 << 20);
+    cw_exec_free(exec);
+    cw_plan_unref(large);
+    cw_plan_unref(small);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_bad_batch_is_described),
         cmocka_unit_test(test_lowest_error),
         cmocka_unit_test(test_cancel),
+        cmocka_unit_test(scratch_memory_counts),
         cmocka_unit_test(open_items_end_when_cancelled),
         cmocka_unit_test(test_alloc_fails),
         cmocka_unit_test(test_memory_of_what_is_left),
