@@ -37,4 +37,8 @@ write("bad_text_cut.txt.zst", zst(TEXT)[:-3])
 write("bad_text_cut.txt.gz", gz(TEXT)[:-9])
 write("bad_text_not.txt.zst", b"plain text")
 write("fixed_u16.bin", struct.pack("<23H", *range(10, 33)))
+tokens = struct.pack("<23H", *range(10, 33))
+write("fixed_packed.bin.gz", gz(tokens[:13]) + gz(tokens[13:]))  # a record that lies in two members
+write("fixed_packed.bin.zst", zst(tokens[:13]) + zst(tokens[13:]))
+write("bad_fixed_cut.bin.gz", gz(tokens)[:-9])
 write("fixed_be.bin", b"HEAD" + struct.pack(">6i", 1, -2, 3, -4, 5, -6))

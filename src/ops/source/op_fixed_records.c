@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source `fixed_records`: records of one size that lie one after another in binary files, or overlap:
- * sequences of a flat file of tokens. Sizes of files say all, so a job begins at once. */
+ * sequences of a flat file of tokens. Sizes of files say all, so a job begins at once; unless a file is
+ * compressed: then it is inflated once, which finds its access points. */
+#include <string.h>
+
+#include "base/mem.h"
 #include "format/idx.h"
-#include "format/inflate.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/inflated.h"
 
 enum { DTYPE_STR = 0 };
 static const char *const dtype_words[] = {"str", "u8",  "i8",  "u16", "i16", "u32", "i32",
@@ -21,14 +25,20 @@ struct fixed_opts {
     struct cw_i64_list dims;
     int64_t step, offset;
     int order, rest;
+    int64_t inflated_max, inflate_every;
 };
 
 struct fixed_state {
-    struct cw_file_source source;
+    struct cw_file_source source; /* loads a struct fixed_file for each file if one is compressed */
+    struct cw_inflated *inflated; /* NULL: none is */
     struct cw_field field;
     size_t value_bytes;
     uint64_t record_bytes, step_bytes, offset;
     bool drops_rest, swaps;
+};
+struct fixed_file {
+    struct cw_access_points *points; /* of a .gz or .zst, or NULL */
+    int64_t records;
 };
 
 #define OFFSET(member) offsetof(struct fixed_opts, member)
@@ -80,6 +90,8 @@ static const struct cw_opt options[] = {
      .offset = OFFSET(rest),
      .def = "\"fail\"",
      .names = rest_words},
+    CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
+    CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
     {0},
 };
 
@@ -122,10 +134,10 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_op_infer_one(o->field, dtype_of(o), rank, o->dims.v, ret_spec, err);
 }
 
-static int count_records(const struct fixed_state *s, const struct cw_file *file, int64_t *ret_n,
-                         struct cw_err *err)
+/* size: of the file, or of what is inflated of it */
+static int count_records(const struct fixed_state *s, const struct cw_file *file, uint64_t size,
+                         int64_t *ret_n, struct cw_err *err)
 {
-    const uint64_t size = (uint64_t)file->stamp.size;
     if (size < s->offset)
         return cw_err_set(err, CW_E_CORRUPT, "%s: ends at byte %llu, before the offset %llu",
                           file->path, (unsigned long long)size, (unsigned long long)s->offset);
@@ -148,11 +160,8 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     struct cw_file *file = &s->source.files->v[i];
     int64_t n = 0;
     if (cw_inflate_is_name(file->path))
-        return cw_err_set(err, CW_E_INVALID,
-                          "%s: is compressed; records of one size are read at their place, so the "
-                          "file must be inflated before",
-                          file->path);
-    int rc = count_records(s, file, &n, err);
+        return CW_E_AGAIN; /* with indices */
+    int rc = count_records(s, file, (uint64_t)file->stamp.size, &n, err);
     if (rc == 0 && how->manifest)
         return cw_file_source_compare(&s->source, i, (uint64_t)n, "records", err);
     if (rc == 0)
@@ -160,16 +169,120 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return rc;
 }
 
-/* What is handed to `begin`, which is told that it gets the first member. */
-struct fixed_open {
-    struct cw_op_open how;
-    const struct fixed_opts *opts;
-};
+static const struct cw_file_source_kind plain_kind = {.state_bytes = sizeof(struct fixed_state),
+                                                      .prepare = prepare};
 
-static void begin(void *state, const struct cw_op_open *how)
+/* ---- indices, if there are compressed files ---- */
+
+static const char file_end[8] = "records"; /* of what is kept, which is never nothing */
+
+static void free_file(void *loaded)
+{
+    struct fixed_file *file = loaded;
+    cw_access_points_free(file->points);
+    cw_mem_free(file);
+}
+
+static int count_of(const struct fixed_state *s, size_t i, struct fixed_file *file,
+                    struct cw_err *err)
+{
+    const struct cw_file *from = &s->source.files->v[i];
+    return count_records(s, from, file->points ? file->points->size : (uint64_t)from->stamp.size,
+                         &file->records, err);
+}
+
+/* Counts the records of a file whose points are there, and takes it, or frees it. */
+static int finish(const struct fixed_state *s, size_t i, int rc, struct fixed_file *file,
+                  void **ret_loaded, struct cw_err *err)
+{
+    if (rc == 0)
+        rc = count_of(s, i, file, err);
+    if (rc < 0)
+        free_file(file);
+    else
+        *ret_loaded = file;
+    return rc;
+}
+
+static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
 {
     struct fixed_state *s = state;
-    const struct fixed_opts *o = ((const struct fixed_open *)(const void *)how)->opts;
+    struct fixed_file *file = CW_NEW(struct fixed_file);
+    struct cw_file_use use;
+    if (!cw_inflate_is_name(s->source.files->v[i].path))
+        return finish(s, i, 0, file, ret_loaded, err);
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc == 0) {
+        rc = cw_inflated_scan(s->inflated, i, &use.readable, NULL, &file->points, err);
+        cw_file_set_release(s->source.files, &use);
+    }
+    return finish(s, i, rc, file, ret_loaded, err);
+}
+
+static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
+                  struct cw_err *err)
+{
+    struct fixed_state *s = state;
+    const struct cw_file *from = &s->source.files->v[i];
+    struct fixed_file *file = CW_NEW(struct fixed_file);
+    const uint8_t *kept = bytes;
+    int rc = cw_inflated_unpack(s->inflated, from->path, (uint64_t)from->stamp.size, &kept, &n,
+                                &file->points);
+    if (rc == 0 && (n != sizeof(file_end) || memcmp(kept, file_end, n) != 0))
+        rc = CW_E_CORRUPT;
+    return finish(s, i, rc, file, ret_loaded, err);
+}
+
+static void pack(const void *loaded, struct cw_str *out)
+{
+    cw_inflated_pack(((const struct fixed_file *)loaded)->points, out);
+    cw_str_add_bytes(out, file_end, sizeof(file_end));
+}
+
+static int64_t records(const void *loaded)
+{
+    return ((const struct fixed_file *)loaded)->records;
+}
+
+static size_t bytes_of(const void *loaded)
+{
+    const struct fixed_file *file = loaded;
+    return sizeof(*file) + (file->points ? cw_access_points_bytes(file->points) : 0);
+}
+
+static int key_of(const void *state, size_t i, struct cw_str *out, struct cw_err *err)
+{
+    const struct fixed_state *s = state;
+    (void)err;
+    cw_str_addf(out, "records %llu every %llu from %llu rest %d\n",
+                (unsigned long long)s->record_bytes, (unsigned long long)s->step_bytes,
+                (unsigned long long)s->offset, s->drops_rest);
+    cw_inflated_key(s->inflated, s->source.files->v[i].path, out);
+    return 0;
+}
+
+static void end(void *state)
+{
+    cw_inflated_free(((struct fixed_state *)state)->inflated);
+}
+
+static const struct cw_file_index index_kind = {.name = "fixed_records 1",
+                                                .key_of = key_of,
+                                                .records = records,
+                                                .bytes = bytes_of,
+                                                .pack = pack,
+                                                .unpack = unpack};
+static const struct cw_file_source_kind packed_kind = {.state_bytes = sizeof(struct fixed_state),
+                                                       .end = end,
+                                                       .load = scan,
+                                                       .unload = free_file,
+                                                       .index = &index_kind};
+
+/* ---- opening ---- */
+
+static struct fixed_state *state_new(const struct fixed_opts *o)
+{
+    struct fixed_state *s = CW_NEW(struct fixed_state);
     const enum cw_dtype dtype = dtype_of(o);
     s->value_bytes = CW_MAX(cw_dtype_bytes(dtype), 1);
     s->record_bytes = values_n(o) * s->value_bytes;
@@ -181,17 +294,42 @@ static void begin(void *state, const struct cw_op_open *how)
     s->field.rank = dtype == CW_DTYPE_STR ? 0 : (int)o->dims.n;
     for (int d = 0; d < s->field.rank; d++)
         s->field.dims[d] = o->dims.v[d];
+    return s;
 }
-
-static const struct cw_file_source_kind kind = {
-    .state_bytes = sizeof(struct fixed_state), .begin = begin, .prepare = prepare};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
 {
     const struct fixed_opts *o = opts;
-    const struct fixed_open mine = {.how = *how, .opts = o};
-    return cw_file_source_new(&kind, &o->pattern, &mine.how, ret_state, err);
+    int rc = cw_file_source_start(&plain_kind, state_new(o), &o->pattern, how, ret_state, err);
+    if (rc != CW_E_AGAIN)
+        return rc;
+    struct fixed_state *s = state_new(o);
+    s->inflated = cw_inflated_new(o->inflated_max, o->inflate_every);
+    return cw_file_source_start(&packed_kind, s, &o->pattern, how, ret_state, err);
+}
+
+/* ---- reading ---- */
+
+static void give_back(struct fixed_state *s, size_t i)
+{
+    if (s->inflated)
+        cw_file_source_put(&s->source, i);
+}
+
+/* The index of a file, which the caller gives back, or NULL if there are none. */
+static int index_of(struct fixed_state *s, size_t i, const struct fixed_file **ret_file,
+                    struct cw_err *err)
+{
+    const void *loaded = NULL;
+    int rc = s->inflated ? cw_file_source_get(&s->source, i, &loaded, err) : 0;
+    *ret_file = loaded;
+    if (!loaded)
+        return rc;
+    rc = cw_file_source_compare(&s->source, i, (uint64_t)(*ret_file)->records, "records", err);
+    if (rc < 0)
+        give_back(s, i);
+    return rc;
 }
 
 /* Reads records k, k + 1, ... of file i: with one read, unless they overlap or there are gaps. */
@@ -199,14 +337,24 @@ static int read_some(struct fixed_state *s, size_t i, uint64_t k, size_t n, uint
                      struct cw_err *err)
 {
     const size_t each = (size_t)s->record_bytes, at_once = s->step_bytes == each ? n : 1;
+    const struct fixed_file *file = NULL;
     struct cw_file_use use;
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
+    int rc = index_of(s, i, &file, err);
     if (rc < 0)
         return rc;
+    rc = cw_file_set_use(s->source.files, i, &use, err);
+    if (rc < 0) {
+        give_back(s, i);
+        return rc;
+    }
+    struct cw_inflated_view view = {s->inflated, i, file ? file->points : NULL, &use.readable,
+                                    &use.source};
+    const struct cw_readable plain = cw_inflated_readable(&view);
     for (size_t at = 0; rc == 0 && at < n; at += at_once)
-        rc = cw_readable_get(&use.readable, s->offset + (k + at) * s->step_bytes, dst + at * each,
+        rc = cw_readable_get(&plain, s->offset + (k + at) * s->step_bytes, dst + at * each,
                              at_once * each, err);
     cw_file_set_release(s->source.files, &use);
+    give_back(s, i);
     if (rc == 0 && s->swaps)
         cw_idx_convert(dst, dst, n * each / s->value_bytes, s->value_bytes);
     return rc;
@@ -248,14 +396,19 @@ static int read_rows(const void *opts, void *state, const int64_t *positions, si
 
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
-    const struct fixed_state *s = state;
+    struct fixed_state *s = state;
     const struct cw_file_set *files = s->source.files;
+    const struct fixed_file *file = NULL;
     (void)opts;
     if (!ahead || !files->can_ahead)
         return files->can_ahead;
     const size_t i = cw_file_set_locate(files, pos);
     const uint64_t k = (uint64_t)(pos - files->v[i].first);
-    cw_file_set_ahead(files, i, s->offset + k * s->step_bytes, s->record_bytes, ahead);
+    if (index_of(s, i, &file, NULL) < 0)
+        return true;
+    cw_inflated_ahead(s->inflated, files, i, file ? file->points : NULL,
+                      s->offset + k * s->step_bytes, s->record_bytes, ahead);
+    give_back(s, i);
     return true;
 }
 
@@ -274,7 +427,12 @@ const struct cw_op cw_op_fixed_records = {
         "most language models\n"
         "(.bin). Nothing is scanned: the sizes of files say how many records there are.\n"
         "\n"
-        "Not supported: compressed files, records of different lengths. Patterns as for `files`.",
+        "Files whose names end in .gz or .zst are inflated once when a job is prepared, and read "
+        "at\n"
+        "random by access points; what is inflated stays in memory up to `inflated_max`\n"
+        "(docs/formats.md, \"Compressed files\").\n"
+        "\n"
+        "Not supported: records of different lengths. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,

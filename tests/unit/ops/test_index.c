@@ -196,6 +196,7 @@ static uint64_t read_all(struct source *s)
 static const char *const sources[][2] = {
     {"tfrecord", "{\"pattern\":\"%s/records_*.tfrecord\"}"},
     {"tfrecord", "{\"pattern\":\"%s/packed_*.tfrecord.gz\"}"},
+    {"fixed_records", "{\"pattern\":\"%s/fixed_packed.bin.*\",\"dtype\":\"u16\",\"dims\":1}"},
     {"text_lines", "{\"pattern\":\"%s/csv_a.csv\"}"},
     {"csv", "{\"pattern\":\"%s/csv_[ab].csv\"}"},
     {"csv", "{\"pattern\":\"%s/csv_all.csv.gz\"}"},
@@ -397,6 +398,8 @@ static void inflated_is_dropped(void **state)
     } packed[] = {
         {"tfrecord", "{\"pattern\":\"%s/packed_a.tfrecord.gz\",\"inflated_max\":353}", 353},
         {"text_lines", "{\"pattern\":\"%s/text_a.txt.zst\"}", 40},
+        {"fixed_records", "{\"pattern\":\"%s/fixed_packed.bin.gz\",\"dtype\":\"u16\",\"dims\":1}",
+         46},
         {"webdataset", "{\"pattern\":\"%s/wds_packed.tar.gz\",\"inflated_max\":82944}", 82944}};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(packed); i++) {
