@@ -9,6 +9,7 @@ import json
 import math
 import os
 import struct
+import subprocess
 
 import numpy as np
 
@@ -265,6 +266,10 @@ def idx_case(name, options, array, **more):
     return {"name": name, "options": options, "expect": expect}
 
 
+def zst(data):
+    return subprocess.run(["zstd", "-q", "-c", "-3"], input=data, capture_output=True, check=True).stdout
+
+
 def idx_cases():
     rng = np.random.RandomState(1)
     cases = []
@@ -280,6 +285,11 @@ def idx_cases():
             cases.append(idx_case(name, {"pattern": "${DATA}/" + name}, array,
                                   describe="data/%s record 0" % name))
         if dtype == "u8":
+            data_file("idx_packed.idx.zst", zst(raw[:9]) + zst(raw[9:]))
+            cases.append(idx_case("idx_packed.idx.zst", {"pattern": "${DATA}/idx_packed.idx.zst"}, array, describe="data/idx_packed.idx.zst record 0"))
+            data_file("idx_bad_short.idx.zst", zst(raw[:-3]))
+            data_file("idx_bad_cut.idx.zst", zst(raw)[:-3])
+            data_file("idx_bad_long.idx.zst", zst(raw + b"abc"))
             both = np.concatenate([array, array])
             cases.append(idx_case("two files, in order of their names",
                                   {"pattern": ["${DATA}/idx_u8.idx.gz", "${DATA}/idx_u8.i*x"]}, both))
@@ -299,7 +309,8 @@ def idx_cases():
             cases.append(idx_case("dtype and dims given", {"pattern": "${DATA}/idx_u8.idx", "dtype": "u8", "dims": [3, 2]}, array))
     for name, error in (("idx_bad_cut.idx", "idx_bad_cut.idx: truncated"), ("idx_bad_long.idx", "3 bytes too many"),
                         ("idx_bad_short.idx.gz", "truncated: 27 of 30 bytes"), ("idx_bad_cut.idx.gz", "truncated"),
-                        ("idx_bad_crc.idx.gz", "gzip data damaged"), ("idx_bad_huge.idx", "truncated")):
+                        ("idx_bad_crc.idx.gz", "gzip data damaged"), ("idx_bad_short.idx.zst", "truncated: 27 of 30 bytes"),
+                        ("idx_bad_cut.idx.zst", "idx_bad_cut.idx.zst"), ("idx_bad_long.idx.zst", "bytes behind its records"), ("idx_bad_huge.idx", "truncated")):
         cases.append({"name": name, "options": {"pattern": "${DATA}/" + name, "dtype": "u8", "dims": [-1]
                                                 if "huge" in name else [3, 2]}, "expect": {"error": error}})
     for name, error in (("idx_bad_code.idx", "type code 0x07"), ("idx_bad_dims.idx", "32 dimensions"),

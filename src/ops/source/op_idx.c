@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source `idx`: reads the records of idx files (MNIST and its family). Plain files are read record
- * by record. A .gz file cannot be read like that, so it is inflated into memory once, when its
+ * by record. A .gz or .zst file cannot be read like that, so it is inflated into memory once, when its
  * first record is read. */
 #include "base/mem.h"
 #include "format/gz.h"
 #include "format/idx.h"
+#include "format/inflate.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
 
@@ -23,7 +24,7 @@ struct idx_opts {
 };
 
 struct idx_state {
-    /* Loads the inflated bytes of each .gz file: its records, in this machine's byte order. */
+    /* Loads the inflated bytes of each .gz or .zst file: its records, in this machine's byte order. */
     struct cw_file_source source;
     /* header of the first file; each file has its own number of records */
     struct cw_idx_header header;
@@ -62,17 +63,19 @@ static int check(const void *opts, struct cw_err *err)
     return 0;
 }
 
-/* Reads the header of a plain file, or of the inflated bytes of a .gz file. */
+/* Reads the header of a plain file, or of the inflated bytes of a .gz or .zst file. */
 static int read_header(const struct cw_readable *file, struct cw_idx_header *ret_header,
                        struct cw_err *err)
 {
     uint8_t bytes[CW_IDX_HEADER_BYTES_MAX];
     size_t n = 0;
     int rc = 0;
-    if (cw_gz_is_name(file->name)) {
-        struct cw_gz *gz = cw_gz_new(file);
-        rc = cw_gz_read(gz, bytes, sizeof(bytes), &n, err);
-        cw_gz_free(gz);
+    if (cw_inflate_is_name(file->name)) {
+        struct cw_inflater *in = NULL;
+        rc = cw_inflater_new(file, &in, err);
+        if (rc == 0)
+            rc = cw_inflater_read(in, bytes, sizeof(bytes), &n, err);
+        cw_inflater_free(in);
     } else {
         n = (size_t)CW_MIN((uint64_t)sizeof(bytes), file->size);
         rc = cw_readable_get(file, 0, bytes, n, err);
@@ -164,12 +167,12 @@ static int check_header(const struct idx_state *s, size_t i, const struct cw_idx
             "%s: its %lld records need %llu bytes, which %lld bytes of gzip data cannot hold",
             file->path, (long long)h->records, (unsigned long long)h->file_bytes,
             (long long)file->stamp.size);
-    if (!cw_gz_is_name(file->path) && (uint64_t)file->stamp.size < h->file_bytes)
+    if (!cw_inflate_is_name(file->path) && (uint64_t)file->stamp.size < h->file_bytes)
         return cw_err_set(err, CW_E_CORRUPT,
                           "%s: truncated: %lld records need %llu bytes, the file ends at byte %lld",
                           file->path, (long long)h->records, (unsigned long long)h->file_bytes,
                           (long long)file->stamp.size);
-    if (!cw_gz_is_name(file->path) && (uint64_t)file->stamp.size > h->file_bytes)
+    if (!cw_inflate_is_name(file->path) && (uint64_t)file->stamp.size > h->file_bytes)
         return cw_err_set(err, CW_E_CORRUPT, "%s: %lld bytes too many behind its %lld records",
                           file->path, (long long)((uint64_t)file->stamp.size - h->file_bytes),
                           (long long)h->records);
@@ -199,19 +202,19 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
 }
 
 /* Inflates the header, `bytes` of records, and then the end, where the checksum is verified. */
-static int inflate_into(struct cw_gz *gz, const struct cw_idx_header *h, const char *path,
+static int inflate_into(struct cw_inflater *in, const struct cw_idx_header *h, const char *path,
                         void *dst, size_t bytes, struct cw_err *err)
 {
     uint8_t rest[CW_IDX_HEADER_BYTES_MAX];
     size_t n = 0;
-    int rc = cw_gz_read(gz, rest, h->header_bytes, &n, err);
+    int rc = cw_inflater_read(in, rest, h->header_bytes, &n, err);
     if (rc == 0)
-        rc = cw_gz_read(gz, dst, bytes, &n, err);
+        rc = cw_inflater_read(in, dst, bytes, &n, err);
     if (rc == 0 && n < bytes)
         return cw_err_set(err, CW_E_CORRUPT, "%s: truncated: %zu of %zu bytes of records", path, n,
                           bytes);
     if (rc == 0)
-        rc = cw_gz_read(gz, rest, 1, &n, err);
+        rc = cw_inflater_read(in, rest, 1, &n, err);
     if (rc == 0 && n > 0)
         return cw_err_set(err, CW_E_CORRUPT, "%s: there are bytes behind its records", path);
     return rc;
@@ -227,13 +230,15 @@ static int inflate_file(void *state, size_t i, void **ret_records, struct cw_err
     if (rc < 0)
         return rc;
     void *records = cw_mem_try_aligned(64, CW_MAX(bytes, 1));
-    struct cw_gz *gz = cw_gz_new(&use.readable);
+    struct cw_inflater *in = NULL;
     if (records)
-        rc = inflate_into(gz, &s->header, s->source.files->v[i].path, records, bytes, err);
-    else
+        rc = cw_inflater_new(&use.readable, &in, err);
+    if (records && rc == 0)
+        rc = inflate_into(in, &s->header, s->source.files->v[i].path, records, bytes, err);
+    if (!records)
         rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its %zu bytes",
                         s->source.files->v[i].path, bytes);
-    cw_gz_free(gz);
+    cw_inflater_free(in);
     cw_file_set_release(s->source.files, &use);
     if (rc < 0) {
         cw_mem_free(records);
@@ -278,7 +283,7 @@ static int read_some(struct idx_state *s, size_t i, size_t k, size_t n, void *ds
 {
     const size_t bytes = s->header.record_bytes;
     const void *records = NULL;
-    if (!cw_gz_is_name(s->source.files->v[i].path))
+    if (!cw_inflate_is_name(s->source.files->v[i].path))
         return read_plain(s, i, k, n, dst, err);
     const int rc = cw_file_source_get(&s->source, i, &records, err);
     if (rc == 0 && bytes > 0)
@@ -327,7 +332,7 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
         return files->can_ahead;
     const size_t i = cw_file_set_locate(files, pos);
     const uint64_t k = (uint64_t)(pos - files->v[i].first), each = s->header.record_bytes;
-    if (!cw_gz_is_name(files->v[i].path)) /* else it is inflated when it is first needed */
+    if (!cw_inflate_is_name(files->v[i].path)) /* else it is inflated when it is first needed */
         cw_file_set_ahead(files, i, s->header.header_bytes + k * each, each, ahead);
     return true;
 }
@@ -335,12 +340,12 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
 const struct cw_op cw_op_idx = {
     .name = "idx",
     .version = 1,
-    .summary = "records of idx files (MNIST and its family), .gz too",
+    .summary = "records of idx files (MNIST and its family), .gz and .zst too",
     .doc = "Gives each record as a tensor: u8[28,28] for MNIST's images, a scalar u8 for its "
            "labels. All files that\n"
            "match must have the same dtype and dims. To have images and labels side by side, `zip` "
            "two of these.\n"
-           "A .gz file is inflated into memory once. Patterns as for `files`.\n"
+           "A .gz or .zst file is inflated into memory once. Patterns as for `files`.\n"
            "\n"
            "dtype and dims are in the files: those of the first one are taken when the job is "
            "prepared, unless\n"
