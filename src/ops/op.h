@@ -124,6 +124,8 @@ void *cw_op_scratch(const struct cw_op_ctx *ctx, size_t bytes, struct cw_err *er
  * data (in the batch's slot if this is the last operator of the field and the size is right,
  * otherwise in the arena). */
 int cw_op_output(const struct cw_op_ctx *ctx, struct cw_view *out, struct cw_err *err);
+/* Whether `at` lies in the batch's slot: nobody reads it before the batch is sent. */
+bool cw_op_is_delivered(const struct cw_op_ctx *ctx, const void *at);
 
 /* A position that an index operator is asked for, and what the answer depends on besides its
  * options. */

@@ -39,3 +39,9 @@ int cw_op_output(const struct cw_op_ctx *ctx, struct cw_view *out, struct cw_err
         out->data = cw_op_scratch(ctx, out->bytes, err);
     return out->data ? 0 : CW_E_NOMEM;
 }
+
+bool cw_op_is_delivered(const struct cw_op_ctx *ctx, const void *at)
+{
+    const uintptr_t slot = (uintptr_t)ctx->slot, place = (uintptr_t)at;
+    return ctx->slot && place >= slot && place - slot < ctx->slot_bytes;
+}

@@ -112,11 +112,19 @@ int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
     return 0;
 }
 
+/* Whether a rectangle is all that there is of the image, so that nothing has to be copied. */
+static bool is_all(const struct cw_image *image, const struct cw_rect *rect)
+{
+    return rect->h == image->h && rect->w == image->w;
+}
+
 int cw_image_crop(const struct cw_op_ctx *ctx, const struct cw_image *image,
                   const struct cw_rect *rect, struct cw_view *out, struct cw_err *err)
 {
     const uint8_t *src;
     int rc = cw_image_rect(image, rect, &src, err);
+    if (rc == 0 && is_all(image, rect))
+        return cw_image_shape(out, rect->h, rect->w, err);
     if (rc == 0)
         rc = cw_image_output(ctx, out, rect->h, rect->w, err);
     const size_t row_bytes = (size_t)rect->w * image->pixel_bytes;
@@ -134,7 +142,9 @@ int cw_image_crop_begin(const struct cw_view *in, const struct cw_rect *rect, st
     int rc = cw_image_get(in, &image, err);
     if (rc == 0)
         rc = cw_image_rect(&image, rect, &src, err);
-    return rc < 0 ? rc : cw_image_shape(out, rect->h, rect->w, err);
+    if (rc == 0)
+        rc = cw_image_shape(out, rect->h, rect->w, err);
+    return rc < 0 ? rc : is_all(&image, rect) ? CW_STRIP_SAME : CW_STRIP_MAKE;
 }
 
 void cw_image_crop_strip(const struct cw_view *in, const struct cw_rect *rect,

@@ -38,10 +38,11 @@ void cw_image_set_part(struct cw_view *view, const struct cw_rect *part, int64_t
  * INTERNAL if the rectangle is not inside the part. */
 int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
                   const uint8_t **ret_data, struct cw_err *err);
-/* Makes *out the pixels of a rectangle. */
+/* Makes *out, which equals the image's view on entry, the pixels of a rectangle. */
 int cw_image_crop(const struct cw_op_ctx *ctx, const struct cw_image *image,
                   const struct cw_rect *rect, struct cw_view *out, struct cw_err *err);
-/* The function `begin` (ops/strip.h) of crops: *out becomes the pixels of a rectangle. */
+/* The function `begin` (ops/strip.h) of crops: *out becomes the pixels of a rectangle, which may be all that
+ * there is of the image. */
 int cw_image_crop_begin(const struct cw_view *in, const struct cw_rect *rect, struct cw_view *out,
                         struct cw_err *err);
 /* Copies rows of a rectangle: *from has the rows that *to gets. */

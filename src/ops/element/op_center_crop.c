@@ -77,14 +77,15 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         return rc;
     place(image.full_h, size.h, &rect.y, &rect.h, &to_y);
     place(image.full_w, size.w, &rect.x, &rect.w, &to_x);
+    if (rect.h == size.h && rect.w == size.w)
+        return cw_image_crop(ctx, &image, &rect, out, err);
     rc = cw_image_rect(&image, &rect, &src, err);
     if (rc == 0)
         rc = cw_image_output(ctx, out, size.h, size.w, err);
     if (rc < 0)
         return rc;
     const size_t row_bytes = (size_t)size.w * image.pixel_bytes;
-    if (rect.h < size.h || rect.w < size.w)
-        memset(out->data, 0, out->bytes);
+    memset(out->data, 0, out->bytes);
     uint8_t *dst =
         (uint8_t *)out->data + (size_t)to_y * row_bytes + (size_t)to_x * image.pixel_bytes;
     for (int64_t y = 0; y < rect.h; y++)

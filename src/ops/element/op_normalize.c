@@ -158,6 +158,13 @@ static void from_f64(float *dst, const double *src, size_t n, double scale,
     }
 }
 
+/* The size of the result, of which it depends whether it is written past the caches; 0 if another operator is
+ * going to read it. */
+static size_t delivered(const struct cw_op_ctx *ctx, const void *dst, size_t whole)
+{
+    return cw_op_is_delivered(ctx, dst) ? whole : 0;
+}
+
 static bool makes_planes(const void *opts, const struct cw_field *in)
 {
     (void)opts;
@@ -211,7 +218,7 @@ static void make(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
                  const struct cw_view *in, const struct cw_strip *from, const struct cw_strip *to)
 {
     const size_t n = from->stride / cw_dtype_bytes(in->dtype) * (size_t)to->n;
-    const size_t whole = n / (size_t)to->n * (size_t)in->dims[0];
+    const size_t whole = delivered(ctx, to->data, n / (size_t)to->n * (size_t)in->dims[0]);
     (void)scratch;
     if (to->plane)
         make_planes(state, from->data, n / (size_t)in->dims[2], (size_t)in->dims[2], to, whole);
@@ -235,7 +242,7 @@ static int apply_planes(const struct cw_op_ctx *ctx, const struct normalize_stat
     float *to = out->data;
     for (size_t c = 0; c < (size_t)in->dims[2]; c++)
         cw_normalize_u8(&state->plane[state->channels > 1 ? c : 0], to + c * pixels,
-                        planes + c * pixels, pixels, pixels);
+                        planes + c * pixels, pixels, delivered(ctx, to, pixels));
     return 0;
 }
 
@@ -250,7 +257,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     rc = cw_op_output(ctx, out, err);
     const size_t n = out->bytes / sizeof(float);
     if (rc == 0)
-        convert(ctx, opts, state, in->dtype, out->data, in->data, n, n);
+        convert(ctx, opts, state, in->dtype, out->data, in->data, n, delivered(ctx, out->data, n));
     return rc;
 }
 

@@ -22,7 +22,8 @@ struct cw_normalize {
 void cw_normalize_init(struct cw_normalize *normalize, float scale, const float *mean,
                        const float *std, size_t channels);
 void cw_normalize_fini(struct cw_normalize *normalize);
-/* Converts n samples, of which the first belongs to channel 0. They are a part of a result of `whole` samples. */
+/* Converts n samples, of which the first belongs to channel 0. They are a part of a result of `whole` samples, which
+ * nobody reads here; 0: somebody does. */
 void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n,
                      size_t whole);
 /* The kernel normalize_u8. */

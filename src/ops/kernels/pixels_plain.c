@@ -42,6 +42,9 @@ void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, s
         case 4:
             mirror_row(to, from, n, 4);
             break;
+        case 12: /* RGB of f32 */
+            mirror_row(to, from, n, 12);
+            break;
         default:
             mirror_row(to, from, n, pixel_bytes);
         }

@@ -51,7 +51,7 @@ static void test_normalize_odd(void **state)
 /* Rows of pixels of any size are turned round, each by itself. */
 static void test_mirror(void **state)
 {
-    static const size_t sizes[] = {1, 2, 3, 4, 6};
+    static const size_t sizes[] = {1, 2, 3, 4, 6, 12, 24};
     (void)state;
     for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++)
         for (size_t n = 1; n <= 40; n++) {
