@@ -6,11 +6,11 @@ usage: bench_plan.py BUILD_DIR [--works NAME,...] [--runs N] [--scale X] [--json
 
 Each contender has a dispatcher and a worker of its own with one thread; starting and ending are counted, and nothing is known of a pipeline before, so
 that plans of `auto` are found in the running job. What works on many rows at once and what makes a part of an image does so whatever the policy; the
-contender without it has an operator that hinders it and changes nothing (an expression that might refuse an element, a random operator on a number).
+contender without it has --disable-fusion. What parts of images can save at most, operators alone: bench_parts.
 
   filter    1 ms of `burn`, then a filter that keeps 5 %: auto, and off
   rows      range, eval, batch 1024: many rows at once, and row by row
-  photos    decode, normalize, flip, center_crop 224: auto, off, and with the whole image decoded
+  photos    decode, normalize, flip, center_crop 224: auto, off, and operators one by one
   resized   decode, resize 256, center_crop 224, normalize: the same
   pecan     decode, augmentation of 8 ns a byte (EMULATED), resize 224: pecan --relaxed, and off; also without what decoding takes
   joint     order and cache together, and first the order, then the cache for it
