@@ -101,10 +101,12 @@ static void see_used(struct cw_scale_sights *s, const struct cw_scale_level *l, 
 static void see_enough(struct cw_scale_sights *s, const struct cw_scale_level *l,
                        enum cw_scale_trust trust, double *prior)
 {
+    /* Who hardly waits may be held up by a ceiling all the same, just below what it would take. */
+    double could = trust == CW_SCALE_TRUST_FREE && l->free > 0 ? told(l) / l->free : told(l);
     if (trust == CW_SCALE_TRUST_FREE)
         see_used(s, l, prior);
-    if (told(l) >= AS_MUCH * l->given)
-        see(s, CW_SCALE_SEES_CURVE, l, told(l), l->windows);
+    if (could >= AS_MUCH * l->given)
+        see(s, CW_SCALE_SEES_CURVE, l, could, l->windows);
     if (l->demand <= 0 || l->slower_variance > 0)
         see(s, CW_SCALE_SEES_GIVEN, l, l->given, l->windows);
 }

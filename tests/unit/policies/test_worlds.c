@@ -163,6 +163,20 @@ static void test_auto_is_not_led_off(void **state)
     }
 }
 
+/* A ceiling just below what the trainer would take with one local worker more: it hardly waits there,
+ * and the workers once seemed to have become slower. */
+static void test_place_auto_sees_a_near_ceiling(void **state)
+{
+    (void)state;
+    struct world world;
+    struct world_result half[2];
+    world_draw(&world, 51000553);
+    world_add_host(&world);
+    world_place(&world, "auto", half);
+    assert_true(half[0].right);
+    assert_true(half[1].right);
+}
+
 static void print_places(const char *when, const struct score *s)
 {
     printf("place:auto%s: right %.1f %% of %u, within 30 windows %.1f %%, at most 6 decisions "
@@ -296,6 +310,7 @@ int main(int argc, char **argv)
     printf("worlds from %" PRIu64 " on\n", first);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto), cmocka_unit_test(test_auto_is_not_led_off),
-        cmocka_unit_test(test_place_auto), cmocka_unit_test(test_quick_start)};
+        cmocka_unit_test(test_place_auto), cmocka_unit_test(test_place_auto_sees_a_near_ceiling),
+        cmocka_unit_test(test_quick_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
