@@ -165,7 +165,8 @@ def acks(address, n):
 
 def acks_dealt(address, n):
     pairs = [(0, 1 << 38), (1 << 39, 3 << 38), (7 << 37, 1 << 40)]
-    channel, stream = attach(address, "dealt", consumers=2, stop=1 << 40)
+    # A job of its own: who comes back to one is told all that it has.
+    channel, stream = attach(address, "dealt-%d" % os.getpid(), consumers=2, stop=1 << 40)
     for _ in range(n):
         stream.say(ack(pairs))
         info(channel)
