@@ -54,7 +54,6 @@ static int read_compress(const char *text, int *ret_level, struct cw_err *err)
 static const char or_evict_policies[] = ""
 #define CW_EVICT(name) OR #name
 #include "policies/policy_list.h"
-#undef CW_EVICT
     ;
 static const char *const evict_policies = &or_evict_policies[sizeof(OR) - 1];
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct tool_plan_options {
-    const char *policy; /* of policies/optimizer_list.h */
+    const char *policy; /* of policies/policy_list.h */
     const char *output; /* the file that the plan is written to; NULL: none */
     uint64_t epochs, threads, remote, local;
     double cores;                       /* of a worker; 0: as many as its threads can use */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "policies/optimizer.h"
+#include "policies/policy.h"
 #include "policies/scale.h"
 #include "policies/scale_target.h"
 #include "support/cm.h"
@@ -919,6 +921,33 @@ static void test_inputs_as_json(void **state)
         assert_true(cw_scale_inputs_parse(bad[i], strlen(bad[i]), &again, &err) < 0);
 }
 
+/* Each line of the list is found by its name, which is the one that the policy says of itself. */
+static void test_registry(void **state)
+{
+    const char *argument;
+    const struct cw_scale_policy *scale;
+    const struct cw_autocache_policy *autocache;
+    (void)state;
+#define CW_AUTOSCALE(word)                                                                         \
+    assert_int_equal(cw_autoscale_find(#word ":7", &scale, &argument, NULL), 0);                   \
+    assert_string_equal(scale->name, #word);                                                       \
+    assert_string_equal(argument, "7");
+#define CW_AUTOPLACE(word)                                                                         \
+    assert_int_equal(cw_autoplace_find(#word, &scale, &argument, NULL), 0);                        \
+    assert_string_equal(scale->name, #word);                                                       \
+    assert_null(argument);
+#define CW_AUTOCACHE(word)                                                                         \
+    if (cw_autocache_find(#word, &autocache, &argument, NULL) == 0) /* force needs a node */       \
+        assert_string_equal(autocache->name, #word);
+#define CW_EVICT(word) assert_string_equal(cw_evict_find(#word)->name, #word);
+#define CW_OPTIMIZER(word) assert_string_equal(cw_optimizer_find(#word)->name, #word);
+#include "policies/policy_list.h"
+    assert_int_equal(cw_autocache_find("force:decode", &autocache, &argument, NULL), 0);
+    assert_string_equal(argument, "decode");
+    assert_null(cw_evict_find("ben"));
+    assert_null(cw_optimizer_find("autos"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -954,6 +983,7 @@ int main(void)
         cmocka_unit_test(test_auto_is_short),
         cmocka_unit_test(test_auto_counts_cost),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_registry),
         cmocka_unit_test(test_inputs_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
