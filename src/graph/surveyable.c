@@ -121,12 +121,33 @@ const char *cw_survey_why_not(const struct cw_checked *checked, size_t top)
     return why_not(checked, top, true);
 }
 
+static bool needs_values(const struct cw_checked_node *node)
+{
+    return node->op->surveyed_field && node->op->surveyed_field(node->opts);
+}
+
+bool cw_survey_is_of(const struct cw_checked_node *node)
+{
+    return node->surveyed || needs_values(node);
+}
+
+bool *cw_survey_mark(const struct cw_checked *checked)
+{
+    bool *marks = CW_NEW_ARRAY(bool, checked->graph->n);
+    for (size_t i = checked->graph->n; i-- > 0;) {
+        marks[i] = marks[i] || cw_survey_is_of(&checked->nodes[i]);
+        for (size_t k = 0; marks[i] && k < checked->nodes[i].inputs_n; k++)
+            marks[checked->nodes[i].inputs[k]] = true;
+    }
+    return marks;
+}
+
 /* Operators that need the values of a field get them by a survey, too. */
 static int check_values(const struct cw_checked *checked, struct cw_err *err)
 {
     for (size_t i = 0; i < checked->graph->n; i++) {
         const struct cw_checked_node *node = &checked->nodes[i];
-        if (!node->op->surveyed_field || !node->op->surveyed_field(node->opts))
+        if (!needs_values(node))
             continue;
         const char *why = why_not(checked, node->inputs[0], false);
         if (why)

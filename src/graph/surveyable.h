@@ -20,4 +20,10 @@ bool cw_survey_has(const struct cw_checked *checked, size_t top, size_t i);
 /* Says why the elements that a filter keeps cannot be found out once; NULL: they can. */
 const char *cw_survey_why_not(const struct cw_checked *checked, size_t top);
 
+/* Whether there is a survey of the node: it is a surveyed filter, or needs the values of a field. */
+bool cw_survey_is_of(const struct cw_checked_node *node);
+/* Marks the nodes of which there is a survey, and all that they read: in another order of these the survey
+ * would be another one. The caller frees the result, which has a place for each node. */
+bool *cw_survey_mark(const struct cw_checked *checked);
+
 #endif

@@ -277,11 +277,6 @@ void cw_survey_set(cw_survey_fn *fn)
 
 /* ---- for others ---- */
 
-static bool has_survey(const struct cw_checked_node *node)
-{
-    return node->surveyed || (node->op->surveyed_field && node->op->surveyed_field(node->opts));
-}
-
 static int read_lease(const struct cw_checked *checked, const struct cw_value *options,
                       const struct cw_value *files, size_t *ret_node, uint64_t *ret_seed,
                       struct cw_err *err)
@@ -296,7 +291,7 @@ static int read_lease(const struct cw_checked *checked, const struct cw_value *o
     size_t i = 0;
     while (valid && i < checked->graph->n && strcmp(checked->graph->nodes[i].name, name->s) != 0)
         i++;
-    if (!valid || i == checked->graph->n || !has_survey(&checked->nodes[i]))
+    if (!valid || i == checked->graph->n || !cw_survey_is_of(&checked->nodes[i]))
         return cw_err_set(err, CW_E_INVALID, "this is no lease of a survey");
     *ret_node = i;
     *ret_seed = strtoull(seed->s, NULL, 10);

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "graph/surveyable.h"
 #include "rewrite/chain.h"
 #include "rewrite/hoist.h"
 #include "rewrite/pin.h"
@@ -12,8 +13,9 @@ struct rewriting {
     const struct cw_checked *written;
     struct cw_chain chain;
     bool relaxed;
-    size_t *order; /* nodes of the written graph, as the plan has them */
-    size_t *at;    /* the other way round */
+    size_t *order;  /* nodes of the written graph, as the plan has them */
+    size_t *at;     /* the other way round */
+    bool *surveyed; /* nodes of it that come to a survey: a worker compares their fingerprints */
 };
 
 static const char *name_of(const struct rewriting *r, size_t node)
@@ -135,12 +137,15 @@ static void chain_to(struct cw_node *node, size_t input)
     node->inputs[0] = input;
 }
 
-/* Up to the first node of the chain everything stands as written. */
+/* Up to the first node of the chain, and to a survey in it, everything stands as written. */
 static void add_written(const struct rewriting *r, struct cw_graph_builder *builder, size_t i)
 {
     struct cw_node node;
 
-    cw_pin_node_in_place(r->written, i, &node);
+    if (r->surveyed[i])
+        cw_pin_node_not(r->written, i, &node);
+    else
+        cw_pin_node_in_place(r->written, i, &node);
     cw_graph_builder_add_indexed(builder, &node);
 }
 
@@ -151,7 +156,7 @@ static int build(const struct rewriting *r, struct cw_graph **ret_graph, struct 
     size_t n = 0;
 
     cw_graph_builder_set_identity(builder, written->identity);
-    for (; n <= r->chain.first; n++)
+    for (; n < written->n && (n <= r->chain.first || r->surveyed[n]); n++)
         add_written(r, builder, n);
     for (; n < written->n; n++) {
         struct cw_node node;
@@ -241,6 +246,7 @@ static int rewrite(struct rewriting *r, const struct cw_order_plan *plan,
         r->written = hoisted;
     int rc = read_order(r, plan, err);
     cw_chain_list(r->written, &r->chain);
+    r->surveyed = cw_survey_mark(r->written);
     if (rc == 0)
         rc = check_order(r, err);
     if (rc == 0)
@@ -265,6 +271,7 @@ int cw_rewrite(const struct cw_checked *written, const struct cw_order_plan *pla
         cw_rewritten_fini(ret_rewritten);
     cw_mem_free(r.order);
     cw_mem_free(r.at);
+    cw_mem_free(r.surveyed);
     return rc;
 }
 

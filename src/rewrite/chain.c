@@ -2,6 +2,7 @@
 #include "rewrite/chain.h"
 
 #include "base/mem.h"
+#include "graph/surveyable.h"
 #include "rewrite/pin.h"
 
 static const struct cw_node *node_at(const struct cw_chain *chain, size_t place)
@@ -72,9 +73,21 @@ void cw_chain_list_behind(const struct cw_checked *checked, size_t last, size_t 
         set_op(ret_chain, i);
 }
 
+/* A worker has surveyed what the written order gives, and refuses a plan with another order there. (The
+ * key of what is cached there goes by the nodes before it alone, so it asks cw_chain_list_behind.) */
+static void fix_surveyed(struct cw_chain *chain)
+{
+    cw_autofree bool *marks = cw_survey_mark(chain->checked);
+
+    for (size_t i = 0; i < chain->n; i++)
+        if (marks[chain->nodes[i]] && !chain->fixed[i])
+            chain->fixed[i] = "comes to a survey, or the other does";
+}
+
 void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain)
 {
     cw_chain_list_behind(checked, checked->graph->n - 1, SIZE_MAX, ret_chain);
+    fix_surveyed(ret_chain);
 }
 
 void cw_chain_fini(struct cw_chain *chain)

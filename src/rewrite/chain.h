@@ -16,9 +16,10 @@ struct cw_chain {
     struct cw_chain_op *ops; /* at each place */
     const char **fixed;      /* at each place, why the node stays where it is; NULL: it may move */
 };
-/* Lists the chain of a pipeline; cw_chain_fini frees what belongs to it. */
+/* Lists the chain of a pipeline, in which what comes to a survey stays; cw_chain_fini frees what belongs to it. */
 void cw_chain_list(const struct cw_checked *checked, struct cw_chain *ret_chain);
-/* The same for the chain that ends with another node, at most `max` nodes of it. */
+/* The same for the chain that ends with another node, at most `max` nodes of it; surveys behind that one do
+ * not matter. */
 void cw_chain_list_behind(const struct cw_checked *checked, size_t last, size_t max,
                           struct cw_chain *ret_chain);
 void cw_chain_fini(struct cw_chain *chain);

@@ -2,6 +2,7 @@
 #include "rewrite/hoist.h"
 
 #include "base/mem.h"
+#include "graph/surveyable.h"
 #include "policies/optimize.h"
 #include "rewrite/chain.h"
 #include "rewrite/order_check.h"
@@ -10,6 +11,7 @@
 struct hoisting {
     const struct cw_checked *written;
     const bool *stays;
+    const bool *surveyed; /* by node: it comes to a survey (cw_survey_mark) */
     size_t zip;
     size_t room; /* so many more may stand in the last chain: of a longer one there are no plans */
     bool *is_up; /* by node: it is done behind the zip */
@@ -67,10 +69,11 @@ static bool may_be_hoisted(const struct hoisting *h, size_t node)
 {
     const struct cw_checked_node *it = &h->written->nodes[node];
 
-    return it->op->kind == CW_OP_ELEMENT && it->inputs_n == 1 && !it->sparse && !it->surveyed &&
-           !it->folded && !(h->stays && h->stays[node]) && !cw_op_draws(it->op, it->opts) &&
-           says_all(h->written, node) && count_readers(h->written, node) == 1 &&
-           !is_tied(h, node) && cw_pin_can(h->written, node);
+    return it->op->kind == CW_OP_ELEMENT && it->inputs_n == 1 && !it->sparse &&
+           !h->surveyed[node] && !it->folded && !(h->stays && h->stays[node]) &&
+           !cw_op_draws(it->op, it->opts) && says_all(h->written, node) &&
+           count_readers(h->written, node) == 1 && !is_tied(h, node) &&
+           cw_pin_can(h->written, node);
 }
 
 /* ---- the graph ---- */
@@ -87,7 +90,10 @@ static void add(struct hoisting *h, struct cw_graph_builder *builder, size_t nod
 {
     struct cw_node added;
 
-    cw_pin_node_in_place(h->written, node, &added);
+    if (h->surveyed[node])
+        cw_pin_node_not(h->written, node, &added);
+    else
+        cw_pin_node_in_place(h->written, node, &added);
     for (size_t k = 0; k < added.inputs_n; k++)
         added.inputs[k] =
             h->is_up[node] || node > h->zip ? *at - 1 : h->place[base_of(h, added.inputs[k])];
@@ -209,6 +215,8 @@ struct cw_checked *cw_hoist(const struct cw_checked *written, const bool *stays)
     h.room = CW_OPTIMIZE_NODES_MAX - (n - h.zip);
     cw_autofree bool *is_up = CW_NEW_ARRAY(bool, n);
     cw_autofree size_t *place = CW_NEW_ARRAY(size_t, n);
+    cw_autofree bool *surveyed = cw_survey_mark(written);
+    h.surveyed = surveyed;
     h.is_up = is_up;
     h.place = place;
     for (size_t k = 0; k < written->nodes[h.zip].inputs_n; k++)

@@ -209,7 +209,7 @@ void cw_key_set_rewritten(struct cw_checked *made, const struct cw_checked *writ
     struct cw_chain chain;
 
     cw_key_set(made);
-    cw_chain_list(written, &chain);
+    cw_chain_list_behind(written, written->graph->n - 1, SIZE_MAX, &chain);
     for (size_t i = chain.first + 1; i < made->graph->n; i++) {
         struct row row;
         size_t base;

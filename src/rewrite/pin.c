@@ -73,6 +73,12 @@ void cw_pin_node_in_place(const struct cw_checked *checked, size_t node, struct 
         ret_node->inputs[k] = written->inputs[k];
 }
 
+void cw_pin_node_not(const struct cw_checked *checked, size_t node, struct cw_node *ret_node)
+{
+    cw_node_copy(&checked->graph->nodes[node], ret_node);
+    ret_node->named = true;
+}
+
 int cw_pin_graph(const struct cw_checked *checked, struct cw_graph **ret_graph, struct cw_err *err)
 {
     const struct cw_graph *written = checked->graph;

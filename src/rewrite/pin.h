@@ -15,6 +15,8 @@ bool cw_pin_can(const struct cw_checked *checked, size_t node);
 void cw_pin_node(const struct cw_checked *checked, size_t node, struct cw_node *ret_node);
 /* The same; it reads the nodes that the written one reads. */
 void cw_pin_node_in_place(const struct cw_checked *checked, size_t node, struct cw_node *ret_node);
+/* Makes a copy of a node that is not pinned: its fingerprint stays the same, if those before it do. */
+void cw_pin_node_not(const struct cw_checked *checked, size_t node, struct cw_node *ret_node);
 /* Makes the pinned graph, which gives the same batches as the written one. */
 int cw_pin_graph(const struct cw_checked *checked, struct cw_graph **ret_graph, struct cw_err *err);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan_runs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "plan/plan.h"
+#include "rewrite/key.h"
 #include "support/cm.h"
 
 struct cw_checked *checked_of(struct cw_graph *graph)
@@ -27,16 +29,13 @@ static struct cw_hash hash_item(const struct cw_batch *batch, struct cw_hasher *
     return cw_hasher_get(hasher);
 }
 
-struct outcome outcome_of(struct cw_checked *checked, enum cw_bad_elements bad)
+/* The plan is given up. */
+static struct outcome run(struct cw_plan *plan, enum cw_bad_elements bad)
 {
     struct cw_hasher *hasher = cw_hasher_new();
-    struct cw_plan *plan = NULL;
     struct outcome outcome = {0};
     struct cw_err err = {0};
 
-    cw_exec_surveys();
-    if (cw_plan_new(checked, 7, NULL, &plan, &err) < 0)
-        fail_msg("%s", err.msg);
     outcome.n = (size_t)cw_plan_info(plan)->items;
     outcome.ok = CW_NEW_ARRAY(bool, outcome.n + 1);
     outcome.hashes = CW_NEW_ARRAY(struct cw_hash, outcome.n + 1);
@@ -50,6 +49,42 @@ struct outcome outcome_of(struct cw_checked *checked, enum cw_bad_elements bad)
     cw_plan_unref(plan);
     cw_hasher_free(hasher);
     return outcome;
+}
+
+static struct cw_plan *open_written(struct cw_checked *checked)
+{
+    struct cw_plan *plan = NULL;
+    struct cw_err err = {0};
+
+    cw_exec_surveys();
+    if (cw_plan_new(checked, 7, NULL, &plan, &err) < 0)
+        fail_msg("%s", err.msg);
+    return plan;
+}
+
+struct outcome outcome_of(struct cw_checked *checked, enum cw_bad_elements bad)
+{
+    return run(open_written(checked), bad);
+}
+
+struct outcome outcome_beside(struct cw_checked *written, struct cw_checked *checked,
+                              enum cw_bad_elements bad)
+{
+    struct cw_plan *was = open_written(written), *plan = NULL;
+    struct cw_err err = {0};
+    CW_STR_AUTO text = {0};
+
+    cw_key_set(written);
+    cw_key_set(checked);
+    if (cw_plan_open_beside(was, checked, &plan, &err) < 0) {
+        cw_graph_print(written->graph, &text);
+        cw_str_add(&text, " planned as ");
+        cw_graph_print(checked->graph, &text);
+        puts(cw_str_text(&text)); /* too long for fail_msg */
+        fail_msg("%s", err.msg);
+    }
+    cw_plan_unref(was);
+    return run(plan, bad);
 }
 
 void outcome_fini(struct outcome *outcome)

@@ -20,6 +20,9 @@ struct outcome {
     struct cw_hash *hashes; /* of the items that did not fail */
 };
 struct outcome outcome_of(struct cw_checked *checked, enum cw_bad_elements bad);
+/* The same of a plan that is opened beside the written pipeline, as workers do; the test fails if it is refused. */
+struct outcome outcome_beside(struct cw_checked *written, struct cw_checked *checked,
+                              enum cw_bad_elements bad);
 void outcome_fini(struct outcome *outcome);
 /* Whether each item that came out came out the same again; one that failed need not fail again, since a
  * filter may leave out what failed before it comes to that. */
