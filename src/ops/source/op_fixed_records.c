@@ -309,8 +309,6 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     return cw_file_source_start(&packed_kind, s, &o->pattern, how, ret_state, err);
 }
 
-/* ---- reading ---- */
-
 static void give_back(struct fixed_state *s, size_t i)
 {
     if (s->inflated)
