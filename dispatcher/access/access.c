@@ -26,6 +26,7 @@ struct cw_access {
     struct cw_service_accounts *accounts; /* NULL: without --token-review */
     struct stat read; /* what the file was when it was read; all 0: it was not there */
     struct cw_timer *look;
+    bool is_new; /* the gate has read the file, and the sessions were not told of it yet */
     cw_loop_fn *changed;
     char own_workers[CW_SECRET_TEXT_BYTES];
     int64_t refused_ms; /* when the last line about refusals was logged */
@@ -58,9 +59,8 @@ static int read_tokens(struct cw_access *access, struct cw_err *err)
     return 0;
 }
 
-int cw_access_look_now(struct cw_dispatcher *d)
+static int read_anew(struct cw_access *access)
 {
-    struct cw_access *access = d->access;
     struct cw_err err = {0};
     int rc = read_tokens(access, &err);
     /* A file that stays as it is is not looked at again, and its error is told once. */
@@ -69,17 +69,33 @@ int cw_access_look_now(struct cw_dispatcher *d)
         return rc;
     }
     cw_log_info(CW_LOG_MOD, "token file %s: %zu tokens are read", access->file, access->tokens.n);
-    access->changed(d);
     return 0;
+}
+
+int cw_access_look_now(struct cw_dispatcher *d)
+{
+    int rc = read_anew(d->access);
+    if (rc == 0)
+        d->access->changed(d);
+    return rc;
+}
+
+static bool has_changed(const struct cw_access *access)
+{
+    struct stat st = {0};
+    (void)stat(access->file, &st);
+    return !is_same(&st, &access->read);
 }
 
 static void on_look(void *arg)
 {
-    const struct cw_access *access = arg;
-    struct stat st = {0};
-    (void)stat(access->file, &st);
-    if (!is_same(&st, &access->read))
+    struct cw_access *access = arg;
+    if (access->is_new) {
+        access->is_new = false;
+        access->changed(access->d);
+    } else if (has_changed(access)) {
         (void)cw_access_look_now(access->d);
+    }
 }
 
 int cw_access_open(struct cw_dispatcher *d, cw_loop_fn *changed, struct cw_err *err)
@@ -249,6 +265,17 @@ static bool is_known(const struct cw_access *access, const char *token, struct c
                      find_of_job(access, token, caller));
 }
 
+/* Before a token is refused the file is looked at: this process may have been stopped while tokens were
+ * rotated, and a trainer that is told that its token is wrong ends. */
+static bool is_known_by_now(struct cw_access *access, const char *token, struct cw_caller *caller)
+{
+    if (!token || !access->file || !has_changed(access) || read_anew(access) != 0)
+        return false;
+    access->is_new = true;
+    cw_timer_start(access->look, 0, LOOK_MS);
+    return is_known(access, token, caller);
+}
+
 /* Asks who shows a token that only an API server may know. */
 static enum cw_gate ask_for_account(struct cw_access *access,
                                     const struct cw_gate_question *question, void **ret_caller,
@@ -272,7 +299,7 @@ enum cw_gate cw_access_gate(void *arg, const struct cw_gate_question *question, 
     struct cw_access *access = d->access;
     const char *token = question->token;
     struct cw_caller caller = {.kind = CW_CALLER_NOBODY};
-    bool known = is_known(access, token, &caller);
+    bool known = is_known(access, token, &caller) || is_known_by_now(access, token, &caller);
     /* A token that is shown counts before the certificate, also a wrong one. */
     bool by_certificate = question->tls && !known && !(token && (access->file || access->accounts));
     if (by_certificate)

@@ -289,6 +289,23 @@ static void test_rotation(void **state)
     cw_mem_free(kept);
 }
 
+/* Who shows a token that was written a moment ago is not refused because the timer has not come yet; the
+ * sessions are told by the timer, not in the gate. */
+static void test_new_token_at_once(void **state)
+{
+    struct cw_caller *old;
+    (void)state;
+    assert_int_equal(ask(VISION, "/cachew.v1.Jobs/Attach", &old), CW_GATE_PASS);
+    write_tokens("vision tenant new-" VISION "\n");
+    assert_int_equal(ask("new-" VISION, "/cachew.v1.Jobs/Attach", NULL), CW_GATE_PASS);
+    assert_int_equal(ask(AUDIO, "/cachew.v1.Jobs/Attach", NULL), CW_GATE_ASK);
+    assert_int_equal(changes, 0);
+    wait_for_change();
+    assert_int_equal(changes, 1);
+    assert_false(cw_access_is_valid(&made_up, old));
+    cw_mem_free(old);
+}
+
 /* What cannot be used changes nothing; what comes after it does. */
 static void test_damaged_file(void **state)
 {
@@ -496,6 +513,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gate, begin, end),
         cmocka_unit_test_setup_teardown(test_worker_of_a_job, begin, end),
         cmocka_unit_test_setup_teardown(test_rotation, begin, end),
+        cmocka_unit_test_setup_teardown(test_new_token_at_once, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_file, begin, end),
         cmocka_unit_test_setup_teardown(test_no_tokens, begin, end),
         cmocka_unit_test_setup_teardown(test_certificates, begin_tls, end_tls),
