@@ -77,6 +77,9 @@ static void on_taken(void *arg)
     struct cw_controller *c = arg;
     cw_log_info(CW_CONTROLLER, "this controller leads");
     c->leads = true;
+    cw_items_touch_all(c);
+    if (!c->stood_by)
+        return; /* Nobody has led since the lists were begun. */
     /* A watch that has gone silent may have missed what the last leader did, above all that an object
      * is gone: its cache would be made once more, and nobody would delete it. */
     cw_watches_relist(c);
@@ -94,7 +97,8 @@ static void on_lost(void *arg, const struct cw_err *why)
 
 static void on_held(void *arg, const char *holder)
 {
-    (void)arg;
+    struct cw_controller *c = arg;
+    c->stood_by = true;
     cw_log_info(CW_CONTROLLER, "standing by: %s leads", holder[0] != '\0' ? holder : "nobody");
 }
 

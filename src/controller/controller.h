@@ -115,6 +115,7 @@ struct cw_controller {
     struct cw_strmap served;        /* by namespace: the number of the last one that was begun */
     struct cw_timer *run, *tick;
     bool leads, stopping;
+    bool stood_by;                /* while another one led */
     void (*on_listed)(void *arg); /* called once, when the first lists are in */
     void (*on_lost)(void *arg, const struct cw_err *why);
     void (*on_emptied)(void *arg);
