@@ -347,8 +347,10 @@ static void jobs_wait_until_it_is_stored(void **state)
     assert_int_equal(cw_cache_attach(&made_up, &row, &cache, &err), 0);
     peers_one_turn();
     assert_null(job->cache);
+    assert_null(cw_cache_of_job(job)); /* Nor has it a job that is made now. */
     made_up.unwritten = false;
     soon((peers_turn(), job->cache == cache));
+    assert_ptr_equal(cw_cache_of_job(job), cache);
 }
 
 static bool was_told_to_leave(struct cw_stream *worker, uint64_t id)
