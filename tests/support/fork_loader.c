@@ -12,14 +12,6 @@
 #define CHILDREN 3
 #define WAIT_MS 120000
 
-#ifdef __SANITIZE_THREAD__
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0"; /* it does not like children that have threads */
-}
-#endif
-
 static struct cachew_error error = CACHEW_ERROR_INIT;
 static const struct cachew_pipeline *pipeline;
 
