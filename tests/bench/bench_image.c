@@ -161,7 +161,9 @@ static void engine_run(struct cw_thread_context *work, const struct bench_file *
                        float *slot)
 {
     struct cw_err err = {0};
-    struct cw_element element = {.id = id, .n = 1};
+    static struct cw_element element; /* 512 fields, which the engine does not clear either */
+    element.id = id;
+    element.n = 1;
     element.fields[0] =
         (struct cw_view){.data = file->bytes, .bytes = file->n, .dtype = CW_DTYPE_STR};
     work->pending_n = 0;
