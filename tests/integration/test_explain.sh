@@ -18,13 +18,16 @@ uses = {k[8:]: v for k, v in windows[-1].items() if k.startswith("threads_")} if
 assert len(uses) in (0, 9) and (not any(uses.values()) or 0.99 < sum(uses.values()) < 1.01), uses
 sys.exit(not sum(uses.get(u, 0) for u in sys.argv[2:]) > 0.5)' "$work/explain" "$@"
 }
+# in_words WORDS: of the threads, in the latest window (which has none, while a worker that is slow has reported nothing in it).
+in_words() {
+    "$cachew" explain caused --dispatcher "$DISPATCHER" >"$work/text" && grep -q "their threads were .* % $1" "$work/text"
+}
 # caused WORDS USE...: it is the cause, and is said in words.
 caused() {
     local words=$1
     shift
     ask_until "$words" largest "$@"
-    "$cachew" explain caused --dispatcher "$DISPATCHER" >"$work/text" || fail "explain"
-    grep -q "their threads were .* % $words" "$work/text" || fail "$(cat "$work/text")"
+    ask_until "$words, in words" in_words "$words"
     "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics" || fail "metrics"
     grep -q "^cachew_job_thread_seconds_total{.*use=\"$1\"} [0-9.]*[1-9]" "$work/metrics" || fail "$(grep thread_seconds "$work/metrics")"
     end job TERM
@@ -76,8 +79,7 @@ case_lease() {
     begin_worker three
     begin_caused '{"op": "range", "stop": 100000}, {"op": "sleep", "ms": 50}, {"op": "batch", "size": 1}' --window 1
     ask_until 'waiting for a lease' largest lease
-    "$cachew" explain caused --dispatcher "$DISPATCHER" >"$work/text" || fail "explain"
-    grep -q "their threads were .* % waiting for a lease" "$work/text" || fail "$(cat "$work/text")"
+    ask_until 'waiting for a lease, in words' in_words 'waiting for a lease'
     end job TERM
 }
 # Operators that wait for something else; and policies are shown it: it is among the inputs of a decision.
