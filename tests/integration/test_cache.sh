@@ -74,6 +74,13 @@ case_local() {
     DISPATCHER='' from_cache second "$work/cached.json" --seed 5 --cache-store "dir:$work/cache" --cache-quota 1G
     same "hash from the cache" "$(hashes reference)" "$(hashes second)"
     grep -q '100 % of the elements of node "cache" were read from the cache' "$work/second.log" || fail "the run does not say what was kept: $(cat "$work/second.log")"
+    # What is wrong with a store is told, since nobody can ask the service afterwards.
+    : >"$work/no_directory"
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 100}, {"op": "batch", "size": 7}]}' >"$work/small.json"
+    DISPATCHER='' run away "$work/small.json" --cache-store "dir:$work/no_directory/store"
+    grep -q 'the cache store is unavailable: .*no_directory' "$work/away.log" || fail "nothing is said of the store: $(cat "$work/away.log")"
+    DISPATCHER='' run unused "$work/small.json" --cache-store "dir:$work/unused" --autocache off
+    grep -q 'policy off: ' "$work/unused.log" || fail "why nothing was read is not said: $(cat "$work/unused.log")"
     expect_error elsewhere 'cache_store.*local:' "$cachew" run "$work/cached.json" --dispatcher "$own_host:1" --cache-store "dir:$work/cache"
     expect_error tenant 'tenant.*letters' "$cachew" run "$work/cached.json" --tenant a/b
 }
