@@ -3,12 +3,17 @@
 #include "client/tool/data_graph.h"
 
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Names may have .gz or .zst behind these. */
+#define FILES_THEN(op)                                                                             \
+    "{\"op\":\"files\",\"pattern\":%s},{\"op\":\"read_file\"},{\"op\":\"" op "\"}"
+
+/* Names may have .gz or .zst behind these, and may be in capitals. */
 static const struct {
     const char *end, *ops; /* %s: the pattern, as JSON text */
 } kinds[] = {
@@ -31,16 +36,26 @@ static const struct {
     {".idx", "{\"op\":\"idx\",\"pattern\":%s}"},
     {"-ubyte", "{\"op\":\"idx\",\"pattern\":%s}"},
     {".chunk", "{\"op\":\"chunks\",\"pattern\":%s}"},
-    {".jpg", "{\"op\":\"files\",\"pattern\":%s},{\"op\":\"read_file\"},{\"op\":\"decode_image\"}"},
-    {".jpeg", "{\"op\":\"files\",\"pattern\":%s},{\"op\":\"read_file\"},{\"op\":\"decode_image\"}"},
-    {".png", "{\"op\":\"files\",\"pattern\":%s},{\"op\":\"read_file\"},{\"op\":\"decode_image\"}"},
+    {".jpg", FILES_THEN("decode_image")},
+    {".jpeg", FILES_THEN("decode_image")},
+    {".png", FILES_THEN("decode_image")},
+    {".webp", FILES_THEN("decode_image")},
+    {".gif", FILES_THEN("decode_image")},
+    {".bmp", FILES_THEN("decode_image")},
+    {".tif", FILES_THEN("decode_image")},
+    {".tiff", FILES_THEN("decode_image")},
+    {".wav", FILES_THEN("decode_audio")},
+    {".flac", FILES_THEN("decode_audio")},
+    {".ogg", FILES_THEN("decode_audio")},
+    {".opus", FILES_THEN("decode_audio")},
+    {".mp3", FILES_THEN("decode_audio")},
 };
 
-/* Whether a name of n bytes ends so. */
+/* Whether a name of n bytes ends so; `end` has no capitals. */
 static bool ends(const char *name, size_t n, const char *end)
 {
     const size_t end_n = strlen(end);
-    return n >= end_n && memcmp(name + n - end_n, end, end_n) == 0;
+    return n >= end_n && strncasecmp(name + n - end_n, end, end_n) == 0;
 }
 
 static bool is_pipeline(const char *what)
@@ -76,13 +91,20 @@ int tool_data_graph(const char *what, struct cw_graph **ret_graph, struct cw_err
     if (is_pipeline(what))
         return cw_graph_load(strcmp(what, "-") == 0 ? "/dev/stdin" : what, ret_graph, err);
     const char *ops = ops_of(what);
-    if (!ops)
+    struct stat st;
+    if (!ops && stat(what, &st) == 0 && S_ISDIR(st.st_mode))
         return cw_err_set(err, CW_E_INVALID,
-                          "\"%s\": its name says neither that it is a pipeline (.json, .yaml) nor "
-                          "which source reads it (.parquet, .arrow, .feather, .jsonl, .csv, .tsv, "
-                          ".txt, .tfrecord, "
-                          ".tar, .npy, .npz, .h5, .idx, .chunk, .jpg, .png): write a pipeline",
+                          "\"%s\" is a directory: give a pattern of files, in quotes, such as "
+                          "'DIR/*.jpg' ('DIR/**/*.jpg': at any depth)",
                           what);
+    if (!ops)
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "\"%s\": its name says neither that it is a pipeline (.json, .yaml) nor "
+            "which source reads it (.parquet, .arrow, .feather, .jsonl, .csv, .tsv, "
+            ".txt, .tfrecord, .tar, .npy, .npz, .h5, .idx, .chunk, .jpg, .png, .webp, "
+            ".gif, .bmp, .tif, .wav, .flac, .ogg, .mp3): write a pipeline",
+            what);
     const char *place = strstr(ops, "%s");
     cw_autofree char *path = tool_absolute_pattern(what);
     CW_STR_AUTO text = {0};

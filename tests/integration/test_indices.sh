@@ -121,6 +121,11 @@ case_commands() {
     (cd "$work" && "$cachew" index build "data/003.txt" another 2>fresh.err) || fail "a store by a relative path"
     grep -q '1 of the files changed less than 2 s before' "$work/fresh.err" || fail "of a new file nothing is said"
     expect_error no_kind 'write a pipeline' "$cachew" head "$work/data/x.unknown"
+    expect_error directory 'is a directory: give a pattern' "$cachew" head "$work/data"
+    printf 'II*' >"$work/data/x.TIFF"
+    expect_error capitals 'decode_image.*x.TIFF' "$cachew" head "$work/data/*.TIFF"
+    echo none >"$work/data/x.flac"
+    expect_error sound 'decode_audio.*x.flac' "$cachew" head "$work/data/x.flac"
 }
 
 # Without an index: the same records in the same order, from two workers, one of which dies; nothing of the files is read before.
