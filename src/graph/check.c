@@ -23,8 +23,10 @@ static int find_op(const struct cw_node *node, struct cw_checked_node *ret, stru
         return cw_err_set(err, CW_E_NOT_FOUND,
                           "there is no such operator: no plugin that is known here has it "
                           "(--plugin FILE, in a cluster of cachew-worker)");
-    return cw_err_set(err, CW_E_NOT_FOUND, "there is no such operator%s%s%s",
-                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return near ? cw_err_set(err, CW_E_NOT_FOUND, "there is no such operator; did you mean \"%s\"?",
+                             near)
+                : cw_err_set(err, CW_E_NOT_FOUND,
+                             "there is no such operator: `cachew ops` lists them");
 }
 
 static int parse_options(const struct cw_node *node, struct cw_checked_node *ret,

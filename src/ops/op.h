@@ -427,7 +427,8 @@ const struct cw_op *cw_op_find_for(const char *name, const struct cw_value *opti
 const struct cw_op *const *cw_op_all(size_t *ret_n); /* those of cachew, sorted by name */
 /* Whether a fieldwise operator works on such a field where a pipeline does not name any. */
 bool cw_op_accepts(const struct cw_op *op, const struct cw_field *field);
-/* returns the most similar name, for "did you mean", or NULL */
+/* Returns what another library's name stands for, else the most similar name, for "did you mean", or
+ * NULL. */
 const char *cw_op_nearest(const char *name);
 /* Whether an operator with these options is random. */
 bool cw_op_draws(const struct cw_op *op, const void *opts);

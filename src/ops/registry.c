@@ -63,8 +63,48 @@ const struct cw_op *const *cw_op_all(size_t *ret_n)
     return all;
 }
 
+/* What other libraries call what operators do, where spelling alone finds nothing or another one. */
+static const struct {
+    const char *other, *op;
+} elsewhere[] = {
+    {"collate", "batch"},
+    {"concat", "concatenate"},
+    {"crop", "random_crop"},
+    {"csv_dataset", "csv"},
+    {"decode_bmp", "decode_image"},
+    {"decode_flac", "decode_audio"},
+    {"decode_gif", "decode_image"},
+    {"decode_jpeg", "decode_image"},
+    {"decode_jpg", "decode_image"},
+    {"decode_mp3", "decode_audio"},
+    {"decode_png", "decode_image"},
+    {"decode_wav", "decode_audio"},
+    {"decode_webp", "decode_image"},
+    {"drop_columns", "drop"},
+    {"flip", "random_flip"},
+    {"horizontal_flip", "random_flip"},
+    {"json", "jsonl"},
+    {"list_files", "files"},
+    {"map", "eval"},
+    {"parse_single_example", "parse_example"},
+    {"random_horizontal_flip", "random_flip"},
+    {"random_shuffle", "shuffle"},
+    {"random_vertical_flip", "random_flip"},
+    {"read_csv", "csv"},
+    {"read_json", "jsonl"},
+    {"read_parquet", "parquet"},
+    {"select_columns", "select"},
+    {"sentence_piece", "sentencepiece"},
+    {"tokenize", "bpe"},
+    {"tokenizer", "bpe"},
+    {"where", "filter"},
+};
+
 const char *cw_op_nearest(const char *name)
 {
+    for (size_t i = 0; i < CW_ARRAY_LEN(elsewhere); i++)
+        if (strcmp(name, elsewhere[i].other) == 0)
+            return elsewhere[i].op;
     const char *near = cw_str_nearest(name, names);
     return near ? near : cw_foreign_nearest(name);
 }

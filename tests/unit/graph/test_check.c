@@ -16,6 +16,8 @@ static const struct {
 } bad[] = {
     {"{\"op\":\"rang\"}",
      "node \"rang\" (rang): there is no such operator; did you mean \"range\"?"},
+    {"{\"op\":\"to_something_else\"}", "there is no such operator: `cachew ops` lists them"},
+    {RANGE ",{\"op\":\"decode_jpeg\"}", "no such operator; did you mean \"decode_image\"?"},
     {"{\"op\":\"range\",\"sto\":3}", "did you mean \"stop\"?"},
     {"{\"op\":\"range\",\"stop\":\"x\",\"name\":\"r\"}", "node \"r\" (range): "},
     {"{\"op\":\"range\",\"stop\":4,\"step\":0}", "node \"range\" (range): option step"},

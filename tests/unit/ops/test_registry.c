@@ -32,6 +32,8 @@ static void names_are_sorted_and_found(void **state)
     assert_null(cw_op_find("no_such"));
     assert_null(cw_op_find(""));
     assert_string_equal(cw_op_nearest("shuffl"), "shuffle");
+    assert_string_equal(cw_op_nearest("decode_jpeg"), "decode_image"); /* and not encode_jpeg */
+    assert_string_equal(cw_op_nearest("random_horizontal_flip"), "random_flip");
     assert_null(cw_op_nearest("qqqqqqqqqqqqqq"));
 }
 
