@@ -160,7 +160,8 @@ def other_types():
     case("lists of strings of another length", {"pattern": file, "columns": "words", "types": {"words": "str[3]"}}, {"error": "2 strings", "at": [0], "elements": []})
     wrong = [("a list of strings for one", "words", "str", {}, "column words has another type (column: str[?]) than the field words"), ("lists of lists", "deep", "i32[?]", {}, "lists of lists"),
              ("decimals", "money", "f64", {}, "option decimal"), ("another type", "u8", "i32", {}, "column u8 has another type (column: u8) than the field u8"),
-             ("no such column", "nope", "i32", {}, "there is no column nope"), ("a type that is none", "u8", "u9", {}, "is not a type"),
+             ("no such column", "nope", "i32", {}, "there is no column nope; it has "),
+             ("nearly a column", "word", "str", {}, 'there is no column word; did you mean "words"?'), ("a type that is none", "u8", "u9", {}, "is not a type"),
              ("list of another length", "list", "i32[2]", {"at": [0]}, "has a list of another length"),
              ("a fill of another kind", "u8", "u8", {"fill": "x"}, "option fill: the value for column u8")]
     for name, column, type, more, error in wrong:
