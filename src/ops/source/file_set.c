@@ -6,21 +6,13 @@
 #include "base/mem.h"
 #include "io/source_root.h"
 #include "io/source_url.h"
+#include "ops/source/no_files.h"
 #include "ops/source_stamp.h"
 
 #include <stdatomic.h>
 
 #define AT_ONCE 4        /* number of files that are read at the same time for their checksums */
 #define ASKED_AT_ONCE 32 /* number of objects of which a server is asked at the same time */
-
-/* Names the patterns in a message: the first one, and the number of others. */
-static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
-{
-    if (patterns->n > 1)
-        return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\" and %zu more: no files match",
-                          patterns->v[0], patterns->n - 1);
-    return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match", patterns->v[0]);
-}
 
 /* The work of several threads that handle one file after another: reading files means waiting for
  * disks and networks. */
@@ -109,7 +101,7 @@ static int find_names(const struct cw_str_list *patterns, cw_file_glob_fn *glob,
     for (size_t i = 0; i < patterns->n && rc == 0; i++)
         rc = glob(patterns->v[i], 0, stop, ret_list, err);
     if (rc == 0 && ret_list->n == 0)
-        rc = no_match(patterns, err);
+        rc = cw_no_files(patterns, err);
     if (rc == 0)
         cw_io_list_sort(ret_list);
     return rc;

@@ -285,11 +285,34 @@ static void bad_manifests(void **state)
     }
 }
 
+/* Who sees no files is told what in the pattern is not what it seems. */
+static void nothing_matches(void **state)
+{
+    static const struct {
+        const char *pattern, *says;
+    } rows[] = {
+        {"~/photos/*.jpg", "no files match (~ and variables are not expanded)"},
+        {"/$HOME/photos/*.jpg", "no files match (~ and variables are not expanded)"},
+        {"no-such-photos/*.jpg", "no files match (a path that does not begin with / is looked for"},
+    };
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(rows); i++) {
+        char *pattern = (char *)(uintptr_t)rows[i].pattern;
+        struct cw_str_list patterns = {&pattern, 1};
+        const struct cw_op_open how = {.identity = CW_IDENTITY_MTIME};
+        struct cw_file_set *set = NULL;
+        struct cw_err err = {0};
+        assert_int_equal(cw_file_set_new(&patterns, cw_io_glob, &how, &set, &err), CW_E_NOT_FOUND);
+        assert_non_null(strstr(err.msg, rows[i].says));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_few_descriptors),
                                        cmocka_unit_test(positions),
                                        cmocka_unit_test(bad_manifests),
+                                       cmocka_unit_test(nothing_matches),
                                        cmocka_unit_test(identities),
                                        cmocka_unit_test(other_identity),
                                        cmocka_unit_test(changed_files_are_refused)};
