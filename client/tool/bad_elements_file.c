@@ -189,3 +189,11 @@ int tool_bad_list_close(struct tool_bad_list *list, struct cw_err *err)
     list->file = NULL;
     return file && fclose(file) != 0 ? fail(list, "write", err) : 0;
 }
+
+int tool_bad_fail(const struct cachew_error *error, bool skips)
+{
+    if (error->code != CACHEW_E_CORRUPT || skips)
+        return tool_fail_cachew(error);
+    return tool_fail("%s (--skip-bad leaves bad elements out, and --bad-list FILE names them)",
+                     error->message);
+}

@@ -33,6 +33,10 @@ int tool_bad_list_take(struct tool_bad_list *list, const struct cachew_job *job,
 /* Closes the file, and says on stderr how many more there are than were printed. */
 int tool_bad_list_close(struct tool_bad_list *list, struct cw_err *err);
 
+/* tool_fail_cachew for the error of a job; of a bad element, with the options that leave it out, unless
+ * they are given. */
+int tool_bad_fail(const struct cachew_error *error, bool skips);
+
 /* Appends one line of text about an element, without line ends. */
 void tool_bad_text(const struct cachew_bad_element *element, struct cw_str *out);
 

@@ -133,7 +133,7 @@ case_table() {
 
     begin_worker w1
     run finished "$work/dense.json" --name finished
-    expect_error failed 'bad.jpg' "$cachew" run "$work/bad.json" --name failed --dispatcher "$DISPATCHER" --timeout 120s
+    expect_error failed 'bad.jpg.*--skip-bad' "$cachew" run "$work/bad.json" --name failed --dispatcher "$DISPATCHER" --timeout 120s
     begin_job anonymous dense
     for name in auto cachew off; do begin_named "$name" dense --autoscale $name; done
     for name in auto pecan off; do begin_named "place_$name" dense --autoplace $name --local-workers 1 --local-threads 1; done

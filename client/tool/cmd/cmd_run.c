@@ -255,7 +255,7 @@ static int consume_epoch(struct run *run, bool *ret_over)
         }
         tool_waits_end(&run->waits);
         if (rc < 0)
-            return tool_fail_cachew(&error);
+            return tool_bad_fail(&error, run->opt.skip_bad);
         if (rc == 0)
             break;
         int code = take_batch(run, batch);
