@@ -145,6 +145,8 @@ case_table() {
     begin_named shared dense --consumers 2 --mode shared
     begin_named cached cached
     ask_until "all jobs run" holds "len(jobs) == 17 and sum(j['state'] == 'running' for j in jobs) == 15"
+    "$cachew" jobs --dispatcher "$DISPATCHER" >"$work/table" 2>&1
+    grep -Eq ' finished +default +finished +1/1 +100/100 ' "$work/table" || fail "a job that is over: $(cat "$work/table")"
     same "over" "['failed', 'finished']" "$(listed "sorted(j['state'] for j in jobs if j['state'] != 'running')")"
     live[0]=$(listed "[j['id'] for j in jobs if not j['name']][0]")
     ask_all live "${live[@]}" waiting

@@ -29,7 +29,9 @@ static void add_cells(struct tool_table *table, const void *reply, size_t i)
         tool_table_add(table, "%" PRIu64 "/%" PRIu64, job->epoch, job->epochs);
     else
         tool_table_add(table, "%" PRIu64, job->epoch);
-    tool_table_add(table, "%" PRIu64 "/%" PRIu64, job->consumed, job->items);
+    /* The epoch that a job is in when it is over has not begun. */
+    const bool over = strcmp(job->state, "finished") == 0;
+    tool_table_add(table, "%" PRIu64 "/%" PRIu64, over ? job->items : job->consumed, job->items);
     tool_table_add(table, "%s", cw_str_text(&elements));
     tool_table_add(table, "%s", cw_str_text(&bytes));
     tool_table_add(table, "%u", job->clients);
