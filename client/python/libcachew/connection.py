@@ -245,7 +245,8 @@ class Connection:
         return job
 
     def check(self, pipeline: Pipeline) -> list[Field]:
-        """Asks the dispatcher whether it can run the pipeline; returns what its batches are made of."""
+        """Asks the dispatcher whether it can run the pipeline; returns what its batches are made of. It opens no files: where
+        only these say what elements are, the list is empty, and Job.spec tells."""
         try:
             return [Field(*row) for row in self._client.check(pipeline._native())]
         except _cachew.Error as error:

@@ -118,7 +118,8 @@ class Pipeline(Operators):
 
     def check(self, connection: Connection | None = None) -> list[Field]:
         """Asks a dispatcher whether it can run the pipeline, without reading data, and returns what its batches are
-        made of. Without a connection a private dispatcher is started for it."""
+        made of: nothing where only the source's files say it (Job.spec tells then). Without a connection a private
+        dispatcher is started for it."""
         from .connection import connect
 
         if connection is not None:

@@ -112,7 +112,9 @@ static void print_answer(const char *dispatcher, const struct cachew_pipeline *p
     CW_STR_AUTO out = {0};
     cw_spec_print(&batches->of, &spec);
     if (batches->of.n == 0)
-        cw_str_add(&spec, "?");
+        cw_str_add(&spec, json ? "?"
+                               : "? (only files say it, and a dispatcher opens none: check without "
+                                 "--dispatcher)");
     if (!json) {
         printf("its batches: %s\nok, says the dispatcher at %s\n", cw_str_text(&spec), dispatcher);
         return;
