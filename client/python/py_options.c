@@ -85,8 +85,9 @@ static int set_word(const struct cw_py_option *row, void *place, PyObject *value
             memcpy(place, &i, sizeof(i));
             return 0;
         }
-    PyErr_Format(PyExc_ValueError, "option %s: %R is none of its words (%s, %s%s)", row->name,
-                 value, row->words[0], row->words[1], row->words[2] ? ", ..." : "");
+    const char *third = row->words[2]; /* no option has more */
+    PyErr_Format(PyExc_ValueError, "option %s: %R is none of its words (%s, %s%s%s)", row->name,
+                 value, row->words[0], row->words[1], third ? ", " : "", third ? third : "");
     return -1;
 }
 

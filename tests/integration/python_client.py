@@ -229,7 +229,7 @@ def errors():
         raises(TypeError, lambda: connection.run(chain(), colour=1), "colour")
         raises(TypeError, lambda: connection.run(chain(), seed="a"), "seed")
         raises(TypeError, lambda: connection.run(chain(), name="a\0b"), "name")
-        raises(ValueError, lambda: connection.run(chain(), mode="most"), "most")
+        raises(ValueError, lambda: connection.run(chain(), mode="most"), "most", "(single, coordinated, shared)")
         raises(cachew.CorruptError, lambda: connection.run(chain(), token=b"nothing"), "token")
         slow = connection.run(cachew.range(9).sleep(60000))
         raises(cachew.TimeoutError, lambda: slow.next(timeout=0.1), "within 100 ms")
