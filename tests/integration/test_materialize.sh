@@ -176,6 +176,8 @@ case_edges() {
     CACHEW_FAULT=materialize.state:1 timeout 600 "$cachew" materialize "$work/plain.json" "$work/begun" --threads 1 >"$work/begun.out" 2>&1
     expect_error other 'begun with another pipeline' "$cachew" materialize "$work/plain.json" "$work/begun" --seed 5
     expect_error ext 'there is no field "y"' "$cachew" materialize "$work/plain.json" "$work/x.tar" --ext y=jpg
+    expect_error kind 'files of this kind are not written.*NAME.tar' "$cachew" materialize "$work/plain.json" "$work/x.parquet"
+    [ ! -e "$work/x.parquet" ] || fail "a directory was made"
     expect_error level '"77" is not 1 to 19' "$cachew" materialize "$work/plain.json" "$work/x" --compress 77
 }
 

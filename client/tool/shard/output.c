@@ -56,6 +56,18 @@ static bool ends_with(const char *s, const char *end)
     return n > end_n && strcmp(s + n - end_n, end) == 0;
 }
 
+/* Whether a name says that a file of a format is expected which nobody writes here. */
+static bool is_other_file(const char *name)
+{
+    static const char *const ends[] = {
+        ".arrow", ".csv", ".feather", ".gz",        ".h5",  ".hdf5", ".json", ".jsonl",
+        ".npy",   ".npz", ".parquet", ".tfrecords", ".tsv", ".txt",  ".zip",  ".zst"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(ends); i++)
+        if (ends_with(name, ends[i]))
+            return true;
+    return false;
+}
+
 /* Opens an output with one file per shard: NAME of "/where/NAME.tar". */
 static int open_named(struct tool_output *output, const char *out, struct cw_err *err)
 {
@@ -86,6 +98,12 @@ int tool_output_open(struct tool_output *output, const char *out, struct cw_err 
         return open_named(output, out, err);
     if (cw_store_has_scheme(where))
         return cw_store_open(where, &output->store, err);
+    if (where == out && is_other_file(out))
+        return cw_err_set(
+            err, CW_E_UNSUPPORTED,
+            "%s: files of this kind are not written; what is: NAME.tfrecord, NAME.tar, "
+            "and chunks in a directory (chunks:DIR)",
+            out);
     return open_dir(output, where, err);
 }
 
