@@ -114,6 +114,10 @@ static int find_scheme(const struct cw_backend *const *backends, struct cw_store
         }
         cw_str_addf(&forms, "%s%s", b == backends ? "" : ", ", (*b)->form);
     }
+    if (url->text[0] == '/')
+        return cw_err_set(err, CW_E_INVALID,
+                          "store \"%s\": did you mean dir:%s? a store is one of %s", url->text,
+                          url->text, cw_str_text(&forms));
     return cw_err_set(err, CW_E_INVALID, "store \"%s\": a store is one of %s", url->text,
                       cw_str_text(&forms));
 }

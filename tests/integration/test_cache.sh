@@ -81,6 +81,7 @@ case_local() {
     grep -q 'the cache store is unavailable: .*no_directory' "$work/away.log" || fail "nothing is said of the store: $(cat "$work/away.log")"
     DISPATCHER='' run unused "$work/small.json" --cache-store "dir:$work/unused" --autocache off
     grep -q 'policy off: ' "$work/unused.log" || fail "why nothing was read is not said: $(cat "$work/unused.log")"
+    expect_error path "did you mean dir:$work/unused" "$cachew" run "$work/small.json" --cache-store "$work/unused"
     expect_error elsewhere 'cache_store.*local:' "$cachew" run "$work/cached.json" --dispatcher "$own_host:1" --cache-store "dir:$work/cache"
     expect_error tenant 'tenant.*letters' "$cachew" run "$work/cached.json" --tenant a/b
 }
