@@ -68,6 +68,8 @@ def tensors(address):
     raises(ValueError, lambda: Loader(everything, rank=2, world=2, name="a"), "rank 2")
     raises(ValueError, lambda: Loader(everything, rank=0), "rank and world")
     raises(ValueError, lambda: Loader(everything, read_ahead=-1), "read_ahead")
+    raises(TypeError, lambda: Loader(everything, shuffle=True), "'shuffle'", "of the pipeline")
+    raises(TypeError, lambda: Loader(everything, num_workers=2), "'num_workers'", "workers of cachew")
     raises(ValueError, lambda: Loader(everything).load_state_dict({"version": 2}), "state")
 
 

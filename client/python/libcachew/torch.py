@@ -100,6 +100,26 @@ def _rank_and_world(rank: int | None, world: int | None) -> tuple[int, int]:
     return 0, 1
 
 
+_INSTEAD = {  # options of torch.utils.data.DataLoader, and what does their work here
+    "batch_size": "batch(size) of the pipeline",
+    "batch_sampler": "batch(size) of the pipeline",
+    "collate_fn": "batch(), padded_batch() or map_batch() of the pipeline",
+    "drop_last": "batch(size, drop_remainder=True) of the pipeline",
+    "generator": "seed",
+    "num_workers": "workers of cachew, which compute the batches",
+    "persistent_workers": "workers of cachew, which compute the batches",
+    "pin_memory": "device",
+    "prefetch_factor": "read_ahead, and window of the job",
+    "sampler": "shuffle() and sample() of the pipeline",
+    "shuffle": "shuffle() of the pipeline",
+}
+
+
+def _refuse_options_of_torch(options: dict[str, Any]) -> None:
+    for name in options.keys() & _INSTEAD.keys():
+        raise TypeError(f"there is no option {name!r}: in its place is {_INSTEAD[name]}")
+
+
 class Dataset(torch.utils.data.IterableDataset):
     """The batches of a pipeline as tensors, for a DataLoader with batch_size=None and num_workers=0, or for a loop.
 
@@ -111,6 +131,7 @@ class Dataset(torch.utils.data.IterableDataset):
     def __init__(self, pipeline: Pipeline, *, service: Connection | str = "local:", seed: int = 0, epochs: int = 0, rank: int | None = None,
                  world: int | None = None, **options: Any):
         super().__init__()
+        _refuse_options_of_torch(options)
         given = rank is not None
         rank, world = _rank_and_world(rank, world)
         self.pipeline = pipeline
