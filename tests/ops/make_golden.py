@@ -160,7 +160,7 @@ def eval_cases():
     for expr, error in (
             ("a +", "a value is missing at the end"), ("a + b", "option out: is needed"), ("a b", "column 3: an operator is missing"),
             ("foo(a)", "unknown function"), ("a < b < 3", "comparisons do not chain"), ("a = 1", "write == to compare"),
-            ("(a", "`)` missing"), ("min(a)", "too few arguments"), ("abs(a, b)", "too many arguments"), ("a & b", "write `and`"),
+            ("(a", "`)` missing"), ("min(a)", "too few arguments"), ("abs(a, b)", "too many arguments"), ("a & b", "write `and`"), ("s == 'x'", "and no texts"),
             ("cc", "no field \"cc\""), ("t + u", "different shapes"), ("s + 1", "is a str"), ("w + 1", "u64"),
             ("a % b", "division by zero"), ("2 ** (b - 1) + a", "negative power"), ("99999999999999999999 + a", "too large"),
             ("(" * 100 + "a" + ")" * 100, "nested too deeply"), ("-" * 100 + "a", "nested too deeply"), ("", "missing"),

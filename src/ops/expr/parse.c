@@ -92,8 +92,9 @@ static int next(struct parser *p)
     } else if (s[0] != '\0') {
         bool three = strncmp(s, "...", 3) == 0;
         if (!three && !strchr("+-*/%()<>=!,[]:", s[0]))
-            return fail(p, s[0] == '&' || s[0] == '|' ? "write `and`, `or`"
-                                                      : "a character that means nothing here");
+            return fail(p, s[0] == '&' || s[0] == '|'    ? "write `and`, `or`"
+                           : s[0] == '\'' || s[0] == '"' ? "expressions have numbers, and no texts"
+                                                         : "a character that means nothing here");
         bool two = (s[1] == '=' && strchr("<>=!", s[0])) || (s[0] == '*' && s[1] == '*');
         *t = (struct token){TOKEN_SIGN, s, three ? 3 : two ? 2 : 1};
         if (is_word(p, "=") || is_word(p, "!"))
