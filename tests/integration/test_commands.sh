@@ -347,4 +347,11 @@ case_no_hash() {
     if grep -qi hash "$work/json.out"; then fail "a hash of nothing: $(cat "$work/json.out")"; fi
     same "the list" "0 0 10 -,0 1 10 -" "$(paste -sd, "$work/list")"
 }
+# What the documents print can be copied.
+case_documents() {
+    local here
+    here=$(dirname "$0")
+    /usr/bin/python3 "$here/documented_pipelines.py" "$cachew" "$work" "$here/../../README.md" "$here"/../../docs/*.md >"$work/checked" ||
+        fail "pipelines of documents: $(cat "$work/checked")"
+}
 run_case "$@"; exit
