@@ -605,6 +605,10 @@ def logs(address, pid):
     logging.getLogger("libcachew").addHandler(Keep())
     logging.getLogger("libcachew").setLevel(logging.DEBUG)
     with cachew.connect(address) as connection:
+        for size, warnings in ((5, 0), (9, 2)):
+            before = len(records)
+            list(connection.run(cachew.range(5).batch(size, drop_remainder=True), epochs=2))
+            assert sum("has no batch" in record.getMessage() for record in records[before:]) == warnings
         job = connection.run(cachew.range(10**9).batch(1))
         next(job)
         os.kill(int(pid), signal.SIGKILL)

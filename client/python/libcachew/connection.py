@@ -73,13 +73,17 @@ class Job:
     """A job that was started: an iterator over its batches, through all epochs. `epochs()` iterates by epoch. One thread at a
     time may iterate it; cancel() and close() are for any."""
 
-    def __init__(self, native: _cachew.Job, pipeline: Pipeline, options: dict[str, Any], owned: Connection | None = None):
+    def __init__(self, native: _cachew.Job, pipeline: Pipeline, options: dict[str, Any], owned: Connection | None = None,
+                 token: bytes | None = None):
         self._job = native
         self._owned = owned
         self._epochs = int(options.get("epochs", 1))
         self._mode = options.get("mode", "single")
         self._consumers = int(options.get("consumers", 1)) if self._mode == "coordinated" else 1
         self.pipeline = pipeline
+        self._over = False
+        self._behind = 0  # batches that had come at the end of the epoch before
+        self._whole = self._consumers == 1 and self._mode == "single" and "name" not in options and token is None
 
     def __iter__(self) -> Iterator[Batch]:
         return self
@@ -101,10 +105,23 @@ class Job:
         """The next batch, or None at the end of an epoch. `timeout` is in seconds; libcachew.TimeoutError says that none came in
         that time, and what is waited for. Calling it says that the batch before is consumed."""
         try:
-            return self._job.next(timeout)
+            batch = self._job.next(timeout)
         except _cachew.Error as error:
             self.pipeline._explain(error)
             raise
+        if batch is None and not self._over:
+            self._end_epoch()
+        return batch
+
+    def _end_epoch(self) -> None:
+        """Warns of an epoch without a batch: a loop over it does nothing, and says nothing."""
+        from ._logging import log
+
+        given, self._over = self._job.stats()["batches"], self._job.done
+        if self._whole and given == self._behind:
+            log.warning("an epoch has no batch: no element is left at the end of the pipeline, or fewer than a batch with "
+                        "drop_remainder needs")
+        self._behind = given
 
     def epochs(self) -> Iterator[Iterator[Batch]]:
         """An iterator over epochs, each of which is an iterator over its batches."""
@@ -240,7 +257,7 @@ class Connection:
         except _cachew.Error as error:
             pipeline._explain(error)
             raise
-        job = Job(started, pipeline, given)
+        job = Job(started, pipeline, given, token=token)
         self._jobs.add(job)
         return job
 
