@@ -237,8 +237,11 @@ static int check_storage(const struct opening *o, struct cw_err *err)
     if (how < 0)
         return fail(o, "how it is stored cannot be read", err);
     const H5D_layout_t layout = o->h5->H5Pget_layout(how);
+    hsize_t chunk[CW_RANK_MAX + 1] = {0};
     int rc = 0;
     o->used->is_chunked = layout == H5D_CHUNKED;
+    if (o->used->is_chunked && o->h5->H5Pget_chunk(how, o->used->rank, chunk) > 0)
+        o->used->set.chunk_rows = (int64_t)CW_MIN(chunk[0], (hsize_t)INT64_MAX);
     if (layout == H5D_VIRTUAL)
         rc = refuse(o, "virtual datasets, whose values are in other files, are not supported", err);
     else if (o->h5->H5Pget_external_count(how) != 0)

@@ -20,6 +20,7 @@ struct cw_hdf5_set {
     char *name;           /* from the root: "group/x" */
     struct cw_field type; /* of a row */
     int64_t rows;
+    int64_t chunk_rows; /* of a chunk; 0: it is not in chunks */
     /* Rows are strings or lists, which have lengths of their own in the file; else a row has `bytes`
      * bytes. */
     bool is_loose;

@@ -31,6 +31,7 @@
     F(H5PLset_loading_state)                                                                       \
     F(H5Pclose)                                                                                    \
     F(H5Pcreate)                                                                                   \
+    F(H5Pget_chunk)                                                                                \
     F(H5Pget_external_count)                                                                       \
     F(H5Pget_filter2)                                                                              \
     F(H5Pget_layout)                                                                               \

@@ -26,9 +26,11 @@
 #include "ops/motion.h"
 #include "ops/op_facts.h"
 #include "ops/op_names.h"
+#include "ops/op_reads.h"
 #include "ops/strip.h"
 
 struct cw_ahead;
+struct cw_blocks;
 
 enum cw_op_kind { CW_OP_SOURCE, CW_OP_INDEX, CW_OP_ELEMENT, CW_OP_GROUP };
 
@@ -68,7 +70,10 @@ enum cw_op_traits {
      * numbers of its own: its map writes `each` (repeat_each, sample) */
     CW_OP_AGAIN = 1u << 18,
     /* index operator with one input that adds an i64 field, the last: the element's position (enumerate) */
-    CW_OP_POSITION = 1u << 19
+    CW_OP_POSITION = 1u << 19,
+    /* index operator that gives elements in the order in which they come in, those of several inputs one input
+     * after the other, in each epoch the same (take, concatenate): blocks stay together */
+    CW_OP_IN_ORDER = 1u << 20
 };
 
 struct cw_rect {
@@ -163,6 +168,8 @@ struct cw_op_open {
     bool only_index;
     /* For an operator with surveyed_field: what the survey has found out (ops/index/fates.h). */
     const struct cw_op_survey *survey;
+    /* For an operator with by_blocks, without a manifest: the blocks of what comes in, which it may take. */
+    struct cw_blocks *blocks;
 };
 
 /* The first elements that come to an operator, at least one, where a job is prepared. */
@@ -202,16 +209,6 @@ struct cw_op_rows {
     int (*join)(const struct cw_op_rows *rows, size_t first, const struct cw_view *const *row,
                 size_t n, int64_t length, struct cw_err *err);
     void *arg; /* of the engine */
-};
-
-/* What it costs to read an element of a source by itself, in bytes. */
-struct cw_op_reads {
-    double element; /* its own bytes */
-    double
-        together; /* what is made with it, because it lies in a block that is inflated as a whole */
-    double stored;    /* what is read of the file for that */
-    double memory;    /* so much of what was made may stay in memory */
-    const char *what; /* what is done with these bytes: "inflated" */
 };
 
 /* Where a field of many elements is written: that of element i at data + i * bytes. */
@@ -347,6 +344,11 @@ struct cw_op {
     /* Optional, for an index operator with one input: the field whose values it must know of all elements that
      * come in before it is opened, by a survey; NULL: none. Its manifest has the survey's note. */
     const char *(*surveyed_field)(const void *opts);
+    /* Optional, for an index operator with one input: whether it must know in which blocks (ops/blocks.h) lies what
+     * comes in. Without it nothing is opened, and it has no manifest. */
+    bool (*by_blocks)(const void *opts);
+    /* For sources, optional: adds where blocks begin, of elements that are read together. */
+    int (*blocks)(const void *opts, void *state, struct cw_blocks *blocks, struct cw_err *err);
     /* Optional: whether an operator with these options may give another result for the same element, so that
      * nothing behind it is cached. */
     bool (*varies)(const void *opts);
@@ -435,6 +437,8 @@ bool cw_op_draws(const struct cw_op *op, const void *opts);
 /* Whether a group operator with these options works inside items; sparse: the number of elements that
  * come in depends on data. */
 bool cw_op_is_inside(const struct cw_op *op, const void *opts, bool sparse);
+/* Whether an operator with these options says something in the manifest of a job. */
+bool cw_op_has_manifest(const struct cw_op *op, const void *opts);
 /* How far apart the groups of a group operator with group_size begin. */
 int64_t cw_op_group_shift(const struct cw_op *op, const void *opts);
 const char *cw_op_kind_name(enum cw_op_kind kind);

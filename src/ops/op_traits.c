@@ -27,6 +27,11 @@ bool cw_op_is_inside(const struct cw_op *op, const void *opts, bool sparse)
     return op->inside || (sparse && op->group_within && op->group_within(opts));
 }
 
+bool cw_op_has_manifest(const struct cw_op *op, const void *opts)
+{
+    return op->manifest && (!op->by_blocks || op->by_blocks(opts));
+}
+
 int64_t cw_op_group_shift(const struct cw_op *op, const void *opts)
 {
     return op->group_shift ? op->group_shift(opts) : op->group_size(opts);

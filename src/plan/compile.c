@@ -60,8 +60,9 @@ static int open_op(struct cw_plan *plan, size_t i, const struct cw_value *manife
         return cw_plan_borrow_source(plan, node, i, err);
     if (!op->open)
         return 0;
-    const struct cw_value *mine = op->manifest ? manifest_of(node, manifest) : NULL;
-    if (op->manifest && manifest && !mine)
+    const bool is_told = cw_op_has_manifest(op, node->opts);
+    const struct cw_value *mine = is_told ? manifest_of(node, manifest) : NULL;
+    if (is_told && manifest && !mine)
         return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of it");
     struct cw_op_open how = {.manifest = mine,
                              .out = &node->out,
@@ -72,6 +73,8 @@ static int open_op(struct cw_plan *plan, size_t i, const struct cw_value *manife
                              .options = &node->node->options};
     if (op->surveyed_field && op->surveyed_field(node->opts))
         return open_with_values(plan, i, &how, err);
+    if (op->by_blocks && op->by_blocks(node->opts))
+        return cw_plan_open_by_blocks(plan, i, &how, err);
     return op->open(node->opts, &how, &node->state, err);
 }
 

@@ -31,7 +31,7 @@ static void fingerprint(const struct cw_plan *plan, struct cw_plan_info *info)
     cw_hasher_add_u64(hasher, plan->checked->fingerprint.lo);
     for (size_t i = 0; i < plan->n; i++) {
         const struct cw_plan_node *node = &plan->nodes[i];
-        if (!node->op->manifest)
+        if (!cw_op_has_manifest(node->op, node->opts))
             continue;
         struct cw_value value = {0};
         CW_STR_AUTO text = {0};
@@ -189,7 +189,7 @@ void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value)
     cw_value_set_object(ret_value);
     for (size_t i = 0; i < plan->n; i++) {
         const struct cw_plan_node *node = &plan->nodes[i];
-        if (node->op->manifest)
+        if (cw_op_has_manifest(node->op, node->opts))
             node->op->manifest(node->opts, node->state,
                                cw_value_member(ret_value, node->node->name));
     }

@@ -24,11 +24,11 @@ static struct cw_hash hash_manifest(const struct cw_plan_node *node)
     return cw_hash_bytes(cw_str_text(&text), text.len);
 }
 
-/* Adds the files that an operator itself reads: its model. */
+/* Adds the files that an operator itself reads: its model. Blocks decide the order alone. */
 static struct cw_hash with_own_files(const struct cw_plan_node *node, struct cw_hash of_input,
                                      struct cw_hasher *hasher)
 {
-    if (!node->op->manifest)
+    if (!node->op->manifest || node->op->by_blocks)
         return of_input;
     cw_hasher_reset(hasher);
     add_hash(hasher, of_input);

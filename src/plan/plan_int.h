@@ -16,6 +16,10 @@ int cw_plan_borrow_lent(const struct cw_plan *plan, size_t i);
 /* Returns the node of the written plan whose elements are those of node i of a second plan, since
  * the same operators are at it and below it; SIZE_MAX if there is none. */
 size_t cw_plan_same_elements(const struct cw_plan *plan, size_t i);
+/* Opens an operator with by_blocks (ops/op.h), whose inputs are compiled: finds the blocks of what comes in, or
+ * takes the state from the written plan. */
+int cw_plan_open_by_blocks(struct cw_plan *plan, size_t i, struct cw_op_open *how,
+                           struct cw_err *err);
 /* Fills plan->nodes from plan->checked: opens the operators, infers specs again with what the
  * sources know now, and counts elements. */
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);

@@ -50,7 +50,7 @@ static void write_sources(const struct cw_plan *plan, size_t end, struct cw_valu
     cw_value_set_object(ret_sources);
     for (size_t i = 0; i < end; i++) {
         const struct cw_plan_node *node = &plan->nodes[i];
-        if (node->op->manifest)
+        if (cw_op_has_manifest(node->op, node->opts))
             node->op->manifest(node->opts, node->state,
                                cw_value_member(ret_sources, node->node->name));
     }

@@ -33,6 +33,33 @@ case_fashion() { compare fashion; }
 case_photos() { compare photos; }
 case_sparse() { compare sparse; }
 
+# A shuffle by blocks: members of gzip files, and row groups, of two sources one after the other; then with a worker that is killed.
+case_blocks() {
+    local groups
+    groups=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../ops/data/parquet_none_v1.parquet")
+    /usr/bin/python3 - "$work" <<'PYTHON' || fail "the data cannot be made"
+import gzip, json, sys
+for f in range(2):
+    with open("%s/lines_%d.jsonl.gz" % (sys.argv[1], f), "wb") as out:
+        for m in range(20):
+            rows = range((20 * f + m) * 1000, (20 * f + m + 1) * 1000)
+            out.write(gzip.compress("".join(json.dumps({"i64": r, "s": "-" * 80}) + "\n" for r in rows).encode()))
+PYTHON
+    echo "{\"pipeline\": [{\"op\": \"jsonl\", \"pattern\": \"$work/lines_*.jsonl.gz\", \"schema\": [\"i64: i64\"], \"name\": \"lines\"},
+        {\"op\": \"parquet\", \"pattern\": \"$groups\", \"columns\": [\"i64\"], \"name\": \"table\"},
+        {\"op\": \"concatenate\", \"inputs\": [\"lines\", \"table\"]}, {\"op\": \"shuffle\", \"blocks\": true, \"window\": 5000},
+        {\"op\": \"batch\", \"size\": 64}]}" >"$work/blocks.json"
+    compare blocks
+    same "elements" "40300 40300" "$(field elements "$work/local.out" | paste -sd' ')"
+    DISPATCHER='' run reference "$work/blocks.json" --epochs 2 --seed 7 --batches "$work/reference.batches"
+    tight_pipe job
+    begin_held job "$work/blocks.json" --epochs 2 --seed 7 --window 40
+    read_batches job 20
+    end w1 KILL
+    release job
+    same_batches
+}
+
 # Other seeds and epochs: another order of the same elements.
 case_multiset() {
     write_pipelines

@@ -60,7 +60,7 @@ MODULES = {
 # Modules that are some files of a folder, not a sub-folder: folder -> module -> paths below the folder, without suffix.
 STEMS = {
     "client": {"tool/program": {"tool/main"}},
-    "src/ops": {"contract": {"infer_op", "loose_rows", "motion", "motion_maths", "motion_run", "op", "op_ctx", "op_facts", "op_lookup", "op_names", "op_traits", "op_util", "source_stamp",
+    "src/ops": {"contract": {"blocks", "infer_op", "loose_rows", "motion", "motion_maths", "motion_run", "op", "op_ctx", "op_facts", "op_lookup", "op_names", "op_reads", "op_traits", "op_util", "source_stamp",
                              "strip"},
                 "call": {"apply_field"}},
 }

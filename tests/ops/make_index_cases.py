@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the cases of enumerate, repeat_each, sample and step beside itself. Each operator is modelled in a few lines;
+"""Writes the cases of enumerate, repeat_each, sample, shuffle and step beside itself. Each operator is modelled in a few lines;
 the random numbers are those of base/rng.h, written down here a second time."""
 import json
 import math
@@ -64,6 +64,68 @@ def with_replacement(weights, n, seed, epoch, rep):
 def without_replacement(weights, n, seed, epoch, rep):
     keys = [(-math.log(1 - unit(draw_u64(seed, 7, epoch, rep, i, 0))) / w, i) for i, w in enumerate(weights) if w > 0]
     return [i for _, i in sorted(keys)][:n]
+
+
+def permutation(n, seed, tag, epoch, rep):
+    """cw_perm of base/perm.c: walks of a Feistel network on ceil(log2 n) bits."""
+    key = 0
+    for part in (seed, tag & M64, epoch, rep):
+        key = mix64((key ^ part) + GOLDEN & M64)
+    step, bits = mix64(~key & M64) | 1, (n - 1).bit_length()
+    low, rounds = (bits + 1) // 2, 16 if bits <= 10 else 8
+
+    def half(x, k):
+        x = (x ^ k) * 0xBF58476D1CE4E5B9 & M64
+        return ((x ^ x >> 32) * 0x94D049BB133111EB & M64) >> 32
+
+    def walk(x):
+        hi, lo, k = x >> low, x & (1 << low) - 1, key
+        for _ in range(0, rounds, 2):
+            lo ^= half(hi, k) & (1 << low) - 1
+            hi ^= half(lo, k + step & M64) & (1 << bits // 2) - 1
+            k = k + 2 * step & M64
+        return hi << low | lo
+
+    out = []
+    for x in range(n):
+        x = walk(x) if n > 1 else x
+        while x >= n:
+            x = walk(x)
+        out.append(x)
+    return out
+
+
+def by_blocks(lengths, window, seed, epoch, rep):
+    """Blocks in another order, cut to windows of whole blocks, and each window's elements in another order."""
+    out, mixed, blocks = [], [], 0
+    order = permutation(len(lengths), seed, 7 + mix64(5), epoch, rep)
+    for k, block in enumerate(order):
+        begin = sum(lengths[:block])
+        mixed += range(begin, begin + lengths[block])
+        blocks += 1
+        if (len(mixed) >= window if window else blocks == 16) or k == len(order) - 1:
+            places = permutation(len(mixed), seed, 7 + mix64(6 + len(out)), epoch, rep)
+            out += [mixed[p] for p in places]
+            mixed, blocks = [], 0
+    return out
+
+
+def shuffles():
+    cases = []
+    for k in range(12):
+        lengths = [RNG.randrange(1, 9) for _ in range(RNG.randrange(1, 60))]
+        window, seed, epoch, rep = RNG.choice([0, 0, 1, 7, 20, 1000]), RNG.randrange(9), RNG.randrange(9), RNG.randrange(3)
+        cases.append(case("random blocks %d" % k, {"blocks": True, "window": window}, sum(lengths), by_blocks(lengths, window, seed, epoch, rep),
+                          seed=seed, epoch=epoch, rep=rep, manifest={"blocks": lengths}))
+        cases[-1]["expect"]["permutation"] = True
+    cases.append({**case("no blocks", {"blocks": True}, 0, []), "manifest": {"blocks": []}})
+    for name, manifest, error in [("nobody says the blocks", None, "option blocks: where they begin is not known"),
+                                  ("a manifest without blocks", {}, "says no blocks"), ("words", {"blocks": ["a"]}, "no length of block 0"),
+                                  ("an empty block", {"blocks": [3, 0]}, "no length of block 1"),
+                                  ("more than there can be", {"blocks": [2**60, 1]}, "no length of block 1"),
+                                  ("of something else", {"blocks": [3, 4]}, "the blocks have 7 elements, and 9 come in")]:
+        cases.append({**refused(name, {"blocks": True}, 9, error), **({"manifest": manifest} if manifest is not None else {})})
+    return cases
 
 
 def case(name, options, n, positions, times=None, **more):
@@ -134,6 +196,9 @@ def main():
               refused("of nothing", {"count": 3}, 0, "nothing comes in"),
               refused("both", {"weights": [1], "file": "x"}, 1, "give one of them")]
     write("sample", cases)
+    path = pathlib.Path(__file__).resolve().parent / "shuffle.json"
+    kept = [c for c in json.loads(path.read_text())["cases"] if not c.get("options", {}).get("blocks")]
+    write("shuffle", kept + shuffles())
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ int test_run_index(struct test_case *c, struct cw_err *err)
     struct run r = {.c = c, .inputs_n = inputs ? inputs->n : 1};
     for (size_t i = 0; inputs && i < inputs->n; i++)
         r.in_n[i] = inputs->items[i].i;
-    const struct cw_op_open how = {.manifest = NULL};
+    const struct cw_op_open how = {.manifest = cw_value_get(c->json, "manifest")};
     int rc = infer_spec(c, r.inputs_n, err);
     if (rc == 0 && c->op->open)
         rc = c->op->open(c->opts, &how, &r.state, err);

@@ -126,9 +126,14 @@ static void has_braces(const struct notes *notes)
 
 /* ---- what is read and not used ---- */
 
-/* How many elements of a source are mixed at a time behind it; 0: all. Returns false if they come in the
- * order of the source, or it is not known. */
-static bool is_mixed(const struct notes *notes, int64_t *ret_window)
+/* How the elements of a source are mixed behind it. */
+struct mix {
+    int64_t window; /* so many at a time; 0: all, or some blocks */
+    bool blocks;    /* whole blocks of the source are */
+};
+
+/* Returns false if they come in the order of the source, or it is not known. */
+static bool is_mixed(const struct notes *notes, struct mix *ret_mix)
 {
     const struct cw_checked_node *nodes = notes->checked->nodes;
     size_t from = notes->at;
@@ -136,7 +141,8 @@ static bool is_mixed(const struct notes *notes, int64_t *ret_window)
         if (nodes[i].inputs_n != 1 || nodes[i].inputs[0] != from)
             continue;
         const struct cw_value *window = cw_value_get(&node_at(notes, i)->options, "window");
-        *ret_window = window && window->type == CW_VALUE_I64 ? window->i : 0;
+        ret_mix->window = window && window->type == CW_VALUE_I64 ? window->i : 0;
+        ret_mix->blocks = nodes[i].op->by_blocks && nodes[i].op->by_blocks(nodes[i].opts);
         if (nodes[i].op->traits & CW_OP_PERMUTES)
             return true;
         from = i;
@@ -144,50 +150,88 @@ static bool is_mixed(const struct notes *notes, int64_t *ret_window)
     return false;
 }
 
-/* A window of a shuffle takes its elements from this many places (ops/index/op_shuffle.c). */
+/* A window of a shuffle takes its elements from this many places, or has so many blocks unless it says
+ * otherwise (ops/index/op_shuffle.c). */
 #define PLACES_OF_WINDOW 16
 
-/* How many blocks an element is made with, if a window takes its elements from some places, and all of its blocks
- * would have to stay in memory so that each is made once. *ret_needed: bytes of these. */
-static double blocks_for(const struct cw_op_reads *reads, double window, double *ret_needed)
+/* How many bytes are made for each that is used, if `needed` of them would have to stay in memory so that
+ * `once` are. */
+static double times_for(const struct cw_op_reads *reads, double once, double needed)
+{
+    const double missed = needed > reads->memory ? 1 - reads->memory / needed : 0;
+    return CW_MAX(once, missed * reads->together / reads->element);
+}
+
+/* Of a window that takes its elements from some places. */
+static double times_of_window(const struct cw_op_reads *reads, double window, double *ret_needed)
 {
     const double of_block = reads->together / reads->element;
-    const double once = CW_MIN(1 + PLACES_OF_WINDOW * of_block / window, of_block);
     *ret_needed = (window / of_block + PLACES_OF_WINDOW) * reads->together;
-    const double missed = *ret_needed > reads->memory ? 1 - reads->memory / *ret_needed : 0;
-    return CW_MAX(once, missed * of_block);
+    return times_for(reads, CW_MIN(1 + PLACES_OF_WINDOW * of_block / window, of_block),
+                     *ret_needed);
+}
+
+/* Of one that has whole blocks. While one ends, the next begins. */
+static double times_of_blocks(const struct cw_op_reads *reads, double window, double *ret_needed)
+{
+    const double of_block = reads->block / reads->element;
+    const double blocks = window > 0 ? window / of_block + 1 : PLACES_OF_WINDOW;
+    *ret_needed = 2 * blocks * reads->block;
+    return times_for(reads, 1, *ret_needed);
+}
+
+static double times_of(const struct cw_op_reads *reads, const struct mix *mix, double *ret_needed)
+{
+    if (mix->blocks)
+        return times_of_blocks(reads, (double)mix->window, ret_needed);
+    if (mix->window > 0)
+        return times_of_window(reads, (double)mix->window, ret_needed);
+    return reads->together / reads->element;
+}
+
+/* What helps. */
+static void add_advice(const struct cw_op_reads *reads, double needed, struct cw_str *out)
+{
+    const double by_blocks = 2 * PLACES_OF_WINDOW * reads->block;
+    if (needed > reads->memory)
+        cw_str_addf(out,
+                    "a window of the shuffle needs %.0f MB of what is %s, and %s allows %.0f MB",
+                    needed / 1e6, reads->what, reads->option, reads->memory / 1e6);
+    else if (by_blocks <= reads->memory)
+        cw_str_addf(
+            out,
+            "a shuffle with `blocks` makes that about 1, with %.0f MB of what is %s in memory "
+            "(%s, a quarter of --budget)",
+            by_blocks / 1e6, reads->what, reads->option);
+    else
+        cw_str_addf(
+            out,
+            "a shuffle with `blocks` and a `window` of %.0f or less makes that about 1: a block of "
+            "the source has %.0f MB, and %s allows %.0f MB",
+            CW_MAX((reads->memory / 2 / reads->block - 1) * reads->block / reads->element, 1),
+            reads->block / 1e6, reads->option, reads->memory / 1e6);
 }
 
 static void reads_what_is_not_used(const struct notes *notes)
 {
     const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
     struct cw_op_reads reads;
-    int64_t window = 0;
+    struct mix mix = {0};
     double needed = 0;
     CW_STR_AUTO text = {0};
-    if (!checked->op->reads || !is_mixed(notes, &window) ||
+    if (!checked->op->reads || !is_mixed(notes, &mix) ||
         checked->op->reads(checked->opts, &reads, NULL) < 0)
         return;
-    const double of_block = reads.together / reads.element;
-    const double times = window > 0 ? blocks_for(&reads, (double)window, &needed) : of_block;
+    const double times = times_of(&reads, &mix, &needed);
     if (times < 2.05)
         return;
     cw_str_addf(
         &text,
         "its elements are mixed, and each is %s with %.0f neighbours: for each byte that is "
         "used %.0f are %s, and %.1f read of the files, unless all of them fit into memory; ",
-        reads.what, of_block, times, reads.what, times * reads.stored / reads.together);
-    if (needed > reads.memory)
-        cw_str_addf(&text,
-                    "a window of the shuffle needs %.0f MB of what is %s, and inflated_max allows "
-                    "%.0f MB",
-                    needed / 1e6, reads.what, reads.memory / 1e6);
-    else
-        cw_str_addf(&text,
-                    "a shuffle with `window` of %.0f makes that 2, with %.0f MB of what is %s in "
-                    "memory (inflated_max, a quarter of --budget)",
-                    of_block * PLACES_OF_WINDOW, 2 * PLACES_OF_WINDOW * reads.together / 1e6,
-                    reads.what);
+        reads.what, reads.together / reads.element, times, reads.what,
+        times * reads.stored / reads.together);
+    add_advice(&reads, needed, &text);
     note(notes, cw_str_text(&text));
 }
 

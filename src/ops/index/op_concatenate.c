@@ -33,6 +33,7 @@ const struct cw_op cw_op_concatenate = {
     .doc = "Gives all elements of the first input, then all of the second, and so on. A `shuffle` "
            "behind it is over all of them.\n" CW_CHOOSE_DOC,
     .kind = CW_OP_INDEX,
+    .traits = CW_OP_IN_ORDER,
     .inputs_min = 2,
     .inputs_max = CW_CHOOSE_INPUTS_MAX,
     .infer = cw_choose_infer,

@@ -48,7 +48,7 @@ const struct cw_op cw_op_enumerate = {
            "Behind a\n"
            "`shuffle` it is the place in the epoch's order, before it the place in the data.",
     .kind = CW_OP_INDEX,
-    .traits = CW_OP_POSITION,
+    .traits = CW_OP_POSITION | CW_OP_IN_ORDER,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

@@ -54,7 +54,7 @@ const struct cw_op cw_op_repeat_each = {
            "before it is not\n"
            "repeated, so the repetitions are of the same element.",
     .kind = CW_OP_INDEX,
-    .traits = CW_OP_AGAIN,
+    .traits = CW_OP_AGAIN | CW_OP_IN_ORDER,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

@@ -61,7 +61,7 @@ const struct cw_op cw_op_shard = {
     .doc = "Splits what comes in into num_shards parts that share nothing and keeps part `index`:\n"
            "elements index, index + num_shards, index + 2 num_shards and so on.",
     .kind = CW_OP_INDEX,
-    .traits = CW_OP_AFFINE,
+    .traits = CW_OP_AFFINE | CW_OP_IN_ORDER,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

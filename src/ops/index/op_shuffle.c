@@ -2,15 +2,18 @@
 /* Index operator `shuffle`: permutes the positions. Each position is computed by itself (cw_perm in
  * base/rng.h), as a function of seed, epoch, repetition and operator. With `window`, neighbours in
  * the input stay near each other: blocks of neighbouring records are permuted, and then the records
- * inside of windows of some blocks, so that reading stays mostly sequential. */
+ * inside of windows of some blocks, so that reading stays mostly sequential. With `blocks`, these are
+ * the blocks of the source (block_order.h), so that each is read about once. */
 #include "ops/op_util.h"
 
 #include <string.h>
 
 #include "base/hash.h"
+#include "ops/index/block_order.h"
 
 struct shuffle_opts {
     int64_t seed, window;
+    bool blocks;
 };
 
 /* Number of blocks in a window: enough that a window mixes records from many places of the
@@ -33,16 +36,62 @@ static const struct cw_opt options[] = {
      .def = "0",
      .min = 0,
      .max = 0x1p40},
+    {.name = "blocks",
+     .help = "whole blocks of the source are mixed: `window` elements at least at a time; 0 = 16 "
+             "blocks",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(blocks),
+     .def = "false",
+     .flags = CW_OPT_NEWER},
     {0},
 };
+
+static bool by_blocks(const void *opts)
+{
+    return ((const struct shuffle_opts *)opts)->blocks;
+}
+
+static int open_state(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
+{
+    const struct shuffle_opts *o = opts;
+    struct cw_blocks blocks = {0};
+    if (!o->blocks)
+        return 0;
+    if (!how->manifest && !how->blocks)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "option blocks: where they begin is not known");
+    if (how->manifest) {
+        int rc = cw_blocks_read(how->manifest, &blocks, err);
+        if (rc < 0)
+            return rc;
+    } else {
+        blocks = *how->blocks;
+        *how->blocks = (struct cw_blocks){0};
+    }
+    *ret_state = cw_block_orders_new(&blocks, o->window);
+    return 0;
+}
+
+static void free_state(void *state)
+{
+    cw_block_orders_free(state);
+}
+
+static void manifest(const void *opts, void *state, struct cw_value *ret_value)
+{
+    (void)opts;
+    cw_value_set_object(ret_value);
+    cw_blocks_write(cw_block_orders_blocks(state), ret_value);
+}
 
 static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
                  int64_t *ret_n, struct cw_err *err)
 {
-    (void)opts;
-    (void)state;
+    const struct shuffle_opts *o = opts;
     (void)inputs_n;
-    (void)err;
+    if (o->blocks && cw_block_orders_blocks(state)->end != in_n[0])
+        return cw_err_set(err, CW_E_INVALID, "the blocks have %lld elements, and %lld come in",
+                          (long long)cw_block_orders_blocks(state)->end, (long long)in_n[0]);
     *ret_n = in_n[0];
     return 0;
 }
@@ -136,8 +185,11 @@ static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos,
 {
     const struct shuffle_opts *o = opts;
     const uint64_t seed = own_seed(o, at);
-    (void)state;
     (void)ret_input;
+    if (o->blocks) {
+        cw_block_orders_map(state, at, seed, &pos, 1);
+        return pos;
+    }
     if (o->window > 0 && o->window < at->n) {
         map_windows(at, seed, (uint64_t)o->window, &pos, 1);
         return pos;
@@ -151,7 +203,10 @@ static void map_run(const void *opts, void *state, const struct cw_at *at, int64
 {
     const struct shuffle_opts *o = opts;
     uint64_t seed = own_seed(o, at);
-    (void)state;
+    if (o->blocks) {
+        cw_block_orders_map(state, at, seed, pos, n);
+        return;
+    }
     if (o->window > 0 && o->window < at->n) {
         map_windows(at, seed, (uint64_t)o->window, pos, n);
         return;
@@ -173,7 +228,20 @@ const struct cw_op cw_op_shuffle = {
            "With `window`, blocks of a sixteenth of a window of neighbouring elements are "
            "permuted, then the\n"
            "elements inside each window of sixteen blocks. Use it when the storage is slow at "
-           "random reads.",
+           "random reads.\n"
+           "\n"
+           "With `blocks`, blocks are those in which the source's elements lie: row groups, record "
+           "batches, what lies\n"
+           "between two points of entry of a .gz or .zst, frames of chunks, files. They are "
+           "permuted, and then the elements inside\n"
+           "windows of several whole blocks: as many as have `window` elements, or sixteen. So "
+           "each is read, inflated or\n"
+           "decoded about once an epoch, if the blocks of a window fit into the source's memory "
+           "(docs/formats.md, \"Shuffled\n"
+           "by blocks\"). Between source and shuffle may stand what keeps the order: element "
+           "operators, take, skip, shard, step,\n"
+           "concatenate, enumerate, repeat_each, zip (by the blocks of its first input), a "
+           "surveyed filter.",
     .kind = CW_OP_INDEX,
     .traits = CW_OP_RANDOM | CW_OP_PERMUTES,
     .inputs_min = 1,
@@ -181,6 +249,10 @@ const struct cw_op cw_op_shuffle = {
     .options = options,
     .options_bytes = sizeof(struct shuffle_opts),
     .infer = cw_op_infer_same,
+    .by_blocks = by_blocks,
+    .open = open_state,
+    .close = free_state,
+    .manifest = manifest,
     .count = count,
     .map = map,
     .map_run = map_run,

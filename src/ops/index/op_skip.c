@@ -44,7 +44,7 @@ const struct cw_op cw_op_skip = {
     .doc =
         "Leaves out the first `count` elements; nothing is left when there are no more than that.",
     .kind = CW_OP_INDEX,
-    .traits = CW_OP_AFFINE,
+    .traits = CW_OP_AFFINE | CW_OP_IN_ORDER,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

@@ -54,7 +54,7 @@ const struct cw_op cw_op_step = {
         "To split data\n"
         "into parts that share nothing, use `shard`.",
     .kind = CW_OP_INDEX,
-    .traits = CW_OP_AFFINE,
+    .traits = CW_OP_AFFINE | CW_OP_IN_ORDER,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

@@ -144,12 +144,27 @@ static void end(void *state)
     cw_table_fields_fini(&s->fields);
 }
 
+static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
+                       struct cw_blocks *blocks)
+{
+    const struct cw_arrow_head *head = &((const struct arrow_file *)loaded)->head;
+    (void)state;
+    (void)i;
+    for (size_t b = 0; b < head->batches_n; b++) {
+        const struct cw_arrow_batch *batch = &head->batches[b];
+        for (int64_t row = 0; row < batch->rows; row += STRETCH_ROWS)
+            if (row == 0 || !batch->is_packed)
+                cw_blocks_add(blocks, first + batch->first + row);
+    }
+}
+
 static const struct cw_file_index index_kind = {
     .name = "arrow 1", .key = key, .records = rows, .load_head = load_head};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_arrow_state),
                                                 .end = end,
                                                 .unload = unload,
-                                                .index = &index_kind};
+                                                .index = &index_kind,
+                                                .blocks = add_blocks};
 
 static int file_of(struct cw_arrow_state *s, size_t i, const struct arrow_file **ret_file,
                    struct cw_err *err)

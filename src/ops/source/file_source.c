@@ -245,6 +245,37 @@ void cw_file_source_put(struct cw_file_source *s, size_t i)
     cw_loaded_put(s->loaded, i);
 }
 
+/* ---- blocks ---- */
+
+static int add_file(struct cw_file_source *s, size_t i, struct cw_blocks *blocks,
+                    struct cw_err *err)
+{
+    const struct cw_file *file = &s->files->v[i];
+    const void *loaded = NULL;
+    cw_blocks_add(blocks, file->first);
+    if (!s->kind->blocks)
+        return 0;
+    int rc = s->loaded ? cw_file_source_get(s, i, &loaded, err) : 0;
+    if (rc < 0)
+        return rc;
+    s->kind->blocks(s, i, loaded, file->first, blocks);
+    if (s->loaded)
+        cw_file_source_put(s, i);
+    return 0;
+}
+
+int cw_file_source_blocks(const void *opts, void *state, struct cw_blocks *blocks,
+                          struct cw_err *err)
+{
+    struct cw_file_source *s = state;
+    int rc = 0;
+    (void)opts;
+    for (size_t i = 0; i < s->files->n && rc == 0; i++)
+        if (s->files->v[i].records > 0)
+            rc = add_file(s, i, blocks, err);
+    return rc;
+}
+
 /* Reads a head from the file, and keeps what is read. */
 static int read_head(struct cw_file_source *s, size_t i, const char *key,
                      int (*read)(void *arg, const struct cw_readable *file, struct cw_err *err),

@@ -5,6 +5,7 @@
 #ifndef CW_OPS_SOURCE_FILE_SOURCE_H
 #define CW_OPS_SOURCE_FILE_SOURCE_H
 
+#include "ops/blocks.h"
 #include "ops/op.h"
 #include "ops/source/file_set.h"
 
@@ -29,6 +30,11 @@ struct cw_file_index {
                      struct cw_err *err);
 };
 
+/* Adds where blocks of file i begin behind its first element, which has position `first`. loaded: what belongs to
+ * the file, NULL if nothing is loaded. */
+typedef void cw_file_blocks_fn(void *state, size_t i, const void *loaded, int64_t first,
+                               struct cw_blocks *blocks);
+
 /* The part that differs between sources. Their state is zeroed, and begins with a struct
  * cw_file_source. */
 struct cw_file_source_kind {
@@ -46,7 +52,8 @@ struct cw_file_source_kind {
      * if each byte counts (identity content), all files are compared when the source is opened,
      * since an item would have to wait for it later. */
     bool names_only;
-    cw_file_glob_fn *glob; /* finds its files; NULL: cw_io_glob */
+    cw_file_glob_fn *glob;     /* finds its files; NULL: cw_io_glob */
+    cw_file_blocks_fn *blocks; /* of elements that are read together; NULL: a file is one */
 };
 
 struct cw_loaded;
@@ -80,6 +87,9 @@ int cw_file_source_compare(const struct cw_file_source *source, size_t i, uint64
                            const char *what, struct cw_err *err);
 
 /* Functions for an operator's descriptor. */
+/* Blocks are files, and in them what the kind's `blocks` says. */
+int cw_file_source_blocks(const void *opts, void *state, struct cw_blocks *blocks,
+                          struct cw_err *err);
 int cw_file_source_count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
                          int64_t *ret_n, struct cw_err *err);
 void cw_file_source_manifest(const void *opts, void *state, struct cw_value *ret_value);

@@ -75,7 +75,7 @@ static void measure(const struct look *l, cw_inflate_count_fn *count, struct cw_
     const size_t n = (size_t)CW_MIN(l->inflated, (uint64_t)(HEAD_BYTES / 2));
     const uint64_t records = count(l->bytes, n, &bytes);
     const double ratio = l->packed > 0 ? (double)l->inflated / (double)l->packed : 1;
-    *ret = (struct cw_op_reads){.what = "inflated"};
+    *ret = (struct cw_op_reads){.what = "inflated", .option = "inflated_max"};
     if (records == 0)
         return;
     ret->element = (double)bytes / (double)records;
@@ -83,6 +83,7 @@ static void measure(const struct look *l, cw_inflate_count_fn *count, struct cw_
         ret->together = (double)l->last / (double)l->stretches;
     else
         ret->together = l->is_all ? (double)l->inflated : ratio * (double)l->file->size;
+    ret->block = ret->together;
     ret->stored = ret->together / ratio;
 }
 

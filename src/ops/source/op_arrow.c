@@ -131,6 +131,7 @@ const struct cw_op cw_op_arrow = {
     .read_rows = read_rows,
     .read_loose = read_loose,
     .ahead = cw_arrow_ahead,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

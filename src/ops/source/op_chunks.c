@@ -166,13 +166,30 @@ static void end(void *state)
     cw_mutex_fini(&s->kept_lock);
 }
 
+/* Frames, where neighbours lie in one: ids that were computed in another order lie anywhere, and then the chunk is
+ * one block. */
+static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
+                       struct cw_blocks *blocks)
+{
+    const struct cw_chunk_index *index = loaded;
+    (void)state;
+    (void)i;
+    for (uint32_t k = 1; k < index->records_n; k++)
+        if (index->records[k].frame < index->records[k - 1].frame)
+            return;
+    for (uint32_t k = 1; k < index->records_n; k++)
+        if (index->records[k].frame > index->records[k - 1].frame)
+            cw_blocks_add(blocks, first + (int64_t)k);
+}
+
 static const struct cw_file_index index_kind = {
     .name = "chunks 1", .key = key, .records = records, .load_head = load_head};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct chunks_state),
                                                 .begin = begin,
                                                 .end = end,
                                                 .unload = free_index,
-                                                .index = &index_kind};
+                                                .index = &index_kind,
+                                                .blocks = add_blocks};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
@@ -285,6 +302,7 @@ const struct cw_op cw_op_chunks = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_element,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

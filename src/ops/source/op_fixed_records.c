@@ -8,11 +8,10 @@
 #include "format/idx.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
+#include "ops/source/fixed_values.h"
 #include "ops/source/inflated.h"
+#include "ops/source/line_blocks.h"
 
-enum { DTYPE_STR = 0 };
-static const char *const dtype_words[] = {"str", "u8",  "i8",  "u16", "i16", "u32", "i32",
-                                          "u64", "i64", "f16", "f32", "f64", NULL};
 enum { ORDER_LITTLE, ORDER_BIG };
 static const char *const order_words[] = {"little", "big", NULL};
 enum { REST_FAIL, REST_DROP };
@@ -21,7 +20,7 @@ static const char *const rest_words[] = {"fail", "drop", NULL};
 struct fixed_opts {
     struct cw_str_list pattern;
     char *field;
-    int dtype; /* index into dtype_words */
+    int dtype; /* index into cw_fixed_dtypes */
     struct cw_i64_list dims;
     int64_t step, offset;
     int order, rest;
@@ -54,7 +53,7 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_ENUM,
      .offset = OFFSET(dtype),
      .flags = CW_OPT_REQUIRED,
-     .names = dtype_words},
+     .names = cw_fixed_dtypes},
     {.name = "dims",
      .help = "dimensions of a record: a number of values, or a list; of a str, its bytes",
      .type = CW_OPT_I64_LIST,
@@ -95,31 +94,12 @@ static const struct cw_opt options[] = {
     {0},
 };
 
-static enum cw_dtype dtype_of(const struct fixed_opts *o)
-{
-    enum cw_dtype dtype = CW_DTYPE_STR;
-    if (o->dtype != DTYPE_STR)
-        CW_ASSERT(cw_dtype_parse(dtype_words[o->dtype], &dtype) == 0);
-    return dtype;
-}
-
-/* Returns how many values a record has; 0: too many. */
-static uint64_t values_n(const struct fixed_opts *o)
-{
-    uint64_t n = 1;
-    for (size_t i = 0; i < o->dims.n; i++) {
-        if (__builtin_mul_overflow(n, (uint64_t)o->dims.v[i], &n) || n > UINT64_C(1) << 32)
-            return 0;
-    }
-    return n;
-}
-
 static int check(const void *opts, struct cw_err *err)
 {
     const struct fixed_opts *o = opts;
-    if (o->dtype == DTYPE_STR && o->dims.n > 1)
+    if (o->dtype == CW_FIXED_STR && o->dims.n > 1)
         return cw_err_set(err, CW_E_INVALID, "option dims: a str has one number, its bytes");
-    if (values_n(o) == 0)
+    if (cw_fixed_values(&o->dims) == 0)
         return cw_err_set(err, CW_E_LIMIT, "option dims: a record has more than 2^32 values");
     return 0;
 }
@@ -128,10 +108,10 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
                  struct cw_err *err)
 {
     const struct fixed_opts *o = opts;
-    const int rank = o->dtype == DTYPE_STR ? 0 : (int)o->dims.n;
+    const int rank = o->dtype == CW_FIXED_STR ? 0 : (int)o->dims.n;
     (void)in;
     (void)in_n;
-    return cw_op_infer_one(o->field, dtype_of(o), rank, o->dims.v, ret_spec, err);
+    return cw_op_infer_one(o->field, cw_fixed_dtype(o->dtype), rank, o->dims.v, ret_spec, err);
 }
 
 /* size: of the file, or of what is inflated of it */
@@ -169,8 +149,16 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return rc;
 }
 
-static const struct cw_file_source_kind plain_kind = {.state_bytes = sizeof(struct fixed_state),
-                                                      .prepare = prepare};
+static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
+                       struct cw_blocks *blocks)
+{
+    const struct fixed_state *s = state;
+    cw_fixed_blocks(loaded ? ((const struct fixed_file *)loaded)->points : NULL, s->offset,
+                    s->step_bytes, (uint64_t)s->source.files->v[i].records, first, blocks);
+}
+
+static const struct cw_file_source_kind plain_kind = {
+    .state_bytes = sizeof(struct fixed_state), .prepare = prepare, .blocks = add_blocks};
 
 /* ---- indices, if there are compressed files ---- */
 
@@ -276,16 +264,17 @@ static const struct cw_file_source_kind packed_kind = {.state_bytes = sizeof(str
                                                        .end = end,
                                                        .load = scan,
                                                        .unload = free_file,
-                                                       .index = &index_kind};
+                                                       .index = &index_kind,
+                                                       .blocks = add_blocks};
 
 /* ---- opening ---- */
 
 static struct fixed_state *state_new(const struct fixed_opts *o)
 {
     struct fixed_state *s = CW_NEW(struct fixed_state);
-    const enum cw_dtype dtype = dtype_of(o);
+    const enum cw_dtype dtype = cw_fixed_dtype(o->dtype);
     s->value_bytes = CW_MAX(cw_dtype_bytes(dtype), 1);
-    s->record_bytes = values_n(o) * s->value_bytes;
+    s->record_bytes = cw_fixed_values(&o->dims) * s->value_bytes;
     s->step_bytes = o->step > 0 ? (uint64_t)o->step * s->value_bytes : s->record_bytes;
     s->offset = (uint64_t)o->offset;
     s->drops_rest = o->rest == REST_DROP;
@@ -442,6 +431,7 @@ const struct cw_op cw_op_fixed_records = {
     .count = cw_file_source_count,
     .read = read_record,
     .read_rows = read_rows,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

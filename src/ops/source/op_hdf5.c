@@ -354,6 +354,27 @@ static int read_row(const struct cw_op_ctx *ctx, const void *opts, void *state, 
     return rc;
 }
 
+/* Chunks of the dataset with the largest ones: those of the others end there too, or it costs little. */
+static int find_blocks(const void *opts, void *state, struct cw_blocks *blocks, struct cw_err *err)
+{
+    struct hdf5_state *s = state;
+    int rc = 0;
+    (void)opts;
+    cw_mutex_lock(&s->mutex);
+    for (size_t i = 0; i < s->source.files->n && rc == 0; i++) {
+        const struct cw_file *from = &s->source.files->v[i];
+        struct cw_hdf5 *file = NULL;
+        int64_t rows = 0;
+        rc = file_of(s, i, &file, err);
+        for (size_t k = 0; rc == 0 && k < s->fields.columns_n; k++)
+            rows = CW_MAX(rows, cw_hdf5_set(file, k)->chunk_rows);
+        for (int64_t row = 0; rc == 0 && row<from->records; row += rows> 0 ? rows : from->records)
+            cw_blocks_add(blocks, from->first + row);
+    }
+    cw_mutex_unlock(&s->mutex);
+    return rc;
+}
+
 static int read_rows(const void *opts, void *state, const int64_t *positions, size_t n,
                      const struct cw_column *columns)
 {
@@ -414,6 +435,7 @@ const struct cw_op cw_op_hdf5 = {
     .count = cw_file_source_count,
     .read = read_row,
     .read_rows = read_rows,
+    .blocks = find_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

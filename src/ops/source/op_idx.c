@@ -364,6 +364,7 @@ const struct cw_op cw_op_idx = {
     .count = cw_file_source_count,
     .read = read_record,
     .read_rows = read_rows,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

@@ -225,6 +225,7 @@ const struct cw_op cw_op_jsonl = {
     .close = close_files,
     .count = cw_file_source_count,
     .read = read_record,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

@@ -311,6 +311,7 @@ const struct cw_op cw_op_npy = {
     .count = cw_file_source_count,
     .read = read_row,
     .read_rows = read_rows,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

@@ -137,8 +137,9 @@ const struct cw_op cw_op_parquet = {
         "supported:\n"
         "lists of lists, encrypted files, LZO, LZ4 with Hadoop's frames. A page is decoded as a "
         "whole, so rows in any\n"
-        "order cost most when pages do not fit `cache`: `shuffle` with a `window` reads "
-        "neighbours together.\n"
+        "order cost most when pages do not fit `cache`: `shuffle` with `blocks` reads each row "
+        "group "
+        "about once.\n"
         "Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
@@ -155,6 +156,8 @@ const struct cw_op cw_op_parquet = {
     .read_rows = read_rows,
     .read_loose = read_loose,
     .ahead = cw_parquet_ahead,
+    .blocks = cw_file_source_blocks,
+    .reads = cw_parquet_reads,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

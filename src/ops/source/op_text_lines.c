@@ -114,6 +114,7 @@ const struct cw_op cw_op_text_lines = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_line,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

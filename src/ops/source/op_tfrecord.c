@@ -11,6 +11,7 @@
 #include "ops/source/file_source.h"
 #include "ops/source/inflate_cost.h"
 #include "ops/source/inflated.h"
+#include "ops/source/line_blocks.h"
 
 struct tfrecord_opts {
     struct cw_str_list pattern;
@@ -140,6 +141,15 @@ static void end(void *state)
     cw_inflated_free(((struct tfrecord_state *)state)->inflated);
 }
 
+static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
+                       struct cw_blocks *blocks)
+{
+    const struct tfrecord_file *file = loaded;
+    (void)state;
+    (void)i;
+    cw_line_blocks(file->index, file->points, first, blocks);
+}
+
 static const struct cw_file_index index_kind = {.name = "tfrecord 1",
                                                 .key_of = key_of,
                                                 .records = records,
@@ -150,7 +160,8 @@ static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct tfr
                                                 .end = end,
                                                 .load = scan,
                                                 .unload = free_file,
-                                                .index = &index_kind};
+                                                .index = &index_kind,
+                                                .blocks = add_blocks};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
@@ -267,6 +278,7 @@ const struct cw_op cw_op_tfrecord = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_record,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,
     .locate = cw_file_source_locate,

@@ -6,6 +6,7 @@
 #include "ops/source/file_source.h"
 #include "ops/source/inflate_cost.h"
 #include "ops/source/inflated.h"
+#include "ops/source/line_blocks.h"
 #include "ops/source/webdataset_columns.h"
 
 #include <string.h>
@@ -198,6 +199,15 @@ static void end(void *state)
     cw_wds_columns_fini(&s->columns);
 }
 
+static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
+                       struct cw_blocks *blocks)
+{
+    const struct webdataset_state *s = state;
+    const struct webdataset_file *file = loaded;
+    (void)i;
+    cw_sample_blocks(&file->index, file->points, s->want.fields_n, first, blocks);
+}
+
 static const struct cw_file_index index_kind = {.name = "webdataset 1",
                                                 .key = key,
                                                 .key_of = key_of,
@@ -209,7 +219,8 @@ static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct web
                                                 .end = end,
                                                 .load = scan,
                                                 .unload = free_file,
-                                                .index = &index_kind};
+                                                .index = &index_kind,
+                                                .blocks = add_blocks};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
@@ -428,6 +439,7 @@ const struct cw_op cw_op_webdataset = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_sample,
+    .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = describe,
     .locate = cw_file_source_locate,

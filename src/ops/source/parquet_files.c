@@ -5,9 +5,6 @@
 #include "base/mem.h"
 #include "ops/source/loaded.h"
 
-/* Small pages are decoded together, so that a read is not much smaller than what a disk gives in the
- * time of a request. */
-enum { JOIN_BYTES = 256 << 10 };
 /* A column of a row group is read ahead as a whole while it is not known where its pages lie, unless it
  * is longer: then that is found out first. */
 enum { WHOLE_BYTES = 8 << 20 };
@@ -137,12 +134,24 @@ static void key(const void *state, struct cw_str *out)
     cw_value_print(&s->opts->table.fill, out);
 }
 
+static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
+                       struct cw_blocks *blocks)
+{
+    const struct cw_pq_footer *footer = &((const struct footer *)loaded)->footer;
+    (void)state;
+    (void)i;
+    for (size_t g = 0; g < footer->groups_n; g++)
+        if (footer->groups[g].rows > 0)
+            cw_blocks_add(blocks, first + footer->groups[g].first);
+}
+
 static const struct cw_file_index index_kind = {
     .name = "parquet 1", .key = key, .records = rows, .load_head = load_head};
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_parquet_state),
                                                 .end = end,
                                                 .unload = unload,
-                                                .index = &index_kind};
+                                                .index = &index_kind,
+                                                .blocks = add_blocks};
 
 /* ---- loading ---- */
 
@@ -195,7 +204,7 @@ static int load_kind(struct load *l, struct cw_file_use *use, struct thing *thin
         return load_slab(l, use, thing, err);
     if (thing->head.key.kind == PAGES) {
         rc = cw_pq_pages_find(&use->readable, &l->footer->footer, thing->head.key.group,
-                              l->column->leaf, JOIN_BYTES, &thing->u.pages, err);
+                              l->column->leaf, CW_PARQUET_JOIN_BYTES, &thing->u.pages, err);
         thing->head.bytes = sizeof(*thing) + thing->u.pages.cap * sizeof(*thing->u.pages.v);
         return rc;
     }

@@ -8,6 +8,12 @@
 #include "ops/source/parquet_want.h"
 #include "ops/source/table_rows.h"
 
+/* For an operator's `reads`: of the first row group of the first file. */
+int cw_parquet_reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err);
+
+/* Small pages are decoded together, so that a read is not much smaller than what a disk gives in the
+ * time of a request. */
+enum { CW_PARQUET_JOIN_BYTES = 256 << 10 };
 enum { CW_PARQUET_SPARE = 4 };
 
 struct cw_parquet_state {

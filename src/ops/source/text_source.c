@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "ops/source/index_parts.h"
+#include "ops/source/line_blocks.h"
 
 #define HEAD_BYTES_MAX ((uint64_t)16 << 20)
 #define RUN_BYTES ((uint64_t)1 << 20)
@@ -245,6 +246,15 @@ static int key_of(const void *state, size_t i, struct cw_str *out, struct cw_err
     return 0;
 }
 
+static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
+                       struct cw_blocks *blocks)
+{
+    const struct cw_text_file *text = loaded;
+    (void)state;
+    (void)i;
+    cw_line_blocks(text->index, text->points, first, blocks);
+}
+
 static const struct cw_file_index index_kind = {.name = "lines 1",
                                                 .key = key,
                                                 .key_of = key_of,
@@ -257,7 +267,8 @@ static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_
                                                 .end = end,
                                                 .load = load,
                                                 .unload = unload,
-                                                .index = &index_kind};
+                                                .index = &index_kind,
+                                                .blocks = add_blocks};
 
 int cw_text_source_new(const struct cw_text_rules *rules, const struct cw_str_list *patterns,
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err)

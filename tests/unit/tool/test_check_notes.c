@@ -148,7 +148,22 @@ static void what_is_inflated_for_nothing(void **state)
     assert_non_null(of);
     const long times = strtol(of + strlen("for each byte that is used "), NULL, 10);
     assert_true(times >= 655 && times <= 20000);
-    expect(&notes, "a shuffle with `window` of ");
+    expect(&notes, "a shuffle with `blocks` makes that about 1, with 21 MB of what is inflated");
+    snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"shuffle\",\"blocks\":true}", path);
+    assert_int_equal(notes_of(nodes).n, 0);
+    snprintf(nodes, sizeof(nodes),
+             "{\"op\":\"text_lines\",\"inflate_every\":65536,\"inflated_max\":1000000,\"pattern\":"
+             "\"%s\"},{\"op\":\"shuffle\"}",
+             path);
+    notes = notes_of(nodes);
+    expect(&notes, "a shuffle with `blocks` and a `window` of 1 or less");
+    snprintf(nodes, sizeof(nodes),
+             "{\"op\":\"text_lines\",\"inflate_every\":65536,\"inflated_max\":1000000,\"pattern\":"
+             "\"%s\"},{\"op\":\"shuffle\",\"blocks\":true}",
+             path);
+    notes = notes_of(nodes);
+    expect(&notes,
+           "a window of the shuffle needs 21 MB of what is inflated, and inflated_max allows 1");
     snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"shuffle\",\"window\":%ld}", path,
              16 * times + 16);
     assert_int_equal(notes_of(nodes).n, 0);

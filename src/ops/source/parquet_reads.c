@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates by the first row group what rows of Parquet files cost out of order. */
+#include "ops/source/parquet_files.h"
+
+#include "base/mem.h"
+
+/* Adds a column of the first row group: its bytes, as they are stored, and those of a run of pages. */
+static int add_cost(const struct cw_readable *file, const struct cw_pq_footer *footer,
+                    const char *column, struct cw_op_reads *reads, struct cw_err *err)
+{
+    const int leaf = cw_pq_footer_find(footer, column);
+    struct cw_pq_pages pages = {0};
+    if (leaf < 0)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: there is no column %s", file->name, column);
+    int rc = cw_pq_pages_find(file, footer, 0, (size_t)leaf, CW_PARQUET_JOIN_BYTES, &pages, err);
+    if (rc < 0)
+        return rc;
+    const double bytes = (double)(footer->chunks[leaf].end - footer->chunks[leaf].begin);
+    reads->block += bytes;
+    reads->together += bytes / (double)CW_MAX(pages.n, (size_t)1);
+    cw_pq_pages_fini(&pages);
+    return 0;
+}
+
+static int add_costs(const struct cw_parquet_opts *o, const struct cw_readable *file,
+                     const struct cw_pq_footer *footer, struct cw_op_reads *reads,
+                     struct cw_err *err)
+{
+    struct cw_table_fields fields;
+    if (footer->groups_n == 0 || footer->groups[0].rows == 0)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "%s has no rows", file->name);
+    int rc = cw_table_fields_read(&cw_parquet_table, &o->table, &fields, err);
+    if (rc < 0)
+        return rc;
+    for (size_t k = 0; k < fields.columns_n && rc == 0; k++)
+        rc = add_cost(file, footer, fields.columns[k].name, reads, err);
+    cw_table_fields_fini(&fields);
+    reads->element = reads->block / (double)footer->groups[0].rows;
+    reads->stored = reads->together;
+    return rc == 0 && !(reads->element > 0)
+               ? cw_err_set(err, CW_E_UNSUPPORTED, "%s has no bytes", file->name)
+               : rc;
+}
+
+int cw_parquet_reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err)
+{
+    const struct cw_parquet_opts *o = opts;
+    const struct cw_op_open how = {0};
+    struct cw_op_reads reads = {
+        .what = "decoded", .option = "cache", .memory = (double)o->cache_bytes};
+    struct cw_pq_footer footer = {0};
+    struct cw_readable file;
+    struct cw_io_file opened;
+    cw_autofree char *path = NULL;
+    int rc = cw_file_first(&o->pattern, &how, &path, err);
+    if (rc == 0)
+        rc = cw_readable_open(path, &opened, &file, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_pq_footer_read(&file, &footer, err);
+    if (rc == 0)
+        rc = add_costs(o, &file, &footer, &reads, err);
+    cw_pq_footer_fini(&footer);
+    cw_io_close(&opened);
+    *ret_reads = reads;
+    return rc;
+}
