@@ -13,6 +13,7 @@ struct cw_op_reads {
     double memory;      /* so much of what was made may stay in memory */
     const char *what;   /* what is done with these bytes: "inflated" */
     const char *option; /* of which `memory` is the value */
+    const char *share;  /* how much of a worker's budget it has besides: "a quarter" */
 };
 
 #endif

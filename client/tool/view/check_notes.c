@@ -201,8 +201,8 @@ static void add_advice(const struct cw_op_reads *reads, double needed, struct cw
         cw_str_addf(
             out,
             "a shuffle with `blocks` makes that about 1, with %.0f MB of what is %s in memory "
-            "(%s, a quarter of --budget)",
-            by_blocks / 1e6, reads->what, reads->option);
+            "(%s, %s of --budget)",
+            by_blocks / 1e6, reads->what, reads->option, reads->share);
     else
         cw_str_addf(
             out,

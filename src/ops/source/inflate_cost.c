@@ -75,7 +75,7 @@ static void measure(const struct look *l, cw_inflate_count_fn *count, struct cw_
     const size_t n = (size_t)CW_MIN(l->inflated, (uint64_t)(HEAD_BYTES / 2));
     const uint64_t records = count(l->bytes, n, &bytes);
     const double ratio = l->packed > 0 ? (double)l->inflated / (double)l->packed : 1;
-    *ret = (struct cw_op_reads){.what = "inflated", .option = "inflated_max"};
+    *ret = (struct cw_op_reads){.what = "inflated", .option = "inflated_max", .share = "a quarter"};
     if (records == 0)
         return;
     ret->element = (double)bytes / (double)records;

@@ -4,7 +4,22 @@
 
 #include "base/mem.h"
 
-/* Adds a column of the first row group: its bytes, as they are stored, and those of a run of pages. */
+/* Estimates how many bytes a column of a row group has once it is decoded, with its dictionary: strings as many as
+ * are stored. */
+static double decoded(const struct cw_pq_leaf *leaf, const struct cw_pq_chunk *chunk,
+                      const struct cw_pq_pages *pages)
+{
+    static const double widths[CW_PQ_PHYSICAL_N] = {
+        [CW_PQ_BOOLEAN] = 1, [CW_PQ_INT32] = 4, [CW_PQ_INT64] = 8,
+        [CW_PQ_INT96] = 8,   [CW_PQ_FLOAT] = 4, [CW_PQ_DOUBLE] = 8};
+    const double width =
+        leaf->physical == CW_PQ_FIXED ? (double)leaf->type_bytes : widths[leaf->physical];
+    const double values = width * (double)chunk->values;
+    return CW_MAX((double)(chunk->end - chunk->begin),
+                  values + (double)(pages->dict_end - pages->dict_begin));
+}
+
+/* Adds a column of the first row group, and a run of its pages. */
 static int add_cost(const struct cw_readable *file, const struct cw_pq_footer *footer,
                     const char *column, struct cw_op_reads *reads, struct cw_err *err)
 {
@@ -15,9 +30,12 @@ static int add_cost(const struct cw_readable *file, const struct cw_pq_footer *f
     int rc = cw_pq_pages_find(file, footer, 0, (size_t)leaf, CW_PARQUET_JOIN_BYTES, &pages, err);
     if (rc < 0)
         return rc;
-    const double bytes = (double)(footer->chunks[leaf].end - footer->chunks[leaf].begin);
-    reads->block += bytes;
-    reads->together += bytes / (double)CW_MAX(pages.n, (size_t)1);
+    const struct cw_pq_chunk *chunk = &footer->chunks[leaf];
+    const double made = decoded(&footer->leaves[leaf], chunk, &pages),
+                 runs = (double)CW_MAX(pages.n, (size_t)1);
+    reads->block += made;
+    reads->together += made / runs;
+    reads->stored += (double)(chunk->end - chunk->begin) / runs;
     cw_pq_pages_fini(&pages);
     return 0;
 }
@@ -36,7 +54,6 @@ static int add_costs(const struct cw_parquet_opts *o, const struct cw_readable *
         rc = add_cost(file, footer, fields.columns[k].name, reads, err);
     cw_table_fields_fini(&fields);
     reads->element = reads->block / (double)footer->groups[0].rows;
-    reads->stored = reads->together;
     return rc == 0 && !(reads->element > 0)
                ? cw_err_set(err, CW_E_UNSUPPORTED, "%s has no bytes", file->name)
                : rc;
@@ -47,7 +64,7 @@ int cw_parquet_reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_
     const struct cw_parquet_opts *o = opts;
     const struct cw_op_open how = {0};
     struct cw_op_reads reads = {
-        .what = "decoded", .option = "cache", .memory = (double)o->cache_bytes};
+        .what = "decoded", .option = "cache", .share = "half", .memory = (double)o->cache_bytes};
     struct cw_pq_footer footer = {0};
     struct cw_readable file;
     struct cw_io_file opened;

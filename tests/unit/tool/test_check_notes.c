@@ -183,6 +183,22 @@ static void what_is_inflated_for_nothing(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* What is decoded of a Parquet file whose row groups have 200 rows, and are a page each. */
+static void what_is_decoded_for_nothing(void **state)
+{
+    (void)state;
+#define TABLE                                                                                      \
+    "{\"op\":\"parquet\",\"pattern\":\"" CW_TEST_DATA "/parquet_none_v1.parquet\",\"columns\":"    \
+    "[\"i64\"],\"types\":{\"i64\":\"i64\"}}"
+    struct notes notes = notes_of(TABLE ",{\"op\":\"shuffle\"}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "each is decoded with 200 neighbours: for each byte that is used 200 are");
+    expect(&notes, "a shuffle with `blocks` makes that about 1");
+    expect(&notes, "(cache, half of --budget)");
+    assert_int_equal(notes_of(TABLE ",{\"op\":\"shuffle\",\"blocks\":true}").n, 0);
+    assert_int_equal(notes_of(TABLE).n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +209,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_of_items),
         cmocka_unit_test(patterns),
         cmocka_unit_test(what_is_inflated_for_nothing),
+        cmocka_unit_test(what_is_decoded_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
