@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Versions beside each other (docs/protocol.md): workers and trainers of 0.1.0 are served, and a service is changed from 0.1.0 to this
-# version in the middle of an epoch. The oracle is the list of batches (epoch, number, elements, digest) of a run by this version alone.
+# version in the middle of an epoch. Those of the version that was landed last are served as well. The oracle is the list of batches
+# (epoch, number, elements, digest) of a run by this version alone.
 . "$(dirname "$0")/lib.sh"
 
 declare -A bin_of=([new]=$CACHEW_BIN)
-build_old() {
-    bin_of[old]=$("$(dirname "$0")/../support/old_version.sh" "$CACHEW_TESTS/old") || fail "there is no 0.1.0 to compare with"
+landed=dea8408a60674cb5a9f85adf7f047d72c555f57e # what was landed last before this; its programs take minutes to build
+build_old() { # [COMMIT]: instead of 0.1.0
+    bin_of[old]=$("$(dirname "$0")/../support/old_version.sh" "$CACHEW_TESTS/old" "$@") || fail "there is no ${1:-0.1.0} to compare with"
 }
 of() { # VERSION COMMAND...: with its programs
     CACHEW_BIN=${bin_of[$1]} cachew=${bin_of[$1]}/cachew "${@:2}"
@@ -20,25 +22,32 @@ reference() { # PIPELINE: sets file
 case_build() { build_old; }
 
 # Trainers of both versions get the same from workers of both, as far as the order of upgrades allows.
-case_peers() {
-    build_old
+peers() { # NAME: of the old version
     write_pipelines
     DISPATCHER='' run reference "$work/photos.json" --seed 3
     begin_dispatcher
     of old begin_worker w_old
     of old run old_old "$work/photos.json" --seed 3
-    same "0.1.0's trainer and worker" "$(hashes reference)" "$(hashes old_old)"
+    same "$1's trainer and worker" "$(hashes reference)" "$(hashes old_old)"
     of new begin_worker w_new
     of old run old_both "$work/photos.json" --seed 3
-    same "0.1.0's trainer, workers of both" "$(hashes reference)" "$(hashes old_both)"
+    same "$1's trainer, workers of both" "$(hashes reference)" "$(hashes old_both)"
     end w_old
     of old run old_new "$work/photos.json" --seed 3
-    same "0.1.0's trainer, worker of this version" "$(hashes reference)" "$(hashes old_new)"
+    same "$1's trainer, worker of this version" "$(hashes reference)" "$(hashes old_new)"
     of old run old_shm "$work/photos.json" --seed 3 --no-shm
     same "the same by gRPC" "$(hashes reference)" "$(hashes old_shm)"
     run new_new "$work/photos.json" --seed 3
     same "this version's" "$(hashes reference)" "$(hashes new_new)"
     of old commands
+}
+case_peers() {
+    build_old
+    peers 0.1.0
+}
+case_landed() {
+    build_old "$landed"
+    peers "the landed version"
 }
 commands() { # tools of 0.1.0
     "$cachew" jobs --dispatcher "$DISPATCHER" >"$work/old_jobs.out" 2>&1 || fail "jobs: $(cat "$work/old_jobs.out")"
