@@ -20,7 +20,7 @@
 #include "client/embedded/embedded_cluster.h"
 #include "client/embedded/local_workers.h"
 #include "client/model/public.h"
-#include "client/model/short_reason.h"
+#include "base/short_reason.h"
 #include "client/transport/recvpool.h"
 #include "loop/loop.h"
 #include "shm/shm.h"

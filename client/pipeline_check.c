@@ -6,7 +6,7 @@
 #include "cachew/v1/admin.pb-c.h"
 #include "client/model/client.h"
 #include "client/model/public.h"
-#include "client/model/short_reason.h"
+#include "base/short_reason.h"
 #include "client/model/trainer_spec.h"
 #include "client/pipeline.h"
 #include "wire/wire.h"

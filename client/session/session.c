@@ -7,7 +7,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "client/model/short_reason.h"
+#include "base/short_reason.h"
 
 #define TICK_MS 50
 #define BYE_MS 1000

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "cachew/cachew.h"
-#include "client/model/short_reason.h"
+#include "base/short_reason.h"
 #include "client/tool/tool.h"
 #include "rpc/rpc.h"
 #include "wire/wire.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
-#include "client/model/short_reason.h"
+#include "base/short_reason.h"
 #include "client/transport/shm_release_queue.h"
 #include "loop/loop.h"
 #include "rpc/rpc.h"

@@ -143,9 +143,12 @@ case_unreachable_worker() {
     run job "$work/job.json" --epochs 2
     same "elements" "2000 2000" "$(field elements "$work/job.out" | paste -sd' ')"
 }
-# Who starts before the dispatcher waits for it. (Somebody else has its address until both have tried.)
+# Who starts before the dispatcher waits for it, and says so. (Then somebody else has its address until both have tried.)
 case_early_birds() {
     write_pipelines
+    DISPATCHER=$own_host:1 begin_worker lonely
+    wait_until "it says that nobody is there" grep -q 'UNAVAILABLE: Connection refused (is cachew-dispatcher running there?); trying again' "$work/lonely.log"
+    end lonely KILL
     DISPATCHER='' run reference "$work/fashion.json"
     begin silent /usr/bin/python3 "$(dirname "$0")/silent.py" "$own_host"
     wait_until "the silent server is ready" is_ready silent

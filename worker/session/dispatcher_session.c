@@ -5,12 +5,14 @@
 #include "worker/session/dispatcher_session.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/name.h"
+#include "base/short_reason.h"
 #include "base/version.h"
 #include "wire/wire.h"
 #include "worker/cache/cache_report.h"
@@ -269,6 +271,15 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 
 static void attach(void *arg);
 
+static void log_unreachable(const struct cw_worker_state *w, int code, const char *msg)
+{
+    char why[256];
+    cw_short_reason(w->dispatcher, msg, why, sizeof(why));
+    cw_log_warn("worker", "dispatcher %s: %s%s%s%s; trying again", w->dispatcher,
+                code ? cw_err_name(code) : "stream ended", why[0] ? ": " : "", why,
+                strstr(why, "refused") ? " (is cachew-dispatcher running there?)" : "");
+}
+
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_worker_state *w = arg;
@@ -279,9 +290,7 @@ static void on_close(void *arg, int code, const char *msg)
         return;
     }
     if (!w->session.logged_unreachable)
-        cw_log_warn("worker", "dispatcher %s: %s%s%s; trying again", w->dispatcher,
-                    code ? cw_err_name(code) : "stream ended", msg && msg[0] ? ": " : "",
-                    msg ? msg : "");
+        log_unreachable(w, code, msg);
     w->session.logged_unreachable = true;
     cw_stream_free(w->session.stream);
     w->session.stream = NULL;

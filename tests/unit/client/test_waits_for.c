@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include "cachew/cachew.h"
-#include "client/model/short_reason.h"
+#include "base/short_reason.h"
 #include "client/session/waits_for.h"
 
 #define SECOND INT64_C(1000000000)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gRPC's words for why an address cannot be reached, made short. */
-#ifndef CW_CLIENT_MODEL_SHORT_REASON_H
-#define CW_CLIENT_MODEL_SHORT_REASON_H
+#ifndef CW_BASE_SHORT_REASON_H
+#define CW_BASE_SHORT_REASON_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/model/short_reason.h"
+#include "base/short_reason.h"
 
 #include <stdio.h>
 #include <string.h>
