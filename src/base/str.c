@@ -8,7 +8,8 @@
 
 #include "base/mem.h"
 
-#define WORD_MAX 64 /* longer words get no suggestion */
+#define SUGGESTED_MAX 8 /* names that a message says where none is like the one that is missing */
+#define WORD_MAX 64     /* longer words get no suggestion */
 
 void cw_str_fini(struct cw_str *str)
 {
@@ -200,4 +201,16 @@ const char *cw_str_nearest(const char *word, const char *const *candidates)
         }
     }
     return best;
+}
+
+void cw_str_suggest(const char *word, const char *const *candidates, struct cw_str *out)
+{
+    const char *near = cw_str_nearest(word, candidates);
+    if (near) {
+        cw_str_addf(out, "; did you mean \"%s\"?", near);
+        return;
+    }
+    for (size_t i = 0; candidates[i] && i < SUGGESTED_MAX; i++)
+        cw_str_addf(out, "%s%s%s", i == 0 ? "; it has " : ", ", candidates[i],
+                    i + 1 == SUGGESTED_MAX && candidates[i + 1] ? ", ..." : "");
 }

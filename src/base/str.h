@@ -45,5 +45,8 @@ bool cw_str_to_ms(const char *s, int64_t *ret);
 /* Returns the candidate nearest to `word` (edit distance: Damerau-Levenshtein restricted), or NULL
  * if none is near enough for "did you mean". candidates ends with NULL. */
 const char *cw_str_nearest(const char *word, const char *const *candidates);
+/* Appends what a message says of a name that is not one of the candidates: "; did you mean "NEAREST"?", or else
+ * "; it has " and the first eight. Of none it appends nothing. */
+void cw_str_suggest(const char *word, const char *const *candidates, struct cw_str *out);
 
 #endif

@@ -5,9 +5,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "conf/value.h"
 #include "format/json_list.h"
 #include "format/json_strings.h"
 #include "format/json_text.h"
+
+/* Longer records are not looked through for the sake of a message. */
+#define KEYS_BYTES_MAX ((size_t)64 << 10)
 
 struct cw_json_reader {
     struct cw_text_schema schema;
@@ -102,9 +107,7 @@ static int read_field(const struct cw_text_field *field, struct cw_json_slice sl
     if (absent && absent->what == CW_TEXT_SKIP)
         return 1;
     if (absent && absent->what == CW_TEXT_FAIL)
-        rc = cw_err_set(err, CW_E_CORRUPT, "%s",
-                        slice.kind == CW_JSON_NULL ? "is null (see option null)"
-                                                   : "is missing (see option missing)");
+        rc = cw_err_set(err, CW_E_CORRUPT, "is null (see option null)");
     else if (absent)
         rc = cw_json_whole(absent->value, strlen(absent->value), &slice, err);
     if (rc == 0)
@@ -112,13 +115,41 @@ static int read_field(const struct cw_text_field *field, struct cw_json_slice sl
     return rc < 0 ? cw_err_wrap(err, "key \"%s\"", field->key) : 0;
 }
 
+/* Says which keys a record has, if it is not so long that this would take long. */
+static void add_keys(const char *p, size_t n, const char *key, struct cw_str *out)
+{
+    struct cw_value record = {0};
+    if (n > KEYS_BYTES_MAX || cw_value_parse(p, n, "", &record, NULL) < 0)
+        return;
+    if (record.type == CW_VALUE_OBJECT) {
+        cw_autofree const char **names = cw_mem_new((record.n + 1) * sizeof(*names));
+        for (size_t i = 0; i < record.n; i++)
+            names[i] = record.keys[i];
+        cw_str_suggest(key, names, out);
+    }
+    cw_value_fini(&record);
+}
+
+/* A key that no record has is mostly misspelt. */
+static int misses(const struct cw_text_field *field, const char *p, size_t n, struct cw_err *err)
+{
+    CW_STR_AUTO has = {0};
+    add_keys(p, n, field->key, &has);
+    return cw_err_set(err, CW_E_CORRUPT, "key \"%s\": is missing (see option missing)%s",
+                      field->key, cw_str_text(&has));
+}
+
 int cw_json_read(const struct cw_json_reader *reader, const char *p, size_t n,
                  struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err)
 {
     struct cw_json_slice slices[CW_FIELDS_MAX];
     int rc = cw_json_find(reader->plan, p, n, slices, err);
-    for (size_t i = 0; i < reader->schema.n && rc == 0; i++)
-        rc = read_field(&reader->schema.fields[i], slices[i], arena, &ret_views[i], err);
+    for (size_t i = 0; i < reader->schema.n && rc == 0; i++) {
+        const struct cw_text_field *field = &reader->schema.fields[i];
+        rc = slices[i].kind == CW_JSON_NONE && field->missing.what == CW_TEXT_FAIL
+                 ? misses(field, p, n, err)
+                 : read_field(field, slices[i], arena, &ret_views[i], err);
+    }
     return rc;
 }
 

@@ -6,9 +6,6 @@
 #include "base/str.h"
 #include "ops/source/table_fields.h"
 
-#define SUGGESTED_MAX                                                                              \
-    8 /* columns that a message names where none is like the one that is missing */
-
 /* Makes a field's name of a column's: what may not be in one becomes "_". */
 static void field_name(const char *column, char *ret_name)
 {
@@ -68,22 +65,6 @@ static int choose_all(const struct cw_table_kind *kind, const struct cw_table_op
     return 0;
 }
 
-/* Says which columns a file has: the one that is most like `column`, or else the first ones. */
-static void suggest(const struct cw_table_file *file, const char *column, struct cw_str *out)
-{
-    const char **names = cw_mem_new((file->n + 1) * sizeof(*names)); /* the last is NULL */
-    for (size_t i = 0; i < file->n; i++)
-        names[i] = file->column(file->arg, i);
-    const char *near = cw_str_nearest(column, names);
-    if (near)
-        cw_str_addf(out, "; did you mean \"%s\"?", near);
-    for (size_t i = 0; !near && i < CW_MIN(file->n, (size_t)SUGGESTED_MAX); i++)
-        cw_str_addf(out, "%s%s", i == 0 ? "; it has " : ", ", names[i]);
-    if (!near && file->n > SUGGESTED_MAX)
-        cw_str_add(out, ", ...");
-    cw_mem_free(names);
-}
-
 int cw_table_find(const struct cw_table_kind *kind, const struct cw_table_file *file,
                   const char *column, size_t *ret_i, struct cw_err *err)
 {
@@ -93,7 +74,11 @@ int cw_table_find(const struct cw_table_kind *kind, const struct cw_table_file *
             return 0;
         }
     CW_STR_AUTO has = {0};
-    suggest(file, column, &has);
+    cw_autofree const char **names =
+        cw_mem_new((file->n + 1) * sizeof(*names)); /* ends with NULL */
+    for (size_t i = 0; i < file->n; i++)
+        names[i] = file->column(file->arg, i);
+    cw_str_suggest(column, names, &has);
     return cw_err_set(err, CW_E_INVALID, "%s: there is no %s %s%s", file->name, kind->column,
                       column, cw_str_text(&has));
 }
