@@ -276,7 +276,7 @@ static void blocks_are_those_of_the_manifest(void **state)
     assert_int_equal(cw_plan_new(checked, 0, &manifest, &again, &err), 0);
     assert_false(cw_hash_eq(cw_plan_info(plan)->fingerprint, cw_plan_info(again)->fingerprint));
     cw_plan_unref(again);
-    cw_value_set_object(said);
+    cw_value_set_object(cw_value_member(&manifest, "s"));
     assert_int_equal(cw_plan_new(checked, 0, &manifest, &again, &err), CW_E_INVALID);
     assert_non_null(strstr(err.msg, "node \"s\" (shuffle): its manifest says no blocks"));
     cw_checked_unref(checked);
