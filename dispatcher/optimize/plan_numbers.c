@@ -104,13 +104,26 @@ static void set_wall(struct cw_plan_work *w)
 
 /* ---- the cache ---- */
 
-/* The operators up to a node of either order, as places of the present one; 0: none of the chain's. */
+/* Whether a node stands in the chain of a graph: not in a branch of a zip, where what is cached has another key. */
+static bool is_in_chain(const struct cw_checked *checked, const char *node)
+{
+    struct cw_chain chain = {0};
+    const size_t place = cw_plan_node(checked, node);
+    cw_chain_list(checked, &chain);
+    const bool is_there = place >= chain.first && place < checked->graph->n;
+    cw_chain_fini(&chain);
+    return is_there;
+}
+
+/* The operators up to a node of either order, as places of the present one; 0: none of the chain's. An operator that
+ * is brought behind the zip by this search stands in its branch still in the graph that elements were cached by. */
 static uint64_t set_up_to(const struct cw_plan_work *w, const char *node, bool of_written)
 {
     const struct cw_checked *checked = of_written ? w->written : w->present;
     size_t place = cw_plan_node(checked, node);
     uint64_t set = 0;
-    if (place < w->is.first || place == checked->graph->n)
+    if (place < w->is.first || place == checked->graph->n ||
+        !is_in_chain(of_written ? w->job : w->plan, node))
         return 0;
     for (size_t i = 0; i < w->is.n; i++)
         if ((of_written ? w->at[i] : i) <= place - w->is.first)

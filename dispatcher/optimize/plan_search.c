@@ -45,20 +45,18 @@ static struct cw_checked *hoist(const struct cw_plan_work *w)
     struct cw_checked *hoisted = NULL;
     struct cw_order_plan plan = {0};
     if (q->order && cw_first_plan_read(q->order, &plan, NULL) == 0)
-        hoisted = cw_hoist_by(w->present, plan.order, plan.n);
+        hoisted = cw_hoist_by(w->plan, plan.order, plan.n);
     else if (!q->order && !q->cached)
-        hoisted = cw_hoist(w->present, NULL);
+        hoisted = cw_hoist(w->plan, NULL);
     cw_order_plan_fini(&plan);
     return hoisted;
 }
 
 static void hoist_both(struct cw_plan_work *w)
 {
-    struct cw_checked *present = hoist(w);
-    if (present) {
-        cw_checked_unref(w->present);
-        w->present = present;
-    }
+    w->present = hoist(w);
+    if (!w->present)
+        w->present = cw_checked_ref(w->plan);
     w->written = cw_hoist_like(w->job, w->present);
     if (!w->written)
         w->written = cw_checked_ref(w->job);
@@ -69,7 +67,7 @@ static int load_both(struct cw_plan_work *w, struct cw_err *err)
     const struct cw_plan_question *q = w->question;
     int rc = load(q->written, NULL, &w->job, err);
     if (rc == 0)
-        rc = load(q->present ? q->present : q->written, w->job, &w->present, err);
+        rc = load(q->present ? q->present : q->written, w->job, &w->plan, err);
     if (rc != 0)
         return rc;
     hoist_both(w);
@@ -343,6 +341,7 @@ void cw_plan_search_run(struct cw_plan_search *s)
     cw_checked_unref(w->job);
     cw_checked_unref(w->written);
     cw_checked_unref(w->present);
+    cw_checked_unref(w->plan);
     cw_mem_free(w);
 }
 

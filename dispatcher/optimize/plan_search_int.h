@@ -13,7 +13,8 @@ struct cw_plan_work {
     struct cw_checked *job; /* its pipeline as it is written */
     /* That, and the present one. Operators of a zip's branches may stand behind it in both (rewrite/hoist.h). */
     struct cw_checked *written, *present;
-    struct cw_chain was, is;          /* the chain as written, and at present */
+    struct cw_checked *plan; /* the present one with its branches as they are computed and cached */
+    struct cw_chain was, is; /* the chain as written, and at present */
     size_t at[CW_OPTIMIZE_NODES_MAX]; /* the written place of each node */
     struct cw_cost_profile profile;
     struct cw_optimize_problem problem;

@@ -301,6 +301,31 @@ static void branches_are_cached(void **state)
     cw_plan_search_free(search);
 }
 
+/* What is cached in a branch has another key than what would be cached behind the zip, where the same operator is done in
+ * a plan: it is of no use there, whether the plan is to come or is the present one. What a plan has cached behind its zip
+ * is. */
+static void records_of_a_branch_are_no_others(void **state)
+{
+    (void)state;
+    static const char *const PRESENT[] = {NULL, "rlyhbn"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(PRESENT); i++) {
+        struct cw_plan_search *none = begin_cached("rblzhn", PRESENT[i]),
+                              *branch = begin_cached("rblzhn", PRESENT[i]),
+                              *behind = begin_cached("rblzhn", "rlyhbn");
+        add_records(branch, "b", true, 1000);
+        add_records(behind, "b", false, 50);
+        run(none);
+        run(branch);
+        run(behind);
+        assert_string_equal(none->answer.inputs, branch->answer.inputs);
+        assert_true(none->answer.then_total == branch->answer.then_total); // NOLINT
+        assert_true(behind->answer.then_total < 0.9 * none->answer.then_total);
+        cw_plan_search_free(none);
+        cw_plan_search_free(branch);
+        cw_plan_search_free(behind);
+    }
+}
+
 /* With all of it cached, and one epoch to come, there is nothing better than to read it. */
 static void what_is_full_is_read(void **state)
 {
@@ -474,6 +499,7 @@ int main(void)
         cmocka_unit_test(what_is_cached_is_a_wall),
         cmocka_unit_test(the_cache_is_placed),
         cmocka_unit_test(branches_are_cached),
+        cmocka_unit_test(records_of_a_branch_are_no_others),
         cmocka_unit_test(what_is_full_is_read),
         cmocka_unit_test(workers_are_counted),
         cmocka_unit_test(nothing_may_move),
