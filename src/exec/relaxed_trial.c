@@ -7,29 +7,36 @@
 #include "base/mem.h"
 #include "exec/exec.h"
 #include "ops/kernels/num.h"
+#include "plan/plan_nodes.h"
 
 #define ELEMENTS 16
 
-/* An element as it came out; views and bytes are its own. */
+/* An element of the written order as it came out; views and bytes are its own. */
 struct kept {
     uint64_t item;
     int64_t row;
     struct cw_element element;
+    bool is_found; /* the relaxed order gives it, too */
 };
 #define KEPT_MAX                                                                                   \
     ((size_t)64 << 20) /* no more are looked at when these take so many bytes: nobody counts them */
 
-struct side {
-    const char *node; /* whose elements are compared */
-    struct kept kept[2 * ELEMENTS];
-    size_t n, most;
-    size_t bytes; /* of what is kept */
-};
 struct difference {
     double sum, squares, values; /* of absolute differences, of their squares; how many values */
     double least, most;          /* of the written values */
     size_t texts, texts_other;   /* strings, and those that differ */
     bool is_u8;
+};
+struct trial {
+    struct cw_plan *plan; /* the one that is looked at */
+    const char *node;     /* whose elements are compared */
+    uint64_t item;        /* that is computed */
+    bool is_enough;       /* no more is to be seen of it */
+    struct kept kept[ELEMENTS];
+    size_t n, found_n;
+    size_t bytes;      /* of what is kept */
+    const char *wrong; /* what is, with the relaxed order; NULL: nothing */
+    struct difference differences[CW_FIELDS_MAX];
 };
 
 /* ---- the elements ---- */
@@ -71,57 +78,72 @@ static size_t keep(struct kept *kept, const struct cw_element *element)
     return bytes;
 }
 
-struct looking {
-    struct side *side;
-    uint64_t item;
-};
+static int enough(struct trial *t, struct cw_err *err)
+{
+    t->is_enough = true;
+    return cw_err_set(err, CW_E_CANCELLED, "enough was seen");
+}
 
-static int on_element(void *arg, int64_t row, const struct cw_node *node,
+static bool is_full(const struct trial *t)
+{
+    return t->n == ELEMENTS || t->bytes > KEPT_MAX;
+}
+
+static int on_written(void *arg, int64_t row, const struct cw_node *node,
                       const struct cw_spec *spec, const struct cw_element *element,
                       const char *source, struct cw_err *err)
 {
-    const struct looking *looking = arg;
-    struct side *side = looking->side;
+    struct trial *t = arg;
     (void)spec;
     (void)source;
 
-    if (row < 0 || !cw_str_eq(node->name, side->node))
-        return 0;
-    if (side->n == side->most || side->bytes > KEPT_MAX)
-        return cw_err_set(err, CW_E_CANCELLED, "enough was seen");
-    side->kept[side->n].item = looking->item;
-    side->kept[side->n].row = row;
-    side->bytes += keep(&side->kept[side->n++], element);
+    if (row < 0 || !cw_str_eq(node->name, t->node))
+        return cw_stop_check(t->plan->stop, err);
+    if (is_full(t))
+        return enough(t, err);
+    t->kept[t->n].item = t->item;
+    t->kept[t->n].row = row;
+    t->bytes += keep(&t->kept[t->n++], element);
     return 0;
 }
 
-static int look(const struct cw_checked *checked, size_t most, struct side *side,
-                struct cw_err *err)
+static void look_at(struct trial *t, struct cw_plan *plan)
 {
-    struct cw_checked *ref = cw_checked_ref((struct cw_checked *)(uintptr_t)checked);
-    struct cw_plan *plan = NULL;
-    int rc = cw_plan_new(ref, 0, NULL, &plan, err);
+    const struct cw_checked *checked = plan->checked;
 
-    side->most = most;
-    side->node = checked->graph->nodes[rows_node(checked)].name;
-    for (uint64_t item = 0; rc == 0 && side->n < most && side->bytes <= KEPT_MAX &&
-                            item < CW_MIN(cw_plan_info(plan)->items, most);
-         item++) {
-        struct looking looking = {.side = side, .item = item};
-        rc = cw_exec_trace(plan, 0, item, on_element, &looking, err);
-        if (rc == CW_E_CANCELLED)
-            rc = 0;
-    }
-    cw_plan_unref(plan);
-    cw_checked_unref(ref);
+    t->plan = plan;
+    t->node = checked->graph->nodes[rows_node(checked)].name;
+}
+
+/* Computes an item. What the stop flag has ended fails with CANCELLED, and nothing else does. */
+static int compute(struct trial *t, uint64_t item, cw_exec_trace_fn *fn, struct cw_err *err)
+{
+    int rc = cw_stop_check(t->plan->stop, err);
+
+    t->item = item;
+    t->is_enough = false;
+    if (rc == 0)
+        rc = cw_exec_trace(t->plan, 0, item, fn, t, err);
+    if (cw_stop_is_set(t->plan->stop))
+        return cw_stop_check(t->plan->stop, err);
+    return t->is_enough ? 0 : rc;
+}
+
+static int see_written(struct trial *t, struct cw_err *err)
+{
+    const uint64_t items = CW_MIN(cw_plan_info(t->plan)->items, (uint64_t)ELEMENTS);
+    int rc = 0;
+
+    for (uint64_t item = 0; rc == 0 && !is_full(t) && item < items; item++)
+        rc = compute(t, item, on_written, err);
     return rc;
 }
 
-static void forget(struct side *side)
+static void forget(struct trial *t)
 {
-    for (size_t i = 0; i < side->n; i++)
-        for (size_t f = 0; f < side->kept[i].element.n; f++)
-            cw_mem_free((void *)(uintptr_t)side->kept[i].element.fields[f].data);
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t f = 0; f < t->kept[i].element.n; f++)
+            cw_mem_free((void *)(uintptr_t)t->kept[i].element.fields[f].data);
 }
 
 /* ---- how they differ ---- */
@@ -176,66 +198,105 @@ static void tell_field(const char *name, const struct difference *d, struct cw_s
         cw_str_add(notes, mean > 0 ? "\n" : ", PSNR inf\n");
 }
 
-/* Returns the relaxed element of the same row; NULL: it could not be computed. */
-static const struct cw_element *find(const struct side *side, const struct kept *like)
+static void compare(struct trial *t, const struct cw_element *written,
+                    const struct cw_element *relaxed)
 {
-    for (size_t i = 0; i < side->n; i++)
-        if (side->kept[i].item == like->item && side->kept[i].row == like->row)
-            return &side->kept[i].element;
-    return NULL;
+    for (size_t f = 0; !t->wrong && f < written->n; f++)
+        if (f < relaxed->n && has_same_shape(&written->fields[f], &relaxed->fields[f]))
+            add(&written->fields[f], &relaxed->fields[f], &t->differences[f]);
+        else
+            t->wrong = "an element has another shape than in the written order";
 }
 
-/* Returns what is wrong; NULL: nothing. */
-static const char *compare(const struct side *written, const struct side *relaxed,
-                           struct difference *differences)
+/* Elements that the written order lacks, since they are bad there, are passed over, however many they are. */
+static int on_relaxed(void *arg, int64_t row, const struct cw_node *node,
+                      const struct cw_spec *spec, const struct cw_element *element,
+                      const char *source, struct cw_err *err)
 {
-    for (size_t i = 0; i < written->n; i++) {
-        const struct cw_element *a = &written->kept[i].element,
-                                *b = find(relaxed, &written->kept[i]);
-        if (!b)
-            return "an element cannot be computed that can be in the written order";
-        for (size_t f = 0; f < a->n; f++) {
-            if (f >= b->n || !has_same_shape(&a->fields[f], &b->fields[f]))
-                return "an element has another shape than in the written order";
-            add(&a->fields[f], &b->fields[f], &differences[f]);
-        }
+    struct trial *t = arg;
+    (void)spec;
+    (void)source;
+
+    if (row < 0 || !cw_str_eq(node->name, t->node))
+        return cw_stop_check(t->plan->stop, err);
+    for (size_t i = 0; i < t->n; i++) {
+        struct kept *kept = &t->kept[i];
+        if (kept->item != t->item || kept->row != row || kept->is_found)
+            continue;
+        compare(t, &kept->element, element);
+        kept->is_found = true;
+        t->found_n++;
     }
-    return NULL;
+    return t->found_n == t->n || t->wrong ? enough(t, err) : 0;
 }
 
-static bool tell(const struct cw_checked *checked, const struct side *written,
-                 const struct side *relaxed, struct cw_str *notes)
+static int see_relaxed(struct trial *t, struct cw_err *err)
 {
-    cw_autofree struct difference *differences = CW_NEW_ARRAY(struct difference, CW_FIELDS_MAX);
-    const struct cw_spec *spec = &checked->nodes[rows_node(checked)].out;
-    const char *wrong = compare(written, relaxed, differences);
+    int rc = 0;
 
-    if (wrong) {
-        cw_str_addf(notes, "the relaxed order is not used: %s\n", wrong);
+    for (size_t i = 0; rc == 0 && !t->wrong && i < t->n; i++)
+        if (i == 0 || t->kept[i].item != t->kept[i - 1].item)
+            rc = compute(t, t->kept[i].item, on_relaxed, err);
+    if (rc == 0 && !t->wrong && t->found_n < t->n)
+        t->wrong = "an element cannot be computed that can be in the written order";
+    return rc;
+}
+
+static bool tell(const struct trial *t, const struct cw_checked *written, struct cw_str *notes)
+{
+    const struct cw_spec *spec = &written->nodes[rows_node(written)].out;
+
+    if (t->wrong) {
+        cw_str_addf(notes, "the relaxed order is not used: %s\n", t->wrong);
         return false;
     }
     for (size_t f = 0; f < spec->n; f++)
-        tell_field(spec->fields[f].name, &differences[f], notes);
+        tell_field(spec->fields[f].name, &t->differences[f], notes);
     return true;
 }
 
-bool cw_relaxed_trial(const struct cw_checked *written, const struct cw_checked *relaxed,
-                      struct cw_str *notes)
-{
-    struct side *sides = CW_NEW_ARRAY(struct side, 2);
-    struct cw_err err = {0};
-    bool is_taken = true;
+/* ---- both ---- */
 
-    if (look(written, ELEMENTS, &sides[0], &err) < 0) {
-        cw_str_addf(notes, "nothing was compared: %s\n", err.msg);
-    } else if (look(relaxed, 2 * ELEMENTS, &sides[1], &err) < 0) { /* it may have fewer bad ones */
-        cw_str_addf(notes, "the relaxed order is not used: %s\n", err.msg);
-        is_taken = false;
-    } else {
-        is_taken = tell(written, &sides[0], &sides[1], notes);
+/* Opens the sources where they are not those of the open plan, or where there is none. */
+static int open_one(struct cw_plan *open, struct cw_checked *checked, struct cw_plan **ret_plan,
+                    struct cw_err *err)
+{
+    int rc = open ? cw_plan_open_trial(open, checked, ret_plan, err) : CW_E_INVALID;
+
+    return rc == CW_E_INVALID ? cw_plan_open(checked, open ? open->seed : 0, NULL,
+                                             open ? open->stop : NULL, ret_plan, err)
+                              : rc;
+}
+
+int cw_relaxed_trial(struct cw_plan *open, struct cw_checked *written, struct cw_checked *relaxed,
+                     struct cw_str *notes, bool *ret_is_taken, struct cw_err *err)
+{
+    struct trial *t = CW_NEW(struct trial);
+    struct cw_plan *first = NULL, *second = NULL;
+    bool is_taken = true, has_seen = false;
+    int rc = open_one(open, written, &first, err);
+
+    if (rc == 0) {
+        look_at(t, first);
+        rc = see_written(t, err);
+        has_seen = rc == 0;
     }
-    forget(&sides[0]);
-    forget(&sides[1]);
-    cw_mem_free(sides);
-    return is_taken;
+    if (rc == 0)
+        rc = open_one(open ? open : first, relaxed, &second, err);
+    if (rc == 0) {
+        look_at(t, second);
+        rc = see_relaxed(t, err);
+    }
+    if (rc == 0)
+        is_taken = tell(t, written, notes);
+    else if (rc != CW_E_CANCELLED && !has_seen)
+        cw_str_addf(notes, "nothing was compared: %s\n", err->msg);
+    else if (rc != CW_E_CANCELLED)
+        cw_str_addf(notes, "the relaxed order is not used: %s\n", err->msg);
+    cw_plan_unref(second);
+    cw_plan_unref(first);
+    forget(t);
+    cw_mem_free(t);
+    *ret_is_taken = is_taken && (rc == 0 || !has_seen);
+    return rc == CW_E_CANCELLED ? rc : 0;
 }

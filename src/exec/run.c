@@ -15,7 +15,8 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
     err = err ? err : &local;
     struct cw_arena *arena = cw_arena_new((size_t)1 << 20);
     struct cw_exec_task *task = cw_exec_task_new(item);
-    struct cw_thread_context *work = cw_thread_context_get(plan, arena, item->epoch, &task->stop);
+    struct cw_thread_context *work =
+        cw_thread_context_get(plan, arena, item->epoch, plan->stop ? plan->stop : &task->stop);
     struct cw_batch *batch = NULL;
     work->trace = trace ? trace->fn : NULL;
     work->trace_arg = trace ? trace->arg : NULL;

@@ -154,7 +154,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
     cw_checked_unref(plan->checked);
     cw_stop_unref(plan->stop);
     cw_mem_free(plan->written_node);
-    struct cw_plan *written = plan->written;
+    struct cw_plan *written = plan->written ? plan->written : plan->keeps;
     cw_mem_free(plan);
     return written ? cw_plan_unref(written) : NULL;
 }

@@ -69,6 +69,11 @@ int cw_plan_prepare(struct cw_checked *checked, uint64_t seed, struct cw_index_p
  * (rewrite/commute.h). Rows of one item may come from several such plans. */
 int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
                         struct cw_plan **ret_plan, struct cw_err *err);
+/* Opens a graph with the sources of the same names that are open in another plan, to which it keeps a reference. Nothing
+ * else has to be the same: it is for trials of another pipeline on the same data. Its seed and its stop flag are those of
+ * that plan, which notes nothing of what is computed by it. */
+int cw_plan_open_trial(struct cw_plan *open, struct cw_checked *checked, struct cw_plan **ret_plan,
+                       struct cw_err *err);
 /* From now on every operator is called for each element by itself: none works on many rows at once, by strips, on
  * a part of an image, or for another one. The elements are the same, and the same ones are bad. It is called before
  * anything is computed; plans that are opened beside this one are like it. */

@@ -85,18 +85,26 @@ static void find_written(struct cw_plan *plan)
             cw_plan_node_named(plan->written, plan->checked->graph->nodes[i].name);
 }
 
-int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
-                        struct cw_plan **ret_plan, struct cw_err *err)
+/* Makes a plan that has the sources of another one. On failure *ret_plan is to be freed as well. */
+static int open_with(struct cw_plan *written, struct cw_checked *checked, struct cw_plan **ret_plan,
+                     struct cw_err *err)
 {
-    struct cw_err local = {0};
-    err = err ? err : &local;
     struct cw_plan *plan = cw_plan_alloc(checked, written->seed, written->stop);
+    *ret_plan = plan;
     plan->written = cw_plan_ref(written);
     plan->apart = written->apart;
     find_written(plan);
     int rc = cw_plan_compile(plan, NULL, err);
-    if (rc >= 0)
-        rc = cw_plan_cut(plan, err);
+    return rc >= 0 ? cw_plan_cut(plan, err) : rc;
+}
+
+int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
+                        struct cw_plan **ret_plan, struct cw_err *err)
+{
+    struct cw_err local = {0};
+    struct cw_plan *plan = NULL;
+    err = err ? err : &local;
+    int rc = open_with(written, checked, &plan, err);
     if (rc >= 0)
         rc = check_info(&written->info, &plan->info, err);
     if (rc >= 0)
@@ -110,6 +118,25 @@ int cw_plan_open_beside(struct cw_plan *written, struct cw_checked *checked,
     plan->info = written->info;
     cw_plan_find_files(plan);
     cw_plan_set_source_store(plan, cw_plan_source_store(written));
+    *ret_plan = plan;
+    return 0;
+}
+
+int cw_plan_open_trial(struct cw_plan *open, struct cw_checked *checked, struct cw_plan **ret_plan,
+                       struct cw_err *err)
+{
+    struct cw_err local = {0};
+    struct cw_plan *plan = NULL;
+    err = err ? err : &local;
+    int rc = open_with(open, checked, &plan, err);
+    if (rc < 0) {
+        cw_plan_unref(plan);
+        return rc;
+    }
+    plan->keeps = cw_steal(&plan->written);
+    cw_mem_free(cw_steal(&plan->written_node));
+    cw_plan_find_files(plan);
+    cw_plan_set_source_store(plan, cw_plan_source_store(open));
     *ret_plan = plan;
     return 0;
 }

@@ -118,6 +118,8 @@ struct cw_plan {
     /* The plan of the written graph, of which this is another order; holds a reference. NULL: this
      * is the written graph. */
     struct cw_plan *written;
+    struct cw_plan *
+        keeps; /* whose sources it has, without being an order of it; holds a reference, or is NULL */
     /* Every operator is called for each element, one after the other, and makes all of it (cw_plan_set_apart). */
     bool apart;
     bool unmeasured;      /* no call is timed (cw_plan_set_unmeasured) */

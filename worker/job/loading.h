@@ -54,8 +54,8 @@ struct cw_loading {
 };
 
 /* ---- relaxed_order.c ---- */
-/* Tries the relaxed order of a pipeline that is prepared, if it is one. Returns true if it is not to be used: the written
- * pipeline is to be opened in its place. */
-bool cw_loading_refuses_relaxed(struct cw_loading *loading);
+/* Tries the relaxed order of a pipeline that is prepared, if it is one. If it is not to be used (`relaxed_refused`) the
+ * written pipeline is to be opened in its place. Fails with CANCELLED if the stop flag is set. */
+int cw_loading_try_relaxed(struct cw_loading *loading) CW_MUST_CHECK;
 
 #endif

@@ -191,7 +191,9 @@ static int open_plan(struct cw_loading *o)
 static int prepare(struct cw_loading *o)
 {
     int rc = open_plan(o);
-    return rc == 0 && cw_loading_refuses_relaxed(o) ? open_plan(o) : rc;
+    if (rc == 0)
+        rc = cw_loading_try_relaxed(o);
+    return rc == 0 && o->relaxed_refused ? open_plan(o) : rc;
 }
 
 static void unlink_opening(struct cw_loading **list, const struct cw_loading *o)

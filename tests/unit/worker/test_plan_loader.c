@@ -19,7 +19,8 @@
 
 /* ---- the file system ---- */
 
-static char folder[64], endless[128], hanging[128];
+static char folder[64], endless[128], hanging[128], walked[128];
+static _Atomic size_t walks; /* of `walked` */
 static ino_t endless_ino;
 static _Atomic size_t reading, hung; /* threads in the one, and in the other */
 static struct cw_mutex mutex = CW_MUTEX_INIT;
@@ -51,6 +52,8 @@ DIR *opendir(const char *name)
         cw_mutex_unlock(&mutex);
     }
     DIR *dir = REAL(opendir_fn, "opendir")(name);
+    if (dir && strcmp(name, walked) == 0)
+        atomic_fetch_add(&walks, 1);
     if (dir && strcmp(name, endless) == 0)
         atomic_fetch_add(&reading, 1);
     return dir;
@@ -90,7 +93,9 @@ static int make_folder(void **state)
         return -1;
     snprintf(endless, sizeof(endless), "%s/endless", folder);
     snprintf(hanging, sizeof(hanging), "%s/hanging", folder);
-    if (mkdir(endless, 0700) < 0 || mkdir(hanging, 0700) < 0 || stat(endless, &st) < 0)
+    snprintf(walked, sizeof(walked), "%s/walked", folder);
+    if (mkdir(endless, 0700) < 0 || mkdir(hanging, 0700) < 0 || mkdir(walked, 0700) < 0 ||
+        stat(endless, &st) < 0)
         return -1;
     endless_ino = st.st_ino;
     return 0;
@@ -101,6 +106,7 @@ static int remove_folder(void **state)
     (void)state;
     rmdir(endless);
     rmdir(hanging);
+    rmdir(walked);
     return rmdir(folder);
 }
 
@@ -235,16 +241,19 @@ static void those_that_hang(void **state)
 
 #define RANGE "{\"op\":\"range\",\"stop\":300},"
 #define BATCH ",{\"op\":\"batch\",\"size\":10}"
+#define BURN(name) "{\"op\":\"burn\",\"name\":\"" name "\",\"ms\":0.001}"
+#define LARGE "{\"op\":\"inflate\",\"factor\":1048576}," /* 8 MiB */
+#define SLEEP(name) "{\"op\":\"sleep\",\"name\":\"" name "\",\"ms\":60000}"
 #define EVAL(name, expr) "{\"op\":\"eval\",\"name\":\"" name "\",\"expr\":\"" expr "\"}"
 
-static void prepare_relaxed(struct fleet *f, const char *first, const char *second)
+/* Does not wait for its end. */
+static void ask_relaxed(struct fleet *f, const char *source, const char *first, const char *second)
 {
     static char id[] = "relaxed";
-    const size_t before = f->prepared;
     cw_autofree char *relaxed =
-        cw_mem_printf("{\"pipeline\":[" RANGE "%s,%s" BATCH "]}", second, first);
+        cw_mem_printf("{\"pipeline\":[%s%s,%s" BATCH "]}", source, second, first);
     cw_autofree char *written =
-        cw_mem_printf("{\"pipeline\":[" RANGE "%s,%s" BATCH "]}", first, second);
+        cw_mem_printf("{\"pipeline\":[%s%s,%s" BATCH "]}", source, first, second);
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
     Cachew__V1__WorkerCommand m = CACHEW__V1__WORKER_COMMAND__INIT;
     prepare.job_id = id;
@@ -256,8 +265,21 @@ static void prepare_relaxed(struct fleet *f, const char *first, const char *seco
     fleet_send(f, &m);
     cw_wire_graph_free(prepare.graph);
     cw_wire_graph_free(prepare.written);
+}
+
+static void prepare_relaxed_of(struct fleet *f, const char *source, const char *first,
+                               const char *second)
+{
+    const size_t before = f->prepared;
+    ask_relaxed(f, source, first, second);
     fleet_wait(f, f->prepared > before);
-    assert_int_equal(f->prepared_code, 0);
+    if (f->prepared_code != 0)
+        fail_msg("%s", f->prepared_error);
+}
+
+static void prepare_relaxed(struct fleet *f, const char *first, const char *second)
+{
+    prepare_relaxed_of(f, RANGE, first, second);
 }
 
 static uint64_t fingerprint_of(const struct fleet *f)
@@ -285,6 +307,64 @@ static void relaxed_orders_are_tried(void **state)
     fleet_down(&f);
 }
 
+/* The sources are those of the plan that is prepared. */
+static void trials_open_no_source(void **state)
+{
+    struct fleet f;
+    char path[160];
+    (void)state;
+    snprintf(path, sizeof(path), "%s/a.bin", walked);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    cw_autofree char *source =
+        cw_mem_printf("{\"op\":\"files\",\"pattern\":\"%s/*.bin\"},", walked);
+    cw_autofree char *plain =
+        cw_mem_printf("{\"pipeline\":[%s" BURN("b") "," BURN("a") BATCH "]}", source);
+    fleet_up(&f, NULL);
+    fleet_prepare(&f, "plain", plain);
+    assert_int_equal(f.prepared_code, 0);
+    const size_t once = atomic_load(&walks);
+    assert_true(once > 0);
+    prepare_relaxed_of(&f, source, BURN("a"), BURN("b"));
+    assert_false(f.relaxed_refused);
+    assert_non_null(strstr(f.relaxed, "0 of 1 strings differ"));
+    assert_int_equal(atomic_load(&walks), 2 * once);
+    fleet_down(&f);
+    remove(path);
+}
+
+/* Each of the elements would take a minute. */
+static void trials_of_nobody_end(void **state)
+{
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, NULL);
+    ask_relaxed(&f, RANGE, SLEEP("a"), SLEEP("b"));
+    small_one_is_prepared(&f); /* so that it was read */
+    fleet_forget(&f, "relaxed");
+    fleet_wait(&f, !cw_worker_is_opening(f.worker));
+    assert_int_equal(f.prepared, 1);
+    fleet_down(&f);
+}
+
+/* The first element, or the first 20, are bad in the written order only; what is kept of the others has room all the
+ * same. */
+static void trials_pass_over_what_was_bad(void **state)
+{
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, NULL);
+    prepare_relaxed(&f, EVAL("a", "100 % x"), EVAL("b", "x + 1"));
+    assert_false(f.relaxed_refused);
+    prepare_relaxed(&f, EVAL("a", "100 % max(x - 19, 0)"), EVAL("b", "x + 20"));
+    assert_false(f.relaxed_refused);
+    prepare_relaxed_of(&f, RANGE LARGE, EVAL("a", "100 % x"), EVAL("b", "x + 1"));
+    if (f.relaxed_refused)
+        fail_msg("%s", f.relaxed);
+    fleet_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +373,9 @@ int main(void)
         cmocka_unit_test(asked_for_again),
         cmocka_unit_test(those_that_hang),
         cmocka_unit_test(relaxed_orders_are_tried),
+        cmocka_unit_test(trials_open_no_source),
+        cmocka_unit_test(trials_of_nobody_end),
+        cmocka_unit_test(trials_pass_over_what_was_bad),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
