@@ -8,9 +8,11 @@
 #include "dispatcher/optimize/plan_question.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
+#include "graph/check.h"
 #include "loop/offload.h"
 #include "policies/text.h"
 #include "rewrite/profile.h"
+#include "wire/wire.h"
 
 #define ALIKE 0.01 /* plans whose time differs by less are alike in it */
 
@@ -21,7 +23,8 @@ struct cw_job_optimizer {
     struct cw_replan state;
     size_t chain_n;                      /* nodes of the chain; 0: not known yet */
     size_t chain[CW_OPTIMIZE_NODES_MAX]; /* by place: the node of the pipeline */
-    char *cached;                 /* the cached node that the last look went by; NULL: none */
+    bool *surveyed; /* by node of the pipeline: a survey knows what it keeps, so it is not called */
+    char *cached;   /* the cached node that the last look went by; NULL: none */
     bool leaves_cache;            /* a plan that was to place it could not: policies do */
     struct cw_replan_means means; /* as of means_ms; once a window is often enough */
     int64_t means_ms;
@@ -67,11 +70,28 @@ void cw_job_optimizer_stop(struct cw_job *job)
 
 /* ---- what was measured ---- */
 
+/* Finds the filters of which there is a survey. */
+static bool *find_surveyed(const struct cw_job *job)
+{
+    const struct cw_buf *packed = cw_job_graph(job);
+    bool *surveyed = CW_NEW_ARRAY(bool, job->graph->n_nodes + 1);
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    if (cw_wire_graph_unpack(packed->data, packed->len, &graph, NULL) == 0 &&
+        cw_graph_check(graph, &checked, NULL) == 0)
+        for (size_t i = 0; i < CW_MIN(graph->n, job->graph->n_nodes); i++)
+            surveyed[i] = checked->nodes[i].surveyed || checked->nodes[i].folded;
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return surveyed;
+}
+
 /* Nodes that do no work need not be timed. */
 static bool is_timed(const struct cw_job *job, size_t node, const struct cw_cost_measured *cost)
 {
     const struct cw_op *op = cw_op_find(job->info->cacheable[node]->op);
-    return !op || !cw_cost_profile_needs(op) || cost->sums.timed >= CW_PLAN_TIMED_MIN;
+    return !op || !cw_cost_profile_needs(op) || job->optimizer->surveyed[node] ||
+           cost->sums.timed >= CW_PLAN_TIMED_MIN;
 }
 
 static double keep_of(const struct cw_cost_measured *cost)
@@ -377,8 +397,10 @@ static bool is_on(struct cw_job *job)
     if (job->options->relaxed || job->status != CW_JOB_RUNNING || job->hold_until_ms != 0 ||
         !job->info || job->info->n_cacheable != job->graph->n_nodes || strcmp(policy, "off") == 0)
         return false;
-    if (!job->optimizer)
+    if (!job->optimizer) {
         job->optimizer = CW_NEW(struct cw_job_optimizer);
+        job->optimizer->surveyed = find_surveyed(job);
+    }
     job->optimizer->once = is_once(policy) || job->options->plan[0] != '\0';
     return true;
 }
@@ -409,6 +431,7 @@ void cw_job_optimizer_free(struct cw_job *job)
     if (!o)
         return;
     cw_plan_search_free(o->search);
+    cw_mem_free(o->surveyed);
     cw_mem_free(o->cached);
     cw_mem_free(o);
 }

@@ -82,6 +82,29 @@ case_killed() {
     says '"plan":[1-9]' <"$work/jobs" || fail "the plan is forgotten: $(cat "$work/jobs")"
 }
 
+# What comes to a survey stays as it is written, though it would pay to have the filter first; what stands behind it is planned. One of two
+# workers dies when it goes over to the plan.
+case_surveyed() {
+    local behind='{"op": "burn", "name": "b", "ms": 1}, {"op": "inflate", "name": "w", "fields": ["y"], "factor": 512},
+        {"op": "filter", "name": "g", "expr": "x % 20 == 3"}' # (of large elements there are many items)
+    N=36000
+    pipeline written '{"op": "burn", "name": "a", "ms": 0.02}, {"op": "eval", "name": "y", "expr": "x * 7", "out": "y"},
+        {"op": "filter", "name": "f", "expr": "x % 3 == 1", "survey": true}, {"op": "shuffle", "name": "s"}, '"$behind"
+    begin_dispatcher
+    CACHEW_FAULT=worker.replanned:1 begin_worker w1
+    begin_worker w2
+    run off "$work/written.json" --name off --optimize off --seed 3
+    is_gone w1 && fail "without plans a worker has gone over to one"
+    begin job "$cachew" run "$work/written.json" --json --name job --dispatcher "$DISPATCHER" --timeout 120s --optimize auto --seed 3
+    wait_until "a worker died when it went over to a plan" is_gone w1
+    wait_for w1
+    wait_for job || fail "the job failed: $(cat "$work/job.log")"
+    same "other bytes" "$(hashes off)" "$(hashes job)"
+    says 'is computed by plan 1' <"$work/w2.log" || fail "the other worker has not gone over: $(cat "$work/w2.log")"
+    decisions job >"$work/job.decisions"
+    says '"choice":"r > a > y > f > s > g > ' <"$work/job.decisions" || fail "$(cat "$work/job.decisions")"
+}
+
 # Order and cache together: the elements behind what burns are cached once the filter is first, and the next epochs read them. What is
 # random stands behind. The plan holds when the dispatcher comes again.
 case_cached() {
