@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/optimize/plan_question.h"
@@ -70,14 +71,16 @@ void cw_job_optimizer_stop(struct cw_job *job)
 
 /* ---- what was measured ---- */
 
-/* Finds the filters of which there is a survey. */
+/* Finds the filters of which there is a survey. Checking a very large pipeline would take the loop's thread too long:
+ * none are found in it. */
 static bool *find_surveyed(const struct cw_job *job)
 {
     const struct cw_buf *packed = cw_job_graph(job);
     bool *surveyed = CW_NEW_ARRAY(bool, job->graph->n_nodes + 1);
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
-    if (cw_wire_graph_unpack(packed->data, packed->len, &graph, NULL) == 0 &&
+    if (packed->len <= CW_CHECK_REQUEST_MAX &&
+        cw_wire_graph_unpack(packed->data, packed->len, &graph, NULL) == 0 &&
         cw_graph_check(graph, &checked, NULL) == 0)
         for (size_t i = 0; i < CW_MIN(graph->n, job->graph->n_nodes); i++)
             surveyed[i] = checked->nodes[i].surveyed || checked->nodes[i].folded;
