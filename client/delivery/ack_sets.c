@@ -48,6 +48,27 @@ void cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger)
     cw_epoch_sets_clear(&ledger->consumed);
 }
 
+/* What another consumer of a shared job has is said to be consumed, too: a dispatcher that died before
+ * it had stored that may think that this one has it, and would wait for it. */
+static void add_over(struct cw_ack_sets *sets, const struct cw_ledger *ledger, uint64_t epoch)
+{
+    struct cw_set over = {0};
+    cw_ledger_over(ledger, epoch, &over);
+    add_set(&sets->consumed, &sets->consumed_n, &ledger->reorder.conf, epoch, &over);
+    cw_set_fini(&over);
+}
+
+static void add_consumed(struct cw_ack_sets *sets, const struct cw_ledger *ledger)
+{
+    uint64_t first = ledger->pos.epoch, epoch;
+    void *state;
+    add_set(&sets->consumed, &sets->consumed_n, &ledger->reorder.conf, first,
+            cw_map_get(&ledger->all_consumed, first));
+    for (size_t i = 0; cw_map_next(&ledger->all_consumed, &i, &epoch, &state);)
+        if (epoch > first)
+            add_set(&sets->consumed, &sets->consumed_n, &ledger->reorder.conf, epoch, state);
+}
+
 void cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger)
 {
     const struct cw_reorder_buffer *order = &ledger->reorder;
@@ -64,11 +85,10 @@ void cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger)
         if (epoch > order->epoch)
             add_set(&sets->received, &sets->received_n, &order->conf, epoch,
                     cw_reorder_received(order, epoch));
-    add_set(&sets->consumed, &sets->consumed_n, &order->conf, first,
-            cw_map_get(&ledger->all_consumed, first));
-    for (size_t i = 0; cw_map_next(&ledger->all_consumed, &i, &epoch, &state);)
-        if (epoch > first)
-            add_set(&sets->consumed, &sets->consumed_n, &order->conf, epoch, state);
+    for (size_t i = 0; ledger->job->mode == CW_MODE_SHARED && i < sets->received_n; i++)
+        add_over(sets, ledger, sets->received[i]->epoch);
+    if (ledger->job->mode != CW_MODE_SHARED)
+        add_consumed(sets, ledger);
     cw_set_fini(&whole);
     cw_epoch_sets_clear(&ledger->received);
     cw_epoch_sets_clear(&ledger->consumed);

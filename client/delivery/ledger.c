@@ -390,6 +390,24 @@ void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_se
     cw_set_fini(&local);
 }
 
+void cw_ledger_over(const struct cw_ledger *ledger, uint64_t epoch, struct cw_set *ret_local)
+{
+    struct cw_set pending = {0};
+    const struct cw_set *got = cw_reorder_received(&ledger->reorder, epoch);
+    if (epoch < ledger->reorder.epoch)
+        cw_set_add(ret_local, 0, ledger->reorder.mine);
+    else if (got)
+        cw_set_add_all(ret_local, got);
+    cw_reorder_held(&ledger->reorder, epoch, &pending);
+    for (size_t i = 0; i < ledger->records_n; i++) {
+        const struct cw_ledger_record *record = record_at(ledger, i);
+        if (record->epoch == epoch && record->lo < record->hi)
+            cw_set_add(&pending, record->lo, record->hi);
+    }
+    cw_set_remove_all(ret_local, &pending);
+    cw_set_fini(&pending);
+}
+
 int cw_ledger_skip_batches(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *batches,
                            struct cw_err *err)
 {

@@ -72,6 +72,9 @@ int cw_ledger_put(struct cw_ledger *ledger, struct cw_received *received, struct
 /* The items will not come. `lost`: no consumer gets them; otherwise another consumer did. */
 void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *items,
                     bool lost);
+/* Adds what is over of an epoch for this consumer, in local numbers: all that has come or will not,
+ * except what the trainer has not consumed. */
+void cw_ledger_over(const struct cw_ledger *ledger, uint64_t epoch, struct cw_set *ret_local);
 /* Sparse jobs: the batches of the epoch are not given out when they are cut. Returns LIMIT if the
  * dispatcher has named too many epochs. */
 int cw_ledger_skip_batches(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *batches,

@@ -162,6 +162,20 @@ bool cw_reorder_holds(const struct cw_reorder_buffer *order, uint64_t epoch, uin
     return state && cw_map_get(&state->held, local);
 }
 
+void cw_reorder_held(const struct cw_reorder_buffer *order, uint64_t epoch,
+                     struct cw_set *ret_local)
+{
+    const struct cw_reorder_epoch *state = cw_map_get(&order->epochs, epoch);
+    uint64_t local;
+    void *entry;
+    for (size_t i = 0; state && i < state->fifo_n; i++) {
+        local = state->fifo[state->fifo_first + i].local;
+        cw_set_add(ret_local, local, local + 1);
+    }
+    for (size_t i = 0; state && cw_map_next(&state->held, &i, &local, &entry);)
+        cw_set_add(ret_local, local, local + 1);
+}
+
 void cw_reorder_local_set(const struct cw_reorder_buffer *order, const struct cw_set *items,
                           struct cw_set *ret_local)
 {

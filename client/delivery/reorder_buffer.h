@@ -56,6 +56,9 @@ int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t ite
                    struct cw_err *err);
 /* Returns whether an entry of the item was put in and not yet taken. */
 bool cw_reorder_holds(const struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item);
+/* Adds the local numbers of all entries of the epoch that were put in and not yet taken. */
+void cw_reorder_held(const struct cw_reorder_buffer *order, uint64_t epoch,
+                     struct cw_set *ret_local);
 /* The items of the epoch will not come, unless they have. Returns how many items of this consumer are
  * skipped by that. */
 uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch,

@@ -265,6 +265,46 @@ static void all_that_is_consumed_is_said_again(void **state)
     cw_ack_sets_fini(&sets);
 }
 
+static uint64_t count_said(const struct cw_ack_sets *sets, size_t i)
+{
+    uint64_t n = 0;
+    for (size_t k = 0; k < sets->consumed[i]->n_items; k++)
+        n += sets->consumed[i]->items[k]->hi - sets->consumed[i]->items[k]->lo;
+    return n;
+}
+
+/* Shared: what others have is said to be consumed in the hello of the next stream, of epochs as well
+ * whose end the trainer has not come back from: the dispatcher may have died before it had stored that,
+ * and takes what was received of this consumer's items for what it has. */
+static void what_others_have_is_said_again(void **state)
+{
+    (void)state;
+    struct cw_ack_sets sets = {0};
+    ledger.reorder.conf.epochs = 2;
+    assert_int_equal(put(0), 1);
+    assert_int_equal(put(1), 1);
+    drain("01");
+    assert_int_equal(put(2), 1);
+    trainer_is_at(1, 1);
+    cw_ledger_skip(&ledger, 0, RANGE(3, 5), false);
+    cw_ack_sets_all(&sets, &ledger);
+    assert_int_equal(sets.consumed_n, 1);
+    assert_int_equal(count_said(&sets, 0),
+                     3); /* 0, 3 and 4, without what the trainer waits to have */
+    assert_int_equal(sets.consumed[0]->items[0]->lo, 0);
+    assert_int_equal(sets.consumed[0]->items[0]->hi, 1);
+    assert_int_equal(sets.consumed[0]->items[1]->lo, 3);
+    cw_ack_sets_fini(&sets);
+    drain("2.");
+    cw_ledger_skip(&ledger, 1, RANGE(1, 2), false);
+    cw_ack_sets_all(&sets, &ledger);
+    assert_int_equal(sets.consumed_n, 2);
+    assert_int_equal(count_said(&sets, 0), 3); /* (1 and 2 are given out.) */
+    assert_int_equal(sets.consumed[1]->epoch, 1);
+    assert_int_equal(count_said(&sets, 1), 1);
+    cw_ack_sets_fini(&sets);
+}
+
 static void the_end_of_the_epoch_moves_the_position(void **state)
 {
     (void)state;
@@ -322,6 +362,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(a_duplicate_says_nothing_to_others_than_shared, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(all_that_is_consumed_is_said_again, setup, teardown),
+    cmocka_unit_test_setup_teardown(what_others_have_is_said_again, setup_shared, teardown),
     cmocka_unit_test_setup_teardown(the_end_of_the_epoch_moves_the_position, setup, teardown),
     cmocka_unit_test_setup_teardown(nothing_is_left_behind, setup, teardown),
     cmocka_unit_test_setup_teardown(rows_that_were_walked_hold_no_credit, setup_sparse, teardown)};
