@@ -95,6 +95,15 @@ static void set_starting(const struct cw_waits_view *view, struct cw_waits *ret_
                      "the dispatcher at %s does not answer", view->dispatcher);
 }
 
+static void set_idle(const struct cw_waits_view *view, struct cw_waits *ret_waits)
+{
+    CW_STR_AUTO size = {0};
+    cw_str_add_size(&size, (double)view->ready_bytes);
+    cw_waits_set(ret_waits, CACHEW_WAIT_TRAINER, view->idle_ns,
+                 "%llu batches (%s) are ready, and the trainer does not take them",
+                 (unsigned long long)view->ready, cw_str_text(&size));
+}
+
 void cw_waits_for(const struct cw_waits_view *view, struct cw_waits *ret_waits)
 {
     cw_waits_clear(ret_waits);
@@ -103,9 +112,7 @@ void cw_waits_for(const struct cw_waits_view *view, struct cw_waits *ret_waits)
     if (!view->begun)
         set_starting(view, ret_waits);
     else if (view->idle_ns != 0)
-        cw_waits_set(ret_waits, CACHEW_WAIT_TRAINER, view->idle_ns,
-                     "%llu batches (%.1f MB) are ready, and the trainer does not take them",
-                     (unsigned long long)view->ready, (double)view->ready_bytes / 1e6);
+        set_idle(view, ret_waits);
     else if (view->starving_ns == 0)
         return;
     else if (!view->connected && view->away->kind != CACHEW_WAIT_NOTHING)

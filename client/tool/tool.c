@@ -177,27 +177,18 @@ void tool_line_clear(void)
     line_shown = false;
 }
 
-static void print_scaled(double n, double base, const char *const *units, size_t units_n,
-                         struct cw_str *out)
-{
-    size_t i = 0;
-    while (n >= base && i + 1 < units_n) {
-        n /= base;
-        i++;
-    }
-    cw_str_addf(out, i == 0 ? "%.0f%s" : "%.1f%s", n, units[i]);
-}
-
 void tool_print_count(double n, struct cw_str *out)
 {
     static const char *const units[] = {"", "k", "M", "G", "T"};
-    print_scaled(n, 1000, units, CW_ARRAY_LEN(units), out);
+    size_t i = 0;
+    for (; n >= 1000 && i + 1 < CW_ARRAY_LEN(units); i++)
+        n /= 1000;
+    cw_str_addf(out, i == 0 ? "%.0f%s" : "%.1f%s", n, units[i]);
 }
 
 void tool_print_bytes(double n, struct cw_str *out)
 {
-    static const char *const units[] = {" B", " kB", " MB", " GB", " TB", " PB"};
-    print_scaled(n, 1000, units, CW_ARRAY_LEN(units), out);
+    cw_str_add_size(out, n);
 }
 
 void tool_print_time(double seconds, struct cw_str *out)

@@ -141,7 +141,7 @@ const char *tool_cache(void);
 bool tool_line_wanted(void);
 void tool_line_show(const char *text);
 void tool_line_clear(void);
-/* The functions print, for example, "1.2M", "345", "6.7 GB" and "1:02:03". */
+/* The functions print, for example, "1.2M", "345", "6.7 GiB" and "1:02:03". */
 void tool_print_count(double n, struct cw_str *out);
 void tool_print_bytes(double n, struct cw_str *out);
 void tool_print_time(double seconds, struct cw_str *out);

@@ -40,6 +40,9 @@ bool cw_str_to_u64(const char *s, uint64_t *ret);
 bool cw_str_to_f64(const char *s, double *ret);
 bool cw_str_to_f32(const char *s, float *ret); /* the nearest float, from all digits */
 bool cw_str_to_bytes(const char *s, uint64_t *ret);
+/* Appends a number of bytes as people read it, in units of 1024 as options have them: "345 B",
+ * "500.0 MiB". */
+void cw_str_add_size(struct cw_str *str, double bytes);
 /* Parses "250ms", "3s", "2m", "1h", or "3" (seconds) to milliseconds. */
 bool cw_str_to_ms(const char *s, int64_t *ret);
 /* Returns the candidate nearest to `word` (edit distance: Damerau-Levenshtein restricted), or NULL

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/str.h"
 
 static locale_t c_locale(void)
@@ -152,6 +153,16 @@ bool cw_str_to_bytes(const char *s, uint64_t *ret)
         return false;
     *ret = (uint64_t)(v * factor);
     return true;
+}
+
+void cw_str_add_size(struct cw_str *str, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t i = 0;
+    /* 1023.95 and more would be written as 1024.0. */
+    for (; bytes >= 1023.95 && i + 1 < CW_ARRAY_LEN(units); i++)
+        bytes /= 1024;
+    cw_str_addf(str, i == 0 ? "%.0f %s" : "%.1f %s", bytes, units[i]);
 }
 
 bool cw_str_to_ms(const char *s, int64_t *ret)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/item_size.h"
 
+#include "base/str.h"
 #include "graph/sparse.h"
 
 bool cw_item_size(const struct cw_checked *checked, struct cw_item_size *ret_size)
@@ -26,10 +27,14 @@ int cw_item_check(const struct cw_checked *checked, uint64_t budget, struct cw_e
     if (!cw_item_size(checked, &size) || size.bytes < 0 || (uint64_t)size.bytes <= budget)
         return 0;
     const struct cw_node *node = &checked->graph->nodes[size.node];
+    CW_STR_AUTO has = {0};
+    CW_STR_AUTO may = {0};
+    cw_str_add_size(&has, (double)size.bytes);
+    cw_str_add_size(&may, (double)budget);
     return cw_err_set(err, CW_E_LIMIT,
-                      "node \"%s\" (%s): an item holds %lld elements, %.1f MB, and the budget of a "
-                      "worker is %.1f MB: take fewer by its option span, or smaller groups, or "
+                      "node \"%s\" (%s): an item holds %lld elements, %s, and the budget of a "
+                      "worker is %s: take fewer by its option span, or smaller groups, or "
                       "give workers more memory (cachew-worker --budget)",
-                      node->name, node->op, (long long)size.elements, (double)size.bytes / 1e6,
-                      (double)budget / 1e6);
+                      node->name, node->op, (long long)size.elements, cw_str_text(&has),
+                      cw_str_text(&may));
 }

@@ -54,7 +54,7 @@ case_listing() {
     same "records" "[('default', 30), ('team-a', 20)]" "$(ls_get "sorted((r['tenant'], r['records']) for r in $(row $key1))")"
     same "names" 6 "$(ls_get "len([c for r in l['rows'] for c in r['chunk'] if c['name'].startswith(r['tenant'] + '/' + r['key'])])")"
     tool ls >"$work/table"
-    grep -q "^dir:$store: 4.1 kB in 6 chunks" "$work/table" || fail "$(cat "$work/table")"
+    grep -q "^dir:$store: 4.0 KiB in 6 chunks" "$work/table" || fail "$(cat "$work/table")"
     grep -q '^team-a *000000000000 *- *20 *2 ' "$work/table" || fail "$(cat "$work/table")"
     tool ls $key2 --chunks >"$work/table"
     grep -q "^default/$key2/0-10-0000000000000000.chunk" "$work/table" || fail "$(cat "$work/table")"
@@ -65,7 +65,7 @@ case_listing() {
     grep -q '^1 were not known, 1 are gone' "$work/scan" || fail "$(cat "$work/scan")"
     same "bytes after the scan" 3600 "$(ls_get "l['bytes']")"
     tool evict --all >"$work/evict"
-    grep -q '^evicted 6 chunks, 3.6 kB' "$work/evict" || fail "$(cat "$work/evict")"
+    grep -q '^evicted 6 chunks, 3.5 KiB' "$work/evict" || fail "$(cat "$work/evict")"
     same "files after evict" "$strange" "$(find "$store" -type f | wc -l)"
     same "chunks" 0 "$(ls_get "l['chunks']")"
 }
@@ -100,7 +100,7 @@ case_evict_and_pin() {
     same "files" 3 "$(files)"
     tool unpin $key1 >/dev/null
     tool evict $key1 >"$work/evict"
-    grep -q '^evicted 3 chunks, 3.0 kB' "$work/evict" || fail "$(cat "$work/evict")"
+    grep -q '^evicted 3 chunks, 2.9 KiB' "$work/evict" || fail "$(cat "$work/evict")"
     same "files" 0 "$(files)"
 }
 
@@ -157,6 +157,8 @@ for k in range(50):
 PY
     begin_dispatcher --cache-store "dir:$store" --cache-quota 1G
     ask_until "the store is listed" ls_is "l['chunks'] == 5000"
+    tool ls >"$work/table"
+    grep -q '^dir:[^ ]*: 4.9 KiB of 1.0 GiB (0%) in 5000 chunks' "$work/table" || fail "$(cat "$work/table")" # as the option says it
     tool evict --bytes 2000 >/dev/null
     same "files" 3000 "$(files)"
     tool scan >"$work/scan"

@@ -122,12 +122,12 @@ case_choosing() {
 # An item that no worker can hold is refused by name before anything is computed: by a check, and by the job.
 case_refused() {
     echo '{"pipeline": [{"op": "range", "stop": 100000}, {"op": "filter", "expr": "x % 2 == 0"}, {"op": "inflate", "factor": 1000}, {"op": "window", "name": "wide", "size": 4, "span": 4000}]}' >"$work/wide.json"
-    expect_error check 'node "wide" \(window\): an item holds 4000 elements, 32.0 MB, and the budget of a worker is 16.8 MB' \
+    expect_error check 'node "wide" \(window\): an item holds 4000 elements, 30.5 MiB, and the budget of a worker is 16.0 MiB' \
         "$cachew" check "$work/wide.json" --budget 16M
     "$cachew" check "$work/wide.json" --budget 32M >"$work/check.out" 2>&1 || fail "check: $(cat "$work/check.out")"
     begin_dispatcher
     begin_worker w1 --budget 16M
-    expect_error job 'node "wide" \(window\): an item holds 4000 elements, 32.0 MB' "$cachew" run "$work/wide.json" --dispatcher "$DISPATCHER" --timeout 60s
+    expect_error job 'node "wide" \(window\): an item holds 4000 elements, 30.5 MiB' "$cachew" run "$work/wide.json" --dispatcher "$DISPATCHER" --timeout 60s
 }
 
 # Two coordinated consumers get the batches of one sequence in turn.

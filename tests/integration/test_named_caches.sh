@@ -264,7 +264,7 @@ JSON
     is_empty "$work/own" || fail "blocks are in the other store: $(ours "$work/own")"
     is_told_that a "c['source_bytes'] > 17000000"
     tool describe a >"$work/described"
-    grep -qE "$work/source/\*.idx +3 +17.2 MB +17.2 MB +100%" "$work/described" || fail "$(cat "$work/described")"
+    grep -qE "$work/source/\*.idx +3 +16.4 MiB +16.4 MiB +100%" "$work/described" || fail "$(cat "$work/described")"
     tool status "$work/source/*.idx" --cache a --json | says '"percent":100.00' || fail "status of the named cache"
     end dispatcher
     begin_dispatcher "${more[@]}" --cache-store "dir:$work/own" --source-cache-quota 100M

@@ -104,7 +104,7 @@ case_warm() {
     ask_until "reads are reported" eval 'status; [ "$(total store hits)" -gt 0 ]'
     same "reads of the source" 0 "$(total source hits)"
     "$cachew" cache status "$work/source/*.idx" -d "$DISPATCHER" >"$work/text.out" || fail "cache status"
-    grep -q 'source 17.2 MB, cached 17.2 MB (100%, store), capacity 1.1 GB' "$work/text.out" || fail "the text: $(cat "$work/text.out")"
+    grep -q 'source 16.4 MiB, cached 16.4 MiB (100%, store), capacity 1.0 GiB' "$work/text.out" || fail "the text: $(cat "$work/text.out")"
 }
 
 # The worker dies in the middle, the tool is interrupted; the same command goes on.

@@ -96,12 +96,14 @@ static void print_text(const struct cw_checked *checked)
     tool_check_labels(checked, &ways);
     printf("%s", cw_str_text(&ways));
     const bool is_inside = cw_item_size(checked, &item);
-    if (is_inside && item.bytes >= 0)
-        printf("an item holds %lld elements, %.1f MB: operators inside it begin anew with each\n",
-               (long long)item.elements, (double)item.bytes / 1e6);
-    else if (is_inside)
-        printf("an item holds %lld elements: operators inside it begin anew with each\n",
-               (long long)item.elements);
+    CW_STR_AUTO size = {0};
+    if (is_inside && item.bytes >= 0) {
+        cw_str_add(&size, ", ");
+        tool_print_bytes((double)item.bytes, &size);
+    }
+    if (is_inside)
+        printf("an item holds %lld elements%s: operators inside it begin anew with each\n",
+               (long long)item.elements, cw_str_text(&size));
     printf("ok, fingerprint %s\n", fingerprint);
 }
 

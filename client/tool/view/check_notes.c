@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "io/brace.h"
 
 struct notes {
@@ -193,23 +194,27 @@ static double times_of(const struct cw_op_reads *reads, const struct mix *mix, d
 static void add_advice(const struct cw_op_reads *reads, double needed, struct cw_str *out)
 {
     const double by_blocks = 2 * PLACES_OF_WINDOW * reads->block;
+    CW_STR_AUTO needs = {0};
+    CW_STR_AUTO memory = {0};
+    CW_STR_AUTO block = {0};
+    cw_str_add_size(&needs, needed > reads->memory ? needed : by_blocks);
+    cw_str_add_size(&memory, reads->memory);
+    cw_str_add_size(&block, reads->block);
     if (needed > reads->memory)
-        cw_str_addf(out,
-                    "a window of the shuffle needs %.0f MB of what is %s, and %s allows %.0f MB",
-                    needed / 1e6, reads->what, reads->option, reads->memory / 1e6);
+        cw_str_addf(out, "a window of the shuffle needs %s of what is %s, and %s allows %s",
+                    cw_str_text(&needs), reads->what, reads->option, cw_str_text(&memory));
     else if (by_blocks <= reads->memory)
-        cw_str_addf(
-            out,
-            "a shuffle with `blocks` makes that about 1, with %.0f MB of what is %s in memory "
-            "(%s, %s of --budget)",
-            by_blocks / 1e6, reads->what, reads->option, reads->share);
+        cw_str_addf(out,
+                    "a shuffle with `blocks` makes that about 1, with %s of what is %s in memory "
+                    "(%s, %s of --budget)",
+                    cw_str_text(&needs), reads->what, reads->option, reads->share);
     else
         cw_str_addf(
             out,
             "a shuffle with `blocks` and a `window` of %.0f or less makes that about 1: a block of "
-            "the source has %.0f MB, and %s allows %.0f MB",
+            "the source has %s, and %s allows %s",
             CW_MAX((reads->memory / 2 / reads->block - 1) * reads->block / reads->element, 1),
-            reads->block / 1e6, reads->option, reads->memory / 1e6);
+            cw_str_text(&block), reads->option, cw_str_text(&memory));
 }
 
 static void reads_what_is_not_used(const struct notes *notes)

@@ -154,7 +154,7 @@ static void add_fleet(const struct screen *s, const struct tool_top *top)
     add_time(&line, top->time_ms);
     add_line(s, cw_str_text(&line));
     cw_str_clear(&line);
-    cw_str_addf(&line, "workers: %u ready, %u starting, %u draining; threads %u; CPU %.1f; ", ready,
+    cw_str_addf(&line, "workers: %u ready, %u starting, %u draining; thr %u; CPU %.1f; ", ready,
                 top->workers->starting, draining, threads, cores);
     tool_print_bytes(used, &line);
     cw_str_add(&line, " of ");
@@ -333,7 +333,7 @@ static void add_jobs(const struct screen *s, const Cachew__V1__ListJobsReply *re
 static const struct column worker_columns[] = {
     {"WORKER", 21, false}, {"STATE", 8, false}, {"THR", 3, true},
     {"CPU", 4, true},      {"HOST", 4, true},   {"LOAD", 5, true},
-    {"MEM", 8, true},      {"LEASED", 6, true}, {"JOBS", 0, false}};
+    {"MEM", 10, true},     {"LEASED", 6, true}, {"JOBS", 0, false}};
 
 static const char *name_of(const Cachew__V1__ListJobsReply *jobs, const char *id)
 {

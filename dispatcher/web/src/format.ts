@@ -10,13 +10,13 @@ export function count(n: number): string {
 }
 
 export function bytes(n: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   let i = 0;
-  while (n >= 999.5 && i < units.length - 1) {
-    n /= 1000;
+  while (n >= 1023.95 && i < units.length - 1) {
+    n /= 1024;
     i++;
   }
-  return `${i === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)} ${units[i]}`;
+  return `${i === 0 ? Math.round(n) : n.toFixed(1)} ${units[i]}`;
 }
 
 export function duration(seconds: number): string {

@@ -89,6 +89,29 @@ static void reads_and_writes_reals(void **state)
         assert_false(cw_str_to_f64(bad[k], &f));
 }
 
+static void expect_size(double bytes, const char *text)
+{
+    CW_STR_AUTO size = {0};
+    cw_str_add_size(&size, bytes);
+    assert_string_equal(cw_str_text(&size), text);
+}
+
+static void writes_sizes_as_they_are_read(void **state)
+{
+    static const char *const texts[] = {"500.0 MiB", "64.0 KiB", "1.5 GiB", "2.0 TiB", "77 B"};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++) {
+        uint64_t bytes;
+        assert_true(cw_str_to_bytes(texts[i], &bytes));
+        expect_size((double)bytes, texts[i]);
+    }
+    expect_size(0, "0 B");
+    expect_size(1023, "1023 B");
+    expect_size(1023.95 * 1024, "1.0 MiB");
+    expect_size(1023.9 * 1024, "1023.9 KiB");
+    expect_size(0x1p60, "1024.0 PiB");
+}
+
 static void reads_sizes_and_times(void **state)
 {
     uint64_t b = 0;
@@ -129,8 +152,9 @@ static void finds_what_was_meant(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(grows_and_hands_over),  cmocka_unit_test(writes_json_strings),
-    cmocka_unit_test(reads_whole_numbers),   cmocka_unit_test(reads_and_writes_reals),
-    cmocka_unit_test(reads_sizes_and_times), cmocka_unit_test(finds_what_was_meant),
+    cmocka_unit_test(grows_and_hands_over),          cmocka_unit_test(writes_json_strings),
+    cmocka_unit_test(reads_whole_numbers),           cmocka_unit_test(reads_and_writes_reals),
+    cmocka_unit_test(writes_sizes_as_they_are_read), cmocka_unit_test(reads_sizes_and_times),
+    cmocka_unit_test(finds_what_was_meant),
 };
 CW_TESTS_MAIN(tests)

@@ -112,7 +112,7 @@ static void test_trainer(void **state)
     view.idle_ns = 2 * SECOND;
     view.ready = 12;
     view.ready_bytes = 3400000;
-    expect(CACHEW_WAIT_TRAINER, "12 batches (3.4 MB) are ready, and the trainer", 2 * SECOND);
+    expect(CACHEW_WAIT_TRAINER, "12 batches (3.2 MiB) are ready, and the trainer", 2 * SECOND);
 }
 
 static void test_the_public_struct(void **state)

@@ -148,7 +148,7 @@ static void what_is_inflated_for_nothing(void **state)
     assert_non_null(of);
     const long times = strtol(of + strlen("for each byte that is used "), NULL, 10);
     assert_true(times >= 655 && times <= 20000);
-    expect(&notes, "a shuffle with `blocks` makes that about 1, with 21 MB of what is inflated");
+    expect(&notes, "a shuffle with `blocks` makes that about 1, with 20.3 MiB of what is inflated");
     snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"shuffle\",\"blocks\":true}", path);
     assert_int_equal(notes_of(nodes).n, 0);
     snprintf(nodes, sizeof(nodes),
@@ -163,7 +163,8 @@ static void what_is_inflated_for_nothing(void **state)
              path);
     notes = notes_of(nodes);
     expect(&notes,
-           "a window of the shuffle needs 21 MB of what is inflated, and inflated_max allows 1");
+           "a window of the shuffle needs 20.3 MiB of what is inflated, and inflated_max allows "
+           "976.6 KiB");
     snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"shuffle\",\"window\":%ld}", path,
              16 * times + 16);
     assert_int_equal(notes_of(nodes).n, 0);
@@ -177,7 +178,7 @@ static void what_is_inflated_for_nothing(void **state)
              path, 16 * times + 16);
     notes = notes_of(nodes);
     expect(&notes, "a window of the shuffle needs ");
-    expect(&notes, " and inflated_max allows 1 MB");
+    expect(&notes, " and inflated_max allows 976.6 KiB");
     snprintf(nodes, sizeof(nodes), PACKED ",{\"op\":\"take\",\"count\":5}", path);
     assert_int_equal(notes_of(nodes).n, 0);
     assert_int_equal(unlink(path), 0);

@@ -133,7 +133,7 @@ static void shows_all_of_a_few(void **state)
     assert_int_equal(count_lines(cw_str_text(&text), 80), 2 + 3 * 2 + 2 + 2 + 2);
     assert_true(has(&text, "cachew 1.2.3  127.0.0.1:7070  up 1:02:03  2 jobs"));
     assert_true(has(
-        &text, "workers: 1 ready, 1 starting, 1 draining; threads 4; CPU 2.0; 1.0 MB of 2.0 GB\n"));
+        &text, "workers: 1 ready, 1 starting, 1 draining; thr 4; CPU 2.0; 976.6 KiB of 1.9 GiB\n"));
     assert_true(has(
         &text, "JOB         STATE    EPOCH DONE BATCH/S WAIT    STEP QUEUE WORKERS HITS TENANT\n"));
     assert_true(
@@ -141,7 +141,7 @@ static void shows_all_of_a_few(void **state)
                    "e?[2J?x running    3/4  88%    50.0  25%   16 ms   3.5   2/3+2  50% team-a\n"));
     assert_true(has(
         &text, "j0123456789 done       3/4 100%       -    -       -     -   2/3+2  50% team-a\n"));
-    assert_true(has(&text, "10.0.0.1:7171         draining   2  50%    -     - 500.0 kB      0"));
+    assert_true(has(&text, "10.0.0.1:7171         draining   2  50%    -     -  488.3 KiB      0"));
     assert_true(has(&text, " autoscale auto: 2 workers: the trainer waits half of its time"));
 }
 
