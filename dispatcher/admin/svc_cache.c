@@ -175,6 +175,7 @@ static void fill_reply(struct cw_cache_service *cache, const char *own,
     answer->lost_why = cache->lost_why;
     answer->scanning = cache->scanning;
     answer->full = cache->full;
+    answer->full_why = cache->full_why;
     answer->evict = (char *)(uintptr_t)catalogue->evict->name;
     answer->generation = cache->d->generation;
     answer->tenants = tenant_rows(catalogue, own, &answer->n_tenants);

@@ -210,6 +210,7 @@ static void fill_open(struct cw_cache_service *cache, const char *own, Cachew__V
     row->chunks = catalogue->chunks_n;
     row->capacity = limit == UINT64_MAX ? 0 : limit;
     row->full = cache->full;
+    row->full_why = cache->full_why;
     row->source_bytes = source_bytes(cache);
     add_keys(catalogue, row);
     add_availability(cache, row);

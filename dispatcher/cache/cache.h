@@ -96,6 +96,8 @@ struct cw_cache_service { /* One cache: `default`, or a named one. */
     struct cw_catalogue_names unsent_deletes;
     size_t pending_deletes_n; /* The number of files that are not deleted yet. */
     bool full;                /* The cache is full: no worker may write. */
+    /* Why it is, if evicting cannot help: the store is too small; "" otherwise. */
+    char full_why[128];
     int64_t quota_ms; /* If little could be evicted, the time at which quotas are checked again. */
     /* ---- records that workers lost ---- */
     uint64_t lost, lost_logged;

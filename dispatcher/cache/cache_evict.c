@@ -28,6 +28,12 @@ struct pending_delete {
     struct cw_cache_waiter *waiter;
 };
 
+static uint64_t chunk_bytes(const struct cw_cache_service *cache)
+{
+    uint64_t chunk = cache->d->options.cache_chunk_bytes;
+    return chunk > 0 ? chunk : (uint64_t)64 << 20;
+}
+
 uint64_t cw_cache_limit(const struct cw_cache_service *cache)
 {
     uint64_t limit = cache->catalogue->quota > 0 ? cache->catalogue->quota : UINT64_MAX;
@@ -35,10 +41,9 @@ uint64_t cw_cache_limit(const struct cw_cache_service *cache)
         return limit;
     /* The store may use what the disk has left, except the space of two chunks that may be under
      * way. */
-    uint64_t chunk = cache->d->options.cache_chunk_bytes > 0 ? cache->d->options.cache_chunk_bytes
-                                                             : (uint64_t)64 << 20;
+    uint64_t under_way = 2 * chunk_bytes(cache);
     uint64_t has = cache->catalogue->bytes + cache->store_free;
-    return CW_MIN(limit, has > 2 * chunk ? has - 2 * chunk : 0);
+    return CW_MIN(limit, has > under_way ? has - under_way : 0);
 }
 
 void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *why)
@@ -236,17 +241,36 @@ static bool enforce(struct cw_cache_service *cache, const struct cw_catalogue_te
     return cw_catalogue_excess(cache->catalogue, *bytes, limit) > 0;
 }
 
-static void set_full(bool *full, bool now, const char *tenant, bool *ret_changed)
+/* A limit of 0 is no quota, but a store without room for two chunks. Returns whether it is so. */
+static bool set_no_room(struct cw_cache_service *cache, uint64_t limit)
+{
+    const bool was = cache->full_why[0] != '\0';
+    CW_STR_AUTO chunk = {0};
+    if (was == (limit == 0))
+        return was;
+    cache->full_why[0] = '\0';
+    if (was)
+        return false;
+    cw_str_add_size(&chunk, (double)chunk_bytes(cache));
+    snprintf(cache->full_why, sizeof(cache->full_why),
+             "the store has no room for two chunks of %s (--cache-chunk-bytes)",
+             cw_str_text(&chunk));
+    cw_log_warn(CW_LOG_MOD, "cache %s: nothing is written: %s", cache->name, cache->full_why);
+    return true;
+}
+
+/* is_told: the log has the reason already. */
+static void set_full(bool *full, bool now, const char *tenant, bool is_told, bool *ret_changed)
 {
     if (*full == now)
         return;
     *full = now;
     *ret_changed = true;
-    if (now)
+    if (now && !is_told)
         cw_log_info(CW_LOG_MOD,
                     "cache%s%s: full of what is pinned, new or in use: nothing more is written",
                     tenant ? " of tenant " : "", tenant ? tenant : "");
-    else
+    else if (!now)
         cw_log_info(CW_LOG_MOD, "cache%s%s: there is room again", tenant ? " of tenant " : "",
                     tenant ? tenant : "");
 }
@@ -264,11 +288,13 @@ void cw_cache_enforce_quotas(struct cw_cache_service *cache)
     for (size_t i = 0; cw_strmap_next(&catalogue->tenants, &i, &name, &value);) {
         struct cw_catalogue_tenant *tenant = value;
         bool full = tenant->quota > 0 && enforce(cache, tenant, tenant->quota);
-        set_full(&tenant->full, full, tenant->name, &changed);
+        set_full(&tenant->full, full, tenant->name, false, &changed);
         any_full = any_full || full;
     }
-    bool full = enforce(cache, NULL, cw_cache_limit(cache));
-    set_full(&cache->full, full, NULL, &changed);
+    const uint64_t limit = cw_cache_limit(cache);
+    bool full = enforce(cache, NULL, limit);
+    full = set_no_room(cache, limit) || full;
+    set_full(&cache->full, full, NULL, cache->full_why[0] != '\0', &changed);
     if (any_full || full) {
         cache->due.quotas = true;
         cache->quota_ms = now + RETRY_MS;

@@ -29,11 +29,9 @@ static void add_sources(struct cw_str *out, const Cachew__V1__CacheState *c)
 
 void cw_wire_cache_json(struct cw_str *out, const Cachew__V1__CacheState *c)
 {
-    const char *const texts[][2] = {{"name", c->name},
-                                    {"url", c->url},
-                                    {"tenant", c->tenant},
-                                    {"state", c->state},
-                                    {"why", c->why}};
+    const char *const texts[][2] = {{"name", c->name},         {"url", c->url},
+                                    {"tenant", c->tenant},     {"state", c->state},
+                                    {"full_why", c->full_why}, {"why", c->why}};
     const struct {
         const char *key;
         uint64_t number;
@@ -84,6 +82,7 @@ static void add_store(struct cw_str *out, const Cachew__V1__CacheListReply *repl
     cw_member_text(out, "lost_why", reply->lost_why);
     cw_str_addf(out, ",\"full\":%s,\"away\":%s,\"scanning\":%s", reply->full ? "true" : "false",
                 reply->away ? "true" : "false", reply->scanning ? "true" : "false");
+    cw_member_text(out, "full_why", reply->full_why);
     cw_member_text(out, "why", reply->why);
     cw_str_add(out, ",\"tenants\":[");
     for (size_t i = 0; i < reply->n_tenants; i++) {

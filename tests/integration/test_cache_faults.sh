@@ -127,14 +127,16 @@ lose_store() {
 }
 case_store_goes() { against lose_store; }
 
-# The disk has room for a fifth of it.
+# The disk has room for a fifth of it, and then somebody else takes half of that.
 case_disk_full() {
     mkdir "$work/disk"
     mount -t tmpfs -o size=2m tmpfs "$work/disk" 2>/dev/null || skip "mounting a tmpfs is not permitted"
     trap unmount_disk EXIT
     store=dir:$work/disk/cache
     prepare
+    more+=(--cache-chunk-bytes 256K) # as much as two chunks have is left free: with 1M nothing would be written
     begin_cluster
+    head -c 1000K /dev/zero >"$work/disk/other"
     begin_job
     compare
     # Both workers may meet the full disk before either has a whole chunk; not each time.

@@ -65,7 +65,7 @@ static void print_content(const Cachew__V1__CacheState *c)
     if (c->source_quota > 0)
         print_bytes_of("blocks", c->source_bytes, c->source_quota);
     if (c->full)
-        print_line("full", "nothing more is written");
+        print_line("full", *c->full_why ? c->full_why : "nothing more is written");
 }
 
 static void print_sources(const Cachew__V1__CacheState *c)

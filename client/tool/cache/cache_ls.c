@@ -52,7 +52,8 @@ static void print_json(const Cachew__V1__CacheListReply *reply, bool chunks)
 
 /* ---- tables ---- */
 
-static void print_use(const char *what, uint64_t bytes, uint64_t quota, uint64_t chunks, bool full)
+static void print_use(const char *what, uint64_t bytes, uint64_t quota, uint64_t chunks,
+                      const char *full)
 {
     CW_STR_AUTO out = {0};
     tool_print_bytes((double)bytes, &out);
@@ -61,20 +62,27 @@ static void print_use(const char *what, uint64_t bytes, uint64_t quota, uint64_t
         tool_print_bytes((double)quota, &out);
         cw_str_addf(&out, " (%.0f%%)", 100 * (double)bytes / (double)quota);
     }
-    printf("%s: %s in %" PRIu64 " chunks%s\n", what, cw_str_text(&out), chunks,
-           full ? "; full: nothing more is written" : "");
+    printf("%s: %s in %" PRIu64 " chunks%s%s\n", what, cw_str_text(&out), chunks,
+           full ? "; full: " : "", full ? full : "");
+}
+
+/* NULL: it is not full. */
+static const char *full_text(bool full, const char *why)
+{
+    return !full ? NULL : *why ? why : "nothing more is written";
 }
 
 static void print_store(const Cachew__V1__CacheListReply *reply)
 {
-    print_use(reply->url, reply->bytes, reply->quota, reply->chunks, reply->full);
+    print_use(reply->url, reply->bytes, reply->quota, reply->chunks,
+              full_text(reply->full, reply->full_why));
     for (size_t i = 0; i < reply->n_tenants; i++) {
         const Cachew__V1__CacheTenant *tenant = reply->tenants[i];
         CW_STR_AUTO what = {0};
         cw_str_addf(&what, "tenant %s", tenant->tenant);
         if (tenant->quota > 0)
             print_use(cw_str_text(&what), tenant->bytes, tenant->quota, tenant->chunks,
-                      tenant->full);
+                      full_text(tenant->full, ""));
     }
     if (reply->store_total > 0) {
         CW_STR_AUTO space = {0};

@@ -49,7 +49,8 @@ static void print_trouble(const Cachew__V1__CacheListReply *reply)
     if (reply->away)
         fprintf(stderr, "cachew: the cache store is unavailable: %s\n", reply->why);
     if (reply->full)
-        fprintf(stderr, "cachew: the cache is full: nothing more is written\n");
+        fprintf(stderr, "cachew: the cache is full: %s\n",
+                *reply->full_why ? reply->full_why : "nothing more is written");
     if (reply->lost > 0)
         fprintf(stderr, "cachew: %" PRIu64 " records could not be kept: %s\n", reply->lost,
                 *reply->lost_why ? reply->lost_why : "no reason was given");

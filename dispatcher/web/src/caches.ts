@@ -11,7 +11,7 @@ import type { View } from './view';
 const LOOK_MS = 5000;
 const columns = [
   { head: 'Cache', text: (c: Cache) => c.name, sort: (c: Cache) => c.name },
-  { head: 'State', text: (c: Cache) => (c.away ? `away: ${c.why}` : c.full ? 'full' : c.state), mark: (c: Cache) => (c.away ? 'bad' : c.full ? 'warn' : '') },
+  { head: 'State', text: (c: Cache) => (c.away ? `away: ${c.why}` : c.full ? (c.full_why ? `full: ${c.full_why}` : 'full') : c.state), mark: (c: Cache) => (c.away ? 'bad' : c.full ? 'warn' : '') },
   { head: 'Bytes', text: (c: Cache) => bytes(c.bytes), sort: (c: Cache) => c.bytes, number: true },
   { head: 'Full', text: (c: Cache) => (c.capacity > 0 ? percent(c.bytes / c.capacity) : '-'), bar: (c: Cache) => (c.capacity > 0 ? c.bytes / c.capacity : 0), number: true },
   { head: 'Records', text: (c: Cache) => count(c.records), sort: (c: Cache) => c.records, number: true },

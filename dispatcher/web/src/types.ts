@@ -25,6 +25,7 @@ export interface Worker {
 export interface Source { source: string; bytes: number; files: number; cached_bytes: number; percent: number }
 export interface Cache {
   id: number; name: string; url: string; tenant: string; state: string; why: string; away: boolean; full: boolean;
+  full_why: string;
   quota: number; capacity: number; bytes: number; records: number; chunks: number; keys: number;
   hits: number; misses: number; hit_share: number; source_bytes: number; users: string[]; sources: Source[];
 }

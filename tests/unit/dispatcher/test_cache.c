@@ -215,6 +215,37 @@ static void what_is_in_use_is_not_written_over_and_over(void **state)
     assert_true(!made_up.cache->full && job->cache_uses[0].write);
 }
 
+/* A store that has no room for two chunks, of whatever is evicted, is full at once, with the reason. */
+static void a_store_without_room_for_two_chunks_is_full(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("j", "");
+    made_up.cache->store_total = (uint64_t)200 << 20;
+    made_up.cache->store_free = (uint64_t)128 << 20;
+    made_up.cache->due.quotas = true;
+    cw_cache_enforce_quotas(made_up.cache);
+    assert_true(made_up.cache->full && job->cache_uses[0].read && !job->cache_uses[0].write);
+    assert_string_equal(made_up.cache->full_why, "the store has no room for two chunks of 64.0 MiB "
+                                                 "(--cache-chunk-bytes)");
+    /* One byte more is room. */
+    made_up.cache->store_free++;
+    made_up.cache->quota_ms = 0;
+    cw_cache_enforce_quotas(made_up.cache);
+    assert_true(!made_up.cache->full && job->cache_uses[0].write);
+    assert_string_equal(made_up.cache->full_why, "");
+    /* Smaller chunks fit, and the message tells their size. */
+    made_up.cache->d->options.cache_chunk_bytes = (uint64_t)1536 << 10;
+    made_up.cache->store_free = (uint64_t)8 << 20;
+    made_up.cache->due.quotas = true;
+    cw_cache_enforce_quotas(made_up.cache);
+    assert_true(!made_up.cache->full && job->cache_uses[0].write);
+    made_up.cache->store_free = 0;
+    made_up.cache->due.quotas = true;
+    cw_cache_enforce_quotas(made_up.cache);
+    assert_true(made_up.cache->full);
+    assert_non_null(strstr(made_up.cache->full_why, "two chunks of 1.5 MiB"));
+}
+
 struct waiting {
     struct cw_cache_waiter waiter;
     int calls;
@@ -257,6 +288,7 @@ int main(void)
         TEST(what_workers_tell),
         TEST(quotas_are_kept),
         TEST(what_is_in_use_is_not_written_over_and_over),
+        TEST(a_store_without_room_for_two_chunks_is_full),
         TEST(who_waits_for_deletions_is_called_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
