@@ -243,6 +243,20 @@ static int read_list(const struct reading *in, const struct cw_value *value, voi
     return rc;
 }
 
+static int read_value(const struct reading *in, const struct cw_value *value, struct cw_value *ret)
+{
+    const bool is_list = value->type == CW_VALUE_LIST;
+    int rc = check_length(in, is_list ? value->n : 1);
+    if (rc != CW_OK)
+        return rc;
+    if (is_list || in->row->len_max == 0) {
+        cw_value_copy(ret, value);
+    } else {
+        cw_value_copy(cw_value_set_list(ret, 1), value);
+    }
+    return CW_OK;
+}
+
 static int read_option(const struct cw_opt *row, const struct cw_value *value, void *target,
                        struct cw_err *err)
 {
@@ -269,8 +283,7 @@ static int read_option(const struct cw_opt *row, const struct cw_value *value, v
     case CW_OPT_STR_LIST:
         return read_list(&in, value, target);
     case CW_OPT_VALUE:
-        cw_value_copy(target, value);
-        return CW_OK;
+        return read_value(&in, value, target);
     default:
         return cw_err_set(err, CW_E_INTERNAL, "option %s: the table has an unknown type",
                           row->name);

@@ -16,7 +16,9 @@ enum cw_opt_type {
     CW_OPT_F64_LIST, /* struct cw_f64_list */
     CW_OPT_STR_LIST, /* struct cw_str_list; a single string is read as a list of one */
     CW_OPT_BYTES,    /* int64_t; a number or "64MiB" */
-    CW_OPT_VALUE     /* struct cw_value: any JSON, which the operator reads itself */
+    /* struct cw_value: any JSON, which the operator reads itself; with len_max it is a list, and what is none is read
+     * as a list of one */
+    CW_OPT_VALUE
 };
 enum cw_opt_flags {
     CW_OPT_REQUIRED = 1u << 0,

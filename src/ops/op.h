@@ -347,6 +347,9 @@ struct cw_op {
     /* Optional, for an index operator with one input: whether it must know in which blocks (ops/blocks.h) lies what
      * comes in. Without it nothing is opened, and it has no manifest. */
     bool (*by_blocks)(const void *opts);
+    /* Optional, for an operator with `manifest`: whether these options name a file. Without one it has no
+     * manifest. */
+    bool (*names_file)(const void *opts);
     /* For sources, optional: adds where blocks begin, of elements that are read together. */
     int (*blocks)(const void *opts, void *state, struct cw_blocks *blocks, struct cw_err *err);
     /* Optional: whether an operator with these options may give another result for the same element, so that

@@ -29,7 +29,8 @@ bool cw_op_is_inside(const struct cw_op *op, const void *opts, bool sparse)
 
 bool cw_op_has_manifest(const struct cw_op *op, const void *opts)
 {
-    return op->manifest && (!op->by_blocks || op->by_blocks(opts));
+    return op->manifest && (!op->by_blocks || op->by_blocks(opts)) &&
+           (!op->names_file || op->names_file(opts));
 }
 
 int64_t cw_op_group_shift(const struct cw_op *op, const void *opts)

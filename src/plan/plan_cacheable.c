@@ -28,7 +28,7 @@ static struct cw_hash hash_manifest(const struct cw_plan_node *node)
 static struct cw_hash with_own_files(const struct cw_plan_node *node, struct cw_hash of_input,
                                      struct cw_hasher *hasher)
 {
-    if (!node->op->manifest || node->op->by_blocks)
+    if (!cw_op_has_manifest(node->op, node->opts) || node->op->by_blocks)
         return of_input;
     cw_hasher_reset(hasher);
     add_hash(hasher, of_input);

@@ -91,6 +91,7 @@ def bad_chains(key, chain):
             ("a filter", [{"op": "filter", "expr": "x > 0"}], "leaves elements out"),
             ("a cache", [{"op": "cache"}], "elements are not cached within a chain"),
             ("what reads files", [{"op": "read_file"}], "reads files"),
+            ("a file that an option asks for", [{"op": "add_tokens", "end": "x", "tokenizer": "f"}], "reads files"),
             ("fields that are not there", [{"op": "invert", "fields": "imago"}], 'did you mean "image"'),
             ("fields that are numbers", [{"op": "invert", "fields": 3}], "fields: not a list of names"),
             ("what a field does not allow", [{"op": "spectrogram"}], "operator 1 (spectrogram)")):

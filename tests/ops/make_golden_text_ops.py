@@ -161,7 +161,30 @@ def add_tokens():
         case("a known length", {"end": [-1]}, [tokens([4, 5])], [tokens([4, 5, -1])], "tokens: i32[3]"),
         {**case("nothing", {}, [tokens(r) for r in rows], [tokens(r) for r in rows]), **known},
         refused("beyond i32", {"begin": [3000000000]}, "begin", tokens([1])),
-        {**refused("a text", {"begin": [1]}, "tokens are i32[?]", text("a")), "fields": ["text"]}])
+        {**refused("a text", {"begin": [1]}, "tokens are i32[?]", text("a")), "fields": ["text"]}] + named_tokens(known))
+
+
+def named_tokens(known):
+    """Tokens by their texts."""
+    path = lambda name: "${DATA}/tokens/" + name
+    number = lambda name, word: json.load(open(os.path.join(DATA, "tokens", name), encoding="utf-8"))["model"]["vocab"][word]
+    lines = open(os.path.join(DATA, "tokens", "vocab.txt"), encoding="utf-8").read().splitlines()
+    rows = [[], [6, 7, 8]]
+
+    def around(name, file, begin, end, ids_begin, ids_end):
+        options = {"tokenizer": path(file), "begin": begin, "end": end}
+        return {**case(name, options, [tokens(r) for r in rows], [tokens(ids_begin + r + ids_end) for r in rows], "tokens: i32[?]"), **known}
+    return [
+        around("an added token", "gpt2.json", [], "<|end|>", [], [0]),
+        around("numbers and texts", "gpt2.json", [7, "le"], ["<|end|>", 5], [7, number("gpt2.json", "le")], [0, 5]),
+        around("of a vocab.json", "vocab.json", "<|end|>", "!", [0], [1]),
+        around("of a vocab.txt", "vocab.txt", "[CLS]", "[UNK]", [lines.index("[CLS]")], [lines.index("[UNK]")]),
+        refused("a text without a file", {"end": "<|end|>"}, "give that as option tokenizer", tokens([1])),
+        refused("a token that is not there", {"end": ["<|enf|>"], "tokenizer": path("gpt2.json")},
+                "option end: the tokenizer has no token \"<|enf|>\"; did you mean \"<|end|>\"?", tokens([1])),
+        refused("no line", {"begin": "[CLZ]", "tokenizer": path("vocab.txt")}, "option begin: the tokenizer has no token", tokens([1])),
+        refused("no such file", {"end": "x", "tokenizer": path("none.json")}, "none.json", tokens([1])),
+        refused("neither", {"end": [1.5]}, "option end: tokens are whole numbers", tokens([1]))]
 
 
 def shift():

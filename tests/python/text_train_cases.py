@@ -46,11 +46,11 @@ def tokens(folder, address):
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     tokenizer = tokenizers.Tokenizer.from_file(f"{folder}/tokenizer.json")
-    end, length = tokenizer.token_to_id(END), 128
-    expected = collections.Counter(tuple(tokenizer.encode(text).ids + [end]) for text in texts(folder))
+    length = 128
+    expected = collections.Counter(tuple(tokenizer.encode(text).ids + [tokenizer.token_to_id(END)]) for text in texts(folder))
     found, rows = collections.Counter(), 0
     with cachew.connect(address) as connection:
-        for batch in connection.run(example.pipeline(f"{folder}/texts", f"{folder}/tokenizer.json", end, length, 8), seed=1):
+        for batch in connection.run(example.pipeline(f"{folder}/texts", f"{folder}/tokenizer.json", END, length, 8), seed=1):
             for text, labels, segment, position in zip(*(batch[name].numpy() for name in ("text", "labels", "segment", "position"))):
                 rows += 1
                 assert (labels[segment == 0] == -100).all()

@@ -18,7 +18,7 @@ HEADS = 4
 def pipeline(folder, tokenizer, end, length, batch):
     """Rows of `length` tokens, in which texts stand one behind another: each has its number in `segment`, and its places in `position`. Labels
     are the next tokens, and -100 where a row is filled up."""
-    return (cachew.jsonl(f"{folder}/*.jsonl", schema=["text: str"]).shuffle().bpe(tokenizer=tokenizer).add_tokens(end=end).shift(field="text")
+    return (cachew.jsonl(f"{folder}/*.jsonl", schema=["text: str"]).shuffle().bpe(tokenizer=tokenizer).add_tokens(end=end, tokenizer=tokenizer).shift(field="text")
             .pack(length, value={"labels": -100}).batch(batch))
 
 
@@ -65,7 +65,7 @@ def main():
     torch.manual_seed(1)
     model = Model(max(vocabulary.values()) + 1, arguments.length)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.003)
-    batches = pipeline(arguments.data, os.path.abspath(arguments.tokenizer), vocabulary[arguments.end], arguments.length, 8)
+    batches = pipeline(arguments.data, os.path.abspath(arguments.tokenizer), arguments.end, arguments.length, 8)
     with cachew.torch.DataLoader(batches, service=arguments.service, seed=1, epochs=arguments.epochs) as loader:
         if os.path.exists(arguments.checkpoint):
             kept = torch.load(arguments.checkpoint)

@@ -8,6 +8,9 @@
 
 /* ---- parsing ---- */
 
+static const char reads[] =
+    "an operator that reads files or asks other processes cannot stand in a chain";
+
 static const char *why_not(const struct cw_op *op)
 {
     if (op->foreign)
@@ -18,8 +21,8 @@ static const char *why_not(const struct cw_op *op)
         return "elements are not cached within a chain";
     if (op->traits & CW_OP_CHANGES_COUNT)
         return "an operator that leaves elements out cannot stand in a chain";
-    if (op->traits & CW_OP_READS || op->manifest || op->probe)
-        return "an operator that reads files or asks other processes cannot stand in a chain";
+    if (op->traits & CW_OP_READS || (op->manifest && !op->names_file) || op->probe)
+        return reads;
     return NULL;
 }
 
@@ -62,6 +65,8 @@ static int parse_options(const struct cw_value *item, struct cw_nested_op *op, s
         return rc;
     }
     op->opts = opts;
+    if (cw_op_has_manifest(op->op, opts))
+        return cw_err_set(err, CW_E_UNSUPPORTED, "%s", reads);
     if (op->op->is_complete && !op->op->is_complete(opts))
         return cw_err_set(err, CW_E_UNSUPPORTED, "in a chain it needs %s", op->op->completed);
     return op->op->check ? op->op->check(opts, err) : 0;

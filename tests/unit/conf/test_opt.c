@@ -17,7 +17,7 @@ struct opts {
     struct cw_i64_list shape;
     struct cw_f64_list mean;
     struct cw_str_list pattern;
-    struct cw_value any;
+    struct cw_value any, anys;
 };
 #define AT(field) offsetof(struct opts, field)
 static const struct cw_opt table[] = {
@@ -60,6 +60,12 @@ static const struct cw_opt table[] = {
     {.name = "mean", .help = "h", .type = CW_OPT_F64_LIST, .offset = AT(mean), .def = "[0.5, 1]"},
     {.name = "pattern", .help = "h", .type = CW_OPT_STR_LIST, .offset = AT(pattern)},
     {.name = "any", .help = "h", .type = CW_OPT_VALUE, .offset = AT(any)},
+    {.name = "anys",
+     .help = "h",
+     .type = CW_OPT_VALUE,
+     .offset = AT(anys),
+     .def = "[]",
+     .len_max = 2},
     {.name = NULL},
 };
 
@@ -102,6 +108,20 @@ static void reads_all_types(void **state)
     cw_opt_fini(table, &opts);
 }
 
+/* Any JSON with a length is a list, so that one item has the canonical form of a list of one. */
+static void one_of_any_kind_is_a_list(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"{\"size\":1,\"anys\":\"x\"}",
+                                        "{\"size\":1,\"anys\":[\"x\"]}"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(given); i++) {
+        assert_int_equal(parse(given[i]), CW_OK);
+        assert_true(opts.anys.type == CW_VALUE_LIST && opts.anys.n == 1);
+        assert_string_equal(opts.anys.items[0].s, "x");
+        cw_opt_fini(table, &opts);
+    }
+}
+
 static void canon_has_defaults_sorted(void **state)
 {
     CW_STR_AUTO a = {0};
@@ -111,10 +131,10 @@ static void canon_has_defaults_sorted(void **state)
     assert_int_equal(parse("{\"size\":3,\"pattern\":\"x\"}"), CW_OK);
     assert_int_equal(opts.memory, 1024);
     cw_opt_canon(table, &opts, &a);
-    assert_string_equal(
-        cw_str_text(&a),
-        "{\"any\":null,\"flag\":true,\"mean\":[0.5,1.0],\"mode\":\"bilinear\",\"p\":0.5,"
-        "\"pattern\":[\"x\"],\"shape\":[],\"size\":3,\"text\":null}");
+    assert_string_equal(cw_str_text(&a),
+                        "{\"any\":null,\"anys\":[],\"flag\":true,\"mean\":[0.5,1.0],\"mode\":"
+                        "\"bilinear\",\"p\":0.5,"
+                        "\"pattern\":[\"x\"],\"shape\":[],\"size\":3,\"text\":null}");
     cw_opt_fini(table, &opts);
     assert_int_equal(
         parse("{\"p\":5e-1,\"pattern\":[\"x\"],\"memory\":7,\"mean\":[0.50,1],\"size\":3}"), CW_OK);
@@ -142,8 +162,9 @@ static void explains_what_is_wrong(void **state)
     check_error("{\"sise\":1}", "unknown option \"sise\" (did you mean \"size\"?)");
     check_error("{\"whatever\":1}",
                 "unknown option \"whatever\"; there are: size, flag, memory, p, text, mode, "
-                "shape, mean, pattern, any");
+                "shape, mean, pattern, any, anys");
     check_error("{\"batch_size\":1}", "unknown option \"batch_size\" (did you mean \"size\"?)");
+    check_error("{\"size\":1,\"anys\":[1,2,3]}", "option anys: must have 0 to 2 items (given 3)");
     check_error("{}", "option size: is required (a whole number)");
     check_error("{\"size\":1,\"flag\":1}", "option flag: must be true or false (given 1)");
     check_error("{\"size\":1,\"text\":\"t\",\"p\":\"x\"}",
@@ -262,6 +283,7 @@ static void canon_leaves_out_later_defaults(void **state)
 }
 
 static const struct CMUnitTest tests[] = {cmocka_unit_test(reads_all_types),
+                                          cmocka_unit_test(one_of_any_kind_is_a_list),
                                           cmocka_unit_test(canon_has_defaults_sorted),
                                           cmocka_unit_test(canon_lacks_newer_defaults),
                                           cmocka_unit_test(canon_leaves_out_later_defaults),
