@@ -95,6 +95,28 @@ PY
     expect_error full 'cannot write /dev/full' "$cachew" run "$work/skip.json" --skip-bad --bad-list /dev/full --dispatcher "$DISPATCHER"
     expect_error foreign 'is no list of bad elements' bash -c "'$cachew' run '$work/skip.json' --skip-bad --dispatcher '$DISPATCHER' --save-token '$work/t' --stop-after 2 && '$cachew' run '$work/skip.json' --skip-bad --dispatcher '$DISPATCHER' --resume '$work/t' --bad-list '$work/skip.json'"
 }
+# `cachew head` shows a bad element as bad, and goes on; it ends with 1.
+case_head() {
+    printf 'a,b\n1,2\n3,\n5,6\n' >"$work/table.csv"
+    printf '%s' "$(chain "{\"op\": \"csv\", \"pattern\": \"$work/table.csv\", \"schema\": [\"a: i64\", \"b: i64\"]}")" >"$work/table.json"
+    local status=0
+    "$cachew" head "$work/table.json" >"$work/head.out" 2>"$work/head.err" || status=$?
+    same "status" 1 $status
+    grep -q '^cachew: 1 of these elements is bad$' "$work/head.err" || fail "$(cat "$work/head.err")"
+    grep -qE '^  bad: .*table.csv record 1: node "csv" \(csv\): .*column "b": is empty' "$work/head.out" || fail "$(cat "$work/head.out")"
+    same "elements" "0 1 2" "$(grep -E '^[0-9]+$' "$work/head.out" | paste -sd' ')"
+    grep -qE '^  a: .*5' "$work/head.out" || fail "what stands behind it is not shown: $(cat "$work/head.out")"
+    "$cachew" head "$work/table.json" --json >"$work/head.jsonl" 2>/dev/null && fail "status with --json"
+    /usr/bin/python3 - "$work/head.jsonl" <<'PY' || fail "--json: $(cat "$work/head.jsonl")"
+import json, sys
+_, *elements = [json.loads(line) for line in open(sys.argv[1])]
+assert ["bad" in e for e in elements] == [False, True, False] and [e["element"] for e in elements] == [0, 1, 2], elements
+assert elements[1]["bad"]["record"] == 1 and elements[1]["bad"]["file"].endswith("table.csv") and elements[1]["bad"]["op"] == "csv", elements
+PY
+    "$cachew" head "$work/table.json" -n 1 >"$work/head.out" || fail "the first one is good"
+    printf '%s' "$(chain '{"op": "range", "stop": 3}, {"op": "batch", "sise": 5}')" >"$work/wrong.json"
+    expect_error wrong 'did you mean "size"' "$cachew" head "$work/wrong.json"
+}
 # 55 of 40,000 numbers are bad. Whatever dies, the list has each of them once for each epoch, and `explain` counts the same. The trainer is
 # killed when the list has that many lines; it then goes on where it stood, with the same file.
 list_while_all_die() { # NODES

@@ -17,7 +17,7 @@
 
 struct head {
     struct cw_plan *plan;
-    uint64_t wanted, shown;
+    uint64_t wanted, shown, bad;
     bool json;
 };
 
@@ -112,6 +112,40 @@ static void print_element(struct head *h, const struct cw_batch *batch, size_t r
     h->shown++;
 }
 
+static void bad_json(const struct head *h, const struct cw_bad_element *bad, struct cw_str *out)
+{
+    cw_str_addf(out,
+                "{\"element\":%llu,\"bad\":{\"elements\":%llu,\"position\":%lld,\"record\":%lld",
+                (unsigned long long)h->shown, (unsigned long long)bad->elements,
+                (long long)bad->position, (long long)bad->record);
+    cw_member_text(out, "file", bad->file);
+    cw_member_text(out, "source", bad->source);
+    cw_member_text(out, "node", bad->node);
+    cw_member_text(out, "op", bad->op);
+    cw_member_text(out, "reason", bad->reason);
+    cw_str_add(out, "}}\n");
+}
+
+/* A bad element counts as shown. What the list has no room for is only counted. */
+static void print_bad(struct head *h, const struct cw_batch *batch)
+{
+    h->bad += batch->skipped;
+    for (size_t i = 0; i < cw_bad_list_n(batch->bad) && h->shown < h->wanted; i++, h->shown++) {
+        const struct cw_bad_element *bad = cw_bad_list_at(batch->bad, i);
+        CW_STR_AUTO out = {0};
+        if (h->json)
+            bad_json(h, bad, &out);
+        else
+            cw_str_addf(&out, "%llu\n  bad: %s: node \"%s\" (%s): %s", (unsigned long long)h->shown,
+                        bad->source, bad->node, bad->op, bad->reason);
+        for (size_t k = 0; !h->json && k < out.len; k++)
+            if ((unsigned char)out.s[k] < 0x20 && out.s[k] != '\n')
+                out.s[k] = ' ';
+        cw_str_add(&out, h->json ? "" : "\n");
+        fputs(cw_str_text(&out), stdout);
+    }
+}
+
 static int print_elements(struct head *h, struct cw_err *err)
 {
     const struct cw_plan_info *info = cw_plan_info(h->plan);
@@ -120,10 +154,12 @@ static int print_elements(struct head *h, struct cw_err *err)
         struct cw_batch *batch = NULL;
         if (h->shown >= h->wanted || tool_is_interrupted())
             return 0;
-        rc = cw_exec_run(h->plan, 0, item, CW_BAD_FAIL, &batch, err);
+        rc = cw_exec_run(h->plan, 0, item, CW_BAD_SKIP, &batch, err);
         const size_t rows = rc < 0 || !batch->buf ? 0 : info->sparse ? batch->elements : 1;
         for (size_t row = 0; row < rows && h->shown < h->wanted; row++)
             print_element(h, batch, row);
+        if (rc == 0)
+            print_bad(h, batch);
         cw_batch_unref(batch);
         if (rc < 0)
             return rc;
@@ -183,7 +219,8 @@ int tool_cmd_head(int argc, char **argv)
         .usage = "FILE.json|PATTERN [options]",
         .about = "Prints what the elements of a pipeline are, how many there are, and the first of "
                  "them, in the order of epoch 0. Instead of a pipeline there may be a pattern of "
-                 "data files, whose names say how they are read. Everything runs here, without a "
+                 "data files, whose names say how they are read. A bad element is shown as bad, "
+                 "with the reason, and makes the exit status 1. Everything runs here, without a "
                  "dispatcher.",
         .rows = rows,
         .tail = "examples:\n  cachew head '/data/*.parquet'\n  cachew head photos.json -n 2\n",
@@ -198,5 +235,11 @@ int tool_cmd_head(int argc, char **argv)
     tool_catch_signals();
     if (head_of(&h, words[0], &err) < 0)
         return tool_fail_err(&err);
-    return tool_is_interrupted() ? TOOL_INTERRUPTED : tool_flush_output();
+    if (tool_is_interrupted())
+        return TOOL_INTERRUPTED;
+    code = tool_flush_output();
+    return code == TOOL_OK && h.bad > 0
+               ? tool_fail("%llu of these elements %s bad", (unsigned long long)h.bad,
+                           h.bad == 1 ? "is" : "are")
+               : code;
 }
