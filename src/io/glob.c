@@ -332,8 +332,9 @@ static int add_named(const char *pattern, bool is_name, struct cw_paths *paths, 
         return 1;
     }
     if (rc == 0)
-        return cw_err_set(err, CW_E_INVALID, "pattern \"%s\": is not a regular file%s", pattern,
-                          S_ISDIR(st.st_mode) ? " but a directory; add /* or /**" : "");
+        return cw_err_set(err, CW_E_INVALID, "pattern \"%s\": %s", pattern,
+                          S_ISDIR(st.st_mode) ? CW_GLOB_DIRECTORY "; add /* or /**"
+                                              : "is not a regular file");
     if (rc == CW_E_NOT_FOUND && is_name)
         return cw_err_errno(err, ENOENT, "pattern \"%s\"", pattern);
     return is_name ? cw_err_set(err, rc, "pattern \"%s\": %s", pattern, why.msg) : 0;

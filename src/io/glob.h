@@ -10,6 +10,9 @@
 #include "base/err.h"
 #include "base/stop.h"
 
+/* What the message of a pattern says that is the name of a directory, before it says what helps. */
+#define CW_GLOB_DIRECTORY "is not a regular file but a directory"
+
 struct cw_paths {
     char **v;
     size_t n, cap;

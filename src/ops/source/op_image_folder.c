@@ -2,6 +2,7 @@
 /* Source `image_folder`: gives the paths of files in folders, and of each the number of its class,
  * which is the name of a folder that it lies in. */
 #include "base/mem.h"
+#include "io/glob.h"
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
 
@@ -177,7 +178,24 @@ static void end(void *state)
     cw_mem_free(s->of_file);
 }
 
+/* A folder of classes, as torchvision takes it, has no images of its own. */
+static int glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
+                struct cw_io_list *list, struct cw_err *err)
+{
+    struct cw_err why = {0};
+    int rc = cw_io_glob(pattern, entries_max, stop, list, &why);
+    if (rc == CW_E_INVALID && strstr(why.msg, CW_GLOB_DIRECTORY))
+        return cw_err_set(err, rc,
+                          "pattern \"%s\": " CW_GLOB_DIRECTORY "; add /*/* for the files in its "
+                          "folders, each of which is a class",
+                          pattern);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
 static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct image_folder_state),
+                                                .glob = glob,
                                                 .end = end,
                                                 .prepare = prepare,
                                                 .names_only = true};
