@@ -161,7 +161,7 @@ class Silent(NoOutput):
 class Child:
     def __init__(self):
         self.map_bytes, self.memory, self.arrays = 0, None, None
-        self.function = self.fields = self.spec = None
+        self.function = self.fields = self.spec = self.on = None
 
     def map(self, size):
         if size != self.map_bytes:
@@ -189,8 +189,16 @@ class Child:
             os.write(SOCKET, ANSWER.pack(ENDS, 0, 0) + explain(error))
             os._exit(0)
         except BaseException as error:
-            reply = ANSWER.pack(ERROR, 0, 0) + explain(error)
+            reply = ANSWER.pack(ERROR, 0, 0) + explain(error, self.hint(error))
         os.write(SOCKET, reply)
+
+    def hint(self, error):
+        """What may have been meant."""
+        if self.fields and not self.on and isinstance(error, (TypeError, AttributeError, ValueError)) and "dict" in str(error):
+            return f"it gets a dict of all fields; fields={json.dumps(self.fields[0])} gives the value"
+        if isinstance(error, PermissionError) and sys.argv[1:] == ["sandboxed"]:
+            return "functions run in a sandbox and may read Python's modules only (cachew-worker --python-sandbox)"
+        return None
 
     # -- the function --
 
@@ -356,7 +364,7 @@ def check_version(version, packages):
             raise Refused(f"it uses {package}, and this worker's Python has {have}")
 
 
-def explain(error):
+def explain(error, hint=None):
     """Type and text of an exception, and where it was raised, innermost first, as one line."""
     if isinstance(error, Refused):
         text = str(error)
@@ -371,7 +379,8 @@ def explain(error):
             places.append(f"{os.path.basename(code.co_filename)}:{trace.tb_lineno} in {code.co_name}")
         trace = trace.tb_next
     text = " ".join(text.split())[:600]
-    return "; ".join([text, *(f"at {place}" for place in reversed(places))]).encode("utf-8", "replace")[:TEXT_MAX]
+    hints = [hint] if hint else []
+    return "; ".join([text, *hints, *(f"at {place}" for place in reversed(places))]).encode("utf-8", "replace")[:TEXT_MAX]
 
 
 class Stub(types.ModuleType):

@@ -125,6 +125,8 @@ static void make_args(const struct cw_python_setup *setup, const char *memory, c
     argv[n++] = "-B"; /* it writes nothing */
     argv[n++] = "-c";
     argv[n++] = program;
+    if (setup->sandboxed)
+        argv[n++] = "sandboxed"; /* so that it can say so */
     CW_ASSERT(n <= ARGS_MAX);
 }
 

@@ -292,6 +292,12 @@ def refused():
     def recurses(e):
         return recurses(e)
 
+    def is_large(x):
+        return x > 3
+
+    def wrong_inside(x):
+        return x + {}
+
     with cachew.connect("local:", local_threads=1) as c:  # so the first bad element is the one that is told of
         one(divides, "ZeroDivisionError", "python_helper_far.py:", "in one", "in divides", "element 3")
         one(other_shape, 'field "x": it returned f64[2], f64[1] is expected')
@@ -307,6 +313,9 @@ def refused():
         one(hangs, "more than 1 s", "element 20", timeout=1)
         one(grows, "MemoryError", memory=2 << 30, deterministic=False)
         one(recurses, "RecursionError")
+        one(is_large, "TypeError", 'it gets a dict of all fields; fields="x" gives the value')
+        one(wrong_inside, "unsupported operand", fields="x")
+        assert "gets a dict" not in str(raises(cachew.InvalidError, lambda: values(c, source.map(wrong_inside, fields="x").batch(8))))
         raises(TypeError, lambda: source.map(lambda e: e, fields="x", key=3), "key")
         # The worker goes on, and so does a job that leaves bad elements out.
         assert values(c, source.map(divides).batch(8), bad_elements="skip") == [x for x in range(40) if x != 3]
@@ -419,6 +428,8 @@ def sandbox(secret, worker):
         assert attempt(lambda: sorted(set(os.environ) - {"LC_CTYPE"})) == "done: ['MKL_NUM_THREADS', 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS']"
         assert attempt(descriptors) == "done: []"
         assert attempt(lambda: 3) == "done: 3"
+        raises(cachew.InvalidError, lambda: values(c, cachew.range(1).map(lambda e: open("/etc/passwd").read(), spec="x: i64").batch(1)),
+               "PermissionError", "functions run in a sandbox", "--python-sandbox")
         assert os.path.exists(f"/proc/{neighbour}/mem") and next(other)["x"].tolist() == [2]
     print("sandbox")
 
@@ -436,7 +447,11 @@ def denied():
 
 def unsandboxed():
     """A worker with --python-sandbox=off."""
+    def refused(e):
+        raise PermissionError("by a lock of its own")
+
     with cachew.connect(os.environ["DISPATCHER"]) as c:
+        assert "in a sandbox" not in str(raises(cachew.InvalidError, lambda: values(c, cachew.range(1).map(refused, spec="x: i64").batch(1)), "of its own"))
         read = cachew.range(1).map(lambda e: {"text": open("/etc/passwd", "rb").read(4)}).batch(1)
         assert values(c, read, "text") == [b"root"]
     print("unsandboxed")
