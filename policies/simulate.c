@@ -427,9 +427,10 @@ int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *re
         sim.now_s = fmax(r->next_s, sim.now_s);
         rc = event(&sim, r, err);
         schedule(&sim, r);
+        if (scenario->progress)
+            scenario->progress(scenario->progress_arg, sim.now_s, ret_result);
     }
-    if (rc == 0)
-        rc = check_stuck(&sim, err);
+    rc = rc == 0 ? check_stuck(&sim, err) : rc;
     if (scenario->until_s > 0)
         sim.now_s = scenario->until_s;
     end(&sim);

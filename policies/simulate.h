@@ -61,6 +61,7 @@ struct cw_sim_job_spec {
     int priority;
     double remote, local; /* workers at the beginning */
 };
+struct cw_sim_result;
 struct cw_sim_scenario {
     const struct cw_sim_job_spec *jobs;
     size_t jobs_n;
@@ -77,6 +78,9 @@ struct cw_sim_scenario {
     struct cw_scale_options options;
     const struct cw_scale_policy *policy;
     const char *argument;
+    /* Called after each event (NULL: not), with the virtual time and what the result is so far. */
+    void (*progress)(void *arg, double now_s, const struct cw_sim_result *so_far);
+    void *progress_arg;
 };
 struct cw_sim_point { /* a point of a job's trace: its values are valid from at_s on */
     double at_s, remote, local, wait_share;

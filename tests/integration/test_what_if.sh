@@ -59,6 +59,18 @@ case_simulated() {
         near "twice as fast, $step ms" "$(value base.explained "what_if['a trainer twice as fast']['epoch_ns']")" "$(simulated "$workers" 0.0$((step / 2)))"
     done
 }
+# On a terminal there is a line of progress, which is gone at the end; elsewhere, and with -q, there is none.
+case_simulated_line() {
+    simulated 2 0.02 >"$work/out"
+    "$cachew" simulate "$work/scenario.json" >"$work/plain" 2>"$work/plain.err" || fail "simulate"
+    [ ! -s "$work/plain.err" ] || fail "without a terminal: $(cat "$work/plain.err")"
+    on_terminal() { /usr/bin/python3 -c 'import os, pty, sys; os.environ["TERM"] = "xterm"; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@"; }
+    on_terminal "$cachew" simulate "$work/scenario.json" >"$work/line" || fail "simulate on a terminal"
+    grep -qF 'fixed:2 (policy 1 of 1): 0 of 1 jobs done at 0 s' "$work/line" || fail "no line: $(cat "$work/line")"
+    grep -q 'POLICY' "$work/line" || fail "no table: $(cat "$work/line")"
+    on_terminal "$cachew" simulate "$work/scenario.json" -q >"$work/quiet" || fail "simulate -q"
+    ! grep -q 'jobs done at' "$work/quiet" || fail "it is not quiet: $(cat "$work/quiet")"
+}
 # measured NAME ARGS...: ns of an epoch that is neither the first nor the last.
 measured() {
     "$cachew" run "$work/$1.json" --epochs 4 --no-hash --json -d "$DISPATCHER" "${@:2}" >"$work/$1.epochs" || fail "run $*"

@@ -87,6 +87,33 @@ static void print_json(const struct cw_sim_scenario *scenario, const struct cw_s
     }
 }
 
+/* ---- progress ---- */
+
+struct shown {
+    const struct scenario *scenario;
+    size_t policy;
+    int64_t line_ns;
+};
+
+static void show_progress(void *arg, double now_s, const struct cw_sim_result *so_far)
+{
+    struct shown *shown = arg;
+    const int64_t now = cw_clock_ns();
+    CW_STR_AUTO line = {0};
+    size_t done = 0;
+    if (now - shown->line_ns < 100 * 1000000)
+        return;
+    shown->line_ns = now;
+    for (size_t j = 0; j < so_far->jobs_n; j++)
+        done += so_far->jobs[j].end_s >= 0;
+    cw_str_addf(&line, "%s (policy %zu of %zu): %zu of %zu jobs done at %.0f s",
+                shown->scenario->policies.v[shown->policy], shown->policy + 1,
+                shown->scenario->policies.n, done, so_far->jobs_n, now_s);
+    if (shown->scenario->sim.until_s > 0)
+        cw_str_addf(&line, " of %.0f", shown->scenario->sim.until_s);
+    tool_line_show(cw_str_text(&line));
+}
+
 static int run_policy(struct scenario *s, size_t i, bool json, struct tool_table *jobs,
                       struct tool_table *totals, struct scenario_plot *plot, struct cw_err *err)
 {
@@ -97,6 +124,7 @@ static int run_policy(struct scenario *s, size_t i, bool json, struct tool_table
         return rc;
     int64_t begin = cw_clock_ms();
     rc = cw_simulate(&s->sim, &result, err);
+    tool_line_clear();
     if (rc == 0 && json)
         print_json(&s->sim, &result, name);
     if (rc == 0) {
@@ -118,7 +146,7 @@ static int run_policy(struct scenario *s, size_t i, bool json, struct tool_table
     return rc;
 }
 
-static int run_all(struct scenario *s, bool json, const char *svg, struct cw_err *err)
+static int run_all(struct scenario *s, bool json, bool quiet, const char *svg, struct cw_err *err)
 {
     static const char *const job_heads[] = {"POLICY",  "JOB",      "BEGIN S",     "END S",
                                             "EPOCH S", "WAIT",     "QUIET AFTER", "DECISIONS",
@@ -128,11 +156,16 @@ static int run_all(struct scenario *s, bool json, const char *svg, struct cw_err
                                               "WINDOWS",   "REAL S"};
     struct tool_table jobs, totals;
     struct scenario_plot plot = {.title = s->name};
+    struct shown shown = {.scenario = s};
     int rc = 0;
+    s->sim.progress = quiet || !tool_line_wanted() ? NULL : show_progress;
+    s->sim.progress_arg = &shown;
     tool_table_init(&jobs, CW_ARRAY_LEN(job_heads), job_heads);
     tool_table_init(&totals, CW_ARRAY_LEN(total_heads), total_heads);
-    for (size_t i = 0; rc == 0 && i < s->policies.n; i++)
+    for (size_t i = 0; rc == 0 && i < s->policies.n; i++) {
+        shown.policy = i;
         rc = run_policy(s, i, json, &jobs, &totals, &plot, err);
+    }
     if (rc == 0 && !json) {
         if (s->sim.jobs_n <= 50) {
             tool_table_print(&jobs, stdout);
@@ -150,7 +183,7 @@ static int run_all(struct scenario *s, bool json, const char *svg, struct cw_err
 
 int tool_cmd_simulate(int argc, char **argv)
 {
-    bool json = false;
+    bool json = false, quiet = false;
     const char *svg = NULL;
     const struct cw_arg rows[] = {
         TOOL_ROW_JSON(&json, "print one JSON object per policy and job, with the job's trace"),
@@ -159,6 +192,7 @@ int tool_cmd_simulate(int argc, char **argv)
          .target = &svg,
          .metavar = "FILE.svg",
          .help = "draw the workers of each job over time"},
+        TOOL_ROW_QUIET(&quiet, "no progress line"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -178,7 +212,7 @@ int tool_cmd_simulate(int argc, char **argv)
     struct scenario *s = NULL;
     int rc = scenario_load(files[0], &s, &err);
     if (rc == 0)
-        rc = run_all(s, json, svg, &err);
+        rc = run_all(s, json, quiet, svg, &err);
     scenario_free(s);
     return rc < 0 ? tool_fail_err(&err) : TOOL_OK;
 }

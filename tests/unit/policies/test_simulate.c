@@ -55,6 +55,44 @@ static void test_one_worker(void **state)
     cw_sim_result_fini(&r);
 }
 
+struct told {
+    size_t calls;
+    double now_s;
+};
+
+static void on_progress(void *arg, double now_s, const struct cw_sim_result *so_far)
+{
+    struct told *told = arg;
+    assert_int_equal(so_far->jobs_n, 1);
+    assert_true(now_s >= told->now_s);
+    told->now_s = now_s;
+    told->calls++;
+}
+
+/* Whoever waits is told of each event. */
+static void test_progress(void **state)
+{
+    (void)state;
+    const double step[] = {0.05};
+    const struct cw_sim_job_spec job = {.name = "a",
+                                        .batches = 1,
+                                        .epochs = 5000,
+                                        .step_s = {at_0, step, 1},
+                                        .worker_s = worker_s,
+                                        .weight = 1,
+                                        .least = 1,
+                                        .remote = 1};
+    struct cw_sim_scenario s = scenario_of(&job, 1, 8, "fixed:1");
+    struct told told = {0};
+    struct cw_sim_result r;
+    s.progress = on_progress;
+    s.progress_arg = &told;
+    assert_int_equal(cw_simulate(&s, &r, NULL), 0);
+    assert_true(told.calls >= job.epochs);
+    assert_true(told.now_s > 100 && told.now_s <= r.jobs[0].end_s);
+    cw_sim_result_fini(&r);
+}
+
 static void test_auto_saves_time(void **state)
 {
     (void)state;
@@ -344,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_worker),
+        cmocka_unit_test(test_progress),
         cmocka_unit_test(test_auto_saves_time),
         cmocka_unit_test(test_fleet_is_shared),
         cmocka_unit_test(test_policy_refuses),
