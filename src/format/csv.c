@@ -219,6 +219,26 @@ static int64_t parse_column(const char *key, size_t n)
     return cw_str_to_i64(key, &column) && column >= 0 && (uint64_t)column < n ? column : -1;
 }
 
+/* So many columns are named to whoever asks for one that is not there. */
+#define NAMED_MAX 64
+
+static int refuse(const struct cw_csv_reader *reader, const char *key,
+                  const struct cw_csv_cell *names, size_t n, struct cw_err *err)
+{
+    char *texts[NAMED_MAX + 1] = {NULL};
+    CW_STR_AUTO has = {0};
+    for (size_t c = 0; reader->options.has_header && c < CW_MIN(n, (size_t)NAMED_MAX); c++) {
+        texts[c] = cw_mem_new(names[c].n + 1);
+        texts[c][cw_csv_unescape(&names[c], reader->options.rules.quote, texts[c])] = '\0';
+    }
+    cw_str_suggest(key, (const char *const *)texts, &has);
+    for (size_t c = 0; texts[c]; c++)
+        cw_mem_free(texts[c]);
+    return cw_err_set(err, CW_E_CORRUPT,
+                      "column \"%s\": there is none among those of the first record%s", key,
+                      cw_str_text(&has));
+}
+
 static int fill_slots(const struct cw_csv_reader *reader, const struct cw_csv_cell *names,
                       struct cw_csv_head *head, struct cw_err *err)
 {
@@ -229,10 +249,10 @@ static int fill_slots(const struct cw_csv_reader *reader, const struct cw_csv_ce
         const int64_t c = reader->options.has_header
                               ? find_column(reader, key, names, head->columns)
                               : parse_column(key, head->columns);
+        if (c == -2)
+            return cw_err_set(err, CW_E_CORRUPT, "column \"%s\": there are two of that name", key);
         if (c < 0)
-            return cw_err_set(err, CW_E_CORRUPT, "column \"%s\": %s", key,
-                              c == -2 ? "there are two of that name"
-                                      : "there is none among those of the first record");
+            return refuse(reader, key, names, head->columns, err);
         if (head->slots[c] >= 0)
             return cw_err_set(err, CW_E_INVALID, "column \"%s\": is asked for twice", key);
         head->slots[c] = (int32_t)i;
@@ -307,6 +327,19 @@ void cw_csv_reader_free(struct cw_csv_reader *reader)
         return;
     cw_text_schema_fini(&reader->schema);
     cw_mem_free(reader);
+}
+
+size_t cw_csv_first_record(const struct cw_csv_reader *reader, const char *p, size_t n)
+{
+    const char quote = reader->options.rules.quote;
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        if (quote && p[i] == quote)
+            quoted = !quoted;
+        if (p[i] == '\n' && !quoted)
+            return i + 1;
+    }
+    return 0;
 }
 
 const struct cw_text_schema *cw_csv_reader_schema(const struct cw_csv_reader *reader)

@@ -20,6 +20,8 @@ int cw_csv_reader_new(struct cw_text_schema *schema, const struct cw_csv_options
                       struct cw_csv_reader **ret_reader, struct cw_err *err);
 void cw_csv_reader_free(struct cw_csv_reader *reader);
 const struct cw_text_schema *cw_csv_reader_schema(const struct cw_csv_reader *reader);
+/* Bytes of the first record of p, with its newline; 0: it does not end there. */
+size_t cw_csv_first_record(const struct cw_csv_reader *reader, const char *p, size_t n);
 
 /* Where the fields are in the records of one file: found in its first record. The caller frees it
  * with cw_mem_free. */

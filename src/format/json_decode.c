@@ -139,6 +139,54 @@ static int misses(const struct cw_text_field *field, const char *p, size_t n, st
                       field->key, cw_str_text(&has));
 }
 
+/* So many records, of at most LOOKED_MOST, say that none has a key. */
+#define LOOKED_LEAST 16
+#define LOOKED_MOST 1000
+
+/* Drops of `missing`, fields of the schema, those that the record has. Returns false if it cannot be read. */
+static bool find_keys(const struct cw_json_reader *reader, const char *p, size_t n, size_t *missing,
+                      size_t *missing_n)
+{
+    struct cw_json_slice slices[CW_FIELDS_MAX];
+    size_t left = 0;
+    if (cw_json_find(reader->plan, p, n, slices, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < *missing_n; i++)
+        if (slices[missing[i]].kind == CW_JSON_NONE)
+            missing[left++] = missing[i];
+    *missing_n = left;
+    return true;
+}
+
+int cw_json_look(const struct cw_json_reader *reader, const char *p, size_t n, struct cw_err *err)
+{
+    size_t missing[CW_FIELDS_MAX], missing_n = 0, looked = 0, last_n = 0;
+    const char *last = NULL;
+    for (size_t i = 0; i < reader->schema.n; i++)
+        if (reader->schema.fields[i].missing.what == CW_TEXT_FAIL)
+            missing[missing_n++] = i;
+    while (n > 0 && missing_n > 0 && looked < LOOKED_MOST) {
+        const char *end = memchr(p, '\n', n);
+        const size_t line = end ? (size_t)(end - p) : n;
+        if (find_keys(reader, p, line, missing, &missing_n)) {
+            last = p;
+            last_n = line;
+            looked++;
+        }
+        n -= CW_MIN(line + 1, n);
+        p += line + (end ? 1 : 0);
+    }
+    if (missing_n == 0 || looked < LOOKED_LEAST)
+        return 0;
+    CW_STR_AUTO has = {0};
+    const char *key = reader->schema.fields[missing[0]].key;
+    add_keys(last, last_n, key, &has);
+    return cw_err_set(
+        err, CW_E_INVALID,
+        "key \"%s\": is missing in each of the first %zu records (see option missing)%s", key,
+        looked, cw_str_text(&has));
+}
+
 int cw_json_read(const struct cw_json_reader *reader, const char *p, size_t n,
                  struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err)
 {

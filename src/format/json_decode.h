@@ -25,6 +25,9 @@ int cw_json_read(const struct cw_json_reader *reader, const char *p, size_t n,
                  struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err);
 /* Whether the record is to be left out, which no wrong record is. */
 bool cw_json_is_skipped(const struct cw_json_reader *reader, const char *p, size_t n);
+/* Looks at whole lines from the beginning of a file: INVALID if many records are there and a key that each has to
+ * have is in none of them, which is then mostly misspelt. Records that cannot be read do not count. */
+int cw_json_look(const struct cw_json_reader *reader, const char *p, size_t n, struct cw_err *err);
 const struct cw_text_schema *cw_json_reader_schema(const struct cw_json_reader *reader);
 
 #endif

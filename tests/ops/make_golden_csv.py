@@ -56,6 +56,8 @@ b = make(records[20:], [5, 4, 3, 2, 1, 0], lineterminator="\n", quoting=csv.QUOT
 write("csv_a.csv", b"\xef\xbb\xbf" + a + b"\r\n")
 write("csv_b.csv", b.rstrip(b"\n"))
 write("csv_all.tsv", make(records, [0, 1, 2, 3, 4, 5], delimiter="\t", lineterminator="\n"))
+# A long file that is damaged far behind its first record.
+write("bad_csv_far.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 500000, mtime=0)[:-200])
 out = io.BytesIO()
 with gzip.GzipFile(fileobj=out, mode="wb", mtime=0, filename="") as f:
     f.write(make(records, [0, 1, 2, 3, 4, 5]))
@@ -111,7 +113,10 @@ cases = [
     {"name": "without header and quotes", "options": {**P, "schema": ["n = 0: i16", "f = 1: f32", "s = 2: str"]},
      "expect": {"spec": "n: i16, f: f32, s: str", "count": 2, "elements": [{"n": n("i16", 1), "f": n("f32", "inf"), "s": s("x\"y")}, {"n": n("i16", -2), "f": n("f32", "nan"), "s": s("")}]}},
     {"name": "no such number", "options": {**P, "schema": ["n = 3: i16"]}, "expect": {"error": "csv_plain.csv: column \"3\": there is none"}},
-    {"name": "no such column", "options": {**H, "schema": ["d: i16"]}, "expect": {"error": "csv_holes.csv: column \"d\": there is none"}},
+    {"name": "no such column", "options": {**H, "schema": ["d: i16"]}, "expect": {"error": "csv_holes.csv: column \"d\": there is none among those of the first record; it has a, b, c"}},
+    {"name": "no such column, before all is scanned", "options": {"pattern": "${DATA}/bad_csv_far.csv.gz", "schema": ["d: i16"]},
+     "expect": {"error": "bad_csv_far.csv.gz: column \"d\": there is none among those of the first record; it has a, b"}},
+    {"name": "damaged far behind", "options": {"pattern": "${DATA}/bad_csv_far.csv.gz", "schema": ["a: i16"]}, "expect": {"error": "bad_csv_far.csv.gz"}},
     {"name": "two of a name", "options": {"pattern": "${DATA}/bad_csv_twice.csv", "schema": ["a: i16"]}, "expect": {"error": "column \"a\": there are two of that name"}},
     {"name": "one column twice", "options": {**H, "schema": ["a: i16", "x = a: i16"]}, "expect": {"error": "column \"a\": is asked for twice"}},
     {"name": "only a head, or nothing", "options": {"pattern": ["${DATA}/csv_head.csv", "${DATA}/csv_none.csv"], "schema": ["a: i16"]}, "expect": {"count": 0}},

@@ -84,6 +84,8 @@ HOLES = b"""{"a": 1, "b": "x"}
 {"a": 5, "b": null, "a": 6}
 """
 write("json_holes.jsonl", HOLES)
+# A long file that is damaged far behind its first records.
+write("bad_json_far.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 300000, mtime=0)[:-200])
 BAD = {"cut": b'{"a": 1, "b": [1, 2', "string": b'{"a": "x', "float": b'{"a": 1.5}', "range": b'{"a": 3000000000}', "type": b'{"a": "1"}',
        "list": b'[{"a": 1}]', "behind": b'{"a": 1} x', "comma": b'{"a": 1,}', "colon": b'{"a" 1}', "number": b'{"a": 1-1}',
        "zero": b'{"a": 01}', "word": b'{"a": nul}', "control": b'{"a": 1, "b": "\x01"}', "object": b'{"a": {"x": 1}}'}
@@ -107,6 +109,10 @@ H = {"pattern": "${DATA}/json_holes.jsonl", "schema": ["a: i64", "b: str"]}
 cases = [
     {"name": "two files, a mark, blank lines, members in any order", "options": {"pattern": "${DATA}/json_[ab].jsonl", "schema": rows(SCHEMA)},
      "expect": {"spec": spec, "count": 30, "elements": want, "describe": "json_a.jsonl record 0"}},
+    {"name": "a key that no record has", "options": {"pattern": "${DATA}/json_all.jsonl.gz", "schema": ["flag: bool", "x = flug: i64"]},
+     "expect": {"error": "json_all.jsonl.gz: key \"flug\": is missing in each of the first 30 records (see option missing); did you mean \"flag\"?"}},
+    {"name": "a key that no record has, before all is scanned", "options": {"pattern": "${DATA}/bad_json_far.jsonl.gz", "schema": ["b: i64"]},
+     "expect": {"error": "bad_json_far.jsonl.gz: key \"b\": is missing in each of the first 1000 records (see option missing); it has a"}},
     {"name": "gzip", "options": {"pattern": "${DATA}/json_all.jsonl.gz", "schema": rows(SCHEMA)}, "expect": {"count": 30, "elements": want}},
     {"name": "some fields, any position", "options": {"pattern": "${DATA}/json_[ab].jsonl", "schema": ["id: i64"]},
      "expect": {"spec": "id: i64", "at": [29, 3, 20], "elements": [{"id": want[i]["id"]} for i in (29, 3, 20)]}},

@@ -134,6 +134,21 @@ static int read_head(const void *arg, const char *p, size_t n, void **ret_head, 
     return rc;
 }
 
+/* The first record tells which columns there are. */
+static int look(const void *arg, const char *p, size_t n, struct cw_err *err)
+{
+    void *head = NULL;
+    while (n > 0 && (*p == '\n' || *p == '\r')) {
+        p++;
+        n--;
+    }
+    const size_t record = cw_csv_first_record(arg, p, n);
+    /* of a file without records it does not matter */
+    const int rc = record > 0 && record < n ? read_head(arg, p, record, &head, err) : 0;
+    cw_mem_free(head);
+    return rc;
+}
+
 /* Which columns a file must have, and which records are left out. */
 static void key(const void *opts, struct cw_str *out)
 {
@@ -162,6 +177,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
                                         .inflated_max = o->inflated_max,
                                         .inflate_every = o->inflate_every,
                                         .read_head = read_head,
+                                        .look = look,
                                         .is_kept = skips ? is_kept : NULL,
                                         .arg = reader,
                                         .key = key,

@@ -88,6 +88,11 @@ static bool is_kept(const void *arg, const void *head, const char *p, size_t n)
     return !cw_json_is_skipped(arg, p, cw_text_line_bytes(p, n));
 }
 
+static int look(const void *arg, const char *p, size_t n, struct cw_err *err)
+{
+    return cw_json_look(arg, p, n, err);
+}
+
 /* Which records are left out. */
 static void key(const void *opts, struct cw_str *out)
 {
@@ -111,6 +116,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
                                         .inflated_max = o->inflated_max,
                                         .inflate_every = o->inflate_every,
                                         .is_kept = skips ? is_kept : NULL,
+                                        .look = look,
                                         .arg = reader,
                                         .key = skips ? key : NULL,
                                         .opts = o};

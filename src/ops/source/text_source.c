@@ -10,6 +10,7 @@
 
 #define HEAD_BYTES_MAX ((uint64_t)16 << 20)
 #define RUN_BYTES ((uint64_t)1 << 20)
+#define LOOK_BYTES ((size_t)1 << 20)
 #define PIECE_BYTES ((uint64_t)32 << 20) /* of a file for whose records several threads look */
 
 /* What cw_text_source_new hands to `begin`; it begins with what `begin` is told to get. */
@@ -154,6 +155,26 @@ static int unpack_text(struct cw_text_source *s, const struct cw_readable *file,
     return text->index ? 0 : CW_E_CORRUPT;
 }
 
+/* What cannot be read is told by whoever scans the file. */
+static int look(const struct cw_text_source *s, const struct cw_readable *file, struct cw_err *err)
+{
+    cw_autofree char *bytes = NULL;
+    size_t n = (size_t)CW_MIN(file->size, LOOK_BYTES);
+    bool is_all = n == file->size;
+    int rc;
+    if (cw_inflate_is_name(file->name)) {
+        rc = cw_inflate_head(file, LOOK_BYTES, &bytes, &n, &is_all, NULL);
+    } else {
+        bytes = cw_mem_new(n + 1);
+        rc = cw_readable_get(file, 0, bytes, n, NULL);
+    }
+    while (rc == 0 && !is_all && n > 0 && bytes[n - 1] != '\n')
+        n--;
+    const size_t mark = rc == 0 && n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    rc = rc == 0 ? s->rules.look(s->rules.arg, bytes + mark, n - mark, err) : 0;
+    return rc < 0 ? cw_err_wrap(err, "%s", file->name) : 0;
+}
+
 /* With `kept` the index is there already, in these bytes. */
 static int load_text(struct cw_text_source *s, size_t i, const struct cw_file_use *use,
                      const void *kept, size_t kept_n, struct cw_text_file *text, struct cw_err *err)
@@ -161,7 +182,9 @@ static int load_text(struct cw_text_source *s, size_t i, const struct cw_file_us
     const struct cw_readable *file = &use->readable;
     struct cw_inflated_view view = {
         .inflated = s->inflated, .file = i, .packed = file, .source = &use->source};
-    int rc;
+    int rc = !kept && i == 0 && s->rules.look ? look(s, file, err) : 0;
+    if (rc < 0)
+        return rc;
     if (kept)
         rc = unpack_text(s, file, kept, kept_n, text);
     else if (cw_inflate_is_name(file->name))

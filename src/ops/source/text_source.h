@@ -25,7 +25,10 @@ struct cw_text_rules {
     int (*read_head)(const void *arg, const char *p, size_t n, void **ret_head, struct cw_err *err);
     /* Whether a record is one of the source; it is asked when the index is made. NULL: all are. */
     bool (*is_kept)(const void *arg, const void *head, const char *p, size_t n);
-    const void *arg; /* for these two; it must stay as long as the source */
+    /* Looks at whole lines from the beginning of the first file before that is scanned, so that what is
+     * asked for in vain is told at once. NULL: nobody looks. */
+    int (*look)(const void *arg, const char *p, size_t n, struct cw_err *err);
+    const void *arg; /* for these; it must stay as long as the source */
     /* Appends what the index, or the look at the head, depends on besides `lines`; NULL: nothing. opts:
      * the operator's, which stay as long as the source */
     void (*key)(const void *opts, struct cw_str *out);
