@@ -265,6 +265,11 @@ JSON
     is_told_that a "c['source_bytes'] > 17000000"
     tool describe a >"$work/described"
     grep -qE "$work/source/\*.idx +3 +16.4 MiB +16.4 MiB +100%" "$work/described" || fail "$(cat "$work/described")"
+    # A tenant's own cache is warmed by a job of that tenant.
+    tool attach mine "dir:$work/mine" --source-quota 100M --tenant team >/dev/null
+    tool warm "$work/source/*.idx" --cache mine --json >"$work/mine.out"
+    same "what was warmed for a tenant" 17203236 "$(tail -n 1 "$work/mine.out" | sed 's/.*"cached_bytes":\([0-9]*\).*/\1/')"
+    tool status "$work/source/*.idx" --cache mine --json | says '"percent":100.00' || fail "status of the tenant's cache"
     tool status "$work/source/*.idx" --cache a --json | says '"percent":100.00' || fail "status of the named cache"
     end dispatcher
     begin_dispatcher "${more[@]}" --cache-store "dir:$work/own" --source-cache-quota 100M

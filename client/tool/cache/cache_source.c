@@ -178,8 +178,55 @@ static int consume(const struct tool_source_run *run, struct cachew_job *job,
     return code;
 }
 
+static bool is_named(const char *cache)
+{
+    return cache && *cache && strcmp(cache, "default") != 0;
+}
+
+/* Finds a named cache; *ret_state lies in the message, which the caller frees. */
+static int find_cache(const char *dispatcher, const char *cache, ProtobufCMessage **ret_message,
+                      const Cachew__V1__CacheState **ret_state, struct cw_err *err)
+{
+    Cachew__V1__CacheDescribeRequest request = CACHEW__V1__CACHE_DESCRIBE_REQUEST__INIT;
+    cw_autofree char *name = cw_mem_strdup(cache);
+    request.name = name;
+    ProtobufCMessage *message = NULL;
+    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/CacheDescribe", &request.base,
+                             &cachew__v1__cache_describe_reply__descriptor, &message, err);
+    if (rc < 0)
+        return rc;
+    const Cachew__V1__CacheDescribeReply *reply =
+        (const Cachew__V1__CacheDescribeReply *)(const void *)message;
+    const Cachew__V1__CacheState *found = NULL;
+    for (size_t i = 0; i < reply->n_caches; i++)
+        if (strcmp(reply->caches[i]->state, "leaving") != 0)
+            found = reply->caches[i];
+    if (!found) {
+        protobuf_c_message_free_unpacked(message, NULL);
+        return cw_err_set(err, CW_E_NOT_FOUND, "there is no cache \"%s\"", cache);
+    }
+    *ret_message = message;
+    *ret_state = found;
+    return 0;
+}
+
+/* The tenant whose cache it is: another one's job would not get it. NULL: nobody's. */
+static char *tenant_of(const struct tool_source_run *run)
+{
+    ProtobufCMessage *message = NULL;
+    const Cachew__V1__CacheState *state = NULL;
+    struct cw_err err = {0};
+    if (!is_named(run->cache) ||
+        find_cache(run->dispatcher, run->cache, &message, &state, &err) < 0)
+        return NULL;
+    char *tenant = state->tenant[0] ? cw_mem_strdup(state->tenant) : NULL;
+    protobuf_c_message_free_unpacked(message, NULL);
+    return tenant;
+}
+
 int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *ret_sum)
 {
+    cw_autofree char *tenant = tenant_of(run);
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cachew_pipeline *pipeline = NULL;
     struct cachew_client *client = NULL;
@@ -192,6 +239,7 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
     options.unordered = 1;
     options.autocache = "off";
     options.cache = run->cache;
+    options.tenant = tenant;
     options.identity = cw_identity_name(run->sources->identity);
     int code = make_pipeline(run, &pipeline);
     if (code == TOOL_OK && cachew_connect(run->dispatcher, &connect, &client, &error) < 0)
@@ -273,27 +321,18 @@ int tool_source_fleet(const char *dispatcher, uint64_t cache_id, struct tool_sou
 int tool_source_cache(const char *dispatcher, const char *cache, uint64_t *ret_id,
                       uint64_t *ret_quota, struct cw_err *err)
 {
-    *ret_id = *ret_quota = 0;
-    if (!cache || !*cache || strcmp(cache, "default") == 0)
-        return 0;
-    Cachew__V1__CacheDescribeRequest request = CACHEW__V1__CACHE_DESCRIBE_REQUEST__INIT;
-    cw_autofree char *name = cw_mem_strdup(cache);
-    request.name = name;
     ProtobufCMessage *message = NULL;
-    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/CacheDescribe", &request.base,
-                             &cachew__v1__cache_describe_reply__descriptor, &message, err);
+    const Cachew__V1__CacheState *state = NULL;
+    *ret_id = *ret_quota = 0;
+    if (!is_named(cache))
+        return 0;
+    int rc = find_cache(dispatcher, cache, &message, &state, err);
     if (rc < 0)
         return rc;
-    const Cachew__V1__CacheDescribeReply *reply =
-        (const Cachew__V1__CacheDescribeReply *)(const void *)message;
-    for (size_t i = 0; i < reply->n_caches; i++) {
-        if (strcmp(reply->caches[i]->state, "leaving") == 0)
-            continue;
-        *ret_id = reply->caches[i]->id;
-        *ret_quota = reply->caches[i]->source_quota;
-    }
+    *ret_id = state->id;
+    *ret_quota = state->source_quota;
     protobuf_c_message_free_unpacked(message, NULL);
-    return *ret_id != 0 ? 0 : cw_err_set(err, CW_E_NOT_FOUND, "there is no cache \"%s\"", cache);
+    return 0;
 }
 
 void tool_source_fleet_fini(struct tool_source_fleet *fleet)
