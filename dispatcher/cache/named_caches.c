@@ -95,7 +95,7 @@ int64_t cw_cache_last_use(struct cw_cache_service *cache)
 
 void cw_cache_used_again(struct cw_job *job)
 {
-    if (!job->cache || job->cache->id == 0)
+    if (!job->cache)
         return;
     job->cache->closed_until_ms = 0;
     job->cache->used_ms = cw_clock_wall_ms();
@@ -126,9 +126,9 @@ void cw_cache_store_row(struct cw_cache_service *cache)
 
 void cw_cache_store_use(struct cw_cache_service *cache, bool now)
 {
-    if (cache->id == 0)
-        return;
     int64_t later = cw_cache_last_use(cache) - cache->used_stored_ms;
+    if (cache->id == 0)
+        return; /* It has no row. */
     if (later > (now ? 0 : USE_STORED_MS))
         cw_cache_store_row(cache);
 }

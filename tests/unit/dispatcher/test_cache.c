@@ -246,6 +246,23 @@ static void a_store_without_room_for_two_chunks_is_full(void **state)
     assert_non_null(strstr(made_up.cache->full_why, "two chunks of 1.5 MiB"));
 }
 
+/* The default cache, which has no row in state.db, knows when it was used as well. */
+static void the_default_cache_knows_its_last_use(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("j", "");
+    assert_true(job->cache == made_up.cache && made_up.cache->id == 0);
+    made_up.cache->used_ms = 0;
+    cw_cache_store_use(made_up.cache, false); /* as its timer does */
+    const int64_t used_ms = made_up.cache->used_ms;
+    assert_true(used_ms > 0);
+    job->no_client_ms = 5; /* nobody runs it any more */
+    cw_cache_store_use(made_up.cache, false);
+    assert_true(made_up.cache->used_ms == used_ms);
+    cw_cache_used_again(job);
+    assert_true(made_up.cache->used_ms >= used_ms);
+}
+
 struct waiting {
     struct cw_cache_waiter waiter;
     int calls;
@@ -289,6 +306,7 @@ int main(void)
         TEST(quotas_are_kept),
         TEST(what_is_in_use_is_not_written_over_and_over),
         TEST(a_store_without_room_for_two_chunks_is_full),
+        TEST(the_default_cache_knows_its_last_use),
         TEST(who_waits_for_deletions_is_called_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
