@@ -167,8 +167,10 @@ static void engage_node(struct cw_wjob *job, size_t node)
     if (engaged->key)
         cw_wcache_key_leave(engaged->key);
     *engaged = (struct cw_wcache_engaged){key, use->read, use->write};
-    cw_log_info("worker", "job=%s node \"%s\": cache %s%s%s", job->id, use->node, key->name,
-                use->read ? " is read" : "", use->write ? " is written" : "");
+    cw_log_info("worker", "job=%s node \"%s\": cache %s is %s", job->id, use->node, key->name,
+                !use->write ? "read"
+                : use->read ? "read and written"
+                            : "written");
 }
 
 void cw_wcache_job_engage(struct cw_wjob *job)
