@@ -363,17 +363,22 @@ static int open_client(const char *address, const struct cachew_connect_options 
     int rc = find_address(&address, err);
     if (rc != 0)
         return rc;
-    if (strcmp(address, "local:") == 0) {
+    const bool is_local = strcmp(address, "local:") == 0;
+    if (is_local && options->cache_quota > 0 && !options->cache_store)
+        return cw_err_set(err, CW_E_INVALID,
+                          "connect option cache_quota: limits a cache, and there is none without "
+                          "cache_store");
+    if (is_local) {
         deadline_ms = now_ms + (options->timeout_ms ? options->timeout_ms : LOCAL_TIMEOUT_MS);
         rc = cw_embedded_cluster_start(options, deadline_ms, &client->cluster, err);
         if (rc != 0)
             return rc;
         address = cw_embedded_cluster_address(client->cluster);
-    } else if (options->cache_store) {
+    } else if (options->cache_store || options->cache_quota > 0) {
         return cw_err_set(err, CW_E_INVALID,
-                          "connect option cache_store: for local: only; here the dispatcher at %s "
+                          "connect option %s: for local: only; here the dispatcher at %s "
                           "says where caches are kept",
-                          address);
+                          options->cache_store ? "cache_store" : "cache_quota", address);
     }
     if (!client->cluster)
         rc = set_token(client, options, err);

@@ -45,6 +45,9 @@ case_pipelines() {
     chain '{"op": "range", "stop": 3}, {"op": "batch", "size": 4, "drop_remainder": true}' >"$work/too_few.json"
     "$cachew" run "$work/too_few.json" --dispatcher "$DISPATCHER" 2>&1 >/dev/null | says 'epoch 0 has no batch: .*drop_remainder' || fail "an epoch without a batch is not told"
     expect_error workers_elsewhere 'option --workers: is for local: only' "$cachew" run "$work/unknown_op.json" --dispatcher "$DISPATCHER" --workers 2
+    expect_error quota_alone 'cache_quota: limits a cache, and there is none without cache_store' "$cachew" run "$work/too_few.json" --cache-quota 1G
+    expect_error quota_elsewhere 'cache_quota: for local: only' "$cachew" run "$work/too_few.json" --cache-quota 1G --dispatcher "$DISPATCHER"
+    "$cachew" run "$work/too_few.json" --autocache auto 2>&1 >/dev/null | says 'warning: --autocache auto caches nothing without --cache-store' || fail "a policy without a store is not told"
     "$cachew" help check | says 'cachew check FILE' || fail "help COMMAND does not describe the command"
     chain '{"op": "range", "stop": 3}' | "$cachew" check - | says '^ok' || fail "check does not read stdin"
     still_serving
