@@ -55,6 +55,8 @@ bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, co
     return false;
 }
 
+static char last_failure[1024];
+
 int tool_fail(const char *fmt, ...)
 {
     va_list args;
@@ -64,7 +66,15 @@ int tool_fail(const char *fmt, ...)
     vfprintf(stderr, fmt, args);
     va_end(args);
     fputc('\n', stderr);
+    va_start(args, fmt);
+    vsnprintf(last_failure, sizeof(last_failure), fmt, args);
+    va_end(args);
     return TOOL_FAILED;
+}
+
+const char *tool_last_failure(void)
+{
+    return last_failure;
 }
 
 int tool_fail_err(const struct cw_err *err)

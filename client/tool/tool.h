@@ -114,6 +114,8 @@ bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, co
 /* Prints "cachew: <message>" to stderr, and returns TOOL_FAILED. */
 int tool_fail(const char *fmt, ...) CW_PRINTF(1, 2);
 int tool_fail_err(const struct cw_err *err);
+/* What tool_fail has printed last; "": nothing. For programs that read a command's JSON. */
+const char *tool_last_failure(void);
 struct cachew_error;
 /* Prints the message as tool_fail does, but nothing if a signal has ended the call. */
 int tool_fail_cachew(const struct cachew_error *error);

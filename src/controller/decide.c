@@ -108,6 +108,16 @@ static bool is_complete(const struct cw_sight *s)
            s->prefetch.state == CW_STEP_DONE;
 }
 
+/* What was not cached by a warming that has ended: a controller that starts anew leaves it as it stands. */
+static const char *said_of_the_rest(const struct cw_sight *s)
+{
+    const char *said =
+        s->prefetch.state == CW_STEP_DONE
+            ? s->prefetch.message
+            : cw_kube_text(cw_status_condition(&s->b->status, "Prefetched"), "message");
+    return said ? said : "";
+}
+
 /* Returns whether so much is cached that the job may begin. What has been ready stays so, since a
  * controller that starts anew does not know how far another one came. */
 static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
@@ -119,7 +129,7 @@ static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
     if (s->fluid)
         return cw_decide_fluid_cached(s, plan) || was_ready;
     if (is_complete(s)) {
-        cw_plan_add(plan, "Prefetched", true, "Complete", "");
+        cw_plan_add(plan, "Prefetched", true, "Complete", said_of_the_rest(s));
         return true;
     }
     /* Warming is tried for as long as the CacheBackend is there: workers and stores that are away

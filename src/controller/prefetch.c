@@ -4,6 +4,7 @@
 #include "controller/prefetch_turns.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@ struct cw_prefetch {
     struct cw_poll *poll;
     struct cw_kube_lines lines;
     char *name_space;
+    char why[256]; /* what the child has said of its failure */
     int64_t begun_ms;
     bool yields; /* it was ended so that another one is warmed */
     struct cw_prefetch *prev, *next;
@@ -94,7 +96,7 @@ static void free_run(struct cw_prefetch *run)
 
 static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
 {
-    const struct cw_prefetch *run = arg;
+    struct cw_prefetch *run = arg;
     struct cw_item *item = cw_item_find(run->ref->c, run->ref->key);
     struct cw_value value = {0};
     int64_t bytes = 0, total = 0;
@@ -107,6 +109,8 @@ static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
         (cw_kube_i64(&value, "cached_bytes", &bytes) &&
          cw_kube_i64(&value, "source_bytes", &total)))
         item->prefetch_percent = total > 0 ? (int64_t)(100 * (double)bytes / (double)total) : 100;
+    if (cw_kube_text(&value, "error"))
+        snprintf(run->why, sizeof(run->why), "%s", cw_kube_text(&value, "error"));
     cw_value_fini(&value);
     cw_item_touch(item);
     return 0;
@@ -114,29 +118,42 @@ static int on_line(void *arg, const char *line, size_t n, struct cw_err *err)
 
 static void begin_next(struct cw_controller *c);
 
+/* Whoever made the CacheBackend does not see the controller's log, so what the child has said stands in the
+ * condition. */
+static void note_end(const struct cw_prefetch *run, int status, struct cw_item *item)
+{
+    if (run->yields && status != 0) {
+        item->prefetch = (struct cw_step){0};
+    } else if (status != 0) {
+        cw_step_retry(&item->prefetch, "PrefetchFailed",
+                      run->why[0] != '\0'
+                          ? run->why
+                          : "cachew cache warm has failed: the controller's log says why");
+    } else {
+        cw_step_set(&item->prefetch, CW_STEP_DONE);
+        if (item->prefetch_percent >= 0 && item->prefetch_percent < 100)
+            snprintf(item->prefetch.message, sizeof(item->prefetch.message),
+                     "%" PRId64 " %% of the bytes are cached: the rest did not fit "
+                     "(capacity.sourceQuota), or could not be kept",
+                     item->prefetch_percent);
+        item->prefetch_percent = 100;
+    }
+}
+
 static void end(struct cw_prefetch *run)
 {
     struct cw_controller *c = run->ref->c;
     int status = cw_child_stop(&run->child, END_MS);
-    bool yields = run->yields;
     free_run(run);
     cw_log_info(CW_CONTROLLER, "cachebackend %s: its warming has ended, status %d", run->ref->key,
                 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     struct cw_item *item = cw_item_end(run->ref);
+    if (item)
+        note_end(run, status, item);
     cw_mem_free(run);
     begin_next(c);
-    if (!item)
-        return;
-    if (yields && status != 0) {
-        item->prefetch = (struct cw_step){0};
-    } else if (status == 0) {
-        cw_step_set(&item->prefetch, CW_STEP_DONE);
-        item->prefetch_percent = 100;
-    } else {
-        cw_step_retry(&item->prefetch, "PrefetchFailed",
-                      "cachew cache warm has failed: the controller's log says why");
-    }
-    cw_item_touch(item);
+    if (item)
+        cw_item_touch(item);
 }
 
 static void on_output(void *arg)

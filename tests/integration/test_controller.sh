@@ -469,6 +469,16 @@ case_prefetch() {
     make_backend one "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
         dataset: {dataSources: [{location: \"file://$work/$first\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100}}"
     becomes "$backends/one" 'c["Prefetched"] == "True Complete"'
+    # What cannot be warmed is told with its name, and so is what has no room.
+    make_backend none "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Gi},
+        dataset: {dataSources: [{location: \"file://$work/photos\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100, paths: [no-such-file]}}"
+    becomes "$backends/none" 'c["Prefetched"] == "False PrefetchFailed" and "/photos/no-such-file" in s["message"]'
+    make_backend little "{cacheEngine: {localfs: {}}, capacity: {sourceQuota: 1Ki},
+        dataset: {dataSources: [{location: \"file://$work/photos\", subDirName: photos}]}, prefetch: {enabled: true, readyPercent: 100}}"
+    becomes "$backends/little" 'c["Prefetched"] == "True Complete" and "the rest did not fit" in "".join(x["message"] for x in s["conditions"])'
+    end controller KILL
+    begin_controller
+    becomes "$backends/little" '"the rest did not fit" in "".join(x["message"] for x in s["conditions"])'
     # The same from a web server, which lists nothing: the files are named.
     begin web /usr/bin/python3 -u -m http.server -d "$work" --bind "$own_host" 8080
     ask_until "the web server answers" curl -sf -o "$work/listed" "http://$own_host:8080/"

@@ -243,6 +243,16 @@ static int warm_all(struct warm *w)
     return code;
 }
 
+/* Whoever reads the lines is told why there is no result. */
+static void print_failure(void)
+{
+    CW_STR_AUTO line = {0};
+    cw_str_add(&line, "{\"error\":");
+    cw_str_add_json(&line, tool_last_failure(), strlen(tool_last_failure()));
+    cw_str_add_char(&line, '}');
+    puts(cw_str_text(&line));
+}
+
 int tool_cache_warm(int argc, char **argv)
 {
     struct warm w = {.args = {.dispatcher = getenv("CACHEW_DISPATCHER"), .cache = tool_cache()}};
@@ -250,7 +260,8 @@ int tool_cache_warm(int argc, char **argv)
         TOOL_ROW_DISPATCHER(&w.args.dispatcher),
         TOOL_ROW_CACHE(&w.args.cache),
         TOOL_ROW_PIPELINE(&w.args.pipelines),
-        TOOL_ROW_JSON(&w.json, "print JSON: a line of progress each second, and the result"),
+        TOOL_ROW_JSON(&w.json,
+                      "print JSON: a line of progress each second, and the result or the error"),
         TOOL_ROW_QUIET(&w.quiet, "no progress bar"),
         {0},
     };
@@ -272,6 +283,8 @@ int tool_cache_warm(int argc, char **argv)
     tool_catch_signals();
     if (code == TOOL_OK)
         code = warm_all(&w);
+    if (code == TOOL_FAILED && w.json)
+        print_failure();
     tool_sources_fini(&w.sources);
     return code;
 }

@@ -297,6 +297,18 @@ static void prefetches(void **state)
     set_up(&w, "", WITH(PREFETCH), "{\"prefetch\":{\"phase\":\"Complete\"}}");
     expect(&w, "CacheReady", 0);
     tear_down(&w);
+    /* What had no room is told, and stays told. */
+    set_up(&w, "", WITH(PREFETCH), "{}");
+    w.s.prefetch = (struct cw_step){.state = CW_STEP_DONE, .message = "40 % did not fit"};
+    expect(&w, "CacheReady", 0);
+    assert_string_equal(condition(&w, "Prefetched")->message, "40 % did not fit");
+    tear_down(&w);
+    set_up(&w, "", WITH(PREFETCH),
+           "{\"prefetch\":{\"phase\":\"Complete\"},\"conditions\":[{\"type\":\"Prefetched\","
+           "\"status\":\"True\",\"message\":\"40 % did not fit\"}]}");
+    expect(&w, "CacheReady", 0);
+    assert_string_equal(condition(&w, "Prefetched")->message, "40 % did not fit");
+    tear_down(&w);
 }
 
 /* ---- expiry ---- */
