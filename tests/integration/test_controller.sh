@@ -70,6 +70,13 @@ make_pod() { # NAME BACKEND
  spec: {schedulingGates: [{name: other}, {name: cachew.dev/cache}], containers: [{name: train, image: trainer}]}}
 YAML
 }
+# fits PATH: the object is as the definition of its own project says, strictly, where that is installed; the stand-in (foreign.yaml) takes much.
+fits() {
+    local status=0
+    ask_api GET "$1" >"$work/fits.json"
+    "$kubernetes/manifests/schemas.py" --others "$work/fits.json" >"$work/fits.out" || status=$?
+    [ $status -eq 0 ] || [ $status -eq 77 ] || fail "$1: $(cat "$work/fits.out")"
+}
 # Of a whole life: at most twelve that change a state, a condition or a user; and figures now and then.
 few_status_writes() { # NAME
     [ "$(grep -c "^controller PATCH [^ ]*/cachebackends/$1/status" "$work/requests")" -le 12 ] ||
@@ -300,11 +307,17 @@ case_fluid() {
     becomes "$fluid/datasets/c" 'o["spec"]["mounts"] == [{"mountPoint": "s3://bucket/mnist", "name": "mnist", "readOnly": True}]'
     becomes "$fluid/alluxioruntimes/c" 'o["spec"] == {"replicas": 1, "tieredstore": {"levels": [{"mediumtype": "MEM", "path": "/dev/shm", "quota": "1Gi"}]}}'
     is_so "$fluid/datasets/c" 'o["metadata"]["ownerReferences"][0]["kind"] == "CacheBackend" and o["metadata"]["labels"]["cachew.dev/cache"] == "true"' || fail "the Dataset has no owner"
+    fits "$fluid/datasets/c"
+    fits "$fluid/alluxioruntimes/c"
     becomes "$backends/c" 'c["EngineReady"] == "False DatasetNotBound" and "master not begun" in s["message"] and s["cacheStatus"] == "CacheCreating" and s["cacheEngine"] == "fluid"'
-    merge "$fluid/alluxioruntimes/c/status" '{"status": {"masterPhase": "Ready", "workerPhase": "PartialReady"}}'
+    merge "$fluid/alluxioruntimes/c/status" '{"status": {"masterPhase": "Ready", "workerPhase": "PartialReady", "fusePhase": "", "valueFile": "", "masterNumberReady": 1,
+        "workerNumberReady": 0, "fuseNumberReady": 0, "desiredMasterNumberScheduled": 1, "desiredWorkerNumberScheduled": 1, "desiredFuseNumberScheduled": 0,
+        "currentMasterNumberScheduled": 1, "currentWorkerNumberScheduled": 1, "currentFuseNumberScheduled": 0}}'
     becomes "$backends/c" '"master Ready, workers PartialReady" in s["message"]'
-    merge "$fluid/datasets/c/status" '{"status": {"phase": "Bound", "ufsTotal": "11.06MiB", "fileNum": "4", "cacheStates": {"cached": "0.00B", "cacheCapacity": "1.00GiB", "cachedPercentage": "0.0%"}}}'
+    merge "$fluid/datasets/c/status" '{"status": {"phase": "Bound", "conditions": [], "ufsTotal": "11.06MiB", "fileNum": "4", "cacheStates": {"cached": "0.00B", "cacheCapacity": "1.00GiB", "cachedPercentage": "0.0%"}}}'
     becomes "$backends/c" 's["cacheStatus"] == "PVCCreating" and c["EngineReady"] == "True DatasetBound" and c["VolumeBound"] == "False PVCPending"'
+    fits "$fluid/datasets/c"
+    fits "$fluid/alluxioruntimes/c"
     is_so "$backends/c" 's["cache"]["sourceSize"] == "11.06MiB" and s["cache"]["sourceFiles"] == 4 and s["cache"]["capacity"] == "1.00GiB"' || fail "no figures: $(ask_api GET "$backends/c")"
     made "$core/persistentvolumeclaims" <<<'{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, annotations: {CreatedBy: fluid}}, spec: {accessModes: [ReadOnlyMany]}}'
     merge "$core/persistentvolumeclaims/c/status" '{"status":{"phase":"Bound"}}'
@@ -365,6 +378,8 @@ case_kueue() {
     make_backend c '{jobRef: {name: train}, cacheEngine: {localfs: {}}}'
     becomes "$kueue/workloads/of-train" 's["admissionChecks"][1]["state"] == "Ready" and s["admissionChecks"][0] == {"name": "other", "state": "Pending", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}'
     becomes "$backends/c" 'c["JobReleased"] == "False UnderKueue" and c["Ready"] == "True CacheReady"'
+    fits "$kueue/workloads/of-train"
+    fits "${kueue%/namespaces/*}/admissionchecks/cachew"
     is_so "$jobs/train" 'o["spec"]["suspend"]' || fail "a job in a queue was begun"
     # Kueue evicts it: the check is Pending again, and is answered again.
     set_check of-train
