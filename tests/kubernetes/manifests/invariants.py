@@ -356,6 +356,19 @@ def check_provisioner(m):
             yield f"{name(one)}: no most number of workers"
 
 
+def check_autoscalers(m):
+    """Whoever else sets the number follows the dispatcher, who has waited already; the same Deployment is not set by both."""
+    for one in m.of("HorizontalPodAutoscaler", "ScaledObject"):
+        spec = one["spec"] if one["kind"] == "HorizontalPodAutoscaler" else one["spec"].get("advanced", {}).get("horizontalPodAutoscalerConfig", {})
+        if spec.get("behavior", {}).get("scaleDown", {}).get("stabilizationWindowSeconds") != 0:
+            yield f"{name(one)} keeps workers for minutes that the dispatcher does not want: behavior.scaleDown.stabilizationWindowSeconds is not 0"
+        if one["spec"]["scaleTargetRef"]["name"] not in {worker["metadata"]["name"] for worker in m.workers()}:
+            yield f"{name(one)} scales {one['spec']['scaleTargetRef']['name']}, which there is not"
+        told = {m.environment(dispatcher).get("CACHEW_DISPATCHER_PROVISIONER") for dispatcher in m.of("StatefulSet")}
+        if told != {"external"}:
+            yield f"{name(one)}: the dispatcher sets the number of workers, too"
+
+
 def check_admission(m):
     for one in m.of("ValidatingAdmissionPolicy"):
         if one["spec"].get("failurePolicy") != "Fail" or not one["spec"].get("matchConditions"):

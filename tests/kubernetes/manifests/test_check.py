@@ -145,6 +145,29 @@ def threads_of_the_limit(m):
     next(env for env in box(m.worker())["env"] if env["name"] == "CACHEW_WORKER_THREADS")["valueFrom"]["resourceFieldRef"]["resource"] = "limits.cpu"
 
 
+def autoscaled(m, change):
+    """As the component keda has it, but for one mistake."""
+    m.options("dispatcher")["CACHEW_DISPATCHER_PROVISIONER"] = "external"
+    folder = pathlib.Path(__file__).resolve().parents[3] / "deploy/kubernetes/components"
+    m.documents.append(yaml.safe_load((folder / "keda/scaled-object.yaml").read_text()))
+    change(m.documents[-1]["spec"])
+
+
+@mistake("keeps workers for minutes")
+def waits(m):
+    autoscaled(m, lambda spec: spec.pop("advanced"))
+
+
+@mistake("ScaledObject cachew-worker scales cachew-workers, which there is not")
+def scales_nothing(m):
+    autoscaled(m, lambda spec: spec["scaleTargetRef"].update(name="cachew-workers"))
+
+
+@mistake("the dispatcher sets the number of workers, too")
+def two_scalers(m):
+    autoscaled(m, lambda spec: m.options("dispatcher").update(CACHEW_DISPATCHER_PROVISIONER="kubernetes"))
+
+
 @mistake("has no option --budgets")
 def wrong_variable(m):
     m.options("worker")["CACHEW_WORKER_BUDGETS"] = "1G"
