@@ -143,9 +143,8 @@ case_restarted() {
     begin_controller --metrics-listen "$own_host:0"
     metrics=$(sed -n 's/.*metrics by HTTP at .*, port \([0-9]*\)".*/\1/p' "$work/controller.log")
     ask_until "it knows them all" has_metric 'cachew_controller_cachebackends{status="CacheReady"}' 60
-    for i in $(curl -s "http://$own_host:$metrics/metrics" | sed -n 's/^# HELP \([^ ]*\) .*/\1/p'); do
-        grep -q "^| .$i. |" "$manifests/../../docs/cachebackend.md" || fail "docs/cachebackend.md lacks the metric $i"
-    done
+    same "metrics of docs/cachebackend.md" "$(grep -o '^| .cachew_controller_[a-z_]*' "$manifests/../../docs/cachebackend.md" | cut -c4- | sort)" \
+        "$(curl -s "http://$own_host:$metrics/metrics" | sed -n 's/^# HELP \([^ ]*\) .*/\1/p' | sort)"
     tool_describes || fail "the dispatcher does not answer"
     made "$backends" <<<'{apiVersion: cachew.dev/v1alpha1, kind: CacheBackend, metadata: {name: last}, spec: {cacheEngine: {memory: {}}}}'
     becomes "$backends/last" 's.get("cacheStatus") == "CacheReady"'

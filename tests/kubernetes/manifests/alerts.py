@@ -20,8 +20,9 @@ SCRAPED = {"pod", "namespace", "container"}  # labels that whoever scrapes adds
 
 
 def metrics():
-    """Names and labels of docs/metrics.md, which the dispatcher writes."""
-    rows = re.findall(r"^\| `(\w+)` \| \w+ \| ([^|]*) \|", (ROOT / "docs/metrics.md").read_text(), re.M)
+    """Names and labels of docs/metrics.md, which the dispatcher writes, and of the controller's in docs/cachebackend.md."""
+    pages = [(ROOT / "docs" / name).read_text() for name in ("metrics.md", "cachebackend.md")]
+    rows = re.findall(r"^\| `(\w+)` \| \w+ \|([^|]*)\|", "\n".join(pages), re.M)
     return {name: {label.split()[0] for label in labels.split(", ") if label.strip()} for name, labels in rows}
 
 
