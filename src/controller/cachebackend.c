@@ -2,10 +2,12 @@
 /* Reads CacheBackends. */
 #include "controller/cachebackend.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "io/source_url.h"
 #include "kube/field.h"
 #include "kube/kube_time.h"
@@ -162,6 +164,22 @@ static void read_options(struct cw_cachebackend *b)
     b->mount_path = cw_kube_text(&b->spec, "mountPath");
 }
 
+static void mark_to_warm(struct cw_cachebackend *b)
+{
+    static const char *const fields[] = {"dataset.dataSources", "prefetch.paths"};
+    CW_STR_AUTO text = {0};
+    if (!b->prefetch)
+        return;
+    for (size_t i = 0; i < CW_ARRAY_LEN(fields); i++) {
+        const struct cw_value *value = cw_kube_field(&b->spec, fields[i]);
+        if (value)
+            cw_value_print(value, &text);
+        cw_str_add_char(&text, '\n');
+    }
+    cw_str_addf(&text, "%" PRId64, b->source_quota);
+    cw_hash_text(cw_hash_bytes(cw_str_text(&text), text.len), b->to_warm);
+}
+
 static void read_finalizers(struct cw_cachebackend *b, const struct cw_value *object)
 {
     const struct cw_value *list = cw_kube_field(object, "metadata.finalizers");
@@ -220,6 +238,7 @@ struct cw_cachebackend *cw_cachebackend_read(const struct cw_value *object)
     read_job(b);
     read_capacity(b);
     read_options(b);
+    mark_to_warm(b);
     check_sources(b);
     check_fluid(b);
     return b;

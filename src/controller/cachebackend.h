@@ -5,6 +5,7 @@
 #ifndef CW_CONTROLLER_CACHEBACKEND_H
 #define CW_CONTROLLER_CACHEBACKEND_H
 
+#include "base/hash.h"
 #include "conf/value.h"
 
 #define CW_CACHEBACKEND_GROUP "cachew.dev"
@@ -41,8 +42,10 @@ struct cw_cachebackend {
     int64_t high_percent, low_percent; /* watermarks */
     bool prefetch;
     int64_t ready_percent; /* so much has to be cached before the job begins */
-    int64_t idle_ms;       /* -1: it stays for ever */
-    bool keep;             /* deletionPolicy Retain */
+    /* With prefetch: a mark of what is to be warmed, and into how much room. */
+    char to_warm[CW_HASH_TEXT_BYTES];
+    int64_t idle_ms; /* -1: it stays for ever */
+    bool keep;       /* deletionPolicy Retain */
     /* What is wrong: a word for machines and a sentence that names the field; "": nothing. */
     char problem[64], problem_text[512];
 };

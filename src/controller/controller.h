@@ -73,6 +73,7 @@ struct cw_item {
     struct cw_step prepare, owns, erase, attach, detach, prefetch;
     uint64_t attach_fresh, detach_fresh; /* the answers that tell of what was done */
     int64_t prefetch_percent;
+    char warming[CW_HASH_TEXT_BYTES]; /* what the last warming that was begun is of (to_warm) */
     uint64_t
         prefetch_since; /* since when it waits to be warmed (prefetch_turns.h); 0: it does not */
     void (*cancel_prefetch)(

@@ -102,10 +102,14 @@ static bool make_engine_ready(const struct cw_sight *s, struct cw_decision *plan
 
 /* ---- Prefetched ---- */
 
-static bool is_complete(const struct cw_sight *s)
+/* A status without a mark is of a controller that knew none. */
+bool cw_sight_is_warm(const struct cw_sight *s)
 {
-    return cw_str_eq(cw_kube_text(&s->b->status, "prefetch.phase"), "Complete") ||
-           s->prefetch.state == CW_STEP_DONE;
+    const char *warmed = cw_kube_text(&s->b->status, "prefetch.warmed");
+    if (s->prefetch.state == CW_STEP_DONE && cw_str_eq(s->warming, s->b->to_warm))
+        return true;
+    return cw_str_eq(cw_kube_text(&s->b->status, "prefetch.phase"), "Complete") &&
+           (!warmed || strcmp(warmed, s->b->to_warm) == 0);
 }
 
 /* What was not cached by a warming that has ended: a controller that starts anew leaves it as it stands. */
@@ -128,7 +132,7 @@ static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
     bool was_ready = cw_status_is_true(&s->b->status, "Ready");
     if (s->fluid)
         return cw_decide_fluid_cached(s, plan) || was_ready;
-    if (is_complete(s)) {
+    if (cw_sight_is_warm(s)) {
         cw_plan_add(plan, "Prefetched", true, "Complete", said_of_the_rest(s));
         return true;
     }
@@ -136,6 +140,8 @@ static bool prefetch(const struct cw_sight *s, struct cw_decision *plan)
      * come back, and a job may wait for it. */
     struct cw_step warming = s->prefetch;
     warming.tries = 0;
+    if (warming.state == CW_STEP_DONE) /* of what the spec said before */
+        warming.state = CW_STEP_NONE;
     if (cw_plan_is_due(s, plan, &warming))
         plan->todo |= CW_DO_PREFETCH;
     if (s->prefetch.state == CW_STEP_RETRY || s->prefetch.state == CW_STEP_REFUSED)

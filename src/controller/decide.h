@@ -76,6 +76,7 @@ struct cw_sight {
     const struct cw_job_facts *job; /* of jobRef; NULL: it is not seen */
     struct cw_step prefetch;
     int64_t prefetch_percent; /* cached so far; -1: not known */
+    const char *warming;      /* what prefetch warms or has warmed (to_warm); NULL or "": nothing */
 };
 
 struct cw_condition {
@@ -100,5 +101,7 @@ struct cw_decision {
     int64_t last_used_ms, expire_ms; /* 0: none */
 };
 void cw_decide(const struct cw_sight *sight, struct cw_decision *ret_plan);
+/* Whether all that is to be warmed now was warmed, by this controller or one before it. */
+bool cw_sight_is_warm(const struct cw_sight *sight);
 
 #endif

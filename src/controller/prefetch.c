@@ -203,6 +203,9 @@ static void begin(struct cw_item *item)
     struct cw_prefetch *run = CW_NEW(struct cw_prefetch);
     struct cw_err err = {0};
     item->prefetch_since = 0;
+    if (strcmp(item->warming, item->b->to_warm) != 0)
+        item->prefetch_percent = -1;
+    snprintf(item->warming, sizeof(item->warming), "%s", item->b->to_warm);
     int rc = start(item, run, &err);
     if (rc == 0) {
         run->poll = cw_poll_new(c->loop, run->child.stdout_fd, on_output, run, &err);

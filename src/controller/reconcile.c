@@ -53,6 +53,7 @@ static struct cw_sight look(struct cw_item *item)
     sight.detach = item->detach;
     sight.prefetch = item->prefetch;
     sight.prefetch_percent = item->prefetch_percent;
+    sight.warming = item->warming;
     sight.dispatcher_known = cw_link_is_known(c->link);
     sight.dispatcher_away = cw_link_is_away(c->link);
     sight.dispatcher_why = cw_link_why(c->link);

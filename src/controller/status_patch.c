@@ -164,17 +164,22 @@ static void put_prefetch(const struct cw_sight *s, struct cw_value *status)
     static const char *const phases[] = {"Pending", "Executing", "Complete", "Pending", "Failed"};
     if (!s->b->prefetch || (!phase && s->prefetch.state == CW_STEP_NONE))
         return;
-    if (cw_str_eq(phase, "Complete") || s->prefetch.state == CW_STEP_NONE) {
+    bool was_complete = cw_str_eq(phase, "Complete"), is_warm = cw_sight_is_warm(s);
+    enum cw_step_state state =
+        is_warm || s->prefetch.state != CW_STEP_DONE ? s->prefetch.state : CW_STEP_NONE;
+    if (was_complete ? is_warm : state == CW_STEP_NONE) {
         keep_member(&s->b->status, "prefetch", status);
         return;
     }
     struct cw_value *out = cw_value_member(status, "prefetch");
     cw_value_set_object(out);
-    put_text(out, "phase", phases[s->prefetch.state]);
-    int64_t start = before ? cw_status_time(before, "startTime") : 0;
+    put_text(out, "phase", phases[state]);
+    int64_t start = before && !was_complete ? cw_status_time(before, "startTime") : 0;
     put_time(out, "startTime", start > 0 ? start : s->now_ms);
-    if (s->prefetch.state == CW_STEP_DONE)
-        put_time(out, "completionTime", s->now_ms);
+    if (state != CW_STEP_DONE)
+        return;
+    put_time(out, "completionTime", s->now_ms);
+    put_text(out, "warmed", s->b->to_warm);
 }
 
 static void build(const struct cw_sight *s, const struct cw_decision *plan, struct cw_value *status)

@@ -493,6 +493,9 @@ case_prefetch() {
     end controller KILL
     begin_controller
     becomes "$backends/little" '"the rest did not fit" in "".join(x["message"] for x in s["conditions"])'
+    # With more room it is warmed again, and so is what is added to the sources.
+    merge "$backends/little" '{"spec":{"capacity":{"sourceQuota":"1Gi"}}}'
+    becomes "$backends/little" 'c["Prefetched"] == "True Complete" and "did not fit" not in "".join(x["message"] for x in s["conditions"]) and s["cache"]["cachedPercentage"] == "100%"'
     # The same from a web server, which lists nothing: the files are named.
     begin web /usr/bin/python3 -u -m http.server -d "$work" --bind "$own_host" 8080
     ask_until "the web server answers" curl -sf -o "$work/listed" "http://$own_host:8080/"

@@ -85,7 +85,8 @@ static inline void set_up(struct world *w, const char *metadata, const char *spe
                              .cache = &w->cache,
                              .map = CW_MAP_RIGHT,
                              .claim = CW_CLAIM_UNSUPPORTED,
-                             .prefetch_percent = -1};
+                             .prefetch_percent = -1,
+                             .warming = w->b->to_warm};
 }
 
 static inline void tear_down(struct world *w)

@@ -84,6 +84,44 @@ static void figures_are_rounded(void **state)
     tear_down(&w);
 }
 
+#define WARM(more)                                                                                 \
+    "{\"cacheEngine\":{\"localfs\":{}},\"prefetch\":{\"enabled\":true},\"dataset\":{"              \
+    "\"dataSources\":"                                                                             \
+    "[{\"location\":\"file:///d\",\"subDirName\":\"d\"}" more "]}}"
+
+/* What was warmed is told with its mark; other sources are warmed anew, once, from a status that says so. */
+static void other_sources_are_warmed_anew(void **state)
+{
+    const char *more = WARM(",{\"location\":\"file:///e\",\"subDirName\":\"e\"}");
+    struct world w;
+    CW_STR_AUTO patch = {0};
+    (void)state;
+    set_up(&w, "", WARM(""), "{\"prefetch\":{\"phase\":\"Executing\"}}");
+    w.s.prefetch.state = CW_STEP_DONE;
+    assert_int_equal(ask(&w, &patch), CW_STATUS_STATE);
+    cw_autofree char *warmed = status_of(cw_str_text(&patch));
+    assert_non_null(strstr(warmed, "\"phase\":\"Complete\""));
+    tear_down(&w);
+    set_up(&w, "", WARM(""), warmed); /* as another controller finds it */
+    assert_int_equal(ask(&w, &patch), CW_STATUS_SAME);
+    assert_int_equal(w.plan.todo, 0);
+    tear_down(&w);
+    set_up(&w, "", more, warmed);
+    w.s.prefetch.state = CW_STEP_DONE; /* that of before */
+    w.s.warming = "another";
+    assert_int_equal(ask(&w, &patch), CW_STATUS_STATE);
+    assert_int_equal(w.plan.todo, CW_DO_PREFETCH);
+    assert_non_null(strstr(cw_str_text(&patch), "\"reason\":\"PrefetchRunning\""));
+    assert_non_null(strstr(cw_str_text(&patch), "\"completionTime\":null,\"phase\":\"Pending\""));
+    assert_string_equal(w.plan.word, "CacheReady"); /* what was ready stays so */
+    tear_down(&w);
+    /* A controller that marked nothing. */
+    set_up(&w, "", more, "{\"prefetch\":{\"phase\":\"Complete\"}}");
+    (void)ask(&w, &patch);
+    assert_int_equal(w.plan.todo, 0);
+    tear_down(&w);
+}
+
 /* How many files are left is a figure; that they are being deleted is a state, and so is what hinders it. */
 static void counts_are_figures(void **state)
 {
@@ -150,11 +188,9 @@ static void sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_written_once),
-        cmocka_unit_test(figures_are_rounded),
-        cmocka_unit_test(counts_are_figures),
-        cmocka_unit_test(what_goes_is_null),
-        cmocka_unit_test(sizes),
+        cmocka_unit_test(is_written_once),    cmocka_unit_test(figures_are_rounded),
+        cmocka_unit_test(counts_are_figures), cmocka_unit_test(other_sources_are_warmed_anew),
+        cmocka_unit_test(what_goes_is_null),  cmocka_unit_test(sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
