@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TFRecord files: as they come, and with lengths and checksums mended, so that records are
- * reached too. */
+ * reached too. Found by an index, and by ranges of bytes: both are the same, or a range fails. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -38,6 +38,29 @@ static int64_t read_all(const void *p, size_t n, struct cw_arena *arena)
     return count;
 }
 
+/* Finds the records of all ranges of so many bytes. They are those of the index, or one of them fails. */
+static void read_ranges(const void *p, size_t n, uint64_t range)
+{
+    struct cw_readable_bytes bytes = {p, n};
+    struct cw_readable file = cw_readable_mem("f", &bytes);
+    struct cw_line_index *index = NULL;
+    struct cw_err err = {0};
+    const bool is_whole = cw_tfrecord_scan(&file, &index, &err) == 0;
+    uint64_t k = 0;
+    bool same = is_whole, failed = false;
+    for (uint64_t from = 0; from < n; from += range) {
+        struct cw_tfrecord_part part = {0};
+        int rc = cw_tfrecord_find(&file, from, from + range, &part, &err);
+        CW_ASSERT(rc == 0 || (rc == CW_E_STATE && err.msg[0]));
+        failed = failed || rc < 0;
+        for (size_t i = 0; i < part.n && is_whole; i++, k++)
+            same = same && k < cw_line_index_n(index) && part.at[i] == cw_line_index_at(index, k);
+        cw_tfrecord_part_fini(&part);
+    }
+    CW_ASSERT(failed || (is_whole && same && k == cw_line_index_n(index)));
+    cw_line_index_free(index);
+}
+
 /* Makes a right file of the bytes; returns how many of them it uses. */
 static size_t mend(uint8_t *p, size_t n, int64_t *ret_records)
 {
@@ -63,9 +86,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     int64_t records;
     (void)read_all(data, n, arena);
     if (n > 0) {
+        const uint64_t range = 1 + data[n / 2];
+        read_ranges(data, n, range);
         cw_autofree uint8_t *copy = cw_mem_dup(data, n);
         size_t used = mend(copy, n, &records);
         CW_ASSERT(read_all(copy, used, arena) == records);
+        read_ranges(copy, used, range);
         /* one more damaged byte is found */
         if (used > 0) {
             copy[data[n - 1] % used] ^= 0x10;

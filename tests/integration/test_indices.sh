@@ -142,4 +142,51 @@ case_unindexed() {
     run job "$work/lines.json" --seed 3 --epochs 2 --name lines
     same "two workers" "$(hashes indexed)" "$(hashes job)"
 }
+
+# Writes files of records into $work/records, whose records are larger and smaller than the ranges that are read of them.
+records() {
+    mkdir -p "$work/records"
+    /usr/bin/python3 - "$work/records" <<'PYTHON'
+import struct, sys
+
+def masked(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xa282ead8) & 0xffffffff)
+
+for f in range(6):
+    with open(f"{sys.argv[1]}/{f}.tfrecord", "wb") as out:
+        for r in range(40):
+            data = (f"record {r} of file {f} " * (1 + r % 11)).encode()
+            length = struct.pack("<Q", len(data))
+            out.write(length + masked(length) + data + masked(data))
+PYTHON
+}
+# The same of other formats: FORMAT RECORDS OPTIONS.
+unindexed_records() {
+    local source="\"op\": \"$1\", \"pattern\": \"$work/records/*.$1\"$3"
+    echo "{\"pipeline\": [{$source}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$1.indexed.json"
+    echo "{\"pipeline\": [{$source, \"index\": false, \"range\": 500}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$1.json"
+    DISPATCHER='' run "$1.indexed" "$work/$1.indexed.json" --seed 3 --epochs 2
+    DISPATCHER='' run "$1.alone" "$work/$1.json" --seed 3 --epochs 2
+    same "$1: records" "$2" "$(field elements "$work/$1.alone.out" | head -n 1)"
+    same "$1: alone" "$(hashes "$1.indexed")" "$(hashes "$1.alone")"
+    begin_dispatcher
+    begin_worker a
+    CACHEW_FAULT=worker.collect:2 begin_worker b
+    run "$1.job" "$work/$1.json" --seed 3 --epochs 2 --name "$1"
+    same "$1: two workers" "$(hashes "$1.indexed")" "$(hashes "$1.job")"
+    wait_until "$1: the worker died there" is_gone b
+    wait_for b
+    end a
+    end dispatcher
+}
+case_unindexed_records() {
+    records
+    unindexed_records tfrecord 240 ""
+}
 run_case "$@"; exit

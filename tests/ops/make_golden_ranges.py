@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the cases of text_ranges and split_lines. Run by hand from anywhere; the results are in the tree."""
+"""Writes the cases of text_ranges, split_lines, tfrecord_ranges and unframe. Run by hand from anywhere, behind make_golden.py; the results
+are in the tree."""
 import json
 import os
 import random
+import struct
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(HERE, "data")
@@ -71,6 +73,86 @@ def line_cases():
     yield {"name": "no str", "options": {"field": "n"}, "input_spec": spec, "expect": {"error": "option field: \"n\" is no str"}}
 
 
+def masked(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xa282ead8) & 0xffffffff)
+
+
+def frame(data):
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+def records_of(data, size):
+    """The records that begin in each range, by a walk over all records."""
+    out = [[] for _ in range(-(-len(data) // size))]
+    at = 0
+    while at < len(data):
+        n = struct.unpack_from("<Q", data, at)[0] + 16
+        out[at // size].append(data[at:at + n])
+        at += n
+    return out
+
+
+def strings(items):
+    ends = [sum(len(i) for i in items[:k]) for k in range(len(items) + 1)]
+    return {"dtype": "str", "shape": [len(items)], "hex": (struct.pack("<%dq" % len(ends), *ends) + b"".join(items)).hex()}
+
+
+def record_cases():
+    a, b = read("records_a.tfrecord"), read("records_b.tfrecord")
+    nested = frame(b"first") + frame(frame(b"inside") * 4) + frame(b"behind")
+    with open(os.path.join(DATA, "nested.tfrecord"), "wb") as f:
+        f.write(nested)
+    for size in (1, 16, 20, 21, 22, 36, 37, 100, 352, 353, 354, 1 << 20):
+        lists = records_of(a, size)
+        at = list(range(len(lists))) if size > 1 else [0, 1, 20, 21, 22, 36, 37, 38, 352]
+        yield {"name": "ranges of %d" % size, "options": {"pattern": "${DATA}/records_a.tfrecord", "bytes": size},
+               "expect": {"spec": "record: str[?]", "count": len(lists), "at": at, "elements": [{"record": strings(lists[p])} for p in at]}}
+    lists = records_of(a, 30) + records_of(b, 30)
+    order = [len(lists) - 1, 0, len(lists) - 2, 1]
+    yield {"name": "several files, one of them empty, any position",
+           "options": {"pattern": "${DATA}/records_*.tfrecord", "bytes": 30, "field": "r"},
+           "expect": {"spec": "r: str[?]", "count": len(lists), "at": order, "elements": [{"r": strings(lists[p])} for p in order],
+                      "describe": "records_b.tfrecord records from byte 30 on"}}
+    yield {"name": "compressed files are one range", "options": {"pattern": "${DATA}/packed_*.tfrecord.gz", "bytes": 20},
+           "expect": {"count": 2, "elements": [{"record": strings(records_of(a, 1 << 20)[0])}, {"record": strings([])}]}}
+    yield {"name": "compressed, too large", "options": {"pattern": "${DATA}/packed_a.tfrecord.gz", "inflated_max": 300},
+           "expect": {"error": "packed_a.tfrecord.gz: 353 inflated bytes, from 0 on, can only be inflated together; option inflated_max allows 300"}}
+    yield {"name": "a file inside of a record, in one range", "options": {"pattern": "${DATA}/nested.tfrecord", "bytes": len(nested) - 22},
+           "expect": {"count": 2, "elements": [{"record": strings(r)} for r in records_of(nested, len(nested) - 22)]}}
+    yield {"name": "a file inside of a record", "options": {"pattern": "${DATA}/nested.tfrecord", "bytes": 40},
+           "expect": {"error": "nested.tfrecord: what stands at byte 55 looks like a record, but lies inside of the one at byte 21: an index is needed"}}
+    for name, error in (("bad_length.tfrecord", "bad_length.tfrecord: no record begins at byte 21: it is truncated, damaged, or no TFRecord file"),
+                            ("bad_cut.tfrecord", "bad_cut.tfrecord: no record begins at byte 37: it is truncated"),
+                            ("bad_gzip.tfrecord", "bad_gzip.tfrecord: no record begins at byte 0"),
+                            ("bad_huge.tfrecord", "bad_huge.tfrecord: no record begins at byte 0"),
+                            ("bad_cut.tfrecord.gz", "bad_cut.tfrecord.gz: truncated"), ("no_such*", "no files match")):
+        yield {"name": name, "options": {"pattern": "${DATA}/" + name, "bytes": 20}, "expect": {"error": error}}
+    wrong = read("bad_data.tfrecord")
+    yield {"name": "checksums of data are left to unframe", "options": {"pattern": "${DATA}/bad_data.tfrecord"},
+           "expect": {"elements": [{"record": strings(records_of(wrong, 1 << 20)[0])}]}}
+
+
+def frame_cases():
+    whole = [b"data", b"", frame(b"inside")]
+    yield {"name": "whole records", "options": {}, "input": [{"a": text(frame(d)), "b": text(frame(b""))} for d in whole],
+           "expect": {"spec": "a: str, b: str", "elements": [{"a": text(d), "b": text(b"")} for d in whole]}}
+    good = frame(b"data")
+    for name, data, error in (("too short", b"abc", "is no record with its length"), ("bytes behind", good + b"x", "is no record with its length"),
+                              ("wrong length", b"\5" + good[1:], "is no record with its length"),
+                              ("wrong checksum of the length", good[:8] + b"\0" + good[9:], "is no record with its length"),
+                              ("wrong data", good[:12] + b"X" + good[13:], "checksum does not match")):
+        yield {"name": name, "options": {}, "input": [{"a": text(data)}], "expect": {"error": error}}
+    yield {"name": "no str", "options": {}, "fields": ["a"], "input": [{"a": {"dtype": "i32", "shape": [], "data": [1]}}],
+           "expect": {"error": "is no str"}}
+
+
 def write(op, cases):
     with open(os.path.join(HERE, op + ".json"), "w", encoding="utf-8") as f:
         f.write('{"op": "%s",\n "cases": [\n' % op)
@@ -80,3 +162,5 @@ def write(op, cases):
 
 write("text_ranges", range_cases())
 write("split_lines", line_cases())
+write("tfrecord_ranges", record_cases())
+write("unframe", frame_cases())

@@ -12,11 +12,13 @@
 #include "ops/source/inflate_cost.h"
 #include "ops/source/inflated.h"
 #include "ops/source/line_blocks.h"
+#include "ops/source/unindexed.h"
 
 struct tfrecord_opts {
     struct cw_str_list pattern;
     char *field;
     int64_t inflated_max, inflate_every;
+    struct cw_unindexed how;
 };
 struct tfrecord_state {
     struct cw_file_source source; /* loads a struct tfrecord_file for each file */
@@ -37,6 +39,7 @@ static const struct cw_opt options[] = {
      .def = "\"record\""},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
 
@@ -252,6 +255,21 @@ static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err 
                            err);
 }
 
+static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
+{
+    const struct tfrecord_opts *o = opts;
+    (void)err;
+    if (o->how.index)
+        return 0;
+    struct cw_value *ranges =
+        cw_unindexed_ranges(&o->how, "tfrecord_ranges", &o->pattern, add, arg);
+    cw_value_set_str(cw_value_member(ranges, "field"), o->field);
+    cw_value_set_i64(cw_value_member(ranges, "inflated_max"), o->inflated_max);
+    cw_value_set_i64(cw_value_member(add(arg, "unbatch"), "span"), CW_UNINDEXED_SPAN);
+    (void)add(arg, "unframe");
+    return 0;
+}
+
 const struct cw_op cw_op_tfrecord = {
     .name = "tfrecord",
     .version = 1,
@@ -268,7 +286,9 @@ const struct cw_op cw_op_tfrecord = {
            "access points is inflated\n"
            "together, and stays in memory up to `inflated_max` for all files (docs/formats.md, "
            "\"Compressed files\").\n"
-           "TensorFlow's compression ZLIB is not supported.",
+           "TensorFlow's compression ZLIB is not supported. With `index` false nothing is scanned, "
+           "and the node stands for\n"
+           "`tfrecord_ranges`, `unbatch` and `unframe` (docs/formats.md, \"Without an index\").",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,
@@ -284,4 +304,5 @@ const struct cw_op cw_op_tfrecord = {
     .locate = cw_file_source_locate,
     .ahead = ahead_of,
     .reads = reads,
+    .stands_for = stands_for,
 };

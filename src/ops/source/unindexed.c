@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/source/unindexed.h"
 
+struct cw_value *cw_unindexed_ranges(const struct cw_unindexed *how, const char *op,
+                                     const struct cw_str_list *patterns, cw_op_part_fn *add,
+                                     void *arg)
+{
+    struct cw_value *ranges = add(arg, op);
+    struct cw_value *list = cw_value_set_list(cw_value_member(ranges, "pattern"), patterns->n);
+    for (size_t i = 0; i < patterns->n; i++)
+        cw_value_set_str(&list[i], patterns->v[i]);
+    cw_value_set_i64(cw_value_member(ranges, "bytes"), how->range);
+    return ranges;
+}
+
 void cw_unindexed_lines(const struct cw_unindexed *how, const struct cw_str_list *patterns,
                         const char *field, bool skip_blank, bool skip_mark, cw_op_part_fn *add,
                         void *arg)
 {
-    struct cw_value *ranges = add(arg, "text_ranges");
-    struct cw_value *list = cw_value_set_list(cw_value_member(ranges, "pattern"), patterns->n);
-    for (size_t i = 0; i < patterns->n; i++)
-        cw_value_set_str(&list[i], patterns->v[i]);
+    struct cw_value *ranges = cw_unindexed_ranges(how, "text_ranges", patterns, add, arg);
     cw_value_set_str(cw_value_member(ranges, "field"), field);
-    cw_value_set_i64(cw_value_member(ranges, "bytes"), how->range);
     cw_value_set_bool(cw_value_member(ranges, "skip_mark"), skip_mark);
     struct cw_value *lines = add(arg, "split_lines");
     cw_value_set_str(cw_value_member(lines, "field"), field);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources of lines without an index (option `index`: false): they stand for ranges of bytes, of which lines
- * are made (`stands_for` in ops/op.h). */
+/* Sources without an index (option `index`: false): they stand for ranges of bytes, of which records are made
+ * (`stands_for` in ops/op.h). */
 #ifndef CW_OPS_SOURCE_UNINDEXED_H
 #define CW_OPS_SOURCE_UNINDEXED_H
 
@@ -26,6 +26,12 @@ struct cw_unindexed {
         .def = "\"1MiB\"", .min = 1, .max = 0x1p30, .flags = CW_OPT_NO_FINGERPRINT                 \
     }
 
+/* How many ranges belong to an item at least. */
+#define CW_UNINDEXED_SPAN 4
+/* Adds the source `op` of ranges; returns its options, which have `pattern` and `bytes` already. */
+struct cw_value *cw_unindexed_ranges(const struct cw_unindexed *how, const char *op,
+                                     const struct cw_str_list *patterns, cw_op_part_fn *add,
+                                     void *arg);
 /* Adds text_ranges and split_lines, which give the lines of the files as the str `field`. */
 void cw_unindexed_lines(const struct cw_unindexed *how, const struct cw_str_list *patterns,
                         const char *field, bool skip_blank, bool skip_mark, cw_op_part_fn *add,

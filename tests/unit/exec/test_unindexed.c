@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources of lines without an index: the nodes that they stand for, and that these give the same records. */
+/* Sources without an index: the nodes that they stand for, and that these give the same records. */
 #include "run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "data/strings.h"
 #include "graph/expand.h"
 #include "support/cm.h"
 
@@ -54,6 +57,10 @@ static void nodes_stand_for_others(void **state)
                  "\"/d\",\"index\":false,\"name\":\"t\"},{\"op\":\"take\",\"count\":3,\"name\":"
                  "\"k\"},{\"op\":\"zip\",\"inputs\":[\"r\",\"k\"]}",
                  "r range, t_text_ranges text_ranges 0, t split_lines 1, k take 2, zip zip 0 3");
+    expect_nodes("{\"op\":\"tfrecord\",\"pattern\":\"/d\",\"index\":false,\"name\":\"t\"},"
+                 "{\"op\":\"shuffle\"}",
+                 "t_tfrecord_ranges tfrecord_ranges, shuffle shuffle 0, t_unbatch unbatch 1, "
+                 "t unframe 2");
     expect_nodes("{\"op\":\"jsonl\"," JSON "},{\"op\":\"shuffle\"}",
                  "jsonl jsonl, shuffle shuffle 0");
 }
@@ -69,7 +76,7 @@ static void a_schema_is_needed(void **state)
     assert_non_null(strstr(err.msg, "`schema` must be given"));
 }
 
-static int64_t *ids_of(const char *nodes, uint64_t epoch, size_t *ret_n)
+static struct cw_plan *expanded_plan(const char *nodes)
 {
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
@@ -78,10 +85,16 @@ static int64_t *ids_of(const char *nodes, uint64_t epoch, size_t *ret_n)
     if (expand(nodes, &graph, &err) < 0 || cw_graph_check(graph, &checked, &err) < 0 ||
         cw_plan_new(checked, 1, NULL, &plan, &err) < 0)
         fail_msg("%s", err.msg);
-    int64_t *ids = rows_of(plan, epoch, ret_n);
-    cw_plan_unref(plan);
     cw_checked_unref(checked);
     cw_graph_unref(graph);
+    return plan;
+}
+
+static int64_t *ids_of(const char *nodes, uint64_t epoch, size_t *ret_n)
+{
+    struct cw_plan *plan = expanded_plan(nodes);
+    int64_t *ids = rows_of(plan, epoch, ret_n);
+    cw_plan_unref(plan);
     return ids;
 }
 
@@ -119,10 +132,170 @@ static void the_same_records(void **state)
     cw_mem_free(all);
 }
 
+/* ---- records of other formats ---- */
+
+/* All values of each field, of the items in order. */
+struct columns {
+    struct cw_str v[8];
+    uint64_t rows;
+};
+
+static void columns_fini(struct columns *columns)
+{
+    for (size_t f = 0; f < CW_ARRAY_LEN(columns->v); f++)
+        cw_str_fini(&columns->v[f]);
+}
+
+static void add_strings(struct cw_str *out, const struct cw_tensor *tensor, const char *data)
+{
+    const int64_t count = tensor->field.rank > 0 ? tensor->field.dims[0] : 1;
+    for (int64_t i = 0; i < count; i++) {
+        size_t n;
+        const char *p = cw_strings_get(data, count, i, &n);
+        cw_str_addf(out, "%zu:", n);
+        cw_str_add_bytes(out, p, n);
+    }
+}
+
+static void add_batch(struct columns *columns, const struct cw_batch *batch)
+{
+    for (size_t f = 0; f < batch->n; f++) {
+        const struct cw_tensor *tensor = &batch->tensors[f];
+        if (tensor->field.dtype == CW_DTYPE_STR)
+            add_strings(&columns->v[f], tensor, cw_batch_data(batch, f));
+        else
+            cw_str_add_bytes(&columns->v[f], cw_batch_data(batch, f), tensor->bytes);
+    }
+    columns->rows += batch->elements;
+}
+
+static void columns_of(const char *nodes, struct columns *ret)
+{
+    struct cw_plan *plan = expanded_plan(nodes);
+    *ret = (struct columns){0};
+    for (uint64_t i = 0; i < cw_plan_info(plan)->items; i++) {
+        struct cw_batch *batch = NULL;
+        struct cw_err err = {0};
+        if (cw_exec_run(plan, 0, i, CW_BAD_SKIP, &batch, &err))
+            fail_msg("%s: %s", nodes, err.msg);
+        add_batch(ret, batch);
+        cw_batch_unref(batch);
+    }
+    cw_plan_unref(plan);
+}
+
+/* Whatever the length of ranges is, the rows are those with an index, in the same order. Bad ones are left out. */
+static void expect_as_indexed(const char *source, uint64_t rows)
+{
+    static const int ranges[] = {1, 20, 21, 64, 1000, 1 << 20};
+    cw_autofree char *plain = cw_mem_printf("{%s}", source);
+    struct columns all, found;
+    columns_of(plain, &all);
+    assert_int_equal(all.rows, rows);
+    for (size_t i = 0; i < CW_ARRAY_LEN(ranges); i++) {
+        cw_autofree char *nodes =
+            cw_mem_printf("{%s,\"index\":false,\"range\":%d}", source, ranges[i]);
+        columns_of(nodes, &found);
+        assert_int_equal(found.rows, rows);
+        for (size_t f = 0; f < CW_ARRAY_LEN(all.v); f++) {
+            assert_int_equal(found.v[f].len, all.v[f].len);
+            assert_memory_equal(cw_str_text(&found.v[f]), cw_str_text(&all.v[f]), all.v[f].len);
+        }
+        columns_fini(&found);
+    }
+    columns_fini(&all);
+}
+
+#define FILES(op, pattern) "\"op\":\"" op "\",\"pattern\":\"" CW_TEST_IMAGES "/" pattern "\""
+
+static void records_of_tfrecord(void **state)
+{
+    (void)state;
+    expect_as_indexed(FILES("tfrecord", "records_*.tfrecord"), 5);
+    expect_as_indexed(FILES("tfrecord", "bad_data.tfrecord"), 2);
+    expect_as_indexed(FILES("tfrecord", "packed_*.tfrecord.gz"), 3);
+}
+
+/* The error of an item in which elements may be left out, and how many items have one. */
+static size_t failing_items(const char *nodes, struct cw_err *err)
+{
+    struct cw_plan *plan = expanded_plan(nodes);
+    size_t failed = 0;
+    for (uint64_t i = 0; i < cw_plan_info(plan)->items; i++) {
+        struct cw_batch *batch = NULL;
+        if (cw_exec_run(plan, 0, i, CW_BAD_SKIP, &batch, err) < 0)
+            failed++;
+        cw_batch_unref(batch);
+    }
+    cw_plan_unref(plan);
+    return failed;
+}
+
+/* A range that cannot be told apart from what lies inside of a record is no bad element that is left out. */
+static void a_file_inside_of_a_record(void **state)
+{
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(failing_items("{" FILES("tfrecord", "nested.tfrecord") "}", &err), 0);
+    assert_int_equal(
+        failing_items("{" FILES("tfrecord", "nested.tfrecord") ",\"index\":false}", &err), 0);
+    assert_int_equal(
+        failing_items("{" FILES("tfrecord", "nested.tfrecord") ",\"index\":false,\"range\":60}",
+                      &err),
+        1);
+    assert_int_equal(err.code, CW_E_STATE);
+    assert_non_null(strstr(err.msg, "nested.tfrecord"));
+    assert_non_null(strstr(err.msg, "leave out index: false"));
+}
+
+/* Nor is a whole file. */
+static void a_damaged_file(void **state)
+{
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(
+        failing_items("{" FILES("tfrecord", "bad_cut.tfrecord.gz") ",\"index\":false}", &err), 1);
+    assert_int_equal(err.code, CW_E_STATE);
+    assert_non_null(strstr(err.msg, "bad_cut.tfrecord.gz: truncated"));
+}
+
+static char *temporary_file(const char *text)
+{
+    cw_autofree char *path = cw_mem_strdup("/tmp/cachew_unindexed_XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    return cw_steal(&path);
+}
+
+/* A file that became another one since the job was prepared is told. */
+static void a_file_that_changes(void **state)
+{
+    static const char *const kinds[] = {"text_lines", "tfrecord"};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(kinds); i++) {
+        cw_autofree char *path = temporary_file("first\nsecond\n");
+        cw_autofree char *nodes =
+            cw_mem_printf("{\"op\":\"%s\",\"pattern\":\"%s\",\"index\":false}", kinds[i], path);
+        struct cw_batch *batch = NULL;
+        struct cw_err err = {0};
+        struct cw_plan *plan = expanded_plan(nodes);
+        cw_autofree char *other = temporary_file("first, changed\nsecond\n");
+        assert_int_equal(rename(other, path), 0);
+        assert_int_equal(cw_exec_run(plan, 0, 0, CW_BAD_SKIP, &batch, &err), CW_E_OTHER_FILE);
+        assert_non_null(strstr(err.msg, path));
+        cw_plan_unref(plan);
+        unlink(path);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_stand_for_others),
-                                       cmocka_unit_test(a_schema_is_needed),
-                                       cmocka_unit_test(the_same_records)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_stand_for_others),    cmocka_unit_test(a_schema_is_needed),
+        cmocka_unit_test(the_same_records),          cmocka_unit_test(records_of_tfrecord),
+        cmocka_unit_test(a_file_inside_of_a_record), cmocka_unit_test(a_damaged_file),
+        cmocka_unit_test(a_file_that_changes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
