@@ -2,6 +2,8 @@
 /* Finds separators outside of quotes by masks of 64 bytes. */
 #include "format/csv_split.h"
 
+#include <string.h>
+
 #include "format/byte_mask.h"
 
 #define STEP 64
@@ -18,6 +20,17 @@ struct split {
     bool has_quote;   /* in the cell so far */
     bool is_finished; /* the newline was there */
 };
+
+int cw_csv_rules_check(const char *separator, const char *quote, struct cw_err *err)
+{
+    if (strlen(separator) != 1 || strchr("\r\n", separator[0]))
+        return cw_err_set(err, CW_E_INVALID, "option separator: is one byte, no newline");
+    if (strlen(quote) > 1 || (quote[0] && strchr("\r\n", quote[0])))
+        return cw_err_set(err, CW_E_INVALID, "option quote: is one byte, no newline, or \"\"");
+    if (quote[0] == separator[0])
+        return cw_err_set(err, CW_E_INVALID, "option quote: is the separator");
+    return 0;
+}
 
 static bool has_single_quote(const char *p, size_t n, char quote)
 {

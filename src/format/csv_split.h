@@ -14,6 +14,8 @@ struct cw_csv_cell {
     size_t n;
     bool is_escaped; /* it has quotes in it, which are doubled */
 };
+/* Checks the options `separator` and `quote` of an operator. */
+int cw_csv_rules_check(const char *separator, const char *quote, struct cw_err *err);
 /* Cuts the record at p, which ends at its first newline outside of quotes. Cell c is written to
  * cells[slots[c]] if c < slots_n and slots[c] >= 0; others are only counted. */
 int cw_csv_split(const struct cw_csv_rules *rules, const char *p, size_t n, const int32_t *slots,

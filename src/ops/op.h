@@ -312,6 +312,9 @@ struct cw_op {
     /* For sources of files, optional: estimates by the first file, which need not be there, what reading elements out
      * of order costs; UNSUPPORTED: no more than reading them. It is for `cachew check`: nothing is decided by it. */
     int (*reads)(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err);
+    /* For sources, optional: appends a sentence on what such a node does that its options do not show, for `cachew check`;
+     * nothing: there is none. */
+    void (*remark)(const void *opts, struct cw_str *out);
     /* For sources, optional: adds the nodes for which a node with these options stands, each of which reads the one
      * before it; none: it stands for itself. They take its place where a pipeline comes in (graph/expand.h). */
     int (*stands_for)(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err);

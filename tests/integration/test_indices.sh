@@ -158,24 +158,29 @@ def masked(data):
     crc ^= 0xffffffff
     return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xa282ead8) & 0xffffffff)
 
-for f in range(6):
+for f in range(12):
     with open(f"{sys.argv[1]}/{f}.tfrecord", "wb") as out:
         for r in range(40):
             data = (f"record {r} of file {f} " * (1 + r % 11)).encode()
             length = struct.pack("<Q", len(data))
             out.write(length + masked(length) + data + masked(data))
+    with open(f"{sys.argv[1]}/{f}.csv", "w") as out:
+        print("number,text" if f % 2 else "text,number", file=out)
+        for r in range(40):
+            text = "record %d of file %d, " % (r, f) * (1 + r % 11)
+            print(f'{r},"{text}"' if f % 2 else f'"{text}",{r}', file=out)
 PYTHON
 }
-# The same of other formats: FORMAT RECORDS OPTIONS.
+# The same of other formats: NAME FORMAT OPTIONS.
 unindexed_records() {
-    local source="\"op\": \"$1\", \"pattern\": \"$work/records/*.$1\"$3"
+    local source="\"op\": \"$2\", \"pattern\": \"$work/records/*.$2\"$3"
     echo "{\"pipeline\": [{$source}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$1.indexed.json"
     echo "{\"pipeline\": [{$source, \"index\": false, \"range\": 500}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$1.json"
     DISPATCHER='' run "$1.indexed" "$work/$1.indexed.json" --seed 3 --epochs 2
     DISPATCHER='' run "$1.alone" "$work/$1.json" --seed 3 --epochs 2
-    same "$1: records" "$2" "$(field elements "$work/$1.alone.out" | head -n 1)"
+    same "$1: records" 480 "$(field elements "$work/$1.alone.out" | head -n 1)"
     same "$1: alone" "$(hashes "$1.indexed")" "$(hashes "$1.alone")"
-    begin_dispatcher
+    begin_dispatcher --state-dir "$work/state-$1"
     begin_worker a
     CACHEW_FAULT=worker.collect:2 begin_worker b
     run "$1.job" "$work/$1.json" --seed 3 --epochs 2 --name "$1"
@@ -187,6 +192,8 @@ unindexed_records() {
 }
 case_unindexed_records() {
     records
-    unindexed_records tfrecord 240 ""
+    unindexed_records tfrecord tfrecord ''
+    unindexed_records lines csv ', "newlines": false, "schema": ["text: str", "number: i64"]'
+    unindexed_records whole csv ', "schema": ["text: str", "number: i64"]'
 }
 run_case "$@"; exit

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the cases of csv, with what Python's csv and NumPy say of the same text, and their data files.
+"""Writes the cases of csv and parse_csv, with what Python's csv and NumPy say of the same text, and their data files.
 
 Run by hand from anywhere; needs python3-numpy. The results are in the tree."""
 import csv
@@ -123,8 +123,50 @@ cases = [
     {"name": "a list", "options": {**H, "schema": ["a: i16[3]"]}, "expect": {"error": "a cell is a number, a bool or a str"}},
     {"name": "a value of another type", "options": {**H, "missing": {"a": 1.5}}, "expect": {"error": "option missing: 1.5 is no value of field \"a\""}},
     {"name": "separator", "options": {**H, "separator": "::"}, "expect": {"error": "option separator"}},
-    {"name": "quote", "options": {**H, "quote": ","}, "expect": {"error": "option quote: is the separator"}}]
+    {"name": "quote", "options": {**H, "quote": ","}, "expect": {"error": "option quote: is the separator"}},
+    {"name": "each line is a record", "options": {**H, "pattern": "${DATA}/bad_csv_open.csv", "newlines": False},
+     "expect": {"error": "bad_csv_open.csv record 1 at byte 12: column 2: a quote is not closed"}},
+    {"name": "quotes without newlines", "options": {**H, "newlines": False, "missing": {"a": -1, "b": 0.25}, "empty": ["NA"]},
+     "expect": {"count": 4, "elements": [abc(1, 0.25, "x"), abc(-1, 2.5, ""), abc(-1, 0.5, ""), abc(7, 1000, "NA")]}}]
 for name, message in ERRORS.items():
     cases.append({"name": f"bad_csv_{name}.csv", "options": {"pattern": f"${{DATA}}/bad_csv_{name}.csv", "schema": H["schema"]}, "expect": {"error": message}})
 with open(os.path.join(HERE, "csv.json"), "w") as f:
     f.write('{"op": "csv",\n "cases": [\n   ' + ",\n   ".join(json.dumps(c) for c in cases) + "]}\n")
+
+
+def line(values, **how):
+    out = io.StringIO(newline="")
+    csv.writer(out, **how).writerow(values)
+    return out.getvalue().encode()
+
+
+def parsed(name, rows, head, options, expect):
+    return {"name": name, "options": options, "input": [{"k": n("i16", i), "head": {"dtype": "str", "hex": head.hex()}, "text": {"dtype": "str", "hex": row.hex()}}
+                                                        for i, row in enumerate(rows)], "expect": expect}
+
+
+def behind(elements):
+    return [{"k": n("i16", i), **e} for i, e in enumerate(elements)]
+
+
+ABC = b"a,b,c\n"
+S = {"schema": H["schema"]}
+cases = [
+    parsed("as csv", [line(row) for row in records], line(NAMES), {"schema": rows}, {"spec": "k: i16, " + spec, "elements": behind(want)}),
+    parsed("without an end", [line(row)[:-2] for row in records], line(NAMES)[:-2], {"schema": rows}, {"elements": behind(want)}),
+    parsed("tabs", [line(row, delimiter="\t", quotechar="'") for row in records], line(NAMES, delimiter="\t", quotechar="'"),
+           {"schema": rows, "separator": "\t", "quote": "'"}, {"elements": behind(want)}),
+    parsed("values instead", [b"1,,x\n", b" ,2.5,\n", b"NA,+.5,\"\"\n"], ABC, {**S, "missing": {"a": -1, "b": 0.25}, "empty": ["NA"]},
+           {"elements": behind([abc(1, 0.25, "x"), abc(-1, 2.5, ""), abc(-1, 0.5, "")])}),
+    parsed("without header", [b"1,inf,x\"y\n"], b"1,inf,x\"y\n", {"schema": ["s = 2: str", "n = 0: i16"], "header": False, "quote": ""},
+           {"spec": "k: i16, s: str, n: i16", "elements": behind([{"s": s("x\"y"), "n": n("i16", 1)}])}),
+    parsed("no such column", [b"1,2,x\n"], ABC, {"schema": ["d: i16"]}, {"error": "column \"d\": there is none"}),
+    parsed("skip", [b"1,2,x\n"], ABC, {**S, "missing": "skip"}, {"error": "parse_csv leaves no element out"}),
+    parsed("no head", [b"1,2,x\n"], ABC, {**S, "head": "h"}, {"error": "option head: there is no str field \"h\""}),
+    parsed("no text", [b"1,2,x\n"], ABC, {**S, "field": "k"}, {"error": "option field: there is no str field \"k\""}),
+    parsed("separator", [b"1,2,x\n"], ABC, {**S, "separator": "::"}, {"error": "option separator"})]
+for name, message in (("cells", "has 2 cells, the first record of the file has 3"), ("more", "has 4 cells"), ("single", "column 2: a quote is not closed"),
+                      ("type", "column \"a\": \"1.5\" is no i16")):
+    cases.append(parsed(name, [BAD[name]], ABC, S, {"error": message}))
+with open(os.path.join(HERE, "parse_csv.json"), "w") as f:
+    f.write('{"op": "parse_csv",\n "cases": [\n   ' + ",\n   ".join(json.dumps(c) for c in cases) + "]}\n")

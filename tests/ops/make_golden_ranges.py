@@ -46,8 +46,28 @@ def range_cases():
                       "describe": "text_b.txt lines from byte 0 on"}}
     yield {"name": "a line that is too long", "options": {"pattern": "${DATA}/text_a.txt", "bytes": 30, "line_max": 3},
            "expect": {"at": [0], "error": "text_a.txt: the line that byte 30 is of has more than the 3 bytes that option line_max allows"}}
-    yield {"name": "compressed", "options": {"pattern": "${DATA}/text_a.txt.gz"},
-           "expect": {"error": "text_a.txt.gz: is compressed"}}
+    yield {"name": "compressed files are one range", "options": {"pattern": ["${DATA}/text_a.txt.zst", "${DATA}/text_a.txt.gz"], "bytes": 10},
+           "expect": {"count": 2, "elements": [{"text": text(a)}] * 2}}
+    yield {"name": "compressed, too large", "options": {"pattern": "${DATA}/csv_all.csv.gz", "inflated_max": 3000},
+           "expect": {"error": "csv_all.csv.gz: 4221 inflated bytes, from 0 on, can only be inflated together; option inflated_max allows 3000"}}
+    for name, quote in (("csv_holes.csv", ""), ("csv_a.csv", '"'), ("text_a.txt", "")):
+        data = read(name)
+        mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        end = next(i for i in range(mark, len(data)) if data[i] == 10 and (not quote or data[:i].count(b'"') % 2 == 0)) + 1
+        head = data[mark:end]
+        for size in (1, 7, 1 << 20):
+            for keep in (False, True):
+                whole = [data[mark if keep else end:]] if quote else ranges_of(data, size)
+                if not keep and not quote:
+                    whole[0] = whole[0][end:]
+                yield {"name": "%s with its head, ranges of %d, %s" % (name, size, "kept" if keep else "left out"),
+                       "options": {"pattern": "${DATA}/" + name, "bytes": size, "head": "h", "quote": quote, "skip_mark": True, "keep_head": keep},
+                       "expect": {"spec": "text: str, h: str", "count": len(whole), "elements": [{"text": text(e), "h": text(head)} for e in whole]}}
+    yield {"name": "an open quote", "options": {"pattern": "${DATA}/bad_csv_open.csv", "quote": '"'},
+           "expect": {"error": "bad_csv_open.csv: a quote is open until the end of the file"}}
+    yield {"name": "one range, too large", "options": {"pattern": "${DATA}/csv_a.csv", "quote": '"', "inflated_max": 100},
+           "expect": {"error": "bytes, which are read together without an index; option inflated_max allows 100"}}
+    yield {"name": "no quote", "options": {"pattern": "${DATA}/csv_a.csv", "quote": "ab"}, "expect": {"error": "option quote: is one byte"}}
     yield {"name": "nothing there", "options": {"pattern": "${DATA}/no*such"}, "expect": {"error": "no files match"}}
 
 
@@ -56,6 +76,21 @@ def lines_of(data, skip):
     last = lines.pop()
     lines = [line[:-1] if line.endswith(b"\r") else line for line in lines] + ([last] if last else [])
     return [line for line in lines if not skip or any(c > 32 for c in line)]
+
+
+def quoted_lines_of(data, keep, empty):
+    """The same, where a newline behind an odd number of quotes ends no line."""
+    out, line = [], b""
+    for k, byte in enumerate(data):
+        line += bytes([byte])
+        is_end = byte == 10 and line.count(b'"') % 2 == 0
+        if not is_end and k + 1 < len(data):
+            continue
+        bare = (line[:-2] if line.endswith(b"\r\n") else line[:-1]) if is_end else line
+        if not empty or bare.strip(b"\r"):
+            out.append(line if keep else bare)
+        line = b""
+    return out
 
 
 def line_cases():
@@ -69,6 +104,15 @@ def line_cases():
                "input": [{"t": text(data), "n": {"dtype": "i32", "shape": [], "data": [r]}} for r, data in enumerate(rows)],
                "expect": {"spec": "t: str, n: i32", "firsts": [r for r, _ in made],
                           "elements": [{"t": text(line), "n": {"dtype": "i32", "shape": [], "data": [r]}} for r, line in made]}}
+    for i in range(8):
+        rows = [bytes(rng.choice(b'ab"\r\n\n') for _ in range(rng.randrange(30))) for _ in range(rng.randrange(1, 6))]
+        keep, empty = i % 2 == 1, i % 4 > 1
+        made = [(r, line) for r, data in enumerate(rows) for line in quoted_lines_of(data, keep, empty)]
+        yield {"name": "quotes, random %d" % i, "options": {"field": "t", "quote": '"', "keep_ends": keep, "skip_empty": empty}, "input_spec": spec,
+               "input": [{"t": text(data), "n": {"dtype": "i32", "shape": [], "data": [r]}} for r, data in enumerate(rows)],
+               "expect": {"spec": "t: str, n: i32", "firsts": [r for r, _ in made],
+                          "elements": [{"t": text(line), "n": {"dtype": "i32", "shape": [], "data": [r]}} for r, line in made]}}
+    yield {"name": "no quote", "options": {"quote": "ab"}, "input_spec": spec, "expect": {"error": "option quote: is one byte"}}
     yield {"name": "no such field", "options": {}, "input_spec": spec, "expect": {"error": "option field: \"text\" is no str"}}
     yield {"name": "no str", "options": {"field": "n"}, "input_spec": spec, "expect": {"error": "option field: \"n\" is no str"}}
 

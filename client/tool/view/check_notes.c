@@ -240,6 +240,16 @@ static void reads_what_is_not_used(const struct notes *notes)
     note(notes, cw_str_text(&text));
 }
 
+static void does_what_is_not_shown(const struct notes *notes)
+{
+    const struct cw_checked_node *checked = &notes->checked->nodes[notes->at];
+    CW_STR_AUTO text = {0};
+    if (checked->op->remark)
+        checked->op->remark(checked->opts, &text);
+    if (text.len > 0)
+        note(notes, cw_str_text(&text));
+}
+
 void tool_check_notes(const struct cw_checked *checked, tool_check_note_fn *fn, void *arg)
 {
     struct notes notes = {checked, fn, arg, 0};
@@ -251,5 +261,6 @@ void tool_check_notes(const struct cw_checked *checked, tool_check_note_fn *fn, 
         names_files_from_here(&notes);
         has_braces(&notes);
         reads_what_is_not_used(&notes);
+        does_what_is_not_shown(&notes);
     }
 }

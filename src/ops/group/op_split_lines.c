@@ -6,8 +6,8 @@
 #include "ops/group/within.h"
 
 struct lines_opts {
-    char *field;
-    bool skip_blank;
+    char *field, *quote;
+    bool skip_blank, skip_empty, keep_ends;
     int64_t span;
 };
 
@@ -23,6 +23,24 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_BOOL,
      .offset = OFFSET(skip_blank),
      .def = "false"},
+    {.name = "skip_empty",
+     .help = "lines of no byte but \\r are left out",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(skip_empty),
+     .def = "false",
+     .flags = CW_OPT_NEWER},
+    {.name = "keep_ends",
+     .help = "the ends of lines are part of them",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(keep_ends),
+     .def = "false",
+     .flags = CW_OPT_NEWER},
+    {.name = "quote",
+     .help = "the byte around text in which newlines end no line; \"\" = there is none",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(quote),
+     .def = "\"\"",
+     .flags = CW_OPT_NEWER},
     {.name = "span",
      .help = CW_SPAN_HELP,
      .type = CW_OPT_I64,
@@ -32,6 +50,14 @@ static const struct cw_opt options[] = {
      .max = CW_SPAN_MAX},
     {0},
 };
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct lines_opts *o = opts;
+    if (strlen(o->quote) > 1 || o->quote[0] == '\n' || o->quote[0] == '\r')
+        return cw_err_set(err, CW_E_INVALID, "option quote: is one byte, no newline, or \"\"");
+    return 0;
+}
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
@@ -59,18 +85,37 @@ struct lines {
     size_t n;
 };
 
-static bool is_blank(const char *p, size_t n)
+/* Whether a line is left out. */
+static bool is_skipped(const struct lines_opts *o, const char *p, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)p[i] > ' ')
-            return false;
-    return true;
+    bool blank = o->skip_blank, empty = o->skip_empty;
+    for (size_t i = 0; i < n && (blank || empty); i++) {
+        blank = blank && (unsigned char)p[i] <= ' ';
+        empty = empty && p[i] == '\r';
+    }
+    return blank || empty;
+}
+
+/* Finds the first newline that is not inside of quotes. */
+static const char *find_end(const char *p, size_t n, char quote)
+{
+    const char *end = memchr(p, '\n', n), *from = p;
+    bool is_open = false;
+    while (end && quote) {
+        for (; from < end; from++)
+            is_open ^= *from == quote;
+        if (!is_open)
+            break;
+        from = end + 1;
+        end = memchr(from, '\n', n - (size_t)(from - p));
+    }
+    return end;
 }
 
 /* Takes the first line from a text. Returns its length without its end. */
-static size_t next_line(const char *p, size_t n, size_t *ret_used)
+static size_t next_line(const char *p, size_t n, char quote, size_t *ret_used)
 {
-    const char *end = memchr(p, '\n', n);
+    const char *end = find_end(p, n, quote);
     *ret_used = end ? (size_t)(end - p) + 1 : n;
     size_t length = end ? (size_t)(end - p) : n;
     return end && length > 0 && p[length - 1] == '\r' ? length - 1 : length;
@@ -83,11 +128,11 @@ static size_t lines_of(const struct lines_opts *o, const struct cw_view *text, s
     const char *p = text->data;
     size_t left = text->bytes, n = 0, used;
     for (; left > 0; p += used, left -= used) {
-        const size_t length = next_line(p, left, &used);
-        if (o->skip_blank && is_blank(p, length))
+        const size_t length = next_line(p, left, o->quote[0], &used);
+        if (is_skipped(o, p, length))
             continue;
         if (v)
-            v[n] = (struct line){p, length, row};
+            v[n] = (struct line){p, o->keep_ends ? used : length, row};
         n++;
     }
     return n;
@@ -144,12 +189,11 @@ const struct cw_op cw_op_split_lines = {
     .name = "split_lines",
     .version = 1,
     .summary = "makes an element of each line of a text",
-    .doc = "Takes a str apart at \\n or \\r\\n, which are no part of the lines; other fields come "
-           "with "
-           "each line as they\n"
-           "are. Behind `text_ranges` this gives the lines of files without an index of them. How "
-           "many there are is not\n"
-           "known before they are read.\n"
+    .doc = "Takes a str apart at \\n or \\r\\n, which are no part of the lines unless `keep_ends` "
+           "says so; other fields come\n"
+           "with each line as they are. Behind `text_ranges` this gives the lines of files without "
+           "an index of them. How many\n"
+           "there are is not known before they are read.\n"
            "\n" CW_INSIDE_DOC,
     .kind = CW_OP_GROUP,
     .traits = CW_OP_CHANGES_COUNT,
@@ -157,6 +201,7 @@ const struct cw_op cw_op_split_lines = {
     .inputs_max = 1,
     .options = options,
     .options_bytes = sizeof(struct lines_opts),
+    .check = check,
     .infer = infer,
     .inside = inside,
     .span = span,

@@ -5,6 +5,7 @@
 #include "ops/source/inflate_cost.h"
 #include "ops/source/text_guess.h"
 #include "ops/source/text_source.h"
+#include "ops/source/unindexed.h"
 
 #include <string.h>
 
@@ -14,8 +15,9 @@ struct csv_opts {
     struct cw_str_list pattern, schema, empty;
     struct cw_value missing;
     char *separator, *quote;
-    bool header;
+    bool header, newlines;
     int64_t inflated_max, inflate_every;
+    struct cw_unindexed how;
 };
 
 #define OFFSET(member) offsetof(struct csv_opts, member)
@@ -55,20 +57,21 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_VALUE,
      .offset = OFFSET(missing)},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
+    {.name = "newlines",
+     .help = "cells in quotes may have newlines in them; false = each line is a record",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(newlines),
+     .def = "true",
+     .flags = CW_OPT_NEWER},
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
 
 static int check(const void *opts, struct cw_err *err)
 {
     const struct csv_opts *o = opts;
-    if (strlen(o->separator) != 1 || strchr("\r\n", o->separator[0]))
-        return cw_err_set(err, CW_E_INVALID, "option separator: is one byte, no newline");
-    if (strlen(o->quote) > 1 || (o->quote[0] && strchr("\r\n", o->quote[0])))
-        return cw_err_set(err, CW_E_INVALID, "option quote: is one byte, no newline, or \"\"");
-    if (o->quote[0] == o->separator[0])
-        return cw_err_set(err, CW_E_INVALID, "option quote: is the separator");
-    return 0;
+    return cw_csv_rules_check(o->separator, o->quote, err);
 }
 
 static int make_reader(const struct csv_opts *o, struct cw_csv_reader **ret_reader,
@@ -121,6 +124,12 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return rc;
 }
 
+/* What stands around text with newlines. */
+static char quote_of(const struct csv_opts *o)
+{
+    return o->newlines ? o->quote[0] : '\0';
+}
+
 static bool is_kept(const void *arg, const void *head, const char *p, size_t n)
 {
     return !cw_csv_is_skipped(arg, head, p, n);
@@ -170,7 +179,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     if (rc < 0)
         return rc;
     const bool skips = cw_text_schema_skips(cw_csv_reader_schema(reader));
-    const struct cw_text_rules rules = {.lines = {.quote = o->quote[0],
+    const struct cw_text_rules rules = {.lines = {.quote = quote_of(o),
                                                   .blank = CW_BLANK_EMPTY,
                                                   .skips_mark = true,
                                                   .head = o->header},
@@ -224,6 +233,44 @@ static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err 
                            ret_reads, err);
 }
 
+static void add_parse(const struct csv_opts *o, cw_op_part_fn *add, void *arg)
+{
+    struct cw_value *parse = add(arg, "parse_csv");
+    cw_unindexed_list(parse, "schema", &o->schema);
+    cw_unindexed_list(parse, "empty", &o->empty);
+    cw_value_set_str(cw_value_member(parse, "separator"), o->separator);
+    cw_value_set_str(cw_value_member(parse, "quote"), o->quote);
+    cw_value_set_bool(cw_value_member(parse, "header"), o->header);
+    if (o->missing.type != CW_VALUE_NULL)
+        cw_value_copy(cw_value_member(parse, "missing"), &o->missing);
+}
+
+static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
+{
+    const struct csv_opts *o = opts;
+    const char quote[] = {quote_of(o), '\0'};
+    if (o->how.index)
+        return 0;
+    if (o->schema.n == 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option index: without an index no file is looked into before a job "
+                          "runs, so `schema` must be given");
+    struct cw_value *ranges = cw_unindexed_ranges(&o->how, "text_ranges", &o->pattern, add, arg);
+    cw_value_set_str(cw_value_member(ranges, "head"), "head");
+    cw_value_set_bool(cw_value_member(ranges, "keep_head"), !o->header);
+    cw_value_set_bool(cw_value_member(ranges, "skip_mark"), true);
+    cw_value_set_str(cw_value_member(ranges, "quote"), quote);
+    cw_value_set_i64(cw_value_member(ranges, "inflated_max"), o->inflated_max);
+    struct cw_value *lines = add(arg, "split_lines");
+    cw_value_set_str(cw_value_member(lines, "quote"), quote);
+    cw_value_set_bool(cw_value_member(lines, "skip_empty"), true);
+    cw_value_set_bool(cw_value_member(lines, "keep_ends"), true);
+    if (quote[0])
+        cw_value_set_i64(cw_value_member(lines, "span"), 1);
+    add_parse(o, add, arg);
+    return 0;
+}
+
 const struct cw_op cw_op_csv = {
     .name = "csv",
     .version = 1,
@@ -257,9 +304,15 @@ const struct cw_op cw_op_csv = {
         "\n"
         "Written by: spreadsheets, data bases, pandas. Files are scanned once when a job is "
         "prepared, as those of\n"
-        "`text_lines`, and compressed ones are inflated in the same way. Not supported: escapes by "
-        "\\, comments, decimal\n"
-        "commas, UTF-16. Patterns as for `files`.",
+        "`text_lines`, and compressed ones are inflated in the same way. With `index` false "
+        "nothing is scanned, `schema` is\n"
+        "needed, and the node stands for `text_ranges`, `split_lines` and `parse_csv`; each file "
+        "is "
+        "one range then, unless\n"
+        "`newlines` is false or there are no quotes (docs/formats.md, \"Without an index\").\n"
+        "\n"
+        "Not supported: escapes by \\, comments, decimal commas, UTF-16. Patterns as for "
+        "`files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,
@@ -279,4 +332,5 @@ const struct cw_op cw_op_csv = {
     .locate = cw_file_source_locate,
     .ahead = cw_text_source_ahead,
     .reads = reads,
+    .stands_for = stands_for,
 };

@@ -164,11 +164,11 @@ static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw
         return cw_err_set(err, CW_E_INVALID,
                           "option index: without an index no file is looked into before a job "
                           "runs, so `schema` must be given");
-    cw_unindexed_lines(&o->how, &o->pattern, "text", true, true, add, arg);
+    struct cw_value *ranges =
+        cw_unindexed_lines(&o->how, &o->pattern, "text", true, true, add, arg);
+    cw_value_set_i64(cw_value_member(ranges, "inflated_max"), o->inflated_max);
     struct cw_value *parse = add(arg, "parse_json");
-    struct cw_value *schema = cw_value_set_list(cw_value_member(parse, "schema"), o->schema.n);
-    for (size_t i = 0; i < o->schema.n; i++)
-        cw_value_set_str(&schema[i], o->schema.v[i]);
+    cw_unindexed_list(parse, "schema", &o->schema);
     if (o->missing.type != CW_VALUE_NULL)
         cw_value_copy(cw_value_member(parse, "missing"), &o->missing);
     if (o->null.type != CW_VALUE_NULL)

@@ -72,8 +72,11 @@ static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw
 {
     const struct text_lines_opts *o = opts;
     (void)err;
-    if (!o->how.index)
+    if (o->how.index)
+        return 0;
+    struct cw_value *ranges =
         cw_unindexed_lines(&o->how, &o->pattern, o->field, o->skip_blank, false, add, arg);
+    cw_value_set_i64(cw_value_member(ranges, "inflated_max"), o->inflated_max);
     return 0;
 }
 

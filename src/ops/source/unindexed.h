@@ -32,9 +32,13 @@ struct cw_unindexed {
 struct cw_value *cw_unindexed_ranges(const struct cw_unindexed *how, const char *op,
                                      const struct cw_str_list *patterns, cw_op_part_fn *add,
                                      void *arg);
-/* Adds text_ranges and split_lines, which give the lines of the files as the str `field`. */
-void cw_unindexed_lines(const struct cw_unindexed *how, const struct cw_str_list *patterns,
-                        const char *field, bool skip_blank, bool skip_mark, cw_op_part_fn *add,
-                        void *arg);
+/* Sets an option of such a node to a list. */
+void cw_unindexed_list(struct cw_value *options, const char *option,
+                       const struct cw_str_list *list);
+/* Adds text_ranges and split_lines, which give the lines of the files as the str `field`. Returns the options of
+ * text_ranges. */
+struct cw_value *cw_unindexed_lines(const struct cw_unindexed *how,
+                                    const struct cw_str_list *patterns, const char *field,
+                                    bool skip_blank, bool skip_mark, cw_op_part_fn *add, void *arg);
 
 #endif

@@ -61,6 +61,10 @@ static void nodes_stand_for_others(void **state)
                  "{\"op\":\"shuffle\"}",
                  "t_tfrecord_ranges tfrecord_ranges, shuffle shuffle 0, t_unbatch unbatch 1, "
                  "t unframe 2");
+    expect_nodes("{\"op\":\"csv\",\"pattern\":\"/d\",\"schema\":\"a: i64\",\"index\":false},"
+                 "{\"op\":\"shuffle\"}",
+                 "csv_text_ranges text_ranges, shuffle shuffle 0, csv_split_lines split_lines 1, "
+                 "csv parse_csv 2");
     expect_nodes("{\"op\":\"jsonl\"," JSON "},{\"op\":\"shuffle\"}",
                  "jsonl jsonl, shuffle shuffle 0");
 }
@@ -70,6 +74,9 @@ static void a_schema_is_needed(void **state)
     struct cw_graph *graph = NULL;
     struct cw_err err = {0};
     (void)state;
+    assert_int_equal(expand("{\"op\":\"csv\",\"pattern\":\"/d\",\"index\":false}", &graph, &err),
+                     CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "`schema` must be given"));
     assert_int_equal(expand("{\"op\":\"jsonl\",\"pattern\":\"/d\",\"index\":false}", &graph, &err),
                      CW_E_INVALID);
     assert_non_null(strstr(err.msg, "node \"jsonl\" (jsonl): option index: "));
@@ -216,6 +223,35 @@ static void records_of_tfrecord(void **state)
     expect_as_indexed(FILES("tfrecord", "packed_*.tfrecord.gz"), 3);
 }
 
+#define CSV_SCHEMA "\"schema\":[\"id: i64\",\"text = text, long: str\",\"x: f64\",\"flag: bool\"]"
+#define HOLES_SCHEMA                                                                               \
+    "\"schema\":[\"a: i16\",\"b: f32\",\"c: "                                                      \
+    "str\"],\"missing\":{\"a\":-1,\"b\":0},\"empty\":[\"NA\"]"
+
+static void records_of_csv(void **state)
+{
+    (void)state;
+    expect_as_indexed(FILES("csv", "csv_[ab].csv") "," CSV_SCHEMA, 30);
+    expect_as_indexed(FILES("csv", "csv_all.tsv") ",\"separator\":\"\\t\"," CSV_SCHEMA, 30);
+    expect_as_indexed(FILES("csv", "csv_all.csv.gz") "," CSV_SCHEMA, 30);
+    expect_as_indexed(FILES("csv", "csv_h*.csv") "," HOLES_SCHEMA, 4);
+    expect_as_indexed(FILES("csv", "csv_h*.csv") ",\"newlines\":false," HOLES_SCHEMA, 4);
+    expect_as_indexed(FILES("csv", "csv_[hn]o*.csv") ",\"quote\":\"\"," HOLES_SCHEMA, 4);
+    expect_as_indexed(FILES("csv", "csv_plain.csv") ",\"header\":false,\"quote\":\"\",\"schema\":"
+                                                    "[\"n = 0: i16\",\"s = 2: str\"]",
+                      2);
+    /* records that are wrong, one by one */
+    expect_as_indexed(FILES("csv", "bad_csv_[cr]*.csv") ",\"newlines\":false,\"schema\":\"a: i16\"",
+                      2);
+    expect_as_indexed(FILES("csv", "bad_csv_[cr]*.csv") ",\"schema\":\"a: i16\"", 2);
+}
+
+static void compressed_lines(void **state)
+{
+    (void)state;
+    expect_as_indexed(FILES("text_lines", "text_a.txt.*"), 10);
+}
+
 /* The error of an item in which elements may be left out, and how many items have one. */
 static size_t failing_items(const char *nodes, struct cw_err *err)
 {
@@ -257,6 +293,18 @@ static void a_damaged_file(void **state)
         failing_items("{" FILES("tfrecord", "bad_cut.tfrecord.gz") ",\"index\":false}", &err), 1);
     assert_int_equal(err.code, CW_E_STATE);
     assert_non_null(strstr(err.msg, "bad_cut.tfrecord.gz: truncated"));
+    assert_int_equal(failing_items("{" FILES("csv", "bad_csv_open.csv") ",\"schema\":\"a: i16\","
+                                                                        "\"index\":false}",
+                                   &err),
+                     1);
+    assert_int_equal(err.code, CW_E_STATE);
+    assert_non_null(strstr(err.msg, "a quote is open until the end of the file"));
+    assert_int_equal(failing_items("{" FILES("csv", "csv_holes.csv") ",\"schema\":\"d: i16\","
+                                                                     "\"index\":false}",
+                                   &err),
+                     1);
+    assert_int_equal(err.code, CW_E_STATE);
+    assert_non_null(strstr(err.msg, "column \"d\": there is none"));
 }
 
 static char *temporary_file(const char *text)
@@ -292,10 +340,14 @@ static void a_file_that_changes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_stand_for_others),    cmocka_unit_test(a_schema_is_needed),
-        cmocka_unit_test(the_same_records),          cmocka_unit_test(records_of_tfrecord),
-        cmocka_unit_test(a_file_inside_of_a_record), cmocka_unit_test(a_damaged_file),
-        cmocka_unit_test(a_file_that_changes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_stand_for_others),
+                                       cmocka_unit_test(a_schema_is_needed),
+                                       cmocka_unit_test(the_same_records),
+                                       cmocka_unit_test(records_of_tfrecord),
+                                       cmocka_unit_test(records_of_csv),
+                                       cmocka_unit_test(compressed_lines),
+                                       cmocka_unit_test(a_file_inside_of_a_record),
+                                       cmocka_unit_test(a_damaged_file),
+                                       cmocka_unit_test(a_file_that_changes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,17 @@ static void what_differs_in_length(void **state)
     assert_int_equal(notes_of(SEQUENCES "{\"op\":\"batch\",\"size\":4,\"ragged\":true}").n, 0);
 }
 
+/* What a node that has another's place does with files. */
+static void whole_files(void **state)
+{
+#define RANGES "{\"op\":\"text_ranges\",\"pattern\":\"/d/*.csv\""
+    (void)state;
+    struct notes notes = notes_of(RANGES ",\"quote\":\"'\"}");
+    assert_int_equal(notes.n, 1);
+    expect(&notes, "text_ranges: each file is one range");
+    assert_int_equal(notes_of(RANGES "}").n, 0);
+}
+
 /* What works inside items leaves out the end of each. */
 static void what_is_left_out_of_items(void **state)
 {
@@ -207,6 +218,7 @@ int main(void)
         cmocka_unit_test(what_goes_wrong_with_images),
         cmocka_unit_test(what_is_left_out),
         cmocka_unit_test(what_differs_in_length),
+        cmocka_unit_test(whole_files),
         cmocka_unit_test(what_is_left_out_of_items),
         cmocka_unit_test(patterns),
         cmocka_unit_test(what_is_inflated_for_nothing),
