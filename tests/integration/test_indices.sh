@@ -147,7 +147,7 @@ case_unindexed() {
 records() {
     mkdir -p "$work/records"
     /usr/bin/python3 - "$work/records" <<'PYTHON'
-import struct, sys
+import io, struct, sys, tarfile
 
 def masked(data):
     crc = 0xffffffff
@@ -169,13 +169,19 @@ for f in range(12):
         for r in range(40):
             text = "record %d of file %d, " % (r, f) * (1 + r % 11)
             print(f'{r},"{text}"' if f % 2 else f'"{text}",{r}', file=out)
+    with tarfile.open(f"{sys.argv[1]}/{f}.tar", "w") as out:
+        for r in range(40):
+            for ext, data in (("txt", b"record %d" % r * (1 + r % 11)), ("cls", b"%d" % r)):
+                info = tarfile.TarInfo(f"{f}/{r}.{ext}")
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
 PYTHON
 }
-# The same of other formats: NAME FORMAT OPTIONS.
+# The same of other formats: NAME OPERATOR EXTENSION OPTIONS RANGE.
 unindexed_records() {
-    local source="\"op\": \"$2\", \"pattern\": \"$work/records/*.$2\"$3"
+    local source="\"op\": \"$2\", \"pattern\": \"$work/records/*.$3\"$4"
     echo "{\"pipeline\": [{$source}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$1.indexed.json"
-    echo "{\"pipeline\": [{$source, \"index\": false, \"range\": 500}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$1.json"
+    echo "{\"pipeline\": [{$source, \"index\": false$5}, {\"op\": \"batch\", \"size\": 7}]}" >"$work/$1.json"
     DISPATCHER='' run "$1.indexed" "$work/$1.indexed.json" --seed 3 --epochs 2
     DISPATCHER='' run "$1.alone" "$work/$1.json" --seed 3 --epochs 2
     same "$1: records" 480 "$(field elements "$work/$1.alone.out" | head -n 1)"
@@ -192,8 +198,9 @@ unindexed_records() {
 }
 case_unindexed_records() {
     records
-    unindexed_records tfrecord tfrecord ''
-    unindexed_records lines csv ', "newlines": false, "schema": ["text: str", "number: i64"]'
-    unindexed_records whole csv ', "schema": ["text: str", "number: i64"]'
+    unindexed_records tfrecord tfrecord tfrecord '' ', "range": 500'
+    unindexed_records lines csv csv ', "newlines": false, "schema": ["text: str", "number: i64"]' ', "range": 500'
+    unindexed_records whole csv csv ', "schema": ["text: str", "number: i64"]' ''
+    unindexed_records tar webdataset tar ', "columns": {"text": "txt", "number": "cls"}, "key": "k"' ''
 }
 run_case "$@"; exit

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the cases of text_ranges, split_lines, tfrecord_ranges and unframe. Run by hand from anywhere, behind make_golden.py; the results
+"""Writes the cases of text_ranges, split_lines, tfrecord_ranges, unframe, webdataset_shards and
+parse_members. Run by hand from anywhere, behind make_golden.py; the results
 are in the tree."""
 import json
 import os
 import random
 import struct
+import tarfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(HERE, "data")
@@ -197,6 +199,75 @@ def frame_cases():
            "expect": {"error": "is no str"}}
 
 
+def samples_of(name, columns, skip):
+    """The members of the samples of a tar file: for each a dictionary, with its key."""
+    found = {}
+    with tarfile.open(os.path.join(DATA, name)) as tar:
+        for m in tar:
+            folder, _, base = m.name.rpartition("/")
+            stem, _, ext = base.partition(".")
+            field = next((f for f, exts in columns.items() if ext.lower() in exts.lower().split(";")), None)
+            if m.isfile() and stem and ext and field:
+                key = folder + "/" + stem if folder else stem
+                found.setdefault(key, {"": key.encode()})[field] = tar.extractfile(m).read()
+    return [s for s in found.values() if not skip or len(s) == 1 + len(columns)]
+
+
+def shard(name, columns, skip=False, key=""):
+    samples = samples_of(name, columns, skip)
+    lists = {f: strings([b"1" + s[f] if f in s else b"" for s in samples]) for f in columns}
+    return {**lists, **({key: strings([s[""] for s in samples])} if key else {})}
+
+
+def shard_cases():
+    both, all_three = {"jpg": "jpg", "cls": "cls"}, {"txt": "txt", "n": "cls", "a": "npy"}
+    yield {"name": "one file", "options": {"pattern": "${DATA}/wds_plain.tar", "columns": ["jpg", "cls"]},
+           "expect": {"spec": "jpg: str[?], cls: str[?]", "count": 1, "elements": [shard("wds_plain.tar", both)], "describe": "wds_plain.tar"}}
+    yield {"name": "several, one of them empty, a key, any position",
+           "options": {"pattern": ["${DATA}/wds_{empty,missing,mixed}.tar", "${DATA}/wds_packed.tar.gz"], "columns": all_three, "types": {"a": "i16[-1]"}, "key": "k"},
+           "expect": {"spec": "txt: str[?], n: str[?], a: str[?], k: str[?]", "count": 4, "at": [3, 1, 0, 2],
+                      "elements": [shard(name, all_three, key="k") for name in ("wds_packed.tar.gz", "wds_missing.tar", "wds_empty.tar", "wds_mixed.tar")]}}
+    yield {"name": "samples that lack nothing", "options": {"pattern": "${DATA}/wds_missing.tar", "columns": all_three, "types": {"npy": "i16[-1]"}, "skip_incomplete": True},
+           "expect": {"elements": [shard("wds_missing.tar", all_three, True)]}}
+    for name in ("gnu", "pax", "gnutar_gnu", "gnutar_posix"):
+        columns = {"f": "txt;json"} if name in ("gnu", "pax") else {"j": "json", "t": "txt"}
+        yield {"name": name, "options": {"pattern": "${DATA}/wds_%s.tar" % name, "columns": columns, "key": "k"},
+               "expect": {"elements": [shard("wds_%s.tar" % name, columns, key="k")]}}
+    yield {"name": "too large", "options": {"pattern": "${DATA}/wds_plain.tar", "columns": ["jpg"], "inflated_max": 300},
+           "expect": {"error": "wds_plain.tar: the members of its samples have %d bytes, which are read together without an index" %
+                               sum(1 + len(s["jpg"]) for s in samples_of("wds_plain.tar", {"jpg": "jpg"}, False))}}
+    yield {"name": "packed, too large", "options": {"pattern": "${DATA}/wds_packed.tar.gz", "columns": ["jpg"], "inflated_max": 3000},
+           "expect": {"error": "can only be inflated together; option inflated_max allows 3000"}}
+    for name, error in (("wds_bad_cut.tar", "member 1 at byte 1024: truncated"), ("wds_bad_cut.tar.gz", "truncated"),
+                        ("wds_bad_twice.tar", "its sample 0 has this field already"), ("no_such*", "no files match")):
+        yield {"name": name, "options": {"pattern": "${DATA}/" + name, "columns": ["txt", "jpg"]}, "expect": {"error": error}}
+    yield {"name": "columns", "options": {"pattern": "${DATA}/wds_plain.tar", "columns": "jpg"}, "expect": {"error": "must be a list"}}
+
+
+def member_cases():
+    def sample(label, caption):
+        return {"label": text(label), "k": text(b"key"), "caption": text(caption)}
+    columns = {"caption": "txt", "label": "cls"}
+
+    def number(value, dtype="i64"):
+        return {"dtype": dtype, "shape": [], "data": [value]}
+    yield {"name": "numbers and texts", "options": {"columns": columns}, "input": [sample(b"1-7\n", b"1a cat"), sample(b"1 12", b"1")],
+           "expect": {"spec": "label: i64, k: str, caption: str",
+                      "elements": [{"label": number(-7), "k": text(b"key"), "caption": text(b"a cat")},
+                                   {"label": number(12), "k": text(b"key"), "caption": text(b"")}]}}
+    yield {"name": "types", "options": {"columns": columns, "types": {"label": "f32"}}, "input": [sample(b"12.5", b"1x")],
+           "expect": {"elements": [{"label": number(2.5, "f32"), "k": text(b"key"), "caption": text(b"x")}]}}
+    yield {"name": "missing: empty", "options": {"columns": columns, "missing": "empty"}, "input": [sample(b"", b"1x"), sample(b"13", b"")],
+           "expect": {"elements": [{"label": number(0), "k": text(b"key"), "caption": text(b"x")}, {"label": number(3), "k": text(b"key"), "caption": text(b"")}]}}
+    yield {"name": "missing: fail", "options": {"columns": columns}, "input": [sample(b"", b"1x")],
+           "expect": {"error": "the sample has no member with the extension cls, of field \"label\""}}
+    yield {"name": "no number", "options": {"columns": columns}, "input": [sample(b"1x", b"1x")],
+           "expect": {"error": "field \"label\": its text is no whole number"}}
+    yield {"name": "no such field", "options": {"columns": ["jpg"]}, "input": [sample(b"1x", b"1x")],
+           "expect": {"error": "option columns: there is no str field \"jpg\""}}
+    yield {"name": "columns", "options": {"columns": "jpg"}, "input": [sample(b"1x", b"1x")], "expect": {"error": "must be a list"}}
+
+
 def write(op, cases):
     with open(os.path.join(HERE, op + ".json"), "w", encoding="utf-8") as f:
         f.write('{"op": "%s",\n "cases": [\n' % op)
@@ -208,3 +279,5 @@ write("text_ranges", range_cases())
 write("split_lines", line_cases())
 write("tfrecord_ranges", record_cases())
 write("unframe", frame_cases())
+write("webdataset_shards", shard_cases())
+write("parse_members", member_cases())

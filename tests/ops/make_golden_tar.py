@@ -182,6 +182,12 @@ def cases():
                       "elements": [{"cls": i64(4), "npy": tensor(np.int16([6, 7])), "txt": text("D")}]}}
     yield {"name": "as an empty file says", "options": {"pattern": "${DATA}/wds_empty.tar"},
            "expect": {"error": "no member is named KEY.EXTENSION"}}
+    yield {"name": "no such extension", "options": {"pattern": ["${DATA}/wds_empty.tar", "${DATA}/wds_missing.tar"], "columns": {"image": "jpg;jpeg", "mask": "png"}},
+           "expect": {"error": "no sample has any of the columns (jpg;jpeg, png): the first one, a in "}}
+    yield {"name": "no such extension in one file", "options": {"pattern": ["${DATA}/wds_missing.tar", "${DATA}/wds_plain.tar"], "columns": ["jpg"]},
+           "expect": {"count": 40, "elements": [{"jpg": text("image 0")}]}}
+    yield {"name": "no such extension, skip", "options": {"pattern": "${DATA}/wds_packed.tar.gz", "columns": ["jpg", "clss"], "missing": "skip"},
+           "expect": {"error": "wds_packed.tar.gz, has jpg, cls"}}
     yield from bad_files()
     for name, options, error in (
             ("columns: a text", {"columns": "jpg"}, "must be a list"),

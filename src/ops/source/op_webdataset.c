@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source `webdataset`: reads the samples of tar files. A file's index is made when its first sample is
- * read, and by the worker that prepares the job, since the counts come from it. */
+/* Source `webdataset`: reads the samples of tar files, by their indices. */
 #include "base/mem.h"
 #include "ops/op_util.h"
-#include "ops/source/file_source.h"
 #include "ops/source/inflate_cost.h"
-#include "ops/source/inflated.h"
-#include "ops/source/line_blocks.h"
-#include "ops/source/webdataset_columns.h"
+#include "ops/source/unindexed.h"
+#include "ops/source/webdataset_source.h"
 
 #include <string.h>
 
@@ -21,16 +18,7 @@ struct webdataset_opts {
     int missing; /* index into missing_words */
     char *key;
     int64_t inflated_max, inflate_every;
-};
-struct webdataset_state {
-    struct cw_file_source source; /* loads a struct webdataset_file for each file */
-    struct cw_inflated *inflated;
-    struct cw_wds_columns columns;
-    struct cw_wds_want want;
-};
-struct webdataset_file {
-    struct cw_wds_index index;
-    struct cw_access_points *points; /* of a .gz or .zst, or NULL */
+    bool index;
 };
 
 #define OFFSET(member) offsetof(struct webdataset_opts, member)
@@ -58,6 +46,13 @@ static const struct cw_opt options[] = {
      .def = "\"\""},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    {.name = "index",
+     .help = "find all samples when a job is prepared; false = the first batch comes at once, "
+             "positions are files, and there is no length",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(index),
+     .def = "true",
+     .flags = CW_OPT_NO_FINGERPRINT},
     {0},
 };
 
@@ -96,132 +91,6 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return rc;
 }
 
-static void free_file(void *loaded)
-{
-    struct webdataset_file *file = loaded;
-    cw_wds_index_fini(&file->index);
-    cw_access_points_free(file->points);
-    cw_mem_free(file);
-}
-
-static int scan_file(struct webdataset_state *s, size_t i, struct webdataset_file *file,
-                     struct cw_err *err)
-{
-    struct cw_file_use use;
-    int rc = cw_file_set_use(s->source.files, i, &use, err);
-    if (rc < 0)
-        return rc;
-    rc = cw_inflated_scan(s->inflated, i, &use.readable, NULL, &file->points, err);
-    struct cw_inflated_view view = {s->inflated, i, file->points, &use.readable, &use.source};
-    const struct cw_readable plain = cw_inflated_readable(&view);
-    if (rc == 0)
-        rc = cw_wds_scan(&plain, &s->want, &file->index, err);
-    cw_file_set_release(s->source.files, &use);
-    return rc;
-}
-
-/* The file is not opened for an index that is there. */
-static int unpack_file(const struct webdataset_state *s, size_t i, const uint8_t *kept,
-                       size_t kept_n, struct webdataset_file *file)
-{
-    const struct cw_file *from = &s->source.files->v[i];
-    const uint64_t size = (uint64_t)from->stamp.size;
-    int rc = cw_inflated_unpack(s->inflated, from->path, size, &kept, &kept_n, &file->points);
-    return rc < 0 ? rc
-                  : cw_wds_index_unpack(kept, kept_n, file->points ? file->points->size : size,
-                                        &s->want, &file->index);
-}
-
-/* With `kept` the index is there already, in these bytes. */
-static int load_from(struct webdataset_state *s, size_t i, const void *kept, size_t kept_n,
-                     void **ret_loaded, struct cw_err *err)
-{
-    struct webdataset_file *file = CW_NEW(struct webdataset_file);
-    int rc = kept ? unpack_file(s, i, kept, kept_n, file) : scan_file(s, i, file, err);
-    if (rc < 0)
-        free_file(file);
-    else
-        *ret_loaded = file;
-    return rc;
-}
-
-static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
-{
-    return load_from(state, i, NULL, 0, ret_loaded, err);
-}
-
-static int unpack(void *state, size_t i, const void *bytes, size_t n, void **ret_loaded,
-                  struct cw_err *err)
-{
-    return load_from(state, i, bytes, n, ret_loaded, err);
-}
-
-static void pack(const void *loaded, struct cw_str *out)
-{
-    const struct webdataset_file *file = loaded;
-    cw_inflated_pack(file->points, out);
-    cw_wds_index_pack(&file->index, out);
-}
-
-static int64_t records(const void *loaded)
-{
-    return (int64_t)((const struct webdataset_file *)loaded)->index.n;
-}
-
-static size_t bytes_of(const void *loaded)
-{
-    const struct webdataset_file *file = loaded;
-    const size_t points = file->points ? cw_access_points_bytes(file->points) : 0;
-    return sizeof(*file) + cw_wds_index_bytes(&file->index) + points;
-}
-
-static int key_of(const void *state, size_t i, struct cw_str *out, struct cw_err *err)
-{
-    const struct webdataset_state *s = state;
-    (void)err;
-    cw_inflated_key(s->inflated, s->source.files->v[i].path, out);
-    return 0;
-}
-
-/* Which extensions become which fields, and what is left out. */
-static void key(const void *state, struct cw_str *out)
-{
-    const struct webdataset_state *s = state;
-    for (size_t i = 0; i < s->columns.n; i++)
-        cw_str_addf(out, "%s\n", s->columns.v[i].exts);
-    cw_str_addf(out, "key %d skip %d\n", s->want.key_field, s->want.skip_incomplete);
-}
-
-static void end(void *state)
-{
-    struct webdataset_state *s = state;
-    cw_inflated_free(s->inflated);
-    cw_wds_columns_fini(&s->columns);
-}
-
-static void add_blocks(void *state, size_t i, const void *loaded, int64_t first,
-                       struct cw_blocks *blocks)
-{
-    const struct webdataset_state *s = state;
-    const struct webdataset_file *file = loaded;
-    (void)i;
-    cw_sample_blocks(&file->index, file->points, s->want.fields_n, first, blocks);
-}
-
-static const struct cw_file_index index_kind = {.name = "webdataset 1",
-                                                .key = key,
-                                                .key_of = key_of,
-                                                .records = records,
-                                                .bytes = bytes_of,
-                                                .pack = pack,
-                                                .unpack = unpack};
-static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct webdataset_state),
-                                                .end = end,
-                                                .load = scan,
-                                                .unload = free_file,
-                                                .index = &index_kind,
-                                                .blocks = add_blocks};
-
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
                       struct cw_err *err)
 {
@@ -230,7 +99,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     int rc = cw_wds_columns_parse(&o->columns, &o->types, &columns, err);
     if (rc < 0)
         return rc;
-    struct webdataset_state *s = CW_NEW(struct webdataset_state);
+    struct cw_wds_source *s = CW_NEW(struct cw_wds_source);
     s->columns = columns;
     s->inflated = cw_inflated_new(o->inflated_max, o->inflate_every);
     s->want = (struct cw_wds_want){.field_of = cw_wds_column_of,
@@ -238,7 +107,15 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
                                    .fields_n = columns.n + (o->key[0] != '\0'),
                                    .key_field = o->key[0] ? (int)columns.n : -1,
                                    .skip_incomplete = o->missing == MISSING_SKIP};
-    return cw_file_source_start(&kind, s, &o->pattern, how, ret_state, err);
+    void *opened = NULL;
+    rc = cw_file_source_start(&cw_wds_source_kind, s, &o->pattern, how, &opened, err);
+    if (rc == 0 && !how->manifest && !how->only_index)
+        rc = cw_wds_source_check(opened, err);
+    if (rc < 0)
+        cw_file_source_free(opened);
+    else
+        *ret_state = opened;
+    return rc;
 }
 
 /* Says where a member is that has a wrong value. */
@@ -260,7 +137,7 @@ static int lacks(const struct cw_wds_column *column, const char *path, size_t sa
 }
 
 static int make_fields(const struct cw_op_ctx *ctx, const struct webdataset_opts *o,
-                       const struct webdataset_state *s, const struct cw_wds_part *parts,
+                       const struct cw_wds_source *s, const struct cw_wds_part *parts,
                        const char *path, size_t k, struct cw_view *fields, struct cw_err *err)
 {
     int rc = 0;
@@ -279,21 +156,7 @@ static int make_fields(const struct cw_op_ctx *ctx, const struct webdataset_opts
     return rc;
 }
 
-static int make_key(const struct cw_op_ctx *ctx, const char *path, const struct cw_wds_part *part,
-                    struct cw_view *ret_view, struct cw_err *err)
-{
-    char *name = NULL;
-    size_t name_n = 0;
-    struct cw_view view = {.dtype = CW_DTYPE_STR};
-    int rc = cw_tar_name(path, part->data, (size_t)part->bytes, ctx->arena, &name, &name_n, err);
-    if (rc == 0 && !cw_wds_split(name, name_n, &view.bytes))
-        rc = cw_err_set(err, CW_E_OTHER_FILE, "%s: changed while it is read", path);
-    view.data = name;
-    *ret_view = view;
-    return rc;
-}
-
-static int read_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_wds_part *parts,
+static int read_parts(struct cw_wds_source *s, size_t i, size_t k, struct cw_wds_part *parts,
                       struct cw_arena *arena, struct cw_err *err)
 {
     struct cw_file_use use;
@@ -301,7 +164,7 @@ static int read_parts(struct webdataset_state *s, size_t i, size_t k, struct cw_
     int rc = cw_file_source_get(&s->source, i, &loaded, err);
     if (rc < 0)
         return rc;
-    const struct webdataset_file *file = loaded;
+    const struct cw_wds_file *file = loaded;
     rc = cw_file_source_compare(&s->source, i, file->index.n, "samples", err);
     if (rc == 0)
         rc = cw_file_set_use(s->source.files, i, &use, err);
@@ -320,7 +183,7 @@ static int read_sample(const struct cw_op_ctx *ctx, const void *opts, void *stat
                        struct cw_element *ret_element, struct cw_err *err)
 {
     const struct webdataset_opts *o = opts;
-    struct webdataset_state *s = state;
+    struct cw_wds_source *s = state;
     size_t i = cw_file_set_locate(s->source.files, pos);
     const struct cw_file *file = &s->source.files->v[i];
     size_t k = (size_t)(pos - file->first);
@@ -329,14 +192,14 @@ static int read_sample(const struct cw_op_ctx *ctx, const void *opts, void *stat
     if (rc == 0)
         rc = make_fields(ctx, o, s, parts, file->path, k, ret_element->fields, err);
     if (rc == 0 && s->want.key_field >= 0)
-        rc = make_key(ctx, file->path, &parts[s->columns.n], &ret_element->fields[s->columns.n],
-                      err);
+        rc = cw_wds_key(ctx, file->path, &parts[s->columns.n], &ret_element->fields[s->columns.n],
+                        err);
     ret_element->n = s->want.fields_n;
     return rc;
 }
 
-static void sample_ahead(struct webdataset_state *s, size_t i, uint64_t k,
-                         const struct webdataset_file *file, struct cw_ahead *ahead)
+static void sample_ahead(struct cw_wds_source *s, size_t i, uint64_t k,
+                         const struct cw_wds_file *file, struct cw_ahead *ahead)
 {
     const struct cw_file_set *files = s->source.files;
     const size_t n = s->want.fields_n;
@@ -357,7 +220,7 @@ static void sample_ahead(struct webdataset_state *s, size_t i, uint64_t k,
 
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
-    struct webdataset_state *s = state;
+    struct cw_wds_source *s = state;
     const struct cw_file_set *files = s->source.files;
     const void *loaded = NULL;
     (void)opts;
@@ -378,9 +241,36 @@ static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err 
                            ret_reads, err);
 }
 
+static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
+{
+    const struct webdataset_opts *o = opts;
+    if (o->index)
+        return 0;
+    if (o->columns.type == CW_VALUE_NULL)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option index: without an index no file is looked into before a job "
+                          "runs, so `columns` must be given");
+    struct cw_value *shards = add(arg, "webdataset_shards");
+    cw_unindexed_list(shards, "pattern", &o->pattern);
+    cw_value_copy(cw_value_member(shards, "columns"), &o->columns);
+    if (o->types.type != CW_VALUE_NULL)
+        cw_value_copy(cw_value_member(shards, "types"), &o->types);
+    cw_value_set_str(cw_value_member(shards, "key"), o->key);
+    cw_value_set_bool(cw_value_member(shards, "skip_incomplete"), o->missing == MISSING_SKIP);
+    cw_value_set_i64(cw_value_member(shards, "inflated_max"), o->inflated_max);
+    cw_value_set_i64(cw_value_member(add(arg, "unbatch"), "span"), 1);
+    struct cw_value *parse = add(arg, "parse_members");
+    cw_value_copy(cw_value_member(parse, "columns"), &o->columns);
+    if (o->types.type != CW_VALUE_NULL)
+        cw_value_copy(cw_value_member(parse, "types"), &o->types);
+    cw_value_set_str(cw_value_member(parse, "missing"),
+                     o->missing == MISSING_EMPTY ? "empty" : "fail");
+    return 0;
+}
+
 static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
 {
-    const struct webdataset_state *s = state;
+    const struct cw_wds_source *s = state;
     const struct cw_file *file = &s->source.files->v[cw_file_set_locate(s->source.files, pos)];
     (void)opts;
     cw_str_addf(out, "%s sample %lld", file->path, (long long)(pos - file->first));
@@ -424,6 +314,13 @@ const struct cw_op cw_op_webdataset = {
         "together, and stays in memory up to `inflated_max` for all files (docs/formats.md, "
         "\"Compressed files\").\n"
         "\n"
+        "If no sample of the files is left by `columns` and `missing`, that is an error when a job "
+        "is prepared, which names\n"
+        "the extensions of the first sample. With `index` false nothing is scanned, `columns` is "
+        "needed, files are positions,\n"
+        "and the node stands for `webdataset_shards`, `unbatch` and `parse_members` "
+        "(docs/formats.md, \"Without an index\").\n"
+        "\n"
         "Not supported: sparse files, links, several tar files joined. Patterns as for `files`; "
         "shards are given as\n"
         "`/data/train-{000..127}.tar`.",
@@ -445,4 +342,5 @@ const struct cw_op cw_op_webdataset = {
     .locate = cw_file_source_locate,
     .ahead = ahead_of,
     .reads = reads,
+    .stands_for = stands_for,
 };

@@ -45,5 +45,8 @@ int cw_wds_value(const struct cw_op_ctx *ctx, const struct cw_wds_column *column
  * first dimension is not known). */
 int cw_wds_empty(const struct cw_op_ctx *ctx, const struct cw_wds_column *column,
                  struct cw_view *ret_view, struct cw_err *err);
+/* The key of a sample, from the headers of its first member, which were read into `part`. */
+int cw_wds_key(const struct cw_op_ctx *ctx, const char *path, const struct cw_wds_part *part,
+               struct cw_view *ret_view, struct cw_err *err);
 
 #endif

@@ -137,3 +137,17 @@ int cw_wds_empty(const struct cw_op_ctx *ctx, const struct cw_wds_column *column
     *ret_view = view;
     return 0;
 }
+
+int cw_wds_key(const struct cw_op_ctx *ctx, const char *path, const struct cw_wds_part *part,
+               struct cw_view *ret_view, struct cw_err *err)
+{
+    char *name = NULL;
+    size_t name_n = 0;
+    struct cw_view view = {.dtype = CW_DTYPE_STR};
+    int rc = cw_tar_name(path, part->data, (size_t)part->bytes, ctx->arena, &name, &name_n, err);
+    if (rc == 0 && !cw_wds_split(name, name_n, &view.bytes))
+        rc = cw_err_set(err, CW_E_OTHER_FILE, "%s: changed while it is read", path);
+    view.data = name;
+    *ret_view = view;
+    return rc;
+}
