@@ -8,25 +8,18 @@
 #include <math.h>
 #include "base/mem.h"
 #include "policies/autocache_model.h"
+#include "policies/standing.h"
 #include "policies/text.h"
 
 /* a second of CPU time of every thread counts as so many seconds of waiting */
 #define CPU_WEIGHT 0.05
 /* part of the score that caching must save, otherwise nothing is cached: not less than epochs that
  * were equal would differ by ... */
-#define GAIN_MIN CW_EPOCH_NOISE
-#define CPU_GAIN_MIN 0.2 /* ... unless it saves this part of the CPU time */
-/* part of the score by which another plan must be cheaper to replace the present decision */
-#define BEATS 0.10
-/* that part, if the present decision predicted something else than was measured */
-#define BEATS_REFUTED CW_EPOCH_NOISE
+#define GAIN_MIN CW_STANDING_EPOCH_NOISE
+#define CPU_GAIN_MIN 0.2  /* ... unless it saves this part of the CPU time */
 #define SAVED_SHOWN 0.005 /* a smaller part that is saved is not worth a number */
 #define EQUAL 0.002       /* smaller differences count as none */
-/* ratio between measured and predicted epoch, either way, that contradicts a decision */
-#define CONTRADICTION 1.5
-/* the difference must also be at least this: short epochs differ for other reasons */
-#define CONTRADICTION_NS 0.1e9
-#define OUTPUTS_MIN 2.0 /* number of outputs that must be measured before the first decision */
+#define OUTPUTS_MIN 2.0   /* number of outputs that must be measured before the first decision */
 #define ELEMENTS_MIN 32.0
 
 struct plan {
@@ -60,7 +53,7 @@ static double reading_overhead(const struct cw_autocache_snapshot *s, size_t mea
 {
     struct cw_plan_cost cost;
     double took = s->nodes[measured].epoch_ns;
-    if (took <= 0 || took <= (1 + CW_EPOCH_NOISE) * cw_autocache_trainer_time(s))
+    if (took <= 0 || took <= (1 + CW_STANDING_EPOCH_NOISE) * cw_autocache_trainer_time(s))
         return 0;
     struct cw_autocache_snapshot bare = *s;
     struct cw_autocache_node *nodes = cw_mem_dup(s->nodes, s->n * sizeof(*nodes));
@@ -213,9 +206,7 @@ static size_t most_cached(const struct cw_autocache_snapshot *s)
 
 static bool is_contradicted(const struct cw_autocache_snapshot *s)
 {
-    return s->standing && s->predicted_ns > 0 && s->epoch_ns > 0 &&
-           (s->epoch_ns > CONTRADICTION * s->predicted_ns + CONTRADICTION_NS ||
-            s->epoch_ns < s->predicted_ns / CONTRADICTION - CONTRADICTION_NS);
+    return s->standing && cw_standing_is_off(&cw_standing_epoch, s->epoch_ns, s->predicted_ns);
 }
 
 /* ---- the sentence that gives the reason ---- */
@@ -356,9 +347,9 @@ static int decide(const struct cw_autocache_snapshot *s, const char *argument,
     if (!best.cost.known) {
         decide_early(s, &d);
     } else {
-        double margin = is_contradicted(s) ? BEATS_REFUTED : BEATS;
-        bool keep = s->standing && current.cost.known && best.node != current.node &&
-                    best.score > (1 - margin) * current.score;
+        bool keep =
+            s->standing && current.cost.known && best.node != current.node &&
+            !cw_standing_yields(&cw_standing_epoch, is_contradicted(s), current.score, best.score);
         explain(s, keep ? &current : &best, &compute, &current, &d);
     }
     *ret_decision = d;

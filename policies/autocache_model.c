@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include "base/mem.h"
+#include "policies/standing.h"
 
 #define TRAINER_MORE 1.5 /* of its steps: more than this it did not do between them */
 #define FILLING_MAX 200  /* the most epochs that are computed one by one */
@@ -91,7 +92,7 @@ double cw_autocache_trainer_time(const struct cw_autocache_snapshot *s)
 static double measured_length(const struct cw_autocache_snapshot *s, double ns)
 {
     double trainer = cw_autocache_trainer_time(s);
-    return ns <= trainer * (1 + CW_EPOCH_NOISE) ? trainer : ns;
+    return ns <= trainer * (1 + CW_STANDING_EPOCH_NOISE) ? trainer : ns;
 }
 
 /* Returns the length of a whole epoch with the present share, without writing. */

@@ -6,8 +6,6 @@
 
 #include "policies/policy.h"
 
-#define CW_EPOCH_NOISE 0.05 /* the part by which the lengths of equal epochs differ */
-
 struct cw_plan_cost {
     /* false: the cost depends on nodes that were not measured yet; the other members are not set */
     bool known;

@@ -4,20 +4,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "policies/standing.h"
+
 #define LITTLE 0.02 /* a node that takes less of the time than this part does not refute a plan */
 
 /* ---- what is measured against what the plan was made of ---- */
 
 static bool is_off(double now, double basis)
 {
-    return fabs(now - basis) > CW_REPLAN_ODD * basis;
+    return cw_standing_side(&cw_standing_cost, now, basis) != 0;
 }
 
 /* The trainer's step counts where it was known already. */
 static bool is_trainer_odd(const struct cw_replan *state, const struct cw_replan_view *view)
 {
-    double now = view->means.step_ns, basis = state->means.step_ns;
-    return now > 0 && basis > 0 && is_off(now, basis);
+    return cw_standing_is_off(&cw_standing_cost, view->means.step_ns, state->means.step_ns);
 }
 
 static bool is_odd(const struct cw_replan *state, const struct cw_replan_view *view)
@@ -85,7 +86,7 @@ static void judge(struct cw_replan *state, const struct cw_replan_view *view)
 {
     if (state->before_ns <= 0 || state->windows_n < state->judged_at)
         return;
-    if (view->element_ns > state->before_ns * (1 - CW_REPLAN_GAIN_REFUTED)) {
+    if (!cw_standing_yields(&cw_standing_cost, true, state->before_ns, view->element_ns)) {
         cw_replan_bar(state, state->order);
         state->is_refuted = true;
     }
@@ -106,8 +107,8 @@ static void end_window(struct cw_replan *state, const struct cw_replan_view *vie
     if (!view->is_enough || !state->has_looked)
         return;
     learn_bytes(state, view);
-    state->odd_n = is_odd(state, view) ? state->odd_n + 1 : 0;
-    state->is_refuted = state->is_refuted || state->odd_n >= CW_REPLAN_ODD_WINDOWS;
+    if (cw_standing_count(&cw_standing_cost, is_odd(state, view), &state->odd_n))
+        state->is_refuted = true;
     judge(state, view);
 }
 
@@ -168,8 +169,8 @@ enum cw_replan_why cw_replan_look(struct cw_replan *state, const struct cw_repla
 
 bool cw_replan_takes(const struct cw_replan *state, uint64_t order, double now_ns, double then_ns)
 {
-    double gain = state->is_refuted ? CW_REPLAN_GAIN_REFUTED : CW_REPLAN_GAIN;
-    return !is_barred(state, order) && then_ns < now_ns * (1 - gain);
+    return !is_barred(state, order) &&
+           cw_standing_yields(&cw_standing_cost, state->is_refuted, now_ns, then_ns);
 }
 
 static void set_basis(struct cw_replan *state, const struct cw_replan_node *basis, size_t n)
@@ -196,5 +197,5 @@ void cw_replan_changed(struct cw_replan *state, const struct cw_replan_view *vie
     state->means = view->means;
     state->order = order;
     state->before_ns = before_ns;
-    state->judged_at = state->windows_n + CW_REPLAN_ODD_WINDOWS;
+    state->judged_at = state->windows_n + cw_standing_cost.in_a_row;
 }

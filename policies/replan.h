@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When the plan of a running job is made anew, and whether another plan is worth a change. The plan
- * itself is found elsewhere (optimizer.h). Pure functions: time and measurements are arguments. */
+ * itself is found elsewhere (optimizer.h), and when a plan is refuted and gives way is cw_standing_cost (standing.h). Pure functions:
+ * time and measurements are arguments. */
 #ifndef CW_POLICIES_REPLAN_H
 #define CW_POLICIES_REPLAN_H
 
@@ -11,10 +12,6 @@
 #define CW_REPLAN_FIRST_S 2 /* the first look comes so long after the first measurement, */
 #define CW_REPLAN_FIRST_ELEMENTS 1000 /* or after so many elements of the source */
 #define CW_REPLAN_PAUSE_S 10          /* between two looks, at least */
-#define CW_REPLAN_ODD 0.2             /* a cost that is off by this part is odd, */
-#define CW_REPLAN_ODD_WINDOWS 3       /* and the plan is refuted after so many windows of it */
-#define CW_REPLAN_GAIN 0.1            /* what another plan must save of the time, */
-#define CW_REPLAN_GAIN_REFUTED 0.02   /* and if this one was refuted */
 #define CW_REPLAN_BARRED_WINDOWS 30   /* what brought nothing is left alone for so long, */
 #define CW_REPLAN_BARRED_AGAIN 60     /* and from the second time on */
 #define CW_REPLAN_BARRED_MAX 8

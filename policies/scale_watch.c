@@ -5,8 +5,8 @@
 
 #include "base/compiler.h"
 #include "policies/scale_level.h"
+#include "policies/standing.h"
 
-#define DEMAND_CHANGED 0.1
 #define WAIT_CHANGED 0.02 /* change of the part of its time that the trainer waits that counts */
 #define DRIFT_SIGMAS 4.5
 #define NOISE_LEAST 0.03 /* less was luck */
@@ -101,24 +101,19 @@ static void follow_demand(struct cw_scale_state *s, double stall)
         s->demand = demand;
         return;
     }
-    double off = demand / s->demand - 1, before_off = before / s->demand - 1;
-    if (fabs(off) <= DEMAND_CHANGED) {
+    int side = cw_standing_side(&cw_standing_demand, demand, s->demand);
+    if (side == 0) {
         s->demand += (demand - s->demand) / 4;
-    } else if (before > 0 && fabs(before_off) > DEMAND_CHANGED && off * before_off > 0) {
+    } else if (before > 0 && cw_standing_side(&cw_standing_demand, before, s->demand) == side) {
         s->demand = (demand + before) / 2;
         keep_what_workers_gave(s, stall);
-        keep_last_windows(s, 2);
+        keep_last_windows(s, cw_standing_demand.in_a_row);
         cw_scale_look_anew(s);
         s->age = UNNOTICED;
     }
 }
 
 enum drift { DRIFT_NONE, DRIFT_TRAINER, DRIFT_WORKERS };
-
-static bool differs(double now, double then, double by)
-{
-    return now > 0 && then > 0 && fabs(now / then - 1) > by;
-}
 
 /* Compares the mean of the last windows with that at the time when the policy settled. */
 static enum drift drift_in(const struct cw_scale_state *s, size_t windows, double least,
@@ -132,10 +127,11 @@ static enum drift drift_in(const struct cw_scale_state *s, size_t windows, doubl
     double noise = fmax(cw_scale_level_noise(s), NOISE_LEAST),
            by = fmax(DRIFT_SIGMAS * noise * sqrt(1 / now.windows + 1 / then->seconds), least);
     bool waits = then->wait_share > stall;
-    if ((waits && differs(now.given, then->batches / then->seconds, by)) ||
-        differs(now.rate, then->rate, by) || (!waits && now.wait > stall + WAIT_CHANGED))
+    if ((waits && cw_standing_differs(now.given, then->batches / then->seconds, by)) ||
+        cw_standing_differs(now.rate, then->rate, by) ||
+        (!waits && now.wait > stall + WAIT_CHANGED))
         return DRIFT_WORKERS;
-    return differs(now.demand * then->step_s, 1, by) ? DRIFT_TRAINER : DRIFT_NONE;
+    return cw_standing_differs(now.demand * then->step_s, 1, by) ? DRIFT_TRAINER : DRIFT_NONE;
 }
 
 bool cw_scale_watch_rest(struct cw_scale_state *s, double stall)

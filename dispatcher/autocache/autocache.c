@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "policies/standing.h"
+
 #define UNDECIDED_MS 250
 
 /* ---- the service of the dispatcher ---- */
@@ -118,8 +120,7 @@ static bool is_new_decision(const struct cw_autocache_job *decider,
                             const struct cw_autocache_decision *d)
 {
     /* An equal decision is new if it follows a measured epoch and predicts another time. */
-    bool other = d->epoch_ns > 1.5 * decider->predicted_ns + 0.1e9 ||
-                 d->epoch_ns < decider->predicted_ns / 1.5 - 0.1e9;
+    bool other = cw_standing_side(&cw_standing_epoch, d->epoch_ns, decider->predicted_ns) != 0;
     return !decider->has_decision || decider->current != d->node ||
            (other && d->epoch_ns > 0 && decider->epoch_ns > 0);
 }

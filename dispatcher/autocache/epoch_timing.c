@@ -3,12 +3,10 @@
  * workers, the same cached node, and a trainer at work. */
 #include <math.h>
 #include "dispatcher/autocache/autocache_int.h"
+#include "policies/standing.h"
 
 /* An epoch was read from the cache if this fraction of the records was there when it began. */
 #define FULL_SHARE 0.95
-#define CONTRADICTION 1.5 /* The policy uses the same factor. */
-/* The difference must not be less than this, since short epochs differ for other reasons. */
-#define CONTRADICTION_NS 0.1e9
 #define TRAINER_BATCHES 1000.0 /* Above this number of batches, older ones count half. */
 #define SOON_DONE 0.05         /* A smaller part of an epoch says nothing about its length. */
 
@@ -104,7 +102,7 @@ static bool detect_long_epoch(struct cw_autocache_job *decider, int64_t now)
     bool steady = decider->has_decision && decider->epoch_is_steady && decider->predicted_ns > 0 &&
                   (decider->current == CW_POLICY_NONE || decider->cached_at_begin >= FULL_SHARE);
     if (!steady || done < SOON_DONE ||
-        so_far < CONTRADICTION * decider->predicted_ns + CONTRADICTION_NS ||
+        cw_standing_side(&cw_standing_epoch, so_far, decider->predicted_ns) <= 0 ||
         now - decider->last_asked_ms < 1000)
         return false;
     decider->epoch_ns = so_far / done;
