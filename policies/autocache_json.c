@@ -1,39 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints snapshots as JSON, and reads them. One table for each struct names its numbers, so that
- * printing and reading cannot differ. */
-#include <math.h>
-#include <stddef.h>
+/* Prints snapshots as JSON, and reads them. */
 #include <string.h>
 #include "base/mem.h"
-#include "conf/value.h"
+#include "policies/numbers.h"
 #include "policies/policy.h"
 
-struct number {
-    const char *key;
-    size_t offset;
-    double missing;
-};
-#define NODE(field)                                                                                \
-    {                                                                                              \
-#field, offsetof(struct cw_autocache_node, field), 0                                       \
-    }
-#define STORE(field)                                                                               \
-    {                                                                                              \
-#field, offsetof(struct cw_autocache_store, field), 0                                      \
-    }
-#define SNAPSHOT(field)                                                                            \
-    {                                                                                              \
-#field, offsetof(struct cw_autocache_snapshot, field), 0                                   \
-    }
-static const struct number node_numbers[] = {NODE(per_output), NODE(elements_n), NODE(records),
-                                             NODE(samples),    NODE(cpu_ns),     NODE(wall_ns),
-                                             NODE(bytes),      NODE(cached),     NODE(epoch_ns)};
-static const struct number store_numbers[] = {
+#define NODE(field) CW_NUMBER_ANY(cw_autocache_node, field)
+#define STORE(field) CW_NUMBER_ANY(cw_autocache_store, field)
+#define SNAPSHOT(field) CW_NUMBER_ANY(cw_autocache_snapshot, field)
+static const struct cw_number node_flags[] = {CW_NUMBER_FLAG_OF(cw_autocache_node, asked, false)};
+static const struct cw_number node_numbers[] = {NODE(per_output), NODE(elements_n), NODE(records),
+                                                NODE(samples),    NODE(cpu_ns),     NODE(wall_ns),
+                                                NODE(bytes),      NODE(cached),     NODE(epoch_ns)};
+static const struct cw_number store_numbers[] = {
     STORE(read_ns),       STORE(read_byte_ns),
     STORE(write_ns),      STORE(write_byte_ns),
     STORE(write_bytes_s), STORE(read_bytes_s),
-    STORE(samples),       {"free_bytes", offsetof(struct cw_autocache_store, free_bytes), -1}};
-static const struct number snapshot_numbers[] = {
+    STORE(samples),       CW_NUMBER(cw_autocache_store, free_bytes, -DBL_MAX, DBL_MAX, -1)};
+static const struct cw_number snapshot_numbers[] = {
     SNAPSHOT(workers),
     SNAPSHOT(threads),
     SNAPSHOT(epochs_left),
@@ -42,21 +26,10 @@ static const struct number snapshot_numbers[] = {
     SNAPSHOT(predicted_ns),
     SNAPSHOT(compute_ns),
     SNAPSHOT(trainer_ns),
-    {"wait_share", offsetof(struct cw_autocache_snapshot, wait_share), -1}};
+    CW_NUMBER(cw_autocache_snapshot, wait_share, -DBL_MAX, DBL_MAX, -1),
+    CW_NUMBER_FLAG_OF(cw_autocache_snapshot, standing, true)};
 
 /* ---- printing ---- */
-
-static void add_numbers(struct cw_str *out, const void *object, const struct number *numbers,
-                        size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double v = *(const double *)(const void *)((const char *)object + numbers[i].offset);
-        if (v == numbers[i].missing || !isfinite(v))
-            continue;
-        cw_str_addf(out, ",\"%s\":", numbers[i].key);
-        cw_str_add_f64(out, v);
-    }
-}
 
 static void add_text(struct cw_str *out, const char *key, const char *text)
 {
@@ -73,13 +46,12 @@ static void add_node(struct cw_str *out, const struct cw_autocache_node *node)
     add_text(out, "op", node->op);
     add_text(out, "why_not", node->why_not);
     add_text(out, "mark", node->mark);
-    if (node->asked)
-        cw_str_add(out, ",\"asked\":true");
+    cw_numbers_print(node, CW_NUMBERS(node_flags), out);
     cw_str_add(out, ",\"inputs\":[");
     for (size_t i = 0; i < node->inputs_n; i++)
         cw_str_addf(out, "%s%zu", i > 0 ? "," : "", node->inputs[i]);
     cw_str_add(out, "]");
-    add_numbers(out, node, node_numbers, CW_ARRAY_LEN(node_numbers));
+    cw_numbers_print(node, CW_NUMBERS(node_numbers), out);
     cw_str_add(out, "}");
 }
 
@@ -104,40 +76,18 @@ void cw_autocache_snapshot_print(const struct cw_autocache_snapshot *snapshot, s
         add_node(out, &snapshot->nodes[i]);
     }
     cw_str_add(out, "],\"store\":{\"kind\":\"cache\"");
-    add_numbers(out, &snapshot->store, store_numbers, CW_ARRAY_LEN(store_numbers));
+    cw_numbers_print(&snapshot->store, CW_NUMBERS(store_numbers), out);
     add_text(out, "assumed", snapshot->store.assumed);
     if (snapshot->store.points_n > 0)
         add_points(out, &snapshot->store);
     cw_str_add(out, "}");
-    add_numbers(out, snapshot, snapshot_numbers, CW_ARRAY_LEN(snapshot_numbers));
-    cw_str_addf(out, ",\"standing\":%s", snapshot->standing ? "true" : "false");
+    cw_numbers_print(snapshot, CW_NUMBERS(snapshot_numbers), out);
     if (snapshot->current < snapshot->n)
         add_text(out, "current", snapshot->nodes[snapshot->current].name);
     cw_str_add(out, "}");
 }
 
 /* ---- reading ---- */
-
-static bool number_of(const struct cw_value *v, double *ret)
-{
-    if (v->type != CW_VALUE_I64 && v->type != CW_VALUE_F64)
-        return false;
-    *ret = v->type == CW_VALUE_I64 ? (double)v->i : v->f;
-    return true;
-}
-
-static int read_numbers(const struct cw_value *value, void *object, const struct number *numbers,
-                        size_t n, struct cw_err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *at = (double *)(void *)((char *)object + numbers[i].offset);
-        const struct cw_value *v = cw_value_get(value, numbers[i].key);
-        *at = numbers[i].missing;
-        if (v && !number_of(v, at))
-            return cw_err_set(err, CW_E_INVALID, "\"%s\" must be a number", numbers[i].key);
-    }
-    return 0;
-}
 
 static int read_text(const struct cw_value *value, const char *key, const char **ret_text,
                      struct cw_err *err)
@@ -147,12 +97,6 @@ static int read_text(const struct cw_value *value, const char *key, const char *
         return cw_err_set(err, CW_E_INVALID, "\"%s\" must be a string", key);
     *ret_text = v ? cw_mem_strdup(v->s) : NULL;
     return 0;
-}
-
-static bool read_bool(const struct cw_value *value, const char *key)
-{
-    const struct cw_value *v = cw_value_get(value, key);
-    return v && v->type == CW_VALUE_BOOL && v->b;
 }
 
 static int read_inputs(const struct cw_value *value, size_t self, struct cw_autocache_node *node,
@@ -188,8 +132,9 @@ static int read_node(const struct cw_value *value, size_t self, struct cw_autoca
         rc = read_text(value, "mark", &node->mark, err);
     if (rc == 0)
         rc = read_inputs(value, self, node, err);
-    node->asked = read_bool(value, "asked");
-    return rc < 0 ? rc : read_numbers(value, node, node_numbers, CW_ARRAY_LEN(node_numbers), err);
+    if (rc == 0)
+        rc = cw_numbers_read(value, CW_NUMBERS(node_flags), node, err);
+    return rc < 0 ? rc : cw_numbers_read(value, CW_NUMBERS(node_numbers), node, err);
 }
 
 static int read_points(const struct cw_value *value, struct cw_autocache_store *store,
@@ -202,8 +147,8 @@ static int read_points(const struct cw_value *value, struct cw_autocache_store *
     for (size_t i = 0; i < n; i++) {
         const struct cw_value *pair = &list->items[i];
         bool ok = pair->type == CW_VALUE_LIST && pair->n == 2 &&
-                  number_of(&pair->items[0], &points[i].bytes) &&
-                  number_of(&pair->items[1], &points[i].ns) &&
+                  cw_number_of(&pair->items[0], &points[i].bytes) &&
+                  cw_number_of(&pair->items[1], &points[i].ns) &&
                   (i == 0 || points[i].bytes > points[i - 1].bytes);
         if (!ok)
             return cw_err_set(err, CW_E_INVALID, "points must be [bytes, ns], ascending");
@@ -216,8 +161,7 @@ static int read_store(const struct cw_value *value, struct cw_autocache_store *s
                       struct cw_err *err)
 {
     const struct cw_value none = {.type = CW_VALUE_OBJECT};
-    int rc =
-        read_numbers(value ? value : &none, store, store_numbers, CW_ARRAY_LEN(store_numbers), err);
+    int rc = cw_numbers_read(value ? value : &none, CW_NUMBERS(store_numbers), store, err);
     if (rc == 0)
         rc = read_text(value ? value : &none, "assumed", &store->assumed, err);
     return rc < 0 ? rc : read_points(value ? value : &none, store, err);
@@ -256,8 +200,7 @@ static int read_all(const struct cw_value *value, struct cw_autocache_snapshot *
     }
     int rc = read_store(cw_value_get(value, "store"), &snapshot->store, err);
     if (rc == 0)
-        rc = read_numbers(value, snapshot, snapshot_numbers, CW_ARRAY_LEN(snapshot_numbers), err);
-    snapshot->standing = read_bool(value, "standing");
+        rc = cw_numbers_read(value, CW_NUMBERS(snapshot_numbers), snapshot, err);
     return rc < 0 ? rc : read_current(value, snapshot, err);
 }
 

@@ -2,60 +2,11 @@
 /* Reads problems. */
 #include "policies/problem_json.h"
 
-#include <math.h>
-
 #include "policies/problem_numbers.h"
 
 static int refuse(const char *key, const char *why, struct cw_err *err)
 {
     return cw_err_set(err, CW_E_INVALID, "%s: %s", key, why);
-}
-
-static bool number_of(const struct cw_value *value, double *ret_v)
-{
-    *ret_v = value->type == CW_VALUE_I64 ? (double)value->i : value->f;
-    return (value->type == CW_VALUE_I64 || value->type == CW_VALUE_F64) && isfinite(*ret_v);
-}
-
-static int read_number(const struct cw_value *object, const struct number *number, void *to,
-                       struct cw_err *err)
-{
-    const struct cw_value *value = cw_value_get(object, number->key);
-    double v = number->usual;
-    if (value && !number_of(value, &v))
-        return refuse(number->key, "not a number", err);
-    if (v < number->least || v > number->most)
-        return cw_err_set(err, CW_E_INVALID, "%s: %g is not from %g to %g", number->key, v,
-                          number->least, number->most);
-    *number_at(to, number) = v;
-    return 0;
-}
-
-static int read_numbers(const struct cw_value *object, const struct number *numbers, size_t n,
-                        void *to, struct cw_err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = read_number(object, &numbers[i], to, err);
-    return rc;
-}
-
-static int read_whole(const struct cw_value *object, const char *key, double most, unsigned *ret_v,
-                      struct cw_err *err)
-{
-    double v = 0;
-    const struct number number = {key, 0, 0, most, 0};
-    int rc = read_number(object, &number, &v, err);
-    *ret_v = rc == 0 ? (unsigned)v : 0;
-    return rc == 0 && (double)*ret_v < v ? refuse(key, "not a whole number", err) : rc;
-}
-
-static int read_bool(const struct cw_value *object, const char *key, bool *ret_b,
-                     struct cw_err *err)
-{
-    const struct cw_value *value = cw_value_get(object, key);
-    *ret_b = value && value->b;
-    return value && value->type != CW_VALUE_BOOL ? refuse(key, "neither true nor false", err) : 0;
 }
 
 static int read_bits(const struct cw_value *object, const char *key, size_t n, uint64_t *ret_bits,
@@ -81,8 +32,10 @@ static int read_list(const struct cw_value *object, const char *key, double *ret
     if (!list || list->type != CW_VALUE_LIST || list->n != n)
         return cw_err_set(err, CW_E_INVALID, "%s: not a list of %zu numbers", key, n);
     for (size_t i = 0; i < n; i++)
-        if (!number_of(&list->items[i], &ret_v[i]) || ret_v[i] < 0 || ret_v[i] > LARGEST)
-            return cw_err_set(err, CW_E_INVALID, "%s: not numbers from 0 to %g", key, LARGEST);
+        if (!cw_number_of(&list->items[i], &ret_v[i]) || ret_v[i] < 0 ||
+            ret_v[i] > CW_NUMBER_LARGEST)
+            return cw_err_set(err, CW_E_INVALID, "%s: not numbers from 0 to %g", key,
+                              CW_NUMBER_LARGEST);
     return 0;
 }
 
@@ -106,7 +59,7 @@ static int read_images(const struct cw_value *value, const struct cw_optimize_pr
         rc = refuse("whole", "not an object", err);
     whole = whole ? whole : &none;
     if (rc == 0)
-        rc = read_numbers(whole, whole_numbers, CW_ARRAY_LEN(whole_numbers), &node->whole, err);
+        rc = cw_numbers_read(whole, CW_NUMBERS(whole_numbers), &node->whole, err);
     if (rc == 0)
         rc = read_bits(whole, "fields", problem->fields_n, &fields, err);
     node->whole_fields = (uint32_t)fields;
@@ -117,22 +70,19 @@ static int read_many(const struct cw_value *value, struct cw_optimize_node *node
                      struct cw_err *err)
 {
     const struct cw_value *batch = cw_value_get(value, "batch");
-    int rc = read_bool(value, "by_batch", &node->by_batch, err);
-    if (rc == 0)
-        rc = read_bool(value, "is_batch", &node->is_batch, err);
     node->batch.is_known = batch != NULL;
-    if (rc != 0 || !batch)
-        return rc;
+    if (!batch)
+        return 0;
     if (batch->type != CW_VALUE_OBJECT)
         return refuse("batch", "not an object", err);
-    return read_numbers(batch, batch_numbers, CW_ARRAY_LEN(batch_numbers), &node->batch, err);
+    return cw_numbers_read(batch, CW_NUMBERS(batch_numbers), &node->batch, err);
 }
 
 static int read_node_parts(const struct cw_value *value, const struct cw_optimize_problem *problem,
                            struct cw_optimize_node *node, struct cw_err *err)
 {
     uint64_t reads = 0, adds = 0;
-    int rc = read_numbers(value, node_numbers, CW_ARRAY_LEN(node_numbers), node, err);
+    int rc = cw_numbers_read(value, CW_NUMBERS(node_numbers), node, err);
     if (rc == 0)
         rc = read_bits(value, "reads", problem->fields_n, &reads, err);
     if (rc == 0)
@@ -141,8 +91,6 @@ static int read_node_parts(const struct cw_value *value, const struct cw_optimiz
         rc = read_bits(value, "behind", problem->n, &node->behind, err);
     if (rc == 0)
         rc = read_list(value, "ratio", node->ratio, problem->fields_n, err);
-    if (rc == 0)
-        rc = read_bool(value, "uncacheable", &node->uncacheable, err);
     if (rc == 0)
         rc = read_bits(value, "folds", problem->n, &node->folds, err);
     if (rc == 0)
@@ -181,12 +129,10 @@ static int check_order(const struct cw_optimize_problem *problem, struct cw_err 
 static int read_set(const struct cw_value *value, const struct cw_optimize_problem *problem,
                     struct cw_optimize_cached *ret_cached, struct cw_err *err)
 {
-    static const struct number share = {"share", offsetof(struct cw_optimize_cached, share), 0, 1,
-                                        0};
     if (value->type != CW_VALUE_OBJECT)
         return refuse("cached", "not objects", err);
     int rc = read_bits(value, "set", problem->n, &ret_cached->set, err);
-    return rc == 0 ? read_number(value, &share, ret_cached, err) : rc;
+    return rc == 0 ? cw_numbers_read(value, CW_NUMBERS(cached_numbers), ret_cached, err) : rc;
 }
 
 static int read_cached(const struct cw_value *value, struct cw_optimize_problem *problem,
@@ -210,7 +156,7 @@ static int read_branch(const struct cw_value *value, struct cw_optimize_branch *
         return refuse("branches", "not objects", err);
     int rc = read_name(value, &branch->name, err);
     if (rc == 0)
-        rc = read_numbers(value, branch_numbers, CW_ARRAY_LEN(branch_numbers), branch, err);
+        rc = cw_numbers_read(value, CW_NUMBERS(branch_numbers), branch, err);
     return rc;
 }
 
@@ -301,8 +247,7 @@ static int read_store(const struct cw_value *value, struct cw_optimize_problem *
     problem->has_store = store != NULL;
     if (store && store->type != CW_VALUE_OBJECT)
         return refuse("store", "not an object", err);
-    if (store &&
-        read_numbers(store, store_numbers, CW_ARRAY_LEN(store_numbers), &problem->store, err) < 0)
+    if (store && cw_numbers_read(store, CW_NUMBERS(store_numbers), &problem->store, err) < 0)
         return cw_err_wrap(err, "store");
     return 0;
 }
@@ -332,19 +277,9 @@ static int read_all(const struct cw_value *value, struct cw_optimize_problem *pr
 {
     int rc = check_version(value, err);
     if (rc == 0)
-        rc = read_numbers(value, problem_numbers, CW_ARRAY_LEN(problem_numbers), problem, err);
-    if (rc == 0)
-        rc = read_whole(value, "remote_max", 1000, &problem->remote_max, err);
-    if (rc == 0)
-        rc = read_whole(value, "local_max", 1000, &problem->local_max, err);
+        rc = cw_numbers_read(value, CW_NUMBERS(problem_numbers), problem, err);
     if (rc == 0 && problem->remote_max + problem->local_max == 0)
         rc = refuse("remote_max, local_max", "both are 0", err);
-    if (rc == 0)
-        rc = read_bool(value, "least_money", &problem->least_money, err);
-    if (rc == 0)
-        rc = read_bool(value, "least_work", &problem->least_work, err);
-    if (rc == 0)
-        rc = read_bool(value, "apart", &problem->apart, err);
     if (rc == 0)
         rc = read_fields(value, problem, err);
     if (rc == 0)

@@ -3,21 +3,6 @@
 #include "policies/problem_json.h"
 #include "policies/problem_numbers.h"
 
-static void add(struct cw_value *object, const char *key, double v)
-{
-    cw_value_set_f64(cw_value_member(object, key), v);
-}
-
-static void add_numbers(struct cw_value *object, const void *from, const struct number *numbers,
-                        size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double v = *number_at(from, &numbers[i]);
-        if (v < numbers[i].usual || v > numbers[i].usual)
-            add(object, numbers[i].key, v);
-    }
-}
-
 /* The places whose bits are set. */
 static void add_bits(struct cw_value *object, const char *key, uint64_t bits)
 {
@@ -44,21 +29,17 @@ static void add_whole(struct cw_value *value, const struct cw_optimize_node *nod
     add_bits(value, "crops", node->crops);
     struct cw_value *whole = cw_value_member(value, "whole");
     cw_value_set_object(whole);
-    add_numbers(whole, &node->whole, whole_numbers, CW_ARRAY_LEN(whole_numbers));
+    cw_numbers_add(&node->whole, CW_NUMBERS(whole_numbers), whole);
     add_bits(whole, "fields", node->whole_fields);
 }
 
 static void add_many(struct cw_value *value, const struct cw_optimize_node *node)
 {
-    if (node->by_batch)
-        cw_value_set_bool(cw_value_member(value, "by_batch"), true);
-    if (node->is_batch)
-        cw_value_set_bool(cw_value_member(value, "is_batch"), true);
     if (!node->batch.is_known)
         return;
     struct cw_value *batch = cw_value_member(value, "batch");
     cw_value_set_object(batch);
-    add_numbers(batch, &node->batch, batch_numbers, CW_ARRAY_LEN(batch_numbers));
+    cw_numbers_add(&node->batch, CW_NUMBERS(batch_numbers), batch);
 }
 
 static void add_node(struct cw_value *value, const struct cw_optimize_problem *problem,
@@ -66,13 +47,11 @@ static void add_node(struct cw_value *value, const struct cw_optimize_problem *p
 {
     cw_value_set_object(value);
     cw_value_set_str(cw_value_member(value, "name"), node->name);
-    add_numbers(value, node, node_numbers, CW_ARRAY_LEN(node_numbers));
+    cw_numbers_add(node, CW_NUMBERS(node_numbers), value);
     add_bits(value, "reads", node->reads);
     add_bits(value, "adds", node->adds);
     add_bits(value, "behind", node->behind);
     add_list(value, "ratio", node->ratio, problem->fields_n);
-    if (node->uncacheable)
-        cw_value_set_bool(cw_value_member(value, "uncacheable"), true);
     add_bits(value, "folds", node->folds);
     add_whole(value, node);
     add_many(value, node);
@@ -87,7 +66,7 @@ static void add_cached(struct cw_value *object, const struct cw_optimize_problem
     for (size_t i = 0; i < problem->cached_n; i++) {
         cw_value_set_object(&items[i]);
         add_bits(&items[i], "set", problem->cached[i].set);
-        add(&items[i], "share", problem->cached[i].share);
+        cw_numbers_add(&problem->cached[i], CW_NUMBERS(cached_numbers), &items[i]);
     }
 }
 
@@ -101,7 +80,7 @@ static void add_branches(struct cw_value *object, const struct cw_optimize_probl
         const struct cw_optimize_branch *branch = &problem->branches[i];
         cw_value_set_object(&items[i]);
         cw_value_set_str(cw_value_member(&items[i], "name"), branch->name);
-        add_numbers(&items[i], branch, branch_numbers, CW_ARRAY_LEN(branch_numbers));
+        cw_numbers_add(branch, CW_NUMBERS(branch_numbers), &items[i]);
     }
 }
 
@@ -121,21 +100,13 @@ static void fill(const struct cw_optimize_problem *problem, struct cw_value *val
 {
     cw_value_set_object(value);
     cw_value_set_i64(cw_value_member(value, "problem"), 1);
-    add_numbers(value, problem, problem_numbers, CW_ARRAY_LEN(problem_numbers));
-    cw_value_set_i64(cw_value_member(value, "remote_max"), problem->remote_max);
-    cw_value_set_i64(cw_value_member(value, "local_max"), problem->local_max);
-    if (problem->least_money)
-        cw_value_set_bool(cw_value_member(value, "least_money"), true);
-    if (problem->least_work)
-        cw_value_set_bool(cw_value_member(value, "least_work"), true);
-    if (problem->apart)
-        cw_value_set_bool(cw_value_member(value, "apart"), true);
+    cw_numbers_add(problem, CW_NUMBERS(problem_numbers), value);
     add_list(value, "bytes", problem->bytes, problem->fields_n);
     add_bits(value, "cache_needs", problem->cache_needs);
     if (problem->has_store) {
         struct cw_value *store = cw_value_member(value, "store");
         cw_value_set_object(store);
-        add_numbers(store, &problem->store, store_numbers, CW_ARRAY_LEN(store_numbers));
+        cw_numbers_add(&problem->store, CW_NUMBERS(store_numbers), store);
     }
     add_cached(value, problem);
     add_branches(value, problem);

@@ -1,61 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the input of a policy about workers as JSON, and reads it. One table for each struct names
- * its numbers, so that printing and reading cannot differ. */
-#include <math.h>
-#include <string.h>
-
-#include "conf/value.h"
+/* Prints the input of a policy about workers as JSON, and reads it. */
+#include "policies/numbers.h"
 #include "policies/scale.h"
 
-struct number {
-    const char *key;
-    size_t offset;
-};
-#define WINDOW(field)                                                                              \
-    {                                                                                              \
-#field, offsetof(struct cw_scale_window, field)                                            \
-    }
-#define AVAILABLE(field)                                                                           \
-    {                                                                                              \
-#field, offsetof(struct cw_scale_available, field)                                         \
-    }
-#define OPTION(field)                                                                              \
-    {                                                                                              \
-#field, offsetof(struct cw_scale_options, field)                                           \
-    }
-#define STATE(field)                                                                               \
-    {                                                                                              \
-#field, offsetof(struct cw_scale_state, field)                                             \
-    }
-static const struct number window_numbers[] = {WINDOW(at_s),
-                                               WINDOW(seconds),
-                                               WINDOW(batches),
-                                               WINDOW(wait_share),
-                                               WINDOW(queue),
-                                               WINDOW(step_s),
-                                               WINDOW(rate),
-                                               WINDOW(cpu),
-                                               WINDOW(remote),
-                                               WINDOW(local),
+#define WINDOW(field) CW_NUMBER_ANY(cw_scale_window, field)
+#define AVAILABLE(field) CW_NUMBER_ANY(cw_scale_available, field)
+#define OPTION(field) CW_NUMBER_ANY(cw_scale_options, field)
+#define STATE(field) CW_NUMBER_ANY(cw_scale_state, field)
+#define LEVEL(field) CW_NUMBER_ANY(cw_scale_level, field)
+static const struct cw_number window_numbers[] = {WINDOW(at_s),
+                                                  WINDOW(seconds),
+                                                  WINDOW(batches),
+                                                  WINDOW(wait_share),
+                                                  WINDOW(queue),
+                                                  WINDOW(step_s),
+                                                  WINDOW(rate),
+                                                  WINDOW(cpu),
+                                                  WINDOW(remote),
+                                                  WINDOW(local),
 #define THREAD_USE(field, words) WINDOW(threads.field),
-                                               CW_THREAD_USES(THREAD_USE)
+                                                  CW_THREAD_USES(THREAD_USE)
 #undef THREAD_USE
 };
-static const struct number available_numbers[] = {AVAILABLE(remote), AVAILABLE(local),
-                                                  AVAILABLE(granted)};
-static const struct number option_numbers[] = {
+static const struct cw_number available_numbers[] = {AVAILABLE(remote), AVAILABLE(local),
+                                                     AVAILABLE(granted)};
+static const struct cw_number option_numbers[] = {
     OPTION(min_workers),    OPTION(max_workers),  OPTION(max_local),   OPTION(max_stall),
     OPTION(client_price),   OPTION(worker_price), OPTION(up),          OPTION(down),
     OPTION(stable_windows), OPTION(queue_growth), OPTION(time_growth), OPTION(outlier),
     OPTION(error_bar),      OPTION(cpu_target),   OPTION(settle_s)};
-static const struct number state_numbers[] = {STATE(remote),      STATE(local),  STATE(calm),
-                                              STATE(phase_count), STATE(demand), STATE(moves),
-                                              STATE(age),         STATE(here),   STATE(doubt)};
-#define LEVEL(field)                                                                               \
-    {                                                                                              \
-#field, offsetof(struct cw_scale_level, field)                                             \
-    }
-static const struct number level_numbers[] = {
+static const struct cw_number option_flags[] = {
+    CW_NUMBER_FLAG_OF(cw_scale_options, published_quirks, true)};
+static const struct cw_number state_numbers[] = {STATE(remote),      STATE(local),  STATE(calm),
+                                                 STATE(phase_count), STATE(demand), STATE(moves),
+                                                 STATE(age),         STATE(here),   STATE(doubt)};
+static const struct cw_number level_numbers[] = {
     LEVEL(workers), LEVEL(local), LEVEL(windows), LEVEL(given), LEVEL(demand), LEVEL(wait),
     LEVEL(rate),    LEVEL(free),  LEVEL(yield),   LEVEL(used),  LEVEL(held),   LEVEL(before)};
 static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
@@ -66,24 +45,10 @@ static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
 
 /* ---- printing ---- */
 
-static void add_numbers(struct cw_str *out, const void *object, const struct number *numbers,
-                        size_t n)
-{
-    const char *before = "";
-    for (size_t i = 0; i < n; i++) {
-        double v = *(const double *)(const void *)((const char *)object + numbers[i].offset);
-        if (v == 0 || !isfinite(v))
-            continue;
-        cw_str_addf(out, "%s\"%s\":", before, numbers[i].key);
-        cw_str_add_f64(out, v);
-        before = ",";
-    }
-}
-
 void cw_scale_window_print(const struct cw_scale_window *window, struct cw_str *out)
 {
     cw_str_add(out, "{");
-    add_numbers(out, window, window_numbers, CW_ARRAY_LEN(window_numbers));
+    cw_numbers_print(window, CW_NUMBERS(window_numbers), out);
     cw_str_add(out, "}");
 }
 
@@ -91,13 +56,13 @@ static void add_state(const struct cw_scale_state *state, struct cw_str *out)
 {
     cw_str_addf(out, "{\"phase\":\"%s\",\"numbers\":{",
                 (size_t)state->phase < CW_ARRAY_LEN(phases) ? phases[state->phase] : "");
-    add_numbers(out, state, state_numbers, CW_ARRAY_LEN(state_numbers));
+    cw_numbers_print(state, CW_NUMBERS(state_numbers), out);
     cw_str_add(out, "},\"converged\":");
     cw_scale_window_print(&state->converged, out);
     cw_str_add(out, ",\"levels\":[");
     for (size_t i = 0; i < state->levels_n; i++) {
         cw_str_add(out, i > 0 ? ",{" : "{");
-        add_numbers(out, &state->levels[i], level_numbers, CW_ARRAY_LEN(level_numbers));
+        cw_numbers_print(&state->levels[i], CW_NUMBERS(level_numbers), out);
         cw_str_add(out, "}");
     }
     cw_str_add(out, "],\"history\":[");
@@ -113,11 +78,12 @@ void cw_scale_inputs_print(const struct cw_scale_inputs *inputs, struct cw_str *
     cw_str_add(out, "{\"window\":");
     cw_scale_window_print(&inputs->window, out);
     cw_str_add(out, ",\"available\":{");
-    add_numbers(out, &inputs->available, available_numbers, CW_ARRAY_LEN(available_numbers));
+    cw_numbers_print(&inputs->available, CW_NUMBERS(available_numbers), out);
     cw_str_add(out, "},\"options\":{");
-    add_numbers(out, &inputs->options, option_numbers, CW_ARRAY_LEN(option_numbers));
-    cw_str_addf(out, "},\"published_quirks\":%s,\"state\":",
-                inputs->options.published_quirks ? "true" : "false");
+    cw_numbers_print(&inputs->options, CW_NUMBERS(option_numbers), out);
+    cw_str_add(out, "}");
+    cw_numbers_print(&inputs->options, CW_NUMBERS(option_flags), out);
+    cw_str_add(out, ",\"state\":");
     add_state(&inputs->state, out);
     cw_str_add(out, "}");
 }
@@ -125,25 +91,17 @@ void cw_scale_inputs_print(const struct cw_scale_inputs *inputs, struct cw_str *
 /* ---- reading ---- */
 
 static int read_numbers(const struct cw_value *value, const char *what, void *object,
-                        const struct number *numbers, size_t n, struct cw_err *err)
+                        const struct cw_number *numbers, size_t n, struct cw_err *err)
 {
     if (!value || value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "\"%s\" must be an object", what);
-    for (size_t i = 0; i < n; i++) {
-        const struct cw_value *v = cw_value_get(value, numbers[i].key);
-        double *at = (double *)(void *)((char *)object + numbers[i].offset);
-        if (v && v->type != CW_VALUE_I64 && v->type != CW_VALUE_F64)
-            return cw_err_set(err, CW_E_INVALID, "\"%s.%s\" must be a number", what,
-                              numbers[i].key);
-        *at = !v ? 0 : v->type == CW_VALUE_I64 ? (double)v->i : v->f;
-    }
-    return 0;
+    return cw_numbers_read(value, numbers, n, object, err) < 0 ? cw_err_wrap(err, "%s", what) : 0;
 }
 
 static int read_window(const struct cw_value *value, const char *what,
                        struct cw_scale_window *window, struct cw_err *err)
 {
-    return read_numbers(value, what, window, window_numbers, CW_ARRAY_LEN(window_numbers), err);
+    return read_numbers(value, what, window, CW_NUMBERS(window_numbers), err);
 }
 
 static int read_levels(const struct cw_value *list, struct cw_scale_state *state,
@@ -155,8 +113,7 @@ static int read_levels(const struct cw_value *list, struct cw_scale_state *state
         return cw_err_set(err, CW_E_INVALID, "\"state.levels\" has more than %d", CW_SCALE_LEVELS);
     for (; rc == 0 && state->levels_n < n; state->levels_n++)
         rc = read_numbers(&list->items[state->levels_n], "state.levels",
-                          &state->levels[state->levels_n], level_numbers,
-                          CW_ARRAY_LEN(level_numbers), err);
+                          &state->levels[state->levels_n], CW_NUMBERS(level_numbers), err);
     return rc;
 }
 
@@ -175,8 +132,8 @@ static int read_state(const struct cw_value *value, struct cw_scale_state *state
         return cw_err_set(err, CW_E_INVALID, "\"state\" has no such phase, or more than %d windows",
                           CW_SCALE_HISTORY);
     state->phase = (enum cw_scale_phase)at;
-    int rc = read_numbers(cw_value_get(value, "numbers"), "state.numbers", state, state_numbers,
-                          CW_ARRAY_LEN(state_numbers), err);
+    int rc = read_numbers(cw_value_get(value, "numbers"), "state.numbers", state,
+                          CW_NUMBERS(state_numbers), err);
     if (rc == 0)
         rc = read_window(cw_value_get(value, "converged"), "state.converged", &state->converged,
                          err);
@@ -193,15 +150,15 @@ static int read_inputs(const struct cw_value *value, struct cw_scale_inputs *inp
 {
     if (value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "they must be an object");
-    const struct cw_value *quirks = cw_value_get(value, "published_quirks");
-    inputs->options.published_quirks = quirks && quirks->type == CW_VALUE_BOOL && quirks->b;
     int rc = read_window(cw_value_get(value, "window"), "window", &inputs->window, err);
     if (rc == 0)
         rc = read_numbers(cw_value_get(value, "available"), "available", &inputs->available,
-                          available_numbers, CW_ARRAY_LEN(available_numbers), err);
+                          CW_NUMBERS(available_numbers), err);
     if (rc == 0)
         rc = read_numbers(cw_value_get(value, "options"), "options", &inputs->options,
-                          option_numbers, CW_ARRAY_LEN(option_numbers), err);
+                          CW_NUMBERS(option_numbers), err);
+    if (rc == 0)
+        rc = cw_numbers_read(value, CW_NUMBERS(option_flags), &inputs->options, err);
     return rc == 0 ? read_state(cw_value_get(value, "state"), &inputs->state, err) : rc;
 }
 
