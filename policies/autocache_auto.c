@@ -297,7 +297,7 @@ static void add_standing(struct cw_str *out, const struct cw_autocache_snapshot 
 
 static void explain(const struct cw_autocache_snapshot *s, const struct plan *plan,
                     const struct plan *compute, const struct plan *current,
-                    struct cw_autocache_decision *d)
+                    struct cw_policy_decision *d)
 {
     d->decided = true;
     d->node = plan->node;
@@ -310,7 +310,7 @@ static void explain(const struct cw_autocache_snapshot *s, const struct plan *pl
     cw_str_add_char(&d->reason, '.');
 }
 
-static void decide_early(const struct cw_autocache_snapshot *s, struct cw_autocache_decision *d)
+static void decide_early(const struct cw_autocache_snapshot *s, struct cw_policy_decision *d)
 {
     size_t node = s->standing ? s->current : most_cached(s);
     if (s->standing || node != CW_POLICY_NONE) {
@@ -332,11 +332,11 @@ static void decide_early(const struct cw_autocache_snapshot *s, struct cw_autoca
 }
 
 static int decide(const struct cw_autocache_snapshot *s, const char *argument,
-                  struct cw_autocache_decision *ret_decision, struct cw_err *err)
+                  struct cw_policy_decision *ret_decision, struct cw_err *err)
 {
     (void)argument;
     (void)err;
-    struct cw_autocache_decision d = {.node = CW_POLICY_NONE};
+    struct cw_policy_decision d = {.node = CW_POLICY_NONE};
     struct plan compute, current;
     if (!is_enough(s)) {
         decide_early(s, &d);

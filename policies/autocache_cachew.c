@@ -155,7 +155,7 @@ static void add_candidate(const struct cw_autocache_snapshot *s, struct cw_str *
 }
 
 static void choose(const struct cw_autocache_snapshot *s, const struct settings *settings,
-                   struct cw_autocache_decision *d)
+                   struct cw_policy_decision *d)
 {
     struct numbers v;
     compute(s, settings, &v);
@@ -201,7 +201,7 @@ static bool is_complete(const struct cw_autocache_node *node)
 
 /* Uses at once what a job of the same pipeline has cached: the full cache before the source
  * cache. */
-static bool use_cached(const struct cw_autocache_snapshot *s, struct cw_autocache_decision *d)
+static bool use_cached(const struct cw_autocache_snapshot *s, struct cw_policy_decision *d)
 {
     size_t last = CW_POLICY_NONE, mark = CW_POLICY_NONE;
     for (size_t i = 0; i < s->n; i++) {
@@ -221,13 +221,13 @@ static bool use_cached(const struct cw_autocache_snapshot *s, struct cw_autocach
 }
 
 static int decide(const struct cw_autocache_snapshot *s, const char *argument,
-                  struct cw_autocache_decision *ret_decision, struct cw_err *err)
+                  struct cw_policy_decision *ret_decision, struct cw_err *err)
 {
     struct settings settings;
     int rc = parse(argument, &settings, err);
     if (rc < 0)
         return rc;
-    struct cw_autocache_decision d = {.node = CW_POLICY_NONE};
+    struct cw_policy_decision d = {.node = CW_POLICY_NONE};
     if (s->standing) {
         d.decided = true;
         d.node = s->current;

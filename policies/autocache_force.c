@@ -41,7 +41,7 @@ static size_t find(const struct cw_autocache_snapshot *snapshot, const char *nam
 }
 
 static int decide(const struct cw_autocache_snapshot *snapshot, const char *argument,
-                  struct cw_autocache_decision *ret_decision, struct cw_err *err)
+                  struct cw_policy_decision *ret_decision, struct cw_err *err)
 {
     int rc = check(argument, err);
     if (rc < 0)
@@ -52,7 +52,7 @@ static int decide(const struct cw_autocache_snapshot *snapshot, const char *argu
     if (snapshot->nodes[i].why_not)
         return cw_err_set(err, CW_E_INVALID, "autocache force:%s: node \"%s\" cannot be cached: %s",
                           argument, snapshot->nodes[i].name, snapshot->nodes[i].why_not);
-    *ret_decision = (struct cw_autocache_decision){.decided = true, .node = i};
+    *ret_decision = (struct cw_policy_decision){.decided = true, .node = i};
     cw_str_addf(&ret_decision->reason, "\"%s\" is cached because force:%s asks for it.",
                 snapshot->nodes[i].name, argument);
     return 0;

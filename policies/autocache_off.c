@@ -3,12 +3,12 @@
 #include "policies/policy.h"
 
 static int decide(const struct cw_autocache_snapshot *snapshot, const char *argument,
-                  struct cw_autocache_decision *ret_decision, struct cw_err *err)
+                  struct cw_policy_decision *ret_decision, struct cw_err *err)
 {
     (void)snapshot;
     (void)argument;
     (void)err;
-    *ret_decision = (struct cw_autocache_decision){.decided = true, .node = CW_POLICY_NONE};
+    *ret_decision = (struct cw_policy_decision){.decided = true, .node = CW_POLICY_NONE};
     cw_str_add(&ret_decision->reason, "Nothing is cached by policy: it is off.");
     return 0;
 }

@@ -337,7 +337,7 @@ static struct cw_place_numbers go_back(const struct look *l)
 /* Whether the job gets fewer workers than it wants, because other jobs have the rest of the fleet,
  * or the client can start no more. */
 static bool is_cut(const struct cw_place_limits *limits, struct cw_scale_state *s,
-                   struct cw_scale_decision *d)
+                   struct cw_policy_decision *d)
 {
     if (s->remote <= limits->remote && s->local <= limits->local)
         return false;
@@ -354,7 +354,7 @@ static bool is_cut(const struct cw_place_limits *limits, struct cw_scale_state *
 
 /* Begins, or begins anew when there are remote workers for the first time or no more. */
 static void begin(struct cw_scale_state *s, const struct cw_scale_window *w, bool here,
-                  struct cw_scale_decision *d)
+                  struct cw_policy_decision *d)
 {
     if (s->phase == CW_SCALE_BEGIN && s->remote + s->local < 1)
         s->remote = w->remote, s->local = w->local;
@@ -383,7 +383,7 @@ static void forget(struct cw_scale_state *s, double step_s)
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
+                  struct cw_scale_state *s, struct cw_policy_decision *d, struct cw_err *err)
 {
     (void)argument, (void)err;
     double slack = cw_scale_or(options->max_stall, STALL);

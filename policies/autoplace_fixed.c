@@ -28,7 +28,7 @@ static bool read_argument(const char *argument, double *ret_remote, double *ret_
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_scale_state *state, struct cw_policy_decision *decision,
                   struct cw_err *err)
 {
     double remote = 0, local = 0;

@@ -41,14 +41,14 @@ static bool removing_helps(const struct view *v)
     return worker > -v->gain * (client + v->r * worker);
 }
 
-static void set(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_scale_phase phase,
+static void set(struct cw_scale_state *s, struct cw_policy_decision *d, enum cw_scale_phase phase,
                 double r, double l)
 {
     s->phase = phase;
     cw_scale_target(s, d, r, l);
 }
 
-static void remote_up(const struct view *v, struct cw_scale_state *s, struct cw_scale_decision *d)
+static void remote_up(const struct view *v, struct cw_scale_state *s, struct cw_policy_decision *d)
 {
     if (adding_helps(v) && v->r < v->remote_max && v->remote_now > v->r) {
         cw_str_addf(&d->reason, "the last remote worker made batches %.1f %% faster: one more",
@@ -62,7 +62,7 @@ static void remote_up(const struct view *v, struct cw_scale_state *s, struct cw_
     set(s, d, CW_SCALE_LOCAL_UP, v->r == v->remote_max ? v->remote_max : v->r0, v->l0 + 1);
 }
 
-static void local_up(const struct view *v, struct cw_scale_state *s, struct cw_scale_decision *d)
+static void local_up(const struct view *v, struct cw_scale_state *s, struct cw_policy_decision *d)
 {
     bool slower = v->gain < -cw_scale_or(v->options->error_bar, 0.1);
     if (!slower && v->l < v->local_max) {
@@ -89,7 +89,8 @@ static void local_up(const struct view *v, struct cw_scale_state *s, struct cw_s
     set(s, d, CW_SCALE_REMOTE_DOWN, v->r - 1, l);
 }
 
-static void remote_down(const struct view *v, struct cw_scale_state *s, struct cw_scale_decision *d)
+static void remote_down(const struct view *v, struct cw_scale_state *s,
+                        struct cw_policy_decision *d)
 {
     bool ok = removing_helps(v);
     if (ok && v->r > 0) {
@@ -114,7 +115,7 @@ static void remote_down(const struct view *v, struct cw_scale_state *s, struct c
 
 /* Fills the view. Returns false if there is no window to compare with, or none that can be
  * trusted. */
-static bool compare(struct cw_scale_state *s, struct view *v, struct cw_scale_decision *d)
+static bool compare(struct cw_scale_state *s, struct view *v, struct cw_policy_decision *d)
 {
     if (s->history_n == 1) {
         cw_str_addf(&d->reason, "first window: one remote worker more, to see what it brings");
@@ -140,7 +141,7 @@ static bool compare(struct cw_scale_state *s, struct view *v, struct cw_scale_de
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
+                  struct cw_scale_state *s, struct cw_policy_decision *d, struct cw_err *err)
 {
     static const struct cw_scale_setting settings[] = {
         CW_SCALE_SETTING("up", up, 1e-6, 1), CW_SCALE_SETTING("outlier", outlier, 1e-6, 1e6),

@@ -244,7 +244,7 @@ static bool is_known(struct cw_scale_look *l)
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *s, struct cw_scale_decision *decision, struct cw_err *err)
+                  struct cw_scale_state *s, struct cw_policy_decision *decision, struct cw_err *err)
 {
     (void)argument, (void)err;
     double slack = cw_scale_or(options->max_stall, STALL);

@@ -130,7 +130,7 @@ static double stable(struct cw_scale_state *state, const struct rule *rule,
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_scale_state *state, struct cw_policy_decision *decision,
                   struct cw_err *err)
 {
     struct cw_scale_options set = *options;

@@ -4,7 +4,7 @@
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_scale_state *state, struct cw_policy_decision *decision,
                   struct cw_err *err)
 {
     uint64_t n = 0;

@@ -28,7 +28,7 @@ static double highest_wish(const struct cw_scale_state *state, double now_s, dou
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_scale_state *state, struct cw_policy_decision *decision,
                   struct cw_err *err)
 {
     static const struct cw_scale_setting settings[] = {

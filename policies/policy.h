@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "policies/policy_decision.h"
 
 #define CW_POLICY_NODES_MAX 1024
 #define CW_POLICY_NONE SIZE_MAX
@@ -84,15 +85,6 @@ struct cw_autocache_snapshot {
     /* Time that the trainer itself needs for an epoch, without waiting; 0: unknown. */
     double trainer_ns;
 };
-struct cw_autocache_decision {
-    bool decided;         /* false: too little was measured yet; the caller asks again later */
-    size_t node;          /* the node to cache at; CW_POLICY_NONE: none */
-    double epoch_ns;      /* predicted length of an epoch that is read from the cache; 0: none */
-    double total_ns;      /* predicted length of all epochs left; 0: none */
-    struct cw_str reason; /* the reason, one sentence */
-    struct cw_str candidates; /* one line per node that was considered, separated by '\n' */
-};
-void cw_autocache_decision_fini(struct cw_autocache_decision *decision);
 
 struct cw_autocache_policy {
     const char *name, *summary;
@@ -100,7 +92,7 @@ struct cw_autocache_policy {
      * sense. check needs no snapshot; a policy without check takes no argument. */
     int (*check)(const char *argument, struct cw_err *err);
     int (*decide)(const struct cw_autocache_snapshot *snapshot, const char *argument,
-                  struct cw_autocache_decision *ret_decision, struct cw_err *err);
+                  struct cw_policy_decision *ret_decision, struct cw_err *err);
 };
 /* Finds the policy of an option "auto", "cachew", "off" or "force:NODE", and the text behind its
  * colon. The message of INVALID names the policies that exist. */

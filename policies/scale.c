@@ -5,11 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-void cw_scale_decision_fini(struct cw_scale_decision *decision)
-{
-    cw_str_fini(&decision->reason);
-}
-
 double cw_scale_batch_s(const struct cw_scale_window *window)
 {
     return window->batches > 0 ? window->seconds / window->batches : 0;
@@ -76,7 +71,7 @@ double cw_scale_clamp_now(double remote, const struct cw_scale_available *availa
     return available->granted > 0 && available->granted < n ? available->granted : n;
 }
 
-void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision,
+void cw_scale_target(struct cw_scale_state *state, struct cw_policy_decision *decision,
                      double remote, double local)
 {
     decision->changed = remote != state->remote || local != state->local;

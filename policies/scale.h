@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/thread_use.h"
+#include "policies/policy_decision.h"
 
 #define CW_SCALE_HISTORY 20
 
@@ -111,13 +112,6 @@ struct cw_scale_state {
     double doubt;
     double here; /* autoplace auto: 1 if the job could have no remote workers */
 };
-struct cw_scale_decision {
-    double remote, local; /* how many workers the job should have */
-    bool changed;         /* the target differs from the one before */
-    bool settled;         /* the policy has nothing to try for now */
-    struct cw_str reason; /* the reason, one sentence; empty while nothing is decided */
-};
-void cw_scale_decision_fini(struct cw_scale_decision *decision);
 
 /* A window with new numbers of workers says enough, although it has few batches, when there would be
  * this many times as many by now with the numbers before; what is still waited for counts as half a
@@ -135,7 +129,7 @@ struct cw_scale_policy {
     /* Makes a decision. argument: the part of the option behind ':' ("fixed:4"), or NULL. */
     int (*decide)(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *state, struct cw_scale_decision *ret_decision,
+                  struct cw_scale_state *state, struct cw_policy_decision *ret_decision,
                   struct cw_err *err);
 };
 /* All that a policy gets as input. It can be printed as JSON and read again; it is stored with

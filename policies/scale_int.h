@@ -31,7 +31,7 @@ double cw_scale_clamp(double remote, const struct cw_scale_available *available,
 double cw_scale_clamp_now(double remote, const struct cw_scale_available *available,
                           const struct cw_scale_options *options);
 /* Sets the target in state and decision. */
-void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision,
+void cw_scale_target(struct cw_scale_state *state, struct cw_policy_decision *decision,
                      double remote, double local);
 
 #endif

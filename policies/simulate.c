@@ -244,7 +244,7 @@ static int ask(struct sim *sim, struct run *r, const struct cw_scale_window *win
     const struct cw_sim_scenario *sc = sim->scenario;
     const struct cw_scale_available available = available_to(sim, r);
     struct cw_scale_options options = sc->options;
-    struct cw_scale_decision decision = {0};
+    struct cw_policy_decision decision = {0};
     options.max_local = sc->local;
     int rc =
         sc->policy->decide(window, &available, &options, sc->argument, &r->state, &decision, err);
@@ -254,7 +254,7 @@ static int ask(struct sim *sim, struct run *r, const struct cw_scale_window *win
         r->target_remote = decision.remote;
         r->target_local = fmin(decision.local, sc->local);
     }
-    cw_scale_decision_fini(&decision);
+    cw_policy_decision_fini(&decision);
     return rc;
 }
 

@@ -72,9 +72,9 @@ struct cw_svc_decisions {
 int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query,
                           struct cw_svc_decisions *ret_list, struct cw_err *err);
 void cw_svc_decisions_fini(struct cw_svc_decisions *list);
-/* Splits the candidates of a decision into lines. */
-void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n);
-void cw_svc_lines_free(char **lines, size_t n);
+/* A row as a message; brief: without candidates and inputs. Texts that are NULL count as "". */
+Cachew__V1__Decision *cw_svc_decision_new(const struct cw_state_decision *row, bool brief);
+void cw_svc_decision_free(Cachew__V1__Decision *decision);
 
 /* ---- measured_rows.c ---- */
 void cw_svc_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);

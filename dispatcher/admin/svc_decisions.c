@@ -7,7 +7,8 @@
 #define LIMIT_DEFAULT 100
 #define LIMIT_MOST 1000
 
-void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n)
+/* Splits the candidates of a decision into lines. */
+static void split(const char *text, char ***ret_lines, size_t *ret_n)
 {
     char **lines = NULL;
     size_t n = 0, cap = 0;
@@ -21,29 +22,47 @@ void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n)
     *ret_n = n;
 }
 
-void cw_svc_lines_free(char **lines, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        cw_mem_free(lines[i]);
-    cw_mem_free(lines);
-}
-
-static void decision_free(Cachew__V1__Decision *d)
+void cw_svc_decision_free(Cachew__V1__Decision *d)
 {
     char *const texts[] = {d->kind,   d->policy, d->choice,  d->reason,
                            d->inputs, d->job_id, d->job_name};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
         cw_mem_free(texts[i]);
-    cw_svc_lines_free(d->candidates, d->n_candidates);
+    for (size_t i = 0; i < d->n_candidates; i++)
+        cw_mem_free(d->candidates[i]);
+    cw_mem_free(d->candidates);
     cw_mem_free(d);
 }
 
 void cw_svc_decisions_fini(struct cw_svc_decisions *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        decision_free(list->v[i]);
+        cw_svc_decision_free(list->v[i]);
     cw_mem_free(list->v);
     *list = (struct cw_svc_decisions){0};
+}
+
+static char *dup_text(const char *s)
+{
+    return cw_mem_strdup(s ? s : "");
+}
+
+Cachew__V1__Decision *cw_svc_decision_new(const struct cw_state_decision *row, bool brief)
+{
+    Cachew__V1__Decision *d = CW_NEW(Cachew__V1__Decision);
+    cachew__v1__decision__init(d);
+    d->id = row->id;
+    d->time_ms = row->time_ms;
+    d->epoch = row->epoch;
+    d->kind = dup_text(row->kind);
+    d->policy = dup_text(row->policy);
+    d->choice = dup_text(row->choice);
+    d->reason = dup_text(row->reason);
+    d->inputs = dup_text(brief ? "" : row->inputs);
+    d->job_id = dup_text(row->job);
+    d->job_name = dup_text(row->name);
+    split(brief || !row->candidates ? "" : row->candidates, &d->candidates, &d->n_candidates);
+    return d;
 }
 
 static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
@@ -54,23 +73,10 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
         return 1;
     if (list->sees && !list->sees(list->arg, row))
         return 0;
-    Cachew__V1__Decision *d = CW_NEW(Cachew__V1__Decision);
-    cachew__v1__decision__init(d);
-    d->id = row->id;
-    d->time_ms = row->time_ms;
-    d->epoch = row->epoch;
-    d->kind = cw_mem_strdup(row->kind);
-    d->policy = cw_mem_strdup(row->policy);
-    d->choice = cw_mem_strdup(row->choice);
-    d->reason = cw_mem_strdup(row->reason);
-    d->inputs = cw_mem_strdup(list->brief ? "" : row->inputs);
-    d->job_id = cw_mem_strdup(row->job);
-    d->job_name = cw_mem_strdup(row->name);
-    cw_svc_lines(list->brief ? "" : row->candidates, &d->candidates, &d->n_candidates);
     list->bytes +=
         strlen(row->reason) + (list->brief ? 0 : strlen(row->inputs) + strlen(row->candidates));
     CW_GROW(list->v, list->n, list->cap);
-    list->v[list->n++] = d;
+    list->v[list->n++] = cw_svc_decision_new(row, list->brief);
     return 0;
 }
 

@@ -8,55 +8,37 @@
 #define DECISIONS_SHOWN 100
 
 static char empty[] = "";
-static char kind[] = "autocache";
 
-static char *borrow(const char *s) /* The strings of protobuf-c messages are not const. */
+/* What a policy would decide now, as a message. */
+static Cachew__V1__Decision *say(const struct cw_job *job, struct cw_state_decision row)
 {
-    return (char *)(uintptr_t)s;
+    row.time_ms = cw_clock_wall_ms();
+    row.epoch = job->first_epoch;
+    return cw_svc_decision_new(&row, false);
 }
 
-struct now { /* What the policy about caching would decide now. */
-    Cachew__V1__Decision decision;
-    bool decided;
-};
-
-static void ask_autocache(struct cw_autocache_job *decider, struct now *ret_now)
+static Cachew__V1__Decision *ask_autocache(struct cw_autocache_job *decider, bool *ret_decided)
 {
     struct cw_autocache_view view;
-    struct cw_autocache_decision d = {0};
+    struct cw_policy_decision d = {0};
     struct cw_err err = {0};
     CW_STR_AUTO inputs = {0};
-    Cachew__V1__Decision *now = &ret_now->decision;
     cw_autocache_view_init(decider, &view);
     cw_autocache_snapshot_print(&view.s, &inputs);
     bool over = cw_job_epochs_left(decider->job) <= 0;
     int rc = decider->policy && !over
                  ? decider->policy->decide(&view.s, decider->argument, &d, &err)
                  : 0;
-    cachew__v1__decision__init(now);
-    ret_now->decided = rc == 0 && d.decided;
-    now->time_ms = cw_clock_wall_ms();
-    now->epoch = decider->job->first_epoch;
-    now->kind = kind;
-    now->policy = cw_mem_strdup(decider->option);
-    now->choice =
-        cw_mem_strdup(ret_now->decided && d.node < view.s.n ? view.nodes[d.node].name : "");
-    now->reason = cw_mem_strdup(rc < 0 ? err.msg
-                                : over ? "No epoch is left."
-                                       : cw_str_text(&d.reason));
-    now->inputs = cw_str_take(&inputs);
-    cw_svc_lines(cw_str_text(&d.candidates), &now->candidates, &now->n_candidates);
-    cw_autocache_decision_fini(&d);
+    *ret_decided = rc == 0 && d.decided;
+    if (rc < 0 || over)
+        cw_str_add(&d.reason, rc < 0 ? err.msg : "No epoch is left.");
+    const char *choice = *ret_decided && d.node < view.s.n ? view.nodes[d.node].name : "";
+    Cachew__V1__Decision *now =
+        say(decider->job,
+            cw_decision_row("autocache", decider->option, choice, &d, cw_str_text(&inputs)));
+    cw_policy_decision_fini(&d);
     cw_autocache_view_fini(&view);
-}
-
-static void now_fini(struct now *now)
-{
-    char *const texts[] = {now->decision.policy, now->decision.choice, now->decision.reason,
-                           now->decision.inputs};
-    for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
-        cw_mem_free(texts[i]);
-    cw_svc_lines_free(now->decision.candidates, now->decision.n_candidates);
+    return now;
 }
 
 static Cachew__V1__Decision *ask_scaling(const struct cw_job *job,
@@ -66,25 +48,21 @@ static Cachew__V1__Decision *ask_scaling(const struct cw_job *job,
     struct cw_scale_inputs inputs;
     cw_scaling_inputs(job, window, &inputs);
     struct cw_scale_state state = s->state;
-    struct cw_scale_decision decision = {0};
+    struct cw_policy_decision d = {0};
     struct cw_err err = {0};
     CW_STR_AUTO printed = {0};
-    int rc = s->policy->decide(window, &inputs.available, &inputs.options, s->argument, &state,
-                               &decision, &err);
-    Cachew__V1__Decision *d = CW_NEW(Cachew__V1__Decision);
-    cachew__v1__decision__init(d);
+    int rc = s->policy->decide(window, &inputs.available, &inputs.options, s->argument, &state, &d,
+                               &err);
+    cw_autofree char *choice = rc < 0 ? cw_mem_strdup("") : cw_scaling_choice(job, &d);
     cw_scale_inputs_print(&inputs, &printed);
-    d->time_ms = cw_clock_wall_ms();
-    d->epoch = job->first_epoch;
-    d->kind = borrow(cw_scaling_kind(job));
-    d->policy = borrow(s->policy->name);
-    d->choice = rc < 0 ? cw_mem_strdup("") : cw_scaling_choice(job, &decision);
-    d->reason = cw_mem_strdup(rc < 0                    ? err.msg
-                              : decision.reason.len > 0 ? cw_str_text(&decision.reason)
-                                                        : "nothing speaks against what it has");
-    d->inputs = cw_str_take(&printed);
-    cw_scale_decision_fini(&decision);
-    return d;
+    if (rc < 0)
+        cw_str_clear(&d.reason);
+    if (d.reason.len == 0)
+        cw_str_add(&d.reason, rc < 0 ? err.msg : "nothing speaks against what it has");
+    Cachew__V1__Decision *says = say(job, cw_decision_row(cw_scaling_kind(job), s->policy->name,
+                                                          choice, &d, cw_str_text(&printed)));
+    cw_policy_decision_fini(&d);
+    return says;
 }
 
 /* Asks the job's policies about workers what they would decide for its last window. */
@@ -99,12 +77,8 @@ static Cachew__V1__Decision **ask_about_workers(const struct cw_job *job, size_t
 
 static void answers_free(Cachew__V1__Decision **says, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        cw_mem_free(says[i]->choice);
-        cw_mem_free(says[i]->reason);
-        cw_mem_free(says[i]->inputs);
-        cw_mem_free(says[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        cw_svc_decision_free(says[i]);
     cw_mem_free(says);
 }
 
@@ -222,7 +196,6 @@ static void explain(struct cw_job *job, struct cw_call *call)
     struct cw_svc_job_row row;
     struct cw_autocache_job *decider = cw_autocache_of(job);
     struct cw_svc_decisions list = {0};
-    struct now now = {0};
     struct measured measured = {0};
     struct cw_err err = {0};
     const struct cw_state_decision_query query = {.job = job->id, .limit = DECISIONS_SHOWN};
@@ -239,9 +212,9 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.policy = decider ? (char *)(uintptr_t)decider->option : empty;
     if (decider) {
         answer.hits = job->measured ? (uint64_t)job->measured->all_hits : 0;
-        ask_autocache(decider, &now);
-        answer.now = &now.decision;
-        answer.decided = now.decided;
+        bool decided = false;
+        answer.now = ask_autocache(decider, &decided);
+        answer.decided = decided;
     }
     fill_windows(job, &measured);
     fill_nodes(job, &measured);
@@ -260,8 +233,8 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answers_free(answer.says, answer.n_says);
     measured_fini(&measured);
     cw_svc_decisions_fini(&list);
-    if (decider)
-        now_fini(&now);
+    if (answer.now)
+        cw_svc_decision_free(answer.now);
 }
 
 static void explain_asked(struct cw_dispatcher *d, struct cw_call *call,

@@ -117,7 +117,7 @@ static int refuse(struct cw_autocache_job *decider, const struct cw_err *err)
 }
 
 static bool is_new_decision(const struct cw_autocache_job *decider,
-                            const struct cw_autocache_decision *d)
+                            const struct cw_policy_decision *d)
 {
     /* An equal decision is new if it follows a measured epoch and predicts another time. */
     bool other = cw_standing_side(&cw_standing_epoch, d->epoch_ns, decider->predicted_ns) != 0;
@@ -126,27 +126,18 @@ static bool is_new_decision(const struct cw_autocache_job *decider,
 }
 
 static void carry_out(struct cw_autocache_job *decider, const struct cw_autocache_view *view,
-                      const struct cw_autocache_decision *d)
+                      struct cw_policy_decision *d)
 {
     struct cw_job *job = decider->job;
     const char *choice = d->node == CW_POLICY_NONE ? "" : view->nodes[d->node].name;
-    CW_STR_AUTO reason = {0};
     CW_STR_AUTO inputs = {0};
-    cw_str_add(&reason, cw_str_text(&d->reason));
     if (decider->prior_job && d->epoch_ns > 0)
-        cw_str_addf(&reason, " It begins with what job %s of this pipeline measured.",
+        cw_str_addf(&d->reason, " It begins with what job %s of this pipeline measured.",
                     decider->prior_job);
     cw_autocache_snapshot_print(&view->s, &inputs);
-    const struct cw_state_decision decision = {
-        .kind = "autocache",
-        .policy = decider->option,
-        .choice = choice,
-        .reason = cw_str_text(&reason),
-        .candidates = cw_str_text(&d->candidates),
-        .inputs = cw_str_text(&inputs),
-        .predicted_ns = d->epoch_ns,
-    };
-    cw_decision_record(job->d, job, &decision);
+    const struct cw_state_decision row =
+        cw_decision_row("autocache", decider->option, choice, d, cw_str_text(&inputs));
+    cw_decision_record(job->d, job, &row);
     if (decider->current != d->node || !decider->has_decision) {
         decider->epoch_is_steady = decider->epoch_is_steady && decider->current == d->node;
         decider->cached_at_begin = 0;
@@ -165,7 +156,7 @@ static void carry_out(struct cw_autocache_job *decider, const struct cw_autocach
 static int ask_policy(struct cw_autocache_job *decider, int64_t now, struct cw_err *err)
 {
     struct cw_autocache_view view;
-    struct cw_autocache_decision decision = {0};
+    struct cw_policy_decision decision = {0};
     int refused = 0;
     decider->ask_due = false;
     decider->last_asked_ms = now;
@@ -181,7 +172,7 @@ static int ask_policy(struct cw_autocache_job *decider, int64_t now, struct cw_e
         /* The new prediction is for the present workers. */
         decider->predicted_ns = decision.epoch_ns;
     decider->ask_due = rc == 0 && !decision.decided;
-    cw_autocache_decision_fini(&decision);
+    cw_policy_decision_fini(&decision);
     cw_autocache_view_fini(&view);
     return refused;
 }

@@ -32,13 +32,13 @@ static int check(int (*find)(const char *, const struct cw_scale_policy **, cons
     struct cw_scale_available available = {.remote = 1};
     struct cw_scale_options options = {0};
     struct cw_scale_state state = {0};
-    struct cw_scale_decision decision = {0};
+    struct cw_policy_decision decision = {0};
     if (!policy || !policy[0] || is_off(policy))
         return 0;
     int rc = find(policy, &found, &argument, err);
     if (rc == 0)
         rc = found->decide(&window, &available, &options, argument, &state, &decision, err);
-    cw_scale_decision_fini(&decision);
+    cw_policy_decision_fini(&decision);
     return rc;
 }
 
@@ -138,7 +138,7 @@ const char *cw_scaling_kind(const struct cw_job *job)
     return job->scaling->policy->places ? "autoplace" : "autoscale";
 }
 
-char *cw_scaling_choice(const struct cw_job *job, const struct cw_scale_decision *decision)
+char *cw_scaling_choice(const struct cw_job *job, const struct cw_policy_decision *decision)
 {
     return job->scaling->policy->places
                ? cw_mem_printf("%.0f remote, %.0f local", decision->remote, decision->local)
@@ -205,20 +205,16 @@ void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *w
         ret_inputs->options.worker_price = job->d->provision.price;
 }
 
-void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision,
+void cw_scaling_record(const struct cw_job *job, const struct cw_policy_decision *decision,
                        const struct cw_scale_inputs *inputs)
 {
     CW_STR_AUTO text = {0};
     cw_autofree char *choice = cw_scaling_choice(job, decision);
     cw_scale_inputs_print(inputs, &text);
-    const struct cw_state_decision row = {
-        .kind = cw_scaling_kind(job),
-        .policy = job->scaling->policy->places ? cw_placement_policy(job) : wanted_policy(job),
-        .choice = choice,
-        .reason = cw_str_text(&decision->reason),
-        .inputs = cw_str_text(&text),
-        .remote = decision->remote,
-        .local = decision->local};
+    const char *policy =
+        job->scaling->policy->places ? cw_placement_policy(job) : wanted_policy(job);
+    const struct cw_state_decision row =
+        cw_decision_row(cw_scaling_kind(job), policy, choice, decision, cw_str_text(&text));
     cw_decision_record(job->d, job, &row);
 }
 
@@ -233,7 +229,7 @@ void cw_scaling_jump(struct cw_job *job, unsigned workers)
     struct cw_scaling *s = job->scaling;
     if (!cw_scaling_may_jump(job) || workers < 1 || (unsigned)s->target == workers)
         return;
-    struct cw_scale_decision decision = {.remote = workers};
+    struct cw_policy_decision decision = {.remote = workers};
     struct cw_scale_inputs inputs;
     cw_scaling_inputs(job, &s->last, &inputs);
     cw_str_addf(&decision.reason, "the new plan needs %u worker%s instead of %.0f", workers,
@@ -242,7 +238,7 @@ void cw_scaling_jump(struct cw_job *job, unsigned workers)
     s->state = (struct cw_scale_state){.remote = workers};
     cw_scaling_record(job, &decision, &inputs);
     cw_scaling_changed(job, cw_clock_ms());
-    cw_scale_decision_fini(&decision);
+    cw_policy_decision_fini(&decision);
 }
 
 /* protobuf-c stores an absent text as the constant protobuf_c_empty_string, which must not be
@@ -257,20 +253,16 @@ static void set_text(char **text, const char *value)
 static void record_change(struct cw_job *job, const char *before)
 {
     const bool places = job->scaling && job->scaling->policy->places;
-    const struct cw_scale_decision now = {.remote = job->scaling ? job->scaling->target : 0,
-                                          .local = job->scaling ? job->scaling->local_target : 0};
+    struct cw_policy_decision now = {.remote = job->scaling ? job->scaling->target : 0,
+                                     .local = job->scaling ? job->scaling->local_target : 0};
     cw_autofree char *choice =
         job->scaling ? cw_scaling_choice(job, &now) : cw_mem_strdup("all workers");
     const char *policy = places ? cw_placement_policy(job) : wanted_policy(job);
-    cw_autofree char *reason =
-        cw_mem_printf("by request the policy is %s from now on; it was %s", policy, before);
-    const struct cw_state_decision row = {.kind = places ? "autoplace" : "autoscale",
-                                          .policy = policy,
-                                          .choice = choice,
-                                          .reason = reason,
-                                          .remote = now.remote,
-                                          .local = now.local};
+    cw_str_addf(&now.reason, "by request the policy is %s from now on; it was %s", policy, before);
+    const struct cw_state_decision row =
+        cw_decision_row(places ? "autoplace" : "autoscale", policy, choice, &now, "");
     cw_decision_record(job->d, job, &row);
+    cw_policy_decision_fini(&now);
 }
 
 /* A policy that needs no measurement decides at once. */
@@ -279,7 +271,7 @@ static void ask_at_once(struct cw_job *job)
     struct cw_scaling *s = job->scaling;
     const struct cw_scale_window none = {0};
     struct cw_scale_inputs inputs;
-    struct cw_scale_decision decision = {0};
+    struct cw_policy_decision decision = {0};
     if (!s || !s->policy->at_once)
         return;
     cw_scaling_inputs(job, &none, &inputs);
@@ -288,7 +280,7 @@ static void ask_at_once(struct cw_job *job)
         s->target = decision.remote;
         s->local_target = decision.local;
     }
-    cw_scale_decision_fini(&decision);
+    cw_policy_decision_fini(&decision);
 }
 
 int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct cw_err *err)

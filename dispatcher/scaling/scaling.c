@@ -55,7 +55,7 @@ static bool is_full(const struct cw_scaling *s, const struct cw_options *o, int6
 static void decide(struct cw_job *job, bool starved, int64_t now)
 {
     struct cw_scaling *s = job->scaling;
-    struct cw_scale_decision decision = {0};
+    struct cw_policy_decision decision = {0};
     struct cw_err err = {0};
     struct cw_scale_window window = cw_demand_window(job, &s->sums, s->begin_ms, now);
     if (starved)
@@ -80,7 +80,7 @@ static void decide(struct cw_job *job, bool starved, int64_t now)
         s->local_target = decision.local;
         cw_scaling_record(job, &decision, &inputs);
     }
-    cw_scale_decision_fini(&decision);
+    cw_policy_decision_fini(&decision);
 }
 
 static void tick_job(struct cw_job *job, int64_t now)

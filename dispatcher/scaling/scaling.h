@@ -71,7 +71,7 @@ const char *cw_scaling_kind(const struct cw_job *job);
 void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *window,
                        struct cw_scale_inputs *ret_inputs);
 char *cw_scaling_choice(const struct cw_job *job,
-                        const struct cw_scale_decision *decision) CW_MUST_CHECK;
+                        const struct cw_policy_decision *decision) CW_MUST_CHECK;
 /* Returns how many remote workers the job is to have, whatever other jobs want. */
 double cw_scaling_wants(const struct cw_job *job);
 /* Gives complete windows to their policies, and turns what they want into assigned workers. */

@@ -11,7 +11,7 @@
 bool cw_scaling_is_settled(struct cw_job *job, int64_t now);
 
 /* ---- run_scaling_policy.c ---- */
-void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision,
+void cw_scaling_record(const struct cw_job *job, const struct cw_policy_decision *decision,
                        const struct cw_scale_inputs *inputs);
 
 /* ---- fair_share.c ---- */

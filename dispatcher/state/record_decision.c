@@ -7,6 +7,21 @@
 const char *const cw_decision_kinds[CW_DECISION_KINDS] = {
     "autocache", "autoscale", "autoplace", "optimize", "share", "provision", "evict"};
 
+struct cw_state_decision cw_decision_row(const char *kind, const char *policy, const char *choice,
+                                         const struct cw_policy_decision *decided,
+                                         const char *inputs)
+{
+    return (struct cw_state_decision){.kind = kind,
+                                      .policy = policy,
+                                      .choice = choice,
+                                      .reason = cw_str_text(&decided->reason),
+                                      .candidates = cw_str_text(&decided->candidates),
+                                      .inputs = inputs,
+                                      .predicted_ns = decided->epoch_ns,
+                                      .remote = decided->remote,
+                                      .local = decided->local};
+}
+
 void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job,
                         const struct cw_state_decision *decision)
 {

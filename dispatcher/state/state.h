@@ -37,6 +37,7 @@
 #include "base/interval.h"
 #include "dispatcher/model/model.h"
 #include "base/str.h"
+#include "policies/policy_decision.h"
 
 struct cw_state;
 
@@ -304,6 +305,10 @@ void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err)
 #define CW_DECISION_KINDS 7
 extern const char *const cw_decision_kinds[CW_DECISION_KINDS];
 
+/* What a policy has decided, as a row; texts are borrowed. choice: for people; inputs: what it was shown. */
+struct cw_state_decision cw_decision_row(const char *kind, const char *policy, const char *choice,
+                                         const struct cw_policy_decision *decided,
+                                         const char *inputs);
 /* Records a decision; job is NULL if it is about the fleet. The id, the time, the epoch and the
  * job's id and name are set here, and NULL texts count as "". reason is one sentence; inputs is
  * JSON with everything that was known; candidates are lines. */

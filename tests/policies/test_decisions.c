@@ -118,7 +118,7 @@ static bool node_is(const struct cw_autocache_snapshot *s, size_t node, const st
     return false;
 }
 
-static bool check(const struct cw_autocache_snapshot *s, const struct cw_autocache_decision *d,
+static bool check(const struct cw_autocache_snapshot *s, const struct cw_policy_decision *d,
                   const struct cw_value *expect)
 {
     const struct cw_value *decided = cw_value_get(expect, "decided");
@@ -171,7 +171,7 @@ static bool decide(const struct cw_value *c, const struct cw_autocache_snapshot 
     const struct cw_autocache_policy *policy = NULL;
     const char *argument = NULL;
     struct cw_err err = {0};
-    struct cw_autocache_decision d = {0};
+    struct cw_policy_decision d = {0};
     const struct cw_value *expect = cw_value_get(c, "expect");
     int rc = cw_autocache_find(cw_value_get(c, "policy")->s, &policy, &argument, &err);
     if (rc == 0)
@@ -182,7 +182,7 @@ static bool decide(const struct cw_value *c, const struct cw_autocache_snapshot 
     if (!ok)
         printf("  it does not fail\n");
     ok = ok && check(s, &d, expect);
-    cw_autocache_decision_fini(&d);
+    cw_policy_decision_fini(&d);
     return ok;
 }
 

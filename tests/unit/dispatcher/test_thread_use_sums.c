@@ -98,7 +98,7 @@ static void cpu_in_a_window(void **state)
     const struct cw_scale_policy *policy;
     const char *argument;
     struct cw_scale_state s = {0};
-    struct cw_scale_decision decision = {0};
+    struct cw_policy_decision decision = {0};
     made_up_worker(1, 1)->cpu_share = 1;
     made_up_worker(2, 1)->cpu_share = 0.75;
     cw_demand_begin(job, &sums);
@@ -107,7 +107,7 @@ static void cpu_in_a_window(void **state)
     assert_int_equal(cw_autoscale_find("hpa:cpu=0.5", &policy, &argument, NULL), 0);
     assert_int_equal(policy->decide(&w, &available, &options, argument, &s, &decision, NULL), 0);
     assert_true(decision.remote == 4);
-    cw_scale_decision_fini(&decision);
+    cw_policy_decision_fini(&decision);
 }
 
 /* A worker that serves the job and was never leased anything of it has waited all the time. */

@@ -72,11 +72,11 @@ static void random_world(struct world *w)
     };
 }
 
-static struct cw_autocache_decision decide(const char *name, const struct cw_autocache_snapshot *s)
+static struct cw_policy_decision decide(const char *name, const struct cw_autocache_snapshot *s)
 {
     const struct cw_autocache_policy *policy = NULL;
     const char *argument = NULL;
-    struct cw_autocache_decision d = {0};
+    struct cw_policy_decision d = {0};
     assert_int_equal(cw_autocache_find(name, &policy, &argument, NULL), 0);
     assert_int_equal(policy->decide(s, argument, &d, NULL), 0);
     assert_true(d.reason.len > 0);
@@ -85,10 +85,10 @@ static struct cw_autocache_decision decide(const char *name, const struct cw_aut
 }
 static size_t node_of(const char *name, const struct cw_autocache_snapshot *s)
 {
-    struct cw_autocache_decision d = decide(name, s);
+    struct cw_policy_decision d = decide(name, s);
     size_t node = d.node;
     assert_true(d.decided);
-    cw_autocache_decision_fini(&d);
+    cw_policy_decision_fini(&d);
     return node;
 }
 
@@ -271,7 +271,7 @@ static void test_stands_still(void **state)
         struct world w;
         random_world(&w);
         w.s.store.read_bytes_s = w.s.store.write_bytes_s = 0;
-        struct cw_autocache_decision d = decide("auto", &w.s);
+        struct cw_policy_decision d = decide("auto", &w.s);
         w.s.standing = true;
         w.s.current = d.node;
         w.s.predicted_ns = w.s.epoch_ns = d.epoch_ns;
@@ -279,7 +279,7 @@ static void test_stands_still(void **state)
         for (size_t i = 0; i < CHAIN; i++)
             w.nodes[i].wall_ns *= uniform(0.98, 1.02);
         assert_int_equal(node_of("auto", &w.s), d.node);
-        cw_autocache_decision_fini(&d);
+        cw_policy_decision_fini(&d);
     }
 }
 
@@ -350,7 +350,7 @@ static void test_measured_epochs(void **state)
         const size_t before = (size_t)uniform(0, CHAIN);
         w.s.standing = !w.nodes[before].why_not && uniform(0, 1) < 0.5;
         w.s.current = w.s.standing ? before : CW_POLICY_NONE;
-        struct cw_autocache_decision d = decide("auto", &w.s);
+        struct cw_policy_decision d = decide("auto", &w.s);
         assert_true(d.decided);
         assert_true(d.epoch_ns >= w.s.trainer_ns * (1 - 1e-9));
         assert_true(d.total_ns >= w.s.epochs_left * w.s.trainer_ns * (1 - 1e-9));
@@ -364,7 +364,7 @@ static void test_measured_epochs(void **state)
             assert_true(chosen.total_ns < (1 - 0.05) * compute.total_ns * 1.03 ||
                         chosen.cpu_ns < (1 - 0.2) * compute.cpu_ns);
         }
-        cw_autocache_decision_fini(&d);
+        cw_policy_decision_fini(&d);
     }
 }
 

@@ -34,7 +34,7 @@ struct loop { /* a job that a policy steers */
 
 static void feed(struct loop *l, struct cw_scale_window window)
 {
-    struct cw_scale_decision d = {0};
+    struct cw_policy_decision d = {0};
     window.remote = l->remote;
     window.local = l->local;
     assert_int_equal(
@@ -48,7 +48,7 @@ static void feed(struct loop *l, struct cw_scale_window window)
     l->remote = d.remote;
     l->local = d.local;
     l->settled = d.settled;
-    cw_scale_decision_fini(&d);
+    cw_policy_decision_fini(&d);
 }
 
 /* Cachew's run A of figure 6a: seconds of an epoch with 1 to 8 workers (ATC'22 artifact). */
@@ -90,14 +90,14 @@ static void test_cachew_run_a(void **state)
 
 static void decide_with(struct loop *l, const char *argument, struct cw_scale_window window)
 {
-    struct cw_scale_decision d = {0};
+    struct cw_policy_decision d = {0};
     struct cw_err err = {0};
     window.remote = l->remote;
     if (l->policy->decide(&window, &l->available, &l->options, argument, &l->state, &d, &err) < 0)
         fail_msg("%s", err.msg);
     l->remote = d.remote;
     l->settled = d.settled;
-    cw_scale_decision_fini(&d);
+    cw_policy_decision_fini(&d);
 }
 
 /* Run A gains 50, 26, 15, 7.1 and 2.1 %: with a least gain of 16 % it stops at 3. A trainer that
@@ -123,7 +123,7 @@ static void test_cachew_settings(void **state)
     }
     static const char *const bad[] = {"up=0", "up=x", "up", "upp=1", "quirks=all", "up=0.1,", "=1"};
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
-        struct cw_scale_decision d = {0};
+        struct cw_policy_decision d = {0};
         struct cw_err err = {0};
         struct cw_scale_window w = window_of_run_a(1);
         struct cw_scale_state s = {0};
@@ -132,7 +132,7 @@ static void test_cachew_settings(void **state)
             fail_msg("\"%s\": %d", bad[i], rc);
         if (rc < 0)
             assert_non_null(strstr(err.msg, "quirks=published"));
-        cw_scale_decision_fini(&d);
+        cw_policy_decision_fini(&d);
     }
 }
 
@@ -892,7 +892,7 @@ static void test_inputs_as_json(void **state)
                                      .state = l.state},
                            again;
     inputs.window.remote = l.remote;
-    struct cw_scale_decision first = {0}, second = {0};
+    struct cw_policy_decision first = {0}, second = {0};
     struct cw_err err = {0};
     CW_STR_AUTO text = {0};
     cw_scale_inputs_print(&inputs, &text);
@@ -912,8 +912,8 @@ static void test_inputs_as_json(void **state)
                      0);
     assert_true(first.remote == 5 && second.remote == 5);
     assert_string_equal(cw_str_text(&first.reason), cw_str_text(&second.reason));
-    cw_scale_decision_fini(&first);
-    cw_scale_decision_fini(&second);
+    cw_policy_decision_fini(&first);
+    cw_policy_decision_fini(&second);
     static const char *const bad[] = {
         "", "[]", "{}", "{\"window\":{\"cpu\":\"x\"}}",
         "{\"window\":{},\"available\":{},\"options\":{},\"state\":{\"phase\":\"up\"}}"};
