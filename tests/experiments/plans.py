@@ -5,13 +5,19 @@ pecan_order.py and cedar_ablation.py (with EMULATED operators, by CPU time, a te
 Measured is the CPU time of the engine's threads, with all that they do.
 
 plans.py --build DIR [--out DIR] [--quick]: a table on standard output; plans.json in --out. Checked, whatever the time: by the model no exact plan is better than auto's. Without --quick: nine of
-ten predictions are within 15 %."""
+ten predictions are within 15 %.
+
+plans.py --build DIR --rounds N [--seconds S] [--only NAME] [--quick]: the exact plan of `auto` side by side with `off` and with those exact plans that the model ranks within 30 % of it, of other
+policies and with two neighbours the other way round: each is run for S seconds (10), in N rounds, from the last to the first in every second one. All must give the same batches. Compared is the CPU time of all processes; rounds.json in --out. Without --quick: auto's takes at most
+5 % more than any other, by the median of the rounds."""
 import argparse
 import io
 import json
 import math
 import pathlib
 import random
+import resource
+import statistics
 import struct
 import subprocess
 import sys
@@ -29,6 +35,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 POLICIES = {"off": "--optimize off", "pecan": "--optimize pecan", "cedar": "--optimize cedar", "auto": "--optimize auto", "pecan, relaxed": "--optimize pecan --relaxed",
             "cedar, relaxed": "--optimize cedar --relaxed", "auto, relaxed": "--optimize auto --relaxed"}
 TOLERANCE, ENOUGH = 0.15, 0.9
+NEAR, ABOVE = 1.3, 1.05
 
 # ---- data for the examples ----
 
@@ -96,6 +103,17 @@ def pipelines(work):
         found[name + " (pecan)"] = {"pipeline": [{"op": "npy", "name": "npy", "pattern": str(data / "images.npy")}, *nodes, {"op": "batch", "name": "batch", "size": 16}]}
     for name, published, scale in (("SimCLR (cedar)", emulated.SIMCLR, 0.1), ("WikiText (cedar)", emulated.WIKITEXT, 1)):
         found[name] = emulated.pipeline(name, published, 400, 8, scale, wall=False)
+    photos = [{"op": "image_folder", "name": "files", "pattern": str(data / "photos" / "**" / "*.jpg")}, {"op": "read_file", "name": "read", "fields": ["path"]},
+              {"op": "decode_image", "name": "decode", "channels": 3}]
+    batch = {"op": "batch", "name": "batch", "size": 8}
+    # what is decoded on one branch is filtered by what stands on the other
+    found["photographs, by labels"] = {"pipeline": [*photos, {"op": "range", "name": "labels", "stop": 72, "field": "y"}, {"op": "zip", "name": "zip", "inputs": ["decode", "labels"]},
+                                                    {"op": "filter", "name": "few", "expr": "y % 4 == 3"}, {"op": "resize", "name": "resize", "size": [64, 64], "fields": ["image"]}, batch]}
+    # a crop comes last, and a cast makes all before it four times as large
+    found["photographs, cast and cropped"] = {"pipeline": [*photos, {"op": "resize", "name": "resize", "size": [256, 256], "fields": ["image"]},
+                                                           {"op": "cast", "name": "float", "fields": ["image"], "dtype": "f32"}, {"op": "random_flip", "name": "flip", "fields": ["image"]},
+                                                           {"op": "normalize", "name": "normalize", "fields": ["image"], "mean": 0.5, "scale": 255},
+                                                           {"op": "center_crop", "name": "crop", "fields": ["image"], "size": 192}, batch]}
     for i, (name, document) in enumerate(found.items()):
         path = work / ("%d.json" % i)
         path.write_text(json.dumps(document))
@@ -141,13 +159,85 @@ def check(results, quick):
     return wrong
 
 
+# ---- auto's plan and those near it, side by side ----
+
+
+def near_plans(build, path, profile):
+    """name -> order: of `off`, `auto`, the other policies, and the plans around auto's that the model ranks within 30 % of it; equal orders once."""
+    explained = {name: json.loads(cachew(build, "explain", path, "--profile", profile, "--json", *POLICIES[name].split()))["plan"] for name in ("auto", "off", "pecan", "cedar")}
+    least, order = explained["auto"]["total_ns"], explained["auto"]["order"]
+    found = {name: plan["order"] for name, plan in explained.items() if plan["exact"] and (name == "off" or plan["total_ns"] <= NEAR * least)}
+    for rejected in explained["auto"]["rejected"]:
+        first, _, second = rejected["what"].partition(" before ")
+        if rejected["total_ns"] > NEAR * least or first not in order or second not in order:
+            continue
+        swapped = list(order)
+        a, b = swapped.index(first), swapped.index(second)
+        swapped[a], swapped[b] = swapped[b], swapped[a]
+        found[rejected["what"]] = swapped
+    once = {}
+    for name, order in found.items():
+        if order not in once.values():
+            once[name] = order
+    return once, least
+
+
+def run_plan(build, path, plan, epochs):
+    """CPU seconds of all processes, and the hashes of the epochs."""
+    def spent():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+    before = spent()
+    lines = cachew(build, "run", path, "--plan", plan, "--optimize", "off", "--autocache", "off", "--threads", 1, "--epochs", epochs, "--json", "--quiet", "--timeout", "600s").splitlines()
+    return spent() - before, [json.loads(line)["hash"] for line in lines if line.startswith('{"epoch"')]
+
+
+def side_by_side(build, name, path, rounds, seconds):
+    profile = path.with_suffix(".profile.json")
+    cachew(build, "profile", path, "--seconds", min(seconds, 4), "-o", profile)
+    orders, least_ns = near_plans(build, path, profile)
+    epochs, plans, spent, hashes = max(1, round(seconds * 1e9 / least_ns)), {}, {}, set()
+    for i, (plan, order) in enumerate(orders.items()):
+        plans[plan] = path.with_suffix(".%d.plan.json" % i)
+        plans[plan].write_text(json.dumps({"plan": 1, "order": order}))
+    for i in range(rounds):
+        for plan in list(plans) if i % 2 == 0 else reversed(list(plans)):
+            used, digests = run_plan(build, path, plans[plan], epochs)
+            spent.setdefault(plan, []).append(used)
+            hashes.add(tuple(digests))
+    if len(hashes) != 1:
+        sys.exit("%s: its plans give other batches" % name)
+    above = {plan: statistics.median(a / b for a, b in zip(spent["auto"], used)) for plan, used in spent.items() if plan != "auto"}
+    print("%-30s auto's plan takes %s" % (name, "; ".join("%.3f of %s" % (ratio, plan) for plan, ratio in above.items()) or "what all take: there is no other"), flush=True)
+    return {"orders": orders, "epochs": epochs, "cpu_s": spent, "above": above}
+
+
+def play_rounds(build, options):
+    results = {}
+    with tempfile.TemporaryDirectory() as directory:
+        for name, path in pipelines(pathlib.Path(directory)).items():
+            if options.only in ("", name):
+                results[name] = side_by_side(build, name, path, options.rounds, options.seconds)
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "rounds.json").write_text(json.dumps(results, indent=1))
+    wrong = ["%s: auto's plan takes %.3f of %s" % (name, ratio, plan) for name, result in results.items() for plan, ratio in result["above"].items() if ratio > ABOVE]
+    if wrong and not options.quick:
+        sys.exit("\n".join(wrong))
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--build")
     parser.add_argument("--out", default="plans", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--only", default="")
     options = parser.parse_args()
     build, results = build_of(options), {}
+    if options.rounds:
+        play_rounds(build, options)
+        return
     with tempfile.TemporaryDirectory() as directory:
         for name, path in pipelines(pathlib.Path(directory)).items():
             results[name] = play(build, name, path, 1 if options.quick else 4)
