@@ -251,8 +251,15 @@ static bool take(struct cw_job *job, struct planning *planning)
     struct cw_job_optimizer *o = job->optimizer;
     const struct cw_plan_search *search = planning->search;
     const struct cw_plan_answer *answer = &search->answer;
-    if (answer->lacks_costs) /* it is planned when the job has measured enough */
+    /* It is planned when the job has measured enough, where not all is known before. */
+    if (answer->lacks_costs)
         return false;
+    if (answer->rc != 0 && search->question.profile && job->options->profile[0] == '\0') {
+        /* Another version may have kept it. */
+        cw_log_info(CW_LOG_MOD, "job=%s name=%s: what an earlier job has measured is of no use: %s",
+                    job->id, job->name, answer->err.msg);
+        return false;
+    }
     o->is_over = o->once || answer->rc != 0 || answer->is_fixed;
     if (answer->rc != 0)
         cw_log_info(CW_LOG_MOD, "job=%s name=%s: no plan can be made: %s", job->id, job->name,

@@ -476,6 +476,20 @@ static void cores_are_shared(void **state)
     cw_plan_search_free(search);
 }
 
+/* A newer version has kept what this one cannot read: the job is planned by what it measures itself. */
+static void what_a_newer_version_kept(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_with("", "");
+    cw_plan_profile_put(job, "{\"profile\": 1, \"elements\": 10, \"nodes\": {}, \"later\": 1}");
+    ticks(job, 1000, 2);
+    assert_false(job->plan.is_next);
+    measured(job, 1000);
+    ticks(job, 2000, 2);
+    assert_true(job->plan.is_next && job->plan.last == 1);
+    assert_null(strstr(cw_plan_profile_of(job), "later"));
+}
+
 /* Nobody else frees what jobs have measured. */
 static int end(void **state)
 {
@@ -497,6 +511,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_relaxed_order_is_refused, peers_begin, end),
         cmocka_unit_test_setup_teardown(prices_are_asked_for, peers_begin, end),
         cmocka_unit_test_setup_teardown(cores_are_shared, peers_begin, end),
+        cmocka_unit_test_setup_teardown(what_a_newer_version_kept, peers_begin, end),
         cmocka_unit_test_setup_teardown(order_and_cache, peers_begin_caching, end),
         cmocka_unit_test_setup_teardown(after_a_restart, peers_begin_caching, end),
         cmocka_unit_test_setup_teardown(keys_that_nobody_tells, peers_begin_caching, end),
