@@ -315,7 +315,8 @@ static void all_ops(struct pool *ret_pool)
     ret_pool->n = 0;
     for (size_t i = 0; i < n; i++)
         if (all[i]->kind == CW_OP_ELEMENT && (all[i]->apply || all[i]->apply_field) &&
-            all[i]->facts && !all[i]->manifest && ret_pool->n < CW_ARRAY_LEN(ret_pool->ops))
+            all[i]->facts && (!all[i]->manifest || all[i]->names_file) &&
+            ret_pool->n < CW_ARRAY_LEN(ret_pool->ops))
             ret_pool->ops[ret_pool->n++] = all[i];
 }
 
