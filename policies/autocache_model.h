@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts what epochs cost if elements are cached at a node. The functions are pure; several
- * policies share them. */
+ * policies share them.
+ *
+ * It is not the optimizer's model (optimize_price.c), although both end in the longest of threads, store and
+ * trainer: that one prices a chain of operators in any order, with lines of cost over bytes, an epoch that fills
+ * the cache and later ones. Here the pipeline is any graph as it is written, by mean costs; several elements of
+ * an epoch may be one record; caches that the pipeline asks for fill as well; what a slow store does not take is
+ * lost, so that it fills over many epochs; and epochs that were measured replace the model. It decides where the
+ * optimizer does not: before it has a plan, and for pipelines of which nothing may move. */
 #ifndef CW_POLICIES_AUTOCACHE_MODEL_H
 #define CW_POLICIES_AUTOCACHE_MODEL_H
 
