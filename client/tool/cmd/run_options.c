@@ -6,6 +6,16 @@
 #include "client/tool/cmd/run_plan.h"
 #include "client/tool/tool.h"
 
+/* Whoever asks for caching means it. */
+static void warn_of_no_store(const struct tool_run_options *o)
+{
+    const bool is_local = !o->dispatcher || strcmp(o->dispatcher, "local:") == 0;
+    if (is_local && !o->cache_store && o->autocache && *o->autocache &&
+        strcmp(o->autocache, "off") != 0)
+        fprintf(stderr, "cachew: warning: --autocache %s caches nothing without --cache-store\n",
+                o->autocache);
+}
+
 static int check(const struct tool_run_options *o)
 {
     struct stat st;
@@ -33,6 +43,7 @@ static int check(const struct tool_run_options *o)
         (void)tool_fail("option --save-token: %s is no regular file", o->save_token);
         return TOOL_USAGE;
     }
+    warn_of_no_store(o);
     return TOOL_OK;
 }
 
