@@ -750,21 +750,23 @@ case_plugin() {
 case_plugin_bad() {
     local name
     mkdir -p "$work/plugins"
-    for name in failing hanging crashing; do
+    for name in failing hanging crashing older; do
         cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -shared -fPIC -I"$kubernetes/../../include" -D"$name=1" -o "$work/plugins/libcachew_engine_$name.so" \
             "$kubernetes/../support/engine_bad.c" || fail "the plug-in $name is not built"
     done
     begin_cluster --plugin-dir "$work/plugins" --allow-store "dir:$work/root"
     make_backend hanging '{cacheEngine: {plugin: {name: hanging}}}'
     make_backend failing '{cacheEngine: {plugin: {name: failing}}}'
-    make_backend crashing '{cacheEngine: {plugin: {name: crashing}}}'
+    for name in crashing older; do make_backend $name "{cacheEngine: {plugin: {name: $name}}}"; done
     becomes "$backends/crashing" 'c["Accepted"] == "False EngineUnknown" and "crashes when it is loaded" in s["message"]'
+    becomes "$backends/older" 'c["Accepted"] == "False EngineUnknown" and "is made for version" in s["message"] and "build it anew" in s["message"]'
     becomes "$backends/hanging" 'c["EngineReady"] == "False Creating"'
     becomes "$backends/failing" 'c["EngineReady"] == "False NoSpace" and "the disk is full" in s["message"] and s["cacheStatus"] == "CacheCreating"'
     make_backend good '{cacheEngine: {localfs: {}}}'
     becomes "$backends/good" 's.get("cacheStatus") == "CacheReady"'
     ask_api DELETE "$backends/failing" >/dev/null
     ask_api DELETE "$backends/crashing" >/dev/null
+    ask_api DELETE "$backends/older" >/dev/null
     ask_until "what fails goes" is_away "$backends/failing"
     ask_api DELETE "$backends/hanging" >/dev/null
     becomes "$backends/hanging" 's["cacheStatus"] == "Terminating" and "still at work" in s["message"]'

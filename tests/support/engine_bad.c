@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Engines that do what engines should not: with -Dfailing prepare fails each time, with -Dhanging it never
- * answers, and with -Dcrashing the process ends when it is loaded. */
+ * answers, with -Dcrashing the process ends when it is loaded, and with -Dolder it was made for
+ * another version of the header. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,6 +13,10 @@
 #endif
 #ifndef hanging
 #define hanging 0
+#endif
+
+#ifndef older
+#define older 0
 #endif
 
 #ifdef crashing
@@ -44,5 +49,5 @@ static int nothing(const struct cachew_engine_request *request, struct cachew_en
     return CACHEW_ENGINE_READY;
 }
 
-const struct cachew_engine cachew_engine = {CACHEW_ENGINE_ABI, "bad",   place,
-                                            prepare,           nothing, nothing};
+const struct cachew_engine cachew_engine = {
+    CACHEW_ENGINE_ABI - older, "bad", place, prepare, nothing, nothing};
