@@ -144,8 +144,8 @@ static int misses(const struct cw_text_field *field, const char *p, size_t n, st
 #define LOOKED_MOST 1000
 
 /* Drops of `missing`, fields of the schema, those that the record has. Returns false if it cannot be read. */
-static bool find_keys(const struct cw_json_reader *reader, const char *p, size_t n, size_t *missing,
-                      size_t *missing_n)
+static bool find_keys(const struct cw_json_reader *reader, const char *p, size_t n,
+                      uint16_t *missing, size_t *missing_n)
 {
     struct cw_json_slice slices[CW_FIELDS_MAX];
     size_t left = 0;
@@ -160,11 +160,12 @@ static bool find_keys(const struct cw_json_reader *reader, const char *p, size_t
 
 int cw_json_look(const struct cw_json_reader *reader, const char *p, size_t n, struct cw_err *err)
 {
-    size_t missing[CW_FIELDS_MAX], missing_n = 0, looked = 0, last_n = 0;
+    uint16_t missing[CW_FIELDS_MAX]; /* numbers of fields */
+    size_t missing_n = 0, looked = 0, last_n = 0;
     const char *last = NULL;
     for (size_t i = 0; i < reader->schema.n; i++)
         if (reader->schema.fields[i].missing.what == CW_TEXT_FAIL)
-            missing[missing_n++] = i;
+            missing[missing_n++] = (uint16_t)i;
     while (n > 0 && missing_n > 0 && looked < LOOKED_MOST) {
         const char *end = memchr(p, '\n', n);
         const size_t line = end ? (size_t)(end - p) : n;
