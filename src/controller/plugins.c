@@ -23,7 +23,7 @@ struct plugin {
     bool loading;
     const struct cachew_engine *engine; /* NULL: it could not be loaded */
     struct cw_err err;                  /* then why */
-    int64_t tried_ms;                   /* by cw_clock_ms */
+    int64_t tried_ms;                   /* when it was tried last, to the end; by cw_clock_ms */
 };
 struct cw_plugins {
     struct cw_loop *loop;
@@ -97,6 +97,7 @@ static void on_loaded(void *arg)
 {
     struct plugin *plugin = arg;
     plugin->loading = false;
+    plugin->tried_ms = cw_clock_ms();
     plugin->plugins->loads--;
     plugin->plugins->loaded(plugin->plugins->arg);
 }
@@ -114,7 +115,6 @@ static void begin(struct plugin *plugin)
 {
     struct cw_thread thread = {0};
     plugin->loading = true;
-    plugin->tried_ms = cw_clock_ms();
     plugin->plugins->loads++;
     cw_thread_start(&thread, "cachew-plugin", load, plugin);
     cw_thread_detach(&thread);

@@ -750,14 +750,14 @@ case_plugin() {
 case_plugin_bad() {
     local name
     mkdir -p "$work/plugins"
-    for name in failing hanging crashing older; do
+    for name in failing hanging crashing stuck older; do
         cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -shared -fPIC -I"$kubernetes/../../include" -D"$name=1" -o "$work/plugins/libcachew_engine_$name.so" \
             "$kubernetes/../support/engine_bad.c" || fail "the plug-in $name is not built"
     done
     begin_cluster --plugin-dir "$work/plugins" --allow-store "dir:$work/root"
     make_backend hanging '{cacheEngine: {plugin: {name: hanging}}}'
     make_backend failing '{cacheEngine: {plugin: {name: failing}}}'
-    for name in crashing older; do make_backend $name "{cacheEngine: {plugin: {name: $name}}}"; done
+    for name in crashing stuck older; do make_backend $name "{cacheEngine: {plugin: {name: $name}}}"; done
     becomes "$backends/crashing" 'c["Accepted"] == "False EngineUnknown" and "crashes when it is loaded" in s["message"]'
     becomes "$backends/older" 'c["Accepted"] == "False EngineUnknown" and "is made for version" in s["message"] and "build it anew" in s["message"]'
     becomes "$backends/hanging" 'c["EngineReady"] == "False Creating"'
@@ -772,6 +772,9 @@ case_plugin_bad() {
     becomes "$backends/hanging" 's["cacheStatus"] == "Terminating" and "still at work" in s["message"]'
     merge "$backends/hanging" '{"metadata":{"annotations":{"cachew.dev/force-delete":"true"}}}'
     ask_until "what hangs goes by force" is_away "$backends/hanging"
+    becomes "$backends/stuck" 'c["Accepted"] == "False EngineUnknown" and "hangs when it is loaded" in s["message"]'
+    ask_api DELETE "$backends/stuck" >/dev/null
+    ask_until "what cannot be loaded goes" is_away "$backends/stuck"
     end controller || fail "the controller's status is not 0"
 }
 # The dispatcher is asked with a certificate, also by the child that warms; and what is missing is said.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Engines that do what engines should not: with -Dfailing prepare fails each time, with -Dhanging it never
- * answers, with -Dcrashing the process ends when it is loaded, and with -Dolder it was made for
- * another version of the header. */
+ * answers, with -Dcrashing the process ends when it is loaded, with -Dstuck loading it never ends, and
+ * with -Dolder it was made for another version of the header. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,6 +23,13 @@
 __attribute__((constructor)) static void crash(void)
 {
     abort();
+}
+#endif
+#ifdef stuck
+__attribute__((constructor)) static void wait_for_ever(void)
+{
+    for (;;)
+        pause();
 }
 #endif
 
