@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "policies/place_tried.h"
 #include "policies/place_worlds.h"
 #include "policies/scale_level.h"
 #include "policies/scale_watch.h"
@@ -153,6 +154,24 @@ static bool is_told_enough(const struct look *l)
     return l->s->moves >= 1 && l->now.used > 0 && best_of(l)->right < UNSURE;
 }
 
+/* Returns the most probable numbers that are not thought to be slower than those that were tried and gave
+ * most: these, if there are no others. */
+static struct cw_place_numbers best_not_slower(const struct look *l, double *ret_right)
+{
+    const struct cw_scale_level *most = cw_place_gave_most(l->s, &l->limits);
+    const struct cw_place_numbers tried =
+        most ? (struct cw_place_numbers){most->workers, most->local} : l->here;
+    const double gives = most ? cw_place_gives(&l->view, tried) : 0;
+    for (size_t i = 0; i < l->view.choices_n; i++) {
+        const struct cw_place_choice *c = &l->view.choices[i];
+        *ret_right = c->right;
+        if (cw_place_gives(&l->view, c->n) * (1 + l->limits.slack) >= gives)
+            return c->n;
+    }
+    *ret_right = 1;
+    return tried;
+}
+
 /* Returns the next numbers, and whether that is a trial. */
 static struct cw_place_numbers next_of(const struct look *l, bool *ret_trial)
 {
@@ -169,9 +188,11 @@ static struct cw_place_numbers next_of(const struct look *l, bool *ret_trial)
         if (*ret_trial)
             return to;
     }
-    if (best->right > l->here_right + BETTER_BY) {
+    double right;
+    const struct cw_place_numbers last = best_not_slower(l, &right);
+    if (right > l->here_right + BETTER_BY) {
         *ret_trial = l->s->moves < 1; /* nothing is known yet that more windows could improve */
-        return best->n;
+        return last;
     }
     return early && l->now.windows >= WINDOWS_SAVE ? fewest_of_equals(l) : l->here;
 }
@@ -244,14 +265,34 @@ static bool is_clearly_wrong(struct look *l)
            l->here_right < 1 - SURE;
 }
 
+/* Forgets what is of no use after a change. If the step is not what it was, it is not known what
+ * became of the trainer and its host, and the trainer must be seen alone. If nothing says what the
+ * workers' threads do, a lower ceiling cannot be told from a bad time of the workers. */
+static void forget(struct cw_scale_state *s, double step_s)
+{
+    double step = 0, computing = 0;
+    for (size_t i = 0; i < s->history_n; i++) {
+        step += s->history[i].step_s / (double)s->history_n;
+        computing += s->history[i].threads.computing;
+    }
+    s->doubt = step_s > 0 && step > 0 && fabs(step / step_s - 1) > STEP_CHANGED;
+    if (s->doubt > 0 || computing <= 0)
+        s->levels_n = 0;
+}
+
 static struct cw_place_numbers decide_numbers(struct look *l)
 {
     struct cw_scale_state *s = l->s;
     bool trial;
     bool rests = s->phase == CW_SCALE_STABLE && s->age > CW_SCALE_AGE_FREE;
     if (rests && l->now.windows > CW_SCALE_WINDOWS_DRIFT) {
-        if (is_clearly_wrong(l))
-            return go_to(l, best_of(l)->n);
+        const double step_s = s->converged.step_s;
+        if (is_clearly_wrong(l)) {
+            if (!cw_scale_watch_doubted(s, l->stall))
+                return go_to(l, best_of(l)->n);
+            forget(s, step_s);
+            return l->here;
+        }
         try_again(l);
         return l->here;
     }
@@ -261,8 +302,8 @@ static struct cw_place_numbers decide_numbers(struct look *l)
     if (!is_time_to_look(l))
         return l->here;
     look_at(l);
-    if (l->view.misfit > CONTRADICTION && l->now.windows >= WINDOWS_LEAST)
-        forget_others(l);
+    if (l->view.misfit > CONTRADICTION && l->now.windows >= WINDOWS_LEAST && s->age <= AGE_TRIAL)
+        forget_others(l); /* while there is time for a trial */
     if (!l->view.known)
         return rest_at(l);
     struct cw_place_numbers to = next_of(l, &trial);
@@ -272,42 +313,19 @@ static struct cw_place_numbers decide_numbers(struct look *l)
     return is_same(to, l->here) || !may_move ? rest_at(l) : go_to(l, to);
 }
 
-/* Returns the level that gave most since something changed, of those that can be had; or NULL. */
-static const struct cw_scale_level *best_level(const struct look *l)
-{
-    const struct cw_scale_level *best = NULL;
-    for (size_t i = 0; i < l->s->levels_n; i++) {
-        const struct cw_scale_level *v = &l->s->levels[i];
-        if (v->before <= 0 && v->workers <= l->limits.remote && v->local <= l->limits.local &&
-            (!best || v->given > best->given))
-            best = v;
-    }
-    return best;
-}
-
-/* Whether these numbers of workers were tried already. */
-static bool was_tried(const struct cw_scale_state *s, const struct cw_scale_window *w)
-{
-    bool tried = false;
-    for (size_t i = 0; i < s->levels_n; i++)
-        tried = tried || (s->levels[i].before <= 0 && s->levels[i].workers == w->remote &&
-                          s->levels[i].local == w->local);
-    return tried;
-}
-
 /* Whether the first two windows with other numbers gave so little that no more are needed. */
 static bool is_hopeless(struct look *l)
 {
     struct cw_scale_state *s = l->s;
     const struct cw_scale_window *w = &s->history[s->history_n - 1];
     double gave = 0;
-    if (!best_level(l) || was_tried(s, w) || s->phase == CW_SCALE_STABLE || s->history_n < 3 ||
-        w[-1].remote != w->remote || w[-1].local != w->local ||
-        (w[-2].remote == w->remote && w[-2].local == w->local))
+    if (!cw_place_gave_most(l->s, &l->limits) || cw_place_was_tried(s, w) ||
+        s->phase == CW_SCALE_STABLE || s->history_n < 3 || w[-1].remote != w->remote ||
+        w[-1].local != w->local || (w[-2].remote == w->remote && w[-2].local == w->local))
         return false;
     for (int i = -1; i <= 0; i++)
         gave = fmax(gave, w[i].wait_share < HOPELESS ? UNBOUNDED : w[i].batches / w[i].seconds);
-    if (gave > best_level(l)->given / 2)
+    if (gave > cw_place_gave_most(l->s, &l->limits)->given / 2)
         return false;
     l->now = (struct cw_scale_level){.workers = w->remote,
                                      .local = w->local,
@@ -315,7 +333,9 @@ static bool is_hopeless(struct look *l)
                                      .given = gave,
                                      .demand = w->step_s > 0 ? 1 / w->step_s : 0,
                                      .wait = w->wait_share,
-                                     .rate = w->rate};
+                                     .rate = w->rate,
+                                     .at_most = cw_scale_level_is_at_most(w) &&
+                                                cw_scale_level_is_at_most(w - 1)};
     cw_scale_level_keep(s, &l->now);
     return true;
 }
@@ -323,7 +343,7 @@ static bool is_hopeless(struct look *l)
 /* Goes back to the numbers that gave most. */
 static struct cw_place_numbers go_back(const struct look *l)
 {
-    const struct cw_scale_level *best = best_level(l);
+    const struct cw_scale_level *best = cw_place_gave_most(l->s, &l->limits);
     if (!best)
         return (struct cw_place_numbers){l->now.workers, l->now.local};
     cw_str_addf(l->reason,
@@ -364,21 +384,6 @@ static void begin(struct cw_scale_state *s, const struct cw_scale_window *w, boo
         cw_scale_look_anew(s);
     s->here = here;
     cw_scale_target(s, d, s->remote, s->local);
-}
-
-/* Forgets what is of no use after a change. If the step is not what it was, it is not known what
- * became of the trainer and its host, and the trainer must be seen alone. If nothing says what the
- * workers' threads do, a lower ceiling cannot be told from a bad time of the workers. */
-static void forget(struct cw_scale_state *s, double step_s)
-{
-    double step = 0, computing = 0;
-    for (size_t i = 0; i < s->history_n; i++) {
-        step += s->history[i].step_s / (double)s->history_n;
-        computing += s->history[i].threads.computing;
-    }
-    s->doubt = step_s > 0 && step > 0 && fabs(step / step_s - 1) > STEP_CHANGED;
-    if (s->doubt > 0 || computing <= 0)
-        s->levels_n = 0;
 }
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,

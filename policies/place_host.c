@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#include "policies/scale_level.h"
+
+#define AGREE_SIGMAS 3.0
 #define STEPS 6 /* of Gauss and Newton */
 #define STEP_MOST 1.0
 #define SLOW_MIDDLE (-2.5) /* a further worker makes the step longer by 8 %, or by a part of that */
@@ -22,6 +25,21 @@ double cw_place_host_slower(const struct cw_place_host *host, double local)
     return exp(host->slow) * fmax(local - host->room, 0);
 }
 
+/* Returns the batches per second that the trainer takes here, and as how many windows that is: as its
+ * step and what it got say (cw_scale_level_demand), and what threads computed meanwhile. */
+static double taken(const struct data *data, const struct cw_scale_level *l, double *ret_weight)
+{
+    double weight, own = cw_scale_level_demand(l, data->noise, &weight), idle = 1 - l->used,
+                   can = l->rate * (l->workers + l->local) / (l->free > 0 ? l->free : 1),
+                   computed = l->used * can, as_sure = l->windows / (1 + 2 * idle * idle);
+    *ret_weight = weight;
+    if (own <= 0 || l->wait >= CW_SCALE_WAITS || computed <= 0 ||
+        fabs(log(computed / own)) > AGREE_SIGMAS * data->noise * sqrt(1 / as_sure + 1 / weight))
+        return own;
+    *ret_weight = weight + as_sure;
+    return exp((weight * log(own) + as_sure * log(computed)) / (weight + as_sure));
+}
+
 static struct sums sums_of(const struct data *data, const struct cw_place_host *host, double demand)
 {
     double off = SLOW_MIDDLE - host->slow, known = 1 / (SLOW_USUAL * SLOW_USUAL);
@@ -30,9 +48,10 @@ static struct sums sums_of(const struct data *data, const struct cw_place_host *
         const struct cw_scale_level *l = &data->levels[i];
         if (l->demand <= 0)
             continue;
-        double x = cw_place_host_slower(host, l->local), slope = -x / (1 + x),
-               weight = l->windows / (data->noise * data->noise);
-        off = log(l->demand) - demand + log(1 + x);
+        double x = cw_place_host_slower(host, l->local), slope = -x / (1 + x), weight,
+               here = taken(data, l, &weight);
+        weight /= data->noise * data->noise;
+        off = log(here) - demand + log(1 + x);
         sums.dd += weight;
         sums.ds += weight * slope;
         sums.ss += weight * slope * slope;
@@ -48,8 +67,9 @@ static double mean_demand(const struct data *data)
     double sum = 0, weight = 0;
     for (size_t i = 0; i < data->n; i++)
         if (data->levels[i].demand > 0) {
-            sum += data->levels[i].windows * log(data->levels[i].demand);
-            weight += data->levels[i].windows;
+            double as_sure, here = taken(data, &data->levels[i], &as_sure);
+            sum += as_sure * log(here);
+            weight += as_sure;
         }
     return weight > 0 ? sum / weight : 0;
 }

@@ -78,6 +78,9 @@ struct cw_scale_level {
     double used;   /* part of all their time that they computed; 0: unknown */
     double held;   /* part of their time that they waited, but not for the trainer */
     double before; /* 1: measured before the workers, or what limits them, changed */
+    /* 1: no batch came while a window was measured, and the one that was waited for counts as half:
+     * what the workers give is that, or less. */
+    double at_most;
     /* By which part local workers made the trainer's step longer, which `demand` does not count,
      * and the variance of that, in units of the noise of one window. */
     double slower, slower_variance;
@@ -117,6 +120,7 @@ struct cw_scale_state {
  * this many times as many by now with the numbers before; what is still waited for counts as half a
  * batch. So a trial of workers that give next to nothing takes no longer than it must. */
 #define CW_SCALE_STARVED 5
+#define CW_SCALE_WAITED_FOR 0.5
 /* Returns the batches per second of the last window with other numbers of workers than these, while
  * the policy tries numbers; 0: it has settled, or there is none. */
 double cw_scale_given_before(const struct cw_scale_state *state, double remote, double local);

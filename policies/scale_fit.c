@@ -5,6 +5,7 @@
 
 #define STEPS 5 /* of Gauss and Newton */
 #define STEPS_LINEAR 2
+#define HALVINGS 4    /* of a step that leads too far */
 #define STEP_MOST 0.7 /* longest step of a logarithm */
 #define PEAKS 12      /* number of peaks with which the search may begin */
 #define LOOSELY 3.0   /* standard deviation of what is known of a logarithm before */
@@ -79,7 +80,7 @@ static double error_of(const struct cw_scale_fit *f, const struct cw_scale_seen 
     if (o->sight == CW_SCALE_SEES_FREE)
         expected -= could;
     double off = o->value - expected;
-    return o->at_least ? fmax(off, 0) : off;
+    return o->at_least ? fmax(off, 0) : o->at_most ? fmin(off, 0) : off;
 }
 
 /* Adds the slopes of the curve, times a sign. */
@@ -162,7 +163,7 @@ static void set_equations(struct equations *e, const struct cw_scale_fit *f,
     for (size_t i = 0; i < sights->n; i++) {
         const struct cw_scale_seen *o = &sights->seen[i];
         double off = error_of(f, o), weight = o->weight * precise;
-        if (o->at_least && off <= 0)
+        if ((o->at_least && off <= 0) || (o->at_most && off >= 0))
             continue;
         slopes(f, o, d);
         for (int p = 0; p < CW_SCALE_PARAMETERS; p++) {
@@ -207,23 +208,6 @@ static void solve_up(const struct equations *e, double y[CW_SCALE_PARAMETERS])
     }
 }
 
-static void step(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
-{
-    struct equations e;
-    set_equations(&e, f, sights);
-    factor(&e);
-    solve_down(&e, e.g);
-    solve_up(&e, e.g);
-    for (int p = 0; p < CW_SCALE_PARAMETERS; p++) {
-        if (!has(f, (enum cw_scale_parameter)p))
-            continue;
-        bool bounded = p == CW_SCALE_PEAK || p == CW_SCALE_SPEED;
-        f->v[p] += bounded ? fmax(fmin(e.g[p], STEP_MOST), -STEP_MOST) : e.g[p];
-    }
-    if (has(f, CW_SCALE_CONTENTION))
-        f->v[CW_SCALE_CONTENTION] = fmax(f->v[CW_SCALE_CONTENTION], CONTENTION_LEAST);
-}
-
 static double misfit_of(const struct cw_scale_fit *f, const struct cw_scale_sights *sights)
 {
     double misfit = 0;
@@ -232,6 +216,49 @@ static double misfit_of(const struct cw_scale_fit *f, const struct cw_scale_sigh
         misfit += sights->seen[i].weight * off * off;
     }
     return misfit / (sights->noise * sights->noise);
+}
+
+/* What a step makes smaller: misfit, and distance from what was known before. */
+static double distance(const struct cw_scale_fit *f, const struct cw_scale_sights *sights)
+{
+    double sum = misfit_of(f, sights);
+    for (int p = CW_SCALE_CONTENTION; p < CW_SCALE_PARAMETERS; p++) {
+        double off = f->v[p] - prior_middle(f, sights, p);
+        sum += has(f, (enum cw_scale_parameter)p) ? prior_weight(f, p) * off * off : 0;
+    }
+    return sum;
+}
+
+static void move_by(struct cw_scale_fit *f, const double by[CW_SCALE_PARAMETERS])
+{
+    for (int p = 0; p < CW_SCALE_PARAMETERS; p++) {
+        if (!has(f, (enum cw_scale_parameter)p))
+            continue;
+        bool bounded = p == CW_SCALE_PEAK || p == CW_SCALE_SPEED;
+        f->v[p] += bounded ? fmax(fmin(by[p], STEP_MOST), -STEP_MOST) : by[p];
+    }
+    if (has(f, CW_SCALE_CONTENTION))
+        f->v[CW_SCALE_CONTENTION] = fmax(f->v[CW_SCALE_CONTENTION], CONTENTION_LEAST);
+}
+
+/* What was seen as the most that there was pulls on one side only: a whole step may lead from one side
+ * to the other and back, for ever. */
+static void step(struct cw_scale_fit *f, const struct cw_scale_sights *sights)
+{
+    struct equations e;
+    const struct cw_scale_fit from = *f;
+    set_equations(&e, f, sights);
+    factor(&e);
+    solve_down(&e, e.g);
+    solve_up(&e, e.g);
+    move_by(f, e.g);
+    for (int i = 0;
+         i < HALVINGS && sights->one_sided && distance(f, sights) > distance(&from, sights); i++) {
+        *f = from;
+        for (int p = 0; p < CW_SCALE_PARAMETERS; p++)
+            e.g[p] /= 2;
+        move_by(f, e.g);
+    }
 }
 
 static bool is_part(const struct cw_scale_seen *o)

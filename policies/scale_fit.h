@@ -41,15 +41,16 @@ struct cw_scale_seen { /* one thing that was seen */
     enum cw_scale_sight sight;
     double workers, local, value; /* value: a logarithm */
     double weight;                /* 1 / variance, in units of the noise of one window */
-    bool at_least;                /* the true value may be larger */
+    bool at_least, at_most;       /* the true value may be larger, or smaller */
     bool before;                  /* it was seen before the last change */
 };
 struct cw_scale_sights {
     struct cw_scale_seen seen[CW_SCALE_SEEN_MOST];
     size_t n;
-    double waits; /* a trainer that waits this part of its time is limited by its workers */
-    double noise; /* relative standard deviation of one window */
-    double most;  /* largest number of workers that is possible */
+    bool one_sided; /* one of them says the most that there was */
+    double waits;   /* a trainer that waits this part of its time is limited by its workers */
+    double noise;   /* relative standard deviation of one window */
+    double most;    /* largest number of workers that is possible */
 };
 struct cw_scale_fit {
     const struct cw_scale_sights *sights;  /* what it explains */

@@ -35,8 +35,9 @@ static const struct cw_number state_numbers[] = {STATE(remote),      STATE(local
                                                  STATE(phase_count), STATE(demand), STATE(moves),
                                                  STATE(age),         STATE(here),   STATE(doubt)};
 static const struct cw_number level_numbers[] = {
-    LEVEL(workers), LEVEL(local), LEVEL(windows), LEVEL(given), LEVEL(demand), LEVEL(wait),
-    LEVEL(rate),    LEVEL(free),  LEVEL(yield),   LEVEL(used),  LEVEL(held),   LEVEL(before)};
+    LEVEL(workers), LEVEL(local),  LEVEL(windows), LEVEL(given), LEVEL(demand),
+    LEVEL(wait),    LEVEL(rate),   LEVEL(free),    LEVEL(yield), LEVEL(used),
+    LEVEL(held),    LEVEL(before), LEVEL(at_most)};
 static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
                                      [CW_SCALE_REMOTE_UP] = "remote_up",
                                      [CW_SCALE_LOCAL_UP] = "local_up",

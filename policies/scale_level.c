@@ -18,6 +18,7 @@
 /* a window with more batches than this ratio to what workers can compute got batches that were
  * ready before */
 #define READY_BEFORE 1.15
+#define AGREE_SIGMAS 3.0
 #define NOISE_USUAL 0.03 /* the noise that is assumed until windows have shown theirs */
 #define NOISE_WEIGHT 4
 
@@ -85,9 +86,15 @@ static size_t last_alike(const struct cw_scale_state *s)
     return n;
 }
 
+bool cw_scale_level_is_at_most(const struct cw_scale_window *w)
+{
+    return w->batches > 0 && w->batches <= CW_SCALE_WAITED_FOR;
+}
+
 static void add(struct cw_scale_level *level, const struct cw_scale_window *w)
 {
     level->windows++;
+    level->at_most = fmax(level->at_most, cw_scale_level_is_at_most(w));
     level->given += (given_in(w) - level->given) / level->windows;
     level->demand += (demand_in(w) - level->demand) / level->windows;
     level->wait += (w->wait_share / (1 - lost_in(w)) - level->wait) / level->windows;
@@ -157,6 +164,17 @@ bool cw_scale_level_last(const struct cw_scale_state *s, size_t most, struct cw_
             add(ret, &w[i]);
     }
     return ret->windows >= windows_needed(ret) && !last_is_odd;
+}
+
+double cw_scale_level_demand(const struct cw_scale_level *l, double noise, double *ret_weight)
+{
+    double took = l->given * (1 + l->slower) / (1 - l->wait);
+    *ret_weight = l->demand > 0 ? l->windows : 0;
+    if (l->demand <= 0 || l->wait >= CW_SCALE_WAITS ||
+        fabs(log(took / l->demand)) > AGREE_SIGMAS * noise * sqrt(2 / l->windows))
+        return l->demand;
+    *ret_weight *= 2;
+    return sqrt(l->demand * took);
 }
 
 void cw_scale_level_keep(struct cw_scale_state *s, const struct cw_scale_level *level)

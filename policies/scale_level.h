@@ -15,9 +15,15 @@ bool cw_scale_level_now(const struct cw_scale_state *state, struct cw_scale_leve
 /* Computes the level of the last window alone (there must be one). Returns true if the trainer
  * waited nearly all of it and it took so long that this is no stumble of the machine. */
 bool cw_scale_level_hopeless(const struct cw_scale_state *state, struct cw_scale_level *ret_level);
+/* Whether no batch came in the window: half a batch is the most that there was. */
+bool cw_scale_level_is_at_most(const struct cw_scale_window *window);
 /* Does the same as cw_scale_level_now with the last `windows` windows at most. */
 bool cw_scale_level_last(const struct cw_scale_state *state, size_t windows,
                          struct cw_scale_level *ret_level);
+/* Returns the batches per second that the trainer would take: by its own steps and, where it hardly
+ * waits, also by what it got, if the two agree. Local workers are not counted (`slower`). 0: unknown.
+ * noise: relative, of one window. ret_weight: number of windows that would say it as exactly. */
+double cw_scale_level_demand(const struct cw_scale_level *level, double noise, double *ret_weight);
 /* Stores a level. It replaces that of the same number of workers, or the oldest one if there is no
  * room. */
 void cw_scale_level_keep(struct cw_scale_state *state, const struct cw_scale_level *level);

@@ -24,6 +24,13 @@ static bool is_least(const struct cw_scale_sights *s, enum cw_scale_sight sight,
     return sight != CW_SCALE_SEES_CURVE && sight != CW_SCALE_SEES_USED && l->wait < s->waits;
 }
 
+/* Whether it says no more than the most: nothing came while it was measured. */
+static bool is_most(enum cw_scale_sight sight, const struct cw_scale_level *l)
+{
+    return l->at_most > 0 && (sight == CW_SCALE_SEES_GIVEN || sight == CW_SCALE_SEES_CURVE ||
+                              sight == CW_SCALE_SEES_SHARE);
+}
+
 static void see(struct cw_scale_sights *s, enum cw_scale_sight sight,
                 const struct cw_scale_level *l, double value, double weight)
 {
@@ -34,7 +41,9 @@ static void see(struct cw_scale_sights *s, enum cw_scale_sight sight,
                                                  .value = log(value),
                                                  .weight = weight,
                                                  .at_least = is_least(s, sight, l),
+                                                 .at_most = is_most(sight, l),
                                                  .before = l->before > 0};
+    s->one_sided = s->one_sided || is_most(sight, l);
 }
 
 static bool agrees(const struct cw_scale_sights *s, double off, double variance)
@@ -134,11 +143,13 @@ static void see_share(struct cw_scale_sights *s, const struct cw_scale_level *l,
  * unknown. */
 static double demand_of(const struct cw_scale_measured *m, double *ret_weight)
 {
-    double demand = 0, weight = 0;
-    for (size_t i = m->n; i-- > 0 && weight < WINDOWS_ENOUGH;) {
+    double demand = 0, weight = 0, windows = 0;
+    for (size_t i = m->n; i-- > 0 && windows < WINDOWS_ENOUGH;) {
         const struct cw_scale_level *l = &m->levels[i];
-        demand += l->demand * l->windows;
-        weight += l->demand > 0 ? l->windows : 0;
+        double as_sure, one = cw_scale_level_demand(l, m->noise, &as_sure);
+        demand += one * as_sure;
+        weight += as_sure;
+        windows += l->demand > 0 ? l->windows : 0;
     }
     *ret_weight = weight;
     return weight > 0 ? demand / weight : 0;

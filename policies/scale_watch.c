@@ -9,6 +9,10 @@
 
 #define WAIT_CHANGED 0.02 /* change of the part of its time that the trainer waits that counts */
 #define DRIFT_SIGMAS 4.5
+#define DOUBTED_WINDOWS 16
+#define DOUBTED_KEPT 8
+#define DOUBTED_LEAST 0.03
+#define DOUBTED_SIGMAS 2.5
 #define NOISE_LEAST 0.03 /* less was luck */
 #define ALIKE 0.12       /* windows that differ by less may differ by noise alone */
 #define ALIKE_WAIT 0.02
@@ -117,7 +121,7 @@ enum drift { DRIFT_NONE, DRIFT_TRAINER, DRIFT_WORKERS };
 
 /* Compares the mean of the last windows with that at the time when the policy settled. */
 static enum drift drift_in(const struct cw_scale_state *s, size_t windows, double least,
-                           double stall)
+                           double sigmas, double stall)
 {
     const struct cw_scale_window *then = &s->converged;
     struct cw_scale_level now;
@@ -125,13 +129,36 @@ static enum drift drift_in(const struct cw_scale_state *s, size_t windows, doubl
         now.workers != then->remote || now.local != then->local)
         return DRIFT_NONE;
     double noise = fmax(cw_scale_level_noise(s), NOISE_LEAST),
-           by = fmax(DRIFT_SIGMAS * noise * sqrt(1 / now.windows + 1 / then->seconds), least);
+           by = fmax(sigmas * noise * sqrt(1 / now.windows + 1 / then->seconds), least);
     bool waits = then->wait_share > stall;
     if ((waits && cw_standing_differs(now.given, then->batches / then->seconds, by)) ||
         cw_standing_differs(now.rate, then->rate, by) ||
         (!waits && now.wait > stall + WAIT_CHANGED))
         return DRIFT_WORKERS;
     return cw_standing_differs(now.demand * then->step_s, 1, by) ? DRIFT_TRAINER : DRIFT_NONE;
+}
+
+/* Begins anew, with what is still true and the last windows. */
+static void follow(struct cw_scale_state *s, enum drift drift, size_t windows, size_t kept,
+                   double stall)
+{
+    if (drift == DRIFT_TRAINER)
+        keep_what_workers_gave(s, stall);
+    else
+        keep_as_before(s);
+    keep_last_windows(s, kept);
+    double moves = s->age > CW_SCALE_AGE_FREE ? 0 : fmin(s->moves, MOVES_KEPT);
+    cw_scale_look_anew(s);
+    s->age = (double)windows + UNNOTICED;
+    s->moves = moves;
+}
+
+bool cw_scale_watch_doubted(struct cw_scale_state *s, double stall)
+{
+    enum drift drift = drift_in(s, DOUBTED_WINDOWS, DOUBTED_LEAST, DOUBTED_SIGMAS, stall);
+    if (drift != DRIFT_NONE)
+        follow(s, drift, DOUBTED_KEPT, DOUBTED_KEPT, stall);
+    return drift != DRIFT_NONE;
 }
 
 bool cw_scale_watch_rest(struct cw_scale_state *s, double stall)
@@ -143,18 +170,10 @@ bool cw_scale_watch_rest(struct cw_scale_state *s, double stall)
     if (s->phase != CW_SCALE_STABLE || s->converged.seconds <= 0)
         return false;
     for (size_t i = 0; i < (s->age > CW_SCALE_AGE_FREE ? CW_ARRAY_LEN(looks) : 1); i++) {
-        enum drift drift = drift_in(s, looks[i].windows, looks[i].least, stall);
+        enum drift drift = drift_in(s, looks[i].windows, looks[i].least, DRIFT_SIGMAS, stall);
         if (drift == DRIFT_NONE)
             continue;
-        if (drift == DRIFT_TRAINER)
-            keep_what_workers_gave(s, stall);
-        else
-            keep_as_before(s);
-        keep_last_windows(s, looks[i].kept);
-        double moves = s->age > CW_SCALE_AGE_FREE ? 0 : fmin(s->moves, MOVES_KEPT);
-        cw_scale_look_anew(s);
-        s->age = (double)looks[i].windows + UNNOTICED;
-        s->moves = moves;
+        follow(s, drift, looks[i].windows, looks[i].kept, stall);
         return true;
     }
     return false;

@@ -16,6 +16,9 @@ void cw_scale_look_anew(struct cw_scale_state *state);
 /* Does the second half of the following: compares a policy's rest with what it was when it settled.
  * Returns true if something has changed. */
 bool cw_scale_watch_rest(struct cw_scale_state *state, double stall);
+/* Does the same when what was measured while it rested contradicts what was measured before: less than
+ * otherwise shows then that something has changed, rather than that it was wrong from the beginning. */
+bool cw_scale_watch_doubted(struct cw_scale_state *state, double stall);
 /* Examines the history, including the last window, and forgets what is not true any more. stall:
  * part of its time that the trainer may wait. */
 void cw_scale_watch(struct cw_scale_state *state, double stall);

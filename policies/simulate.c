@@ -263,7 +263,8 @@ static int decide(struct sim *sim, struct run *r, struct cw_err *err)
     const struct cw_sim_now now = now_of(r);
     bool starved = is_starved(sim, r);
     if (starved) { /* it counts from its beginning, with the batches of before */
-        double seconds = r->now_s - r->begin_s, batches = fmax(rate_of(r) * seconds, 0.5);
+        double seconds = r->now_s - r->begin_s,
+               batches = fmax(rate_of(r) * seconds, CW_SCALE_WAITED_FOR);
         r->sums = (struct cw_sim_sums){batches, seconds, seconds - batches * step_of(r)};
     }
     struct cw_scale_window window =

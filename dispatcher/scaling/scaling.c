@@ -39,7 +39,7 @@ static bool is_starved(const struct cw_job *job, int64_t now)
 static void count_waiting(const struct cw_scaling *s, int64_t now, struct cw_scale_window *w)
 {
     double age = (double)(now - s->begin_ms) / 1e3, busy = w->seconds * (1 - w->wait_share);
-    w->batches = CW_MAX(w->batches, 0.5);
+    w->batches = CW_MAX(w->batches, CW_SCALE_WAITED_FOR);
     w->wait_share = s->sums.ns > 0 ? 1 - CW_MIN(busy / age, 1) : 1;
     w->seconds = age;
     w->rate = w->batches / age / CW_MAX(w->remote + w->local, 1);

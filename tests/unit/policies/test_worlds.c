@@ -163,18 +163,25 @@ static void test_auto_is_not_led_off(void **state)
     }
 }
 
-/* A ceiling just below what the trainer would take with one local worker more: it hardly waits there,
- * and the workers once seemed to have become slower. */
-static void test_place_auto_sees_a_near_ceiling(void **state)
+/* Places that once led off: a trainer that got nothing while a number was tried (160), a ceiling just below
+ * what it would take (553, 1518), a number that gave next to nothing, local workers that make its steps a
+ * little longer, and a host whose room was lost while it rested, which did so (952, 1056, 3947). */
+static void test_place_auto_is_not_led_off(void **state)
 {
     (void)state;
-    struct world world;
-    struct world_result half[2];
-    world_draw(&world, 51000553);
-    world_add_host(&world);
-    world_place(&world, "auto", half);
-    assert_true(half[0].right);
-    assert_true(half[1].right);
+    static const uint64_t seeds[] = {51000160, 51000553, 51001518, 51000977,
+                                     51000999, 51000952, 51001056, 51003947};
+    for (size_t i = 0; i < CW_ARRAY_LEN(seeds); i++) {
+        struct world world;
+        struct world_result half[2];
+        world_draw(&world, seeds[i]);
+        world_add_host(&world);
+        world_place(&world, "auto", half);
+        for (int h = 0; h < 2; h++)
+            if (!half[h].right)
+                fail_msg("place %" PRIu64 ", half %d: %.3f of the least cost, %.1f %% slower",
+                         seeds[i], h + 1, half[h].knee, 100 * half[h].slower);
+    }
 }
 
 static void print_places(const char *when, const struct score *s)
@@ -194,12 +201,15 @@ static void assert_placed(const struct score *s)
 }
 
 /* Where more workers give less in the end, some places are not among the cheapest; none is far off, and
- * none is looked for any longer. */
+ * none is looked for any longer (one of the fixed list, in which there are too few of them for the bar). */
 static void assert_placed_slower(const struct score *s)
 {
     assert_true(s->n > 0 && share(s->right, s->n) >= SLOWER_PLACED);
     assert_bar(s->n - s->few, s->n);
-    assert_bar(s->n - s->in_time, s->n);
+    if (is_fresh)
+        assert_bar(s->n - s->in_time, s->n);
+    else
+        assert_true(s->n - s->in_time <= 1);
     assert_few_far_off(s->far_off, places_n);
 }
 
@@ -207,7 +217,10 @@ static void assert_placed_slower(const struct score *s)
 static void test_place_auto(void **state)
 {
     (void)state;
-    struct score all = {.most = 6}, after = all, both = all, slower = all, changed[WORLD_CHANGES];
+    struct score all = {.most = 6}, after = all, both = all, slower = all, any = all,
+                 changed[WORLD_CHANGES];
+    if (places_n == 0)
+        skip();
     for (size_t c = 0; c < WORLD_CHANGES; c++)
         changed[c] = (struct score){.most = 6};
     for (uint64_t i = 0; i < places_n; i++) {
@@ -216,6 +229,9 @@ static void test_place_auto(void **state)
         world_draw(&world, first + i);
         world_add_host(&world);
         world_place(&world, "auto", half);
+        count(&any, &half[0]);
+        if (world.change != WORLD_SAME)
+            count(&any, &half[1]);
         if (world.cause == WORLD_SLOWER) {
             count(&slower, &half[0]);
             if (world.change != WORLD_SAME)
@@ -239,6 +255,7 @@ static void test_place_auto(void **state)
     }
     assert_placed(&both);
     assert_placed_slower(&slower);
+    assert_bar(any.n - any.in_time, any.n);
     if (is_fresh) {
         assert_placed(&all);
         assert_placed(&after);
@@ -310,7 +327,7 @@ int main(int argc, char **argv)
     printf("worlds from %" PRIu64 " on\n", first);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto), cmocka_unit_test(test_auto_is_not_led_off),
-        cmocka_unit_test(test_place_auto), cmocka_unit_test(test_place_auto_sees_a_near_ceiling),
+        cmocka_unit_test(test_place_auto), cmocka_unit_test(test_place_auto_is_not_led_off),
         cmocka_unit_test(test_quick_start)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
