@@ -261,7 +261,7 @@ static int ask(struct sim *sim, struct run *r, const struct cw_scale_window *win
 static int decide(struct sim *sim, struct run *r, struct cw_err *err)
 {
     const struct cw_sim_now now = now_of(r);
-    bool starved = is_starved(sim, r);
+    bool changed, starved = is_starved(sim, r);
     if (starved) { /* it counts from its beginning, with the batches of before */
         double seconds = r->now_s - r->begin_s,
                batches = fmax(rate_of(r) * seconds, CW_SCALE_WAITED_FOR);
@@ -269,7 +269,6 @@ static int decide(struct sim *sim, struct run *r, struct cw_err *err)
     }
     struct cw_scale_window window =
         cw_sim_window(&now, &r->sums, sim->scenario->noise, draw_of(sim, r));
-    bool changed;
     window.at_s = sim->now_s;
     if (starved) /* as dispatcher/scaling/scaling.c says */
         window.rate = window.batches / window.seconds / (window.remote + window.local);

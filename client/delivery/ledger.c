@@ -5,26 +5,12 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "client/delivery/epoch_sets.h"
+#include "client/delivery/ledger_records.h"
 #include "client/transport/recvpool.h"
 
 /* The largest number of ends of epochs that are in the queue, so that endless empty epochs do not
  * fill it. */
 #define ENDS_OPEN_MAX 16
-
-struct cw_ledger_record {
-    uint64_t serial; /* The serial number of the entry with which the record is settled. */
-    /* The local numbers of the items that the entry completes; there may be none. */
-    uint64_t epoch, lo, hi;
-    struct cw_pos after;     /* The position behind the entry, if has_pos is set. */
-    bool has_pos, end;       /* end: the entry is the end of the epoch. */
-    struct cw_charge charge; /* The charge is returned when the entry is given out. */
-    /* Sparse jobs: the bytes of the batch, which is a copy in the client's own memory. */
-    uint64_t bytes;
-    /* The bad elements that were left out of the entry, and the number of its batch. `bad` holds one
-     * reference. */
-    uint64_t skipped, number;
-    struct cw_bad_list *bad;
-};
 
 /* Frees an output that was put in and returns its credit, since its memory is not used any more. */
 static void drop(void *arg, void *entry)
@@ -43,17 +29,12 @@ uint64_t cw_ledger_bytes(const struct cw_ledger *ledger)
 
 /* ---- records ---- */
 
-static struct cw_ledger_record *record_at(const struct cw_ledger *ledger, size_t i)
-{
-    return &ledger->records[(ledger->records_first + i) & (ledger->records_cap - 1)];
-}
-
 static void records_grow(struct cw_ledger *ledger)
 {
     size_t cap = ledger->records_cap ? 2 * ledger->records_cap : 64;
     struct cw_ledger_record *records = CW_NEW_ARRAY(struct cw_ledger_record, cap);
     for (size_t i = 0; i < ledger->records_n; i++)
-        records[i] = *record_at(ledger, i);
+        records[i] = *cw_ledger_record_at(ledger, i);
     cw_mem_free(ledger->records);
     ledger->records = records;
     ledger->records_first = 0;
@@ -64,7 +45,7 @@ static struct cw_ledger_record *record_add(struct cw_ledger *ledger)
 {
     if (ledger->records_n == ledger->records_cap)
         records_grow(ledger);
-    struct cw_ledger_record *record = record_at(ledger, ledger->records_n++);
+    struct cw_ledger_record *record = cw_ledger_record_at(ledger, ledger->records_n++);
     *record = (struct cw_ledger_record){.serial = ledger->serial};
     return record;
 }
@@ -108,10 +89,10 @@ void cw_ledger_settle(struct cw_ledger *ledger)
     uint64_t consumed = atomic_load_explicit(&job->consumed, memory_order_acquire);
     uint64_t given = atomic_load_explicit(&job->given, memory_order_acquire);
     while (ledger->records_given < ledger->records_n &&
-           record_at(ledger, ledger->records_given)->serial <= given)
-        settle_given(ledger, record_at(ledger, ledger->records_given++));
-    while (ledger->records_given > 0 && record_at(ledger, 0)->serial <= consumed) {
-        settle_consumed(ledger, record_at(ledger, 0));
+           cw_ledger_record_at(ledger, ledger->records_given)->serial <= given)
+        settle_given(ledger, cw_ledger_record_at(ledger, ledger->records_given++));
+    while (ledger->records_given > 0 && cw_ledger_record_at(ledger, 0)->serial <= consumed) {
+        settle_consumed(ledger, cw_ledger_record_at(ledger, 0));
         ledger->records_first = (ledger->records_first + 1) & (ledger->records_cap - 1);
         ledger->records_given--;
         ledger->records_n--;
@@ -301,8 +282,8 @@ void cw_ledger_fini(struct cw_ledger *ledger)
     if (!ledger->job)
         return;
     for (size_t i = 0; i < ledger->records_n; i++) {
-        cw_charge_return(&record_at(ledger, i)->charge);
-        cw_bad_list_unref(record_at(ledger, i)->bad);
+        cw_charge_return(&cw_ledger_record_at(ledger, i)->charge);
+        cw_bad_list_unref(cw_ledger_record_at(ledger, i)->bad);
     }
     for (size_t i = 0; i < ledger->bad.first_n; i++)
         cw_bad_list_unref(ledger->bad.first[i].list);
@@ -315,24 +296,12 @@ void cw_ledger_fini(struct cw_ledger *ledger)
     *ledger = (struct cw_ledger){0};
 }
 
-/* Returns whether the trainer has not consumed the item, of which an output has come. */
-static bool is_pending(const struct cw_ledger *ledger, uint64_t epoch, uint64_t item)
-{
-    uint64_t local = item / ledger->reorder.conf.consumers;
-    bool pending = cw_reorder_holds(&ledger->reorder, epoch, item);
-    for (size_t i = 0; i < ledger->records_n && !pending; i++) {
-        const struct cw_ledger_record *record = record_at(ledger, i);
-        pending = record->epoch == epoch && record->lo <= local && local < record->hi;
-    }
-    return pending;
-}
-
 /* Shared jobs: an item that another consumer has consumed, or that was left out, was leased for this
  * one. So the dispatcher has died before it had stored what it had told, and the next one does not
  * know. It learns it from here, since nothing else would ever end the item. */
 static void say_over(struct cw_ledger *ledger, uint64_t epoch, uint64_t item)
 {
-    if (ledger->job->mode != CW_MODE_SHARED || is_pending(ledger, epoch, item))
+    if (ledger->job->mode != CW_MODE_SHARED || cw_ledger_is_pending(ledger, epoch, item))
         return;
     cw_set_add(cw_epoch_sets_get(&ledger->received, epoch), item, item + 1);
     cw_set_add(cw_epoch_sets_get(&ledger->consumed, epoch), item, item + 1);
@@ -388,24 +357,6 @@ void cw_ledger_skip(struct cw_ledger *ledger, uint64_t epoch, const struct cw_se
     if (local.n > 0)
         cw_set_add_all(cw_epoch_sets_get(&ledger->received, epoch), &local);
     cw_set_fini(&local);
-}
-
-void cw_ledger_over(const struct cw_ledger *ledger, uint64_t epoch, struct cw_set *ret_local)
-{
-    struct cw_set pending = {0};
-    const struct cw_set *got = cw_reorder_received(&ledger->reorder, epoch);
-    if (epoch < ledger->reorder.epoch)
-        cw_set_add(ret_local, 0, ledger->reorder.mine);
-    else if (got)
-        cw_set_add_all(ret_local, got);
-    cw_reorder_held(&ledger->reorder, epoch, &pending);
-    for (size_t i = 0; i < ledger->records_n; i++) {
-        const struct cw_ledger_record *record = record_at(ledger, i);
-        if (record->epoch == epoch && record->lo < record->hi)
-            cw_set_add(&pending, record->lo, record->hi);
-    }
-    cw_set_remove_all(ret_local, &pending);
-    cw_set_fini(&pending);
 }
 
 int cw_ledger_skip_batches(struct cw_ledger *ledger, uint64_t epoch, const struct cw_set *batches,

@@ -152,16 +152,6 @@ int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t ite
     return 1;
 }
 
-bool cw_reorder_holds(const struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item)
-{
-    const struct cw_reorder_epoch *state = cw_map_get(&order->epochs, epoch);
-    uint64_t local = item / order->conf.consumers;
-    for (size_t i = 0; state && i < state->fifo_n; i++)
-        if (state->fifo[state->fifo_first + i].local == local)
-            return true;
-    return state && cw_map_get(&state->held, local);
-}
-
 void cw_reorder_held(const struct cw_reorder_buffer *order, uint64_t epoch,
                      struct cw_set *ret_local)
 {

@@ -54,8 +54,6 @@ void cw_reorder_fini(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_e
  * caller. */
 int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item, void *entry,
                    struct cw_err *err);
-/* Returns whether an entry of the item was put in and not yet taken. */
-bool cw_reorder_holds(const struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item);
 /* Adds the local numbers of all entries of the epoch that were put in and not yet taken. */
 void cw_reorder_held(const struct cw_reorder_buffer *order, uint64_t epoch,
                      struct cw_set *ret_local);

@@ -312,8 +312,7 @@ struct cw_op {
     /* For sources of files, optional: estimates by the first file, which need not be there, what reading elements out
      * of order costs; UNSUPPORTED: no more than reading them. It is for `cachew check`: nothing is decided by it. */
     int (*reads)(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err);
-    /* For sources, optional: appends a sentence on what such a node does that its options do not show, for `cachew check`;
-     * nothing: there is none. */
+    /* For sources, optional: appends what its options do not show, a sentence for `cachew check`; or nothing. */
     void (*remark)(const void *opts, struct cw_str *out);
     /* For sources, optional: adds the nodes for which a node with these options stands, each of which reads the one
      * before it; none: it stands for itself. They take its place where a pipeline comes in (graph/expand.h). */
@@ -350,8 +349,7 @@ struct cw_op {
     /* Optional, for an index operator with one input: whether it must know in which blocks (ops/blocks.h) lies what
      * comes in. Without it nothing is opened, and it has no manifest. */
     bool (*by_blocks)(const void *opts);
-    /* Optional, for an operator with `manifest`: whether these options name a file. Without one it has no
-     * manifest. */
+    /* Optional, with `manifest`: whether these options name a file; if not, there is no manifest. */
     bool (*names_file)(const void *opts);
     /* For sources, optional: adds where blocks begin, of elements that are read together. */
     int (*blocks)(const void *opts, void *state, struct cw_blocks *blocks, struct cw_err *err);

@@ -395,15 +395,6 @@ static int load(struct run *run, const char *path, struct cachew_pipeline **ret_
     return TOOL_OK;
 }
 
-/* Whoever asks for caching means it. */
-static void warn_of_no_store(const struct run *run)
-{
-    const char *policy = run->opt.autocache;
-    if (policy && *policy && strcmp(policy, "off") != 0 && is_local(run) && !run->opt.cache_store)
-        fprintf(stderr, "cachew: warning: --autocache %s caches nothing without --cache-store\n",
-                policy);
-}
-
 static int run_pipeline(struct run *run, const char *path)
 {
     struct cw_err err = {0};
@@ -412,7 +403,6 @@ static int run_pipeline(struct run *run, const char *path)
     if (code != TOOL_OK)
         return code;
     warn_of_identity(run, pipeline);
-    warn_of_no_store(run);
     code = connect_and_start(run, pipeline);
     cachew_pipeline_release(pipeline);
     if (code == TOOL_OK)
