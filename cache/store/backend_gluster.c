@@ -119,11 +119,11 @@ static int make_dirs(glfs_t *fs, const char *path)
 static int make_root(struct cw_gluster *gluster, struct cw_err *err)
 {
     char below[CW_GLUSTER_PATH_BYTES];
-    int64_t begin_ns = cw_clock_ns();
+    struct cw_gluster_tries tries = {.begin_ns = cw_clock_ns()};
 
     cw_gluster_path(gluster, "x", below);
     while (make_dirs(cw_gluster_fs(gluster), below) < 0)
-        if (!cw_gluster_may_retry(errno, begin_ns))
+        if (!cw_gluster_may_retry(errno, &tries))
             return cw_gluster_fail(err, errno, "cannot make the directory", gluster->address.path);
     return 0;
 }
@@ -151,7 +151,7 @@ static int try(void *self, struct cw_err *err)
 static int create(void *self, const char *name, void **ret_out, struct cw_err *err)
 {
     struct out *out = CW_NEW(struct out);
-    int64_t begin_ns = cw_clock_ns();
+    struct cw_gluster_tries tries = {.begin_ns = cw_clock_ns()};
 
     out->gluster = self;
     cw_gluster_path(out->gluster, name, out->path);
@@ -164,7 +164,7 @@ static int create(void *self, const char *name, void **ret_out, struct cw_err *e
         int sys_errno = errno;
         if (cw_gluster_is_passing(sys_errno) && make_dirs(fs, out->path) < 0)
             sys_errno = errno;
-        if (!cw_gluster_may_retry(sys_errno, begin_ns)) {
+        if (!cw_gluster_may_retry(sys_errno, &tries)) {
             cw_mem_free(out);
             return cw_gluster_fail(err, sys_errno, "cannot make a file for", name);
         }
@@ -373,11 +373,10 @@ static int list(void *self, const char *prefix, bool unwritten, cw_store_list_fn
 
 static glfs_fd_t *open_existing(struct cw_gluster *gluster, const char *path)
 {
-    const int64_t begin_ns = cw_clock_ns();
+    struct cw_gluster_tries tries = {.begin_ns = cw_clock_ns()};
     for (int lookups = 1;; lookups++) {
         glfs_fd_t *fd = cw_gluster_api()->open(cw_gluster_fs(gluster), path, O_RDONLY | O_NOFOLLOW);
-        if (fd || errno != ENOENT || lookups == LOOKUPS_MAX ||
-            !cw_gluster_may_retry(errno, begin_ns))
+        if (fd || errno != ENOENT || lookups == LOOKUPS_MAX || !cw_gluster_may_retry(errno, &tries))
             return fd;
     }
 }

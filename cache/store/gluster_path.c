@@ -9,6 +9,7 @@
 #include "cache/store/backend.h"
 
 #define RETRY_NS ((int64_t)1000000000)
+#define RETRIES_LEAST 4
 #define RETRY_STEP_NS ((int64_t)20000000)
 
 const struct cw_gluster_api *cw_gluster_api(void)
@@ -54,10 +55,12 @@ bool cw_gluster_is_passing(int sys_errno)
 {
     return sys_errno == ENOENT || sys_errno == EEXIST || sys_errno == ESTALE;
 }
-bool cw_gluster_may_retry(int sys_errno, int64_t begin_ns)
+bool cw_gluster_may_retry(int sys_errno, struct cw_gluster_tries *tries)
 {
-    if (!cw_gluster_is_passing(sys_errno) || cw_clock_ns() - begin_ns > RETRY_NS)
+    if (!cw_gluster_is_passing(sys_errno) ||
+        (tries->n >= RETRIES_LEAST && cw_clock_ns() - tries->begin_ns > RETRY_NS))
         return false;
+    tries->n++;
     cw_clock_sleep_ns(RETRY_STEP_NS);
     return true;
 }

@@ -29,7 +29,13 @@ void cw_gluster_path(const struct cw_gluster *gluster, const char *name,
 void cw_gluster_temp_beside(const char *path, char ret_temp[CW_GLUSTER_PATH_BYTES]);
 /* Whether a call that failed with this errno may succeed in a moment. */
 bool cw_gluster_is_passing(int sys_errno);
-/* Whether to try such a call again. If so, waits a moment first; the first try began at begin_ns. */
-bool cw_gluster_may_retry(int sys_errno, int64_t begin_ns);
+/* How long such a call has been tried, and how often. */
+struct cw_gluster_tries {
+    int64_t begin_ns; /* of the first */
+    int n;            /* that were tried again */
+};
+/* Whether to try such a call again. If so, waits a moment first. For a second, and some times at least:
+ * one try may take longer where all wait for a brick, or on a machine that has no time. */
+bool cw_gluster_may_retry(int sys_errno, struct cw_gluster_tries *tries);
 
 #endif

@@ -123,9 +123,11 @@ case_commands() {
     expect_error no_kind 'write a pipeline' "$cachew" head "$work/data/x.unknown"
     expect_error directory 'is a directory: give a pattern' "$cachew" head "$work/data"
     printf 'II*' >"$work/data/x.TIFF"
-    expect_error capitals 'decode_image.*x.TIFF' "$cachew" head "$work/data/*.TIFF"
+    expect_error capitals '1 of these elements is bad' "$cachew" head "$work/data/*.TIFF"
+    grep -q 'bad: .*x.TIFF: node "decode_image"' "$work/capitals.out" || fail "an image by its name in capitals: $(cat "$work/capitals.out")"
     echo none >"$work/data/x.flac"
-    expect_error sound 'decode_audio.*x.flac' "$cachew" head "$work/data/x.flac"
+    expect_error sound '1 of these elements is bad' "$cachew" head "$work/data/x.flac"
+    grep -q 'bad: .*x.flac: node "decode_audio"' "$work/sound.out" || fail "a sound: $(cat "$work/sound.out")"
 }
 
 # Without an index: the same records in the same order, from two workers, one of which dies; nothing of the files is read before.
