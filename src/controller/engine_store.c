@@ -24,14 +24,17 @@ static int trouble(struct cachew_engine_answer *answer, const struct cw_err *err
     return cw_engine_say(answer, CACHEW_ENGINE_RETRY, reason, "%.500s", err->msg);
 }
 
-/* Takes the uid out of a marker, which has it twice: what a store gives wrongly is not another's uid.
- * A marker of an older controller has it once. */
-static int uid_of(char text[2 * UID_MAX], char ret_uid[UID_MAX], struct cw_err *err)
+/* Takes the uid out of a marker of n bytes, which has it twice: what a store gives wrongly is not
+ * another's uid, nor none. A marker of an older controller has it once. */
+static int uid_of(char text[2 * UID_MAX], size_t n, char ret_uid[UID_MAX], struct cw_err *err)
 {
-    char *end = text + strcspn(text, "\n"), *again = *end ? end + 1 : end;
-    *end = '\0';
+    const bool has_nul = strlen(text) != n;
+    const size_t first = strcspn(text, "\n");
+    const bool is_twice = first + 1 < n;
+    char *again = text + CW_MIN(first + 1, n);
+    text[first] = '\0';
     again[strcspn(again, "\n")] = '\0';
-    if (*again ? strcmp(text, again) != 0 : strlen(text) > UID_LENGTH)
+    if (has_nul || (is_twice ? strcmp(text, again) != 0 : first > UID_LENGTH))
         return cw_err_set(err, CW_E_CORRUPT, CW_ENGINE_MARKER " is damaged");
     snprintf(ret_uid, UID_MAX, "%.*s", UID_MAX - 1, text);
     return 0;
@@ -53,7 +56,7 @@ static int read_marker(struct cw_store *store, char ret_uid[UID_MAX], struct cw_
     rc = cw_store_file_read(file, 0, text, n, err);
     text[rc == 0 ? n : 0] = '\0';
     cw_store_file_close(file);
-    return rc == 0 ? uid_of(text, ret_uid, err) : rc;
+    return rc == 0 ? uid_of(text, n, ret_uid, err) : rc;
 }
 
 static int write_marker(struct cw_store *store, const char *uid, struct cw_err *err)

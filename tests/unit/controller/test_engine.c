@@ -201,12 +201,48 @@ static void whose_it_is(void **state)
     assert_int_equal(rmdir(root), 0);
 }
 
+/* A byte of the marker that the store gives wrongly is a failure that may end, whatever byte it is: it
+ * does not make the place another's, nor nobody's. */
+static void a_damaged_marker_says_nothing(void **state)
+{
+    static const char wrong[] = {'\0', '\n', 'x'};
+    char root[] = "/tmp/cachew-engine-XXXXXX";
+    struct done done = {.loop = cw_loop_new()};
+    struct cw_engine_runs *runs = cw_engine_runs_new(done.loop);
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    cw_autofree char *marker = cw_mem_printf("%s/c/cachew-owner", root);
+    assert_int_equal(run(runs, &done, CW_ENGINE_PREPARE, root, "u1"), CACHEW_ENGINE_READY);
+    for (long at = 0; at < 5; at++) {
+        for (size_t k = 0; k < CW_ARRAY_LEN(wrong); k++) {
+            char text[] = "u1\nu1\n";
+            if (text[at] == wrong[k])
+                continue;
+            text[at] = wrong[k];
+            FILE *file = fopen(marker, "w");
+            assert_non_null(file);
+            assert_int_equal(fwrite(text, 1, sizeof(text) - 1, file), sizeof(text) - 1);
+            assert_int_equal(fclose(file), 0);
+            if (at == 2 && wrong[k] == 'x') /* as a marker of an older controller, of another uid */
+                continue;
+            assert_int_equal(run(runs, &done, CW_ENGINE_ERASE, root, "u1"), CACHEW_ENGINE_RETRY);
+            assert_int_equal(access(marker, F_OK), 0);
+        }
+    }
+    assert_true(cw_engine_runs_free(runs));
+    cw_loop_free(done.loop);
+    assert_int_equal(unlink(marker), 0);
+    cw_autofree char *inner = cw_mem_printf("%s/c", root);
+    assert_int_equal(rmdir(inner), 0);
+    assert_int_equal(rmdir(root), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),      cmocka_unit_test(refusals),
         cmocka_unit_test(long_names),  cmocka_unit_test(unknown_engines),
-        cmocka_unit_test(whose_it_is),
+        cmocka_unit_test(whose_it_is), cmocka_unit_test(a_damaged_marker_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
