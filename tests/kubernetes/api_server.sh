@@ -15,7 +15,7 @@
 # Programs are looked for in $CACHEW_KUBERNETES_BIN, else in ~/.cache/cachew/kubernetes/bin, and etcd in PATH (the package
 # etcd-server). Users are client certificates (an administrator) and a token each in KUBECONFIG's folder: tokens.csv has
 # "admin" for an administrator, "account-NAME" for the service accounts that $CACHEW_KUBERNETES_ACCOUNTS lists (NAMESPACE:NAME ...).
-# $CACHEW_KUBERNETES_PORT is the API server's port; $CACHEW_KUBERNETES_KEYS a folder where keys are made and found again; and
+# $CACHEW_KUBERNETES_SCHEDULER=no leaves pods to those who bind them; $CACHEW_KUBERNETES_PORT is the API server's port; $CACHEW_KUBERNETES_KEYS a folder where keys are made and found again; and
 # $CACHEW_KUBERNETES_AUDIT gets a line of JSON (audit.k8s.io/v1) for each request.
 set -euo pipefail
 version=1.34.2
@@ -144,7 +144,7 @@ start() {
     start_api
     start_client controllers kube-controller-manager --service-account-private-key-file "$keys/sa.key" --root-ca-file "$keys/server.crt" --controllers \
         'deployment-controller,replicaset-controller,job-controller,garbage-collector-controller,namespace-controller,disruption-controller,resourcequota-controller,persistentvolumeclaim-protection-controller,persistentvolume-protection-controller'
-    start_client scheduler kube-scheduler
+    [ "${CACHEW_KUBERNETES_SCHEDULER:-yes}" = no ] || start_client scheduler kube-scheduler
 }
 
 compact() {

@@ -13,7 +13,7 @@ if ! "$here/api_server.sh" --which; then
     echo "SKIPPED: there is no real Kubernetes API server here, so the fake one was not compared with it"
     exit 77
 fi
-coproc server { CACHEW_KUBERNETES_ACCOUNTS=cachew-rules:cachew-dispatcher "$here/api_server.sh"; }
+coproc server { CACHEW_KUBERNETES_SCHEDULER=no CACHEW_KUBERNETES_ACCOUNTS=cachew-rules:cachew-dispatcher "$here/api_server.sh"; }
 pid=$!
 read -r word kubeconfig <&"${server[0]}"
 [ "$word" = ready ] || exit 1

@@ -160,7 +160,12 @@ STEPS = CHANGES + ROLE_STEPS
 # Other kinds of jobs, with the components for them: kind, version, and a field with a value and another one.
 FOREIGN = [("JobSet", "jobset.x-k8s.io/v1alpha2", "ttlSecondsAfterFinished", 1, 2), ("TrainJob", "trainer.kubeflow.org/v1alpha1", "labels", {"a": "1"}, {"a": "2"}),
            ("RayJob", "ray.io/v1", "entrypoint", "a", "b")]
-FOREIGN_OBJECTS = [{"apiVersion": version, "kind": kind, "metadata": {"name": "waiting", "namespace": TEAM}, "spec": {"suspend": True, field: value}}
+# What their definitions ask for besides.
+FOREIGN_NEEDS = {"JobSet": {"replicatedJobs": [{"name": "workers", "template": {"spec": {"template": {"spec": {
+    "restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}}}}}]},
+                 "TrainJob": {"runtimeRef": {"name": "none"}}}
+FOREIGN_OBJECTS = [{"apiVersion": version, "kind": kind, "metadata": {"name": "waiting", "namespace": TEAM},
+                    "spec": {"suspend": True, field: value, **FOREIGN_NEEDS.get(kind, {})}}
                    for kind, version, field, value, _ in FOREIGN]
 FOREIGN_STEPS = [(f"a {kind} {what}", "controller", "PATCH", f"/apis/{version}/namespaces/{TEAM}/{kind.lower()}s/waiting", {"spec": spec}, refused_by)
                  for kind, version, field, _, other in FOREIGN for what, spec, refused_by in (
