@@ -188,6 +188,11 @@ static struct cw_place_numbers next_of(const struct look *l, bool *ret_trial)
         if (*ret_trial)
             return to;
     }
+    if (early && l->s->moves >= 1 && is_same(best->n, l->here) && l->now.wait > l->stall &&
+        l->here.local < l->limits.local && cw_place_is_most(l->s, l->here)) {
+        *ret_trial = true;
+        return (struct cw_place_numbers){l->here.remote, l->here.local + 1};
+    }
     double right;
     const struct cw_place_numbers last = best_not_slower(l, &right);
     if (right > l->here_right + BETTER_BY) {
@@ -280,6 +285,26 @@ static void forget(struct cw_scale_state *s, double step_s)
         s->levels_n = 0;
 }
 
+/* Goes back to numbers that gave more; NULL: there are none. */
+static struct cw_place_numbers go_back(const struct look *l, const struct cw_scale_level *best)
+{
+    if (!best)
+        return (struct cw_place_numbers){l->now.workers, l->now.local};
+    cw_str_addf(l->reason,
+                "with %.0f remote and %.0f local workers the trainer waits %.0f %% of its time: "
+                "back to %.0f and %.0f",
+                l->now.workers, l->now.local, 100 * l->now.wait, best->workers, best->local);
+    l->s->moves++;
+    return (struct cw_place_numbers){best->workers, best->local};
+}
+
+/* What was measured in the long run: the trainer waits, and other numbers that cost no more gave more. */
+static const struct cw_scale_level *better_one(const struct look *l)
+{
+    const bool may = l->now.wait > l->stall && l->s->moves < MOVES_MOST;
+    return may ? cw_place_was_better(l->s, &l->limits, &l->now) : NULL;
+}
+
 static struct cw_place_numbers decide_numbers(struct look *l)
 {
     struct cw_scale_state *s = l->s;
@@ -292,6 +317,11 @@ static struct cw_place_numbers decide_numbers(struct look *l)
                 return go_to(l, best_of(l)->n);
             forget(s, step_s);
             return l->here;
+        }
+        const struct cw_scale_level *better = better_one(l);
+        if (better) {
+            s->phase = CW_SCALE_REMOTE_UP;
+            return go_back(l, better);
         }
         try_again(l);
         return l->here;
@@ -338,20 +368,6 @@ static bool is_hopeless(struct look *l)
                                                 cw_scale_level_is_at_most(w - 1)};
     cw_scale_level_keep(s, &l->now);
     return true;
-}
-
-/* Goes back to the numbers that gave most. */
-static struct cw_place_numbers go_back(const struct look *l)
-{
-    const struct cw_scale_level *best = cw_place_gave_most(l->s, &l->limits);
-    if (!best)
-        return (struct cw_place_numbers){l->now.workers, l->now.local};
-    cw_str_addf(l->reason,
-                "with %.0f remote and %.0f local workers the trainer waits %.0f %% of its time: "
-                "back to %.0f and %.0f",
-                l->now.workers, l->now.local, 100 * l->now.wait, best->workers, best->local);
-    l->s->moves++;
-    return (struct cw_place_numbers){best->workers, best->local};
 }
 
 /* Whether the job gets fewer workers than it wants, because other jobs have the rest of the fleet,
@@ -414,7 +430,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     if (cw_scale_watch_rest(s, l.stall))
         forget(s, step_s);
     if (is_hopeless(&l)) {
-        const struct cw_place_numbers back = go_back(&l);
+        const struct cw_place_numbers back = go_back(&l, cw_place_gave_most(s, &l.limits));
         cw_scale_target(s, d, back.remote, back.local);
     } else if (cw_scale_level_now(s, &l.now)) {
         struct cw_place_numbers to = decide_numbers(&l);
