@@ -137,6 +137,17 @@ void cachew_add(struct cachew_builder *builder, const char *op)
     builder->open = true;
 }
 
+size_t cw_builder_nodes(const struct cachew_builder *builder)
+{
+    return builder->nodes_n;
+}
+
+void cw_builder_fail(struct cachew_builder *builder, const struct cw_err *err)
+{
+    if (builder->err.code == 0)
+        builder->err = *err;
+}
+
 void cachew_set_name(struct cachew_builder *builder, const char *name)
 {
     if (!is_usable(builder, "cachew_set_name", name))

@@ -75,6 +75,10 @@ struct cachew_pipeline *cw_py_pipeline_of(PyObject *object);
 /* What a spec says: a list of (name, dtype, dims). */
 PyObject *cw_py_pipeline_spec(const struct cachew_spec *spec);
 
+/* ---- py_write_array.c ---- */
+/* write_array(name, dtype, dims, data, offsets, directory) -> (op, pattern) */
+PyObject *cw_py_write_array(PyObject *module, PyObject *args);
+
 /* ---- py_client.c ---- */
 int cw_py_client_init(PyObject *module);
 /* The link of an open object Client; NULL with an exception otherwise. */

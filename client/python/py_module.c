@@ -15,6 +15,9 @@ static PyObject *dlpack_unversioned(PyObject *module, PyObject *none)
 static PyMethodDef methods[] = {
     {"start", cw_py_job_start, METH_VARARGS,
      "start(client, pipeline, options, token, on_waiting, cancel)\n--\n\nStarts a job."},
+    {"write_array", cw_py_write_array, METH_VARARGS,
+     "write_array(name, dtype, dims, data, offsets, directory)\n--\n\nWrites an array; returns the "
+     "operator that reads it, and its pattern."},
     {"set_log", cw_py_log_set, METH_VARARGS,
      "set_log(fd, level)\n--\n\nHas messages sent to a socket; -1: to stderr."},
     {"dlpack_unversioned", dlpack_unversioned, METH_NOARGS,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "cachew/error.h"
+#include "cachew/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,6 +82,28 @@ void cachew_set_strs(struct cachew_builder *builder, const char *option, const c
                      size_t n);
 /* Sets an option to any JSON value. */
 void cachew_set_json(struct cachew_builder *builder, const char *option, const char *json);
+/* Appends sources of arrays that are in the program's memory: row i of each is element i, with a field for
+ * each array, as tf.data's from_tensor_slices has it. The arrays are written once, as cachew_array_write
+ * says, and need not live longer. n: at least 1; all must have the same number of rows, which is their first
+ * dimension. directory: NULL = that of this user. Behind it stands one node, from which the next
+ * operator reads. */
+void cachew_add_arrays(struct cachew_builder *builder, const struct cachew_tensor *arrays, size_t n,
+                       const char *directory);
+/* Writes an array of the program into a directory, so that workers can read its rows: they must see the
+ * directory under the same path, that is, run on this host, or it lies on a file system that all mount. The
+ * name is made of the content: what is there already is not written again, and nothing is ever changed or
+ * removed.
+ *
+ * array: `name` is the field (1 to 47 bytes), rank at least 1, row-major. CACHEW_STR: rank 1, strings may lie
+ * anywhere in data, in ascending order.
+ * directory: it is made if it is not there. NULL: the environment's CACHEW_ARRAY_DIR, else cachew/arrays in
+ * $XDG_CACHE_HOME or ~/.cache, which others may not read.
+ * *ret_op: the source that reads it, "npy" or "chunks"; static. *ret_pattern: its option `pattern`; the caller
+ * frees it with free(). npy needs the option `field`, too.
+ * Errors: CACHEW_E_INVALID (no such array; no directory is known), CACHEW_E_IO, _DENIED, _LIMIT and
+ * others of the file system, with the name of the file; CACHEW_E_NOMEM. Any thread. */
+int cachew_array_write(const struct cachew_tensor *array, const char *directory,
+                       const char **ret_op, char **ret_pattern, struct cachew_error *error);
 /* Makes the pipeline, which the caller releases with cachew_pipeline_release, and frees the
  * builder, also on failure. Errors: the first one of the calls before; a name that is missing or
  * there twice; nodes that read each other in a circle (CACHEW_E_INVALID). */

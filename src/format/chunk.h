@@ -58,6 +58,8 @@ uint64_t cw_chunk_frames_at(const struct cw_chunk_head *head);
  * and stops compressing if they shrink by less than 10 %. */
 struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head,
                                             int level) CW_MUST_CHECK;
+/* The same, which compresses not even the index. */
+struct cw_chunk_writer *cw_chunk_writer_new_plain(const struct cw_chunk_head *head) CW_MUST_CHECK;
 void cw_chunk_writer_free(struct cw_chunk_writer *writer);
 /* Adds a frame. Its uncompressed bytes are data[0, n), which must live until the writer is freed.
  * The records have offsets into them, and get their frame number here. sum: cw_hash_u64 of the data

@@ -114,3 +114,19 @@ int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, s
     *ret_bytes = head_n;
     return 0;
 }
+
+uint64_t cw_chunk_ids_sum(const struct cw_chunk_record *records, size_t n)
+{
+    struct cw_hasher *hasher = cw_hasher_new();
+    uint64_t ids[256];
+
+    for (size_t i = 0; i < n;) {
+        size_t k = 0;
+        for (; k < CW_ARRAY_LEN(ids) && i < n; k++, i++)
+            ids[k] = htole64(records[i].id);
+        cw_hasher_add(hasher, ids, k * sizeof(*ids));
+    }
+    uint64_t sum = cw_hasher_get_u64(hasher);
+    cw_hasher_free(hasher);
+    return sum;
+}

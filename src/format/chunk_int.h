@@ -20,6 +20,18 @@ void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out);
 /* Reads the head at the start of p. *ret_bytes receives its size. */
 int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes,
                       struct cw_err *err);
+/* How a writer compresses; what it calls is that of codec/codec.h. A table, so that libcachew, which only
+ * writes plain chunks, links no library for it. */
+struct cw_codec_packer;
+struct cw_chunk_packing {
+    struct cw_codec_packer *(*begin)(int level);
+    void (*end)(struct cw_codec_packer *packer);
+    size_t (*bound)(size_t n);
+    size_t (*pack)(struct cw_codec_packer *packer, void *dst, size_t cap, const void *p, size_t n);
+};
+struct cw_chunk_writer *cw_chunk_writer_new_by(const struct cw_chunk_head *head,
+                                               const struct cw_chunk_packing *packing,
+                                               int level) CW_MUST_CHECK;
 /* Returns the XXH3-64 of the ids, each as 8 bytes, in the order of the index. */
 uint64_t cw_chunk_ids_sum(const struct cw_chunk_record *records, size_t n);
 

@@ -256,19 +256,3 @@ int cw_chunk_frame_unpack(const struct cw_chunk_index *index, uint32_t frame, co
         cw_err_wrap(err, "frame %u (%u bytes at %" PRIu64 ")", frame, f->stored, f->offset);
     return rc;
 }
-
-uint64_t cw_chunk_ids_sum(const struct cw_chunk_record *records, size_t n)
-{
-    struct cw_hasher *hasher = cw_hasher_new();
-    uint64_t ids[256];
-
-    for (size_t i = 0; i < n;) {
-        size_t k = 0;
-        for (; k < CW_ARRAY_LEN(ids) && i < n; k++, i++)
-            ids[k] = htole64(records[i].id);
-        cw_hasher_add(hasher, ids, k * sizeof(*ids));
-    }
-    uint64_t sum = cw_hasher_get_u64(hasher);
-    cw_hasher_free(hasher);
-    return sum;
-}

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codec/codec.h"
 #include "format/chunk_int.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -37,7 +36,8 @@ struct block {
 struct cw_chunk_writer {
     struct cw_chunk_head head;
     bool packs, tries;
-    struct cw_codec_packer *packer; /* NULL: nothing is compressed */
+    const struct cw_chunk_packing *packing; /* NULL: nothing is compressed, not even the index */
+    struct cw_codec_packer *packer;         /* of frames; NULL: they are not compressed */
     size_t tried, tried_plain, tried_packed;
     struct block *blocks; /* list of blocks, newest first */
     struct frame *frames;
@@ -62,17 +62,24 @@ uint64_t cw_chunk_frames_at(const struct cw_chunk_head *head)
     return cw_chunk_up(bytes.len);
 }
 
-struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head, int level)
+struct cw_chunk_writer *cw_chunk_writer_new_by(const struct cw_chunk_head *head,
+                                               const struct cw_chunk_packing *packing, int level)
 {
     struct cw_chunk_writer *writer = CW_NEW(struct cw_chunk_writer);
 
     writer->head = *head;
     writer->sorted = true;
-    if (level != CW_CHUNK_PLAIN)
-        writer->packer = cw_codec_packer_new(level == CW_CHUNK_AUTO ? AUTO_LEVEL : level);
+    writer->packing = packing;
+    if (packing && level != CW_CHUNK_PLAIN)
+        writer->packer = packing->begin(level == CW_CHUNK_AUTO ? AUTO_LEVEL : level);
     writer->packs = writer->packer != NULL;
-    writer->tries = level == CW_CHUNK_AUTO;
+    writer->tries = writer->packer && level == CW_CHUNK_AUTO;
     return writer;
+}
+
+struct cw_chunk_writer *cw_chunk_writer_new_plain(const struct cw_chunk_head *head)
+{
+    return cw_chunk_writer_new_by(head, NULL, CW_CHUNK_PLAIN);
 }
 
 void cw_chunk_writer_free(struct cw_chunk_writer *writer)
@@ -84,7 +91,8 @@ void cw_chunk_writer_free(struct cw_chunk_writer *writer)
         writer->blocks = block->next;
         cw_mem_free(block);
     }
-    cw_codec_packer_free(writer->packer);
+    if (writer->packer)
+        writer->packing->end(writer->packer);
     cw_mem_free(writer->frames);
     cw_mem_free(writer->records);
     cw_str_fini(&writer->head_bytes);
@@ -125,12 +133,13 @@ static void decide_packing(struct cw_chunk_writer *writer, size_t plain, size_t 
 /* Compresses the frame; leaves it plain if that saves nothing, or there is no memory. */
 static void pack(struct cw_chunk_writer *writer, struct frame *frame)
 {
-    size_t bound = cw_codec_bound(frame->plain);
+    const struct cw_chunk_packing *packing = writer->packing;
+    size_t bound = packing->bound(frame->plain);
     void *dst = block_room(writer, bound);
 
     if (!dst)
         return;
-    size_t packed = cw_codec_pack_to(writer->packer, dst, bound, frame->data, frame->plain);
+    size_t packed = packing->pack(writer->packer, dst, bound, frame->data, frame->plain);
     if (is_worth_it(packed, frame->plain)) {
         frame->data = dst;
         frame->stored = packed;
@@ -321,6 +330,21 @@ static void put_head(struct cw_chunk_writer *writer)
         cw_str_add_char(&writer->head_bytes, '\0');
 }
 
+/* Compresses the n bytes of the index. Returns how many bytes that gave; 0: it was not done. */
+static size_t pack_index(struct cw_chunk_writer *writer, size_t n)
+{
+    const struct cw_chunk_packing *packing = writer->packing;
+    struct cw_codec_packer *packer = packing ? packing->begin(INDEX_LEVEL) : NULL;
+    size_t bound = packer ? packing->bound(n) : 0, packed = 0;
+
+    writer->index_packed = packer ? cw_mem_try(bound) : NULL;
+    if (writer->index_packed)
+        packed = packing->pack(packer, writer->index_packed, bound, writer->index, n);
+    if (packer)
+        packing->end(packer);
+    return packed;
+}
+
 static int build_index(struct cw_chunk_writer *writer, struct index *index, struct cw_err *err)
 {
     size_t head_n = writer->head_n, frames_n = writer->frames_n * CW_CHUNK_FRAME_ENTRY_BYTES;
@@ -336,13 +360,7 @@ static int build_index(struct cw_chunk_writer *writer, struct index *index, stru
     put_records(p + frames_n, writer->records, writer->records_n);
     index->data = writer->index;
     index->stored = index->plain = n;
-    size_t bound = cw_codec_bound(n);
-    struct cw_codec_packer *packer = cw_codec_packer_new(INDEX_LEVEL);
-    writer->index_packed = packer ? cw_mem_try(bound) : NULL;
-    size_t packed = writer->index_packed
-                        ? cw_codec_pack_to(packer, writer->index_packed, bound, writer->index, n)
-                        : 0;
-    cw_codec_packer_free(packer);
+    const size_t packed = pack_index(writer, n);
     if (is_worth_it(packed, n)) {
         index->data = writer->index_packed;
         index->stored = packed;

@@ -616,6 +616,54 @@ def logs(address, pid):
         assert any(record.name == "libcachew.client" and record.levelno == logging.DEBUG for record in records)
 
 
+def arrays(address):
+    """Arrays of this program, as workers read them: equal values in a shuffled order, for every type."""
+    os.environ["CACHEW_ARRAY_DIR"] = os.path.join(os.environ["TMPDIR"], "arrays")
+    random = np.random.default_rng(1)
+    n = 1000
+    numbers = {word: random.integers(0, 100, (n, 3)).astype(word) for word in
+               ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")}
+    columns = {**numbers, "flag": random.random(n) < 0.5, "label": np.arange(n), "swapped": np.arange(n).astype(">i4"),
+               "fortran": np.asfortranarray(random.random((n, 2, 5))), "list": list(range(n)),
+               "text": [f"row {i} \u00e9" * (i % 4) for i in range(n)], "bytes": np.array([bytes([i % 256, 0, 7]) for i in range(n)], object)}
+    pipeline = cachew.from_tensor_slices(columns).shuffle().batch(64)
+    with cachew.connect(address) as connection:
+        seen, order = 0, []
+        for batch in connection.run(pipeline, seed=3):
+            rows = np.asarray(batch["label"])
+            order.extend(rows.tolist())
+            for name, column in columns.items():
+                if name in ("text", "bytes"):
+                    expected = [column[i] if isinstance(column[i], bytes) else column[i].encode() for i in rows]
+                    assert batch[name].tolist() == expected, name
+                else:
+                    expected = np.asarray(column)[rows]
+                    assert np.asarray(batch[name]).dtype == expected.dtype.newbyteorder("="), name
+                    assert np.array_equal(np.asarray(batch[name]), expected), name
+            seen += batch.elements
+        assert seen == n and sorted(order) == list(range(n)) and order != sorted(order)
+        before = sorted(os.scandir(os.environ["CACHEW_ARRAY_DIR"]), key=lambda entry: entry.name)
+        again = cachew.from_tensor_slices(columns)
+        after = sorted(os.scandir(os.environ["CACHEW_ARRAY_DIR"]), key=lambda entry: entry.name)
+        assert [(e.name, e.stat().st_mtime_ns) for e in before] == [(e.name, e.stat().st_mtime_ns) for e in after]
+        assert again.to_json() == cachew.from_tensor_slices(columns).to_json()
+        # one array, of one row; arrays without rows
+        [batch] = connection.run(cachew.from_tensor_slices(np.ones((1, 2), np.float32)).batch(4))
+        assert np.array_equal(np.asarray(batch["data"]), [[1, 1]])
+        assert list(connection.run(cachew.from_tensor_slices({"x": np.zeros((0, 2)), "y": np.zeros(0, np.int8)}).batch(4))) == []
+        # file names and labels, as tf.data's users have them
+        paths = sorted(os.path.join(DATA, name) for name in os.listdir(DATA) if re.fullmatch("image_4.*jpg", name))
+        images = cachew.from_tensor_slices({"path": paths, "label": range(len(paths))}).read_file(fields="path").decode_image(fields="bytes", channels=3)
+        assert [int(np.asarray(batch["label"])) for batch in connection.run(images)] == list(range(len(paths)))
+    raises(TypeError, lambda: cachew.from_tensor_slices((numbers["u1"], numbers["u2"])), "fields have names")
+    raises(ValueError, lambda: cachew.from_tensor_slices({"x": [1, 2], "y": [1]}), "x 2, y 1")
+    raises(ValueError, lambda: cachew.from_tensor_slices({"x": 1}), "array x has no rows")
+    raises(TypeError, lambda: cachew.from_tensor_slices({"x": np.array([1j])}), "array x", "complex")
+    raises(TypeError, lambda: cachew.from_tensor_slices({"x": np.array(["a", 1], object)}), "array x: row 1 is int")
+    raises(ValueError, lambda: cachew.from_tensor_slices({}), "no array")
+    raises(cachew.Error, lambda: cachew.from_tensor_slices([1], directory=FILE + "/x"), "python_client.py")
+
+
 def relaxed(address):
     """An order that changes values is taken, and one in which an element fails is not."""
 
@@ -647,5 +695,5 @@ def hashes(address, file, go=None):
 
 
 if __name__ == "__main__":
-    {function.__name__: function for function in (pipelines, batches, errors, interrupted, ended, forked, threads, leaks, bar, stub, imports, holding, no_programs, older_pipeline, logs, hashes, relaxed, shown)}[
+    {function.__name__: function for function in (pipelines, batches, errors, interrupted, ended, forked, threads, leaks, bar, stub, imports, holding, no_programs, older_pipeline, logs, hashes, arrays, relaxed, shown)}[
         sys.argv[1]](*sys.argv[2:])

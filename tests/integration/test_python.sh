@@ -33,6 +33,11 @@ case_leaks() {
     service
     python leaks "$DISPATCHER"
 }
+case_arrays() {
+    service
+    mkdir "$work/tmp"
+    TMPDIR=$work/tmp python arrays "$DISPATCHER"
+}
 case_relaxed() {
     service
     python relaxed "$DISPATCHER"

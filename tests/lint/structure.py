@@ -50,7 +50,7 @@ THIRD = {
 MODULES = {
     "dispatcher": [["model"], ["access", "state"], ["message", "web"], ["kubernetes"], ["cache", "scaling"], ["autocache", "lease"], ["optimize"], ["job"], ["session"], ["admin"], ["."]],
     "cache": [["store"], ["index", "source", "record"], ["."]],
-    "client": [["model"], ["transport", "embedded"], ["delivery"], ["session"], ["."],
+    "client": [["model"], ["transport", "embedded", "arrays"], ["delivery"], ["session"], ["."],
                ["tool", "python"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
     "src/io": [["."], ["gluster"], ["remote"]],

@@ -14,6 +14,7 @@ import builtins as _builtins
 from collections.abc import Mapping as _Mapping
 
 from . import _operators
+from ._arrays import from_tensor_slices
 from ._cachew import (Array, Batch, CancelledError, CorruptError, DeniedError, Error, ExistsError, InternalError, InvalidError, IoError,
                       LimitError, NoMemoryError, NotFoundError, OtherFileError, StateError, TimeoutError, UnavailableError,
                       UnsupportedError, dlpack_unversioned)
@@ -29,7 +30,7 @@ _Mapping.register(Batch)
 
 __all__ = ["Array", "Batch", "CancelledError", "Connection", "CorruptError", "DeniedError", "Error", "ExistsError", "Field", "InternalError",
            "InvalidError", "IoError", "Job", "LimitError", "NoMemoryError", "NotFoundError", "OtherFileError", "Pipeline", "StateError",
-           "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_unversioned", "rng", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
+           "TimeoutError", "UnavailableError", "UnsupportedError", "connect", "dlpack_unversioned", "from_tensor_slices", "rng", "run", *(name for name in _operators.__all__ if not hasattr(_builtins, name))]
 
 
 def rng() -> Any:
