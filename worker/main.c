@@ -294,8 +294,8 @@ int main(int argc, char **argv)
         {"index-requests", 0, CW_ARG_U64, &index_requests, "N",
          "files whose indices are made at a time, when a job is prepared (default 16)", 0, 256},
         {"read-ahead", 0, CW_ARG_U64, &o.read_ahead, "N",
-         "requests to servers that are under way before their bytes are needed (default 64; 0 = "
-         "none)",
+         "requests to servers and slow disks that are under way before their bytes are needed "
+         "(default 64; 0 = none)",
          0, 1024},
         {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES",
          "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},

@@ -187,7 +187,7 @@ METRIC(NODE, "cachew_node_cpu_seconds_total", COUNTER, "CPU time of the operator
 METRIC(NODE, "cachew_node_wall_seconds_total", COUNTER,
        "Time of threads in the operator, waiting included.", s->node->wall_ns / 1e9)
 METRIC(NODE, "cachew_node_source_waits_total", COUNTER,
-       "Reads for which a computing thread waited for a server.", s->node->waits)
+       "Reads for which a computing thread waited for a server or a disk.", s->node->waits)
 METRIC(NODE, "cachew_node_bytes_total", COUNTER, "Bytes that the operator gave.", s->node->bytes)
 METRIC(WORKER, "cachew_worker_threads", GAUGE, "Threads that compute.", s->worker->threads)
 METRIC(WORKER, "cachew_worker_cpu_ratio", GAUGE,

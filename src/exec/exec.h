@@ -118,7 +118,7 @@ void cw_exec_plan_time(const struct cw_plan *plan, struct cw_exec_plan_time *ret
 /* Prefetches the records of an item's rows from the caches of the plan (cw_cache_prefetch). Any
  * thread. */
 void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item);
-/* Whether some source of the plan can be read ahead (io/ahead.h). */
+/* Whether some source of the plan can be read ahead now (cw_ahead_is_for in io/ahead.h). */
 bool cw_exec_can_ahead(const struct cw_plan *plan);
 /* Adds the bytes that the item will read from sources, as far as that is known before it is computed, but
  * not those of elements that a cache has. May wait for indices of files. Any thread. */

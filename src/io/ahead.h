@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of sources that are read before anybody needs them. Who knows what will be read next makes a
  * list of ranges, and begins it. Ranges that lie side by side become one request; requests are made in
- * the order in which lists began, and no more than a limit are under way at a time, without a thread
- * each. The bytes stay until the last list that asked for them is freed.
+ * the order in which lists began, and no more than a limit are under way at a time; those to servers
+ * without a thread each. The bytes stay until the last list that asked for them is freed.
  *
  * Whoever reads does it as always: the schemes that read ahead (`fetch` in io/io.h) look here first.
  * A range that could not be read is as if nobody had asked for it, so what is wrong is told where the
@@ -18,7 +18,8 @@ struct cw_ahead;
 /* Sets how many requests are under way at most; 0: nothing is read ahead. */
 void cw_ahead_set_limit(size_t requests);
 size_t cw_ahead_limit(void);
-/* Whether bytes of this URL can be read ahead here: its scheme must do so. */
+/* Whether bytes of this URL can be read ahead here: its scheme must do so. Of files that is so as long as reads
+ * of them wait (io/file_waits.h), so the answer changes. */
 bool cw_ahead_is_for(const char *url);
 
 /* bytes_max: what is added beyond so many bytes is left out. */

@@ -2,7 +2,6 @@
 /* Finds the scheme of a URL and calls it. */
 #include "io/io.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -42,33 +41,6 @@ const struct cw_io_scheme *cw_io_scheme_of(const char *url)
 {
     const struct cw_io_scheme *scheme;
     return scheme_of(url, &scheme, NULL) == 0 ? scheme : NULL;
-}
-
-static _Thread_local bool computes;
-static _Thread_local uint64_t thread_waited;
-static _Atomic uint64_t waited;
-
-void cw_io_thread_computes(void)
-{
-    computes = true;
-}
-
-void cw_io_waits(void)
-{
-    if (!computes)
-        return;
-    thread_waited++;
-    atomic_fetch_add_explicit(&waited, 1, memory_order_relaxed);
-}
-
-uint64_t cw_io_thread_waited(void)
-{
-    return thread_waited;
-}
-
-uint64_t cw_io_waited(void)
-{
-    return atomic_load_explicit(&waited, memory_order_relaxed);
 }
 
 int cw_io_stat(const char *url, const struct cw_stop *stop, struct cw_io_info *ret_info,

@@ -104,9 +104,9 @@ struct cw_io_fetch {
 
 /* ---- reads that somebody waits for ---- */
 
-/* From now on the calling thread computes elements: it should wait for no server. */
+/* From now on the calling thread computes elements: it should wait for no server and no disk. */
 void cw_io_thread_computes(void);
-/* Is called by a scheme that makes a thread wait for a server. */
+/* Is called by a scheme that makes a thread wait for a server or a disk. */
 void cw_io_waits(void);
 /* How often that happened to the calling thread; and to all threads that compute. */
 uint64_t cw_io_thread_waited(void);

@@ -9,6 +9,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "io/ahead.h"
+#include "io/file_ahead.h"
+#include "io/file_waits.h"
 #include "io/glob.h"
 #include "io/source_root.h"
 
@@ -50,21 +53,26 @@ static int file_open(const char *path, const struct cw_stop *stop, struct cw_io_
     struct stat st;
     (void)stop;
     int rc = cw_source_open(path_of(path), &file->fd, &st, err);
-    if (rc == 0)
-        file->info = info_of(&st);
-    return rc;
+    if (rc < 0)
+        return rc;
+    file->info = info_of(&st);
+    file->object = cw_mem_strdup(path); /* by which ranges that are read ahead are found */
+    return 0;
 }
 
 static void file_close(struct cw_io_file *file)
 {
     close(file->fd);
+    cw_mem_free(file->object);
 }
 
-int cw_io_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+/* waits: is called before a read that must wait; may be NULL. */
+static int read_all(int fd, uint64_t offset, void *dst, size_t n, void (*waits)(void),
+                    struct cw_err *err)
 {
     char *p = dst;
     while (n > 0) {
-        ssize_t got = pread(fd, p, n, (off_t)offset);
+        ssize_t got = cw_file_read_noted(fd, p, n, offset, waits);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -80,11 +88,24 @@ int cw_io_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *e
     return 0;
 }
 
+int cw_io_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    return read_all(fd, offset, dst, n, NULL, err);
+}
+
 static int file_read(const struct cw_io_file *file, uint64_t offset, void *dst, size_t n,
                      const struct cw_stop *stop, struct cw_err *err)
 {
-    (void)stop;
-    return cw_io_read_fd(file->fd, offset, dst, n, err);
+    char *p = dst;
+    while (n > 0 && cw_file_waits()) {
+        const size_t got = cw_ahead_read(file->object, file->info.state, offset, p, n, stop);
+        if (got == 0)
+            break;
+        p += got;
+        offset += got;
+        n -= got;
+    }
+    return n > 0 ? read_all(file->fd, offset, p, n, cw_io_waits, err) : 0;
 }
 
 static bool file_is_unchanged(const struct cw_io_file *file)
@@ -105,6 +126,27 @@ static int file_glob(const char *pattern, size_t entries_max, const struct cw_st
     return rc;
 }
 
+/* The bytes count if the file is the same before and after they were read. (file_read would look for them among
+ * those that are read ahead.) */
+static bool read_range(const char *url, struct cw_io_fetch *asked)
+{
+    struct cw_io_file file = {0};
+    if (file_open(url, NULL, &file, NULL) < 0)
+        return false;
+    uint64_t size = (uint64_t)file.info.size;
+    bool is_there = asked->offset <= size && asked->n <= size - asked->offset &&
+                    cw_io_read_fd(file.fd, asked->offset, asked->dst, asked->n, NULL) == 0 &&
+                    file_is_unchanged(&file);
+    asked->info = file.info;
+    file_close(&file);
+    return is_there;
+}
+
+static void file_fetch(const char *url, struct cw_io_fetch *asked)
+{
+    cw_file_fetch(url, asked, read_range);
+}
+
 const struct cw_io_scheme cw_io_scheme_file = {
     .name = "file",
     .stat = file_stat,
@@ -113,4 +155,6 @@ const struct cw_io_scheme cw_io_scheme_file = {
     .read = file_read,
     .is_unchanged = file_is_unchanged,
     .glob = file_glob,
+    .fetch = file_fetch,
+    .cancel = cw_file_cancel,
 };

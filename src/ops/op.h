@@ -307,7 +307,7 @@ struct cw_op {
      * (format/source_file.h), so that they are read before `read` needs them; a source of paths says it of
      * the files that the paths name. It is called by a thread that may wait, for an index for example; what
      * is wrong is left for `read` to tell. ahead NULL: only tells whether any of the files can be read
-     * ahead. */
+     * ahead now. */
     bool (*ahead)(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead);
     /* For sources of files, optional: estimates by the first file, which need not be there, what reading elements out
      * of order costs; UNSUPPORTED: no more than reading them. It is for `cachew check`: nothing is decided by it. */

@@ -97,6 +97,43 @@ case_http_read_ahead() {
     ask_until "reads that wait are counted" some_waited
 }
 
+# evict DIRECTORY: takes its files out of the page cache; fails if the file system keeps them in memory.
+evict() {
+    /usr/bin/python3 - "$1" <<'PYTHON'
+import mmap, os, sys
+for name in os.listdir(sys.argv[1]):
+    fd = os.open(os.path.join(sys.argv[1], name), os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+try:
+    os.preadv(fd, [bytearray(1)], 0, os.RWF_NOWAIT)
+    sys.exit(1)
+except OSError as error:
+    sys.exit(0 if error.errno == 11 else 1)
+PYTHON
+}
+
+# Files of this host that are not in the page cache are read ahead, too; those that are there are not.
+case_cold_files() {
+    mkdir "$work/data"
+    head -c 40000000 /dev/urandom | split -a 4 -b 20000 - "$work/data/"
+    cat >"$work/data.json" <<JSON
+{"pipeline": [{"op": "files", "pattern": "$work/data/*"}, {"op": "shuffle"}, {"op": "read_file"}, {"op": "batch", "size": 10}]}
+JSON
+    DISPATCHER='' run reference "$work/data.json" --seed 5
+    begin_dispatcher
+    begin_worker w1
+    run warm "$work/data.json" --seed 5
+    same "hash, in the page cache" "$(hashes reference)" "$(hashes warm)"
+    same "reads that are served" 0 "$(served)"
+    evict "$work/data" || skip "this file system cannot be taken out of the page cache"
+    run cold "$work/data.json" --seed 5
+    same "hash, not in the page cache" "$(hashes reference)" "$(hashes cold)"
+    ask_until "reads are served" some_are_served 500
+    ask_until "memory is given back" nothing_is_held
+    ask_until "reads that wait are counted" some_waited
+}
+
 # http_killed PIPELINE: a network that cuts every connection after a while, and kill -9 of a worker and the dispatcher.
 http_killed() {
     local file=$work/$1_long.json

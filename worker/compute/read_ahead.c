@@ -76,13 +76,7 @@ static bool is_done(struct cw_wahead_item *item)
 
 static bool can_ahead(struct cw_wjob *job)
 {
-    struct cw_wjob_ahead *a = &job->ahead;
-    if (job->state != CW_WJOB_READY || job->forgotten)
-        return false;
-    if (!a->is_known)
-        a->can = cw_exec_can_ahead(job->written);
-    a->is_known = true;
-    return a->can;
+    return job->state == CW_WJOB_READY && !job->forgotten && cw_exec_can_ahead(job->written);
 }
 
 static bool is_pending(const struct cw_wjob *job, uint64_t epoch, uint64_t item)

@@ -44,7 +44,6 @@ struct cw_wjob_ahead {
     struct cw_wahead_item *v; /* sorted by (epoch, item); all are pending */
     size_t n, cap;
     uint64_t epoch, item; /* pending items from here on have not been looked at */
-    bool is_known, can;   /* whether something of the job can be read ahead; once that is known */
 };
 
 enum cw_wjob_state { CW_WJOB_OPENING, CW_WJOB_READY, CW_WJOB_FAILED };

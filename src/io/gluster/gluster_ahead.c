@@ -7,14 +7,13 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
-#include "base/thread.h"
 #include "io/gluster/gluster_file.h"
+#include "io/step_pool.h"
 
 #define THREADS 8
 
 struct request {
-    struct request *next; /* in the queue */
-    void (*step)(struct request *request);
+    struct cw_pool_step step; /* first: it is the request */
     struct cw_io_fetch *asked;
     char *url;
     atomic_bool is_cancelled;
@@ -25,57 +24,17 @@ struct request {
     bool has_failed;
 };
 
-static struct {
-    struct cw_mutex mutex; /* guards all that follows */
-    struct cw_cond cond;
-    struct request *first, *last;
-    size_t threads, idle;
-    struct cw_thread thread[THREADS];
-} pool = {.mutex = CW_MUTEX_INIT};
+static struct cw_step_pool pool = {
+    .name = "cachew-gahead", .limit = THREADS, .mutex = CW_MUTEX_INIT};
 
 static const struct cw_gluster_api *api(void)
 {
     return cw_gluster_connection_api();
 }
 
-/* ---- threads ---- */
-
-static void run(void *arg)
+static struct request *request_of(struct cw_pool_step *step)
 {
-    (void)arg;
-    cw_mutex_lock(&pool.mutex);
-    for (;;) {
-        while (!pool.first) {
-            pool.idle++;
-            cw_cond_wait(&pool.cond, &pool.mutex);
-            pool.idle--;
-        }
-        struct request *r = pool.first;
-        pool.first = r->next;
-        if (!pool.first)
-            pool.last = NULL;
-        cw_mutex_unlock(&pool.mutex);
-        r->step(r);
-        cw_mutex_lock(&pool.mutex);
-    }
-}
-
-/* Has a thread do the next step of a request. */
-static void enqueue(struct request *r, void (*step)(struct request *request))
-{
-    r->step = step;
-    r->next = NULL;
-    cw_mutex_lock(&pool.mutex);
-    if (pool.threads == 0)
-        cw_cond_init(&pool.cond);
-    *(pool.last ? &pool.last->next : &pool.first) = r;
-    pool.last = r;
-    if (pool.idle == 0 && pool.threads < THREADS) {
-        cw_thread_start(&pool.thread[pool.threads], "cachew-gahead", run, NULL);
-        pool.threads++;
-    }
-    cw_cond_signal(&pool.cond);
-    cw_mutex_unlock(&pool.mutex);
+    return (struct request *)(void *)step;
 }
 
 /* ---- the steps ---- */
@@ -103,7 +62,7 @@ static void end(struct request *r)
     cw_mem_free(r);
 }
 
-static void read_on(struct request *r);
+static void read_on(struct cw_pool_step *step);
 
 /* By a thread of libgfapi, which must not wait. */
 static void on_read(glfs_fd_t *fd, ssize_t n, struct glfs_stat *before, struct glfs_stat *after,
@@ -115,11 +74,12 @@ static void on_read(glfs_fd_t *fd, ssize_t n, struct glfs_stat *before, struct g
     (void)after;
     r->has_failed = n <= 0;
     r->got += n > 0 ? (size_t)n : 0;
-    enqueue(r, read_on);
+    cw_step_pool_add(&pool, &r->step, read_on);
 }
 
-static void read_on(struct request *r)
+static void read_on(struct cw_pool_step *step)
 {
+    struct request *r = request_of(step);
     const struct cw_io_fetch *asked = r->asked;
     if (r->has_failed || r->got >= asked->n || atomic_load(&r->is_cancelled)) {
         end(r);
@@ -144,12 +104,13 @@ static int open_file(struct request *r)
     return cw_gluster_info(r->url, &st, &r->info, NULL);
 }
 
-static void begin(struct request *r)
+static void begin(struct cw_pool_step *step)
 {
+    struct request *r = request_of(step);
     const uint64_t size =
         atomic_load(&r->is_cancelled) || open_file(r) < 0 ? 0 : (uint64_t)r->info.size;
     r->has_failed = r->asked->offset > size || r->asked->n > size - r->asked->offset;
-    read_on(r);
+    read_on(step);
 }
 
 void cw_gluster_fetch(const char *url, struct cw_io_fetch *asked)
@@ -158,7 +119,7 @@ void cw_gluster_fetch(const char *url, struct cw_io_fetch *asked)
     r->url = cw_mem_strdup(url);
     r->asked = asked;
     asked->request = r;
-    enqueue(r, begin);
+    cw_step_pool_add(&pool, &r->step, begin);
 }
 
 void cw_gluster_cancel(struct cw_io_fetch *asked)

@@ -376,8 +376,8 @@ bool cw_arrow_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead 
     struct cw_table_thing *places = NULL;
     const struct arrow_file *f = NULL;
     (void)opts;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     const int64_t row = pos - files->v[i].first;
     if (!cw_ahead_is_for(files->v[i].path))

@@ -208,19 +208,13 @@ int cw_file_set_new(const struct cw_str_list *patterns, cw_file_glob_fn *glob,
     set->identity = how->identity;
     int rc =
         how->manifest ? take_manifest(set, how->manifest, err) : find(set, patterns, glob, err);
-    for (size_t i = 0; i < set->n && rc == 0 && !set->can_ahead; i++)
-        set->can_ahead = cw_ahead_is_for(set->v[i].path);
+    for (size_t i = 0; i < set->n && rc == 0; i++)
+        cw_file_set_note_scheme(set, set->v[i].path);
     if (rc < 0)
         cw_file_set_free(set);
     else
         *ret_set = set;
     return rc;
-}
-
-void cw_file_set_ahead(const struct cw_file_set *set, size_t file, uint64_t offset, uint64_t n,
-                       struct cw_ahead *ahead)
-{
-    cw_source_ahead(ahead, set->v[file].path, &set->v[file].stamp, offset, n);
 }
 
 static int first_of_manifest(const struct cw_value *manifest, char **ret_path, struct cw_err *err)

@@ -35,7 +35,8 @@ struct cw_file_set {
     size_t slots_n;
     uint64_t clock;
     const struct cw_stop *stop; /* from struct cw_op_open */
-    bool can_ahead;             /* some of its files can be read ahead (io/ahead.h) */
+    bool has_files;             /* files of this host are among them */
+    bool has_ahead;             /* objects are that can be read ahead (io/ahead.h) */
 };
 
 /* Adds what a pattern stands for: cw_io_glob, or another one like it (io/io.h). */
@@ -76,9 +77,6 @@ size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
  * first on, are records that follow each other in that file. n > 0. */
 size_t cw_file_set_run(const struct cw_file_set *set, const int64_t *positions, size_t n,
                        size_t *ret_file, uint64_t *ret_record);
-/* Adds bytes of a file to those that are read ahead. */
-void cw_file_set_ahead(const struct cw_file_set *set, size_t file, uint64_t offset, uint64_t n,
-                       struct cw_ahead *ahead);
 /* Appends the name of an element: "/data/a.tfrecord record 17". */
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 
@@ -112,5 +110,15 @@ void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use);
             "says",                                                                                \
         .type = CW_OPT_STR_LIST, .offset = (offset_), .len_min = 0, .len_max = CW_FIELDS_MAX       \
     }
+
+/* ---- file_set_ahead.c ---- */
+
+/* Notes of what kind a file of the set is. */
+void cw_file_set_note_scheme(struct cw_file_set *set, const char *path);
+/* Whether some of the files can be read ahead now (cw_ahead_is_for in io/ahead.h). */
+bool cw_file_set_can_ahead(const struct cw_file_set *set);
+/* Adds bytes of a file to those that are read ahead. */
+void cw_file_set_ahead(const struct cw_file_set *set, size_t file, uint64_t offset, uint64_t n,
+                       struct cw_ahead *ahead);
 
 #endif

@@ -368,5 +368,5 @@ bool cw_file_source_ahead(const void *opts, void *state, int64_t pos, struct cw_
     (void)opts;
     if (ahead)
         cw_file_set_ahead(s->files, (size_t)pos, 0, UINT64_MAX, ahead);
-    return s->files->can_ahead;
+    return cw_file_set_can_ahead(s->files);
 }

@@ -328,8 +328,8 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
     const struct idx_state *s = state;
     const struct cw_file_set *files = s->source.files;
     (void)opts;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     const uint64_t k = (uint64_t)(pos - files->v[i].first), each = s->header.record_bytes;
     if (!cw_inflate_is_name(files->v[i].path)) /* else it is inflated when it is first needed */

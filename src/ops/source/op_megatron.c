@@ -284,9 +284,10 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
     uint64_t begin, bytes;
     size_t i;
     (void)opts;
-    if (ahead && s->source.files->can_ahead && find(s, pos, &i, &begin, &bytes, NULL) == 0)
+    if (ahead && cw_file_set_can_ahead(s->source.files) &&
+        find(s, pos, &i, &begin, &bytes, NULL) == 0)
         cw_file_set_ahead(s->source.files, i, begin, bytes, ahead);
-    return s->source.files->can_ahead;
+    return cw_file_set_can_ahead(s->source.files);
 }
 
 const struct cw_op cw_op_megatron = {

@@ -270,8 +270,8 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
     const struct npy_state *s = state;
     const struct cw_file_set *files = s->source.files;
     (void)opts;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     const struct cw_npy_header *h = &s->headers[i];
     const uint64_t row = (uint64_t)(pos - files->v[i].first), bytes = cw_npy_row_bytes(h);

@@ -349,8 +349,8 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
     const struct ranges_opts *o = opts;
     const struct ranges_state *s = state;
     const struct cw_file_set *files = s->source.files;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     if (is_whole(o, files->v[i].path)) {
         cw_file_set_ahead(files, i, 0, (uint64_t)files->v[i].stamp.size, ahead);

@@ -217,8 +217,8 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
     const struct cw_file_set *files = s->source.files;
     const void *loaded = NULL;
     (void)opts;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     const uint64_t k = (uint64_t)(pos - files->v[i].first);
     if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)

@@ -219,8 +219,8 @@ static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead
     const struct ranges_opts *o = opts;
     const struct ranges_state *s = state;
     const struct cw_file_set *files = s->source.files;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     const uint64_t bytes = (uint64_t)o->bytes;
     if (cw_inflate_is_name(files->v[i].path))

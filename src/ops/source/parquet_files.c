@@ -352,8 +352,8 @@ bool cw_parquet_ahead(const void *opts, void *state, int64_t pos, struct cw_ahea
     const struct cw_file_set *files = s->source.files;
     const struct footer *f = NULL;
     (void)opts;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     const int64_t row = pos - files->v[i].first;
     if (!cw_ahead_is_for(files->v[i].path))

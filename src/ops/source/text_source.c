@@ -370,8 +370,8 @@ bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_
     const struct cw_file_set *files = s->source.files;
     const void *loaded = NULL;
     (void)opts;
-    if (!ahead || !files->can_ahead)
-        return files->can_ahead;
+    if (!ahead || !cw_file_set_can_ahead(files))
+        return cw_file_set_can_ahead(files);
     const size_t i = cw_file_set_locate(files, pos);
     const uint64_t k = (uint64_t)(pos - files->v[i].first);
     if (cw_file_source_get(&s->source, i, &loaded, NULL) < 0)
